@@ -1,0 +1,38 @@
+# Build, run and test the bloom extension. Everything a person needs: make, make demo, make test, make install.
+
+CFLAGS ?= -O2 -g
+WARNINGS = -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+INSTALL ?= install
+# The system's Python, which sees the modules of the system's packages; another one in front of it may not.
+PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
+
+ifeq ($(shell uname -s),Darwin)
+LIBRARY = bloom.dylib
+SHARED = -dynamiclib
+else
+LIBRARY = bloom.so
+SHARED = -shared
+endif
+
+BUILD = build
+SOURCES = $(wildcard ext/*.c)
+HEADERS = $(wildcard ext/*.h)
+OBJECTS = $(SOURCES:ext/%.c=$(BUILD)/%.o)
+# What the project needs in any case, whatever CFLAGS a user gives; -ffp-contract=off: no machine rounds otherwise.
+COMPILE = $(CC) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) -std=c11 -Iext -ffp-contract=off
+
+all: $(LIBRARY)
+
+$(LIBRARY): $(OBJECTS)
+	$(CC) $(CFLAGS) $(LDFLAGS) $(SHARED) -o $@ $(OBJECTS) -lm
+
+$(BUILD)/%.o: ext/%.c $(HEADERS) Makefile
+	@mkdir -p $(BUILD)
+	$(COMPILE) -fPIC -fvisibility=hidden -c -o $@ $<
+
+clean:
+	rm -rf $(BUILD) bloom.so bloom.dylib
+
+.PHONY: all clean

@@ -1,0 +1,71 @@
+/* The entry point, and the one table of everything that the extension registers. */
+#include "bloom.h"
+#include "sql.h"
+
+SQLITE_EXTENSION_INIT1
+
+/* Name, fewest and most arguments (-1: any number), then scalar, or step and final of an aggregate.
+ */
+static const struct bloom_function FUNCTIONS[] = {
+    {"bloom_new", 1, 3, bloom_sql_new, NULL, NULL},
+    {"bloom_new_bits", 2, 2, bloom_sql_new_bits, NULL, NULL},
+    {"bloom_add", 2, 2, bloom_sql_add, NULL, NULL},
+    {"bloom_check", 2, 2, bloom_sql_check, NULL, NULL},
+    {"bloom_union", -1, -1, bloom_sql_union, NULL, NULL},
+    {"bloom_intersect", -1, -1, bloom_sql_intersect, NULL, NULL},
+    {"bloom_count", 1, 1, bloom_sql_count, NULL, NULL},
+    {"bloom_fpr", 1, 1, bloom_sql_fpr, NULL, NULL},
+    {"bloom_info", 1, 1, bloom_sql_info, NULL, NULL},
+    {"bloom_size", 1, 3, bloom_sql_size, NULL, NULL},
+    {"bloom_hash", 1, 1, bloom_sql_hash, NULL, NULL},
+    {"bloom_pin", 1, 1, bloom_sql_pin, NULL, NULL},
+    {"bloom_version", 0, 0, bloom_sql_version, NULL, NULL},
+    {"bloom_agg", 1, 4, NULL, bloom_sql_agg_step, bloom_sql_agg_final},
+    {"bloom_union_agg", 1, 1, NULL, bloom_sql_union_agg_step, bloom_sql_union_agg_final},
+};
+
+/* SQLite 3.45 and later wants to know which functions set a subtype (bloom_info); earlier ones
+ * ignore it. */
+#ifndef SQLITE_RESULT_SUBTYPE
+#define SQLITE_RESULT_SUBTYPE 0x001000000
+#endif
+
+enum { FLAGS = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS };
+
+static int register_function(sqlite3 *database, const struct bloom_function *function) {
+    int flags = FLAGS | (function->scalar == bloom_sql_info ? SQLITE_RESULT_SUBTYPE : 0);
+    int status = SQLITE_OK;
+    for (int count = function->arguments_minimum;
+         count <= function->arguments_maximum && status == SQLITE_OK; count++)
+        /* SQLite takes the user data as void * but only hands it back. */
+        status = sqlite3_create_function_v2(database, function->name, count, flags,
+                                            (void *)(uintptr_t)function, function->scalar,
+                                            function->step, function->final, NULL);
+    return status;
+}
+
+/* The oldest SQLite this has been tested with, and why: SQLITE_INNOCUOUS (3.31), sqlite3_str
+ * (3.24). */
+#define OLDEST_SQLITE 3031000
+#define OLDEST_SQLITE_NAME "3.31.0"
+
+#ifdef _WIN32
+__declspec(dllexport)
+#elif defined(__GNUC__)
+__attribute__((visibility("default")))
+#endif
+    int sqlite3_bloom_init(sqlite3 *database, char **error, const sqlite3_api_routines *api) {
+    int status = SQLITE_OK;
+    SQLITE_EXTENSION_INIT2(api);
+    (void)api;
+    if (sqlite3_libversion_number() < OLDEST_SQLITE) {
+        if (error != NULL)
+            *error =
+                sqlite3_mprintf("bloom %s needs SQLite " OLDEST_SQLITE_NAME " or later, this is %s",
+                                BLOOM_RELEASE, sqlite3_libversion());
+        return SQLITE_ERROR;
+    }
+    for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS && status == SQLITE_OK; i++)
+        status = register_function(database, &FUNCTIONS[i]);
+    return status;
+}

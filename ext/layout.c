@@ -1,0 +1,95 @@
+/* The table of layouts, and what is common to all shapes. See layout.h. */
+#include "layout.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct bloom_layout *const LAYOUTS[] = {
+    &bloom_layout_blocked,
+    &bloom_layout_classic,
+};
+
+#define LAYOUT_COUNT (sizeof LAYOUTS / sizeof *LAYOUTS)
+
+const struct bloom_layout *bloom_layout_by_number(unsigned number) {
+    for (size_t i = 0; i < LAYOUT_COUNT; i++)
+        if (LAYOUTS[i]->number == number)
+            return LAYOUTS[i];
+    return NULL;
+}
+
+static char lower(char letter) {
+    return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
+}
+
+const struct bloom_layout *bloom_layout_by_name(const char *name, size_t length) {
+    for (size_t i = 0; i < LAYOUT_COUNT; i++) {
+        const char *known = LAYOUTS[i]->name;
+        size_t same = 0;
+        while (same < length && known[same] != '\0' && lower(name[same]) == known[same])
+            same++;
+        if (same == length && known[same] == '\0')
+            return LAYOUTS[i];
+    }
+    return NULL;
+}
+
+const struct bloom_layout *bloom_layout_default(void) {
+    return LAYOUTS[0];
+}
+
+void bloom_layout_list(char *text, size_t size) {
+    for (size_t i = 0; i < LAYOUT_COUNT; i++) {
+        int written = snprintf(text, size, "%s'%s'", i > 0 ? ", " : "", LAYOUTS[i]->name);
+        if (written < 0 || (size_t)written >= size)
+            return;
+        text += written;
+        size -= (size_t)written;
+    }
+}
+
+bool bloom_shape_for(struct bloom_shape *shape, const struct bloom_layout *layout,
+                     uint64_t capacity, double rate, char problem[BLOOM_PROBLEM_SIZE]) {
+    if (capacity > BLOOM_CAPACITY_MAXIMUM) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE, "n must be at most %" PRIu64 ", not %" PRIu64,
+                 BLOOM_CAPACITY_MAXIMUM, capacity);
+        return false;
+    }
+    if (!(rate > 0 && rate < 1)) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE, "p must be between 0 and 1, not %g", rate);
+        return false;
+    }
+    *shape = (struct bloom_shape){.layout = layout, .capacity = capacity, .rate = rate};
+    return layout->size(shape, problem);
+}
+
+/* Appends to problem, which has room for every parameter at its longest. */
+static void append_difference(char problem[BLOOM_PROBLEM_SIZE], const char *format, ...) {
+    size_t used = strlen(problem);
+    if (used > 0) {
+        snprintf(problem + used, BLOOM_PROBLEM_SIZE - used, "; ");
+        used = strlen(problem);
+    }
+    va_list list;
+    va_start(list, format);
+    vsnprintf(problem + used, BLOOM_PROBLEM_SIZE - used, format, list);
+    va_end(list);
+}
+
+bool bloom_shape_same(const struct bloom_shape *a, const struct bloom_shape *b,
+                      char problem[BLOOM_PROBLEM_SIZE]) {
+    problem[0] = '\0';
+    if (a->layout != b->layout)
+        append_difference(problem, "layout %s and %s", a->layout->name, b->layout->name);
+    if (a->capacity != b->capacity)
+        append_difference(problem, "n = %" PRIu64 " and %" PRIu64, a->capacity, b->capacity);
+    if (memcmp(&a->rate, &b->rate, sizeof a->rate) != 0)
+        append_difference(problem, "p = %.15g and %.15g", a->rate, b->rate);
+    if (a->bits != b->bits)
+        append_difference(problem, "%" PRIu64 " and %" PRIu64 " bits", a->bits, b->bits);
+    if (a->hashes != b->hashes)
+        append_difference(problem, "%" PRIu32 " and %" PRIu32 " hashes", a->hashes, b->hashes);
+    return problem[0] == '\0';
+}
