@@ -32,7 +32,28 @@ $(BUILD)/%.o: ext/%.c $(HEADERS) Makefile
 	@mkdir -p $(BUILD)
 	$(COMPILE) -fPIC -fvisibility=hidden -c -o $@ $<
 
+install: $(LIBRARY)
+	$(INSTALL) -d $(DESTDIR)$(LIBDIR) $(DESTDIR)$(PREFIX)/include
+	$(INSTALL) -m 755 $(LIBRARY) $(DESTDIR)$(LIBDIR)/$(LIBRARY)
+	$(INSTALL) -m 644 ext/bloom.h $(DESTDIR)$(PREFIX)/include/bloom.h
+
+# make demo, or make demo URLS=path for another list, one URL a line.
+demo: $(LIBRARY)
+	@sh sql/demo.sh $(if $(URLS),"$(URLS)")
+
+-include tests/library/rules.mk
+
+test: $(LIBRARY) $(LIBRARY_TESTS)
+	@$(PYTHON) tests/run.py \
+	    $(foreach program,$(LIBRARY_TESTS),'$(notdir $(program))=$(program)') \
+	    'sizing table=$(PYTHON) tests/sizing/sizing_table_test.py' \
+	    'script runner=$(PYTHON) tests/sqllogictest_test.py' \
+	    'scripts=$(PYTHON) tests/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
+	    'recipes=$(PYTHON) tests/recipes_test.py' \
+	    'documentation=$(PYTHON) tests/documentation_test.py' \
+	    'build=$(PYTHON) tests/build_test.py'
+
 clean:
 	rm -rf $(BUILD) bloom.so bloom.dylib
 
-.PHONY: all clean
+.PHONY: all install demo test clean

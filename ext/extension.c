@@ -35,12 +35,12 @@ enum { FLAGS = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS };
 static int register_function(sqlite3 *database, const struct bloom_function *function) {
     int flags = FLAGS | (function->scalar == bloom_sql_info ? SQLITE_RESULT_SUBTYPE : 0);
     int status = SQLITE_OK;
-    for (int count = function->arguments_minimum;
-         count <= function->arguments_maximum && status == SQLITE_OK; count++)
+    for (int count = function->arguments_minimum; count <= function->arguments_maximum && status == SQLITE_OK;
+         count++)
         /* SQLite takes the user data as void * but only hands it back. */
-        status = sqlite3_create_function_v2(database, function->name, count, flags,
-                                            (void *)(uintptr_t)function, function->scalar,
-                                            function->step, function->final, NULL);
+        status =
+            sqlite3_create_function_v2(database, function->name, count, flags, (void *)(uintptr_t)function,
+                                       function->scalar, function->step, function->final, NULL);
     return status;
 }
 
@@ -60,9 +60,8 @@ __attribute__((visibility("default")))
     (void)api;
     if (sqlite3_libversion_number() < OLDEST_SQLITE) {
         if (error != NULL)
-            *error =
-                sqlite3_mprintf("bloom %s needs SQLite " OLDEST_SQLITE_NAME " or later, this is %s",
-                                BLOOM_RELEASE, sqlite3_libversion());
+            *error = sqlite3_mprintf("bloom %s needs SQLite " OLDEST_SQLITE_NAME " or later, this is %s",
+                                     BLOOM_RELEASE, sqlite3_libversion());
         return SQLITE_ERROR;
     }
     for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS && status == SQLITE_OK; i++)

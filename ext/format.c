@@ -62,9 +62,8 @@ bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t le
         return false;
     }
     if (length < BLOOM_HEADER_BYTES) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is cut off: it has %" PRIu64 " bytes, its header alone has %d", length,
-                 BLOOM_HEADER_BYTES);
+        snprintf(problem, BLOOM_PROBLEM_SIZE, "is cut off: it has %" PRIu64 " bytes, its header alone has %d",
+                 length, BLOOM_HEADER_BYTES);
         return false;
     }
     if (header[AT_VERSION] != BLOOM_FORMAT_VERSION) {
@@ -97,39 +96,36 @@ bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t le
 
     if ((header[AT_RESERVED_BYTE] | bloom_load32(header + AT_RESERVED_WORD) |
          bloom_load64(header + AT_RESERVED) | bloom_load64(header + AT_RESERVED + 8)) != 0) {
-        snprintf(
-            problem, BLOOM_PROBLEM_SIZE,
-            "uses reserved bytes of its header, which release %s of this extension does not know; "
-            "get a newer release",
-            BLOOM_RELEASE);
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "uses reserved bytes of its header, which release %s of this extension does not know; "
+                 "get a newer release",
+                 BLOOM_RELEASE);
         return false;
     }
     if (shape->hashes < 1 || shape->hashes > shape->layout->hashes_maximum) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is invalid: its header says %" PRIu32 " hashes, layout %s has 1 to %" PRIu32,
-                 shape->hashes, shape->layout->name, shape->layout->hashes_maximum);
+                 "is invalid: its header says %" PRIu32 " hashes, layout %s has 1 to %" PRIu32, shape->hashes,
+                 shape->layout->name, shape->layout->hashes_maximum);
         return false;
     }
     if (shape->bits < 1 || shape->bits > BLOOM_BITS_MAXIMUM ||
         shape->bits % shape->layout->bits_multiple != 0) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is invalid: its header says %" PRIu64
-                 " bits, layout %s has a multiple of %" PRIu32 " up to %" PRIu64,
-                 shape->bits, shape->layout->name, shape->layout->bits_multiple,
-                 BLOOM_BITS_MAXIMUM);
+                 "is invalid: its header says %" PRIu64 " bits, layout %s has a multiple of %" PRIu32
+                 " up to %" PRIu64,
+                 shape->bits, shape->layout->name, shape->layout->bits_multiple, BLOOM_BITS_MAXIMUM);
         return false;
     }
     /* The comparisons are false for NaN. */
     if (shape->capacity > BLOOM_CAPACITY_MAXIMUM || !(shape->rate >= 0 && shape->rate < 1)) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is invalid: its header says n = %" PRIu64 " and p = %g", shape->capacity,
-                 shape->rate);
+        snprintf(problem, BLOOM_PROBLEM_SIZE, "is invalid: its header says n = %" PRIu64 " and p = %g",
+                 shape->capacity, shape->rate);
         return false;
     }
     if (length != bloom_filter_bytes(shape)) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "was cut off or extended: it has %" PRIu64 " bytes, its header says %" PRIu64,
-                 length, bloom_filter_bytes(shape));
+                 "was cut off or extended: it has %" PRIu64 " bytes, its header says %" PRIu64, length,
+                 bloom_filter_bytes(shape));
         return false;
     }
     if (shape->bits % 8 != 0 && header[length - 1] >> (shape->bits % 8) != 0) {

@@ -42,8 +42,7 @@ static inline struct bloom_hash finish(uint64_t first, uint64_t second, uint64_t
  * per 60- to 80-byte key). */
 static inline uint64_t load_partial(const uint8_t *bytes, size_t length) {
     if (length >= 4)
-        return bloom_load32(bytes) | (uint64_t)bloom_load32(bytes + length - 4)
-                                         << (8 * (length - 4));
+        return bloom_load32(bytes) | (uint64_t)bloom_load32(bytes + length - 4) << (8 * (length - 4));
     if (length == 0)
         return 0;
     return bytes[0] | (uint64_t)bytes[length / 2] << (8 * (length / 2)) |

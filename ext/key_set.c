@@ -26,13 +26,11 @@ struct bloom_key_chunk {
     uint64_t values[];
 };
 
-static bool append(struct bloom_key_set *set, struct bloom_key_partition *partition,
-                   const uint64_t *value) {
+static bool append(struct bloom_key_set *set, struct bloom_key_partition *partition, const uint64_t *value) {
     unsigned width = set->layout->hash_words;
     struct bloom_key_chunk *chunk = partition->last;
     if (chunk == NULL || chunk->words + width > chunk->room) {
-        uint32_t room =
-            chunk == NULL && set->partitions == NULL ? CHUNK_WORDS_FIRST : CHUNK_WORDS_MOST;
+        uint32_t room = chunk == NULL && set->partitions == NULL ? CHUNK_WORDS_FIRST : CHUNK_WORDS_MOST;
         chunk = set->memory->allocate(sizeof *chunk + room * sizeof *chunk->values);
         if (chunk == NULL)
             return false;
@@ -208,8 +206,7 @@ static void build_from(const struct bloom_key_partition *partition, const struct
         shape->layout->add(shape, payload, chunk->values, chunk->words / width);
 }
 
-void bloom_key_set_build(const struct bloom_key_set *set, const struct bloom_shape *shape,
-                         uint8_t *payload) {
+void bloom_key_set_build(const struct bloom_key_set *set, const struct bloom_shape *shape, uint8_t *payload) {
     build_from(&set->one, shape, payload);
     if (set->partitions != NULL)
         for (unsigned i = 0; i < PARTITIONS; i++)

@@ -45,8 +45,7 @@ bool bloom_key_set_add(struct bloom_key_set *set, struct bloom_hash hash);
 bool bloom_key_set_settle(struct bloom_key_set *set, uint64_t *keys);
 
 /* Adds every key to a filter of the set's layout. */
-void bloom_key_set_build(const struct bloom_key_set *set, const struct bloom_shape *shape,
-                         uint8_t *payload);
+void bloom_key_set_build(const struct bloom_key_set *set, const struct bloom_shape *shape, uint8_t *payload);
 
 /* Releases all memory and leaves the set empty. */
 void bloom_key_set_clear(struct bloom_key_set *set);

@@ -50,8 +50,8 @@ void bloom_layout_list(char *text, size_t size) {
     }
 }
 
-bool bloom_shape_for(struct bloom_shape *shape, const struct bloom_layout *layout,
-                     uint64_t capacity, double rate, char problem[BLOOM_PROBLEM_SIZE]) {
+bool bloom_shape_for(struct bloom_shape *shape, const struct bloom_layout *layout, uint64_t capacity,
+                     double rate, char problem[BLOOM_PROBLEM_SIZE]) {
     if (capacity > BLOOM_CAPACITY_MAXIMUM) {
         snprintf(problem, BLOOM_PROBLEM_SIZE, "n must be at most %" PRIu64 ", not %" PRIu64,
                  BLOOM_CAPACITY_MAXIMUM, capacity);

@@ -51,15 +51,14 @@ struct bloom_layout {
      * hash_words words for each key, the first words of its hash. */
 
     /* Adds count keys. */
-    void (*add)(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *values,
-                size_t count);
+    void (*add)(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *values, size_t count);
 
     /* Whether one key is probably in. */
     bool (*check)(const struct bloom_shape *shape, const uint8_t *payload, const uint64_t *value);
 
     /* Sets found[i] to 1 when key i is probably in, else to 0, for count keys. */
-    void (*check_many)(const struct bloom_shape *shape, const uint8_t *payload,
-                       const uint64_t *values, size_t count, uint8_t *found);
+    void (*check_many)(const struct bloom_shape *shape, const uint8_t *payload, const uint64_t *values,
+                       size_t count, uint8_t *found);
 
     struct bloom_estimate (*estimate)(const struct bloom_shape *shape, const uint8_t *payload);
 };
@@ -80,8 +79,8 @@ void bloom_layout_list(char *text, size_t size);
 /* The shape of a filter for capacity keys at false-positive rate rate in a layout; capacity 0 is
  * sized as 1. Returns false and says why in problem when capacity is above BLOOM_CAPACITY_MAXIMUM,
  * when rate is not strictly between 0 and 1, or when the layout cannot keep it. */
-bool bloom_shape_for(struct bloom_shape *shape, const struct bloom_layout *layout,
-                     uint64_t capacity, double rate, char problem[BLOOM_PROBLEM_SIZE]);
+bool bloom_shape_for(struct bloom_shape *shape, const struct bloom_layout *layout, uint64_t capacity,
+                     double rate, char problem[BLOOM_PROBLEM_SIZE]);
 
 /* Bytes of the payload alone. */
 static inline uint64_t bloom_payload_bytes(const struct bloom_shape *shape) {

@@ -19,6 +19,7 @@
  * Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007.
  */
 #include "bitset.h"
+#include "blocked_kernel.h"
 #include "layout.h"
 #include "portable.h"
 #include "sizing.h"
@@ -26,49 +27,90 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { LAYOUT_NUMBER = 1, BLOCK_BITS = 512, BLOCK_BYTES = BLOCK_BITS / 8, PROBES_PER_WORD = 7 };
+/* Keys handled together: enough for some 10 cache misses to overlap, few enough to stay in the first-level
+ * cache. */
+enum { LAYOUT_NUMBER = 1, BATCH = 32 };
 
-/* 2^64 divided by the golden ratio, made odd; and the same of the square root of two. */
-static const uint64_t FACTOR = 0x9e3779b97f4a7c15ULL;
-static const uint64_t OFFSET = 0xb504f333f9de6485ULL;
-
-static inline uint64_t first_probes(uint64_t value) {
-    return value * FACTOR + OFFSET;
+static inline const uint8_t *block_of(const struct bloom_shape *shape, const uint8_t *payload,
+                                      uint64_t value) {
+    return payload + (size_t)bloom_reduce(value, shape->bits / BLOOM_BLOCK_BITS) * BLOOM_BLOCK_BYTES;
 }
 
-static inline uint64_t next_probes(uint64_t word) {
-    return (word ^ word >> 32) * FACTOR;
+static inline uint32_t probes_of_word(uint32_t hashes) {
+    return hashes < BLOOM_PROBES_PER_WORD ? hashes : BLOOM_PROBES_PER_WORD;
 }
 
-static inline size_t block_offset(const struct bloom_shape *shape, uint64_t value) {
-    return (size_t)bloom_reduce(value, shape->bits / BLOCK_BITS) * BLOCK_BYTES;
-}
-
-static void block_add(uint8_t *block, uint64_t value, uint32_t hashes) {
-    for (uint64_t word = first_probes(value);; word = next_probes(word)) {
+static inline void block_add(uint8_t *block, uint64_t word, uint32_t hashes) {
+    for (;; word = bloom_next_probe_word(word)) {
+        uint32_t probes_now = probes_of_word(hashes);
         uint64_t probes = word;
-        for (unsigned i = 0; i < PROBES_PER_WORD; i++) {
-            unsigned bit = (unsigned)(probes >> 55);
-            block[bit >> 3] |= (uint8_t)(1u << (bit & 7));
-            probes <<= 9;
-            if (--hashes == 0)
-                return;
+        for (uint32_t i = 0; i < probes_now; i++, probes <<= BLOOM_PROBE_BITS) {
+            uint8_t *part = block + (probes >> 61) * 8;
+            bloom_store64(part, bloom_load64(part) | UINT64_C(1) << (probes >> 55 & 63));
         }
+        hashes -= probes_now;
+        if (hashes == 0)
+            return;
     }
 }
 
-static bool block_check(const uint8_t *block, uint64_t value, uint32_t hashes) {
-    for (uint64_t word = first_probes(value);; word = next_probes(word)) {
+/* Leaves at the first zero: for a single key the branch lets the processor run ahead into the next one's
+ * memory access, which costs half of what waiting for all probes does (28 against 57 ns at 100 million keys).
+ */
+static bool portable_check(const uint8_t *block, uint64_t word, uint32_t hashes) {
+    for (;; word = bloom_next_probe_word(word)) {
         uint64_t probes = word;
-        for (unsigned i = 0; i < PROBES_PER_WORD; i++) {
+        for (unsigned i = 0; i < BLOOM_PROBES_PER_WORD; i++, probes <<= BLOOM_PROBE_BITS) {
             unsigned bit = (unsigned)(probes >> 55);
             if ((block[bit >> 3] >> (bit & 7) & 1) == 0)
                 return false;
-            probes <<= 9;
             if (--hashes == 0)
                 return true;
         }
     }
+}
+
+/* All probes of a word without a branch: the blocks of a batch are in cache, where mispredictions cost most
+ * (5.5 against 10 ns). */
+static void portable_check_batch(const uint8_t *const *blocks, const uint64_t *words, size_t count,
+                                 uint32_t hashes, uint8_t *found) {
+    for (size_t i = 0; i < count; i++) {
+        uint64_t word = words[i];
+        uint64_t all = 1;
+        for (uint32_t left = hashes; left > 0 && all != 0; word = bloom_next_probe_word(word)) {
+            uint32_t probes_now = probes_of_word(left);
+            uint64_t probes = word;
+            for (uint32_t j = 0; j < probes_now; j++, probes <<= BLOOM_PROBE_BITS)
+                all &= bloom_load64(blocks[i] + (probes >> 61) * 8) >> (probes >> 55 & 63);
+            left -= probes_now;
+        }
+        found[i] = (uint8_t)all;
+    }
+}
+
+static bool portable_supported(void) {
+    return true;
+}
+
+static const struct bloom_blocked_kernel PORTABLE = {"portable", portable_supported, portable_check,
+                                                     portable_check_batch};
+
+const struct bloom_blocked_kernel *const bloom_blocked_kernels[] = {
+#ifdef BLOOM_X86_KERNELS
+    &bloom_blocked_avx512,
+    &bloom_blocked_avx2,
+#endif
+    &PORTABLE,
+    NULL,
+};
+
+/* Asking the processor is one load and one test; keeping the answer would need care with threads for nothing.
+ */
+static inline const struct bloom_blocked_kernel *kernel(void) {
+    const struct bloom_blocked_kernel *const *candidate = bloom_blocked_kernels;
+    while (!(*candidate)->supported())
+        candidate++;
+    return *candidate;
 }
 
 static bool blocked_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
@@ -81,45 +123,79 @@ static bool blocked_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_S
                  shape->rate);
         return false;
     }
-    shape->bits = blocks * BLOCK_BITS;
+    shape->bits = blocks * BLOOM_BLOCK_BITS;
     return true;
+}
+
+/* Starts loading the blocks of a batch and notes where they are and which probes to look at. */
+struct batch {
+    const uint8_t *blocks[BATCH];
+    uint64_t words[BATCH];
+};
+
+static inline void begin_batch(struct batch *batch, const struct bloom_shape *shape, const uint8_t *payload,
+                               const uint64_t *values, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        batch->blocks[i] = block_of(shape, payload, values[i]);
+        BLOOM_PREFETCH(batch->blocks[i]);
+        batch->words[i] = bloom_probe_word(values[i]);
+    }
+}
+
+static inline size_t batch_of(size_t count) {
+    return count < BATCH ? count : BATCH;
 }
 
 static void blocked_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *values,
                         size_t count) {
-    for (size_t i = 0; i < count; i++)
-        block_add(payload + block_offset(shape, values[i]), values[i], shape->hashes);
+    struct batch batch;
+    for (size_t now; count > 0; values += now, count -= now) {
+        now = batch_of(count);
+        begin_batch(&batch, shape, payload, values, now);
+        for (size_t i = 0; i < now; i++)
+            block_add(payload + (batch.blocks[i] - payload), batch.words[i], shape->hashes);
+    }
 }
 
-static bool blocked_check(const struct bloom_shape *shape, const uint8_t *payload,
-                          const uint64_t *value) {
-    return block_check(payload + block_offset(shape, *value), *value, shape->hashes);
+static bool blocked_check(const struct bloom_shape *shape, const uint8_t *payload, const uint64_t *value) {
+    return kernel()->check(block_of(shape, payload, *value), bloom_probe_word(*value), shape->hashes);
 }
 
+/* One batch is tested while the next is being loaded. */
 static void blocked_check_many(const struct bloom_shape *shape, const uint8_t *payload,
                                const uint64_t *values, size_t count, uint8_t *found) {
-    for (size_t i = 0; i < count; i++)
-        found[i] = block_check(payload + block_offset(shape, values[i]), values[i], shape->hashes);
+    const struct bloom_blocked_kernel *chosen = kernel();
+    struct batch batches[2];
+    size_t now = batch_of(count);
+    begin_batch(&batches[0], shape, payload, values, now);
+    for (unsigned turn = 0; now > 0; turn ^= 1) {
+        size_t next = batch_of(count - now);
+        begin_batch(&batches[turn ^ 1], shape, payload, values + now, next);
+        chosen->check_batch(batches[turn].blocks, batches[turn].words, now, shape->hashes, found);
+        values += now;
+        found += now;
+        count -= now;
+        now = next;
+    }
 }
 
 /* count: n keys leave a bit zero with probability (1 - 1/512)^(k i) over i ~ Poisson(n / blocks),
  * that is exp(-(n / blocks) (1 - (1 - 1/512)^k)), solved for n. rate: a key that is not in falls
  * into each block alike, so the mean over the blocks of (ones / 512)^k is what these very bits
  * give; the power of the mean would be too low. */
-static struct bloom_estimate blocked_estimate(const struct bloom_shape *shape,
-                                              const uint8_t *payload) {
-    uint64_t blocks = shape->bits / BLOCK_BITS;
+static struct bloom_estimate blocked_estimate(const struct bloom_shape *shape, const uint8_t *payload) {
+    uint64_t blocks = shape->bits / BLOOM_BLOCK_BITS;
     struct bloom_estimate estimate = {0};
-    uint64_t blocks_with[BLOCK_BITS + 1] = {0};
+    uint64_t blocks_with[BLOOM_BLOCK_BITS + 1] = {0};
     for (uint64_t i = 0; i < blocks; i++)
-        blocks_with[bloom_bitset_ones(payload + i * BLOCK_BYTES, BLOCK_BYTES)]++;
-    for (unsigned ones = 0; ones <= BLOCK_BITS; ones++) {
+        blocks_with[bloom_bitset_ones(payload + i * BLOOM_BLOCK_BYTES, BLOOM_BLOCK_BYTES)]++;
+    for (unsigned ones = 0; ones <= BLOOM_BLOCK_BITS; ones++) {
         estimate.ones += blocks_with[ones] * ones;
-        estimate.rate += (double)blocks_with[ones] * pow((double)ones / BLOCK_BITS, shape->hashes);
+        estimate.rate += (double)blocks_with[ones] * pow((double)ones / BLOOM_BLOCK_BITS, shape->hashes);
     }
     estimate.rate /= (double)blocks;
     double fill = (double)estimate.ones / (double)shape->bits;
-    double bits_per_key = 1 - pow(1 - 1.0 / BLOCK_BITS, shape->hashes);
+    double bits_per_key = 1 - pow(1 - 1.0 / BLOOM_BLOCK_BITS, shape->hashes);
     estimate.count = fill > 0 ? -log1p(-fill) * (double)blocks / bits_per_key : 0;
     return estimate;
 }
@@ -128,8 +204,8 @@ const struct bloom_layout bloom_layout_blocked = {
     .name = "blocked",
     .number = LAYOUT_NUMBER,
     .hash_words = 1,
-    .hashes_maximum = 3 * PROBES_PER_WORD,
-    .bits_multiple = BLOCK_BITS,
+    .hashes_maximum = 3 * BLOOM_PROBES_PER_WORD,
+    .bits_multiple = BLOOM_BLOCK_BITS,
     .size = blocked_size,
     .add = blocked_add,
     .check = blocked_check,

@@ -22,8 +22,7 @@ static bool classic_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_S
     bloom_sizing_classic(keys, shape->rate, &shape->hashes, &shape->bits);
     if (shape->hashes > HASHES_MAXIMUM) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "p = %g needs %" PRIu32
-                 " hashes, layout classic has at most %d; ask for a larger p",
+                 "p = %g needs %" PRIu32 " hashes, layout classic has at most %d; ask for a larger p",
                  shape->rate, shape->hashes, HASHES_MAXIMUM);
         return false;
     }
@@ -45,8 +44,7 @@ static void classic_add(const struct bloom_shape *shape, uint8_t *payload, const
     }
 }
 
-static bool classic_check(const struct bloom_shape *shape, const uint8_t *payload,
-                          const uint64_t *value) {
+static bool classic_check(const struct bloom_shape *shape, const uint8_t *payload, const uint64_t *value) {
     uint64_t combined = value[0];
     for (uint32_t i = 0; i < shape->hashes; i++, combined += value[1]) {
         uint64_t bit = bit_index(combined, shape->bits);
@@ -63,8 +61,7 @@ static void classic_check_many(const struct bloom_shape *shape, const uint8_t *p
 }
 
 /* As Guava's approximateElementCount and expectedFpp: -(m / k) ln(1 - fill) and fill^k. */
-static struct bloom_estimate classic_estimate(const struct bloom_shape *shape,
-                                              const uint8_t *payload) {
+static struct bloom_estimate classic_estimate(const struct bloom_shape *shape, const uint8_t *payload) {
     struct bloom_estimate estimate = {0};
     estimate.ones = bloom_bitset_ones(payload, (size_t)bloom_payload_bytes(shape));
     double fill = (double)estimate.ones / (double)shape->bits;

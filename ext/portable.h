@@ -26,6 +26,13 @@ static inline uint64_t bloom_swap64(uint64_t value) {
 #endif
 }
 
+/* Starts loading the cache line at an address; only ever a hint. */
+#if defined(__GNUC__)
+#define BLOOM_PREFETCH(address) __builtin_prefetch(address)
+#else
+#define BLOOM_PREFETCH(address) ((void)(address))
+#endif
+
 /* Turns a 64-bit word as the machine holds it into one whose bytes in memory are little-endian, and
  * back. */
 static inline uint64_t bloom_little64(uint64_t value) {
@@ -44,8 +51,7 @@ static inline void bloom_store64(void *bytes, uint64_t value) {
 }
 
 static inline uint32_t bloom_load32(const uint8_t *bytes) {
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-           (uint32_t)bytes[3] << 24;
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
 static inline void bloom_store32(uint8_t *bytes, uint32_t value) {

@@ -68,8 +68,7 @@ bool bloom_sizing_blocked(uint64_t capacity, double rate, uint32_t *hashes, uint
     /* Linear interpolation between the ends of a row: need falls and is convex in the rate for
      * given hashes, so the chord is never less than what is needed, and at p = 1 % less than 0.1 %
      * more. */
-    uint64_t within = fixed << (64 - octave - 1)
-                            << 1; /* the bits below the leading one, left-aligned */
+    uint64_t within = fixed << (64 - octave - 1) << 1; /* the bits below the leading one, left-aligned */
     const struct blocked_row *row =
         &BLOCKED_ROWS[((octave - (64 - OCTAVES)) << ROW_BITS) + (within >> (64 - ROW_BITS))];
     uint64_t part = within << ROW_BITS >> (64 - WITHIN_BITS);
@@ -77,8 +76,7 @@ bool bloom_sizing_blocked(uint64_t capacity, double rate, uint32_t *hashes, uint
     uint64_t bits_per_key = row->bits_at_lower - (difference * part >> WITHIN_BITS);
 
     *hashes = row->hashes;
-    *blocks =
-        (capacity * bits_per_key + (UINT64_C(1) << 25) - 1) >> 25; /* 512 bits in units of 2^-16 */
+    *blocks = (capacity * bits_per_key + (UINT64_C(1) << 25) - 1) >> 25; /* 512 bits in units of 2^-16 */
     if (*blocks == 0)
         *blocks = 1;
     return true;

@@ -10,9 +10,9 @@ SQLITE_EXTENSION_INIT3 /* SQLite's functions through the pointer that extension.
 #include "format.h"
 #include "hash.h"
 
-/* One SQL function: the row of the registration table in extension.c, and the user data of the
- * function. */
-struct bloom_function {
+    /* One SQL function: the row of the registration table in extension.c, and the user data of the
+     * function. */
+    struct bloom_function {
     const char *name;
     int arguments_minimum;
     int arguments_maximum; /* -1: any number */
@@ -50,12 +50,12 @@ bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **argume
 
 /* The same for an aggregate that learns n only later: just p and layout, from arguments[0] and [1]
  * on. */
-bool bloom_sql_rate_and_layout(sqlite3_context *context, int count, sqlite3_value **arguments,
-                               double *rate, const struct bloom_layout **layout);
+bool bloom_sql_rate_and_layout(sqlite3_context *context, int count, sqlite3_value **arguments, double *rate,
+                               const struct bloom_layout **layout);
 
 /* Turns capacity, rate and layout into a shape, checked against the length limit. */
-bool bloom_sql_shape_for(sqlite3_context *context, const struct bloom_layout *layout,
-                         uint64_t capacity, double rate, struct bloom_shape *shape);
+bool bloom_sql_shape_for(sqlite3_context *context, const struct bloom_layout *layout, uint64_t capacity,
+                         double rate, struct bloom_shape *shape);
 
 /* Fails when a filter of that shape is longer than a value of this connection may be. */
 bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *shape);
@@ -76,8 +76,7 @@ uint8_t *bloom_sql_new_filter(const struct bloom_shape *shape);
 uint8_t *bloom_sql_copy_filter(const struct bloom_stored *filter);
 
 /* Makes filter, whose memory goes over to SQLite, the function's result; NULL is out of memory. */
-void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape *shape,
-                             uint8_t *filter);
+void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape *shape, uint8_t *filter);
 
 /* A filter pinned for the duration of a statement: pointer values of this type. */
 #define BLOOM_PIN_TYPE "bloom_filter"

@@ -38,8 +38,7 @@ static enum size_source source_of(int count, sqlite3_value **arguments) {
         return SIZE_FROM_KEYS;
     switch (sqlite3_value_type(arguments[1])) {
     case SQLITE_NULL:
-        return sqlite3_value_pointer(arguments[1], BLOOM_PIN_TYPE) ? SIZE_FROM_FILTER
-                                                                   : SIZE_FROM_KEYS;
+        return sqlite3_value_pointer(arguments[1], BLOOM_PIN_TYPE) ? SIZE_FROM_FILTER : SIZE_FROM_KEYS;
     case SQLITE_BLOB:
         return SIZE_FROM_FILTER;
     default:
@@ -56,8 +55,7 @@ static bool read_shape(sqlite3_context *context, int count, sqlite3_value **argu
         return bloom_sql_shape(context, count - 1, arguments + 1, shape);
     case SIZE_FROM_FILTER:
         if (count > 2) {
-            bloom_sql_error(context,
-                            "p and layout come from the filter given as n; leave them out");
+            bloom_sql_error(context, "p and layout come from the filter given as n; leave them out");
             return false;
         }
         if (!bloom_sql_filter(context, 2, arguments[1], &template))
@@ -69,8 +67,7 @@ static bool read_shape(sqlite3_context *context, int count, sqlite3_value **argu
     }
 }
 
-static bool begin(sqlite3_context *context, int count, sqlite3_value **arguments,
-                  struct build *build) {
+static bool begin(sqlite3_context *context, int count, sqlite3_value **arguments, struct build *build) {
     enum size_source source = source_of(count, arguments);
     if (!read_shape(context, count, arguments, source, &build->rate, &build->shape))
         return false;
@@ -97,16 +94,15 @@ static bool same_parameters(sqlite3_context *context, int count, sqlite3_value *
     if (source == build->source) {
         if (count < 3 && source == SIZE_FROM_KEYS)
             return true;
-        if (count < 3 && source == SIZE_FROM_NUMBER &&
-            sqlite3_value_type(arguments[1]) == SQLITE_INTEGER &&
+        if (count < 3 && source == SIZE_FROM_NUMBER && sqlite3_value_type(arguments[1]) == SQLITE_INTEGER &&
             sqlite3_value_int64(arguments[1]) == (sqlite3_int64)build->shape.capacity)
             return true;
         if (!read_shape(context, count, arguments, source, &rate, &shape))
             return false;
         char problem[BLOOM_PROBLEM_SIZE];
-        if (source == SIZE_FROM_KEYS ? shape.layout == build->shape.layout &&
-                                           memcmp(&rate, &build->rate, sizeof rate) == 0
-                                     : bloom_shape_same(&shape, &build->shape, problem))
+        if (source == SIZE_FROM_KEYS
+                ? shape.layout == build->shape.layout && memcmp(&rate, &build->rate, sizeof rate) == 0
+                : bloom_shape_same(&shape, &build->shape, problem))
             return true;
     }
     bloom_sql_error(context, "n, p and layout must be the same for all rows of a group");
@@ -141,8 +137,8 @@ void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arg
     if (build->failed)
         return;
     build->failed = !(build->source == SIZE_UNDECIDED ? begin(context, count, arguments, build)
-                      : count > 1 ? same_parameters(context, count, arguments, build)
-                                  : true);
+                      : count > 1                     ? same_parameters(context, count, arguments, build)
+                                                      : true);
     if (build->failed)
         return;
     enum bloom_key_kind kind = bloom_sql_key(arguments[0], &hash);
@@ -221,8 +217,7 @@ void bloom_sql_union_agg_step(sqlite3_context *context, int count, sqlite3_value
                            (size_t)bloom_payload_bytes(&filter.shape));
     } else {
         bloom_sql_error(
-            context, "a filter differs from the first one (%s); make them with the same parameters",
-            problem);
+            context, "a filter differs from the first one (%s); make them with the same parameters", problem);
     }
 }
 

@@ -19,8 +19,7 @@ void bloom_sql_new_bits(sqlite3_context *context, int count, sqlite3_value **arg
     uint64_t hashes;
     (void)count;
     if (!bloom_sql_whole_number(context, "m", arguments[0], 1, BLOOM_BITS_MAXIMUM, &shape.bits) ||
-        !bloom_sql_whole_number(context, "k", arguments[1], 1, shape.layout->hashes_maximum,
-                                &hashes))
+        !bloom_sql_whole_number(context, "k", arguments[1], 1, shape.layout->hashes_maximum, &hashes))
         return;
     shape.hashes = (uint32_t)hashes;
     if (bloom_sql_check_length(context, &shape))
@@ -71,8 +70,8 @@ void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **argume
         return;
     switch (bloom_sql_key(arguments[1], &hash)) {
     case BLOOM_KEY:
-        sqlite3_result_int(context, filter.shape.layout->check(
-                                        &filter.shape, bloom_stored_payload(&filter), hash.words));
+        sqlite3_result_int(
+            context, filter.shape.layout->check(&filter.shape, bloom_stored_payload(&filter), hash.words));
         break;
     case BLOOM_KEY_NULL:
         break;
@@ -134,8 +133,8 @@ void bloom_sql_intersect(sqlite3_context *context, int count, sqlite3_value **ar
     merge(context, count, arguments, bloom_bitset_intersect, true);
 }
 
-static bool read_estimate(sqlite3_context *context, sqlite3_value *value,
-                          struct bloom_stored *filter, struct bloom_estimate *estimate) {
+static bool read_estimate(sqlite3_context *context, sqlite3_value *value, struct bloom_stored *filter,
+                          struct bloom_estimate *estimate) {
     if (!bloom_sql_filter(context, 1, value, filter))
         return false;
     *estimate = filter->shape.layout->estimate(&filter->shape, bloom_stored_payload(filter));
@@ -171,15 +170,12 @@ void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **argumen
     if (!read_estimate(context, arguments[0], &filter, &estimate))
         return;
     sqlite3_str *text = sqlite3_str_new(sqlite3_context_db_handle(context));
-    sqlite3_str_appendf(text, "{\"version\":%d,\"layout\":\"%s\"", BLOOM_FORMAT_VERSION,
-                        shape->layout->name);
+    sqlite3_str_appendf(text, "{\"version\":%d,\"layout\":\"%s\"", BLOOM_FORMAT_VERSION, shape->layout->name);
     if (shape->rate > 0)
-        sqlite3_str_appendf(text, ",\"n\":%llu,\"p\":%!.15g", (sqlite3_uint64)shape->capacity,
-                            shape->rate);
+        sqlite3_str_appendf(text, ",\"n\":%llu,\"p\":%!.15g", (sqlite3_uint64)shape->capacity, shape->rate);
     else
         sqlite3_str_appendf(text, ",\"n\":null,\"p\":null");
-    sqlite3_str_appendf(text,
-                        ",\"bits\":%llu,\"hashes\":%u,\"bytes\":%llu,\"ones\":%llu,\"fill\":%!.15g",
+    sqlite3_str_appendf(text, ",\"bits\":%llu,\"hashes\":%u,\"bytes\":%llu,\"ones\":%llu,\"fill\":%!.15g",
                         (sqlite3_uint64)shape->bits, shape->hashes, (sqlite3_uint64)filter.length,
                         (sqlite3_uint64)estimate.ones, (double)estimate.ones / (double)shape->bits);
     if (isfinite(estimate.count))

@@ -36,12 +36,10 @@ static void error_found(sqlite3_context *context, const char *expectation, sqlit
         bloom_sql_error(context, "%s, not %!.15g", expectation, sqlite3_value_double(value));
         break;
     case SQLITE_TEXT:
-        bloom_sql_error(context, "%s, not the text '%.60s'", expectation,
-                        sqlite3_value_text(value));
+        bloom_sql_error(context, "%s, not the text '%.60s'", expectation, sqlite3_value_text(value));
         break;
     case SQLITE_BLOB:
-        bloom_sql_error(context, "%s, not a BLOB of %d bytes", expectation,
-                        sqlite3_value_bytes(value));
+        bloom_sql_error(context, "%s, not a BLOB of %d bytes", expectation, sqlite3_value_bytes(value));
         break;
     default:
         bloom_sql_error(context, "%s, not NULL", expectation);
@@ -129,8 +127,7 @@ static bool read_rate(sqlite3_context *context, sqlite3_value *value, double *ra
     return false;
 }
 
-static bool read_layout(sqlite3_context *context, sqlite3_value *value,
-                        const struct bloom_layout **layout) {
+static bool read_layout(sqlite3_context *context, sqlite3_value *value, const struct bloom_layout **layout) {
     if (sqlite3_value_type(value) == SQLITE_TEXT) {
         const char *name = (const char *)sqlite3_value_text(value);
         if (name == NULL) {
@@ -147,8 +144,8 @@ static bool read_layout(sqlite3_context *context, sqlite3_value *value,
     return false;
 }
 
-bool bloom_sql_rate_and_layout(sqlite3_context *context, int count, sqlite3_value **arguments,
-                               double *rate, const struct bloom_layout **layout) {
+bool bloom_sql_rate_and_layout(sqlite3_context *context, int count, sqlite3_value **arguments, double *rate,
+                               const struct bloom_layout **layout) {
     *rate = RATE_DEFAULT;
     *layout = bloom_layout_default();
     return (count < 1 || read_rate(context, arguments[0], rate)) &&
@@ -168,8 +165,8 @@ bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *
     return false;
 }
 
-bool bloom_sql_shape_for(sqlite3_context *context, const struct bloom_layout *layout,
-                         uint64_t capacity, double rate, struct bloom_shape *shape) {
+bool bloom_sql_shape_for(sqlite3_context *context, const struct bloom_layout *layout, uint64_t capacity,
+                         double rate, struct bloom_shape *shape) {
     char problem[BLOOM_PROBLEM_SIZE];
     if (bloom_shape_for(shape, layout, capacity, rate, problem))
         return bloom_sql_check_length(context, shape);
@@ -182,8 +179,7 @@ bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **argume
     uint64_t capacity;
     double rate;
     const struct bloom_layout *layout;
-    return bloom_sql_whole_number(context, "n", arguments[0], 0, BLOOM_CAPACITY_MAXIMUM,
-                                  &capacity) &&
+    return bloom_sql_whole_number(context, "n", arguments[0], 0, BLOOM_CAPACITY_MAXIMUM, &capacity) &&
            bloom_sql_rate_and_layout(context, count - 1, arguments + 1, &rate, &layout) &&
            bloom_sql_shape_for(context, layout, capacity, rate, shape);
 }
@@ -231,8 +227,7 @@ uint8_t *bloom_sql_copy_filter(const struct bloom_stored *filter) {
     return copy;
 }
 
-void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape *shape,
-                             uint8_t *filter) {
+void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape *shape, uint8_t *filter) {
     if (filter != NULL)
         sqlite3_result_blob64(context, filter, bloom_filter_bytes(shape), sqlite3_free);
     else

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""What a build must keep: one exported name, a caller's CC, CFLAGS and LDFLAGS, an installation that loads, and linking it in."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+LIBRARY = "bloom.dylib" if sys.platform == "darwin" else "bloom.so"
+
+
+def run(*command, **options):
+    return subprocess.run(command, cwd=options.pop("cwd", TOP), capture_output=True, text=True, check=True, **options).stdout
+
+
+def version_through_shell(library):
+    return run("sqlite3", "-batch", "-init", "/dev/null", "-cmd", f".load {library}", ":memory:", "SELECT bloom_version();")
+
+
+class Build(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def copy(self):
+        """The sources alone, as a clean checkout has them."""
+        shutil.copytree(TOP / "ext", self.folder / "ext")
+        shutil.copytree(TOP / "tests", self.folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(TOP / "Makefile", self.folder)
+        return self.folder
+
+    def test_only_the_entry_point_is_exported(self):
+        names = run("nm", "-D", "--defined-only", LIBRARY).split("\n")
+        self.assertEqual([line.split()[-1] for line in names if line], ["sqlite3_bloom_init"])
+
+    def test_it_needs_nothing_but_the_c_library(self):
+        needed = re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", LIBRARY))
+        self.assertLessEqual(set(needed), {"libc.so.6", "libm.so.6"}, needed)
+
+    def test_compiler_and_flags_on_the_command_line_are_honoured(self):
+        output = run("make", "CC=gcc", "CFLAGS=-O1 -DGIVEN_BY_TEST", "LDFLAGS=-Wl,-z,now", cwd=self.copy())
+        compiled = [line for line in output.splitlines() if " -c " in line]
+        linked = [line for line in output.splitlines() if " -shared " in line]
+        self.assertGreater(len(compiled), 5)
+        self.assertTrue(all(line.startswith("gcc ") and "-O1 -DGIVEN_BY_TEST" in line for line in compiled))
+        self.assertEqual(len(linked), 1)
+        self.assertIn("-Wl,-z,now", linked[0])
+
+    def test_install_puts_library_and_header_under_destdir_and_prefix(self):
+        run("make", "install", f"DESTDIR={self.folder}", "PREFIX=/opt/x")
+        files = sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file())
+        self.assertEqual(files, ["opt/x/include/bloom.h", f"opt/x/lib/{LIBRARY}"])
+        self.assertRegex(version_through_shell(self.folder / "opt/x/lib" / LIBRARY), r"^bloom \d+\.\d+\.\d+, ")
+
+    def test_clean_removes_what_was_built(self):
+        folder = self.copy()
+        run("make", cwd=folder)
+        run("make", "clean", cwd=folder)
+        self.assertEqual(sorted(os.listdir(folder)), ["Makefile", "ext", "tests"])
+
+    def test_a_program_can_link_it_in(self):
+        program = self.folder / "embed"
+        sources = sorted(str(path) for path in (TOP / "ext").glob("*.c"))
+        run(os.environ.get("CC", "cc"), "-std=c11", "-O1", "-DSQLITE_CORE", "-Iext", "tests/embedding/embed.c", *sources,
+            "-o", str(program), "-lsqlite3", "-lm")
+        self.assertEqual(run(str(program)), "1 passed, 0 failed\n")
+
+    def test_the_public_header_stands_alone_in_c_and_cpp(self):
+        for compiler, standard, name in (("cc", "c99", "c"), ("c++", "c++11", "cpp")):
+            if shutil.which(compiler) is None:
+                self.skipTest(f"no {compiler}")
+            source = self.folder / f"header.{name}"
+            source.write_text('#include "bloom.h"\n#include "bloom.h"\nint use(void);\nint use(void) { return sqlite3_bloom_init != 0; }\n')
+            run(compiler, f"-std={standard}", "-Wall", "-Wno-address", "-Werror", "-Iext", "-c", str(source), "-o", str(self.folder / "header.o"))
+
+
+class Release(unittest.TestCase):
+    def test_code_and_changelog_name_the_same_release(self):
+        release = re.search(r'BLOOM_RELEASE "(.*)"', (TOP / "ext/format.h").read_text())[1]
+        self.assertIn(f"\n## {release}", (TOP / "CHANGELOG.md").read_text())
+        self.assertTrue(version_through_shell(TOP / LIBRARY).startswith(f"bloom {release}, "))
+
+
+if __name__ == "__main__":
+    unittest.main()
