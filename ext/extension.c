@@ -2,6 +2,8 @@
 #include "bloom.h"
 #include "sql.h"
 
+#include <string.h>
+
 SQLITE_EXTENSION_INIT1
 
 /* Name, fewest and most arguments (-1: any number), then scalar, or step and final of an aggregate.
@@ -36,11 +38,16 @@ static int register_function(sqlite3 *database, const struct bloom_function *fun
     int flags = FLAGS | (function->scalar == bloom_sql_info ? SQLITE_RESULT_SUBTYPE : 0);
     int status = SQLITE_OK;
     for (int count = function->arguments_minimum; count <= function->arguments_maximum && status == SQLITE_OK;
-         count++)
-        /* SQLite takes the user data as void * but only hands it back. */
-        status =
-            sqlite3_create_function_v2(database, function->name, count, flags, (void *)(uintptr_t)function,
-                                       function->scalar, function->step, function->final, NULL);
+         count++) {
+        struct bloom_registration *registration = sqlite3_malloc(sizeof *registration);
+        if (registration == NULL)
+            return SQLITE_NOMEM;
+        memset(registration, 0, sizeof *registration);
+        registration->function = function;
+        /* SQLite releases the registration with the connection, and at once when this fails. */
+        status = sqlite3_create_function_v2(database, function->name, count, flags, registration,
+                                            function->scalar, function->step, function->final, sqlite3_free);
+    }
     return status;
 }
 

@@ -122,13 +122,18 @@ bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t le
                  shape->capacity, shape->rate);
         return false;
     }
+    return bloom_payload_read(shape, bytes, length, problem);
+}
+
+bool bloom_payload_read(const struct bloom_shape *shape, const void *bytes, uint64_t length,
+                        char problem[BLOOM_PROBLEM_SIZE]) {
     if (length != bloom_filter_bytes(shape)) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "was cut off or extended: it has %" PRIu64 " bytes, its header says %" PRIu64, length,
                  bloom_filter_bytes(shape));
         return false;
     }
-    if (shape->bits % 8 != 0 && header[length - 1] >> (shape->bits % 8) != 0) {
+    if (shape->bits % 8 != 0 && ((const uint8_t *)bytes)[length - 1] >> (shape->bits % 8) != 0) {
         snprintf(problem, BLOOM_PROBLEM_SIZE, "is damaged: bits are set beyond its last");
         return false;
     }

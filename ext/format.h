@@ -29,4 +29,9 @@ void bloom_header_write(const struct bloom_shape *shape, uint8_t header[BLOOM_HE
 bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t length,
                        char problem[BLOOM_PROBLEM_SIZE]);
 
+/* The part of that which is left to do for another filter with the same header: the length, and what lies
+ * beyond the last bit. */
+bool bloom_payload_read(const struct bloom_shape *shape, const void *bytes, uint64_t length,
+                        char problem[BLOOM_PROBLEM_SIZE]);
+
 #endif

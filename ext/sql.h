@@ -21,6 +21,16 @@ SQLITE_EXTENSION_INIT3 /* SQLite's functions through the pointer that extension.
     void (*final)(sqlite3_context *);
 };
 
+/* The user data of a function: its row, and the header that passed validation last. Most calls of a statement
+ * see the same filter, and comparing 64 bytes costs a tenth of validating them anew. It belongs to one
+ * connection, whose calls never overlap; unlike SQLite's auxiliary data it costs no allocation and serves
+ * filters from columns, too. */
+struct bloom_registration {
+    const struct bloom_function *function;
+    uint8_t header[BLOOM_HEADER_BYTES];
+    struct bloom_shape shape;
+};
+
 /* A valid filter somewhere in memory. bytes stays its owner's: of the sqlite3_value it was read
  * from. */
 struct bloom_stored {

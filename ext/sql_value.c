@@ -8,8 +8,8 @@
 #define RATE_DEFAULT 0.01
 
 static const char *function_name(sqlite3_context *context) {
-    const struct bloom_function *function = sqlite3_user_data(context);
-    return function->name;
+    const struct bloom_registration *registration = sqlite3_user_data(context);
+    return registration->function->name;
 }
 
 void bloom_sql_error(sqlite3_context *context, const char *format, ...) {
@@ -46,6 +46,21 @@ static void error_found(sqlite3_context *context, const char *expectation, sqlit
     }
 }
 
+/* As bloom_header_read, without its work when the function has just seen the same header. */
+static bool read_header(struct bloom_registration *recent, struct bloom_stored *filter,
+                        char problem[BLOOM_PROBLEM_SIZE]) {
+    if (filter->length >= BLOOM_HEADER_BYTES &&
+        memcmp(filter->bytes, recent->header, BLOOM_HEADER_BYTES) == 0) {
+        filter->shape = recent->shape;
+        return bloom_payload_read(&filter->shape, filter->bytes, filter->length, problem);
+    }
+    if (!bloom_header_read(&filter->shape, filter->bytes, filter->length, problem))
+        return false;
+    memcpy(recent->header, filter->bytes, BLOOM_HEADER_BYTES);
+    recent->shape = filter->shape;
+    return true;
+}
+
 struct pin {
     struct bloom_stored filter;
 };
@@ -64,7 +79,7 @@ bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *val
             sqlite3_result_error_nomem(context);
             return false;
         }
-        if (bloom_header_read(&filter->shape, filter->bytes, filter->length, problem))
+        if (read_header(sqlite3_user_data(context), filter, problem))
             return true;
         bloom_sql_error(context, "the filter (argument %d) %s", position, problem);
         return false;
