@@ -11,21 +11,19 @@
 #include "layout.h"
 #include "sizing.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
 enum { LAYOUT_NUMBER = 2, HASHES_MAXIMUM = 255 };
 
 static bool classic_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
-    uint64_t keys = shape->capacity > 0 ? shape->capacity : 1;
-    bloom_sizing_classic(keys, shape->rate, &shape->hashes, &shape->bits);
-    if (shape->hashes > HASHES_MAXIMUM) {
+    if (shape->rate < BLOOM_CLASSIC_RATE_MINIMUM) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "p = %g needs %" PRIu32 " hashes, layout classic has at most %d; ask for a larger p",
-                 shape->rate, shape->hashes, HASHES_MAXIMUM);
+                 "p = %g is less than layout classic can keep (1e-12); ask for a larger p", shape->rate);
         return false;
     }
+    bloom_sizing_classic(shape->capacity > 0 ? shape->capacity : 1, shape->rate, &shape->hashes,
+                         &shape->bits);
     return true;
 }
 

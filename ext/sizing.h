@@ -20,8 +20,11 @@ uint64_t bloom_sizing_log(double rate);
  * keys). */
 bool bloom_sizing_blocked(uint64_t capacity, double rate, uint32_t *hashes, uint64_t *blocks);
 
-/* Layout classic: hashes and bits, a multiple of 64, for capacity keys (1 to 2^40) at rate. hashes
- * may come out beyond what the layout allows; the caller judges that. */
+/* Layout classic: hashes and bits, a multiple of 64, for capacity keys (1 to 2^40) at rate, 2^-40 or more.
+ * These are the classic k = log2(1/p) to the nearest integer and m = n log2(1/p) / ln 2, with more bits where
+ * that k, or that k positions follow from two numbers, would exceed the rate: for p = 1 % below 1000 keys,
+ * for p = 10^-6 below 10^6. */
+#define BLOOM_CLASSIC_RATE_MINIMUM (1.0 / (UINT64_C(1) << 40))
 void bloom_sizing_classic(uint64_t capacity, double rate, uint32_t *hashes, uint64_t *bits);
 
 #endif
