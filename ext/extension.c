@@ -1,6 +1,7 @@
 /* The entry point, and the one table of everything that the extension registers. */
 #include "bloom.h"
 #include "sql.h"
+#include "sql_table.h"
 
 #include <string.h>
 
@@ -73,5 +74,5 @@ __attribute__((visibility("default")))
     }
     for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS && status == SQLITE_OK; i++)
         status = register_function(database, &FUNCTIONS[i]);
-    return status;
+    return status == SQLITE_OK ? bloom_table_register(database) : status;
 }

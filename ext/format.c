@@ -53,10 +53,9 @@ void bloom_header_write(const struct bloom_shape *shape, uint8_t header[BLOOM_HE
     bloom_store64(header + AT_CHECKSUM, checksum(header));
 }
 
-bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t length,
+bool bloom_filter_read(struct bloom_shape *shape, const void *bytes, uint64_t length,
                        char problem[BLOOM_PROBLEM_SIZE]) {
-    const uint8_t *header = bytes;
-    if (length < sizeof MAGIC || memcmp(header, MAGIC, sizeof MAGIC) != 0) {
+    if (length < sizeof MAGIC || memcmp(bytes, MAGIC, sizeof MAGIC) != 0) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "is not one: these %" PRIu64 " bytes do not begin with 89424c4d", length);
         return false;
@@ -64,6 +63,14 @@ bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t le
     if (length < BLOOM_HEADER_BYTES) {
         snprintf(problem, BLOOM_PROBLEM_SIZE, "is cut off: it has %" PRIu64 " bytes, its header alone has %d",
                  length, BLOOM_HEADER_BYTES);
+        return false;
+    }
+    return bloom_header_read(shape, bytes, problem) && bloom_payload_read(shape, bytes, length, problem);
+}
+
+bool bloom_header_read(struct bloom_shape *shape, const uint8_t *header, char problem[BLOOM_PROBLEM_SIZE]) {
+    if (memcmp(header, MAGIC, sizeof MAGIC) != 0) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE, "is damaged: its header does not begin with 89424c4d");
         return false;
     }
     if (header[AT_VERSION] != BLOOM_FORMAT_VERSION) {
@@ -122,7 +129,7 @@ bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t le
                  shape->capacity, shape->rate);
         return false;
     }
-    return bloom_payload_read(shape, bytes, length, problem);
+    return true;
 }
 
 bool bloom_payload_read(const struct bloom_shape *shape, const void *bytes, uint64_t length,

@@ -18,9 +18,9 @@
  *
  * Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007.
  */
+#include "layout_blocked.h"
+
 #include "bitset.h"
-#include "blocked_kernel.h"
-#include "layout.h"
 #include "portable.h"
 #include "sizing.h"
 
@@ -31,9 +31,17 @@
  * cache. */
 enum { LAYOUT_NUMBER = 1, BATCH = 32 };
 
+uint64_t bloom_blocked_blocks(const struct bloom_shape *shape) {
+    return shape->bits / BLOOM_BLOCK_BITS;
+}
+
+uint64_t bloom_blocked_block_of(const struct bloom_shape *shape, uint64_t value) {
+    return bloom_reduce(value, shape->bits / BLOOM_BLOCK_BITS);
+}
+
 static inline const uint8_t *block_of(const struct bloom_shape *shape, const uint8_t *payload,
                                       uint64_t value) {
-    return payload + (size_t)bloom_reduce(value, shape->bits / BLOOM_BLOCK_BITS) * BLOOM_BLOCK_BYTES;
+    return payload + (size_t)bloom_blocked_block_of(shape, value) * BLOOM_BLOCK_BYTES;
 }
 
 static inline uint32_t probes_of_word(uint32_t hashes) {
@@ -179,25 +187,45 @@ static void blocked_check_many(const struct bloom_shape *shape, const uint8_t *p
     }
 }
 
-/* count: n keys leave a bit zero with probability (1 - 1/512)^(k i) over i ~ Poisson(n / blocks),
- * that is exp(-(n / blocks) (1 - (1 - 1/512)^k)), solved for n. rate: a key that is not in falls
- * into each block alike, so the mean over the blocks of (ones / 512)^k is what these very bits
- * give; the power of the mean would be too low. */
-static struct bloom_estimate blocked_estimate(const struct bloom_shape *shape, const uint8_t *payload) {
-    uint64_t blocks = shape->bits / BLOOM_BLOCK_BITS;
+void bloom_blocked_add(const struct bloom_shape *shape, uint8_t block[BLOOM_BLOCK_BYTES], uint64_t value) {
+    block_add(block, bloom_probe_word(value), shape->hashes);
+}
+
+bool bloom_blocked_check(const struct bloom_shape *shape, const uint8_t block[BLOOM_BLOCK_BYTES],
+                         uint64_t value) {
+    return kernel()->check(block, bloom_probe_word(value), shape->hashes);
+}
+
+void bloom_blocked_count(struct bloom_blocked_tally *tally, const uint8_t *blocks, uint64_t count) {
+    for (uint64_t i = 0; i < count; i++)
+        tally->blocks_with[bloom_bitset_ones(blocks + i * BLOOM_BLOCK_BYTES, BLOOM_BLOCK_BYTES)]++;
+}
+
+/* count: n keys leave a bit zero with probability (1 - 1/512)^(k i) over i ~ Poisson(n / blocks), that is
+ * exp(-(n / blocks) (1 - (1 - 1/512)^k)), solved for n.
+ * rate: a key that is not in falls into each block alike, so the mean over the blocks of (ones / 512)^k is
+ * what these very bits give; the power of the mean would be too low. */
+struct bloom_estimate bloom_blocked_estimate(const struct bloom_shape *shape,
+                                             const struct bloom_blocked_tally *tally) {
+    double blocks = (double)bloom_blocked_blocks(shape);
     struct bloom_estimate estimate = {0};
-    uint64_t blocks_with[BLOOM_BLOCK_BITS + 1] = {0};
-    for (uint64_t i = 0; i < blocks; i++)
-        blocks_with[bloom_bitset_ones(payload + i * BLOOM_BLOCK_BYTES, BLOOM_BLOCK_BYTES)]++;
     for (unsigned ones = 0; ones <= BLOOM_BLOCK_BITS; ones++) {
-        estimate.ones += blocks_with[ones] * ones;
-        estimate.rate += (double)blocks_with[ones] * pow((double)ones / BLOOM_BLOCK_BITS, shape->hashes);
+        estimate.ones += tally->blocks_with[ones] * ones;
+        if (ones > 0)
+            estimate.rate +=
+                (double)tally->blocks_with[ones] * pow((double)ones / BLOOM_BLOCK_BITS, shape->hashes);
     }
-    estimate.rate /= (double)blocks;
+    estimate.rate /= blocks;
     double fill = (double)estimate.ones / (double)shape->bits;
     double bits_per_key = 1 - pow(1 - 1.0 / BLOOM_BLOCK_BITS, shape->hashes);
-    estimate.count = fill > 0 ? -log1p(-fill) * (double)blocks / bits_per_key : 0;
+    estimate.count = fill > 0 ? -log1p(-fill) * blocks / bits_per_key : 0;
     return estimate;
+}
+
+static struct bloom_estimate blocked_estimate(const struct bloom_shape *shape, const uint8_t *payload) {
+    struct bloom_blocked_tally tally = {0};
+    bloom_blocked_count(&tally, payload, bloom_blocked_blocks(shape));
+    return bloom_blocked_estimate(shape, &tally);
 }
 
 const struct bloom_layout bloom_layout_blocked = {

@@ -53,6 +53,11 @@ void bloom_sql_error(sqlite3_context *context, const char *format, ...);
 bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
                       struct bloom_stored *filter);
 
+/* The same where no function runs: problem completes "the filter ..." for BLOOM_STORED_NOT. */
+enum bloom_stored_kind { BLOOM_STORED, BLOOM_STORED_NOT, BLOOM_STORED_NO_MEMORY };
+enum bloom_stored_kind bloom_sql_stored(sqlite3_value *value, struct bloom_stored *filter,
+                                        char problem[BLOOM_PROBLEM_SIZE]);
+
 /* What the arguments n, p and layout of count arguments in arguments say; p is 0.01 and the layout
  * blocked when left out. The shape is also checked against the length limit of the connection. */
 bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **arguments,

@@ -46,7 +46,7 @@ static void error_found(sqlite3_context *context, const char *expectation, sqlit
     }
 }
 
-/* As bloom_header_read, without its work when the function has just seen the same header. */
+/* As bloom_filter_read, without its work when the function has just seen the same header. */
 static bool read_header(struct bloom_registration *recent, struct bloom_stored *filter,
                         char problem[BLOOM_PROBLEM_SIZE]) {
     if (filter->length >= BLOOM_HEADER_BYTES &&
@@ -54,7 +54,7 @@ static bool read_header(struct bloom_registration *recent, struct bloom_stored *
         filter->shape = recent->shape;
         return bloom_payload_read(&filter->shape, filter->bytes, filter->length, problem);
     }
-    if (!bloom_header_read(&filter->shape, filter->bytes, filter->length, problem))
+    if (!bloom_filter_read(&filter->shape, filter->bytes, filter->length, problem))
         return false;
     memcpy(recent->header, filter->bytes, BLOOM_HEADER_BYTES);
     recent->shape = filter->shape;
@@ -106,6 +106,26 @@ bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *val
         sqlite3_free(expectation);
         return false;
     }
+}
+
+enum bloom_stored_kind bloom_sql_stored(sqlite3_value *value, struct bloom_stored *filter,
+                                        char problem[BLOOM_PROBLEM_SIZE]) {
+    const struct pin *pin = sqlite3_value_pointer(value, BLOOM_PIN_TYPE);
+    if (pin != NULL) {
+        *filter = pin->filter;
+        return BLOOM_STORED;
+    }
+    if (sqlite3_value_type(value) != SQLITE_BLOB) {
+        sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem, "is %s",
+                         sqlite3_value_type(value) == SQLITE_NULL ? "NULL" : "not a BLOB");
+        return BLOOM_STORED_NOT;
+    }
+    filter->bytes = sqlite3_value_blob(value);
+    filter->length = (uint64_t)sqlite3_value_bytes(value);
+    if (filter->bytes == NULL && filter->length > 0)
+        return BLOOM_STORED_NO_MEMORY;
+    return bloom_filter_read(&filter->shape, filter->bytes, filter->length, problem) ? BLOOM_STORED
+                                                                                     : BLOOM_STORED_NOT;
 }
 
 bool bloom_sql_whole_number(sqlite3_context *context, const char *name, sqlite3_value *value,

@@ -1,0 +1,740 @@
+/* See table_store.h. */
+#include "table_store.h"
+
+#include "bitset.h"
+#include "layout_blocked.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    LAYERS_MAXIMUM = 41, /* from one key on, doubling reaches the largest capacity */
+    LAYER_SHIFT = 40,    /* chunk ids: layer * 2^40 + chunk */
+    /* Of a table leaf page, what is not the BLOB of its one row: 35 bytes that SQLite keeps off a payload
+     * that shall not overflow, and up to 5 bytes of record header. */
+    PAGE_OVERHEAD = 40,
+    CHUNK_BLOCKS_MAXIMUM = 1024
+};
+
+/* The smallest rate of a further layer: what the layout can keep for any capacity. */
+static const double LAYER_RATE_MINIMUM = 1e-9;
+
+struct layer {
+    struct bloom_shape shape;
+    uint32_t chunk_blocks;
+    uint64_t keys;
+    uint64_t chunks;
+    uint64_t closed_at; /* keys with which it is full */
+};
+
+/* What a transaction changes without writing it at once, and a savepoint has to bring back. */
+struct state {
+    bool loaded;
+    bool dirty; /* the last layer's counts differ from its row */
+    unsigned layer_count;
+    struct layer layers[LAYERS_MAXIMUM];
+};
+
+enum statement { LOAD_LAYERS, WRITE_LAYER, READ_CHUNK, WRITE_CHUNK, STATEMENTS };
+
+struct bloom_table_store {
+    sqlite3 *database;
+    char *schema;
+    char *name;
+    struct bloom_table_options options;
+    struct state state;
+    unsigned data_version; /* of the database when the state was loaded */
+    bool in_transaction;
+    struct state *saved; /* one for each savepoint depth */
+    int saved_count;
+    sqlite3_stmt *statements[STATEMENTS];
+    uint8_t *chunk; /* the chunk at hand, largest size */
+    char *message;
+};
+
+static const char *const STATEMENT_SQL[STATEMENTS] = {
+    [LOAD_LAYERS] =
+        "SELECT layer, header, chunk_blocks, keys, chunks FROM \"%w\".\"%w_layers\" ORDER BY layer",
+    [WRITE_LAYER] = "REPLACE INTO \"%w\".\"%w_layers\" VALUES (?1, ?2, ?3, ?4, ?5)",
+    [READ_CHUNK] = "SELECT bits FROM \"%w\".\"%w_chunks\" WHERE id = ?1",
+    [WRITE_CHUNK] = "REPLACE INTO \"%w\".\"%w_chunks\" VALUES (?1, ?2)",
+};
+
+/* Keeps "TABLE: " and a message (as sqlite3_mprintf) and returns the code. */
+static int fail(struct bloom_table_store *store, int code, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    char *text = sqlite3_vmprintf(format, list);
+    va_end(list);
+    sqlite3_free(store->message);
+    store->message = text ? sqlite3_mprintf("%s: %s", store->name, text) : NULL;
+    sqlite3_free(text);
+    return store->message ? code : SQLITE_NOMEM;
+}
+
+/* Keeps what SQLite says about a failed call. */
+static int fail_sqlite(struct bloom_table_store *store, int code) {
+    if (code == SQLITE_NOMEM)
+        return code;
+    return fail(store, code, "%s", sqlite3_errmsg(store->database));
+}
+
+const char *bloom_store_name(const struct bloom_table_store *store) {
+    return store->name;
+}
+
+char *bloom_store_message(struct bloom_table_store *store) {
+    char *message = store->message;
+    store->message = NULL;
+    return message;
+}
+
+struct bloom_table_store *bloom_store_new(sqlite3 *database, const char *schema, const char *name,
+                                          const struct bloom_table_options *options) {
+    struct bloom_table_store *store = sqlite3_malloc(sizeof *store);
+    if (store == NULL)
+        return NULL;
+    memset(store, 0, sizeof *store);
+    store->database = database;
+    store->options = *options;
+    store->schema = sqlite3_mprintf("%s", schema);
+    store->name = sqlite3_mprintf("%s", name);
+    store->chunk = sqlite3_malloc(CHUNK_BLOCKS_MAXIMUM * BLOOM_BLOCK_BYTES);
+    if (store->schema == NULL || store->name == NULL || store->chunk == NULL) {
+        bloom_store_delete(store);
+        return NULL;
+    }
+    return store;
+}
+
+static void finalize_statements(struct bloom_table_store *store) {
+    for (int i = 0; i < STATEMENTS; i++) {
+        sqlite3_finalize(store->statements[i]);
+        store->statements[i] = NULL;
+    }
+}
+
+void bloom_store_delete(struct bloom_table_store *store) {
+    if (store == NULL)
+        return;
+    finalize_statements(store);
+    sqlite3_free(store->schema);
+    sqlite3_free(store->name);
+    sqlite3_free(store->chunk);
+    sqlite3_free(store->saved);
+    sqlite3_free(store->message);
+    sqlite3_free(store);
+}
+
+/* Runs SQL whose two first arguments are schema and name; a third may follow. */
+static int execute(struct bloom_table_store *store, const char *format, const char *more) {
+    char *sql = sqlite3_mprintf(format, store->schema, store->name, more);
+    if (sql == NULL)
+        return SQLITE_NOMEM;
+    int code = sqlite3_exec(store->database, sql, NULL, NULL, NULL);
+    sqlite3_free(sql);
+    return code == SQLITE_OK ? code : fail_sqlite(store, code);
+}
+
+/* A statement, prepared at its first use and kept. */
+static int prepare(struct bloom_table_store *store, enum statement which, sqlite3_stmt **statement) {
+    if (store->statements[which] == NULL) {
+        char *sql = sqlite3_mprintf(STATEMENT_SQL[which], store->schema, store->name);
+        if (sql == NULL)
+            return SQLITE_NOMEM;
+        int code = sqlite3_prepare_v3(store->database, sql, -1, SQLITE_PREPARE_PERSISTENT,
+                                      &store->statements[which], NULL);
+        sqlite3_free(sql);
+        if (code != SQLITE_OK)
+            return fail_sqlite(store, code);
+    }
+    *statement = store->statements[which];
+    return SQLITE_OK;
+}
+
+/* Ends a statement that has been stepped and releases what was bound. */
+static int finish(struct bloom_table_store *store, sqlite3_stmt *statement) {
+    int code = sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    return code == SQLITE_OK ? code : fail_sqlite(store, code);
+}
+
+/* Layers */
+
+static int write_layer(struct bloom_table_store *store, unsigned index) {
+    const struct layer *layer = &store->state.layers[index];
+    uint8_t header[BLOOM_HEADER_BYTES];
+    sqlite3_stmt *statement;
+    int code = prepare(store, WRITE_LAYER, &statement);
+    if (code != SQLITE_OK)
+        return code;
+    bloom_header_write(&layer->shape, header);
+    sqlite3_bind_int64(statement, 1, index);
+    sqlite3_bind_blob(statement, 2, header, sizeof header, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 3, layer->chunk_blocks);
+    sqlite3_bind_int64(statement, 4, (sqlite3_int64)layer->keys);
+    sqlite3_bind_int64(statement, 5, (sqlite3_int64)layer->chunks);
+    sqlite3_step(statement);
+    return finish(store, statement);
+}
+
+/* Blocks that fill a page of the database. */
+static int chunk_blocks_of_database(struct bloom_table_store *store, uint32_t *blocks) {
+    sqlite3_stmt *statement;
+    char *sql = sqlite3_mprintf("PRAGMA \"%w\".page_size", store->schema);
+    if (sql == NULL)
+        return SQLITE_NOMEM;
+    int code = sqlite3_prepare_v2(store->database, sql, -1, &statement, NULL);
+    sqlite3_free(sql);
+    if (code != SQLITE_OK)
+        return fail_sqlite(store, code);
+    int page = sqlite3_step(statement) == SQLITE_ROW ? sqlite3_column_int(statement, 0) : 0;
+    code = sqlite3_finalize(statement);
+    if (code != SQLITE_OK)
+        return fail_sqlite(store, code);
+    int reserved = -1; /* bytes at the end of each page that extensions use; asked, not set */
+    sqlite3_file_control(store->database, store->schema, SQLITE_FCNTL_RESERVE_BYTES, &reserved);
+    if (reserved < 0)
+        reserved = 0;
+    *blocks = (uint32_t)(page - reserved - PAGE_OVERHEAD) / BLOOM_BLOCK_BYTES;
+    return SQLITE_OK;
+}
+
+/* The shape of layer number index: see the top of table_store.h. */
+static bool layer_shape(const struct bloom_table_options *options, unsigned index, struct bloom_shape *shape,
+                        char problem[BLOOM_PROBLEM_SIZE]) {
+    uint64_t capacity = options->capacity;
+    double rate = options->rate;
+    if (index > 0) {
+        capacity = capacity > BLOOM_CAPACITY_MAXIMUM >> index ? BLOOM_CAPACITY_MAXIMUM : capacity << index;
+        /* Twice what keys of equal 64-bit hashes cost in any case. */
+        double minimum = LAYER_RATE_MINIMUM + ldexp((double)capacity, -63);
+        rate = ldexp(rate / 10, -(int)index);
+        if (rate < minimum)
+            rate = minimum;
+    }
+    return bloom_shape_for(shape, &bloom_layout_blocked, capacity, rate, problem);
+}
+
+/* Keys with which a layer is full. For the first one: the capacity for which its blocks would give nine
+ * tenths of its rate. */
+static uint64_t keys_when_full(const struct bloom_table_options *options, unsigned index,
+                               const struct bloom_shape *shape) {
+    struct bloom_shape stricter;
+    char problem[BLOOM_PROBLEM_SIZE];
+    if (!options->growth || index + 1 == LAYERS_MAXIMUM)
+        return UINT64_MAX;
+    if (index > 0 || !bloom_shape_for(&stricter, shape->layout, shape->capacity, shape->rate * 0.9, problem))
+        return shape->capacity;
+    /* As a double: exact enough for a limit, and no stored bit depends on its last digit. */
+    return (uint64_t)((double)shape->capacity * (double)shape->bits / (double)stricter.bits);
+}
+
+static int open_layer(struct bloom_table_store *store) {
+    struct state *state = &store->state;
+    struct layer layer = {0};
+    char problem[BLOOM_PROBLEM_SIZE];
+    if (!layer_shape(&store->options, state->layer_count, &layer.shape, problem))
+        return fail(store, SQLITE_ERROR, "%s", problem);
+    int code = chunk_blocks_of_database(store, &layer.chunk_blocks);
+    layer.closed_at = keys_when_full(&store->options, state->layer_count, &layer.shape);
+    if (code == SQLITE_OK && state->dirty) {
+        code = write_layer(store, state->layer_count - 1);
+        state->dirty = false;
+    }
+    if (code != SQLITE_OK)
+        return code;
+    state->layers[state->layer_count] = layer;
+    code = write_layer(store, state->layer_count);
+    if (code == SQLITE_OK)
+        state->layer_count++;
+    return code;
+}
+
+static int load_row(struct bloom_table_store *store, sqlite3_stmt *row) {
+    struct state *state = &store->state;
+    struct layer *layer = &state->layers[state->layer_count];
+    char problem[BLOOM_PROBLEM_SIZE];
+    sqlite3_int64 chunk_blocks = sqlite3_column_int64(row, 2);
+    sqlite3_int64 keys = sqlite3_column_int64(row, 3);
+    sqlite3_int64 chunks = sqlite3_column_int64(row, 4);
+    const void *header = sqlite3_column_blob(row, 1);
+
+    if (state->layer_count == LAYERS_MAXIMUM || sqlite3_column_int64(row, 0) != state->layer_count)
+        return fail(store, SQLITE_CORRUPT_VTAB, "%s_layers is damaged: layer %lld is not expected",
+                    store->name, sqlite3_column_int64(row, 0));
+    if (header == NULL || sqlite3_column_bytes(row, 1) != BLOOM_HEADER_BYTES)
+        return fail(store, SQLITE_CORRUPT_VTAB,
+                    "%s_layers is damaged: the header of layer %u is not %d bytes", store->name,
+                    state->layer_count, BLOOM_HEADER_BYTES);
+    if (!bloom_header_read(&layer->shape, header, problem))
+        return fail(store, SQLITE_CORRUPT_VTAB, "%s_layers is damaged: layer %u %s", store->name,
+                    state->layer_count, problem);
+    if (layer->shape.layout != &bloom_layout_blocked || chunk_blocks < 1 ||
+        chunk_blocks > CHUNK_BLOCKS_MAXIMUM || keys < 0 || chunks < 0)
+        return fail(store, SQLITE_CORRUPT_VTAB,
+                    "%s_layers is damaged: the numbers of layer %u are out of range", store->name,
+                    state->layer_count);
+    layer->chunk_blocks = (uint32_t)chunk_blocks;
+    layer->keys = (uint64_t)keys;
+    layer->chunks = (uint64_t)chunks;
+    layer->closed_at = keys_when_full(&store->options, state->layer_count, &layer->shape);
+    state->layer_count++;
+    return SQLITE_OK;
+}
+
+/* Makes the state that of the database, unless nobody can have changed it since it was loaded. */
+static int load(struct bloom_table_store *store) {
+    unsigned version = 0;
+    sqlite3_stmt *statement;
+    if (store->state.loaded && store->in_transaction)
+        return SQLITE_OK;
+    int code = sqlite3_file_control(store->database, store->schema, SQLITE_FCNTL_DATA_VERSION, &version);
+    if (store->state.loaded && code == SQLITE_OK && version == store->data_version)
+        return SQLITE_OK;
+    store->state.loaded = store->state.dirty = false;
+    store->state.layer_count = 0;
+    code = prepare(store, LOAD_LAYERS, &statement);
+    if (code != SQLITE_OK)
+        return code;
+    while (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW)
+        code = load_row(store, statement);
+    int finished = finish(store, statement);
+    if (code == SQLITE_OK)
+        code = finished;
+    if (code == SQLITE_OK && store->state.layer_count == 0)
+        code = fail(store, SQLITE_CORRUPT_VTAB, "%s_layers is damaged: it has no rows", store->name);
+    store->state.loaded = code == SQLITE_OK;
+    store->data_version = version;
+    return code;
+}
+
+/* Chunks */
+
+static sqlite3_int64 chunk_id(unsigned layer, uint64_t chunk) {
+    return (sqlite3_int64)((uint64_t)layer << LAYER_SHIFT | chunk);
+}
+
+/* Blocks in a chunk: chunk_blocks, fewer in the last one. */
+static uint32_t blocks_of_chunk(const struct layer *layer, uint64_t chunk) {
+    uint64_t left = bloom_blocked_blocks(&layer->shape) - chunk * layer->chunk_blocks;
+    return left < layer->chunk_blocks ? (uint32_t)left : layer->chunk_blocks;
+}
+
+/* Chunks are stored at full length, the last one too, so that every row fills its page. */
+static int wrong_length(struct bloom_table_store *store, sqlite3_int64 id, int length,
+                        const struct layer *layer) {
+    return fail(store, SQLITE_CORRUPT_VTAB,
+                "%s_chunks is damaged: chunk %lld is not a BLOB of %u bytes (%d bytes found)", store->name,
+                id, layer->chunk_blocks * BLOOM_BLOCK_BYTES, length);
+}
+
+/* Steps the statement that reads a chunk. On SQLITE_OK, *bits is NULL when the chunk was never written, else
+ * valid until finish(). */
+static int read_chunk(struct bloom_table_store *store, unsigned index, uint64_t chunk,
+                      sqlite3_stmt **statement, const uint8_t **bits) {
+    const struct layer *layer = &store->state.layers[index];
+    *bits = NULL;
+    int code = prepare(store, READ_CHUNK, statement);
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_bind_int64(*statement, 1, chunk_id(index, chunk));
+    if (sqlite3_step(*statement) != SQLITE_ROW)
+        return finish(store, *statement);
+    int length = sqlite3_column_bytes(*statement, 0);
+    *bits = sqlite3_column_blob(*statement, 0);
+    if (*bits == NULL || sqlite3_column_type(*statement, 0) != SQLITE_BLOB ||
+        (uint32_t)length != layer->chunk_blocks * BLOOM_BLOCK_BYTES) {
+        code = *bits == NULL && length > 0 ? SQLITE_NOMEM
+                                           : wrong_length(store, chunk_id(index, chunk), length, layer);
+        sqlite3_reset(*statement);
+    }
+    return code;
+}
+
+static int write_chunk(struct bloom_table_store *store, unsigned index, uint64_t chunk, const uint8_t *bits) {
+    sqlite3_stmt *statement;
+    int code = prepare(store, WRITE_CHUNK, &statement);
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_bind_int64(statement, 1, chunk_id(index, chunk));
+    sqlite3_bind_blob(statement, 2, bits, (int)(store->state.layers[index].chunk_blocks * BLOOM_BLOCK_BYTES),
+                      SQLITE_STATIC);
+    sqlite3_step(statement);
+    return finish(store, statement);
+}
+
+/* Whether a key is in one layer. With keep, its chunk is left in store->chunk, and *written tells whether it
+ * has a row. */
+static int check_layer(struct bloom_table_store *store, unsigned index, uint64_t value, bool keep,
+                       bool *found, bool *written) {
+    const struct layer *layer = &store->state.layers[index];
+    uint64_t block = bloom_blocked_block_of(&layer->shape, value);
+    sqlite3_stmt *statement;
+    const uint8_t *bits;
+    int code = read_chunk(store, index, block / layer->chunk_blocks, &statement, &bits);
+    *found = false;
+    if (code != SQLITE_OK)
+        return code;
+    if (bits != NULL)
+        *found =
+            bloom_blocked_check(&layer->shape, bits + block % layer->chunk_blocks * BLOOM_BLOCK_BYTES, value);
+    if (keep) {
+        size_t length = layer->chunk_blocks * BLOOM_BLOCK_BYTES;
+        *written = bits != NULL;
+        if (bits != NULL)
+            memcpy(store->chunk, bits, length);
+        else
+            memset(store->chunk, 0, length);
+    }
+    return bits != NULL ? finish(store, statement) : SQLITE_OK;
+}
+
+int bloom_store_check(struct bloom_table_store *store, struct bloom_hash hash, bool *found) {
+    bool written;
+    int code = load(store);
+    *found = false;
+    /* The last layer is the largest. */
+    for (unsigned i = store->state.layer_count; code == SQLITE_OK && i > 0 && !*found; i--)
+        code = check_layer(store, i - 1, hash.words[0], false, found, &written);
+    return code;
+}
+
+int bloom_store_add(struct bloom_table_store *store, struct bloom_hash hash, bool *found) {
+    uint64_t value = hash.words[0];
+    struct state *state = &store->state;
+    bool written = false;
+    int code = load(store);
+    *found = false;
+    for (unsigned i = 0; code == SQLITE_OK && i + 1 < state->layer_count && !*found; i++)
+        code = check_layer(store, i, value, false, found, &written);
+    if (code != SQLITE_OK || *found)
+        return code;
+    unsigned last = state->layer_count - 1;
+    code = check_layer(store, last, value, true, found, &written);
+    if (code != SQLITE_OK || *found)
+        return code;
+    if (state->layers[last].keys >= state->layers[last].closed_at) {
+        code = open_layer(store);
+        if (code != SQLITE_OK)
+            return code;
+        last = state->layer_count - 1;
+        written = false;
+        memset(store->chunk, 0, state->layers[last].chunk_blocks * BLOOM_BLOCK_BYTES);
+    }
+    struct layer *layer = &state->layers[last];
+    uint64_t block = bloom_blocked_block_of(&layer->shape, value);
+    bloom_blocked_add(&layer->shape, store->chunk + block % layer->chunk_blocks * BLOOM_BLOCK_BYTES, value);
+    code = write_chunk(store, last, block / layer->chunk_blocks, store->chunk);
+    if (code == SQLITE_OK) {
+        layer->keys++;
+        layer->chunks += !written;
+        state->dirty = true;
+    }
+    return code;
+}
+
+/* The whole table */
+
+/* Calls visit for every chunk of a layer that has a row, in order. */
+static int for_each_chunk(struct bloom_table_store *store, unsigned index,
+                          void (*visit)(void *argument, const struct layer *layer, uint64_t chunk,
+                                        const uint8_t *bits),
+                          void *argument) {
+    const struct layer *layer = &store->state.layers[index];
+    uint64_t chunk_count = (bloom_blocked_blocks(&layer->shape) - 1) / layer->chunk_blocks + 1;
+    sqlite3_stmt *statement;
+    char *sql =
+        sqlite3_mprintf("SELECT id, bits FROM \"%w\".\"%w_chunks\" WHERE id >= ?1 AND id < ?2 ORDER BY id",
+                        store->schema, store->name);
+    if (sql == NULL)
+        return SQLITE_NOMEM;
+    int code = sqlite3_prepare_v2(store->database, sql, -1, &statement, NULL);
+    sqlite3_free(sql);
+    if (code != SQLITE_OK)
+        return fail_sqlite(store, code);
+    sqlite3_bind_int64(statement, 1, chunk_id(index, 0));
+    sqlite3_bind_int64(statement, 2, chunk_id(index, chunk_count));
+    while (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
+        sqlite3_int64 id = sqlite3_column_int64(statement, 0);
+        int length = sqlite3_column_bytes(statement, 1);
+        const uint8_t *bits = sqlite3_column_blob(statement, 1);
+        if (bits == NULL || (uint32_t)length != layer->chunk_blocks * BLOOM_BLOCK_BYTES)
+            code = wrong_length(store, id, length, layer);
+        else
+            visit(argument, layer, (uint64_t)(id - chunk_id(index, 0)), bits);
+    }
+    int finished = sqlite3_finalize(statement);
+    return code == SQLITE_OK && finished != SQLITE_OK ? fail_sqlite(store, finished) : code;
+}
+
+static void tally_chunk(void *argument, const struct layer *layer, uint64_t chunk, const uint8_t *bits) {
+    bloom_blocked_count(argument, bits, blocks_of_chunk(layer, chunk));
+}
+
+static int estimate_layer(struct bloom_table_store *store, unsigned index, struct bloom_estimate *estimate) {
+    struct bloom_blocked_tally tally = {0};
+    int code = for_each_chunk(store, index, tally_chunk, &tally);
+    if (code == SQLITE_OK)
+        *estimate = bloom_blocked_estimate(&store->state.layers[index].shape, &tally);
+    return code;
+}
+
+static void copy_chunk(void *argument, const struct layer *layer, uint64_t chunk, const uint8_t *bits) {
+    uint8_t *payload = argument;
+    memcpy(payload + chunk * layer->chunk_blocks * BLOOM_BLOCK_BYTES, bits,
+           (size_t)blocks_of_chunk(layer, chunk) * BLOOM_BLOCK_BYTES);
+}
+
+int bloom_store_filter(struct bloom_table_store *store, int64_t length_limit, struct bloom_shape *shape,
+                       uint8_t **bytes) {
+    int code = load(store);
+    *bytes = NULL;
+    if (code != SQLITE_OK)
+        return code;
+    if (store->state.layer_count > 1)
+        return fail(store, SQLITE_ERROR,
+                    "the table has grown to %u layers, which no single filter can hold; make a table or a "
+                    "filter with a larger capacity",
+                    store->state.layer_count);
+    *shape = store->state.layers[0].shape;
+    if (bloom_filter_bytes(shape) > (uint64_t)length_limit)
+        return fail(store, SQLITE_TOOBIG,
+                    "its filter needs %llu bytes, but a value of this connection is limited to %lld bytes",
+                    (sqlite3_uint64)bloom_filter_bytes(shape), (sqlite3_int64)length_limit);
+    *bytes = bloom_sql_new_filter(shape);
+    if (*bytes == NULL)
+        return SQLITE_NOMEM;
+    code = for_each_chunk(store, 0, copy_chunk, *bytes + BLOOM_HEADER_BYTES);
+    if (code != SQLITE_OK) {
+        sqlite3_free(*bytes);
+        *bytes = NULL;
+    }
+    return code;
+}
+
+int bloom_store_info(struct bloom_table_store *store, char **json) {
+    const struct bloom_table_options *options = &store->options;
+    double count = 0, pass = 1; /* pass: probability that a key that is not in is found in no layer */
+    uint64_t chunks = 0;
+    int code = load(store);
+    *json = NULL;
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_str *layers = sqlite3_str_new(store->database);
+    for (unsigned i = 0; i < store->state.layer_count && code == SQLITE_OK; i++) {
+        const struct layer *layer = &store->state.layers[i];
+        struct bloom_estimate estimate = {0};
+        code = estimate_layer(store, i, &estimate);
+        count += estimate.count;
+        pass *= 1 - estimate.rate;
+        chunks += layer->chunks;
+        sqlite3_str_appendf(layers,
+                            "%s{\"n\":%llu,\"p\":%!.15g,\"bits\":%llu,\"hashes\":%u,\"keys\":%llu,\"fill\":%!"
+                            ".15g,\"fpr\":%!.15g}",
+                            i > 0 ? "," : "", (sqlite3_uint64)layer->shape.capacity, layer->shape.rate,
+                            (sqlite3_uint64)layer->shape.bits, layer->shape.hashes,
+                            (sqlite3_uint64)layer->keys, (double)estimate.ones / (double)layer->shape.bits,
+                            estimate.rate);
+    }
+    char *layers_text = sqlite3_str_finish(layers);
+    if (code == SQLITE_OK && layers_text != NULL) {
+        char *count_text = isfinite(count) ? sqlite3_mprintf("%lld", (sqlite3_int64)floor(count + 0.5))
+                                           : sqlite3_mprintf("null");
+        if (count_text != NULL)
+            *json = sqlite3_mprintf(
+                "{\"version\":%d,\"capacity\":%llu,\"p\":%!.15g,\"growth\":%s,\"chunks\":%llu,\"count\":%s,"
+                "\"fpr\":%!.15g,\"layers\":[%s]}",
+                BLOOM_FORMAT_VERSION, (sqlite3_uint64)options->capacity, options->rate,
+                options->growth ? "true" : "false", (sqlite3_uint64)chunks, count_text, 1 - pass,
+                layers_text);
+        sqlite3_free(count_text);
+    }
+    sqlite3_free(layers_text);
+    return code == SQLITE_OK && *json == NULL ? SQLITE_NOMEM : code;
+}
+
+static bool any_bit(const uint8_t *bytes, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        if (bytes[i] != 0)
+            return true;
+    return false;
+}
+
+int bloom_store_merge(struct bloom_table_store *store, const struct bloom_stored *filter) {
+    struct layer *layer = &store->state.layers[0];
+    char problem[BLOOM_PROBLEM_SIZE];
+    int code = load(store);
+    if (code != SQLITE_OK)
+        return code;
+    if (!bloom_shape_same(&layer->shape, &filter->shape, problem))
+        return fail(
+            store, SQLITE_ERROR,
+            "the filter differs from the table's first layer (%s); make it with the table's capacity and fpr",
+            problem);
+    uint64_t blocks = bloom_blocked_blocks(&layer->shape);
+    for (uint64_t chunk = 0; chunk * layer->chunk_blocks < blocks; chunk++) {
+        const uint8_t *from = bloom_stored_payload(filter) + chunk * layer->chunk_blocks * BLOOM_BLOCK_BYTES;
+        size_t length = (size_t)blocks_of_chunk(layer, chunk) * BLOOM_BLOCK_BYTES;
+        size_t whole = layer->chunk_blocks * BLOOM_BLOCK_BYTES;
+        sqlite3_stmt *statement;
+        const uint8_t *bits;
+        if (!any_bit(from, length))
+            continue;
+        code = read_chunk(store, 0, chunk, &statement, &bits);
+        if (code != SQLITE_OK)
+            return code;
+        if (bits != NULL)
+            memcpy(store->chunk, bits, whole);
+        else
+            memset(store->chunk, 0, whole);
+        bool written = bits != NULL;
+        if (written && (code = finish(store, statement)) != SQLITE_OK)
+            return code;
+        bloom_bitset_union(store->chunk, from, length);
+        code = write_chunk(store, 0, chunk, store->chunk);
+        if (code != SQLITE_OK)
+            return code;
+        layer->chunks += !written;
+    }
+    /* Which of the keys are new is in the bits only. */
+    struct bloom_estimate estimate = {0};
+    code = estimate_layer(store, 0, &estimate);
+    if (code != SQLITE_OK)
+        return code;
+    layer->keys = isfinite(estimate.count) ? (uint64_t)floor(estimate.count + 0.5) : layer->shape.capacity;
+    return write_layer(store, 0);
+}
+
+int bloom_store_clear(struct bloom_table_store *store) {
+    int code = load(store);
+    if (code != SQLITE_OK)
+        return code;
+    code = execute(store, "DELETE FROM \"%w\".\"%w_chunks\"", NULL);
+    if (code == SQLITE_OK)
+        code = execute(store, "DELETE FROM \"%w\".\"%w_layers\" WHERE layer > 0", NULL);
+    if (code != SQLITE_OK)
+        return code;
+    store->state.layer_count = 1;
+    store->state.layers[0].keys = store->state.layers[0].chunks = 0;
+    store->state.dirty = false;
+    return write_layer(store, 0);
+}
+
+int bloom_store_create(struct bloom_table_store *store) {
+    int code = execute(store,
+                       "CREATE TABLE \"%w\".\"%w_layers\" (layer INTEGER PRIMARY KEY, header BLOB NOT NULL, "
+                       "chunk_blocks INTEGER NOT NULL, "
+                       "keys INTEGER NOT NULL, chunks INTEGER NOT NULL)",
+                       NULL);
+    if (code == SQLITE_OK)
+        code = execute(
+            store, "CREATE TABLE \"%w\".\"%w_chunks\" (id INTEGER PRIMARY KEY, bits BLOB NOT NULL)", NULL);
+    if (code == SQLITE_OK)
+        code = open_layer(store);
+    /* SQLite takes the creation for the begin of the table's transaction. */
+    store->state.loaded = store->in_transaction = code == SQLITE_OK;
+    return code;
+}
+
+int bloom_store_drop(struct bloom_table_store *store) {
+    finalize_statements(store);
+    int code = execute(store, "DROP TABLE IF EXISTS \"%w\".\"%w_chunks\"", NULL);
+    return code == SQLITE_OK ? execute(store, "DROP TABLE IF EXISTS \"%w\".\"%w_layers\"", NULL) : code;
+}
+
+int bloom_store_rename(struct bloom_table_store *store, const char *name) {
+    char *copy = sqlite3_mprintf("%s", name);
+    if (copy == NULL)
+        return SQLITE_NOMEM;
+    finalize_statements(store);
+    int code = execute(store, "ALTER TABLE \"%w\".\"%w_layers\" RENAME TO \"%w_layers\"", name);
+    if (code == SQLITE_OK)
+        code = execute(store, "ALTER TABLE \"%w\".\"%w_chunks\" RENAME TO \"%w_chunks\"", name);
+    if (code == SQLITE_OK) {
+        sqlite3_free(store->name);
+        store->name = copy;
+    } else {
+        sqlite3_free(copy);
+    }
+    return code;
+}
+
+struct verification {
+    uint64_t rows;
+    bool bits_beyond; /* set beyond the last block of the layer */
+};
+
+static void verify_chunk(void *argument, const struct layer *layer, uint64_t chunk, const uint8_t *bits) {
+    struct verification *found = argument;
+    size_t used = (size_t)blocks_of_chunk(layer, chunk) * BLOOM_BLOCK_BYTES;
+    found->rows++;
+    if (any_bit(bits + used, layer->chunk_blocks * BLOOM_BLOCK_BYTES - used))
+        found->bits_beyond = true;
+}
+
+int bloom_store_verify(struct bloom_table_store *store, char **problem) {
+    *problem = NULL;
+    store->state.loaded = store->in_transaction && store->state.loaded;
+    int code = load(store);
+    for (unsigned i = 0; code == SQLITE_OK && i < store->state.layer_count && *problem == NULL; i++) {
+        struct verification found = {0};
+        code = for_each_chunk(store, i, verify_chunk, &found);
+        if (code == SQLITE_OK && found.rows != store->state.layers[i].chunks)
+            *problem =
+                sqlite3_mprintf("%s: layer %u has %llu chunks, but %llu were written", store->name, i,
+                                (sqlite3_uint64)found.rows, (sqlite3_uint64)store->state.layers[i].chunks);
+        else if (code == SQLITE_OK && found.bits_beyond)
+            *problem = sqlite3_mprintf("%s: bits are set beyond the last block of layer %u", store->name, i);
+    }
+    if (code != SQLITE_OK && code != SQLITE_NOMEM && code != SQLITE_INTERRUPT) {
+        *problem = bloom_store_message(store);
+        code = SQLITE_OK;
+    }
+    return code;
+}
+
+/* Transactions */
+
+int bloom_store_begin(struct bloom_table_store *store) {
+    store->in_transaction = false; /* so that load() asks the database */
+    int code = load(store);
+    store->in_transaction = true;
+    return code;
+}
+
+int bloom_store_sync(struct bloom_table_store *store) {
+    if (!store->state.dirty)
+        return SQLITE_OK;
+    int code = write_layer(store, store->state.layer_count - 1);
+    store->state.dirty = code != SQLITE_OK;
+    return code;
+}
+
+void bloom_store_end(struct bloom_table_store *store) {
+    store->in_transaction = false;
+    store->state.loaded = store->state.dirty = false;
+}
+
+int bloom_store_savepoint(struct bloom_table_store *store, int depth) {
+    if (depth >= store->saved_count) {
+        struct state *saved = sqlite3_realloc64(store->saved, (sqlite3_uint64)(depth + 1) * sizeof *saved);
+        if (saved == NULL)
+            return SQLITE_NOMEM;
+        memset(saved + store->saved_count, 0, (size_t)(depth + 1 - store->saved_count) * sizeof *saved);
+        store->saved = saved;
+        store->saved_count = depth + 1;
+    }
+    store->saved[depth] = store->state;
+    return SQLITE_OK;
+}
+
+void bloom_store_rollback_to(struct bloom_table_store *store, int depth) {
+    if (depth < store->saved_count)
+        store->state = store->saved[depth];
+    else
+        store->state.loaded = false;
+}

@@ -1,0 +1,85 @@
+/* Merging and counting touch every byte they are given, and no other. */
+#include "library_test.h"
+
+#include "bitset.h"
+
+enum { LENGTH_MOST = 200, OFFSETS = 9 };
+
+static uint8_t either(uint8_t a, uint8_t b) {
+    return a | b;
+}
+
+static uint8_t both(uint8_t a, uint8_t b) {
+    return a & b;
+}
+
+static void assert_merges(void (*merge)(uint8_t *, const uint8_t *, size_t), uint8_t (*expected)(uint8_t, uint8_t)) {
+    uint64_t random = 1;
+    for (size_t length = 0; length <= LENGTH_MOST; length++)
+        for (size_t offset = 0; offset < OFFSETS; offset++) {
+            uint8_t *into = allocate_exactly(offset + length);
+            uint8_t *from = allocate_exactly(length);
+            random_fill(&random, into, offset + length);
+            random_fill(&random, from, length);
+            uint8_t *before = copy_exactly(into, offset + length);
+            uint8_t *unchanged = copy_exactly(from, length);
+            merge(into + offset, from, length);
+            for (size_t i = 0; i < offset; i++)
+                assert_int_equal(into[i], before[i]);
+            for (size_t i = 0; i < length; i++)
+                assert_int_equal(into[offset + i], expected(before[offset + i], from[i]));
+            assert_memory_equal(from, unchanged, length);
+            free(into);
+            free(from);
+            free(before);
+            free(unchanged);
+        }
+}
+
+static void union_is_or(void **state) {
+    (void)state;
+    assert_merges(bloom_bitset_union, either);
+}
+
+static void intersection_is_and(void **state) {
+    (void)state;
+    assert_merges(bloom_bitset_intersect, both);
+}
+
+static void ones_are_counted(void **state) {
+    (void)state;
+    uint64_t random = 2;
+    for (size_t length = 0; length <= LENGTH_MOST; length++)
+        for (size_t offset = 0; offset < OFFSETS; offset++) {
+            uint8_t *set = allocate_exactly(offset + length);
+            random_fill(&random, set, offset + length);
+            uint64_t expected = 0;
+            for (size_t bit = 0; bit < 8 * length; bit++)
+                expected += set[offset + bit / 8] >> bit % 8 & 1;
+            assert_same(bloom_bitset_ones(set + offset, length), expected, "ones");
+            memset(set, 0xff, offset + length);
+            assert_same(bloom_bitset_ones(set + offset, length), 8 * length, "ones of a full set");
+            free(set);
+        }
+}
+
+static void each_bit_is_found(void **state) {
+    (void)state;
+    uint8_t *set = allocate_exactly(41);
+    assert_same(bloom_bitset_ones(set, 41), 0, "ones of an empty set");
+    for (size_t bit = 0; bit < 8 * 41; bit++) {
+        set[bit / 8] |= (uint8_t)(1u << bit % 8);
+        assert_same(bloom_bitset_ones(set, 41), bit + 1, "ones");
+    }
+    free(set);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST("A union is the bitwise OR and leaves its source alone", union_is_or),
+        TEST("An intersection is the bitwise AND and leaves its source alone", intersection_is_and),
+        TEST("The ones of random sets of any length and address are counted", ones_are_counted),
+        TEST("Each single bit is counted once", each_bit_is_found),
+    };
+    return cmocka_run_group_tests_name("bitset", tests, NULL, NULL);
+}

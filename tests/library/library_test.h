@@ -1,0 +1,86 @@
+/* What the tests of the filter library share: cmocka, reproducible random numbers, bytes as text, memory of
+ * exact size. */
+#ifndef LIBRARY_TEST_H
+#define LIBRARY_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A row of a group of tests: what holds, as a sentence, and the function that shows it. */
+#define TEST(sentence, function) {sentence, function, NULL, NULL, NULL}
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+
+/* SplitMix64 (Steele, Lea, Flood, 2014): the same numbers on every machine. */
+static inline uint64_t random_next(uint64_t *state) {
+    uint64_t word = *state += UINT64_C(0x9e3779b97f4a7c15);
+    word = (word ^ word >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    word = (word ^ word >> 27) * UINT64_C(0x94d049bb133111eb);
+    return word ^ word >> 31;
+}
+
+/* A number from 0 to range - 1. */
+static inline uint64_t random_below(uint64_t *state, uint64_t range) {
+    return random_next(state) % range;
+}
+
+static inline void random_fill(uint64_t *state, uint8_t *bytes, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        bytes[i] = (uint8_t)random_next(state);
+}
+
+/* Memory of exactly that size, so that the address sanitizer sees every byte touched beyond it. */
+static inline uint8_t *allocate_exactly(size_t length) {
+    uint8_t *bytes = malloc(length > 0 ? length : 1);
+    assert_non_null(bytes);
+    memset(bytes, 0, length);
+    return bytes;
+}
+
+static inline uint8_t *copy_exactly(const void *from, size_t length) {
+    uint8_t *bytes = allocate_exactly(length);
+    if (length > 0)
+        memcpy(bytes, from, length);
+    return bytes;
+}
+
+/* Bytes against hexadecimal digits. */
+static inline void assert_bytes_are(const uint8_t *bytes, size_t length, const char *expected) {
+    char *text = malloc(2 * length + 1);
+    assert_non_null(text);
+    text[0] = '\0';
+    for (size_t i = 0; i < length; i++)
+        snprintf(text + 2 * i, 3, "%02x", (unsigned)bytes[i]);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+/* FNV-1a, 64 bits: pins contents too long to be written out, with a hash that is not the library's own. */
+static inline uint64_t fingerprint(const uint8_t *bytes, size_t length) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* Fails with both numbers in decimal when they differ. */
+static inline void assert_same(uint64_t found, uint64_t expected, const char *what) {
+    if (found != expected)
+        fail_msg("%s: %llu, expected %llu", what, (unsigned long long)found, (unsigned long long)expected);
+}
+
+/* Fails unless found is within tolerance of expected. */
+static inline void assert_near(double found, double expected, double tolerance, const char *what) {
+    if (!(found >= expected - tolerance && found <= expected + tolerance))
+        fail_msg("%s: %.10g, expected %.10g within %.3g", what, found, expected, tolerance);
+}
+
+#endif
