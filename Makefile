@@ -37,9 +37,10 @@ install: $(LIBRARY)
 	$(INSTALL) -m 755 $(LIBRARY) $(DESTDIR)$(LIBDIR)/$(LIBRARY)
 	$(INSTALL) -m 644 ext/bloom.h $(DESTDIR)$(PREFIX)/include/bloom.h
 
-# make demo, or make demo URLS=path for another list, one URL a line.
+# make demo, or make demo URLS=path for another list, one URL a line; SQLITE3=path names another sqlite3 shell.
+# Both reach the script through the environment, so that a path may hold any character.
 demo: $(LIBRARY)
-	@sh sql/demo.sh $(if $(URLS),"$(URLS)")
+	@sh sql/demo.sh
 
 -include tests/library/rules.mk
 

@@ -126,7 +126,7 @@ static bool blocked_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_S
     uint64_t keys = shape->capacity > 0 ? shape->capacity : 1;
     if (!bloom_sizing_blocked(keys, shape->rate, &shape->hashes, &blocks)) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "p = %g is less than layout blocked can keep (1e-9 up to 10^9 keys); "
+                 "p = %g is less than layout blocked can keep: 1e-9 for up to 10^9 keys; "
                  "ask for a larger p or for layout classic",
                  shape->rate);
         return false;

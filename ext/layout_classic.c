@@ -19,7 +19,7 @@ enum { LAYOUT_NUMBER = 2, HASHES_MAXIMUM = 255 };
 static bool classic_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
     if (shape->rate < BLOOM_CLASSIC_RATE_MINIMUM) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "p = %g is less than layout classic can keep (1e-12); ask for a larger p", shape->rate);
+                 "p = %g is less than layout classic can keep: 1e-12; ask for a larger p", shape->rate);
         return false;
     }
     bloom_sizing_classic(shape->capacity > 0 ? shape->capacity : 1, shape->rate, &shape->hashes,

@@ -30,6 +30,7 @@ struct table {
     sqlite3_vtab base; /* first: SQLite sees only this */
     sqlite3 *database;
     struct bloom_table_store *store;
+    struct cursor *spare; /* the last cursor closed: most statements open just one, a thousand times over */
 };
 
 struct cursor {
@@ -249,6 +250,7 @@ static int table_connect(sqlite3 *database, void *data, int count, const char *c
 static int table_disconnect(sqlite3_vtab *base) {
     struct table *table = table_of(base);
     bloom_store_delete(table->store);
+    sqlite3_free(table->spare);
     sqlite3_free(table);
     return SQLITE_OK;
 }
@@ -297,10 +299,11 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
 }
 
 static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
-    struct cursor *cursor = sqlite3_malloc(sizeof *cursor);
-    (void)base;
+    struct table *table = table_of(base);
+    struct cursor *cursor = table->spare ? table->spare : sqlite3_malloc(sizeof *cursor);
     if (cursor == NULL)
         return SQLITE_NOMEM;
+    table->spare = NULL;
     memset(cursor, 0, sizeof *cursor);
     *result = &cursor->base;
     return SQLITE_OK;
@@ -308,8 +311,11 @@ static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
 
 static int cursor_close(sqlite3_vtab_cursor *base) {
     struct cursor *cursor = (struct cursor *)base;
-    sqlite3_value_free(cursor->key);
-    sqlite3_free(cursor);
+    struct table *table = table_of(base->pVtab);
+    if (cursor->key != NULL)
+        sqlite3_value_free(cursor->key);
+    sqlite3_free(table->spare);
+    table->spare = cursor;
     return SQLITE_OK;
 }
 
@@ -319,7 +325,8 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     struct table *table = table_of(base->pVtab);
     struct bloom_hash hash;
     (void)text;
-    sqlite3_value_free(cursor->key);
+    if (cursor->key != NULL)
+        sqlite3_value_free(cursor->key);
     cursor->key = NULL;
     cursor->at_row = false;
     if (plan == PLAN_LIST)

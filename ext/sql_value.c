@@ -49,7 +49,7 @@ static void error_found(sqlite3_context *context, const char *expectation, sqlit
 /* As bloom_filter_read, without its work when the function has just seen the same header. */
 static bool read_header(struct bloom_registration *recent, struct bloom_stored *filter,
                         char problem[BLOOM_PROBLEM_SIZE]) {
-    if (filter->length >= BLOOM_HEADER_BYTES &&
+    if (recent->shape.layout != NULL && filter->length >= BLOOM_HEADER_BYTES &&
         memcmp(filter->bytes, recent->header, BLOOM_HEADER_BYTES) == 0) {
         filter->shape = recent->shape;
         return bloom_payload_read(&filter->shape, filter->bytes, filter->length, problem);
@@ -91,7 +91,7 @@ bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *val
         }
         bloom_sql_error(context,
                         "the filter (argument %d) is NULL; does the row exist that should hold it? "
-                        "(a pinned filter is NULL beyond a join, a view or a subquery in FROM: "
+                        "(a pinned filter is NULL beyond a join, a view, a subquery in FROM or coalesce: "
                         "pin it in a scalar subquery)",
                         position);
         return false;
@@ -195,7 +195,7 @@ bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *
         return true;
     bloom_sql_error(context,
                     "the filter needs %llu bytes, but a value of this connection is limited to %d "
-                    "bytes; use a larger p, fewer keys or several filters",
+                    "bytes; use a larger p, or a filter table, which has no such limit",
                     (sqlite3_uint64)bytes, limit);
     return false;
 }

@@ -1,0 +1,48 @@
+-- Which rows of a large table also occur in another one? A filter of the one, one scan of the other, and an exact
+-- test of the few survivors: neither table needs an index, nor to fit into memory.
+-- From the top folder: sqlite3 < sql/common_rows.sql
+.bail on
+.load ./bloom
+.mode column
+
+-- Two tables without an index: 100,000 subscribers, and 300,000 orders of which few are theirs.
+CREATE TABLE subscribers(email TEXT NOT NULL);
+CREATE TABLE orders(number INTEGER, email TEXT NOT NULL);
+INSERT INTO subscribers SELECT printf('Reader.%d@Mail%d.example', value, value % 9) FROM generate_series(1, 100000);
+INSERT INTO orders
+  SELECT value, CASE WHEN value % 100 = 0 THEN printf('reader.%d@mail%d.example', value, value % 9)
+                     ELSE printf('customer.%d@post%d.example', value, value % 7) END
+    FROM generate_series(1, 300000);
+
+-- 1. One scan of the first table builds the filter. A filter knows no collation: lower() on both sides makes upper and
+--    lower case the same.
+CREATE TEMP TABLE subscribed AS SELECT bloom_agg(lower(email), NULL, 0.001) AS f FROM subscribers;
+
+-- 2. One scan of the second table. What does not pass the filter is certainly not in the first.
+CREATE TEMP TABLE survivors AS
+  SELECT number, lower(email) AS email FROM orders
+   WHERE bloom_check((SELECT bloom_pin(f) FROM subscribed), lower(email));
+
+-- 3. The exact test: one more scan of the first table, against the survivors alone.
+CREATE TEMP TABLE confirmed AS
+  SELECT lower(email) AS email FROM subscribers WHERE lower(email) IN (SELECT email FROM survivors);
+CREATE TEMP TABLE common AS SELECT * FROM survivors WHERE email IN (SELECT email FROM confirmed);
+
+SELECT (SELECT count(*) FROM subscribers) AS subscribers,
+       (SELECT count(*) FROM orders) AS orders,
+       (SELECT length(f) FROM subscribed) AS "filter, bytes",
+       (SELECT count(*) FROM survivors) AS "orders that passed",
+       (SELECT count(*) FROM common) AS "orders of subscribers",
+       (SELECT count(*) FROM survivors) - (SELECT count(*) FROM common) AS "false positives";
+.print
+.print The first of them
+SELECT * FROM common ORDER BY number LIMIT 3;
+
+-- The same without a filter, as a proof: SQLite has to build an index of the whole first table for it.
+CREATE TEMP TABLE proof AS
+  SELECT number, lower(email) AS email FROM orders
+   WHERE lower(email) IN (SELECT lower(email) FROM subscribers);
+.print
+SELECT CASE WHEN NOT EXISTS (SELECT * FROM proof EXCEPT SELECT * FROM common)
+             AND NOT EXISTS (SELECT * FROM common EXCEPT SELECT * FROM proof)
+            THEN 'yes' ELSE 'no' END AS "the same as without a filter";

@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""Runs the recipes of sql/ and compares what they print with their .out files; runs the demo on lists of every odd kind.
+
+    recipes_test.py             run the tests (and any option of unittest)
+    recipes_test.py --update    write the .out files anew from what the recipes print; look at the difference before you keep it
+
+SQLITE3=path in the environment names another sqlite3 shell. Everything runs in a copy of the tree, with an empty home.
+"""
+import math
+import os
+import pathlib
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parent.parent
+LIBRARIES = [TOP / name for name in ("bloom.so", "bloom.dylib", "bloom.dll")]
+RECIPES = sorted((TOP / "sql").glob("*.sql"))
+SQLITE = os.environ.get("SQLITE3", "sqlite3")
+
+
+def shell_version():
+    words = subprocess.run([SQLITE, "--version"], capture_output=True, text=True, check=True).stdout.split()
+    return tuple(int(part) for part in words[0].split("."))
+
+
+class Tree:
+    """A copy of what a user runs: the extension and sql/, in a folder of its own beside an empty home and a temporary folder."""
+
+    def __init__(self, temporary="temporary"):
+        self.base = pathlib.Path(tempfile.mkdtemp())
+        self.top = self.base / "top"
+        self.home = self.base / "home"
+        self.temporary = self.base / temporary
+        for folder in (self.top, self.home, self.temporary):
+            folder.mkdir()
+        shutil.copytree(TOP / "sql", self.top / "sql")
+        for library in LIBRARIES:
+            if library.exists():
+                shutil.copy(library, self.top)
+
+    def remove(self):
+        shutil.rmtree(self.base)
+
+    def files(self):
+        return sorted((str(path.relative_to(self.base)), path.stat().st_size) for path in self.base.rglob("*") if path.is_file())
+
+    def run(self, command, stdin=subprocess.DEVNULL, **variables):
+        environment = {name: value for name, value in os.environ.items() if name not in ("URLS", "SQLITE3")}
+        environment |= {"HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home), "TMPDIR": str(self.temporary)} | variables
+        return subprocess.run(command, stdin=stdin, cwd=self.top, env=environment, capture_output=True, text=True,
+                              errors="surrogateescape", check=False, timeout=300)
+
+    def recipe(self, name):
+        with open(self.top / "sql" / name, encoding="utf-8") as script:
+            return self.run([SQLITE], stdin=script)
+
+    def demo(self, **variables):
+        if "SQLITE3" in os.environ:
+            variables.setdefault("SQLITE3", os.environ["SQLITE3"])
+        return self.run([shutil.which("sh"), "sql/demo.sh"], **variables)
+
+
+class TreeTest(unittest.TestCase):
+    temporary = "temporary"
+
+    def setUp(self):
+        self.tree = Tree(self.temporary)
+        self.addCleanup(self.tree.remove)
+
+
+class Recipes(TreeTest):
+    def check(self, recipe):
+        expected = recipe.with_suffix(".out")
+        self.assertTrue(expected.exists(), f"{expected.name} is missing: recipes_test.py --update")
+        before = self.tree.files()
+        run = self.tree.recipe(recipe.name)
+        self.assertEqual(run.stderr, "")
+        self.assertEqual(run.returncode, 0)
+        wanted, got = expected.read_text(encoding="utf-8").splitlines(), run.stdout.splitlines()
+        if shell_version() >= (3, 52, 0):  # from this one on the shell aligns columns otherwise: the words must agree
+            wanted, got = ([" ".join(line.split()) for line in lines] for lines in (wanted, got))
+        self.assertEqual(got, wanted)
+        self.assertEqual(self.tree.files(), before, "a recipe leaves no file behind and changes none")
+
+    def test_there_are_recipes_and_each_output_has_one(self):
+        self.assertGreaterEqual(len(RECIPES), 6)
+        outputs = {path.stem for path in (TOP / "sql").glob("*.out")}
+        self.assertEqual(outputs, {path.stem for path in RECIPES})
+
+    def test_each_recipe_says_how_to_run_it(self):
+        for recipe in RECIPES:
+            with self.subTest(recipe=recipe.name):
+                self.assertIn(f"sqlite3 < sql/{recipe.name}", recipe.read_text(encoding="utf-8"))
+
+    def test_a_recipe_without_the_extension_stops_at_once(self):
+        for library in LIBRARIES:
+            (self.tree.top / library.name).unlink(missing_ok=True)
+        run = self.tree.recipe(RECIPES[0].name)
+        self.assertNotEqual(run.returncode, 0)
+        self.assertEqual(run.stdout, "")
+
+
+for each in RECIPES:
+    setattr(Recipes, f"test_{each.stem}", lambda self, recipe=each: self.check(recipe))
+
+
+class Demo(TreeTest):
+    temporary = "temporary 'quoted\" $name"  # mktemp puts its folder there
+
+    LINE = re.compile(r"^ +(.+?) {2,}([\d,.]+) (\S+)$")
+
+    def write(self, content, name="list.txt"):
+        path = self.tree.base / name
+        path.write_bytes(content)
+        return str(path)
+
+    def figures(self, **variables):
+        before = self.tree.files()
+        run = self.tree.demo(**variables)
+        self.assertEqual(run.stderr, "")
+        self.assertEqual(run.returncode, 0)
+        self.assertEqual(self.tree.files(), before)
+        self.assertEqual(os.listdir(self.tree.temporary), [])
+        lines = run.stdout.splitlines()
+        self.assertLessEqual(len(lines), 25)
+        figures = {match[1]: float(match[2].replace(",", "")) for match in map(self.LINE.match, lines) if match}
+        self.assertEqual(figures["probably on the list, says the filter"],
+                         figures["really on it, by verification"] + figures["false positives"])
+        self.assertEqual(figures["on the list, but missed"], 0)
+        self.assertEqual(figures["checked"], 1_000_000 + figures["different ones"])
+        self.assertEqual(figures["really on it, by verification"], figures["different ones"])
+        expected = figures["false positives to expect"] / 100
+        self.assertAlmostEqual(figures["false positives"], 1_000_000 * expected,
+                               delta=10 + 5 * math.sqrt(1_000_000 * expected))
+        self.assertLessEqual(figures["false positives, measured"], 1.05)
+        self.assertRegex(lines[-3], r"^  size +[\d,]+ +[\d,]+ bytes$")
+        self.assertRegex(lines[-2], r"^  time to build  .* ms$")
+        self.assertRegex(lines[-1], r"^  time to check all visits  .* ms$")
+        return figures, run.stdout
+
+    def counted(self, content, name="list.txt"):
+        path = self.write(content, name)
+        figures, printed = self.figures(URLS=path)
+        self.assertEqual(printed.splitlines()[0], f"The list: {path}")
+        return figures["lines that hold a URL"], figures["different ones"]
+
+    def refused(self, message, **variables):
+        run = self.tree.demo(**variables)
+        self.assertEqual(run.stdout, "")
+        self.assertEqual(run.stderr, f"demo: {message}\n")
+        self.assertEqual(run.returncode, 1)
+        self.assertEqual(os.listdir(self.tree.temporary), [])
+
+    def stand_in(self, body):
+        """A program in place of the sqlite3 shell."""
+        path = self.tree.base / "stand_in"
+        path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return str(path)
+
+    def test_the_list_of_the_project(self):
+        figures, printed = self.figures()
+        self.assertEqual(printed.splitlines()[0], "The list: sql/data/urlhaus.txt")
+        self.assertEqual(figures["lines that hold a URL"], 6254)
+        self.assertEqual(figures["different ones"], 6254)
+        self.assertGreater(figures["false positives"], 0)
+
+    def test_an_empty_name_means_the_list_of_the_project(self):
+        self.assertEqual(self.figures(URLS="")[0]["lines that hold a URL"], 6254)
+
+    def test_duplicates_quotes_commas_spaces_and_long_lines(self):
+        lines = [b'say"so', b'"quoted, with comma"', b"it's", b"it''s", b'a,b,"c', b'"', b"tab\tinside", b"two  blanks", b"back\\slash",
+                 b"$HOME `date` %s %d", b"caf\xc3\xa9", b"caf\xe9", b"NULL", b"x'00'", b"1", b"1.0", b"http://a.example/#part",
+                 b"l" + b"o" * 200_000 + b"ng", b"l" + b"o" * 200_000 + b"nger"]
+        self.assertEqual(self.counted(b"\n".join(lines + lines) + b"\n"), (2 * len(lines), len(lines)))
+
+    def test_windows_line_ends_blank_lines_and_comments(self):
+        content = b"\xef\xbb\xbf# first\r\n\r\na.example\r\n   \r\n\t# another\r\n  b.example\t\r\na.example\r\n#\r\nc.example#\r\n"
+        self.assertEqual(self.counted(content), (4, 3))
+
+    def test_a_byte_order_mark_is_no_part_of_the_first_url(self):
+        self.assertEqual(self.counted(b"\xef\xbb\xbfa.example\na.example\n"), (2, 1))
+
+    def test_old_line_ends(self):
+        self.assertEqual(self.counted(b"a.example\rb.example\r\ra.example\r"), (3, 2))
+
+    def test_no_final_newline(self):
+        self.assertEqual(self.counted(b"a.example\nb.example"), (2, 2))
+
+    def test_control_bytes(self):
+        self.assertEqual(self.counted(b"a\x00.example\na.example\nb\x1f.example\n\x1f\n\x01\x02\n"), (4, 3))
+
+    def test_one_url_in_a_file_with_an_odd_name(self):
+        self.assertEqual(self.counted(b"a.example\n", "it's a \"list\" of $URLs; `one`\\n.txt"), (1, 1))
+
+    def test_many_urls(self):
+        self.assertEqual(self.counted(b"".join(b"host%d.test/page\n" % (i * i % 50_021) for i in range(50_021))), (50_021, 25_011))
+
+    def test_a_listed_url_among_the_visits_is_no_false_positive(self):
+        path = self.write(b"news35761.example/post/9e3779b1\nb.example\n")  # the first generated visit
+        run = self.tree.demo(URLS=path)
+        self.assertRegex(run.stdout, r"really on it, by verification +3 hits")
+        self.assertRegex(run.stdout, r"false positives +0 hits")
+
+    def test_a_path_as_argument(self):
+        path = self.write(b"a.example\n")
+        run = self.tree.run([shutil.which("sh"), "sql/demo.sh", path])
+        self.assertEqual(run.stdout.splitlines()[0], f"The list: {path}")
+        self.assertEqual(run.returncode, 0)
+
+    def test_lists_without_a_url(self):
+        for content in (b"", b"\n", b"\r\n\r\n", b"# only\n# comments", b" \n\t\n", b"\xef\xbb\xbf", b"\x00"):
+            with self.subTest(content=content):
+                path = self.write(content)
+                self.refused(f"no URL in '{path}'; it should have one URL a line", URLS=path)
+
+    def test_no_file(self):
+        path = str(self.tree.base / "it's missing.txt")
+        self.refused(f"there is no file '{path}'; URLS=path names a list with one URL a line", URLS=path)
+
+    def test_a_folder(self):
+        path = str(self.tree.home)
+        self.refused(f"'{path}' is a folder; URLS=path names a list with one URL a line", URLS=path)
+
+    def test_a_file_without_permission(self):
+        path = self.write(b"a.example\n")
+        os.chmod(path, 0)
+        if os.access(path, os.R_OK):  # root may read every file
+            self.assertEqual(self.figures(URLS=path)[0]["different ones"], 1)
+        else:
+            self.refused(f"the file '{path}' cannot be read: no permission", URLS=path)
+
+    def test_no_sqlite_shell(self):
+        tools = self.tree.base / "tools"
+        tools.mkdir()
+        for tool in ("dirname", "mktemp", "rm", "sed", "tr"):
+            (tools / tool).symlink_to(shutil.which(tool))
+        self.refused("there is no 'sqlite3'; install the sqlite3 shell (on Debian: apt install sqlite3) "
+                     "or name one: SQLITE3=path", PATH=str(tools), SQLITE3="")
+
+    def test_a_shell_without_extension_loading(self):
+        error = 'Error: unknown command or invalid arguments:  "load". Enter ".help" for help'
+        self.refused("this sqlite3 shell was built without extension loading; name another one: SQLITE3=path",
+                     SQLITE3=self.stand_in(f"echo '{error}' >&2; exit 1"))
+
+    def test_an_extension_that_does_not_load(self):
+        for library in LIBRARIES:
+            (self.tree.top / library.name).write_text("not a library", encoding="utf-8")
+        run = self.tree.demo()
+        self.assertEqual(run.stdout, "")
+        self.assertRegex(run.stderr, r"^demo: the extension does not load: Error: ")
+        self.assertEqual(run.returncode, 1)
+
+    def test_an_extension_that_is_not_built(self):
+        for library in LIBRARIES:
+            (self.tree.top / library.name).unlink(missing_ok=True)
+        self.refused("the extension is not built yet; run make first")
+
+
+def update():
+    tree = Tree()
+    try:
+        for recipe in RECIPES:
+            run = tree.recipe(recipe.name)
+            if run.returncode != 0 or run.stderr:
+                sys.exit(f"{recipe.name} failed: {run.stderr}")
+            recipe.with_suffix(".out").write_text(run.stdout, encoding="utf-8")
+    finally:
+        tree.remove()
+
+
+if __name__ == "__main__":
+    if "--update" in sys.argv[1:]:
+        update()
+    else:
+        unittest.main()
