@@ -54,7 +54,17 @@ test: $(LIBRARY) $(LIBRARY_TESTS)
 	    'documentation=$(PYTHON) tests/documentation_test.py' \
 	    'build=$(PYTHON) tests/build_test.py'
 
+# The tests and what takes longer.
+check: test $(BUILD)/tests/memory_test
+	@$(PYTHON) tests/run.py \
+	    'memory failures=$(BUILD)/tests/memory_test'
+
+# SQLite and the extension in one program, so that the program may replace SQLite's allocator and file system.
+$(BUILD)/tests/memory_test: tests/faults/memory_test.c $(SOURCES) $(HEADERS)
+	@mkdir -p $(BUILD)/tests
+	$(COMPILE) -D_POSIX_C_SOURCE=200809L -DSQLITE_CORE -fsanitize=address,undefined -fno-sanitize-recover=undefined -o $@ $< $(SOURCES) -lsqlite3 -lm
+
 clean:
 	rm -rf $(BUILD) bloom.so bloom.dylib
 
-.PHONY: all install demo test clean
+.PHONY: all install demo test check clean

@@ -16,6 +16,8 @@ enum {
      * after the last search: repeated keys then cost at most this factor in memory, distinct ones a
      * third more time in all. */
     SETTLE_FACTOR = 4,
+    /* Keys handled between two questions whether to go on: about 1 ms. */
+    KEYS_BETWEEN_QUESTIONS = 30000,
     STACK_SLOTS = 256
 };
 
@@ -183,34 +185,42 @@ bool bloom_key_set_add(struct bloom_key_set *set, struct bloom_hash hash) {
     return append(set, partition, hash.words);
 }
 
+static size_t partition_count(const struct bloom_key_set *set) {
+    return set->partitions ? PARTITIONS : 1;
+}
+
+/* Whether to give up, keys_handled more keys after the last question. */
+static bool is_interrupted(const struct bloom_key_set *set, uint64_t keys_handled, uint64_t *since_asked) {
+    *since_asked += keys_handled;
+    if (*since_asked < KEYS_BETWEEN_QUESTIONS || set->interrupted == NULL)
+        return false;
+    *since_asked = 0;
+    return set->interrupted(set->argument);
+}
+
 bool bloom_key_set_settle(struct bloom_key_set *set, uint64_t *keys) {
+    struct bloom_key_partition *partitions = set->partitions ? set->partitions : &set->one;
+    uint64_t since_asked = 0;
     *keys = 0;
-    if (set->partitions == NULL) {
-        if (!settle(set, &set->one))
+    for (size_t i = 0; i < partition_count(set); i++) {
+        if (is_interrupted(set, partitions[i].keys, &since_asked) || !settle(set, &partitions[i]))
             return false;
-        *keys = set->one.keys;
-        return true;
-    }
-    for (unsigned i = 0; i < PARTITIONS; i++) {
-        if (!settle(set, &set->partitions[i]))
-            return false;
-        *keys += set->partitions[i].keys;
+        *keys += partitions[i].keys;
     }
     return true;
 }
 
-static void build_from(const struct bloom_key_partition *partition, const struct bloom_shape *shape,
-                       uint8_t *payload) {
+bool bloom_key_set_build(const struct bloom_key_set *set, const struct bloom_shape *shape, uint8_t *payload) {
+    const struct bloom_key_partition *partitions = set->partitions ? set->partitions : &set->one;
     unsigned width = shape->layout->hash_words;
-    for (const struct bloom_key_chunk *chunk = partition->first; chunk != NULL; chunk = chunk->next)
-        shape->layout->add(shape, payload, chunk->values, chunk->words / width);
-}
-
-void bloom_key_set_build(const struct bloom_key_set *set, const struct bloom_shape *shape, uint8_t *payload) {
-    build_from(&set->one, shape, payload);
-    if (set->partitions != NULL)
-        for (unsigned i = 0; i < PARTITIONS; i++)
-            build_from(&set->partitions[i], shape, payload);
+    uint64_t since_asked = 0;
+    for (size_t i = 0; i < partition_count(set); i++) {
+        if (is_interrupted(set, partitions[i].keys, &since_asked))
+            return false;
+        for (const struct bloom_key_chunk *chunk = partitions[i].first; chunk != NULL; chunk = chunk->next)
+            shape->layout->add(shape, payload, chunk->values, chunk->words / width);
+    }
+    return true;
 }
 
 void bloom_key_set_clear(struct bloom_key_set *set) {

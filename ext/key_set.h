@@ -31,6 +31,9 @@ struct bloom_key_partition {
 struct bloom_key_set {
     const struct bloom_layout *layout;
     const struct bloom_memory *memory;
+    /* Asked about every millisecond while a set is settled or built; true ends the work. NULL: never asked. */
+    bool (*interrupted)(void *argument);
+    void *argument;
     struct bloom_key_partition one;         /* while there are few keys */
     struct bloom_key_partition *partitions; /* then; NULL before */
     uint64_t *table;                        /* scratch for finding duplicates */
@@ -44,8 +47,8 @@ bool bloom_key_set_add(struct bloom_key_set *set, struct bloom_hash hash);
  * memory. */
 bool bloom_key_set_settle(struct bloom_key_set *set, uint64_t *keys);
 
-/* Adds every key to a filter of the set's layout. */
-void bloom_key_set_build(const struct bloom_key_set *set, const struct bloom_shape *shape, uint8_t *payload);
+/* Adds every key to a filter of the set's layout. Returns false when interrupted. */
+bool bloom_key_set_build(const struct bloom_key_set *set, const struct bloom_shape *shape, uint8_t *payload);
 
 /* Releases all memory and leaves the set empty. */
 void bloom_key_set_clear(struct bloom_key_set *set);

@@ -148,22 +148,56 @@ void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arg
     }
 }
 
-/* Sizes the filter for the keys found and fills it. */
-static bool finish_from_keys(sqlite3_context *context, struct build *build) {
+/* How the final step finds out that the caller wants the statement to end. SQLite tells functions only
+ * from 3.41 on; but a nested statement meets both interrupts and progress handlers on every version. This one
+ * runs some 1000 operations, in 10 to 20 us, so that handlers with long intervals get their turn, too. */
+struct question {
+    sqlite3 *database;
+    sqlite3_stmt *statement; /* prepared when first asked */
+    int code;                /* why it was answered with yes */
+};
+
+static bool is_interrupted(void *argument) {
+    static const char SQL[] =
+        "WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c LIMIT 60) SELECT max(i) FROM c";
+    struct question *question = argument;
+    if (question->statement == NULL)
+        question->code = sqlite3_prepare_v2(question->database, SQL, -1, &question->statement, NULL);
+    if (question->code == SQLITE_OK) {
+        sqlite3_step(question->statement);
+        question->code = sqlite3_reset(question->statement);
+    }
+    return question->code != SQLITE_OK;
+}
+
+/* Sizes the filter for the keys found and fills it. Returns SQLITE_ERROR when an error has been reported. */
+static int fill_from_keys(sqlite3_context *context, struct build *build) {
+    struct bloom_key_set *set = &build->keys;
     uint64_t keys;
-    if (!bloom_key_set_settle(&build->keys, &keys)) {
-        sqlite3_result_error_nomem(context);
-        return false;
-    }
-    if (!bloom_sql_shape_for(context, build->keys.layout, keys, build->rate, &build->shape))
-        return false;
+    if (!bloom_key_set_settle(set, &keys))
+        return SQLITE_NOMEM;
+    if (!bloom_sql_shape_for(context, set->layout, keys, build->rate, &build->shape))
+        return SQLITE_ERROR;
     build->filter = bloom_sql_new_filter(&build->shape);
-    if (build->filter == NULL) {
+    if (build->filter == NULL)
+        return SQLITE_NOMEM;
+    return bloom_key_set_build(set, &build->shape, build->filter + BLOOM_HEADER_BYTES) ? SQLITE_OK
+                                                                                       : SQLITE_INTERRUPT;
+}
+
+static bool finish_from_keys(sqlite3_context *context, struct build *build) {
+    struct question question = {.database = sqlite3_context_db_handle(context)};
+    build->keys.interrupted = is_interrupted;
+    build->keys.argument = &question;
+    int code = fill_from_keys(context, build);
+    sqlite3_finalize(question.statement);
+    if (question.code != SQLITE_OK)
+        code = question.code;
+    if (code == SQLITE_NOMEM)
         sqlite3_result_error_nomem(context);
-        return false;
-    }
-    bloom_key_set_build(&build->keys, &build->shape, build->filter + BLOOM_HEADER_BYTES);
-    return true;
+    else if (code != SQLITE_OK && code != SQLITE_ERROR)
+        sqlite3_result_error_code(context, code);
+    return code == SQLITE_OK;
 }
 
 void bloom_sql_agg_final(sqlite3_context *context) {

@@ -1,5 +1,6 @@
-/* A program that links the extension in: builds with -DSQLITE_CORE, needs no file at run time. Exits with 0 when a connection opened
- * after sqlite3_auto_extension has the functions, and one opened before gets them by a direct call. */
+/* A program that links the extension in: builds with -DSQLITE_CORE, needs no file at run time. Exits with 0
+ * when a connection opened after sqlite3_auto_extension has the functions, and one opened before gets them by
+ * a direct call. */
 #include "bloom.h"
 
 #include <stdio.h>
@@ -24,8 +25,9 @@ static int query_is(sqlite3 *database, const char *sql, const char *expected) {
     return same;
 }
 
-static const char QUERY[] = "WITH urls(url) AS (VALUES ('a'), ('b')), built(f) AS (SELECT bloom_agg(url) FROM urls) "
-                            "SELECT bloom_check(f, 'a') || bloom_check(f, 'b') || bloom_check(f, 'c') FROM built";
+static const char QUERY[] =
+    "WITH urls(url) AS (VALUES ('a'), ('b')), built(f) AS (SELECT bloom_agg(url) FROM urls) "
+    "SELECT bloom_check(f, 'a') || bloom_check(f, 'b') || bloom_check(f, 'c') FROM built";
 
 int main(void) {
     sqlite3 *before, *after;
