@@ -57,7 +57,10 @@ test: $(LIBRARY) $(LIBRARY_TESTS)
 # The tests and what takes longer.
 check: test $(BUILD)/tests/memory_test
 	@$(PYTHON) tests/run.py \
-	    'memory failures=$(BUILD)/tests/memory_test'
+	    'memory failures=$(BUILD)/tests/memory_test' \
+	    'platforms=$(PYTHON) tests/platforms/platforms_test.py' \
+	    'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
+	    'fuzzing=sh tests/fuzz/run.sh'
 
 # SQLite and the extension in one program, so that the program may replace SQLite's allocator and file system.
 $(BUILD)/tests/memory_test: tests/faults/memory_test.c $(SOURCES) $(HEADERS)

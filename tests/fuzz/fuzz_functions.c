@@ -1,0 +1,35 @@
+/* Arbitrary bytes as every argument of every function. */
+#include "fuzz.h"
+
+static const char *const STATEMENTS[] = {
+    "SELECT bloom_check(?1, ?1), bloom_check(?1, 'a'), bloom_check(bloom_new(10), ?1)",
+    "SELECT bloom_add(?1, ?1)",
+    "SELECT bloom_add(bloom_new(10, 0.01, 'classic'), ?1)",
+    "SELECT bloom_union(?1, ?1), bloom_union(?1, bloom_new(10))",
+    "SELECT bloom_intersect(?1, ?1), bloom_intersect(bloom_new(10), ?1)",
+    "SELECT bloom_info(?1), bloom_count(?1), bloom_fpr(?1)",
+    "SELECT bloom_check((SELECT bloom_pin(?1)), 1)",
+    "SELECT bloom_new(?1, ?1, ?1)",
+    "SELECT bloom_new(CAST(?1 AS TEXT)), bloom_new(10, CAST(?1 AS REAL)), bloom_new(CAST(?1 AS INTEGER), "
+    "0.5)",
+    "SELECT bloom_new_bits(CAST(?1 AS INTEGER), length(?1)), bloom_size(CAST(?1 AS INTEGER))",
+    "SELECT bloom_new(10, 0.1, CAST(?1 AS TEXT)), bloom_hash(CAST(?1 AS TEXT)), bloom_hash(?1), "
+    "bloom_hash(CAST(?1 AS REAL))",
+    "WITH k(k) AS (VALUES (1), (?1), (NULL)) SELECT bloom_agg(k, ?1) FROM k",
+    "WITH k(k) AS (VALUES (1), (?1), (CAST(?1 AS TEXT))) SELECT bloom_agg(k), bloom_agg(k, 5), bloom_agg(k, "
+    "NULL, 0.1, 'classic') FROM k",
+    "WITH f(f) AS (VALUES (?1), (NULL), (?1)) SELECT bloom_union_agg(f) FROM f",
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static sqlite3 *database;
+    if (database == NULL)
+        database = fuzz_open();
+    for (int repair = 0; repair <= 1; repair++) {
+        uint8_t *bytes = fuzz_copy(data, size, repair);
+        for (size_t i = 0; i < sizeof STATEMENTS / sizeof *STATEMENTS; i++)
+            fuzz_run(database, STATEMENTS[i], bytes, size);
+        free(bytes);
+    }
+    return 0;
+}

@@ -1,0 +1,98 @@
+/* Prints what must come out the same on every platform: sizes, headers, hashes and payloads of many filters,
+ * one a line. platforms_test.py compares the output of other processors and C libraries with that of this
+ * one. */
+#include "format.h"
+#include "hash.h"
+#include "key_set.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *allocate(uint64_t bytes) {
+    return malloc((size_t)bytes);
+}
+
+static const struct bloom_memory MEMORY = {allocate, free};
+
+static void print_hash(const char *what, const void *bytes, size_t length) {
+    struct bloom_hash hash = bloom_hash_bytes(bytes, length);
+    printf("%s %016" PRIx64 "%016" PRIx64 "\n", what, hash.words[0], hash.words[1]);
+}
+
+/* A filter of keys 0 to count - 1, added one by one, checked, and built again from a key set with duplicates.
+ */
+static void print_filter(const struct bloom_layout *layout, uint64_t count, double rate) {
+    char problem[BLOOM_PROBLEM_SIZE];
+    struct bloom_shape shape, read;
+    if (!bloom_shape_for(&shape, layout, count, rate, problem)) {
+        printf("%s %" PRIu64 " %a: %s\n", layout->name, count, rate, problem);
+        return;
+    }
+    size_t length = (size_t)bloom_filter_bytes(&shape);
+    uint8_t *filter = calloc(1, length), *built = calloc(1, length);
+    if (filter == NULL || built == NULL)
+        exit(1);
+    struct bloom_key_set set = {.layout = layout, .memory = &MEMORY};
+    uint64_t keys, missed = 0;
+    bloom_header_write(&shape, filter);
+    bloom_header_write(&shape, built);
+    for (uint64_t i = 0; i < count; i++) {
+        struct bloom_hash hash = bloom_hash_integer((int64_t)i);
+        layout->add(&shape, filter + BLOOM_HEADER_BYTES, hash.words, 1);
+        if (!bloom_key_set_add(&set, hash) || !bloom_key_set_add(&set, bloom_hash_integer((int64_t)(i / 2))))
+            exit(1);
+    }
+    if (!bloom_key_set_settle(&set, &keys))
+        exit(1);
+    bloom_key_set_build(&set, &shape, built + BLOOM_HEADER_BYTES);
+    bloom_key_set_clear(&set);
+    for (uint64_t i = 0; i < count; i++)
+        missed += !layout->check(&shape, filter + BLOOM_HEADER_BYTES, bloom_hash_integer((int64_t)i).words);
+    struct bloom_estimate estimate = layout->estimate(&shape, filter + BLOOM_HEADER_BYTES);
+    printf("%s %" PRIu64 " %a: %" PRIu64 " bits, %" PRIu32 " hashes, %" PRIu64 " ones, %" PRIu64
+           " keys, %" PRIu64 " missed, %s, %s",
+           layout->name, count, rate, shape.bits, shape.hashes, estimate.ones, keys, missed,
+           memcmp(filter, built, length) == 0 ? "same" : "different",
+           bloom_filter_read(&read, filter, length, problem) ? "valid" : problem);
+    print_hash("", filter, length);
+    free(filter);
+    free(built);
+}
+
+/* Falling rates below 1, three to an octave, that every arithmetic represents exactly. */
+static double rate_number(int i) {
+    return ldexp(1 + (i * 37 % 64) / 64.0, -1 - i / 3);
+}
+
+int main(void) {
+    static const struct bloom_layout *const LAYOUTS[] = {&bloom_layout_blocked, &bloom_layout_classic};
+    uint8_t bytes[300];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(i * 167 + 13);
+    for (size_t length = 0; length < 70; length++)
+        print_hash("bytes", bytes + length % 9, length);
+    static const double REALS[] = {
+        0.0, -0.0, 1.0, 0.5, -1e300, 9223372036854775808.0, -9223372036854775808.0, 5e-324};
+    for (size_t i = 0; i < sizeof REALS / sizeof *REALS; i++)
+        printf("real %016" PRIx64 "\n", bloom_hash_real(REALS[i]).words[0]);
+    for (unsigned i = 0; i < 2; i++) {
+        for (uint64_t count = 1; count <= 200000; count = count * 7 + 3)
+            for (int j = 0; j < 90; j += 7)
+                if (count < 3000 || j < 40)
+                    print_filter(LAYOUTS[i], count, rate_number(j));
+        /* Sizes alone, over the whole range. */
+        for (uint64_t count = 1; count <= BLOOM_CAPACITY_MAXIMUM; count = count * 5 + 1)
+            for (int j = 0; j < 130; j++) {
+                double rate = rate_number(j);
+                char problem[BLOOM_PROBLEM_SIZE];
+                struct bloom_shape shape;
+                bool kept = bloom_shape_for(&shape, LAYOUTS[i], count, rate, problem);
+                printf("%s %" PRIu64 " %a: %" PRIu64 " %" PRIu32 "\n", LAYOUTS[i]->name, count, rate,
+                       kept ? shape.bits : 0, kept ? shape.hashes : 0);
+            }
+    }
+    return 0;
+}
