@@ -201,8 +201,18 @@ void bloom_blocked_count(struct bloom_blocked_tally *tally, const uint8_t *block
         tally->blocks_with[bloom_bitset_ones(blocks + i * BLOOM_BLOCK_BYTES, BLOOM_BLOCK_BYTES)]++;
 }
 
-/* count: n keys leave a bit zero with probability (1 - 1/512)^(k i) over i ~ Poisson(n / blocks), that is
- * exp(-(n / blocks) (1 - (1 - 1/512)^k)), solved for n.
+/* The share of the bits of a block that a key sets when all are zero. */
+static double share_of_key(const struct bloom_shape *shape) {
+    return 1 - pow(1 - 1.0 / BLOOM_BLOCK_BITS, shape->hashes);
+}
+
+/* n keys leave a bit zero with probability (1 - 1/512)^(k i) over i ~ Poisson(n / blocks), that is
+ * exp(-(n / blocks) (1 - (1 - 1/512)^k)). */
+double bloom_blocked_expected_ones(const struct bloom_shape *shape, double keys) {
+    return -expm1(-keys / (double)bloom_blocked_blocks(shape) * share_of_key(shape)) * (double)shape->bits;
+}
+
+/* count: the same, solved for n.
  * rate: a key that is not in falls into each block alike, so the mean over the blocks of (ones / 512)^k is
  * what these very bits give; the power of the mean would be too low. */
 struct bloom_estimate bloom_blocked_estimate(const struct bloom_shape *shape,
@@ -217,8 +227,7 @@ struct bloom_estimate bloom_blocked_estimate(const struct bloom_shape *shape,
     }
     estimate.rate /= blocks;
     double fill = (double)estimate.ones / (double)shape->bits;
-    double bits_per_key = 1 - pow(1 - 1.0 / BLOOM_BLOCK_BITS, shape->hashes);
-    estimate.count = fill > 0 ? -log1p(-fill) * blocks / bits_per_key : 0;
+    estimate.count = fill > 0 ? -log1p(-fill) * blocks / share_of_key(shape) : 0;
     return estimate;
 }
 

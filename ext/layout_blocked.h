@@ -24,6 +24,9 @@ struct bloom_blocked_tally {
 };
 
 void bloom_blocked_count(struct bloom_blocked_tally *tally, const uint8_t *blocks, uint64_t count);
+/* Bits that are set on average when keys distinct keys are in. */
+double bloom_blocked_expected_ones(const struct bloom_shape *shape, double keys);
+
 struct bloom_estimate bloom_blocked_estimate(const struct bloom_shape *shape,
                                              const struct bloom_blocked_tally *tally);
 

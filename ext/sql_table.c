@@ -37,6 +37,8 @@ struct cursor {
     sqlite3_vtab_cursor base; /* first */
     bool at_row;
     sqlite3_value *key;
+    sqlite3_int64 rowid; /* the key's hash: SQLite tells rows of different keys apart by it, as for key = 1 OR
+                            key = 2 */
 };
 
 static struct table *table_of(sqlite3_vtab *base) {
@@ -85,22 +87,27 @@ static bool is_word(const char *text, size_t length, const char *word) {
     return length == strlen(word) && sqlite3_strnicmp(text, word, (int)length) == 0;
 }
 
-/* Evaluates an option's value as SQL, so that 1e6, 0.01 and 1000*1000 mean what they mean elsewhere. A name
- * is no value. */
-static int evaluate(sqlite3 *database, const char *text, size_t length, sqlite3_stmt **statement) {
+/* Reads a number as SQL writes it, 1000000 or 1e6 or 0.01, by letting SQLite do it: strtod() depends on the
+ * locale. Only numbers and arithmetic, since the value must be the same whenever the table is opened. Returns
+ * SQLITE_ERROR for anything else. */
+static int read_number(sqlite3 *database, const char *text, size_t length, double *number) {
+    sqlite3_stmt *statement;
+    if (length == 0 || strspn(text, "0123456789abcdefABCDEFxX.+-*/() \t\n") < length)
+        return SQLITE_ERROR;
     char *sql = sqlite3_mprintf("SELECT (%.*s)", (int)length, text);
     if (sql == NULL)
         return SQLITE_NOMEM;
-    const char *rest;
-    int code = sqlite3_prepare_v2(database, sql, -1, statement, &rest);
-    bool whole = code == SQLITE_OK && *rest == '\0';
-    if (code == SQLITE_OK &&
-        (!whole || sqlite3_column_count(*statement) != 1 || sqlite3_step(*statement) != SQLITE_ROW)) {
-        sqlite3_finalize(*statement);
-        code = SQLITE_ERROR;
-    }
+    int code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
     sqlite3_free(sql);
-    return code;
+    if (code != SQLITE_OK)
+        return code == SQLITE_NOMEM ? code : SQLITE_ERROR;
+    sqlite3_step(statement);
+    int type = sqlite3_column_type(statement, 0);
+    *number = sqlite3_column_double(statement, 0);
+    code = sqlite3_finalize(statement);
+    if (code != SQLITE_OK)
+        return code;
+    return type == SQLITE_INTEGER || type == SQLITE_FLOAT ? SQLITE_OK : SQLITE_ERROR;
 }
 
 /* Reads one option, NAME = VALUE. */
@@ -132,24 +139,18 @@ static int read_option(sqlite3 *database, const char *argument, struct bloom_tab
         *error = sqlite3_mprintf("bloom: growth must be on or off, not '%.*s'", (int)value_length, value);
         return SQLITE_ERROR;
     }
-    sqlite3_stmt *statement;
+    double number = 0;
+    int code = read_number(database, value, value_length, &number);
     bool valid = false;
-    int code = evaluate(database, value, value_length, &statement);
-    if (code == SQLITE_NOMEM)
+    if (code != SQLITE_OK && code != SQLITE_ERROR)
         return code;
-    if (code == SQLITE_OK) {
-        int type = sqlite3_column_type(statement, 0);
-        double real = sqlite3_column_double(statement, 0);
-        if (type == SQLITE_INTEGER || type == SQLITE_FLOAT) {
-            if (option == 0) {
-                valid = real >= 1 && real <= (double)BLOOM_CAPACITY_MAXIMUM && (double)(uint64_t)real == real;
-                options->capacity = valid ? (uint64_t)real : 0;
-            } else {
-                valid = real > 0 && real < 1;
-                options->rate = real;
-            }
-        }
-        sqlite3_finalize(statement);
+    if (option == 0) {
+        valid = code == SQLITE_OK && number >= 1 && number <= (double)BLOOM_CAPACITY_MAXIMUM &&
+                (double)(uint64_t)number == number;
+        options->capacity = valid ? (uint64_t)number : 0;
+    } else {
+        valid = code == SQLITE_OK && number > 0 && number < 1;
+        options->rate = number;
     }
     if (valid)
         return SQLITE_OK;
@@ -192,7 +193,7 @@ static int read_options(sqlite3 *database, int count, const char *const *argumen
 
 /* Life of a table */
 
-static int open_table(sqlite3 *database, int count, const char *const *arguments, bool create,
+static int open_table(sqlite3 *database, void *registry, int count, const char *const *arguments, bool create,
                       sqlite3_vtab **result, char **error) {
     struct bloom_table_options options;
     int code = read_options(database, count, arguments, &options, error);
@@ -218,7 +219,7 @@ static int open_table(sqlite3 *database, int count, const char *const *arguments
     if (code == SQLITE_OK)
         code = sqlite3_vtab_config(database, SQLITE_VTAB_INNOCUOUS);
     if (code == SQLITE_OK) {
-        table->store = bloom_store_new(database, arguments[1], arguments[2], &options);
+        table->store = bloom_store_open(registry, database, arguments[1], arguments[2], &options, create);
         code = table->store ? SQLITE_OK : SQLITE_NOMEM;
     }
     if (code == SQLITE_OK && create) {
@@ -229,7 +230,7 @@ static int open_table(sqlite3 *database, int count, const char *const *arguments
     if (code == SQLITE_OK) {
         *result = &table->base;
     } else {
-        bloom_store_delete(table->store);
+        bloom_store_close(table->store);
         sqlite3_free(table);
     }
     return code;
@@ -237,19 +238,17 @@ static int open_table(sqlite3 *database, int count, const char *const *arguments
 
 static int table_create(sqlite3 *database, void *data, int count, const char *const *arguments,
                         sqlite3_vtab **result, char **error) {
-    (void)data;
-    return open_table(database, count, arguments, true, result, error);
+    return open_table(database, data, count, arguments, true, result, error);
 }
 
 static int table_connect(sqlite3 *database, void *data, int count, const char *const *arguments,
                          sqlite3_vtab **result, char **error) {
-    (void)data;
-    return open_table(database, count, arguments, false, result, error);
+    return open_table(database, data, count, arguments, false, result, error);
 }
 
 static int table_disconnect(sqlite3_vtab *base) {
     struct table *table = table_of(base);
-    bloom_store_delete(table->store);
+    bloom_store_close(table->store);
     sqlite3_free(table->spare);
     sqlite3_free(table);
     return SQLITE_OK;
@@ -329,6 +328,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
         sqlite3_value_free(cursor->key);
     cursor->key = NULL;
     cursor->at_row = false;
+    cursor->rowid = 0;
     if (plan == PLAN_LIST)
         return table_error(table, "a filter table can neither list nor count nor delete its keys: ask with "
                                   "WHERE key = ..., or select info or "
@@ -349,6 +349,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     if (code != SQLITE_OK)
         return report(table, code);
     if (cursor->at_row) {
+        cursor->rowid = (sqlite3_int64)hash.words[0];
         cursor->key = sqlite3_value_dup(arguments[0]);
         if (cursor->key == NULL)
             return SQLITE_NOMEM;
@@ -396,8 +397,7 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
 }
 
 static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
-    (void)base;
-    *rowid = 0;
+    *rowid = ((struct cursor *)base)->rowid;
     return SQLITE_OK;
 }
 
@@ -486,7 +486,8 @@ static int table_end(sqlite3_vtab *base) {
 }
 
 static int table_savepoint(sqlite3_vtab *base, int depth) {
-    return bloom_store_savepoint(table_of(base)->store, depth);
+    (void)depth;
+    return table_sync(base);
 }
 
 static int table_release(sqlite3_vtab *base, int depth) {
@@ -496,7 +497,8 @@ static int table_release(sqlite3_vtab *base, int depth) {
 }
 
 static int table_rollback_to(sqlite3_vtab *base, int depth) {
-    bloom_store_rollback_to(table_of(base)->store, depth);
+    (void)depth;
+    bloom_store_rollback(table_of(base)->store);
     return SQLITE_OK;
 }
 
@@ -557,5 +559,10 @@ static const struct module MODULE = {
 };
 
 int bloom_table_register(sqlite3 *database) {
-    return sqlite3_create_module_v2(database, "bloom", &MODULE.base, NULL, NULL);
+    struct bloom_table_registry *registry = sqlite3_malloc(sizeof *registry);
+    if (registry == NULL)
+        return SQLITE_NOMEM;
+    registry->first = NULL;
+    /* SQLite releases the registry after the last table, and at once when this fails. */
+    return sqlite3_create_module_v2(database, "bloom", &MODULE.base, registry, sqlite3_free);
 }

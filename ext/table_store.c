@@ -27,10 +27,11 @@ struct layer {
     uint32_t chunk_blocks;
     uint64_t keys;
     uint64_t chunks;
-    uint64_t closed_at; /* keys with which it is full */
+    uint64_t ones;      /* bits set */
+    uint64_t closed_at; /* bits set when it is full */
 };
 
-/* What a transaction changes without writing it at once, and a savepoint has to bring back. */
+/* What a transaction changes without writing it at once. */
 struct state {
     bool loaded;
     bool dirty; /* the last layer's counts differ from its row */
@@ -41,15 +42,21 @@ struct state {
 enum statement { LOAD_LAYERS, WRITE_LAYER, READ_CHUNK, WRITE_CHUNK, STATEMENTS };
 
 struct bloom_table_store {
+    struct bloom_table_registry *registry; /* NULL when no longer in it */
+    struct bloom_table_store *next;        /* in the registry */
+    int references;
     sqlite3 *database;
     char *schema;
     char *name;
     struct bloom_table_options options;
     struct state state;
-    unsigned data_version; /* of the database when the state was loaded */
+    unsigned data_version; /* of the database when the state was loaded: changes with commits of other
+                              connections */
+    int total_changes;     /* of this connection, likewise: it may write shadow tables by hand */
     bool in_transaction;
-    struct state *saved; /* one for each savepoint depth */
-    int saved_count;
+    bool created; /* in this transaction. A rollback to a savepoint before takes the table away without
+                   * telling this store, which must not then write its counts into what is called the same; so
+                   * they are written at once. */
     sqlite3_stmt *statements[STATEMENTS];
     uint8_t *chunk; /* the chunk at hand, largest size */
     char *message;
@@ -57,8 +64,8 @@ struct bloom_table_store {
 
 static const char *const STATEMENT_SQL[STATEMENTS] = {
     [LOAD_LAYERS] =
-        "SELECT layer, header, chunk_blocks, keys, chunks FROM \"%w\".\"%w_layers\" ORDER BY layer",
-    [WRITE_LAYER] = "REPLACE INTO \"%w\".\"%w_layers\" VALUES (?1, ?2, ?3, ?4, ?5)",
+        "SELECT layer, header, chunk_blocks, keys, chunks, ones FROM \"%w\".\"%w_layers\" ORDER BY layer",
+    [WRITE_LAYER] = "REPLACE INTO \"%w\".\"%w_layers\" VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     [READ_CHUNK] = "SELECT bits FROM \"%w\".\"%w_chunks\" WHERE id = ?1",
     [WRITE_CHUNK] = "REPLACE INTO \"%w\".\"%w_chunks\" VALUES (?1, ?2)",
 };
@@ -92,24 +99,6 @@ char *bloom_store_message(struct bloom_table_store *store) {
     return message;
 }
 
-struct bloom_table_store *bloom_store_new(sqlite3 *database, const char *schema, const char *name,
-                                          const struct bloom_table_options *options) {
-    struct bloom_table_store *store = sqlite3_malloc(sizeof *store);
-    if (store == NULL)
-        return NULL;
-    memset(store, 0, sizeof *store);
-    store->database = database;
-    store->options = *options;
-    store->schema = sqlite3_mprintf("%s", schema);
-    store->name = sqlite3_mprintf("%s", name);
-    store->chunk = sqlite3_malloc(CHUNK_BLOCKS_MAXIMUM * BLOOM_BLOCK_BYTES);
-    if (store->schema == NULL || store->name == NULL || store->chunk == NULL) {
-        bloom_store_delete(store);
-        return NULL;
-    }
-    return store;
-}
-
 static void finalize_statements(struct bloom_table_store *store) {
     for (int i = 0; i < STATEMENTS; i++) {
         sqlite3_finalize(store->statements[i]);
@@ -117,16 +106,76 @@ static void finalize_statements(struct bloom_table_store *store) {
     }
 }
 
-void bloom_store_delete(struct bloom_table_store *store) {
-    if (store == NULL)
-        return;
+static void free_store(struct bloom_table_store *store) {
     finalize_statements(store);
     sqlite3_free(store->schema);
     sqlite3_free(store->name);
     sqlite3_free(store->chunk);
-    sqlite3_free(store->saved);
     sqlite3_free(store->message);
     sqlite3_free(store);
+}
+
+static struct bloom_table_store *new_store(sqlite3 *database, const char *schema, const char *name,
+                                           const struct bloom_table_options *options) {
+    struct bloom_table_store *store = sqlite3_malloc(sizeof *store);
+    if (store == NULL)
+        return NULL;
+    memset(store, 0, sizeof *store);
+    store->references = 1;
+    store->database = database;
+    store->options = *options;
+    store->schema = sqlite3_mprintf("%s", schema);
+    store->name = sqlite3_mprintf("%s", name);
+    store->chunk = sqlite3_malloc(CHUNK_BLOCKS_MAXIMUM * BLOOM_BLOCK_BYTES);
+    if (store->schema != NULL && store->name != NULL && store->chunk != NULL)
+        return store;
+    free_store(store);
+    return NULL;
+}
+
+/* Nobody will find the store any more; who has it keeps it. */
+static void unregister(struct bloom_table_store *store) {
+    if (store->registry == NULL)
+        return;
+    struct bloom_table_store **link = &store->registry->first;
+    while (*link != store)
+        link = &(*link)->next;
+    *link = store->next;
+    store->registry = NULL;
+}
+
+static bool same_options(const struct bloom_table_options *a, const struct bloom_table_options *b) {
+    return a->capacity == b->capacity && memcmp(&a->rate, &b->rate, sizeof a->rate) == 0 &&
+           a->growth == b->growth;
+}
+
+struct bloom_table_store *bloom_store_open(struct bloom_table_registry *registry, sqlite3 *database,
+                                           const char *schema, const char *name,
+                                           const struct bloom_table_options *options, bool create) {
+    for (struct bloom_table_store *store = registry->first; store != NULL; store = store->next) {
+        if (sqlite3_stricmp(store->schema, schema) != 0 || sqlite3_stricmp(store->name, name) != 0)
+            continue;
+        if (!create && same_options(&store->options, options)) {
+            store->references++;
+            return store;
+        }
+        unregister(store);
+        break;
+    }
+    struct bloom_table_store *store = new_store(database, schema, name, options);
+    if (store != NULL) {
+        store->registry = registry;
+        store->next = registry->first;
+        registry->first = store;
+    }
+    return store;
+}
+
+void bloom_store_close(struct bloom_table_store *store) {
+    if (store != NULL && --store->references == 0) {
+        unregister(store);
+        free_store(store);
+    }
 }
 
 /* Runs SQL whose two first arguments are schema and name; a third may follow. */
@@ -177,8 +226,17 @@ static int write_layer(struct bloom_table_store *store, unsigned index) {
     sqlite3_bind_int64(statement, 3, layer->chunk_blocks);
     sqlite3_bind_int64(statement, 4, (sqlite3_int64)layer->keys);
     sqlite3_bind_int64(statement, 5, (sqlite3_int64)layer->chunks);
+    sqlite3_bind_int64(statement, 6, (sqlite3_int64)layer->ones);
     sqlite3_step(statement);
     return finish(store, statement);
+}
+
+int bloom_store_sync(struct bloom_table_store *store) {
+    if (!store->state.dirty)
+        return SQLITE_OK;
+    int code = write_layer(store, store->state.layer_count - 1);
+    store->state.dirty = code != SQLITE_OK;
+    return code;
 }
 
 /* Blocks that fill a page of the database. */
@@ -219,18 +277,20 @@ static bool layer_shape(const struct bloom_table_options *options, unsigned inde
     return bloom_shape_for(shape, &bloom_layout_blocked, capacity, rate, problem);
 }
 
-/* Keys with which a layer is full. For the first one: the capacity for which its blocks would give nine
+/* Bits that are set when a layer is full. Bits, not keys: a key that is taken for one that is in sets none
+ * and is not counted, so that of 100 keys added to a filter at a rate of one half 60 are counted, all of them
+ * with new bits. For the first layer, full is what the capacity would be for which its blocks give nine
  * tenths of its rate. */
-static uint64_t keys_when_full(const struct bloom_table_options *options, unsigned index,
+static uint64_t ones_when_full(const struct bloom_table_options *options, unsigned index,
                                const struct bloom_shape *shape) {
     struct bloom_shape stricter;
     char problem[BLOOM_PROBLEM_SIZE];
+    double keys = (double)shape->capacity;
     if (!options->growth || index + 1 == LAYERS_MAXIMUM)
         return UINT64_MAX;
-    if (index > 0 || !bloom_shape_for(&stricter, shape->layout, shape->capacity, shape->rate * 0.9, problem))
-        return shape->capacity;
-    /* As a double: exact enough for a limit, and no stored bit depends on its last digit. */
-    return (uint64_t)((double)shape->capacity * (double)shape->bits / (double)stricter.bits);
+    if (index == 0 && bloom_shape_for(&stricter, shape->layout, shape->capacity, shape->rate * 0.9, problem))
+        keys *= (double)shape->bits / (double)stricter.bits;
+    return (uint64_t)bloom_blocked_expected_ones(shape, keys);
 }
 
 static int open_layer(struct bloom_table_store *store) {
@@ -240,7 +300,7 @@ static int open_layer(struct bloom_table_store *store) {
     if (!layer_shape(&store->options, state->layer_count, &layer.shape, problem))
         return fail(store, SQLITE_ERROR, "%s", problem);
     int code = chunk_blocks_of_database(store, &layer.chunk_blocks);
-    layer.closed_at = keys_when_full(&store->options, state->layer_count, &layer.shape);
+    layer.closed_at = ones_when_full(&store->options, state->layer_count, &layer.shape);
     if (code == SQLITE_OK && state->dirty) {
         code = write_layer(store, state->layer_count - 1);
         state->dirty = false;
@@ -261,6 +321,7 @@ static int load_row(struct bloom_table_store *store, sqlite3_stmt *row) {
     sqlite3_int64 chunk_blocks = sqlite3_column_int64(row, 2);
     sqlite3_int64 keys = sqlite3_column_int64(row, 3);
     sqlite3_int64 chunks = sqlite3_column_int64(row, 4);
+    sqlite3_int64 ones = sqlite3_column_int64(row, 5);
     const void *header = sqlite3_column_blob(row, 1);
 
     if (state->layer_count == LAYERS_MAXIMUM || sqlite3_column_int64(row, 0) != state->layer_count)
@@ -274,14 +335,24 @@ static int load_row(struct bloom_table_store *store, sqlite3_stmt *row) {
         return fail(store, SQLITE_CORRUPT_VTAB, "%s_layers is damaged: layer %u %s", store->name,
                     state->layer_count, problem);
     if (layer->shape.layout != &bloom_layout_blocked || chunk_blocks < 1 ||
-        chunk_blocks > CHUNK_BLOCKS_MAXIMUM || keys < 0 || chunks < 0)
+        chunk_blocks > CHUNK_BLOCKS_MAXIMUM || keys < 0 || chunks < 0 || ones < 0)
         return fail(store, SQLITE_CORRUPT_VTAB,
                     "%s_layers is damaged: the numbers of layer %u are out of range", store->name,
+                    state->layer_count);
+    /* How layers follow from the options is part of the format, so that a header that was exchanged does not
+     * go unnoticed; how many bits follow from that is not, since a later release may find better sizes. */
+    struct bloom_shape expected;
+    if (!layer_shape(&store->options, state->layer_count, &expected, problem) ||
+        layer->shape.capacity != expected.capacity ||
+        memcmp(&layer->shape.rate, &expected.rate, sizeof expected.rate) != 0)
+        return fail(store, SQLITE_CORRUPT_VTAB,
+                    "%s_layers is damaged: the header of layer %u is not one of this table", store->name,
                     state->layer_count);
     layer->chunk_blocks = (uint32_t)chunk_blocks;
     layer->keys = (uint64_t)keys;
     layer->chunks = (uint64_t)chunks;
-    layer->closed_at = keys_when_full(&store->options, state->layer_count, &layer->shape);
+    layer->ones = (uint64_t)ones;
+    layer->closed_at = ones_when_full(&store->options, state->layer_count, &layer->shape);
     state->layer_count++;
     return SQLITE_OK;
 }
@@ -293,7 +364,9 @@ static int load(struct bloom_table_store *store) {
     if (store->state.loaded && store->in_transaction)
         return SQLITE_OK;
     int code = sqlite3_file_control(store->database, store->schema, SQLITE_FCNTL_DATA_VERSION, &version);
-    if (store->state.loaded && code == SQLITE_OK && version == store->data_version)
+    int changes = sqlite3_total_changes(store->database);
+    if (store->state.loaded && code == SQLITE_OK && version == store->data_version &&
+        changes == store->total_changes)
         return SQLITE_OK;
     store->state.loaded = store->state.dirty = false;
     store->state.layer_count = 0;
@@ -309,6 +382,7 @@ static int load(struct bloom_table_store *store) {
         code = fail(store, SQLITE_CORRUPT_VTAB, "%s_layers is damaged: it has no rows", store->name);
     store->state.loaded = code == SQLITE_OK;
     store->data_version = version;
+    store->total_changes = changes;
     return code;
 }
 
@@ -332,6 +406,24 @@ static int wrong_length(struct bloom_table_store *store, sqlite3_int64 id, int l
                 id, layer->chunk_blocks * BLOOM_BLOCK_BYTES, length);
 }
 
+/* The chunk in a column of the row that a statement is at; valid until it goes on. */
+static int chunk_of_column(struct bloom_table_store *store, sqlite3_stmt *row, int column, sqlite3_int64 id,
+                           const struct layer *layer, const uint8_t **bits) {
+    /* One look at the value: each call of sqlite3_column_... takes the connection's mutex. */
+    sqlite3_value *value = sqlite3_column_value(row, column);
+    bool is_blob = sqlite3_value_type(value) == SQLITE_BLOB;
+    *bits = sqlite3_value_blob(value);
+    int length = sqlite3_value_bytes(value);
+    if (is_blob && *bits != NULL && (uint32_t)length == layer->chunk_blocks * BLOOM_BLOCK_BYTES)
+        return SQLITE_OK;
+    return is_blob && *bits == NULL && length > 0 ? SQLITE_NOMEM : wrong_length(store, id, length, layer);
+}
+
+/* Chunks of a layer, written or not. */
+static uint64_t chunks_in_all(const struct layer *layer) {
+    return (bloom_blocked_blocks(&layer->shape) - 1) / layer->chunk_blocks + 1;
+}
+
 /* Steps the statement that reads a chunk. On SQLITE_OK, *bits is NULL when the chunk was never written, else
  * valid until finish(). */
 static int read_chunk(struct bloom_table_store *store, unsigned index, uint64_t chunk,
@@ -342,19 +434,16 @@ static int read_chunk(struct bloom_table_store *store, unsigned index, uint64_t 
     if (code != SQLITE_OK)
         return code;
     sqlite3_bind_int64(*statement, 1, chunk_id(index, chunk));
-    if (sqlite3_step(*statement) != SQLITE_ROW)
-        return finish(store, *statement);
-    /* One look at the value: each call of sqlite3_column_... takes the connection's mutex. */
-    sqlite3_value *value = sqlite3_column_value(*statement, 0);
-    bool is_blob = sqlite3_value_type(value) == SQLITE_BLOB;
-    *bits = sqlite3_value_blob(value);
-    int length = sqlite3_value_bytes(value);
-    if (is_blob && *bits != NULL && (uint32_t)length == layer->chunk_blocks * BLOOM_BLOCK_BYTES)
-        return SQLITE_OK;
-    code = is_blob && *bits == NULL && length > 0
-               ? SQLITE_NOMEM
-               : wrong_length(store, chunk_id(index, chunk), length, layer);
-    sqlite3_reset(*statement);
+    if (sqlite3_step(*statement) != SQLITE_ROW) {
+        code = finish(store, *statement);
+        if (code == SQLITE_OK && layer->chunks >= chunks_in_all(layer))
+            code = fail(store, SQLITE_CORRUPT_VTAB, "%s_chunks is damaged: chunk %lld is missing",
+                        store->name, chunk_id(index, chunk));
+        return code;
+    }
+    code = chunk_of_column(store, *statement, 0, chunk_id(index, chunk), layer, bits);
+    if (code != SQLITE_OK)
+        sqlite3_reset(*statement);
     return code;
 }
 
@@ -434,13 +523,19 @@ int bloom_store_add(struct bloom_table_store *store, struct bloom_hash hash, boo
         *found = bloom_blocked_check(&layer->shape, at, value);
         if (*found)
             return SQLITE_OK;
-        if (layer->keys < layer->closed_at) {
+        if (layer->ones < layer->closed_at &&
+            (layer->keys < layer->shape.capacity || !store->options.growth)) {
+            uint64_t ones = bloom_bitset_ones(at, BLOOM_BLOCK_BYTES);
             bloom_blocked_add(&layer->shape, at, value);
+            ones = bloom_bitset_ones(at, BLOOM_BLOCK_BYTES) - ones;
             code = write_chunk(store, last, chunk, store->chunk);
             if (code == SQLITE_OK) {
                 layer->keys++;
+                layer->ones += ones;
                 layer->chunks += !written;
-                state->dirty = true;
+                state->dirty = !store->created;
+                if (store->created)
+                    code = write_layer(store, last);
             }
             return code;
         }
@@ -458,7 +553,7 @@ static int for_each_chunk(struct bloom_table_store *store, unsigned index,
                                         const uint8_t *bits),
                           void *argument) {
     const struct layer *layer = &store->state.layers[index];
-    uint64_t chunk_count = (bloom_blocked_blocks(&layer->shape) - 1) / layer->chunk_blocks + 1;
+    uint64_t chunk_count = chunks_in_all(layer);
     sqlite3_stmt *statement;
     char *sql =
         sqlite3_mprintf("SELECT id, bits FROM \"%w\".\"%w_chunks\" WHERE id >= ?1 AND id < ?2 ORDER BY id",
@@ -473,11 +568,9 @@ static int for_each_chunk(struct bloom_table_store *store, unsigned index,
     sqlite3_bind_int64(statement, 2, chunk_id(index, chunk_count));
     while (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
         sqlite3_int64 id = sqlite3_column_int64(statement, 0);
-        int length = sqlite3_column_bytes(statement, 1);
-        const uint8_t *bits = sqlite3_column_blob(statement, 1);
-        if (bits == NULL || (uint32_t)length != layer->chunk_blocks * BLOOM_BLOCK_BYTES)
-            code = wrong_length(store, id, length, layer);
-        else
+        const uint8_t *bits;
+        code = chunk_of_column(store, statement, 1, id, layer, &bits);
+        if (code == SQLITE_OK)
             visit(argument, layer, (uint64_t)(id - chunk_id(index, 0)), bits);
     }
     int finished = sqlite3_finalize(statement);
@@ -610,6 +703,7 @@ int bloom_store_merge(struct bloom_table_store *store, const struct bloom_stored
     if (code != SQLITE_OK)
         return code;
     layer->keys = isfinite(estimate.count) ? (uint64_t)floor(estimate.count + 0.5) : layer->shape.capacity;
+    layer->ones = estimate.ones;
     return write_layer(store, 0);
 }
 
@@ -623,7 +717,7 @@ int bloom_store_clear(struct bloom_table_store *store) {
     if (code != SQLITE_OK)
         return code;
     store->state.layer_count = 1;
-    store->state.layers[0].keys = store->state.layers[0].chunks = 0;
+    store->state.layers[0].keys = store->state.layers[0].chunks = store->state.layers[0].ones = 0;
     store->state.dirty = false;
     return write_layer(store, 0);
 }
@@ -632,7 +726,7 @@ int bloom_store_create(struct bloom_table_store *store) {
     int code = execute(store,
                        "CREATE TABLE \"%w\".\"%w_layers\" (layer INTEGER PRIMARY KEY, header BLOB NOT NULL, "
                        "chunk_blocks INTEGER NOT NULL, "
-                       "keys INTEGER NOT NULL, chunks INTEGER NOT NULL)",
+                       "keys INTEGER NOT NULL, chunks INTEGER NOT NULL, ones INTEGER NOT NULL)",
                        NULL);
     if (code == SQLITE_OK)
         code = execute(
@@ -640,12 +734,14 @@ int bloom_store_create(struct bloom_table_store *store) {
     if (code == SQLITE_OK)
         code = open_layer(store);
     /* SQLite takes the creation for the begin of the table's transaction. */
-    store->state.loaded = store->in_transaction = code == SQLITE_OK;
+    store->state.loaded = store->in_transaction = store->created = code == SQLITE_OK;
     return code;
 }
 
 int bloom_store_drop(struct bloom_table_store *store) {
     finalize_statements(store);
+    unregister(store);
+    store->state.loaded = store->state.dirty = false;
     int code = execute(store, "DROP TABLE IF EXISTS \"%w\".\"%w_chunks\"", NULL);
     return code == SQLITE_OK ? execute(store, "DROP TABLE IF EXISTS \"%w\".\"%w_layers\"", NULL) : code;
 }
@@ -654,8 +750,10 @@ int bloom_store_rename(struct bloom_table_store *store, const char *name) {
     char *copy = sqlite3_mprintf("%s", name);
     if (copy == NULL)
         return SQLITE_NOMEM;
+    int code = bloom_store_sync(store);
     finalize_statements(store);
-    int code = execute(store, "ALTER TABLE \"%w\".\"%w_layers\" RENAME TO \"%w_layers\"", name);
+    if (code == SQLITE_OK)
+        code = execute(store, "ALTER TABLE \"%w\".\"%w_layers\" RENAME TO \"%w_layers\"", name);
     if (code == SQLITE_OK)
         code = execute(store, "ALTER TABLE \"%w\".\"%w_chunks\" RENAME TO \"%w_chunks\"", name);
     if (code == SQLITE_OK) {
@@ -680,13 +778,30 @@ static void verify_chunk(void *argument, const struct layer *layer, uint64_t chu
         found->bits_beyond = true;
 }
 
+/* Rows of the shadow table of chunks, whatever layer they are of. */
+static int count_chunks(struct bloom_table_store *store, uint64_t *rows) {
+    sqlite3_stmt *statement;
+    char *sql = sqlite3_mprintf("SELECT count(*) FROM \"%w\".\"%w_chunks\"", store->schema, store->name);
+    if (sql == NULL)
+        return SQLITE_NOMEM;
+    int code = sqlite3_prepare_v2(store->database, sql, -1, &statement, NULL);
+    sqlite3_free(sql);
+    if (code != SQLITE_OK)
+        return fail_sqlite(store, code);
+    *rows = sqlite3_step(statement) == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(statement, 0) : 0;
+    code = sqlite3_finalize(statement);
+    return code == SQLITE_OK ? code : fail_sqlite(store, code);
+}
+
 int bloom_store_verify(struct bloom_table_store *store, char **problem) {
+    uint64_t rows_in_layers = 0, rows = 0;
     *problem = NULL;
     store->state.loaded = store->in_transaction && store->state.loaded;
     int code = load(store);
     for (unsigned i = 0; code == SQLITE_OK && i < store->state.layer_count && *problem == NULL; i++) {
         struct verification found = {0};
         code = for_each_chunk(store, i, verify_chunk, &found);
+        rows_in_layers += found.rows;
         if (code == SQLITE_OK && found.rows != store->state.layers[i].chunks)
             *problem =
                 sqlite3_mprintf("%s: layer %u has %llu chunks, but %llu were written", store->name, i,
@@ -694,6 +809,11 @@ int bloom_store_verify(struct bloom_table_store *store, char **problem) {
         else if (code == SQLITE_OK && found.bits_beyond)
             *problem = sqlite3_mprintf("%s: bits are set beyond the last block of layer %u", store->name, i);
     }
+    if (code == SQLITE_OK && *problem == NULL)
+        code = count_chunks(store, &rows);
+    if (code == SQLITE_OK && *problem == NULL && rows != rows_in_layers)
+        *problem = sqlite3_mprintf("%s: %llu chunks are of no layer", store->name,
+                                   (sqlite3_uint64)(rows - rows_in_layers));
     if (code != SQLITE_OK && code != SQLITE_NOMEM && code != SQLITE_INTERRUPT) {
         *problem = bloom_store_message(store);
         code = SQLITE_OK;
@@ -704,41 +824,18 @@ int bloom_store_verify(struct bloom_table_store *store, char **problem) {
 /* Transactions */
 
 int bloom_store_begin(struct bloom_table_store *store) {
-    store->in_transaction = false; /* so that load() asks the database */
-    int code = load(store);
-    store->in_transaction = true;
-    return code;
-}
-
-int bloom_store_sync(struct bloom_table_store *store) {
-    if (!store->state.dirty)
+    if (store->in_transaction)
         return SQLITE_OK;
-    int code = write_layer(store, store->state.layer_count - 1);
-    store->state.dirty = code != SQLITE_OK;
+    int code = load(store);
+    store->in_transaction = code == SQLITE_OK; /* else SQLite will not tell the end of it */
     return code;
 }
 
 void bloom_store_end(struct bloom_table_store *store) {
-    store->in_transaction = false;
+    store->in_transaction = store->created = false;
     store->state.loaded = store->state.dirty = false;
 }
 
-int bloom_store_savepoint(struct bloom_table_store *store, int depth) {
-    if (depth >= store->saved_count) {
-        struct state *saved = sqlite3_realloc64(store->saved, (sqlite3_uint64)(depth + 1) * sizeof *saved);
-        if (saved == NULL)
-            return SQLITE_NOMEM;
-        memset(saved + store->saved_count, 0, (size_t)(depth + 1 - store->saved_count) * sizeof *saved);
-        store->saved = saved;
-        store->saved_count = depth + 1;
-    }
-    store->saved[depth] = store->state;
-    return SQLITE_OK;
-}
-
-void bloom_store_rollback_to(struct bloom_table_store *store, int depth) {
-    if (depth < store->saved_count)
-        store->state = store->saved[depth];
-    else
-        store->state.loaded = false;
+void bloom_store_rollback(struct bloom_table_store *store) {
+    store->state.loaded = store->state.dirty = false;
 }

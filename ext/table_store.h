@@ -1,7 +1,7 @@
 /* Where a filter table keeps its bits: layers of blocks in two shadow tables.
  *
- *   NAME_layers  layer INTEGER PRIMARY KEY, header BLOB, chunk_blocks INTEGER, keys INTEGER, chunks INTEGER
- *   NAME_chunks  id INTEGER PRIMARY KEY, bits BLOB
+ *   NAME_layers  layer INTEGER PRIMARY KEY, header BLOB, chunk_blocks INTEGER, keys INTEGER, chunks INTEGER,
+ * ones INTEGER NAME_chunks  id INTEGER PRIMARY KEY, bits BLOB
  *
  * A layer is one filter of layout blocked. header is the 64-byte header of FORMAT.md; the payload is cut into
  * chunks of chunk_blocks blocks, as many as fill a database page without overflowing it. Chunk c of layer l
@@ -34,11 +34,20 @@ struct bloom_table_store;
 /* Every int below is an SQLite result code. On an error other than SQLITE_NOMEM the message is kept for
  * bloom_store_message. */
 
-/* A store for the table name in schema of a connection; touches no database yet. NULL when there is no
- * memory. */
-struct bloom_table_store *bloom_store_new(sqlite3 *database, const char *schema, const char *name,
-                                          const struct bloom_table_options *options);
-void bloom_store_delete(struct bloom_table_store *store);
+/* The stores of a connection. SQLite may connect a table anew in the middle of a transaction, when the schema
+ * has changed, and keeps the older object for the rest of it; both then share one store, and with it the
+ * counts that are not written yet. */
+struct bloom_table_registry {
+    struct bloom_table_store *first;
+};
+
+/* The store for table name in schema, to be given back with bloom_store_close; touches no database yet. With
+ * create, the table is about to be created, and shares nothing with one that had its name before. NULL when
+ * there is no memory. */
+struct bloom_table_store *bloom_store_open(struct bloom_table_registry *registry, sqlite3 *database,
+                                           const char *schema, const char *name,
+                                           const struct bloom_table_options *options, bool create);
+void bloom_store_close(struct bloom_table_store *store);
 
 /* The name of the table; valid until it is renamed. */
 const char *bloom_store_name(const struct bloom_table_store *store);
@@ -75,11 +84,12 @@ int bloom_store_info(struct bloom_table_store *store, char **json);
  * to sqlite3_free. */
 int bloom_store_verify(struct bloom_table_store *store, char **problem);
 
-/* The transaction: begun, about to commit, over (committed or not), and savepoints by their depth. */
+/* The transaction: begun; about to commit or to open a savepoint, for which the counts are written; over,
+ * committed or not; rolled back to a savepoint. All may be told more than once, by each object that shares
+ * the store. */
 int bloom_store_begin(struct bloom_table_store *store);
 int bloom_store_sync(struct bloom_table_store *store);
 void bloom_store_end(struct bloom_table_store *store);
-int bloom_store_savepoint(struct bloom_table_store *store, int depth);
-void bloom_store_rollback_to(struct bloom_table_store *store, int depth);
+void bloom_store_rollback(struct bloom_table_store *store);
 
 #endif

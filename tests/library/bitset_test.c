@@ -13,7 +13,8 @@ static uint8_t both(uint8_t a, uint8_t b) {
     return a & b;
 }
 
-static void assert_merges(void (*merge)(uint8_t *, const uint8_t *, size_t), uint8_t (*expected)(uint8_t, uint8_t)) {
+static void assert_merges(void (*merge)(uint8_t *, const uint8_t *, size_t),
+                          uint8_t (*expected)(uint8_t, uint8_t)) {
     uint64_t random = 1;
     for (size_t length = 0; length <= LENGTH_MOST; length++)
         for (size_t offset = 0; offset < OFFSETS; offset++) {

@@ -1,4 +1,4 @@
-/* No bytes are taken for a filter that are not one: whatever passes bloom_header_read may be read and written
+/* No bytes are taken for a filter that are not one: whatever passes bloom_filter_read may be read and written
  * without leaving its bounds, and everything else is refused with words that say why. Headers are pinned in
  * hexadecimal, made from FORMAT.md by a program that shares no code with this library. */
 #include "library_test.h"
@@ -103,7 +103,7 @@ static void assert_accepted(const uint8_t *filter, size_t length, const struct b
     struct bloom_shape shape;
     char problem[BLOOM_PROBLEM_SIZE] = "";
     char difference[BLOOM_PROBLEM_SIZE];
-    if (!bloom_header_read(&shape, filter, length, problem))
+    if (!bloom_filter_read(&shape, filter, length, problem))
         fail_msg("the filter %s", problem);
     if (!bloom_shape_same(&shape, expected, difference))
         fail_msg("not the shape that was written: %s", difference);
@@ -116,7 +116,7 @@ static void assert_refused(const uint8_t *bytes, size_t length, const char *word
     struct bloom_shape shape;
     char problem[BLOOM_PROBLEM_SIZE];
     memset(problem, 'x', sizeof problem);
-    if (bloom_header_read(&shape, copy, length, problem))
+    if (bloom_filter_read(&shape, copy, length, problem))
         fail_msg("accepted, expected: %s", words != NULL ? words : "a refusal");
     assert_non_null(memchr(problem, '\0', sizeof problem));
     assert_true(strlen(problem) > 10);
@@ -128,8 +128,8 @@ static void assert_refused(const uint8_t *bytes, size_t length, const char *word
 static void golden_headers(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(GOLDEN); i++) {
-        struct bloom_shape shape = shape_of(GOLDEN[i].layout, GOLDEN[i].hashes, GOLDEN[i].bits,
-                                            GOLDEN[i].capacity, GOLDEN[i].rate);
+        struct bloom_shape shape =
+            shape_of(GOLDEN[i].layout, GOLDEN[i].hashes, GOLDEN[i].bits, GOLDEN[i].capacity, GOLDEN[i].rate);
         uint8_t *header = allocate_exactly(BLOOM_HEADER_BYTES);
         memset(header, 0xee, BLOOM_HEADER_BYTES);
         bloom_header_write(&shape, header);
@@ -160,7 +160,8 @@ static void any_address(void **state) {
     for (size_t offset = 0; offset < 16; offset++) {
         uint8_t *memory = allocate_exactly(offset + length);
         bloom_header_write(&shape, memory + offset);
-        memcpy(memory + offset + BLOOM_HEADER_BYTES, filter + BLOOM_HEADER_BYTES, length - BLOOM_HEADER_BYTES);
+        memcpy(memory + offset + BLOOM_HEADER_BYTES, filter + BLOOM_HEADER_BYTES,
+               length - BLOOM_HEADER_BYTES);
         assert_memory_equal(memory + offset, filter, length);
         assert_accepted(memory + offset, length, &shape);
         free(memory);
@@ -246,7 +247,7 @@ static void words_for_wrong_lengths(void **state) {
     free(filter);
     struct bloom_shape unread;
     char problem[BLOOM_PROBLEM_SIZE];
-    assert_false(bloom_header_read(&unread, NULL, 0, problem));
+    assert_false(bloom_filter_read(&unread, NULL, 0, problem));
     assert_string_equal(problem, "is not one: these 0 bytes do not begin with 89424c4d");
 }
 
@@ -263,8 +264,9 @@ static void no_filters(void **state) {
         random_fill(&random, noise, length);
         assert_refused(noise, length, NULL);
         if (length >= 5) {
-            memcpy(noise, "\x89"
-                          "BLM\1",
+            memcpy(noise,
+                   "\x89"
+                   "BLM\1",
                    5);
             assert_refused(noise, length, NULL);
         }
@@ -516,6 +518,32 @@ static void payloads_alone(void **state) {
     free(filter);
 }
 
+static void headers_alone(void **state) {
+    (void)state;
+    size_t count;
+    const struct bloom_shape *shapes = short_shapes(&count);
+    for (size_t i = 0; i < count; i++) {
+        /* Exactly the header in memory, and no payload anywhere. */
+        uint8_t *header = allocate_exactly(BLOOM_HEADER_BYTES);
+        struct bloom_shape shape;
+        char problem[BLOOM_PROBLEM_SIZE] = "", difference[BLOOM_PROBLEM_SIZE];
+        bloom_header_write(&shapes[i], header);
+        assert_true(bloom_header_read(&shape, header, problem));
+        assert_true(bloom_shape_same(&shape, &shapes[i], difference));
+        for (unsigned bit = 0; bit < 8 * BLOOM_HEADER_BYTES; bit++) {
+            header[bit / 8] ^= (uint8_t)(1u << bit % 8);
+            problem[0] = '\0';
+            assert_false(bloom_header_read(&shape, header, problem));
+            assert_true(strlen(problem) > 10);
+            header[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        }
+        header[0] = 'x';
+        assert_false(bloom_header_read(&shape, header, problem));
+        assert_string_equal(problem, "is damaged: its header does not begin with 89424c4d");
+        free(header);
+    }
+}
+
 static void layouts_by_name(void **state) {
     (void)state;
     assert_ptr_equal(bloom_layout_by_name("blocked", 7), &bloom_layout_blocked);
@@ -571,10 +599,11 @@ static void differences_are_named(void **state) {
     struct bloom_shape one = shape_of("blocked", UINT32_MAX, UINT64_MAX, UINT64_MAX, -1.23456789012345e-300);
     other = shape_of("classic", UINT32_MAX - 1, UINT64_MAX - 1, UINT64_MAX - 1, -2.23456789012345e-300);
     assert_false(bloom_shape_same(&one, &other, problem));
-    assert_string_equal(problem, "layout blocked and classic; n = 18446744073709551615 and 18446744073709551614; "
-                                 "p = -1.23456789012345e-300 and -2.23456789012345e-300; "
-                                 "18446744073709551615 and 18446744073709551614 bits; "
-                                 "4294967295 and 4294967294 hashes");
+    assert_string_equal(problem,
+                        "layout blocked and classic; n = 18446744073709551615 and 18446744073709551614; "
+                        "p = -1.23456789012345e-300 and -2.23456789012345e-300; "
+                        "18446744073709551615 and 18446744073709551614 bits; "
+                        "4294967295 and 4294967294 hashes");
 }
 
 int main(void) {
@@ -597,6 +626,7 @@ int main(void) {
         TEST("A capacity beyond the largest is refused", wrong_capacities),
         TEST("Bits set beyond the last are refused", bits_beyond_the_last),
         TEST("A payload is validated alone when its header was before", payloads_alone),
+        TEST("A header is validated alone for a payload elsewhere", headers_alone),
         TEST("Layouts are found by number and by name in any case", layouts_by_name),
         TEST("Shapes that differ are told apart by what differs", differences_are_named),
     };

@@ -28,11 +28,14 @@ static void assert_hash(struct bloom_hash found, struct bloom_hash expected) {
 static void verification_value(void **state) {
     (void)state;
     uint8_t key[256];
-    uint64_t hashes[256][2];
+    uint8_t hashes[256][16];
     uint64_t last[2];
     for (unsigned i = 0; i < 256; i++) {
+        uint64_t words[2];
         key[i] = (uint8_t)i;
-        lmmh_x64_128(key, i, 256 - i, hashes[i]);
+        lmmh_x64_128(key, i, 256 - i, words);
+        for (unsigned byte = 0; byte < 16; byte++)
+            hashes[i][byte] = (uint8_t)(words[byte / 8] >> 8 * (byte % 8));
     }
     lmmh_x64_128(hashes, sizeof hashes, 0, last);
     assert_int_equal((uint32_t)last[0], 0x6384BA69);

@@ -15,7 +15,8 @@
 #include <cmocka.h>
 
 /* A row of a group of tests: what holds, as a sentence, and the function that shows it. */
-#define TEST(sentence, function) {sentence, function, NULL, NULL, NULL}
+#define TEST(sentence, function)                                                                             \
+    { sentence, function, NULL, NULL, NULL }
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 

@@ -1,0 +1,528 @@
+/* A key set counts exactly, loses nothing and leaks nothing, whatever is added and whichever allocation
+ * fails.
+ *
+ * The truth is computed by sorting. Memory comes from a counting allocator that can be told to fail. */
+#include "library_test.h"
+
+#include "hash.h"
+#include "key_set.h"
+
+/* ---- The allocator ---- */
+
+enum { COUNTER_BYTES = 16 }; /* in front of each piece: its size, with the alignment of malloc kept */
+
+static uint64_t bytes_held, bytes_held_most, pieces_held, allocations;
+static uint64_t failing_from, failing_to; /* numbers of allocations, from 1 on, that fail; 0: none */
+
+static void *counting_allocate(uint64_t bytes) {
+    allocations++;
+    if (allocations >= failing_from && allocations <= failing_to)
+        return NULL;
+    uint8_t *piece = malloc((size_t)bytes + COUNTER_BYTES);
+    assert_non_null(piece);
+    memcpy(piece, &bytes, sizeof bytes);
+    memset(piece + COUNTER_BYTES, 0xa5, (size_t)bytes);
+    bytes_held += bytes;
+    pieces_held++;
+    if (bytes_held > bytes_held_most)
+        bytes_held_most = bytes_held;
+    return piece + COUNTER_BYTES;
+}
+
+static void counting_release(void *memory) {
+    if (memory == NULL)
+        return;
+    uint8_t *piece = (uint8_t *)memory - COUNTER_BYTES;
+    uint64_t bytes;
+    memcpy(&bytes, piece, sizeof bytes);
+    bytes_held -= bytes;
+    pieces_held--;
+    free(piece);
+}
+
+static const struct bloom_memory MEMORY = {counting_allocate, counting_release};
+
+static struct bloom_key_set new_set(const struct bloom_layout *layout) {
+    bytes_held = bytes_held_most = pieces_held = allocations = 0;
+    failing_from = failing_to = 0;
+    return (struct bloom_key_set){.layout = layout, .memory = &MEMORY};
+}
+
+static void end_set(struct bloom_key_set *set) {
+    bloom_key_set_clear(set);
+    assert_same(pieces_held, 0, "pieces of memory left");
+    assert_same(bytes_held, 0, "bytes of memory left");
+}
+
+/* ---- The truth ---- */
+
+/* Orders hashes by the words that a layout looks at. */
+static unsigned words_compared;
+
+static int compare_hashes(const void *a, const void *b) {
+    const struct bloom_hash *left = a, *right = b;
+    for (unsigned i = 0; i < words_compared; i++)
+        if (left->words[i] != right->words[i])
+            return left->words[i] < right->words[i] ? -1 : 1;
+    return 0;
+}
+
+static uint64_t count_distinct(const struct bloom_layout *layout, const struct bloom_hash *keys,
+                               size_t count) {
+    if (count == 0)
+        return 0;
+    struct bloom_hash *sorted = malloc(count * sizeof *sorted);
+    assert_non_null(sorted);
+    memcpy(sorted, keys, count * sizeof *sorted);
+    words_compared = layout->hash_words;
+    qsort(sorted, count, sizeof *sorted, compare_hashes);
+    uint64_t distinct = 1;
+    for (size_t i = 1; i < count; i++)
+        distinct += compare_hashes(&sorted[i - 1], &sorted[i]) != 0;
+    free(sorted);
+    return distinct;
+}
+
+static void assert_settles_to(struct bloom_key_set *set, uint64_t expected) {
+    uint64_t keys = UINT64_MAX;
+    assert_true(bloom_key_set_settle(set, &keys));
+    assert_same(keys, expected, "distinct keys");
+}
+
+/* A filter built from the set is the one with the keys added directly. */
+static void assert_builds(const struct bloom_key_set *set, const struct bloom_hash *keys, size_t count) {
+    struct bloom_shape shape = {.layout = set->layout, .hashes = 5, .bits = 1 << 20};
+    uint8_t *built = allocate_exactly((size_t)bloom_payload_bytes(&shape));
+    uint8_t *direct = allocate_exactly((size_t)bloom_payload_bytes(&shape));
+    assert_true(bloom_key_set_build(set, &shape, built));
+    for (size_t i = 0; i < count; i++)
+        set->layout->add(&shape, direct, keys[i].words, 1);
+    assert_memory_equal(built, direct, (size_t)bloom_payload_bytes(&shape));
+    free(built);
+    free(direct);
+}
+
+/* Adds all keys, compares count and filter, settles again and compares again. */
+static void assert_exact(const struct bloom_layout *layout, const struct bloom_hash *keys, size_t count) {
+    struct bloom_key_set set = new_set(layout);
+    uint64_t distinct = count_distinct(layout, keys, count);
+    for (size_t i = 0; i < count; i++)
+        assert_true(bloom_key_set_add(&set, keys[i]));
+    assert_builds(&set, keys, count);
+    assert_settles_to(&set, distinct);
+    assert_builds(&set, keys, count);
+    assert_settles_to(&set, distinct);
+    end_set(&set);
+}
+
+static void assert_exact_for_both(const struct bloom_hash *keys, size_t count) {
+    assert_exact(&bloom_layout_blocked, keys, count);
+    assert_exact(&bloom_layout_classic, keys, count);
+}
+
+static struct bloom_hash *new_keys(size_t count) {
+    struct bloom_hash *keys = calloc(count > 0 ? count : 1, sizeof *keys);
+    assert_non_null(keys);
+    return keys;
+}
+
+static struct bloom_hash *distinct_keys(size_t count) {
+    struct bloom_hash *keys = new_keys(count);
+    for (size_t i = 0; i < count; i++)
+        keys[i] = bloom_hash_integer((int64_t)i);
+    return keys;
+}
+
+/* ---- Counting ---- */
+
+static void nothing(void **state) {
+    (void)state;
+    assert_exact_for_both(NULL, 0);
+    struct bloom_key_set set = new_set(&bloom_layout_blocked);
+    end_set(&set);
+    assert_same(allocations, 0, "allocations");
+}
+
+static void one_key(void **state) {
+    (void)state;
+    struct bloom_hash key = bloom_hash_integer(42);
+    assert_exact_for_both(&key, 1);
+    key = (struct bloom_hash){{UINT64_MAX, UINT64_MAX}};
+    assert_exact_for_both(&key, 1);
+}
+
+static void zero_key(void **state) {
+    (void)state;
+    struct bloom_hash keys[100] = {{{0}}};
+    assert_exact_for_both(keys, 1);
+    assert_exact_for_both(keys, 100);
+    keys[50] = bloom_hash_integer(1);
+    assert_exact_for_both(keys, 100);
+    /* Among so many that they are in partitions. */
+    struct bloom_hash *many = distinct_keys(100000);
+    for (size_t i = 0; i < 100000; i += 1000)
+        many[i] = (struct bloom_hash){{0, 0}};
+    assert_exact_for_both(many, 100000);
+    free(many);
+}
+
+static void all_equal(void **state) {
+    (void)state;
+    static const size_t counts[] = {2, 3, 1000, 65535, 65536, 65537, 65538, 200000};
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
+        struct bloom_hash *keys = new_keys(counts[i]);
+        for (size_t key = 0; key < counts[i]; key++)
+            keys[key] = bloom_hash_integer(7);
+        assert_exact_for_both(keys, counts[i]);
+        free(keys);
+    }
+}
+
+static void every_small_count(void **state) {
+    (void)state;
+    struct bloom_hash *keys = distinct_keys(1200);
+    for (size_t count = 0; count <= 600; count++)
+        assert_exact_for_both(keys, count);
+    /* The same with each key twice. */
+    memcpy(keys + 600, keys, 600 * sizeof *keys);
+    for (size_t count = 600; count <= 1200; count += 50)
+        assert_exact_for_both(keys, count);
+    free(keys);
+}
+
+static void around_the_partitioning(void **state) {
+    (void)state;
+    static const size_t counts[] = {32767, 32768, 32769, 65535, 65536, 65537, 65538, 131072, 131073};
+    struct bloom_hash *keys = distinct_keys(131073);
+    for (size_t i = 0; i < COUNT_OF(counts); i++)
+        assert_exact_for_both(keys, counts[i]);
+    /* Between one half and all of the first 65,536 distinct. */
+    for (size_t distinct = 32767; distinct <= 32770; distinct++) {
+        for (size_t i = distinct; i < 70000; i++)
+            keys[i] = keys[i % distinct];
+        assert_exact_for_both(keys, 70000);
+        for (size_t i = distinct; i < 131073; i++)
+            keys[i] = bloom_hash_integer((int64_t)i);
+    }
+    free(keys);
+}
+
+static void a_million(void **state) {
+    (void)state;
+    struct bloom_hash *keys = distinct_keys(1000000);
+    assert_same(count_distinct(&bloom_layout_blocked, keys, 1000000), 1000000, "distinct keys");
+    assert_exact_for_both(keys, 1000000);
+    free(keys);
+}
+
+static void random_mixtures(void **state) {
+    (void)state;
+    uint64_t random = 1;
+    for (unsigned round = 0; round < 40; round++) {
+        size_t count = random_below(&random, 300000) >> random_below(&random, 12);
+        uint64_t range = 1 + (random_below(&random, 400000) >> random_below(&random, 12));
+        struct bloom_hash *keys = new_keys(count);
+        for (size_t i = 0; i < count; i++)
+            keys[i] = bloom_hash_integer((int64_t)random_below(&random, range));
+        assert_exact_for_both(keys, count);
+        free(keys);
+    }
+}
+
+/* Hashes that no good hash function gives but an attacker may: alike in what partitions and tables go by. */
+static void crowded_hashes(void **state) {
+    (void)state;
+    enum { COUNT = 70000 };
+    struct bloom_hash *keys = new_keys(COUNT);
+    for (unsigned shift = 0; shift <= 48; shift += 16) {
+        for (size_t i = 0; i < COUNT; i++)
+            keys[i] = (struct bloom_hash){{(i % 3000) << shift, i % 5}};
+        assert_exact_for_both(keys, COUNT);
+    }
+    for (size_t i = 0; i < COUNT; i++)
+        keys[i] = (struct bloom_hash){{~(uint64_t)(i % 3000), ~UINT64_C(0)}};
+    assert_exact_for_both(keys, COUNT);
+    free(keys);
+}
+
+/* ---- Two words ---- */
+
+static void equal_in_one_word(void **state) {
+    (void)state;
+    static const size_t counts[] = {10, 1000, 70000};
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
+        size_t count = counts[i];
+        struct bloom_hash *keys = new_keys(count);
+        /* Each first word with two second words. */
+        for (size_t key = 0; key < count; key++)
+            keys[key] = (struct bloom_hash){{bloom_hash_integer((int64_t)key / 2).words[0], key % 2}};
+        assert_same(count_distinct(&bloom_layout_classic, keys, count), count, "distinct keys");
+        assert_same(count_distinct(&bloom_layout_blocked, keys, count), count / 2, "distinct keys");
+        assert_exact_for_both(keys, count);
+        /* The other way around. */
+        for (size_t key = 0; key < count; key++)
+            keys[key] = (struct bloom_hash){
+                {(uint64_t)(key % 2) << 63, bloom_hash_integer((int64_t)key / 2).words[0]}};
+        assert_same(count_distinct(&bloom_layout_classic, keys, count), count, "distinct keys");
+        if (count <= 1000)
+            assert_exact_for_both(keys, count);
+        free(keys);
+    }
+}
+
+static void zero_in_one_word(void **state) {
+    (void)state;
+    struct bloom_hash keys[] = {{{0, 0}}, {{0, 1}}, {{1, 0}}, {{0, 1}},
+                                {{1, 0}}, {{0, 0}}, {{0, 2}}, {{2, 0}}};
+    assert_same(count_distinct(&bloom_layout_classic, keys, COUNT_OF(keys)), 5, "distinct keys");
+    assert_same(count_distinct(&bloom_layout_blocked, keys, COUNT_OF(keys)), 3, "distinct keys");
+    assert_exact_for_both(keys, COUNT_OF(keys));
+}
+
+/* ---- Memory ---- */
+
+static void assert_memory_bounded(const struct bloom_layout *layout, int64_t distinct, uint64_t bytes_most) {
+    struct bloom_key_set set = new_set(layout);
+    for (int64_t i = 0; i < 1000000; i++)
+        assert_true(bloom_key_set_add(&set, bloom_hash_integer(i % distinct)));
+    assert_settles_to(&set, (uint64_t)distinct);
+    if (bytes_held_most > bytes_most)
+        fail_msg("%lld distinct keys of a million took %llu bytes, more than %llu", (long long)distinct,
+                 (unsigned long long)bytes_held_most, (unsigned long long)bytes_most);
+    end_set(&set);
+}
+
+static void repeated_keys_take_no_memory(void **state) {
+    (void)state;
+    /* 65,536 keys and the table to compare them. */
+    assert_memory_bounded(&bloom_layout_blocked, 1000, 65536 * 8 + 131072 * 8 + 65536);
+    assert_memory_bounded(&bloom_layout_classic, 1000, 65536 * 16 + 131072 * 16 + 65536);
+    /* In partitions: four times the distinct keys, two pages of waste in each of 512, one table. */
+    assert_memory_bounded(&bloom_layout_blocked, 100000, 100000 * 8 * 4 + 512 * 4096 * 2 + 131072 * 8);
+    assert_memory_bounded(&bloom_layout_classic, 100000, 100000 * 16 * 4 + 512 * 4096 * 2 + 131072 * 16);
+}
+
+static void distinct_keys_take_little_more(void **state) {
+    (void)state;
+    assert_memory_bounded(&bloom_layout_blocked, 1000000, 1000000 * 8 + 512 * 4096 + 131072 * 8 + 65536);
+    assert_memory_bounded(&bloom_layout_classic, 1000000, 1000000 * 16 + 512 * 4096 + 131072 * 16 + 65536);
+}
+
+static void few_keys_take_few_bytes(void **state) {
+    (void)state;
+    const struct bloom_layout *layouts[] = {&bloom_layout_blocked, &bloom_layout_classic};
+    for (size_t i = 0; i < COUNT_OF(layouts); i++) {
+        /* A query may have a million groups: a set of a few keys must be small. */
+        struct bloom_key_set set = new_set(layouts[i]);
+        for (int64_t key = 0; key < 16; key++)
+            assert_true(bloom_key_set_add(&set, bloom_hash_integer(key)));
+        assert_settles_to(&set, 16);
+        assert_true(bytes_held_most <= 512);
+        assert_same(allocations, 1, "allocations");
+        end_set(&set);
+    }
+}
+
+static void cleared_sets_start_again(void **state) {
+    (void)state;
+    struct bloom_hash *keys = distinct_keys(70000);
+    struct bloom_key_set set = new_set(&bloom_layout_blocked);
+    for (unsigned round = 0; round < 3; round++) {
+        for (size_t i = 0; i < 70000; i++)
+            assert_true(bloom_key_set_add(&set, keys[i]));
+        assert_settles_to(&set, 70000);
+        end_set(&set);
+        assert_settles_to(&set, 0);
+        assert_true(bloom_key_set_add(&set, keys[0]));
+        assert_settles_to(&set, 1);
+        end_set(&set);
+    }
+    free(keys);
+}
+
+static void settling_in_between(void **state) {
+    (void)state;
+    struct bloom_hash *keys = distinct_keys(150000);
+    struct bloom_key_set set = new_set(&bloom_layout_classic);
+    for (size_t i = 0; i < 150000; i++) {
+        assert_true(bloom_key_set_add(&set, keys[i]));
+        assert_true(bloom_key_set_add(&set, keys[i / 2]));
+        if (i % 9973 == 0)
+            assert_settles_to(&set, i + 1);
+    }
+    assert_settles_to(&set, 150000);
+    assert_builds(&set, keys, 150000);
+    end_set(&set);
+    free(keys);
+}
+
+/* ---- Interruption ---- */
+
+static unsigned questions, interrupt_at; /* number of the question to answer with yes, from 1 on; 0: none */
+
+static bool is_interrupted(void *argument) {
+    assert_ptr_equal(argument, &questions);
+    return ++questions == interrupt_at;
+}
+
+static void interruptions(void **state) {
+    (void)state;
+    static const size_t counts[] = {60000, 300000};
+    struct bloom_hash *keys = distinct_keys(300000);
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
+        struct bloom_shape shape = {.layout = &bloom_layout_blocked, .hashes = 5, .bits = 1 << 20};
+        uint8_t *payload = allocate_exactly((size_t)bloom_payload_bytes(&shape));
+        struct bloom_key_set set = new_set(&bloom_layout_blocked);
+        uint64_t keys_left;
+        interrupt_at = questions = 0;
+        set.interrupted = is_interrupted;
+        set.argument = &questions;
+        for (size_t key = 0; key < counts[i]; key++)
+            assert_true(bloom_key_set_add(&set, keys[key]));
+        /* Asked regularly: at least once for every 60,000 keys, and not for each few. */
+        questions = 0;
+        assert_settles_to(&set, counts[i]);
+        assert_true(questions >= counts[i] / 60000 && questions <= counts[i] / 10000);
+        unsigned asked = questions;
+        questions = 0;
+        assert_true(bloom_key_set_build(&set, &shape, payload));
+        assert_int_equal(questions, asked);
+        /* Each of the questions ends the work, which begins again as if nothing had happened. */
+        for (interrupt_at = 1; interrupt_at <= asked; interrupt_at++) {
+            questions = 0;
+            assert_false(bloom_key_set_settle(&set, &keys_left));
+            assert_int_equal(questions, interrupt_at);
+            questions = 0;
+            assert_false(bloom_key_set_build(&set, &shape, payload));
+            assert_int_equal(questions, interrupt_at);
+        }
+        interrupt_at = 0;
+        assert_builds(&set, keys, counts[i]);
+        assert_settles_to(&set, counts[i]);
+        end_set(&set);
+        free(payload);
+    }
+    free(keys);
+}
+
+/* ---- Failing memory ---- */
+
+/* Adds keys while the failing_from-th to failing_to-th allocation fail; a refused key is tried again once
+ * there is memory. Returns the number of failures met. */
+static unsigned add_with_failure(const struct bloom_layout *layout, const struct bloom_hash *keys,
+                                 size_t count, uint64_t distinct, uint64_t failing, bool build) {
+    struct bloom_key_set set = new_set(layout);
+    unsigned failures = 0;
+    failing_from = failing_to = failing;
+    for (size_t i = 0; i < count; i++) {
+        if (bloom_key_set_add(&set, keys[i]))
+            continue;
+        failures++;
+        /* Refused: what was there before still is. */
+        if (build)
+            assert_builds(&set, keys, i);
+        if (failing % 2 == 0)
+            assert_settles_to(&set, i < distinct ? i : distinct);
+        assert_true(bloom_key_set_add(&set, keys[i]));
+    }
+    uint64_t keys_left = UINT64_MAX;
+    if (!bloom_key_set_settle(&set, &keys_left))
+        failures++;
+    assert_settles_to(&set, distinct);
+    if (build)
+        assert_builds(&set, keys, count);
+    end_set(&set);
+    return failures;
+}
+
+/* Lets every single allocation fail in turn, those of settling at the end included. */
+static void assert_survives(const struct bloom_layout *layout, const struct bloom_hash *keys, size_t count,
+                            uint64_t step) {
+    uint64_t distinct = count_distinct(layout, keys, count);
+    assert_int_equal(add_with_failure(layout, keys, count, distinct, 0, true), 0);
+    uint64_t all = allocations;
+    assert_true(all > 0);
+    for (uint64_t failing = 1; failing <= all; failing += step)
+        assert_int_equal(add_with_failure(layout, keys, count, distinct, failing, failing % 32 == 1), 1);
+}
+
+static void each_allocation_fails_once(void **state) {
+    (void)state;
+    struct bloom_hash *keys = distinct_keys(66000);
+    const struct bloom_layout *layouts[] = {&bloom_layout_blocked, &bloom_layout_classic};
+    for (size_t i = 0; i < COUNT_OF(layouts); i++) {
+        assert_survives(layouts[i], keys, 1, 1);
+        assert_survives(layouts[i], keys, 100, 1);
+        assert_survives(layouts[i], keys, 2000, 1);
+        /* Enough for partitions; with two words, every fifth allocation will do. */
+        assert_survives(layouts[i], keys, 66000, layouts[i]->hash_words == 1 ? 1 : 5);
+    }
+    free(keys);
+}
+
+static void allocations_fail_among_duplicates(void **state) {
+    (void)state;
+    enum { COUNT = 200000, DISTINCT = 40000, STEP = 13 };
+    struct bloom_hash *keys = distinct_keys(COUNT);
+    for (size_t i = DISTINCT; i < COUNT; i++)
+        keys[i] = keys[i % DISTINCT];
+    assert_survives(&bloom_layout_blocked, keys, COUNT, STEP);
+    assert_survives(&bloom_layout_classic, keys, COUNT, STEP);
+    free(keys);
+}
+
+static void memory_stays_short(void **state) {
+    (void)state;
+    /* From some allocation on every one fails: keys are refused again and again, and nothing is lost. */
+    struct bloom_hash *keys = distinct_keys(70000);
+    const struct bloom_layout *layouts[] = {&bloom_layout_blocked, &bloom_layout_classic};
+    for (size_t i = 0; i < COUNT_OF(layouts); i++)
+        for (uint64_t from = 1; from < 900; from += 61) {
+            struct bloom_key_set set = new_set(layouts[i]);
+            struct bloom_hash *kept = new_keys(70000);
+            size_t held = 0;
+            failing_from = from;
+            failing_to = UINT64_MAX;
+            unsigned refused = 0;
+            for (size_t key = 0; key < 70000 && refused < 10; key++)
+                if (bloom_key_set_add(&set, keys[key]))
+                    kept[held++] = keys[key];
+                else
+                    refused++;
+            failing_to = 0;
+            assert_builds(&set, kept, held);
+            assert_settles_to(&set, held);
+            assert_builds(&set, kept, held);
+            assert_true(bloom_key_set_add(&set, (struct bloom_hash){{1, 1}}));
+            assert_settles_to(&set, held + 1);
+            end_set(&set);
+            free(kept);
+        }
+    free(keys);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST("A set without keys counts none and allocates nothing", nothing),
+        TEST("One key is counted once", one_key),
+        TEST("The empty key, whose hash is zero, is counted once", zero_key),
+        TEST("A key added many times is counted once", all_equal),
+        TEST("Every small number of keys is counted exactly", every_small_count),
+        TEST("Numbers of keys around the change to partitions are counted exactly", around_the_partitioning),
+        TEST("A million distinct keys are counted exactly", a_million),
+        TEST("Random mixtures of new and repeated keys are counted exactly", random_mixtures),
+        TEST("Hashes that crowd in one place are counted exactly", crowded_hashes),
+        TEST("Keys that differ in one of two words only are both kept", equal_in_one_word),
+        TEST("A zero in one of two words is not the zero key", zero_in_one_word),
+        TEST("Repeated keys take a bounded amount of memory", repeated_keys_take_no_memory),
+        TEST("A million distinct keys take their words and little more", distinct_keys_take_little_more),
+        TEST("A few keys take one small allocation", few_keys_take_few_bytes),
+        TEST("A cleared set starts again from nothing", cleared_sets_start_again),
+        TEST("Settling in between changes nothing", settling_in_between),
+        TEST("Settling and building can be interrupted and begun again", interruptions),
+        TEST("Each allocation may fail once, and nothing is lost or leaked", each_allocation_fails_once),
+        TEST("The same holds while duplicates are dropped", allocations_fail_among_duplicates),
+        TEST("Memory that stays short refuses keys and loses none", memory_stays_short),
+    };
+    return cmocka_run_group_tests_name("key_set", tests, NULL, NULL);
+}

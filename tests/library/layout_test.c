@@ -1,0 +1,701 @@
+/* The bits of every layout are where they have always been, so that filters written by any release are
+ * readable by any other, and no key that was added is ever missed.
+ *
+ * Payloads are pinned: short ones in hexadecimal, longer ones by the FNV-1a hash of their bytes, all made
+ * from FORMAT.md by a program that shares no code with this library. Besides, a second implementation in the
+ * most naive way, one bool per bit, is compared over thousands of random shapes and keys. */
+#include "library_test.h"
+
+#include "bitset.h"
+#include "hash.h"
+#include "layout.h"
+#include "layout_blocked.h"
+
+#include <math.h>
+
+enum { BLOCK = 512 };
+
+static struct bloom_shape shape_of(const struct bloom_layout *layout, uint32_t hashes, uint64_t bits) {
+    return (struct bloom_shape){.layout = layout, .hashes = hashes, .bits = bits};
+}
+
+static uint8_t *empty_payload(const struct bloom_shape *shape) {
+    return allocate_exactly((size_t)bloom_payload_bytes(shape));
+}
+
+static void add_hash(const struct bloom_shape *shape, uint8_t *payload, struct bloom_hash hash) {
+    shape->layout->add(shape, payload, hash.words, 1);
+}
+
+static void add_integers(const struct bloom_shape *shape, uint8_t *payload, int64_t first, int64_t last) {
+    for (int64_t key = first; key <= last; key++)
+        add_hash(shape, payload, bloom_hash_integer(key));
+}
+
+static bool has_integer(const struct bloom_shape *shape, const uint8_t *payload, int64_t key) {
+    struct bloom_hash hash = bloom_hash_integer(key);
+    return shape->layout->check(shape, payload, hash.words);
+}
+
+static void assert_fingerprint(const struct bloom_shape *shape, const uint8_t *payload, uint64_t ones,
+                               uint64_t expected) {
+    size_t bytes = (size_t)bloom_payload_bytes(shape);
+    assert_same(bloom_bitset_ones(payload, bytes), ones, "ones");
+    assert_same(fingerprint(payload, bytes), expected, "fingerprint");
+}
+
+/* The empty key, 'abc' and the integers 1 to 8. */
+static void add_ten_keys(const struct bloom_shape *shape, uint8_t *payload) {
+    add_hash(shape, payload, bloom_hash_bytes("", 0));
+    add_hash(shape, payload, bloom_hash_bytes("abc", 3));
+    add_integers(shape, payload, 1, 8);
+}
+
+static void blocked_golden_block(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t hashes;
+        const char *payload;
+    } golden[] = {
+        {1, "000000000000080000000000000000000000000000000000004000800020010000000000000000000000000000040080"
+            "00000000000000000000400001000008"},
+        {6, "42000800000008000004300000400090800001420200060000c1008280b0098810000000000000880200400010041080"
+            "0000040200a48020001066920110000a"},
+        {7, "42000800000008000504300000400090800001420204060200c100c280b0098810800000402000880208400010041080"
+            "0000040200a48020001066920110000a"},
+        {8, "42000800000008000504310000400090800001420204060200c100d680b0098a10800000402028880208400110241080"
+            "0420040200a48020001066920110000a"},
+        {14,
+         "52000800180428000504330800e00a90b10001424284d60200d104d680f88bca10819808482028980208600950241080"
+         "0420040240a48028153066930950014a"},
+        {15,
+         "52000800180428100504330800e00a90b90001624284d60200d104d680f88bca10819808482028980208620950241080"
+         "0420040240a48028153066978950014a"},
+        {21,
+         "568008001884281085043b8800e20a90b964016a4284d60200d134dee0f8cbca108198084a2028be0e28620950261a80"
+         "a42214024ca4902815306697bb50034a"},
+    };
+    for (size_t i = 0; i < COUNT_OF(golden); i++) {
+        struct bloom_shape shape = shape_of(&bloom_layout_blocked, golden[i].hashes, BLOCK);
+        uint8_t *payload = empty_payload(&shape);
+        add_ten_keys(&shape, payload);
+        assert_bytes_are(payload, BLOCK / 8, golden[i].payload);
+        free(payload);
+    }
+}
+
+static void blocked_golden_blocks(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t hashes;
+        uint64_t ones_of_3, fingerprint_of_3, ones_of_1000, fingerprint_of_1000;
+    } golden[] = {
+        {1, 21, 0xaebfe7b702a515aa, 9894, 0xa018f13584cfa9e0},
+        {6, 120, 0xffe37626a151f503, 56354, 0x939f55ff1557ce6b},
+        {7, 141, 0x9c90cc7000fb3b5c, 65060, 0x16f6f03889be0366},
+        {8, 158, 0x5f4184edfeea8c4f, 73616, 0x112cc57cd3f8a689},
+        {14, 267, 0x4652c00d63d39361, 121210, 0x5447619b13630c7d},
+        {15, 284, 0x1bcd6c48da5e8923, 128472, 0x7c3c413cc5a99c6c},
+        {21, 368, 0x3d4a2a1e071a55b5, 169543, 0xd54ac5438199a748},
+    };
+    for (size_t i = 0; i < COUNT_OF(golden); i++) {
+        /* The empty key and the integers from 1, in three and in a thousand blocks. */
+        struct bloom_shape three = shape_of(&bloom_layout_blocked, golden[i].hashes, 3 * BLOCK);
+        uint8_t *payload = empty_payload(&three);
+        add_hash(&three, payload, bloom_hash_bytes(NULL, 0));
+        add_integers(&three, payload, 1, 20);
+        assert_fingerprint(&three, payload, golden[i].ones_of_3, golden[i].fingerprint_of_3);
+        free(payload);
+
+        struct bloom_shape thousand = shape_of(&bloom_layout_blocked, golden[i].hashes, 1000 * BLOCK);
+        payload = empty_payload(&thousand);
+        add_hash(&thousand, payload, bloom_hash_bytes(NULL, 0));
+        add_integers(&thousand, payload, 1, 9999);
+        assert_fingerprint(&thousand, payload, golden[i].ones_of_1000, golden[i].fingerprint_of_1000);
+        free(payload);
+    }
+}
+
+static void blocked_example(void **state) {
+    (void)state;
+    /* The worked example of FORMAT.md: the probes of 'hello', one after the other. */
+    static const unsigned probes[] = {224, 170, 127, 112, 66, 324};
+    for (uint32_t hashes = 1; hashes <= COUNT_OF(probes); hashes++) {
+        struct bloom_shape shape = shape_of(&bloom_layout_blocked, hashes, BLOCK);
+        uint8_t *payload = empty_payload(&shape);
+        uint8_t expected[BLOCK / 8] = {0};
+        add_hash(&shape, payload, bloom_hash_bytes("hello", 5));
+        for (uint32_t i = 0; i < hashes; i++)
+            expected[probes[i] / 8] |= (uint8_t)(1u << probes[i] % 8);
+        assert_memory_equal(payload, expected, sizeof expected);
+        free(payload);
+    }
+}
+
+static void classic_golden(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t hashes;
+        uint64_t bits;
+        const char *payload;
+    } golden[] = {
+        {7, 192, "63820931248106004202c8b286640c02823cc02810880752"},
+        {1, 1, "01"},
+        {255, 1, "01"},
+        {255, 8, "ff"},
+        {7, 13, "ff1f"},
+        {3, 1000,
+         "010000000000000010000000400000020000000000000140000000000000000400000000000000000100000000000000"
+         "000000000000000000020000022000040000080000000000800000020000080000200800000000000400000000000080"
+         "0000000000000000000000000000800004000022000000000000001400"},
+    };
+    for (size_t i = 0; i < COUNT_OF(golden); i++) {
+        struct bloom_shape shape = shape_of(&bloom_layout_classic, golden[i].hashes, golden[i].bits);
+        uint8_t *payload = empty_payload(&shape);
+        add_ten_keys(&shape, payload);
+        assert_bytes_are(payload, (size_t)bloom_payload_bytes(&shape), golden[i].payload);
+        free(payload);
+    }
+    struct bloom_shape shape = shape_of(&bloom_layout_classic, 255, 1000003);
+    uint8_t *payload = empty_payload(&shape);
+    add_ten_keys(&shape, payload);
+    assert_fingerprint(&shape, payload, 2293, 0xd5ae614c688fcb67);
+    free(payload);
+    shape = shape_of(&bloom_layout_classic, 7, 100003);
+    payload = empty_payload(&shape);
+    add_hash(&shape, payload, bloom_hash_bytes(NULL, 0));
+    add_integers(&shape, payload, 1, 9999);
+    assert_fingerprint(&shape, payload, 50227, 0x04e132b5fe0c9100);
+    free(payload);
+}
+
+static void classic_example(void **state) {
+    (void)state;
+    /* The worked example of FORMAT.md. */
+    struct bloom_shape shape = shape_of(&bloom_layout_classic, 3, 20);
+    uint8_t *payload = empty_payload(&shape);
+    add_hash(&shape, payload, bloom_hash_bytes("hello", 5));
+    assert_bytes_are(payload, 3, "100804");
+    free(payload);
+}
+
+/* Bit b of Guava's filter is bit b & 63 of word b >> 6. */
+static uint64_t word_of(const uint8_t *payload, unsigned index) {
+    uint64_t word = 0;
+    for (unsigned bit = 0; bit < 64; bit++)
+        word |= (uint64_t)(payload[(64 * index + bit) / 8] >> bit % 8 & 1) << bit;
+    return word;
+}
+
+static void guava_filters(void **state) {
+    (void)state;
+    /* Written by Guava 31.1 for 10 keys at 1 %, which are 128 bits and 7 hashes. */
+    struct bloom_shape shape = shape_of(&bloom_layout_classic, 7, 128);
+    uint8_t *payload = empty_payload(&shape);
+    add_hash(&shape, payload, bloom_hash_bytes("http://evil.example/a", 21));
+    add_hash(&shape, payload, bloom_hash_bytes("abc", 3));
+    assert_same(word_of(payload, 0), 0x0a02808000000803, "first word");
+    assert_same(word_of(payload, 1), 0x0040108420080000, "second word");
+    free(payload);
+    payload = empty_payload(&shape);
+    add_hash(&shape, payload, bloom_hash_integer(42));
+    assert_same(word_of(payload, 0), 0x0000000000000000, "first word");
+    assert_same(word_of(payload, 1), 0x0100000000000000, "second word");
+    free(payload);
+}
+
+/* The second implementation: which bits a key has, one bool per bit of the filter. */
+
+static void naive_blocked(const struct bloom_shape *shape, const uint64_t *value, bool *bits) {
+    /* floor(v * blocks / 2^64) by long multiplication in halves. */
+    uint64_t blocks = shape->bits / BLOCK;
+    uint64_t high = (*value >> 32) * blocks, low = (*value & 0xffffffff) * blocks;
+    assert_true(blocks < UINT64_C(1) << 31);
+    uint64_t block = (high + (low >> 32)) >> 32;
+    uint64_t word = *value * 0x9e3779b97f4a7c15 + 0xb504f333f9de6485;
+    for (uint32_t i = 0; i < shape->hashes; i++) {
+        if (i == 7 || i == 14)
+            word = (word ^ word >> 32) * 0x9e3779b97f4a7c15;
+        bits[block * BLOCK + (word >> (55 - 9 * (i % 7)) & 511)] = true;
+    }
+}
+
+static void naive_classic(const struct bloom_shape *shape, const uint64_t *value, bool *bits) {
+    for (uint32_t i = 0; i < shape->hashes; i++)
+        bits[(value[0] + i * value[1]) % (UINT64_C(1) << 63) % shape->bits] = true;
+}
+
+static void naive_add(const struct bloom_shape *shape, const uint64_t *value, bool *bits) {
+    (shape->layout == &bloom_layout_blocked ? naive_blocked : naive_classic)(shape, value, bits);
+}
+
+static bool naive_check(const struct bloom_shape *shape, const uint64_t *value, const bool *bits) {
+    bool *own = calloc((size_t)shape->bits, sizeof *own);
+    assert_non_null(own);
+    naive_add(shape, value, own);
+    bool all = true;
+    for (size_t i = 0; i < shape->bits; i++)
+        all = all && (!own[i] || bits[i]);
+    free(own);
+    return all;
+}
+
+static struct bloom_shape random_shape(const struct bloom_layout *layout, uint64_t *random) {
+    uint32_t hashes =
+        1 + (uint32_t)random_below(random, random_below(random, 4) == 0 ? layout->hashes_maximum : 12);
+    uint64_t bits = layout == &bloom_layout_blocked ? BLOCK * (1 + random_below(random, 9))
+                                                    : 1 + random_below(random, 3000);
+    return shape_of(layout, hashes, bits);
+}
+
+static uint64_t random_word(uint64_t *random) {
+    static const uint64_t edges[] = {
+        0, 1, UINT64_MAX, UINT64_C(1) << 63, (UINT64_C(1) << 63) - 1, UINT64_MAX - 1};
+    uint64_t choice = random_below(random, 4 * COUNT_OF(edges));
+    return choice < COUNT_OF(edges) ? edges[choice] : random_next(random);
+}
+
+static void assert_as_naive(const struct bloom_layout *layout, uint64_t seed) {
+    enum { SHAPES = 1500, KEYS_MOST = 100, OTHERS = 40 };
+    uint64_t random = seed;
+    uint64_t yes = 0, no = 0;
+    for (unsigned round = 0; round < SHAPES; round++) {
+        struct bloom_shape shape = random_shape(layout, &random);
+        size_t width = layout->hash_words, bytes = (size_t)bloom_payload_bytes(&shape);
+        size_t count = random_below(&random, KEYS_MOST + 1), asked = count + OTHERS;
+        uint64_t *values = malloc(asked * width * sizeof *values);
+        bool *bits = calloc((size_t)shape.bits, sizeof *bits);
+        assert_non_null(values);
+        assert_non_null(bits);
+        for (size_t i = 0; i < asked * width; i++)
+            values[i] = random_word(&random);
+
+        uint8_t *together = empty_payload(&shape), *one_by_one = empty_payload(&shape),
+                *expected = empty_payload(&shape);
+        layout->add(&shape, together, values, count);
+        for (size_t i = 0; i < count; i++) {
+            layout->add(&shape, one_by_one, values + i * width, 1);
+            naive_add(&shape, values + i * width, bits);
+        }
+        for (size_t i = 0; i < shape.bits; i++)
+            expected[i / 8] |= (uint8_t)((unsigned)bits[i] << i % 8);
+        assert_memory_equal(together, expected, bytes);
+        assert_memory_equal(one_by_one, expected, bytes);
+
+        uint8_t *found = allocate_exactly(asked);
+        memset(found, 7, asked);
+        layout->check_many(&shape, together, values, asked, found);
+        for (size_t i = 0; i < asked; i++) {
+            bool in = naive_check(&shape, values + i * width, bits);
+            assert_true(in || i >= count);
+            assert_int_equal(found[i], in);
+            assert_int_equal(layout->check(&shape, together, values + i * width), in);
+            *(in ? &yes : &no) += 1;
+        }
+        assert_memory_equal(together, expected, bytes);
+        free(values);
+        free(bits);
+        free(together);
+        free(one_by_one);
+        free(expected);
+        free(found);
+    }
+    assert_true(yes > SHAPES && no > SHAPES);
+}
+
+static void blocked_as_naive(void **state) {
+    (void)state;
+    assert_as_naive(&bloom_layout_blocked, 1);
+}
+
+static void classic_as_naive(void **state) {
+    (void)state;
+    assert_as_naive(&bloom_layout_classic, 2);
+}
+
+/* The following hold for both layouts alike. */
+
+static const struct bloom_shape SHAPES[] = {
+    {.layout = &bloom_layout_blocked, .hashes = 1, .bits = BLOCK},
+    {.layout = &bloom_layout_blocked, .hashes = 6, .bits = 20 * BLOCK},
+    {.layout = &bloom_layout_blocked, .hashes = 21, .bits = 77 * BLOCK},
+    {.layout = &bloom_layout_classic, .hashes = 1, .bits = 1},
+    {.layout = &bloom_layout_classic, .hashes = 7, .bits = 9593},
+    {.layout = &bloom_layout_classic, .hashes = 7, .bits = 16384},
+    {.layout = &bloom_layout_classic, .hashes = 255, .bits = 400001},
+};
+
+static void empty_key(void **state) {
+    (void)state;
+    static const uint64_t zeros[2] = {0, 0};
+    for (size_t i = 0; i < COUNT_OF(SHAPES); i++) {
+        const struct bloom_shape *shape = &SHAPES[i];
+        uint8_t *payload = empty_payload(shape);
+        assert_false(shape->layout->check(shape, payload, zeros));
+        shape->layout->add(shape, payload, zeros, 1);
+        assert_true(shape->layout->check(shape, payload, zeros));
+        uint64_t ones = bloom_bitset_ones(payload, (size_t)bloom_payload_bytes(shape));
+        /* Blocked: the probes are 362, 19, 409, 319, 315, 409 again, ... Classic: Guava's rule puts them all
+         * on bit 0. */
+        if (shape->layout == &bloom_layout_classic)
+            assert_same(ones, 1, "bits of the empty key");
+        else
+            assert_same(ones, shape->hashes == 1 ? 1 : shape->hashes == 6 ? 5 : 20, "bits of the empty key");
+        free(payload);
+    }
+}
+
+static void no_false_negatives(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(SHAPES); i++) {
+        const struct bloom_shape *shape = &SHAPES[i];
+        uint8_t *payload = empty_payload(shape);
+        for (int64_t key = 0; key < 5000; key++) {
+            add_integers(shape, payload, key, key);
+            assert_true(has_integer(shape, payload, key));
+        }
+        for (int64_t key = 0; key < 5000; key++)
+            assert_true(has_integer(shape, payload, key));
+        free(payload);
+    }
+}
+
+static void order_and_duplicates(void **state) {
+    (void)state;
+    enum { KEYS = 300 };
+    uint64_t random = 3;
+    for (size_t i = 0; i < COUNT_OF(SHAPES); i++) {
+        const struct bloom_shape *shape = &SHAPES[i];
+        size_t bytes = (size_t)bloom_payload_bytes(shape);
+        uint8_t *forward = empty_payload(shape), *shuffled = empty_payload(shape);
+        add_integers(shape, forward, 0, KEYS - 1);
+        int64_t keys[KEYS];
+        for (int64_t key = 0; key < KEYS; key++) {
+            size_t other = random_below(&random, (uint64_t)key + 1);
+            keys[key] = keys[other];
+            keys[other] = key;
+        }
+        for (unsigned key = 0; key < KEYS; key++) {
+            add_integers(shape, shuffled, keys[key], keys[key]);
+            add_integers(shape, shuffled, keys[key / 2], keys[key / 2]);
+        }
+        assert_memory_equal(forward, shuffled, bytes);
+        add_integers(shape, shuffled, 0, KEYS - 1);
+        assert_memory_equal(forward, shuffled, bytes);
+        free(forward);
+        free(shuffled);
+    }
+}
+
+static void union_of_parts(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(SHAPES); i++) {
+        const struct bloom_shape *shape = &SHAPES[i];
+        size_t bytes = (size_t)bloom_payload_bytes(shape);
+        uint8_t *whole = empty_payload(shape), *parts[3], *merged = empty_payload(shape);
+        add_integers(shape, whole, 0, 400);
+        for (unsigned part = 0; part < 3; part++)
+            parts[part] = empty_payload(shape);
+        add_integers(shape, parts[0], 0, 250);
+        add_integers(shape, parts[1], 100, 300);
+        add_integers(shape, parts[2], 290, 400);
+        for (unsigned part = 3; part > 0; part--)
+            bloom_bitset_union(merged, parts[part - 1], bytes);
+        assert_memory_equal(merged, whole, bytes);
+        for (unsigned part = 0; part < 3; part++)
+            free(parts[part]);
+        free(whole);
+        free(merged);
+    }
+}
+
+static void intersection_keeps_common_keys(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(SHAPES); i++) {
+        const struct bloom_shape *shape = &SHAPES[i];
+        size_t bytes = (size_t)bloom_payload_bytes(shape);
+        uint8_t *left = empty_payload(shape), *right = empty_payload(shape), *common = empty_payload(shape);
+        add_integers(shape, left, 0, 400);
+        add_integers(shape, right, 300, 700);
+        add_integers(shape, common, 300, 400);
+        bloom_bitset_intersect(left, right, bytes);
+        for (int64_t key = 300; key <= 400; key++)
+            assert_true(has_integer(shape, left, key));
+        /* Every bit of the common keys is there. */
+        bloom_bitset_intersect(right, common, bytes);
+        assert_memory_equal(right, common, bytes);
+        bloom_bitset_intersect(common, left, bytes);
+        assert_memory_equal(right, common, bytes);
+        free(left);
+        free(right);
+        free(common);
+    }
+}
+
+static void any_address(void **state) {
+    (void)state;
+    enum { KEYS = 70 };
+    for (size_t i = 0; i < COUNT_OF(SHAPES); i++) {
+        const struct bloom_shape *shape = &SHAPES[i];
+        size_t bytes = (size_t)bloom_payload_bytes(shape), width = shape->layout->hash_words;
+        uint64_t random = 4;
+        uint64_t values[2 * KEYS * 2];
+        for (size_t word = 0; word < COUNT_OF(values); word++)
+            values[word] = random_word(&random);
+        uint8_t *expected = empty_payload(shape);
+        uint8_t expected_found[2 * KEYS], found[2 * KEYS];
+        shape->layout->add(shape, expected, values, KEYS);
+        shape->layout->check_many(shape, expected, values, 2 * KEYS, expected_found);
+        struct bloom_estimate expected_estimate = shape->layout->estimate(shape, expected);
+        for (size_t offset = 0; offset < 64; offset++) {
+            uint8_t *memory = allocate_exactly(offset + bytes);
+            uint8_t *payload = memory + offset;
+            shape->layout->add(shape, payload, values, KEYS);
+            assert_memory_equal(payload, expected, bytes);
+            shape->layout->check_many(shape, payload, values, 2 * KEYS, found);
+            assert_memory_equal(found, expected_found, sizeof found);
+            for (size_t key = 0; key < 2 * KEYS; key++)
+                assert_int_equal(shape->layout->check(shape, payload, values + key * width), found[key]);
+            struct bloom_estimate estimate = shape->layout->estimate(shape, payload);
+            assert_same(estimate.ones, expected_estimate.ones, "ones");
+            for (size_t before = 0; before < offset; before++)
+                assert_int_equal(memory[before], 0);
+            free(memory);
+        }
+        free(expected);
+    }
+}
+
+static void any_number_at_once(void **state) {
+    (void)state;
+    enum { KEYS = 200 };
+    for (size_t i = 0; i < COUNT_OF(SHAPES); i++) {
+        const struct bloom_shape *shape = &SHAPES[i];
+        size_t bytes = (size_t)bloom_payload_bytes(shape), width = shape->layout->hash_words;
+        uint64_t random = 5;
+        uint8_t *expected = empty_payload(shape);
+        for (size_t count = 0; count <= KEYS; count++) {
+            /* Memory of exact size for the keys and for the answers, too. */
+            uint64_t *values = malloc((count * width + 1) * sizeof *values);
+            uint8_t *found = allocate_exactly(count), *payload = empty_payload(shape);
+            assert_non_null(values);
+            uint64_t *exact = values + 1; /* ends where the memory does */
+            for (size_t word = 0; word < count * width; word++)
+                exact[word] = random_next(&random);
+            shape->layout->add(shape, payload, exact, count);
+            shape->layout->check_many(shape, payload, exact, count, found);
+            memset(expected, 0, bytes);
+            for (size_t key = 0; key < count; key++) {
+                assert_int_equal(found[key], 1);
+                shape->layout->add(shape, expected, exact + key * width, 1);
+            }
+            assert_memory_equal(payload, expected, bytes);
+            free(values);
+            free(found);
+            free(payload);
+        }
+        free(expected);
+    }
+}
+
+static void estimates_of_nothing(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(SHAPES); i++) {
+        uint8_t *payload = empty_payload(&SHAPES[i]);
+        struct bloom_estimate estimate = SHAPES[i].layout->estimate(&SHAPES[i], payload);
+        assert_same(estimate.ones, 0, "ones");
+        assert_true(estimate.count == 0 && !signbit(estimate.count));
+        assert_true(estimate.rate == 0 && !signbit(estimate.rate));
+        free(payload);
+    }
+}
+
+static void estimates_of_a_full_filter(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(SHAPES); i++) {
+        const struct bloom_shape *shape = &SHAPES[i];
+        uint8_t *payload = empty_payload(shape);
+        memset(payload, 0xff, (size_t)bloom_payload_bytes(shape));
+        if (shape->bits % 8 != 0)
+            payload[bloom_payload_bytes(shape) - 1] = (uint8_t)((1u << shape->bits % 8) - 1);
+        struct bloom_estimate estimate = shape->layout->estimate(shape, payload);
+        assert_same(estimate.ones, shape->bits, "ones");
+        assert_true(isinf(estimate.count) && estimate.count > 0);
+        assert_true(estimate.rate == 1);
+        for (int64_t key = 0; key < 100; key++)
+            assert_true(has_integer(shape, payload, key));
+        /* One bit less: finite, and still sure of nothing. */
+        payload[0] ^= 1;
+        estimate = shape->layout->estimate(shape, payload);
+        assert_same(estimate.ones, shape->bits - 1, "ones");
+        assert_true(isfinite(estimate.count));
+        assert_true(estimate.rate < 1);
+        free(payload);
+    }
+}
+
+static void exact_estimates(void **state) {
+    (void)state;
+    /* Two blocks, one with 256 of its bits set, one with all: what FORMAT.md says, by hand. */
+    struct bloom_shape shape = shape_of(&bloom_layout_blocked, 2, 2 * BLOCK);
+    uint8_t *payload = empty_payload(&shape);
+    memset(payload, 0x55, BLOCK / 8);
+    memset(payload + BLOCK / 8, 0xff, BLOCK / 8);
+    struct bloom_estimate estimate = shape.layout->estimate(&shape, payload);
+    assert_same(estimate.ones, 256 + 512, "ones");
+    assert_near(estimate.rate, (0.25 + 1) / 2, 1e-15, "rate");
+    free(payload);
+    /* Half of the bits: k keys set k (m / k) ln 2 of them. */
+    shape = shape_of(&bloom_layout_classic, 5, 800);
+    payload = empty_payload(&shape);
+    memset(payload, 0x0f, 100);
+    estimate = shape.layout->estimate(&shape, payload);
+    assert_same(estimate.ones, 400, "ones");
+    assert_near(estimate.count, 800 / 5.0 * 0.69314718055994531, 1, "count");
+    assert_near(estimate.rate, 1 / 32.0, 1e-15, "rate");
+    free(payload);
+}
+
+/* A filter whose blocks are kept one by one, each in memory of its own. */
+static void blocks_apart(void **state) {
+    (void)state;
+    enum { BLOCKS = 7, KEYS = 300 };
+    for (uint32_t hashes = 1; hashes <= 21; hashes++) {
+        struct bloom_shape shape = shape_of(&bloom_layout_blocked, hashes, BLOCKS * BLOCK);
+        uint8_t *whole = empty_payload(&shape), *blocks[BLOCKS];
+        assert_same(bloom_blocked_blocks(&shape), BLOCKS, "blocks");
+        for (unsigned i = 0; i < BLOCKS; i++)
+            blocks[i] = allocate_exactly(BLOOM_BLOCK_BYTES);
+        uint64_t random = hashes;
+        for (unsigned key = 0; key < KEYS; key++) {
+            uint64_t value = random_word(&random);
+            uint64_t block = bloom_blocked_block_of(&shape, value);
+            assert_true(block < BLOCKS);
+            assert_int_equal(bloom_blocked_check(&shape, blocks[block], value),
+                             bloom_layout_blocked.check(&shape, whole, &value));
+            if (key % 3 == 0) {
+                bloom_blocked_add(&shape, blocks[block], value);
+                bloom_layout_blocked.add(&shape, whole, &value, 1);
+                assert_true(bloom_blocked_check(&shape, blocks[block], value));
+            }
+        }
+        struct bloom_blocked_tally tally = {0};
+        for (unsigned i = 0; i < BLOCKS; i++) {
+            assert_memory_equal(blocks[i], whole + i * BLOOM_BLOCK_BYTES, BLOOM_BLOCK_BYTES);
+            bloom_blocked_count(&tally, blocks[i], 1);
+            free(blocks[i]);
+        }
+        struct bloom_estimate apart = bloom_blocked_estimate(&shape, &tally);
+        struct bloom_estimate together = bloom_layout_blocked.estimate(&shape, whole);
+        assert_same(apart.ones, together.ones, "ones");
+        assert_true(apart.count == together.count && apart.rate == together.rate);
+        free(whole);
+    }
+}
+
+static void missing_blocks_count_as_empty(void **state) {
+    (void)state;
+    struct bloom_shape shape = shape_of(&bloom_layout_blocked, 6, 100 * BLOCK);
+    uint8_t *whole = empty_payload(&shape);
+    struct bloom_blocked_tally tally = {0};
+    /* Keys of the first five blocks only. */
+    uint64_t random = 7;
+    for (unsigned key = 0; key < 100; key++) {
+        uint64_t value = random_below(&random, UINT64_MAX / 20);
+        bloom_layout_blocked.add(&shape, whole, &value, 1);
+    }
+    bloom_blocked_count(&tally, whole, 5);
+    struct bloom_estimate some = bloom_blocked_estimate(&shape, &tally);
+    struct bloom_estimate all = bloom_layout_blocked.estimate(&shape, whole);
+    assert_true(some.ones > 400);
+    assert_same(some.ones, all.ones, "ones");
+    assert_true(some.count == all.count && some.rate == all.rate);
+    free(whole);
+}
+
+/* Several filters of a shape, each with keys of its own: the mean of their estimated numbers of keys and
+ * expected rates against what is known and measured. */
+static void assert_estimates(struct bloom_shape shape, int64_t keys, unsigned filters, double count_tolerance,
+                             double rate_tolerance) {
+    enum { PROBES = 1000000 };
+    double count = 0, rate = 0, measured = 0;
+    for (unsigned filter = 0; filter < filters; filter++) {
+        int64_t first = (int64_t)filter << 40;
+        uint8_t *payload = empty_payload(&shape);
+        add_integers(&shape, payload, first, first + keys - 1);
+        struct bloom_estimate estimate = shape.layout->estimate(&shape, payload);
+        assert_same(estimate.ones, bloom_bitset_ones(payload, (size_t)bloom_payload_bytes(&shape)), "ones");
+        count += estimate.count / filters;
+        rate += estimate.rate / filters;
+        unsigned found = 0;
+        for (int64_t probe = 0; probe < PROBES / filters; probe++)
+            found += has_integer(&shape, payload, first - 1 - probe);
+        measured += (double)found / (PROBES / filters) / filters;
+        free(payload);
+    }
+    assert_near(count, (double)keys, count_tolerance * (double)keys, "estimated number of keys");
+    assert_near(rate, measured, rate_tolerance * measured, "expected rate");
+}
+
+static void estimates_are_near(void **state) {
+    (void)state;
+    /* The standard error of a count is that of the ones: about sqrt(m (e^x - 1 - x)) / k keys with the load x
+     * = k n / m, 0.1 % here; of a measured rate of 1 %, a million probes give 1 %. Four of these are allowed.
+     */
+    assert_estimates(shape_of(&bloom_layout_blocked, 6, 1938 * BLOCK), 100000, 1, 0.005, 0.04);
+    assert_estimates(shape_of(&bloom_layout_classic, 7, 958528), 100000, 1, 0.005, 0.04);
+    /* Overfull, and nearly empty. */
+    assert_estimates(shape_of(&bloom_layout_blocked, 6, 1938 * BLOCK), 300000, 1, 0.005, 0.01);
+    assert_estimates(shape_of(&bloom_layout_classic, 7, 958528), 300000, 1, 0.005, 0.01);
+    assert_estimates(shape_of(&bloom_layout_blocked, 3, 1938 * BLOCK), 30000, 1, 0.005, 0.10);
+    assert_estimates(shape_of(&bloom_layout_classic, 3, 958528), 30000, 1, 0.005, 0.10);
+    /* Small ones, averaged. */
+    assert_estimates(shape_of(&bloom_layout_blocked, 6, BLOCK), 50, 2000, 0.01, 0.06);
+    assert_estimates(shape_of(&bloom_layout_blocked, 6, 3 * BLOCK), 150, 2000, 0.01, 0.06);
+    assert_estimates(shape_of(&bloom_layout_classic, 7, 10007), 1000, 200, 0.01, 0.06);
+}
+
+static void odd_sizes(void **state) {
+    (void)state;
+    for (uint64_t bits = 1; bits <= 70; bits++)
+        for (uint32_t hashes = 1; hashes <= 255; hashes += 127) {
+            struct bloom_shape shape = shape_of(&bloom_layout_classic, hashes, bits);
+            uint8_t *payload = empty_payload(&shape);
+            add_integers(&shape, payload, 0, 2000);
+            /* By now all bits are set, and none beyond the last. */
+            for (uint64_t bit = 0; bit < 8 * bloom_payload_bytes(&shape); bit++)
+                assert_int_equal(payload[bit / 8] >> bit % 8 & 1, bit < bits);
+            struct bloom_estimate estimate = bloom_layout_classic.estimate(&shape, payload);
+            assert_same(estimate.ones, bits, "ones");
+            free(payload);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST("The bits of blocked in one block are the pinned ones", blocked_golden_block),
+        TEST("The bits of blocked in three and in a thousand blocks are the pinned ones",
+             blocked_golden_blocks),
+        TEST("The probes of blocked are those of the worked example", blocked_example),
+        TEST("The bits of classic are the pinned ones", classic_golden),
+        TEST("The bits of classic are those of the worked example", classic_example),
+        TEST("Classic has the bits that Guava has written", guava_filters),
+        TEST("Blocked agrees with a naive implementation bit for bit", blocked_as_naive),
+        TEST("Classic agrees with a naive implementation bit for bit", classic_as_naive),
+        TEST("The empty key works and, in blocked, sets several bits", empty_key),
+        TEST("No key that was added is missed", no_false_negatives),
+        TEST("Neither the order of keys nor duplicates change a bit", order_and_duplicates),
+        TEST("The union of parts is the filter of the whole", union_of_parts),
+        TEST("An intersection keeps every common key", intersection_keeps_common_keys),
+        TEST("A payload may lie at any address and is never left", any_address),
+        TEST("Any number of keys may be added and checked at once", any_number_at_once),
+        TEST("An empty filter has no ones, no keys and rate zero", estimates_of_nothing),
+        TEST("A full filter has infinitely many keys and rate one", estimates_of_a_full_filter),
+        TEST("Blocks kept apart are those of the whole", blocks_apart),
+        TEST("Blocks that are nowhere count as empty", missing_blocks_count_as_empty),
+        TEST("Estimates follow from the ones alone", exact_estimates),
+        TEST("Estimates are near the number of keys and the measured rate", estimates_are_near),
+        TEST("Classic fills its bits and no others for any odd size", odd_sizes),
+    };
+    return cmocka_run_group_tests_name("layout", tests, NULL, NULL);
+}

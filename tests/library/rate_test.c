@@ -1,0 +1,249 @@
+/* The false-positive rate asked for is kept: measured, with real keys hashed, over the whole range of sizes
+ * and rates. Every number is reproducible, seeds being fixed; a failure is one of the library, not of luck.
+ */
+#include "library_test.h"
+
+#include "hash.h"
+#include "layout.h"
+
+#include <math.h>
+
+static uint8_t *empty_payload(const struct bloom_shape *shape) {
+    return allocate_exactly((size_t)bloom_payload_bytes(shape));
+}
+
+/* Hashes of count integers from first on, as many words each as the layout takes. */
+static void hash_integers(const struct bloom_layout *layout, int64_t first, size_t count, uint64_t *values) {
+    for (size_t i = 0; i < count; i++) {
+        struct bloom_hash hash = bloom_hash_integer(first + (int64_t)i);
+        memcpy(values + i * layout->hash_words, hash.words, layout->hash_words * sizeof *values);
+    }
+}
+
+enum { BATCH = 512 };
+
+static void add_integers(const struct bloom_shape *shape, uint8_t *payload, int64_t first, uint64_t count) {
+    uint64_t values[2 * BATCH];
+    while (count > 0) {
+        size_t now = count < BATCH ? (size_t)count : BATCH;
+        hash_integers(shape->layout, first, now, values);
+        shape->layout->add(shape, payload, values, now);
+        first += (int64_t)now;
+        count -= now;
+    }
+}
+
+static uint64_t count_found(const struct bloom_shape *shape, const uint8_t *payload, int64_t first,
+                            uint64_t count) {
+    uint64_t values[2 * BATCH];
+    uint8_t found[BATCH];
+    uint64_t sum = 0;
+    while (count > 0) {
+        size_t now = count < BATCH ? (size_t)count : BATCH;
+        hash_integers(shape->layout, first, now, values);
+        shape->layout->check_many(shape, payload, values, now, found);
+        for (size_t i = 0; i < now; i++)
+            sum += found[i];
+        first += (int64_t)now;
+        count -= now;
+    }
+    return sum;
+}
+
+struct measurement {
+    double rate, standard_error;
+};
+
+/* Fills filters of a shape with keys each, every one with keys of its own, and checks absent keys, checks in
+ * all. The standard error is that of the mean over the filters or, when larger, that of drawing so many
+ * times with probability expected. */
+static struct measurement measure(const struct bloom_shape *shape, uint64_t keys, unsigned filters,
+                                  double checks, double expected) {
+    /* Each filter has a stretch of integers of its own, the same in whatever order filters are measured. */
+    uint64_t seed =
+        keys ^ shape->bits << 20 ^ (uint64_t)shape->hashes << 56 ^ (uint64_t)shape->layout->number << 62;
+    int64_t next_key = (int64_t)(random_next(&seed) >> 2);
+    double sum = 0, squares = 0;
+    uint64_t each = (uint64_t)ceil(checks / filters);
+    for (unsigned filter = 0; filter < filters; filter++) {
+        uint8_t *payload = empty_payload(shape);
+        add_integers(shape, payload, next_key, keys);
+        next_key += (int64_t)keys;
+        double rate = (double)count_found(shape, payload, next_key, each) / (double)each;
+        next_key += (int64_t)each;
+        sum += rate;
+        squares += rate * rate;
+        free(payload);
+    }
+    double mean = sum / filters;
+    double between = filters > 1 ? (squares / filters - mean * mean) / (filters - 1) : 0;
+    double binomial = expected * (1 - expected) / ((double)each * filters);
+    return (struct measurement){mean, sqrt(between > binomial ? between : binomial)};
+}
+
+static bool is_kept(struct measurement measured, double rate) {
+    return measured.rate <= rate + 4 * measured.standard_error;
+}
+
+/* The grid: how many keys, and for each rate how many absent keys are checked. */
+
+static const uint64_t EVERY_SIZE[] = {1, 2, 3, 10, 100, 1000, 10000, 100000, 1000000};
+
+struct asked_rate {
+    double rate;
+    double checks;     /* for each number of keys */
+    uint64_t least;    /* number of keys from which on the rate is asked for */
+    double near_error; /* of measured against asked for at 10^5 keys and more: what proves that filters are
+                          not simply too large */
+};
+
+static const struct asked_rate BLOCKED_RATES[] = {
+    {0.5, 4e5, 1, 0.01},   {0.2, 4e5, 1, 0.02},  {0.1, 1e6, 1, 0.03},  {0.01, 4e6, 1, 0.03},
+    {0.001, 1e7, 1, 0.06}, {1e-4, 4e7, 1, 0.08}, {1e-5, 1e8, 1, 0.15}, {1e-6, 1.5e8, 1, 0.4},
+};
+
+static const struct asked_rate CLASSIC_RATES[] = {
+    {0.5, 4e5, 1, 0.01},   {0.2, 4e5, 1, 0.05},  {0.1, 1e6, 1, 0.05}, {0.01, 4e6, 1, 0.03},
+    {0.001, 1e7, 1, 0.06}, {1e-4, 2e7, 1, 0.11}, {1e-5, 2e7, 1, 0.3}, {1e-6, 3e7, 1, 0.8},
+};
+
+static void assert_rates_kept(const struct bloom_layout *layout, const struct asked_rate *rates,
+                              size_t count) {
+    print_message("layout         n          p  hashes   bits/key       measured  measured/p\n");
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < COUNT_OF(EVERY_SIZE); j++) {
+            uint64_t keys = EVERY_SIZE[j];
+            if (keys < rates[i].least)
+                continue;
+            struct bloom_shape shape;
+            char problem[BLOOM_PROBLEM_SIZE];
+            if (!bloom_shape_for(&shape, layout, keys, rates[i].rate, problem))
+                fail_msg("%s", problem);
+            /* Small filters differ from one another: many of them. */
+            unsigned filters = keys < 100000 ? 200 : keys < 1000000 ? 8 : 2;
+            /* A single block is far from full with few keys: a few checks show it. */
+            double checks = shape.bits == 512 && keys <= 10 ? rates[i].checks / 20 : rates[i].checks;
+            struct measurement measured = measure(&shape, keys, filters, checks, rates[i].rate);
+            print_message("%-8s %7llu %10g %7u %10.3f %14.6g %11.4f\n", layout->name,
+                          (unsigned long long)keys, rates[i].rate, (unsigned)shape.hashes,
+                          (double)shape.bits / (double)keys, measured.rate, measured.rate / rates[i].rate);
+            if (!is_kept(measured, rates[i].rate))
+                fail_msg("%s for n = %llu and p = %g: measured %g with a standard error of %g", layout->name,
+                         (unsigned long long)keys, rates[i].rate, measured.rate, measured.standard_error);
+            if (keys >= 100000)
+                assert_near(measured.rate, rates[i].rate, rates[i].near_error * rates[i].rate,
+                            "measured rate");
+        }
+}
+
+static void blocked_keeps_rates(void **state) {
+    (void)state;
+    assert_rates_kept(&bloom_layout_blocked, BLOCKED_RATES, COUNT_OF(BLOCKED_RATES));
+}
+
+static void classic_keeps_rates(void **state) {
+    (void)state;
+    assert_rates_kept(&bloom_layout_classic, CLASSIC_RATES, COUNT_OF(CLASSIC_RATES));
+}
+
+static void blocked_is_predicted(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t keys;
+        double rate, checks;
+        unsigned filters;
+        uint32_t hashes;
+        uint64_t blocks;
+        double predicted; /* by `blocked_sizes.py rate K BITS_PER_KEY` */
+    } known[] = {
+        {100000, 0.01, 1e7, 64, 6, 1938, 9.980956e-3},    /* 9.92256 bits per key */
+        {100000, 0.001, 8e7, 64, 9, 3037, 9.985146e-4},   /* 15.54944 bits per key */
+        {1000000, 0.01, 1e7, 12, 6, 19376, 9.989482e-3},  /* 9.920512 bits per key */
+        {1000000, 0.001, 8e7, 12, 9, 30369, 9.987076e-4}, /* 15.548928 bits per key */
+    };
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        struct bloom_shape shape;
+        char problem[BLOOM_PROBLEM_SIZE];
+        assert_true(bloom_shape_for(&shape, &bloom_layout_blocked, known[i].keys, known[i].rate, problem));
+        assert_int_equal(shape.hashes, known[i].hashes);
+        assert_same(shape.bits, 512 * known[i].blocks, "bits");
+        struct measurement measured =
+            measure(&shape, known[i].keys, known[i].filters, known[i].checks, known[i].rate);
+        print_message("n = %llu, p = %g: measured %.6g, predicted %.6g, ratio %.4f\n",
+                      (unsigned long long)known[i].keys, known[i].rate, measured.rate, known[i].predicted,
+                      measured.rate / known[i].predicted);
+        assert_true(measured.standard_error < 0.005 * known[i].predicted);
+        assert_near(measured.rate, known[i].predicted, 0.02 * known[i].predicted, "measured rate");
+    }
+}
+
+static void classic_is_predicted(void **state) {
+    (void)state;
+    static const double rates[] = {0.1, 0.01, 0.001};
+    for (size_t i = 0; i < COUNT_OF(rates); i++) {
+        struct bloom_shape shape;
+        char problem[BLOOM_PROBLEM_SIZE];
+        assert_true(bloom_shape_for(&shape, &bloom_layout_classic, 1000000, rates[i], problem));
+        double predicted = pow(-expm1(-(double)shape.hashes * 1e6 / (double)shape.bits), shape.hashes);
+        struct measurement measured = measure(&shape, 1000000, 2, 5e4 / rates[i], rates[i]);
+        assert_near(measured.rate, predicted, 0.02 * predicted, "measured rate");
+    }
+}
+
+static void overfull(void **state) {
+    (void)state;
+    /* Twice the keys asked for: 12.2 % instead of 1 % for blocked, 15.7 % for classic. */
+    struct bloom_shape shape;
+    char problem[BLOOM_PROBLEM_SIZE];
+    assert_true(bloom_shape_for(&shape, &bloom_layout_blocked, 100000, 0.01, problem));
+    assert_near(measure(&shape, 200000, 4, 1e6, 0.1).rate, 0.122, 0.002, "rate of blocked");
+    assert_true(bloom_shape_for(&shape, &bloom_layout_classic, 100000, 0.01, problem));
+    assert_near(measure(&shape, 200000, 4, 1e6, 0.1).rate, 0.157, 0.002, "rate of classic");
+}
+
+/* What this test says of filters that are too small, with a fraction of its checks. */
+static void assert_noticed(const struct bloom_shape *shape, uint64_t keys, const struct asked_rate *asked) {
+    double checks = asked->rate < 0.0005 ? asked->checks / 5 : asked->checks;
+    struct measurement measured = measure(shape, keys, 20, checks, asked->rate);
+    if (is_kept(measured, asked->rate))
+        fail_msg("not noticed: %llu bits of %s for n = %llu and p = %g", (unsigned long long)shape->bits,
+                 shape->layout->name, (unsigned long long)keys, asked->rate);
+}
+
+static void undersized_filters_are_noticed(void **state) {
+    (void)state;
+    struct bloom_shape shape;
+    char problem[BLOOM_PROBLEM_SIZE];
+    for (size_t i = 0; i < COUNT_OF(BLOCKED_RATES); i++)
+        for (uint64_t keys = 1000; keys <= 100000; keys *= 100) {
+            double rate = BLOCKED_RATES[i].rate;
+            assert_true(bloom_shape_for(&shape, &bloom_layout_blocked, keys, rate, problem));
+            uint64_t bits = shape.bits;
+            shape.bits = (uint64_t)((double)bits * 0.9 / 512) * 512;
+            if (rate > 5e-6) /* below, it takes more checks than these */
+                assert_noticed(&shape, keys, &BLOCKED_RATES[i]);
+            /* By the classic formula: from p = 1 % on more than 3 % too small. */
+            shape.bits = (uint64_t)((double)keys * -log2(rate) / log(2) / 512) * 512;
+            assert_true(shape.bits < bits);
+            if (rate < 0.05)
+                assert_noticed(&shape, keys, &BLOCKED_RATES[i]);
+        }
+    for (size_t i = 0; i < COUNT_OF(CLASSIC_RATES); i++) {
+        assert_true(bloom_shape_for(&shape, &bloom_layout_classic, 100000, CLASSIC_RATES[i].rate, problem));
+        shape.bits = shape.bits / 10 * 9;
+        if (CLASSIC_RATES[i].rate > 5e-6)
+            assert_noticed(&shape, 100000, &CLASSIC_RATES[i]);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST("Blocked keeps every rate for one to a million keys", blocked_keeps_rates),
+        TEST("Classic keeps every rate for one to a million keys", classic_keeps_rates),
+        TEST("Blocked has the rate that the exact mixture predicts within 2 %", blocked_is_predicted),
+        TEST("Classic has the rate that its formula predicts within 2 %", classic_is_predicted),
+        TEST("Filled to twice their capacity, filters answer falsely as often as known", overfull),
+        TEST("Filters that are too small are noticed", undersized_filters_are_noticed),
+    };
+    return cmocka_run_group_tests_name("rate", tests, NULL, NULL);
+}

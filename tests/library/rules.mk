@@ -1,0 +1,17 @@
+# Unit tests of the filter library, the floor that knows no SQLite; included by the Makefile. They need cmocka, and
+# libmurmurhash as a second opinion on the hash (Debian: libcmocka-dev, libmurmurhash-dev).
+
+LIBRARY_TESTS = $(patsubst tests/library/%.c,$(BUILD)/tests/%,$(wildcard tests/library/*_test.c))
+FLOOR = $(filter-out ext/extension.c ext/sql_%.c ext/table_%.c,$(SOURCES))
+
+# With sanitizers where the compiler has them; asked once, when the first test is built. rate_test measures for so long
+# that it goes without.
+SANITIZE = $(eval SANITIZE := $$(shell echo 'int main(void) { return 0; }' | \
+    $(CC) -fsanitize=address,undefined,float-cast-overflow -x c -o /dev/null - 2>/dev/null && \
+    echo -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer))$(SANITIZE)
+$(BUILD)/tests/rate_test: SANITIZE = -O2
+$(BUILD)/tests/hash_test: LIBRARY_TEST_LIBRARIES = -lmurmurhash
+
+$(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c tests/library/library_test.h tests/library/rules.mk $(FLOOR) $(HEADERS)
+	@mkdir -p $(@D)
+	$(COMPILE) $(SANITIZE) $(LDFLAGS) -o $@ $< $(FLOOR) -lcmocka $(LIBRARY_TEST_LIBRARIES) -lm

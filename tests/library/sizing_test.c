@@ -1,0 +1,539 @@
+/* Filters are made large enough for the rate asked for, hardly larger, and of the same size on every machine.
+ *
+ * What layout blocked needs is computed here once more, along another way than blocked_sizes.py takes: the
+ * distribution of the number of bits set in a block throw by throw, all terms positive, instead of an
+ * alternating sum with sixty digits. */
+#include "library_test.h"
+
+#include "layout.h"
+#include "sizing.h"
+
+#include <float.h>
+#include <math.h>
+
+static const long double LOG_UNIT = 1.0L / (UINT64_C(1) << BLOOM_LOG_FRACTION_BITS);
+
+/* ---- Logarithm ---- */
+
+static void assert_logarithm(double rate) {
+    long double found = (long double)bloom_sizing_log(rate) * LOG_UNIT;
+    long double exact = -log2l((long double)rate);
+    /* What long doubles themselves may be off by. */
+    long double tolerance = 4 * LDBL_EPSILON * (exact > 1 ? exact : 1);
+    if (found > exact + tolerance)
+        fail_msg("log2(1 / %a) is too large: %.20Lg, exactly %.20Lg", rate, found, exact);
+    if (found <= exact - 2 * LOG_UNIT - tolerance)
+        fail_msg("log2(1 / %a) is too small: %.20Lg, exactly %.20Lg", rate, found, exact);
+}
+
+static void logarithm_of_powers(void **state) {
+    (void)state;
+    for (int log = 1; log <= 1074; log++)
+        assert_same(bloom_sizing_log(ldexp(1, -log)), (uint64_t)log << BLOOM_LOG_FRACTION_BITS, "logarithm");
+}
+
+static void logarithm_of_any_rate(void **state) {
+    (void)state;
+    static const double edges[] = {0.5,         0.25,        0.1,     0.01,  0.001,  1e-4,
+                                   1e-5,        1e-6,        1e-9,    1e-12, 1e-100, 1e-300,
+                                   1 - 0x1p-53, 1 - 0x1p-52, 0x1p-53, 0.75,  DBL_MIN};
+    for (size_t i = 0; i < COUNT_OF(edges); i++) {
+        assert_logarithm(edges[i]);
+        assert_logarithm(nextafter(edges[i], 0));
+        if (edges[i] < 1 - 0x1p-53)
+            assert_logarithm(nextafter(edges[i], 1));
+    }
+    for (int log = 1; log < 1074; log++) {
+        assert_logarithm(nextafter(ldexp(1, -log), 1));
+        if (log < 1074)
+            assert_logarithm(nextafter(ldexp(1, -log), 0));
+    }
+    uint64_t random = 1;
+    for (unsigned i = 0; i < 100000; i++) {
+        double mantissa = 1 + (double)(random_next(&random) >> 12) * 0x1p-52;
+        assert_logarithm(ldexp(mantissa, -1 - (int)random_below(&random, 40)));
+        assert_logarithm(ldexp(mantissa, -1 - (int)random_below(&random, 1073)));
+    }
+}
+
+static void logarithm_of_subnormals(void **state) {
+    (void)state;
+    uint64_t random = 2;
+    assert_logarithm(0x1p-1074);
+    assert_logarithm(3 * 0x1p-1074);
+    for (unsigned i = 0; i < 10000; i++)
+        assert_logarithm((double)(1 + (random_next(&random) >> 12 >> random_below(&random, 52))) * 0x1p-1074);
+}
+
+static void logarithm_falls(void **state) {
+    (void)state;
+    uint64_t random = 3;
+    for (unsigned i = 0; i < 10000; i++) {
+        double rate =
+            ldexp(1 + (double)(random_next(&random) >> 12) * 0x1p-52, -1 - (int)random_below(&random, 60));
+        uint64_t last = bloom_sizing_log(rate);
+        for (unsigned step = 0; step < 10; step++) {
+            rate = nextafter(rate, 0);
+            uint64_t log = bloom_sizing_log(rate);
+            assert_true(log >= last);
+            last = log;
+        }
+    }
+}
+
+/* ---- Layout blocked ---- */
+
+enum {
+    HASHES_MOST = 21,
+    KEYS_MOST = 700,         /* of one block */
+    EXACT_CAPACITY = 1 << 25 /* for so many keys, blocks are bits per key in units of 2^-16 */
+};
+
+/* Mean of (X / 512)^k, X being the bits set in a block after i * k throws. */
+static long double mean_of_power[HASHES_MOST + 1][KEYS_MOST + 1];
+
+static int compute_means(void **state) {
+    (void)state;
+    for (unsigned hashes = 1; hashes <= HASHES_MOST; hashes++) {
+        long double chance[513] = {1};
+        long double power[513];
+        for (unsigned set = 0; set <= 512; set++)
+            power[set] = powl(set / 512.0L, hashes);
+        for (unsigned keys = 0; keys <= KEYS_MOST; keys++) {
+            long double mean = 0;
+            for (unsigned set = 0; set <= 512; set++)
+                mean += chance[set] * power[set];
+            mean_of_power[hashes][keys] = mean;
+            for (unsigned throw = 0; throw < hashes; throw ++) {
+                for (unsigned set = 512; set > 0; set--)
+                    chance[set] = (chance[set] * set + chance[set - 1] * (513 - set)) / 512;
+                chance[0] = 0;
+            }
+        }
+    }
+    return 0;
+}
+
+static long double exact_rate(unsigned hashes, long double bits_per_key) {
+    long double load = 512 / bits_per_key, sum = 0;
+    if (hashes == 1)
+        return -expm1l(-1 / bits_per_key); /* a bit is missed by all keys; loads may be large */
+    assert_true(load < 400);
+    long double chance = expl(-load); /* of that many keys in a block */
+    for (unsigned keys = 0; keys <= KEYS_MOST; keys++) {
+        sum += chance * mean_of_power[hashes][keys];
+        chance *= load / (keys + 1);
+    }
+    return sum;
+}
+
+static void model_is_right(void **state) {
+    (void)state;
+    /* Printed by `blocked_sizes.py rate K BITS_PER_KEY`. */
+    static const struct {
+        unsigned hashes;
+        double bits_per_key, rate;
+    } known[] = {
+        {1, 1.4427, 4.999988e-1}, {2, 3, 2.372688e-1},     {3, 4.84, 9.981319e-2},
+        {6, 9.92, 9.991614e-3},   {7, 9.918, 1.005328e-2}, {6, 9.5850584, 1.150874e-2},
+        {9, 15.55, 9.983035e-4},  {9, 14.4, 1.560950e-3},  {12, 22.03, 1.000072e-4},
+        {16, 38.82, 1.001093e-6}, {16, 39.5, 8.585216e-7}, {21, 80, 1.030434e-9},
+    };
+    for (size_t i = 0; i < COUNT_OF(known); i++)
+        assert_near((double)exact_rate(known[i].hashes, known[i].bits_per_key), known[i].rate,
+                    0.6e-6 * known[i].rate, "rate");
+}
+
+static void size_blocked(uint64_t capacity, double rate, uint32_t *hashes, uint64_t *blocks) {
+    if (!bloom_sizing_blocked(capacity, rate, hashes, blocks))
+        fail_msg("no size for n = %llu and p = %a", (unsigned long long)capacity, rate);
+}
+
+static double bits_per_key(double rate, uint32_t *hashes) {
+    uint64_t blocks;
+    size_blocked(EXACT_CAPACITY, rate, hashes, &blocks);
+    return (double)blocks * 0x1p-16;
+}
+
+static void known_sizes(void **state) {
+    (void)state;
+    static const struct {
+        double rate;
+        unsigned hashes;
+        double least, most;
+    } known[] = {
+        {0.1, 3, 4.83, 4.84},     {0.01, 6, 9.918, 9.921},  {0.001, 9, 15.545, 15.549},
+        {1e-4, 11, 22.03, 22.08}, {1e-6, 16, 38.82, 38.84},
+    };
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        uint32_t hashes;
+        double bits = bits_per_key(known[i].rate, &hashes);
+        assert_int_equal(hashes, known[i].hashes);
+        assert_true(bits >= known[i].least && bits <= known[i].most);
+    }
+}
+
+/* Rates from 2^-30 to 1, several within each row of the table and both sides of its ends. */
+static size_t many_rates(double *rates) {
+    enum { STEPS = 40 };
+    size_t count = 0;
+    for (int octave = -30; octave < 0; octave++)
+        for (int step = 0; step < 8 * STEPS; step++) {
+            double rate = ldexp(1 + step / (8.0 * STEPS), octave);
+            if (step % STEPS == 0)
+                rates[count++] = nextafter(rate, 0);
+            rates[count++] = rate;
+            if (step % STEPS == 0)
+                rates[count++] = nextafter(rate, 1);
+        }
+    rates[count++] = nextafter(1, 0);
+    return count;
+}
+
+enum { RATES_MOST = 11000 };
+
+/* Up to 1 - e^-2 the bits needed are convex in the rate, so that chords do not fall short of them. */
+static const double RATE_CONVEX = 0.8646;
+
+/* The least rate that can be kept is 2^-30 more than the chance of two keys of the same 64 bits. */
+static const double COLLISION = EXACT_CAPACITY * 0x1p-64;
+
+static void rate_is_kept(void **state) {
+    (void)state;
+    static double rates[RATES_MOST];
+    size_t count = many_rates(rates), tried = 0;
+    assert_true(count <= RATES_MOST);
+    for (size_t i = 0; i < count; i++) {
+        double rate = rates[i] + COLLISION;
+        if (rate < 0x1p-30 + COLLISION || rate > RATE_CONVEX)
+            continue;
+        uint32_t hashes;
+        double bits = bits_per_key(rate, &hashes);
+        long double kept = exact_rate(hashes, bits) + (long double)COLLISION;
+        if (kept > rate * (1 + 1e-12L))
+            fail_msg("p = %a gets %u hashes and %.6f bits per key, which keep %.10Lg", rate, (unsigned)hashes,
+                     bits, kept);
+        double less = bits / (rate < 0.25 ? 1.0012 : rate < 0.5 ? 1.0022 : 1.01);
+        if (exact_rate(hashes, less) + (long double)COLLISION <= rate)
+            fail_msg("p = %a gets %u hashes and %.6f bits per key, but %.6f do", rate, (unsigned)hashes, bits,
+                     less);
+        tried++;
+    }
+    assert_true(tried > 9600);
+}
+
+static void hashes_are_near_the_best(void **state) {
+    (void)state;
+    static double rates[RATES_MOST];
+    size_t count = many_rates(rates);
+    for (size_t i = 0; i < count; i += 3) {
+        double rate = rates[i] + COLLISION;
+        if (rate < 0x1p-30 + COLLISION || rate >= 0.5)
+            continue;
+        uint32_t hashes;
+        double bits = bits_per_key(rate, &hashes);
+        double less = bits / (rate < 0.25 ? 1.004 : 1.0075);
+        for (uint32_t other = hashes > 3 ? hashes - 2 : 1; other <= hashes + 2 && other <= HASHES_MOST;
+             other++)
+            if (exact_rate(other, less) + (long double)COLLISION <= rate)
+                fail_msg("p = %a gets %u hashes and %.6f bits per key; with %u hashes %.6f do", rate,
+                         (unsigned)hashes, bits, (unsigned)other, less);
+    }
+}
+
+static void blocked_golden(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t capacity;
+        double rate;
+        uint32_t hashes;
+        uint64_t blocks;
+    } golden[] = {
+        {1, 0.01, 6, 1},
+        {2, 0.01, 6, 1},
+        {50, 0.01, 6, 1},
+        {51, 0.01, 6, 1},
+        {52, 0.01, 6, 2},
+        {100, 0.01, 6, 2},
+        {1000, 0.01, 6, 20},
+        {10000, 0.01, 6, 194},
+        {100000, 0.01, 6, 1938},
+        {1000000, 0.01, 6, 19376},
+        {10000000, 0.01, 6, 193758},
+        {100000000, 0.01, 6, 1937575},
+        {1000000000, 0.01, 6, 19375742},
+        {1099511627776, 0.01, 6, 21303853056},
+        {1000, 0.5, 1, 3},
+        {1000, 0.25, 2, 6},
+        {1000, 0.1, 3, 10},
+        {1000, 0.05, 4, 13},
+        {1000, 0.001, 9, 31},
+        {1000, 0.0001, 11, 44},
+        {1000, 1e-05, 14, 58},
+        {1000, 1e-06, 16, 76},
+        {1000, 1e-07, 18, 98},
+        {1000, 1e-08, 19, 125},
+        {1000, 1e-09, 21, 157},
+        {1000000, 0.5, 1, 2818},
+        {1000000, 0.1, 3, 9448},
+        {1000000, 0.03, 5, 14512},
+        {1000000, 0.001, 9, 30369},
+        {1000000, 0.0001, 11, 43106},
+        {1000000, 1e-06, 16, 75846},
+        {1000000000, 1e-09, 21, 157637835},
+        {1000000000, 1e-06, 16, 75845957},
+        {1099511627776, 1e-06, 16, 83960659968},
+        {1099511627776, 0.5, 1, 3098214400},
+        {1, 1e-09, 21, 1},
+        {1, 0.5, 1, 1},
+        {123456789, 0.0123, 6, 2274400},
+    };
+    for (size_t i = 0; i < COUNT_OF(golden); i++) {
+        uint32_t hashes;
+        uint64_t blocks;
+        size_blocked(golden[i].capacity, golden[i].rate, &hashes, &blocks);
+        assert_int_equal(hashes, golden[i].hashes);
+        assert_same(blocks, golden[i].blocks, "blocks");
+        struct bloom_shape shape;
+        char problem[BLOOM_PROBLEM_SIZE];
+        assert_true(
+            bloom_shape_for(&shape, &bloom_layout_blocked, golden[i].capacity, golden[i].rate, problem));
+        assert_int_equal(shape.hashes, hashes);
+        assert_same(shape.bits, 512 * blocks, "bits");
+        assert_same(shape.capacity, golden[i].capacity, "capacity");
+        assert_true(shape.rate == golden[i].rate);
+        assert_ptr_equal(shape.layout, &bloom_layout_blocked);
+    }
+}
+
+static void more_keys_need_more(void **state) {
+    (void)state;
+    static const double rates[] = {0.9, 0.5, 0.3, 0.1, 0.01, 0.001, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9};
+    for (size_t i = 0; i < COUNT_OF(rates); i++) {
+        uint64_t last = 0;
+        uint32_t hashes;
+        uint64_t blocks;
+        for (uint64_t capacity = 1; capacity < 5000; capacity++) {
+            size_blocked(capacity, rates[i], &hashes, &blocks);
+            assert_true(blocks >= last && blocks >= 1);
+            last = blocks;
+        }
+        for (uint64_t capacity = 5000; capacity <= 1000000000; capacity += 1 + capacity / 100) {
+            size_blocked(capacity, rates[i], &hashes, &blocks);
+            assert_true(blocks >= last && (blocks > last || capacity < 1000000));
+            last = blocks;
+        }
+    }
+}
+
+static void smaller_rates_need_more(void **state) {
+    (void)state;
+    static double rates[RATES_MOST];
+    size_t count = many_rates(rates);
+    uint32_t last_hashes = HASHES_MOST;
+    double last_bits = 1e9;
+    unsigned rises = 0;
+    for (size_t i = 0; i < count; i++) {
+        double rate = rates[i] + COLLISION;
+        if (rate < 0x1p-30 + COLLISION || rate >= 1)
+            continue;
+        uint32_t hashes;
+        double bits = bits_per_key(rate, &hashes);
+        assert_true(hashes <= last_hashes);
+        /* Where one hash less is taken, 0.3 % more bits may be. */
+        if (hashes == last_hashes)
+            assert_true(bits <= last_bits);
+        else
+            assert_true(bits <= last_bits * 1.01);
+        rises += bits > last_bits;
+        last_hashes = hashes;
+        last_bits = bits;
+    }
+    assert_int_equal(last_hashes, 1);
+    assert_true(rises < HASHES_MOST);
+}
+
+static void least_rate(void **state) {
+    (void)state;
+    static const uint64_t capacities[] = {
+        1, 2, 1000, 1000000, 1000000000, (UINT64_C(1) << 40) - 1, UINT64_C(1) << 40};
+    for (size_t i = 0; i < COUNT_OF(capacities); i++) {
+        uint32_t hashes;
+        uint64_t blocks;
+        uint64_t least = (UINT64_C(1) << 34) + capacities[i]; /* in units of 2^-64 */
+        double rate = ldexp((double)least, -64);
+        size_blocked(capacities[i], rate, &hashes, &blocks);
+        assert_int_equal(hashes, 21);
+        /* The first cell of the table. */
+        assert_same(blocks, (capacities[i] * 5297319 + (1 << 25) - 1) / (1 << 25), "blocks");
+        assert_true(bloom_sizing_blocked(capacities[i], nextafter(rate, 1), &hashes, &blocks));
+        assert_false(bloom_sizing_blocked(capacities[i], nextafter(rate, 0), &hashes, &blocks));
+        assert_false(bloom_sizing_blocked(capacities[i], ldexp((double)(least - 1), -64), &hashes, &blocks));
+        assert_false(
+            bloom_sizing_blocked(capacities[i], ldexp((double)capacities[i], -64), &hashes, &blocks));
+        assert_false(
+            bloom_sizing_blocked(capacities[i], ldexp((double)capacities[i], -65), &hashes, &blocks));
+        assert_false(bloom_sizing_blocked(capacities[i], 0x1p-64, &hashes, &blocks));
+        assert_false(bloom_sizing_blocked(capacities[i], DBL_MIN, &hashes, &blocks));
+        assert_false(bloom_sizing_blocked(capacities[i], 0x1p-1074, &hashes, &blocks));
+    }
+}
+
+static void rates_of_the_contract(void **state) {
+    (void)state;
+    for (uint64_t capacity = 1; capacity <= 1000000000; capacity *= 10)
+        for (double rate = 0.5; rate >= 1e-9; rate = rate > 0.15 ? 0.1 : rate / 10 < 1e-9 ? 0 : rate / 10) {
+            uint32_t hashes;
+            uint64_t blocks;
+            size_blocked(capacity, rate, &hashes, &blocks);
+        }
+    uint32_t hashes;
+    uint64_t blocks;
+    assert_true(bloom_sizing_blocked(1000000000, 1e-9, &hashes, &blocks));
+}
+
+static void collisions_are_made_up_for(void **state) {
+    (void)state;
+    /* 2^40 keys agree with an absent one with probability 2^-24: of p = 2^-23 half is left, so bits per key
+     * are those which few keys need for 2^-24. */
+    uint32_t hashes, hashes_of_half;
+    uint64_t blocks, blocks_of_half;
+    size_blocked(UINT64_C(1) << 40, 0x1p-23, &hashes, &blocks);
+    size_blocked(1 << 20, 0x1p-24 + 0x1p-44, &hashes_of_half, &blocks_of_half);
+    assert_int_equal(hashes, hashes_of_half);
+    assert_same((blocks + (1 << 20) - 1) >> 20, blocks_of_half, "blocks");
+}
+
+/* ---- Layout classic ---- */
+
+static void classic_is_the_formula(void **state) {
+    (void)state;
+    /* For other rates the rounding of k costs more than half a percent, for fewer keys their coincidences
+     * more than one. */
+    static const struct {
+        double rate;
+        uint64_t least;
+    } known[] = {{0.5, 1000}, {0.25, 1000}, {0.03125, 1000}, {0.01, 1000}, {0.001, 10000}, {1e-4, 100000}};
+    static const uint64_t capacities[] = {
+        1000,     1234,      10000,      45678,    100000,     123456,           1000000,
+        10000019, 100000000, 1000000000, 1u << 31, UINT32_MAX, UINT64_C(1) << 40};
+    for (size_t i = 0; i < COUNT_OF(known); i++)
+        for (size_t j = 0; j < COUNT_OF(capacities); j++) {
+            if (capacities[j] < known[i].least)
+                continue;
+            uint32_t hashes;
+            uint64_t bits;
+            bloom_sizing_classic(capacities[j], known[i].rate, &hashes, &bits);
+            long double log = -log2l((long double)known[i].rate);
+            long double ideal = capacities[j] * log / logl(2);
+            assert_int_equal(hashes, (uint32_t)roundl(log));
+            assert_same(bits, (uint64_t)ceill(ceill(ideal) / 64) * 64, "bits");
+        }
+}
+
+static void classic_as_guava(void **state) {
+    (void)state;
+    uint32_t hashes;
+    uint64_t bits;
+    bloom_sizing_classic(1000000, 0.01, &hashes, &bits);
+    assert_int_equal(hashes, 7);
+    assert_same(bits, 9585088, "bits");
+}
+
+static void classic_limits(void **state) {
+    (void)state;
+    static const double rates[] = {1 - 0x1p-53, 0.999, 0.75, 0.7, 0.5, 0.01, 1e-6, 1e-9, 1e-12};
+    for (size_t i = 0; i < COUNT_OF(rates); i++) {
+        uint64_t last = 0;
+        for (uint64_t capacity = 1; capacity <= UINT64_C(1) << 40; capacity *= 2) {
+            struct bloom_shape shape;
+            char problem[BLOOM_PROBLEM_SIZE];
+            assert_true(bloom_shape_for(&shape, &bloom_layout_classic, capacity, rates[i], problem));
+            assert_true(shape.hashes >= 1 && shape.hashes <= 255);
+            assert_true(shape.bits % 64 == 0 && shape.bits <= BLOOM_BITS_MAXIMUM);
+            /* Never less than the formula says. */
+            assert_true((long double)shape.bits >=
+                        capacity * -log2l((long double)rates[i]) / logl(2) - 1e-6L);
+            assert_true(shape.bits >= last);
+            last = shape.bits;
+        }
+    }
+}
+
+/* ---- Shapes ---- */
+
+static void assert_no_shape(const struct bloom_layout *layout, uint64_t capacity, double rate,
+                            const char *words) {
+    struct bloom_shape shape;
+    char problem[BLOOM_PROBLEM_SIZE] = "";
+    assert_false(bloom_shape_for(&shape, layout, capacity, rate, problem));
+    assert_string_equal(problem, words);
+}
+
+static void refused_shapes(void **state) {
+    (void)state;
+    const struct bloom_layout *layouts[] = {&bloom_layout_blocked, &bloom_layout_classic};
+    for (size_t i = 0; i < COUNT_OF(layouts); i++) {
+        assert_no_shape(layouts[i], 1, 0, "p must be between 0 and 1, not 0");
+        assert_no_shape(layouts[i], 1, -0.0, "p must be between 0 and 1, not -0");
+        assert_no_shape(layouts[i], 1, 1, "p must be between 0 and 1, not 1");
+        assert_no_shape(layouts[i], 1, 1.5, "p must be between 0 and 1, not 1.5");
+        assert_no_shape(layouts[i], 1, -0.01, "p must be between 0 and 1, not -0.01");
+        assert_no_shape(layouts[i], 1, INFINITY, "p must be between 0 and 1, not inf");
+        assert_no_shape(layouts[i], UINT64_C(1) << 41, 0.01,
+                        "n must be at most 1099511627776, not 2199023255552");
+        assert_no_shape(layouts[i], UINT64_MAX, 0.01,
+                        "n must be at most 1099511627776, not 18446744073709551615");
+        struct bloom_shape shape;
+        char problem[BLOOM_PROBLEM_SIZE] = "";
+        assert_false(bloom_shape_for(&shape, layouts[i], 1, NAN, problem));
+        assert_true(strncmp(problem, "p must be between 0 and 1, not ", 31) == 0);
+        assert_false(bloom_shape_for(&shape, layouts[i], 1, 0x1p-1074, problem));
+        assert_true(strncmp(problem, "p = 4.94066e-324 is less than layout ", 37) == 0);
+    }
+    assert_no_shape(&bloom_layout_blocked, 1, 1e-10,
+                    "p = 1e-10 is less than layout blocked can keep: 1e-9 for up to 10^9 keys; "
+                    "ask for a larger p or for layout classic");
+}
+
+static void capacity_zero(void **state) {
+    (void)state;
+    const struct bloom_layout *layouts[] = {&bloom_layout_blocked, &bloom_layout_classic};
+    static const double rates[] = {0.99, 0.5, 0.01, 1e-6, 1e-9};
+    for (size_t i = 0; i < COUNT_OF(layouts); i++)
+        for (size_t j = 0; j < COUNT_OF(rates); j++) {
+            struct bloom_shape none, one;
+            char problem[BLOOM_PROBLEM_SIZE];
+            assert_true(bloom_shape_for(&none, layouts[i], 0, rates[j], problem));
+            assert_true(bloom_shape_for(&one, layouts[i], 1, rates[j], problem));
+            assert_same(none.capacity, 0, "capacity");
+            assert_same(none.bits, one.bits, "bits");
+            assert_int_equal(none.hashes, one.hashes);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST("The logarithm of every power of two is exact", logarithm_of_powers),
+        TEST("The logarithm of any rate is too small by less than two units", logarithm_of_any_rate),
+        TEST("The logarithm of subnormal rates is as good", logarithm_of_subnormals),
+        TEST("The logarithm never falls when the rate does", logarithm_falls),
+        TEST("The exact rate computed here is that of blocked_sizes.py", model_is_right),
+        TEST("Blocked has the published bits per key for the usual rates", known_sizes),
+        TEST("Blocked keeps every rate and, below 0.5, takes at most 0.22 % more than needed", rate_is_kept),
+        TEST("No other number of hashes would save blocked more than 0.4 % of its bits below 0.25",
+             hashes_are_near_the_best),
+        TEST("The sizes of blocked are the pinned ones", blocked_golden),
+        TEST("Blocked never gets smaller for more keys", more_keys_need_more),
+        TEST("Blocked gets no larger and no more hashes for larger rates", smaller_rates_need_more),
+        TEST("Blocked refuses rates below 2^-30 and the chance of equal hashes", least_rate),
+        TEST("Blocked keeps 1e-9 up to a billion keys", rates_of_the_contract),
+        TEST("Blocked makes up for keys whose hashes are equal", collisions_are_made_up_for),
+        TEST("Classic follows the classic formula for many keys", classic_is_the_formula),
+        TEST("Classic has Guava's size for a million keys at 1 %", classic_as_guava),
+        TEST("Classic stays within its limits and never falls short of the formula", classic_limits),
+        TEST("Shapes that cannot be are refused with the reason", refused_shapes),
+        TEST("A filter for no keys is one for one key", capacity_zero),
+    };
+    return cmocka_run_group_tests_name("sizing", tests, compute_means, NULL);
+}
