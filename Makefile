@@ -50,6 +50,8 @@ test: $(LIBRARY) $(LIBRARY_TESTS)
 	    'sizing table=$(PYTHON) tests/sizing/sizing_table_test.py' \
 	    'script runner=$(PYTHON) tests/sqllogictest_test.py' \
 	    'scripts=$(PYTHON) tests/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
+	    'filter tables=$(PYTHON) tests/tables/table_test.py' \
+	    'crashes=$(PYTHON) tests/tables/crash_test.py' \
 	    'recipes=$(PYTHON) tests/recipes_test.py' \
 	    'documentation=$(PYTHON) tests/documentation_test.py' \
 	    'build=$(PYTHON) tests/build_test.py'
@@ -67,7 +69,11 @@ $(BUILD)/tests/memory_test: tests/faults/memory_test.c $(SOURCES) $(HEADERS)
 	@mkdir -p $(BUILD)/tests
 	$(COMPILE) -D_POSIX_C_SOURCE=200809L -DSQLITE_CORE -fsanitize=address,undefined -fno-sanitize-recover=undefined -o $@ $< $(SOURCES) -lsqlite3 -lm
 
+# Measures and draws, into tests/bench/results; tests/bench/run.sh says what is needed for more than the default.
+bench: $(LIBRARY)
+	@CC="$(CC)" CFLAGS="$(CFLAGS)" LIBRARY=$(LIBRARY) OBJECTS="$(OBJECTS)" sh tests/bench/run.sh
+
 clean:
 	rm -rf $(BUILD) bloom.so bloom.dylib
 
-.PHONY: all install demo test check clean
+.PHONY: all install demo test check bench clean

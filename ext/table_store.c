@@ -670,6 +670,13 @@ static bool any_bit(const uint8_t *bytes, size_t length) {
     return false;
 }
 
+static void ignore_chunk(void *argument, const struct layer *layer, uint64_t chunk, const uint8_t *bits) {
+    (void)argument;
+    (void)layer;
+    (void)chunk;
+    (void)bits;
+}
+
 int bloom_store_merge(struct bloom_table_store *store, const struct bloom_stored *filter) {
     struct layer *layer = &store->state.layers[0];
     char problem[BLOOM_PROBLEM_SIZE];
@@ -681,6 +688,11 @@ int bloom_store_merge(struct bloom_table_store *store, const struct bloom_stored
             store, SQLITE_ERROR,
             "the filter differs from the table's first layer (%s); make it with the table's capacity and fpr",
             problem);
+    /* All chunks are looked at before the first is written: a damaged one must not leave half a merge behind.
+     * Whatever else can fail (memory, disk) makes SQLite roll the transaction back. */
+    code = for_each_chunk(store, 0, ignore_chunk, NULL);
+    if (code != SQLITE_OK)
+        return code;
     uint64_t blocks = bloom_blocked_blocks(&layer->shape);
     for (uint64_t chunk = 0; chunk * layer->chunk_blocks < blocks; chunk++) {
         const uint8_t *from = bloom_stored_payload(filter) + chunk * layer->chunk_blocks * BLOOM_BLOCK_BYTES;
