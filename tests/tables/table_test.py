@@ -1,0 +1,614 @@
+#!/usr/bin/env python3
+"""What scripts cannot test of filter tables: pages on disk, backups and dumps, several processes, statements left open.
+
+    table_test.py       run the tests (and any option of unittest)
+
+It needs apsw, of any release from 3.40, and for some tests the sqlite3 shell, which SQLITE3=path in the environment names.
+"""
+import ctypes
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import apsw
+
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+LIBRARY = next((str(TOP / name) for name in ("bloom.so", "bloom.dylib", "bloom.dll") if (TOP / name).exists()), "bloom")
+SQLITE = os.environ.get("SQLITE3", "sqlite3")
+NUMBERS = "WITH RECURSIVE n(x) AS (SELECT {0} UNION ALL SELECT x + 1 FROM n WHERE x < {1}) "
+
+
+def either(owner, name, older_name):
+    """The attribute of an apsw object under its present name, or under the one it had in apsw 3.40."""
+    return getattr(owner, name, None) or getattr(owner, older_name)
+
+
+SQLITE_VERSION = either(apsw, "sqlite_lib_version", "sqlitelibversion")()
+
+
+def connect(path):
+    connection = apsw.Connection(str(path))
+    either(connection, "enable_load_extension", "enableloadextension")(True)
+    either(connection, "load_extension", "loadextension")(LIBRARY)
+    either(connection, "enable_load_extension", "enableloadextension")(False)
+    either(connection, "set_busy_timeout", "setbusytimeout")(30_000)
+    connection.cursor().execute("PRAGMA synchronous = off")  # no power fails here
+    return connection
+
+
+def rows(connection, sql, bindings=()):
+    return list(connection.cursor().execute(sql, bindings))
+
+
+def value(connection, sql, bindings=()):
+    return rows(connection, sql, bindings)[0][0]
+
+
+def insert_numbers(connection, first, last, table="s"):
+    rows(connection, f"INSERT INTO {table}(key) " + NUMBERS.format(first, last) + "SELECT x FROM n")
+
+
+def count_found(connection, first, last, table="s"):
+    return value(connection, NUMBERS.format(first, last) + f"SELECT count(*) FROM n WHERE EXISTS (SELECT 1 FROM {table} WHERE key = x)")
+
+
+def stored(connection, table="s", schema="main"):
+    """All that a table stores."""
+    return [rows(connection, f"SELECT * FROM {schema}.{table}_{part}") for part in ("layers", "chunks")]
+
+
+class TableTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.connections = []
+        self.addCleanup(lambda: [connection.close(True) for connection in self.connections])
+
+    def open(self, name="a.db"):
+        self.connections.append(connect(self.folder / name))
+        return self.connections[-1]
+
+    def make(self, capacity=1000, fpr=0.001, name="a.db", page_size=None, journal_mode=None):
+        connection = self.open(name)
+        if page_size:
+            rows(connection, f"PRAGMA page_size = {page_size}")
+        if journal_mode:
+            rows(connection, f"PRAGMA journal_mode = {journal_mode}")
+        rows(connection, f"CREATE VIRTUAL TABLE s USING bloom(capacity={capacity}, fpr={fpr})")
+        return connection
+
+    def check_integrity(self, connection):
+        """Also of the filter tables from SQLite 3.44 on."""
+        self.assertEqual(rows(connection, "PRAGMA integrity_check"), [("ok",)])
+
+    def shell(self, database, *commands):
+        if shutil.which(SQLITE) is None:
+            self.skipTest("no sqlite3 shell")
+        run = subprocess.run([SQLITE, "-batch", "-init", os.devnull, str(self.folder / database)],
+                             input="\n".join([f".load {LIBRARY}", *commands, ""]), capture_output=True, text=True, check=False)
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        return run.stdout
+
+
+class Bindings(TableTest):
+    def test_keys_of_every_type_as_parameters(self):
+        connection = self.make()
+        keys = [1, -(2 ** 63), 2.5, "text", "", "nul\0inside", "grün 😀", b"", b"\0\xff", float("inf"), "x" * 1_000_000]
+        for key in keys:
+            rows(connection, "INSERT INTO s(key) VALUES (?)", (key,))
+        for key in keys:
+            self.assertEqual(rows(connection, "SELECT key FROM s WHERE key = ?", (key,)), [(key,)])
+            self.assertEqual(rows(connection, "SELECT 1 FROM s(?)", (key,)), [(1,)])
+        for key in (0, 3.5, "Text", "nul", b"x", None):
+            self.assertEqual(rows(connection, "SELECT key FROM s WHERE key = ?", (key,)), [])
+
+    def test_changes_tells_what_is_new(self):
+        connection = self.make()
+        fresh = []
+        for key in ["a", "b", "a", "c", "b", None, "a", "d"]:
+            rows(connection, "INSERT OR IGNORE INTO s(key) VALUES (?)", (key,))
+            fresh.append(connection.changes())
+        self.assertEqual(fresh, [1, 1, 0, 1, 0, 0, 0, 1])
+
+    def test_a_filter_as_a_parameter_of_merge(self):
+        connection = self.make()
+        bytes_ = value(connection, "SELECT bloom_agg(column1, 1000, 0.001) FROM (VALUES ('a'), ('b'))")
+        rows(connection, "INSERT INTO s(s, key) VALUES ('merge', ?)", (bytes_,))
+        self.assertEqual(value(connection, "SELECT filter FROM s"), bytes_)
+
+    def test_the_limit_of_a_connection_counts_for_the_filter(self):
+        connection = self.make(capacity=100_000)
+        insert_numbers(connection, 1, 10)
+        connection.limit(apsw.SQLITE_LIMIT_LENGTH, 100_000)
+        with self.assertRaisesRegex(apsw.Error, r"s: its filter needs \d+ bytes, but a value of this connection is limited to 100000 bytes$"):
+            rows(connection, "SELECT filter FROM s")
+        self.assertEqual(count_found(connection, 1, 10), 10)
+
+
+class Protection(TableTest):
+    def test_everything_works_under_defensive_and_shadow_tables_are_protected(self):
+        connection = self.open()
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        rows(connection, "CREATE VIRTUAL TABLE s USING bloom(capacity=50, fpr=0.001)")
+        rows(connection, "BEGIN")
+        insert_numbers(connection, 1, 500)
+        rows(connection, "SAVEPOINT a")
+        insert_numbers(connection, 501, 600)
+        rows(connection, "ROLLBACK TO a; COMMIT")
+        for statement in ("UPDATE s_layers SET keys = 0", "DELETE FROM s_chunks", "INSERT INTO s_chunks VALUES (99, x'')", "DROP TABLE s_chunks",
+                          "ALTER TABLE s_layers RENAME TO x", "ALTER TABLE s_layers ADD COLUMN x"):
+            with self.assertRaises(apsw.Error, msg=statement):
+                rows(connection, statement)
+        self.assertEqual(count_found(connection, 1, 500), 500)
+        rows(connection, "ALTER TABLE s RENAME TO t")
+        rows(connection, "INSERT INTO t(key) VALUES ('renamed')")
+        self.assertEqual(count_found(connection, 1, 500, "t"), 500)
+        rows(connection, "INSERT INTO t(t) VALUES ('clear')")
+        rows(connection, "INSERT INTO t(t, key) VALUES ('merge', bloom_add(bloom_new(50, 0.001), 'm'))")
+        self.assertEqual(rows(connection, "SELECT key FROM t WHERE key IN ('m', 'renamed', 1)"), [("m",)])
+        rows(connection, "VACUUM")
+        self.check_integrity(connection)
+        rows(connection, "DROP TABLE t")
+        self.assertEqual(rows(connection, "SELECT name FROM sqlite_schema"), [])
+
+    def test_an_option_runs_no_sql_of_a_stranger(self):
+        """The arguments are stored in the schema, and read again by whoever opens the database."""
+        connection = self.open()
+        calls = []
+        create = either(connection, "create_scalar_function", "createscalarfunction")
+        create("launch", lambda: calls.append(1) or 5, 0)
+        with self.assertRaises(apsw.Error):
+            rows(connection, "CREATE VIRTUAL TABLE s USING bloom(capacity=launch())")
+        self.assertEqual(calls, [])
+
+
+class Pages(TableTest):
+    def tree(self, connection, table):
+        """Of the pages of a table: leaves, cells on the fullest leaf, overflow pages, unused bytes on the emptiest leaf."""
+        sql = (f"SELECT sum(pagetype = 'leaf'), max(CASE pagetype WHEN 'leaf' THEN ncell END), sum(pagetype = 'overflow') "
+               f"FROM dbstat WHERE name = '{table}'")
+        try:
+            return rows(connection, sql)[0]
+        except apsw.Error:
+            text = self.shell("a.db", ".mode list", sql + ";")
+            return tuple(int(field) for field in text.strip().split("|"))
+
+    def check_one_chunk_a_page(self, connection, usable):
+        chunks = value(connection, "SELECT count(*) FROM s_chunks")
+        self.assertGreater(chunks, 3)
+        self.assertEqual(self.tree(connection, "s_chunks"), (chunks, 1, 0))
+        lengths = rows(connection, "SELECT DISTINCT length(bits) FROM s_chunks")
+        self.assertEqual(lengths, [((usable - 40) // 64 * 64,)])  # not a block less than there is room for
+
+    def test_a_chunk_fills_a_page_of_every_size_and_overflows_none(self):
+        for page_size in (512, 1024, 2048, 4096, 8192, 16384, 32768, 65536):
+            with self.subTest(page_size=page_size):
+                (self.folder / "a.db").unlink(missing_ok=True)
+                connection = self.make(capacity=page_size * 2, page_size=page_size)
+                last = page_size * 5 // 2
+                insert_numbers(connection, 1, last)  # grown: chunks of two layers
+                self.check_one_chunk_a_page(connection, page_size)
+                self.assertEqual(count_found(connection, 1, last), last)
+                self.check_integrity(connection)
+                connection.close()
+                self.connections.clear()
+
+    def test_reserved_bytes_at_the_end_of_each_page_are_left_alone(self):
+        for page_size, reserved in ((512, 32), (1024, 255), (4096, 8), (4096, 32), (4096, 63), (65536, 100)):
+            with self.subTest(page_size=page_size, reserved=reserved):
+                (self.folder / "a.db").unlink(missing_ok=True)
+                connection = self.open()
+                rows(connection, f"PRAGMA page_size = {page_size}")
+                number = ctypes.c_int(reserved)
+                control = either(connection, "file_control", "filecontrol")
+                control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(number))
+                rows(connection, "VACUUM")
+                rows(connection, f"CREATE VIRTUAL TABLE s USING bloom(capacity={page_size * 2}, fpr=0.001)")
+                last = page_size * 5 // 2
+                insert_numbers(connection, 1, last)
+                self.assertEqual((self.folder / "a.db").read_bytes()[20], reserved)
+                self.check_one_chunk_a_page(connection, page_size - reserved)
+                self.assertEqual(count_found(connection, 1, last), last)
+                connection.close()
+                self.connections.clear()
+
+    def full_table(self, journal_mode):
+        """A table of many chunks all of which have a row, on a database page each."""
+        connection = self.make(capacity=100_000, fpr=0.01, journal_mode=journal_mode)
+        insert_numbers(connection, 1, 5000)
+        self.assertEqual(value(connection, "SELECT count(*) FROM s_chunks"), -(-992_256 // (63 * 512)))
+        return connection
+
+    def test_an_insert_dirties_its_data_page_and_one_of_bookkeeping(self):
+        connection = self.full_table("delete")
+        path = self.folder / "a.db"
+        most = set()
+        before = path.read_bytes()
+        for key in range(100):
+            rows(connection, "INSERT INTO s(key) VALUES (?)", (f"single {key}",))
+            after = path.read_bytes()
+            self.assertEqual(len(after), len(before))
+            changed = {page + 1 for page in range(len(after) // 4096) if after[page * 4096:][:4096] != before[page * 4096:][:4096]}
+            self.assertIn(1, changed)  # the file change counter
+            most.add(len(changed))
+            before = after
+        self.assertLessEqual(max(most), 3)
+
+    def test_an_insert_writes_two_pages_to_the_wal(self):
+        connection = self.full_table("wal")
+        rows(connection, "PRAGMA wal_autocheckpoint = 0")
+        rows(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
+        wal = self.folder / "a.db-wal"
+        frames = 0
+        for key in range(100):
+            rows(connection, "INSERT INTO s(key) VALUES (?)", (f"single {key}",))
+            written = (wal.stat().st_size - 32) // (4096 + 24)
+            self.assertLessEqual(written - frames, 2)
+            frames = written
+
+    def test_a_key_that_is_known_writes_no_page(self):
+        for statement in ("INSERT INTO s(key) VALUES (?)", "INSERT OR IGNORE INTO s(key) VALUES (?)"):
+            with self.subTest(statement=statement):
+                shutil.rmtree(self.folder)
+                self.folder.mkdir()
+                connection = self.full_table("wal")
+                rows(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
+                for key in range(1, 50):
+                    rows(connection, statement, (key,))
+                self.assertEqual((self.folder / "a.db-wal").stat().st_size, 0)
+                connection.close()
+                self.connections.clear()
+
+    def test_a_transaction_of_many_keys_writes_its_bookkeeping_once(self):
+        connection = self.full_table("wal")
+        rows(connection, "PRAGMA wal_autocheckpoint = 0")
+        rows(connection, "PRAGMA wal_checkpoint(TRUNCATE)")
+        rows(connection, "BEGIN")
+        for key in range(1000):
+            rows(connection, "INSERT INTO s(key) VALUES (?)", (f"single {key}",))
+        rows(connection, "COMMIT")
+        frames = ((self.folder / "a.db-wal").stat().st_size - 32) // (4096 + 24)
+        self.assertLessEqual(frames, value(connection, "SELECT count(*) FROM s_chunks") + 1)
+
+    def test_chunks_that_hold_no_key_take_no_page(self):
+        connection = self.make(capacity=100_000_000, fpr=0.01)
+        self.assertLess((self.folder / "a.db").stat().st_size, 100_000)
+        insert_numbers(connection, 1, 100)
+        self.assertLess((self.folder / "a.db").stat().st_size, 1_000_000)
+        self.assertEqual(count_found(connection, 1, 100), 100)
+
+
+class Copies(TableTest):
+    def grown(self, **arguments):
+        connection = self.make(capacity=300, **arguments)
+        insert_numbers(connection, 1, 2000)
+        rows(connection, "CREATE VIRTUAL TABLE \"it's one\" USING bloom(capacity=500, fpr=0.02)")
+        insert_numbers(connection, 1, 100, '"it\'s one"')
+        return connection
+
+    def check_copy(self, connection, copy):
+        self.assertEqual(count_found(copy, 1, 2000), 2000)
+        self.assertEqual(stored(copy), stored(connection))
+        for table, column in (("s", "info"), ('"it\'s one"', "info"), ('"it\'s one"', "filter")):
+            sql = f"SELECT {column} FROM {table}"
+            self.assertEqual(value(copy, sql), value(connection, sql))
+        self.check_integrity(copy)
+        insert_numbers(connection, 2001, 3000)  # and it lives on like the original
+        insert_numbers(copy, 2001, 3000)
+        self.assertEqual(stored(copy), stored(connection))
+
+    def test_dump_and_restore(self):
+        connection = self.grown()
+        connection.close()
+        dump = self.shell("a.db", ".dump")
+        (self.folder / "dump.sql").write_text(dump, encoding="utf-8")
+        self.shell("b.db", f".read {self.folder / 'dump.sql'}")
+        self.check_copy(self.open("a.db"), self.open("b.db"))
+
+    def test_dump_without_the_extension(self):
+        self.grown().close()
+        if shutil.which(SQLITE) is None:
+            self.skipTest("no sqlite3 shell")
+        dump = subprocess.run([SQLITE, "-batch", "-init", os.devnull, str(self.folder / "a.db"), ".dump"], capture_output=True, check=True).stdout
+        subprocess.run([SQLITE, "-batch", "-init", os.devnull, str(self.folder / "b.db")], input=dump, capture_output=True, check=True)
+        self.check_copy(self.open("a.db"), self.open("b.db"))
+
+    def test_restore_into_a_database_of_another_page_size(self):
+        self.grown().close()
+        dump = self.shell("a.db", ".dump")
+        (self.folder / "dump.sql").write_text(dump, encoding="utf-8")
+        self.shell("b.db", "PRAGMA page_size = 1024;", f".read {self.folder / 'dump.sql'}")
+        connection, copy = self.open("a.db"), self.open("b.db")
+        self.assertEqual(value(copy, "PRAGMA page_size"), 1024)
+        self.assertEqual(stored(copy), stored(connection))
+        insert_numbers(copy, 2001, 9000)
+        self.assertEqual(count_found(copy, 1, 9000), 9000)
+        self.assertEqual(rows(copy, "SELECT DISTINCT chunk_blocks FROM s_layers ORDER BY 1"), [(15,), (63,)])
+        self.check_integrity(copy)
+
+    def test_backup_while_keys_go_in(self):
+        connection = self.grown()
+        target = self.open("b.db")
+        with target.backup("main", connection, "main") as backup:
+            key = 2000
+            while not backup.done:
+                backup.step(1)
+                if not backup.done and key < 2010:
+                    key += 1
+                    rows(connection, "INSERT INTO s(key) VALUES (?)", (key,))
+        self.assertGreater(key, 2000)
+        self.assertEqual(count_found(target, 1, key), key)
+        self.check_copy(connection, target)
+
+    def test_backup_over_a_table_in_use(self):
+        """The connection that is written to has seen another table of the same name: it must forget it."""
+        connection = self.grown()
+        target = self.make(capacity=10, name="b.db")
+        insert_numbers(target, 5000, 5020)
+        self.assertEqual(count_found(target, 5000, 5020), 21)
+        with target.backup("main", connection, "main") as backup:
+            while not backup.done:
+                backup.step(100)
+        self.check_copy(connection, target)
+
+    def test_serialize_and_deserialize(self):
+        connection = self.grown()
+        if not hasattr(connection, "serialize"):
+            self.skipTest("this apsw cannot serialize")
+        copy = connect(":memory:")
+        self.connections.append(copy)
+        copy.deserialize("main", connection.serialize("main"))
+        self.check_copy(connection, copy)
+
+    def test_a_file_copied_under_a_connection_that_then_asks_again(self):
+        """Changes by others are noticed even if nothing but the file tells."""
+        connection = self.make(capacity=10)
+        insert_numbers(connection, 1, 5)
+        other = self.open()
+        for last in range(10, 200, 10):
+            insert_numbers(other, 1, last)
+            self.assertEqual(count_found(connection, 1, last), last)
+
+
+WRITER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from table_test import connect, rows, value
+connection = connect(sys.argv[2])
+first, last, size = map(int, sys.argv[3:6])
+print("ready", flush=True)
+sys.stdin.readline()
+new = 0
+for begin in range(first, last, size):
+    rows(connection, "BEGIN IMMEDIATE")
+    for key in range(begin, min(begin + size, last)):
+        rows(connection, "INSERT OR IGNORE INTO s(key) VALUES (?)", (key,))
+        new += connection.changes()
+    rows(connection, "COMMIT")
+rows(connection, "INSERT OR IGNORE INTO s(key) VALUES ('end of ' || ?)", (first,))
+new += connection.changes()
+print(new, flush=True)
+"""
+
+
+class Processes(TableTest):
+    def check_processes(self, journal_mode):
+        connection = self.make(capacity=200, fpr=0.001, journal_mode=journal_mode)
+        ranges = [(1, 3000, 20), (2001, 5000, 1 if journal_mode == "wal" else 10), (4001, 7000, 7), (6001, 9000, 100)]  # which overlap
+        writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(pathlib.Path(__file__).parent), str(self.folder / "a.db"),
+                                     *map(str, numbers)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for numbers in ranges]
+        for writer in writers:
+            self.assertEqual(writer.stdout.readline(), "ready\n")
+        for writer in writers:
+            writer.stdin.write("go\n")
+            writer.stdin.flush()
+        answers = 0
+        while any(writer.poll() is None for writer in writers):  # this process asks all the time
+            found = count_found(connection, 1, 9000)
+            self.assertGreaterEqual(found, answers)
+            answers = found
+        new = 0
+        for writer in writers:
+            out, _ = writer.communicate()
+            self.assertEqual(writer.returncode, 0)
+            new += int(out)
+        self.assertEqual(count_found(connection, 1, 8999), 8999)
+        info = json.loads(value(connection, "SELECT info FROM s"))
+        self.assertEqual(sum(layer["keys"] for layer in info["layers"]), new)
+        self.assertEqual(value(connection, "SELECT sum(keys) FROM s_layers"), new)
+        self.assertEqual(info["chunks"], value(connection, "SELECT count(*) FROM s_chunks"))
+        self.assertGreater(len(info["layers"]), 4)
+        self.assertLessEqual(new, 9003)
+        self.assertGreaterEqual(new, 9003 - 9003 * 0.004)
+        self.check_integrity(connection)
+
+    def test_four_processes_write_and_grow_one_table_in_wal_mode(self):
+        self.check_processes("wal")
+
+    def test_four_processes_write_and_grow_one_table_with_a_rollback_journal(self):
+        self.check_processes("delete")
+
+
+class OpenStatements(TableTest):
+    def half_read(self, connection):
+        """A statement that stands at its first row of a filter table."""
+        rows(connection, "CREATE TABLE IF NOT EXISTS wanted(x)")
+        rows(connection, "INSERT INTO wanted VALUES (1), (2), (3)")
+        cursor = connection.cursor()
+        cursor.execute("SELECT x FROM wanted JOIN s ON s.key = x")
+        self.assertEqual(next(cursor), (1,))
+        return cursor
+
+    def test_a_table_that_is_being_read_cannot_be_dropped(self):
+        connection = self.make()
+        insert_numbers(connection, 1, 10)
+        cursor = self.half_read(connection)
+        with self.assertRaises(apsw.LockedError):
+            rows(connection, "DROP TABLE s")
+        self.assertEqual(list(cursor), [(2,), (3,)])
+        self.assertEqual(count_found(connection, 1, 10), 10)
+        insert_numbers(connection, 11, 20)
+        self.assertEqual(count_found(connection, 1, 20), 20)
+        rows(connection, "DROP TABLE s")
+        self.assertEqual(rows(connection, "SELECT name FROM sqlite_schema"), [("wanted",)])
+
+    def test_reading_goes_on_while_the_schema_changes(self):
+        connection = self.make()
+        insert_numbers(connection, 1, 10)
+        cursor = self.half_read(connection)
+        rows(connection, "CREATE TABLE aside(x)")
+        insert_numbers(connection, 11, 5000)  # grows
+        self.assertEqual(list(cursor), [(2,), (3,)])
+        self.assertEqual(count_found(connection, 1, 5000), 5000)
+
+    def test_inserting_while_the_same_table_is_read(self):
+        connection = self.make(capacity=10)
+        rows(connection, "CREATE TABLE wanted(x)")
+        rows(connection, "INSERT INTO wanted VALUES (1), (2), (3), (4), (5)")
+        rows(connection, "INSERT INTO s(key) VALUES (1)")
+        cursor = connection.cursor()
+        seen = []
+        for (key,) in cursor.execute("SELECT x FROM wanted WHERE EXISTS (SELECT 1 FROM s WHERE key = x)"):
+            seen.append(key)
+            insert_numbers(connection, 10 * key, 10 * key + 9)
+            rows(connection, "INSERT INTO s(key) VALUES (?)", (key + 1,))
+        self.assertEqual(seen, [1, 2, 3, 4, 5])
+        self.assertEqual(count_found(connection, 10, 59), 50)
+
+    def test_another_connection_changes_the_schema_between_two_questions(self):
+        connection, other = self.make(), self.open()
+        insert_numbers(connection, 1, 10)
+        self.assertEqual(count_found(other, 1, 10), 10)
+        rows(connection, "CREATE TABLE aside(x)")
+        self.assertEqual(count_found(other, 1, 10), 10)
+        rows(connection, "DROP TABLE s; CREATE VIRTUAL TABLE s USING bloom(capacity=20)")
+        self.assertEqual(count_found(other, 1, 10), 0)
+        insert_numbers(other, 1, 100)
+        self.assertEqual(count_found(connection, 1, 100), 100)
+
+    def test_rollback_while_a_statement_reads(self):
+        connection = self.make(capacity=10)
+        insert_numbers(connection, 1, 5)
+        rows(connection, "BEGIN")
+        insert_numbers(connection, 6, 300)
+        cursor = self.half_read(connection)
+        rows(connection, "ROLLBACK")
+        try:
+            list(cursor)
+        except apsw.Error:
+            pass  # SQLite aborts it when the schema has changed
+        self.assertEqual(count_found(connection, 1, 5), 5)
+        self.assertEqual(value(connection, "SELECT json_array_length(info, '$.layers') FROM s"), 1)
+        insert_numbers(connection, 6, 100)
+        self.assertEqual(count_found(connection, 1, 100), 100)
+        self.check_integrity(connection)
+
+    def test_closing_with_a_statement_open(self):
+        connection = self.make()
+        insert_numbers(connection, 1, 10)
+        cursor = self.half_read(connection)
+        connection.close(True)
+        del cursor
+        again = self.open()
+        self.assertEqual(count_found(again, 1, 10), 10)
+
+
+class Failures(TableTest):
+    def test_a_full_disk_takes_back_what_did_not_fit(self):
+        connection = self.make(capacity=1000, page_size=512)
+        insert_numbers(connection, 1, 500)
+        pages = value(connection, "PRAGMA page_count")
+        rows(connection, f"PRAGMA max_page_count = {pages + 20}")
+        with self.assertRaises(apsw.FullError):
+            insert_numbers(connection, 1, 20_000)
+        self.assertEqual(count_found(connection, 1, 500), 500)
+        self.assertEqual(value(connection, "SELECT sum(keys) FROM s_layers"), 500)
+        self.check_integrity(connection)
+        committed = 500
+        with self.assertRaises(apsw.FullError):
+            while True:
+                insert_numbers(connection, committed + 1, committed + 50)
+                committed += 50
+        self.assertEqual(count_found(connection, 1, committed), committed)
+        self.check_integrity(connection)
+        rows(connection, "PRAGMA max_page_count = 1000000")
+        insert_numbers(connection, 1, 5000)
+        self.assertEqual(count_found(connection, 1, 5000), 5000)
+        self.check_integrity(connection)
+
+    def test_a_merge_that_does_not_fit_is_taken_back(self):
+        connection = self.make(capacity=100_000, page_size=512)
+        insert_numbers(connection, 1, 10)
+        filter_ = value(connection, NUMBERS.format(1, 50_000) + "SELECT bloom_agg(x, 100000, 0.001) FROM n")
+        before = stored(connection)
+        rows(connection, f"PRAGMA max_page_count = {value(connection, 'PRAGMA page_count') + 50}")
+        with self.assertRaises(apsw.FullError):
+            rows(connection, "INSERT INTO s(s, key) VALUES ('merge', ?)", (filter_,))
+        self.assertEqual(stored(connection), before)
+        self.check_integrity(connection)
+        rows(connection, "PRAGMA max_page_count = 1000000")
+        rows(connection, "INSERT INTO s(s, key) VALUES ('merge', ?)", (filter_,))
+        self.assertEqual(value(connection, "SELECT filter FROM s"), filter_)
+
+    def test_a_merge_that_fails_half_way_leaves_the_transaction_as_it_was(self):
+        connection = self.make(capacity=10_000, page_size=512)
+        filter_ = value(connection, NUMBERS.format(1, 5000) + "SELECT bloom_agg(x, 10000, 0.001) FROM n")
+        rows(connection, "INSERT INTO s_chunks VALUES (20, x'00')")  # found when the chunks before it are written
+        rows(connection, "BEGIN")
+        with self.assertRaisesRegex(apsw.Error, "s_chunks is damaged: chunk 20 "):
+            rows(connection, "INSERT INTO s(s, key) VALUES ('merge', ?)", (filter_,))
+        rows(connection, "COMMIT")
+        self.assertEqual(rows(connection, "SELECT id FROM s_chunks"), [(20,)])
+
+    def test_an_interrupt_ends_a_long_insert_and_takes_it_back(self):
+        connection = self.make(capacity=1000)
+        insert_numbers(connection, 1, 100)
+        left = [200]
+
+        def progress():
+            left[0] -= 1
+            return left[0] < 0
+
+        either(connection, "set_progress_handler", "setprogresshandler")(progress, 1000)
+        with self.assertRaises(apsw.InterruptError):
+            insert_numbers(connection, 1, 1_000_000)
+        either(connection, "set_progress_handler", "setprogresshandler")(None)
+        self.assertEqual(count_found(connection, 1, 100), 100)
+        self.assertEqual(value(connection, "SELECT sum(keys) FROM s_layers"), 100)
+        self.check_integrity(connection)
+
+    def test_an_interrupt_ends_info_of_a_large_table(self):
+        connection = self.make(capacity=1_000_000, page_size=512)
+        insert_numbers(connection, 1, 50_000)
+        either(connection, "set_progress_handler", "setprogresshandler")(lambda: True, 100)
+        for column in ("info", "filter"):
+            with self.assertRaises(apsw.InterruptError):
+                rows(connection, f"SELECT {column} FROM s")
+        either(connection, "set_progress_handler", "setprogresshandler")(None)
+        self.assertEqual(count_found(connection, 1, 1000), 1000)
+
+    def test_a_begin_that_was_interrupted_leaves_no_trace(self):
+        """The first write of a transaction reads the layers; that it failed must not make the connection deaf to others."""
+        connection, other = self.make(capacity=10), self.open()
+        insert_numbers(connection, 1, 5)
+        failures = 0
+        for steps in range(1, 60):
+            either(connection, "set_progress_handler", "setprogresshandler")(lambda: True, steps)
+            try:
+                rows(connection, "INSERT INTO s(key) VALUES (?)", (steps,))
+            except apsw.InterruptError:
+                failures += 1
+            either(connection, "set_progress_handler", "setprogresshandler")(None)
+            count_found(connection, 1, 5)
+            insert_numbers(other, 1000 * steps, 1000 * steps + 20)
+            self.assertEqual(count_found(connection, 1000 * steps, 1000 * steps + 20), 21, f"after an interrupt at step {steps}")
+        self.assertGreater(failures, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
