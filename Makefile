@@ -52,6 +52,8 @@ test: $(LIBRARY) $(LIBRARY_TESTS)
 	    'scripts=$(PYTHON) tests/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
 	    'filter tables=$(PYTHON) tests/tables/table_test.py' \
 	    'crashes=$(PYTHON) tests/tables/crash_test.py' \
+	    'exchange=$(PYTHON) tests/exchange/exchange_test.py' \
+	    'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
 	    'recipes=$(PYTHON) tests/recipes_test.py' \
 	    'documentation=$(PYTHON) tests/documentation_test.py' \
 	    'build=$(PYTHON) tests/build_test.py'

@@ -22,6 +22,8 @@ static const struct bloom_function FUNCTIONS[] = {
     {"bloom_size", 1, 3, bloom_sql_size, NULL, NULL},
     {"bloom_hash", 1, 1, bloom_sql_hash, NULL, NULL},
     {"bloom_pin", 1, 1, bloom_sql_pin, NULL, NULL},
+    {"bloom_import", 2, 2, bloom_sql_import, NULL, NULL},
+    {"bloom_export", 2, 2, bloom_sql_export, NULL, NULL},
     {"bloom_version", 0, 0, bloom_sql_version, NULL, NULL},
     {"bloom_agg", 1, 4, NULL, bloom_sql_agg_step, bloom_sql_agg_final},
     {"bloom_union_agg", 1, 1, NULL, bloom_sql_union_agg_step, bloom_sql_union_agg_final},

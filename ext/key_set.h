@@ -31,7 +31,8 @@ struct bloom_key_partition {
 struct bloom_key_set {
     const struct bloom_layout *layout;
     const struct bloom_memory *memory;
-    /* Asked about every millisecond while a set is settled or built; true ends the work. NULL: never asked. */
+    /* Asked about every millisecond while a set is settled or built; true ends the work. NULL: never asked.
+     */
     bool (*interrupted)(void *argument);
     void *argument;
     struct bloom_key_partition one;         /* while there are few keys */

@@ -1,6 +1,8 @@
 /* The table of layouts, and what is common to all shapes. See layout.h. */
 #include "layout.h"
 
+#include "names.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,6 +11,7 @@
 static const struct bloom_layout *const LAYOUTS[] = {
     &bloom_layout_blocked,
     &bloom_layout_classic,
+    &bloom_layout_classic32,
 };
 
 #define LAYOUT_COUNT (sizeof LAYOUTS / sizeof *LAYOUTS)
@@ -20,19 +23,10 @@ const struct bloom_layout *bloom_layout_by_number(unsigned number) {
     return NULL;
 }
 
-static char lower(char letter) {
-    return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
-}
-
 const struct bloom_layout *bloom_layout_by_name(const char *name, size_t length) {
-    for (size_t i = 0; i < LAYOUT_COUNT; i++) {
-        const char *known = LAYOUTS[i]->name;
-        size_t same = 0;
-        while (same < length && known[same] != '\0' && lower(name[same]) == known[same])
-            same++;
-        if (same == length && known[same] == '\0')
+    for (size_t i = 0; i < LAYOUT_COUNT; i++)
+        if (bloom_name_is(LAYOUTS[i]->name, name, length))
             return LAYOUTS[i];
-    }
     return NULL;
 }
 
@@ -41,13 +35,10 @@ const struct bloom_layout *bloom_layout_default(void) {
 }
 
 void bloom_layout_list(char *text, size_t size) {
-    for (size_t i = 0; i < LAYOUT_COUNT; i++) {
-        int written = snprintf(text, size, "%s'%s'", i > 0 ? ", " : "", LAYOUTS[i]->name);
-        if (written < 0 || (size_t)written >= size)
-            return;
-        text += written;
-        size -= (size_t)written;
-    }
+    text[0] = '\0';
+    for (size_t i = 0; i < LAYOUT_COUNT; i++)
+        if (!LAYOUTS[i]->imported_only)
+            bloom_name_append(text, size, LAYOUTS[i]->name);
 }
 
 bool bloom_shape_for(struct bloom_shape *shape, const struct bloom_layout *layout, uint64_t capacity,

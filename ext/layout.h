@@ -41,6 +41,7 @@ struct bloom_layout {
     unsigned hash_words;     /* 64-bit words of a key's hash that decide everything: 1 or 2 */
     uint32_t hashes_maximum; /* k is 1 to this */
     uint32_t bits_multiple;  /* m is a multiple of this */
+    bool imported_only;      /* no filter is made in it, only read from another system's */
 
     /* Sets hashes and bits from capacity and rate, which are in range (see bloom_shape_for).
      * Returns false and says why in problem when this layout cannot keep the rate. The same answer
@@ -65,6 +66,7 @@ struct bloom_layout {
 
 extern const struct bloom_layout bloom_layout_blocked;
 extern const struct bloom_layout bloom_layout_classic;
+extern const struct bloom_layout bloom_layout_classic32;
 
 /* The layout of that number or name (length bytes, any case); NULL when there is none. */
 const struct bloom_layout *bloom_layout_by_number(unsigned number);
@@ -73,7 +75,8 @@ const struct bloom_layout *bloom_layout_by_name(const char *name, size_t length)
 /* The layout of a filter for which none is asked: the first of the table. */
 const struct bloom_layout *bloom_layout_default(void);
 
-/* Writes the names of all layouts into text of size bytes, as in: 'blocked', 'classic'. */
+/* Writes the names of all layouts that filters are made in into text of size bytes (at least 1), as in:
+ * 'blocked', 'classic'. */
 void bloom_layout_list(char *text, size_t size);
 
 /* The shape of a filter for capacity keys at false-positive rate rate in a layout; capacity 0 is

@@ -7,14 +7,15 @@
  * "Less Hashing, Same Performance", 2006; com.google.common.hash.BloomFilterStrategies for the
  * rule.
  */
+#include "layout_classic.h"
+
 #include "bitset.h"
-#include "layout.h"
 #include "sizing.h"
 
 #include <math.h>
 #include <stdio.h>
 
-enum { LAYOUT_NUMBER = 2, HASHES_MAXIMUM = 255 };
+enum { LAYOUT_NUMBER = 2 };
 
 static bool classic_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
     if (shape->rate < BLOOM_CLASSIC_RATE_MINIMUM) {
@@ -35,20 +36,16 @@ static void classic_add(const struct bloom_shape *shape, uint8_t *payload, const
                         size_t count) {
     for (const uint64_t *end = values + 2 * count; values < end; values += 2) {
         uint64_t combined = values[0];
-        for (uint32_t i = 0; i < shape->hashes; i++, combined += values[1]) {
-            uint64_t bit = bit_index(combined, shape->bits);
-            payload[bit >> 3] |= (uint8_t)(1u << (bit & 7));
-        }
+        for (uint32_t i = 0; i < shape->hashes; i++, combined += values[1])
+            bloom_classic_set(payload, bit_index(combined, shape->bits));
     }
 }
 
 static bool classic_check(const struct bloom_shape *shape, const uint8_t *payload, const uint64_t *value) {
     uint64_t combined = value[0];
-    for (uint32_t i = 0; i < shape->hashes; i++, combined += value[1]) {
-        uint64_t bit = bit_index(combined, shape->bits);
-        if ((payload[bit >> 3] >> (bit & 7) & 1) == 0)
+    for (uint32_t i = 0; i < shape->hashes; i++, combined += value[1])
+        if (!bloom_classic_is_set(payload, bit_index(combined, shape->bits)))
             return false;
-    }
     return true;
 }
 
@@ -59,7 +56,7 @@ static void classic_check_many(const struct bloom_shape *shape, const uint8_t *p
 }
 
 /* As Guava's approximateElementCount and expectedFpp: -(m / k) ln(1 - fill) and fill^k. */
-static struct bloom_estimate classic_estimate(const struct bloom_shape *shape, const uint8_t *payload) {
+struct bloom_estimate bloom_classic_estimate(const struct bloom_shape *shape, const uint8_t *payload) {
     struct bloom_estimate estimate = {0};
     estimate.ones = bloom_bitset_ones(payload, (size_t)bloom_payload_bytes(shape));
     double fill = (double)estimate.ones / (double)shape->bits;
@@ -72,11 +69,11 @@ const struct bloom_layout bloom_layout_classic = {
     .name = "classic",
     .number = LAYOUT_NUMBER,
     .hash_words = 2,
-    .hashes_maximum = HASHES_MAXIMUM,
+    .hashes_maximum = BLOOM_CLASSIC_HASHES_MAXIMUM,
     .bits_multiple = 1,
     .size = classic_size,
     .add = classic_add,
     .check = classic_check,
     .check_many = classic_check_many,
-    .estimate = classic_estimate,
+    .estimate = bloom_classic_estimate,
 };

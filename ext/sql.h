@@ -112,6 +112,10 @@ void bloom_sql_hash(sqlite3_context *context, int count, sqlite3_value **argumen
 void bloom_sql_pin(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_version(sqlite3_context *context, int count, sqlite3_value **arguments);
 
+/* sql_exchange.c */
+void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **arguments);
+
 /* sql_aggregate.c */
 void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_agg_final(sqlite3_context *context);

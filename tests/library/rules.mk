@@ -4,11 +4,11 @@
 LIBRARY_TESTS = $(patsubst tests/library/%.c,$(BUILD)/tests/%,$(wildcard tests/library/*_test.c))
 FLOOR = $(filter-out ext/extension.c ext/sql_%.c ext/table_%.c,$(SOURCES))
 
-# With sanitizers where the compiler has them; asked once, when the first test is built. rate_test measures for so long
-# that it goes without.
+# With sanitizers where the compiler has them; it is asked once, when the first test is built. rate_test measures for so
+# long that it goes without.
+SANITIZERS = -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer
 SANITIZE = $(eval SANITIZE := $$(shell echo 'int main(void) { return 0; }' | \
-    $(CC) -fsanitize=address,undefined,float-cast-overflow -x c -o /dev/null - 2>/dev/null && \
-    echo -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer))$(SANITIZE)
+    $(CC) $(SANITIZERS) -x c -o /dev/null - 2>/dev/null && echo '$(SANITIZERS)'))$(SANITIZE)
 $(BUILD)/tests/rate_test: SANITIZE = -O2
 $(BUILD)/tests/hash_test: LIBRARY_TEST_LIBRARIES = -lmurmurhash
 
