@@ -1,11 +1,13 @@
 /* Reading and writing the header of a filter. See format.h and FORMAT.md.
  *
- *    0  4  magic 89 42 4c 4d         24  8  n, 0 when made from m and k
- *    4  1  version, 1                32  8  p as IEEE 754 double, 0 when made from m and k
- *    5  1  layout                    40 16  reserved, zero
- *    6  1  hash, 1                   56  8  checksum: first word of the MurmurHash3 of bytes 0 to
- * 55 7  1  reserved, zero            64     payload of ceil(m / 8) bytes; bits beyond m are zero 8
- * 4  k 12  4  reserved, zero 16  8  m
+ *    0  4  magic 89 42 4c 4d          24  8  n, 0 when made from m and k
+ *    4  1  version, 1                 32  8  p as IEEE 754 double, 0 when made from m and k
+ *    5  1  layout                     40 16  reserved, zero
+ *    6  1  hash, 1                    56  8  checksum: first word of the MurmurHash3 of bytes 0 to 55
+ *    7  1  reserved, zero             64     payload of ceil(m / 8) bytes; bits beyond m are zero
+ *    8  4  k
+ *   12  4  reserved, zero
+ *   16  8  m
  */
 #include "format.h"
 
@@ -123,8 +125,8 @@ bool bloom_header_read(struct bloom_shape *shape, const uint8_t *header, char pr
                  shape->bits, shape->layout->name, shape->layout->bits_multiple, BLOOM_BITS_MAXIMUM);
         return false;
     }
-    /* The comparisons are false for NaN. */
-    if (shape->capacity > BLOOM_CAPACITY_MAXIMUM || !(shape->rate >= 0 && shape->rate < 1)) {
+    /* No sign, not even of zero: one filter has one form. The comparison is false for NaN. */
+    if (shape->capacity > BLOOM_CAPACITY_MAXIMUM || rate >> 63 != 0 || !(shape->rate < 1)) {
         snprintf(problem, BLOOM_PROBLEM_SIZE, "is invalid: its header says n = %" PRIu64 " and p = %g",
                  shape->capacity, shape->rate);
         return false;

@@ -63,11 +63,12 @@ static inline bool is_zero(const uint64_t *value, unsigned width) {
     return (value[0] | value[width - 1]) == 0;
 }
 
-/* Puts value into an open-addressing table of slots (a power of two) in which zeros mean empty.
- * Returns false when it is there already. The slot comes from bits below those that chose the
- * partition. */
+/* Puts value into an open-addressing table of slots (a power of two) in which zeros mean empty. Returns false when it is there already. The
+ * slot comes from bits below those that chose the partition, and from the second word too, so that keys which only share their
+ * first one do not pile up. */
 static inline bool insert(uint64_t *table, uint64_t slots, const uint64_t *value, unsigned width) {
-    uint64_t slot = value[0] << PARTITION_BITS >> 24;
+    uint64_t mixed = width > 1 ? value[0] + value[width - 1] * UINT64_C(0x9e3779b97f4a7c15) : value[0];
+    uint64_t slot = mixed << PARTITION_BITS >> 24;
     for (;; slot++) {
         uint64_t *entry = table + (slot & (slots - 1)) * width;
         if (is_zero(entry, width)) {

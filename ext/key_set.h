@@ -13,7 +13,7 @@
 #include "hash.h"
 #include "layout.h"
 
-/* Where memory comes from. allocate returns NULL when there is none. */
+/* Where memory comes from. allocate returns NULL when there is none; release takes NULL, too. */
 struct bloom_memory {
     void *(*allocate)(uint64_t bytes);
     void (*release)(void *);

@@ -4,9 +4,8 @@
  * The first word v of a key's hash decides everything:
  *
  *   block     floor(v * blocks / 2^64)
- *   probes    nine bits each, taken from the top of a 64-bit word downwards, seven to a word (the
- * lowest bit is not used); the first word is v * FACTOR + OFFSET, each next one (w ^ w >> 32) *
- * FACTOR
+ *   probes    nine bits each, taken from the top of a 64-bit word downwards, seven to a word (the lowest bit
+ *             is not used); the first word is v * FACTOR + OFFSET, each next one (w ^ w >> 32) * FACTOR
  *
  * Bit b of a block is bit b & 7 of its byte b >> 3.
  *
@@ -206,15 +205,18 @@ static double share_of_key(const struct bloom_shape *shape) {
     return 1 - pow(1 - 1.0 / BLOOM_BLOCK_BITS, shape->hashes);
 }
 
-/* n keys leave a bit zero with probability (1 - 1/512)^(k i) over i ~ Poisson(n / blocks), that is
- * exp(-(n / blocks) (1 - (1 - 1/512)^k)). */
-double bloom_blocked_expected_ones(const struct bloom_shape *shape, double keys) {
-    return -expm1(-keys / (double)bloom_blocked_blocks(shape) * share_of_key(shape)) * (double)shape->bits;
+/* A key leaves a bit zero with probability 1 - share / blocks, since it comes into the bit's block with 1 / blocks; this is its logarithm. */
+static double log_of_zero_left(const struct bloom_shape *shape) {
+    return log1p(-share_of_key(shape) / (double)bloom_blocked_blocks(shape));
 }
 
-/* count: the same, solved for n.
- * rate: a key that is not in falls into each block alike, so the mean over the blocks of (ones / 512)^k is
- * what these very bits give; the power of the mean would be too low. */
+double bloom_blocked_expected_ones(const struct bloom_shape *shape, double keys) {
+    return -expm1(keys * log_of_zero_left(shape)) * (double)shape->bits;
+}
+
+/* count: the number of keys that leave as many zeros on average.
+ * rate: a key that is not in falls into each block alike, so the mean over the blocks of (ones / 512)^k is what these very bits
+ * give; the power of the mean would be too low. */
 struct bloom_estimate bloom_blocked_estimate(const struct bloom_shape *shape,
                                              const struct bloom_blocked_tally *tally) {
     double blocks = (double)bloom_blocked_blocks(shape);
@@ -227,7 +229,7 @@ struct bloom_estimate bloom_blocked_estimate(const struct bloom_shape *shape,
     }
     estimate.rate /= blocks;
     double fill = (double)estimate.ones / (double)shape->bits;
-    estimate.count = fill > 0 ? -log1p(-fill) * blocks / share_of_key(shape) : 0;
+    estimate.count = fill > 0 ? log1p(-fill) / log_of_zero_left(shape) : 0;
     return estimate;
 }
 

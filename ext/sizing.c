@@ -61,6 +61,11 @@ bool bloom_sizing_blocked(uint64_t capacity, double rate, uint32_t *hashes, uint
     if (fixed <= capacity)
         return false;
     fixed -= capacity;
+    /* One probe, which is all that so high a rate takes, is convex in the rate only up to 1 - e^-2, and from there on the chord below is too
+     * low: nobody needs more than 7/8. */
+    const uint64_t seven_eighths = UINT64_C(7) << 61;
+    if (fixed >= seven_eighths)
+        fixed = seven_eighths - 1;
     unsigned octave = bloom_log2_floor(fixed); /* 63 for 0.5 <= rate < 1 */
     if (octave < 64 - OCTAVES)
         return false;
@@ -142,6 +147,15 @@ static uint64_t coincidence_bits(uint64_t capacity, uint32_t hashes, uint64_t pe
     return bits_for(log) >> (BLOOM_LOG_FRACTION_BITS - PER_KEY_BITS);
 }
 
+/* 1 / rate in units of 2^-4, rounded up by at most 2^-18 of it, for a rate from 2^-40 to 1: 2^(4 - exponent) over the mantissa, of which 19
+ * bits are kept so that the power stays below 2^63. */
+static uint64_t per_rate(double rate) {
+    enum { DROPPED_BITS = 34 };
+    int exponent;
+    uint64_t mantissa = split(rate, &exponent) >> DROPPED_BITS;
+    return (UINT64_C(1) << (4 - exponent - DROPPED_BITS)) / mantissa + 1;
+}
+
 struct classic_need {
     uint64_t capacity;
     uint64_t ideal;    /* bits in all by the classic formula */
@@ -182,7 +196,7 @@ void bloom_sizing_classic(uint64_t capacity, double rate, uint32_t *hashes, uint
         .capacity = capacity,
         .ideal = high << (64 - BLOOM_LOG_FRACTION_BITS) | low >> BLOOM_LOG_FRACTION_BITS,
         .rounding = beyond(rounding_bits(log, *hashes), ROUNDING_TOLERATED),
-        .per_rate = (uint64_t)(16 / rate) + 1,
+        .per_rate = per_rate(rate),
         .hashes = *hashes,
     };
     uint64_t words = need.ideal / 64 + 1;

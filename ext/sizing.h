@@ -10,8 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* log2(1 / rate) for 0 < rate < 1, in units of 2^-BLOOM_LOG_FRACTION_BITS, too small by less than
- * two units. */
+/* log2(1 / rate) for 0 < rate < 1, in units of 2^-BLOOM_LOG_FRACTION_BITS, within two units. */
 #define BLOOM_LOG_FRACTION_BITS 48
 uint64_t bloom_sizing_log(double rate);
 

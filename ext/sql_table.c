@@ -7,9 +7,9 @@
  *
  *   1. A query with key = ? gives one row when the key is probably in, none when it is not. NULL is never in.
  *   2. A query of info or filter without a key gives one row. Anything else without a key is an error: keys
- * cannot be listed.
+ *      cannot be listed.
  *   3. INSERT of a key adds it; with OR IGNORE, one that is probably in already is ignored, so that changes()
- * tells.
+ *      tells.
  *   4. INSERT of a command and its argument runs it: 'merge' with a filter as the key, 'clear'.
  *   5. UPDATE and DELETE are errors.
  *

@@ -1,12 +1,13 @@
 /* Where a filter table keeps its bits: layers of blocks in two shadow tables.
  *
  *   NAME_layers  layer INTEGER PRIMARY KEY, header BLOB, chunk_blocks INTEGER, keys INTEGER, chunks INTEGER,
- * ones INTEGER NAME_chunks  id INTEGER PRIMARY KEY, bits BLOB
+ *                ones INTEGER
+ *   NAME_chunks  id INTEGER PRIMARY KEY, bits BLOB
  *
  * A layer is one filter of layout blocked. header is the 64-byte header of FORMAT.md; the payload is cut into
  * chunks of chunk_blocks blocks, as many as fill a database page without overflowing it. Chunk c of layer l
  * is the row with id l * 2^40 + c, and is absent until a bit of it is set. keys counts the keys that were new
- * to the table when they were added to the layer, chunks its rows.
+ * to the table when they were added to the layer, chunks its rows, ones its bits that are set.
  *
  * Only the last layer takes keys. It is closed when it holds as many as its rate allows, and a further one
  * opened: twice the capacity, half the rate (Almeida, Baquero, Preguica, Hutchison, "Scalable Bloom Filters",
@@ -14,8 +15,8 @@
  * for its capacity and rate, but is closed already when its rate reaches 9/10 of that; the others share the
  * last tenth, 1/20, 1/40, ...
  *
- * Counts live in memory during a transaction and are written once, before it commits; the bits are written at
- * once.
+ * Counts live in memory during a transaction and are written once, before it commits or
+ * opens a savepoint; the bits are written at once.
  */
 #ifndef BLOOM_TABLE_STORE_H
 #define BLOOM_TABLE_STORE_H
