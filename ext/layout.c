@@ -76,8 +76,14 @@ bool bloom_shape_same(const struct bloom_shape *a, const struct bloom_shape *b,
         append_difference(problem, "layout %s and %s", a->layout->name, b->layout->name);
     if (a->capacity != b->capacity)
         append_difference(problem, "n = %" PRIu64 " and %" PRIu64, a->capacity, b->capacity);
-    if (memcmp(&a->rate, &b->rate, sizeof a->rate) != 0)
-        append_difference(problem, "p = %.15g and %.15g", a->rate, b->rate);
+    if (memcmp(&a->rate, &b->rate, sizeof a->rate) != 0) {
+        /* As many digits as it takes to see the difference. */
+        char one[32], other[32];
+        snprintf(one, sizeof one, "%.15g", a->rate);
+        snprintf(other, sizeof other, "%.15g", b->rate);
+        int digits = strcmp(one, other) == 0 ? 17 : 15;
+        append_difference(problem, "p = %.*g and %.*g", digits, a->rate, digits, b->rate);
+    }
     if (a->bits != b->bits)
         append_difference(problem, "%" PRIu64 " and %" PRIu64 " bits", a->bits, b->bits);
     if (a->hashes != b->hashes)

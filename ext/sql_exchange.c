@@ -36,7 +36,7 @@ static const struct bloom_exchange *read_format(sqlite3_context *context, sqlite
     }
     const struct bloom_exchange *format = bloom_exchange_by_name(name, (size_t)sqlite3_value_bytes(value));
     if (format == NULL)
-        bloom_sql_error(context, "format (argument 2) must be one of %s, not the text '%.60s'", names, name);
+        bloom_sql_error(context, "format (argument 2) must be one of %s, not the text '%!.60s'", names, name);
     return format;
 }
 

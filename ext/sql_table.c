@@ -416,7 +416,7 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
     }
     if (sqlite3_stricmp(name, "merge") != 0)
         return table_error(
-            table, "unknown command '%.60s'; the commands are merge (with a filter as key) and clear", name);
+            table, "unknown command '%!.60s'; the commands are merge (with a filter as key) and clear", name);
     switch (bloom_sql_stored(argument, &filter, problem)) {
     case BLOOM_STORED:
         return report(table, bloom_store_merge(table->store, &filter));

@@ -36,7 +36,7 @@ static void error_found(sqlite3_context *context, const char *expectation, sqlit
         bloom_sql_error(context, "%s, not %!.15g", expectation, sqlite3_value_double(value));
         break;
     case SQLITE_TEXT:
-        bloom_sql_error(context, "%s, not the text '%.60s'", expectation, sqlite3_value_text(value));
+        bloom_sql_error(context, "%s, not the text '%!.60s'", expectation, sqlite3_value_text(value));
         break;
     case SQLITE_BLOB:
         bloom_sql_error(context, "%s, not a BLOB of %d bytes", expectation, sqlite3_value_bytes(value));

@@ -265,7 +265,7 @@ class Refusals(WithExtension):
                                 "store exactly what BloomFilter.writeTo writes", STRINGS + bytes(more))
 
     def test_a_length_that_lies_allocates_nothing(self):
-        largest = getattr(apsw, "SQLITE_STATUS_MALLOC_SIZE")
+        largest = apsw.SQLITE_STATUS_MALLOC_SIZE
         for words in (3, 2**16, 2**28, 2**31 - 1):
             for payload in (b"", b"\1", bytes(8), bytes(16)):
                 apsw.status(largest, True)

@@ -35,9 +35,9 @@ class Guava:
     """GuavaSide.java as a process."""
 
     def __init__(self):
-        with tempfile.TemporaryDirectory() as self.folder:
-            subprocess.run(["javac", "-nowarn", "-proc:none", "-encoding", "UTF-8", "-cp", GUAVA, "-d", self.folder, HERE / "GuavaSide.java"], check=True)
-            self.process = subprocess.Popen(["java", "-Xshare:auto", "-cp", f"{GUAVA}{os.pathsep}{self.folder}", "com.google.common.hash.GuavaSide"],
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["javac", "-nowarn", "-proc:none", "-cp", GUAVA, "-d", folder, HERE / "GuavaSide.java"], check=True)
+            self.process = subprocess.Popen(["java", "-cp", f"{GUAVA}{os.pathsep}{folder}", "com.google.common.hash.GuavaSide"],
                                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             self.ask("create", "long", "1", "0.5", "64")  # its classes are loaded; the folder can go
 
@@ -167,9 +167,9 @@ class Readme(unittest.TestCase):
     into a shell."""
 
     def test_the_example_runs_as_printed(self):
-        section = re.search(r"^## Exchange with Guava\n(.*?)(?=^## |\Z)", (exchange_test.TOP / "README.md").read_text(encoding="utf-8"), re.M | re.S)
+        section = re.search(r"^## Exchange with Guava\n(.*?)(?=^## |\Z)", (exchange_test.TOP / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
         self.assertIsNotNone(section, "README.md has a section about it")
-        blocks = re.findall(r"^```(java|sh)\n(.*?)^```\n(?:```text\n(.*?)^```$)?", section[1], re.M | re.S)
+        blocks = re.findall(r"^```(java|sh)\n(.*?)^```\n(?:```text\n(.*?)^```$)?", section[1], re.MULTILINE | re.DOTALL)
         self.assertEqual([language for language, _, _ in blocks].count("java"), 2)
         with tempfile.TemporaryDirectory() as folder:
             shutil.copy(exchange_test.LIBRARY, folder)

@@ -1,0 +1,66 @@
+# Draws the charts of tests/bench/results from the CSV files beside them: rate_by_fill.svg, the false-positive rate of a
+# filter as it fills, measured and predicted; cost_by_size.svg, nanoseconds per check and per add against the number of
+# keys, hashes given, p = 1 %; space.svg, bits per key against the rate. Run in that folder by tests/bench/run.sh.
+set terminal svg size 720,480 font "sans-serif,13" background "#ffffff" dashlength 0.6
+set datafile separator ","
+set grid linecolor "#dddddd"
+set border 3
+set tics nomirror
+set key left top reverse Left samplen 3
+set style line 1 linecolor "#0063b1" linewidth 2 pointtype 7 pointsize 0.6
+set style line 2 linecolor "#c75000" linewidth 2 pointtype 5 pointsize 0.6
+set style line 3 linecolor "#5a8f00" linewidth 2 pointtype 9 pointsize 0.7
+set style line 4 linecolor "#0063b1" linewidth 2 dashtype 2 pointtype 6 pointsize 0.6
+set style line 5 linecolor "#555555" linewidth 2 dashtype 3
+
+set output "rate_by_fill.svg"
+set title "False-positive rate as a filter for 1,000,000 keys at 1 % fills"
+set xlabel "keys added, in % of the capacity"
+set ylabel "rate in %"
+set logscale y
+set xrange [0:200]
+set yrange [1e-5:100]
+set format y "%g"
+set key right bottom
+of(layout, column) = strcol(1) eq layout ? 100 * column : NaN
+plot "rate_by_fill.csv" using (100 * $2):(of("blocked", $5)) skip 1 with points linestyle 1 title "blocked, measured", \
+     "" using (strcol(1) eq "blocked" ? 100 * $2 : NaN):(100 * $7) skip 1 with lines linestyle 1 title "blocked, predicted", \
+     "" using (100 * $2):(of("classic", $5)) skip 1 with points linestyle 2 title "classic, measured", \
+     "" using (strcol(1) eq "classic" ? 100 * $2 : NaN):(100 * $7) skip 1 with lines linestyle 2 title "classic, predicted", \
+     1 with lines linestyle 5 title "asked for at 100 %"
+
+set output "cost_by_size.svg"
+set key left top
+set xlabel "keys in the filter"
+set ylabel "ns per key"
+set logscale xy
+set autoscale
+set yrange [1:*]
+set format x "10^{%L}"
+set format y "%g"
+set multiplot layout 1,2
+set title "Check of an absent key"
+plot "cost_by_size.csv" using 1:2 skip 1 with linespoints linestyle 1 title "blocked", \
+     "" using 1:3 skip 1 with linespoints linestyle 4 title "blocked, bulk", \
+     "" using 1:4 skip 1 with linespoints linestyle 2 title "classic", \
+     "" using 1:5 skip 1 with linespoints linestyle 3 title "libbloom"
+set title "Add"
+plot "cost_by_size.csv" using 1:6 skip 1 with linespoints linestyle 1 title "blocked", \
+     "" using 1:7 skip 1 with linespoints linestyle 4 title "blocked, bulk", \
+     "" using 1:8 skip 1 with linespoints linestyle 2 title "classic", \
+     "" using 1:9 skip 1 with linespoints linestyle 3 title "libbloom"
+unset multiplot
+
+set output "space.svg"
+set title "Space against the false-positive rate"
+set xlabel "p"
+set ylabel "bits per key"
+unset logscale
+set logscale x
+set autoscale
+set xrange [1:1e-9]
+set yrange [0:*]
+set format x "10^{%L}"
+plot "space.csv" using 1:2 skip 1 with lines linestyle 1 title "blocked", \
+     "" using 1:3 skip 1 with lines linestyle 2 title "classic", \
+     "" using 1:4 skip 1 with lines linestyle 5 title "no filter can do with less: log_2(1/p)"

@@ -1,0 +1,92 @@
+#!/bin/sh
+# Builds and runs the benchmarks, from the top folder, and writes their results to tests/bench/results. `make bench` calls
+# it. What is measured: the comments of floor.c, sql_bench.py, table.c and two_sets.py.
+#
+#     sh tests/bench/run.sh [floor] [sql] [table] [two_sets] [charts]      nothing named: all
+#
+# QUICK=1   filters of at most 10 million keys in floor, instead of 100 million
+# FULL=1    10 million keys or rows in sql and two_sets, instead of 2 and 1 million
+# NEWEST=1  sql a second time with the newest apsw of PyPI, which brings a newer SQLite along
+# CC, CFLAGS, PYTHON, LIBRARY (bloom.so) and OBJECTS (what it is linked from) come from the Makefile.
+set -eu
+
+# The system's Python, which sees the modules of the system's packages; another one in front of it may not.
+[ -n "${PYTHON:-}" ] || [ ! -x /usr/bin/python3 ] || PYTHON=/usr/bin/python3
+: "${CC:=cc}" "${CFLAGS:=-O2 -g}" "${PYTHON:=python3}" "${LIBRARY:=bloom.so}" "${OBJECTS:=$(echo build/*.o)}"
+export CC CFLAGS
+BENCH=tests/bench
+RESULTS=$BENCH/results
+BUILD=build/bench
+WARNINGS="-Wall -Wextra -Wpedantic -Wconversion -Wshadow"
+COMPILE="$CC $CFLAGS $WARNINGS -std=c11 -fPIC -ffp-contract=off"
+[ $# -gt 0 ] || set -- floor sql table two_sets charts
+
+# includes HEADER: whether the compiler finds it.
+includes() {
+    printf '#include <stdio.h>\n#include <%s>\n' "$1" | $CC -E - >/dev/null 2>&1
+}
+
+missing=
+includes bloom.h || missing="$missing libbloom-dev"
+includes sqlite3ext.h || missing="$missing libsqlite3-dev"
+command -v objcopy >/dev/null || missing="$missing binutils"
+command -v gnuplot >/dev/null || missing="$missing gnuplot-nox"
+"$PYTHON" -c 'import apsw' 2>/dev/null || missing="$missing python3-apsw"
+if [ -n "$missing" ]; then
+    echo "make bench needs more packages: sudo apt-get install$missing" >&2
+    exit 1
+fi
+
+mkdir -p $BUILD $RESULTS
+$COMPILE -c -o $BUILD/floor_libbloom.o $BENCH/floor_libbloom.c
+for kernel in avx2 portable; do
+    $COMPILE -Iext "-DFLOOR_$(echo $kernel | tr a-z A-Z)" -c -o $BUILD/floor_$kernel.o $BENCH/floor_kernel.c
+    objcopy --keep-global-symbol=floor_layout_$kernel $BUILD/floor_$kernel.o
+done
+$COMPILE -Iext -o $BUILD/floor $BENCH/floor.c $BUILD/floor_*.o $OBJECTS -lbloom -lm
+$COMPILE -D_POSIX_C_SOURCE=200809L -o $BUILD/table $BENCH/table.c -lsqlite3
+$COMPILE -shared -o $BUILD/read_arguments.so $BENCH/read_arguments.c
+
+# One core, where that can be asked for: a program that is moved to another finds its caches cold.
+ALONE=
+if command -v taskset >/dev/null && taskset -c 1 true 2>/dev/null; then
+    ALONE="taskset -c 1"
+fi
+
+for part; do
+    echo "== $part"
+    case $part in
+    floor)
+        sizes="1e5 1e6 1e7"
+        [ -n "${QUICK:-}" ] || sizes="$sizes 1e8"
+        # shellcheck disable=SC2086 # words are meant
+        $ALONE $BUILD/floor speed $sizes >$BUILD/speed.csv
+        $ALONE $BUILD/floor fill >$BUILD/fill.csv
+        $BUILD/floor space >$BUILD/space.csv
+        "$PYTHON" $BENCH/report.py $BUILD/speed.csv $BUILD/fill.csv $BUILD/space.csv $RESULTS
+        ;;
+    sql)
+        $ALONE "$PYTHON" $BENCH/sql_bench.py --library "$LIBRARY" ${FULL:+--full}
+        if [ -n "${NEWEST:-}" ]; then
+            [ -d $BUILD/apsw ] || "$PYTHON" -m pip install --quiet --target $BUILD/apsw apsw
+            PYTHONPATH=$BUILD/apsw $ALONE "$PYTHON" $BENCH/sql_bench.py --library "$LIBRARY"
+        fi
+        ;;
+    table)
+        largest=1e8
+        [ -z "${QUICK:-}" ] || largest=1e7
+        $ALONE $BUILD/table "./$LIBRARY" $BUILD/table.db $largest | tee $RESULTS/table.md
+        rm -f $BUILD/table.db*
+        ;;
+    two_sets)
+        $ALONE "$PYTHON" $BENCH/two_sets.py --library "$LIBRARY" ${FULL:+--rows 10000000}
+        ;;
+    charts)
+        (cd $RESULTS && gnuplot ../charts.gnuplot)
+        ;;
+    *)
+        echo "run.sh: no such part: $part" >&2
+        exit 2
+        ;;
+    esac
+done
