@@ -304,6 +304,7 @@ static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
         return SQLITE_NOMEM;
     table->spare = NULL;
     memset(cursor, 0, sizeof *cursor);
+    bloom_store_enter(table->store);
     *result = &cursor->base;
     return SQLITE_OK;
 }
@@ -313,6 +314,7 @@ static int cursor_close(sqlite3_vtab_cursor *base) {
     struct table *table = table_of(base->pVtab);
     if (cursor->key != NULL)
         sqlite3_value_free(cursor->key);
+    bloom_store_leave(table->store);
     sqlite3_free(table->spare);
     table->spare = cursor;
     return SQLITE_OK;

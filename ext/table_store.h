@@ -85,6 +85,10 @@ int bloom_store_info(struct bloom_table_store *store, char **json);
  * to sqlite3_free. */
 int bloom_store_verify(struct bloom_table_store *store, char **problem);
 
+/* A cursor is opened, and closed: while any is, checks that follow one another share what it takes to read. */
+void bloom_store_enter(struct bloom_table_store *store);
+void bloom_store_leave(struct bloom_table_store *store);
+
 /* The transaction: begun; about to commit or to open a savepoint, for which the counts are written; over,
  * committed or not; rolled back to a savepoint. All may be told more than once, by each object that shares
  * the store. */

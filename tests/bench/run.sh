@@ -75,8 +75,7 @@ for part; do
     table)
         largest=1e8
         [ -z "${QUICK:-}" ] || largest=1e7
-        $ALONE $BUILD/table "./$LIBRARY" $BUILD/table.db $largest | tee $RESULTS/table.md
-        rm -f $BUILD/table.db*
+        $ALONE $BUILD/table "./$LIBRARY" $BUILD $largest | tee $RESULTS/table.md
         ;;
     two_sets)
         $ALONE "$PYTHON" $BENCH/two_sets.py --library "$LIBRARY" ${FULL:+--rows 10000000}

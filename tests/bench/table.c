@@ -1,39 +1,46 @@
-/* What one check and one insert of a filter table cost, from 10^4 to 10^8 keys, against an exact index, in
- * one run.
+/* What checks and inserts of a filter table cost, from 10^4 to 10^8 keys, against an exact index, in one run.
  *
- *   table EXTENSION DATABASE [LARGEST]      (DATABASE is made anew; LARGEST is 100000000 when left out)
+ *   table EXTENSION FOLDER [LARGEST]      (LARGEST is 100000000 when left out; a database each is made in FOLDER
+ *                                          and removed)
  *
  * Keys are texts of 17 random hexadecimal digits. Tables of every size are filled first, through the merge
- * command with a filter built by bloom_agg, so that 10^8 keys take a minute; then, in turn, a prepared SELECT
- * 1 ... WHERE key = ? of absent keys, and a prepared INSERT of new ones inside a transaction, both against
- * the same statements on tables with an exact index. Medians of five rounds, in ns; the cache holds the whole
- * file.
+ * command with a filter built by bloom_agg, so that 10^8 keys take a minute. Then, in turn, each against the same
+ * statement on an exact index (a WITHOUT ROWID table, which is the smallest and fastest there is):
+ *
+ *   alone   a prepared SELECT 1 ... WHERE key = ? of absent keys, each in a transaction of its own
+ *   check   the same inside one read transaction
+ *   join    one statement that looks up 200,000 absent keys of another table
+ *   insert  a prepared INSERT of a new key, inside a transaction of 50,000
+ *   commit  the same, each in a transaction of its own; WAL, synchronous=NORMAL
+ *
+ * Every table has a database and a connection of its own, whose page cache holds all of it. Medians of five
+ * rounds, in ns; what making the key costs is taken off.
  */
 #include <sqlite3.h>
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-enum { ROUNDS = 5, CHECKS = 200000, INSERTS = 50000 };
+enum { ROUNDS = 5, CHECKS = 200000, ALONE = 50000, INSERTS = 50000, COMMITS = 5000 };
 
-static sqlite3 *database;
-
-static void fail(const char *what) {
+static void fail(sqlite3 *database, const char *what) {
     fprintf(stderr, "%s: %s\n", what, sqlite3_errmsg(database));
     exit(1);
 }
 
-static void run(const char *sql) {
+static void run(sqlite3 *database, const char *sql) {
     if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK)
-        fail(sql);
+        fail(database, sql);
 }
 
-static sqlite3_stmt *prepare(const char *sql) {
+static sqlite3_stmt *prepare(sqlite3 *database, const char *sql) {
     sqlite3_stmt *statement;
-    if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) != SQLITE_OK)
-        fail(sql);
+    if (sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) != SQLITE_OK)
+        fail(database, sql);
     return statement;
 }
 
@@ -66,7 +73,7 @@ static double measure(sqlite3_stmt *statement, int count) {
         sqlite3_bind_text(statement, 1, key, length, SQLITE_STATIC);
         sqlite3_step(statement);
         if (sqlite3_reset(statement) != SQLITE_OK)
-            fail(sqlite3_sql(statement));
+            fail(sqlite3_db_handle(statement), sqlite3_sql(statement));
     }
     return (now() - start) / count;
 }
@@ -81,85 +88,128 @@ static double key_cost(void) {
     return (now() - start) / CHECKS;
 }
 
+enum job { JOB_ALONE, JOB_CHECK, JOB_JOIN, JOB_INSERT, JOB_COMMIT, JOBS };
+
+static const char *const JOB_NAMES[JOBS] = {"alone", "check", "join", "insert", "commit"};
+
 struct subject {
-    char name[32];
+    const char *kind;
     double keys;
-    sqlite3_stmt *check, *insert;
-    double check_times[ROUNDS], insert_times[ROUNDS];
+    char path[600];
+    sqlite3 *database;
+    sqlite3_stmt *check, *insert, *join;
+    double times[JOBS][ROUNDS];
 };
+
+/* The table t of a database of its own, with so many keys. */
+static void make(struct subject *subject, const char *extension, const char *folder) {
+    /* Twice the room that the inserts measured need, so that they do not make it grow. */
+    double capacity = subject->keys + 2 * ROUNDS * (INSERTS + COMMITS);
+    bool filter = strcmp(subject->kind, "filter") == 0;
+    char sql[600];
+    snprintf(subject->path, sizeof subject->path, "%s/table_%s_%.0e.db", folder, subject->kind,
+             subject->keys);
+    remove(subject->path);
+    if (sqlite3_open(subject->path, &subject->database) != SQLITE_OK)
+        fail(subject->database, subject->path);
+    sqlite3 *database = subject->database;
+    sqlite3_enable_load_extension(database, 1);
+    if (sqlite3_load_extension(database, extension, NULL, NULL) != SQLITE_OK)
+        fail(database, "load");
+    run(database, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-2000000;"
+                  "PRAGMA mmap_size=0");
+    if (filter)
+        snprintf(sql, sizeof sql,
+                 "CREATE VIRTUAL TABLE t USING bloom(capacity=%.0f, fpr=0.01);"
+                 "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < %.0f) "
+                 "INSERT INTO t(t, key) SELECT 'merge', bloom_agg(i, %.0f, 0.01) FROM c",
+                 capacity, subject->keys, capacity);
+    else
+        snprintf(
+            sql, sizeof sql,
+            "CREATE TABLE t(key TEXT PRIMARY KEY) WITHOUT ROWID;"
+            "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < %.0f) "
+            "INSERT INTO t SELECT 'k' || lower(hex(substr(bloom_hash(i), 1, 8))) AS key FROM c ORDER BY key",
+            subject->keys);
+    run(database, sql);
+    run(database, filter ? "PRAGMA wal_checkpoint(TRUNCATE); SELECT sum(length(bits)) FROM t_chunks"
+                         : "PRAGMA wal_checkpoint(TRUNCATE); SELECT sum(length(key)) FROM t");
+    snprintf(
+        sql, sizeof sql,
+        "CREATE TEMP TABLE absent AS WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE "
+        "i < %d) SELECT 'k' || lower(hex(randomblob(8))) AS key FROM c",
+        CHECKS);
+    run(database, sql);
+    subject->check = prepare(database, "SELECT 1 FROM t WHERE key = ?");
+    subject->insert = prepare(database, "INSERT OR IGNORE INTO t(key) VALUES (?)");
+    subject->join = prepare(database, "SELECT count(*) FROM absent WHERE NOT EXISTS (SELECT 1 FROM t WHERE "
+                                      "t.key = absent.key)");
+}
+
+static void measure_all(struct subject *subject, int round, double making) {
+    sqlite3 *database = subject->database;
+    measure(subject->check, ALONE); /* its pages into the processor's caches */
+    subject->times[JOB_ALONE][round] = measure(subject->check, ALONE) - making;
+    run(database, "BEGIN");
+    subject->times[JOB_CHECK][round] = measure(subject->check, CHECKS) - making;
+    double start = now();
+    if (sqlite3_step(subject->join) != SQLITE_ROW || sqlite3_column_int(subject->join, 0) < CHECKS * 98 / 100)
+        fail(database, "join");
+    sqlite3_reset(subject->join);
+    subject->times[JOB_JOIN][round] = (now() - start) / CHECKS;
+    subject->times[JOB_INSERT][round] = measure(subject->insert, INSERTS) - making;
+    run(database, "COMMIT");
+    run(database, "PRAGMA wal_checkpoint(TRUNCATE)");
+    subject->times[JOB_COMMIT][round] = measure(subject->insert, COMMITS) - making;
+    run(database, "PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+static void close_subject(struct subject *subject) {
+    sqlite3_finalize(subject->check);
+    sqlite3_finalize(subject->insert);
+    sqlite3_finalize(subject->join);
+    sqlite3_close(subject->database);
+    remove(subject->path);
+}
 
 int main(int count, char **arguments) {
     static struct subject subjects[16];
     int subject_count = 0;
     double largest = count > 3 ? atof(arguments[3]) : 1e8;
-    char sql[600];
     if (count < 3) {
-        fputs("usage: table EXTENSION DATABASE [LARGEST]\n", stderr);
+        fputs("usage: table EXTENSION FOLDER [LARGEST]\n", stderr);
         return 2;
     }
-    remove(arguments[2]);
-    if (sqlite3_open(arguments[2], &database) != SQLITE_OK)
-        fail("open");
-    sqlite3_enable_load_extension(database, 1);
-    if (sqlite3_load_extension(database, arguments[1], NULL, NULL) != SQLITE_OK)
-        fail("load");
-    run("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-2000000; PRAGMA mmap_size=0");
-    for (double keys = 1e4; keys <= largest; keys *= 10) {
-        struct subject *subject = &subjects[subject_count++];
-        snprintf(subject->name, sizeof subject->name, "filter_%.0e", keys);
-        subject->keys = keys;
-        /* Twice the capacity, so that the inserts measured do not make it grow. */
-        snprintf(sql, sizeof sql, "CREATE VIRTUAL TABLE \"%.31s\" USING bloom(capacity=%.0f, fpr=0.01)",
-                 subject->name, keys + 2 * ROUNDS * INSERTS);
-        run(sql);
-        snprintf(sql, sizeof sql,
-                 "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < %.0f) INSERT "
-                 "INTO \"%.31s\"(\"%.31s\", key) "
-                 "SELECT 'merge', bloom_agg(i, %.0f, 0.01) FROM c",
-                 keys, subject->name, subject->name, keys + 2 * ROUNDS * INSERTS);
-        run(sql);
-        snprintf(sql, sizeof sql, "SELECT 1 FROM \"%.31s\" WHERE key = ?", subject->name);
-        subject->check = prepare(sql);
-        snprintf(sql, sizeof sql, "INSERT INTO \"%.31s\"(key) VALUES (?)", subject->name);
-        subject->insert = prepare(sql);
-    }
-    for (double keys = 1e4; keys <= largest && keys <= 1e7; keys *= 10) {
-        struct subject *subject = &subjects[subject_count++];
-        snprintf(subject->name, sizeof subject->name, "index_%.0e", keys);
-        subject->keys = keys;
-        snprintf(
-            sql, sizeof sql,
-            "CREATE TABLE \"%.31s\"(key TEXT PRIMARY KEY) WITHOUT ROWID; WITH RECURSIVE c(i) AS (VALUES(1) "
-            "UNION ALL SELECT i + 1 FROM c WHERE i < "
-            "%.0f) INSERT INTO \"%.31s\" SELECT 'k' || lower(hex(substr(bloom_hash(i), 1, 8))) AS key FROM "
-            "c ORDER BY key",
-            subject->name, keys, subject->name);
-        run(sql);
-        snprintf(sql, sizeof sql, "SELECT 1 FROM \"%.31s\" WHERE key = ?", subject->name);
-        subject->check = prepare(sql);
-        snprintf(sql, sizeof sql, "INSERT OR IGNORE INTO \"%.31s\"(key) VALUES (?)", subject->name);
-        subject->insert = prepare(sql);
-    }
+    for (double keys = 1e4; keys <= largest; keys *= 10)
+        subjects[subject_count++] = (struct subject){.kind = "filter", .keys = keys};
+    for (double keys = 1e4; keys <= largest && keys <= 1e7; keys *= 10)
+        subjects[subject_count++] = (struct subject){.kind = "index", .keys = keys};
+    for (int i = 0; i < subject_count; i++)
+        make(&subjects[i], arguments[1], arguments[2]);
     double making = key_cost();
     for (int round = 0; round < ROUNDS; round++)
-        for (int i = 0; i < subject_count; i++) {
-            measure(subjects[i].check, CHECKS / 4); /* its pages into the cache */
-            run("BEGIN");
-            subjects[i].check_times[round] = measure(subjects[i].check, CHECKS) - making;
-            subjects[i].insert_times[round] = measure(subjects[i].insert, INSERTS) - making;
-            run("COMMIT");
-        }
-    printf("SQLite %s; ns, medians of %d rounds, inside a transaction\n\n", sqlite3_libversion(), ROUNDS);
-    printf("| table | keys | check | insert |\n|---|---:|---:|---:|\n");
+        for (int i = 0; i < subject_count; i++)
+            measure_all(&subjects[i], round, making);
+    printf("SQLite %s; ns, medians of %d rounds; ratios to the first line of each kind in brackets\n\n",
+           sqlite3_libversion(), ROUNDS);
+    printf("| table | keys |");
+    for (int job = 0; job < JOBS; job++)
+        printf(" %s |", JOB_NAMES[job]);
+    printf("\n|---|---:|---:|---:|---:|---:|---:|\n");
+    const struct subject *first = NULL;
     for (int i = 0; i < subject_count; i++) {
         struct subject *subject = &subjects[i];
-        qsort(subject->check_times, ROUNDS, sizeof(double), compare);
-        qsort(subject->insert_times, ROUNDS, sizeof(double), compare);
-        printf("| %s | %.0e | %.0f | %.0f |\n", subject->name, subject->keys,
-               subject->check_times[ROUNDS / 2], subject->insert_times[ROUNDS / 2]);
-        sqlite3_finalize(subject->check);
-        sqlite3_finalize(subject->insert);
+        if (first == NULL || strcmp(first->kind, subject->kind) != 0)
+            first = subject;
+        printf("| %s | %.0e |", subject->kind, subject->keys);
+        for (int job = 0; job < JOBS; job++) {
+            double *times = subject->times[job];
+            qsort(times, ROUNDS, sizeof(double), compare);
+            printf(" %.0f (%.2f) |", times[ROUNDS / 2], times[ROUNDS / 2] / first->times[job][ROUNDS / 2]);
+        }
+        printf("\n");
     }
-    sqlite3_close(database);
+    for (int i = 0; i < subject_count; i++)
+        close_subject(&subjects[i]);
     return 0;
 }
