@@ -451,20 +451,16 @@ static int read_through_handle(struct bloom_table_store *store, unsigned index, 
                                uint32_t offset, uint32_t length, uint8_t *bytes, bool *done) {
     const struct layer *layer = &store->state.layers[index];
     sqlite3_int64 id = chunk_id(index, chunk);
-    int code = SQLITE_ERROR;
+    int code;
     *done = false;
     if (layer->chunks != chunks_in_all(layer) || (!store->in_transaction && store->cursors == 0))
         return SQLITE_OK;
     if (store->handle != NULL) {
         code = sqlite3_blob_reopen(store->handle, id);
-        if (code != SQLITE_OK)
-            close_handle(store); /* such as after a rollback */
-    }
-    if (store->handle == NULL && code != SQLITE_NOMEM) {
-        if (store->reads < READS_BEFORE_HANDLE) {
-            store->reads++;
-            return SQLITE_OK;
-        }
+    } else if (store->reads < READS_BEFORE_HANDLE) {
+        store->reads++;
+        return SQLITE_OK;
+    } else {
         code = sqlite3_blob_open(store->database, store->schema, store->chunks_name, "bits", id, 0,
                                  &store->handle);
     }
@@ -910,6 +906,5 @@ void bloom_store_end(struct bloom_table_store *store) {
 }
 
 void bloom_store_rollback(struct bloom_table_store *store) {
-    close_handle(store);
     store->state.loaded = store->state.dirty = false;
 }

@@ -9,6 +9,7 @@
  *
  *   alone   a prepared SELECT 1 ... WHERE key = ? of absent keys, each in a transaction of its own
  *   check   the same inside one read transaction
+ *   row     a prepared SELECT of the shadow table's row of a random chunk, likewise: what SQLite alone needs
  *   join    one statement that looks up 200,000 absent keys of another table
  *   insert  a prepared INSERT of a new key, inside a transaction of 50,000
  *   commit  the same, each in a transaction of its own; WAL, synchronous=NORMAL
@@ -78,6 +79,18 @@ static double measure(sqlite3_stmt *statement, int count) {
     return (now() - start) / count;
 }
 
+/* Likewise, of a random number below limit. */
+static double measure_number(sqlite3_stmt *statement, int count, uint64_t limit) {
+    double start = now();
+    for (int i = 0; i < count; i++) {
+        sqlite3_bind_int64(statement, 1, (sqlite3_int64)(random_word() % limit));
+        sqlite3_step(statement);
+        if (sqlite3_reset(statement) != SQLITE_OK)
+            fail(sqlite3_db_handle(statement), sqlite3_sql(statement));
+    }
+    return (now() - start) / count;
+}
+
 /* What making a key alone costs, so that it can be taken off. */
 static double key_cost(void) {
     char key[32];
@@ -88,9 +101,9 @@ static double key_cost(void) {
     return (now() - start) / CHECKS;
 }
 
-enum job { JOB_ALONE, JOB_CHECK, JOB_JOIN, JOB_INSERT, JOB_COMMIT, JOBS };
+enum job { JOB_ALONE, JOB_CHECK, JOB_ROW, JOB_JOIN, JOB_INSERT, JOB_COMMIT, JOBS };
 
-static const char *const JOB_NAMES[JOBS] = {"alone", "check", "join", "insert", "commit"};
+static const char *const JOB_NAMES[JOBS] = {"alone", "check", "row", "join", "insert", "commit"};
 
 struct subject {
     const char *kind;
@@ -98,6 +111,8 @@ struct subject {
     char path[600];
     sqlite3 *database;
     sqlite3_stmt *check, *insert, *join;
+    sqlite3_stmt *row; /* NULL for an index */
+    uint64_t chunks;
     double times[JOBS][ROUNDS];
 };
 
@@ -142,6 +157,14 @@ static void make(struct subject *subject, const char *extension, const char *fol
     run(database, sql);
     subject->check = prepare(database, "SELECT 1 FROM t WHERE key = ?");
     subject->insert = prepare(database, "INSERT OR IGNORE INTO t(key) VALUES (?)");
+    if (filter) {
+        sqlite3_stmt *chunks = prepare(database, "SELECT max(id) + 1 FROM t_chunks");
+        if (sqlite3_step(chunks) != SQLITE_ROW)
+            fail(database, "chunks");
+        subject->chunks = (uint64_t)sqlite3_column_int64(chunks, 0);
+        sqlite3_finalize(chunks);
+        subject->row = prepare(database, "SELECT bits FROM t_chunks WHERE id = ?");
+    }
     subject->join = prepare(database, "SELECT count(*) FROM absent WHERE NOT EXISTS (SELECT 1 FROM t WHERE "
                                       "t.key = absent.key)");
 }
@@ -152,6 +175,8 @@ static void measure_all(struct subject *subject, int round, double making) {
     subject->times[JOB_ALONE][round] = measure(subject->check, ALONE) - making;
     run(database, "BEGIN");
     subject->times[JOB_CHECK][round] = measure(subject->check, CHECKS) - making;
+    if (subject->row != NULL)
+        subject->times[JOB_ROW][round] = measure_number(subject->row, CHECKS, subject->chunks);
     double start = now();
     if (sqlite3_step(subject->join) != SQLITE_ROW || sqlite3_column_int(subject->join, 0) < CHECKS * 98 / 100)
         fail(database, "join");
@@ -168,6 +193,7 @@ static void close_subject(struct subject *subject) {
     sqlite3_finalize(subject->check);
     sqlite3_finalize(subject->insert);
     sqlite3_finalize(subject->join);
+    sqlite3_finalize(subject->row);
     sqlite3_close(subject->database);
     remove(subject->path);
 }
@@ -195,7 +221,7 @@ int main(int count, char **arguments) {
     printf("| table | keys |");
     for (int job = 0; job < JOBS; job++)
         printf(" %s |", JOB_NAMES[job]);
-    printf("\n|---|---:|---:|---:|---:|---:|---:|\n");
+    printf("\n|---|---:|---:|---:|---:|---:|---:|---:|\n");
     const struct subject *first = NULL;
     for (int i = 0; i < subject_count; i++) {
         struct subject *subject = &subjects[i];
@@ -205,7 +231,11 @@ int main(int count, char **arguments) {
         for (int job = 0; job < JOBS; job++) {
             double *times = subject->times[job];
             qsort(times, ROUNDS, sizeof(double), compare);
-            printf(" %.0f (%.2f) |", times[ROUNDS / 2], times[ROUNDS / 2] / first->times[job][ROUNDS / 2]);
+            if (job == JOB_ROW && subject->row == NULL)
+                printf(" |");
+            else
+                printf(" %.0f (%.2f) |", times[ROUNDS / 2],
+                       times[ROUNDS / 2] / first->times[job][ROUNDS / 2]);
         }
         printf("\n");
     }
