@@ -23,6 +23,7 @@
 #include "portable.h"
 #include "sizing.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -124,10 +125,12 @@ static bool blocked_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_S
     uint64_t blocks;
     uint64_t keys = shape->capacity > 0 ? shape->capacity : 1;
     if (!bloom_sizing_blocked(keys, shape->rate, &shape->hashes, &blocks)) {
+        /* The least that FORMAT.md promises for so many keys, plus what rounding to three digits may take away. */
+        double least = (ldexp(1, -30) + ldexp((double)keys, -64)) * 1.005;
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "p = %g is less than layout blocked can keep: 1e-9 for up to 10^9 keys; "
-                 "ask for a larger p or for layout classic",
-                 shape->rate);
+                 "p = %g is less than layout blocked can keep for %" PRIu64 " keys; "
+                 "ask for p = %.3g or more, or for layout classic",
+                 shape->rate, keys, least);
         return false;
     }
     shape->bits = blocks * BLOOM_BLOCK_BITS;

@@ -4,6 +4,7 @@
 #include "bitset.h"
 #include "key_set.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Keys that wait until their bits are set together, so that the cache misses overlap. */
@@ -14,9 +15,8 @@ enum size_source { SIZE_UNDECIDED, SIZE_FROM_KEYS, SIZE_FROM_NUMBER, SIZE_FROM_F
 
 struct build {
     enum size_source source;
-    bool failed; /* an error has been reported: the final step has only to clean up */
-    double rate;
-    struct bloom_shape shape; /* SIZE_FROM_KEYS: just the layout, until the end */
+    bool failed;              /* an error has been reported: the final step has only to clean up */
+    struct bloom_shape shape; /* SIZE_FROM_KEYS: rate and layout only, until the end */
     uint8_t *filter;          /* otherwise: the filter in the making, ours */
     unsigned waiting;         /* words in batch */
     uint64_t batch[BATCH_WORDS];
@@ -48,7 +48,7 @@ static enum size_source source_of(int count, sqlite3_value **arguments) {
 
 /* Reads n, p and layout of a row. A shape without bits is one that the keys decide. */
 static bool read_shape(sqlite3_context *context, int count, sqlite3_value **arguments,
-                       enum size_source source, double *rate, struct bloom_shape *shape) {
+                       enum size_source source, struct bloom_shape *shape) {
     struct bloom_stored template;
     switch (source) {
     case SIZE_FROM_NUMBER:
@@ -63,13 +63,13 @@ static bool read_shape(sqlite3_context *context, int count, sqlite3_value **argu
         *shape = template.shape;
         return true;
     default:
-        return bloom_sql_rate_and_layout(context, count - 2, arguments + 2, rate, &shape->layout);
+        return bloom_sql_rate_and_layout(context, count - 2, arguments + 2, &shape->rate, &shape->layout);
     }
 }
 
 static bool begin(sqlite3_context *context, int count, sqlite3_value **arguments, struct build *build) {
     enum size_source source = source_of(count, arguments);
-    if (!read_shape(context, count, arguments, source, &build->rate, &build->shape))
+    if (!read_shape(context, count, arguments, source, &build->shape))
         return false;
     if (source == SIZE_FROM_KEYS) {
         build->keys.layout = build->shape.layout;
@@ -88,24 +88,26 @@ static bool begin(sqlite3_context *context, int count, sqlite3_value **arguments
 /* Whether a later row asks for what the first one asked for. */
 static bool same_parameters(sqlite3_context *context, int count, sqlite3_value **arguments,
                             const struct build *build) {
+    static const char *const SOURCES[] = {[SIZE_FROM_KEYS] = "n left out",
+                                          [SIZE_FROM_NUMBER] = "n as a number",
+                                          [SIZE_FROM_FILTER] = "n as a filter"};
     struct bloom_shape shape = {0};
-    double rate = 0;
     enum size_source source = source_of(count, arguments);
-    if (source == build->source) {
+    char problem[BLOOM_PROBLEM_SIZE];
+    if (source != build->source) {
+        snprintf(problem, sizeof problem, "%s and %s", SOURCES[build->source], SOURCES[source]);
+    } else {
         if (count < 3 && source == SIZE_FROM_KEYS)
             return true;
         if (count < 3 && source == SIZE_FROM_NUMBER && sqlite3_value_type(arguments[1]) == SQLITE_INTEGER &&
             sqlite3_value_int64(arguments[1]) == (sqlite3_int64)build->shape.capacity)
             return true;
-        if (!read_shape(context, count, arguments, source, &rate, &shape))
+        if (!read_shape(context, count, arguments, source, &shape))
             return false;
-        char problem[BLOOM_PROBLEM_SIZE];
-        if (source == SIZE_FROM_KEYS
-                ? shape.layout == build->shape.layout && memcmp(&rate, &build->rate, sizeof rate) == 0
-                : bloom_shape_same(&shape, &build->shape, problem))
+        if (bloom_shape_same(&build->shape, &shape, problem))
             return true;
     }
-    bloom_sql_error(context, "n, p and layout must be the same for all rows of a group");
+    bloom_sql_error(context, "n, p and layout must be the same for all rows of a group, not %s", problem);
     return false;
 }
 
@@ -181,7 +183,7 @@ static int fill_from_keys(sqlite3_context *context, struct build *build) {
     uint64_t keys;
     if (!bloom_key_set_settle(set, &keys))
         return SQLITE_NOMEM;
-    if (!bloom_sql_shape_for(context, set->layout, keys, build->rate, &build->shape))
+    if (!bloom_sql_shape_for(context, set->layout, keys, build->shape.rate, &build->shape))
         return SQLITE_ERROR;
     build->filter = bloom_sql_new_filter(&build->shape);
     if (build->filter == NULL)

@@ -195,7 +195,7 @@ bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *
         return true;
     bloom_sql_error(context,
                     "the filter needs %llu bytes, but a value of this connection is limited to %d "
-                    "bytes; use a larger p, or a filter table, which has no such limit",
+                    "bytes; make it smaller, or use a filter table, which has no such limit",
                     (sqlite3_uint64)bytes, limit);
     return false;
 }

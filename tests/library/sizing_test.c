@@ -492,8 +492,8 @@ static void refused_shapes(void **state) {
         assert_true(strncmp(problem, "p = 4.94066e-324 is less than layout ", 37) == 0);
     }
     assert_no_shape(&bloom_layout_blocked, 1, 1e-10,
-                    "p = 1e-10 is less than layout blocked can keep: 1e-9 for up to 10^9 keys; "
-                    "ask for a larger p or for layout classic");
+                    "p = 1e-10 is less than layout blocked can keep for 1 keys; "
+                    "ask for p = 9.36e-10 or more, or for layout classic");
 }
 
 static void capacity_zero(void **state) {
