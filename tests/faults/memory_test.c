@@ -1,4 +1,4 @@
-/* Every allocation of every function, aggregate and table operation fails in turn.
+/* Every allocation of every function, aggregate and table operation, and of registering them all, fails in turn.
  *
  * For each scenario the n-th allocation is made to fail, for n = 1, 2, ... until the scenario runs without
  * meeting a failure. Each time the outcome must be SQLITE_NOMEM, or success where SQLite can do without;
@@ -42,7 +42,7 @@ static void *failing_realloc(void *memory, int bytes) {
 struct scenario {
     const char *title;
     const char *before;   /* runs without failures */
-    const char *attempt;  /* the failures happen here */
+    const char *attempt;  /* the failures happen here; NULL: in registering the extension anew */
     const char *question; /* one value that tells the state, or NULL when there is none */
 };
 
@@ -55,7 +55,12 @@ struct scenario {
     "SELECT info || coalesce((SELECT group_concat(key) FROM seen WHERE key IN ('a', 'b', 'c', 'd')), '') "   \
     "FROM seen"
 
+#define UTF16 "PRAGMA encoding='UTF-16'; CREATE TABLE t(x); "
+/* A filter that Guava made for ten keys, with "http://evil.example/a" and "abc" in it. */
+#define GUAVA "x'0107000000020a028080000008030040108420080000'"
+
 static const struct scenario SCENARIOS[] = {
+    {"registering the extension anew", "", NULL, "SELECT bloom_check(bloom_add(bloom_new(10), 'a'), 'a')"},
     {"bloom_new", "", "SELECT bloom_new(1000, 0.001)", NULL},
     {"bloom_new_bits", "", "SELECT bloom_new_bits(1000, 3)", NULL},
     {"bloom_add", "", "SELECT bloom_add(bloom_new(10), 'a')", NULL},
@@ -63,6 +68,19 @@ static const struct scenario SCENARIOS[] = {
     {"bloom_check of text in UTF-16",
      "PRAGMA encoding='UTF-16'; CREATE TABLE t(x); INSERT INTO t VALUES ('abc')",
      "SELECT bloom_check(bloom_new(10), x), bloom_hash(x) FROM t", "SELECT x FROM t"},
+    {"bloom_add of text in UTF-16", UTF16 "INSERT INTO t VALUES ('abc')",
+     "SELECT bloom_add(bloom_new(10), x) FROM t", "SELECT x FROM t"},
+    {"bloom_agg of text in UTF-16", UTF16 "INSERT INTO t VALUES ('abc'), ('d')",
+     "SELECT bloom_agg(x) FROM t UNION ALL SELECT bloom_agg(x, 10) FROM t", "SELECT group_concat(x) FROM t"},
+    {"bloom_new with a layout in UTF-16", UTF16 "INSERT INTO t VALUES ('classic')",
+     "SELECT bloom_new(10, 0.01, x) FROM t", "SELECT x FROM t"},
+    {"bloom_import", "", "SELECT bloom_import(" GUAVA ", 'guava')", NULL},
+    {"bloom_import with a format in UTF-16", UTF16 "INSERT INTO t VALUES ('guava')",
+     "SELECT bloom_import(" GUAVA ", x) FROM t", "SELECT x FROM t"},
+    {"bloom_export", "", "SELECT bloom_export(bloom_import(" GUAVA ", 'guava'), 'guava')", NULL},
+    {"the error of an import of a zeroblob", "", "SELECT bloom_import(zeroblob(5000), 'guava')", NULL},
+    {"the error of an import of text", "", "SELECT bloom_import('abc', 'guava')", NULL},
+    {"the error of an export", "", "SELECT bloom_export(bloom_new(10), 'guava')", NULL},
     {"bloom_check of a zeroblob", "", "SELECT bloom_check(bloom_new(10), zeroblob(5000))", NULL},
     {"bloom_pin", "CREATE TABLE f(f); INSERT INTO f VALUES (bloom_new(10))",
      "SELECT bloom_check((SELECT bloom_pin(f) FROM f), 'a')", "SELECT hex(f) FROM f"},
@@ -73,7 +91,10 @@ static const struct scenario SCENARIOS[] = {
     {"bloom_size, bloom_hash, bloom_version", "", "SELECT bloom_size(10), bloom_hash('a'), bloom_version()",
      NULL},
     {"the error of a bad argument", "", "SELECT bloom_new(10, 2)", NULL},
+    {"the error of a number that is not whole", "", "SELECT bloom_new(1.5)", NULL},
     {"the error of a filter that is none", "", "SELECT bloom_check(x'0102', 1)", NULL},
+    {"the error of a filter that is a zeroblob", "", "SELECT bloom_check(zeroblob(5000), 1)", NULL},
+    {"the error of a filter that is a number", "", "SELECT bloom_check(5, 1)", NULL},
     {"bloom_agg of few keys", "", TEN "SELECT bloom_agg(i) FROM c", NULL},
     {"bloom_agg of many keys", "", MANY "SELECT bloom_agg(i) FROM c", NULL},
     {"bloom_agg with n", "", TEN "SELECT bloom_agg(i, 100) FROM c", NULL},
@@ -107,6 +128,11 @@ static void fatal(const struct scenario *scenario, const char *what, sqlite3 *da
     exit(1);
 }
 
+static int run(const struct scenario *scenario, sqlite3 *database) {
+    return scenario->attempt != NULL ? sqlite3_exec(database, scenario->attempt, NULL, NULL, NULL)
+                                     : sqlite3_bloom_init(database, NULL, NULL);
+}
+
 static sqlite3 *prepare(const struct scenario *scenario) {
     sqlite3 *database;
     if (sqlite3_open(":memory:", &database) != SQLITE_OK ||
@@ -137,7 +163,7 @@ static int attempt(const struct scenario *scenario, long number, int expected, c
     sqlite3 *database = prepare(scenario);
     failures = 0;
     countdown = number;
-    int code = sqlite3_exec(database, scenario->attempt, NULL, NULL, NULL);
+    int code = run(scenario, database);
     countdown = 0;
     if (code != expected && code != SQLITE_NOMEM) {
         fprintf(stderr, "%s, allocation %ld: result %d (%s)\n", scenario->title, number, code,
@@ -180,7 +206,7 @@ int main(void) {
         const struct scenario *scenario = &SCENARIOS[i];
         sqlite3 *database = prepare(scenario);
         char *before = ask(scenario, database);
-        int expected = sqlite3_exec(database, scenario->attempt, NULL, NULL, NULL);
+        int expected = run(scenario, database);
         char *after = ask(scenario, database);
         char *before_copy = strdup(before), *after_copy = strdup(after);
         sqlite3_free(before);

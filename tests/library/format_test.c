@@ -588,6 +588,10 @@ static void differences_are_named(void **state) {
     other.rate = 0.02;
     assert_false(bloom_shape_same(&shape, &other, problem));
     assert_string_equal(problem, "p = 0.01 and 0.02");
+    /* Neighbouring numbers, which 15 digits do not tell apart. */
+    other.rate = 0.010000000000000002;
+    assert_false(bloom_shape_same(&shape, &other, problem));
+    assert_string_equal(problem, "p = 0.01 and 0.010000000000000002");
     other = shape;
     other.bits = 1024;
     assert_false(bloom_shape_same(&shape, &other, problem));

@@ -501,6 +501,34 @@ static void memory_stays_short(void **state) {
     free(keys);
 }
 
+/* Hashes that all begin with the same bits are in one partition. What it takes to find its duplicates then
+ * grows when keys are added, too, and not only at the end. */
+static void crowded_partition_runs_out_of_memory(void **state) {
+    (void)state;
+    /* The set looks for duplicates before key 65537 and, four times that, before key 262145, which still fits
+     * the last piece of memory: what is allocated for it is the larger table alone. */
+    enum { COUNT = 4 * 65536 };
+    struct bloom_hash *keys = distinct_keys(COUNT + 1);
+    for (size_t i = 0; i <= COUNT; i++)
+        keys[i].words[0] >>= 9;
+    struct bloom_key_set set = new_set(&bloom_layout_blocked);
+    for (size_t i = 0; i < COUNT; i++)
+        assert_true(bloom_key_set_add(&set, keys[i]));
+    uint64_t allocated = allocations;
+    failing_from = allocations + 1;
+    failing_to = UINT64_MAX;
+    assert_false(bloom_key_set_add(&set, keys[COUNT]));
+    assert_false(bloom_key_set_add(&set, keys[COUNT]));
+    assert_same(allocations, allocated + 2, "allocations");
+    assert_builds(&set, keys, COUNT);
+    failing_to = 0;
+    assert_true(bloom_key_set_add(&set, keys[COUNT]));
+    assert_settles_to(&set, COUNT + 1);
+    assert_builds(&set, keys, COUNT + 1);
+    end_set(&set);
+    free(keys);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("A set without keys counts none and allocates nothing", nothing),
@@ -523,6 +551,8 @@ int main(void) {
         TEST("Each allocation may fail once, and nothing is lost or leaked", each_allocation_fails_once),
         TEST("The same holds while duplicates are dropped", allocations_fail_among_duplicates),
         TEST("Memory that stays short refuses keys and loses none", memory_stays_short),
+        TEST("A crowded partition that gets no memory refuses keys and loses none",
+             crowded_partition_runs_out_of_memory),
     };
     return cmocka_run_group_tests_name("key_set", tests, NULL, NULL);
 }
