@@ -1,0 +1,196 @@
+/* What the program around the extension may do to it: be linked with an SQLite that is too old, stop a statement, forbid SQL. */
+#include "../library/library_test.h"
+
+#include "bloom.h"
+#include "format.h"
+
+/* Instead of the SQLite library's, for the extension in this program. */
+static int pretended_version;
+static const char *pretended_name;
+
+int sqlite3_libversion_number(void) {
+    return pretended_version;
+}
+
+const char *sqlite3_libversion(void) {
+    return pretended_name;
+}
+
+static void pretend(int version, const char *name) {
+    pretended_version = version;
+    pretended_name = name;
+}
+
+static sqlite3 *open_database(void) {
+    sqlite3 *database;
+    pretend(SQLITE_VERSION_NUMBER, SQLITE_VERSION);
+    assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
+    assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);
+    return database;
+}
+
+/* The BLOB or text that a query of one value gives, in memory of malloc; NULL and the code when it fails. */
+static uint8_t *ask(sqlite3 *database, const char *sql, int *code, size_t *length) {
+    sqlite3_stmt *statement;
+    uint8_t *copy = NULL;
+    assert_int_equal(sqlite3_prepare_v2(database, sql, -1, &statement, NULL), SQLITE_OK);
+    if (sqlite3_step(statement) == SQLITE_ROW) {
+        *length = (size_t)sqlite3_column_bytes(statement, 0);
+        copy = copy_exactly(sqlite3_column_blob(statement, 0), *length);
+        assert_int_equal(sqlite3_step(statement), SQLITE_DONE);
+    }
+    *code = sqlite3_finalize(statement);
+    return copy;
+}
+
+/* ---- Releases of SQLite ---- */
+
+static void old_sqlite_is_refused(void **state) {
+    (void)state;
+    sqlite3 *database;
+    sqlite3_stmt *statement;
+    char *error = NULL;
+    assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
+    pretend(3030001, "3.30.1");
+    assert_int_equal(sqlite3_bloom_init(database, &error, NULL), SQLITE_ERROR);
+    assert_string_equal(error, "bloom " BLOOM_RELEASE " needs SQLite 3.31.0 or later, this is 3.30.1");
+    sqlite3_free(error);
+    assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_ERROR);
+    assert_int_equal(sqlite3_prepare_v2(database, "SELECT bloom_version()", -1, &statement, NULL),
+                     SQLITE_ERROR);
+    assert_string_equal(sqlite3_errmsg(database), "no such function: bloom_version");
+    /* The oldest that is good enough. */
+    pretend(3031000, "3.31.0");
+    error = NULL;
+    assert_int_equal(sqlite3_bloom_init(database, &error, NULL), SQLITE_OK);
+    assert_null(error);
+    assert_int_equal(sqlite3_prepare_v2(database, "SELECT bloom_version()", -1, &statement, NULL), SQLITE_OK);
+    sqlite3_finalize(statement);
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+}
+
+/* ---- The end of bloom_agg ---- */
+
+/* Sizing and filling a filter takes long after the last row was read. last(x) gives x and notes that the last row was there. */
+
+enum { KEYS = 100000 };
+
+static const char AGGREGATE[] = "SELECT bloom_agg(last(x)) FROM keys";
+
+static bool last_was_seen;
+static int calls, call_that_stops; /* of the progress handler after the last row; 0: none stops */
+static sqlite3 *to_interrupt;      /* with sqlite3_interrupt(), else by what the progress handler returns */
+
+static void note_last(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    (void)count;
+    last_was_seen = last_was_seen || sqlite3_value_int(arguments[0]) == KEYS;
+    sqlite3_result_value(context, arguments[0]);
+}
+
+static int progress(void *argument) {
+    (void)argument;
+    if (!last_was_seen || ++calls != call_that_stops)
+        return 0;
+    if (to_interrupt == NULL)
+        return 1;
+    sqlite3_interrupt(to_interrupt);
+    return 0;
+}
+
+static sqlite3 *open_with_keys(void) {
+    sqlite3 *database = open_database();
+    char *sql = sqlite3_mprintf("CREATE TABLE keys(x INTEGER PRIMARY KEY); WITH RECURSIVE c(i) AS (VALUES "
+                                "(1) UNION ALL SELECT i + 1 FROM c WHERE "
+                                "i < %d) INSERT INTO keys SELECT i FROM c",
+                                KEYS);
+    assert_int_equal(sqlite3_exec(database, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_free(sql);
+    assert_int_equal(sqlite3_create_function(database, "last", 1, SQLITE_UTF8, NULL, note_last, NULL, NULL),
+                     SQLITE_OK);
+    return database;
+}
+
+static void assert_stops(bool by_interrupt) {
+    sqlite3 *database = open_with_keys();
+    int code;
+    size_t length, expected_length;
+    uint8_t *expected = ask(database, AGGREGATE, &code, &expected_length);
+    assert_non_null(expected);
+    to_interrupt = by_interrupt ? database : NULL;
+    /* Fewer operations than there are after the last row in the statement itself, but some in each question whether to go on. */
+    sqlite3_progress_handler(database, 500, progress, NULL);
+    unsigned stopped = 0;
+    for (call_that_stops = 1;; call_that_stops++) {
+        last_was_seen = false;
+        calls = 0;
+        uint8_t *filter = ask(database, AGGREGATE, &code, &length);
+        if (calls < call_that_stops) {
+            assert_int_equal(code, SQLITE_OK);
+            assert_int_equal(length, expected_length);
+            assert_memory_equal(filter, expected, length);
+            free(filter);
+            break;
+        }
+        assert_null(filter);
+        assert_int_equal(code, SQLITE_INTERRUPT);
+        stopped++;
+    }
+    /* It is asked every 30000 keys or so, both while they are sized and while they are filled in. */
+    assert_true(stopped >= 6);
+    free(expected);
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+}
+
+static void progress_handler_stops(void **state) {
+    (void)state;
+    assert_stops(false);
+}
+
+static void interrupt_stops(void **state) {
+    (void)state;
+    assert_stops(true);
+}
+
+static int forbid_recursion(void *argument, int action, const char *a, const char *b, const char *c,
+                            const char *d) {
+    (void)a, (void)b, (void)c, (void)d;
+    *(unsigned *)argument += action == SQLITE_RECURSIVE;
+    return action == SQLITE_RECURSIVE ? SQLITE_DENY : SQLITE_OK;
+}
+
+static void forbidden_questions_do_not_stop(void **state) {
+    (void)state;
+    sqlite3 *database = open_with_keys();
+    int code;
+    size_t length, expected_length;
+    unsigned forbidden = 0;
+    uint8_t *expected = ask(database, AGGREGATE, &code, &expected_length);
+    assert_non_null(expected);
+    sqlite3_set_authorizer(database, forbid_recursion, &forbidden);
+    uint8_t *filter = ask(database, AGGREGATE, &code, &length);
+    assert_int_equal(code, SQLITE_OK);
+    assert_true(forbidden > 0);
+    assert_int_equal(length, expected_length);
+    assert_memory_equal(filter, expected, length);
+    free(filter);
+    sqlite3_set_authorizer(database, NULL, NULL);
+    sqlite3_limit(database, SQLITE_LIMIT_SQL_LENGTH, (int)sizeof AGGREGATE);
+    filter = ask(database, AGGREGATE, &code, &length);
+    assert_int_equal(code, SQLITE_OK);
+    assert_int_equal(length, expected_length);
+    assert_memory_equal(filter, expected, length);
+    free(filter);
+    free(expected);
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST("An SQLite that is too old is refused in words, and gets no function", old_sqlite_is_refused),
+        TEST("A progress handler stops bloom_agg after the last row, too", progress_handler_stops),
+        TEST("sqlite3_interrupt stops bloom_agg after the last row, too", interrupt_stops),
+        TEST("An authorizer and a limit that forbid to ask whether to stop do not stop bloom_agg",
+             forbidden_questions_do_not_stop),
+    };
+    return cmocka_run_group_tests_name("host", tests, NULL, NULL);
+}
