@@ -6,17 +6,12 @@
  * succeeded), and closing it must leave no byte allocated. Twice: the one allocation fails, and all from it
  * on.
  */
-#include "bloom.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "scenarios.h"
 
 static sqlite3_mem_methods original;
 static long countdown; /* allocations until the failure; 0 when none is to fail */
 static int all_from_then_on;
 static long failures;
-static long refusals; /* attempts that ended in SQLITE_NOMEM */
 
 static int fails(void) {
     if (countdown == 0)
@@ -39,161 +34,43 @@ static void *failing_realloc(void *memory, int bytes) {
     return fails() ? NULL : original.xRealloc(memory, bytes);
 }
 
-struct scenario {
-    const char *title;
-    const char *before;   /* runs without failures */
-    const char *attempt;  /* the failures happen here; NULL: in registering the extension anew */
-    const char *question; /* one value that tells the state, or NULL when there is none */
-};
-
-#define TEN "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 10) "
-#define MANY "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 70000) "
-#define TABLE                                                                                                \
-    "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=0.01); INSERT INTO seen(key) VALUES ('a'), "    \
-    "('b');"
-#define TABLE_STATE                                                                                          \
-    "SELECT info || coalesce((SELECT group_concat(key) FROM seen WHERE key IN ('a', 'b', 'c', 'd')), '') "   \
-    "FROM seen"
-
-#define UTF16 "PRAGMA encoding='UTF-16'; CREATE TABLE t(x); "
-/* A filter that Guava made for ten keys, with "http://evil.example/a" and "abc" in it. */
-#define GUAVA "x'0107000000020a028080000008030040108420080000'"
-
-static const struct scenario SCENARIOS[] = {
-    {"registering the extension anew", "", NULL, "SELECT bloom_check(bloom_add(bloom_new(10), 'a'), 'a')"},
-    {"bloom_new", "", "SELECT bloom_new(1000, 0.001)", NULL},
-    {"bloom_new_bits", "", "SELECT bloom_new_bits(1000, 3)", NULL},
-    {"bloom_add", "", "SELECT bloom_add(bloom_new(10), 'a')", NULL},
-    {"bloom_check", "", "SELECT bloom_check(bloom_new(10), 'a')", NULL},
-    {"bloom_check of text in UTF-16",
-     "PRAGMA encoding='UTF-16'; CREATE TABLE t(x); INSERT INTO t VALUES ('abc')",
-     "SELECT bloom_check(bloom_new(10), x), bloom_hash(x) FROM t", "SELECT x FROM t"},
-    {"bloom_add of text in UTF-16", UTF16 "INSERT INTO t VALUES ('abc')",
-     "SELECT bloom_add(bloom_new(10), x) FROM t", "SELECT x FROM t"},
-    {"bloom_agg of text in UTF-16", UTF16 "INSERT INTO t VALUES ('abc'), ('d')",
-     "SELECT bloom_agg(x) FROM t UNION ALL SELECT bloom_agg(x, 10) FROM t", "SELECT group_concat(x) FROM t"},
-    {"bloom_new with a layout in UTF-16", UTF16 "INSERT INTO t VALUES ('classic')",
-     "SELECT bloom_new(10, 0.01, x) FROM t", "SELECT x FROM t"},
-    {"bloom_import", "", "SELECT bloom_import(" GUAVA ", 'guava')", NULL},
-    {"bloom_import with a format in UTF-16", UTF16 "INSERT INTO t VALUES ('guava')",
-     "SELECT bloom_import(" GUAVA ", x) FROM t", "SELECT x FROM t"},
-    {"bloom_export", "", "SELECT bloom_export(bloom_import(" GUAVA ", 'guava'), 'guava')", NULL},
-    {"the error of an import of a zeroblob", "", "SELECT bloom_import(zeroblob(5000), 'guava')", NULL},
-    {"the error of an import of text", "", "SELECT bloom_import('abc', 'guava')", NULL},
-    {"the error of an export", "", "SELECT bloom_export(bloom_new(10), 'guava')", NULL},
-    {"bloom_check of a zeroblob", "", "SELECT bloom_check(bloom_new(10), zeroblob(5000))", NULL},
-    {"bloom_pin", "CREATE TABLE f(f); INSERT INTO f VALUES (bloom_new(10))",
-     "SELECT bloom_check((SELECT bloom_pin(f) FROM f), 'a')", "SELECT hex(f) FROM f"},
-    {"bloom_union and bloom_intersect", "",
-     "SELECT bloom_intersect(bloom_union(bloom_new(10), bloom_add(bloom_new(10), 1)), bloom_new(10))", NULL},
-    {"bloom_info, bloom_count, bloom_fpr", "",
-     "SELECT bloom_info(bloom_new(10)), bloom_count(bloom_new(10)), bloom_fpr(bloom_new(10))", NULL},
-    {"bloom_size, bloom_hash, bloom_version", "", "SELECT bloom_size(10), bloom_hash('a'), bloom_version()",
-     NULL},
-    {"the error of a bad argument", "", "SELECT bloom_new(10, 2)", NULL},
-    {"the error of a number that is not whole", "", "SELECT bloom_new(1.5)", NULL},
-    {"the error of a filter that is none", "", "SELECT bloom_check(x'0102', 1)", NULL},
-    {"the error of a filter that is a zeroblob", "", "SELECT bloom_check(zeroblob(5000), 1)", NULL},
-    {"the error of a filter that is a number", "", "SELECT bloom_check(5, 1)", NULL},
-    {"bloom_agg of few keys", "", TEN "SELECT bloom_agg(i) FROM c", NULL},
-    {"bloom_agg of many keys", "", MANY "SELECT bloom_agg(i) FROM c", NULL},
-    {"bloom_agg with n", "", TEN "SELECT bloom_agg(i, 100) FROM c", NULL},
-    {"bloom_agg in classic", "", TEN "SELECT bloom_agg(i, NULL, 0.01, 'classic') FROM c", NULL},
-    {"bloom_agg of groups", "", TEN "SELECT i % 3, bloom_agg(i) FROM c GROUP BY 1", NULL},
-    {"bloom_union_agg", "", TEN "SELECT bloom_union_agg(bloom_add(bloom_new(10), i)) FROM c", NULL},
-    {"storing a filter", "CREATE TABLE f(f); INSERT INTO f VALUES (bloom_new(10))",
-     "UPDATE f SET f = bloom_add(f, 'a')", "SELECT bloom_check(f, 'a') FROM f"},
-    {"creating a filter table", "", "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=0.01)",
-     "SELECT count(*) FROM sqlite_schema"},
-    {"a filter table asked", TABLE, "SELECT 1 FROM seen WHERE key = 'a'", TABLE_STATE},
-    {"a filter table filled", TABLE, "INSERT INTO seen(key) VALUES ('c')", TABLE_STATE},
-    {"a filter table filled in a transaction with savepoints", TABLE,
-     "BEGIN; INSERT INTO seen(key) VALUES ('c'); SAVEPOINT s; INSERT OR IGNORE INTO seen(key) VALUES ('d'), "
-     "('a'); ROLLBACK TO s; COMMIT",
-     TABLE_STATE},
-    {"a filter table that grows", TABLE, MANY "INSERT INTO seen(key) SELECT i FROM c LIMIT 400", TABLE_STATE},
-    {"a filter table described", TABLE, "SELECT info, filter FROM seen", TABLE_STATE},
-    {"a filter table merged into", TABLE,
-     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.01), 'c'))", TABLE_STATE},
-    {"a filter table cleared", TABLE, "INSERT INTO seen(seen) VALUES ('clear')", TABLE_STATE},
-    {"a filter table renamed", TABLE, "ALTER TABLE seen RENAME TO other",
-     "SELECT count(*) FROM sqlite_schema WHERE name LIKE '%_chunks'"},
-    {"a filter table dropped", TABLE, "DROP TABLE seen",
-     "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'seen%'"},
-    {"the errors of a filter table", TABLE, "DELETE FROM seen WHERE key = 'a'", TABLE_STATE},
-};
-
-static void fatal(const struct scenario *scenario, const char *what, sqlite3 *database) {
-    fprintf(stderr, "%s: %s: %s\n", scenario->title, what, database ? sqlite3_errmsg(database) : "");
-    exit(1);
-}
-
-static int run(const struct scenario *scenario, sqlite3 *database) {
-    return scenario->attempt != NULL ? sqlite3_exec(database, scenario->attempt, NULL, NULL, NULL)
-                                     : sqlite3_bloom_init(database, NULL, NULL);
-}
-
-static sqlite3 *prepare(const struct scenario *scenario) {
-    sqlite3 *database;
-    if (sqlite3_open(":memory:", &database) != SQLITE_OK ||
-        sqlite3_bloom_init(database, NULL, NULL) != SQLITE_OK ||
-        sqlite3_exec(database, scenario->before, NULL, NULL, NULL) != SQLITE_OK)
-        fatal(scenario, "cannot be prepared", database);
-    return database;
-}
-
-/* The answer to the scenario's question, from sqlite3_malloc. */
-static char *ask(const struct scenario *scenario, sqlite3 *database) {
-    sqlite3_stmt *statement;
-    char *answer;
-    if (scenario->question == NULL)
-        return sqlite3_mprintf("");
-    if (sqlite3_prepare_v2(database, scenario->question, -1, &statement, NULL) != SQLITE_OK)
-        fatal(scenario, "its question cannot be asked", database);
-    sqlite3_step(statement);
-    answer = sqlite3_mprintf("%s", sqlite3_column_text(statement, 0));
-    if (sqlite3_finalize(statement) != SQLITE_OK)
-        fatal(scenario, "its question was not answered", database);
-    return answer;
-}
-
-/* Runs a scenario with its n-th allocation failing. Returns 0 when there was no n-th. */
-static int attempt(const struct scenario *scenario, long number, int expected, const char *before,
-                   const char *after) {
-    sqlite3 *database = prepare(scenario);
+static void arm(long number, int all) {
     failures = 0;
+    all_from_then_on = all;
     countdown = number;
-    int code = run(scenario, database);
+}
+
+static void arm_one(sqlite3 *database, long number) {
+    (void)database;
+    arm(number, 0);
+}
+
+static void arm_all(sqlite3 *database, long number) {
+    (void)database;
+    arm(number, 1);
+}
+
+static void disarm(sqlite3 *database) {
+    (void)database;
     countdown = 0;
-    if (code != expected && code != SQLITE_NOMEM) {
-        fprintf(stderr, "%s, allocation %ld: result %d (%s)\n", scenario->title, number, code,
-                sqlite3_errmsg(database));
-        exit(1);
-    }
-    refusals += code == SQLITE_NOMEM;
-    if (!sqlite3_get_autocommit(database))
-        sqlite3_exec(database, "ROLLBACK", NULL, NULL, NULL);
-    char *answer = ask(scenario, database);
-    if (strcmp(answer, code == SQLITE_NOMEM ? before : after) != 0) {
-        fprintf(stderr, "%s, allocation %ld, result %d: state is %s, not %s\n", scenario->title, number, code,
-                answer, code == SQLITE_NOMEM ? before : after);
-        exit(1);
-    }
-    sqlite3_free(answer);
-    if (sqlite3_close(database) != SQLITE_OK)
-        fatal(scenario, "statements are left open", database);
-    if (sqlite3_memory_used() != 0) {
-        fprintf(stderr, "%s, allocation %ld: %lld bytes leaked\n", scenario->title, number,
-                sqlite3_memory_used());
-        exit(1);
-    }
-    return failures > 0;
+}
+
+static long count_failures(void) {
+    return failures;
+}
+
+static long next(long number) {
+    return number + (number < 500 ? 1 : 97);
 }
 
 int main(void) {
+    static const struct fault ONE = {"allocation", SQLITE_NOMEM, SQLITE_NOMEM,   false,
+                                     arm_one,      disarm,       count_failures, next};
+    static const struct fault ALL = {"allocations from", SQLITE_NOMEM, SQLITE_NOMEM, false, arm_all, disarm,
+                                     count_failures,     next};
+    const struct fault *const faults[] = {&ONE, &ALL, NULL};
+    struct tally tally = {0};
     sqlite3_mem_methods failing;
-    long attempts = 0;
-    int scenarios = (int)(sizeof SCENARIOS / sizeof *SCENARIOS);
     sqlite3_config(SQLITE_CONFIG_GETMALLOC, &original);
     failing = original;
     failing.xMalloc = failing_malloc;
@@ -202,28 +79,10 @@ int main(void) {
     sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0); /* else most small allocations would not come by here */
     sqlite3_initialize();
 
-    for (int i = 0; i < scenarios; i++) {
-        const struct scenario *scenario = &SCENARIOS[i];
-        sqlite3 *database = prepare(scenario);
-        char *before = ask(scenario, database);
-        int expected = run(scenario, database);
-        char *after = ask(scenario, database);
-        char *before_copy = strdup(before), *after_copy = strdup(after);
-        sqlite3_free(before);
-        sqlite3_free(after);
-        sqlite3_close(database);
-        for (all_from_then_on = 0; all_from_then_on <= 1; all_from_then_on++) {
-            /* Of the many like allocations of a long loop, a sample. */
-            for (long number = 1; attempt(scenario, number, expected, before_copy, after_copy);
-                 number += number < 500 ? 1 : 97)
-                attempts++;
-        }
-        free(before_copy);
-        free(after_copy);
-    }
-    printf("%ld failures of allocations in %d scenarios, %ld ended in SQLITE_NOMEM\n", attempts, scenarios,
-           refusals);
-    if (refusals < attempts / 2) {
+    int scenarios = attempt_all(faults, &tally);
+    printf("%ld failures of allocations in %d scenarios, %ld ended in SQLITE_NOMEM\n", tally.attempts,
+           scenarios, tally.refusals);
+    if (tally.refusals < tally.attempts / 2) {
         puts("0 passed, 1 failed"); /* the failures did not get where they should */
         return 1;
     }
