@@ -21,6 +21,8 @@ struct scenario {
 #define TABLE                                                                                                \
     "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=0.01); INSERT INTO seen(key) VALUES ('a'), "    \
     "('b');"
+/* The same, with all statements that the table keeps for itself still to be prepared. */
+#define TABLE_ANEW TABLE "ALTER TABLE seen RENAME TO other; ALTER TABLE other RENAME TO seen;"
 #define TABLE_STATE                                                                                          \
     "SELECT info || coalesce((SELECT group_concat(key) FROM seen WHERE key IN ('a', 'b', 'c', 'd')), '') "   \
     "FROM seen"
@@ -94,6 +96,15 @@ static const struct scenario SCENARIOS[] = {
     {"a filter table merged into", TABLE,
      "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.01), 'c'))", TABLE_STATE},
     {"a filter table cleared", TABLE, "INSERT INTO seen(seen) VALUES ('clear')", TABLE_STATE},
+    {"a filter table asked for the first time", TABLE_ANEW, "SELECT 1 FROM seen WHERE key = 'a'",
+     TABLE_STATE},
+    {"a filter table filled for the first time", TABLE_ANEW, "INSERT INTO seen(key) VALUES ('c')",
+     TABLE_STATE},
+    {"a filter table described for the first time", TABLE_ANEW, "SELECT info, filter FROM seen", TABLE_STATE},
+    {"a filter table merged into for the first time", TABLE_ANEW,
+     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.01), 'c'))", TABLE_STATE},
+    {"a filter table cleared for the first time", TABLE_ANEW, "INSERT INTO seen(seen) VALUES ('clear')",
+     TABLE_STATE},
     {"a filter table renamed", TABLE, "ALTER TABLE seen RENAME TO other",
      "SELECT count(*) FROM sqlite_schema WHERE name LIKE '%_chunks'"},
     {"a filter table dropped", TABLE, "DROP TABLE seen",
