@@ -156,6 +156,22 @@ class Protection(TableTest):
         rows(connection, "DROP TABLE t")
         self.assertEqual(rows(connection, "SELECT name FROM sqlite_schema"), [])
 
+    def test_a_table_that_is_only_called_alike_is_not_protected(self):
+        connection = self.open()
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        rows(connection, "CREATE TABLE s_notes(x)")
+        rows(connection, "CREATE VIRTUAL TABLE s USING bloom(capacity=50)")
+        rows(connection, "INSERT INTO s_notes VALUES (1)")
+        with self.assertRaises(apsw.Error):
+            rows(connection, "UPDATE s_layers SET keys = 0")
+        rows(connection, "DROP TABLE s")
+        self.assertEqual(rows(connection, "SELECT x FROM s_notes"), [(1,)])
+
+    def test_options_stand_between_white_space_of_any_kind(self):
+        connection = self.open()
+        rows(connection, "CREATE VIRTUAL TABLE s USING bloom(\r\n\t capacity \r\n= \t50\r, growth\t=\roff\r\n)")
+        self.assertEqual(value(connection, "SELECT json_extract(info, '$.capacity') || json_extract(info, '$.growth') FROM s"), "500")
+
     def test_an_option_runs_no_sql_of_a_stranger(self):
         """The arguments are stored in the schema, and read again by whoever opens the database."""
         connection = self.open()
