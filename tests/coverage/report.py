@@ -11,7 +11,8 @@ listed besides the line.
 The exceptions are paragraphs:
 
     FILE FUNCTION
-    without FLAG        for processors whose flags in /proc/cpuinfo lack FLAG; on others the paragraph is left out
+    with FLAG           only for processors that have FLAG in /proc/cpuinfo, or are called so (uname -m)
+    without FLAG        only for the others; elsewhere the paragraph is left out
     all                 whatever of this function is not reached
     line TEXT           a line of the function, without the space around it
     branch N TEXT       branch N of such a line
@@ -21,6 +22,7 @@ Each `line` and `branch` excepts one; a second line of the same text in the same
 """
 import json
 import pathlib
+import platform
 import re
 import sys
 from dataclasses import dataclass, field
@@ -38,9 +40,10 @@ class Source:
 
 def processor_flags():
     try:
-        return set(re.findall(r"\S+", pathlib.Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")))
+        flags = pathlib.Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace").split()
     except OSError:
-        return set()
+        flags = []
+    return {platform.machine(), *flags}
 
 
 def read_exceptions(path):
@@ -56,8 +59,8 @@ def read_exceptions(path):
         for line in lines:
             if reason:
                 continue
-            if match := re.fullmatch(r"without (\w+)", line):
-                applies = match[1] not in flags
+            if match := re.fullmatch(r"(with|without) (\w+)", line):
+                applies = applies and (match[2] in flags) == (match[1] == "with")
             elif match := re.fullmatch(r"(all)|(line|branch \d+) +(.*\S)", line):
                 items.append((match[1] or match[2], match[3] or ""))
             elif line.startswith("because "):
