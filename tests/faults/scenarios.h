@@ -3,6 +3,7 @@
 #define SCENARIOS_H
 
 #include "bloom.h"
+#include "table_store.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,9 +13,13 @@
 struct scenario {
     const char *title;
     const char *before;   /* runs without failures */
-    const char *attempt;  /* the failures happen here; NULL: in registering the extension anew */
+    const char *attempt;  /* the failures happen here: SQL, or one of the two below */
     const char *question; /* one value that tells the state, or NULL when there is none */
 };
+
+/* What is not SQL: registering the extension anew; and checking the table seen, which SQLite does from 3.44 on. */
+static const char REGISTER[] = "register";
+static const char VERIFY[] = "verify";
 
 #define TEN "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 10) "
 #define MANY "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 70000) "
@@ -32,7 +37,8 @@ struct scenario {
 #define GUAVA "x'0107000000020a028080000008030040108420080000'"
 
 static const struct scenario SCENARIOS[] = {
-    {"registering the extension anew", "", NULL, "SELECT bloom_check(bloom_add(bloom_new(10), 'a'), 'a')"},
+    {"registering the extension anew", "", REGISTER,
+     "SELECT bloom_check(bloom_add(bloom_new(10), 'a'), 'a')"},
     {"bloom_new", "", "SELECT bloom_new(1000, 0.001)", NULL},
     {"bloom_new_bits", "", "SELECT bloom_new_bits(1000, 3)", NULL},
     {"bloom_add", "", "SELECT bloom_add(bloom_new(10), 'a')", NULL},
@@ -105,6 +111,20 @@ static const struct scenario SCENARIOS[] = {
      "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.01), 'c'))", TABLE_STATE},
     {"a filter table cleared for the first time", TABLE_ANEW, "INSERT INTO seen(seen) VALUES ('clear')",
      TABLE_STATE},
+    {"a filter table merged into after a rollback to a savepoint", TABLE_ANEW,
+     "BEGIN; SAVEPOINT s; INSERT INTO seen(key) VALUES ('d'); ROLLBACK TO s; "
+     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.01), 'c')); COMMIT",
+     TABLE_STATE},
+    {"a filter table cleared after a rollback to a savepoint", TABLE_ANEW,
+     "BEGIN; SAVEPOINT s; INSERT INTO seen(key) VALUES ('d'); ROLLBACK TO s; INSERT INTO seen(seen) VALUES "
+     "('clear'); COMMIT",
+     TABLE_STATE},
+    {"a filter table checked", TABLE, VERIFY, TABLE_STATE},
+    {"the error of a filter table that is damaged", TABLE_ANEW "DELETE FROM seen_layers",
+     "SELECT info FROM seen", "SELECT count(*) FROM seen_layers"},
+    {"a filter table filled and renamed in one transaction", TABLE,
+     "BEGIN; INSERT INTO seen(key) VALUES ('c'); ALTER TABLE seen RENAME TO other; COMMIT",
+     "SELECT group_concat(name) FROM sqlite_schema WHERE name LIKE '%_chunks'"},
     {"a filter table renamed", TABLE, "ALTER TABLE seen RENAME TO other",
      "SELECT count(*) FROM sqlite_schema WHERE name LIKE '%_chunks'"},
     {"a filter table dropped", TABLE, "DROP TABLE seen",
@@ -117,9 +137,27 @@ static void fatal(const struct scenario *scenario, const char *what, sqlite3 *da
     exit(1);
 }
 
+static int verify(sqlite3 *database) {
+    static const struct bloom_table_options OPTIONS = {.capacity = 100, .rate = 0.01, .growth = true};
+    struct bloom_table_registry registry = {NULL};
+    struct bloom_table_store *store = bloom_store_open(&registry, database, "main", "seen", &OPTIONS, false);
+    char *problem = NULL;
+    if (store == NULL)
+        return SQLITE_NOMEM;
+    int code = bloom_store_verify(store, &problem);
+    if (problem != NULL)
+        code = SQLITE_ERROR; /* in words, as for damage */
+    sqlite3_free(problem);
+    bloom_store_close(store);
+    return code;
+}
+
 static int run(const struct scenario *scenario, sqlite3 *database) {
-    return scenario->attempt != NULL ? sqlite3_exec(database, scenario->attempt, NULL, NULL, NULL)
-                                     : sqlite3_bloom_init(database, NULL, NULL);
+    if (scenario->attempt == REGISTER)
+        return sqlite3_bloom_init(database, NULL, NULL);
+    if (scenario->attempt == VERIFY)
+        return verify(database);
+    return sqlite3_exec(database, scenario->attempt, NULL, NULL, NULL);
 }
 
 static sqlite3 *prepare(const struct scenario *scenario) {
