@@ -1,7 +1,8 @@
 #!/bin/sh
 # Measures which lines and branches of ext/ the tests reach: builds everything with gcc --coverage in build/coverage, runs
 # the suites against that build, and reports each file (see report.py). What need not be reached is in exceptions.txt.
-# Ends in "N passed, N failed", one for each file of ext/ with code. It needs what `make test` does, gcc and gcovr.
+# The exceptions name branches as gcc 12 counts them. Ends in "N passed, N failed", one for each file of ext/ with code. It needs what `make test` does, gcc and gcovr.
+# shellcheck disable=SC2086 # $compile is several words
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 command -v gcovr >/dev/null || { echo "gcovr is needed: apt-get install gcovr"; echo "0 passed, 0 failed, 1 skipped"; exit 0; }
@@ -34,7 +35,6 @@ set --
 for source in tests/library/*_test.c; do
     name=$(basename "$source" .c)
     [ "$name" = rate_test ] && continue # measures rates for minutes, and reaches nothing that the others do not
-    # shellcheck disable=SC2086
     $compile -o "bin/$name" "$source" floor/*.o -lcmocka -lmurmurhash -lm || exit 1
     set -- "$@" "$name=bin/$name"
 done
