@@ -1,0 +1,116 @@
+/* The filter library alone: keys added one by one, in batches of any size and by the key set, checked one by
+ * one, in batches, and by every kernel that the processor has. All must agree to the bit.
+ *
+ * That what they agree on is right is for tests/library/layout_test.c and kernel_test.c, whose naive programs
+ * are too slow for millions of keys. */
+#include "random.h"
+
+#include "format.h"
+#include "key_set.h"
+#include "layout_blocked.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS = 2200, KEYS_MOST = 1500, BATCH_MOST = 32 };
+
+static void *allocate(uint64_t bytes) {
+    return malloc((size_t)bytes);
+}
+
+static const struct bloom_memory MEMORY = {allocate, free};
+
+static struct bloom_shape random_shape(const struct bloom_layout *layout) {
+    struct bloom_shape shape = {.layout = layout};
+    shape.hashes = 1 + random_below(random_once_in(4) ? layout->hashes_maximum : 16);
+    /* From nearly empty to overfull: 0 to 32 bits for a key, at most. */
+    shape.bits = (uint64_t)layout->bits_multiple *
+                 (1 + random_below(1 + (KEYS_MOST * 32U >> random_below(12)) / layout->bits_multiple));
+    return shape;
+}
+
+/* Every kernel against the answers of the layout. */
+static void compare_kernels(const struct bloom_shape *shape, const uint8_t *payload, const uint64_t *values,
+                            size_t count, const uint8_t *expected) {
+    for (size_t kernel = 0; bloom_blocked_kernels[kernel] != NULL; kernel++) {
+        const struct bloom_blocked_kernel *with = bloom_blocked_kernels[kernel];
+        if (!with->supported())
+            continue;
+        for (size_t i = 0; i < count;) {
+            const uint8_t *blocks[BATCH_MOST];
+            uint64_t words[BATCH_MOST];
+            uint8_t found[BATCH_MOST];
+            size_t batch = 1 + random_below(BATCH_MOST);
+            batch = batch < count - i ? batch : count - i;
+            for (size_t j = 0; j < batch; j++) {
+                blocks[j] = payload + bloom_blocked_block_of(shape, values[i + j]) * BLOOM_BLOCK_BYTES;
+                words[j] = bloom_probe_word(values[i + j]);
+                expect(with->check(blocks[j], words[j], shape->hashes) == (expected[i + j] != 0),
+                       "kernel %s answers otherwise", with->name);
+            }
+            with->check_batch(blocks, words, batch, shape->hashes, found);
+            expect(memcmp(found, expected + i, batch) == 0, "kernel %s answers otherwise in a batch",
+                   with->name);
+            i += batch;
+            operations += 2 * batch;
+        }
+    }
+}
+
+static void compare(const struct bloom_layout *layout) {
+    static struct bloom_hash keys[2 * KEYS_MOST];
+    static uint64_t values[2 * 2 * KEYS_MOST];
+    static uint8_t found[2 * KEYS_MOST];
+    struct bloom_shape shape = random_shape(layout);
+    size_t width = layout->hash_words, bytes = (size_t)bloom_payload_bytes(&shape);
+    size_t count = random_below(KEYS_MOST + 1), asked = count + random_below(KEYS_MOST);
+    uint8_t *single = calloc(1, bytes), *bulk = calloc(1, bytes), *collected = calloc(1, bytes);
+    struct bloom_key_set set = {.layout = layout, .memory = &MEMORY};
+    uint64_t distinct;
+    expect(single != NULL && bulk != NULL && collected != NULL, "no memory");
+
+    for (size_t i = 0; i < asked; i++) {
+        /* Some keys come again. */
+        keys[i] = i > 0 && i < count && random_once_in(8)
+                      ? keys[random_below((unsigned)i)]
+                      : (struct bloom_hash){{random_next(), random_next()}};
+        memcpy(values + i * width, keys[i].words, width * sizeof *values);
+    }
+    for (size_t i = 0; i < count; i++) {
+        layout->add(&shape, single, values + i * width, 1);
+        expect(layout->check(&shape, single, values + i * width), "%s: a false negative", layout->name);
+        expect(bloom_key_set_add(&set, keys[i]), "no memory");
+    }
+    for (size_t i = 0, batch; i < count; i += batch) {
+        batch = 1 + random_below(100);
+        batch = batch < count - i ? batch : count - i;
+        layout->add(&shape, bulk, values + i * width, batch);
+    }
+    expect(bloom_key_set_settle(&set, &distinct) && distinct <= count &&
+               bloom_key_set_build(&set, &shape, collected),
+           "no memory");
+    bloom_key_set_clear(&set);
+    expect(memcmp(single, bulk, bytes) == 0, "%s: added in batches, other bits", layout->name);
+    expect(memcmp(single, collected, bytes) == 0, "%s: added by the key set, other bits", layout->name);
+
+    layout->check_many(&shape, single, values, asked, found);
+    for (size_t i = 0; i < asked; i++) {
+        expect(found[i] != 0 || i >= count, "%s: a false negative in a batch", layout->name);
+        expect(found[i] == layout->check(&shape, single, values + i * width), "%s: other answers in a batch",
+               layout->name);
+    }
+    operations += 4 * count + 2 * asked;
+    if (layout == &bloom_layout_blocked)
+        compare_kernels(&shape, single, values, asked, found);
+    free(single);
+    free(bulk);
+    free(collected);
+}
+
+void random_floor(void) {
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        compare(&bloom_layout_blocked);
+        compare(&bloom_layout_classic);
+        compare(&bloom_layout_classic32);
+    }
+}
