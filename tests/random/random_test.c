@@ -148,15 +148,15 @@ sqlite3_stmt *prepare(sqlite3 *database, const char *format, ...) {
 }
 
 sqlite3 *open_connection(const char *file, unsigned universe, struct set *set) {
-    sqlite3 *database;
-    expect(
+    sqlite3 *database = NULL;
+    bool opened =
         sqlite3_open(file, &database) == SQLITE_OK && sqlite3_bloom_init(database, NULL, NULL) == SQLITE_OK &&
-            sqlite3_create_function_v2(database, "in_set", 1, SQLITE_UTF8, set, in_set, NULL, NULL, NULL) ==
-                SQLITE_OK &&
-            sqlite3_exec(database,
-                         "PRAGMA temp_store = memory; CREATE TEMP TABLE universe(i INTEGER PRIMARY KEY, k)",
-                         NULL, NULL, NULL) == SQLITE_OK,
-        "%s cannot be opened: %s", file, sqlite3_errmsg(database));
+        sqlite3_create_function_v2(database, "in_set", 1, SQLITE_UTF8, set, in_set, NULL, NULL, NULL) ==
+            SQLITE_OK &&
+        sqlite3_exec(database,
+                     "PRAGMA temp_store = memory; CREATE TEMP TABLE universe(i INTEGER PRIMARY KEY, k)", NULL,
+                     NULL, NULL) == SQLITE_OK;
+    expect(opened, "%s cannot be opened: %s", file, sqlite3_errmsg(database));
     sqlite3_stmt *statement = prepare(database, "INSERT INTO universe VALUES (?1, ?2)");
     sqlite3_exec(database, "BEGIN", NULL, NULL, NULL);
     for (unsigned key = 0; key < universe; key++) {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS = 5500, UNIVERSE = 1024, SLOTS = 16, ARGUMENTS_MOST = 3 };
+enum { STEPS = 11000, UNIVERSE = 1024, SLOTS = 16, ARGUMENTS_MOST = 3 };
 
 static const char *const FRESH[] = {
     "bloom_new(1)",
