@@ -1,57 +1,136 @@
-/* What the fuzz targets share: a connection with the extension, and running a statement with bytes bound. */
+/* What the fuzz targets share: one connection with the extension, statements kept from one input to the next,
+ * and a filter put through all that can be done with it on the library floor. */
 #ifndef BLOOM_FUZZ_H
 #define BLOOM_FUZZ_H
 
+#include "bitset.h"
 #include "bloom.h"
 #include "format.h"
 #include "hash.h"
 #include "portable.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* An input must not take more than this: operations of SQLite's machine in hundreds, and bytes of a value. */
+enum { FUZZ_WORK_MOST = 200, FUZZ_LENGTH_MOST = 1 << 15 };
+
+static int fuzz_work; /* hundreds of operations that are left */
+
+static inline int fuzz_stop(void *argument) {
+    (void)argument;
+    return fuzz_work-- <= 0;
+}
+
 /* An in-memory connection with small limits, so that no input can ask for more memory or time than a test may
- * take. */
+ * take. Without mutexes and statistics, which take a quarter of the time. */
 static inline sqlite3 *fuzz_open(void) {
     sqlite3 *database;
+    sqlite3_config(SQLITE_CONFIG_SINGLETHREAD); /* refused, and not needed, after the first time */
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     if (sqlite3_open(":memory:", &database) != SQLITE_OK ||
         sqlite3_bloom_init(database, NULL, NULL) != SQLITE_OK)
         abort();
-    sqlite3_limit(database, SQLITE_LIMIT_LENGTH, 1 << 20);
+    sqlite3_limit(database, SQLITE_LIMIT_LENGTH, FUZZ_LENGTH_MOST);
+    sqlite3_progress_handler(database, 100, fuzz_stop, NULL);
+    fuzz_work = FUZZ_WORK_MOST;
     return database;
 }
 
-/* Runs one statement to its end, whatever the outcome, with the same bytes bound to every parameter. */
-static inline void fuzz_run(sqlite3 *database, const char *sql, const void *bytes, size_t size) {
-    sqlite3_stmt *statement;
-    if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) != SQLITE_OK)
-        return;
-    for (int i = 1; i <= sqlite3_bind_parameter_count(statement); i++)
-        sqlite3_bind_blob64(statement, i, bytes, size, SQLITE_STATIC);
-    while (sqlite3_step(statement) == SQLITE_ROW)
-        for (int i = 0; i < sqlite3_column_count(statement); i++)
-            sqlite3_column_bytes(statement, i);
-    sqlite3_finalize(statement);
+/* Runs what must succeed. */
+static inline void fuzz_must(sqlite3 *database, const char *sql) {
+    char *message = NULL;
+    fuzz_work = 1000 * FUZZ_WORK_MOST;
+    if (sqlite3_exec(database, sql, NULL, NULL, &message) != SQLITE_OK) {
+        fprintf(stderr, "%s: %s\n", sql, message);
+        abort();
+    }
+    fuzz_work = FUZZ_WORK_MOST;
 }
 
-/* A copy of exactly the size, for the sanitizer to see reads beyond. With repair, a header in it gets magic,
- * version and a valid checksum, so that the fuzzer gets behind them. */
-static inline uint8_t *fuzz_copy(const uint8_t *data, size_t size, int repair) {
+/* Prepares a statement that is kept; the target itself is wrong when that fails. */
+static inline sqlite3_stmt *fuzz_prepare(sqlite3 *database, const char *sql) {
+    sqlite3_stmt *statement;
+    if (sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) != SQLITE_OK) {
+        fprintf(stderr, "%s: %s\n", sql, sqlite3_errmsg(database));
+        abort();
+    }
+    return statement;
+}
+
+/* Runs a statement to its end, whatever the outcome, which is returned. */
+static inline int fuzz_step(sqlite3_stmt *statement) {
+    int code;
+    while ((code = sqlite3_step(statement)) == SQLITE_ROW)
+        for (int i = 0; i < sqlite3_column_count(statement); i++)
+            sqlite3_column_bytes(statement, i);
+    sqlite3_reset(statement);
+    return code;
+}
+
+/* A copy of exactly the size, for the sanitizer to see reads beyond. */
+static inline uint8_t *fuzz_copy(const uint8_t *data, size_t size) {
     uint8_t *copy = malloc(size > 0 ? size : 1);
     if (copy == NULL)
         abort();
     if (size > 0)
         memcpy(copy, data, size);
-    if (repair && size >= BLOOM_HEADER_BYTES) {
-        memcpy(copy,
-               "\x89"
-               "BLM\x01",
-               5);
-        bloom_store64(copy + 56, bloom_hash_bytes(copy, 56).words[0]);
-    }
     return copy;
+}
+
+/* Gives a header magic, version and a valid checksum, so that the fuzzer gets behind them. False when nothing is
+ * to be changed: an input need not be tried twice. */
+static inline int fuzz_repair(uint8_t *bytes, size_t size) {
+    if (size < BLOOM_HEADER_BYTES)
+        return 0;
+    uint8_t before[BLOOM_HEADER_BYTES];
+    memcpy(before, bytes, sizeof before);
+    memcpy(bytes,
+           "\x89"
+           "BLM\x01",
+           5);
+    bloom_store64(bytes + 56, bloom_hash_bytes(bytes, 56).words[0]);
+    return memcmp(before, bytes, sizeof before) != 0;
+}
+
+/* A filter that was let in can be read, written, merged and counted within its bounds; bytes is its copy of exact
+ * size, header first. */
+static inline void fuzz_use_filter(const struct bloom_shape *shape, uint8_t *bytes) {
+    enum { KEYS = 8 };
+    uint8_t *payload = bytes + BLOOM_HEADER_BYTES;
+    size_t length = (size_t)bloom_payload_bytes(shape);
+    uint8_t found[KEYS];
+    uint64_t values[2 * KEYS];
+    char problem[BLOOM_PROBLEM_SIZE];
+    for (unsigned i = 0; i < 2 * KEYS; i++)
+        values[i] = i * 0x0810204081020408U - (i & 1);
+    shape->layout->add(shape, payload, values, KEYS);
+    shape->layout->check_many(shape, payload, values, KEYS, found);
+    for (unsigned i = 0; i < KEYS; i++)
+        if (!found[i] || !shape->layout->check(shape, payload, values + i * shape->layout->hash_words))
+            abort(); /* a false negative */
+    struct bloom_estimate estimate = shape->layout->estimate(shape, payload);
+    if (!(estimate.rate >= 0 && estimate.rate <= 1) || !(estimate.count >= 0))
+        abort();
+
+    uint8_t *other = fuzz_copy(payload, length);
+    memset(other, 0, length / 2);
+    bloom_bitset_union(other, payload, length);
+    if (memcmp(other, payload, length) != 0)
+        abort();
+    bloom_bitset_intersect(other, payload, length);
+    if (memcmp(other, payload, length) != 0 || bloom_bitset_ones(other, length) != estimate.ones)
+        abort();
+    free(other);
+
+    /* It is still a filter: no bit has been set beyond the last. */
+    struct bloom_shape again;
+    if (!bloom_filter_read(&again, bytes, BLOOM_HEADER_BYTES + length, problem) ||
+        !bloom_shape_same(shape, &again, problem))
+        abort();
 }
 
 #endif

@@ -9,6 +9,9 @@ static const char *const STATEMENTS[] = {
     "SELECT bloom_intersect(?1, ?1), bloom_intersect(bloom_new(10), ?1)",
     "SELECT bloom_info(?1), bloom_count(?1), bloom_fpr(?1)",
     "SELECT bloom_check((SELECT bloom_pin(?1)), 1)",
+    "SELECT bloom_import(?1, 'guava')",
+    "SELECT bloom_export(?1, 'guava')",
+    "SELECT bloom_import(x'01020000000100000000000000ff', CAST(?1 AS TEXT))",
     "SELECT bloom_new(?1, ?1, ?1)",
     "SELECT bloom_new(CAST(?1 AS TEXT)), bloom_new(10, CAST(?1 AS REAL)), bloom_new(CAST(?1 AS INTEGER), "
     "0.5)",
@@ -21,15 +24,26 @@ static const char *const STATEMENTS[] = {
     "WITH f(f) AS (VALUES (?1), (NULL), (?1)) SELECT bloom_union_agg(f) FROM f",
 };
 
+enum { STATEMENT_COUNT = sizeof STATEMENTS / sizeof *STATEMENTS };
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static sqlite3 *database;
-    if (database == NULL)
+    static sqlite3_stmt *statements[STATEMENT_COUNT];
+    if (database == NULL) {
         database = fuzz_open();
-    for (int repair = 0; repair <= 1; repair++) {
-        uint8_t *bytes = fuzz_copy(data, size, repair);
-        for (size_t i = 0; i < sizeof STATEMENTS / sizeof *STATEMENTS; i++)
-            fuzz_run(database, STATEMENTS[i], bytes, size);
-        free(bytes);
+        for (int i = 0; i < STATEMENT_COUNT; i++)
+            statements[i] = fuzz_prepare(database, STATEMENTS[i]);
     }
+    uint8_t *bytes = fuzz_copy(data, size);
+    do {
+        for (int i = 0; i < STATEMENT_COUNT; i++) {
+            fuzz_work = FUZZ_WORK_MOST;
+            sqlite3_bind_blob64(statements[i], 1, bytes, size, SQLITE_STATIC);
+            fuzz_step(statements[i]);
+        }
+    } while (fuzz_repair(bytes, size));
+    for (int i = 0; i < STATEMENT_COUNT; i++)
+        sqlite3_clear_bindings(statements[i]);
+    free(bytes);
     return 0;
 }
