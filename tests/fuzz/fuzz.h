@@ -26,11 +26,20 @@ static inline int fuzz_stop(void *argument) {
 }
 
 /* An in-memory connection with small limits, so that no input can ask for more memory or time than a test may
- * take. Without mutexes and statistics, which take a quarter of the time. */
+ * take. Without mutexes and statistics, and with memory of SQLite's own for pages and small things: the allocator
+ * of the sanitizer would take half the time. What the extension allocates still comes from there. */
 static inline sqlite3 *fuzz_open(void) {
+    enum { PAGE = 4096 + 512, PAGES = 400, SMALL = 1200, SMALLS = 400 };
+    static uint64_t pages[PAGES][PAGE / sizeof(uint64_t)];
+    static int configured;
     sqlite3 *database;
-    sqlite3_config(SQLITE_CONFIG_SINGLETHREAD); /* refused, and not needed, after the first time */
-    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    if (!configured) {
+        sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+        sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+        sqlite3_config(SQLITE_CONFIG_PAGECACHE, pages, PAGE, PAGES);
+        sqlite3_config(SQLITE_CONFIG_LOOKASIDE, SMALL, SMALLS);
+        configured = 1;
+    }
     if (sqlite3_open(":memory:", &database) != SQLITE_OK ||
         sqlite3_bloom_init(database, NULL, NULL) != SQLITE_OK)
         abort();
