@@ -527,6 +527,39 @@ static char *table_name(sqlite3 *database) {
     return name;
 }
 
+/* Whether the counts of the layers are those of their chunks, by numbers that are counted here. */
+static void check_counts(sqlite3 *database, const char *name) {
+    enum { LAYERS = 4, LAYER_SHIFT = 40 };
+    sqlite3_int64 chunks[LAYERS] = {0}, ones[LAYERS] = {0};
+    sqlite3_stmt *statement;
+    /* UNION ALL gives the chunks first. */
+    char *sql = sqlite3_mprintf("SELECT id, bits, 0, 0 FROM \"%w_chunks\" UNION ALL "
+                                "SELECT layer, NULL, chunks, ones FROM \"%w_layers\"",
+                                name, name);
+    if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) != SQLITE_OK)
+        complain("%s: %s", sql, sqlite3_errmsg(database));
+    sqlite3_free(sql);
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        sqlite3_int64 id = sqlite3_column_int64(statement, 0);
+        const unsigned char *bits = sqlite3_column_blob(statement, 1);
+        sqlite3_int64 layer = bits != NULL ? id >> LAYER_SHIFT : id;
+        if (layer < 0 || layer >= LAYERS) {
+            complain("layer %lld is not expected", layer);
+        } else if (bits != NULL) {
+            chunks[layer]++;
+            for (int i = sqlite3_column_bytes(statement, 1) - 1; i >= 0; i--)
+                for (unsigned byte = bits[i]; byte != 0; byte &= byte - 1)
+                    ones[layer]++;
+        } else if (sqlite3_column_int64(statement, 2) != chunks[layer] ||
+                   sqlite3_column_int64(statement, 3) != ones[layer]) {
+            complain("layer %lld has %lld chunks and %lld bits, its row says %lld and %lld", layer,
+                     chunks[layer], ones[layer], sqlite3_column_int64(statement, 2),
+                     sqlite3_column_int64(statement, 3));
+        }
+    }
+    sqlite3_finalize(statement);
+}
+
 /* All there is to say about the database: schema, both shadow tables to the byte, what the table says about
  * itself, and how many keys of a sample it has. From sqlite3_malloc. */
 static char *state_of(sqlite3 *database) {
@@ -534,13 +567,15 @@ static char *state_of(sqlite3 *database) {
     char *name = table_name(database);
     sqlite3_str_appendall(text, "schema: "); /* a text of nothing would be NULL */
     must_run(database, text, "SELECT name, sql FROM sqlite_master ORDER BY name");
-    if (*name != '\0')
+    if (*name != '\0') {
+        check_counts(database, name);
         must_run(database, text,
                  "SELECT * FROM \"%w_layers\"; SELECT * FROM \"%w_chunks\"; SELECT info FROM \"%w\"; "
                  "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + CASE WHEN i < 1150 THEN 29 ELSE 3 "
                  "END FROM c WHERE i < 1240) SELECT count(*) FROM c "
                  "WHERE EXISTS (SELECT 1 FROM \"%w\" WHERE key = i)",
                  name, name, name, name);
+    }
     sqlite3_free(name);
     return sqlite3_str_finish(text);
 }

@@ -1,0 +1,396 @@
+/* Damaged bytes, for valgrind and the sanitizers: damage that can be seen is named, and damage that cannot be
+ * seen never makes a function read or write where it should not.
+ *
+ *   1. Every single bit of the header of every layout flipped, and every length cut off or lengthened, given
+ *      to every function that takes a filter: an error that names the filter.
+ *   2. The same for a serialised filter of Guava given to bloom_import: an error, or a filter.
+ *   3. Bits of the payload flipped: an answer, except where bits beyond the last are set.
+ *   4. The header of a filter table's layer likewise, which every operation must notice; then rows of the
+ *      shadow tables overwritten at random: an answer or an error, nothing else.
+ */
+#include "bloom.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static sqlite3 *database;
+static long complaints, refusals, answers;
+static volatile long looked_at; /* bytes of results of one value, see run() */
+
+/* A generator whose numbers are the same everywhere, so that what fails can be repeated. */
+static uint64_t random_state = 1;
+
+static uint32_t random_below(uint32_t limit) {
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)((random_state >> 32) % limit);
+}
+
+static void complain(const char *sql, const char *what, long place) {
+    complaints++;
+    printf("%s: %s (%ld): %s\n", sql, what, place, sqlite3_errmsg(database));
+}
+
+static void must_run(const char *sql) {
+    if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK) {
+        printf("%s: %s\n", sql, sqlite3_errmsg(database));
+        exit(1);
+    }
+}
+
+/* Runs one statement to its end with bytes bound to every parameter. The bytes are an allocation of their
+ * very length, so that a read beyond them is seen. */
+static int run(const char *sql, const uint8_t *bytes, size_t length) {
+    sqlite3_stmt *statement;
+    uint8_t *exact = malloc(length > 0 ? length : 1);
+    if (exact == NULL)
+        abort();
+    if (length > 0)
+        memcpy(exact, bytes, length);
+    int code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
+    if (code == SQLITE_OK) {
+        for (int i = 1; i <= sqlite3_bind_parameter_count(statement); i++)
+            sqlite3_bind_blob64(statement, i, exact, length, SQLITE_STATIC);
+        while (sqlite3_step(statement) == SQLITE_ROW)
+            for (int i = 0; i < sqlite3_column_count(statement); i++) {
+                /* Every byte of a result takes part in a decision, so that valgrind sees one that was never
+                 * set. */
+                const uint8_t *result = sqlite3_column_blob(statement, i);
+                int size = sqlite3_column_bytes(statement, i);
+                for (int j = 0; j < size; j++)
+                    if (result[j] == 'Z')
+                        looked_at++;
+            }
+        code = sqlite3_finalize(statement);
+    }
+    free(exact);
+    return code;
+}
+
+/* A filter or the like made by SQL. */
+static uint8_t *make(const char *sql, size_t *length) {
+    sqlite3_stmt *statement;
+    if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) != SQLITE_OK ||
+        sqlite3_step(statement) != SQLITE_ROW) {
+        printf("%s: %s\n", sql, sqlite3_errmsg(database));
+        exit(1);
+    }
+    *length = (size_t)sqlite3_column_bytes(statement, 0);
+    uint8_t *bytes = malloc(*length + 1); /* one more, for what is too long */
+    if (bytes == NULL)
+        abort();
+    memcpy(bytes, sqlite3_column_blob(statement, 0), *length);
+    bytes[*length] = 0;
+    sqlite3_finalize(statement);
+    return bytes;
+}
+
+/* What takes a filter. */
+static const char *const FUNCTIONS[] = {
+    "SELECT bloom_check(?1, 'a')",
+    "SELECT bloom_add(?1, 'a')",
+    "SELECT bloom_count(?1)",
+    "SELECT bloom_fpr(?1)",
+    "SELECT bloom_info(?1)",
+    "SELECT bloom_check(bloom_pin(?1), 'a')",
+    "SELECT bloom_union(?1, ?1)",
+    "SELECT bloom_intersect(?1, ?1)",
+    "SELECT bloom_union_agg(?1)",
+    "SELECT bloom_agg('a', ?1)",
+    "SELECT bloom_export(?1, 'guava')",
+};
+
+enum {
+    FUNCTION_COUNT = sizeof FUNCTIONS / sizeof *FUNCTIONS,
+    HEADER_BYTES = 64,
+    HEADER_BITS = 8 * HEADER_BYTES
+};
+
+/* The error must name the filter: "...: the filter (argument 1) is cut off ...". */
+static void refuse(const char *sql, const uint8_t *bytes, size_t length, const char *name, const char *what,
+                   long place) {
+    if (run(sql, bytes, length) == SQLITE_OK)
+        complain(sql, "not noticed", place);
+    else if (strstr(sqlite3_errmsg(database), name) == NULL)
+        complain(sql, what, place);
+    else
+        refusals++;
+}
+
+static void flip(uint8_t *bytes, uint32_t bit) {
+    bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+}
+
+static void damage_filter(const char *sql) {
+    size_t length;
+    uint8_t *bytes = make(sql, &length);
+    for (int i = 0; i < FUNCTION_COUNT; i++) {
+        const char *function = FUNCTIONS[i];
+        run(function, bytes, length); /* what it remembers of a good header cannot help a bad one through */
+        for (uint32_t bit = 0; bit < HEADER_BITS; bit++) {
+            flip(bytes, bit);
+            refuse(function, bytes, length, "the filter (argument", "bit of the header flipped", bit);
+            flip(bytes, bit);
+        }
+        for (size_t cut = 0; cut < length; cut++)
+            refuse(function, bytes, cut, "the filter (argument", "cut off", (long)cut);
+        refuse(function, bytes, length + 1, "the filter (argument", "too long", (long)length + 1);
+        for (int round = 0; round < 100; round++) {
+            uint8_t *damaged = malloc(length);
+            if (damaged == NULL)
+                abort();
+            memcpy(damaged, bytes, length);
+            for (int flips = 1 + round % 20; flips > 0; flips--)
+                flip(damaged, HEADER_BITS + random_below((uint32_t)(length - HEADER_BYTES) * 8));
+            /* bloom_export knows layouts and sizes that it cannot write, whatever the bits are. */
+            if (run(function, damaged, length) != SQLITE_OK && strstr(function, "export") == NULL)
+                complain(function, "flipped bits of the payload are no error", round);
+            free(damaged);
+        }
+    }
+    free(bytes);
+}
+
+/* A payload whose last byte is not all in use. */
+static void damage_bits_beyond(void) {
+    enum { BITS = 20 };
+    size_t length;
+    uint8_t *bytes = make("SELECT bloom_add(bloom_new_bits(20, 3), 'a')", &length);
+    for (int i = 0; i + 1 < FUNCTION_COUNT; i++) /* all but bloom_export, which refuses 20 bits as such */
+        for (uint32_t bit = 0; bit < (length - HEADER_BYTES) * 8; bit++) {
+            flip(bytes, HEADER_BITS + bit);
+            if (bit >= BITS)
+                refuse(FUNCTIONS[i], bytes, length, "the filter (argument", "bit beyond the last", bit);
+            else if (run(FUNCTIONS[i], bytes, length) != SQLITE_OK)
+                complain(FUNCTIONS[i], "a flipped bit of the payload is no error", bit);
+            flip(bytes, HEADER_BITS + bit);
+        }
+    free(bytes);
+}
+
+static void damage_guava(const char *sql) {
+    enum { GUAVA_HEADER_BITS = 48 };
+    static const char IMPORT[] = "SELECT bloom_check(bloom_import(?1, 'guava'), 'a')";
+    size_t length;
+    uint8_t *bytes = make(sql, &length);
+    if (run(IMPORT, bytes, length) != SQLITE_OK)
+        complain(IMPORT, "refused undamaged", 0);
+    for (size_t cut = 0; cut < length; cut++)
+        refuse(IMPORT, bytes, cut, "the bytes (argument 1)", "cut off", (long)cut);
+    refuse(IMPORT, bytes, length + 1, "the bytes (argument 1)", "too long", (long)length + 1);
+    for (uint32_t bit = 0; bit < length * 8; bit++) {
+        flip(bytes, bit);
+        /* This header has no checksum: another strategy or k is a filter. The number of words must fit. */
+        if (bit >= 16 && bit < GUAVA_HEADER_BITS)
+            refuse(IMPORT, bytes, length, "the bytes (argument 1)", "wrong number of words", bit);
+        else if (run(IMPORT, bytes, length) != SQLITE_OK && bit >= GUAVA_HEADER_BITS)
+            complain(IMPORT, "a flipped bit of the payload is no error", bit);
+        flip(bytes, bit);
+    }
+    free(bytes);
+}
+
+/* Filter tables */
+
+static const char *const OPERATIONS[] = {
+    "SELECT 1 FROM seen WHERE key = 'a'",
+    "INSERT INTO seen(key) VALUES ('new')",
+    "INSERT OR IGNORE INTO seen(key) VALUES (1), ('b')",
+    "SELECT info FROM seen",
+    "SELECT filter FROM seen",
+    "INSERT INTO seen(seen, key) VALUES ('merge', (SELECT bloom_agg(value, 500, 0.01) FROM "
+    "json_each('[1,2,3]')))",
+    "INSERT INTO seen(seen) VALUES ('clear')",
+};
+
+/* The rest, whose outcome damage need not change. */
+static const char *const OTHER_OPERATIONS[] = {
+    "PRAGMA integrity_check",
+    "ALTER TABLE seen RENAME TO other",
+    "DROP TABLE seen",
+};
+
+enum {
+    OPERATION_COUNT = sizeof OPERATIONS / sizeof *OPERATIONS,
+    OTHER_COUNT = sizeof OTHER_OPERATIONS / sizeof *OTHER_OPERATIONS
+};
+
+/* A table of two layers of several chunks, in small pages. */
+static void make_table(void) {
+    must_run("CREATE VIRTUAL TABLE seen USING bloom(capacity=500, fpr=0.01);"
+             "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 600) "
+             "INSERT INTO seen(key) SELECT i FROM c");
+}
+
+static void damage_layer_headers(void) {
+    make_table();
+    for (int layer = 0; layer < 2; layer++) {
+        char sql[200], name[100];
+        size_t length;
+        snprintf(sql, sizeof sql, "SELECT header FROM seen_layers WHERE layer = %d", layer);
+        uint8_t *bytes = make(sql, &length);
+        snprintf(sql, sizeof sql, "UPDATE seen_layers SET header = ?1 WHERE layer = %d", layer);
+        snprintf(name, sizeof name, "layer %d", layer);
+        /* Flipped bits first, then all lengths but the right one. */
+        for (uint32_t damage = 0; damage < HEADER_BITS + HEADER_BYTES + 2; damage++) {
+            if (damage == HEADER_BITS + HEADER_BYTES)
+                continue;
+            must_run("SAVEPOINT undamaged");
+            if (damage < HEADER_BITS)
+                flip(bytes, damage);
+            if (run(sql, bytes, damage < HEADER_BITS ? length : damage - HEADER_BITS) != SQLITE_OK)
+                complain(sql, "cannot be damaged", damage);
+            if (damage < HEADER_BITS)
+                flip(bytes, damage);
+            for (int i = 0; i < OPERATION_COUNT; i++)
+                refuse(OPERATIONS[i], bytes, 0, name, "damage of a layer's header", damage);
+            must_run("ROLLBACK TO undamaged; RELEASE undamaged");
+        }
+        free(bytes);
+    }
+    /* Undamaged again, nothing is refused, but that two layers are no one filter. */
+    for (int i = 0; i < OPERATION_COUNT; i++)
+        if (run(OPERATIONS[i], NULL, 0) != SQLITE_OK && strstr(OPERATIONS[i], "filter FROM") == NULL)
+            complain(OPERATIONS[i], "refused undamaged", 0);
+    must_run("DROP TABLE seen");
+}
+
+static void damage_at_random(int rounds) {
+    static const char *const DAMAGES[] = {
+        "UPDATE seen_layers SET header = ?1",
+        "UPDATE seen_layers SET chunk_blocks = %lld",
+        "UPDATE seen_layers SET keys = %lld",
+        "UPDATE seen_layers SET chunks = %lld",
+        "UPDATE seen_layers SET ones = %lld",
+        "UPDATE seen_layers SET ones = ?1",
+        "UPDATE seen_layers SET layer = layer + %lld",
+        "DELETE FROM seen_layers WHERE layer = %lld",
+        "INSERT INTO seen_layers SELECT layer + %lld, header, chunk_blocks, keys, chunks, ones FROM "
+        "seen_layers",
+        "UPDATE seen_layers SET header = (SELECT header FROM seen_layers ORDER BY layer DESC)",
+        "UPDATE seen_chunks SET bits = ?1",
+        "UPDATE seen_chunks SET bits = ?1 WHERE id = %lld",
+        "UPDATE seen_chunks SET bits = CAST(?1 AS TEXT)",
+        "UPDATE seen_chunks SET bits = %lld",
+        "UPDATE seen_chunks SET bits = zeroblob(length(bits))",
+        "UPDATE seen_chunks SET bits = substr(bits, 1, %lld)",
+        "UPDATE seen_chunks SET bits = CAST(bits || ?1 AS BLOB)",
+        "UPDATE OR IGNORE seen_chunks SET id = %lld + id",
+        "DELETE FROM seen_chunks WHERE id = %lld",
+        "INSERT OR REPLACE INTO seen_chunks SELECT %lld, bits FROM seen_chunks",
+        "DELETE FROM seen_chunks",
+        "DELETE FROM seen_layers",
+        "DROP TABLE seen_chunks",
+    };
+    static const long long NUMBERS[] = {0,
+                                        1,
+                                        2,
+                                        6,
+                                        7,
+                                        8,
+                                        1023,
+                                        1024,
+                                        1025,
+                                        448,
+                                        -1,
+                                        1LL << 20,
+                                        1 << 9,
+                                        1LL << 31,
+                                        1LL << 32,
+                                        1LL << 40,
+                                        (1LL << 40) + 1,
+                                        INT64_MAX};
+    enum { DAMAGE_COUNT = sizeof DAMAGES / sizeof *DAMAGES, NUMBER_COUNT = sizeof NUMBERS / sizeof *NUMBERS };
+    uint8_t bytes[600];
+    must_run("BEGIN");
+    make_table();
+    for (int round = 0; round < rounds; round++) {
+        must_run("SAVEPOINT undamaged");
+        for (int i = 0; i < 1 + round % 2; i++) {
+            int damage = i == 0 ? round % DAMAGE_COUNT : (int)random_below(DAMAGE_COUNT);
+            char *sql = sqlite3_mprintf(DAMAGES[damage], NUMBERS[random_below(NUMBER_COUNT)]);
+            /* The chunks have 448 bytes, the headers 64. */
+            static const uint32_t LENGTHS[] = {0, 63, 64, 65, 447, 448, 449, 600};
+            size_t length = LENGTHS[random_below(8)];
+            for (size_t j = 0; j < length; j++)
+                bytes[j] = (uint8_t)random_below(256);
+            run(sql, bytes, length);
+            sqlite3_free(sql);
+        }
+        for (int i = 0; i < OPERATION_COUNT + OTHER_COUNT; i++) {
+            const char *sql = i < OPERATION_COUNT ? OPERATIONS[i] : OTHER_OPERATIONS[i - OPERATION_COUNT];
+            if (run(sql, NULL, 0) == SQLITE_OK)
+                answers++;
+            else if (*sqlite3_errmsg(database) == '\0')
+                complain(sql, "an error without words", round);
+            else
+                refusals++;
+        }
+        must_run("ROLLBACK TO undamaged; RELEASE undamaged");
+    }
+    /* The damage is taken back, and with it all that the operations did. */
+    size_t length;
+    uint8_t *found =
+        make("WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 600) "
+             "SELECT CAST(count(*) AS TEXT) FROM c WHERE EXISTS (SELECT 1 FROM seen WHERE key = i)",
+             &length);
+    if (strcmp((const char *)found, "600") != 0)
+        complain("the 600 keys", "are not all found", atol((const char *)found));
+    free(found);
+    must_run("COMMIT; DROP TABLE seen");
+}
+
+static int passed, failed;
+
+static void count(const char *title, long before) {
+    printf("%s: %ld refusals so far\n", title, refusals);
+    if (complaints == before)
+        passed++;
+    else
+        failed++;
+}
+
+int main(int argument_count, char **arguments) {
+    int rounds = argument_count > 1 ? atoi(arguments[1]) : 400;
+    long before = 0;
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+    if (sqlite3_open(":memory:", &database) != SQLITE_OK ||
+        sqlite3_bloom_init(database, NULL, NULL) != SQLITE_OK) {
+        puts("0 passed, 1 failed");
+        return 1;
+    }
+    must_run("PRAGMA page_size = 512");
+
+    damage_filter("SELECT bloom_add(bloom_new(20), 'b')");
+    count("layout blocked", before);
+    before = complaints;
+    damage_filter("SELECT bloom_add(bloom_new(20, 0.01, 'classic'), 'b')");
+    count("layout classic", before);
+    before = complaints;
+    /* Strategy 0 of Guava, k = 3, two words. */
+    damage_filter("SELECT bloom_import(x'00030000000200000000000000818000000000000000', 'guava')");
+    count("layout classic32", before);
+    before = complaints;
+    damage_bits_beyond();
+    count("bits beyond the last", before);
+    before = complaints;
+    damage_guava("SELECT bloom_export(bloom_add(bloom_new(20, 0.01, 'classic'), 'b'), 'guava')");
+    damage_guava("SELECT x'00030000000200000000000000818000000000000000'");
+    count("serialised by Guava", before);
+    before = complaints;
+    damage_layer_headers();
+    count("headers of layers", before);
+    before = complaints;
+    damage_at_random(rounds);
+    count("shadow tables", before);
+
+    if (sqlite3_close(database) != SQLITE_OK) {
+        puts("statements are left open");
+        failed++;
+    }
+    printf("%ld refusals, %ld answers\n", refusals, answers);
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed > 0;
+}
