@@ -1,0 +1,83 @@
+#!/bin/sh
+# Builds threads_test with ThreadSanitizer and runs it: with the extension linked in, with the extension loaded, and with a race put into
+# the extension, which must be found. Ends in "N passed, N failed", or says what is missing and skips. CC names the compiler.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+CC=${CC:-cc}
+build=build/threads
+flags="-std=c11 -O1 -g -D_XOPEN_SOURCE=700 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -ffp-contract=off -Iext -fsanitize=thread"
+mkdir -p $build
+
+# Older run-time libraries of the sanitizer stop with "unexpected memory mapping" when the kernel spreads addresses over more bits than
+# they expect; setarch -R makes it leave them in place.
+echo 'int main(void) { return 0; }' >$build/probe.c
+run=
+# shellcheck disable=SC2086
+if ! $CC $flags -o $build/probe $build/probe.c >$build/probe.log 2>&1; then
+    run=skip
+elif ! $build/probe >$build/probe.log 2>&1; then
+    run="setarch $(uname -m) -R"
+    $run $build/probe >>$build/probe.log 2>&1 || run=skip
+fi
+if [ "$run" = skip ]; then
+    tail -3 $build/probe.log
+    echo "skipped: $CC makes no program with -fsanitize=thread that runs here"
+    echo "0 passed, 0 failed, 1 skipped"
+    exit 0
+fi
+
+passed=0
+failed=0
+bad() { # bad FILE MESSAGE: one failure, with the log
+    failed=$((failed + 1))
+    cat "$1"
+    echo "$2"
+}
+
+# program NAME ARGUMENTS...: runs threads_test and takes over what it counted; a report of the sanitizer is one more failure.
+program() {
+    name=$1
+    shift
+    $run $build/threads_test $build "$@" >$build/log 2>&1
+    status=$?
+    counted=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' $build/log | tail -1)
+    if [ -z "$counted" ]; then
+        bad $build/log "$name: no result (status $status)"
+        return
+    fi
+    passed=$((passed + ${counted%% passed*}))
+    counted=${counted#*, }
+    counted=${counted%% failed*}
+    if grep -q 'WARNING: ThreadSanitizer' $build/log || { [ $status -ne 0 ] && [ "$counted" -eq 0 ]; }; then
+        bad $build/log "$name: see the report above"
+    elif [ "$counted" -gt 0 ]; then
+        failed=$((failed + counted))
+        cat $build/log
+    fi
+}
+
+libraries="-lsqlite3 -lpthread -lm"
+# shellcheck disable=SC2086
+$CC $flags -DSQLITE_CORE -o $build/threads_test tests/threads/threads_test.c ext/*.c $libraries || exit 1
+# shellcheck disable=SC2086
+$CC $flags -shared -fPIC -o $build/bloom.so ext/*.c -lm || exit 1
+unset TSAN_OPTIONS
+program "linked in"
+export TSAN_OPTIONS="suppressions=tests/threads/loaded.supp"
+program "loaded" "./$build/bloom.so"
+
+# Would a race be found at all? sql_value.c with one put in, the other files as they are.
+# shellcheck disable=SC2086
+$CC $flags -DSQLITE_CORE -include tests/threads/race.h -c -o $build/race.o ext/sql_value.c || exit 1
+others=$(ls ext/*.c | grep -v '/sql_value\.c$')
+# shellcheck disable=SC2086
+$CC $flags -DSQLITE_CORE -o $build/race_test tests/threads/threads_test.c $others $build/race.o $libraries || exit 1
+TSAN_OPTIONS="halt_on_error=1 suppressions=tests/threads/loaded.supp" $run $build/race_test $build >$build/log 2>&1
+if grep -q "Location is global 'race_calls'" $build/log; then
+    passed=$((passed + 1))
+else
+    bad $build/log "a race put into the extension: not found"
+fi
+rm -f $build/threads_*.db*
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,554 @@
+/* Many threads at once, each with a connection of its own: registering, building, checking, merging, filter
+ * tables in memory and on one shared file. run.sh builds this program and the extension with
+ * ThreadSanitizer, which reports two threads at one place in memory even when nothing came of it; the program
+ * itself compares results, exactly.
+ *
+ *     threads_test DIRECTORY [LIBRARY]
+ *
+ * DIRECTORY is where databases may be written. With LIBRARY every connection loads the extension from that
+ * file; without, it calls the one that is linked in.
+ */
+#include "bloom.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { THREADS = 8, PROBLEM_SIZE = 300, BUSY_MILLISECONDS = 60000 };
+
+static const char *library; /* to load, or NULL */
+static const char *directory;
+static int passed, failed;
+
+/* What a thread is and what it found out: written by itself, read after it has been joined. */
+struct worker {
+    int number;
+    sqlite3 *database; /* of this thread, or one that all share */
+    void (*work)(struct worker *);
+    char problem[PROBLEM_SIZE]; /* the first one; empty when all is well */
+};
+
+static pthread_barrier_t start; /* so that all threads begin at once */
+
+__attribute__((format(printf, 2, 3))) static void problem(struct worker *worker, const char *format, ...) {
+    va_list list;
+    if (worker->problem[0] != '\0')
+        return;
+    va_start(list, format);
+    vsnprintf(worker->problem, sizeof worker->problem, format, list);
+    va_end(list);
+}
+
+/* Registers the extension with a connection. */
+static int extend(sqlite3 *database) {
+    if (library == NULL)
+        return sqlite3_bloom_init(database, NULL, NULL);
+    int code = sqlite3_enable_load_extension(database, 1);
+    return code == SQLITE_OK ? sqlite3_load_extension(database, library, "sqlite3_bloom_init", NULL) : code;
+}
+
+static sqlite3 *open_database(struct worker *worker, const char *path) {
+    sqlite3 *database;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_PRIVATECACHE;
+    if (sqlite3_open_v2(path, &database, flags, NULL) != SQLITE_OK || extend(database) != SQLITE_OK)
+        problem(worker, "%s cannot be opened: %s", path, sqlite3_errmsg(database));
+    sqlite3_busy_timeout(database, BUSY_MILLISECONDS);
+    return database;
+}
+
+static void close_database(struct worker *worker, sqlite3 *database) {
+    if (sqlite3_close(database) != SQLITE_OK)
+        problem(worker, "statements are left open");
+}
+
+static void run(struct worker *worker, sqlite3 *database, const char *sql) {
+    char *message = NULL;
+    if (sqlite3_exec(database, sql, NULL, NULL, &message) != SQLITE_OK)
+        problem(worker, "%s: %s", sql, message ? message : "no message");
+    sqlite3_free(message);
+}
+
+/* A value from a query: bytes from malloc, length -1 when there is no row or an error. */
+struct answer {
+    int length;
+    unsigned char *bytes;
+};
+
+static struct answer step_for_answer(struct worker *worker, sqlite3 *database, sqlite3_stmt *statement) {
+    struct answer answer = {-1, NULL};
+    int code = sqlite3_step(statement);
+    if (code == SQLITE_ROW) {
+        const void *bytes = sqlite3_column_blob(statement, 0);
+        answer.length = sqlite3_column_bytes(statement, 0);
+        answer.bytes = malloc((size_t)answer.length + 1);
+        if (answer.length > 0)
+            memcpy(answer.bytes, bytes, (size_t)answer.length);
+        answer.bytes[answer.length] = '\0';
+    } else if (code != SQLITE_DONE) {
+        problem(worker, "%s: %s", sqlite3_sql(statement), sqlite3_errmsg(database));
+    }
+    sqlite3_reset(statement);
+    return answer;
+}
+
+static struct answer ask(struct worker *worker, sqlite3 *database, const char *sql) {
+    struct answer answer = {-1, NULL};
+    sqlite3_stmt *statement;
+    if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) != SQLITE_OK) {
+        problem(worker, "%s: %s", sql, sqlite3_errmsg(database));
+        return answer;
+    }
+    answer = step_for_answer(worker, database, statement);
+    sqlite3_finalize(statement);
+    return answer;
+}
+
+static int same(const struct answer *a, const struct answer *b) {
+    return a->length == b->length && (a->length < 0 || memcmp(a->bytes, b->bytes, (size_t)a->length) == 0);
+}
+
+static void expect_answer(struct worker *worker, sqlite3 *database, const char *sql,
+                          const struct answer *expected) {
+    struct answer answer = ask(worker, database, sql);
+    if (!same(&answer, expected))
+        problem(worker, "thread %d: another result than in a single thread: %s", worker->number, sql);
+    free(answer.bytes);
+}
+
+/* For text and numbers. */
+static void expect(struct worker *worker, sqlite3 *database, const char *sql, const char *expected) {
+    struct answer answer = ask(worker, database, sql);
+    const char *text = answer.length < 0 ? "no row" : (const char *)answer.bytes;
+    if (strcmp(text, expected) != 0)
+        problem(worker, "thread %d: %s: %s instead of %s", worker->number, sql, text, expected);
+    free(answer.bytes);
+}
+
+static void *run_worker(void *argument) {
+    struct worker *worker = argument;
+    pthread_barrier_wait(&start);
+    worker->work(worker);
+    return NULL;
+}
+
+static void report(const char *title, const char *found) {
+    if (found[0] == '\0') {
+        passed++;
+        return;
+    }
+    failed++;
+    printf("%s: %s\n", title, found);
+}
+
+/* Runs work in all threads at once; shared is a connection for all of them, or NULL. Counts as one test. */
+static void in_threads(const char *title, void (*work)(struct worker *), sqlite3 *shared) {
+    static struct worker workers[THREADS];
+    pthread_t threads[THREADS];
+    const char *found = "";
+    pthread_barrier_init(&start, NULL, THREADS);
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (struct worker){.number = i, .database = shared, .work = work};
+        if (pthread_create(&threads[i], NULL, run_worker, &workers[i]) != 0) {
+            fputs("no thread to be had\n", stderr);
+            exit(1);
+        }
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    pthread_barrier_destroy(&start);
+    for (int i = 0; i < THREADS && found[0] == '\0'; i++)
+        found = workers[i].problem;
+    report(title, found);
+}
+
+/* Registering */
+
+static void register_often(struct worker *worker) {
+    for (int i = 0; i < 15; i++) {
+        sqlite3 *database = open_database(worker, ":memory:");
+        expect(worker, database, "SELECT bloom_check(bloom_add(bloom_new(100), 'a'), 'a')", "1");
+        if (extend(database) != SQLITE_OK) /* again, while the functions are there */
+            problem(worker, "registering twice: %s", sqlite3_errmsg(database));
+        expect(worker, database, "SELECT bloom_check(bloom_add(bloom_new(100), 'a'), 'b')", "0");
+        close_database(worker, database);
+    }
+}
+
+static void open_with_automatic_extension(struct worker *worker) {
+    /* All threads say so; SQLite keeps one. */
+    if (sqlite3_auto_extension((void (*)(void))sqlite3_bloom_init) != SQLITE_OK)
+        problem(worker, "sqlite3_auto_extension failed");
+    for (int i = 0; i < 15; i++) {
+        sqlite3 *database;
+        sqlite3_open(":memory:", &database);
+        expect(worker, database, "SELECT length(bloom_new(100))", "192");
+        close_database(worker, database);
+    }
+}
+
+/* Values: every query of this list gives the same bytes in every thread. */
+
+#define SERIES(count)                                                                                        \
+    "WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < " #count ") "
+#define SHARED_KEYS "20000"
+
+static const char *const QUERIES[] = {
+    SERIES(300) "SELECT bloom_agg(i) FROM c",
+    SERIES(300) "SELECT bloom_agg(i, NULL, 0.001, 'classic') FROM c",
+    /* Enough keys for many partitions; half of them are repeated. */
+    SERIES(80000) "SELECT bloom_agg('key ' || (i % 40000)) FROM c",
+    SERIES(80000) "SELECT bloom_agg(i % 40000, NULL, 0.01, 'classic') FROM c",
+    SERIES(20000) "SELECT bloom_agg(i, 20000) FROM c",
+    SERIES(20000) "SELECT bloom_agg(i, 20000, 0.0001, 'classic') FROM c",
+    SERIES(5000) "SELECT bloom_agg(i, bloom_new(9000, 0.02)) FROM c",
+    SERIES(4000) "SELECT bloom_agg(hex(f), 1000) FROM (SELECT bloom_agg(i, 10) AS f FROM c GROUP BY i % 400)",
+    SERIES(100) "SELECT bloom_union_agg(bloom_add(bloom_new(500), i)) FROM c",
+    "SELECT bloom_union(bloom_add(bloom_new(500), 1), NULL, bloom_add(bloom_new(500), 2))",
+    "SELECT bloom_intersect(bloom_add(bloom_new(500), 1), bloom_add(bloom_new(500), 2))",
+    "SELECT bloom_add(bloom_new_bits(12345, 6), 1.5)",
+    SERIES(1000) "SELECT bloom_info(bloom_agg(i, 1000)) FROM c",
+    SERIES(1000) "SELECT bloom_info(bloom_agg(i, 1000, 0.01, 'classic')) FROM c",
+    SERIES(1000) "SELECT bloom_count(bloom_agg(i)) || ' ' || bloom_fpr(bloom_agg(i)) FROM c",
+    SERIES(1000) "SELECT bloom_import(bloom_export(bloom_agg(i, 1000, 0.01, 'classic'), 'guava'), 'guava') "
+                 "FROM c",
+    "SELECT group_concat(bloom_size(column1, column2)) FROM (VALUES (1, 0.5), (1000, 0.01), (1e9, 1e-8))",
+    "SELECT hex(bloom_hash('a')) || hex(bloom_hash(1)) || hex(bloom_hash(0.1)) || hex(bloom_hash(x''))",
+    "SELECT bloom_version()",
+    SERIES(20000) "SELECT count(*) FROM c WHERE bloom_check((SELECT bloom_pin(bloom_agg(i, 10000)) FROM c "
+                  "WHERE i <= 10000), i)",
+};
+
+enum { QUERY_COUNT = sizeof QUERIES / sizeof *QUERIES };
+
+static struct answer expected_answers[QUERY_COUNT];
+
+static void build_values(struct worker *worker) {
+    sqlite3 *database = open_database(worker, ":memory:");
+    /* Each thread begins elsewhere, so that different functions meet. */
+    for (int i = 0; i < QUERY_COUNT; i += 2) {
+        int query = (i + worker->number * QUERY_COUNT / THREADS) % QUERY_COUNT;
+        expect_answer(worker, database, QUERIES[query], &expected_answers[query]);
+    }
+    close_database(worker, database);
+}
+
+/* The first use of everything, by all threads at the same moment: what is set up at first use would be set up here.
+ * The barrier before each statement comes after all that SQLite locks on the way to it, since a lock that two
+ * threads happen to take one after the other hides a race from the sanitizer. */
+static struct answer first_answers[THREADS][QUERY_COUNT];
+
+static void use_for_the_first_time(struct worker *worker) {
+    static const char *const TABLE_STATEMENTS[] = {
+        "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=0.02)",
+        "INSERT INTO seen(key) VALUES ('a')",
+        "SELECT 1 FROM seen WHERE key = 'a'",
+        "SELECT info, filter FROM seen",
+        "INSERT INTO seen(seen, key) VALUES ('merge', bloom_new(100, 0.02))",
+        "INSERT INTO seen(seen) VALUES ('clear')",
+        "ALTER TABLE seen RENAME TO other",
+        "DROP TABLE other",
+    };
+    sqlite3 *database = open_database(worker, ":memory:");
+    for (int i = 0; i < QUERY_COUNT; i++) {
+        sqlite3_stmt *statement;
+        if (sqlite3_prepare_v2(database, QUERIES[i], -1, &statement, NULL) != SQLITE_OK)
+            problem(worker, "%s: %s", QUERIES[i], sqlite3_errmsg(database));
+        pthread_barrier_wait(&start);
+        first_answers[worker->number][i] = step_for_answer(worker, database, statement);
+        sqlite3_finalize(statement);
+    }
+    for (size_t i = 0; i < sizeof TABLE_STATEMENTS / sizeof *TABLE_STATEMENTS; i++) {
+        pthread_barrier_wait(&start);
+        run(worker, database, TABLE_STATEMENTS[i]);
+    }
+    close_database(worker, database);
+}
+
+static void compare_first_answers(void) {
+    struct worker here = {.number = -1};
+    for (int i = 0; i < THREADS; i++)
+        for (int query = 0; query < QUERY_COUNT; query++) {
+            if (!same(&first_answers[i][query], &expected_answers[query]))
+                problem(&here, "thread %d: another result than in a single thread: %s", i, QUERIES[query]);
+            free(first_answers[i][query].bytes);
+        }
+    report("answers at first use", here.problem);
+}
+
+/* Some of them on one connection, which SQLite hands to one thread after the other. */
+static void build_values_on_shared_connection(struct worker *worker) {
+    for (int i = 0; i < QUERY_COUNT / 4; i++) {
+        int query = (i + worker->number * QUERY_COUNT / THREADS) % QUERY_COUNT;
+        expect_answer(worker, worker->database, QUERIES[query], &expected_answers[query]);
+    }
+}
+
+/* Filters in memory that all threads read at once, as a server does with one that it has mapped. */
+static struct answer shared_filters[2];
+
+static void check_shared_memory(struct worker *worker) {
+    static const char *const CHECKS[] = {
+        SERIES(20000) "SELECT sum(bloom_check(?1, i)) FROM c",
+        SERIES(20000) "SELECT sum(bloom_check((SELECT bloom_pin(?1)), i)) FROM c",
+        SERIES(20000) "SELECT sum(bloom_check(bloom_union(?1, ?1), i)) FROM c WHERE i % 100 = 0",
+    };
+    static const char *const EXPECTED[] = {SHARED_KEYS, SHARED_KEYS, "200"};
+    sqlite3 *database = open_database(worker, ":memory:");
+    for (int i = 0; i < 6; i++) {
+        const struct answer *filter = &shared_filters[(i + worker->number) % 2];
+        int check = i / 2;
+        sqlite3_stmt *statement;
+        sqlite3_prepare_v2(database, CHECKS[check], -1, &statement, NULL);
+        sqlite3_bind_blob(statement, 1, filter->bytes, filter->length, SQLITE_STATIC);
+        struct answer found = step_for_answer(worker, database, statement);
+        if (found.length < 0 || strcmp((const char *)found.bytes, EXPECTED[check]) != 0)
+            problem(worker, "%s: %s keys found", CHECKS[check],
+                    found.length < 0 ? "no" : (char *)found.bytes);
+        free(found.bytes);
+        sqlite3_finalize(statement);
+    }
+    close_database(worker, database);
+}
+
+/* Filter tables in memory */
+
+static struct answer filter_of_1_to_3000; /* made by bloom_agg with n = 3000 */
+static struct answer grown_info;
+
+static const char *const GROW = "CREATE VIRTUAL TABLE small USING bloom(capacity=100, fpr=0.02);" SERIES(
+    3000) "INSERT INTO small(key) SELECT i FROM c";
+static const char *const GROWN_INFO = "SELECT info FROM small";
+
+static void fill_tables_in_memory(struct worker *worker) {
+    sqlite3 *database = open_database(worker, ":memory:");
+    run(worker, database,
+        "CREATE VIRTUAL TABLE seen USING bloom(capacity=3000, growth=off);" SERIES(
+            2000) "INSERT INTO seen(key) SELECT i FROM c;"
+                  "INSERT INTO seen(seen, key) WITH RECURSIVE c(i) AS (VALUES (2001) UNION ALL SELECT i + 1 "
+                  "FROM c "
+                  "WHERE i < 3000) SELECT 'merge', bloom_agg(i, 3000) FROM c");
+    expect_answer(worker, database, "SELECT filter FROM seen", &filter_of_1_to_3000);
+    run(worker, database, GROW);
+    expect_answer(worker, database, GROWN_INFO, &grown_info);
+    expect(worker, database, SERIES(3000) "SELECT count(*) FROM c JOIN small ON key = i", "3000");
+    run(worker, database, "BEGIN; INSERT INTO seen(seen) VALUES ('clear'); ROLLBACK");
+    expect_answer(worker, database, "SELECT filter FROM seen", &filter_of_1_to_3000);
+    run(worker, database, "INSERT INTO seen(seen) VALUES ('clear'); ALTER TABLE seen RENAME TO other");
+    expect(worker, database, SERIES(3000) "SELECT count(*) FROM c JOIN other ON key = i", "0");
+    run(worker, database, "DROP TABLE other; DROP TABLE small");
+    expect(worker, database, "SELECT count(*) FROM sqlite_master", "0");
+    close_database(worker, database);
+}
+
+/* Filter tables on one file: writers, readers, one thread that merges, and one that makes and drops tables, so
+ * that the others' statements are prepared anew all the time. */
+
+enum { WRITERS = 4, READERS = 2, ROUNDS = 24, KEYS_A_ROUND = 50, MERGED_KEYS = 1000, KEYS_A_WRITER = 100000 };
+
+static char path[400];
+/* Rounds that each writer has committed: a reader that starts now must find these keys. */
+static atomic_int committed[WRITERS];
+static atomic_int writers_left;
+
+/* Round r of writer w are the keys w * KEYS_A_WRITER + r * KEYS_A_ROUND and on. */
+static void write_rounds(struct worker *worker, sqlite3 *database) {
+    char sql[400];
+    for (int round = 0; round < ROUNDS; round++) {
+        int first = worker->number * KEYS_A_WRITER + round * KEYS_A_ROUND;
+        for (int table = 0; table < 2; table++) {
+            snprintf(sql, sizeof sql,
+                     "WITH RECURSIVE c(i) AS (VALUES (%d) UNION ALL SELECT i + 1 FROM c WHERE i < %d) "
+                     "INSERT OR IGNORE INTO %s(key) SELECT i FROM c",
+                     first, first + KEYS_A_ROUND - 1, table ? "growing" : "seen");
+            if (table == 0 && round % 2 == 0) /* together, or each statement a transaction of its own */
+                run(worker, database, "BEGIN IMMEDIATE");
+            if (table == 1 && round % 4 == 0)
+                run(worker, database,
+                    "SAVEPOINT s; INSERT INTO growing(key) VALUES ('never'); ROLLBACK TO s");
+            run(worker, database, sql);
+        }
+        if (round % 2 == 0)
+            run(worker, database, "COMMIT");
+        atomic_store(&committed[worker->number], round + 1);
+    }
+    atomic_fetch_sub(&writers_left, 1);
+}
+
+static void read_until_done(struct worker *worker, sqlite3 *database) {
+    char sql[400], expected[20];
+    int last;
+    do {
+        last = atomic_load(&writers_left) == 0;
+        for (int writer = 0; writer < WRITERS; writer++) {
+            int keys = atomic_load(&committed[writer]) * KEYS_A_ROUND;
+            snprintf(expected, sizeof expected, "%d", keys);
+            for (int table = 0; table < 2 && keys > 0; table++) {
+                snprintf(sql, sizeof sql,
+                         "WITH RECURSIVE c(i) AS (VALUES (%d) UNION ALL SELECT i + 1 FROM c WHERE i < %d) "
+                         "SELECT count(*) FROM c CROSS JOIN %s ON key = i",
+                         writer * KEYS_A_WRITER, writer * KEYS_A_WRITER + keys - 1,
+                         table ? "growing" : "seen");
+                expect(worker, database, sql, expected);
+            }
+        }
+        /* One snapshot: what is said about the bits must be what is in the bits. */
+        expect(worker, database,
+               "SELECT json_extract(info, '$.layers[0].fill') = json_extract(bloom_info(filter), '$.fill') "
+               "FROM seen",
+               "1");
+    } while (!last && worker->problem[0] == '\0');
+}
+
+/* Key number i that is merged is the text 'merged i'. */
+static void merge_until_done(struct worker *worker, sqlite3 *database) {
+    char sql[400];
+    for (int round = 0; round < 10; round++) {
+        snprintf(
+            sql, sizeof sql,
+            "WITH RECURSIVE c(i) AS (VALUES (%d) UNION ALL SELECT i + 1 FROM c WHERE i < %d) INSERT INTO "
+            "seen(seen, key) SELECT 'merge', bloom_agg('merged ' || i, 20000) FROM c",
+            round * MERGED_KEYS / 10, (round + 1) * MERGED_KEYS / 10 - 1);
+        run(worker, database, sql);
+    }
+}
+
+static void make_and_drop_tables(struct worker *worker, sqlite3 *database) {
+    for (int round = 0; round < 6; round++) {
+        run(worker, database,
+            "CREATE VIRTUAL TABLE passing USING bloom(capacity=500);" SERIES(
+                100) "INSERT INTO passing(key) SELECT i FROM c; ALTER TABLE passing RENAME TO passed");
+        expect(worker, database, SERIES(100) "SELECT count(*) FROM c CROSS JOIN passed ON key = i", "100");
+        run(worker, database, "INSERT INTO passed(passed) VALUES ('clear'); DROP TABLE passed");
+    }
+}
+
+static void use_one_file(struct worker *worker) {
+    sqlite3 *database = open_database(worker, path);
+    if (worker->number < WRITERS)
+        write_rounds(worker, database);
+    else if (worker->number < WRITERS + READERS)
+        read_until_done(worker, database);
+    else if (worker->number == WRITERS + READERS)
+        merge_until_done(worker, database);
+    else
+        make_and_drop_tables(worker, database);
+    close_database(worker, database);
+}
+
+static void share_file(const char *journal) {
+    struct worker here = {.number = -1};
+    char sql[700], title[100];
+    snprintf(path, sizeof path, "%s/threads_%d.db", directory, (int)getpid());
+    unlink(path);
+    for (int i = 0; i < WRITERS; i++)
+        atomic_store(&committed[i], 0);
+    atomic_store(&writers_left, WRITERS);
+    sqlite3 *database = open_database(&here, path);
+    snprintf(sql, sizeof sql,
+             "PRAGMA journal_mode=%s; CREATE VIRTUAL TABLE seen USING bloom(capacity=20000, growth=off); "
+             "CREATE VIRTUAL TABLE growing USING bloom(capacity=700)",
+             journal);
+    run(&here, database, sql);
+    snprintf(title, sizeof title, "threads on one file, journal_mode=%s", journal);
+    in_threads(title, use_one_file, NULL);
+
+    snprintf(title, sizeof title, "what they left, journal_mode=%s", journal);
+    snprintf(sql, sizeof sql,
+             "WITH RECURSIVE w(w) AS (VALUES (0) UNION ALL SELECT w + 1 FROM w WHERE w < %d), "
+             "k(k) AS (VALUES (0) UNION ALL SELECT k + 1 FROM k WHERE k < %d), "
+             "m(m) AS (VALUES (0) UNION ALL SELECT m + 1 FROM m WHERE m < %d), "
+             "keys(key) AS (SELECT w * %d + k FROM w, k UNION ALL SELECT 'merged ' || m FROM m) "
+             "SELECT bloom_agg(key, 20000) FROM keys",
+             WRITERS - 1, ROUNDS * KEYS_A_ROUND - 1, MERGED_KEYS - 1, KEYS_A_WRITER);
+    struct answer all = ask(&here, database, sql);
+    expect_answer(&here, database, "SELECT filter FROM seen", &all);
+    free(all.bytes);
+    snprintf(sql, sizeof sql,
+             "WITH RECURSIVE w(w) AS (VALUES (0) UNION ALL SELECT w + 1 FROM w WHERE w < %d), "
+             "k(k) AS (VALUES (0) UNION ALL SELECT k + 1 FROM k WHERE k < %d) "
+             "SELECT count(*) = %d FROM w, k CROSS JOIN growing ON key = w * %d + k",
+             WRITERS - 1, ROUNDS * KEYS_A_ROUND - 1, WRITERS * ROUNDS * KEYS_A_ROUND, KEYS_A_WRITER);
+    expect(&here, database, sql, "1");
+    expect(&here, database,
+           "SELECT ones = json_extract(bloom_info((SELECT filter FROM seen)), '$.ones') FROM seen_layers",
+           "1");
+    expect(&here, database,
+           "SELECT (SELECT sum(chunks) FROM seen_layers) = (SELECT count(*) FROM seen_chunks) AND "
+           "(SELECT sum(chunks) FROM growing_layers) = (SELECT count(*) FROM growing_chunks)",
+           "1");
+    expect(&here, database, "SELECT count(*) > 2 FROM growing_layers", "1");
+    /* New keys, at most all; fewer only by false positives, of which there are some 1 %. */
+    expect(&here, database, "SELECT sum(keys) BETWEEN 4700 AND 4800 FROM growing_layers", "1");
+    expect(&here, database, "SELECT group_concat(name) FROM sqlite_master WHERE name LIKE 'pass%'", "");
+    expect(&here, database, "PRAGMA integrity_check", "ok");
+    close_database(&here, database);
+    report(title, here.problem);
+    unlink(path);
+}
+
+/* What one thread gets is what all must get. */
+static void ask_single_thread(void) {
+    struct worker here = {.number = -1};
+    sqlite3 *database = open_database(&here, ":memory:");
+    for (int i = 0; i < QUERY_COUNT; i++)
+        expected_answers[i] = ask(&here, database, QUERIES[i]);
+    shared_filters[0] = ask(&here, database, SERIES(20000) "SELECT bloom_agg(i, 20000) FROM c");
+    shared_filters[1] =
+        ask(&here, database, SERIES(20000) "SELECT bloom_agg(i, NULL, 0.01, 'classic') FROM c");
+    filter_of_1_to_3000 = ask(&here, database, SERIES(3000) "SELECT bloom_agg(i, 3000) FROM c");
+    run(&here, database, GROW);
+    grown_info = ask(&here, database, GROWN_INFO);
+    close_database(&here, database);
+    report("a single thread", here.problem);
+}
+
+static void share_connection(void) {
+    struct worker here = {.number = -1};
+    sqlite3 *database = open_database(&here, ":memory:");
+    in_threads("values on one connection", build_values_on_shared_connection, database);
+    close_database(&here, database);
+    report("closing the one connection", here.problem);
+}
+
+static void free_answers(void) {
+    for (int i = 0; i < QUERY_COUNT; i++)
+        free(expected_answers[i].bytes);
+    free(shared_filters[0].bytes);
+    free(shared_filters[1].bytes);
+    free(filter_of_1_to_3000.bytes);
+    free(grown_info.bytes);
+}
+
+int main(int count, char **arguments) {
+    if (count < 2 || !sqlite3_threadsafe()) {
+        puts(count < 2 ? "usage: threads_test DIRECTORY [LIBRARY]"
+                       : "skipped: SQLite is not made for threads");
+        puts("0 passed, 0 failed, 1 skipped");
+        return count < 2;
+    }
+    directory = arguments[1];
+    library = arguments[2];
+    /* Else every allocation takes one mutex, and the sanitizer takes threads for synchronised that are not. */
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    in_threads("first use", use_for_the_first_time, NULL);
+    ask_single_thread();
+    compare_first_answers();
+    in_threads("registering", register_often, NULL);
+    share_file("wal");
+    if (library == NULL) { /* what follows does not depend on how the extension came in */
+        share_file("delete");
+        in_threads("values", build_values, NULL);
+        share_connection();
+        in_threads("filters in shared memory", check_shared_memory, NULL);
+        in_threads("filter tables in memory", fill_tables_in_memory, NULL);
+        in_threads("automatic extension", open_with_automatic_extension, NULL);
+        sqlite3_reset_auto_extension();
+    }
+    free_answers();
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed > 0;
+}
