@@ -1,0 +1,553 @@
+/* Statements are interrupted at every moment, and stop soon.
+ *
+ * First every moment of small statements: a progress handler called for each instruction of SQLite's virtual
+ * machine says stop at the n-th call, n = 1, 2, ...; or interrupts the connection there; or an authorizer
+ * interrupts it while a statement is prepared, the extension's own included. The outcome must be
+ * SQLITE_INTERRUPT, and the database as before; or success, and the database as after it.
+ *
+ * Then statements on filters of 10^8 bits, at moments spread over their normal run time, by
+ * sqlite3_interrupt() from another thread and by progress handlers: the same must hold, and half of the
+ * statements must have returned within 10 ms. Measured is the time of the processor that the thread of the
+ * statement takes from the interrupt on, so that other work on the machine does not count.
+ */
+#include "bloom.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int passed, failed;
+
+static void result(int good) {
+    passed += good;
+    failed += !good;
+}
+
+static void fatal(const char *title, const char *what, sqlite3 *database) {
+    fprintf(stderr, "%s: %s: %s\n", title, what, database ? sqlite3_errmsg(database) : "");
+    exit(1);
+}
+
+/* A large filter in each layout, bound as ?1 (blocked) and ?2 (classic); without length when not made yet. */
+struct value {
+    int length;
+    void *bytes;
+};
+static struct value large[2];
+
+/* Runs every statement of sql and mixes what its rows say into *digest (FNV-1a). Returns the code of the first
+ * that fails. */
+static int run(sqlite3 *database, const char *sql, uint64_t *digest) {
+    int code = SQLITE_OK;
+    *digest = UINT64_C(14695981039346656037);
+    while (code == SQLITE_OK && *sql != '\0') {
+        sqlite3_stmt *statement;
+        code = sqlite3_prepare_v2(database, sql, -1, &statement, &sql);
+        if (code != SQLITE_OK || statement == NULL)
+            break;
+        for (int i = 0; i < sqlite3_bind_parameter_count(statement); i++)
+            sqlite3_bind_blob(statement, i + 1, large[i].bytes, large[i].length, SQLITE_STATIC);
+        while (sqlite3_step(statement) == SQLITE_ROW)
+            for (int column = 0; column < sqlite3_column_count(statement); column++) {
+                const unsigned char *bytes = sqlite3_column_blob(statement, column);
+                int length = sqlite3_column_bytes(statement, column);
+                /* Of long values every 1009th byte: digesting shall not be what is measured. */
+                for (int i = 0; i<length; i += length> 100000 ? 1009 : 1)
+                    *digest = (*digest ^ bytes[i]) * UINT64_C(1099511628211);
+                *digest = (*digest ^ (uint64_t)length) * UINT64_C(1099511628211);
+            }
+        code = sqlite3_finalize(statement);
+    }
+    return code;
+}
+
+static void must_run(const char *title, sqlite3 *database, const char *sql) {
+    uint64_t digest;
+    if (run(database, sql, &digest) != SQLITE_OK)
+        fatal(title, sql, database);
+}
+
+static uint64_t ask(const char *title, sqlite3 *database, const char *question) {
+    uint64_t digest;
+    if (run(database, question, &digest) != SQLITE_OK)
+        fatal(title, question, database);
+    return digest;
+}
+
+static sqlite3 *prepare(const char *title, const char *before) {
+    sqlite3 *database;
+    if (sqlite3_open(":memory:", &database) != SQLITE_OK ||
+        sqlite3_bloom_init(database, NULL, NULL) != SQLITE_OK)
+        fatal(title, "cannot be prepared", database);
+    must_run(title, database, before);
+    return database;
+}
+
+/* Closes a connection, after which nothing may be left of it. */
+static int close_clean(const char *title, sqlite3 *database) {
+    static sqlite3_int64 leaked; /* and reported */
+    if (sqlite3_close(database) != SQLITE_OK)
+        fatal(title, "statements are left open", database);
+    sqlite3_int64 left = sqlite3_memory_used() - leaked;
+    leaked += left;
+    if (left != 0)
+        printf("%s: %lld bytes leaked\n", title, left);
+    return left == 0;
+}
+
+/* Every moment */
+
+struct scenario {
+    const char *title;
+    const char *before;   /* runs without interrupts */
+    const char *attempt;  /* is interrupted */
+    const char *question; /* what tells the state */
+};
+
+#define SERIES(count) "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < " #count ") "
+#define TABLE                                                                                                \
+    "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=0.01); INSERT INTO seen(key) VALUES ('a'), "    \
+    "('b');"
+#define TABLE_STATE                                                                                          \
+    "SELECT info, filter FROM seen; SELECT key FROM seen WHERE key IN ('a', 'b', 'c', 'd'); "                \
+    "SELECT * FROM seen_layers; SELECT * FROM seen_chunks"
+#define GROWN TABLE SERIES(400) "INSERT INTO seen(key) SELECT i FROM c;"
+#define GROWN_STATE                                                                                          \
+    "SELECT info FROM seen; SELECT key FROM seen WHERE key IN ('a', 'b', 'c', 'd', 1, 400, 900, 901, 902); " \
+    "SELECT * FROM seen_layers; SELECT * FROM seen_chunks"
+#define SCHEMA "SELECT name FROM sqlite_master ORDER BY 1"
+
+static const struct scenario SCENARIOS[] = {
+    {"bloom_agg", "", SERIES(20) "SELECT bloom_agg(i) FROM c", SCHEMA},
+    {"bloom_agg in groups", "", SERIES(20) "SELECT bloom_agg(i, 10, 0.01, 'classic') FROM c GROUP BY i % 3",
+     SCHEMA},
+    {"storing a filter", "CREATE TABLE f(f); INSERT INTO f VALUES (bloom_new(10))",
+     "UPDATE f SET f = bloom_union(f, (SELECT bloom_agg(column1, 10) FROM (VALUES (1), (2))))",
+     "SELECT f FROM f"},
+    {"creating a filter table", "",
+     "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=0.01, growth=off)", SCHEMA},
+    {"a filter table asked", TABLE, "SELECT key FROM seen WHERE key IN ('a', 'b', 'c')", TABLE_STATE},
+    {"a filter table filled", TABLE, "INSERT INTO seen(key) VALUES ('c'), ('d')", TABLE_STATE},
+    {"a filter table filled in a transaction with savepoints", TABLE,
+     "BEGIN; INSERT INTO seen(key) VALUES ('c'); SAVEPOINT s; INSERT OR IGNORE INTO seen(key) VALUES ('d'), "
+     "('a'); ROLLBACK TO s; INSERT INTO seen(key) VALUES ('d'); RELEASE s; COMMIT",
+     TABLE_STATE},
+    {"a filter table that grows", GROWN, "INSERT INTO seen(key) " SERIES(260) "SELECT 400 + i FROM c",
+     GROWN_STATE},
+    {"a filter table described", GROWN, "SELECT info FROM seen", GROWN_STATE},
+    {"a filter table as a filter", TABLE, "SELECT filter FROM seen", TABLE_STATE},
+    {"a filter table merged into", TABLE,
+     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.01), 'c'))", TABLE_STATE},
+    {"a filter table merged into in a transaction", TABLE,
+     "BEGIN; INSERT INTO seen(key) VALUES ('d'); INSERT INTO seen(seen, key) VALUES ('merge', "
+     "bloom_add(bloom_new(100, 0.01), 'c')); COMMIT",
+     TABLE_STATE},
+    {"a filter table of several chunks merged into",
+     "CREATE VIRTUAL TABLE seen USING bloom(capacity=20000); INSERT INTO seen(key) VALUES ('a')",
+     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_union((SELECT bloom_agg(value, 20000) FROM "
+     "json_each('[1,2,3,4,5,6,7]')), bloom_add(bloom_new(20000), 'c')))",
+     TABLE_STATE},
+    {"a filter table cleared", GROWN, "INSERT INTO seen(seen) VALUES ('clear')", GROWN_STATE},
+    {"a filter table cleared and filled", GROWN,
+     "BEGIN; INSERT INTO seen(seen) VALUES ('clear'); INSERT INTO seen(key) VALUES ('d'); COMMIT",
+     GROWN_STATE},
+    {"a filter table renamed", TABLE, "ALTER TABLE seen RENAME TO other", SCHEMA},
+    {"a filter table dropped", TABLE, "DROP TABLE seen", SCHEMA},
+    {"filter tables read into a filter table",
+     TABLE "CREATE TABLE urls(u); INSERT INTO urls VALUES ('a'), ('d')",
+     "INSERT INTO seen(key) SELECT u FROM urls WHERE NOT EXISTS (SELECT 1 FROM seen WHERE key = u)",
+     TABLE_STATE},
+    {"a filter table checked for damage", GROWN, "PRAGMA integrity_check", GROWN_STATE},
+};
+
+enum means { STOP_BY_HANDLER, INTERRUPT_IN_HANDLER, INTERRUPT_IN_AUTHORIZER, MEANS };
+
+static struct moment {
+    sqlite3 *database;
+    enum means means;
+    long countdown;
+    int met;
+} moment;
+
+static int is_now(void) {
+    if (moment.countdown == 0 || --moment.countdown > 0)
+        return 0;
+    moment.met = 1;
+    return 1;
+}
+
+static int every_instruction(void *unused) {
+    (void)unused;
+    if (!is_now())
+        return 0;
+    if (moment.means == STOP_BY_HANDLER)
+        return 1;
+    sqlite3_interrupt(moment.database);
+    return 0;
+}
+
+static int every_question(void *unused, int action, const char *a, const char *b, const char *c,
+                          const char *d) {
+    (void)unused, (void)action, (void)a, (void)b, (void)c, (void)d;
+    if (is_now())
+        sqlite3_interrupt(moment.database);
+    return SQLITE_OK;
+}
+
+enum outcome { ALL_IS_WELL, NO_SUCH_MOMENT, DONE_NEVERTHELESS, WRONG };
+
+/* Runs a scenario with an interrupt at its n-th moment. */
+static enum outcome attempt(const struct scenario *scenario, enum means means, long number,
+                            const uint64_t expected[3], long *stopped) {
+    const char *title = scenario->title;
+    sqlite3 *database = prepare(title, scenario->before);
+    enum outcome outcome = ALL_IS_WELL;
+    uint64_t digest;
+    moment = (struct moment){.database = database, .means = means, .countdown = number};
+    if (means == INTERRUPT_IN_AUTHORIZER)
+        sqlite3_set_authorizer(database, every_question, NULL);
+    else
+        sqlite3_progress_handler(database, 1, every_instruction, NULL);
+    int code = run(database, scenario->attempt, &digest);
+    moment.countdown = 0;
+    sqlite3_progress_handler(database, 0, NULL, NULL);
+    sqlite3_set_authorizer(database, NULL, NULL);
+    *stopped += code == SQLITE_INTERRUPT;
+    if (code != SQLITE_INTERRUPT && (code != SQLITE_OK || digest != expected[2])) {
+        printf("%s, moment %ld: result %d (%s)\n", title, number, code, sqlite3_errmsg(database));
+        outcome = WRONG;
+    }
+    if (!sqlite3_get_autocommit(database))
+        must_run(title, database, "ROLLBACK");
+    uint64_t state = ask(title, database, scenario->question);
+    if (code == SQLITE_INTERRUPT && state != expected[0] && state == expected[1]) {
+        outcome = DONE_NEVERTHELESS;
+    } else if (state != expected[code == SQLITE_OK]) {
+        printf("%s, moment %ld, result %d: another state than %s\n", title, number, code,
+               code == SQLITE_OK ? "after it" : "before");
+        outcome = WRONG;
+    }
+    /* And the connection goes on as if nothing had been. */
+    if (outcome == ALL_IS_WELL && code == SQLITE_INTERRUPT &&
+        (run(database, scenario->attempt, &digest) != SQLITE_OK ||
+         ask(title, database, scenario->question) != expected[1])) {
+        printf("%s, moment %ld: does not succeed the next time: %s\n", title, number,
+               sqlite3_errmsg(database));
+        outcome = WRONG;
+    }
+    if (!close_clean(title, database))
+        outcome = WRONG;
+    return outcome == ALL_IS_WELL && !moment.met ? NO_SUCH_MOMENT : outcome;
+}
+
+/* Tries all moments of a scenario. A statement may be told to stop at its very last instruction, when it has
+ * committed: SQLite then says SQLITE_INTERRUPT about a change that is made. It can be so at one moment only. */
+static int try_scenario(const struct scenario *scenario, enum means means, long *attempts, long *stopped) {
+    uint64_t expected[3]; /* states before and after, and the result */
+    enum outcome outcome = ALL_IS_WELL, last;
+    sqlite3 *database = prepare(scenario->title, scenario->before);
+    expected[0] = ask(scenario->title, database, scenario->question);
+    expected[2] = ask(scenario->title, database, scenario->attempt);
+    expected[1] = ask(scenario->title, database, scenario->question);
+    sqlite3_close(database);
+    /* Of the many like moments of a long loop, a sample. */
+    for (long number = 1;; number += number < 400 ? 1 : 23) {
+        last = outcome;
+        outcome = attempt(scenario, means, number, expected, stopped);
+        if (outcome == NO_SUCH_MOMENT)
+            return 1;
+        if (outcome == WRONG)
+            return 0;
+        if (last == DONE_NEVERTHELESS) {
+            printf("%s, moment %ld: had been done before its last moment\n", scenario->title, number);
+            return 0;
+        }
+        ++*attempts;
+    }
+}
+
+static void try_every_moment(void) {
+    static const char *const MEANS_NAMES[MEANS] = {"a handler that says stop", "interrupts in a handler",
+                                                   "interrupts while a statement is prepared"};
+    int scenarios = (int)(sizeof SCENARIOS / sizeof *SCENARIOS);
+    for (int means = 0; means < MEANS; means++) {
+        long attempts = 0, stopped = 0;
+        for (int i = 0; i < scenarios; i++)
+            result(try_scenario(&SCENARIOS[i], (enum means)means, &attempts, &stopped));
+        printf("%ld moments of %d statements, %ld stopped by %s\n", attempts, scenarios, stopped,
+               MEANS_NAMES[means]);
+        result(stopped > attempts / 2); /* else they did not get where they should */
+    }
+}
+
+/* Large filters */
+
+enum { MOMENTS = 10, PROCESSOR_MILLISECONDS = 10 };
+
+struct operation {
+    const char *title;
+    const char *before;
+    const char *attempt;
+    const char *question;
+    double from;       /* the moments are after this share of the run time: where it gets interesting */
+    int oldest_sqlite; /* that has it */
+};
+
+/* 6 million rows from a table of 2000. */
+#define ROWS "CREATE TABLE n(i INTEGER PRIMARY KEY); INSERT INTO n " SERIES(2000) "SELECT i FROM c;"
+#define MILLIONS(number) "FROM n AS a, n AS b WHERE a.i <= " #number " * 500"
+#define LARGE_TABLE                                                                                          \
+    "CREATE VIRTUAL TABLE seen USING bloom(capacity=10000000); INSERT INTO seen(seen, key) VALUES "          \
+    "('merge', ?1); "                                                                                        \
+    "INSERT INTO seen(key) VALUES ('a'), ('b');"
+#define LARGE_STATE                                                                                          \
+    "SELECT key FROM seen WHERE key IN ('a', 'b', 'c'); SELECT info FROM seen; SELECT * FROM seen_layers; "  \
+    "SELECT count(*), total(length(bits)) FROM seen_chunks;" SERIES(                                         \
+        1000) "SELECT key FROM seen WHERE key IN "                                                           \
+              "(SELECT i * 7 FROM c)"
+#define NONE "SELECT 1"
+
+static const struct operation OPERATIONS[] = {
+    {"bloom_agg, n left out", ROWS, "SELECT bloom_agg(a.i * 2000 + b.i) " MILLIONS(4), NONE, 0, 0},
+    {"bloom_agg, n left out, its final step", ROWS, "SELECT bloom_agg(a.i * 2000 + b.i) " MILLIONS(4), NONE,
+     0.8, 0},
+    {"bloom_agg, n left out, repeated keys", ROWS, "SELECT bloom_agg(a.i * 20 + b.i % 2000) " MILLIONS(2),
+     NONE, 0, 0},
+    {"bloom_agg, n left out, classic", ROWS,
+     "SELECT bloom_agg(a.i * 2000 + b.i, NULL, 0.01, 'classic') " MILLIONS(2), NONE, 0.5, 0},
+    {"bloom_agg, n = 10^7", ROWS, "SELECT bloom_agg(a.i * 2000 + b.i, 10000000) " MILLIONS(2), NONE, 0, 0},
+    {"bloom_agg, n = 10^7, classic", ROWS,
+     "SELECT bloom_agg(a.i * 2000 + b.i, 10000000, 0.01, 'classic') " MILLIONS(2), NONE, 0, 0},
+    {"bloom_agg in the shape of a filter", ROWS, "SELECT bloom_agg(a.i * 2000 + b.i, ?1) " MILLIONS(2), NONE,
+     0, 0},
+    {"bloom_agg, 20 groups of n = 10^7", ROWS,
+     "SELECT bloom_agg(i, 10000000) FROM n WHERE i <= 20 GROUP BY i", NONE, 0, 0},
+    {"bloom_union_agg", ROWS, "SELECT bloom_union_agg(?1) FROM n WHERE i <= 30", NONE, 0, 0},
+    {"bloom_union", "", "SELECT bloom_union(?1, ?1)", NONE, 0, 0},
+    {"bloom_union of 20", "",
+     "SELECT bloom_union(?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1)",
+     NONE, 0, 0},
+    {"bloom_intersect", "", "SELECT bloom_intersect(?2, ?2, ?1 IS NULL OR ?2)", NONE, 0, 0},
+    {"bloom_intersect of 20", "",
+     "SELECT bloom_intersect(?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1)",
+     NONE, 0, 0},
+    {"bloom_count", "", "SELECT bloom_count(?1)", NONE, 0, 0},
+    {"bloom_count, classic", "", "SELECT ?1 IS NULL, bloom_count(?2)", NONE, 0, 0},
+    {"bloom_info", "", "SELECT bloom_info(?1)", NONE, 0, 0},
+    {"bloom_info, classic", "", "SELECT ?1 IS NULL, bloom_info(?2)", NONE, 0, 0},
+    {"bloom_fpr", "", "SELECT bloom_fpr(?1)", NONE, 0, 0},
+    {"bloom_new", "", "SELECT bloom_new(10000000)", NONE, 0, 0},
+    {"bloom_add", "", "SELECT bloom_add(?1, 'a')", NONE, 0, 0},
+    {"bloom_pin", ROWS, "SELECT sum(bloom_check((SELECT bloom_pin(?1)), a.i * 2000 + b.i)) " MILLIONS(2),
+     NONE, 0, 0},
+    {"bloom_export", "", "SELECT ?1 IS NULL, bloom_export(?2, 'guava')", NONE, 0, 0},
+    {"bloom_import", "", "SELECT ?1 IS NULL, bloom_import(bloom_export(?2, 'guava'), 'guava')", NONE, 0, 0},
+    {"a table merged into", LARGE_TABLE, "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(?1, 'c'))",
+     LARGE_STATE, 0, 0},
+    {"a table merged into in a transaction", LARGE_TABLE,
+     "BEGIN; INSERT INTO seen(key) VALUES ('c'); INSERT INTO seen(seen, key) VALUES ('merge', ?1); COMMIT",
+     LARGE_STATE, 0, 0},
+    {"an empty table merged into", "CREATE VIRTUAL TABLE seen USING bloom(capacity=10000000)",
+     "INSERT INTO seen(seen, key) VALUES ('merge', ?1)", LARGE_STATE, 0, 0},
+    {"a table cleared", LARGE_TABLE, "INSERT INTO seen(seen) VALUES ('clear')", LARGE_STATE, 0, 0},
+    {"a table dropped", LARGE_TABLE, "DROP TABLE seen", SCHEMA, 0, 0},
+    {"a table's info", LARGE_TABLE, "SELECT info FROM seen", LARGE_STATE, 0, 0},
+    {"a table's filter", LARGE_TABLE, "SELECT filter FROM seen", LARGE_STATE, 0, 0},
+    {"a table filled", LARGE_TABLE ROWS, "INSERT INTO seen(key) SELECT i * 1000000007 FROM n", LARGE_STATE, 0,
+     0},
+    {"a table asked", LARGE_TABLE ROWS,
+     "SELECT count(*) FROM n AS a, n AS b CROSS JOIN seen ON key = a.i * 2000 + b.i WHERE a.i <= 20",
+     LARGE_STATE, 0, 0},
+    {"a table checked for damage", LARGE_TABLE, "PRAGMA integrity_check(seen)", LARGE_STATE, 0, 3044000},
+};
+
+static double seconds_of(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Of the thread that runs statements: what both means measure by. */
+static clockid_t worker_clock;
+
+struct interrupter {
+    sqlite3 *database;
+    double due; /* by the worker's clock */
+    double at;  /* when it was done; 0 when the statement was faster */
+    atomic_int over;
+};
+
+static void *interrupt_when_due(void *argument) {
+    struct interrupter *interrupter = argument;
+    const struct timespec pause = {0, 100000};
+    while (!atomic_load(&interrupter->over)) {
+        double now = seconds_of(worker_clock);
+        if (now >= interrupter->due) {
+            interrupter->at = now;
+            sqlite3_interrupt(interrupter->database);
+            break;
+        }
+        nanosleep(&pause, NULL);
+    }
+    return NULL;
+}
+
+static int stop_when_due(void *argument) {
+    struct interrupter *interrupter = argument;
+    double now = seconds_of(worker_clock);
+    if (now < interrupter->due)
+        return 0;
+    if (interrupter->at == 0)
+        interrupter->at = interrupter->due;
+    return 1;
+}
+
+static int by_size(const void *a, const void *b) {
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+struct latencies {
+    int count, stopped;
+    double seconds[MOMENTS];
+};
+
+/* Interrupts an operation once; with_handler by a progress handler, otherwise from another thread. */
+static int interrupt_once(const struct operation *operation, sqlite3 *database, double after,
+                          int with_handler, struct latencies *latencies, uint64_t expected, int *code) {
+    struct interrupter interrupter = {.database = database};
+    pthread_t thread;
+    uint64_t digest;
+    interrupter.due = seconds_of(worker_clock) + after;
+    if (with_handler)
+        sqlite3_progress_handler(database, 1000, stop_when_due, &interrupter);
+    else if (pthread_create(&thread, NULL, interrupt_when_due, &interrupter) != 0)
+        fatal(operation->title, "no thread to be had", NULL);
+    *code = run(database, operation->attempt, &digest);
+    double end = seconds_of(worker_clock);
+    atomic_store(&interrupter.over, 1);
+    if (with_handler)
+        sqlite3_progress_handler(database, 0, NULL, NULL);
+    else
+        pthread_join(thread, NULL);
+    if (with_handler && interrupter.at == 0 && end > interrupter.due)
+        interrupter.at = interrupter.due; /* it was never asked */
+    /* What came after the end was no interrupt of this statement. */
+    if (interrupter.at > 0 && interrupter.at <= end)
+        latencies->seconds[latencies->count++] = end - interrupter.at;
+    latencies->stopped += *code == SQLITE_INTERRUPT;
+    if (*code == SQLITE_INTERRUPT || (*code == SQLITE_OK && digest == expected))
+        return 1;
+    printf("%s: result %d (%s)\n", operation->title, *code, sqlite3_errmsg(database));
+    return 0;
+}
+
+static void try_operation(const struct operation *operation, double limit) {
+    const char *title = operation->title;
+    sqlite3 *database = prepare(title, operation->before);
+    uint64_t before = ask(title, database, operation->question);
+    double normal = seconds_of(worker_clock);
+    uint64_t expected = ask(title, database, operation->attempt);
+    normal = seconds_of(worker_clock) - normal;
+    uint64_t after = ask(title, database, operation->question);
+    int good = close_clean(title, database);
+    struct latencies latencies = {0};
+    printf("%-45s %7.1f ms", title, normal * 1e3);
+    database = prepare(title, operation->before);
+    for (int i = 0; i < MOMENTS && good; i++) {
+        int code;
+        /* In turns, since which came first may matter. The moments differ a little from run to run anyway. */
+        double share = operation->from + (1 - operation->from) * (i + 0.5) / MOMENTS;
+        good = interrupt_once(operation, database, normal * share, i % 2, &latencies, expected, &code);
+        if (!sqlite3_get_autocommit(database))
+            must_run(title, database, "ROLLBACK");
+        if (good && ask(title, database, operation->question) != (code == SQLITE_OK ? after : before)) {
+            printf("%s, result %d: another state than %s\n", title, code,
+                   code == SQLITE_OK ? "after it" : "before");
+            good = 0;
+        }
+        if (code == SQLITE_OK && after != before) { /* it has been faster */
+            good &= close_clean(title, database);
+            database = prepare(title, operation->before);
+        }
+    }
+    uint64_t digest;
+    if (good && (run(database, operation->attempt, &digest) != SQLITE_OK || digest != expected)) {
+        printf("%s: does not succeed afterwards\n", title);
+        good = 0;
+    }
+    good &= close_clean(title, database);
+    if (latencies.count > 0) {
+        qsort(latencies.seconds, (size_t)latencies.count, sizeof *latencies.seconds, by_size);
+        double median = latencies.seconds[latencies.count / 2];
+        printf("  %2d of %2d stopped, after %6.2f %6.2f %6.2f ms%s\n", latencies.stopped, latencies.count,
+               latencies.seconds[0] * 1e3, median * 1e3, latencies.seconds[latencies.count - 1] * 1e3,
+               median > limit ? ": TOO LATE" : "");
+        good &= median <= limit;
+    } else {
+        puts("  faster than any interrupt");
+    }
+    result(good);
+}
+
+/* What a machine needs for 12.5 MB in any case: four times having, clearing and copying them is allowed for,
+ * where that is more than 10 ms. */
+static double limit_here(void) {
+    double begin = seconds_of(worker_clock);
+    char *a = calloc(1, (size_t)large[0].length), *b = malloc((size_t)large[0].length);
+    if (a == NULL || b == NULL)
+        fatal("memory", "too little", NULL);
+    memset(a, 1, (size_t)large[0].length);
+    memcpy(b, a, (size_t)large[0].length);
+    double spent = (seconds_of(worker_clock) - begin) + (b[12345] == 0);
+    free(a);
+    free(b);
+    return spent * 4 > PROCESSOR_MILLISECONDS / 1e3 ? spent * 4 : PROCESSOR_MILLISECONDS / 1e3;
+}
+
+static void make_large_filters(void) {
+    static const char *const LARGE[] = {
+        SERIES(300000) "SELECT bloom_agg(i * 7, 10000000) FROM c",
+        SERIES(300000) "SELECT bloom_import(bloom_export(bloom_agg(i * 7, (SELECT "
+                       "bloom_pin(bloom_new_bits(100000000, 7)))), "
+                       "'guava'), "
+                       "'guava') FROM c",
+    };
+    sqlite3 *database = prepare("large filters", "");
+    for (int i = 0; i < 2; i++) {
+        sqlite3_stmt *statement;
+        if (sqlite3_prepare_v2(database, LARGE[i], -1, &statement, NULL) != SQLITE_OK ||
+            sqlite3_step(statement) != SQLITE_ROW)
+            fatal("large filters", LARGE[i], database);
+        large[i].length = sqlite3_column_bytes(statement, 0);
+        large[i].bytes = malloc((size_t)large[i].length);
+        memcpy(large[i].bytes, sqlite3_column_blob(statement, 0), (size_t)large[i].length);
+        sqlite3_finalize(statement);
+    }
+    sqlite3_close(database);
+}
+
+int main(int count, char **arguments) {
+    const char *only = count > 1 ? arguments[1] : ""; /* operations whose title has this in it */
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+    pthread_getcpuclockid(pthread_self(), &worker_clock);
+    if (*only == '\0')
+        try_every_moment();
+    make_large_filters();
+    double limit = limit_here();
+    printf("\nprocessor time: of the whole statement; from the interrupt to the return, least, median, most "
+           "(allowed: %.0f ms)\n",
+           limit * 1e3);
+    for (size_t i = 0; i < sizeof OPERATIONS / sizeof *OPERATIONS; i++)
+        if (strstr(OPERATIONS[i].title, only) != NULL &&
+            sqlite3_libversion_number() >= OPERATIONS[i].oldest_sqlite)
+            try_operation(&OPERATIONS[i], limit);
+    free(large[0].bytes);
+    free(large[1].bytes);
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed > 0;
+}
