@@ -58,21 +58,40 @@ test: $(LIBRARY) $(LIBRARY_TESTS)
 	    'documentation=$(PYTHON) tests/documentation_test.py' \
 	    'build=$(PYTHON) tests/build_test.py'
 
-# The tests and what takes longer, about ten minutes in all.
+# The tests and what takes longer, about fifteen minutes in all.
 check: test long
 
+# SQLite and the extension in one program, so that the program may replace SQLite's allocator and file system.
+LINKED_TESTS = $(patsubst tests/faults/%.c,$(BUILD)/tests/%,$(wildcard tests/faults/*_test.c)) $(BUILD)/tests/random_test
+LINKED = $(COMPILE) -D_POSIX_C_SOURCE=200809L -DSQLITE_CORE -fsanitize=address,undefined -fno-sanitize-recover=undefined
+$(LINKED_TESTS): $(SOURCES) $(HEADERS)
+$(BUILD)/tests/%_test: tests/faults/%_test.c $(wildcard tests/faults/*.h)
+	@mkdir -p $(@D)
+	$(LINKED) -o $@ $< $(SOURCES) -lcmocka -lsqlite3 -lpthread -lm
+$(BUILD)/tests/random_test: $(wildcard tests/random/*.[ch])
+	@mkdir -p $(@D)
+	$(LINKED) -o $@ $(filter tests/random/%.c,$^) $(SOURCES) -lsqlite3 -lm
+
 # What takes longer: see the files; what is not installed is skipped and says so.
-long: $(LIBRARY) $(BUILD)/tests/memory_test
+long: $(LIBRARY) $(LINKED_TESTS)
 	@$(PYTHON) tests/run.py \
+	    'the program around it=$(BUILD)/tests/host_test' \
 	    'memory failures=$(BUILD)/tests/memory_test' \
+	    'refusals=$(BUILD)/tests/refusal_test' \
+	    'I/O failures=$(BUILD)/tests/io_test' \
+	    'damaged bytes=$(BUILD)/tests/damage_test' \
+	    'damaged bytes under valgrind=sh tests/faults/valgrind.sh' \
+	    'interrupts=$(BUILD)/tests/interrupt_test' \
+	    'threads=sh tests/threads/run.sh' \
+	    'random operations=$(BUILD)/tests/random_test' \
+	    'crashes, long run=ROUNDS=300 $(PYTHON) tests/tables/crash_test.py' \
 	    'platforms=$(PYTHON) tests/platforms/platforms_test.py' \
 	    'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
 	    'fuzzing=sh tests/fuzz/run.sh'
 
-# SQLite and the extension in one program, so that the program may replace SQLite's allocator and file system.
-$(BUILD)/tests/memory_test: tests/faults/memory_test.c $(SOURCES) $(HEADERS)
-	@mkdir -p $(BUILD)/tests
-	$(COMPILE) -D_POSIX_C_SOURCE=200809L -DSQLITE_CORE -fsanitize=address,undefined -fno-sanitize-recover=undefined -o $@ $< $(SOURCES) -lsqlite3 -lm
+# Which lines and branches of ext/ the tests reach, and whether what they do not reach is known and explained.
+coverage:
+	@PYTHON=$(PYTHON) sh tests/coverage/run.sh
 
 # Measures and draws, into tests/bench/results; tests/bench/run.sh says what is needed for more than the default.
 bench: $(LIBRARY)
@@ -81,4 +100,4 @@ bench: $(LIBRARY)
 clean:
 	rm -rf $(BUILD) bloom.so bloom.dylib
 
-.PHONY: all install demo test check long bench clean
+.PHONY: all install demo test check long coverage bench clean
