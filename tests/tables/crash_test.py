@@ -8,9 +8,8 @@ each batch once COMMIT has returned. SIGKILL ends it. Then every key of every ba
 that was being written must be in as a whole or not at all, and the database and the table's bookkeeping must be sound. The next
 writer goes on in the same database.
 
-ROUNDS=n in the environment sets how often a writer is killed, for each journal mode (60; for a long run some hundreds), SEED=n the
-moments.
-KEEP=folder keeps the databases there. What was done is printed to standard error.
+ROUNDS=n in the environment sets how often a writer is killed, for each journal mode (60; for a long run some hundreds or thousands),
+SEED=n the moments. KEEP=folder keeps the databases there. What was done is printed to standard error, one line for each journal mode.
 """
 import os
 import pathlib
@@ -30,6 +29,7 @@ ROUNDS = int(os.environ.get("ROUNDS", "60"))
 SEED = int(os.environ.get("SEED", "1"))
 LONGEST_LIFE = 0.05  # of a writer after its first commit, in seconds
 CAPACITY = 300
+ROUNDS_OF_DATABASE = 100  # then a new one: every round looks at all keys, so that the time for a database goes with the square
 
 
 def first_key(batch):
@@ -72,7 +72,8 @@ class Crash(unittest.TestCase):
         self.random = random.Random(SEED)
         self.addCleanup(self.remove)
         self.reported = -1  # the last batch that a writer has reported
-        self.checked = self.hot = self.unreported = 0
+        self.rounds = self.kills = self.hot = self.unreported = 0
+        self.databases = self.batches = self.keys = self.checked = 0
 
     def remove(self):
         if os.environ.get("KEEP"):
@@ -80,6 +81,10 @@ class Crash(unittest.TestCase):
         shutil.rmtree(self.folder)
 
     def create(self, journal_mode):
+        for leftover in self.folder.iterdir():
+            leftover.unlink()
+        self.reported = -1
+        self.databases += 1
         connection = connect(self.path)
         rows(connection, f"PRAGMA journal_mode = {journal_mode}")
         rows(connection, "CREATE TABLE log(batch INTEGER PRIMARY KEY)")
@@ -90,13 +95,16 @@ class Crash(unittest.TestCase):
         # Waiting for the disk takes most of a writer's life: most of them do not wait, and so are killed at other moments.
         synchronous = "full" if self.random.random() < 0.3 else "off"
         writer = subprocess.Popen([sys.executable, __file__, "--write", str(self.path), synchronous], stdout=subprocess.PIPE)
-        ready, _, _ = select.select([writer.stdout], [], [], 60)
+        try:
+            ready, _, _ = select.select([writer.stdout], [], [], 60)
+            if self.random.random() < 0.9:  # else at once after a commit
+                time.sleep(self.random.random() * LONGEST_LIFE)
+        finally:
+            writer.send_signal(signal.SIGKILL)
+            reported, _ = writer.communicate()
         self.assertTrue(ready, "the writer commits nothing")
-        if self.random.random() < 0.9:  # else at once after a commit
-            time.sleep(self.random.random() * LONGEST_LIFE)
-        writer.send_signal(signal.SIGKILL)
-        reported, _ = writer.communicate()
         self.assertEqual(writer.returncode, -signal.SIGKILL, "the writer ended by itself")
+        self.kills += 1
         whole_lines = reported.decode().split("\n")[:-1]
         if whole_lines:
             self.assertEqual(list(map(int, whole_lines)), list(range(int(whole_lines[0]), int(whole_lines[0]) + len(whole_lines))))
@@ -129,22 +137,33 @@ class Crash(unittest.TestCase):
             add_batch(calm, batch)
         self.assertEqual(stored(connection), stored(calm))
 
+    def play_round(self, journal_mode, last_of_database):
+        self.kill_a_writer()
+        connection = connect(self.path)
+        self.assertEqual(value(connection, "PRAGMA journal_mode"), journal_mode)
+        self.check(connection)
+        if last_of_database:
+            self.check_against_an_undisturbed_table(connection)
+            self.batches += self.reported + 1
+            self.keys += first_key(self.reported + 1)
+        connection.close()
+        self.rounds += 1
+
     def check_mode(self, journal_mode):
-        self.create(journal_mode)
         start = time.monotonic()
         for round_ in range(ROUNDS):
-            with self.subTest(round=round_):
-                self.kill_a_writer()
-                connection = connect(self.path)
-                self.assertEqual(value(connection, "PRAGMA journal_mode"), journal_mode)
-                self.check(connection)
-                if round_ % 50 == 49 or round_ == ROUNDS - 1:
-                    self.check_against_an_undisturbed_table(connection)
-                connection.close()
-        self.assertGreater(self.reported, ROUNDS)
-        print(f"{journal_mode}: {ROUNDS} rounds, as many kills ({self.hot} leaving a rollback journal, {self.unreported} after a commit "
-              f"that was not reported yet), {self.reported + 1} batches, {first_key(self.reported + 1)} keys, {self.checked} checks, "
-              f"{time.monotonic() - start:.0f} s", file=sys.stderr)
+            if round_ % ROUNDS_OF_DATABASE == 0:
+                self.create(journal_mode)
+            with self.subTest(seed=SEED, round=round_):
+                self.play_round(journal_mode, (round_ + 1) % ROUNDS_OF_DATABASE == 0 or round_ == ROUNDS - 1)
+            if self.rounds == round_:  # it failed, and what comes later in this database says nothing
+                break
+        # A line of its own: unittest has just printed a dot.
+        print(f"\n{journal_mode}: {self.rounds} of {ROUNDS} rounds sound, {self.kills} kills ({self.hot} leaving a rollback journal, "
+              f"{self.unreported} after a commit that was not reported yet), {self.databases} databases, {self.batches} batches, "
+              f"{self.keys} keys, {self.checked} times a key looked for, seed {SEED}, {time.monotonic() - start:.0f} s", file=sys.stderr)
+        self.assertEqual(self.rounds, ROUNDS)
+        self.assertGreater(self.batches, ROUNDS)
 
     def test_rollback_journal(self):
         self.check_mode("delete")
