@@ -126,6 +126,8 @@ static void flip(uint8_t *bytes, uint32_t bit) {
 static void damage_filter(const char *sql) {
     size_t length;
     uint8_t *bytes = make(sql, &length);
+    size_t other_length;
+    uint8_t *other = make("SELECT bloom_new(7)", &other_length);
     for (int i = 0; i < FUNCTION_COUNT; i++) {
         const char *function = FUNCTIONS[i];
         run(function, bytes, length); /* what it remembers of a good header cannot help a bad one through */
@@ -137,6 +139,11 @@ static void damage_filter(const char *sql) {
         for (size_t cut = 0; cut < length; cut++)
             refuse(function, bytes, cut, "the filter (argument", "cut off", (long)cut);
         refuse(function, bytes, length + 1, "the filter (argument", "too long", (long)length + 1);
+        /* The same to a function that has just seen another header. */
+        for (size_t cut = HEADER_BYTES; cut < length; cut++) {
+            run(function, other, other_length);
+            refuse(function, bytes, cut, "the filter (argument", "cut off, header not seen", (long)cut);
+        }
         for (int round = 0; round < 100; round++) {
             uint8_t *damaged = malloc(length);
             if (damaged == NULL)
@@ -150,6 +157,7 @@ static void damage_filter(const char *sql) {
             free(damaged);
         }
     }
+    free(other);
     free(bytes);
 }
 
