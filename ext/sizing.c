@@ -82,8 +82,6 @@ bool bloom_sizing_blocked(uint64_t capacity, double rate, uint32_t *hashes, uint
 
     *hashes = row->hashes;
     *blocks = (capacity * bits_per_key + (UINT64_C(1) << 25) - 1) >> 25; /* 512 bits in units of 2^-16 */
-    if (*blocks == 0)
-        *blocks = 1;
     return true;
 }
 
@@ -135,12 +133,9 @@ static uint64_t coincidence_bits(uint64_t capacity, uint32_t hashes, uint64_t pe
     unsigned rate_shift = 63 - bloom_log2_floor(per_rate);
     uint64_t low, high = bloom_multiply_wide((pairs * capacity << pairs_shift) / bits + 1,
                                              (per_rate << rate_shift) / bits + 1, &low);
+    /* As the load is below 4 and p at least 2^-40, E is below 2^43. The shift is above 0, since per_rate is below 2^63. */
     unsigned shift = pairs_shift + rate_shift;
-    if (shift < 64 && high >> shift > 0)
-        return UINT64_MAX;
-    uint64_t excess = shift >= 64 ? high >> (shift - 64)
-                      : shift > 0 ? high << (64 - shift) | low >> shift
-                                  : low;
+    uint64_t excess = shift >= 64 ? high >> (shift - 64) : high << (64 - shift) | low >> shift;
     if (excess >= 1 << 20)
         return UINT64_MAX;
     uint64_t log = excess > 0 ? bloom_sizing_log(1 - (double)excess / (1 << 20)) : 0;

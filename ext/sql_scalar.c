@@ -87,6 +87,7 @@ static void merge(sqlite3_context *context, int count, sqlite3_value **arguments
     char problem[BLOOM_PROBLEM_SIZE];
     struct bloom_stored first = {.bytes = NULL};
     uint8_t *merged = NULL;
+    uint64_t unasked = 0;
 
     if (count == 0)
         bloom_sql_error(context, "expected at least one filter");
@@ -109,6 +110,10 @@ static void merge(sqlite3_context *context, int count, sqlite3_value **arguments
         } else if (bloom_shape_same(&first.shape, &filter.shape, problem)) {
             combine(merged + BLOOM_HEADER_BYTES, bloom_stored_payload(&filter),
                     (size_t)bloom_payload_bytes(&filter.shape));
+            if (bloom_sql_interrupted(context, filter.length, &unasked)) {
+                sqlite3_free(merged);
+                return;
+            }
         } else {
             sqlite3_free(merged);
             bloom_sql_error(context,

@@ -100,7 +100,7 @@ static int read_number(sqlite3 *database, const char *text, size_t length, doubl
     int code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
     sqlite3_free(sql);
     if (code != SQLITE_OK)
-        return code == SQLITE_NOMEM ? code : SQLITE_ERROR;
+        return code == SQLITE_NOMEM || code == SQLITE_INTERRUPT ? code : SQLITE_ERROR;
     sqlite3_step(statement);
     int type = sqlite3_column_type(statement, 0);
     *number = sqlite3_column_double(statement, 0);
@@ -168,11 +168,8 @@ static int read_options(sqlite3 *database, int count, const char *const *argumen
     unsigned seen = 0;
     int code = SQLITE_OK;
     *options = (struct bloom_table_options){.capacity = 1000000, .rate = 0.01, .growth = true};
-    for (int i = FIRST; i < count && code == SQLITE_OK; i++) {
-        const char *argument = arguments[i];
-        if (count > FIRST + 1 || trim(&argument, strlen(argument)) > 0)
-            code = read_option(database, arguments[i], options, &seen, error);
-    }
+    for (int i = FIRST; i < count && code == SQLITE_OK; i++)
+        code = read_option(database, arguments[i], options, &seen, error);
     if (code != SQLITE_OK)
         return code;
     struct bloom_shape shape;
@@ -250,6 +247,7 @@ static int table_disconnect(sqlite3_vtab *base) {
     struct table *table = table_of(base);
     bloom_store_close(table->store);
     sqlite3_free(table->spare);
+    sqlite3_free(base->zErrMsg); /* SQLite takes no message from a failed xDestroy or xSavepoint */
     sqlite3_free(table);
     return SQLITE_OK;
 }
@@ -326,6 +324,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     struct table *table = table_of(base->pVtab);
     struct bloom_hash hash;
     (void)text;
+    (void)count;
     if (cursor->key != NULL)
         sqlite3_value_free(cursor->key);
     cursor->key = NULL;
@@ -335,7 +334,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
         return table_error(table, "a filter table can neither list nor count nor delete its keys: ask with "
                                   "WHERE key = ..., or select info or "
                                   "filter alone");
-    if (plan == PLAN_DESCRIBE || count == 0) {
+    if (plan == PLAN_DESCRIBE) {
         cursor->at_row = true;
         return SQLITE_OK;
     }

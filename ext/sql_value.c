@@ -65,6 +65,13 @@ struct pin {
     struct bloom_stored filter;
 };
 
+/* The bytes of a BLOB. The length comes first: a zeroblob for which there is no memory turns into NULL when its bytes are asked for. */
+static bool read_blob(sqlite3_value *value, struct bloom_stored *stored) {
+    stored->length = (uint64_t)sqlite3_value_bytes(value);
+    stored->bytes = sqlite3_value_blob(value);
+    return stored->bytes != NULL || stored->length == 0;
+}
+
 bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
                       struct bloom_stored *filter) {
     char problem[BLOOM_PROBLEM_SIZE];
@@ -73,9 +80,7 @@ bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *val
 
     switch (sqlite3_value_type(value)) {
     case SQLITE_BLOB:
-        filter->bytes = sqlite3_value_blob(value);
-        filter->length = (uint64_t)sqlite3_value_bytes(value);
-        if (filter->bytes == NULL && filter->length > 0) {
+        if (!read_blob(value, filter)) {
             sqlite3_result_error_nomem(context);
             return false;
         }
@@ -120,9 +125,7 @@ enum bloom_stored_kind bloom_sql_stored(sqlite3_value *value, struct bloom_store
                          sqlite3_value_type(value) == SQLITE_NULL ? "NULL" : "not a BLOB");
         return BLOOM_STORED_NOT;
     }
-    filter->bytes = sqlite3_value_blob(value);
-    filter->length = (uint64_t)sqlite3_value_bytes(value);
-    if (filter->bytes == NULL && filter->length > 0)
+    if (!read_blob(value, filter))
         return BLOOM_STORED_NO_MEMORY;
     return bloom_filter_read(&filter->shape, filter->bytes, filter->length, problem) ? BLOOM_STORED
                                                                                      : BLOOM_STORED_NOT;
@@ -231,16 +234,19 @@ enum bloom_key_kind bloom_sql_key(sqlite3_value *value, struct bloom_hash *hash)
         return BLOOM_KEY;
     case SQLITE_TEXT:
         bytes = sqlite3_value_text(value); /* first: it may convert from UTF-16 */
+        if (bytes == NULL)
+            return BLOOM_KEY_NO_MEMORY;
+        length = sqlite3_value_bytes(value);
         break;
     case SQLITE_BLOB:
+        length = sqlite3_value_bytes(value); /* first: see read_blob */
         bytes = sqlite3_value_blob(value);
+        if (bytes == NULL && length > 0)
+            return BLOOM_KEY_NO_MEMORY;
         break;
     default:
         return BLOOM_KEY_NULL;
     }
-    length = sqlite3_value_bytes(value);
-    if (bytes == NULL && (length > 0 || sqlite3_value_type(value) == SQLITE_TEXT))
-        return BLOOM_KEY_NO_MEMORY;
     *hash = bloom_hash_bytes(bytes, (size_t)length);
     return BLOOM_KEY;
 }
@@ -267,6 +273,39 @@ void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape 
         sqlite3_result_blob64(context, filter, bloom_filter_bytes(shape), sqlite3_free);
     else
         sqlite3_result_error_nomem(context);
+}
+
+/* SQLite tells functions of an interrupt only from 3.41 on; but a nested statement meets both interrupts and
+ * progress handlers on every version. This one runs some 1000 operations, so that handlers with long intervals get
+ * their turn, too. */
+int bloom_sql_ask(sqlite3 *database, sqlite3_stmt **statement) {
+    static const char SQL[] =
+        "WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c LIMIT 60) SELECT i FROM c";
+    int code = SQLITE_OK;
+    if (*statement == NULL)
+        code = sqlite3_prepare_v2(database, SQL, -1, statement, NULL);
+    if (code == SQLITE_OK) {
+        while (sqlite3_step(*statement) == SQLITE_ROW)
+            continue;
+        code = sqlite3_reset(*statement);
+    }
+    /* An authorizer or a limit may forbid the question itself, which is no reason to stop. */
+    return code == SQLITE_INTERRUPT || code == SQLITE_NOMEM ? code : SQLITE_OK;
+}
+
+bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *unasked) {
+    enum { BYTES_BETWEEN_QUESTIONS = 4 << 20 }; /* a millisecond's work or so */
+    sqlite3_stmt *statement = NULL;
+    *unasked += bytes;
+    if (*unasked < BYTES_BETWEEN_QUESTIONS)
+        return false;
+    *unasked = 0;
+    int code = bloom_sql_ask(sqlite3_context_db_handle(context), &statement);
+    sqlite3_finalize(statement);
+    if (code == SQLITE_OK)
+        return false;
+    sqlite3_result_error_code(context, code);
+    return true;
 }
 
 void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *filter) {

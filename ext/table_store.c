@@ -175,6 +175,10 @@ struct bloom_table_store *bloom_store_open(struct bloom_table_registry *registry
         if (sqlite3_stricmp(store->schema, schema) != 0 || sqlite3_stricmp(store->name, name) != 0)
             continue;
         if (!create && same_options(&store->options, options)) {
+            /* A rollback to a savepoint before its creation may have taken the table away, and brought an older
+             * one of the same name back. No count is lost: those of a created table are written at once. */
+            if (store->created)
+                store->state.loaded = false;
             store->references++;
             return store;
         }
@@ -209,6 +213,7 @@ static int execute(struct bloom_table_store *store, const char *format, const ch
 
 /* A statement, prepared at its first use and kept. */
 static int prepare(struct bloom_table_store *store, enum statement which, sqlite3_stmt **statement) {
+    *statement = NULL;
     if (store->statements[which] == NULL) {
         char *sql = sqlite3_mprintf(STATEMENT_SQL[which], store->schema, store->name);
         if (sql == NULL)
@@ -436,7 +441,7 @@ static int chunk_of_column(struct bloom_table_store *store, sqlite3_stmt *row, i
     int length = sqlite3_value_bytes(value);
     if (is_blob && *bits != NULL && (uint32_t)length == layer->chunk_blocks * BLOOM_BLOCK_BYTES)
         return SQLITE_OK;
-    return is_blob && *bits == NULL && length > 0 ? SQLITE_NOMEM : wrong_length(store, id, length, layer);
+    return wrong_length(store, id, length, layer);
 }
 
 /* Chunks of a layer, written or not. */
@@ -444,36 +449,46 @@ static uint64_t chunks_in_all(const struct layer *layer) {
     return (bloom_blocked_blocks(&layer->shape) - 1) / layer->chunk_blocks + 1;
 }
 
-/* Reads part of a chunk through the handle. Leaves *done false when that is not possible: when it does not pay
- * yet, when the layer has chunks that were never written (each of which would cost the handle), and on any
- * error but SQLITE_NOMEM, about which the statement has the better message. */
+/* Reads part of a chunk through the handle; all reads come from cursors or within a transaction. Leaves *done false when that is not possible: when it does not pay
+ * yet, when the layer has chunks that were never written (each of which would cost the handle), or when the row is
+ * damaged, which the statement reports better. */
 static int read_through_handle(struct bloom_table_store *store, unsigned index, uint64_t chunk,
                                uint32_t offset, uint32_t length, uint8_t *bytes, bool *done) {
     const struct layer *layer = &store->state.layers[index];
     sqlite3_int64 id = chunk_id(index, chunk);
+    sqlite3_blob *handle = store->handle;
     int code;
     *done = false;
-    if (layer->chunks != chunks_in_all(layer) || (!store->in_transaction && store->cursors == 0))
+    if (layer->chunks != chunks_in_all(layer))
         return SQLITE_OK;
-    if (store->handle != NULL) {
-        code = sqlite3_blob_reopen(store->handle, id);
-    } else if (store->reads < READS_BEFORE_HANDLE) {
+    if (handle == NULL && store->reads < READS_BEFORE_HANDLE) {
         store->reads++;
         return SQLITE_OK;
-    } else {
-        code = sqlite3_blob_open(store->database, store->schema, store->chunks_name, "bits", id, 0,
-                                 &store->handle);
     }
-    if (code == SQLITE_OK &&
-        (uint32_t)sqlite3_blob_bytes(store->handle) != layer->chunk_blocks * BLOOM_BLOCK_BYTES)
+    /* On some errors SQLite rolls the transaction back before it returns, and tells bloom_store_end, which must
+     * not close the handle that is at work. */
+    store->handle = NULL;
+    if (handle != NULL)
+        code = sqlite3_blob_reopen(handle, id);
+    else
+        code = sqlite3_blob_open(store->database, store->schema, store->chunks_name, "bits", id, 0, &handle);
+    if (code == SQLITE_OK && (uint32_t)sqlite3_blob_bytes(handle) != layer->chunk_blocks * BLOOM_BLOCK_BYTES)
         code = SQLITE_ERROR;
     if (code == SQLITE_OK)
-        code = sqlite3_blob_read(store->handle, bytes, (int)length, (int)offset);
-    *done = code == SQLITE_OK;
-    if (*done)
+        code = sqlite3_blob_read(handle, bytes, (int)length, (int)offset);
+    if (code == SQLITE_OK) {
+        store->handle = handle;
+        *done = true;
         return SQLITE_OK;
-    close_handle(store);
-    return code == SQLITE_NOMEM ? code : SQLITE_OK;
+    }
+    /* SQLITE_ERROR is a row that is not there or not a BLOB, SQLITE_ABORT a handle that a rollback has ended. */
+    if ((code & 0xff) == SQLITE_ERROR || (code & 0xff) == SQLITE_ABORT)
+        code = SQLITE_OK;
+    else
+        code = fail_sqlite(store, code);
+    sqlite3_blob_close(handle);
+    store->reads = 0;
+    return code;
 }
 
 /* Reads part of a chunk: zeros, and *written false, when the chunk was never written. */
@@ -569,8 +584,9 @@ int bloom_store_add(struct bloom_table_store *store, struct bloom_hash hash, boo
         *found = bloom_blocked_check(&layer->shape, at, value);
         if (*found)
             return SQLITE_OK;
+        /* The last layer that there can be takes keys for ever, whatever a damaged database says that it holds. */
         if (layer->ones < layer->closed_at &&
-            (layer->keys < layer->shape.capacity || !store->options.growth)) {
+            (layer->keys < layer->shape.capacity || last + 1 == LAYERS_MAXIMUM || !store->options.growth)) {
             uint64_t ones = bloom_bitset_ones(at, BLOOM_BLOCK_BYTES);
             bloom_blocked_add(&layer->shape, at, value);
             ones = bloom_bitset_ones(at, BLOOM_BLOCK_BYTES) - ones;
@@ -873,7 +889,7 @@ int bloom_store_verify(struct bloom_table_store *store, char **problem) {
     if (code == SQLITE_OK && *problem == NULL && rows != rows_in_layers)
         *problem = sqlite3_mprintf("%s: %llu chunks are of no layer", store->name,
                                    (sqlite3_uint64)(rows - rows_in_layers));
-    if (code != SQLITE_OK && code != SQLITE_NOMEM && code != SQLITE_INTERRUPT) {
+    if ((code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_ERROR) { /* else nothing is known */
         *problem = bloom_store_message(store);
         code = SQLITE_OK;
     }

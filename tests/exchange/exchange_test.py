@@ -363,7 +363,7 @@ class Refusals(WithExtension):
     def test_the_length_limit_of_the_connection(self):
         data = golden("string_1000_0.001_mitz64")
         self.database.limit(apsw.SQLITE_LIMIT_LENGTH, 1863)
-        self.refused("bloom_import: the filter needs 1864 bytes, but a value of this connection is limited to 1863 bytes; use a larger p, or a "
+        self.refused("bloom_import: the filter needs 1864 bytes, but a value of this connection is limited to 1863 bytes; make it smaller, or use a "
                      "filter table, which has no such limit", IMPORT, data)
         self.database.limit(apsw.SQLITE_LIMIT_LENGTH, 1864)
         self.assertEqual(len(self.value(IMPORT, data)), 1864)

@@ -69,13 +69,20 @@ static void old_sqlite_is_refused(void **state) {
     assert_int_equal(sqlite3_close(database), SQLITE_OK);
 }
 
-/* ---- The end of bloom_agg ---- */
+/* ---- Long work in one call ---- */
 
 /* Sizing and filling a filter takes long after the last row was read. last(x) gives x and notes that the last row was there. */
 
 enum { KEYS = 100000 };
 
 static const char AGGREGATE[] = "SELECT bloom_agg(last(x)) FROM keys";
+
+/* Work on large filters, of 5 MB each, begins after the last row, too, of which there is one. */
+static const char LARGE_BUILD[] = "SELECT bloom_agg(last(100000), 4000000)";
+static const char LARGE_UNION[] =
+    "SELECT bloom_union(bloom_new(4000000 + last(100000)), bloom_new(4100000), bloom_new(4100000))";
+static const char LARGE_UNION_OF_ROWS[] =
+    "SELECT bloom_union_agg(bloom_new(4000000 + last(x))) FROM (SELECT 100000 AS x UNION ALL SELECT 100000)";
 
 static bool last_was_seen;
 static int calls, call_that_stops; /* of the progress handler after the last row; 0: none stops */
@@ -110,11 +117,12 @@ static sqlite3 *open_with_keys(void) {
     return database;
 }
 
-static void assert_stops(bool by_interrupt) {
+/* A statement stops at each question whether to go on, of which there are at least so many. */
+static void assert_stops(const char *sql, unsigned questions, bool by_interrupt) {
     sqlite3 *database = open_with_keys();
     int code;
     size_t length, expected_length;
-    uint8_t *expected = ask(database, AGGREGATE, &code, &expected_length);
+    uint8_t *expected = ask(database, sql, &code, &expected_length);
     assert_non_null(expected);
     to_interrupt = by_interrupt ? database : NULL;
     /* Fewer operations than there are after the last row in the statement itself, but some in each question whether to go on. */
@@ -123,7 +131,7 @@ static void assert_stops(bool by_interrupt) {
     for (call_that_stops = 1;; call_that_stops++) {
         last_was_seen = false;
         calls = 0;
-        uint8_t *filter = ask(database, AGGREGATE, &code, &length);
+        uint8_t *filter = ask(database, sql, &code, &length);
         if (calls < call_that_stops) {
             assert_int_equal(code, SQLITE_OK);
             assert_int_equal(length, expected_length);
@@ -135,20 +143,26 @@ static void assert_stops(bool by_interrupt) {
         assert_int_equal(code, SQLITE_INTERRUPT);
         stopped++;
     }
-    /* It is asked every 30000 keys or so, both while they are sized and while they are filled in. */
-    assert_true(stopped >= 6);
+    assert_true(stopped >= questions);
     free(expected);
     assert_int_equal(sqlite3_close(database), SQLITE_OK);
 }
 
 static void progress_handler_stops(void **state) {
     (void)state;
-    assert_stops(false);
+    /* It is asked every 30000 keys or so, both while they are sized and while they are filled in. */
+    assert_stops(AGGREGATE, 6, false);
+    assert_stops(LARGE_BUILD, 1, false);
+    assert_stops(LARGE_UNION, 2, false);
+    assert_stops(LARGE_UNION_OF_ROWS, 1, false);
 }
 
 static void interrupt_stops(void **state) {
     (void)state;
-    assert_stops(true);
+    assert_stops(AGGREGATE, 6, true);
+    assert_stops(LARGE_BUILD, 1, true);
+    assert_stops(LARGE_UNION, 2, true);
+    assert_stops(LARGE_UNION_OF_ROWS, 1, true);
 }
 
 static int forbid_recursion(void *argument, int action, const char *a, const char *b, const char *c,
@@ -187,8 +201,8 @@ static void forbidden_questions_do_not_stop(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("An SQLite that is too old is refused in words, and gets no function", old_sqlite_is_refused),
-        TEST("A progress handler stops bloom_agg after the last row, too", progress_handler_stops),
-        TEST("sqlite3_interrupt stops bloom_agg after the last row, too", interrupt_stops),
+        TEST("A progress handler stops long work after the last row, too", progress_handler_stops),
+        TEST("sqlite3_interrupt stops long work after the last row, too", interrupt_stops),
         TEST("An authorizer and a limit that forbid to ask whether to stop do not stop bloom_agg",
              forbidden_questions_do_not_stop),
     };

@@ -84,6 +84,13 @@ static const struct scenario SCENARIOS[] = {
     {"creating a filter table", "", "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=0.01)",
      "SELECT count(*) FROM sqlite_schema"},
     {"a filter table asked", TABLE, "SELECT 1 FROM seen WHERE key = 'a'", TABLE_STATE},
+    {"a filter table asked for many keys at once", TABLE,
+     TEN "SELECT count(*) FROM c WHERE EXISTS (SELECT 1 FROM seen WHERE key = i)", TABLE_STATE},
+    {"a filter table asked and filled in a transaction", TABLE,
+     "BEGIN; " TEN "INSERT INTO seen(key) SELECT i FROM c; " TEN
+     "SELECT count(*) FROM c JOIN seen ON key = i; SAVEPOINT s; RELEASE s; INSERT INTO seen(key) VALUES "
+     "('c'); COMMIT",
+     TABLE_STATE},
     {"a filter table asked for text in UTF-16", UTF16 "INSERT INTO t VALUES ('abc'); " TABLE,
      "SELECT 1 FROM t JOIN seen ON key = x", TABLE_STATE},
     {"a filter table filled with text in UTF-16", UTF16 "INSERT INTO t VALUES ('c'); " TABLE,
