@@ -88,6 +88,19 @@ static bool begin(sqlite3_context *context, int count, sqlite3_value **arguments
     return true;
 }
 
+/* Whether it is plain that a row asks for what the first one asked for: sizing a filter again takes as long as adding a
+ * key. */
+static bool plainly_same(enum size_source source, int count, sqlite3_value **arguments,
+                         const struct bloom_shape *first) {
+    if (count > 3 || source == SIZE_FROM_FILTER)
+        return false;
+    if (source == SIZE_FROM_NUMBER && (sqlite3_value_type(arguments[1]) != SQLITE_INTEGER ||
+                                       sqlite3_value_int64(arguments[1]) != (sqlite3_int64)first->capacity))
+        return false;
+    return count < 3 || (sqlite3_value_type(arguments[2]) == SQLITE_FLOAT &&
+                         sqlite3_value_double(arguments[2]) == first->rate);
+}
+
 /* Whether a later row asks for what the first one asked for. */
 static bool same_parameters(sqlite3_context *context, int count, sqlite3_value **arguments,
                             const struct build *build) {
@@ -99,16 +112,12 @@ static bool same_parameters(sqlite3_context *context, int count, sqlite3_value *
     char problem[BLOOM_PROBLEM_SIZE];
     if (source != build->source) {
         snprintf(problem, sizeof problem, "%s and %s", SOURCES[build->source], SOURCES[source]);
-    } else {
-        if (count < 3 && source == SIZE_FROM_KEYS)
-            return true;
-        if (count < 3 && source == SIZE_FROM_NUMBER && sqlite3_value_type(arguments[1]) == SQLITE_INTEGER &&
-            sqlite3_value_int64(arguments[1]) == (sqlite3_int64)build->shape.capacity)
-            return true;
-        if (!read_shape(context, count, arguments, source, &shape))
-            return false;
-        if (bloom_shape_same(&build->shape, &shape, problem))
-            return true;
+    } else if (plainly_same(source, count, arguments, &build->shape)) {
+        return true;
+    } else if (!read_shape(context, count, arguments, source, &shape)) {
+        return false;
+    } else if (bloom_shape_same(&build->shape, &shape, problem)) {
+        return true;
     }
     bloom_sql_error(context, "n, p and layout must be the same for all rows of a group, not %s", problem);
     return false;
