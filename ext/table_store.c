@@ -211,21 +211,25 @@ static int execute(struct bloom_table_store *store, const char *format, const ch
     return code == SQLITE_OK ? code : fail_sqlite(store, code);
 }
 
+/* Prepares SQL whose two first arguments are schema and name; the statement is the caller's. */
+static int prepare_new(struct bloom_table_store *store, const char *format, unsigned flags,
+                       sqlite3_stmt **statement) {
+    char *sql = sqlite3_mprintf(format, store->schema, store->name);
+    *statement = NULL;
+    if (sql == NULL)
+        return SQLITE_NOMEM;
+    int code = sqlite3_prepare_v3(store->database, sql, -1, flags, statement, NULL);
+    sqlite3_free(sql);
+    return code == SQLITE_OK ? code : fail_sqlite(store, code);
+}
+
 /* A statement, prepared at its first use and kept. */
 static int prepare(struct bloom_table_store *store, enum statement which, sqlite3_stmt **statement) {
-    *statement = NULL;
-    if (store->statements[which] == NULL) {
-        char *sql = sqlite3_mprintf(STATEMENT_SQL[which], store->schema, store->name);
-        if (sql == NULL)
-            return SQLITE_NOMEM;
-        int code = sqlite3_prepare_v3(store->database, sql, -1, SQLITE_PREPARE_PERSISTENT,
-                                      &store->statements[which], NULL);
-        sqlite3_free(sql);
-        if (code != SQLITE_OK)
-            return fail_sqlite(store, code);
-    }
+    int code = SQLITE_OK;
+    if (store->statements[which] == NULL)
+        code = prepare_new(store, STATEMENT_SQL[which], SQLITE_PREPARE_PERSISTENT, &store->statements[which]);
     *statement = store->statements[which];
-    return SQLITE_OK;
+    return code;
 }
 
 /* Ends a statement that has been stepped. What is bound stays until it is bound anew: nothing but numbers and
@@ -267,13 +271,9 @@ int bloom_store_sync(struct bloom_table_store *store) {
 /* Blocks that fill a page of the database. */
 static int chunk_blocks_of_database(struct bloom_table_store *store, uint32_t *blocks) {
     sqlite3_stmt *statement;
-    char *sql = sqlite3_mprintf("PRAGMA \"%w\".page_size", store->schema);
-    if (sql == NULL)
-        return SQLITE_NOMEM;
-    int code = sqlite3_prepare_v2(store->database, sql, -1, &statement, NULL);
-    sqlite3_free(sql);
+    int code = prepare_new(store, "PRAGMA \"%w\".page_size", 0, &statement);
     if (code != SQLITE_OK)
-        return fail_sqlite(store, code);
+        return code;
     int page = sqlite3_step(statement) == SQLITE_ROW ? sqlite3_column_int(statement, 0) : 0;
     code = sqlite3_finalize(statement);
     if (code != SQLITE_OK)
@@ -617,15 +617,11 @@ static int for_each_chunk(struct bloom_table_store *store, unsigned index,
     const struct layer *layer = &store->state.layers[index];
     uint64_t chunk_count = chunks_in_all(layer);
     sqlite3_stmt *statement;
-    char *sql =
-        sqlite3_mprintf("SELECT id, bits FROM \"%w\".\"%w_chunks\" WHERE id >= ?1 AND id < ?2 ORDER BY id",
-                        store->schema, store->name);
-    if (sql == NULL)
-        return SQLITE_NOMEM;
-    int code = sqlite3_prepare_v2(store->database, sql, -1, &statement, NULL);
-    sqlite3_free(sql);
+    int code =
+        prepare_new(store, "SELECT id, bits FROM \"%w\".\"%w_chunks\" WHERE id >= ?1 AND id < ?2 ORDER BY id",
+                    0, &statement);
     if (code != SQLITE_OK)
-        return fail_sqlite(store, code);
+        return code;
     sqlite3_bind_int64(statement, 1, chunk_id(index, 0));
     sqlite3_bind_int64(statement, 2, chunk_id(index, chunk_count));
     while (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
@@ -856,13 +852,9 @@ static void verify_chunk(void *argument, const struct layer *layer, uint64_t chu
 /* Rows of the shadow table of chunks, whatever layer they are of. */
 static int count_chunks(struct bloom_table_store *store, uint64_t *rows) {
     sqlite3_stmt *statement;
-    char *sql = sqlite3_mprintf("SELECT count(*) FROM \"%w\".\"%w_chunks\"", store->schema, store->name);
-    if (sql == NULL)
-        return SQLITE_NOMEM;
-    int code = sqlite3_prepare_v2(store->database, sql, -1, &statement, NULL);
-    sqlite3_free(sql);
+    int code = prepare_new(store, "SELECT count(*) FROM \"%w\".\"%w_chunks\"", 0, &statement);
     if (code != SQLITE_OK)
-        return fail_sqlite(store, code);
+        return code;
     *rows = sqlite3_step(statement) == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(statement, 0) : 0;
     code = sqlite3_finalize(statement);
     return code == SQLITE_OK ? code : fail_sqlite(store, code);

@@ -3,7 +3,7 @@
 
 Every suite is a command. Its exit status decides whether it failed; the number of tests is read from the closing line of its runner
 (cmocka, unittest, sqllogictest.py, or plain `N passed, N failed[, N skipped]`). A suite that counts nothing has failed, so that
-a suite cannot get lost. The last line is `N passed, N failed, N skipped`.
+a suite cannot get lost. Lines that begin with `figures: ` are repeated. The last line is `N passed, N failed, N skipped`.
 
     run.py NAME=COMMAND ...
 """
@@ -57,7 +57,7 @@ def main(suites):
         print(f"{'ok  ' if good else 'FAIL'} {name}: {counted[0]} passed, {counted[1]} failed, {counted[2]} skipped "
               f"({seconds:.1f} s)", flush=True)
         for line in run.stdout.splitlines():
-            if not good or re.search(r"\bskip", line, re.IGNORECASE) and counted[2]:
+            if not good or line.startswith("figures: ") or re.search(r"\bskip", line, re.IGNORECASE) and counted[2]:
                 print("     " + line, flush=True)
         total = [have + more for have, more in zip(total, counted)]
     print(f"{total[0]} passed, {total[1]} failed, {total[2]} skipped")

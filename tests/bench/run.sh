@@ -75,7 +75,11 @@ for part; do
     table)
         largest=1e8
         [ -z "${QUICK:-}" ] || largest=1e7
-        $ALONE $BUILD/table "./$LIBRARY" $BUILD $largest | tee $RESULTS/table.md
+        {
+            printf '# Filter tables\n\nMade by `make bench`. What was measured and how: the comment of `tests/bench/table.c`.\n\n'
+            (cd $BENCH && "$PYTHON" -c 'from report import machine_state; print("\n".join(machine_state()), end="\n\n")')
+            $ALONE $BUILD/table "./$LIBRARY" $BUILD $largest
+        } | tee $RESULTS/table.md
         ;;
     two_sets)
         $ALONE "$PYTHON" $BENCH/two_sets.py --library "$LIBRARY" ${FULL:+--rows 10000000}

@@ -396,7 +396,7 @@ int main(int argument_count, char **arguments) {
         puts("statements are left open");
         failed++;
     }
-    printf("%ld refusals, %ld answers\n", refusals, answers);
+    printf("figures: %ld refusals, %ld answers\n", refusals, answers);
     printf("%d passed, %d failed\n", passed, failed);
     return failed > 0;
 }

@@ -287,7 +287,7 @@ static void try_every_moment(void) {
         long attempts = 0, stopped = 0;
         for (int i = 0; i < scenarios; i++)
             result(try_scenario(&SCENARIOS[i], (enum means)means, &attempts, &stopped));
-        printf("%ld moments of %d statements, %ld stopped by %s\n", attempts, scenarios, stopped,
+        printf("figures: %ld moments of %d statements, %ld stopped by %s\n", attempts, scenarios, stopped,
                MEANS_NAMES[means]);
         result(stopped > attempts / 2); /* else they did not get where they should */
     }

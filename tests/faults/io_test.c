@@ -853,10 +853,9 @@ int main(void) {
             failed++;
         }
     }
-    printf(
-        "%ld attempts with a failure, %ld ended in an error, %ld kills, %ld transactions committed after a "
-        "failed statement\n",
-        attempts, errors_reported, kills, kept);
+    printf("figures: %ld attempts with a failure, %ld ended in an error, %ld kills, %ld transactions "
+           "committed after a failed statement\n",
+           attempts, errors_reported, kills, kept);
     remove_database(database_path);
     remove_database(copy_path);
     rmdir(folder);

@@ -80,8 +80,8 @@ int main(void) {
     sqlite3_initialize();
 
     int scenarios = attempt_all(faults, &tally);
-    printf("%ld failures of allocations in %d scenarios, %ld ended in SQLITE_NOMEM\n", tally.attempts,
-           scenarios, tally.refusals);
+    printf("figures: %ld failures of allocations in %d scenarios, %ld ended in SQLITE_NOMEM\n",
+           tally.attempts, scenarios, tally.refusals);
     if (tally.refusals < tally.attempts / 2) {
         puts("0 passed, 1 failed"); /* the failures did not get where they should */
         return 1;

@@ -60,8 +60,8 @@ int main(void) {
     const struct fault *const faults[] = {&INTERRUPT, &DENIAL, NULL};
     struct tally tally = {0};
     int scenarios = attempt_all(faults, &tally);
-    printf("%ld refusals in %d scenarios, %ld ended in SQLITE_INTERRUPT or SQLITE_AUTH\n", tally.attempts,
-           scenarios, tally.refusals);
+    printf("figures: %ld refusals in %d scenarios, %ld ended in SQLITE_INTERRUPT or SQLITE_AUTH\n",
+           tally.attempts, scenarios, tally.refusals);
     printf("%d passed, 0 failed\n", scenarios);
     return 0;
 }

@@ -38,7 +38,7 @@ for target in $targets; do
         passed=$((passed + 1))
         executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "build/fuzz/$target.log")
         seconds=$(($(date +%s) - started))
-        echo "$target: $executions executions in $seconds s, $((executions / (seconds > 0 ? seconds : 1))) a second"
+        echo "figures: $target: $executions executions in $seconds s, $((executions / (seconds > 0 ? seconds : 1))) a second"
     else
         failed=$((failed + 1))
         tail -40 "build/fuzz/$target.log"

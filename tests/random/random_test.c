@@ -197,6 +197,6 @@ int main(void) {
         if (only == NULL || strcmp(only, "floor") == 0)
             run("floor", random_floor);
     }
-    printf("%" PRIu64 " random operations\n%u passed, 0 failed\n", operations, passed);
+    printf("figures: %" PRIu64 " random operations\n%u passed, 0 failed\n", operations, passed);
     return 0;
 }

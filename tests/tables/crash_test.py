@@ -159,7 +159,7 @@ class Crash(unittest.TestCase):
             if self.rounds == round_:  # it failed, and what comes later in this database says nothing
                 break
         # A line of its own: unittest has just printed a dot.
-        print(f"\n{journal_mode}: {self.rounds} of {ROUNDS} rounds sound, {self.kills} kills ({self.hot} leaving a rollback journal, "
+        print(f"\nfigures: {journal_mode}: {self.rounds} of {ROUNDS} rounds sound, {self.kills} kills ({self.hot} leaving a rollback journal, "
               f"{self.unreported} after a commit that was not reported yet), {self.databases} databases, {self.batches} batches, "
               f"{self.keys} keys, {self.checked} times a key looked for, seed {SEED}, {time.monotonic() - start:.0f} s", file=sys.stderr)
         self.assertEqual(self.rounds, ROUNDS)
