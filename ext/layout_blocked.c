@@ -25,6 +25,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 /* Keys handled together: enough for some 10 cache misses to overlap, few enough to stay in the first-level
@@ -48,13 +49,32 @@ static inline uint32_t probes_of_word(uint32_t hashes) {
     return hashes < BLOOM_PROBES_PER_WORD ? hashes : BLOOM_PROBES_PER_WORD;
 }
 
+/* Sets the bit of probe number i of a word. */
+static inline void add_probe(uint8_t *block, uint64_t word, unsigned i) {
+    uint64_t probe = word >> (64 - BLOOM_PROBE_BITS - BLOOM_PROBE_BITS * i);
+    uint8_t *part = block + (probe >> 6 & 7) * 8;
+    bloom_store64(part, bloom_load64(part) | UINT64_C(1) << (probe & 63));
+}
+
+/* Shifts by constants, without a loop, let the probes of a word overlap: 5 against 6 ns for six of them. */
 static inline void block_add(uint8_t *block, uint64_t word, uint32_t hashes) {
     for (;; word = bloom_next_probe_word(word)) {
         uint32_t probes_now = probes_of_word(hashes);
-        uint64_t probes = word;
-        for (uint32_t i = 0; i < probes_now; i++, probes <<= BLOOM_PROBE_BITS) {
-            uint8_t *part = block + (probes >> 61) * 8;
-            bloom_store64(part, bloom_load64(part) | UINT64_C(1) << (probes >> 55 & 63));
+        switch (probes_now) {
+        case 7:
+            add_probe(block, word, 6); /* fall through */
+        case 6:
+            add_probe(block, word, 5); /* fall through */
+        case 5:
+            add_probe(block, word, 4); /* fall through */
+        case 4:
+            add_probe(block, word, 3); /* fall through */
+        case 3:
+            add_probe(block, word, 2); /* fall through */
+        case 2:
+            add_probe(block, word, 1); /* fall through */
+        default:
+            add_probe(block, word, 0);
         }
         hashes -= probes_now;
         if (hashes == 0)
@@ -112,13 +132,22 @@ const struct bloom_blocked_kernel *const bloom_blocked_kernels[] = {
     NULL,
 };
 
-/* Asking the processor is one load and one test; keeping the answer would need care with threads for nothing.
- */
-static inline const struct bloom_blocked_kernel *kernel(void) {
+static const struct bloom_blocked_kernel *choose(void) {
     const struct bloom_blocked_kernel *const *candidate = bloom_blocked_kernels;
     while (!(*candidate)->supported())
         candidate++;
     return *candidate;
+}
+
+/* The kernel for this processor. Threads may choose at the same time: they choose the same. */
+static inline const struct bloom_blocked_kernel *kernel(void) {
+    static const struct bloom_blocked_kernel *_Atomic chosen;
+    const struct bloom_blocked_kernel *known = atomic_load_explicit(&chosen, memory_order_relaxed);
+    if (known == NULL) {
+        known = choose();
+        atomic_store_explicit(&chosen, known, memory_order_relaxed);
+    }
+    return known;
 }
 
 static bool blocked_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
@@ -156,14 +185,20 @@ static inline size_t batch_of(size_t count) {
     return count < BATCH ? count : BATCH;
 }
 
+/* One batch is added while the next is being loaded. */
 static void blocked_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *values,
                         size_t count) {
-    struct batch batch;
-    for (size_t now; count > 0; values += now, count -= now) {
-        now = batch_of(count);
-        begin_batch(&batch, shape, payload, values, now);
+    struct batch batches[2];
+    size_t now = batch_of(count);
+    begin_batch(&batches[0], shape, payload, values, now);
+    for (unsigned turn = 0; now > 0; turn ^= 1) {
+        size_t next = batch_of(count - now);
+        begin_batch(&batches[turn ^ 1], shape, payload, values + now, next);
         for (size_t i = 0; i < now; i++)
-            block_add(payload + (batch.blocks[i] - payload), batch.words[i], shape->hashes);
+            block_add(payload + (batches[turn].blocks[i] - payload), batches[turn].words[i], shape->hashes);
+        values += now;
+        count -= now;
+        now = next;
     }
 }
 
