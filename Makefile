@@ -58,7 +58,7 @@ test: $(LIBRARY) $(LIBRARY_TESTS)
 	    'documentation=$(PYTHON) tests/documentation_test.py' \
 	    'build=$(PYTHON) tests/build_test.py'
 
-# The tests and what takes longer, about fifteen minutes in all.
+# The tests and what takes longer, about ten minutes in all.
 check: test long
 
 # SQLite and the extension in one program, so that the program may replace SQLite's allocator and file system.
