@@ -2,16 +2,29 @@
 """The oldest SQLite that is supported, 3.31.1, and the refusal of the one before, by way of the libraries that sqlite-jdbc carries.
 
 Needs a JDK and Maven, which brings the jars from Maven Central; skips visibly without them.
+
+All scripts are run on 3.31.1, too: its source, from a crate that carries it, is compiled into a library that takes the place of the
+system's for Python's apsw.
 """
+import hashlib
+import io
 import os
 import pathlib
 import shutil
 import subprocess
+import sys
+import tarfile
 import tempfile
 import unittest
+import urllib.error
+import urllib.request
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 TOOLS = ("java", "javac", "mvn")
+CRATE = "https://static.crates.io/crates/libsqlite3-sys/libsqlite3-sys-0.18.0.crate"
+CRATE_SHA256 = "1e704a02bcaecd4a08b93a23f6be59d0bd79cd161e0963e9499165a0a35df7bd"
+AMALGAMATION = "libsqlite3-sys-0.18.0/sqlite3/sqlite3.c"
+OPTIONS = ["JSON1", "COLUMN_METADATA", "UNLOCK_NOTIFY", "RTREE", "FTS5", "SESSION", "PREUPDATE_HOOK"]
 
 STATEMENTS = [
     ("SELECT bloom_check(f, 'b') || bloom_check(f, 'c') FROM (SELECT bloom_agg(k) AS f FROM (SELECT 'a' AS k UNION SELECT 'b'))", "10"),
@@ -54,6 +67,29 @@ class Oldest(unittest.TestCase):
         lines = self.run_on("3.30.1", [])
         self.assertEqual(lines[0], "3.30.1")
         self.assertRegex(lines[1], r"bloom \d+\.\d+\.\d+ needs SQLite 3\.31\.0 or later, this is 3\.30\.1")
+
+
+@unittest.skipUnless(sys.platform == "linux", "skipped: takes the place of a library with LD_PRELOAD")
+class Scripts(unittest.TestCase):
+    def test_every_script_passes_on_3_31_1(self):
+        try:
+            with urllib.request.urlopen(CRATE, timeout=60) as answer:
+                crate = answer.read()
+        except (urllib.error.URLError, OSError) as error:
+            self.skipTest(f"skipped: {CRATE} cannot be had: {error}")
+        self.assertEqual(hashlib.sha256(crate).hexdigest(), CRATE_SHA256)
+        with tempfile.TemporaryDirectory() as folder:
+            library, source = pathlib.Path(folder) / "libsqlite3.so.0", pathlib.Path(folder) / "sqlite3.c"
+            with tarfile.open(fileobj=io.BytesIO(crate)) as archive:
+                source.write_bytes(archive.extractfile(AMALGAMATION).read())
+            subprocess.run([*os.environ.get("CC", "cc").split(), "-O1", "-w", "-shared", "-fPIC", "-DSQLITE_THREADSAFE=1",
+                            *(f"-DSQLITE_ENABLE_{option}" for option in OPTIONS), "-o", library, source, "-lpthread", "-ldl", "-lm"],
+                           check=True)
+            run = subprocess.run([sys.executable, "tests/sqllogictest.py", "--load", "./bloom.so", "tests/sql"], cwd=TOP,
+                                 env={**os.environ, "LD_PRELOAD": str(library)}, capture_output=True, text=True, check=False)
+        self.assertRegex(run.stdout, r"^SQLite 3\.31\.1, ")
+        self.assertRegex(run.stdout, r"\n[5-9]\d{3} passed, 0 failed, \d+ skipped\n$", run.stdout[-4000:])
+        self.assertEqual(run.returncode, 0)
 
 
 if __name__ == "__main__":
