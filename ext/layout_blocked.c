@@ -56,7 +56,7 @@ static inline void add_probe(uint8_t *block, uint64_t word, unsigned i) {
     bloom_store64(part, bloom_load64(part) | UINT64_C(1) << (probe & 63));
 }
 
-/* Shifts by constants, without a loop, let the probes of a word overlap: 5 against 6 ns for six of them. */
+/* Shifts by constants, without a loop, let the probes of a word overlap: 5.6 against 6.2 ns a key for six. */
 static inline void block_add(uint8_t *block, uint64_t word, uint32_t hashes) {
     for (;; word = bloom_next_probe_word(word)) {
         uint32_t probes_now = probes_of_word(hashes);
@@ -154,7 +154,8 @@ static bool blocked_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_S
     uint64_t blocks;
     uint64_t keys = shape->capacity > 0 ? shape->capacity : 1;
     if (!bloom_sizing_blocked(keys, shape->rate, &shape->hashes, &blocks)) {
-        /* The least that FORMAT.md promises for so many keys, plus what rounding to three digits may take away. */
+        /* The least that FORMAT.md promises for so many keys, plus what rounding to three digits may take
+         * away. */
         double least = (ldexp(1, -30) + ldexp((double)keys, -64)) * 1.005;
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "p = %g is less than layout blocked can keep for %" PRIu64 " keys; "

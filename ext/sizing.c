@@ -133,7 +133,8 @@ static uint64_t coincidence_bits(uint64_t capacity, uint32_t hashes, uint64_t pe
     unsigned rate_shift = 63 - bloom_log2_floor(per_rate);
     uint64_t low, high = bloom_multiply_wide((pairs * capacity << pairs_shift) / bits + 1,
                                              (per_rate << rate_shift) / bits + 1, &low);
-    /* As the load is below 4 and p at least 2^-40, E is below 2^43. The shift is above 0, since per_rate is below 2^63. */
+    /* As the load is below 4 and p at least 2^-40, E is below 2^43. The shift is above 0, since per_rate is
+     * below 2^63. */
     unsigned shift = pairs_shift + rate_shift;
     uint64_t excess = shift >= 64 ? high >> (shift - 64) : high << (64 - shift) | low >> shift;
     if (excess >= 1 << 20)

@@ -93,8 +93,8 @@ uint8_t *bloom_sql_copy_filter(const struct bloom_stored *filter);
 /* Makes filter, whose memory goes over to SQLite, the function's result; NULL is out of memory. */
 void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape *shape, uint8_t *filter);
 
-/* Whether the caller wants the statement to end: SQLITE_INTERRUPT or SQLITE_NOMEM when so, otherwise SQLITE_OK. Takes
- * 10 to 20 us. *statement is NULL at the first call and the caller's to finalize. */
+/* Whether the caller wants the statement to end: SQLITE_INTERRUPT or SQLITE_NOMEM when so, otherwise SQLITE_OK.
+ * Takes 10 to 20 us. *statement is NULL at the first call and the caller's to finalize. */
 int bloom_sql_ask(sqlite3 *database, sqlite3_stmt **statement);
 
 /* The same in a function that has worked on so many bytes more, which asks after every few megabytes of them and

@@ -88,8 +88,8 @@ static bool begin(sqlite3_context *context, int count, sqlite3_value **arguments
     return true;
 }
 
-/* Whether it is plain that a row asks for what the first one asked for: sizing a filter again takes as long as adding a
- * key. */
+/* Whether it is plain that a row asks for what the first one asked for: sizing a filter again takes as long as
+ * adding a key. */
 static bool plainly_same(enum size_source source, int count, sqlite3_value **arguments,
                          const struct bloom_shape *first) {
     if (count > 3 || source == SIZE_FROM_FILTER)

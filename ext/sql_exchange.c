@@ -63,7 +63,8 @@ void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **argum
     const struct bloom_exchange *format = read_format(context, arguments[1]);
     if (format == NULL)
         return;
-    /* The length first: a zeroblob for which there is no memory turns into NULL when its bytes are asked for. */
+    /* The length first: a zeroblob for which there is no memory turns into NULL when its bytes are asked
+     * for. */
     uint64_t length = (uint64_t)sqlite3_value_bytes(arguments[0]);
     const uint8_t *bytes = sqlite3_value_blob(arguments[0]);
     if (bytes == NULL && length > 0) {

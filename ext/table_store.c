@@ -449,9 +449,9 @@ static uint64_t chunks_in_all(const struct layer *layer) {
     return (bloom_blocked_blocks(&layer->shape) - 1) / layer->chunk_blocks + 1;
 }
 
-/* Reads part of a chunk through the handle; all reads come from cursors or within a transaction. Leaves *done false when that is not possible: when it does not pay
- * yet, when the layer has chunks that were never written (each of which would cost the handle), or when the row is
- * damaged, which the statement reports better. */
+/* Reads part of a chunk through the handle; all reads come from cursors or within a transaction. Leaves *done
+ * false when that is not possible: when it does not pay yet, when the layer has chunks that were never written
+ * (each of which would cost the handle), or when the row is damaged, which the statement reports better. */
 static int read_through_handle(struct bloom_table_store *store, unsigned index, uint64_t chunk,
                                uint32_t offset, uint32_t length, uint8_t *bytes, bool *done) {
     const struct layer *layer = &store->state.layers[index];
