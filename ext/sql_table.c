@@ -2,8 +2,10 @@
  *
  *   CREATE VIRTUAL TABLE seen USING bloom(capacity=1000000, fpr=0.01, growth=on);
  *
- * Columns: key (hidden, so that seen(?) asks for it), info, filter (hidden), and one named after the table
- * (hidden) that takes commands. What a statement may do:
+ * Columns: key, and hidden ones: one named after the table, which takes commands and in a query is the key (it is
+ * the first one that is hidden, for which the argument of seen(?) stands, as in FTS5), info and filter. So
+ * INSERT INTO seen VALUES (?) adds a key, and ? IN seen fails as a listing of keys, where it would compare with info
+ * if that were the column to be seen. What a statement may do:
  *
  *   1. A query with key = ? gives one row when the key is probably in, none when it is not. NULL is never in.
  *   2. A query of info or filter without a key gives one row. Anything else without a key is an error: keys
@@ -21,7 +23,7 @@
 
 #include <string.h>
 
-enum column { COLUMN_KEY, COLUMN_INFO, COLUMN_FILTER, COLUMN_COMMAND };
+enum column { COLUMN_KEY, COLUMN_COMMAND, COLUMN_INFO, COLUMN_FILTER };
 
 /* idxNum of a plan. */
 enum plan { PLAN_KEY = 1, PLAN_DESCRIBE = 2, PLAN_LIST = 3 };
@@ -197,7 +199,7 @@ static int open_table(sqlite3 *database, void *registry, int count, const char *
     if (code != SQLITE_OK)
         return code;
     char *declaration =
-        sqlite3_mprintf("CREATE TABLE x(key HIDDEN, info, filter HIDDEN, \"%w\" HIDDEN)", arguments[2]);
+        sqlite3_mprintf("CREATE TABLE x(key, \"%w\" HIDDEN, info HIDDEN, filter HIDDEN)", arguments[2]);
     struct table *table = sqlite3_malloc(sizeof *table);
     if (declaration == NULL || table == NULL) {
         sqlite3_free(declaration);
@@ -271,7 +273,8 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
     (void)base;
     for (int i = 0; i < info->nConstraint; i++) {
         const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
-        if (constraint->iColumn != COLUMN_KEY || constraint->op != SQLITE_INDEX_CONSTRAINT_EQ)
+        if ((constraint->iColumn != COLUMN_KEY && constraint->iColumn != COLUMN_COMMAND) ||
+            constraint->op != SQLITE_INDEX_CONSTRAINT_EQ)
             continue;
         if (!constraint->usable) {
             waits_for_key = true;
@@ -289,7 +292,8 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
         return SQLITE_CONSTRAINT;
     uint64_t used = info->colUsed;
     bool describes = (used & (1u << COLUMN_INFO | 1u << COLUMN_FILTER)) != 0;
-    info->idxNum = describes && (used & 1u << COLUMN_KEY) == 0 ? PLAN_DESCRIBE : PLAN_LIST;
+    bool lists = (used & (1u << COLUMN_KEY | 1u << COLUMN_COMMAND)) != 0;
+    info->idxNum = describes && !lists ? PLAN_DESCRIBE : PLAN_LIST;
     info->estimatedCost = 1e12;
     info->estimatedRows = 1;
     return SQLITE_OK;
@@ -375,10 +379,6 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
     char *json;
     int code;
     switch (column) {
-    case COLUMN_KEY:
-        if (cursor->key != NULL)
-            sqlite3_result_value(context, cursor->key);
-        return SQLITE_OK;
     case COLUMN_INFO:
         code = bloom_store_info(table->store, &json);
         if (code != SQLITE_OK)
@@ -392,7 +392,9 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
             return report(table, code);
         bloom_sql_result_filter(context, &shape, bytes);
         return SQLITE_OK;
-    default:
+    default: /* the key, also under the name of the table */
+        if (cursor->key != NULL)
+            sqlite3_result_value(context, cursor->key);
         return SQLITE_OK;
     }
 }

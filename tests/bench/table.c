@@ -1,7 +1,7 @@
 /* What checks and inserts of a filter table cost, from 10^4 to 10^8 keys, against an exact index, in one run.
  *
- *   table EXTENSION FOLDER [LARGEST]      (LARGEST is 100000000 when left out; a database each is made in FOLDER
- *                                          and removed)
+ *   table EXTENSION FOLDER [LARGEST [MEMORY]]     (LARGEST is 100000000 when left out; a database each is made in
+ *                                                 FOLDER and removed; MEMORY is a folder of a file system in memory)
  *
  * Keys are texts of 17 random hexadecimal digits. Tables of every size are filled first, through the merge
  * command with a filter built by bloom_agg, so that 10^8 keys take a minute. Then, in turn, each against the same
@@ -12,10 +12,14 @@
  *   row     a prepared SELECT of the shadow table's row of a random chunk, likewise: what SQLite alone needs
  *   join    one statement that looks up 200,000 absent keys of another table
  *   insert  a prepared INSERT of a new key, inside a transaction of 50,000
- *   commit  the same, each in a transaction of its own; WAL, synchronous=NORMAL
+ *   insert 64 MB    the same with a page cache of 64 MB, which holds a filter of 10^7 keys, but not an index
+ *   commit          a prepared INSERT of a new key in a transaction of its own; WAL, synchronous=NORMAL
+ *   commit memory   the same with the database in MEMORY: what is left without a device, which must write every page
+ *                   that was changed at the next checkpoint
  *
- * Every table has a database and a connection of its own, whose page cache holds all of it. Medians of five
- * rounds, in ns; what making the key costs is taken off.
+ * Every table has a database and a connection of its own, whose page cache holds all of it unless said otherwise.
+ * "filter 16K" has pages of 16 KB, the others of 4 KB. Medians of five rounds, in ns; what making the key costs is
+ * taken off.
  */
 #include <sqlite3.h>
 
@@ -101,39 +105,69 @@ static double key_cost(void) {
     return (now() - start) / CHECKS;
 }
 
-enum job { JOB_ALONE, JOB_CHECK, JOB_ROW, JOB_JOIN, JOB_INSERT, JOB_COMMIT, JOBS };
+enum job {
+    JOB_ALONE,
+    JOB_CHECK,
+    JOB_ROW,
+    JOB_JOIN,
+    JOB_INSERT,
+    JOB_INSERT_64,
+    JOB_COMMIT,
+    JOB_COMMIT_MEMORY,
+    JOBS
+};
 
-static const char *const JOB_NAMES[JOBS] = {"alone", "check", "row", "join", "insert", "commit"};
+static const char *const JOB_NAMES[JOBS] = {"alone",  "check",        "row",    "join",
+                                            "insert", "insert 64 MB", "commit", "commit memory"};
 
 struct subject {
     const char *kind;
+    bool filter;
+    int page_size;
     double keys;
-    char path[600];
+    char path[600], memory_path[600];
     sqlite3 *database;
+    sqlite3 *memory; /* a copy in memory; NULL when there is no place for it */
+    sqlite3_stmt *memory_insert;
     sqlite3_stmt *check, *insert, *join;
     sqlite3_stmt *row; /* NULL for an index */
     uint64_t chunks;
     double times[JOBS][ROUNDS];
 };
 
-/* The table t of a database of its own, with so many keys. */
-static void make(struct subject *subject, const char *extension, const char *folder) {
-    /* A tenth more than it will ever hold, so that it does not grow: its layer is closed at 98 % of the capacity. */
-    double capacity = 1.1 * (subject->keys + ROUNDS * (INSERTS + COMMITS));
-    bool filter = strcmp(subject->kind, "filter") == 0;
-    char sql[600];
-    snprintf(subject->path, sizeof subject->path, "%s/table_%s_%.0e.db", folder, subject->kind,
-             subject->keys);
-    remove(subject->path);
-    if (sqlite3_open(subject->path, &subject->database) != SQLITE_OK)
-        fail(subject->database, subject->path);
-    sqlite3 *database = subject->database;
+#define CACHE_ALL "PRAGMA cache_size=-2000000"
+
+static sqlite3 *open_database(const char *path, const char *extension) {
+    sqlite3 *database;
+    if (sqlite3_open(path, &database) != SQLITE_OK)
+        fail(database, path);
     sqlite3_enable_load_extension(database, 1);
     if (sqlite3_load_extension(database, extension, NULL, NULL) != SQLITE_OK)
         fail(database, "load");
-    run(database, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-2000000;"
-                  "PRAGMA mmap_size=0");
-    if (filter)
+    return database;
+}
+
+#define SETTINGS "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA mmap_size=0;" CACHE_ALL
+#define INSERT "INSERT OR IGNORE INTO t(key) VALUES (?)"
+
+/* All pages into the connection's cache, and the log into the file. */
+static void warm(sqlite3 *database, bool filter) {
+    run(database, filter ? "PRAGMA wal_checkpoint(TRUNCATE); SELECT sum(length(bits)) FROM t_chunks"
+                         : "PRAGMA wal_checkpoint(TRUNCATE); SELECT sum(length(key)) FROM t");
+}
+
+/* The table t of a database of its own, with so many keys. */
+static void make(struct subject *subject, const char *extension, const char *folder, const char *memory) {
+    /* A tenth more than it will ever hold, so that it does not grow: its layer is closed at 98 % of the capacity. */
+    double capacity = 1.1 * (subject->keys + ROUNDS * (2 * INSERTS + COMMITS));
+    char sql[1300];
+    snprintf(subject->path, sizeof subject->path, "%s/table_%d_%.0e.db", folder,
+             subject->filter ? subject->page_size : 0, subject->keys);
+    remove(subject->path);
+    sqlite3 *database = subject->database = open_database(subject->path, extension);
+    snprintf(sql, sizeof sql, "PRAGMA page_size=%d;" SETTINGS, subject->page_size);
+    run(database, sql);
+    if (subject->filter)
         snprintf(sql, sizeof sql,
                  "CREATE VIRTUAL TABLE t USING bloom(capacity=%.0f, fpr=0.01);"
                  "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < %.0f) "
@@ -147,8 +181,18 @@ static void make(struct subject *subject, const char *extension, const char *fol
             "INSERT INTO t SELECT 'k' || lower(hex(substr(bloom_hash(i), 1, 8))) AS key FROM c ORDER BY key",
             subject->keys);
     run(database, sql);
-    run(database, filter ? "PRAGMA wal_checkpoint(TRUNCATE); SELECT sum(length(bits)) FROM t_chunks"
-                         : "PRAGMA wal_checkpoint(TRUNCATE); SELECT sum(length(key)) FROM t");
+    if (memory != NULL) {
+        snprintf(subject->memory_path, sizeof subject->memory_path, "%s/table_%d_%.0e.db", memory,
+                 subject->filter ? subject->page_size : 0, subject->keys);
+        remove(subject->memory_path);
+        snprintf(sql, sizeof sql, "VACUUM INTO '%s'", subject->memory_path);
+        run(database, sql);
+        subject->memory = open_database(subject->memory_path, extension);
+        run(subject->memory, SETTINGS);
+        warm(subject->memory, subject->filter);
+        subject->memory_insert = prepare(subject->memory, INSERT);
+    }
+    warm(database, subject->filter);
     snprintf(
         sql, sizeof sql,
         "CREATE TEMP TABLE absent AS WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE "
@@ -156,8 +200,8 @@ static void make(struct subject *subject, const char *extension, const char *fol
         CHECKS);
     run(database, sql);
     subject->check = prepare(database, "SELECT 1 FROM t WHERE key = ?");
-    subject->insert = prepare(database, "INSERT OR IGNORE INTO t(key) VALUES (?)");
-    if (filter) {
+    subject->insert = prepare(database, INSERT);
+    if (subject->filter) {
         sqlite3_stmt *chunks = prepare(database, "SELECT max(id) + 1 FROM t_chunks");
         if (sqlite3_step(chunks) != SQLITE_ROW)
             fail(database, "chunks");
@@ -186,7 +230,15 @@ static void measure_all(struct subject *subject, int round, double making) {
     run(database, "COMMIT");
     run(database, "PRAGMA wal_checkpoint(TRUNCATE)");
     subject->times[JOB_COMMIT][round] = measure(subject->insert, COMMITS) - making;
-    run(database, "PRAGMA wal_checkpoint(TRUNCATE)");
+    if (subject->memory != NULL) {
+        run(subject->memory, "PRAGMA wal_checkpoint(TRUNCATE)");
+        subject->times[JOB_COMMIT_MEMORY][round] = measure(subject->memory_insert, COMMITS) - making;
+    }
+    run(database, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA cache_size=-64000; BEGIN");
+    measure(subject->insert, INSERTS / 2); /* the cache as it is then */
+    subject->times[JOB_INSERT_64][round] = measure(subject->insert, INSERTS / 2) - making;
+    run(database, "COMMIT;" CACHE_ALL);
+    warm(database, subject->filter);
 }
 
 static void close_subject(struct subject *subject) {
@@ -196,22 +248,33 @@ static void close_subject(struct subject *subject) {
     sqlite3_finalize(subject->row);
     sqlite3_close(subject->database);
     remove(subject->path);
+    sqlite3_finalize(subject->memory_insert);
+    sqlite3_close(subject->memory);
+    if (subject->memory != NULL)
+        remove(subject->memory_path);
 }
 
 int main(int count, char **arguments) {
     static struct subject subjects[16];
     int subject_count = 0;
     double largest = count > 3 ? atof(arguments[3]) : 1e8;
+    const char *memory = count > 4 ? arguments[4] : NULL;
     if (count < 3) {
-        fputs("usage: table EXTENSION FOLDER [LARGEST]\n", stderr);
+        fputs("usage: table EXTENSION FOLDER [LARGEST [MEMORY]]\n", stderr);
         return 2;
     }
-    for (double keys = 1e4; keys <= largest; keys *= 10)
-        subjects[subject_count++] = (struct subject){.kind = "filter", .keys = keys};
-    for (double keys = 1e4; keys <= largest && keys <= 1e7; keys *= 10)
-        subjects[subject_count++] = (struct subject){.kind = "index", .keys = keys};
+    static const struct subject KINDS[] = {
+        {.kind = "filter", .filter = true, .page_size = 4096, .keys = 1e8},
+        {.kind = "filter 16K", .filter = true, .page_size = 16384, .keys = 1e8},
+        {.kind = "index", .page_size = 4096, .keys = 1e7}, /* at most so many: 10^8 would take 3 GB */
+    };
+    for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
+        for (double keys = 1e4; keys <= largest && keys <= KINDS[i].keys; keys *= 10) {
+            subjects[subject_count] = KINDS[i];
+            subjects[subject_count++].keys = keys;
+        }
     for (int i = 0; i < subject_count; i++)
-        make(&subjects[i], arguments[1], arguments[2]);
+        make(&subjects[i], arguments[1], arguments[2], memory);
     double making = key_cost();
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < subject_count; i++)
@@ -221,7 +284,10 @@ int main(int count, char **arguments) {
     printf("| table | keys |");
     for (int job = 0; job < JOBS; job++)
         printf(" %s |", JOB_NAMES[job]);
-    printf("\n|---|---:|---:|---:|---:|---:|---:|---:|\n");
+    printf("\n|---|---:|");
+    for (int job = 0; job < JOBS; job++)
+        printf("---:|");
+    printf("\n");
     const struct subject *first = NULL;
     for (int i = 0; i < subject_count; i++) {
         struct subject *subject = &subjects[i];
@@ -231,7 +297,8 @@ int main(int count, char **arguments) {
         for (int job = 0; job < JOBS; job++) {
             double *times = subject->times[job];
             qsort(times, ROUNDS, sizeof(double), compare);
-            if (job == JOB_ROW && subject->row == NULL)
+            if ((job == JOB_ROW && subject->row == NULL) ||
+                (job == JOB_COMMIT_MEMORY && subject->memory == NULL))
                 printf(" |");
             else
                 printf(" %.0f (%.2f) |", times[ROUNDS / 2],
