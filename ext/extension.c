@@ -59,6 +59,12 @@ static int register_function(sqlite3 *database, const struct bloom_function *fun
 #define OLDEST_SQLITE 3031000
 #define OLDEST_SQLITE_NAME "3.31.0"
 
+static int refuse(char **error, const char *need) {
+    if (error != NULL)
+        *error = sqlite3_mprintf("bloom %s needs %s, this is %s", BLOOM_RELEASE, need, sqlite3_libversion());
+    return SQLITE_ERROR;
+}
+
 #ifdef _WIN32
 __declspec(dllexport)
 #elif defined(__GNUC__)
@@ -68,12 +74,13 @@ __attribute__((visibility("default")))
     int status = SQLITE_OK;
     SQLITE_EXTENSION_INIT2(api);
     (void)api;
-    if (sqlite3_libversion_number() < OLDEST_SQLITE) {
-        if (error != NULL)
-            *error = sqlite3_mprintf("bloom %s needs SQLite " OLDEST_SQLITE_NAME " or later, this is %s",
-                                     BLOOM_RELEASE, sqlite3_libversion());
-        return SQLITE_ERROR;
-    }
+    if (sqlite3_libversion_number() < OLDEST_SQLITE)
+        return refuse(error, "SQLite " OLDEST_SQLITE_NAME " or later");
+#ifndef SQLITE_CORE /* else the linker tells */
+    if (api->create_module_v2 == NULL || api->blob_open == NULL)
+        return refuse(error,
+                      "an SQLite that was built without SQLITE_OMIT_VIRTUALTABLE and SQLITE_OMIT_INCRBLOB");
+#endif
     for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS && status == SQLITE_OK; i++)
         status = register_function(database, &FUNCTIONS[i]);
     return status == SQLITE_OK ? bloom_table_register(database) : status;

@@ -534,6 +534,38 @@ class OpenStatements(TableTest):
         self.assertEqual(count_found(again, 1, 10), 10)
 
 
+# Loads the extension (the first argument) by its entry point, into an SQLite whose table of functions has been copied
+# and lacks the function named by the second argument; prints the result code and the message.
+WITHOUT_A_FUNCTION = """
+import ctypes, sys
+sqlite = ctypes.CDLL(sys.argv[1])
+Entry = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+tables = []
+capture = Entry(lambda database, error, table: tables.append(table) or 0)
+assert sqlite.sqlite3_auto_extension(capture) == 0
+database, error = ctypes.c_void_p(), ctypes.c_char_p()
+assert sqlite.sqlite3_open(b":memory:", ctypes.byref(database)) == 0
+table = (ctypes.c_void_p * 200).from_buffer_copy((ctypes.c_void_p * 200).from_address(tables[0]))
+for name in sys.argv[3:]:
+    table[table[:].index(ctypes.cast(sqlite[name], ctypes.c_void_p).value)] = None
+print(ctypes.CDLL(sys.argv[2]).sqlite3_bloom_init(database, ctypes.byref(error), table), (error.value or b"").decode())
+"""
+
+
+class Hosts(unittest.TestCase):
+    @unittest.skipUnless(sys.platform == "linux", "skipped: looks for libsqlite3.so.0")
+    def test_an_sqlite_built_without_what_tables_need_is_refused(self):
+        for missing in ([], ["sqlite3_create_module_v2"], ["sqlite3_blob_open"]):
+            with self.subTest(missing=missing):
+                run = subprocess.run([sys.executable, "-c", WITHOUT_A_FUNCTION, "libsqlite3.so.0", LIBRARY, *missing],
+                                     capture_output=True, text=True, check=True)
+                if missing:
+                    self.assertRegex(run.stdout, r"^1 bloom \d+\.\d+\.\d+ needs an SQLite that was built without SQLITE_OMIT_VIRTUALTABLE "
+                                                 r"and SQLITE_OMIT_INCRBLOB, this is 3\.\d+\.\d+\n$")
+                else:
+                    self.assertEqual(run.stdout, "0 \n")
+
+
 class Failures(TableTest):
     def test_a_full_disk_takes_back_what_did_not_fit(self):
         connection = self.make(capacity=1000, page_size=512)
