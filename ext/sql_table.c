@@ -260,7 +260,13 @@ static int table_destroy(sqlite3_vtab *base) {
     return code == SQLITE_OK ? table_disconnect(base) : report(table, code);
 }
 
+/* A column has the table's name, so that under the name of another one the table could not be opened any more. */
 static int table_rename(sqlite3_vtab *base, const char *name) {
+    static const char *const TAKEN[] = {"key", "info", "filter"};
+    for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++)
+        if (sqlite3_stricmp(name, TAKEN[i]) == 0)
+            return table_error(table_of(base),
+                               "a filter table cannot be called %s: it has a column of that name", name);
     return report(table_of(base), bloom_store_rename(table_of(base)->store, name));
 }
 
@@ -445,6 +451,9 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
     sqlite3_value **columns = arguments + 2;
     int code;
     *rowid = last_rowid;
+    if (sqlite3_value_type(arguments[1]) != SQLITE_NULL)
+        return table_error(table,
+                           "keys of a filter table have no rowid that could be chosen; insert into key");
     if (sqlite3_value_type(columns[COLUMN_INFO]) != SQLITE_NULL ||
         sqlite3_value_type(columns[COLUMN_FILTER]) != SQLITE_NULL)
         return table_error(table,
