@@ -484,12 +484,16 @@ static int table_begin(sqlite3_vtab *base) {
     return report(table_of(base), bloom_store_begin(table_of(base)->store));
 }
 
-static int table_sync(sqlite3_vtab *base) {
-    struct table *table = table_of(base);
+/* Writes the counts, which must not be seen in last_insert_rowid(). */
+static int write_counts(struct table *table, int (*write)(struct bloom_table_store *store)) {
     sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->database);
-    int code = bloom_store_sync(table->store);
+    int code = write(table->store);
     sqlite3_set_last_insert_rowid(table->database, last_rowid);
     return report(table, code);
+}
+
+static int table_sync(sqlite3_vtab *base) {
+    return write_counts(table_of(base), bloom_store_sync);
 }
 
 static int table_end(sqlite3_vtab *base) {
@@ -503,9 +507,8 @@ static int table_savepoint(sqlite3_vtab *base, int depth) {
 }
 
 static int table_release(sqlite3_vtab *base, int depth) {
-    (void)base;
     (void)depth;
-    return SQLITE_OK;
+    return write_counts(table_of(base), bloom_store_release);
 }
 
 static int table_rollback_to(sqlite3_vtab *base, int depth) {

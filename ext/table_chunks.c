@@ -64,13 +64,12 @@ static int read_row(struct bloom_table_store *store, unsigned index, uint64_t ch
         return code;
     }
     code = chunk_of_column(store, statement, 0, chunk_id(index, chunk), layer, &bits);
-    if (code != SQLITE_OK) {
-        sqlite3_reset(statement);
-        return code;
+    if (code == SQLITE_OK) {
+        memcpy(bytes, bits + offset, length);
+        *written = true;
     }
-    memcpy(bytes, bits + offset, length);
-    *written = true;
-    return bloom_store_finish(store, statement);
+    int finished = bloom_store_finish(store, statement);
+    return code == SQLITE_OK ? finished : code;
 }
 
 /* The chunk that a block is in, and where. */
@@ -81,7 +80,7 @@ static uint64_t chunk_of_block(const struct bloom_layer *layer, uint64_t block, 
 
 /* Reads a block through a handle: *handle, moved to the row, or a new one when that is NULL. After an error the
  * handle is closed and NULL. So it is, without an error, where the row is missing or is not as long as a chunk,
- * which a statement reports better, or cannot be had through a handle at all, as when somebody has put an
+ * which a statement reports better (a TEXT of that length passes: a handle does not tell the type), or cannot be had through a handle at all, as when somebody has put an
  * index on it. */
 static int read_by_handle(struct bloom_table_store *store, unsigned index, uint64_t block, bool for_writing,
                           sqlite3_blob **handle, uint8_t *bytes) {

@@ -72,6 +72,7 @@ struct bloom_table_store {
     unsigned cursors; /* open */
     unsigned reads;   /* of blocks, since the handle was closed last */
     bool expects_new; /* the last key added was new, so the next one may be */
+    unsigned running; /* statements of the store's own at work */
     uint8_t *chunk;   /* the chunk at hand, largest size */
     char *message;
 };
@@ -90,14 +91,17 @@ int bloom_store_execute(struct bloom_table_store *store, const char *format, con
 int bloom_store_prepare_new(struct bloom_table_store *store, const char *format, unsigned flags,
                             sqlite3_stmt **statement);
 
-/* A statement, prepared at its first use and kept, and the end of it after it has been stepped. */
+/* A statement, prepared at its first use and kept, and the end of it after it has been stepped. It may not use a
+ * virtual table (a trigger might make it): it would keep this one from being closed. */
 int bloom_store_prepare(struct bloom_table_store *store, enum bloom_table_statement which,
                         sqlite3_stmt **statement);
 int bloom_store_finish(struct bloom_table_store *store, sqlite3_stmt *statement);
 
 /* table_store.c: layers */
 
-/* Makes the state that of the database, unless nobody can have changed it since it was loaded. */
+/* Makes the state that of the database, unless nobody can have changed it since it was loaded. Refuses while a
+ * statement of the store's own is at work: a trigger on a shadow table could otherwise call the table, and so
+ * itself, until the stack is used up. */
 int bloom_store_load(struct bloom_table_store *store);
 
 /* Writes the row of a layer. */

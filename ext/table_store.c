@@ -18,9 +18,11 @@ static const double LAYER_RATE_MINIMUM = 1e-9;
 static const char *const STATEMENT_SQL[BLOOM_TABLE_STATEMENTS] = {
     [BLOOM_LOAD_LAYERS] =
         "SELECT layer, header, chunk_blocks, keys, chunks, ones FROM \"%w\".\"%w_layers\" ORDER BY layer",
-    [BLOOM_WRITE_LAYER] = "REPLACE INTO \"%w\".\"%w_layers\" VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    [BLOOM_WRITE_LAYER] =
+        "REPLACE INTO \"%w\".\"%w_layers\"(layer, header, chunk_blocks, keys, chunks, ones) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     [BLOOM_READ_CHUNK] = "SELECT bits FROM \"%w\".\"%w_chunks\" WHERE id = ?1",
-    [BLOOM_WRITE_CHUNK] = "REPLACE INTO \"%w\".\"%w_chunks\" VALUES (?1, ?2)",
+    [BLOOM_WRITE_CHUNK] = "REPLACE INTO \"%w\".\"%w_chunks\"(id, bits) VALUES (?1, ?2)",
     [BLOOM_EACH_CHUNK] = "SELECT id, bits FROM \"%w\".\"%w_chunks\" WHERE id >= ?1 AND id < ?2 ORDER BY id",
 };
 
@@ -141,7 +143,9 @@ int bloom_store_execute(struct bloom_table_store *store, const char *format, con
     char *sql = sqlite3_mprintf(format, store->schema, store->name, more);
     if (sql == NULL)
         return SQLITE_NOMEM;
+    store->running++;
     int code = sqlite3_exec(store->database, sql, NULL, NULL, NULL);
+    store->running--;
     sqlite3_free(sql);
     return code == SQLITE_OK ? code : bloom_store_fail_sqlite(store, code);
 }
@@ -161,16 +165,18 @@ int bloom_store_prepare(struct bloom_table_store *store, enum bloom_table_statem
                         sqlite3_stmt **statement) {
     int code = SQLITE_OK;
     if (store->statements[which] == NULL)
-        code = bloom_store_prepare_new(store, STATEMENT_SQL[which], SQLITE_PREPARE_PERSISTENT,
+        code = bloom_store_prepare_new(store, STATEMENT_SQL[which],
+                                       SQLITE_PREPARE_PERSISTENT | SQLITE_PREPARE_NO_VTAB,
                                        &store->statements[which]);
     *statement = store->statements[which];
+    store->running += code == SQLITE_OK;
     return code;
 }
 
-/* What is bound stays until it is bound anew: nothing but numbers and
- * memory that lives as long. */
+/* What is bound stays until it is bound anew: nothing but numbers and memory that lives as long. */
 int bloom_store_finish(struct bloom_table_store *store, sqlite3_stmt *statement) {
     int code = sqlite3_reset(statement);
+    store->running--;
     return code == SQLITE_OK ? code : bloom_store_fail_sqlite(store, code);
 }
 
@@ -196,8 +202,8 @@ int bloom_layer_write(struct bloom_table_store *store, unsigned index) {
 
 int bloom_store_sync(struct bloom_table_store *store) {
     bloom_block_close_handle(store);
-    if (!store->state.dirty)
-        return SQLITE_OK;
+    if (!store->state.dirty || sqlite3_stmt_busy(store->statements[BLOOM_WRITE_LAYER]))
+        return SQLITE_OK; /* busy: a trigger on the layers made a savepoint */
     int code = bloom_layer_write(store, store->state.layer_count - 1);
     store->state.dirty = code != SQLITE_OK;
     return code;
@@ -318,9 +324,26 @@ static int load_row(struct bloom_table_store *store, sqlite3_stmt *row) {
     return SQLITE_OK;
 }
 
+/* BLOB handles address rows by rowid. A copy of the shadow table that has lost its primary key would give other
+ * rows, or none. That the table is there at all, those who read it find out. */
+static int check_chunks_table(struct bloom_table_store *store) {
+    const char *type = NULL;
+    int is_key = 0;
+    int code = sqlite3_table_column_metadata(store->database, store->schema, store->chunks_name, "id", &type,
+                                             NULL, NULL, &is_key, NULL);
+    if (code == SQLITE_OK && (!is_key || sqlite3_stricmp(type, "INTEGER") != 0))
+        return bloom_store_fail(store, SQLITE_CORRUPT_VTAB,
+                                "%s is damaged: its column id is not INTEGER PRIMARY KEY",
+                                store->chunks_name);
+    return code == SQLITE_ERROR ? SQLITE_OK : code;
+}
+
 int bloom_store_load(struct bloom_table_store *store) {
     unsigned version = 0;
     sqlite3_stmt *statement;
+    if (store->running > 0)
+        return bloom_store_fail(store, SQLITE_LOCKED,
+                                "a trigger or a view on its shadow tables uses the table itself");
     if (store->state.loaded && store->in_transaction)
         return SQLITE_OK;
     int code = sqlite3_file_control(store->database, store->schema, SQLITE_FCNTL_DATA_VERSION, &version);
@@ -330,7 +353,9 @@ int bloom_store_load(struct bloom_table_store *store) {
         return SQLITE_OK;
     store->state.loaded = store->state.dirty = false;
     store->state.layer_count = 0;
-    code = bloom_store_prepare(store, BLOOM_LOAD_LAYERS, &statement);
+    code = store->statements[BLOOM_LOAD_LAYERS] == NULL ? check_chunks_table(store) : SQLITE_OK;
+    if (code == SQLITE_OK)
+        code = bloom_store_prepare(store, BLOOM_LOAD_LAYERS, &statement);
     if (code != SQLITE_OK)
         return code;
     while (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW)
@@ -493,6 +518,13 @@ void bloom_store_end(struct bloom_table_store *store) {
     bloom_block_close_handle(store);
     store->in_transaction = store->created = false;
     store->state.loaded = store->state.dirty = false;
+}
+
+int bloom_store_release(struct bloom_table_store *store) {
+    int code = bloom_store_sync(store);
+    if (code == SQLITE_OK && store->running == 0) /* else it was one of a statement of the store's own */
+        store->state.loaded = false;
+    return code;
 }
 
 void bloom_store_rollback(struct bloom_table_store *store) {

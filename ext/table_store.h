@@ -90,11 +90,13 @@ void bloom_store_enter(struct bloom_table_store *store);
 void bloom_store_leave(struct bloom_table_store *store);
 
 /* The transaction: begun; about to commit or to open a savepoint, for which the counts are written; over,
- * committed or not; rolled back to a savepoint. All may be told more than once, by each object that shares
+ * committed or not; a savepoint released, within which a changeset may have been applied to the shadow tables;
+ * rolled back to a savepoint. All may be told more than once, by each object that shares
  * the store. */
 int bloom_store_begin(struct bloom_table_store *store);
 int bloom_store_sync(struct bloom_table_store *store);
 void bloom_store_end(struct bloom_table_store *store);
+int bloom_store_release(struct bloom_table_store *store);
 void bloom_store_rollback(struct bloom_table_store *store);
 
 #endif
