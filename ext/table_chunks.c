@@ -80,8 +80,8 @@ static uint64_t chunk_of_block(const struct bloom_layer *layer, uint64_t block, 
 
 /* Reads a block through a handle: *handle, moved to the row, or a new one when that is NULL. After an error the
  * handle is closed and NULL. So it is, without an error, where the row is missing or is not as long as a chunk,
- * which a statement reports better (a TEXT of that length passes: a handle does not tell the type), or cannot be had through a handle at all, as when somebody has put an
- * index on it. */
+ * which a statement reports better (a TEXT of that length passes, since a handle does not tell the type), or
+ * where no handle can be had, as when somebody has put an index on the column. */
 static int read_by_handle(struct bloom_table_store *store, unsigned index, uint64_t block, bool for_writing,
                           sqlite3_blob **handle, uint8_t *bytes) {
     const struct bloom_layer *layer = &store->state.layers[index];

@@ -61,6 +61,11 @@ static const char *const STRUCTURE[] = {
     "ALTER TABLE %w_layers ADD b",
     "ALTER TABLE %w_layers RENAME TO %w_others",
     "CREATE TABLE other_layers(a);ALTER TABLE %w RENAME TO other",
+    "CREATE TRIGGER calls BEFORE INSERT ON %w_chunks BEGIN INSERT INTO %w VALUES (new.id); END",
+    "CREATE TRIGGER calls AFTER INSERT ON %w_layers BEGIN INSERT INTO %w(%w) VALUES ('clear'); END",
+    "DROP TABLE %w_chunks; CREATE VIEW %w_chunks AS SELECT 0 AS id, key AS bits FROM %w WHERE key = 1",
+    "CREATE TABLE copy AS SELECT * FROM %w_chunks; DROP TABLE %w_chunks; ALTER TABLE copy RENAME TO "
+    "%w_chunks",
 };
 enum { STRUCTURE_COUNT = sizeof STRUCTURE / sizeof *STRUCTURE };
 
