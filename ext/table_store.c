@@ -19,8 +19,8 @@ static const char *const STATEMENT_SQL[BLOOM_TABLE_STATEMENTS] = {
     [BLOOM_LOAD_LAYERS] =
         "SELECT layer, header, chunk_blocks, keys, chunks, ones FROM \"%w\".\"%w_layers\" ORDER BY layer",
     [BLOOM_WRITE_LAYER] =
-        "REPLACE INTO \"%w\".\"%w_layers\"(layer, header, chunk_blocks, keys, chunks, ones) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        ("REPLACE INTO \"%w\".\"%w_layers\"(layer, header, chunk_blocks, keys, chunks, ones) "
+         "VALUES (?1, ?2, ?3, ?4, ?5, ?6)"),
     [BLOOM_READ_CHUNK] = "SELECT bits FROM \"%w\".\"%w_chunks\" WHERE id = ?1",
     [BLOOM_WRITE_CHUNK] = "REPLACE INTO \"%w\".\"%w_chunks\"(id, bits) VALUES (?1, ?2)",
     [BLOOM_EACH_CHUNK] = "SELECT id, bits FROM \"%w\".\"%w_chunks\" WHERE id >= ?1 AND id < ?2 ORDER BY id",
