@@ -325,7 +325,8 @@ static int load_row(struct bloom_table_store *store, sqlite3_stmt *row) {
 }
 
 /* BLOB handles address rows by rowid. A copy of the shadow table that has lost its primary key would give other
- * rows, or none. That the table is there at all, those who read it find out. */
+ * rows, or none. Asked once by each connection, at its first read: tools that copy databases make such tables,
+ * seldom under a connection at work. That the table is there at all, those who read it find out. */
 static int check_chunks_table(struct bloom_table_store *store) {
     const char *type = NULL;
     int is_key = 0;

@@ -534,8 +534,9 @@ class OpenStatements(TableTest):
         self.assertEqual(count_found(again, 1, 10), 10)
 
 
-# Loads the extension (the first argument) by its entry point, into an SQLite whose table of functions has been copied
-# and lacks the function named by the second argument; prints the result code and the message.
+# Calls the entry point of an extension (second argument) for a connection of the SQLite library (first argument), with a
+# copy of its table of functions in which those named by further arguments are NULL; prints the result code and the message.
+# The copy is of 200 functions: SQLite 3.31 has more, and what the extension calls is among them.
 WITHOUT_A_FUNCTION = """
 import ctypes, sys
 sqlite = ctypes.CDLL(sys.argv[1])
