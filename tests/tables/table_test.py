@@ -536,7 +536,7 @@ class OpenStatements(TableTest):
 
 # Calls the entry point of an extension (second argument) for a connection of the SQLite library (first argument), with a
 # copy of its table of functions in which those named by further arguments are NULL; prints the result code and the message.
-# The copy is of 200 functions: SQLite 3.31 has more, and what the extension calls is among them.
+# The copy is of 240 functions: SQLite 3.31 has a few more, and all that the extension calls are among them.
 WITHOUT_A_FUNCTION = """
 import ctypes, sys
 sqlite = ctypes.CDLL(sys.argv[1])
@@ -546,7 +546,7 @@ capture = Entry(lambda database, error, table: tables.append(table) or 0)
 assert sqlite.sqlite3_auto_extension(capture) == 0
 database, error = ctypes.c_void_p(), ctypes.c_char_p()
 assert sqlite.sqlite3_open(b":memory:", ctypes.byref(database)) == 0
-table = (ctypes.c_void_p * 200).from_buffer_copy((ctypes.c_void_p * 200).from_address(tables[0]))
+table = (ctypes.c_void_p * 240).from_buffer_copy((ctypes.c_void_p * 240).from_address(tables[0]))
 for name in sys.argv[3:]:
     table[table[:].index(ctypes.cast(sqlite[name], ctypes.c_void_p).value)] = None
 print(ctypes.CDLL(sys.argv[2]).sqlite3_bloom_init(database, ctypes.byref(error), table), (error.value or b"").decode())
