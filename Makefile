@@ -17,8 +17,8 @@ SHARED = -shared
 endif
 
 BUILD = build
-SOURCES = $(wildcard ext/*.c)
-HEADERS = $(wildcard ext/*.h)
+SOURCES = $(wildcard ext/*.c ext/*/*.c)
+HEADERS = $(wildcard ext/*.h ext/*/*.h)
 OBJECTS = $(SOURCES:ext/%.c=$(BUILD)/%.o)
 # What the project needs in any case, whatever CFLAGS a user gives; -ffp-contract=off: no machine rounds otherwise.
 COMPILE = $(CC) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) -std=c11 -Iext -ffp-contract=off
@@ -29,13 +29,13 @@ $(LIBRARY): $(OBJECTS)
 	$(CC) $(CFLAGS) $(LDFLAGS) $(SHARED) -o $@ $(OBJECTS) -lm
 
 $(BUILD)/%.o: ext/%.c $(HEADERS) Makefile
-	@mkdir -p $(BUILD)
+	@mkdir -p $(@D)
 	$(COMPILE) -fPIC -fvisibility=hidden -c -o $@ $<
 
 install: $(LIBRARY)
 	$(INSTALL) -d $(DESTDIR)$(LIBDIR) $(DESTDIR)$(PREFIX)/include
 	$(INSTALL) -m 755 $(LIBRARY) $(DESTDIR)$(LIBDIR)/$(LIBRARY)
-	$(INSTALL) -m 644 ext/bloom.h $(DESTDIR)$(PREFIX)/include/bloom.h
+	$(INSTALL) -m 644 ext/sqlite-bloom.h $(DESTDIR)$(PREFIX)/include/sqlite-bloom.h
 
 # make demo, or make demo URLS=path for another list, one URL a line; SQLITE3=path names another sqlite3 shell.
 # Both reach the script through the environment, so that a path may hold any character.

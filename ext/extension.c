@@ -1,7 +1,8 @@
 /* The entry point, and the one table of everything that the extension registers. */
-#include "bloom.h"
-#include "sql.h"
-#include "sql_table.h"
+#include "sqlite-bloom.h"
+#include "filter/version.h"
+#include "sqlite/sqlite.h"
+#include "table/module.h"
 
 #include <string.h>
 
@@ -40,8 +41,8 @@ enum { FLAGS = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS };
 static int register_function(sqlite3 *database, const struct bloom_function *function) {
     int flags = FLAGS | (function->scalar == bloom_sql_info ? SQLITE_RESULT_SUBTYPE : 0);
     int status = SQLITE_OK;
-    for (int count = function->arguments_minimum; count <= function->arguments_maximum && status == SQLITE_OK;
-         count++) {
+    for (int count = function->arguments_minimum;
+         count <= function->arguments_maximum && status == SQLITE_OK; count++) {
         struct bloom_registration *registration = sqlite3_malloc(sizeof *registration);
         if (registration == NULL)
             return SQLITE_NOMEM;
@@ -49,7 +50,8 @@ static int register_function(sqlite3 *database, const struct bloom_function *fun
         registration->function = function;
         /* SQLite releases the registration with the connection, and at once when this fails. */
         status = sqlite3_create_function_v2(database, function->name, count, flags, registration,
-                                            function->scalar, function->step, function->final, sqlite3_free);
+                                            function->scalar, function->step, function->final,
+                                            sqlite3_free);
     }
     return status;
 }
@@ -61,16 +63,12 @@ static int register_function(sqlite3 *database, const struct bloom_function *fun
 
 static int refuse(char **error, const char *need) {
     if (error != NULL)
-        *error = sqlite3_mprintf("bloom %s needs %s, this is %s", BLOOM_RELEASE, need, sqlite3_libversion());
+        *error = sqlite3_mprintf("bloom %s needs %s, this is %s", BLOOM_RELEASE, need,
+                                 sqlite3_libversion());
     return SQLITE_ERROR;
 }
 
-#ifdef _WIN32
-__declspec(dllexport)
-#elif defined(__GNUC__)
-__attribute__((visibility("default")))
-#endif
-    int sqlite3_bloom_init(sqlite3 *database, char **error, const sqlite3_api_routines *api) {
+int sqlite3_bloom_init(sqlite3 *database, char **error, const sqlite3_api_routines *api) {
     int status = SQLITE_OK;
     SQLITE_EXTENSION_INIT2(api);
     (void)api;
@@ -78,8 +76,9 @@ __attribute__((visibility("default")))
         return refuse(error, "SQLite " OLDEST_SQLITE_NAME " or later");
 #ifndef SQLITE_CORE /* else the linker tells */
     if (api->create_module_v2 == NULL || api->blob_open == NULL)
-        return refuse(error,
-                      "an SQLite that was built without SQLITE_OMIT_VIRTUALTABLE and SQLITE_OMIT_INCRBLOB");
+        return refuse(
+            error,
+            "an SQLite that was built without SQLITE_OMIT_VIRTUALTABLE and SQLITE_OMIT_INCRBLOB");
 #endif
     for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS && status == SQLITE_OK; i++)
         status = register_function(database, &FUNCTIONS[i]);

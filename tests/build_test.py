@@ -53,7 +53,7 @@ class Build(unittest.TestCase):
     def test_install_puts_library_and_header_under_destdir_and_prefix(self):
         run("make", "install", f"DESTDIR={self.folder}", "PREFIX=/opt/x")
         files = sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file())
-        self.assertEqual(files, ["opt/x/include/bloom.h", f"opt/x/lib/{LIBRARY}"])
+        self.assertEqual(files, ["opt/x/include/sqlite-bloom.h", f"opt/x/lib/{LIBRARY}"])
         self.assertRegex(version_through_shell(self.folder / "opt/x/lib" / LIBRARY), r"^bloom \d+\.\d+\.\d+, ")
 
     def test_clean_removes_what_was_built(self):
@@ -64,7 +64,7 @@ class Build(unittest.TestCase):
 
     def test_a_program_can_link_it_in(self):
         program = self.folder / "embed"
-        sources = sorted(str(path) for path in (TOP / "ext").glob("*.c"))
+        sources = sorted(str(path) for path in (TOP / "ext").rglob("*.c"))
         run(os.environ.get("CC", "cc"), "-std=c11", "-O1", "-DSQLITE_CORE", "-Iext", "tests/embedding/embed.c", *sources,
             "-o", str(program), "-lsqlite3", "-lm")
         self.assertEqual(run(str(program)), "1 passed, 0 failed\n")
@@ -74,13 +74,13 @@ class Build(unittest.TestCase):
             if shutil.which(compiler) is None:
                 self.skipTest(f"no {compiler}")
             source = self.folder / f"header.{name}"
-            source.write_text('#include "bloom.h"\n#include "bloom.h"\nint use(void);\nint use(void) { return sqlite3_bloom_init != 0; }\n')
+            source.write_text('#include "sqlite-bloom.h"\n#include "sqlite-bloom.h"\nint use(void);\nint use(void) { return sqlite3_bloom_init != 0; }\n')
             run(compiler, f"-std={standard}", "-Wall", "-Wno-address", "-Werror", "-Iext", "-c", str(source), "-o", str(self.folder / "header.o"))
 
 
 class Release(unittest.TestCase):
     def test_code_and_changelog_name_the_same_release(self):
-        release = re.search(r'BLOOM_RELEASE "(.*)"', (TOP / "ext/format.h").read_text())[1]
+        release = re.search(r'BLOOM_RELEASE "(.*)"', (TOP / "ext/filter/version.h").read_text())[1]
         self.assertIn(f"\n## {release}", (TOP / "CHANGELOG.md").read_text())
         self.assertTrue(version_through_shell(TOP / LIBRARY).startswith(f"bloom {release}, "))
 

@@ -23,9 +23,9 @@
 #include "floor.h"
 #include "keys.h"
 
-#include "blocked_kernel.h"
-#include "hash.h"
-#include "layout.h"
+#include "filter/blocked_kernel.h"
+#include "filter/hash.h"
+#include "filter/layout.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -152,8 +152,8 @@ static void add_all(struct contender *contender, const struct floor_keys *keys, 
     } else if (bulk) {
         for (size_t i = 0; i < keys->count; i += BULK) {
             size_t count = keys->count - i < BULK ? keys->count - i : BULK;
-            shape->layout->add(shape, contender->payload, hash_many(contender, keys, i, count, buffer),
-                               count);
+            shape->layout->add(shape, contender->payload,
+                               hash_many(contender, keys, i, count, buffer), count);
         }
     } else if (keys->text) {
         for (size_t i = 0; i < keys->count; i++) {
@@ -163,7 +163,8 @@ static void add_all(struct contender *contender, const struct floor_keys *keys, 
     } else {
         const uint64_t *values = hash_many(contender, keys, 0, keys->count, buffer);
         for (size_t i = 0; i < keys->count; i++)
-            shape->layout->add(shape, contender->payload, values + i * shape->layout->hash_words, 1);
+            shape->layout->add(shape, contender->payload, values + i * shape->layout->hash_words,
+                               1);
     }
 }
 
@@ -177,8 +178,8 @@ static uint64_t check_all(struct contender *contender, const struct floor_keys *
     } else if (bulk) {
         for (size_t i = 0; i < keys->count; i += BULK) {
             size_t count = keys->count - i < BULK ? keys->count - i : BULK;
-            shape->layout->check_many(shape, contender->payload, hash_many(contender, keys, i, count, buffer),
-                                      count, found);
+            shape->layout->check_many(shape, contender->payload,
+                                      hash_many(contender, keys, i, count, buffer), count, found);
             for (size_t j = 0; j < count; j++)
                 all_found += found[j];
         }
@@ -190,13 +191,14 @@ static uint64_t check_all(struct contender *contender, const struct floor_keys *
     } else {
         const uint64_t *values = hash_many(contender, keys, 0, keys->count, buffer);
         for (size_t i = 0; i < keys->count; i++)
-            all_found +=
-                shape->layout->check(shape, contender->payload, values + i * shape->layout->hash_words);
+            all_found += shape->layout->check(shape, contender->payload,
+                                              values + i * shape->layout->hash_words);
     }
     return all_found;
 }
 
-static void measure(struct contender *contender, enum operation operation, const struct floor_keys *keys) {
+static void measure(struct contender *contender, enum operation operation,
+                    const struct floor_keys *keys) {
     bool bulk = operation == BULK_ADD || operation >= BULK_CHECK_ABSENT;
     if (bulk && contender->shape.layout == NULL)
         return;
@@ -212,7 +214,8 @@ static void measure(struct contender *contender, enum operation operation, const
         else if (found != keys->count)
             fail("a key that was added is not found");
     }
-    contender->nanoseconds[operation][contender->times[operation]++] = (now() - start) / (double)keys->count;
+    contender->nanoseconds[operation][contender->times[operation]++] =
+        (now() - start) / (double)keys->count;
 }
 
 static bool fills(const struct contender *contender, enum operation operation) {
@@ -220,7 +223,8 @@ static bool fills(const struct contender *contender, enum operation operation) {
     return !contender->borrowed && (operation == ADD || contender->shape.layout != NULL);
 }
 
-static void fill(struct contender *contenders, size_t count, uint64_t keys_in_all, struct floor_keys *keys) {
+static void fill(struct contender *contenders, size_t count, uint64_t keys_in_all,
+                 struct floor_keys *keys) {
     uint64_t rounds = (KEYS_ADDED_LEAST + keys_in_all - 1) / keys_in_all;
     rounds = rounds > ROUNDS_MOST ? ROUNDS_MOST : rounds;
     for (uint64_t round = 0; round < rounds; round++) {
@@ -333,7 +337,8 @@ static void speed(uint64_t keys_in_all, double rate, bool text) {
             for (size_t i = 0; i < count; i++) {
                 struct contender *contender = &contenders[(i + turn) % count];
                 measure(contender, (enum operation)kind, &keys);
-                measure(contender, (enum operation)(kind + BULK_CHECK_ABSENT - CHECK_ABSENT), &keys);
+                measure(contender, (enum operation)(kind + BULK_CHECK_ABSENT - CHECK_ABSENT),
+                        &keys);
             }
     }
     for (size_t i = 0; i < count; i++) {
@@ -379,7 +384,8 @@ static void space(void) {
             double rate = decade * steps[i];
             printf("%g,%.4f,%.4f\n", rate,
                    (double)shape_for(&bloom_layout_blocked, capacity, rate).bits / (double)capacity,
-                   (double)shape_for(&bloom_layout_classic, capacity, rate).bits / (double)capacity);
+                   (double)shape_for(&bloom_layout_classic, capacity, rate).bits /
+                       (double)capacity);
         }
 }
 

@@ -2,7 +2,7 @@
  * table of kernels cut down, and under another name, the only one that run.sh leaves visible to other objects.
  * Compiled once with -DFLOOR_AVX2, once with -DFLOOR_PORTABLE.
  */
-#include "blocked_kernel.h"
+#include "filter/blocked_kernel.h"
 
 #if defined(FLOOR_AVX2)
 #define bloom_layout_blocked floor_layout_avx2
@@ -12,4 +12,4 @@
 #undef BLOOM_X86_KERNELS
 #endif
 
-#include "../../ext/layout_blocked.c"
+#include "../../ext/filter/blocked.c"

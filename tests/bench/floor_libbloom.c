@@ -12,7 +12,8 @@ struct floor_libbloom {
 
 struct floor_libbloom *floor_libbloom_new(size_t capacity, double rate) {
     struct floor_libbloom *filter = calloc(1, sizeof *filter);
-    if (filter == NULL || capacity > INT_MAX || bloom_init(&filter->bloom, (int)capacity, rate) != 0) {
+    if (filter == NULL || capacity > INT_MAX ||
+        bloom_init(&filter->bloom, (int)capacity, rate) != 0) {
         free(filter);
         return NULL;
     }

@@ -63,11 +63,13 @@ int sqlite3_extension_init(sqlite3 *database, char **error, const sqlite3_api_ro
     const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
     SQLITE_EXTENSION_INIT2(api)
     (void)error;
-    int result =
-        sqlite3_create_function(database, "read_arguments", 2, flags, NULL, read_arguments, NULL, NULL);
+    int result = sqlite3_create_function(database, "read_arguments", 2, flags, NULL, read_arguments,
+                                         NULL, NULL);
     if (result == SQLITE_OK)
-        result = sqlite3_create_function(database, "read_line", 2, flags, NULL, read_line, NULL, NULL);
+        result =
+            sqlite3_create_function(database, "read_line", 2, flags, NULL, read_line, NULL, NULL);
     if (result == SQLITE_OK)
-        result = sqlite3_create_function(database, "bench_url", 1, flags, NULL, make_url, NULL, NULL);
+        result =
+            sqlite3_create_function(database, "bench_url", 1, flags, NULL, make_url, NULL, NULL);
     return result;
 }

@@ -44,7 +44,8 @@ static void run(sqlite3 *database, const char *sql) {
 
 static sqlite3_stmt *prepare(sqlite3 *database, const char *sql) {
     sqlite3_stmt *statement;
-    if (sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) != SQLITE_OK)
+    if (sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) !=
+        SQLITE_OK)
         fail(database, sql);
     return statement;
 }
@@ -157,7 +158,8 @@ static void warm(sqlite3 *database, bool filter) {
 }
 
 /* The table t of a database of its own, with so many keys. */
-static void make(struct subject *subject, const char *extension, const char *folder, const char *memory) {
+static void make(struct subject *subject, const char *extension, const char *folder,
+                 const char *memory) {
     /* A tenth more than it will ever hold, so that it does not grow: its layer is closed at 98 % of the capacity. */
     double capacity = 1.1 * (subject->keys + ROUNDS * (2 * INSERTS + COMMITS));
     char sql[1300];
@@ -174,12 +176,12 @@ static void make(struct subject *subject, const char *extension, const char *fol
                  "INSERT INTO t(t, key) SELECT 'merge', bloom_agg(i, %.0f, 0.01) FROM c",
                  capacity, subject->keys, capacity);
     else
-        snprintf(
-            sql, sizeof sql,
-            "CREATE TABLE t(key TEXT PRIMARY KEY) WITHOUT ROWID;"
-            "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < %.0f) "
-            "INSERT INTO t SELECT 'k' || lower(hex(substr(bloom_hash(i), 1, 8))) AS key FROM c ORDER BY key",
-            subject->keys);
+        snprintf(sql, sizeof sql,
+                 "CREATE TABLE t(key TEXT PRIMARY KEY) WITHOUT ROWID;"
+                 "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < %.0f) "
+                 "INSERT INTO t SELECT 'k' || lower(hex(substr(bloom_hash(i), 1, 8))) AS key FROM "
+                 "c ORDER BY key",
+                 subject->keys);
     run(database, sql);
     if (memory != NULL) {
         snprintf(subject->memory_path, sizeof subject->memory_path, "%s/table_%d_%.0e.db", memory,
@@ -193,11 +195,11 @@ static void make(struct subject *subject, const char *extension, const char *fol
         subject->memory_insert = prepare(subject->memory, INSERT);
     }
     warm(database, subject->filter);
-    snprintf(
-        sql, sizeof sql,
-        "CREATE TEMP TABLE absent AS WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE "
-        "i < %d) SELECT 'k' || lower(hex(randomblob(8))) AS key FROM c",
-        CHECKS);
+    snprintf(sql, sizeof sql,
+             "CREATE TEMP TABLE absent AS WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 "
+             "FROM c WHERE "
+             "i < %d) SELECT 'k' || lower(hex(randomblob(8))) AS key FROM c",
+             CHECKS);
     run(database, sql);
     subject->check = prepare(database, "SELECT 1 FROM t WHERE key = ?");
     subject->insert = prepare(database, INSERT);
@@ -209,8 +211,9 @@ static void make(struct subject *subject, const char *extension, const char *fol
         sqlite3_finalize(chunks);
         subject->row = prepare(database, "SELECT bits FROM t_chunks WHERE id = ?");
     }
-    subject->join = prepare(database, "SELECT count(*) FROM absent WHERE NOT EXISTS (SELECT 1 FROM t WHERE "
-                                      "t.key = absent.key)");
+    subject->join =
+        prepare(database, "SELECT count(*) FROM absent WHERE NOT EXISTS (SELECT 1 FROM t WHERE "
+                          "t.key = absent.key)");
 }
 
 static void measure_all(struct subject *subject, int round, double making) {
@@ -222,7 +225,8 @@ static void measure_all(struct subject *subject, int round, double making) {
     if (subject->row != NULL)
         subject->times[JOB_ROW][round] = measure_number(subject->row, CHECKS, subject->chunks);
     double start = now();
-    if (sqlite3_step(subject->join) != SQLITE_ROW || sqlite3_column_int(subject->join, 0) < CHECKS * 98 / 100)
+    if (sqlite3_step(subject->join) != SQLITE_ROW ||
+        sqlite3_column_int(subject->join, 0) < CHECKS * 98 / 100)
         fail(database, "join");
     sqlite3_reset(subject->join);
     subject->times[JOB_JOIN][round] = (now() - start) / CHECKS;
@@ -232,7 +236,8 @@ static void measure_all(struct subject *subject, int round, double making) {
     subject->times[JOB_COMMIT][round] = measure(subject->insert, COMMITS) - making;
     if (subject->memory != NULL) {
         run(subject->memory, "PRAGMA wal_checkpoint(TRUNCATE)");
-        subject->times[JOB_COMMIT_MEMORY][round] = measure(subject->memory_insert, COMMITS) - making;
+        subject->times[JOB_COMMIT_MEMORY][round] =
+            measure(subject->memory_insert, COMMITS) - making;
     }
     run(database, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA cache_size=-64000; BEGIN");
     measure(subject->insert, INSERTS / 2); /* the cache as it is then */
@@ -266,7 +271,9 @@ int main(int count, char **arguments) {
     static const struct subject KINDS[] = {
         {.kind = "filter", .filter = true, .page_size = 4096, .keys = 1e8},
         {.kind = "filter 16K", .filter = true, .page_size = 16384, .keys = 1e8},
-        {.kind = "index", .page_size = 4096, .keys = 1e7}, /* at most so many: 10^8 would take 3 GB */
+        {.kind = "index",
+         .page_size = 4096,
+         .keys = 1e7}, /* at most so many: 10^8 would take 3 GB */
     };
     for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
         for (double keys = 1e4; keys <= largest && keys <= KINDS[i].keys; keys *= 10) {
@@ -279,7 +286,8 @@ int main(int count, char **arguments) {
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < subject_count; i++)
             measure_all(&subjects[i], round, making);
-    printf("SQLite %s; ns, medians of %d rounds; ratios to the first line of each kind in brackets\n\n",
+    printf("SQLite %s; ns, medians of %d rounds; ratios to the first line of each kind in "
+           "brackets\n\n",
            sqlite3_libversion(), ROUNDS);
     printf("| table | keys |");
     for (int job = 0; job < JOBS; job++)

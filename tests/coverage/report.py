@@ -76,8 +76,8 @@ def read_exceptions(path):
 
 def examine(entry, folder, exceptions):
     path = pathlib.Path(entry["file"])
-    source = Source(path.name)
-    text = (folder / path.name).read_text(encoding="utf-8").split("\n")
+    source = Source(str(path.relative_to(folder)))
+    text = path.read_text(encoding="utf-8").split("\n")
     functions = sorted((function["lineno"], function["name"]) for function in entry["functions"])
     for line in entry["lines"]:
         number = line["line_number"]
@@ -119,15 +119,15 @@ def main(coverage, folder, exceptions_path):
     entries = json.loads(pathlib.Path(coverage).read_text(encoding="utf-8"))["files"]
     sources = [examine(entry, pathlib.Path(folder), exceptions) for entry in entries]
     total = Source("all")
-    print(f"     {'':22} {'lines':>23} {'branches':>24}")
+    print(f"     {'':27} {'lines':>23} {'branches':>24}")
     for source in sources:
         good = not source.missed and not source.stale
-        print(f"{'ok  ' if good else 'FAIL'} {source.name:22} {share(source.lines)}  {share(source.branches)}"
+        print(f"{'ok  ' if good else 'FAIL'} {source.name:27} {share(source.lines)}  {share(source.branches)}"
               + (f"  {source.excepted} excepted" if source.excepted else ""))
         for counts, more in ((total.lines, source.lines), (total.branches, source.branches)):
             counts[:] = [have + new for have, new in zip(counts, more)]
         total.excepted += source.excepted
-    print(f"     {total.name:22} {share(total.lines)}  {share(total.branches)}  {total.excepted} excepted")
+    print(f"     {total.name:27} {share(total.lines)}  {share(total.branches)}  {total.excepted} excepted")
     for source in sources:
         for number, function, what, text in source.missed:
             print(f"{folder}/{source.name}:{number}: not reached: {function}: {what}: {text}")

@@ -19,14 +19,14 @@ cd "$build" || exit 1
 
 # Without optimisation a branch of the program is a branch of the source.
 compile="$CC --coverage -O0 -g -std=c11 -Iext -ffp-contract=off -fPIC"
-for source in ext/*.c; do
-    name=$(basename "$source" .c)
-    case $name in
-    sql_* | table_* | extension)
+for source in ext/*.c ext/*/*.c; do
+    name=$(echo "${source%.c}" | tr / _)
+    case $source in
+    ext/filter/* | ext/exchange/*) $compile -c -o "floor/$name.o" "$source" || exit 1 ;;
+    *)
         $compile -fvisibility=hidden -c -o "loaded/$name.o" "$source" || exit 1
         $compile -DSQLITE_CORE -c -o "linked/$name.o" "$source" || exit 1
         ;;
-    *) $compile -c -o "floor/$name.o" "$source" || exit 1 ;;
     esac
 done
 $CC --coverage -shared -o bloom.so floor/*.o loaded/*.o -lm || exit 1

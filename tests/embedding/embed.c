@@ -1,7 +1,7 @@
 /* A program that links the extension in: builds with -DSQLITE_CORE, needs no file at run time. Exits with 0
  * when a connection opened after sqlite3_auto_extension has the functions, and one opened before gets them by
  * a direct call. */
-#include "bloom.h"
+#include "sqlite-bloom.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,8 @@ int main(void) {
     good &= sqlite3_auto_extension((void (*)(void))sqlite3_bloom_init) == SQLITE_OK;
     good &= sqlite3_open(":memory:", &after) == SQLITE_OK;
     good &= query_is(after, QUERY, "110");
-    good &= query_is(before, "SELECT count(*) FROM pragma_function_list WHERE name = 'bloom_check'", "0");
+    good &= query_is(before, "SELECT count(*) FROM pragma_function_list WHERE name = 'bloom_check'",
+                     "0");
     good &= sqlite3_bloom_init(before, NULL, NULL) == SQLITE_OK;
     good &= query_is(before, QUERY, "110");
     good &= query_is(before, "SELECT bloom_version() LIKE '%linked in%'", "1");

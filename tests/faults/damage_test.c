@@ -8,7 +8,7 @@
  *   4. The header of a filter table's layer likewise, which every operation must notice; then rows of the
  *      shadow tables overwritten at random: an answer or an error, nothing else.
  */
-#include "bloom.h"
+#include "sqlite-bloom.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -109,8 +109,8 @@ enum {
 };
 
 /* The error must name the filter: "...: the filter (argument 1) is cut off ...". */
-static void refuse(const char *sql, const uint8_t *bytes, size_t length, const char *name, const char *what,
-                   long place) {
+static void refuse(const char *sql, const uint8_t *bytes, size_t length, const char *name,
+                   const char *what, long place) {
     if (run(sql, bytes, length) == SQLITE_OK)
         complain(sql, "not noticed", place);
     else if (strstr(sqlite3_errmsg(database), name) == NULL)
@@ -130,10 +130,12 @@ static void damage_filter(const char *sql) {
     uint8_t *other = make("SELECT bloom_new(7)", &other_length);
     for (int i = 0; i < FUNCTION_COUNT; i++) {
         const char *function = FUNCTIONS[i];
-        run(function, bytes, length); /* what it remembers of a good header cannot help a bad one through */
+        run(function, bytes,
+            length); /* what it remembers of a good header cannot help a bad one through */
         for (uint32_t bit = 0; bit < HEADER_BITS; bit++) {
             flip(bytes, bit);
-            refuse(function, bytes, length, "the filter (argument", "bit of the header flipped", bit);
+            refuse(function, bytes, length, "the filter (argument", "bit of the header flipped",
+                   bit);
             flip(bytes, bit);
         }
         for (size_t cut = 0; cut < length; cut++)
@@ -142,7 +144,8 @@ static void damage_filter(const char *sql) {
         /* The same to a function that has just seen another header. */
         for (size_t cut = HEADER_BYTES; cut < length; cut++) {
             run(function, other, other_length);
-            refuse(function, bytes, cut, "the filter (argument", "cut off, header not seen", (long)cut);
+            refuse(function, bytes, cut, "the filter (argument", "cut off, header not seen",
+                   (long)cut);
         }
         for (int round = 0; round < 100; round++) {
             uint8_t *damaged = malloc(length);
@@ -166,11 +169,13 @@ static void damage_bits_beyond(void) {
     enum { BITS = 20 };
     size_t length;
     uint8_t *bytes = make("SELECT bloom_add(bloom_new_bits(20, 3), 'a')", &length);
-    for (int i = 0; i + 1 < FUNCTION_COUNT; i++) /* all but bloom_export, which refuses 20 bits as such */
+    for (int i = 0; i + 1 < FUNCTION_COUNT;
+         i++) /* all but bloom_export, which refuses 20 bits as such */
         for (uint32_t bit = 0; bit < (length - HEADER_BYTES) * 8; bit++) {
             flip(bytes, HEADER_BITS + bit);
             if (bit >= BITS)
-                refuse(FUNCTIONS[i], bytes, length, "the filter (argument", "bit beyond the last", bit);
+                refuse(FUNCTIONS[i], bytes, length, "the filter (argument", "bit beyond the last",
+                       bit);
             else if (run(FUNCTIONS[i], bytes, length) != SQLITE_OK)
                 complain(FUNCTIONS[i], "a flipped bit of the payload is no error", bit);
             flip(bytes, HEADER_BITS + bit);
@@ -208,7 +213,8 @@ static const char *const OPERATIONS[] = {
     "INSERT OR IGNORE INTO seen(key) VALUES (1), ('b')",
     "SELECT info FROM seen",
     "SELECT filter FROM seen",
-    "INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg(value, 500, 0.01) FROM json_each('[1,2]')",
+    "INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg(value, 500, 0.01) FROM "
+    "json_each('[1,2]')",
     "INSERT INTO seen(seen) VALUES ('clear')",
 };
 
@@ -259,7 +265,8 @@ static void damage_layer_headers(void) {
     }
     /* Undamaged again, nothing is refused, but that two layers are no one filter. */
     for (int i = 0; i < OPERATION_COUNT; i++)
-        if (run(OPERATIONS[i], NULL, 0) != SQLITE_OK && strstr(OPERATIONS[i], "filter FROM") == NULL)
+        if (run(OPERATIONS[i], NULL, 0) != SQLITE_OK &&
+            strstr(OPERATIONS[i], "filter FROM") == NULL)
             complain(OPERATIONS[i], "refused undamaged", 0);
     must_run("DROP TABLE seen");
 }
@@ -274,7 +281,8 @@ static void damage_at_random(int rounds) {
         "UPDATE seen_layers SET ones = ?1",
         "UPDATE seen_layers SET layer = layer + %lld",
         "DELETE FROM seen_layers WHERE layer = %lld",
-        "REPLACE INTO seen_layers SELECT layer + %lld, header, 7, keys, chunks, ones FROM seen_layers",
+        "REPLACE INTO seen_layers SELECT layer + %lld, header, 7, keys, chunks, ones FROM "
+        "seen_layers",
         "UPDATE seen_layers SET header = (SELECT header FROM seen_layers ORDER BY layer DESC)",
         "UPDATE seen_chunks SET bits = ?1",
         "UPDATE seen_chunks SET bits = ?1 WHERE id = %lld",
@@ -308,7 +316,10 @@ static void damage_at_random(int rounds) {
                                         1LL << 40,
                                         (1LL << 40) + 1,
                                         INT64_MAX};
-    enum { DAMAGE_COUNT = sizeof DAMAGES / sizeof *DAMAGES, NUMBER_COUNT = sizeof NUMBERS / sizeof *NUMBERS };
+    enum {
+        DAMAGE_COUNT = sizeof DAMAGES / sizeof *DAMAGES,
+        NUMBER_COUNT = sizeof NUMBERS / sizeof *NUMBERS
+    };
     uint8_t bytes[600];
     must_run("BEGIN");
     make_table();
@@ -326,7 +337,8 @@ static void damage_at_random(int rounds) {
             sqlite3_free(sql);
         }
         for (int i = 0; i < OPERATION_COUNT + OTHER_COUNT; i++) {
-            const char *sql = i < OPERATION_COUNT ? OPERATIONS[i] : OTHER_OPERATIONS[i - OPERATION_COUNT];
+            const char *sql =
+                i < OPERATION_COUNT ? OPERATIONS[i] : OTHER_OPERATIONS[i - OPERATION_COUNT];
             if (run(sql, NULL, 0) == SQLITE_OK)
                 answers++;
             else if (*sqlite3_errmsg(database) == '\0')

@@ -1,8 +1,9 @@
 /* What the program around the extension may do to it: be linked with an SQLite that is too old, stop a statement, forbid SQL. */
 #include "../library/library_test.h"
 
-#include "bloom.h"
-#include "format.h"
+#include "sqlite-bloom.h"
+#include "filter/header.h"
+#include "filter/version.h"
 
 /* Instead of the SQLite library's, for the extension in this program. */
 static int pretended_version;
@@ -53,7 +54,8 @@ static void old_sqlite_is_refused(void **state) {
     assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
     pretend(3030001, "3.30.1");
     assert_int_equal(sqlite3_bloom_init(database, &error, NULL), SQLITE_ERROR);
-    assert_string_equal(error, "bloom " BLOOM_RELEASE " needs SQLite 3.31.0 or later, this is 3.30.1");
+    assert_string_equal(error,
+                        "bloom " BLOOM_RELEASE " needs SQLite 3.31.0 or later, this is 3.30.1");
     sqlite3_free(error);
     assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_ERROR);
     assert_int_equal(sqlite3_prepare_v2(database, "SELECT bloom_version()", -1, &statement, NULL),
@@ -64,7 +66,8 @@ static void old_sqlite_is_refused(void **state) {
     error = NULL;
     assert_int_equal(sqlite3_bloom_init(database, &error, NULL), SQLITE_OK);
     assert_null(error);
-    assert_int_equal(sqlite3_prepare_v2(database, "SELECT bloom_version()", -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(database, "SELECT bloom_version()", -1, &statement, NULL),
+                     SQLITE_OK);
     sqlite3_finalize(statement);
     assert_int_equal(sqlite3_close(database), SQLITE_OK);
 }
@@ -81,12 +84,13 @@ static const char AGGREGATE[] = "SELECT bloom_agg(last(x)) FROM keys";
 static const char LARGE_BUILD[] = "SELECT bloom_agg(last(100000), 4000000)";
 static const char LARGE_UNION[] =
     "SELECT bloom_union(bloom_new(4000000 + last(100000)), bloom_new(4100000), bloom_new(4100000))";
-static const char LARGE_UNION_OF_ROWS[] =
-    "SELECT bloom_union_agg(bloom_new(4000000 + last(x))) FROM (SELECT 100000 AS x UNION ALL SELECT 100000)";
+static const char LARGE_UNION_OF_ROWS[] = "SELECT bloom_union_agg(bloom_new(4000000 + last(x))) "
+                                          "FROM (SELECT 100000 AS x UNION ALL SELECT 100000)";
 
 static bool last_was_seen;
 static int calls, call_that_stops; /* of the progress handler after the last row; 0: none stops */
-static sqlite3 *to_interrupt;      /* with sqlite3_interrupt(), else by what the progress handler returns */
+static sqlite3
+    *to_interrupt; /* with sqlite3_interrupt(), else by what the progress handler returns */
 
 static void note_last(sqlite3_context *context, int count, sqlite3_value **arguments) {
     (void)count;
@@ -106,14 +110,16 @@ static int progress(void *argument) {
 
 static sqlite3 *open_with_keys(void) {
     sqlite3 *database = open_database();
-    char *sql = sqlite3_mprintf("CREATE TABLE keys(x INTEGER PRIMARY KEY); WITH RECURSIVE c(i) AS (VALUES "
-                                "(1) UNION ALL SELECT i + 1 FROM c WHERE "
-                                "i < %d) INSERT INTO keys SELECT i FROM c",
-                                KEYS);
+    char *sql =
+        sqlite3_mprintf("CREATE TABLE keys(x INTEGER PRIMARY KEY); WITH RECURSIVE c(i) AS (VALUES "
+                        "(1) UNION ALL SELECT i + 1 FROM c WHERE "
+                        "i < %d) INSERT INTO keys SELECT i FROM c",
+                        KEYS);
     assert_int_equal(sqlite3_exec(database, sql, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_free(sql);
-    assert_int_equal(sqlite3_create_function(database, "last", 1, SQLITE_UTF8, NULL, note_last, NULL, NULL),
-                     SQLITE_OK);
+    assert_int_equal(
+        sqlite3_create_function(database, "last", 1, SQLITE_UTF8, NULL, note_last, NULL, NULL),
+        SQLITE_OK);
     return database;
 }
 
@@ -200,7 +206,8 @@ static void forbidden_questions_do_not_stop(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST("An SQLite that is too old is refused in words, and gets no function", old_sqlite_is_refused),
+        TEST("An SQLite that is too old is refused in words, and gets no function",
+             old_sqlite_is_refused),
         TEST("A progress handler stops long work after the last row, too", progress_handler_stops),
         TEST("sqlite3_interrupt stops long work after the last row, too", interrupt_stops),
         TEST("An authorizer and a limit that forbid to ask whether to stop do not stop bloom_agg",

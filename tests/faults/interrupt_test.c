@@ -10,7 +10,7 @@
  * statements must have returned within 10 ms. Measured is the time of the processor that the thread of the
  * statement takes from the interrupt on, so that other work on the machine does not count.
  */
-#include "bloom.h"
+#include "sqlite-bloom.h"
 
 #ifdef __linux__
 #include <malloc.h>
@@ -111,40 +111,46 @@ struct scenario {
     const char *question; /* what tells the state */
 };
 
-#define SERIES(count) "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < " #count ") "
-#define TABLE                                                                                                \
-    "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=0.01); INSERT INTO seen(key) VALUES ('a'), "    \
+#define SERIES(count)                                                                              \
+    "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < " #count ") "
+#define TABLE                                                                                      \
+    "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=0.01); INSERT INTO seen(key) VALUES " \
+    "('a'), "                                                                                      \
     "('b');"
-#define TABLE_STATE                                                                                          \
-    "SELECT info, filter FROM seen; SELECT key FROM seen WHERE key IN ('a', 'b', 'c', 'd'); "                \
+#define TABLE_STATE                                                                                \
+    "SELECT info, filter FROM seen; SELECT key FROM seen WHERE key IN ('a', 'b', 'c', 'd'); "      \
     "SELECT * FROM seen_layers; SELECT * FROM seen_chunks"
 #define GROWN TABLE SERIES(400) "INSERT INTO seen(key) SELECT i FROM c;"
-#define GROWN_STATE                                                                                          \
-    "SELECT info FROM seen; SELECT key FROM seen WHERE key IN ('a', 'b', 'c', 'd', 1, 400, 900, 901, 902); " \
+#define GROWN_STATE                                                                                \
+    "SELECT info FROM seen; SELECT key FROM seen WHERE key IN ('a', 'b', 'c', 'd', 1, 400, 900, "  \
+    "901, 902); "                                                                                  \
     "SELECT * FROM seen_layers; SELECT * FROM seen_chunks"
 #define SCHEMA "SELECT name FROM sqlite_master ORDER BY 1"
 
 static const struct scenario SCENARIOS[] = {
     {"bloom_agg", "", SERIES(20) "SELECT bloom_agg(i) FROM c", SCHEMA},
-    {"bloom_agg in groups", "", SERIES(20) "SELECT bloom_agg(i, 10, 0.01, 'classic') FROM c GROUP BY i % 3",
-     SCHEMA},
+    {"bloom_agg in groups", "",
+     SERIES(20) "SELECT bloom_agg(i, 10, 0.01, 'classic') FROM c GROUP BY i % 3", SCHEMA},
     {"storing a filter", "CREATE TABLE f(f); INSERT INTO f VALUES (bloom_new(10))",
      "UPDATE f SET f = bloom_union(f, (SELECT bloom_agg(column1, 10) FROM (VALUES (1), (2))))",
      "SELECT f FROM f"},
     {"creating a filter table", "",
      "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=0.01, growth=off)", SCHEMA},
-    {"a filter table asked", TABLE, "SELECT key FROM seen WHERE key IN ('a', 'b', 'c')", TABLE_STATE},
+    {"a filter table asked", TABLE, "SELECT key FROM seen WHERE key IN ('a', 'b', 'c')",
+     TABLE_STATE},
     {"a filter table filled", TABLE, "INSERT INTO seen(key) VALUES ('c'), ('d')", TABLE_STATE},
     {"a filter table filled in a transaction with savepoints", TABLE,
-     "BEGIN; INSERT INTO seen(key) VALUES ('c'); SAVEPOINT s; INSERT OR IGNORE INTO seen(key) VALUES ('d'), "
+     "BEGIN; INSERT INTO seen(key) VALUES ('c'); SAVEPOINT s; INSERT OR IGNORE INTO seen(key) "
+     "VALUES ('d'), "
      "('a'); ROLLBACK TO s; INSERT INTO seen(key) VALUES ('d'); RELEASE s; COMMIT",
      TABLE_STATE},
-    {"a filter table that grows", GROWN, "INSERT INTO seen(key) " SERIES(260) "SELECT 400 + i FROM c",
-     GROWN_STATE},
+    {"a filter table that grows", GROWN,
+     "INSERT INTO seen(key) " SERIES(260) "SELECT 400 + i FROM c", GROWN_STATE},
     {"a filter table described", GROWN, "SELECT info FROM seen", GROWN_STATE},
     {"a filter table as a filter", TABLE, "SELECT filter FROM seen", TABLE_STATE},
     {"a filter table merged into", TABLE,
-     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.01), 'c'))", TABLE_STATE},
+     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.01), 'c'))",
+     TABLE_STATE},
     {"a filter table merged into in a transaction", TABLE,
      "BEGIN; INSERT INTO seen(key) VALUES ('d'); INSERT INTO seen(seen, key) VALUES ('merge', "
      "bloom_add(bloom_new(100, 0.01), 'c')); COMMIT",
@@ -152,7 +158,8 @@ static const struct scenario SCENARIOS[] = {
     {"a filter table of several chunks merged into",
      "CREATE VIRTUAL TABLE seen USING bloom(capacity=20000); INSERT INTO seen(key) VALUES ('a'); "
      "CREATE TABLE n AS " SERIES(7) "SELECT i FROM c",
-     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_union((SELECT bloom_agg(i, 20000) FROM n), "
+     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_union((SELECT bloom_agg(i, 20000) FROM "
+     "n), "
      "bloom_add(bloom_new(20000), 'c')))",
      TABLE_STATE},
     {"a filter table cleared", GROWN, "INSERT INTO seen(seen) VALUES ('clear')", GROWN_STATE},
@@ -254,7 +261,8 @@ static enum outcome attempt(const struct scenario *scenario, enum means means, l
 
 /* Tries all moments of a scenario. A statement may be told to stop at its very end, when it has committed: SQLite
  * then says SQLITE_INTERRUPT about a change that is made. After such a moment none may come that stops it. */
-static int try_scenario(const struct scenario *scenario, enum means means, long *attempts, long *stopped) {
+static int try_scenario(const struct scenario *scenario, enum means means, long *attempts,
+                        long *stopped) {
     uint64_t expected[3]; /* states before and after, and the result */
     int done = 0;
     sqlite3 *database = prepare(scenario->title, scenario->before);
@@ -280,15 +288,16 @@ static int try_scenario(const struct scenario *scenario, enum means means, long 
 }
 
 static void try_every_moment(void) {
-    static const char *const MEANS_NAMES[MEANS] = {"a handler that says stop", "interrupts in a handler",
+    static const char *const MEANS_NAMES[MEANS] = {"a handler that says stop",
+                                                   "interrupts in a handler",
                                                    "interrupts while a statement is prepared"};
     int scenarios = (int)(sizeof SCENARIOS / sizeof *SCENARIOS);
     for (int means = 0; means < MEANS; means++) {
         long attempts = 0, stopped = 0;
         for (int i = 0; i < scenarios; i++)
             result(try_scenario(&SCENARIOS[i], (enum means)means, &attempts, &stopped));
-        printf("figures: %ld moments of %d statements, %ld stopped by %s\n", attempts, scenarios, stopped,
-               MEANS_NAMES[means]);
+        printf("figures: %ld moments of %d statements, %ld stopped by %s\n", attempts, scenarios,
+               stopped, MEANS_NAMES[means]);
         result(stopped > attempts / 2); /* else they did not get where they should */
     }
 }
@@ -302,47 +311,52 @@ struct operation {
     const char *before;
     const char *attempt;
     const char *question;
-    double from;       /* the moments are after this share of the run time: where it gets interesting */
+    double from; /* the moments are after this share of the run time: where it gets interesting */
     int oldest_sqlite; /* that has it */
 };
 
 /* Rows by pairing a table of 2000 with itself: number * 0.8 million. */
 #define ROWS "CREATE TABLE n(i INTEGER PRIMARY KEY); INSERT INTO n " SERIES(2000) "SELECT i FROM c;"
 #define MILLIONS(number) "FROM n AS a, n AS b WHERE a.i <= " #number " * 400"
-#define LARGE_TABLE                                                                                          \
-    "CREATE VIRTUAL TABLE seen USING bloom(capacity=10000000); INSERT INTO seen(seen, key) VALUES "          \
-    "('merge', ?1); "                                                                                        \
+#define LARGE_TABLE                                                                                \
+    "CREATE VIRTUAL TABLE seen USING bloom(capacity=10000000); INSERT INTO seen(seen, key) "       \
+    "VALUES "                                                                                      \
+    "('merge', ?1); "                                                                              \
     "INSERT INTO seen(key) VALUES ('a'), ('b');"
-#define LARGE_STATE                                                                                          \
-    "SELECT key FROM seen WHERE key IN ('a', 'b', 'c'); SELECT info FROM seen; SELECT * FROM seen_layers; "  \
-    "SELECT count(*), total(length(bits)) FROM seen_chunks;" SERIES(                                         \
-        1000) "SELECT key FROM seen WHERE key IN "                                                           \
+#define LARGE_STATE                                                                                \
+    "SELECT key FROM seen WHERE key IN ('a', 'b', 'c'); SELECT info FROM seen; SELECT * FROM "     \
+    "seen_layers; "                                                                                \
+    "SELECT count(*), total(length(bits)) FROM seen_chunks;" SERIES(                               \
+        1000) "SELECT key FROM seen WHERE key IN "                                                 \
               "(SELECT i * 7 FROM c)"
 #define NONE "SELECT 1"
 
 static const struct operation OPERATIONS[] = {
     {"bloom_agg, n left out", ROWS, "SELECT bloom_agg(a.i * 2000 + b.i) " MILLIONS(3), NONE, 0, 0},
-    {"bloom_agg, n left out, its final step", ROWS, "SELECT bloom_agg(a.i * 2000 + b.i) " MILLIONS(3), NONE,
-     0.8, 0},
-    {"bloom_agg, n left out, repeated keys", ROWS, "SELECT bloom_agg(a.i * 20 + b.i % 2000) " MILLIONS(2),
-     NONE, 0, 0},
+    {"bloom_agg, n left out, its final step", ROWS,
+     "SELECT bloom_agg(a.i * 2000 + b.i) " MILLIONS(3), NONE, 0.8, 0},
+    {"bloom_agg, n left out, repeated keys", ROWS,
+     "SELECT bloom_agg(a.i * 20 + b.i % 2000) " MILLIONS(2), NONE, 0, 0},
     {"bloom_agg, n left out, classic", ROWS,
      "SELECT bloom_agg(a.i * 2000 + b.i, NULL, 0.01, 'classic') " MILLIONS(2), NONE, 0.5, 0},
-    {"bloom_agg, n = 10^7", ROWS, "SELECT bloom_agg(a.i * 2000 + b.i, 10000000) " MILLIONS(2), NONE, 0, 0},
+    {"bloom_agg, n = 10^7", ROWS, "SELECT bloom_agg(a.i * 2000 + b.i, 10000000) " MILLIONS(2), NONE,
+     0, 0},
     {"bloom_agg, n = 10^7, classic", ROWS,
      "SELECT bloom_agg(a.i * 2000 + b.i, 10000000, 0.01, 'classic') " MILLIONS(1), NONE, 0, 0},
-    {"bloom_agg in the shape of a filter", ROWS, "SELECT bloom_agg(a.i * 2000 + b.i, ?1) " MILLIONS(2), NONE,
-     0, 0},
+    {"bloom_agg in the shape of a filter", ROWS,
+     "SELECT bloom_agg(a.i * 2000 + b.i, ?1) " MILLIONS(2), NONE, 0, 0},
     {"bloom_agg, 60 groups of n = 10^7", ROWS,
      "SELECT bloom_agg(i, 10000000) FROM n WHERE i <= 60 GROUP BY i", NONE, 0, 0},
     {"bloom_union_agg", ROWS, "SELECT bloom_union_agg(?1) FROM n WHERE i <= 30", NONE, 0, 0},
     {"bloom_union", "", "SELECT bloom_union(?1, ?1)", NONE, 0, 0},
     {"bloom_union of 20", "",
-     "SELECT bloom_union(?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1)",
+     "SELECT bloom_union(?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, "
+     "?1, ?1)",
      NONE, 0, 0},
     {"bloom_intersect", "", "SELECT bloom_intersect(?2, ?2)", NONE, 0, 0},
     {"bloom_intersect of 20", "",
-     "SELECT bloom_intersect(?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1)",
+     "SELECT bloom_intersect(?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, ?1, "
+     "?1, ?1, ?1)",
      NONE, 0, 0},
     {"bloom_count", "", "SELECT bloom_count(?1)", NONE, 0, 0},
     {"bloom_count, classic", "", "SELECT bloom_count(?2)", NONE, 0, 0},
@@ -351,14 +365,15 @@ static const struct operation OPERATIONS[] = {
     {"bloom_fpr", "", "SELECT bloom_fpr(?1)", NONE, 0, 0},
     {"bloom_new", "", "SELECT bloom_new(10000000)", NONE, 0, 0},
     {"bloom_add", "", "SELECT bloom_add(?1, 'a')", NONE, 0, 0},
-    {"bloom_pin", ROWS, "SELECT sum(bloom_check((SELECT bloom_pin(?1)), a.i * 2000 + b.i)) " MILLIONS(1),
-     NONE, 0, 0},
+    {"bloom_pin", ROWS,
+     "SELECT sum(bloom_check((SELECT bloom_pin(?1)), a.i * 2000 + b.i)) " MILLIONS(1), NONE, 0, 0},
     {"bloom_export", "", "SELECT bloom_export(?2, 'guava')", NONE, 0, 0},
     {"bloom_import", "", "SELECT bloom_import(bloom_export(?2, 'guava'), 'guava')", NONE, 0, 0},
-    {"a table merged into", LARGE_TABLE, "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(?1, 'c'))",
-     LARGE_STATE, 0, 0},
+    {"a table merged into", LARGE_TABLE,
+     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(?1, 'c'))", LARGE_STATE, 0, 0},
     {"a table merged into in a transaction", LARGE_TABLE,
-     "BEGIN; INSERT INTO seen(key) VALUES ('c'); INSERT INTO seen(seen, key) VALUES ('merge', ?1); COMMIT",
+     "BEGIN; INSERT INTO seen(key) VALUES ('c'); INSERT INTO seen(seen, key) VALUES ('merge', ?1); "
+     "COMMIT",
      LARGE_STATE, 0, 0},
     {"an empty table merged into", "CREATE VIRTUAL TABLE seen USING bloom(capacity=10000000)",
      "INSERT INTO seen(seen, key) VALUES ('merge', ?1)", LARGE_STATE, 0, 0},
@@ -366,12 +381,14 @@ static const struct operation OPERATIONS[] = {
     {"a table dropped", LARGE_TABLE, "DROP TABLE seen", SCHEMA, 0, 0},
     {"a table's info", LARGE_TABLE, "SELECT info FROM seen", LARGE_STATE, 0, 0},
     {"a table's filter", LARGE_TABLE, "SELECT filter FROM seen", LARGE_STATE, 0, 0},
-    {"a table filled", LARGE_TABLE ROWS, "INSERT INTO seen(key) SELECT i * 1000000007 FROM n", LARGE_STATE, 0,
-     0},
-    {"a table asked", LARGE_TABLE ROWS,
-     "SELECT count(*) FROM n AS a, n AS b CROSS JOIN seen ON key = a.i * 2000 + b.i WHERE a.i <= 20",
+    {"a table filled", LARGE_TABLE ROWS, "INSERT INTO seen(key) SELECT i * 1000000007 FROM n",
      LARGE_STATE, 0, 0},
-    {"a table checked for damage", LARGE_TABLE, "PRAGMA integrity_check(seen)", LARGE_STATE, 0, 3044000},
+    {"a table asked", LARGE_TABLE ROWS,
+     "SELECT count(*) FROM n AS a, n AS b CROSS JOIN seen ON key = a.i * 2000 + b.i WHERE a.i <= "
+     "20",
+     LARGE_STATE, 0, 0},
+    {"a table checked for damage", LARGE_TABLE, "PRAGMA integrity_check(seen)", LARGE_STATE, 0,
+     3044000},
 };
 
 static double seconds_of(clockid_t clock) {
@@ -429,7 +446,8 @@ struct latencies {
 /* Interrupts an operation after some of its time; with_handler by a progress handler, otherwise from another
  * thread. */
 static int interrupt_once(const struct operation *operation, sqlite3 *database, double after,
-                          int with_handler, struct latencies *latencies, uint64_t expected, int *code) {
+                          int with_handler, struct latencies *latencies, uint64_t expected,
+                          int *code) {
     struct interrupter interrupter = {.database = database};
     pthread_t thread;
     uint64_t digest;
@@ -464,8 +482,8 @@ struct normal {
 };
 
 /* Interrupts an operation again and again; prints the latencies. Returns whether all was right. */
-static int interrupt_often(const struct operation *operation, int with_handler, const struct normal *normal,
-                           double limit) {
+static int interrupt_often(const struct operation *operation, int with_handler,
+                           const struct normal *normal, double limit) {
     const char *title = operation->title;
     struct latencies latencies = {0};
     sqlite3 *database = prepare(title, operation->before);
@@ -474,8 +492,8 @@ static int interrupt_often(const struct operation *operation, int with_handler, 
     for (int i = 0; i < MOMENTS && good; i++) {
         int code;
         double share = operation->from + (1 - operation->from) * (i + 0.5) / MOMENTS;
-        good = interrupt_once(operation, database, normal->seconds * share, with_handler, &latencies,
-                              normal->result, &code);
+        good = interrupt_once(operation, database, normal->seconds * share, with_handler,
+                              &latencies, normal->result, &code);
         if (!sqlite3_get_autocommit(database))
             must_run(title, database, "ROLLBACK");
         if (good && ask(title, database, operation->question) !=
@@ -489,7 +507,8 @@ static int interrupt_often(const struct operation *operation, int with_handler, 
             database = prepare(title, operation->before);
         }
     }
-    if (good && (run(database, operation->attempt, &digest) != SQLITE_OK || digest != normal->result)) {
+    if (good &&
+        (run(database, operation->attempt, &digest) != SQLITE_OK || digest != normal->result)) {
         printf("%s: does not succeed afterwards\n", title);
         good = 0;
     }
@@ -581,12 +600,13 @@ int main(int count, char **arguments) {
 #endif
     make_large_filters();
     double limit = limit_here();
-    printf(
-        "\nMilliseconds of the processor: of the whole statement; then, for interrupts from a thread and for "
-        "progress handlers,\nhow many stopped it, and least, median and most from the interrupt to the "
-        "return "
-        "(allowed: %.1f)\n",
-        limit * 1e3);
+    printf("\nMilliseconds of the processor: of the whole statement; then, for interrupts from a "
+           "thread and for "
+           "progress handlers,\nhow many stopped it, and least, median and most from the interrupt "
+           "to the "
+           "return "
+           "(allowed: %.1f)\n",
+           limit * 1e3);
     for (size_t i = 0; i < sizeof OPERATIONS / sizeof *OPERATIONS; i++)
         if (strstr(OPERATIONS[i].title, only) != NULL &&
             sqlite3_libversion_number() >= OPERATIONS[i].oldest_sqlite)

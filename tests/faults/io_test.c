@@ -15,7 +15,7 @@
  *   5. The same holds for a copy of the files from the moment of the failure: what a process leaves that is
  *      killed there.
  */
-#include "bloom.h"
+#include "sqlite-bloom.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -95,7 +95,8 @@ static int file_close(sqlite3_file *file) {
 }
 
 static int file_read(sqlite3_file *file, void *bytes, int count, sqlite3_int64 offset) {
-    return fails(READ) ? injecting->code : real(file)->pMethods->xRead(real(file), bytes, count, offset);
+    return fails(READ) ? injecting->code
+                       : real(file)->pMethods->xRead(real(file), bytes, count, offset);
 }
 
 static int file_write(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 offset) {
@@ -145,7 +146,8 @@ static int file_characteristics(sqlite3_file *file) {
     return real(file)->pMethods->xDeviceCharacteristics(real(file));
 }
 
-static int file_shm_map(sqlite3_file *file, int region, int size, int extend, void volatile **memory) {
+static int file_shm_map(sqlite3_file *file, int region, int size, int extend,
+                        void volatile **memory) {
     if (!fails(SHM_MAP))
         return real(file)->pMethods->xShmMap(real(file), region, size, extend, memory);
     *memory = NULL;
@@ -232,24 +234,25 @@ static void register_failing(void) {
 enum { CAPACITY = 1200, COMMITTED = 1150, STATEMENTS_MAXIMUM = 12 };
 
 /* Adds keys that are numbers, in one statement. */
-#define KEYS(first, count)                                                                                   \
-    "WITH RECURSIVE c(i) AS (VALUES(" #first ") UNION ALL SELECT i + 1 FROM c LIMIT " #count ") "            \
+#define KEYS(first, count)                                                                         \
+    "WITH RECURSIVE c(i) AS (VALUES(" #first ") UNION ALL SELECT i + 1 FROM c LIMIT " #count ") "  \
     "INSERT INTO seen(key) SELECT i FROM c"
 
 /* Four chunks of pages of 512 bytes, and about thirty keys to go until a layer of eleven chunks is opened. */
-#define TABLE                                                                                                \
-    "CREATE VIRTUAL TABLE seen USING bloom(capacity=1200, fpr=0.01);"                                        \
-    "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 1150) "                       \
+#define TABLE                                                                                      \
+    "CREATE VIRTUAL TABLE seen USING bloom(capacity=1200, fpr=0.01);"                              \
+    "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 1150) "             \
     "INSERT INTO seen(key) SELECT i FROM c;"
 
-#define MERGE                                                                                                \
-    "INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg(value, 1200, 0.01) FROM "                         \
+#define MERGE                                                                                      \
+    "INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg(value, 1200, 0.01) FROM "               \
     "json_each('[1,2,1151,1152,1153,1154,1155,1156,1157,1158,1159]')"
 
 struct scenario {
     const char *title;
-    const char *before;     /* committed before anything fails */
-    const char *unfinished; /* left behind by a process that was killed: what the attempt finds first */
+    const char *before; /* committed before anything fails */
+    const char
+        *unfinished; /* left behind by a process that was killed: what the attempt finds first */
     const char *statements[STATEMENTS_MAXIMUM];
     bool rolls_back_to_savepoint;
 };
@@ -267,8 +270,8 @@ static const struct scenario SCENARIOS[] = {
      TABLE,
      NULL,
      {"BEGIN", KEYS(1151, 20), "INSERT INTO seen(key) VALUES (1171)", KEYS(1172, 30),
-      "INSERT INTO seen(key) VALUES (1202)", "SELECT count(*) FROM seen WHERE key IN (1, 1160, 1202)",
-      KEYS(1203, 20), "COMMIT"},
+      "INSERT INTO seen(key) VALUES (1202)",
+      "SELECT count(*) FROM seen WHERE key IN (1, 1160, 1202)", KEYS(1203, 20), "COMMIT"},
      false},
     {"a savepoint taken back",
      TABLE,
@@ -313,15 +316,15 @@ static const struct scenario SCENARIOS[] = {
     {"dropping and creating anew",
      TABLE,
      NULL,
-     {"BEGIN", KEYS(1151, 5), "DROP TABLE seen", "CREATE VIRTUAL TABLE seen USING bloom(capacity=300)",
-      KEYS(1156, 5), "COMMIT"},
+     {"BEGIN", KEYS(1151, 5), "DROP TABLE seen",
+      "CREATE VIRTUAL TABLE seen USING bloom(capacity=300)", KEYS(1156, 5), "COMMIT"},
      false},
     {"renaming", TABLE, NULL, {"ALTER TABLE seen RENAME TO other"}, false},
     {"renaming in a transaction",
      TABLE,
      NULL,
-     {"BEGIN", KEYS(1151, 5), "ALTER TABLE seen RENAME TO other", "INSERT INTO other(key) VALUES (1156)",
-      "COMMIT"},
+     {"BEGIN", KEYS(1151, 5), "ALTER TABLE seen RENAME TO other",
+      "INSERT INTO other(key) VALUES (1156)", "COMMIT"},
      false},
     {"VACUUM", TABLE "DELETE FROM seen_chunks WHERE id < 0;", NULL, {"VACUUM"}, false},
     {"a checkpoint",
@@ -515,13 +518,15 @@ static void must_run(sqlite3 *database, sqlite3_str *text, const char *format, .
 /* The name of the filter table, from sqlite3_malloc, empty when there is none. */
 static char *table_name(sqlite3 *database) {
     sqlite3_stmt *statement;
-    if (sqlite3_prepare_v2(database, "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%'",
+    if (sqlite3_prepare_v2(database,
+                           "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%'",
                            -1, &statement, NULL) != SQLITE_OK) {
         complain("the schema cannot be read: %s", sqlite3_errmsg(database));
         return sqlite3_mprintf("");
     }
-    const char *found =
-        sqlite3_step(statement) == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : "";
+    const char *found = sqlite3_step(statement) == SQLITE_ROW
+                            ? (const char *)sqlite3_column_text(statement, 0)
+                            : "";
     char *name = sqlite3_mprintf("%s", found);
     sqlite3_finalize(statement);
     return name;
@@ -569,12 +574,14 @@ static char *state_of(sqlite3 *database) {
     must_run(database, text, "SELECT name, sql FROM sqlite_master ORDER BY name");
     if (*name != '\0') {
         check_counts(database, name);
-        must_run(database, text,
-                 "SELECT * FROM \"%w_layers\"; SELECT * FROM \"%w_chunks\"; SELECT info FROM \"%w\"; "
-                 "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + CASE WHEN i < 1150 THEN 29 ELSE 3 "
-                 "END FROM c WHERE i < 1240) SELECT count(*) FROM c "
-                 "WHERE EXISTS (SELECT 1 FROM \"%w\" WHERE key = i)",
-                 name, name, name, name);
+        must_run(
+            database, text,
+            "SELECT * FROM \"%w_layers\"; SELECT * FROM \"%w_chunks\"; SELECT info FROM \"%w\"; "
+            "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + CASE WHEN i < 1150 THEN 29 "
+            "ELSE 3 "
+            "END FROM c WHERE i < 1240) SELECT count(*) FROM c "
+            "WHERE EXISTS (SELECT 1 FROM \"%w\" WHERE key = i)",
+            name, name, name, name);
     }
     sqlite3_free(name);
     return sqlite3_str_finish(text);
@@ -590,9 +597,10 @@ static void go_on(sqlite3 *database) {
         name = sqlite3_mprintf("seen");
         must_run(database, text, "CREATE VIRTUAL TABLE seen USING bloom(capacity=10)");
     }
-    must_run(database, text,
-             "INSERT INTO \"%w\"(key) VALUES ('later'); SELECT count(*) FROM \"%w\" WHERE key = 'later'",
-             name, name);
+    must_run(
+        database, text,
+        "INSERT INTO \"%w\"(key) VALUES ('later'); SELECT count(*) FROM \"%w\" WHERE key = 'later'",
+        name, name);
     sqlite3_free(name);
     char *answer = sqlite3_str_finish(text);
     if (answer == NULL || strcmp(answer, "1 ") != 0)
@@ -623,7 +631,8 @@ static char *copy(char *text) { /* off SQLite's heap, which is to be empty after
 static sqlite3 *start(const struct image *image) {
     lay_image(image, database_path);
     sqlite3 *database = open_database(database_path);
-    if (mode->small_cache && sqlite3_exec(database, "PRAGMA cache_size = 5", NULL, NULL, NULL) != SQLITE_OK)
+    if (mode->small_cache &&
+        sqlite3_exec(database, "PRAGMA cache_size = 5", NULL, NULL, NULL) != SQLITE_OK)
         fatal("the cache cannot be made small");
     return database;
 }
@@ -631,8 +640,9 @@ static sqlite3 *start(const struct image *image) {
 static void prepare_start(struct image *image) {
     remove_database(database_path);
     sqlite3 *database = open_database(database_path);
-    char *sql = sqlite3_mprintf("PRAGMA page_size = 512; PRAGMA journal_mode = %s; PRAGMA cache_size = 5; %s",
-                                mode->journal, scenario->before);
+    char *sql = sqlite3_mprintf(
+        "PRAGMA page_size = 512; PRAGMA journal_mode = %s; PRAGMA cache_size = 5; %s",
+        mode->journal, scenario->before);
     sqlite3_str *text = sqlite3_str_new(NULL);
     int code = run(database, sql, text);
     sqlite3_free(sql);
@@ -650,7 +660,8 @@ static void prepare_start(struct image *image) {
         fatal("there is nothing to recover");
 }
 
-static char *closing_state(const struct expectation *expected, int count, const char *ending, bool later) {
+static char *closing_state(const struct expectation *expected, int count, const char *ending,
+                           bool later) {
     sqlite3 *database = start(&expected->start);
     sqlite3_str *text = sqlite3_str_new(NULL);
     for (int i = 0; i < count; i++)
@@ -701,7 +712,8 @@ static bool is_of_the_file_system(int code) {
     return (code & 0xff) == SQLITE_IOERR || code == SQLITE_FULL || (code & 0xff) == SQLITE_CANTOPEN;
 }
 
-static void compare(const char *what, const char *state, const char *wanted, const char *or_wanted) {
+static void compare(const char *what, const char *state, const char *wanted,
+                    const char *or_wanted) {
     if (strcmp(state, wanted) != 0 && strcmp(state, or_wanted) != 0)
         complain("%s is\n  %s\nnot\n  %s%s%s", what, state, wanted,
                  strcmp(wanted, or_wanted) != 0 ? "\nnor\n  " : "",
@@ -709,7 +721,8 @@ static void compare(const char *what, const char *state, const char *wanted, con
 }
 
 /* The database as it is found in its files: by a process that comes after this one. */
-static void look_into_files(const char *what, const char *path, const char *wanted, const char *or_wanted) {
+static void look_into_files(const char *what, const char *path, const char *wanted,
+                            const char *or_wanted) {
     sqlite3 *database = open_database(path);
     sqlite3_str *text = sqlite3_str_new(NULL);
     char *state = state_of(database);
@@ -774,7 +787,8 @@ static bool attempt(const struct expectation *expected) {
     if (failed) {
         errors_reported++;
         if (!is_of_the_file_system(code))
-            complain("%s: result %d (%s)", scenario->statements[done], code, sqlite3_errmsg(database));
+            complain("%s: result %d (%s)", scenario->statements[done], code,
+                     sqlite3_errmsg(database));
     }
     bool committed = end_transaction(database, failed ? scenario->statements[done] : "");
     go_on(database);
@@ -832,7 +846,8 @@ int main(void) {
         fatal("no temporary folder");
     snprintf(database_path, sizeof database_path, "%s/io.db", folder);
     snprintf(copy_path, sizeof copy_path, "%s/copy.db", folder);
-    setvbuf(stdout, NULL, _IOLBF, BUFSIZ); /* complaints are seen even if a sanitizer ends the program */
+    setvbuf(stdout, NULL, _IOLBF,
+            BUFSIZ); /* complaints are seen even if a sanitizer ends the program */
     /* The journal of a statement becomes a file at once: opening it is a failure that undoes the statement
      * alone, whereas SQLite undoes the transaction for most others. */
     sqlite3_config(SQLITE_CONFIG_STMTJRNL_SPILL, 0);
@@ -853,9 +868,10 @@ int main(void) {
             failed++;
         }
     }
-    printf("figures: %ld attempts with a failure, %ld ended in an error, %ld kills, %ld transactions "
-           "committed after a failed statement\n",
-           attempts, errors_reported, kills, kept);
+    printf(
+        "figures: %ld attempts with a failure, %ld ended in an error, %ld kills, %ld transactions "
+        "committed after a failed statement\n",
+        attempts, errors_reported, kills, kept);
     remove_database(database_path);
     remove_database(copy_path);
     rmdir(folder);

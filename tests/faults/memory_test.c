@@ -66,8 +66,9 @@ static long next(long number) {
 int main(void) {
     static const struct fault ONE = {"allocation", SQLITE_NOMEM, SQLITE_NOMEM,   false,
                                      arm_one,      disarm,       count_failures, next};
-    static const struct fault ALL = {"allocations from", SQLITE_NOMEM, SQLITE_NOMEM, false, arm_all, disarm,
-                                     count_failures,     next};
+    static const struct fault ALL = {
+        "allocations from", SQLITE_NOMEM, SQLITE_NOMEM, false, arm_all, disarm,
+        count_failures,     next};
     const struct fault *const faults[] = {&ONE, &ALL, NULL};
     struct tally tally = {0};
     sqlite3_mem_methods failing;
@@ -76,7 +77,8 @@ int main(void) {
     failing.xMalloc = failing_malloc;
     failing.xRealloc = failing_realloc;
     sqlite3_config(SQLITE_CONFIG_MALLOC, &failing);
-    sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0); /* else most small allocations would not come by here */
+    sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0,
+                   0); /* else most small allocations would not come by here */
     sqlite3_initialize();
 
     int scenarios = attempt_all(faults, &tally);

@@ -21,7 +21,8 @@ static int progress(void *argument) {
     return refuses();
 }
 
-static int authorize(void *argument, int action, const char *a, const char *b, const char *c, const char *d) {
+static int authorize(void *argument, int action, const char *a, const char *b, const char *c,
+                     const char *d) {
     (void)argument, (void)action, (void)a, (void)b, (void)c, (void)d;
     return refuses() ? SQLITE_DENY : SQLITE_OK;
 }

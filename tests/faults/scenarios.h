@@ -2,8 +2,8 @@
 #ifndef SCENARIOS_H
 #define SCENARIOS_H
 
-#include "bloom.h"
-#include "table_store.h"
+#include "sqlite-bloom.h"
+#include "table/store.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,13 +23,15 @@ static const char VERIFY[] = "verify";
 
 #define TEN "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 10) "
 #define MANY "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 70000) "
-#define TABLE                                                                                                \
-    "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=0.01); INSERT INTO seen(key) VALUES ('a'), "    \
+#define TABLE                                                                                      \
+    "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=0.01); INSERT INTO seen(key) VALUES " \
+    "('a'), "                                                                                      \
     "('b');"
 /* The same, with all statements that the table keeps for itself still to be prepared. */
 #define TABLE_ANEW TABLE "ALTER TABLE seen RENAME TO other; ALTER TABLE other RENAME TO seen;"
-#define TABLE_STATE                                                                                          \
-    "SELECT info || coalesce((SELECT group_concat(key) FROM seen WHERE key IN ('a', 'b', 'c', 'd')), '') "   \
+#define TABLE_STATE                                                                                \
+    "SELECT info || coalesce((SELECT group_concat(key) FROM seen WHERE key IN ('a', 'b', 'c', "    \
+    "'d')), '') "                                                                                  \
     "FROM seen"
 
 #define UTF16 "PRAGMA encoding='UTF-16'; CREATE TABLE t(x); "
@@ -49,25 +51,30 @@ static const struct scenario SCENARIOS[] = {
     {"bloom_add of text in UTF-16", UTF16 "INSERT INTO t VALUES ('abc')",
      "SELECT bloom_add(bloom_new(10), x) FROM t", "SELECT x FROM t"},
     {"bloom_agg of text in UTF-16", UTF16 "INSERT INTO t VALUES ('abc'), ('d')",
-     "SELECT bloom_agg(x) FROM t UNION ALL SELECT bloom_agg(x, 10) FROM t", "SELECT group_concat(x) FROM t"},
+     "SELECT bloom_agg(x) FROM t UNION ALL SELECT bloom_agg(x, 10) FROM t",
+     "SELECT group_concat(x) FROM t"},
     {"bloom_new with a layout in UTF-16", UTF16 "INSERT INTO t VALUES ('classic')",
      "SELECT bloom_new(10, 0.01, x) FROM t", "SELECT x FROM t"},
     {"bloom_import", "", "SELECT bloom_import(" GUAVA ", 'guava')", NULL},
     {"bloom_import with a format in UTF-16", UTF16 "INSERT INTO t VALUES ('guava')",
      "SELECT bloom_import(" GUAVA ", x) FROM t", "SELECT x FROM t"},
     {"bloom_export", "", "SELECT bloom_export(bloom_import(" GUAVA ", 'guava'), 'guava')", NULL},
-    {"the error of an import of a zeroblob", "", "SELECT bloom_import(zeroblob(5000), 'guava')", NULL},
+    {"the error of an import of a zeroblob", "", "SELECT bloom_import(zeroblob(5000), 'guava')",
+     NULL},
     {"the error of an import of text", "", "SELECT bloom_import('abc', 'guava')", NULL},
     {"the error of an export", "", "SELECT bloom_export(bloom_new(10), 'guava')", NULL},
     {"bloom_check of a zeroblob", "", "SELECT bloom_check(bloom_new(10), zeroblob(5000))", NULL},
     {"bloom_pin", "CREATE TABLE f(f); INSERT INTO f VALUES (bloom_new(10))",
      "SELECT bloom_check((SELECT bloom_pin(f) FROM f), 'a')", "SELECT hex(f) FROM f"},
     {"bloom_union and bloom_intersect", "",
-     "SELECT bloom_intersect(bloom_union(bloom_new(10), bloom_add(bloom_new(10), 1)), bloom_new(10))", NULL},
-    {"bloom_info, bloom_count, bloom_fpr", "",
-     "SELECT bloom_info(bloom_new(10)), bloom_count(bloom_new(10)), bloom_fpr(bloom_new(10))", NULL},
-    {"bloom_size, bloom_hash, bloom_version", "", "SELECT bloom_size(10), bloom_hash('a'), bloom_version()",
+     "SELECT bloom_intersect(bloom_union(bloom_new(10), bloom_add(bloom_new(10), 1)), "
+     "bloom_new(10))",
      NULL},
+    {"bloom_info, bloom_count, bloom_fpr", "",
+     "SELECT bloom_info(bloom_new(10)), bloom_count(bloom_new(10)), bloom_fpr(bloom_new(10))",
+     NULL},
+    {"bloom_size, bloom_hash, bloom_version", "",
+     "SELECT bloom_size(10), bloom_hash('a'), bloom_version()", NULL},
     {"the error of a bad argument", "", "SELECT bloom_new(10, 2)", NULL},
     {"the error of a number that is not whole", "", "SELECT bloom_new(1.5)", NULL},
     {"the error of a filter that is none", "", "SELECT bloom_check(x'0102', 1)", NULL},
@@ -88,42 +95,51 @@ static const struct scenario SCENARIOS[] = {
      TEN "SELECT count(*) FROM c WHERE EXISTS (SELECT 1 FROM seen WHERE key = i)", TABLE_STATE},
     {"a filter table asked and filled in a transaction", TABLE,
      "BEGIN; " TEN "INSERT INTO seen(key) SELECT i FROM c; " TEN
-     "SELECT count(*) FROM c JOIN seen ON key = i; SAVEPOINT s; RELEASE s; INSERT INTO seen(key) VALUES "
+     "SELECT count(*) FROM c JOIN seen ON key = i; SAVEPOINT s; RELEASE s; INSERT INTO seen(key) "
+     "VALUES "
      "('c'); COMMIT",
      TABLE_STATE},
     {"a filter table asked for text in UTF-16", UTF16 "INSERT INTO t VALUES ('abc'); " TABLE,
      "SELECT 1 FROM t JOIN seen ON key = x", TABLE_STATE},
     {"a filter table filled with text in UTF-16", UTF16 "INSERT INTO t VALUES ('c'); " TABLE,
      "INSERT INTO seen(key) SELECT x FROM t", TABLE_STATE},
-    {"a filter table merged into by a command in UTF-16", UTF16 "INSERT INTO t VALUES ('merge'); " TABLE,
-     "INSERT INTO seen(seen, key) SELECT x, bloom_add(bloom_new(100, 0.01), 'c') FROM t", TABLE_STATE},
+    {"a filter table merged into by a command in UTF-16",
+     UTF16 "INSERT INTO t VALUES ('merge'); " TABLE,
+     "INSERT INTO seen(seen, key) SELECT x, bloom_add(bloom_new(100, 0.01), 'c') FROM t",
+     TABLE_STATE},
     {"the error of a merge of a zeroblob", TABLE,
      "INSERT INTO seen(seen, key) VALUES ('merge', zeroblob(5000))", TABLE_STATE},
     {"a filter table filled", TABLE, "INSERT INTO seen(key) VALUES ('c')", TABLE_STATE},
     {"a filter table filled in a transaction with savepoints", TABLE,
-     "BEGIN; INSERT INTO seen(key) VALUES ('c'); SAVEPOINT s; INSERT OR IGNORE INTO seen(key) VALUES ('d'), "
+     "BEGIN; INSERT INTO seen(key) VALUES ('c'); SAVEPOINT s; INSERT OR IGNORE INTO seen(key) "
+     "VALUES ('d'), "
      "('a'); ROLLBACK TO s; COMMIT",
      TABLE_STATE},
-    {"a filter table that grows", TABLE, MANY "INSERT INTO seen(key) SELECT i FROM c LIMIT 400", TABLE_STATE},
+    {"a filter table that grows", TABLE, MANY "INSERT INTO seen(key) SELECT i FROM c LIMIT 400",
+     TABLE_STATE},
     {"a filter table described", TABLE, "SELECT info, filter FROM seen", TABLE_STATE},
     {"a filter table merged into", TABLE,
-     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.01), 'c'))", TABLE_STATE},
+     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.01), 'c'))",
+     TABLE_STATE},
     {"a filter table cleared", TABLE, "INSERT INTO seen(seen) VALUES ('clear')", TABLE_STATE},
     {"a filter table asked for the first time", TABLE_ANEW, "SELECT 1 FROM seen WHERE key = 'a'",
      TABLE_STATE},
     {"a filter table filled for the first time", TABLE_ANEW, "INSERT INTO seen(key) VALUES ('c')",
      TABLE_STATE},
-    {"a filter table described for the first time", TABLE_ANEW, "SELECT info, filter FROM seen", TABLE_STATE},
-    {"a filter table merged into for the first time", TABLE_ANEW,
-     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.01), 'c'))", TABLE_STATE},
-    {"a filter table cleared for the first time", TABLE_ANEW, "INSERT INTO seen(seen) VALUES ('clear')",
+    {"a filter table described for the first time", TABLE_ANEW, "SELECT info, filter FROM seen",
      TABLE_STATE},
+    {"a filter table merged into for the first time", TABLE_ANEW,
+     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.01), 'c'))",
+     TABLE_STATE},
+    {"a filter table cleared for the first time", TABLE_ANEW,
+     "INSERT INTO seen(seen) VALUES ('clear')", TABLE_STATE},
     {"a filter table merged into after a rollback to a savepoint", TABLE_ANEW,
      "BEGIN; SAVEPOINT s; INSERT INTO seen(key) VALUES ('d'); ROLLBACK TO s; "
      "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.01), 'c')); COMMIT",
      TABLE_STATE},
     {"a filter table cleared after a rollback to a savepoint", TABLE_ANEW,
-     "BEGIN; SAVEPOINT s; INSERT INTO seen(key) VALUES ('d'); ROLLBACK TO s; INSERT INTO seen(seen) VALUES "
+     "BEGIN; SAVEPOINT s; INSERT INTO seen(key) VALUES ('d'); ROLLBACK TO s; INSERT INTO "
+     "seen(seen) VALUES "
      "('clear'); COMMIT",
      TABLE_STATE},
     {"a filter table checked", TABLE, VERIFY, TABLE_STATE},
@@ -140,14 +156,17 @@ static const struct scenario SCENARIOS[] = {
 };
 
 static void fatal(const struct scenario *scenario, const char *what, sqlite3 *database) {
-    fprintf(stderr, "%s: %s: %s\n", scenario->title, what, database ? sqlite3_errmsg(database) : "");
+    fprintf(stderr, "%s: %s: %s\n", scenario->title, what,
+            database ? sqlite3_errmsg(database) : "");
     exit(1);
 }
 
 static int verify(sqlite3 *database) {
-    static const struct bloom_table_options OPTIONS = {.capacity = 100, .rate = 0.01, .growth = true};
+    static const struct bloom_table_options OPTIONS = {
+        .capacity = 100, .rate = 0.01, .growth = true};
     struct bloom_table_registry registry = {NULL};
-    struct bloom_table_store *store = bloom_store_open(&registry, database, "main", "seen", &OPTIONS, false);
+    struct bloom_table_store *store =
+        bloom_store_open(&registry, database, "main", "seen", &OPTIONS, false);
     char *problem = NULL;
     if (store == NULL)
         return SQLITE_NOMEM;
@@ -194,9 +213,9 @@ static char *ask(const struct scenario *scenario, sqlite3 *database) {
 /* Lets the n-th of something fail for each n in turn, and all that follow, too, if the caller makes it so. */
 struct fault {
     const char *what;
-    int code;                                    /* what a statement ends with that meets the failure */
-    int other_code;                              /* or so; the same when there is only one */
-    bool may_come_late;                          /* when everything is done already */
+    int code;           /* what a statement ends with that meets the failure */
+    int other_code;     /* or so; the same when there is only one */
+    bool may_come_late; /* when everything is done already */
     void (*arm)(sqlite3 *database, long number); /* the number-th is to fail */
     void (*disarm)(sqlite3 *database);
     long (*failures)(void);    /* how many there were since it was armed */
@@ -209,8 +228,8 @@ struct tally {
 };
 
 /* Runs a scenario with the n-th one failing. Returns 0 when there was no n-th. */
-static int attempt(const struct scenario *scenario, const struct fault *fault, long number, int expected,
-                   const char *before, const char *after, struct tally *tally) {
+static int attempt(const struct scenario *scenario, const struct fault *fault, long number,
+                   int expected, const char *before, const char *after, struct tally *tally) {
     sqlite3 *database = prepare(scenario);
     fault->arm(database, number);
     int code = run(scenario, database);
@@ -228,8 +247,8 @@ static int attempt(const struct scenario *scenario, const struct fault *fault, l
     char *answer = ask(scenario, database);
     if (strcmp(answer, refused ? before : after) != 0 &&
         !(refused && fault->may_come_late && strcmp(answer, after) == 0)) {
-        fprintf(stderr, "%s, %s %ld, result %d: state is %s, not %s\n", scenario->title, fault->what, number,
-                code, answer, refused ? before : after);
+        fprintf(stderr, "%s, %s %ld, result %d: state is %s, not %s\n", scenario->title,
+                fault->what, number, code, answer, refused ? before : after);
         exit(1);
     }
     sqlite3_free(answer);
@@ -257,7 +276,8 @@ static int attempt_all(const struct fault *const *faults, struct tally *tally) {
         sqlite3_free(after);
         sqlite3_close(database);
         for (const struct fault *const *fault = faults; *fault != NULL; fault++)
-            for (long number = 1; attempt(scenario, *fault, number, expected, before_copy, after_copy, tally);
+            for (long number = 1;
+                 attempt(scenario, *fault, number, expected, before_copy, after_copy, tally);
                  number = (*fault)->next(number))
                 continue;
         free(before_copy);

@@ -6,7 +6,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 command -v valgrind >/dev/null || { echo "valgrind is needed: apt-get install valgrind"; echo "0 passed, 0 failed, 1 skipped"; exit 0; }
 mkdir -p build/tests
-${CC:-cc} -std=c11 -g -O2 -ffp-contract=off -DSQLITE_CORE -Iext -o build/tests/damage_valgrind tests/faults/damage_test.c ext/*.c -lsqlite3 -lm || exit 1
+${CC:-cc} -std=c11 -g -O2 -ffp-contract=off -DSQLITE_CORE -Iext -o build/tests/damage_valgrind tests/faults/damage_test.c ext/*.c ext/*/*.c -lsqlite3 -lm || exit 1
 log=build/tests/valgrind.log
 valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite --show-leak-kinds=definite --log-file="$log" \
     build/tests/damage_valgrind "${ROUNDS:-150}"

@@ -3,11 +3,11 @@
 #ifndef BLOOM_FUZZ_H
 #define BLOOM_FUZZ_H
 
-#include "bitset.h"
-#include "bloom.h"
-#include "format.h"
-#include "hash.h"
-#include "portable.h"
+#include "filter/bitset.h"
+#include "sqlite-bloom.h"
+#include "filter/header.h"
+#include "filter/hash.h"
+#include "filter/portable.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +63,8 @@ static inline void fuzz_must(sqlite3 *database, const char *sql) {
 /* Prepares a statement that is kept; the target itself is wrong when that fails. */
 static inline sqlite3_stmt *fuzz_prepare(sqlite3 *database, const char *sql) {
     sqlite3_stmt *statement;
-    if (sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) != SQLITE_OK) {
+    if (sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) !=
+        SQLITE_OK) {
         fprintf(stderr, "%s: %s\n", sql, sqlite3_errmsg(database));
         abort();
     }
@@ -119,7 +120,8 @@ static inline void fuzz_use_filter(const struct bloom_shape *shape, uint8_t *byt
     shape->layout->add(shape, payload, values, KEYS);
     shape->layout->check_many(shape, payload, values, KEYS, found);
     for (unsigned i = 0; i < KEYS; i++)
-        if (!found[i] || !shape->layout->check(shape, payload, values + i * shape->layout->hash_words))
+        if (!found[i] ||
+            !shape->layout->check(shape, payload, values + i * shape->layout->hash_words))
             abort(); /* a false negative */
     struct bloom_estimate estimate = shape->layout->estimate(shape, payload);
     if (!(estimate.rate >= 0 && estimate.rate <= 1) || !(estimate.count >= 0))

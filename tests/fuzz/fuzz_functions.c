@@ -13,13 +13,15 @@ static const char *const STATEMENTS[] = {
     "SELECT bloom_export(?1, 'guava')",
     "SELECT bloom_import(x'01020000000100000000000000ff', CAST(?1 AS TEXT))",
     "SELECT bloom_new(?1, ?1, ?1)",
-    "SELECT bloom_new(CAST(?1 AS TEXT)), bloom_new(10, CAST(?1 AS REAL)), bloom_new(CAST(?1 AS INTEGER), "
+    "SELECT bloom_new(CAST(?1 AS TEXT)), bloom_new(10, CAST(?1 AS REAL)), bloom_new(CAST(?1 AS "
+    "INTEGER), "
     "0.5)",
     "SELECT bloom_new_bits(CAST(?1 AS INTEGER), length(?1)), bloom_size(CAST(?1 AS INTEGER))",
     "SELECT bloom_new(10, 0.1, CAST(?1 AS TEXT)), bloom_hash(CAST(?1 AS TEXT)), bloom_hash(?1), "
     "bloom_hash(CAST(?1 AS REAL))",
     "WITH k(k) AS (VALUES (1), (?1), (NULL)) SELECT bloom_agg(k, ?1) FROM k",
-    "WITH k(k) AS (VALUES (1), (?1), (CAST(?1 AS TEXT))) SELECT bloom_agg(k), bloom_agg(k, 5), bloom_agg(k, "
+    "WITH k(k) AS (VALUES (1), (?1), (CAST(?1 AS TEXT))) SELECT bloom_agg(k), bloom_agg(k, 5), "
+    "bloom_agg(k, "
     "NULL, 0.1, 'classic') FROM k",
     "WITH f(f) AS (VALUES (?1), (NULL), (?1)) SELECT bloom_union_agg(f) FROM f",
 };

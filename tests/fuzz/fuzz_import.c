@@ -2,7 +2,7 @@
  * becomes a filter that can be used and exported, and comes back as the same bytes. */
 #include "fuzz.h"
 
-#include "exchange.h"
+#include "exchange/exchange.h"
 
 /* The formats, by the names that the library lists: 'one', 'another'. */
 static const struct bloom_exchange *formats[16];
@@ -11,7 +11,8 @@ static size_t format_count;
 static void find_formats(void) {
     char list[BLOOM_PROBLEM_SIZE];
     bloom_exchange_list(list, sizeof list);
-    for (char *name = strtok(list, "', "); name != NULL && format_count < sizeof formats / sizeof *formats;
+    for (char *name = strtok(list, "', ");
+         name != NULL && format_count < sizeof formats / sizeof *formats;
          name = strtok(NULL, "', ")) {
         formats[format_count] = bloom_exchange_by_name(name, strlen(name));
         if (formats[format_count++] == NULL)
@@ -65,7 +66,8 @@ static void try(const struct bloom_exchange *format, const uint8_t *bytes, size_
     uint8_t *exported = export(format, &shape, filter, &length);
     if (format == &bloom_exchange_guava && (length != size || memcmp(exported, bytes, size) != 0))
         abort();
-    if (!format->read(&again, exported, length, problem) || !bloom_shape_same(&shape, &again, problem))
+    if (!format->read(&again, exported, length, problem) ||
+        !bloom_shape_same(&shape, &again, problem))
         abort();
     uint8_t *twice = import(format, &again, exported);
     if (memcmp(filter, twice, (size_t)bloom_filter_bytes(&shape)) != 0)

@@ -87,7 +87,8 @@ static const char *const FORMS[][2] = {
     {"INSERT INTO seen(key) SELECT ", " FROM t"},
     {"INSERT OR IGNORE INTO seen(key) SELECT ", " FROM t"},
     {"REPLACE INTO small(key) SELECT ", " FROM t"},
-    {"INSERT OR ABORT INTO small(key) WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c LIMIT "
+    {"INSERT OR ABORT INTO small(key) WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 "
+     "FROM c LIMIT "
      "20) "
      "SELECT i || ",
      " FROM c, t LIMIT 20"},
@@ -158,12 +159,13 @@ static void run(sqlite3 *database, const char *sql) {
 
 static sqlite3 *open_database(void) {
     sqlite3 *database = fuzz_open();
-    fuzz_must(database, "CREATE TABLE t(i, v, b);"
-                        "INSERT INTO t VALUES (1, 'a', bloom_new(10)), (2, 2.5, bloom_add(bloom_new(10), 1)),"
-                        "(3, NULL, bloom_new(10, 0.01, 'classic'));"
-                        "CREATE VIRTUAL TABLE seen USING bloom(capacity=10, fpr=0.01, growth=off);"
-                        "CREATE VIRTUAL TABLE small USING bloom(capacity=3, fpr=0.1);"
-                        "INSERT INTO small(key) VALUES (1), (2), (3), (4), (5), (6), ('a')");
+    fuzz_must(database,
+              "CREATE TABLE t(i, v, b);"
+              "INSERT INTO t VALUES (1, 'a', bloom_new(10)), (2, 2.5, bloom_add(bloom_new(10), 1)),"
+              "(3, NULL, bloom_new(10, 0.01, 'classic'));"
+              "CREATE VIRTUAL TABLE seen USING bloom(capacity=10, fpr=0.01, growth=off);"
+              "CREATE VIRTUAL TABLE small USING bloom(capacity=3, fpr=0.1);"
+              "INSERT INTO small(key) VALUES (1), (2), (3), (4), (5), (6), ('a')");
     return database;
 }
 

@@ -6,13 +6,14 @@
 #include "fuzz.h"
 
 /* t has one layer of several chunks, g several layers. */
-static const char SETUP[] = "PRAGMA page_size = 512;"
-                            "CREATE VIRTUAL TABLE t USING bloom(capacity=600, fpr=0.01);"
-                            "INSERT INTO t(key) VALUES (1), ('a'), (x'00');"
-                            "CREATE VIRTUAL TABLE g USING bloom(capacity=3, fpr=0.1);"
-                            "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 20) "
-                            "INSERT INTO g(key) SELECT i FROM "
-                            "c;";
+static const char SETUP[] =
+    "PRAGMA page_size = 512;"
+    "CREATE VIRTUAL TABLE t USING bloom(capacity=600, fpr=0.01);"
+    "INSERT INTO t(key) VALUES (1), ('a'), (x'00');"
+    "CREATE VIRTUAL TABLE g USING bloom(capacity=3, fpr=0.1);"
+    "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 20) "
+    "INSERT INTO g(key) SELECT i FROM "
+    "c;";
 
 /* ?1 is the bytes, ?2 an integer made of them, ?3 the header of a layer with what could be changed without
  * breaking the checksum. For every column of every shadow table, whatever they are called. */
@@ -35,7 +36,8 @@ static const char *const OPERATIONS[] = {
     "BEGIN",
     "INSERT INTO %w(key) VALUES (?2)",
     "SAVEPOINT a",
-    "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 12) INSERT INTO %w(key) "
+    "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 12) INSERT INTO "
+    "%w(key) "
     "SELECT i + ?2 "
     "FROM c",
     "ROLLBACK TO a",
@@ -63,8 +65,10 @@ static const char *const STRUCTURE[] = {
     "CREATE TABLE other_layers(a);ALTER TABLE %w RENAME TO other",
     "CREATE TRIGGER calls BEFORE INSERT ON %w_chunks BEGIN INSERT INTO %w VALUES (new.id); END",
     "CREATE TRIGGER calls AFTER INSERT ON %w_layers BEGIN INSERT INTO %w(%w) VALUES ('clear'); END",
-    "DROP TABLE %w_chunks; CREATE VIEW %w_chunks AS SELECT 0 AS id, key AS bits FROM %w WHERE key = 1",
-    "CREATE TABLE copy AS SELECT * FROM %w_chunks; DROP TABLE %w_chunks; ALTER TABLE copy RENAME TO "
+    "DROP TABLE %w_chunks; CREATE VIEW %w_chunks AS SELECT 0 AS id, key AS bits FROM %w WHERE key "
+    "= 1",
+    "CREATE TABLE copy AS SELECT * FROM %w_chunks; DROP TABLE %w_chunks; ALTER TABLE copy RENAME "
+    "TO "
     "%w_chunks",
 };
 enum { STRUCTURE_COUNT = sizeof STRUCTURE / sizeof *STRUCTURE };
@@ -103,7 +107,8 @@ static sqlite3_stmt *damage(struct table *table, unsigned choice) {
 }
 
 /* The damages to one column, and to the rows by a further one that differs in the column. */
-static void add_column(struct table *table, const char *shadow, const char *columns, const char *column) {
+static void add_column(struct table *table, const char *shadow, const char *columns,
+                       const char *column) {
     char *others = sqlite3_mprintf("%s,", columns), *name = sqlite3_mprintf("\"%w\",", column);
     char *at = strstr(others, name);
     if (at == NULL)
@@ -112,13 +117,15 @@ static void add_column(struct table *table, const char *shadow, const char *colu
     const char *behind = at + strlen(name);
     for (int i = 0; i < VALUE_COUNT; i++) {
         char *value = sqlite3_mprintf(VALUES[i], column);
-        add_damage(table, sqlite3_mprintf("UPDATE OR REPLACE \"%w\" SET \"%w\" = %s", shadow, column, value));
+        add_damage(table, sqlite3_mprintf("UPDATE OR REPLACE \"%w\" SET \"%w\" = %s", shadow,
+                                          column, value));
         if (i < 3)
             add_damage(table,
-                       sqlite3_mprintf("INSERT OR REPLACE INTO \"%w\"(%.*s%s \"%w\") SELECT %.*s%s %s FROM "
-                                       "\"%w\" ORDER BY rowid DESC LIMIT 1",
-                                       shadow, before, others, behind, column, before, others, behind, value,
-                                       shadow));
+                       sqlite3_mprintf(
+                           "INSERT OR REPLACE INTO \"%w\"(%.*s%s \"%w\") SELECT %.*s%s %s FROM "
+                           "\"%w\" ORDER BY rowid DESC LIMIT 1",
+                           shadow, before, others, behind, column, before, others, behind, value,
+                           shadow));
         sqlite3_free(value);
     }
     sqlite3_free(others);
@@ -126,8 +133,8 @@ static void add_column(struct table *table, const char *shadow, const char *colu
 }
 
 static void add_shadow(struct table *table, const char *shadow) {
-    char *sql =
-        sqlite3_mprintf("SELECT group_concat('\"' || name || '\"', ',') FROM pragma_table_info(%Q)", shadow);
+    char *sql = sqlite3_mprintf(
+        "SELECT group_concat('\"' || name || '\"', ',') FROM pragma_table_info(%Q)", shadow);
     sqlite3_stmt *statement = fuzz_prepare(database, sql);
     sqlite3_free(sql);
     if (sqlite3_step(statement) != SQLITE_ROW)
@@ -139,10 +146,12 @@ static void add_shadow(struct table *table, const char *shadow) {
     fuzz_must(database, sql);
     sqlite3_free(sql);
     table->restore[table->restore_count++] = prepare("DELETE FROM \"%w\"", shadow);
-    table->restore[table->restore_count++] = prepare("INSERT INTO \"%w\" SELECT * FROM \"saved_%w\"", shadow);
+    table->restore[table->restore_count++] =
+        prepare("INSERT INTO \"%w\" SELECT * FROM \"saved_%w\"", shadow);
     add_damage(table, sqlite3_mprintf("DELETE FROM \"%w\"", shadow));
-    add_damage(table, sqlite3_mprintf("DELETE FROM \"%w\" WHERE rowid = (SELECT max(rowid) FROM \"%w\")",
-                                      shadow, shadow));
+    add_damage(table,
+               sqlite3_mprintf("DELETE FROM \"%w\" WHERE rowid = (SELECT max(rowid) FROM \"%w\")",
+                               shadow, shadow));
     sql = sqlite3_mprintf("SELECT name FROM pragma_table_info(%Q)", shadow);
     statement = fuzz_prepare(database, sql);
     sqlite3_free(sql);
@@ -160,14 +169,15 @@ static void open_database(void) {
         struct table *table = &tables[i];
         char *shadows[SHADOWS_MOST];
         int count = 0;
-        sqlite3_stmt *statement =
-            prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB '%w_*'", NAMES[i]);
+        sqlite3_stmt *statement = prepare(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB '%w_*'", NAMES[i]);
         while (sqlite3_step(statement) == SQLITE_ROW)
             if (count < SHADOWS_MOST)
                 shadows[count++] = sqlite3_mprintf("%s", sqlite3_column_text(statement, 0));
         sqlite3_finalize(statement);
         statement = prepare("SELECT header FROM %w_layers", NAMES[i]);
-        if (sqlite3_step(statement) != SQLITE_ROW || sqlite3_column_bytes(statement, 0) != BLOOM_HEADER_BYTES)
+        if (sqlite3_step(statement) != SQLITE_ROW ||
+            sqlite3_column_bytes(statement, 0) != BLOOM_HEADER_BYTES)
             abort();
         memcpy(table->header, sqlite3_column_blob(statement, 0), BLOOM_HEADER_BYTES);
         sqlite3_finalize(statement);
@@ -206,7 +216,8 @@ static void run(sqlite3_stmt *statement, const uint8_t *bytes, size_t size, cons
     fuzz_work = FUZZ_WORK_MOST;
     int code = fuzz_step(statement) & 0xff;
     if (code == SQLITE_INTERNAL || code == SQLITE_MISUSE) {
-        fprintf(stderr, "%s: result %d: %s\n", sqlite3_sql(statement), code, sqlite3_errmsg(database));
+        fprintf(stderr, "%s: result %d: %s\n", sqlite3_sql(statement), code,
+                sqlite3_errmsg(database));
         abort();
     }
     sqlite3_clear_bindings(statement);
@@ -231,8 +242,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     bool structural = data[0] >= 0xf8 && data[1] >= 0xf0 && data[2] >= 0xf0; /* slow, so rare */
     run(damage(table, data[1]), bytes, size, header);
     if (structural) {
-        char *sql =
-            sqlite3_mprintf(STRUCTURE[data[2] % STRUCTURE_COUNT], NAMES[which], NAMES[which], NAMES[which]);
+        char *sql = sqlite3_mprintf(STRUCTURE[data[2] % STRUCTURE_COUNT], NAMES[which],
+                                    NAMES[which], NAMES[which]);
         sqlite3_exec(database, sql, NULL, NULL, NULL);
         sqlite3_free(sql);
     } else if (data[0] & 4) {

@@ -13,9 +13,9 @@ if ! command -v clang >/dev/null; then
 fi
 mkdir -p build/fuzz/objects
 flags="-std=c11 -g -O2 -fsanitize=address,undefined -fno-sanitize-recover=undefined -DSQLITE_CORE -Iext -Itests/fuzz"
-for source in ext/*.c; do
+for source in ext/*.c ext/*/*.c; do
     # shellcheck disable=SC2086
-    clang $flags -fsanitize=fuzzer-no-link -c "$source" -o "build/fuzz/objects/$(basename "$source" .c).o" || exit 1
+    clang $flags -fsanitize=fuzzer-no-link -c "$source" -o "build/fuzz/objects/$(echo "${source%.c}" | tr / _).o" || exit 1
 done
 # SQLite allocates all the time: short stacks, a small quarantine and no filling make the targets twice as fast.
 ASAN_OPTIONS=${ASAN_OPTIONS:-malloc_context_size=1:quarantine_size_mb=8:max_malloc_fill_size=0}

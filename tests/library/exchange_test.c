@@ -2,7 +2,7 @@
  * Guava wrote (tests/exchange). */
 #include "library_test.h"
 
-#include "exchange.h"
+#include "exchange/exchange.h"
 
 static const struct bloom_exchange *guava(void) {
     const struct bloom_exchange *format = bloom_exchange_by_name("guava", 5);
@@ -21,8 +21,9 @@ static void largest_guava_filter(void **state) {
     shape.bits += 64;
     length = 42;
     assert_false(guava()->measure(&shape, &length, problem));
-    assert_string_equal(problem,
-                        "has 137438953472 bits, but Guava has at most 137438953408; build several filters");
+    assert_string_equal(
+        problem,
+        "has 137438953472 bits, but Guava has at most 137438953408; build several filters");
     assert_same(length, 42, "length left alone");
 }
 
@@ -38,10 +39,9 @@ static void largest_guava_filter_is_read(void **state) {
     assert_int_equal(shape.hashes, 7);
     assert_ptr_equal(shape.layout, &bloom_layout_classic);
     assert_false(guava()->read(&shape, header, length + 1, problem));
-    assert_string_equal(
-        problem,
-        "were cut off or extended: there are 17179869183, their header says 17179869182; store exactly what "
-        "BloomFilter.writeTo writes");
+    assert_string_equal(problem, "were cut off or extended: there are 17179869183, their header "
+                                 "says 17179869182; store exactly what "
+                                 "BloomFilter.writeTo writes");
 }
 
 int main(void) {

@@ -6,8 +6,8 @@
  * 1 - e^(-k i / m). */
 #include "library_test.h"
 
-#include "hash.h"
-#include "layout.h"
+#include "filter/hash.h"
+#include "filter/layout.h"
 
 #include <math.h>
 
@@ -15,8 +15,8 @@ enum { KEYS = 100000 };
 
 static struct bloom_hash hash_of_url(unsigned number) {
     char url[80];
-    int length = snprintf(url, sizeof url, "http://www.example%u.com/path/%u/page.html?id=%u", number % 1000,
-                          number / 1000, number);
+    int length = snprintf(url, sizeof url, "http://www.example%u.com/path/%u/page.html?id=%u",
+                          number % 1000, number / 1000, number);
     return bloom_hash_bytes(url, (size_t)length);
 }
 
@@ -28,7 +28,8 @@ static struct bloom_hash hash_of_decimal(unsigned number) {
 
 /* Share of the insertions of keys distinct keys that find theirs already there, by arithmetic; and its
  * standard error for one filter, insertions being nearly independent. */
-static double expected_share(uint64_t bits, uint32_t hashes, unsigned keys, double *standard_error) {
+static double expected_share(uint64_t bits, uint32_t hashes, unsigned keys,
+                             double *standard_error) {
     double sum = 0, variance = 0;
     for (unsigned i = 0; i < keys; i++) {
         double chance = pow(-expm1(-(double)hashes * i / (double)bits), hashes);
@@ -39,7 +40,8 @@ static double expected_share(uint64_t bits, uint32_t hashes, unsigned keys, doub
     return sum / keys;
 }
 
-static double measured_share(uint64_t bits, uint32_t hashes, struct bloom_hash (*hash_of)(unsigned)) {
+static double measured_share(uint64_t bits, uint32_t hashes,
+                             struct bloom_hash (*hash_of)(unsigned)) {
     struct bloom_shape shape = {.layout = &bloom_layout_classic, .hashes = hashes, .bits = bits};
     uint8_t *payload = allocate_exactly((size_t)bloom_payload_bytes(&shape));
     unsigned there = 0;
@@ -68,9 +70,10 @@ static void three_hashes(void **state) {
     assert_near(0.0297, expected, error, "the figure handed on");
     double urls = measured_share(480833, 3, hash_of_url),
            decimals = measured_share(480833, 3, hash_of_decimal);
-    print_message("m = 480,833, k = 3: %.3f %% of 100,000 insertions expected; measured %.3f %% of URLs, "
-                  "%.3f %% of decimal numbers; standard error %.3f %%\n",
-                  100 * expected, 100 * urls, 100 * decimals, 100 * error);
+    print_message(
+        "m = 480,833, k = 3: %.3f %% of 100,000 insertions expected; measured %.3f %% of URLs, "
+        "%.3f %% of decimal numbers; standard error %.3f %%\n",
+        100 * expected, 100 * urls, 100 * decimals, 100 * error);
     assert_near(urls, expected, 3 * error, "URLs already there");
     assert_near(decimals, expected, 3 * error, "numbers already there");
 }
@@ -85,9 +88,10 @@ static void one_hash(void **state) {
     assert_near(expected, 1 - (1e6 / KEYS) * -expm1(-KEYS / 1e6), 1e-6, "closed form");
     double urls = measured_share(1000000, 1, hash_of_url),
            decimals = measured_share(1000000, 1, hash_of_decimal);
-    print_message("m = 1,000,000, k = 1: %.3f %% of 100,000 insertions expected; measured %.3f %% of URLs, "
-                  "%.3f %% of decimal numbers; standard error %.3f %%\n",
-                  100 * expected, 100 * urls, 100 * decimals, 100 * error);
+    print_message(
+        "m = 1,000,000, k = 1: %.3f %% of 100,000 insertions expected; measured %.3f %% of URLs, "
+        "%.3f %% of decimal numbers; standard error %.3f %%\n",
+        100 * expected, 100 * urls, 100 * decimals, 100 * error);
     assert_near(urls, expected, 3 * error, "URLs already there");
     assert_near(decimals, expected, 3 * error, "numbers already there");
 }
@@ -97,7 +101,8 @@ static void ten_hashes(void **state) {
     enum { CHECKS = 20000000 };
     double expected = pow(-expm1(-10.0 / 20), 10);
     assert_prints(expected, 7, "0.0000889");
-    struct bloom_shape shape = {.layout = &bloom_layout_classic, .hashes = 10, .bits = 20 * (uint64_t)KEYS};
+    struct bloom_shape shape = {
+        .layout = &bloom_layout_classic, .hashes = 10, .bits = 20 * (uint64_t)KEYS};
     uint8_t *payload = allocate_exactly((size_t)bloom_payload_bytes(&shape));
     for (unsigned i = 0; i < KEYS; i++) {
         struct bloom_hash hash = hash_of_decimal(i);
@@ -109,29 +114,34 @@ static void ten_hashes(void **state) {
         found += shape.layout->check(&shape, payload, hash.words);
     }
     double measured = (double)found / CHECKS, error = sqrt(expected / CHECKS);
-    print_message("m = 20 n, k = 10: %.7f expected, %.7f measured, standard error %.7f\n", expected, measured,
-                  error);
+    print_message("m = 20 n, k = 10: %.7f expected, %.7f measured, standard error %.7f\n", expected,
+                  measured, error);
     /* Two numbers stand in for ten, which adds A n / m^2 with A about 7: see sizing.c. */
     assert_near(measured, expected, 4 * error, "false positives");
-    assert_near(shape.layout->estimate(&shape, payload).rate, expected, 0.02 * expected, "expected rate");
+    assert_near(shape.layout->estimate(&shape, payload).rate, expected, 0.02 * expected,
+                "expected rate");
     free(payload);
 }
 
 /* The same positions on every machine: exact counts. */
 static void exact_counts(void **state) {
     (void)state;
-    assert_same((uint64_t)lround(measured_share(480833, 3, hash_of_url) * KEYS), 2911, "URLs, three hashes");
+    assert_same((uint64_t)lround(measured_share(480833, 3, hash_of_url) * KEYS), 2911,
+                "URLs, three hashes");
     assert_same((uint64_t)lround(measured_share(480833, 3, hash_of_decimal) * KEYS), 2971,
                 "numbers, three hashes");
-    assert_same((uint64_t)lround(measured_share(1000000, 1, hash_of_url) * KEYS), 4886, "URLs, one hash");
+    assert_same((uint64_t)lround(measured_share(1000000, 1, hash_of_url) * KEYS), 4886,
+                "URLs, one hash");
     assert_same((uint64_t)lround(measured_share(1000000, 1, hash_of_decimal) * KEYS), 4968,
                 "numbers, one hash");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST("Three hashes in 480,833 bits: 3 % of 100,000 insertions find their key there", three_hashes),
-        TEST("One hash in a million bits: 4.84 % of 100,000 insertions find their key there", one_hash),
+        TEST("Three hashes in 480,833 bits: 3 % of 100,000 insertions find their key there",
+             three_hashes),
+        TEST("One hash in a million bits: 4.84 % of 100,000 insertions find their key there",
+             one_hash),
         TEST("Ten hashes in twenty bits per key: 0.0000889 false positives", ten_hashes),
         TEST("Exactly these insertions find their key there, on every machine", exact_counts),
     };

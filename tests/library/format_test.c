@@ -3,8 +3,9 @@
  * hexadecimal, made from FORMAT.md by a program that shares no code with this library. */
 #include "library_test.h"
 
-#include "format.h"
-#include "hash.h"
+#include "filter/header.h"
+#include "filter/version.h"
+#include "filter/hash.h"
 
 #include <math.h>
 
@@ -31,24 +32,29 @@ static const struct {
     const char *header;
 } GOLDEN[] = {
     {"blocked", 6, 20 * 512, 1000, 0.01,
-     "89424c4d0101010006000000000000000028000000000000e8030000000000007b14ae47e17a843f0000000000000000"
+     "89424c4d0101010006000000000000000028000000000000e8030000000000007b14ae47e17a843f0000000000000"
+     "000"
      "00000000000000008924298402978fca"},
     {"blocked", 16, 512, 1, 1e-6,
-     "89424c4d010101001000000000000000000200000000000001000000000000008dedb5a0f7c6b03e0000000000000000"
+     "89424c4d010101001000000000000000000200000000000001000000000000008dedb5a0f7c6b03e0000000000000"
+     "000"
      "0000000000000000996da92af7ef144c"},
     {"classic", 7, 192, 0, 0,
-     "89424c4d010201000700000000000000c000000000000000000000000000000000000000000000000000000000000000"
+     "89424c4d010201000700000000000000c000000000000000000000000000000000000000000000000000000000000"
+     "000"
      "00000000000000001320f7702c352e8f"},
     {"classic", 255, 13, 0, 0,
-     "89424c4d01020100ff000000000000000d00000000000000000000000000000000000000000000000000000000000000"
+     "89424c4d01020100ff000000000000000d00000000000000000000000000000000000000000000000000000000000"
+     "000"
      "00000000000000009381d372001720a8"},
     {"classic", 255, BLOOM_BITS_MAXIMUM, BLOOM_CAPACITY_MAXIMUM, 0.5,
-     "89424c4d01020100ff0000000000000000000000000010000000000000010000000000000000e03f0000000000000000"
+     "89424c4d01020100ff0000000000000000000000000010000000000000010000000000000000e03f0000000000000"
+     "000"
      "000000000000000088774715284b5b6b"},
 };
 
-static struct bloom_shape shape_of(const char *layout, uint32_t hashes, uint64_t bits, uint64_t capacity,
-                                   double rate) {
+static struct bloom_shape shape_of(const char *layout, uint32_t hashes, uint64_t bits,
+                                   uint64_t capacity, double rate) {
     struct bloom_shape shape = {.layout = bloom_layout_by_name(layout, strlen(layout)),
                                 .hashes = hashes,
                                 .bits = bits,
@@ -99,7 +105,8 @@ static uint64_t bits_of_real(double real) {
     return bits;
 }
 
-static void assert_accepted(const uint8_t *filter, size_t length, const struct bloom_shape *expected) {
+static void assert_accepted(const uint8_t *filter, size_t length,
+                            const struct bloom_shape *expected) {
     struct bloom_shape shape;
     char problem[BLOOM_PROBLEM_SIZE] = "";
     char difference[BLOOM_PROBLEM_SIZE];
@@ -128,8 +135,8 @@ static void assert_refused(const uint8_t *bytes, size_t length, const char *word
 static void golden_headers(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(GOLDEN); i++) {
-        struct bloom_shape shape =
-            shape_of(GOLDEN[i].layout, GOLDEN[i].hashes, GOLDEN[i].bits, GOLDEN[i].capacity, GOLDEN[i].rate);
+        struct bloom_shape shape = shape_of(GOLDEN[i].layout, GOLDEN[i].hashes, GOLDEN[i].bits,
+                                            GOLDEN[i].capacity, GOLDEN[i].rate);
         uint8_t *header = allocate_exactly(BLOOM_HEADER_BYTES);
         memset(header, 0xee, BLOOM_HEADER_BYTES);
         bloom_header_write(&shape, header);
@@ -253,8 +260,9 @@ static void words_for_wrong_lengths(void **state) {
 
 static void no_filters(void **state) {
     (void)state;
-    assert_refused((const uint8_t *)"hello, I am not a filter at all, I am a text of more than 64 bytes.", 68,
-                   "is not one: these 68 bytes do not begin with 89424c4d");
+    assert_refused(
+        (const uint8_t *)"hello, I am not a filter at all, I am a text of more than 64 bytes.", 68,
+        "is not one: these 68 bytes do not begin with 89424c4d");
     uint8_t zeros[128] = {0};
     assert_refused(zeros, sizeof zeros, "is not one: these 128 bytes do not begin with 89424c4d");
     uint64_t random = 1;
@@ -296,8 +304,8 @@ static void other_versions(void **state) {
 }
 
 /* Writes number at a place of an otherwise valid header, makes the checksum valid and expects these words. */
-static void assert_field_refused(struct bloom_shape shape, size_t at, uint64_t number, unsigned bytes,
-                                 const char *words) {
+static void assert_field_refused(struct bloom_shape shape, size_t at, uint64_t number,
+                                 unsigned bytes, const char *words) {
     size_t length;
     uint8_t *filter = full_filter(&shape, &length);
     write_number(filter + at, number, bytes);
@@ -307,8 +315,8 @@ static void assert_field_refused(struct bloom_shape shape, size_t at, uint64_t n
 }
 
 /* The same for what is fine. */
-static void assert_field_accepted(struct bloom_shape shape, size_t at, uint64_t number, unsigned bytes,
-                                  struct bloom_shape expected) {
+static void assert_field_accepted(struct bloom_shape shape, size_t at, uint64_t number,
+                                  unsigned bytes, struct bloom_shape expected) {
     size_t length;
     uint8_t *filter = full_filter(&shape, &length);
     write_number(filter + at, number, bytes);
@@ -378,18 +386,22 @@ static void wrong_hashes(void **state) {
                          "is invalid: its header says 0 hashes, layout blocked has 1 to 21");
     assert_field_refused(blocked, AT_HASHES, 22, 4,
                          "is invalid: its header says 22 hashes, layout blocked has 1 to 21");
-    assert_field_refused(blocked, AT_HASHES, UINT32_MAX, 4,
-                         "is invalid: its header says 4294967295 hashes, layout blocked has 1 to 21");
+    assert_field_refused(
+        blocked, AT_HASHES, UINT32_MAX, 4,
+        "is invalid: its header says 4294967295 hashes, layout blocked has 1 to 21");
     assert_field_refused(classic, AT_HASHES, 0, 4,
                          "is invalid: its header says 0 hashes, layout classic has 1 to 255");
     assert_field_refused(classic, AT_HASHES, 256, 4,
                          "is invalid: its header says 256 hashes, layout classic has 1 to 255");
-    assert_field_refused(classic, AT_HASHES, UINT32_MAX, 4,
-                         "is invalid: its header says 4294967295 hashes, layout classic has 1 to 255");
+    assert_field_refused(
+        classic, AT_HASHES, UINT32_MAX, 4,
+        "is invalid: its header says 4294967295 hashes, layout classic has 1 to 255");
     for (uint32_t hashes = 1; hashes <= 21; hashes++)
-        assert_field_accepted(blocked, AT_HASHES, hashes, 4, shape_of("blocked", hashes, 512, 50, 0.01));
+        assert_field_accepted(blocked, AT_HASHES, hashes, 4,
+                              shape_of("blocked", hashes, 512, 50, 0.01));
     for (uint32_t hashes = 1; hashes <= 255; hashes++)
-        assert_field_accepted(classic, AT_HASHES, hashes, 4, shape_of("classic", hashes, 192, 0, 0));
+        assert_field_accepted(classic, AT_HASHES, hashes, 4,
+                              shape_of("classic", hashes, 192, 0, 0));
 }
 
 static void wrong_bits(void **state) {
@@ -404,13 +416,15 @@ static void wrong_bits(void **state) {
                                      UINT64_MAX - 511,
                                      UINT64_MAX - 7,
                                      UINT64_MAX};
-    static const uint64_t no_multiples[] = {1, 8, 64, 256, 511, 513, 520, 1023, BLOOM_BITS_MAXIMUM - 8};
+    static const uint64_t no_multiples[] = {
+        1, 8, 64, 256, 511, 513, 520, 1023, BLOOM_BITS_MAXIMUM - 8};
     char words[BLOOM_PROBLEM_SIZE];
     for (size_t i = 0; i < COUNT_OF(never); i++) {
-        snprintf(words, sizeof words,
-                 "is invalid: its header says %llu bits, layout blocked has a multiple of 512 up to "
-                 "4503599627370496",
-                 (unsigned long long)never[i]);
+        snprintf(
+            words, sizeof words,
+            "is invalid: its header says %llu bits, layout blocked has a multiple of 512 up to "
+            "4503599627370496",
+            (unsigned long long)never[i]);
         assert_field_refused(blocked, AT_BITS, never[i], 8, words);
         snprintf(words, sizeof words,
                  "is invalid: its header says %llu bits, layout classic has a multiple of 1 up to "
@@ -419,17 +433,19 @@ static void wrong_bits(void **state) {
         assert_field_refused(classic, AT_BITS, never[i], 8, words);
     }
     for (size_t i = 0; i < COUNT_OF(no_multiples); i++) {
-        snprintf(words, sizeof words,
-                 "is invalid: its header says %llu bits, layout blocked has a multiple of 512 up to "
-                 "4503599627370496",
-                 (unsigned long long)no_multiples[i]);
+        snprintf(
+            words, sizeof words,
+            "is invalid: its header says %llu bits, layout blocked has a multiple of 512 up to "
+            "4503599627370496",
+            (unsigned long long)no_multiples[i]);
         assert_field_refused(blocked, AT_BITS, no_multiples[i], 8, words);
     }
     /* Possible sizes of filters that these bytes are not. */
     assert_field_refused(blocked, AT_BITS, 1024, 8,
                          "was cut off or extended: it has 128 bytes, its header says 192");
-    assert_field_refused(blocked, AT_BITS, BLOOM_BITS_MAXIMUM, 8,
-                         "was cut off or extended: it has 128 bytes, its header says 562949953421376");
+    assert_field_refused(
+        blocked, AT_BITS, BLOOM_BITS_MAXIMUM, 8,
+        "was cut off or extended: it has 128 bytes, its header says 562949953421376");
     assert_field_refused(classic, AT_BITS, 184, 8,
                          "was cut off or extended: it has 88 bytes, its header says 87");
     assert_field_refused(classic, AT_BITS, 193, 8,
@@ -600,20 +616,23 @@ static void differences_are_named(void **state) {
     other.hashes = 7;
     assert_false(bloom_shape_same(&shape, &other, problem));
     assert_string_equal(problem, "6 and 7 hashes");
-    struct bloom_shape one = shape_of("blocked", UINT32_MAX, UINT64_MAX, UINT64_MAX, -1.23456789012345e-300);
-    other = shape_of("classic", UINT32_MAX - 1, UINT64_MAX - 1, UINT64_MAX - 1, -2.23456789012345e-300);
+    struct bloom_shape one =
+        shape_of("blocked", UINT32_MAX, UINT64_MAX, UINT64_MAX, -1.23456789012345e-300);
+    other =
+        shape_of("classic", UINT32_MAX - 1, UINT64_MAX - 1, UINT64_MAX - 1, -2.23456789012345e-300);
     assert_false(bloom_shape_same(&one, &other, problem));
-    assert_string_equal(problem,
-                        "layout blocked and classic; n = 18446744073709551615 and 18446744073709551614; "
-                        "p = -1.23456789012345e-300 and -2.23456789012345e-300; "
-                        "18446744073709551615 and 18446744073709551614 bits; "
-                        "4294967295 and 4294967294 hashes");
+    assert_string_equal(
+        problem, "layout blocked and classic; n = 18446744073709551615 and 18446744073709551614; "
+                 "p = -1.23456789012345e-300 and -2.23456789012345e-300; "
+                 "18446744073709551615 and 18446744073709551614 bits; "
+                 "4294967295 and 4294967294 hashes");
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("Headers are written to the byte as specified", golden_headers),
-        TEST("Reading a filter returns the shape that was written", reading_returns_what_was_written),
+        TEST("Reading a filter returns the shape that was written",
+             reading_returns_what_was_written),
         TEST("A filter is read and written at any address", any_address),
         TEST("Flipping any single bit of a header is noticed", flipped_bits),
         TEST("Swapping any two bytes of a header is noticed", swapped_bytes),

@@ -5,7 +5,7 @@
  * against the value published with the algorithm. */
 #include "library_test.h"
 
-#include "hash.h"
+#include "filter/hash.h"
 
 #include <math.h>
 #include <murmurhash.h>
@@ -160,7 +160,8 @@ static void integers(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(known); i++)
         assert_hash(bloom_hash_integer(known[i].key), hash_of_word(known[i].word));
-    assert_hash(bloom_hash_integer(42), (struct bloom_hash){{0xb6acc39989d27df8, 0x24b917fb96f22f80}});
+    assert_hash(bloom_hash_integer(42),
+                (struct bloom_hash){{0xb6acc39989d27df8, 0x24b917fb96f22f80}});
     uint64_t random = 4;
     for (unsigned i = 0; i < 10000; i++) {
         int64_t key = (int64_t)random_next(&random) >> random_below(&random, 64);
@@ -228,8 +229,8 @@ static void other_reals(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(known); i++)
         assert_hash(bloom_hash_real(known[i].key), hash_of_word(known[i].bits));
-    static const uint64_t no_numbers[] = {0x7ff8000000000000, 0xfff8000000000000, 0x7ff8000000000001,
-                                          0xffffffffffffffff};
+    static const uint64_t no_numbers[] = {0x7ff8000000000000, 0xfff8000000000000,
+                                          0x7ff8000000000001, 0xffffffffffffffff};
     for (size_t i = 0; i < COUNT_OF(no_numbers); i++)
         assert_hash(bloom_hash_real(real_of_bits(no_numbers[i])), hash_of_word(no_numbers[i]));
 }
@@ -240,7 +241,8 @@ static void any_real(void **state) {
     unsigned whole = 0, other = 0;
     for (unsigned i = 0; i < 100000; i++) {
         /* Exponents around those of 64-bit integers, so that both cases occur often. */
-        uint64_t bits = random_next(&random) >> 12 | (UINT64_C(1000) + random_below(&random, 100)) << 52 |
+        uint64_t bits = random_next(&random) >> 12 |
+                        (UINT64_C(1000) + random_below(&random, 100)) << 52 |
                         random_next(&random) << 63;
         bits &= ~UINT64_C(0) << random_below(&random, 53);
         double key = real_of_bits(bits);
@@ -257,8 +259,10 @@ static void any_real(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST("The independent implementation has the published verification value", verification_value),
-        TEST("Every length from 0 to 300 at every alignment hashes as published", every_length_and_alignment),
+        TEST("The independent implementation has the published verification value",
+             verification_value),
+        TEST("Every length from 0 to 300 at every alignment hashes as published",
+             every_length_and_alignment),
         TEST("Long keys hash as published", long_keys),
         TEST("Every bit of a key changes both words of its hash", every_byte_counts),
         TEST("Known keys have their known hashes", known_hashes),

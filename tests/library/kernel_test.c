@@ -2,7 +2,7 @@
  * program does that looks at one bit after the other. */
 #include "library_test.h"
 
-#include "blocked_kernel.h"
+#include "filter/blocked_kernel.h"
 
 enum { HASHES_MOST = 21, BATCH_MOST = 32, ROUNDS = 400 };
 
@@ -43,7 +43,8 @@ static void last_is_portable(void **state) {
     size_t count = 0;
     while (bloom_blocked_kernels[count] != NULL) {
         print_message("kernel %s: %s\n", bloom_blocked_kernels[count]->name,
-                      bloom_blocked_kernels[count]->supported() ? "compared" : "not on this processor");
+                      bloom_blocked_kernels[count]->supported() ? "compared"
+                                                                : "not on this processor");
         count++;
     }
     assert_true(count >= 1);
@@ -68,8 +69,8 @@ static void compare_single(const struct bloom_blocked_kernel *kernel) {
                 if (left_out >= hashes)
                     assert_true(expected);
                 if (kernel->check(block, word, hashes) != expected)
-                    fail_msg("kernel %s, %u hashes, word %016llx: not %d", kernel->name, (unsigned)hashes,
-                             (unsigned long long)word, expected);
+                    fail_msg("kernel %s, %u hashes, word %016llx: not %d", kernel->name,
+                             (unsigned)hashes, (unsigned long long)word, expected);
                 free(memory);
             }
 }
@@ -141,7 +142,8 @@ static void batches(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("There is a portable kernel, the last of the list", last_is_portable),
-        TEST("Every kernel finds a key whose bits are set, and misses one that lacks a bit", single_checks),
+        TEST("Every kernel finds a key whose bits are set, and misses one that lacks a bit",
+             single_checks),
         TEST("Every kernel looks at exactly the right bits", each_bit),
         TEST("Every kernel checks a batch as it checks single keys", batches),
     };

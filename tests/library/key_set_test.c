@@ -4,15 +4,18 @@
  * The truth is computed by sorting. Memory comes from a counting allocator that can be told to fail. */
 #include "library_test.h"
 
-#include "hash.h"
-#include "key_set.h"
+#include "filter/hash.h"
+#include "filter/key_set.h"
 
 /* ---- The allocator ---- */
 
-enum { COUNTER_BYTES = 16 }; /* in front of each piece: its size, with the alignment of malloc kept */
+enum {
+    COUNTER_BYTES = 16
+}; /* in front of each piece: its size, with the alignment of malloc kept */
 
 static uint64_t bytes_held, bytes_held_most, pieces_held, allocations;
-static uint64_t failing_from, failing_to; /* numbers of allocations, from 1 on, that fail; 0: none */
+static uint64_t failing_from,
+    failing_to; /* numbers of allocations, from 1 on, that fail; 0: none */
 
 static void *counting_allocate(uint64_t bytes) {
     allocations++;
@@ -90,7 +93,8 @@ static void assert_settles_to(struct bloom_key_set *set, uint64_t expected) {
 }
 
 /* A filter built from the set is the one with the keys added directly. */
-static void assert_builds(const struct bloom_key_set *set, const struct bloom_hash *keys, size_t count) {
+static void assert_builds(const struct bloom_key_set *set, const struct bloom_hash *keys,
+                          size_t count) {
     struct bloom_shape shape = {.layout = set->layout, .hashes = 5, .bits = 1 << 20};
     uint8_t *built = allocate_exactly((size_t)bloom_payload_bytes(&shape));
     uint8_t *direct = allocate_exactly((size_t)bloom_payload_bytes(&shape));
@@ -103,7 +107,8 @@ static void assert_builds(const struct bloom_key_set *set, const struct bloom_ha
 }
 
 /* Adds all keys, compares count and filter, settles again and compares again. */
-static void assert_exact(const struct bloom_layout *layout, const struct bloom_hash *keys, size_t count) {
+static void assert_exact(const struct bloom_layout *layout, const struct bloom_hash *keys,
+                         size_t count) {
     struct bloom_key_set set = new_set(layout);
     uint64_t distinct = count_distinct(layout, keys, count);
     for (size_t i = 0; i < count; i++)
@@ -192,7 +197,8 @@ static void every_small_count(void **state) {
 
 static void around_the_partitioning(void **state) {
     (void)state;
-    static const size_t counts[] = {32767, 32768, 32769, 65535, 65536, 65537, 65538, 131072, 131073};
+    static const size_t counts[] = {32767, 32768, 32769,  65535, 65536,
+                                    65537, 65538, 131072, 131073};
     struct bloom_hash *keys = distinct_keys(131073);
     for (size_t i = 0; i < COUNT_OF(counts); i++)
         assert_exact_for_both(keys, counts[i]);
@@ -255,7 +261,8 @@ static void equal_in_one_word(void **state) {
         struct bloom_hash *keys = new_keys(count);
         /* Each first word with two second words. */
         for (size_t key = 0; key < count; key++)
-            keys[key] = (struct bloom_hash){{bloom_hash_integer((int64_t)key / 2).words[0], key % 2}};
+            keys[key] =
+                (struct bloom_hash){{bloom_hash_integer((int64_t)key / 2).words[0], key % 2}};
         assert_same(count_distinct(&bloom_layout_classic, keys, count), count, "distinct keys");
         assert_same(count_distinct(&bloom_layout_blocked, keys, count), count / 2, "distinct keys");
         assert_exact_for_both(keys, count);
@@ -281,14 +288,16 @@ static void zero_in_one_word(void **state) {
 
 /* ---- Memory ---- */
 
-static void assert_memory_bounded(const struct bloom_layout *layout, int64_t distinct, uint64_t bytes_most) {
+static void assert_memory_bounded(const struct bloom_layout *layout, int64_t distinct,
+                                  uint64_t bytes_most) {
     struct bloom_key_set set = new_set(layout);
     for (int64_t i = 0; i < 1000000; i++)
         assert_true(bloom_key_set_add(&set, bloom_hash_integer(i % distinct)));
     assert_settles_to(&set, (uint64_t)distinct);
     if (bytes_held_most > bytes_most)
-        fail_msg("%lld distinct keys of a million took %llu bytes, more than %llu", (long long)distinct,
-                 (unsigned long long)bytes_held_most, (unsigned long long)bytes_most);
+        fail_msg("%lld distinct keys of a million took %llu bytes, more than %llu",
+                 (long long)distinct, (unsigned long long)bytes_held_most,
+                 (unsigned long long)bytes_most);
     end_set(&set);
 }
 
@@ -298,14 +307,18 @@ static void repeated_keys_take_no_memory(void **state) {
     assert_memory_bounded(&bloom_layout_blocked, 1000, 65536 * 8 + 131072 * 8 + 65536);
     assert_memory_bounded(&bloom_layout_classic, 1000, 65536 * 16 + 131072 * 16 + 65536);
     /* In partitions: four times the distinct keys, two pages of waste in each of 512, one table. */
-    assert_memory_bounded(&bloom_layout_blocked, 100000, 100000 * 8 * 4 + 512 * 4096 * 2 + 131072 * 8);
-    assert_memory_bounded(&bloom_layout_classic, 100000, 100000 * 16 * 4 + 512 * 4096 * 2 + 131072 * 16);
+    assert_memory_bounded(&bloom_layout_blocked, 100000,
+                          100000 * 8 * 4 + 512 * 4096 * 2 + 131072 * 8);
+    assert_memory_bounded(&bloom_layout_classic, 100000,
+                          100000 * 16 * 4 + 512 * 4096 * 2 + 131072 * 16);
 }
 
 static void distinct_keys_take_little_more(void **state) {
     (void)state;
-    assert_memory_bounded(&bloom_layout_blocked, 1000000, 1000000 * 8 + 512 * 4096 + 131072 * 8 + 65536);
-    assert_memory_bounded(&bloom_layout_classic, 1000000, 1000000 * 16 + 512 * 4096 + 131072 * 16 + 65536);
+    assert_memory_bounded(&bloom_layout_blocked, 1000000,
+                          1000000 * 8 + 512 * 4096 + 131072 * 8 + 65536);
+    assert_memory_bounded(&bloom_layout_classic, 1000000,
+                          1000000 * 16 + 512 * 4096 + 131072 * 16 + 65536);
 }
 
 static void few_keys_take_few_bytes(void **state) {
@@ -358,7 +371,8 @@ static void settling_in_between(void **state) {
 
 /* ---- Interruption ---- */
 
-static unsigned questions, interrupt_at; /* number of the question to answer with yes, from 1 on; 0: none */
+static unsigned questions,
+    interrupt_at; /* number of the question to answer with yes, from 1 on; 0: none */
 
 static bool is_interrupted(void *argument) {
     assert_ptr_equal(argument, &questions);
@@ -436,14 +450,15 @@ static unsigned add_with_failure(const struct bloom_layout *layout, const struct
 }
 
 /* Lets every single allocation fail in turn, those of settling at the end included. */
-static void assert_survives(const struct bloom_layout *layout, const struct bloom_hash *keys, size_t count,
-                            uint64_t step) {
+static void assert_survives(const struct bloom_layout *layout, const struct bloom_hash *keys,
+                            size_t count, uint64_t step) {
     uint64_t distinct = count_distinct(layout, keys, count);
     assert_int_equal(add_with_failure(layout, keys, count, distinct, 0, true), 0);
     uint64_t all = allocations;
     assert_true(all > 0);
     for (uint64_t failing = 1; failing <= all; failing += step)
-        assert_int_equal(add_with_failure(layout, keys, count, distinct, failing, failing % 32 == 1), 1);
+        assert_int_equal(
+            add_with_failure(layout, keys, count, distinct, failing, failing % 32 == 1), 1);
 }
 
 static void each_allocation_fails_once(void **state) {
@@ -536,19 +551,22 @@ int main(void) {
         TEST("The empty key, whose hash is zero, is counted once", zero_key),
         TEST("A key added many times is counted once", all_equal),
         TEST("Every small number of keys is counted exactly", every_small_count),
-        TEST("Numbers of keys around the change to partitions are counted exactly", around_the_partitioning),
+        TEST("Numbers of keys around the change to partitions are counted exactly",
+             around_the_partitioning),
         TEST("A million distinct keys are counted exactly", a_million),
         TEST("Random mixtures of new and repeated keys are counted exactly", random_mixtures),
         TEST("Hashes that crowd in one place are counted exactly", crowded_hashes),
         TEST("Keys that differ in one of two words only are both kept", equal_in_one_word),
         TEST("A zero in one of two words is not the zero key", zero_in_one_word),
         TEST("Repeated keys take a bounded amount of memory", repeated_keys_take_no_memory),
-        TEST("A million distinct keys take their words and little more", distinct_keys_take_little_more),
+        TEST("A million distinct keys take their words and little more",
+             distinct_keys_take_little_more),
         TEST("A few keys take one small allocation", few_keys_take_few_bytes),
         TEST("A cleared set starts again from nothing", cleared_sets_start_again),
         TEST("Settling in between changes nothing", settling_in_between),
         TEST("Settling and building can be interrupted and begun again", interruptions),
-        TEST("Each allocation may fail once, and nothing is lost or leaked", each_allocation_fails_once),
+        TEST("Each allocation may fail once, and nothing is lost or leaked",
+             each_allocation_fails_once),
         TEST("The same holds while duplicates are dropped", allocations_fail_among_duplicates),
         TEST("Memory that stays short refuses keys and loses none", memory_stays_short),
         TEST("A crowded partition that gets no memory refuses keys and loses none",

@@ -6,16 +6,17 @@
  * most naive way, one bool per bit, is compared over thousands of random shapes and keys. */
 #include "library_test.h"
 
-#include "bitset.h"
-#include "hash.h"
-#include "layout.h"
-#include "layout_blocked.h"
+#include "filter/bitset.h"
+#include "filter/hash.h"
+#include "filter/layout.h"
+#include "filter/blocked.h"
 
 #include <math.h>
 
 enum { BLOCK = 512 };
 
-static struct bloom_shape shape_of(const struct bloom_layout *layout, uint32_t hashes, uint64_t bits) {
+static struct bloom_shape shape_of(const struct bloom_layout *layout, uint32_t hashes,
+                                   uint64_t bits) {
     return (struct bloom_shape){.layout = layout, .hashes = hashes, .bits = bits};
 }
 
@@ -27,7 +28,8 @@ static void add_hash(const struct bloom_shape *shape, uint8_t *payload, struct b
     shape->layout->add(shape, payload, hash.words, 1);
 }
 
-static void add_integers(const struct bloom_shape *shape, uint8_t *payload, int64_t first, int64_t last) {
+static void add_integers(const struct bloom_shape *shape, uint8_t *payload, int64_t first,
+                         int64_t last) {
     for (int64_t key = first; key <= last; key++)
         add_hash(shape, payload, bloom_hash_integer(key));
 }
@@ -37,8 +39,8 @@ static bool has_integer(const struct bloom_shape *shape, const uint8_t *payload,
     return shape->layout->check(shape, payload, hash.words);
 }
 
-static void assert_fingerprint(const struct bloom_shape *shape, const uint8_t *payload, uint64_t ones,
-                               uint64_t expected) {
+static void assert_fingerprint(const struct bloom_shape *shape, const uint8_t *payload,
+                               uint64_t ones, uint64_t expected) {
     size_t bytes = (size_t)bloom_payload_bytes(shape);
     assert_same(bloom_bitset_ones(payload, bytes), ones, "ones");
     assert_same(fingerprint(payload, bytes), expected, "fingerprint");
@@ -57,23 +59,27 @@ static void blocked_golden_block(void **state) {
         uint32_t hashes;
         const char *payload;
     } golden[] = {
-        {1, "000000000000080000000000000000000000000000000000004000800020010000000000000000000000000000040080"
+        {1, "00000000000008000000000000000000000000000000000000400080002001000000000000000000000000"
+            "0000040080"
             "00000000000000000000400001000008"},
-        {6, "42000800000008000004300000400090800001420200060000c1008280b0098810000000000000880200400010041080"
+        {6, "42000800000008000004300000400090800001420200060000c1008280b009881000000000000088020040"
+            "0010041080"
             "0000040200a48020001066920110000a"},
-        {7, "42000800000008000504300000400090800001420204060200c100c280b0098810800000402000880208400010041080"
+        {7, "42000800000008000504300000400090800001420204060200c100c280b009881080000040200088020840"
+            "0010041080"
             "0000040200a48020001066920110000a"},
-        {8, "42000800000008000504310000400090800001420204060200c100d680b0098a10800000402028880208400110241080"
+        {8, "42000800000008000504310000400090800001420204060200c100d680b0098a1080000040202888020840"
+            "0110241080"
             "0420040200a48020001066920110000a"},
-        {14,
-         "52000800180428000504330800e00a90b10001424284d60200d104d680f88bca10819808482028980208600950241080"
-         "0420040240a48028153066930950014a"},
-        {15,
-         "52000800180428100504330800e00a90b90001624284d60200d104d680f88bca10819808482028980208620950241080"
-         "0420040240a48028153066978950014a"},
-        {21,
-         "568008001884281085043b8800e20a90b964016a4284d60200d134dee0f8cbca108198084a2028be0e28620950261a80"
-         "a42214024ca4902815306697bb50034a"},
+        {14, "52000800180428000504330800e00a90b10001424284d60200d104d680f88bca108198084820289802086"
+             "00950241080"
+             "0420040240a48028153066930950014a"},
+        {15, "52000800180428100504330800e00a90b90001624284d60200d104d680f88bca108198084820289802086"
+             "20950241080"
+             "0420040240a48028153066978950014a"},
+        {21, "568008001884281085043b8800e20a90b964016a4284d60200d134dee0f8cbca108198084a2028be0e286"
+             "20950261a80"
+             "a42214024ca4902815306697bb50034a"},
     };
     for (size_t i = 0; i < COUNT_OF(golden); i++) {
         struct bloom_shape shape = shape_of(&bloom_layout_blocked, golden[i].hashes, BLOCK);
@@ -107,11 +113,13 @@ static void blocked_golden_blocks(void **state) {
         assert_fingerprint(&three, payload, golden[i].ones_of_3, golden[i].fingerprint_of_3);
         free(payload);
 
-        struct bloom_shape thousand = shape_of(&bloom_layout_blocked, golden[i].hashes, 1000 * BLOCK);
+        struct bloom_shape thousand =
+            shape_of(&bloom_layout_blocked, golden[i].hashes, 1000 * BLOCK);
         payload = empty_payload(&thousand);
         add_hash(&thousand, payload, bloom_hash_bytes(NULL, 0));
         add_integers(&thousand, payload, 1, 9999);
-        assert_fingerprint(&thousand, payload, golden[i].ones_of_1000, golden[i].fingerprint_of_1000);
+        assert_fingerprint(&thousand, payload, golden[i].ones_of_1000,
+                           golden[i].fingerprint_of_1000);
         free(payload);
     }
 }
@@ -145,12 +153,15 @@ static void classic_golden(void **state) {
         {255, 8, "ff"},
         {7, 13, "ff1f"},
         {3, 1000,
-         "010000000000000010000000400000020000000000000140000000000000000400000000000000000100000000000000"
-         "000000000000000000020000022000040000080000000000800000020000080000200800000000000400000000000080"
+         "01000000000000001000000040000002000000000000014000000000000000040000000000000000010000000"
+         "0000000"
+         "00000000000000000002000002200004000008000000000080000002000008000020080000000000040000000"
+         "0000080"
          "0000000000000000000000000000800004000022000000000000001400"},
     };
     for (size_t i = 0; i < COUNT_OF(golden); i++) {
-        struct bloom_shape shape = shape_of(&bloom_layout_classic, golden[i].hashes, golden[i].bits);
+        struct bloom_shape shape =
+            shape_of(&bloom_layout_classic, golden[i].hashes, golden[i].bits);
         uint8_t *payload = empty_payload(&shape);
         add_ten_keys(&shape, payload);
         assert_bytes_are(payload, (size_t)bloom_payload_bytes(&shape), golden[i].payload);
@@ -227,7 +238,8 @@ static void naive_classic(const struct bloom_shape *shape, const uint64_t *value
 
 static void naive_classic32(const struct bloom_shape *shape, const uint64_t *value, bool *bits) {
     int64_t two_to_32 = INT64_C(1) << 32;
-    int64_t start = (int64_t)(*value % (uint64_t)two_to_32), step = (int64_t)(*value / (uint64_t)two_to_32);
+    int64_t start = (int64_t)(*value % (uint64_t)two_to_32),
+            step = (int64_t)(*value / (uint64_t)two_to_32);
     for (int64_t i = 1; i <= shape->hashes; i++) {
         /* As Java's int: signed, and the complement of a negative number is -1 less it. */
         int64_t combined = (start + i * step) % two_to_32;
@@ -241,7 +253,8 @@ static void naive_add(const struct bloom_shape *shape, const uint64_t *value, bo
     static const struct {
         const char *name;
         void (*add)(const struct bloom_shape *, const uint64_t *, bool *);
-    } naive[] = {{"blocked", naive_blocked}, {"classic", naive_classic}, {"classic32", naive_classic32}};
+    } naive[] = {
+        {"blocked", naive_blocked}, {"classic", naive_classic}, {"classic32", naive_classic32}};
     for (size_t i = 0; i < COUNT_OF(naive); i++)
         if (strcmp(naive[i].name, shape->layout->name) == 0) {
             naive[i].add(shape, value, bits);
@@ -262,9 +275,10 @@ static bool naive_check(const struct bloom_shape *shape, const uint64_t *value, 
 }
 
 static struct bloom_shape random_shape(const struct bloom_layout *layout, uint64_t *random) {
-    uint32_t hashes =
-        1 + (uint32_t)random_below(random, random_below(random, 4) == 0 ? layout->hashes_maximum : 12);
-    uint64_t bits = layout->bits_multiple * (1 + random_below(random, 3000 / layout->bits_multiple + 5));
+    uint32_t hashes = 1 + (uint32_t)random_below(
+                              random, random_below(random, 4) == 0 ? layout->hashes_maximum : 12);
+    uint64_t bits =
+        layout->bits_multiple * (1 + random_below(random, 3000 / layout->bits_multiple + 5));
     return shape_of(layout, hashes, bits);
 }
 
@@ -362,7 +376,11 @@ static void empty_key(void **state) {
         if (shape->layout == &bloom_layout_classic)
             assert_same(ones, 1, "bits of the empty key");
         else
-            assert_same(ones, shape->hashes == 1 ? 1 : shape->hashes == 6 ? 5 : 20, "bits of the empty key");
+            assert_same(ones,
+                        shape->hashes == 1   ? 1
+                        : shape->hashes == 6 ? 5
+                                             : 20,
+                        "bits of the empty key");
         free(payload);
     }
 }
@@ -436,7 +454,8 @@ static void intersection_keeps_common_keys(void **state) {
     for (size_t i = 0; i < COUNT_OF(SHAPES); i++) {
         const struct bloom_shape *shape = &SHAPES[i];
         size_t bytes = (size_t)bloom_payload_bytes(shape);
-        uint8_t *left = empty_payload(shape), *right = empty_payload(shape), *common = empty_payload(shape);
+        uint8_t *left = empty_payload(shape), *right = empty_payload(shape),
+                *common = empty_payload(shape);
         add_integers(shape, left, 0, 400);
         add_integers(shape, right, 300, 700);
         add_integers(shape, common, 300, 400);
@@ -477,7 +496,8 @@ static void any_address(void **state) {
             shape->layout->check_many(shape, payload, values, 2 * KEYS, found);
             assert_memory_equal(found, expected_found, sizeof found);
             for (size_t key = 0; key < 2 * KEYS; key++)
-                assert_int_equal(shape->layout->check(shape, payload, values + key * width), found[key]);
+                assert_int_equal(shape->layout->check(shape, payload, values + key * width),
+                                 found[key]);
             struct bloom_estimate estimate = shape->layout->estimate(shape, payload);
             assert_same(estimate.ones, expected_estimate.ones, "ones");
             for (size_t before = 0; before < offset; before++)
@@ -637,8 +657,8 @@ static void missing_blocks_count_as_empty(void **state) {
 
 /* Several filters of a shape, each with keys of its own: the mean of their estimated numbers of keys and
  * expected rates against what is known and measured. */
-static void assert_estimates(struct bloom_shape shape, int64_t keys, unsigned filters, double count_tolerance,
-                             double rate_tolerance) {
+static void assert_estimates(struct bloom_shape shape, int64_t keys, unsigned filters,
+                             double count_tolerance, double rate_tolerance) {
     enum { PROBES = 1000000 };
     double count = 0, rate = 0, measured = 0;
     for (unsigned filter = 0; filter < filters; filter++) {
@@ -646,7 +666,8 @@ static void assert_estimates(struct bloom_shape shape, int64_t keys, unsigned fi
         uint8_t *payload = empty_payload(&shape);
         add_integers(&shape, payload, first, first + keys - 1);
         struct bloom_estimate estimate = shape.layout->estimate(&shape, payload);
-        assert_same(estimate.ones, bloom_bitset_ones(payload, (size_t)bloom_payload_bytes(&shape)), "ones");
+        assert_same(estimate.ones, bloom_bitset_ones(payload, (size_t)bloom_payload_bytes(&shape)),
+                    "ones");
         count += estimate.count / filters;
         rate += estimate.rate / filters;
         unsigned found = 0;

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 /* A row of a group of tests: what holds, as a sentence, and the function that shows it. */
-#define TEST(sentence, function)                                                                             \
+#define TEST(sentence, function)                                                                   \
     { sentence, function, NULL, NULL, NULL }
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
@@ -75,7 +75,8 @@ static inline uint64_t fingerprint(const uint8_t *bytes, size_t length) {
 /* Fails with both numbers in decimal when they differ. */
 static inline void assert_same(uint64_t found, uint64_t expected, const char *what) {
     if (found != expected)
-        fail_msg("%s: %llu, expected %llu", what, (unsigned long long)found, (unsigned long long)expected);
+        fail_msg("%s: %llu, expected %llu", what, (unsigned long long)found,
+                 (unsigned long long)expected);
 }
 
 /* Fails unless found is within tolerance of expected. */

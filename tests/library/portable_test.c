@@ -10,7 +10,7 @@ __extension__ typedef unsigned __int128 reference_product;
 #undef __GNUC__
 #undef __SIZEOF_INT128__
 #undef __POPCNT__
-#include "portable.h"
+#include "filter/portable.h"
 
 static const uint64_t EDGES[] = {
     0,
@@ -31,7 +31,8 @@ static const uint64_t EDGES[] = {
 
 static uint64_t edge_or_random(uint64_t *random) {
     uint64_t choice = random_below(random, 2 * COUNT_OF(EDGES));
-    return choice < COUNT_OF(EDGES) ? EDGES[choice] : random_next(random) >> random_below(random, 64);
+    return choice < COUNT_OF(EDGES) ? EDGES[choice]
+                                    : random_next(random) >> random_below(random, 64);
 }
 
 static void assert_product(uint64_t a, uint64_t b, uint64_t high, uint64_t low) {

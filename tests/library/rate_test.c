@@ -3,8 +3,8 @@
  */
 #include "library_test.h"
 
-#include "hash.h"
-#include "layout.h"
+#include "filter/hash.h"
+#include "filter/layout.h"
 
 #include <math.h>
 
@@ -13,7 +13,8 @@ static uint8_t *empty_payload(const struct bloom_shape *shape) {
 }
 
 /* Hashes of count integers from first on, as many words each as the layout takes. */
-static void hash_integers(const struct bloom_layout *layout, int64_t first, size_t count, uint64_t *values) {
+static void hash_integers(const struct bloom_layout *layout, int64_t first, size_t count,
+                          uint64_t *values) {
     for (size_t i = 0; i < count; i++) {
         struct bloom_hash hash = bloom_hash_integer(first + (int64_t)i);
         memcpy(values + i * layout->hash_words, hash.words, layout->hash_words * sizeof *values);
@@ -22,7 +23,8 @@ static void hash_integers(const struct bloom_layout *layout, int64_t first, size
 
 enum { BATCH = 512 };
 
-static void add_integers(const struct bloom_shape *shape, uint8_t *payload, int64_t first, uint64_t count) {
+static void add_integers(const struct bloom_shape *shape, uint8_t *payload, int64_t first,
+                         uint64_t count) {
     uint64_t values[2 * BATCH];
     while (count > 0) {
         size_t now = count < BATCH ? (size_t)count : BATCH;
@@ -60,8 +62,8 @@ struct measurement {
 static struct measurement measure(const struct bloom_shape *shape, uint64_t keys, unsigned filters,
                                   double checks, double expected) {
     /* Each filter has a stretch of integers of its own, the same in whatever order filters are measured. */
-    uint64_t seed =
-        keys ^ shape->bits << 20 ^ (uint64_t)shape->hashes << 56 ^ (uint64_t)shape->layout->number << 62;
+    uint64_t seed = keys ^ shape->bits << 20 ^ (uint64_t)shape->hashes << 56 ^
+                    (uint64_t)shape->layout->number << 62;
     int64_t next_key = (int64_t)(random_next(&seed) >> 2);
     double sum = 0, squares = 0;
     uint64_t each = (uint64_t)ceil(checks / filters);
@@ -91,9 +93,10 @@ static const uint64_t EVERY_SIZE[] = {1, 2, 3, 10, 100, 1000, 10000, 100000, 100
 
 struct asked_rate {
     double rate;
-    double checks;     /* for each number of keys */
-    uint64_t least;    /* number of keys from which on the rate is asked for */
-    double near_error; /* of measured against asked for at 10^5 keys and more: what proves that filters are
+    double checks;  /* for each number of keys */
+    uint64_t least; /* number of keys from which on the rate is asked for */
+    double
+        near_error; /* of measured against asked for at 10^5 keys and more: what proves that filters are
                           not simply too large */
 };
 
@@ -122,14 +125,17 @@ static void assert_rates_kept(const struct bloom_layout *layout, const struct as
             /* Small filters differ from one another: many of them. */
             unsigned filters = keys < 100000 ? 200 : keys < 1000000 ? 8 : 2;
             /* A single block is far from full with few keys: a few checks show it. */
-            double checks = shape.bits == 512 && keys <= 10 ? rates[i].checks / 20 : rates[i].checks;
+            double checks =
+                shape.bits == 512 && keys <= 10 ? rates[i].checks / 20 : rates[i].checks;
             struct measurement measured = measure(&shape, keys, filters, checks, rates[i].rate);
             print_message("%-8s %7llu %10g %7u %10.3f %14.6g %11.4f\n", layout->name,
                           (unsigned long long)keys, rates[i].rate, (unsigned)shape.hashes,
-                          (double)shape.bits / (double)keys, measured.rate, measured.rate / rates[i].rate);
+                          (double)shape.bits / (double)keys, measured.rate,
+                          measured.rate / rates[i].rate);
             if (!is_kept(measured, rates[i].rate))
-                fail_msg("%s for n = %llu and p = %g: measured %g with a standard error of %g", layout->name,
-                         (unsigned long long)keys, rates[i].rate, measured.rate, measured.standard_error);
+                fail_msg("%s for n = %llu and p = %g: measured %g with a standard error of %g",
+                         layout->name, (unsigned long long)keys, rates[i].rate, measured.rate,
+                         measured.standard_error);
             if (keys >= 100000)
                 assert_near(measured.rate, rates[i].rate, rates[i].near_error * rates[i].rate,
                             "measured rate");
@@ -164,14 +170,15 @@ static void blocked_is_predicted(void **state) {
     for (size_t i = 0; i < COUNT_OF(known); i++) {
         struct bloom_shape shape;
         char problem[BLOOM_PROBLEM_SIZE];
-        assert_true(bloom_shape_for(&shape, &bloom_layout_blocked, known[i].keys, known[i].rate, problem));
+        assert_true(
+            bloom_shape_for(&shape, &bloom_layout_blocked, known[i].keys, known[i].rate, problem));
         assert_int_equal(shape.hashes, known[i].hashes);
         assert_same(shape.bits, 512 * known[i].blocks, "bits");
         struct measurement measured =
             measure(&shape, known[i].keys, known[i].filters, known[i].checks, known[i].rate);
         print_message("n = %llu, p = %g: measured %.6g, predicted %.6g, ratio %.4f\n",
-                      (unsigned long long)known[i].keys, known[i].rate, measured.rate, known[i].predicted,
-                      measured.rate / known[i].predicted);
+                      (unsigned long long)known[i].keys, known[i].rate, measured.rate,
+                      known[i].predicted, measured.rate / known[i].predicted);
         assert_true(measured.standard_error < 0.005 * known[i].predicted);
         assert_near(measured.rate, known[i].predicted, 0.02 * known[i].predicted, "measured rate");
     }
@@ -184,7 +191,8 @@ static void classic_is_predicted(void **state) {
         struct bloom_shape shape;
         char problem[BLOOM_PROBLEM_SIZE];
         assert_true(bloom_shape_for(&shape, &bloom_layout_classic, 1000000, rates[i], problem));
-        double predicted = pow(-expm1(-(double)shape.hashes * 1e6 / (double)shape.bits), shape.hashes);
+        double predicted =
+            pow(-expm1(-(double)shape.hashes * 1e6 / (double)shape.bits), shape.hashes);
         struct measurement measured = measure(&shape, 1000000, 2, 5e4 / rates[i], rates[i]);
         assert_near(measured.rate, predicted, 0.02 * predicted, "measured rate");
     }
@@ -202,12 +210,14 @@ static void overfull(void **state) {
 }
 
 /* What this test says of filters that are too small, with a fraction of its checks. */
-static void assert_noticed(const struct bloom_shape *shape, uint64_t keys, const struct asked_rate *asked) {
+static void assert_noticed(const struct bloom_shape *shape, uint64_t keys,
+                           const struct asked_rate *asked) {
     double checks = asked->rate < 0.0005 ? asked->checks / 5 : asked->checks;
     struct measurement measured = measure(shape, keys, 20, checks, asked->rate);
     if (is_kept(measured, asked->rate))
-        fail_msg("not noticed: %llu bits of %s for n = %llu and p = %g", (unsigned long long)shape->bits,
-                 shape->layout->name, (unsigned long long)keys, asked->rate);
+        fail_msg("not noticed: %llu bits of %s for n = %llu and p = %g",
+                 (unsigned long long)shape->bits, shape->layout->name, (unsigned long long)keys,
+                 asked->rate);
 }
 
 static void undersized_filters_are_noticed(void **state) {
@@ -229,7 +239,8 @@ static void undersized_filters_are_noticed(void **state) {
                 assert_noticed(&shape, keys, &BLOCKED_RATES[i]);
         }
     for (size_t i = 0; i < COUNT_OF(CLASSIC_RATES); i++) {
-        assert_true(bloom_shape_for(&shape, &bloom_layout_classic, 100000, CLASSIC_RATES[i].rate, problem));
+        assert_true(
+            bloom_shape_for(&shape, &bloom_layout_classic, 100000, CLASSIC_RATES[i].rate, problem));
         shape.bits = shape.bits / 10 * 9;
         if (CLASSIC_RATES[i].rate > 5e-6)
             assert_noticed(&shape, 100000, &CLASSIC_RATES[i]);
@@ -240,7 +251,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("Blocked keeps every rate for one to a million keys", blocked_keeps_rates),
         TEST("Classic keeps every rate for one to a million keys", classic_keeps_rates),
-        TEST("Blocked has the rate that the exact mixture predicts within 2 %", blocked_is_predicted),
+        TEST("Blocked has the rate that the exact mixture predicts within 2 %",
+             blocked_is_predicted),
         TEST("Classic has the rate that its formula predicts within 2 %", classic_is_predicted),
         TEST("Filled to twice their capacity, filters answer falsely as often as known", overfull),
         TEST("Filters that are too small are noticed", undersized_filters_are_noticed),

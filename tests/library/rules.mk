@@ -2,7 +2,7 @@
 # libmurmurhash as a second opinion on the hash (Debian: libcmocka-dev, libmurmurhash-dev).
 
 LIBRARY_TESTS = $(patsubst tests/library/%.c,$(BUILD)/tests/%,$(wildcard tests/library/*_test.c))
-FLOOR = $(filter-out ext/extension.c ext/sql_%.c ext/table_%.c,$(SOURCES))
+FLOOR = $(wildcard ext/filter/*.c ext/exchange/*.c)
 
 # With sanitizers where the compiler has them; it is asked once, when the first test is built. rate_test measures for so
 # long that it goes without.

@@ -5,8 +5,8 @@
  * alternating sum with sixty digits. */
 #include "library_test.h"
 
-#include "layout.h"
-#include "sizing.h"
+#include "filter/layout.h"
+#include "filter/sizing.h"
 
 #include <float.h>
 #include <math.h>
@@ -29,7 +29,8 @@ static void assert_logarithm(double rate) {
 static void logarithm_of_powers(void **state) {
     (void)state;
     for (int log = 1; log <= 1074; log++)
-        assert_same(bloom_sizing_log(ldexp(1, -log)), (uint64_t)log << BLOOM_LOG_FRACTION_BITS, "logarithm");
+        assert_same(bloom_sizing_log(ldexp(1, -log)), (uint64_t)log << BLOOM_LOG_FRACTION_BITS,
+                    "logarithm");
 }
 
 static void logarithm_of_any_rate(void **state) {
@@ -62,15 +63,16 @@ static void logarithm_of_subnormals(void **state) {
     assert_logarithm(0x1p-1074);
     assert_logarithm(3 * 0x1p-1074);
     for (unsigned i = 0; i < 10000; i++)
-        assert_logarithm((double)(1 + (random_next(&random) >> 12 >> random_below(&random, 52))) * 0x1p-1074);
+        assert_logarithm((double)(1 + (random_next(&random) >> 12 >> random_below(&random, 52))) *
+                         0x1p-1074);
 }
 
 static void logarithm_falls(void **state) {
     (void)state;
     uint64_t random = 3;
     for (unsigned i = 0; i < 10000; i++) {
-        double rate =
-            ldexp(1 + (double)(random_next(&random) >> 12) * 0x1p-52, -1 - (int)random_below(&random, 60));
+        double rate = ldexp(1 + (double)(random_next(&random) >> 12) * 0x1p-52,
+                            -1 - (int)random_below(&random, 60));
         uint64_t last = bloom_sizing_log(rate);
         for (unsigned step = 0; step < 10; step++) {
             rate = nextafter(rate, 0);
@@ -211,12 +213,12 @@ static void rate_is_kept(void **state) {
         double bits = bits_per_key(rate, &hashes);
         long double kept = exact_rate(hashes, bits) + (long double)COLLISION;
         if (kept > rate * (1 + 1e-12L))
-            fail_msg("p = %a gets %u hashes and %.6f bits per key, which keep %.10Lg", rate, (unsigned)hashes,
-                     bits, kept);
+            fail_msg("p = %a gets %u hashes and %.6f bits per key, which keep %.10Lg", rate,
+                     (unsigned)hashes, bits, kept);
         double less = bits / (rate < 0.25 ? 1.0012 : rate < 0.5 ? 1.0022 : 1.01);
         if (exact_rate(hashes, less) + (long double)COLLISION <= rate)
-            fail_msg("p = %a gets %u hashes and %.6f bits per key, but %.6f do", rate, (unsigned)hashes, bits,
-                     less);
+            fail_msg("p = %a gets %u hashes and %.6f bits per key, but %.6f do", rate,
+                     (unsigned)hashes, bits, less);
         tried++;
     }
     assert_true(tried > 9600);
@@ -233,11 +235,11 @@ static void hashes_are_near_the_best(void **state) {
         uint32_t hashes;
         double bits = bits_per_key(rate, &hashes);
         double less = bits / (rate < 0.25 ? 1.004 : 1.0075);
-        for (uint32_t other = hashes > 3 ? hashes - 2 : 1; other <= hashes + 2 && other <= HASHES_MOST;
-             other++)
+        for (uint32_t other = hashes > 3 ? hashes - 2 : 1;
+             other <= hashes + 2 && other <= HASHES_MOST; other++)
             if (exact_rate(other, less) + (long double)COLLISION <= rate)
-                fail_msg("p = %a gets %u hashes and %.6f bits per key; with %u hashes %.6f do", rate,
-                         (unsigned)hashes, bits, (unsigned)other, less);
+                fail_msg("p = %a gets %u hashes and %.6f bits per key; with %u hashes %.6f do",
+                         rate, (unsigned)hashes, bits, (unsigned)other, less);
     }
 }
 
@@ -296,8 +298,8 @@ static void blocked_golden(void **state) {
         assert_same(blocks, golden[i].blocks, "blocks");
         struct bloom_shape shape;
         char problem[BLOOM_PROBLEM_SIZE];
-        assert_true(
-            bloom_shape_for(&shape, &bloom_layout_blocked, golden[i].capacity, golden[i].rate, problem));
+        assert_true(bloom_shape_for(&shape, &bloom_layout_blocked, golden[i].capacity,
+                                    golden[i].rate, problem));
         assert_int_equal(shape.hashes, hashes);
         assert_same(shape.bits, 512 * blocks, "bits");
         assert_same(shape.capacity, golden[i].capacity, "capacity");
@@ -308,7 +310,8 @@ static void blocked_golden(void **state) {
 
 static void more_keys_need_more(void **state) {
     (void)state;
-    static const double rates[] = {0.9, 0.5, 0.3, 0.1, 0.01, 0.001, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9};
+    static const double rates[] = {0.9,  0.5,  0.3,  0.1,  0.01, 0.001,
+                                   1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9};
     for (size_t i = 0; i < COUNT_OF(rates); i++) {
         uint64_t last = 0;
         uint32_t hashes;
@@ -368,11 +371,12 @@ static void least_rate(void **state) {
         assert_same(blocks, (capacities[i] * 5297319 + (1 << 25) - 1) / (1 << 25), "blocks");
         assert_true(bloom_sizing_blocked(capacities[i], nextafter(rate, 1), &hashes, &blocks));
         assert_false(bloom_sizing_blocked(capacities[i], nextafter(rate, 0), &hashes, &blocks));
-        assert_false(bloom_sizing_blocked(capacities[i], ldexp((double)(least - 1), -64), &hashes, &blocks));
         assert_false(
-            bloom_sizing_blocked(capacities[i], ldexp((double)capacities[i], -64), &hashes, &blocks));
-        assert_false(
-            bloom_sizing_blocked(capacities[i], ldexp((double)capacities[i], -65), &hashes, &blocks));
+            bloom_sizing_blocked(capacities[i], ldexp((double)(least - 1), -64), &hashes, &blocks));
+        assert_false(bloom_sizing_blocked(capacities[i], ldexp((double)capacities[i], -64), &hashes,
+                                          &blocks));
+        assert_false(bloom_sizing_blocked(capacities[i], ldexp((double)capacities[i], -65), &hashes,
+                                          &blocks));
         assert_false(bloom_sizing_blocked(capacities[i], 0x1p-64, &hashes, &blocks));
         assert_false(bloom_sizing_blocked(capacities[i], DBL_MIN, &hashes, &blocks));
         assert_false(bloom_sizing_blocked(capacities[i], 0x1p-1074, &hashes, &blocks));
@@ -382,7 +386,9 @@ static void least_rate(void **state) {
 static void rates_of_the_contract(void **state) {
     (void)state;
     for (uint64_t capacity = 1; capacity <= 1000000000; capacity *= 10)
-        for (double rate = 0.5; rate >= 1e-9; rate = rate > 0.15 ? 0.1 : rate / 10 < 1e-9 ? 0 : rate / 10) {
+        for (double rate = 0.5; rate >= 1e-9; rate = rate > 0.15        ? 0.1
+                                                     : rate / 10 < 1e-9 ? 0
+                                                                        : rate / 10) {
             uint32_t hashes;
             uint64_t blocks;
             size_blocked(capacity, rate, &hashes, &blocks);
@@ -413,7 +419,8 @@ static void classic_is_the_formula(void **state) {
     static const struct {
         double rate;
         uint64_t least;
-    } known[] = {{0.5, 1000}, {0.25, 1000}, {0.03125, 1000}, {0.01, 1000}, {0.001, 10000}, {1e-4, 100000}};
+    } known[] = {{0.5, 1000},  {0.25, 1000},   {0.03125, 1000},
+                 {0.01, 1000}, {0.001, 10000}, {1e-4, 100000}};
     static const uint64_t capacities[] = {
         1000,     1234,      10000,      45678,    100000,     123456,           1000000,
         10000019, 100000000, 1000000000, 1u << 31, UINT32_MAX, UINT64_C(1) << 40};
@@ -448,7 +455,8 @@ static void classic_limits(void **state) {
         for (uint64_t capacity = 1; capacity <= UINT64_C(1) << 40; capacity *= 2) {
             struct bloom_shape shape;
             char problem[BLOOM_PROBLEM_SIZE];
-            assert_true(bloom_shape_for(&shape, &bloom_layout_classic, capacity, rates[i], problem));
+            assert_true(
+                bloom_shape_for(&shape, &bloom_layout_classic, capacity, rates[i], problem));
             assert_true(shape.hashes >= 1 && shape.hashes <= 255);
             assert_true(shape.bits % 64 == 0 && shape.bits <= BLOOM_BITS_MAXIMUM);
             /* Never less than the formula says. */
@@ -515,12 +523,14 @@ static void capacity_zero(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("The logarithm of every power of two is exact", logarithm_of_powers),
-        TEST("The logarithm of any rate is too small by less than two units", logarithm_of_any_rate),
+        TEST("The logarithm of any rate is too small by less than two units",
+             logarithm_of_any_rate),
         TEST("The logarithm of subnormal rates is as good", logarithm_of_subnormals),
         TEST("The logarithm never falls when the rate does", logarithm_falls),
         TEST("The exact rate computed here is that of blocked_sizes.py", model_is_right),
         TEST("Blocked has the published bits per key for the usual rates", known_sizes),
-        TEST("Blocked keeps every rate and, below 0.5, takes at most 0.22 % more than needed", rate_is_kept),
+        TEST("Blocked keeps every rate and, below 0.5, takes at most 0.22 % more than needed",
+             rate_is_kept),
         TEST("No other number of hashes would save blocked more than 0.4 % of its bits below 0.25",
              hashes_are_near_the_best),
         TEST("The sizes of blocked are the pinned ones", blocked_golden),
@@ -531,7 +541,8 @@ int main(void) {
         TEST("Blocked makes up for keys whose hashes are equal", collisions_are_made_up_for),
         TEST("Classic follows the classic formula for many keys", classic_is_the_formula),
         TEST("Classic has Guava's size for a million keys at 1 %", classic_as_guava),
-        TEST("Classic stays within its limits and never falls short of the formula", classic_limits),
+        TEST("Classic stays within its limits and never falls short of the formula",
+             classic_limits),
         TEST("Shapes that cannot be are refused with the reason", refused_shapes),
         TEST("A filter for no keys is one for one key", capacity_zero),
     };

@@ -1,9 +1,9 @@
 /* Prints what must come out the same on every platform: sizes, headers, hashes and payloads of many filters,
  * one a line. platforms_test.py compares the output of other processors and C libraries with that of this
  * one. */
-#include "format.h"
-#include "hash.h"
-#include "key_set.h"
+#include "filter/header.h"
+#include "filter/hash.h"
+#include "filter/key_set.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -42,7 +42,8 @@ static void print_filter(const struct bloom_layout *layout, uint64_t count, doub
     for (uint64_t i = 0; i < count; i++) {
         struct bloom_hash hash = bloom_hash_integer((int64_t)i);
         layout->add(&shape, filter + BLOOM_HEADER_BYTES, hash.words, 1);
-        if (!bloom_key_set_add(&set, hash) || !bloom_key_set_add(&set, bloom_hash_integer((int64_t)(i / 2))))
+        if (!bloom_key_set_add(&set, hash) ||
+            !bloom_key_set_add(&set, bloom_hash_integer((int64_t)(i / 2))))
             exit(1);
     }
     if (!bloom_key_set_settle(&set, &keys))
@@ -50,7 +51,8 @@ static void print_filter(const struct bloom_layout *layout, uint64_t count, doub
     bloom_key_set_build(&set, &shape, built + BLOOM_HEADER_BYTES);
     bloom_key_set_clear(&set);
     for (uint64_t i = 0; i < count; i++)
-        missed += !layout->check(&shape, filter + BLOOM_HEADER_BYTES, bloom_hash_integer((int64_t)i).words);
+        missed += !layout->check(&shape, filter + BLOOM_HEADER_BYTES,
+                                 bloom_hash_integer((int64_t)i).words);
     struct bloom_estimate estimate = layout->estimate(&shape, filter + BLOOM_HEADER_BYTES);
     printf("%s %" PRIu64 " %a: %" PRIu64 " bits, %" PRIu32 " hashes, %" PRIu64 " ones, %" PRIu64
            " keys, %" PRIu64 " missed, %s, %s",
@@ -68,7 +70,8 @@ static double rate_number(int i) {
 }
 
 int main(void) {
-    static const struct bloom_layout *const LAYOUTS[] = {&bloom_layout_blocked, &bloom_layout_classic};
+    static const struct bloom_layout *const LAYOUTS[] = {&bloom_layout_blocked,
+                                                         &bloom_layout_classic};
     uint8_t bytes[300];
     for (size_t i = 0; i < sizeof bytes; i++)
         bytes[i] = (uint8_t)(i * 167 + 13);
@@ -90,8 +93,8 @@ int main(void) {
                 char problem[BLOOM_PROBLEM_SIZE];
                 struct bloom_shape shape;
                 bool kept = bloom_shape_for(&shape, LAYOUTS[i], count, rate, problem);
-                printf("%s %" PRIu64 " %a: %" PRIu64 " %" PRIu32 "\n", LAYOUTS[i]->name, count, rate,
-                       kept ? shape.bits : 0, kept ? shape.hashes : 0);
+                printf("%s %" PRIu64 " %a: %" PRIu64 " %" PRIu32 "\n", LAYOUTS[i]->name, count,
+                       rate, kept ? shape.bits : 0, kept ? shape.hashes : 0);
             }
     }
     return 0;

@@ -8,7 +8,7 @@
 #ifndef RANDOM_H
 #define RANDOM_H
 
-#include "bloom.h"
+#include "sqlite-bloom.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,7 +67,8 @@ struct false_positives {
     double asked, found, expected, variance;
 };
 
-void false_positives_count(struct false_positives *sum, unsigned asked, unsigned found, double rate);
+void false_positives_count(struct false_positives *sum, unsigned asked, unsigned found,
+                           double rate);
 
 /* Expects found to be what chance allows, and slack of expected more; the rate of a filter is an estimate. */
 void false_positives_expect(const struct false_positives *sum, double slack, const char *what);

@@ -5,9 +5,9 @@
  * are too slow for millions of keys. */
 #include "random.h"
 
-#include "format.h"
-#include "key_set.h"
-#include "layout_blocked.h"
+#include "filter/header.h"
+#include "filter/key_set.h"
+#include "filter/blocked.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,14 +24,15 @@ static struct bloom_shape random_shape(const struct bloom_layout *layout) {
     struct bloom_shape shape = {.layout = layout};
     shape.hashes = 1 + random_below(random_once_in(4) ? layout->hashes_maximum : 16);
     /* From nearly empty to overfull: 0 to 32 bits for a key, at most. */
-    shape.bits = (uint64_t)layout->bits_multiple *
-                 (1 + random_below(1 + (KEYS_MOST * 32U >> random_below(12)) / layout->bits_multiple));
+    shape.bits =
+        (uint64_t)layout->bits_multiple *
+        (1 + random_below(1 + (KEYS_MOST * 32U >> random_below(12)) / layout->bits_multiple));
     return shape;
 }
 
 /* Every kernel against the answers of the layout. */
-static void compare_kernels(const struct bloom_shape *shape, const uint8_t *payload, const uint64_t *values,
-                            size_t count, const uint8_t *expected) {
+static void compare_kernels(const struct bloom_shape *shape, const uint8_t *payload,
+                            const uint64_t *values, size_t count, const uint8_t *expected) {
     for (size_t kernel = 0; bloom_blocked_kernels[kernel] != NULL; kernel++) {
         const struct bloom_blocked_kernel *with = bloom_blocked_kernels[kernel];
         if (!with->supported())
@@ -43,14 +44,15 @@ static void compare_kernels(const struct bloom_shape *shape, const uint8_t *payl
             size_t batch = 1 + random_below(BATCH_MOST);
             batch = batch < count - i ? batch : count - i;
             for (size_t j = 0; j < batch; j++) {
-                blocks[j] = payload + bloom_blocked_block_of(shape, values[i + j]) * BLOOM_BLOCK_BYTES;
+                blocks[j] =
+                    payload + bloom_blocked_block_of(shape, values[i + j]) * BLOOM_BLOCK_BYTES;
                 words[j] = bloom_probe_word(values[i + j]);
                 expect(with->check(blocks[j], words[j], shape->hashes) == (expected[i + j] != 0),
                        "kernel %s answers otherwise", with->name);
             }
             with->check_batch(blocks, words, batch, shape->hashes, found);
-            expect(memcmp(found, expected + i, batch) == 0, "kernel %s answers otherwise in a batch",
-                   with->name);
+            expect(memcmp(found, expected + i, batch) == 0,
+                   "kernel %s answers otherwise in a batch", with->name);
             i += batch;
             operations += 2 * batch;
         }
@@ -78,7 +80,8 @@ static void compare(const struct bloom_layout *layout) {
     }
     for (size_t i = 0; i < count; i++) {
         layout->add(&shape, single, values + i * width, 1);
-        expect(layout->check(&shape, single, values + i * width), "%s: a false negative", layout->name);
+        expect(layout->check(&shape, single, values + i * width), "%s: a false negative",
+               layout->name);
         expect(bloom_key_set_add(&set, keys[i]), "no memory");
     }
     for (size_t i = 0, batch; i < count; i += batch) {
@@ -91,13 +94,14 @@ static void compare(const struct bloom_layout *layout) {
            "no memory");
     bloom_key_set_clear(&set);
     expect(memcmp(single, bulk, bytes) == 0, "%s: added in batches, other bits", layout->name);
-    expect(memcmp(single, collected, bytes) == 0, "%s: added by the key set, other bits", layout->name);
+    expect(memcmp(single, collected, bytes) == 0, "%s: added by the key set, other bits",
+           layout->name);
 
     layout->check_many(&shape, single, values, asked, found);
     for (size_t i = 0; i < asked; i++) {
         expect(found[i] != 0 || i >= count, "%s: a false negative in a batch", layout->name);
-        expect(found[i] == layout->check(&shape, single, values + i * width), "%s: other answers in a batch",
-               layout->name);
+        expect(found[i] == layout->check(&shape, single, values + i * width),
+               "%s: other answers in a batch", layout->name);
     }
     operations += 4 * count + 2 * asked;
     if (layout == &bloom_layout_blocked)

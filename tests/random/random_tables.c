@@ -25,7 +25,8 @@ static const struct {
     {"overfull", "50, 0.1", "off", 0.1},
 };
 
-static const char *const CREATE = "CREATE VIRTUAL TABLE \"%w\" USING bloom(capacity=%.*s, fpr=%s, growth=%s)";
+static const char *const CREATE =
+    "CREATE VIRTUAL TABLE \"%w\" USING bloom(capacity=%.*s, fpr=%s, growth=%s)";
 
 enum statement {
     ADD,
@@ -48,18 +49,19 @@ static const char *const SQL[STATEMENTS] = {
     [ADD_NEW] = "INSERT OR IGNORE INTO \"%w\"(key) VALUES (?1)",
     [ADD_SET] = "INSERT OR IGNORE INTO \"%w\"(key) SELECT k FROM universe WHERE in_set(i)",
     [CHECK] = "SELECT 1 FROM \"%w\" WHERE key = ?1",
-    [FRESH] = "SELECT count(*) FROM universe AS u CROSS JOIN \"%w\" AS t ON t.key = u.i + ?1 WHERE u.i < 256",
-    [COUNT_IN_SET] =
-        "SELECT count(*) FROM universe AS u CROSS JOIN \"%w\" AS t ON t.key = u.k WHERE in_set(u.i)",
+    [FRESH] = "SELECT count(*) FROM universe AS u CROSS JOIN \"%w\" AS t ON t.key = u.i + ?1 WHERE "
+              "u.i < 256",
+    [COUNT_IN_SET] = "SELECT count(*) FROM universe AS u CROSS JOIN \"%w\" AS t ON t.key = u.k "
+                     "WHERE in_set(u.i)",
     [INFO] = "SELECT json_array_length(info, '$.layers'), json_extract(info, '$.fpr'), (SELECT "
              "sum(json_extract(value, '$.keys')) FROM json_each(info, '$.layers')) FROM \"%w\"",
     [FILTER] = "SELECT filter FROM \"%w\"",
-    [SAME] =
-        "SELECT filter = (SELECT coalesce(bloom_agg(k, %s), bloom_new(%s)) FROM universe WHERE in_set(i)) "
-        "FROM \"%w\"",
-    [MERGE] =
-        "INSERT INTO \"%w\"(\"%w\", key) SELECT 'merge', coalesce(bloom_agg(k, %s), bloom_new(%s)) FROM "
-        "universe WHERE in_set(i)",
+    [SAME] = "SELECT filter = (SELECT coalesce(bloom_agg(k, %s), bloom_new(%s)) FROM universe "
+             "WHERE in_set(i)) "
+             "FROM \"%w\"",
+    [MERGE] = "INSERT INTO \"%w\"(\"%w\", key) SELECT 'merge', coalesce(bloom_agg(k, %s), "
+              "bloom_new(%s)) FROM "
+              "universe WHERE in_set(i)",
     [CLEAR] = "INSERT INTO \"%w\"(\"%w\") VALUES ('clear')",
 };
 
@@ -67,7 +69,7 @@ static const char *const SQL[STATEMENTS] = {
 struct model {
     struct set keys[TABLES];
     unsigned added[TABLES]; /* keys that were new when they were added, since the last clear */
-    bool merged[TABLES];    /* since then; the table's own count of its keys is an estimate after it */
+    bool merged[TABLES]; /* since then; the table's own count of its keys is an estimate after it */
 };
 
 struct side {
@@ -77,12 +79,13 @@ struct side {
     struct set asked;    /* what in_set() tells */
     bool in_transaction; /* begun and not ended */
     bool by_savepoint;   /* with SAVEPOINT instead of BEGIN */
-    bool sees;           /* its transaction has tried to read: from here on it sees what was there then */
-    bool sure;           /* a statement in it has not been refused, so that this is certain */
+    bool sees; /* its transaction has tried to read: from here on it sees what was there then */
+    bool sure; /* a statement in it has not been refused, so that this is certain */
     bool wrote;
     unsigned depth; /* of savepoints within the transaction */
     struct model now;
-    struct model before[DEPTH_MOST + 1]; /* at the begin of the transaction, and at each savepoint */
+    struct model
+        before[DEPTH_MOST + 1]; /* at the begin of the transaction, and at each savepoint */
 };
 
 static char file[200];
@@ -184,8 +187,8 @@ static bool check(struct side *side, unsigned table, unsigned key, bool *known) 
     *known = succeeded(side, code, found || code == SQLITE_DONE, sqlite3_sql(statement));
     if (!*known)
         return false;
-    expect(found || !set_has(&side->now.keys[table], key), "%s: %s: key %u is a false negative", side->name,
-           OPTIONS[table].name, key);
+    expect(found || !set_has(&side->now.keys[table], key), "%s: %s: key %u is a false negative",
+           side->name, OPTIONS[table].name, key);
     return found;
 }
 
@@ -229,8 +232,9 @@ static void add_set(struct side *side, unsigned table, bool merge) {
     if (merge)
         side->now.merged[table] = true;
     else
-        expect(changes >= 0 && (unsigned)changes <= most, "%s: %s: %d keys were new, at most %u can be",
-               side->name, OPTIONS[table].name, changes, most);
+        expect(changes >= 0 && (unsigned)changes <= most,
+               "%s: %s: %d keys were new, at most %u can be", side->name, OPTIONS[table].name,
+               changes, most);
     side->now.added[table] += (unsigned)changes;
     set_unite(&side->now.keys[table], &side->asked);
     written(side);
@@ -293,8 +297,8 @@ static void audit(struct side *side, unsigned table) {
     unsigned found = (unsigned)sqlite3_column_int(statement, 0);
     sqlite3_reset(statement);
     operations += count;
-    expect(found == count, "%s: %s: %u of %u keys are false negatives", side->name, name, count - found,
-           count);
+    expect(found == count, "%s: %s: %u of %u keys are false negatives", side->name, name,
+           count - found, count);
 
     statement = statement_of(side, table, INFO);
     if (!step(side, statement, SQLITE_ROW))
@@ -305,8 +309,8 @@ static void audit(struct side *side, unsigned table) {
     sqlite3_reset(statement);
     expect(layers >= 1, "%s: %s: %d layers", side->name, name, layers);
     if (!side->now.merged[table])
-        expect(added == side->now.added[table], "%s: %s: info counts %u keys, %u were new", side->name, name,
-               added, side->now.added[table]);
+        expect(added == side->now.added[table], "%s: %s: info counts %u keys, %u were new",
+               side->name, name, added, side->now.added[table]);
     if (layers == 1) {
         statement = statement_of(side, table, SAME);
         if (!step(side, statement, SQLITE_ROW))
@@ -455,7 +459,8 @@ static void one_file(void) {
     char sql[200];
     memset(&committed, 0, sizeof committed);
     sqlite3 *database = open_connection(file, 0, &unused);
-    snprintf(sql, sizeof sql, "PRAGMA synchronous = off; PRAGMA page_size = %u; PRAGMA journal_mode = %s",
+    snprintf(sql, sizeof sql,
+             "PRAGMA synchronous = off; PRAGMA page_size = %u; PRAGMA journal_mode = %s",
              512U << random_below(5), JOURNALS[random_below(5)]);
     expect(sqlite3_exec(database, sql, NULL, NULL, NULL) == SQLITE_OK, "%s: %s", sql,
            sqlite3_errmsg(database));
@@ -492,7 +497,8 @@ void random_tables(void) {
     static const char *const SUFFIXES[] = {"", "-journal", "-wal", "-shm"};
     memset(&rates, 0, sizeof rates);
     refused = 0;
-    snprintf(file, sizeof file, "%s/bloom-random-%ld.db", directory ? directory : "/tmp", (long)getpid());
+    snprintf(file, sizeof file, "%s/bloom-random-%ld.db", directory ? directory : "/tmp",
+             (long)getpid());
     for (unsigned round = 0; round < ROUNDS; round++) {
         one_file();
         for (unsigned i = 0; i < 4; i++) {
@@ -501,6 +507,7 @@ void random_tables(void) {
             remove(path);
         }
     }
-    printf("%llu statements refused because of the other connection\n", (unsigned long long)refused);
+    printf("%llu statements refused because of the other connection\n",
+           (unsigned long long)refused);
     false_positives_expect(&rates, 0.01, "filter tables");
 }

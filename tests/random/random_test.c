@@ -67,7 +67,8 @@ void expect(bool holds, const char *format, ...) {
     exit(1);
 }
 
-void false_positives_count(struct false_positives *sum, unsigned asked, unsigned found, double rate) {
+void false_positives_count(struct false_positives *sum, unsigned asked, unsigned found,
+                           double rate) {
     sum->asked += asked;
     sum->found += found;
     sum->expected += asked * rate;
@@ -78,10 +79,10 @@ void false_positives_expect(const struct false_positives *sum, double slack, con
     /* Five standard deviations: by chance once in two million, each time that it is asked. */
     double difference = fabs(sum->found - sum->expected);
     double allowed = 5 * sqrt(sum->variance) + slack * sum->expected + 5;
-    printf("%s: %.0f fresh keys asked, %.0f found, %.0f expected within %.0f\n", what, sum->asked, sum->found,
-           sum->expected, allowed);
-    expect(difference <= allowed, "false positives of %s: %.0f of %.0f, %.0f expected", what, sum->found,
-           sum->asked, sum->expected);
+    printf("%s: %.0f fresh keys asked, %.0f found, %.0f expected within %.0f\n", what, sum->asked,
+           sum->found, sum->expected, allowed);
+    expect(difference <= allowed, "false positives of %s: %.0f of %.0f, %.0f expected", what,
+           sum->found, sum->asked, sum->expected);
 }
 
 sqlite3_int64 fresh_keys(void) {
@@ -109,8 +110,8 @@ void bind_key(sqlite3_stmt *statement, int parameter, unsigned key) {
         return;
     case 1: /* a text, or the BLOB that is the same key; the first one is empty */
         length = key == 1 ? 0
-                          : snprintf(bytes, sizeof bytes, "http://%u.example/%.*s", key, (int)(key / 4 % 32),
-                                     "0123456789abcdefghijklmnopqrstuvwxyz");
+                          : snprintf(bytes, sizeof bytes, "http://%u.example/%.*s", key,
+                                     (int)(key / 4 % 32), "0123456789abcdefghijklmnopqrstuvwxyz");
         break;
     case 2: /* bytes of any value, zeros among them */
         length = 3 + (int)(key / 4 % 24);
@@ -131,8 +132,8 @@ void bind_key(sqlite3_stmt *statement, int parameter, unsigned key) {
 
 static void in_set(sqlite3_context *context, int count, sqlite3_value **arguments) {
     (void)count;
-    sqlite3_result_int(context,
-                       set_has(sqlite3_user_data(context), (unsigned)sqlite3_value_int(arguments[0])));
+    sqlite3_result_int(
+        context, set_has(sqlite3_user_data(context), (unsigned)sqlite3_value_int(arguments[0])));
 }
 
 sqlite3_stmt *prepare(sqlite3 *database, const char *format, ...) {
@@ -150,12 +151,14 @@ sqlite3_stmt *prepare(sqlite3 *database, const char *format, ...) {
 sqlite3 *open_connection(const char *file, unsigned universe, struct set *set) {
     sqlite3 *database = NULL;
     bool opened =
-        sqlite3_open(file, &database) == SQLITE_OK && sqlite3_bloom_init(database, NULL, NULL) == SQLITE_OK &&
-        sqlite3_create_function_v2(database, "in_set", 1, SQLITE_UTF8, set, in_set, NULL, NULL, NULL) ==
-            SQLITE_OK &&
-        sqlite3_exec(database,
-                     "PRAGMA temp_store = memory; CREATE TEMP TABLE universe(i INTEGER PRIMARY KEY, k)", NULL,
-                     NULL, NULL) == SQLITE_OK;
+        sqlite3_open(file, &database) == SQLITE_OK &&
+        sqlite3_bloom_init(database, NULL, NULL) == SQLITE_OK &&
+        sqlite3_create_function_v2(database, "in_set", 1, SQLITE_UTF8, set, in_set, NULL, NULL,
+                                   NULL) == SQLITE_OK &&
+        sqlite3_exec(
+            database,
+            "PRAGMA temp_store = memory; CREATE TEMP TABLE universe(i INTEGER PRIMARY KEY, k)",
+            NULL, NULL, NULL) == SQLITE_OK;
     expect(opened, "%s cannot be opened: %s", file, sqlite3_errmsg(database));
     sqlite3_stmt *statement = prepare(database, "INSERT INTO universe VALUES (?1, ?2)");
     sqlite3_exec(database, "BEGIN", NULL, NULL, NULL);

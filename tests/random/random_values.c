@@ -3,8 +3,8 @@
  * universe and compared by bytes with one that is made of the same set in another way. */
 #include "random.h"
 
-#include "format.h"
-#include "hash.h"
+#include "filter/header.h"
+#include "filter/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,8 @@ static const char *const FRESH[] = {
     "bloom_new_bits(3200, 3)",
     "bloom_new_bits(77, 1)",
     /* Guava's older strategy: in the bytes of an empty filter of the newer one, the first byte is 0. */
-    "bloom_import(CAST(x'00' || substr(bloom_export(bloom_new_bits(4096, 3), 'guava'), 2) AS BLOB), 'guava')",
+    "bloom_import(CAST(x'00' || substr(bloom_export(bloom_new_bits(4096, 3), 'guava'), 2) AS "
+    "BLOB), 'guava')",
 };
 enum { FRESH_COUNT = sizeof FRESH / sizeof *FRESH };
 
@@ -68,9 +69,11 @@ static const char *const SQL[STATEMENTS] = {
     [ADD_PINNED] = "SELECT bloom_add((SELECT bloom_pin(?1)), ?2)",
     [UNION] = "SELECT bloom_union(?1, ?2, ?3)",
     [UNION_PINNED] = "SELECT bloom_union(NULL, (SELECT bloom_pin(?1)), ?2, (SELECT bloom_pin(?3)))",
-    [UNION_AGG] = "WITH f(f) AS (VALUES (?1), (NULL), (?2), (?3), (?1)) SELECT bloom_union_agg(f) FROM f",
+    [UNION_AGG] =
+        "WITH f(f) AS (VALUES (?1), (NULL), (?2), (?3), (?1)) SELECT bloom_union_agg(f) FROM f",
     [INTERSECT] = "SELECT bloom_intersect(?1, ?2, ?3)",
-    [INTERSECT_PINNED] = "SELECT bloom_intersect((SELECT bloom_pin(?1)), ?2, (SELECT bloom_pin(?3)))",
+    [INTERSECT_PINNED] =
+        "SELECT bloom_intersect((SELECT bloom_pin(?1)), ?2, (SELECT bloom_pin(?3)))",
     [BY_TEMPLATE] = "SELECT bloom_agg(k, ?1) FROM universe WHERE in_set(i)",
     [BY_PIN] = "SELECT bloom_agg(k, (SELECT bloom_pin(?1))) FROM universe WHERE in_set(i)",
     [EXPORT] = "SELECT bloom_export(?1, 'guava')",
@@ -79,8 +82,9 @@ static const char *const SQL[STATEMENTS] = {
     [REBUILD_BACKWARD] =
         "SELECT bloom_agg(k, ?1) FROM (SELECT k FROM universe, (SELECT 1 UNION ALL SELECT 2) "
         "WHERE in_set(i) ORDER BY i * 7919 % 1024 DESC)",
-    [REBUILD_BY_PARTS] = "SELECT bloom_union_agg(f) FROM (SELECT bloom_agg(k, ?1) AS f FROM universe WHERE "
-                         "in_set(i) GROUP BY i % 5)",
+    [REBUILD_BY_PARTS] =
+        "SELECT bloom_union_agg(f) FROM (SELECT bloom_agg(k, ?1) AS f FROM universe WHERE "
+        "in_set(i) GROUP BY i % 5)",
     [KEYS_IN] = "SELECT i, k FROM universe WHERE bloom_check((SELECT bloom_pin(?1)), k)",
     [FRESH_IN] = "SELECT count(*) FROM universe WHERE bloom_check((SELECT bloom_pin(?1)), i + ?2)",
     [RATE] = "SELECT bloom_fpr(?1)",
@@ -95,8 +99,8 @@ struct filter {
 struct slot {
     struct filter filter;
     struct set keys;
-    uint8_t
-        *base; /* a payload: bits that an intersection has left besides those of the keys; NULL for none */
+    uint8_t *
+        base; /* a payload: bits that an intersection has left besides those of the keys; NULL for none */
 };
 
 static sqlite3 *database;
@@ -158,7 +162,8 @@ static struct filter rebuild_singly(struct filter filter) {
     char problem[BLOOM_PROBLEM_SIZE];
     struct bloom_shape shape;
     struct filter result = {copy(filter.bytes, (size_t)filter.length), filter.length};
-    expect(bloom_filter_read(&shape, result.bytes, (uint64_t)result.length, problem), "a filter %s", problem);
+    expect(bloom_filter_read(&shape, result.bytes, (uint64_t)result.length, problem), "a filter %s",
+           problem);
     memset(result.bytes + BLOOM_HEADER_BYTES, 0, payload_bytes(result));
     for (unsigned key = 0; key < UNIVERSE; key++)
         if (set_has(&asked, key)) {
@@ -204,8 +209,8 @@ static void verify(const struct slot *slot, const char *step) {
     sqlite3_reset(statement);
     operations += UNIVERSE;
     set_intersect(&found, &slot->keys);
-    expect(memcmp(&found, &slot->keys, sizeof found) == 0, "%s: %u of %u keys are false negatives", step,
-           set_count(&slot->keys) - set_count(&found), set_count(&slot->keys));
+    expect(memcmp(&found, &slot->keys, sizeof found) == 0, "%s: %u of %u keys are false negatives",
+           step, set_count(&slot->keys) - set_count(&found), set_count(&slot->keys));
 
     struct filter expected = rebuild(filter);
     for (size_t i = 0; slot->base != NULL && i < payload_bytes(expected); i++)
@@ -227,8 +232,8 @@ static void verify(const struct slot *slot, const char *step) {
     /* Below a few hundred bits the positions of a classic filter depend on each other, and the rate of one
      * filter is not that of another with as many bits set; they are in the sum of nothing. */
     if (payload_bytes(filter) >= 256 || filter.bytes[5] == 1)
-        false_positives_count(&rates[filter.bytes[5]], UNIVERSE, (unsigned)sqlite3_column_int(statement, 0),
-                              rate);
+        false_positives_count(&rates[filter.bytes[5]], UNIVERSE,
+                              (unsigned)sqlite3_column_int(statement, 0), rate);
     sqlite3_reset(statement);
     operations += UNIVERSE + 1;
 }
@@ -252,7 +257,8 @@ static const char *step_fresh(struct slot *into) {
 
 static const char *step_add(struct slot *into) {
     struct slot *from = &slots[random_below(SLOTS)];
-    struct filter filter = {copy(from->filter.bytes, (size_t)from->filter.length), from->filter.length};
+    struct filter filter = {copy(from->filter.bytes, (size_t)from->filter.length),
+                            from->filter.length};
     struct set keys = from->keys;
     for (unsigned left = random_below(60); left > 0; left--) {
         unsigned key = random_below(UNIVERSE);
@@ -279,7 +285,8 @@ static const char *step_merge(struct slot *into, bool intersect) {
     uint8_t *base = NULL;
 
     for (int i = 0; i < ARGUMENTS_MOST; i++) /* fewer than three: the last one again */
-        bind_filter(statements[which], 1 + i, mates[(unsigned)i < count ? (unsigned)i : count - 1]->filter);
+        bind_filter(statements[which], 1 + i,
+                    mates[(unsigned)i < count ? (unsigned)i : count - 1]->filter);
     struct filter filter = ask(statements[which]);
     expect(filter.bytes != NULL && filter.length == mates[0]->filter.length &&
                same_header(filter, mates[0]->filter),
@@ -289,7 +296,8 @@ static const char *step_merge(struct slot *into, bool intersect) {
     else if (mates[0]->base != NULL)
         base = copy(mates[0]->base, bytes);
     for (unsigned mate = 1; mate < count; mate++) {
-        const uint8_t *from = intersect ? mates[mate]->filter.bytes + BLOOM_HEADER_BYTES : mates[mate]->base;
+        const uint8_t *from =
+            intersect ? mates[mate]->filter.bytes + BLOOM_HEADER_BYTES : mates[mate]->base;
         if (intersect)
             set_intersect(&keys, &mates[mate]->keys);
         else
@@ -313,8 +321,9 @@ static const char *step_aggregate(struct slot *into) {
     }
     sqlite3_bind_int64(aggregates[which][0], 2, set_count(&asked));
     struct filter empty = ask(aggregates[which][0]);
-    expect(filter.length == empty.length && same_header(filter, empty), "%s of %u keys: not the size of %s",
-           AGGREGATES[which][1], set_count(&asked), AGGREGATES[which][0]);
+    expect(filter.length == empty.length && same_header(filter, empty),
+           "%s of %u keys: not the size of %s", AGGREGATES[which][1], set_count(&asked),
+           AGGREGATES[which][0]);
     free(empty.bytes);
     operations += set_count(&asked);
     put(into, filter, asked, NULL);
@@ -342,7 +351,8 @@ static const char *step_exchange(struct slot *into) {
            "a filter %s", problem);
     if (before.layout == &bloom_layout_blocked || before.bits % 64 != 0) {
         bind_filter(statements[EXPORT], 1, from->filter);
-        expect(sqlite3_step(statements[EXPORT]) == SQLITE_ERROR, "exported what Guava does not know");
+        expect(sqlite3_step(statements[EXPORT]) == SQLITE_ERROR,
+               "exported what Guava does not know");
         sqlite3_reset(statements[EXPORT]);
         operations++;
         return step_fresh(into);
@@ -350,11 +360,13 @@ static const char *step_exchange(struct slot *into) {
     struct filter foreign = ask_about(EXPORT, from->filter);
     struct filter imported = ask_about(IMPORT, foreign);
     struct filter again = ask_about(EXPORT, imported);
-    expect(foreign.length == again.length && memcmp(foreign.bytes, again.bytes, (size_t)again.length) == 0,
+    expect(foreign.length == again.length &&
+               memcmp(foreign.bytes, again.bytes, (size_t)again.length) == 0,
            "imported and exported: other bytes");
     expect(bloom_filter_read(&after, imported.bytes, (uint64_t)imported.length, problem) &&
-               after.layout == before.layout && after.hashes == before.hashes && after.bits == before.bits &&
-               after.capacity == 0 && memcmp(&after.rate, &(double){0}, sizeof after.rate) == 0 &&
+               after.layout == before.layout && after.hashes == before.hashes &&
+               after.bits == before.bits && after.capacity == 0 &&
+               memcmp(&after.rate, &(double){0}, sizeof after.rate) == 0 &&
                imported.length == from->filter.length,
            "imported: another shape");
     free(foreign.bytes);
@@ -371,8 +383,8 @@ static void refuse_others(void) {
     enum statement which = UNION + random_below(INTERSECT_PINNED - UNION + 1);
     for (int i = 1; i <= ARGUMENTS_MOST; i++)
         bind_filter(statements[which], i, i == 2 ? b->filter : a->filter);
-    expect(sqlite3_step(statements[which]) == SQLITE_ERROR, "%s: merges filters of different parameters",
-           SQL[which]);
+    expect(sqlite3_step(statements[which]) == SQLITE_ERROR,
+           "%s: merges filters of different parameters", SQL[which]);
     sqlite3_reset(statements[which]);
     operations++;
 }
@@ -385,7 +397,8 @@ static void begin(void) {
         fresh[i] = prepare(database, "SELECT %s", FRESH[i]);
     for (int i = 0; i < AGGREGATE_COUNT; i++) {
         aggregates[i][0] = prepare(database, "SELECT %s, ?2", AGGREGATES[i][0]);
-        aggregates[i][1] = prepare(database, "SELECT %s FROM universe WHERE in_set(i)", AGGREGATES[i][1]);
+        aggregates[i][1] =
+            prepare(database, "SELECT %s FROM universe WHERE in_set(i)", AGGREGATES[i][1]);
     }
 }
 

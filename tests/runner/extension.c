@@ -4,7 +4,8 @@
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1
 
-static void extension_loaded(sqlite3_context *context, int argument_count, sqlite3_value **arguments) {
+static void extension_loaded(sqlite3_context *context, int argument_count,
+                             sqlite3_value **arguments) {
     (void)argument_count;
     (void)arguments;
     sqlite3_result_text(context, "loaded", -1, SQLITE_STATIC);
@@ -13,6 +14,6 @@ static void extension_loaded(sqlite3_context *context, int argument_count, sqlit
 int sqlite3_extension_init(sqlite3 *database, char **message, const sqlite3_api_routines *api) {
     (void)message;
     SQLITE_EXTENSION_INIT2(api);
-    return sqlite3_create_function(database, "extension_loaded", 0, SQLITE_UTF8, NULL, extension_loaded, NULL,
-                                   NULL);
+    return sqlite3_create_function(database, "extension_loaded", 0, SQLITE_UTF8, NULL,
+                                   extension_loaded, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints ext/blocked_sizes.h: the bits per key that the layout `blocked` needs for a false-positive rate.
+"""Prints ext/filter/blocked_sizes.h: the bits per key that the layout `blocked` needs for a false-positive rate.
 
 The exact rate of a filter of 512-bit blocks with k probes per key, each drawn independently, at c bits per key:
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ext/blocked_sizes.h is what blocked_sizes.py computes from the exact formula."""
+"""ext/filter/blocked_sizes.h is what blocked_sizes.py computes from the exact formula."""
 import pathlib
 import subprocess
 import sys
@@ -11,7 +11,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 class Table(unittest.TestCase):
     def test_the_table_is_the_computed_one(self):
         computed = subprocess.run([sys.executable, HERE / "blocked_sizes.py"], capture_output=True, text=True, check=True).stdout
-        self.assertEqual(computed, (HERE.parent.parent / "ext/blocked_sizes.h").read_text())
+        self.assertEqual(computed, (HERE.parent.parent / "ext/filter/blocked_sizes.h").read_text())
 
 
 if __name__ == "__main__":

@@ -58,18 +58,18 @@ program() {
 
 libraries="-lsqlite3 -lpthread -lm"
 # shellcheck disable=SC2086
-$CC $flags -DSQLITE_CORE -o $build/threads_test tests/threads/threads_test.c ext/*.c $libraries || exit 1
+$CC $flags -DSQLITE_CORE -o $build/threads_test tests/threads/threads_test.c ext/*.c ext/*/*.c $libraries || exit 1
 # shellcheck disable=SC2086
-$CC $flags -shared -fPIC -o $build/bloom.so ext/*.c -lm || exit 1
+$CC $flags -shared -fPIC -o $build/bloom.so ext/*.c ext/*/*.c -lm || exit 1
 unset TSAN_OPTIONS
 program "linked in"
 export TSAN_OPTIONS="suppressions=tests/threads/loaded.supp"
 program "loaded" "./$build/bloom.so"
 
-# Would a race be found at all? sql_value.c with one put in, the other files as they are.
+# Would a race be found at all? sqlite/value.c with one put in, the other files as they are.
 # shellcheck disable=SC2086
-$CC $flags -DSQLITE_CORE -include tests/threads/race.h -c -o $build/race.o ext/sql_value.c || exit 1
-others=$(ls ext/*.c | grep -v '/sql_value\.c$')
+$CC $flags -DSQLITE_CORE -include tests/threads/race.h -c -o $build/race.o ext/sqlite/value.c || exit 1
+others=$(ls ext/*.c ext/*/*.c | grep -v 'sqlite/value\.c$')
 # shellcheck disable=SC2086
 $CC $flags -DSQLITE_CORE -o $build/race_test tests/threads/threads_test.c $others $build/race.o $libraries || exit 1
 TSAN_OPTIONS="halt_on_error=1 suppressions=tests/threads/loaded.supp" $run $build/race_test $build >$build/log 2>&1

@@ -8,7 +8,7 @@
  * DIRECTORY is where databases may be written. With LIBRARY every connection loads the extension from that
  * file; without, it calls the one that is linked in.
  */
-#include "bloom.h"
+#include "sqlite-bloom.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -34,7 +34,8 @@ struct worker {
 
 static pthread_barrier_t start; /* so that all threads begin at once */
 
-__attribute__((format(printf, 2, 3))) static void problem(struct worker *worker, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void problem(struct worker *worker, const char *format,
+                                                          ...) {
     va_list list;
     if (worker->problem[0] != '\0')
         return;
@@ -48,7 +49,8 @@ static int extend(sqlite3 *database) {
     if (library == NULL)
         return sqlite3_bloom_init(database, NULL, NULL);
     int code = sqlite3_enable_load_extension(database, 1);
-    return code == SQLITE_OK ? sqlite3_load_extension(database, library, "sqlite3_bloom_init", NULL) : code;
+    return code == SQLITE_OK ? sqlite3_load_extension(database, library, "sqlite3_bloom_init", NULL)
+                             : code;
 }
 
 static sqlite3 *open_database(struct worker *worker, const char *path) {
@@ -78,7 +80,8 @@ struct answer {
     unsigned char *bytes;
 };
 
-static struct answer step_for_answer(struct worker *worker, sqlite3 *database, sqlite3_stmt *statement) {
+static struct answer step_for_answer(struct worker *worker, sqlite3 *database,
+                                     sqlite3_stmt *statement) {
     struct answer answer = {-1, NULL};
     int code = sqlite3_step(statement);
     if (code == SQLITE_ROW) {
@@ -108,19 +111,22 @@ static struct answer ask(struct worker *worker, sqlite3 *database, const char *s
 }
 
 static int same(const struct answer *a, const struct answer *b) {
-    return a->length == b->length && (a->length < 0 || memcmp(a->bytes, b->bytes, (size_t)a->length) == 0);
+    return a->length == b->length &&
+           (a->length < 0 || memcmp(a->bytes, b->bytes, (size_t)a->length) == 0);
 }
 
 static void expect_answer(struct worker *worker, sqlite3 *database, const char *sql,
                           const struct answer *expected) {
     struct answer answer = ask(worker, database, sql);
     if (!same(&answer, expected))
-        problem(worker, "thread %d: another result than in a single thread: %s", worker->number, sql);
+        problem(worker, "thread %d: another result than in a single thread: %s", worker->number,
+                sql);
     free(answer.bytes);
 }
 
 /* For text and numbers. */
-static void expect(struct worker *worker, sqlite3 *database, const char *sql, const char *expected) {
+static void expect(struct worker *worker, sqlite3 *database, const char *sql,
+                   const char *expected) {
     struct answer answer = ask(worker, database, sql);
     const char *text = answer.length < 0 ? "no row" : (const char *)answer.bytes;
     if (strcmp(text, expected) != 0)
@@ -192,7 +198,7 @@ static void open_with_automatic_extension(struct worker *worker) {
 
 /* Values: every query of this list gives the same bytes in every thread. */
 
-#define SERIES(count)                                                                                        \
+#define SERIES(count)                                                                              \
     "WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < " #count ") "
 #define SHARED_KEYS "20000"
 
@@ -205,7 +211,8 @@ static const char *const QUERIES[] = {
     SERIES(20000) "SELECT bloom_agg(i, 20000) FROM c",
     SERIES(20000) "SELECT bloom_agg(i, 20000, 0.0001, 'classic') FROM c",
     SERIES(5000) "SELECT bloom_agg(i, bloom_new(9000, 0.02)) FROM c",
-    SERIES(4000) "SELECT bloom_agg(hex(f), 1000) FROM (SELECT bloom_agg(i, 10) AS f FROM c GROUP BY i % 400)",
+    SERIES(4000) "SELECT bloom_agg(hex(f), 1000) FROM (SELECT bloom_agg(i, 10) AS f FROM c GROUP "
+                 "BY i % 400)",
     SERIES(100) "SELECT bloom_union_agg(bloom_add(bloom_new(500), i)) FROM c",
     "SELECT bloom_union(bloom_add(bloom_new(500), 1), NULL, bloom_add(bloom_new(500), 2))",
     "SELECT bloom_intersect(bloom_add(bloom_new(500), 1), bloom_add(bloom_new(500), 2))",
@@ -213,12 +220,16 @@ static const char *const QUERIES[] = {
     SERIES(1000) "SELECT bloom_info(bloom_agg(i, 1000)) FROM c",
     SERIES(1000) "SELECT bloom_info(bloom_agg(i, 1000, 0.01, 'classic')) FROM c",
     SERIES(1000) "SELECT bloom_count(bloom_agg(i)) || ' ' || bloom_fpr(bloom_agg(i)) FROM c",
-    SERIES(1000) "SELECT bloom_import(bloom_export(bloom_agg(i, 1000, 0.01, 'classic'), 'guava'), 'guava') "
+    SERIES(1000) "SELECT bloom_import(bloom_export(bloom_agg(i, 1000, 0.01, 'classic'), 'guava'), "
+                 "'guava') "
                  "FROM c",
-    "SELECT group_concat(bloom_size(column1, column2)) FROM (VALUES (1, 0.5), (1000, 0.01), (1e9, 1e-8))",
-    "SELECT hex(bloom_hash('a')) || hex(bloom_hash(1)) || hex(bloom_hash(0.1)) || hex(bloom_hash(x''))",
+    "SELECT group_concat(bloom_size(column1, column2)) FROM (VALUES (1, 0.5), (1000, 0.01), (1e9, "
+    "1e-8))",
+    "SELECT hex(bloom_hash('a')) || hex(bloom_hash(1)) || hex(bloom_hash(0.1)) || "
+    "hex(bloom_hash(x''))",
     "SELECT bloom_version()",
-    SERIES(20000) "SELECT count(*) FROM c WHERE bloom_check((SELECT bloom_pin(bloom_agg(i, 10000)) FROM c "
+    SERIES(20000) "SELECT count(*) FROM c WHERE bloom_check((SELECT bloom_pin(bloom_agg(i, 10000)) "
+                  "FROM c "
                   "WHERE i <= 10000), i)",
 };
 
@@ -273,7 +284,8 @@ static void compare_first_answers(void) {
     for (int i = 0; i < THREADS; i++)
         for (int query = 0; query < QUERY_COUNT; query++) {
             if (!same(&first_answers[i][query], &expected_answers[query]))
-                problem(&here, "thread %d: another result than in a single thread: %s", i, QUERIES[query]);
+                problem(&here, "thread %d: another result than in a single thread: %s", i,
+                        QUERIES[query]);
             free(first_answers[i][query].bytes);
         }
     report("answers at first use", here.problem);
@@ -319,8 +331,9 @@ static void check_shared_memory(struct worker *worker) {
 static struct answer filter_of_1_to_3000; /* made by bloom_agg with n = 3000 */
 static struct answer grown_info;
 
-static const char *const GROW = "CREATE VIRTUAL TABLE small USING bloom(capacity=100, fpr=0.02);" SERIES(
-    3000) "INSERT INTO small(key) SELECT i FROM c";
+static const char *const GROW =
+    "CREATE VIRTUAL TABLE small USING bloom(capacity=100, fpr=0.02);" SERIES(
+        3000) "INSERT INTO small(key) SELECT i FROM c";
 static const char *const GROWN_INFO = "SELECT info FROM small";
 
 static void fill_tables_in_memory(struct worker *worker) {
@@ -328,7 +341,8 @@ static void fill_tables_in_memory(struct worker *worker) {
     run(worker, database,
         "CREATE VIRTUAL TABLE seen USING bloom(capacity=3000, growth=off);" SERIES(
             2000) "INSERT INTO seen(key) SELECT i FROM c;"
-                  "INSERT INTO seen(seen, key) WITH RECURSIVE c(i) AS (VALUES (2001) UNION ALL SELECT i + 1 "
+                  "INSERT INTO seen(seen, key) WITH RECURSIVE c(i) AS (VALUES (2001) UNION ALL "
+                  "SELECT i + 1 "
                   "FROM c "
                   "WHERE i < 3000) SELECT 'merge', bloom_agg(i, 3000) FROM c");
     expect_answer(worker, database, "SELECT filter FROM seen", &filter_of_1_to_3000);
@@ -337,7 +351,8 @@ static void fill_tables_in_memory(struct worker *worker) {
     expect(worker, database, SERIES(3000) "SELECT count(*) FROM c JOIN small ON key = i", "3000");
     run(worker, database, "BEGIN; INSERT INTO seen(seen) VALUES ('clear'); ROLLBACK");
     expect_answer(worker, database, "SELECT filter FROM seen", &filter_of_1_to_3000);
-    run(worker, database, "INSERT INTO seen(seen) VALUES ('clear'); ALTER TABLE seen RENAME TO other");
+    run(worker, database,
+        "INSERT INTO seen(seen) VALUES ('clear'); ALTER TABLE seen RENAME TO other");
     expect(worker, database, SERIES(3000) "SELECT count(*) FROM c JOIN other ON key = i", "0");
     run(worker, database, "DROP TABLE other; DROP TABLE small");
     expect(worker, database, "SELECT count(*) FROM sqlite_master", "0");
@@ -347,7 +362,14 @@ static void fill_tables_in_memory(struct worker *worker) {
 /* Filter tables on one file: writers, readers, one thread that merges, and one that makes and drops tables, so
  * that the others' statements are prepared anew all the time. */
 
-enum { WRITERS = 4, READERS = 2, ROUNDS = 24, KEYS_A_ROUND = 50, MERGED_KEYS = 1000, KEYS_A_WRITER = 100000 };
+enum {
+    WRITERS = 4,
+    READERS = 2,
+    ROUNDS = 24,
+    KEYS_A_ROUND = 50,
+    MERGED_KEYS = 1000,
+    KEYS_A_WRITER = 100000
+};
 
 static char path[400];
 /* Rounds that each writer has committed: a reader that starts now must find these keys. */
@@ -360,11 +382,13 @@ static void write_rounds(struct worker *worker, sqlite3 *database) {
     for (int round = 0; round < ROUNDS; round++) {
         int first = worker->number * KEYS_A_WRITER + round * KEYS_A_ROUND;
         for (int table = 0; table < 2; table++) {
-            snprintf(sql, sizeof sql,
-                     "WITH RECURSIVE c(i) AS (VALUES (%d) UNION ALL SELECT i + 1 FROM c WHERE i < %d) "
-                     "INSERT OR IGNORE INTO %s(key) SELECT i FROM c",
-                     first, first + KEYS_A_ROUND - 1, table ? "growing" : "seen");
-            if (table == 0 && round % 2 == 0) /* together, or each statement a transaction of its own */
+            snprintf(
+                sql, sizeof sql,
+                "WITH RECURSIVE c(i) AS (VALUES (%d) UNION ALL SELECT i + 1 FROM c WHERE i < %d) "
+                "INSERT OR IGNORE INTO %s(key) SELECT i FROM c",
+                first, first + KEYS_A_ROUND - 1, table ? "growing" : "seen");
+            if (table == 0 &&
+                round % 2 == 0) /* together, or each statement a transaction of its own */
                 run(worker, database, "BEGIN IMMEDIATE");
             if (table == 1 && round % 4 == 0)
                 run(worker, database,
@@ -388,7 +412,8 @@ static void read_until_done(struct worker *worker, sqlite3 *database) {
             snprintf(expected, sizeof expected, "%d", keys);
             for (int table = 0; table < 2 && keys > 0; table++) {
                 snprintf(sql, sizeof sql,
-                         "WITH RECURSIVE c(i) AS (VALUES (%d) UNION ALL SELECT i + 1 FROM c WHERE i < %d) "
+                         "WITH RECURSIVE c(i) AS (VALUES (%d) UNION ALL SELECT i + 1 FROM c WHERE "
+                         "i < %d) "
                          "SELECT count(*) FROM c CROSS JOIN %s ON key = i",
                          writer * KEYS_A_WRITER, writer * KEYS_A_WRITER + keys - 1,
                          table ? "growing" : "seen");
@@ -397,7 +422,8 @@ static void read_until_done(struct worker *worker, sqlite3 *database) {
         }
         /* One snapshot: what is said about the bits must be what is in the bits. */
         expect(worker, database,
-               "SELECT json_extract(info, '$.layers[0].fill') = json_extract(bloom_info(filter), '$.fill') "
+               "SELECT json_extract(info, '$.layers[0].fill') = json_extract(bloom_info(filter), "
+               "'$.fill') "
                "FROM seen",
                "1");
     } while (!last && worker->problem[0] == '\0');
@@ -407,11 +433,11 @@ static void read_until_done(struct worker *worker, sqlite3 *database) {
 static void merge_until_done(struct worker *worker, sqlite3 *database) {
     char sql[400];
     for (int round = 0; round < 10; round++) {
-        snprintf(
-            sql, sizeof sql,
-            "WITH RECURSIVE c(i) AS (VALUES (%d) UNION ALL SELECT i + 1 FROM c WHERE i < %d) INSERT INTO "
-            "seen(seen, key) SELECT 'merge', bloom_agg('merged ' || i, 20000) FROM c",
-            round * MERGED_KEYS / 10, (round + 1) * MERGED_KEYS / 10 - 1);
+        snprintf(sql, sizeof sql,
+                 "WITH RECURSIVE c(i) AS (VALUES (%d) UNION ALL SELECT i + 1 FROM c WHERE i < %d) "
+                 "INSERT INTO "
+                 "seen(seen, key) SELECT 'merge', bloom_agg('merged ' || i, 20000) FROM c",
+                 round * MERGED_KEYS / 10, (round + 1) * MERGED_KEYS / 10 - 1);
         run(worker, database, sql);
     }
 }
@@ -420,8 +446,10 @@ static void make_and_drop_tables(struct worker *worker, sqlite3 *database) {
     for (int round = 0; round < 6; round++) {
         run(worker, database,
             "CREATE VIRTUAL TABLE passing USING bloom(capacity=500);" SERIES(
-                100) "INSERT INTO passing(key) SELECT i FROM c; ALTER TABLE passing RENAME TO passed");
-        expect(worker, database, SERIES(100) "SELECT count(*) FROM c CROSS JOIN passed ON key = i", "100");
+                100) "INSERT INTO passing(key) SELECT i FROM c; ALTER TABLE passing RENAME TO "
+                     "passed");
+        expect(worker, database, SERIES(100) "SELECT count(*) FROM c CROSS JOIN passed ON key = i",
+               "100");
         run(worker, database, "INSERT INTO passed(passed) VALUES ('clear'); DROP TABLE passed");
     }
 }
@@ -449,7 +477,8 @@ static void share_file(const char *journal) {
     atomic_store(&writers_left, WRITERS);
     sqlite3 *database = open_database(&here, path);
     snprintf(sql, sizeof sql,
-             "PRAGMA journal_mode=%s; CREATE VIRTUAL TABLE seen USING bloom(capacity=20000, growth=off); "
+             "PRAGMA journal_mode=%s; CREATE VIRTUAL TABLE seen USING bloom(capacity=20000, "
+             "growth=off); "
              "CREATE VIRTUAL TABLE growing USING bloom(capacity=700)",
              journal);
     run(&here, database, sql);
@@ -471,10 +500,12 @@ static void share_file(const char *journal) {
              "WITH RECURSIVE w(w) AS (VALUES (0) UNION ALL SELECT w + 1 FROM w WHERE w < %d), "
              "k(k) AS (VALUES (0) UNION ALL SELECT k + 1 FROM k WHERE k < %d) "
              "SELECT count(*) = %d FROM w, k CROSS JOIN growing ON key = w * %d + k",
-             WRITERS - 1, ROUNDS * KEYS_A_ROUND - 1, WRITERS * ROUNDS * KEYS_A_ROUND, KEYS_A_WRITER);
+             WRITERS - 1, ROUNDS * KEYS_A_ROUND - 1, WRITERS * ROUNDS * KEYS_A_ROUND,
+             KEYS_A_WRITER);
     expect(&here, database, sql, "1");
     expect(&here, database,
-           "SELECT ones = json_extract(bloom_info((SELECT filter FROM seen)), '$.ones') FROM seen_layers",
+           "SELECT ones = json_extract(bloom_info((SELECT filter FROM seen)), '$.ones') FROM "
+           "seen_layers",
            "1");
     expect(&here, database,
            "SELECT (SELECT sum(chunks) FROM seen_layers) = (SELECT count(*) FROM seen_chunks) AND "
@@ -483,7 +514,8 @@ static void share_file(const char *journal) {
     expect(&here, database, "SELECT count(*) > 2 FROM growing_layers", "1");
     /* New keys, at most all; fewer only by false positives, of which there are some 1 %. */
     expect(&here, database, "SELECT sum(keys) BETWEEN 4700 AND 4800 FROM growing_layers", "1");
-    expect(&here, database, "SELECT group_concat(name) FROM sqlite_master WHERE name LIKE 'pass%'", "");
+    expect(&here, database, "SELECT group_concat(name) FROM sqlite_master WHERE name LIKE 'pass%'",
+           "");
     expect(&here, database, "PRAGMA integrity_check", "ok");
     close_database(&here, database);
     report(title, here.problem);

@@ -1,0 +1,40 @@
+/* Filters as other systems serialise them, and the interface that every such foreign format implements.
+ *
+ * A format is one file, exchange_NAME.c, and one row of the table in exchange.c. Reading and writing are in
+ * two steps each, so that the caller allocates in between, and only after a filter is known to be sound: what
+ * it allocates is then as long as what it has.
+ */
+#ifndef BLOOM_EXCHANGE_H
+#define BLOOM_EXCHANGE_H
+
+#include "filter/layout.h"
+
+struct bloom_exchange {
+    const char *name;
+
+    /* Reads and validates length bytes of which nothing is known. On true, shape is that of the filter, and
+     * bytes may be given to read_payload. On false, problem completes the sentence "the bytes ...". */
+    bool (*read)(struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
+                 char problem[BLOOM_PROBLEM_SIZE]);
+
+    /* Fills payload, of shape->bits bits, from bytes that read has found sound. */
+    void (*read_payload)(const struct bloom_shape *shape, const uint8_t *bytes, uint8_t *payload);
+
+    /* Sets length to the bytes that write will write for a filter of that shape. Returns false when the
+     * format has no such filters; problem completes the sentence "the filter ...". */
+    bool (*measure)(const struct bloom_shape *shape, uint64_t *length,
+                    char problem[BLOOM_PROBLEM_SIZE]);
+
+    /* Writes a filter that measure has accepted. Equal shapes and payloads give equal bytes. */
+    void (*write)(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes);
+};
+
+extern const struct bloom_exchange bloom_exchange_guava;
+
+/* The format of that name (length bytes, any case); NULL when there is none. */
+const struct bloom_exchange *bloom_exchange_by_name(const char *name, size_t length);
+
+/* Writes the names of all formats into text of size bytes (at least 1), as bloom_layout_list. */
+void bloom_exchange_list(char *text, size_t size);
+
+#endif

@@ -1,0 +1,82 @@
+/* Layout `classic`: k bits anywhere in the filter, where Guava's MURMUR128_MITZ_64 puts them.
+ *
+ * With h the two words of a key's hash: c = h[0]; k times: bit (c & (2^63 - 1)) mod m, then c +=
+ * h[1] (mod 2^64). Bit b of the filter is bit b & 7 of byte b >> 3 of the payload.
+ *
+ * Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", 1970; Kirsch, Mitzenmacher,
+ * "Less Hashing, Same Performance", 2006; com.google.common.hash.BloomFilterStrategies for the
+ * rule.
+ */
+#include "filter/classic.h"
+
+#include "filter/bitset.h"
+#include "filter/sizing.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { LAYOUT_NUMBER = 2 };
+
+static bool classic_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+    if (shape->rate < BLOOM_CLASSIC_RATE_MINIMUM) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "p = %g is less than layout classic can keep: 1e-12; ask for a larger p",
+                 shape->rate);
+        return false;
+    }
+    bloom_sizing_classic(shape->capacity > 0 ? shape->capacity : 1, shape->rate, &shape->hashes,
+                         &shape->bits);
+    return true;
+}
+
+static inline uint64_t bit_index(uint64_t combined, uint64_t bits) {
+    return (combined & INT64_MAX) % bits;
+}
+
+static void classic_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *values,
+                        size_t count) {
+    for (const uint64_t *end = values + 2 * count; values < end; values += 2) {
+        uint64_t combined = values[0];
+        for (uint32_t i = 0; i < shape->hashes; i++, combined += values[1])
+            bloom_classic_set(payload, bit_index(combined, shape->bits));
+    }
+}
+
+static bool classic_check(const struct bloom_shape *shape, const uint8_t *payload,
+                          const uint64_t *value) {
+    uint64_t combined = value[0];
+    for (uint32_t i = 0; i < shape->hashes; i++, combined += value[1])
+        if (!bloom_classic_is_set(payload, bit_index(combined, shape->bits)))
+            return false;
+    return true;
+}
+
+static void classic_check_many(const struct bloom_shape *shape, const uint8_t *payload,
+                               const uint64_t *values, size_t count, uint8_t *found) {
+    for (size_t i = 0; i < count; i++)
+        found[i] = classic_check(shape, payload, values + 2 * i);
+}
+
+/* As Guava's approximateElementCount and expectedFpp: -(m / k) ln(1 - fill) and fill^k. */
+struct bloom_estimate bloom_classic_estimate(const struct bloom_shape *shape,
+                                             const uint8_t *payload) {
+    struct bloom_estimate estimate = {0};
+    estimate.ones = bloom_bitset_ones(payload, (size_t)bloom_payload_bytes(shape));
+    double fill = (double)estimate.ones / (double)shape->bits;
+    estimate.count = fill > 0 ? -log1p(-fill) * (double)shape->bits / shape->hashes : 0;
+    estimate.rate = pow(fill, shape->hashes);
+    return estimate;
+}
+
+const struct bloom_layout bloom_layout_classic = {
+    .name = "classic",
+    .number = LAYOUT_NUMBER,
+    .hash_words = 2,
+    .hashes_maximum = BLOOM_CLASSIC_HASHES_MAXIMUM,
+    .bits_multiple = 1,
+    .size = classic_size,
+    .add = classic_add,
+    .check = classic_check,
+    .check_many = classic_check_many,
+    .estimate = bloom_classic_estimate,
+};

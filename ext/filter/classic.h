@@ -1,0 +1,22 @@
+/* What the layouts share whose bits lie anywhere in the filter: layout_classic.c, layout_classic32.c. They
+ * differ in where the bits of a key are, not in what a number of set bits says. */
+#ifndef BLOOM_LAYOUT_CLASSIC_H
+#define BLOOM_LAYOUT_CLASSIC_H
+
+#include "filter/layout.h"
+
+/* Guava stores k in one byte. */
+#define BLOOM_CLASSIC_HASHES_MAXIMUM 255
+
+static inline void bloom_classic_set(uint8_t *payload, uint64_t bit) {
+    payload[bit >> 3] |= (uint8_t)(1u << (bit & 7));
+}
+
+static inline bool bloom_classic_is_set(const uint8_t *payload, uint64_t bit) {
+    return (payload[bit >> 3] >> (bit & 7) & 1) != 0;
+}
+
+struct bloom_estimate bloom_classic_estimate(const struct bloom_shape *shape,
+                                             const uint8_t *payload);
+
+#endif

@@ -1,0 +1,158 @@
+/* Reading and writing the header of a filter. See format.h and FORMAT.md.
+ *
+ *    0  4  magic 89 42 4c 4d          24  8  n, 0 when made from m and k
+ *    4  1  version, 1                 32  8  p as IEEE 754 double, 0 when made from m and k
+ *    5  1  layout                     40 16  reserved, zero
+ *    6  1  hash, 1                    56  8  checksum: first word of the MurmurHash3 of bytes 0 to 55
+ *    7  1  reserved, zero             64     payload of ceil(m / 8) bytes; bits beyond m are zero
+ *    8  4  k
+ *   12  4  reserved, zero
+ *   16  8  m
+ */
+#include "filter/header.h"
+
+#include "filter/hash.h"
+#include "filter/portable.h"
+#include "filter/version.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* The first byte is neither ASCII nor UTF-8, so that text is never taken for a filter. */
+static const uint8_t MAGIC[4] = {0x89, 'B', 'L', 'M'};
+
+enum { HASH_MURMUR3 = 1 };
+
+enum {
+    AT_VERSION = 4,
+    AT_LAYOUT = 5,
+    AT_HASH = 6,
+    AT_RESERVED_BYTE = 7,
+    AT_HASHES = 8,
+    AT_RESERVED_WORD = 12,
+    AT_BITS = 16,
+    AT_CAPACITY = 24,
+    AT_RATE = 32,
+    AT_RESERVED = 40,
+    AT_CHECKSUM = 56
+};
+
+static uint64_t checksum(const uint8_t *header) {
+    return bloom_hash_bytes(header, AT_CHECKSUM).words[0];
+}
+
+void bloom_header_write(const struct bloom_shape *shape, uint8_t header[BLOOM_HEADER_BYTES]) {
+    uint64_t rate;
+    memcpy(&rate, &shape->rate, sizeof rate);
+    memset(header, 0, BLOOM_HEADER_BYTES);
+    memcpy(header, MAGIC, sizeof MAGIC);
+    header[AT_VERSION] = BLOOM_FORMAT_VERSION;
+    header[AT_LAYOUT] = shape->layout->number;
+    header[AT_HASH] = HASH_MURMUR3;
+    bloom_store32(header + AT_HASHES, shape->hashes);
+    bloom_store64(header + AT_BITS, shape->bits);
+    bloom_store64(header + AT_CAPACITY, shape->capacity);
+    bloom_store64(header + AT_RATE, rate);
+    bloom_store64(header + AT_CHECKSUM, checksum(header));
+}
+
+bool bloom_filter_read(struct bloom_shape *shape, const void *bytes, uint64_t length,
+                       char problem[BLOOM_PROBLEM_SIZE]) {
+    if (length < sizeof MAGIC || memcmp(bytes, MAGIC, sizeof MAGIC) != 0) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "is not one: these %" PRIu64 " bytes do not begin with 89424c4d", length);
+        return false;
+    }
+    if (length < BLOOM_HEADER_BYTES) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "is cut off: it has %" PRIu64 " bytes, its header alone has %d", length,
+                 BLOOM_HEADER_BYTES);
+        return false;
+    }
+    return bloom_header_read(shape, bytes, problem) &&
+           bloom_payload_read(shape, bytes, length, problem);
+}
+
+bool bloom_header_read(struct bloom_shape *shape, const uint8_t *header,
+                       char problem[BLOOM_PROBLEM_SIZE]) {
+    if (memcmp(header, MAGIC, sizeof MAGIC) != 0) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "is damaged: its header does not begin with 89424c4d");
+        return false;
+    }
+    if (header[AT_VERSION] != BLOOM_FORMAT_VERSION) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "has format version %u, but release %s of this extension reads version %d; "
+                 "get a release that reads version %u",
+                 header[AT_VERSION], BLOOM_RELEASE, BLOOM_FORMAT_VERSION, header[AT_VERSION]);
+        return false;
+    }
+    if (checksum(header) != bloom_load64(header + AT_CHECKSUM)) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE, "is damaged: the checksum of its header is wrong");
+        return false;
+    }
+
+    /* From here on only a writer that knows the checksum can be at fault: a newer release, or
+     * malice. */
+    shape->layout = bloom_layout_by_number(header[AT_LAYOUT]);
+    if (shape->layout == NULL || header[AT_HASH] != HASH_MURMUR3) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "has layout %u and hash %u, which release %s of this extension does not know; "
+                 "get a newer release",
+                 header[AT_LAYOUT], header[AT_HASH], BLOOM_RELEASE);
+        return false;
+    }
+    uint64_t rate = bloom_load64(header + AT_RATE);
+    memcpy(&shape->rate, &rate, sizeof rate);
+    shape->hashes = bloom_load32(header + AT_HASHES);
+    shape->bits = bloom_load64(header + AT_BITS);
+    shape->capacity = bloom_load64(header + AT_CAPACITY);
+
+    if ((header[AT_RESERVED_BYTE] | bloom_load32(header + AT_RESERVED_WORD) |
+         bloom_load64(header + AT_RESERVED) | bloom_load64(header + AT_RESERVED + 8)) != 0) {
+        snprintf(
+            problem, BLOOM_PROBLEM_SIZE,
+            "uses reserved bytes of its header, which release %s of this extension does not know; "
+            "get a newer release",
+            BLOOM_RELEASE);
+        return false;
+    }
+    if (shape->hashes < 1 || shape->hashes > shape->layout->hashes_maximum) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "is invalid: its header says %" PRIu32 " hashes, layout %s has 1 to %" PRIu32,
+                 shape->hashes, shape->layout->name, shape->layout->hashes_maximum);
+        return false;
+    }
+    if (shape->bits < 1 || shape->bits > BLOOM_BITS_MAXIMUM ||
+        shape->bits % shape->layout->bits_multiple != 0) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "is invalid: its header says %" PRIu64
+                 " bits, layout %s has a multiple of %" PRIu32 " up to %" PRIu64,
+                 shape->bits, shape->layout->name, shape->layout->bits_multiple,
+                 BLOOM_BITS_MAXIMUM);
+        return false;
+    }
+    /* No sign, not even of zero: one filter has one form. The comparison is false for NaN. */
+    if (shape->capacity > BLOOM_CAPACITY_MAXIMUM || rate >> 63 != 0 || !(shape->rate < 1)) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "is invalid: its header says n = %" PRIu64 " and p = %g", shape->capacity,
+                 shape->rate);
+        return false;
+    }
+    return true;
+}
+
+bool bloom_payload_read(const struct bloom_shape *shape, const void *bytes, uint64_t length,
+                        char problem[BLOOM_PROBLEM_SIZE]) {
+    if (length != bloom_filter_bytes(shape)) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "was cut off or extended: it has %" PRIu64 " bytes, its header says %" PRIu64,
+                 length, bloom_filter_bytes(shape));
+        return false;
+    }
+    if (shape->bits % 8 != 0 && ((const uint8_t *)bytes)[length - 1] >> (shape->bits % 8) != 0) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE, "is damaged: bits are set beyond its last");
+        return false;
+    }
+    return true;
+}

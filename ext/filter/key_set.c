@@ -1,0 +1,244 @@
+/* See key_set.h. */
+#include "filter/key_set.h"
+
+#include <string.h>
+
+enum {
+    PARTITION_BITS = 9,
+    PARTITIONS = 1 << PARTITION_BITS,
+    /* Below this, one partition with its table (1 MB) is in cache anyway. */
+    KEYS_BEFORE_PARTITIONS = 1 << 16,
+    /* The first chunk serves small groups; in partitions, chunks of 4 KiB waste 2 MiB in all on
+       average. */
+    CHUNK_WORDS_FIRST = 32,
+    CHUNK_WORDS_MOST = 510,
+    /* A partition is searched for duplicates each time it has grown to this many times what it held
+     * after the last search: repeated keys then cost at most this factor in memory, distinct ones a
+     * third more time in all. */
+    SETTLE_FACTOR = 4,
+    /* Keys handled between two questions whether to go on: about 1 ms. */
+    KEYS_BETWEEN_QUESTIONS = 30000,
+    STACK_SLOTS = 256
+};
+
+struct bloom_key_chunk {
+    struct bloom_key_chunk *next;
+    uint32_t words; /* used */
+    uint32_t room;
+    uint64_t values[];
+};
+
+static bool append(struct bloom_key_set *set, struct bloom_key_partition *partition,
+                   const uint64_t *value) {
+    unsigned width = set->layout->hash_words;
+    struct bloom_key_chunk *chunk = partition->last;
+    if (chunk == NULL || chunk->words + width > chunk->room) {
+        uint32_t room =
+            chunk == NULL && set->partitions == NULL ? CHUNK_WORDS_FIRST : CHUNK_WORDS_MOST;
+        chunk = set->memory->allocate(sizeof *chunk + room * sizeof *chunk->values);
+        if (chunk == NULL)
+            return false;
+        chunk->next = NULL;
+        chunk->words = 0;
+        chunk->room = room;
+        if (partition->last != NULL)
+            partition->last->next = chunk;
+        else
+            partition->first = chunk;
+        partition->last = chunk;
+    }
+    for (unsigned i = 0; i < width; i++)
+        chunk->values[chunk->words++] = value[i];
+    partition->keys++;
+    return true;
+}
+
+static void release_chunks(struct bloom_key_set *set, struct bloom_key_chunk *chunk) {
+    while (chunk != NULL) {
+        struct bloom_key_chunk *next = chunk->next;
+        set->memory->release(chunk);
+        chunk = next;
+    }
+}
+
+static inline bool is_zero(const uint64_t *value, unsigned width) {
+    return (value[0] | value[width - 1]) == 0;
+}
+
+/* Puts value into an open-addressing table of slots (a power of two) in which zeros mean empty. Returns false when it is there already. The
+ * slot comes from bits below those that chose the partition, and from the second word too, so that keys which only share their
+ * first one do not pile up. */
+static inline bool insert(uint64_t *table, uint64_t slots, const uint64_t *value, unsigned width) {
+    uint64_t mixed =
+        width > 1 ? value[0] + value[width - 1] * UINT64_C(0x9e3779b97f4a7c15) : value[0];
+    uint64_t slot = mixed << PARTITION_BITS >> 24;
+    for (;; slot++) {
+        uint64_t *entry = table + (slot & (slots - 1)) * width;
+        if (is_zero(entry, width)) {
+            memcpy(entry, value, width * sizeof *value);
+            return true;
+        }
+        if (entry[0] == value[0] && entry[width - 1] == value[width - 1])
+            return false;
+    }
+}
+
+/* Keeps the first of each group of equal values, in place. */
+static void drop_duplicates(struct bloom_key_partition *partition, uint64_t *table, uint64_t slots,
+                            unsigned width) {
+    struct bloom_key_chunk *to = partition->first;
+    uint32_t at = 0;
+    bool zero_seen = false; /* the empty key, which the table cannot hold */
+    uint64_t keys = 0;
+    for (struct bloom_key_chunk *from = partition->first; from != NULL; from = from->next)
+        for (uint32_t i = 0; i < from->words; i += width) {
+            const uint64_t *value = from->values + i;
+            bool is_new = is_zero(value, width) ? !zero_seen : insert(table, slots, value, width);
+            if (is_zero(value, width))
+                zero_seen = true;
+            if (!is_new)
+                continue;
+            if (at + width > to->room) {
+                to->words = at;
+                to = to->next;
+                at = 0;
+            }
+            memmove(to->values + at, value, width * sizeof *value);
+            at += width;
+            keys++;
+        }
+    to->words = at;
+    partition->last = to;
+    partition->keys = keys;
+}
+
+static bool settle(struct bloom_key_set *set, struct bloom_key_partition *partition) {
+    unsigned width = set->layout->hash_words;
+    uint64_t on_stack[STACK_SLOTS];
+    uint64_t *table = on_stack;
+    uint64_t slots = STACK_SLOTS / 8; /* small groups: clear no more than needed */
+
+    if (partition->keys == 0)
+        return true;
+    while (slots < partition->keys + partition->keys / 2)
+        slots *= 2;
+    if (slots * width > STACK_SLOTS) {
+        if (slots > set->table_slots) {
+            uint64_t *larger = set->memory->allocate(slots * width * sizeof *larger);
+            if (larger == NULL)
+                return false;
+            set->memory->release(set->table);
+            set->table = larger;
+            set->table_slots = slots;
+        }
+        table = set->table;
+    }
+    memset(table, 0, (size_t)(slots * width) * sizeof *table);
+    if (width == 1)
+        drop_duplicates(partition, table, slots, 1);
+    else
+        drop_duplicates(partition, table, slots, width);
+    release_chunks(set, partition->last->next);
+    partition->last->next = NULL;
+    partition->settle_at = partition->keys * SETTLE_FACTOR;
+    return true;
+}
+
+static inline struct bloom_key_partition *partition_of(struct bloom_key_set *set, uint64_t word) {
+    return &set->partitions[word >> (64 - PARTITION_BITS)];
+}
+
+/* Deals the keys of the one partition out to many. */
+static bool split(struct bloom_key_set *set) {
+    unsigned width = set->layout->hash_words;
+    struct bloom_key_partition whole = set->one;
+    set->partitions = set->memory->allocate(PARTITIONS * sizeof *set->partitions);
+    if (set->partitions == NULL)
+        return false;
+    memset(set->partitions, 0, PARTITIONS * sizeof *set->partitions);
+    set->one = (struct bloom_key_partition){0};
+    for (unsigned i = 0; i < PARTITIONS; i++)
+        set->partitions[i].settle_at = KEYS_BEFORE_PARTITIONS / PARTITIONS * SETTLE_FACTOR;
+    for (struct bloom_key_chunk *chunk = whole.first; chunk != NULL; chunk = chunk->next)
+        for (uint32_t i = 0; i < chunk->words; i += width)
+            if (!append(set, partition_of(set, chunk->values[i]), chunk->values + i)) {
+                /* Back to one: nothing may be lost. */
+                for (unsigned j = 0; j < PARTITIONS; j++)
+                    release_chunks(set, set->partitions[j].first);
+                set->memory->release(set->partitions);
+                set->partitions = NULL;
+                set->one = whole;
+                return false;
+            }
+    release_chunks(set, whole.first);
+    return true;
+}
+
+bool bloom_key_set_add(struct bloom_key_set *set, struct bloom_hash hash) {
+    if (set->partitions == NULL && set->one.keys == KEYS_BEFORE_PARTITIONS) {
+        if (!settle(set, &set->one))
+            return false;
+        if (set->one.keys > KEYS_BEFORE_PARTITIONS / 2 && !split(set))
+            return false;
+    }
+    if (set->partitions == NULL)
+        return append(set, &set->one, hash.words);
+    struct bloom_key_partition *partition = partition_of(set, hash.words[0]);
+    if (partition->keys >= partition->settle_at && !settle(set, partition))
+        return false;
+    return append(set, partition, hash.words);
+}
+
+static size_t partition_count(const struct bloom_key_set *set) {
+    return set->partitions ? PARTITIONS : 1;
+}
+
+/* Whether to give up, keys_handled more keys after the last question. */
+static bool is_interrupted(const struct bloom_key_set *set, uint64_t keys_handled,
+                           uint64_t *since_asked) {
+    *since_asked += keys_handled;
+    if (*since_asked < KEYS_BETWEEN_QUESTIONS || set->interrupted == NULL)
+        return false;
+    *since_asked = 0;
+    return set->interrupted(set->argument);
+}
+
+bool bloom_key_set_settle(struct bloom_key_set *set, uint64_t *keys) {
+    struct bloom_key_partition *partitions = set->partitions ? set->partitions : &set->one;
+    uint64_t since_asked = 0;
+    *keys = 0;
+    for (size_t i = 0; i < partition_count(set); i++) {
+        if (is_interrupted(set, partitions[i].keys, &since_asked) || !settle(set, &partitions[i]))
+            return false;
+        *keys += partitions[i].keys;
+    }
+    return true;
+}
+
+bool bloom_key_set_build(const struct bloom_key_set *set, const struct bloom_shape *shape,
+                         uint8_t *payload) {
+    const struct bloom_key_partition *partitions = set->partitions ? set->partitions : &set->one;
+    unsigned width = shape->layout->hash_words;
+    uint64_t since_asked = 0;
+    for (size_t i = 0; i < partition_count(set); i++) {
+        if (is_interrupted(set, partitions[i].keys, &since_asked))
+            return false;
+        for (const struct bloom_key_chunk *chunk = partitions[i].first; chunk != NULL;
+             chunk = chunk->next)
+            shape->layout->add(shape, payload, chunk->values, chunk->words / width);
+    }
+    return true;
+}
+
+void bloom_key_set_clear(struct bloom_key_set *set) {
+    release_chunks(set, set->one.first);
+    set->one = (struct bloom_key_partition){0};
+    if (set->partitions != NULL)
+        for (unsigned i = 0; i < PARTITIONS; i++)
+            release_chunks(set, set->partitions[i].first);
+    set->memory->release(set->partitions);
+    set->memory->release(set->table);
+    set->partitions = NULL;
+    set->table = NULL;
+    set->table_slots = 0;
+}

@@ -1,0 +1,58 @@
+/* The distinct keys of a filter that is still to be sized: collects hashes in any order, drops
+ * duplicates, tells how many are left and puts them into a filter.
+ *
+ * It holds what decides about a key and no more: 8 bytes for a layout of one hash word, 16 for one
+ * of two. Once there are many they are kept in partitions by the high bits of their first word. All
+ * copies of a key are in one partition, so duplicates are found in a table that fits the
+ * second-level cache; and the blocked layout maps a partition to a stretch of neighbouring blocks,
+ * so that setting bits stays in cache as well.
+ */
+#ifndef BLOOM_KEY_SET_H
+#define BLOOM_KEY_SET_H
+
+#include "filter/hash.h"
+#include "filter/layout.h"
+
+/* Where memory comes from. allocate returns NULL when there is none; release takes NULL, too. */
+struct bloom_memory {
+    void *(*allocate)(uint64_t bytes);
+    void (*release)(void *);
+};
+
+struct bloom_key_chunk;
+
+struct bloom_key_partition {
+    struct bloom_key_chunk *first, *last;
+    uint64_t keys;      /* held, duplicates included */
+    uint64_t settle_at; /* number of keys at which duplicates are looked for */
+};
+
+/* A set of zero bytes with layout and memory filled in is empty and ready. */
+struct bloom_key_set {
+    const struct bloom_layout *layout;
+    const struct bloom_memory *memory;
+    /* Asked about every millisecond while a set is settled or built; true ends the work. NULL: never asked.
+     */
+    bool (*interrupted)(void *argument);
+    void *argument;
+    struct bloom_key_partition one;         /* while there are few keys */
+    struct bloom_key_partition *partitions; /* then; NULL before */
+    uint64_t *table;                        /* scratch for finding duplicates */
+    uint64_t table_slots;
+};
+
+/* Adds a key. Returns false, and changes nothing, when there is no memory. */
+bool bloom_key_set_add(struct bloom_key_set *set, struct bloom_hash hash);
+
+/* Drops all duplicates and sets *keys to the number of keys left. Returns false when there is no
+ * memory. */
+bool bloom_key_set_settle(struct bloom_key_set *set, uint64_t *keys);
+
+/* Adds every key to a filter of the set's layout. Returns false when interrupted. */
+bool bloom_key_set_build(const struct bloom_key_set *set, const struct bloom_shape *shape,
+                         uint8_t *payload);
+
+/* Releases all memory and leaves the set empty. */
+void bloom_key_set_clear(struct bloom_key_set *set);
+
+#endif

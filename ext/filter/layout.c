@@ -1,0 +1,92 @@
+/* The table of layouts, and what is common to all shapes. See layout.h. */
+#include "filter/layout.h"
+
+#include "filter/names.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct bloom_layout *const LAYOUTS[] = {
+    &bloom_layout_blocked,
+    &bloom_layout_classic,
+    &bloom_layout_classic32,
+};
+
+#define LAYOUT_COUNT (sizeof LAYOUTS / sizeof *LAYOUTS)
+
+const struct bloom_layout *bloom_layout_by_number(unsigned number) {
+    for (size_t i = 0; i < LAYOUT_COUNT; i++)
+        if (LAYOUTS[i]->number == number)
+            return LAYOUTS[i];
+    return NULL;
+}
+
+const struct bloom_layout *bloom_layout_by_name(const char *name, size_t length) {
+    for (size_t i = 0; i < LAYOUT_COUNT; i++)
+        if (bloom_name_is(LAYOUTS[i]->name, name, length))
+            return LAYOUTS[i];
+    return NULL;
+}
+
+const struct bloom_layout *bloom_layout_default(void) {
+    return LAYOUTS[0];
+}
+
+void bloom_layout_list(char *text, size_t size) {
+    text[0] = '\0';
+    for (size_t i = 0; i < LAYOUT_COUNT; i++)
+        if (!LAYOUTS[i]->imported_only)
+            bloom_name_append(text, size, LAYOUTS[i]->name);
+}
+
+bool bloom_shape_for(struct bloom_shape *shape, const struct bloom_layout *layout,
+                     uint64_t capacity, double rate, char problem[BLOOM_PROBLEM_SIZE]) {
+    if (capacity > BLOOM_CAPACITY_MAXIMUM) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE, "n must be at most %" PRIu64 ", not %" PRIu64,
+                 BLOOM_CAPACITY_MAXIMUM, capacity);
+        return false;
+    }
+    if (!(rate > 0 && rate < 1)) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE, "p must be between 0 and 1, not %g", rate);
+        return false;
+    }
+    *shape = (struct bloom_shape){.layout = layout, .capacity = capacity, .rate = rate};
+    return layout->size(shape, problem);
+}
+
+/* Appends to problem, which has room for every parameter at its longest. */
+static void append_difference(char problem[BLOOM_PROBLEM_SIZE], const char *format, ...) {
+    size_t used = strlen(problem);
+    if (used > 0) {
+        snprintf(problem + used, BLOOM_PROBLEM_SIZE - used, "; ");
+        used = strlen(problem);
+    }
+    va_list list;
+    va_start(list, format);
+    vsnprintf(problem + used, BLOOM_PROBLEM_SIZE - used, format, list);
+    va_end(list);
+}
+
+bool bloom_shape_same(const struct bloom_shape *a, const struct bloom_shape *b,
+                      char problem[BLOOM_PROBLEM_SIZE]) {
+    problem[0] = '\0';
+    if (a->layout != b->layout)
+        append_difference(problem, "layout %s and %s", a->layout->name, b->layout->name);
+    if (a->capacity != b->capacity)
+        append_difference(problem, "n = %" PRIu64 " and %" PRIu64, a->capacity, b->capacity);
+    if (memcmp(&a->rate, &b->rate, sizeof a->rate) != 0) {
+        /* As many digits as it takes to see the difference. */
+        char one[32], other[32];
+        snprintf(one, sizeof one, "%.15g", a->rate);
+        snprintf(other, sizeof other, "%.15g", b->rate);
+        int digits = strcmp(one, other) == 0 ? 17 : 15;
+        append_difference(problem, "p = %.*g and %.*g", digits, a->rate, digits, b->rate);
+    }
+    if (a->bits != b->bits)
+        append_difference(problem, "%" PRIu64 " and %" PRIu64 " bits", a->bits, b->bits);
+    if (a->hashes != b->hashes)
+        append_difference(problem, "%" PRIu32 " and %" PRIu32 " hashes", a->hashes, b->hashes);
+    return problem[0] == '\0';
+}

@@ -1,0 +1,109 @@
+/* What C11 leaves to the machine: byte order, the 128-bit product, bit counting.
+ *
+ * Everything a filter stores is little-endian; these helpers make the same bytes on every machine
+ * and compile to single instructions where the machine agrees. Nothing here needs aligned pointers:
+ * SQLite hands out BLOBs that are 8-byte aligned at best.
+ */
+#ifndef BLOOM_PORTABLE_H
+#define BLOOM_PORTABLE_H
+
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define BLOOM_BIG_ENDIAN 1
+#else
+#define BLOOM_BIG_ENDIAN 0
+#endif
+
+static inline uint64_t bloom_swap64(uint64_t value) {
+#if defined(__GNUC__)
+    return __builtin_bswap64(value);
+#else
+    value = (value & 0x00ff00ff00ff00ffULL) << 8 | (value >> 8 & 0x00ff00ff00ff00ffULL);
+    value = (value & 0x0000ffff0000ffffULL) << 16 | (value >> 16 & 0x0000ffff0000ffffULL);
+    return value << 32 | value >> 32;
+#endif
+}
+
+/* Starts loading the cache line at an address; only ever a hint. */
+#if defined(__GNUC__)
+#define BLOOM_PREFETCH(address) __builtin_prefetch(address)
+#else
+#define BLOOM_PREFETCH(address) ((void)(address))
+#endif
+
+/* Turns a 64-bit word as the machine holds it into one whose bytes in memory are little-endian, and
+ * back. */
+static inline uint64_t bloom_little64(uint64_t value) {
+    return BLOOM_BIG_ENDIAN ? bloom_swap64(value) : value;
+}
+
+static inline uint64_t bloom_load64(const void *bytes) {
+    uint64_t value;
+    memcpy(&value, bytes, sizeof value);
+    return bloom_little64(value);
+}
+
+static inline void bloom_store64(void *bytes, uint64_t value) {
+    value = bloom_little64(value);
+    memcpy(bytes, &value, sizeof value);
+}
+
+static inline uint32_t bloom_load32(const uint8_t *bytes) {
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+           (uint32_t)bytes[3] << 24;
+}
+
+static inline void bloom_store32(uint8_t *bytes, uint32_t value) {
+    for (int i = 0; i < 4; i++)
+        bytes[i] = (uint8_t)(value >> (8 * i));
+}
+
+/* The high and, through low, the low half of the 128-bit product a * b. */
+static inline uint64_t bloom_multiply_wide(uint64_t a, uint64_t b, uint64_t *low) {
+#if defined(__SIZEOF_INT128__)
+    __extension__ typedef unsigned __int128 uint128;
+    uint128 product = (uint128)a * b;
+    *low = (uint64_t)product;
+    return (uint64_t)(product >> 64);
+#else
+    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+    uint64_t middle = a1 * b0 + (a0 * b0 >> 32); /* at most 2^64 - 2^32: cannot overflow */
+    uint64_t other = a0 * b1 + (uint32_t)middle; /* likewise */
+    *low = a * b;
+    return a1 * b1 + (middle >> 32) + (other >> 32);
+#endif
+}
+
+/* floor(value * range / 2^64): maps a uniform 64-bit value onto 0 .. range-1 without a division
+ * (Lemire, "Fast random integer generation in an interval", 2019). Monotone in value, so sorting
+ * values sorts what they are mapped to. */
+static inline uint64_t bloom_reduce(uint64_t value, uint64_t range) {
+    uint64_t low;
+    return bloom_multiply_wide(value, range, &low);
+}
+
+static inline unsigned bloom_popcount64(uint64_t value) {
+#if defined(__GNUC__) && defined(__POPCNT__)
+    return (unsigned)__builtin_popcountll(value);
+#else
+    value -= value >> 1 & 0x5555555555555555ULL;
+    value = (value & 0x3333333333333333ULL) + (value >> 2 & 0x3333333333333333ULL);
+    value = (value + (value >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
+    return (unsigned)(value * 0x0101010101010101ULL >> 56);
+#endif
+}
+
+/* floor(log2(value)) for value > 0. */
+static inline unsigned bloom_log2_floor(uint64_t value) {
+    unsigned log = 0;
+    for (unsigned step = 32; step > 0; step /= 2)
+        if (value >> step) {
+            value >>= step;
+            log += step;
+        }
+    return log;
+}
+
+#endif

@@ -1,0 +1,275 @@
+/* The aggregates bloom_agg and bloom_union_agg. */
+#include "sqlite/sqlite.h"
+
+#include "filter/bitset.h"
+#include "filter/key_set.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Keys that wait until their bits are set together, so that the cache misses overlap. */
+enum { BATCH_WORDS = 64 };
+
+/* How n was given with the first row of a group: it must stay the same for all. */
+enum size_source { SIZE_UNDECIDED, SIZE_FROM_KEYS, SIZE_FROM_NUMBER, SIZE_FROM_FILTER };
+
+struct build {
+    enum size_source source;
+    bool failed;              /* an error has been reported: the final step has only to clean up */
+    struct bloom_shape shape; /* SIZE_FROM_KEYS: rate and layout only, until the end */
+    uint8_t *filter;          /* otherwise: the filter in the making, ours */
+    unsigned waiting;         /* words in batch */
+    uint64_t batch[BATCH_WORDS];
+    struct bloom_key_set keys; /* SIZE_FROM_KEYS */
+};
+
+static void *allocate(uint64_t bytes) {
+    return sqlite3_malloc64(bytes);
+}
+
+static void release(void *memory) {
+    sqlite3_free(memory);
+}
+
+static const struct bloom_memory MEMORY = {allocate, release};
+
+static enum size_source source_of(int count, sqlite3_value **arguments) {
+    if (count < 2)
+        return SIZE_FROM_KEYS;
+    switch (sqlite3_value_type(arguments[1])) {
+    case SQLITE_NULL:
+        return sqlite3_value_pointer(arguments[1], BLOOM_PIN_TYPE) ? SIZE_FROM_FILTER
+                                                                   : SIZE_FROM_KEYS;
+    case SQLITE_BLOB:
+        return SIZE_FROM_FILTER;
+    default:
+        return SIZE_FROM_NUMBER;
+    }
+}
+
+/* Reads n, p and layout of a row. A shape without bits is one that the keys decide. */
+static bool read_shape(sqlite3_context *context, int count, sqlite3_value **arguments,
+                       enum size_source source, struct bloom_shape *shape) {
+    struct bloom_stored template;
+    switch (source) {
+    case SIZE_FROM_NUMBER:
+        return bloom_sql_shape(context, count - 1, arguments + 1, shape);
+    case SIZE_FROM_FILTER:
+        if (count > 2) {
+            bloom_sql_error(context,
+                            "p and layout come from the filter given as n; leave them out");
+            return false;
+        }
+        if (!bloom_sql_filter(context, 2, arguments[1], &template))
+            return false;
+        *shape = template.shape;
+        return true;
+    default:
+        return bloom_sql_rate_and_layout(context, count - 2, arguments + 2, &shape->rate,
+                                         &shape->layout);
+    }
+}
+
+static bool begin(sqlite3_context *context, int count, sqlite3_value **arguments,
+                  struct build *build) {
+    enum size_source source = source_of(count, arguments);
+    if (!read_shape(context, count, arguments, source, &build->shape))
+        return false;
+    if (source == SIZE_FROM_KEYS) {
+        build->keys.layout = build->shape.layout;
+        build->keys.memory = &MEMORY;
+    } else {
+        /* A statement of many groups may have no other occasion. */
+        if (bloom_sql_interrupted(context, bloom_filter_bytes(&build->shape), &(uint64_t){0}))
+            return false;
+        build->filter = bloom_sql_new_filter(&build->shape);
+        if (build->filter == NULL) {
+            sqlite3_result_error_nomem(context);
+            return false;
+        }
+    }
+    build->source = source;
+    return true;
+}
+
+/* Whether it is plain that a row asks for what the first one asked for: sizing a filter again takes as long as
+ * adding a key. */
+static bool plainly_same(enum size_source source, int count, sqlite3_value **arguments,
+                         const struct bloom_shape *first) {
+    if (count > 3 || source == SIZE_FROM_FILTER)
+        return false;
+    if (source == SIZE_FROM_NUMBER &&
+        (sqlite3_value_type(arguments[1]) != SQLITE_INTEGER ||
+         sqlite3_value_int64(arguments[1]) != (sqlite3_int64)first->capacity))
+        return false;
+    return count < 3 || (sqlite3_value_type(arguments[2]) == SQLITE_FLOAT &&
+                         sqlite3_value_double(arguments[2]) == first->rate);
+}
+
+/* Whether a later row asks for what the first one asked for. */
+static bool same_parameters(sqlite3_context *context, int count, sqlite3_value **arguments,
+                            const struct build *build) {
+    static const char *const SOURCES[] = {[SIZE_FROM_KEYS] = "n left out",
+                                          [SIZE_FROM_NUMBER] = "n as a number",
+                                          [SIZE_FROM_FILTER] = "n as a filter"};
+    struct bloom_shape shape = {0};
+    enum size_source source = source_of(count, arguments);
+    char problem[BLOOM_PROBLEM_SIZE];
+    if (source != build->source) {
+        snprintf(problem, sizeof problem, "%s and %s", SOURCES[build->source], SOURCES[source]);
+    } else if (plainly_same(source, count, arguments, &build->shape)) {
+        return true;
+    } else if (!read_shape(context, count, arguments, source, &shape)) {
+        return false;
+    } else if (bloom_shape_same(&build->shape, &shape, problem)) {
+        return true;
+    }
+    bloom_sql_error(context, "n, p and layout must be the same for all rows of a group, not %s",
+                    problem);
+    return false;
+}
+
+static void set_bits(struct build *build) {
+    const struct bloom_layout *layout = build->shape.layout;
+    layout->add(&build->shape, build->filter + BLOOM_HEADER_BYTES, build->batch,
+                build->waiting / layout->hash_words);
+    build->waiting = 0;
+}
+
+static bool take(struct build *build, struct bloom_hash hash) {
+    if (build->source == SIZE_FROM_KEYS)
+        return bloom_key_set_add(&build->keys, hash);
+    for (unsigned i = 0; i < build->shape.layout->hash_words; i++)
+        build->batch[build->waiting++] = hash.words[i];
+    if (build->waiting == BATCH_WORDS)
+        set_bits(build);
+    return true;
+}
+
+/* bloom_agg(key [, n [, p [, layout]]]), or bloom_agg(key, filter). */
+void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    struct build *build = sqlite3_aggregate_context(context, sizeof *build);
+    struct bloom_hash hash;
+    if (build == NULL) {
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    build->failed = !(build->source == SIZE_UNDECIDED ? begin(context, count, arguments, build)
+                      : count > 1 ? same_parameters(context, count, arguments, build)
+                                  : true);
+    if (build->failed)
+        return;
+    enum bloom_key_kind kind = bloom_sql_key(arguments[0], &hash);
+    if (kind == BLOOM_KEY_NO_MEMORY || (kind == BLOOM_KEY && !take(build, hash))) {
+        build->failed = true;
+        sqlite3_result_error_nomem(context);
+    }
+}
+
+/* What the key set asks while it builds; code is why it was answered with yes. */
+struct question {
+    sqlite3 *database;
+    sqlite3_stmt *statement;
+    int code;
+};
+
+static bool is_interrupted(void *argument) {
+    struct question *question = argument;
+    question->code = bloom_sql_ask(question->database, &question->statement);
+    return question->code != SQLITE_OK;
+}
+
+/* Sizes the filter for the keys found and fills it. Returns SQLITE_ERROR when an error has been reported. */
+static int fill_from_keys(sqlite3_context *context, struct build *build) {
+    struct bloom_key_set *set = &build->keys;
+    uint64_t keys;
+    if (!bloom_key_set_settle(set, &keys))
+        return SQLITE_NOMEM;
+    if (!bloom_sql_shape_for(context, set->layout, keys, build->shape.rate, &build->shape))
+        return SQLITE_ERROR;
+    build->filter = bloom_sql_new_filter(&build->shape);
+    if (build->filter == NULL)
+        return SQLITE_NOMEM;
+    return bloom_key_set_build(set, &build->shape, build->filter + BLOOM_HEADER_BYTES)
+               ? SQLITE_OK
+               : SQLITE_INTERRUPT;
+}
+
+static bool finish_from_keys(sqlite3_context *context, struct build *build) {
+    struct question question = {.database = sqlite3_context_db_handle(context)};
+    build->keys.interrupted = is_interrupted;
+    build->keys.argument = &question;
+    int code = fill_from_keys(context, build);
+    sqlite3_finalize(question.statement);
+    if (question.code != SQLITE_OK)
+        code = question.code;
+    if (code == SQLITE_NOMEM)
+        sqlite3_result_error_nomem(context);
+    else if (code != SQLITE_OK && code != SQLITE_ERROR)
+        sqlite3_result_error_code(context, code);
+    return code == SQLITE_OK;
+}
+
+void bloom_sql_agg_final(sqlite3_context *context) {
+    struct build *build = sqlite3_aggregate_context(context, 0);
+    if (build == NULL || build->source == SIZE_UNDECIDED)
+        return;
+    if (!build->failed) {
+        if (build->source == SIZE_FROM_KEYS)
+            build->failed = !finish_from_keys(context, build);
+        else
+            set_bits(build);
+    }
+    if (!build->failed) {
+        bloom_sql_result_filter(context, &build->shape, build->filter);
+        build->filter = NULL;
+    }
+    sqlite3_free(build->filter);
+    if (build->source == SIZE_FROM_KEYS)
+        bloom_key_set_clear(&build->keys);
+}
+
+struct merge {
+    struct bloom_shape shape;
+    uint8_t *filter;  /* ours; NULL before the first */
+    uint64_t unasked; /* see bloom_sql_interrupted */
+};
+
+/* bloom_union_agg(filter): NULLs are skipped, as in every aggregate; only NULLs, or no rows, give
+ * NULL. */
+void bloom_sql_union_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    char problem[BLOOM_PROBLEM_SIZE];
+    struct bloom_stored filter;
+    struct merge *merge;
+    (void)count;
+    if (sqlite3_value_type(arguments[0]) == SQLITE_NULL &&
+        sqlite3_value_pointer(arguments[0], BLOOM_PIN_TYPE) == NULL)
+        return;
+    merge = sqlite3_aggregate_context(context, sizeof *merge);
+    if (merge == NULL) {
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    if (!bloom_sql_filter(context, 1, arguments[0], &filter))
+        return;
+    if (merge->filter == NULL) {
+        merge->shape = filter.shape;
+        merge->filter = bloom_sql_copy_filter(&filter);
+        if (merge->filter == NULL)
+            sqlite3_result_error_nomem(context);
+    } else if (bloom_shape_same(&merge->shape, &filter.shape, problem)) {
+        bloom_bitset_union(merge->filter + BLOOM_HEADER_BYTES, bloom_stored_payload(&filter),
+                           (size_t)bloom_payload_bytes(&filter.shape));
+        bloom_sql_interrupted(context, filter.length, &merge->unasked);
+    } else {
+        bloom_sql_error(
+            context, "a filter differs from the first one (%s); make them with the same parameters",
+            problem);
+    }
+}
+
+void bloom_sql_union_agg_final(sqlite3_context *context) {
+    struct merge *merge = sqlite3_aggregate_context(context, 0);
+    if (merge != NULL && merge->filter != NULL)
+        bloom_sql_result_filter(context, &merge->shape, merge->filter);
+}

@@ -1,0 +1,255 @@
+/* The scalar functions, one C function for each. Their SQL signatures are in README.md, their
+ * registration in extension.c, the readers of their arguments in sql_value.c. */
+#include "sqlite/sqlite.h"
+
+#include "filter/version.h"
+
+#include "filter/bitset.h"
+
+#include <math.h>
+
+/* bloom_new(n [, p [, layout]]): an empty filter. */
+void bloom_sql_new(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    struct bloom_shape shape;
+    if (bloom_sql_shape(context, count, arguments, &shape))
+        bloom_sql_result_filter(context, &shape, bloom_sql_new_filter(&shape));
+}
+
+/* bloom_new_bits(m, k): an empty classic filter of exactly m bits and k hashes. */
+void bloom_sql_new_bits(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    struct bloom_shape shape = {.layout = &bloom_layout_classic};
+    uint64_t hashes;
+    (void)count;
+    if (!bloom_sql_whole_number(context, "m", arguments[0], 1, BLOOM_BITS_MAXIMUM, &shape.bits) ||
+        !bloom_sql_whole_number(context, "k", arguments[1], 1, shape.layout->hashes_maximum,
+                                &hashes))
+        return;
+    shape.hashes = (uint32_t)hashes;
+    if (bloom_sql_check_length(context, &shape))
+        bloom_sql_result_filter(context, &shape, bloom_sql_new_filter(&shape));
+}
+
+/* bloom_size(n [, p [, layout]]): bytes of what bloom_new would return. Not bound by the length
+ * limit: that a filter would be too long is what a caller may want to find out. */
+void bloom_sql_size(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    char problem[BLOOM_PROBLEM_SIZE];
+    struct bloom_shape shape;
+    uint64_t capacity;
+    double rate;
+    const struct bloom_layout *layout;
+    if (!bloom_sql_whole_number(context, "n", arguments[0], 0, BLOOM_CAPACITY_MAXIMUM, &capacity) ||
+        !bloom_sql_rate_and_layout(context, count - 1, arguments + 1, &rate, &layout))
+        return;
+    if (bloom_shape_for(&shape, layout, capacity, rate, problem))
+        sqlite3_result_int64(context, (sqlite3_int64)bloom_filter_bytes(&shape));
+    else
+        bloom_sql_error(context, "%s", problem);
+}
+
+/* bloom_add(filter, key): a new filter that holds the key too. A NULL key changes nothing. */
+void bloom_sql_add(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    struct bloom_stored filter;
+    struct bloom_hash hash;
+    (void)count;
+    if (!bloom_sql_filter(context, 1, arguments[0], &filter))
+        return;
+    enum bloom_key_kind kind = bloom_sql_key(arguments[1], &hash);
+    if (kind == BLOOM_KEY_NO_MEMORY) {
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    uint8_t *copy = bloom_sql_copy_filter(&filter);
+    if (copy != NULL && kind == BLOOM_KEY)
+        filter.shape.layout->add(&filter.shape, copy + BLOOM_HEADER_BYTES, hash.words, 1);
+    bloom_sql_result_filter(context, &filter.shape, copy);
+}
+
+/* bloom_check(filter, key): 1 probably in, 0 certainly not, NULL for a NULL key. */
+void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    struct bloom_stored filter;
+    struct bloom_hash hash;
+    (void)count;
+    if (!bloom_sql_filter(context, 1, arguments[0], &filter))
+        return;
+    switch (bloom_sql_key(arguments[1], &hash)) {
+    case BLOOM_KEY:
+        sqlite3_result_int(context, filter.shape.layout->check(
+                                        &filter.shape, bloom_stored_payload(&filter), hash.words));
+        break;
+    case BLOOM_KEY_NULL:
+        break;
+    case BLOOM_KEY_NO_MEMORY:
+        sqlite3_result_error_nomem(context);
+        break;
+    }
+}
+
+/* Merges all arguments with combine. NULL arguments are skipped or, with null_is_error, refused. */
+static void merge(sqlite3_context *context, int count, sqlite3_value **arguments,
+                  void (*combine)(uint8_t *, const uint8_t *, size_t), bool null_is_error) {
+    char problem[BLOOM_PROBLEM_SIZE];
+    struct bloom_stored first = {.bytes = NULL};
+    uint8_t *merged = NULL;
+    uint64_t unasked = 0;
+
+    if (count == 0)
+        bloom_sql_error(context, "expected at least one filter");
+    for (int i = 0; i < count; i++) {
+        struct bloom_stored filter;
+        if (!null_is_error && sqlite3_value_type(arguments[i]) == SQLITE_NULL &&
+            sqlite3_value_pointer(arguments[i], BLOOM_PIN_TYPE) == NULL)
+            continue;
+        if (!bloom_sql_filter(context, i + 1, arguments[i], &filter)) {
+            sqlite3_free(merged);
+            return;
+        }
+        if (merged == NULL) {
+            first = filter;
+            merged = bloom_sql_copy_filter(&filter);
+            if (merged == NULL) {
+                sqlite3_result_error_nomem(context);
+                return;
+            }
+        } else if (bloom_shape_same(&first.shape, &filter.shape, problem)) {
+            combine(merged + BLOOM_HEADER_BYTES, bloom_stored_payload(&filter),
+                    (size_t)bloom_payload_bytes(&filter.shape));
+            if (bloom_sql_interrupted(context, filter.length, &unasked)) {
+                sqlite3_free(merged);
+                return;
+            }
+        } else {
+            sqlite3_free(merged);
+            bloom_sql_error(context,
+                            "argument %d differs from the first filter (%s); "
+                            "make them with the same parameters",
+                            i + 1, problem);
+            return;
+        }
+    }
+    if (merged != NULL)
+        bloom_sql_result_filter(context, &first.shape, merged);
+}
+
+/* bloom_union(f, g, ...): a filter of the keys of all. NULLs are skipped; only NULLs give NULL. */
+void bloom_sql_union(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    merge(context, count, arguments, bloom_bitset_union, false);
+}
+
+/* bloom_intersect(f, g, ...): a filter that holds at least the keys that all hold. A NULL is an
+ * error: skipping it would answer for another question. */
+void bloom_sql_intersect(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    merge(context, count, arguments, bloom_bitset_intersect, true);
+}
+
+static bool read_estimate(sqlite3_context *context, sqlite3_value *value,
+                          struct bloom_stored *filter, struct bloom_estimate *estimate) {
+    if (!bloom_sql_filter(context, 1, value, filter))
+        return false;
+    *estimate = filter->shape.layout->estimate(&filter->shape, bloom_stored_payload(filter));
+    return true;
+}
+
+/* bloom_count(filter): the estimated number of distinct keys; NULL when every bit is set, which
+ * tells nothing. */
+void bloom_sql_count(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    struct bloom_stored filter;
+    struct bloom_estimate estimate;
+    (void)count;
+    if (read_estimate(context, arguments[0], &filter, &estimate) && isfinite(estimate.count))
+        sqlite3_result_int64(context, (sqlite3_int64)floor(estimate.count + 0.5));
+}
+
+/* bloom_fpr(filter): the false-positive rate to expect now. */
+void bloom_sql_fpr(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    struct bloom_stored filter;
+    struct bloom_estimate estimate;
+    (void)count;
+    if (read_estimate(context, arguments[0], &filter, &estimate))
+        sqlite3_result_double(context, estimate.rate);
+}
+
+/* bloom_info(filter): everything about a filter, as a JSON object. */
+void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    enum { JSON_SUBTYPE = 'J' }; /* how SQLite's JSON functions mark their results */
+    struct bloom_stored filter;
+    struct bloom_estimate estimate;
+    const struct bloom_shape *shape = &filter.shape;
+    (void)count;
+    if (!read_estimate(context, arguments[0], &filter, &estimate))
+        return;
+    sqlite3_str *text = sqlite3_str_new(sqlite3_context_db_handle(context));
+    sqlite3_str_appendf(text, "{\"version\":%d,\"layout\":\"%s\"", BLOOM_FORMAT_VERSION,
+                        shape->layout->name);
+    if (shape->rate > 0)
+        sqlite3_str_appendf(text, ",\"n\":%llu,\"p\":%!.15g", (sqlite3_uint64)shape->capacity,
+                            shape->rate);
+    else
+        sqlite3_str_appendf(text, ",\"n\":null,\"p\":null");
+    sqlite3_str_appendf(text,
+                        ",\"bits\":%llu,\"hashes\":%u,\"bytes\":%llu,\"ones\":%llu,\"fill\":%!.15g",
+                        (sqlite3_uint64)shape->bits, shape->hashes, (sqlite3_uint64)filter.length,
+                        (sqlite3_uint64)estimate.ones, (double)estimate.ones / (double)shape->bits);
+    if (isfinite(estimate.count))
+        sqlite3_str_appendf(text, ",\"count\":%lld", (sqlite3_int64)floor(estimate.count + 0.5));
+    else
+        sqlite3_str_appendf(text, ",\"count\":null");
+    sqlite3_str_appendf(text, ",\"fpr\":%!.15g}", estimate.rate);
+    char *json = sqlite3_str_finish(text);
+    if (json == NULL) {
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    sqlite3_result_text(context, json, -1, sqlite3_free);
+    sqlite3_result_subtype(context, JSON_SUBTYPE);
+}
+
+/* bloom_hash(key): the 16 bytes that stand for a key; NULL for NULL. */
+void bloom_sql_hash(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    struct bloom_hash hash;
+    uint8_t bytes[16];
+    (void)count;
+    switch (bloom_sql_key(arguments[0], &hash)) {
+    case BLOOM_KEY:
+        bloom_hash_write(hash, bytes);
+        sqlite3_result_blob(context, bytes, sizeof bytes, SQLITE_TRANSIENT);
+        break;
+    case BLOOM_KEY_NULL:
+        break;
+    case BLOOM_KEY_NO_MEMORY:
+        sqlite3_result_error_nomem(context);
+        break;
+    }
+}
+
+/* bloom_pin(filter): the filter as a pointer value, which SQLite never copies. */
+void bloom_sql_pin(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    struct bloom_stored filter;
+    (void)count;
+    if (bloom_sql_filter(context, 1, arguments[0], &filter))
+        bloom_sql_result_pin(context, &filter);
+}
+
+/* bloom_version(): release, SQLite built against, how it was built. */
+void bloom_sql_version(sqlite3_context *context, int count, sqlite3_value **arguments) {
+#if defined(__clang__)
+    static const char COMPILER[] = "clang " __clang_version__;
+#elif defined(__GNUC__)
+    static const char COMPILER[] = "gcc " __VERSION__;
+#else
+    static const char COMPILER[] = "another compiler";
+#endif
+    (void)count;
+    (void)arguments;
+    char *text = sqlite3_mprintf("bloom %s, format %d, built against SQLite %s with %s%s, %d bits",
+                                 BLOOM_RELEASE, BLOOM_FORMAT_VERSION, SQLITE_VERSION, COMPILER,
+#ifdef SQLITE_CORE
+                                 ", linked in",
+#else
+                                 "",
+#endif
+                                 (int)(8 * sizeof(void *)));
+    if (text)
+        sqlite3_result_text(context, text, -1, sqlite3_free);
+    else
+        sqlite3_result_error_nomem(context);
+}

@@ -1,0 +1,134 @@
+/* What the files of the SQLite side share. Everything below this floor (layout.h, format.h, hash.h,
+ * ...) knows nothing of SQLite; everything on it gets at bits only through that floor.
+ */
+#ifndef BLOOM_SQL_H
+#define BLOOM_SQL_H
+
+#include "sqlite3ext.h"
+SQLITE_EXTENSION_INIT3 /* SQLite's functions through the pointer that extension.c defines */
+
+#include "filter/header.h"
+#include "filter/hash.h"
+
+/* One SQL function: the row of the registration table in extension.c, and the user data of the
+     * function. */
+struct bloom_function {
+    const char *name;
+    int arguments_minimum;
+    int arguments_maximum; /* -1: any number */
+    void (*scalar)(sqlite3_context *, int, sqlite3_value **);
+    void (*step)(sqlite3_context *, int, sqlite3_value **); /* of an aggregate */
+    void (*final)(sqlite3_context *);
+};
+
+/* The user data of a function: its row, and the header that passed validation last. Most calls of a statement
+ * see the same filter, and comparing 64 bytes costs a tenth of validating them anew. It belongs to one
+ * connection, whose calls never overlap; unlike SQLite's auxiliary data it costs no allocation and serves
+ * filters from columns, too. */
+struct bloom_registration {
+    const struct bloom_function *function;
+    uint8_t header[BLOOM_HEADER_BYTES];
+    struct bloom_shape shape;
+};
+
+/* A valid filter somewhere in memory. bytes stays its owner's: of the sqlite3_value it was read
+ * from. */
+struct bloom_stored {
+    struct bloom_shape shape;
+    const uint8_t *bytes;
+    uint64_t length;
+};
+
+static inline const uint8_t *bloom_stored_payload(const struct bloom_stored *filter) {
+    return filter->bytes + BLOOM_HEADER_BYTES;
+}
+
+/* Fails the running function with "FUNCTION: " and the formatted message (as sqlite3_mprintf). */
+void bloom_sql_error(sqlite3_context *context, const char *format, ...);
+
+/* The readers of arguments: on false the function has failed with a message that names it and the
+ * argument. */
+
+/* A filter, as a BLOB or pinned; position counts from 1. NULL is an error. */
+bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
+                      struct bloom_stored *filter);
+
+/* The same where no function runs: problem completes "the filter ..." for BLOOM_STORED_NOT. */
+enum bloom_stored_kind { BLOOM_STORED, BLOOM_STORED_NOT, BLOOM_STORED_NO_MEMORY };
+enum bloom_stored_kind bloom_sql_stored(sqlite3_value *value, struct bloom_stored *filter,
+                                        char problem[BLOOM_PROBLEM_SIZE]);
+
+/* What the arguments n, p and layout of count arguments in arguments say; p is 0.01 and the layout
+ * blocked when left out. The shape is also checked against the length limit of the connection. */
+bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **arguments,
+                     struct bloom_shape *shape);
+
+/* The same for an aggregate that learns n only later: just p and layout, from arguments[0] and [1]
+ * on. */
+bool bloom_sql_rate_and_layout(sqlite3_context *context, int count, sqlite3_value **arguments,
+                               double *rate, const struct bloom_layout **layout);
+
+/* Turns capacity, rate and layout into a shape, checked against the length limit. */
+bool bloom_sql_shape_for(sqlite3_context *context, const struct bloom_layout *layout,
+                         uint64_t capacity, double rate, struct bloom_shape *shape);
+
+/* Fails when a filter of that shape is longer than a value of this connection may be. */
+bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *shape);
+
+/* A whole number from minimum to maximum: an INTEGER, or a REAL equal to one. */
+bool bloom_sql_whole_number(sqlite3_context *context, const char *name, sqlite3_value *value,
+                            uint64_t minimum, uint64_t maximum, uint64_t *number);
+
+enum bloom_key_kind { BLOOM_KEY, BLOOM_KEY_NULL, BLOOM_KEY_NO_MEMORY };
+
+/* The hash of a key by the rules of hash.h. NULL is no key. */
+enum bloom_key_kind bloom_sql_key(sqlite3_value *value, struct bloom_hash *hash);
+
+/* An empty filter of that shape in memory of sqlite3_malloc64; NULL when there is none. */
+uint8_t *bloom_sql_new_filter(const struct bloom_shape *shape);
+
+/* A copy of a filter, likewise. */
+uint8_t *bloom_sql_copy_filter(const struct bloom_stored *filter);
+
+/* Makes filter, whose memory goes over to SQLite, the function's result; NULL is out of memory. */
+void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape *shape,
+                             uint8_t *filter);
+
+/* Whether the caller wants the statement to end: SQLITE_INTERRUPT or SQLITE_NOMEM when so, otherwise SQLITE_OK.
+ * Takes 10 to 20 us. *statement is NULL at the first call and the caller's to finalize. */
+int bloom_sql_ask(sqlite3 *database, sqlite3_stmt **statement);
+
+/* The same in a function that has worked on so many bytes more, which asks after every few megabytes of them and
+ * counts the others in *unasked. When the answer is yes the function has failed with it. */
+bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *unasked);
+
+/* A filter pinned for the duration of a statement: pointer values of this type. */
+#define BLOOM_PIN_TYPE "bloom_filter"
+void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *filter);
+
+/* sql_scalar.c */
+void bloom_sql_new(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_new_bits(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_add(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_union(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_intersect(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_count(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_fpr(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_size(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_hash(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_pin(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_version(sqlite3_context *context, int count, sqlite3_value **arguments);
+
+/* sql_exchange.c */
+void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **arguments);
+
+/* sql_aggregate.c */
+void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_agg_final(sqlite3_context *context);
+void bloom_sql_union_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_union_agg_final(sqlite3_context *context);
+
+#endif
