@@ -27,7 +27,8 @@ static const struct bloom_function FUNCTIONS[] = {
     {"bloom_export", 2, 2, bloom_sql_export, NULL, NULL},
     {"bloom_version", 0, 0, bloom_sql_version, NULL, NULL},
     {"bloom_agg", 1, 4, NULL, bloom_sql_agg_step, bloom_sql_agg_final},
-    {"bloom_union_agg", 1, 1, NULL, bloom_sql_union_agg_step, bloom_sql_union_agg_final},
+    {"bloom_union_agg", 1, 1, NULL, bloom_sql_union_agg_step, bloom_sql_merge_final},
+    {"bloom_intersect_agg", 1, 1, NULL, bloom_sql_intersect_agg_step, bloom_sql_merge_final},
 };
 
 /* SQLite 3.45 and later wants to know which functions set a subtype (bloom_info); earlier ones

@@ -18,12 +18,12 @@
 #include <stdio.h>
 
 enum {
-    AT_HASHES = 1,
+    AT_PROBES = 1,
     AT_WORDS = 2,
     HEADER_BYTES = 6,
     WORD_BITS = 64,
     WORD_BYTES = 8,
-    HASHES_MAXIMUM = 255
+    PROBES_MAXIMUM = 255
 };
 
 /* By strategy. */
@@ -47,7 +47,7 @@ static bool guava_read(struct bloom_shape *shape, const uint8_t *bytes, uint64_t
     if (length < HEADER_BYTES) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "are cut off: there are %" PRIu64 ", the header of a Guava filter alone has %d; "
-                                                   "store all that BloomFilter.writeTo writes",
+                 "store all that BloomFilter.writeTo writes",
                  length, HEADER_BYTES);
         return false;
     }
@@ -61,12 +61,12 @@ static bool guava_read(struct bloom_shape *shape, const uint8_t *bytes, uint64_t
                  BLOOM_RELEASE, bytes[0]);
         return false;
     }
-    if (bytes[AT_HASHES] == 0) {
+    if (bytes[AT_PROBES] == 0) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "are damaged: they say 0 hashes per key, a Guava filter has 1 to %d; write the "
                  "filter again with "
                  "BloomFilter.writeTo",
-                 HASHES_MAXIMUM);
+                 PROBES_MAXIMUM);
         return false;
     }
     uint32_t words = (uint32_t)bytes[AT_WORDS] << 24 | (uint32_t)bytes[AT_WORDS + 1] << 16 |
@@ -87,7 +87,7 @@ static bool guava_read(struct bloom_shape *shape, const uint8_t *bytes, uint64_t
         return false;
     }
     *shape = (struct bloom_shape){.layout = LAYOUTS[bytes[0]],
-                                  .hashes = bytes[AT_HASHES],
+                                  .probes = bytes[AT_PROBES],
                                   .bits = (uint64_t)words * WORD_BITS};
     return true;
 }
@@ -138,7 +138,7 @@ static bool guava_measure(const struct bloom_shape *shape, uint64_t *length,
 static void guava_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
     uint32_t words = (uint32_t)(shape->bits / WORD_BITS);
     bytes[0] = strategy_of(shape->layout);
-    bytes[AT_HASHES] = (uint8_t)shape->hashes;
+    bytes[AT_PROBES] = (uint8_t)shape->probes;
     for (int i = 0; i < 4; i++)
         bytes[AT_WORDS + i] = (uint8_t)(words >> (24 - 8 * i));
     swap_words(bytes + HEADER_BYTES, payload, bloom_payload_bytes(shape));

@@ -17,7 +17,8 @@
  *
  * Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007.
  */
-#include "filter/blocked.h"
+#include "filter/blocked_kernel.h"
+#include "filter/layout.h"
 
 #include "filter/bitset.h"
 #include "filter/portable.h"
@@ -32,17 +33,17 @@
  * cache. */
 enum { LAYOUT_NUMBER = 1, BATCH = 32 };
 
-uint64_t bloom_blocked_blocks(const struct bloom_shape *shape) {
+static uint64_t blocked_count(const struct bloom_shape *shape) {
     return shape->bits / BLOOM_BLOCK_BITS;
 }
 
-uint64_t bloom_blocked_block_of(const struct bloom_shape *shape, uint64_t value) {
-    return bloom_reduce(value, shape->bits / BLOOM_BLOCK_BITS);
+static uint64_t blocked_of(const struct bloom_shape *shape, const uint64_t *words) {
+    return bloom_reduce(words[0], shape->bits / BLOOM_BLOCK_BITS);
 }
 
 static inline const uint8_t *block_of(const struct bloom_shape *shape, const uint8_t *payload,
                                       uint64_t value) {
-    return payload + (size_t)bloom_blocked_block_of(shape, value) * BLOOM_BLOCK_BYTES;
+    return payload + (size_t)blocked_of(shape, &value) * BLOOM_BLOCK_BYTES;
 }
 
 static inline uint32_t probes_of_word(uint32_t hashes) {
@@ -153,7 +154,7 @@ static inline const struct bloom_blocked_kernel *kernel(void) {
 static bool blocked_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
     uint64_t blocks;
     uint64_t keys = shape->capacity > 0 ? shape->capacity : 1;
-    if (!bloom_sizing_blocked(keys, shape->rate, &shape->hashes, &blocks)) {
+    if (!bloom_sizing_blocked(keys, shape->rate, &shape->probes, &blocks)) {
         /* The least that FORMAT.md promises for so many keys, plus what rounding to three digits may take
          * away. */
         double least = (ldexp(1, -30) + ldexp((double)keys, -64)) * 1.005;
@@ -174,11 +175,11 @@ struct batch {
 };
 
 static inline void begin_batch(struct batch *batch, const struct bloom_shape *shape,
-                               const uint8_t *payload, const uint64_t *values, size_t count) {
+                               const uint8_t *payload, const uint64_t *words, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        batch->blocks[i] = block_of(shape, payload, values[i]);
+        batch->blocks[i] = block_of(shape, payload, words[i]);
         BLOOM_PREFETCH(batch->blocks[i]);
-        batch->words[i] = bloom_probe_word(values[i]);
+        batch->words[i] = bloom_probe_word(words[i]);
     }
 }
 
@@ -187,18 +188,18 @@ static inline size_t batch_of(size_t count) {
 }
 
 /* One batch is added while the next is being loaded. */
-static void blocked_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *values,
+static void blocked_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words,
                         size_t count) {
     struct batch batches[2];
     size_t now = batch_of(count);
-    begin_batch(&batches[0], shape, payload, values, now);
+    begin_batch(&batches[0], shape, payload, words, now);
     for (unsigned turn = 0; now > 0; turn ^= 1) {
         size_t next = batch_of(count - now);
-        begin_batch(&batches[turn ^ 1], shape, payload, values + now, next);
+        begin_batch(&batches[turn ^ 1], shape, payload, words + now, next);
         for (size_t i = 0; i < now; i++)
             block_add(payload + (batches[turn].blocks[i] - payload), batches[turn].words[i],
-                      shape->hashes);
-        values += now;
+                      shape->probes);
+        words += now;
         count -= now;
         now = next;
     }
@@ -207,68 +208,70 @@ static void blocked_add(const struct bloom_shape *shape, uint8_t *payload, const
 static bool blocked_check(const struct bloom_shape *shape, const uint8_t *payload,
                           const uint64_t *value) {
     return kernel()->check(block_of(shape, payload, *value), bloom_probe_word(*value),
-                           shape->hashes);
+                           shape->probes);
 }
 
 /* One batch is tested while the next is being loaded. */
 static void blocked_check_many(const struct bloom_shape *shape, const uint8_t *payload,
-                               const uint64_t *values, size_t count, uint8_t *found) {
+                               const uint64_t *words, size_t count, uint8_t *found) {
     const struct bloom_blocked_kernel *chosen = kernel();
     struct batch batches[2];
     size_t now = batch_of(count);
-    begin_batch(&batches[0], shape, payload, values, now);
+    begin_batch(&batches[0], shape, payload, words, now);
     for (unsigned turn = 0; now > 0; turn ^= 1) {
         size_t next = batch_of(count - now);
-        begin_batch(&batches[turn ^ 1], shape, payload, values + now, next);
-        chosen->check_batch(batches[turn].blocks, batches[turn].words, now, shape->hashes, found);
-        values += now;
+        begin_batch(&batches[turn ^ 1], shape, payload, words + now, next);
+        chosen->check_batch(batches[turn].blocks, batches[turn].words, now, shape->probes, found);
+        words += now;
         found += now;
         count -= now;
         now = next;
     }
 }
 
-void bloom_blocked_add(const struct bloom_shape *shape, uint8_t block[BLOOM_BLOCK_BYTES],
-                       uint64_t value) {
-    block_add(block, bloom_probe_word(value), shape->hashes);
+static unsigned blocked_block_add(const struct bloom_shape *shape, uint8_t *block,
+                                  const uint64_t *words) {
+    uint64_t before = bloom_bitset_ones(block, BLOOM_BLOCK_BYTES);
+    block_add(block, bloom_probe_word(words[0]), shape->probes);
+    return (unsigned)(bloom_bitset_ones(block, BLOOM_BLOCK_BYTES) - before);
 }
 
-bool bloom_blocked_check(const struct bloom_shape *shape, const uint8_t block[BLOOM_BLOCK_BYTES],
-                         uint64_t value) {
-    return kernel()->check(block, bloom_probe_word(value), shape->hashes);
+static bool blocked_block_check(const struct bloom_shape *shape, const uint8_t *block,
+                                const uint64_t *words) {
+    return kernel()->check(block, bloom_probe_word(words[0]), shape->probes);
 }
 
-void bloom_blocked_count(struct bloom_blocked_tally *tally, const uint8_t *blocks, uint64_t count) {
+static void blocked_tally(struct bloom_tally *tally, const uint8_t *blocks, uint64_t count) {
     for (uint64_t i = 0; i < count; i++)
         tally->blocks_with[bloom_bitset_ones(blocks + i * BLOOM_BLOCK_BYTES, BLOOM_BLOCK_BYTES)]++;
 }
 
 /* The share of the bits of a block that a key sets when all are zero. */
 static double share_of_key(const struct bloom_shape *shape) {
-    return 1 - pow(1 - 1.0 / BLOOM_BLOCK_BITS, shape->hashes);
+    return 1 - pow(1 - 1.0 / BLOOM_BLOCK_BITS, shape->probes);
 }
 
 /* A key leaves a bit zero with probability 1 - share / blocks, since it comes into the bit's block with 1 / blocks; this is its logarithm. */
 static double log_of_zero_left(const struct bloom_shape *shape) {
-    return log1p(-share_of_key(shape) / (double)bloom_blocked_blocks(shape));
+    return log1p(-share_of_key(shape) / (double)blocked_count(shape));
 }
 
-double bloom_blocked_expected_ones(const struct bloom_shape *shape, double keys) {
+static double blocked_expected_ones(const struct bloom_shape *shape, double keys) {
     return -expm1(keys * log_of_zero_left(shape)) * (double)shape->bits;
 }
 
 /* count: the number of keys that leave as many zeros on average.
  * rate: a key that is not in falls into each block alike, so the mean over the blocks of (ones / 512)^k is what these very bits
  * give; the power of the mean would be too low. */
-struct bloom_estimate bloom_blocked_estimate(const struct bloom_shape *shape,
-                                             const struct bloom_blocked_tally *tally) {
-    double blocks = (double)bloom_blocked_blocks(shape);
+static struct bloom_estimate blocked_estimate_of(const struct bloom_shape *shape,
+                                                 const struct bloom_tally *tally) {
+    double blocks = (double)blocked_count(shape);
     struct bloom_estimate estimate = {0};
     for (unsigned ones = 0; ones <= BLOOM_BLOCK_BITS; ones++) {
         estimate.ones += tally->blocks_with[ones] * ones;
         if (ones > 0)
             estimate.rate += (double)tally->blocks_with[ones] *
-                             pow((double)ones / BLOOM_BLOCK_BITS, shape->hashes);
+                             pow((double)ones / BLOOM_BLOCK_BITS, shape->probes);
     }
     estimate.rate /= blocks;
     double fill = (double)estimate.ones / (double)shape->bits;
@@ -278,20 +281,35 @@ struct bloom_estimate bloom_blocked_estimate(const struct bloom_shape *shape,
 
 static struct bloom_estimate blocked_estimate(const struct bloom_shape *shape,
                                               const uint8_t *payload) {
-    struct bloom_blocked_tally tally = {0};
-    bloom_blocked_count(&tally, payload, bloom_blocked_blocks(shape));
-    return bloom_blocked_estimate(shape, &tally);
+    struct bloom_tally tally = {0};
+    blocked_tally(&tally, payload, blocked_count(shape));
+    return blocked_estimate_of(shape, &tally);
 }
+
+static const struct bloom_blocks BLOCKED_BLOCKS = {
+    .bytes = BLOOM_BLOCK_BYTES,
+    .count = blocked_count,
+    .of = blocked_of,
+    .check = blocked_block_check,
+    .add = blocked_block_add,
+    .tally = blocked_tally,
+    .estimate = blocked_estimate_of,
+    .expected_ones = blocked_expected_ones,
+};
 
 const struct bloom_layout bloom_layout_blocked = {
     .name = "blocked",
+    .hashing = &bloom_hashing_murmur3,
     .number = LAYOUT_NUMBER,
     .hash_words = 1,
-    .hashes_maximum = 3 * BLOOM_PROBES_PER_WORD,
+    .probes_maximum = 3 * BLOOM_PROBES_PER_WORD,
     .bits_multiple = BLOOM_BLOCK_BITS,
     .size = blocked_size,
     .add = blocked_add,
     .check = blocked_check,
     .check_many = blocked_check_many,
+    .unite = bloom_bitset_union,
+    .intersect = bloom_bitset_intersect,
     .estimate = blocked_estimate,
+    .blocks = &BLOCKED_BLOCKS,
 };

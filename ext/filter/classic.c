@@ -24,7 +24,7 @@ static bool classic_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_S
                  shape->rate);
         return false;
     }
-    bloom_sizing_classic(shape->capacity > 0 ? shape->capacity : 1, shape->rate, &shape->hashes,
+    bloom_sizing_classic(shape->capacity > 0 ? shape->capacity : 1, shape->rate, &shape->probes,
                          &shape->bits);
     return true;
 }
@@ -37,7 +37,7 @@ static void classic_add(const struct bloom_shape *shape, uint8_t *payload, const
                         size_t count) {
     for (const uint64_t *end = values + 2 * count; values < end; values += 2) {
         uint64_t combined = values[0];
-        for (uint32_t i = 0; i < shape->hashes; i++, combined += values[1])
+        for (uint32_t i = 0; i < shape->probes; i++, combined += values[1])
             bloom_classic_set(payload, bit_index(combined, shape->bits));
     }
 }
@@ -45,7 +45,7 @@ static void classic_add(const struct bloom_shape *shape, uint8_t *payload, const
 static bool classic_check(const struct bloom_shape *shape, const uint8_t *payload,
                           const uint64_t *value) {
     uint64_t combined = value[0];
-    for (uint32_t i = 0; i < shape->hashes; i++, combined += value[1])
+    for (uint32_t i = 0; i < shape->probes; i++, combined += value[1])
         if (!bloom_classic_is_set(payload, bit_index(combined, shape->bits)))
             return false;
     return true;
@@ -63,20 +63,23 @@ struct bloom_estimate bloom_classic_estimate(const struct bloom_shape *shape,
     struct bloom_estimate estimate = {0};
     estimate.ones = bloom_bitset_ones(payload, (size_t)bloom_payload_bytes(shape));
     double fill = (double)estimate.ones / (double)shape->bits;
-    estimate.count = fill > 0 ? -log1p(-fill) * (double)shape->bits / shape->hashes : 0;
-    estimate.rate = pow(fill, shape->hashes);
+    estimate.count = fill > 0 ? -log1p(-fill) * (double)shape->bits / shape->probes : 0;
+    estimate.rate = pow(fill, shape->probes);
     return estimate;
 }
 
 const struct bloom_layout bloom_layout_classic = {
     .name = "classic",
+    .hashing = &bloom_hashing_murmur3,
     .number = LAYOUT_NUMBER,
     .hash_words = 2,
-    .hashes_maximum = BLOOM_CLASSIC_HASHES_MAXIMUM,
+    .probes_maximum = BLOOM_CLASSIC_PROBES_MAXIMUM,
     .bits_multiple = 1,
     .size = classic_size,
     .add = classic_add,
     .check = classic_check,
     .check_many = classic_check_many,
+    .unite = bloom_bitset_union,
+    .intersect = bloom_bitset_intersect,
     .estimate = bloom_classic_estimate,
 };

@@ -6,7 +6,7 @@
 #include "filter/layout.h"
 
 /* Guava stores k in one byte. */
-#define BLOOM_CLASSIC_HASHES_MAXIMUM 255
+#define BLOOM_CLASSIC_PROBES_MAXIMUM 255
 
 static inline void bloom_classic_set(uint8_t *payload, uint64_t bit) {
     payload[bit >> 3] |= (uint8_t)(1u << (bit & 7));

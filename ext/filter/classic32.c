@@ -9,6 +9,8 @@
  */
 #include "filter/classic.h"
 
+#include "filter/bitset.h"
+
 #include <stdio.h>
 
 enum { LAYOUT_NUMBER = 3, WORD_BITS = 64 };
@@ -30,13 +32,13 @@ static inline uint64_t bit_index(uint64_t value, uint32_t turn, uint64_t bits) {
 static void classic32_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *values,
                           size_t count) {
     for (size_t i = 0; i < count; i++)
-        for (uint32_t turn = 1; turn <= shape->hashes; turn++)
+        for (uint32_t turn = 1; turn <= shape->probes; turn++)
             bloom_classic_set(payload, bit_index(values[i], turn, shape->bits));
 }
 
 static bool classic32_check(const struct bloom_shape *shape, const uint8_t *payload,
                             const uint64_t *value) {
-    for (uint32_t turn = 1; turn <= shape->hashes; turn++)
+    for (uint32_t turn = 1; turn <= shape->probes; turn++)
         if (!bloom_classic_is_set(payload, bit_index(*value, turn, shape->bits)))
             return false;
     return true;
@@ -50,14 +52,17 @@ static void classic32_check_many(const struct bloom_shape *shape, const uint8_t 
 
 const struct bloom_layout bloom_layout_classic32 = {
     .name = "classic32",
+    .hashing = &bloom_hashing_murmur3,
     .number = LAYOUT_NUMBER,
     .hash_words = 1,
-    .hashes_maximum = BLOOM_CLASSIC_HASHES_MAXIMUM,
+    .probes_maximum = BLOOM_CLASSIC_PROBES_MAXIMUM,
     .bits_multiple = WORD_BITS, /* as Guava counts them */
     .imported_only = true,
     .size = classic32_size,
     .add = classic32_add,
     .check = classic32_check,
     .check_many = classic32_check_many,
+    .unite = bloom_bitset_union,
+    .intersect = bloom_bitset_intersect,
     .estimate = bloom_classic_estimate,
 };

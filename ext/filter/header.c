@@ -1,9 +1,9 @@
-/* Reading and writing the header of a filter. See format.h and FORMAT.md.
+/* Reading and writing the header of a filter. See header.h and FORMAT.md.
  *
  *    0  4  magic 89 42 4c 4d          24  8  n, 0 when made from m and k
  *    4  1  version, 1                 32  8  p as IEEE 754 double, 0 when made from m and k
- *    5  1  layout                     40 16  reserved, zero
- *    6  1  hash, 1                    56  8  checksum: first word of the MurmurHash3 of bytes 0 to 55
+ *    5  1  layout                     40 16  the layout's own, zero unless its specification says more
+ *    6  1  hashing                    56  8  checksum: first word of the MurmurHash3 of bytes 0 to 55
  *    7  1  reserved, zero             64     payload of ceil(m / 8) bytes; bits beyond m are zero
  *    8  4  k
  *   12  4  reserved, zero
@@ -21,19 +21,17 @@
 /* The first byte is neither ASCII nor UTF-8, so that text is never taken for a filter. */
 static const uint8_t MAGIC[4] = {0x89, 'B', 'L', 'M'};
 
-enum { HASH_MURMUR3 = 1 };
-
 enum {
     AT_VERSION = 4,
     AT_LAYOUT = 5,
-    AT_HASH = 6,
+    AT_HASHING = 6,
     AT_RESERVED_BYTE = 7,
-    AT_HASHES = 8,
+    AT_PROBES = 8,
     AT_RESERVED_WORD = 12,
     AT_BITS = 16,
     AT_CAPACITY = 24,
     AT_RATE = 32,
-    AT_RESERVED = 40,
+    AT_EXTRA = 40,
     AT_CHECKSUM = 56
 };
 
@@ -48,11 +46,13 @@ void bloom_header_write(const struct bloom_shape *shape, uint8_t header[BLOOM_HE
     memcpy(header, MAGIC, sizeof MAGIC);
     header[AT_VERSION] = BLOOM_FORMAT_VERSION;
     header[AT_LAYOUT] = shape->layout->number;
-    header[AT_HASH] = HASH_MURMUR3;
-    bloom_store32(header + AT_HASHES, shape->hashes);
+    header[AT_HASHING] = shape->layout->hashing->number;
+    bloom_store32(header + AT_PROBES, shape->probes);
     bloom_store64(header + AT_BITS, shape->bits);
     bloom_store64(header + AT_CAPACITY, shape->capacity);
     bloom_store64(header + AT_RATE, rate);
+    bloom_store64(header + AT_EXTRA, shape->extra[0]);
+    bloom_store64(header + AT_EXTRA + 8, shape->extra[1]);
     bloom_store64(header + AT_CHECKSUM, checksum(header));
 }
 
@@ -94,22 +94,26 @@ bool bloom_header_read(struct bloom_shape *shape, const uint8_t *header,
 
     /* From here on only a writer that knows the checksum can be at fault: a newer release, or
      * malice. */
-    shape->layout = bloom_layout_by_number(header[AT_LAYOUT]);
-    if (shape->layout == NULL || header[AT_HASH] != HASH_MURMUR3) {
+    shape->layout = bloom_layout_by_numbers(header[AT_LAYOUT], header[AT_HASHING]);
+    if (shape->layout == NULL) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "has layout %u and hash %u, which release %s of this extension does not know; "
                  "get a newer release",
-                 header[AT_LAYOUT], header[AT_HASH], BLOOM_RELEASE);
+                 header[AT_LAYOUT], header[AT_HASHING], BLOOM_RELEASE);
         return false;
     }
     uint64_t rate = bloom_load64(header + AT_RATE);
     memcpy(&shape->rate, &rate, sizeof rate);
-    shape->hashes = bloom_load32(header + AT_HASHES);
+    shape->probes = bloom_load32(header + AT_PROBES);
     shape->bits = bloom_load64(header + AT_BITS);
     shape->capacity = bloom_load64(header + AT_CAPACITY);
 
-    if ((header[AT_RESERVED_BYTE] | bloom_load32(header + AT_RESERVED_WORD) |
-         bloom_load64(header + AT_RESERVED) | bloom_load64(header + AT_RESERVED + 8)) != 0) {
+    shape->extra[0] = bloom_load64(header + AT_EXTRA);
+    shape->extra[1] = bloom_load64(header + AT_EXTRA + 8);
+
+    bool extra_unknown = shape->layout->valid == NULL && (shape->extra[0] | shape->extra[1]) != 0;
+    if ((header[AT_RESERVED_BYTE] | bloom_load32(header + AT_RESERVED_WORD)) != 0 ||
+        extra_unknown) {
         snprintf(
             problem, BLOOM_PROBLEM_SIZE,
             "uses reserved bytes of its header, which release %s of this extension does not know; "
@@ -117,10 +121,10 @@ bool bloom_header_read(struct bloom_shape *shape, const uint8_t *header,
             BLOOM_RELEASE);
         return false;
     }
-    if (shape->hashes < 1 || shape->hashes > shape->layout->hashes_maximum) {
+    if (shape->probes < 1 || shape->probes > shape->layout->probes_maximum) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "is invalid: its header says %" PRIu32 " hashes, layout %s has 1 to %" PRIu32,
-                 shape->hashes, shape->layout->name, shape->layout->hashes_maximum);
+                 shape->probes, shape->layout->name, shape->layout->probes_maximum);
         return false;
     }
     if (shape->bits < 1 || shape->bits > BLOOM_BITS_MAXIMUM ||
@@ -139,7 +143,7 @@ bool bloom_header_read(struct bloom_shape *shape, const uint8_t *header,
                  shape->rate);
         return false;
     }
-    return true;
+    return shape->layout->valid == NULL || shape->layout->valid(shape, problem);
 }
 
 bool bloom_payload_read(const struct bloom_shape *shape, const void *bytes, uint64_t length,

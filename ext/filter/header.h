@@ -1,8 +1,8 @@
 /* A filter as stored bytes: the 64-byte header of format version 1, then the payload. FORMAT.md is
  * the specification; this is the only door through which bytes become a shape.
  */
-#ifndef BLOOM_FORMAT_H
-#define BLOOM_FORMAT_H
+#ifndef BLOOM_HEADER_H
+#define BLOOM_HEADER_H
 
 #include "filter/layout.h"
 

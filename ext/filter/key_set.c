@@ -174,7 +174,7 @@ static bool split(struct bloom_key_set *set) {
     return true;
 }
 
-bool bloom_key_set_add(struct bloom_key_set *set, struct bloom_hash hash) {
+bool bloom_key_set_add(struct bloom_key_set *set, const uint64_t *words) {
     if (set->partitions == NULL && set->one.keys == KEYS_BEFORE_PARTITIONS) {
         if (!settle(set, &set->one))
             return false;
@@ -182,11 +182,11 @@ bool bloom_key_set_add(struct bloom_key_set *set, struct bloom_hash hash) {
             return false;
     }
     if (set->partitions == NULL)
-        return append(set, &set->one, hash.words);
-    struct bloom_key_partition *partition = partition_of(set, hash.words[0]);
+        return append(set, &set->one, words);
+    struct bloom_key_partition *partition = partition_of(set, words[0]);
     if (partition->keys >= partition->settle_at && !settle(set, partition))
         return false;
-    return append(set, partition, hash.words);
+    return append(set, partition, words);
 }
 
 static size_t partition_count(const struct bloom_key_set *set) {
@@ -203,31 +203,68 @@ static bool is_interrupted(const struct bloom_key_set *set, uint64_t keys_handle
     return set->interrupted(set->argument);
 }
 
-bool bloom_key_set_settle(struct bloom_key_set *set, uint64_t *keys) {
-    struct bloom_key_partition *partitions = set->partitions ? set->partitions : &set->one;
-    uint64_t since_asked = 0;
-    *keys = 0;
-    for (size_t i = 0; i < partition_count(set); i++) {
-        if (is_interrupted(set, partitions[i].keys, &since_asked) || !settle(set, &partitions[i]))
-            return false;
-        *keys += partitions[i].keys;
-    }
-    return true;
+static uint64_t largest_of(const struct bloom_key_partition *partition, unsigned width) {
+    uint64_t largest = 0;
+    for (const struct bloom_key_chunk *chunk = partition->first; chunk != NULL; chunk = chunk->next)
+        for (uint32_t i = 0; i < chunk->words; i += width)
+            if (chunk->values[i] > largest)
+                largest = chunk->values[i];
+    return largest;
 }
 
-bool bloom_key_set_build(const struct bloom_key_set *set, const struct bloom_shape *shape,
-                         uint8_t *payload) {
+enum bloom_built bloom_key_set_settle(struct bloom_key_set *set,
+                                      struct bloom_key_summary *summary) {
+    struct bloom_key_partition *partitions = set->partitions ? set->partitions : &set->one;
+    uint64_t since_asked = 0;
+    *summary = (struct bloom_key_summary){0};
+    for (size_t i = 0; i < partition_count(set); i++) {
+        if (is_interrupted(set, partitions[i].keys, &since_asked))
+            return BLOOM_BUILD_INTERRUPTED;
+        if (!settle(set, &partitions[i]))
+            return BLOOM_BUILD_NO_MEMORY;
+        summary->keys += partitions[i].keys;
+    }
+    /* Partitions ascend by the upper bits, so the largest key is in the last one with any. */
+    for (size_t i = partition_count(set); i-- > 0;)
+        if (partitions[i].keys > 0) {
+            summary->largest = largest_of(&partitions[i], set->layout->hash_words);
+            break;
+        }
+    return BLOOM_BUILT;
+}
+
+bool bloom_key_set_each(const struct bloom_key_set *set,
+                        void (*visit)(void *argument, const uint64_t *words, size_t count),
+                        void *argument) {
     const struct bloom_key_partition *partitions = set->partitions ? set->partitions : &set->one;
-    unsigned width = shape->layout->hash_words;
+    unsigned width = set->layout->hash_words;
     uint64_t since_asked = 0;
     for (size_t i = 0; i < partition_count(set); i++) {
         if (is_interrupted(set, partitions[i].keys, &since_asked))
             return false;
         for (const struct bloom_key_chunk *chunk = partitions[i].first; chunk != NULL;
              chunk = chunk->next)
-            shape->layout->add(shape, payload, chunk->values, chunk->words / width);
+            visit(argument, chunk->values, chunk->words / width);
     }
     return true;
+}
+
+struct filling {
+    const struct bloom_shape *shape;
+    uint8_t *payload;
+};
+
+static void fill(void *argument, const uint64_t *words, size_t count) {
+    const struct filling *filling = argument;
+    filling->shape->layout->add(filling->shape, filling->payload, words, count);
+}
+
+enum bloom_built bloom_key_set_build(const struct bloom_key_set *set, struct bloom_shape *shape,
+                                     uint8_t *payload) {
+    struct filling filling = {shape, payload};
+    if (shape->layout->build != NULL)
+        return shape->layout->build(shape, payload, set);
+    return bloom_key_set_each(set, fill, &filling) ? BLOOM_BUILT : BLOOM_BUILD_INTERRUPTED;
 }
 
 void bloom_key_set_clear(struct bloom_key_set *set) {

@@ -10,7 +10,6 @@
 #ifndef BLOOM_KEY_SET_H
 #define BLOOM_KEY_SET_H
 
-#include "filter/hash.h"
 #include "filter/layout.h"
 
 /* Where memory comes from. allocate returns NULL when there is none; release takes NULL, too. */
@@ -41,16 +40,22 @@ struct bloom_key_set {
     uint64_t table_slots;
 };
 
-/* Adds a key. Returns false, and changes nothing, when there is no memory. */
-bool bloom_key_set_add(struct bloom_key_set *set, struct bloom_hash hash);
+/* Adds a key by the words of its hash. Returns false, and changes nothing, when there is no memory. */
+bool bloom_key_set_add(struct bloom_key_set *set, const uint64_t *words);
 
-/* Drops all duplicates and sets *keys to the number of keys left. Returns false when there is no
- * memory. */
-bool bloom_key_set_settle(struct bloom_key_set *set, uint64_t *keys);
+/* Drops all duplicates and tells what is left. */
+enum bloom_built bloom_key_set_settle(struct bloom_key_set *set, struct bloom_key_summary *summary);
 
-/* Adds every key to a filter of the set's layout. Returns false when interrupted. */
-bool bloom_key_set_build(const struct bloom_key_set *set, const struct bloom_shape *shape,
-                         uint8_t *payload);
+/* Calls visit with the words of all keys, hash_words for each, count keys at a time: ascending by
+ * the upper bits of their first word as far as the set is partitioned, else in no order. Returns
+ * false when interrupted. */
+bool bloom_key_set_each(const struct bloom_key_set *set,
+                        void (*visit)(void *argument, const uint64_t *words, size_t count),
+                        void *argument);
+
+/* Makes payload, of zeros, the filter of a settled set by which shape was sized. */
+enum bloom_built bloom_key_set_build(const struct bloom_key_set *set, struct bloom_shape *shape,
+                                     uint8_t *payload);
 
 /* Releases all memory and leaves the set empty. */
 void bloom_key_set_clear(struct bloom_key_set *set);

@@ -16,9 +16,9 @@ static const struct bloom_layout *const LAYOUTS[] = {
 
 #define LAYOUT_COUNT (sizeof LAYOUTS / sizeof *LAYOUTS)
 
-const struct bloom_layout *bloom_layout_by_number(unsigned number) {
+const struct bloom_layout *bloom_layout_by_numbers(unsigned layout, unsigned hashing) {
     for (size_t i = 0; i < LAYOUT_COUNT; i++)
-        if (LAYOUTS[i]->number == number)
+        if (LAYOUTS[i]->number == layout && LAYOUTS[i]->hashing->number == hashing)
             return LAYOUTS[i];
     return NULL;
 }
@@ -48,12 +48,24 @@ bool bloom_shape_for(struct bloom_shape *shape, const struct bloom_layout *layou
                  BLOOM_CAPACITY_MAXIMUM, capacity);
         return false;
     }
-    if (!(rate > 0 && rate < 1)) {
+    if (layout->exact) {
+        rate = 0;
+    } else if (!(rate > 0 && rate < 1)) {
         snprintf(problem, BLOOM_PROBLEM_SIZE, "p must be between 0 and 1, not %g", rate);
         return false;
     }
     *shape = (struct bloom_shape){.layout = layout, .capacity = capacity, .rate = rate};
     return layout->size(shape, problem);
+}
+
+bool bloom_shape_for_keys(struct bloom_shape *shape, const struct bloom_layout *layout,
+                          const struct bloom_key_summary *keys, double rate,
+                          char problem[BLOOM_PROBLEM_SIZE]) {
+    if (layout->size_for_keys == NULL)
+        return bloom_shape_for(shape, layout, keys->keys, rate, problem);
+    *shape = (struct bloom_shape){
+        .layout = layout, .capacity = keys->keys, .rate = layout->exact ? 0 : rate};
+    return layout->size_for_keys(shape, keys, problem);
 }
 
 /* Appends to problem, which has room for every parameter at its longest. */
@@ -86,7 +98,14 @@ bool bloom_shape_same(const struct bloom_shape *a, const struct bloom_shape *b,
     }
     if (a->bits != b->bits)
         append_difference(problem, "%" PRIu64 " and %" PRIu64 " bits", a->bits, b->bits);
-    if (a->hashes != b->hashes)
-        append_difference(problem, "%" PRIu32 " and %" PRIu32 " hashes", a->hashes, b->hashes);
+    if (a->probes != b->probes)
+        append_difference(problem, "%" PRIu32 " and %" PRIu32 " hashes", a->probes, b->probes);
+    if (memcmp(a->extra, b->extra, sizeof a->extra) != 0)
+        append_difference(problem, "header bytes 40 to 55");
     return problem[0] == '\0';
+}
+
+bool bloom_shape_merges(const struct bloom_shape *a, const struct bloom_shape *b,
+                        char problem[BLOOM_PROBLEM_SIZE]) {
+    return (a->layout == b->layout && a->layout->sizes_mix) || bloom_shape_same(a, b, problem);
 }

@@ -1,10 +1,12 @@
 /* What a filter looks like (its shape) and the interface that every layout of the bits implements.
  *
- * A layout is one file, layout_NAME.c, and one row of the table in layout.c. Its number is stored
- * in filters: what a number stands for is never changed, only joined by further numbers.
+ * A layout is one file, NAME.c, and one row of the table in layout.c. Filters store its number and
+ * that of its hashing: what the two stand for is never changed, only joined by further numbers.
  */
 #ifndef BLOOM_LAYOUT_H
 #define BLOOM_LAYOUT_H
+
+#include "filter/hashing.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,15 +15,18 @@
 /* Room for what went wrong, in words: a sentence without subject and full stop. */
 #define BLOOM_PROBLEM_SIZE 320
 
+struct bloom_key_set;
 struct bloom_layout;
 
 /* The parameters of a filter: everything that its header holds. */
 struct bloom_shape {
     const struct bloom_layout *layout;
-    uint32_t hashes;   /* probes per key, k; at least 1 */
-    uint64_t bits;     /* bits of the payload, m; at least 1, at most BLOOM_BITS_MAXIMUM */
+    uint32_t probes;   /* per key, k; at least 1 */
+    uint64_t bits;     /* of the payload, m; at least 1, at most BLOOM_BITS_MAXIMUM */
     uint64_t capacity; /* keys it was made for, n; 0 when made from m and k */
     double rate;       /* false-positive rate it was made for, p; 0 when made from m and k */
+    uint64_t
+        extra[2]; /* header bytes 40 to 55: the layout's own, zero where it has no use for them */
 };
 
 /* Every n and m below these keeps all 64-bit arithmetic of this library from overflowing. */
@@ -30,61 +35,148 @@ struct bloom_shape {
 
 /* What the bits of a filter tell about it. */
 struct bloom_estimate {
-    uint64_t ones; /* bits that are set */
+    uint64_t ones; /* bits that are set; of counters: counters that are not zero */
     double count;  /* estimated number of distinct keys; infinite when every bit is set */
     double rate;   /* false-positive rate to expect now */
 };
 
+/* What a settled set of keys tells about the filter that is to be made of it. */
+struct bloom_key_summary {
+    uint64_t keys;    /* distinct ones */
+    uint64_t largest; /* first word, of all keys; 0 when there are none */
+};
+
+/* How the making of a filter from a set ended. */
+enum bloom_built { BLOOM_BUILT, BLOOM_BUILD_NO_MEMORY, BLOOM_BUILD_INTERRUPTED };
+
+/* How many blocks have how many ones: all that an estimate needs. Begins as zeros; blocks that are
+ * nowhere count as empty. */
+enum { BLOOM_BLOCK_ONES_MAXIMUM = 512 };
+struct bloom_tally {
+    uint64_t blocks_with[BLOOM_BLOCK_ONES_MAXIMUM + 1];
+};
+
+/* For layouts that keep each key within one block, so that blocks may lie elsewhere than in one
+ * payload: a filter table stores each stretch of blocks in a database page of its own. words are
+ * the words of a key's hash, block the bytes of the block that `of` names; no alignment is needed. */
+struct bloom_blocks {
+    uint32_t bytes; /* of a block; a power of two, at least 64 */
+
+    /* Blocks in a filter of that shape, and the number of the one that decides about a key. */
+    uint64_t (*count)(const struct bloom_shape *shape);
+    uint64_t (*of)(const struct bloom_shape *shape, const uint64_t *words);
+
+    /* Whether a key is probably in. */
+    bool (*check)(const struct bloom_shape *shape, const uint8_t *block, const uint64_t *words);
+
+    /* Adds a key. Returns how many ones the block has more. */
+    unsigned (*add)(const struct bloom_shape *shape, uint8_t *block, const uint64_t *words);
+
+    /* Takes a key that is probably in out once. Returns how many ones the block has fewer. NULL:
+     * keys cannot be taken out. */
+    unsigned (*remove)(const struct bloom_shape *shape, uint8_t *block, const uint64_t *words);
+
+    /* Counts count blocks that follow one another. */
+    void (*tally)(struct bloom_tally *tally, const uint8_t *blocks, uint64_t count);
+
+    struct bloom_estimate (*estimate)(const struct bloom_shape *shape,
+                                      const struct bloom_tally *tally);
+
+    /* Ones on average when so many distinct keys are in. */
+    double (*expected_ones)(const struct bloom_shape *shape, double keys);
+};
+
+/* A member that is NULL is what the layout does not offer; the caller says so, with advice. payload
+ * has shape->bits bits and needs no alignment. words holds hash_words words for each key. */
 struct bloom_layout {
     const char *name;
-    uint8_t number;          /* as stored in the header */
-    unsigned hash_words;     /* 64-bit words of a key's hash that decide everything: 1 or 2 */
-    uint32_t hashes_maximum; /* k is 1 to this */
+    const struct bloom_hashing *hashing;
+    uint8_t number;      /* as stored in the header; with that of the hashing it is the layout */
+    unsigned hash_words; /* of a key's words, the first so many decide everything */
+    uint32_t probes_maximum; /* k is 1 to this */
     uint32_t bits_multiple;  /* m is a multiple of this */
     bool imported_only;      /* no filter is made in it, only read from another system's */
+    bool exact;              /* no false positives: p plays no part and is 0 */
+    bool sizes_mix; /* filters of other sizes merge: a shorter one counts as if zeros followed */
+    const char *advice; /* what to do instead of what it does not offer, as a sentence */
 
-    /* Sets hashes and bits from capacity and rate, which are in range (see bloom_shape_for).
+    /* Sets probes, bits and extra from capacity and rate, which are in range (see bloom_shape_for).
      * Returns false and says why in problem when this layout cannot keep the rate. The same answer
-     * on every machine. */
+     * on every machine. NULL: it is made of a set of keys only. */
     bool (*size)(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]);
 
-    /* In the following, payload has shape->bits bits, needs no alignment, and values holds
-     * hash_words words for each key, the first words of its hash. */
+    /* The same for a filter of exactly these keys, rate given. NULL: size, for so many keys. */
+    bool (*size_for_keys)(struct bloom_shape *shape, const struct bloom_key_summary *keys,
+                          char problem[BLOOM_PROBLEM_SIZE]);
 
-    /* Adds count keys. */
-    void (*add)(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *values,
-                size_t count);
+    /* Whether a header that is sound in all else (probes, bits, n, p) may be believed: extra, and
+     * what depends on several of these. problem completes "the filter ...". NULL: extra is zero. */
+    bool (*valid)(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]);
 
     /* Whether one key is probably in. */
-    bool (*check)(const struct bloom_shape *shape, const uint8_t *payload, const uint64_t *value);
+    bool (*check)(const struct bloom_shape *shape, const uint8_t *payload, const uint64_t *words);
 
     /* Sets found[i] to 1 when key i is probably in, else to 0, for count keys. */
     void (*check_many)(const struct bloom_shape *shape, const uint8_t *payload,
-                       const uint64_t *values, size_t count, uint8_t *found);
+                       const uint64_t *words, size_t count, uint8_t *found);
+
+    /* Adds count keys, all of which the shape has room for (see fits). */
+    void (*add)(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words,
+                size_t count);
+
+    /* Whether a key can be added to a filter of that shape at all. NULL: every key can. */
+    bool (*fits)(const struct bloom_shape *shape, const uint64_t *words,
+                 char problem[BLOOM_PROBLEM_SIZE]);
+
+    /* Takes a key out once; one that is certainly not in changes nothing. */
+    void (*remove)(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words);
+
+    /* Fills a payload of zeros from a settled set by which the shape was sized; may set extra.
+     * NULL: add, for every key. */
+    enum bloom_built (*build)(struct bloom_shape *shape, uint8_t *payload,
+                              const struct bloom_key_set *keys);
+
+    /* Merges bytes of one payload, or of whole blocks, into those of another of equal shape. */
+    void (*unite)(uint8_t *into, const uint8_t *from, size_t bytes);
+    void (*intersect)(uint8_t *into, const uint8_t *from, size_t bytes);
 
     struct bloom_estimate (*estimate)(const struct bloom_shape *shape, const uint8_t *payload);
+
+    /* Writes the smallest keys that are at least from, ascending, at most room of them, and returns
+     * how many. */
+    size_t (*list)(const struct bloom_shape *shape, const uint8_t *payload, uint64_t from,
+                   uint64_t *keys, size_t room);
+
+    const struct bloom_blocks *blocks; /* NULL: not for filter tables */
 };
 
 extern const struct bloom_layout bloom_layout_blocked;
 extern const struct bloom_layout bloom_layout_classic;
 extern const struct bloom_layout bloom_layout_classic32;
 
-/* The layout of that number or name (length bytes, any case); NULL when there is none. */
-const struct bloom_layout *bloom_layout_by_number(unsigned number);
+/* The layout of those numbers of layout and hashing, or of that name (length bytes, any case); NULL
+ * when there is none. */
+const struct bloom_layout *bloom_layout_by_numbers(unsigned layout, unsigned hashing);
 const struct bloom_layout *bloom_layout_by_name(const char *name, size_t length);
 
 /* The layout of a filter for which none is asked: the first of the table. */
 const struct bloom_layout *bloom_layout_default(void);
 
-/* Writes the names of all layouts that filters are made in into text of size bytes (at least 1), as in:
- * 'blocked', 'classic'. */
+/* Writes the names of all layouts that filters are made in into text of size bytes (at least 1), as
+ * in: 'blocked', 'classic'. */
 void bloom_layout_list(char *text, size_t size);
 
-/* The shape of a filter for capacity keys at false-positive rate rate in a layout; capacity 0 is
- * sized as 1. Returns false and says why in problem when capacity is above BLOOM_CAPACITY_MAXIMUM,
- * when rate is not strictly between 0 and 1, or when the layout cannot keep it. */
+/* The shape of a filter for capacity keys at false-positive rate rate in a layout, which has the
+ * member size; capacity 0 is sized as 1, and rate plays no part for a layout that is exact. Returns
+ * false and says why in problem when capacity is above BLOOM_CAPACITY_MAXIMUM, when rate is not
+ * strictly between 0 and 1, or when the layout cannot keep it. */
 bool bloom_shape_for(struct bloom_shape *shape, const struct bloom_layout *layout,
                      uint64_t capacity, double rate, char problem[BLOOM_PROBLEM_SIZE]);
+
+/* The same for a filter that is to be built of a settled set of keys. */
+bool bloom_shape_for_keys(struct bloom_shape *shape, const struct bloom_layout *layout,
+                          const struct bloom_key_summary *keys, double rate,
+                          char problem[BLOOM_PROBLEM_SIZE]);
 
 /* Bytes of the payload alone. */
 static inline uint64_t bloom_payload_bytes(const struct bloom_shape *shape) {
@@ -95,5 +187,9 @@ static inline uint64_t bloom_payload_bytes(const struct bloom_shape *shape) {
  * what they differ. */
 bool bloom_shape_same(const struct bloom_shape *a, const struct bloom_shape *b,
                       char problem[BLOOM_PROBLEM_SIZE]);
+
+/* Whether filters of two shapes may be merged: equal ones, or of a layout whose sizes mix. */
+bool bloom_shape_merges(const struct bloom_shape *a, const struct bloom_shape *b,
+                        char problem[BLOOM_PROBLEM_SIZE]);
 
 #endif

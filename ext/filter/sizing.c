@@ -4,7 +4,7 @@
 #include "filter/portable.h"
 
 struct blocked_row {
-    uint32_t hashes;
+    uint32_t probes;
     uint32_t bits_at_lower; /* bits per key at the lower end of the row's rates, in 1 / 2^16 */
     uint32_t bits_at_upper;
 };
@@ -48,7 +48,7 @@ uint64_t bloom_sizing_log(double rate) {
     return (whole << BLOOM_LOG_FRACTION_BITS) - digits;
 }
 
-bool bloom_sizing_blocked(uint64_t capacity, double rate, uint32_t *hashes, uint64_t *blocks) {
+bool bloom_sizing_blocked(uint64_t capacity, double rate, uint32_t *probes, uint64_t *blocks) {
     enum { OCTAVES = 30, ROW_BITS = 3, WITHIN_BITS = 16 };
     int exponent;
     uint64_t mantissa = split(rate, &exponent);
@@ -81,7 +81,7 @@ bool bloom_sizing_blocked(uint64_t capacity, double rate, uint32_t *hashes, uint
     uint64_t difference = row->bits_at_lower - row->bits_at_upper;
     uint64_t bits_per_key = row->bits_at_lower - (difference * part >> WITHIN_BITS);
 
-    *hashes = row->hashes;
+    *probes = row->probes;
     *blocks =
         (capacity * bits_per_key + (UINT64_C(1) << 25) - 1) >> 25; /* 512 bits in units of 2^-16 */
     return true;
@@ -102,8 +102,8 @@ enum { PER_KEY_BITS = 24 };
 /* What the rounding of k costs: 1.8 (k - log)^2 / (5 k - log) bits per key, log being log2(1 / p). The least
  * bits per key for p with k hashes are -k / ln(1 - p^(1/k)): a parabola in k around log with this curvature,
  * bent for small k as the exact one is, and nowhere below it. */
-static uint64_t rounding_bits(uint64_t log, uint32_t hashes) {
-    uint64_t wide = (uint64_t)hashes << PER_KEY_BITS;
+static uint64_t rounding_bits(uint64_t log, uint32_t probes) {
+    uint64_t wide = (uint64_t)probes << PER_KEY_BITS;
     uint64_t narrow = log >> (BLOOM_LOG_FRACTION_BITS - PER_KEY_BITS);
     uint64_t apart = wide > narrow ? wide - narrow : narrow - wide; /* below one */
     return apart * apart / (5 * wide - narrow) * 9 / 5;
@@ -118,10 +118,10 @@ static uint64_t rounding_bits(uint64_t log, uint32_t hashes) {
  * m. When the odd part o of the number of words is small, steps keep to few classes of positions:
  * 2^-((o-1)/2) of 2 k - 6, at most k + 10, is to be added to A. With E = A n / (p m^2), the bits must give a
  * rate of p (1 - E). */
-static uint64_t coincidence_bits(uint64_t capacity, uint32_t hashes, uint64_t per_rate,
+static uint64_t coincidence_bits(uint64_t capacity, uint32_t probes, uint64_t per_rate,
                                  uint64_t words) {
     uint64_t bits = words * 64;
-    uint64_t load = (hashes * (capacity + 9) << 16) / bits; /* in units of 2^-16 */
+    uint64_t load = (probes * (capacity + 9) << 16) / bits; /* in units of 2^-16 */
     if (load >= 4 << 16)
         return UINT64_MAX;
     uint64_t pairs = (9 << 13) + load * 7 / 2 + (load * load >> 16) * 10;
@@ -129,7 +129,7 @@ static uint64_t coincidence_bits(uint64_t capacity, uint32_t hashes, uint64_t pe
     while (odd_part % 2 == 0)
         odd_part /= 2;
     if ((words % 2 == 0 || words == 1) && odd_part < 33)
-        pairs += (uint64_t)(hashes < 16 ? 2 * hashes - 6 : hashes + 10) << 16 >> (odd_part - 1) / 2;
+        pairs += (uint64_t)(probes < 16 ? 2 * probes - 6 : probes + 10) << 16 >> (odd_part - 1) / 2;
     /* E in units of 2^-20, as pairs are of 2^-16 and per_rate of 2^-4; each factor is divided by m with all
      * the digits that fit. */
     unsigned pairs_shift = 63 - bloom_log2_floor(pairs * capacity);
@@ -160,7 +160,7 @@ struct classic_need {
     uint64_t ideal;    /* bits in all by the classic formula */
     uint64_t rounding; /* bits per key for the rounding of k, beyond what is tolerated */
     uint64_t per_rate; /* 1 / p in units of 2^-4 */
-    uint32_t hashes;
+    uint32_t probes;
 };
 
 /* Of the rate, half a percent is tolerated for the rounding of k and one percent for coincidences, which fade
@@ -177,9 +177,9 @@ static uint64_t beyond(uint64_t bits_per_key, uint64_t tolerated) {
 
 static bool is_enough(const struct classic_need *need, uint64_t words) {
     uint64_t coincidence = 0;
-    if (need->hashes >=
+    if (need->probes >=
         3) /* one position cannot coincide with another, and two do not do so measurably */
-        coincidence = coincidence_bits(need->capacity, need->hashes, need->per_rate, words);
+        coincidence = coincidence_bits(need->capacity, need->probes, need->per_rate, words);
     if (coincidence == UINT64_MAX)
         return false;
     uint64_t extra = need->rounding + beyond(coincidence, COINCIDENCE_TOLERATED);
@@ -189,18 +189,18 @@ static bool is_enough(const struct classic_need *need, uint64_t words) {
     return need->ideal + whole < words * 64;
 }
 
-void bloom_sizing_classic(uint64_t capacity, double rate, uint32_t *hashes, uint64_t *bits) {
+void bloom_sizing_classic(uint64_t capacity, double rate, uint32_t *probes, uint64_t *bits) {
     uint64_t log = bloom_sizing_log(rate);
     uint64_t rounded = ((log >> (BLOOM_LOG_FRACTION_BITS - 1)) + 1) / 2;
-    *hashes = rounded > 0 ? (uint32_t)rounded : 1;
+    *probes = rounded > 0 ? (uint32_t)rounded : 1;
 
     uint64_t low, high = bloom_multiply_wide(capacity, bits_for(log), &low);
     struct classic_need need = {
         .capacity = capacity,
         .ideal = high << (64 - BLOOM_LOG_FRACTION_BITS) | low >> BLOOM_LOG_FRACTION_BITS,
-        .rounding = beyond(rounding_bits(log, *hashes), ROUNDING_TOLERATED),
+        .rounding = beyond(rounding_bits(log, *probes), ROUNDING_TOLERATED),
         .per_rate = per_rate(rate),
-        .hashes = *hashes,
+        .probes = *probes,
     };
     uint64_t words = need.ideal / 64 + 1;
     if (!is_enough(&need, words)) {

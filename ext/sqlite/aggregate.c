@@ -1,7 +1,6 @@
 /* The aggregates bloom_agg and bloom_union_agg. */
 #include "sqlite/sqlite.h"
 
-#include "filter/bitset.h"
 #include "filter/key_set.h"
 
 #include <stdio.h>
@@ -33,13 +32,12 @@ static void release(void *memory) {
 
 static const struct bloom_memory MEMORY = {allocate, release};
 
-static enum size_source source_of(int count, sqlite3_value **arguments) {
+static enum size_source source_of(sqlite3_context *context, int count, sqlite3_value **arguments) {
     if (count < 2)
         return SIZE_FROM_KEYS;
     switch (sqlite3_value_type(arguments[1])) {
     case SQLITE_NULL:
-        return sqlite3_value_pointer(arguments[1], BLOOM_PIN_TYPE) ? SIZE_FROM_FILTER
-                                                                   : SIZE_FROM_KEYS;
+        return bloom_sql_is_null(context, arguments[1]) ? SIZE_FROM_KEYS : SIZE_FROM_FILTER;
     case SQLITE_BLOB:
         return SIZE_FROM_FILTER;
     default:
@@ -72,12 +70,15 @@ static bool read_shape(sqlite3_context *context, int count, sqlite3_value **argu
 
 static bool begin(sqlite3_context *context, int count, sqlite3_value **arguments,
                   struct build *build) {
-    enum size_source source = source_of(count, arguments);
+    enum size_source source = source_of(context, count, arguments);
     if (!read_shape(context, count, arguments, source, &build->shape))
         return false;
     if (source == SIZE_FROM_KEYS) {
         build->keys.layout = build->shape.layout;
         build->keys.memory = &MEMORY;
+    } else if (!bloom_sql_offers(context, build->shape.layout, build->shape.layout->add != NULL,
+                                 "add keys to")) {
+        return false;
     } else {
         /* A statement of many groups may have no other occasion. */
         if (bloom_sql_interrupted(context, bloom_filter_bytes(&build->shape), &(uint64_t){0}))
@@ -113,7 +114,7 @@ static bool same_parameters(sqlite3_context *context, int count, sqlite3_value *
                                           [SIZE_FROM_NUMBER] = "n as a number",
                                           [SIZE_FROM_FILTER] = "n as a filter"};
     struct bloom_shape shape = {0};
-    enum size_source source = source_of(count, arguments);
+    enum size_source source = source_of(context, count, arguments);
     char problem[BLOOM_PROBLEM_SIZE];
     if (source != build->source) {
         snprintf(problem, sizeof problem, "%s and %s", SOURCES[build->source], SOURCES[source]);
@@ -136,11 +137,11 @@ static void set_bits(struct build *build) {
     build->waiting = 0;
 }
 
-static bool take(struct build *build, struct bloom_hash hash) {
+static bool take(struct build *build, const uint64_t *words) {
     if (build->source == SIZE_FROM_KEYS)
-        return bloom_key_set_add(&build->keys, hash);
+        return bloom_key_set_add(&build->keys, words);
     for (unsigned i = 0; i < build->shape.layout->hash_words; i++)
-        build->batch[build->waiting++] = hash.words[i];
+        build->batch[build->waiting++] = words[i];
     if (build->waiting == BATCH_WORDS)
         set_bits(build);
     return true;
@@ -149,7 +150,7 @@ static bool take(struct build *build, struct bloom_hash hash) {
 /* bloom_agg(key [, n [, p [, layout]]]), or bloom_agg(key, filter). */
 void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct build *build = sqlite3_aggregate_context(context, sizeof *build);
-    struct bloom_hash hash;
+    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     if (build == NULL) {
         sqlite3_result_error_nomem(context);
         return;
@@ -159,8 +160,10 @@ void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arg
                                   : true);
     if (build->failed)
         return;
-    enum bloom_key_kind kind = bloom_sql_key(arguments[0], &hash);
-    if (kind == BLOOM_KEY_NO_MEMORY || (kind == BLOOM_KEY && !take(build, hash))) {
+    enum bloom_key_added added =
+        bloom_sql_key_to_add(context, 1, arguments[0], &build->shape, words);
+    build->failed = added == BLOOM_KEY_FAILED;
+    if (added == BLOOM_KEY_ADD && !take(build, words)) {
         build->failed = true;
         sqlite3_result_error_nomem(context);
     }
@@ -181,18 +184,22 @@ static bool is_interrupted(void *argument) {
 
 /* Sizes the filter for the keys found and fills it. Returns SQLITE_ERROR when an error has been reported. */
 static int fill_from_keys(sqlite3_context *context, struct build *build) {
+    static const int CODES[] = {[BLOOM_BUILT] = SQLITE_OK,
+                                [BLOOM_BUILD_NO_MEMORY] = SQLITE_NOMEM,
+                                [BLOOM_BUILD_INTERRUPTED] = SQLITE_INTERRUPT};
     struct bloom_key_set *set = &build->keys;
-    uint64_t keys;
-    if (!bloom_key_set_settle(set, &keys))
-        return SQLITE_NOMEM;
-    if (!bloom_sql_shape_for(context, set->layout, keys, build->shape.rate, &build->shape))
+    struct bloom_key_summary keys;
+    enum bloom_built built = bloom_key_set_settle(set, &keys);
+    if (built != BLOOM_BUILT)
+        return CODES[built];
+    if (!bloom_sql_shape_for_keys(context, set->layout, &keys, build->shape.rate, &build->shape))
         return SQLITE_ERROR;
     build->filter = bloom_sql_new_filter(&build->shape);
     if (build->filter == NULL)
         return SQLITE_NOMEM;
-    return bloom_key_set_build(set, &build->shape, build->filter + BLOOM_HEADER_BYTES)
-               ? SQLITE_OK
-               : SQLITE_INTERRUPT;
+    built = bloom_key_set_build(set, &build->shape, build->filter + BLOOM_HEADER_BYTES);
+    bloom_header_write(&build->shape, build->filter); /* which the building may have changed */
+    return CODES[built];
 }
 
 static bool finish_from_keys(sqlite3_context *context, struct build *build) {
@@ -227,49 +234,4 @@ void bloom_sql_agg_final(sqlite3_context *context) {
     sqlite3_free(build->filter);
     if (build->source == SIZE_FROM_KEYS)
         bloom_key_set_clear(&build->keys);
-}
-
-struct merge {
-    struct bloom_shape shape;
-    uint8_t *filter;  /* ours; NULL before the first */
-    uint64_t unasked; /* see bloom_sql_interrupted */
-};
-
-/* bloom_union_agg(filter): NULLs are skipped, as in every aggregate; only NULLs, or no rows, give
- * NULL. */
-void bloom_sql_union_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments) {
-    char problem[BLOOM_PROBLEM_SIZE];
-    struct bloom_stored filter;
-    struct merge *merge;
-    (void)count;
-    if (sqlite3_value_type(arguments[0]) == SQLITE_NULL &&
-        sqlite3_value_pointer(arguments[0], BLOOM_PIN_TYPE) == NULL)
-        return;
-    merge = sqlite3_aggregate_context(context, sizeof *merge);
-    if (merge == NULL) {
-        sqlite3_result_error_nomem(context);
-        return;
-    }
-    if (!bloom_sql_filter(context, 1, arguments[0], &filter))
-        return;
-    if (merge->filter == NULL) {
-        merge->shape = filter.shape;
-        merge->filter = bloom_sql_copy_filter(&filter);
-        if (merge->filter == NULL)
-            sqlite3_result_error_nomem(context);
-    } else if (bloom_shape_same(&merge->shape, &filter.shape, problem)) {
-        bloom_bitset_union(merge->filter + BLOOM_HEADER_BYTES, bloom_stored_payload(&filter),
-                           (size_t)bloom_payload_bytes(&filter.shape));
-        bloom_sql_interrupted(context, filter.length, &merge->unasked);
-    } else {
-        bloom_sql_error(
-            context, "a filter differs from the first one (%s); make them with the same parameters",
-            problem);
-    }
-}
-
-void bloom_sql_union_agg_final(sqlite3_context *context) {
-    struct merge *merge = sqlite3_aggregate_context(context, 0);
-    if (merge != NULL && merge->filter != NULL)
-        bloom_sql_result_filter(context, &merge->shape, merge->filter);
 }

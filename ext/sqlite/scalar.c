@@ -4,8 +4,6 @@
 
 #include "filter/version.h"
 
-#include "filter/bitset.h"
-
 #include <math.h>
 
 /* bloom_new(n [, p [, layout]]): an empty filter. */
@@ -18,13 +16,13 @@ void bloom_sql_new(sqlite3_context *context, int count, sqlite3_value **argument
 /* bloom_new_bits(m, k): an empty classic filter of exactly m bits and k hashes. */
 void bloom_sql_new_bits(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_shape shape = {.layout = &bloom_layout_classic};
-    uint64_t hashes;
+    uint64_t probes;
     (void)count;
     if (!bloom_sql_whole_number(context, "m", arguments[0], 1, BLOOM_BITS_MAXIMUM, &shape.bits) ||
-        !bloom_sql_whole_number(context, "k", arguments[1], 1, shape.layout->hashes_maximum,
-                                &hashes))
+        !bloom_sql_whole_number(context, "k", arguments[1], 1, shape.layout->probes_maximum,
+                                &probes))
         return;
-    shape.hashes = (uint32_t)hashes;
+    shape.probes = (uint32_t)probes;
     if (bloom_sql_check_length(context, &shape))
         bloom_sql_result_filter(context, &shape, bloom_sql_new_filter(&shape));
 }
@@ -38,7 +36,8 @@ void bloom_sql_size(sqlite3_context *context, int count, sqlite3_value **argumen
     double rate;
     const struct bloom_layout *layout;
     if (!bloom_sql_whole_number(context, "n", arguments[0], 0, BLOOM_CAPACITY_MAXIMUM, &capacity) ||
-        !bloom_sql_rate_and_layout(context, count - 1, arguments + 1, &rate, &layout))
+        !bloom_sql_rate_and_layout(context, count - 1, arguments + 1, &rate, &layout) ||
+        !bloom_sql_offers(context, layout, layout->size != NULL, "choose n for"))
         return;
     if (bloom_shape_for(&shape, layout, capacity, rate, problem))
         sqlite3_result_int64(context, (sqlite3_int64)bloom_filter_bytes(&shape));
@@ -49,96 +48,44 @@ void bloom_sql_size(sqlite3_context *context, int count, sqlite3_value **argumen
 /* bloom_add(filter, key): a new filter that holds the key too. A NULL key changes nothing. */
 void bloom_sql_add(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_stored filter;
-    struct bloom_hash hash;
+    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     (void)count;
     if (!bloom_sql_filter(context, 1, arguments[0], &filter))
         return;
-    enum bloom_key_kind kind = bloom_sql_key(arguments[1], &hash);
-    if (kind == BLOOM_KEY_NO_MEMORY) {
-        sqlite3_result_error_nomem(context);
+    const struct bloom_layout *layout = filter.shape.layout;
+    if (!bloom_sql_offers(context, layout, layout->add != NULL, "add keys to"))
         return;
-    }
+    enum bloom_key_added added =
+        bloom_sql_key_to_add(context, 2, arguments[1], &filter.shape, words);
+    if (added == BLOOM_KEY_FAILED)
+        return;
     uint8_t *copy = bloom_sql_copy_filter(&filter);
-    if (copy != NULL && kind == BLOOM_KEY)
-        filter.shape.layout->add(&filter.shape, copy + BLOOM_HEADER_BYTES, hash.words, 1);
+    if (copy != NULL && added == BLOOM_KEY_ADD)
+        layout->add(&filter.shape, copy + BLOOM_HEADER_BYTES, words, 1);
     bloom_sql_result_filter(context, &filter.shape, copy);
 }
 
 /* bloom_check(filter, key): 1 probably in, 0 certainly not, NULL for a NULL key. */
 void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_stored filter;
-    struct bloom_hash hash;
+    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     (void)count;
     if (!bloom_sql_filter(context, 1, arguments[0], &filter))
         return;
-    switch (bloom_sql_key(arguments[1], &hash)) {
+    switch (bloom_sql_key(arguments[1], &filter.shape, words)) {
     case BLOOM_KEY:
         sqlite3_result_int(context, filter.shape.layout->check(
-                                        &filter.shape, bloom_stored_payload(&filter), hash.words));
+                                        &filter.shape, bloom_stored_payload(&filter), words));
         break;
     case BLOOM_KEY_NULL:
+        break;
+    case BLOOM_KEY_FOREIGN:
+        sqlite3_result_int(context, 0);
         break;
     case BLOOM_KEY_NO_MEMORY:
         sqlite3_result_error_nomem(context);
         break;
     }
-}
-
-/* Merges all arguments with combine. NULL arguments are skipped or, with null_is_error, refused. */
-static void merge(sqlite3_context *context, int count, sqlite3_value **arguments,
-                  void (*combine)(uint8_t *, const uint8_t *, size_t), bool null_is_error) {
-    char problem[BLOOM_PROBLEM_SIZE];
-    struct bloom_stored first = {.bytes = NULL};
-    uint8_t *merged = NULL;
-    uint64_t unasked = 0;
-
-    if (count == 0)
-        bloom_sql_error(context, "expected at least one filter");
-    for (int i = 0; i < count; i++) {
-        struct bloom_stored filter;
-        if (!null_is_error && sqlite3_value_type(arguments[i]) == SQLITE_NULL &&
-            sqlite3_value_pointer(arguments[i], BLOOM_PIN_TYPE) == NULL)
-            continue;
-        if (!bloom_sql_filter(context, i + 1, arguments[i], &filter)) {
-            sqlite3_free(merged);
-            return;
-        }
-        if (merged == NULL) {
-            first = filter;
-            merged = bloom_sql_copy_filter(&filter);
-            if (merged == NULL) {
-                sqlite3_result_error_nomem(context);
-                return;
-            }
-        } else if (bloom_shape_same(&first.shape, &filter.shape, problem)) {
-            combine(merged + BLOOM_HEADER_BYTES, bloom_stored_payload(&filter),
-                    (size_t)bloom_payload_bytes(&filter.shape));
-            if (bloom_sql_interrupted(context, filter.length, &unasked)) {
-                sqlite3_free(merged);
-                return;
-            }
-        } else {
-            sqlite3_free(merged);
-            bloom_sql_error(context,
-                            "argument %d differs from the first filter (%s); "
-                            "make them with the same parameters",
-                            i + 1, problem);
-            return;
-        }
-    }
-    if (merged != NULL)
-        bloom_sql_result_filter(context, &first.shape, merged);
-}
-
-/* bloom_union(f, g, ...): a filter of the keys of all. NULLs are skipped; only NULLs give NULL. */
-void bloom_sql_union(sqlite3_context *context, int count, sqlite3_value **arguments) {
-    merge(context, count, arguments, bloom_bitset_union, false);
-}
-
-/* bloom_intersect(f, g, ...): a filter that holds at least the keys that all hold. A NULL is an
- * error: skipping it would answer for another question. */
-void bloom_sql_intersect(sqlite3_context *context, int count, sqlite3_value **arguments) {
-    merge(context, count, arguments, bloom_bitset_intersect, true);
 }
 
 static bool read_estimate(sqlite3_context *context, sqlite3_value *value,
@@ -187,7 +134,7 @@ void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **argumen
         sqlite3_str_appendf(text, ",\"n\":null,\"p\":null");
     sqlite3_str_appendf(text,
                         ",\"bits\":%llu,\"hashes\":%u,\"bytes\":%llu,\"ones\":%llu,\"fill\":%!.15g",
-                        (sqlite3_uint64)shape->bits, shape->hashes, (sqlite3_uint64)filter.length,
+                        (sqlite3_uint64)shape->bits, shape->probes, (sqlite3_uint64)filter.length,
                         (sqlite3_uint64)estimate.ones, (double)estimate.ones / (double)shape->bits);
     if (isfinite(estimate.count))
         sqlite3_str_appendf(text, ",\"count\":%lld", (sqlite3_int64)floor(estimate.count + 0.5));
@@ -205,15 +152,17 @@ void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **argumen
 
 /* bloom_hash(key): the 16 bytes that stand for a key; NULL for NULL. */
 void bloom_sql_hash(sqlite3_context *context, int count, sqlite3_value **arguments) {
-    struct bloom_hash hash;
+    static const struct bloom_shape SHAPE = {.layout = &bloom_layout_blocked};
+    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     uint8_t bytes[16];
     (void)count;
-    switch (bloom_sql_key(arguments[0], &hash)) {
+    switch (bloom_sql_key(arguments[0], &SHAPE, words)) {
     case BLOOM_KEY:
-        bloom_hash_write(hash, bytes);
+        bloom_hash_write((struct bloom_hash){{words[0], words[1]}}, bytes);
         sqlite3_result_blob(context, bytes, sizeof bytes, SQLITE_TRANSIENT);
         break;
     case BLOOM_KEY_NULL:
+    case BLOOM_KEY_FOREIGN: /* there are none */
         break;
     case BLOOM_KEY_NO_MEMORY:
         sqlite3_result_error_nomem(context);

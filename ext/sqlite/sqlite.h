@@ -53,6 +53,9 @@ void bloom_sql_error(sqlite3_context *context, const char *format, ...);
 bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
                       struct bloom_stored *filter);
 
+/* Whether a value is NULL, and not a pinned filter, which looks like NULL. */
+bool bloom_sql_is_null(sqlite3_context *context, sqlite3_value *value);
+
 /* The same where no function runs: problem completes "the filter ..." for BLOOM_STORED_NOT. */
 enum bloom_stored_kind { BLOOM_STORED, BLOOM_STORED_NOT, BLOOM_STORED_NO_MEMORY };
 enum bloom_stored_kind bloom_sql_stored(sqlite3_value *value, struct bloom_stored *filter,
@@ -72,6 +75,11 @@ bool bloom_sql_rate_and_layout(sqlite3_context *context, int count, sqlite3_valu
 bool bloom_sql_shape_for(sqlite3_context *context, const struct bloom_layout *layout,
                          uint64_t capacity, double rate, struct bloom_shape *shape);
 
+/* The same for a filter of exactly these keys. */
+bool bloom_sql_shape_for_keys(sqlite3_context *context, const struct bloom_layout *layout,
+                              const struct bloom_key_summary *keys, double rate,
+                              struct bloom_shape *shape);
+
 /* Fails when a filter of that shape is longer than a value of this connection may be. */
 bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *shape);
 
@@ -79,10 +87,25 @@ bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *
 bool bloom_sql_whole_number(sqlite3_context *context, const char *name, sqlite3_value *value,
                             uint64_t minimum, uint64_t maximum, uint64_t *number);
 
-enum bloom_key_kind { BLOOM_KEY, BLOOM_KEY_NULL, BLOOM_KEY_NO_MEMORY };
+/* BLOOM_KEY_FOREIGN: the hashing has no such keys, so that none can be in. */
+enum bloom_key_kind { BLOOM_KEY, BLOOM_KEY_NULL, BLOOM_KEY_FOREIGN, BLOOM_KEY_NO_MEMORY };
 
-/* The hash of a key by the rules of hash.h. NULL is no key. */
-enum bloom_key_kind bloom_sql_key(sqlite3_value *value, struct bloom_hash *hash);
+/* The words that decide about a key in filters of that shape, of which layout and extra count.
+ * NULL is no key. */
+enum bloom_key_kind bloom_sql_key(sqlite3_value *value, const struct bloom_shape *shape,
+                                  uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
+
+/* The same for a key that is to be added to a filter of that shape: one that it has no room for is
+ * an error. */
+enum bloom_key_added { BLOOM_KEY_ADD, BLOOM_KEY_SKIP, BLOOM_KEY_FAILED };
+enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position,
+                                          sqlite3_value *value, const struct bloom_shape *shape,
+                                          uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
+
+/* Fails the function unless the layout offers what it needs: offered is whether it has the member,
+ * deed what the function does to a filter, as in "take keys out of". */
+bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layout, bool offered,
+                      const char *deed);
 
 /* An empty filter of that shape in memory of sqlite3_malloc64; NULL when there is none. */
 uint8_t *bloom_sql_new_filter(const struct bloom_shape *shape);
@@ -106,13 +129,11 @@ bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *u
 #define BLOOM_PIN_TYPE "bloom_filter"
 void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *filter);
 
-/* sql_scalar.c */
+/* scalar.c */
 void bloom_sql_new(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_new_bits(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_add(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_union(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_intersect(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_count(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_fpr(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **arguments);
@@ -121,14 +142,19 @@ void bloom_sql_hash(sqlite3_context *context, int count, sqlite3_value **argumen
 void bloom_sql_pin(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_version(sqlite3_context *context, int count, sqlite3_value **arguments);
 
-/* sql_exchange.c */
+/* merge.c */
+void bloom_sql_union(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_intersect(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_union_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_intersect_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_merge_final(sqlite3_context *context);
+
+/* exchange.c */
 void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **arguments);
 
-/* sql_aggregate.c */
+/* aggregate.c */
 void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_agg_final(sqlite3_context *context);
-void bloom_sql_union_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_union_agg_final(sqlite3_context *context);
 
 #endif

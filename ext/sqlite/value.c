@@ -74,6 +74,12 @@ static bool read_blob(sqlite3_value *value, struct bloom_stored *stored) {
     return stored->bytes != NULL || stored->length == 0;
 }
 
+bool bloom_sql_is_null(sqlite3_context *context, sqlite3_value *value) {
+    (void)context;
+    return sqlite3_value_type(value) == SQLITE_NULL &&
+           sqlite3_value_pointer(value, BLOOM_PIN_TYPE) == NULL;
+}
+
 bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
                       struct bloom_stored *filter) {
     char problem[BLOOM_PROBLEM_SIZE];
@@ -160,8 +166,20 @@ bool bloom_sql_whole_number(sqlite3_context *context, const char *name, sqlite3_
     return false;
 }
 
-static bool read_rate(sqlite3_context *context, sqlite3_value *value, double *rate) {
+/* p of a layout: 0 for one that is exact, for which it is left out or NULL. */
+static bool read_rate(sqlite3_context *context, const struct bloom_layout *layout,
+                      sqlite3_value *value, double *rate) {
     int type = sqlite3_value_type(value);
+    char problem[BLOOM_PROBLEM_SIZE];
+    if (layout->exact) {
+        *rate = 0;
+        if (type == SQLITE_NULL)
+            return true;
+        sqlite3_snprintf(sizeof problem, problem, "layout %s is exact: p must be left out or NULL",
+                         layout->name);
+        error_found(context, problem, value);
+        return false;
+    }
     *rate = sqlite3_value_double(value);
     if ((type == SQLITE_INTEGER || type == SQLITE_FLOAT) && *rate > 0 && *rate < 1)
         return true;
@@ -191,8 +209,8 @@ bool bloom_sql_rate_and_layout(sqlite3_context *context, int count, sqlite3_valu
                                double *rate, const struct bloom_layout **layout) {
     *rate = RATE_DEFAULT;
     *layout = bloom_layout_default();
-    return (count < 1 || read_rate(context, arguments[0], rate)) &&
-           (count < 2 || read_layout(context, arguments[1], layout));
+    return (count < 2 || read_layout(context, arguments[1], layout)) &&
+           (count < 1 || read_rate(context, *layout, arguments[0], rate));
 }
 
 bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *shape) {
@@ -208,13 +226,28 @@ bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *
     return false;
 }
 
-bool bloom_sql_shape_for(sqlite3_context *context, const struct bloom_layout *layout,
-                         uint64_t capacity, double rate, struct bloom_shape *shape) {
-    char problem[BLOOM_PROBLEM_SIZE];
-    if (bloom_shape_for(shape, layout, capacity, rate, problem))
+static bool shape_result(sqlite3_context *context, bool found, const struct bloom_shape *shape,
+                         const char *problem) {
+    if (found)
         return bloom_sql_check_length(context, shape);
     bloom_sql_error(context, "%s", problem);
     return false;
+}
+
+bool bloom_sql_shape_for(sqlite3_context *context, const struct bloom_layout *layout,
+                         uint64_t capacity, double rate, struct bloom_shape *shape) {
+    char problem[BLOOM_PROBLEM_SIZE];
+    return bloom_sql_offers(context, layout, layout->size != NULL, "choose n for") &&
+           shape_result(context, bloom_shape_for(shape, layout, capacity, rate, problem), shape,
+                        problem);
+}
+
+bool bloom_sql_shape_for_keys(sqlite3_context *context, const struct bloom_layout *layout,
+                              const struct bloom_key_summary *keys, double rate,
+                              struct bloom_shape *shape) {
+    char problem[BLOOM_PROBLEM_SIZE];
+    return shape_result(context, bloom_shape_for_keys(shape, layout, keys, rate, problem), shape,
+                        problem);
 }
 
 bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **arguments,
@@ -228,33 +261,75 @@ bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **argume
            bloom_sql_shape_for(context, layout, capacity, rate, shape);
 }
 
-enum bloom_key_kind bloom_sql_key(sqlite3_value *value, struct bloom_hash *hash) {
+enum bloom_key_kind bloom_sql_key(sqlite3_value *value, const struct bloom_shape *shape,
+                                  uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
+    const struct bloom_hashing *hashing = shape->layout->hashing;
+    bool (*take)(const uint64_t[2], const void *, size_t, uint64_t *);
     const void *bytes;
     int length;
     switch (sqlite3_value_type(value)) {
     case SQLITE_INTEGER:
-        *hash = bloom_hash_integer(sqlite3_value_int64(value));
-        return BLOOM_KEY;
+        return hashing->integer != NULL &&
+                       hashing->integer(shape->extra, sqlite3_value_int64(value), words)
+                   ? BLOOM_KEY
+                   : BLOOM_KEY_FOREIGN;
     case SQLITE_FLOAT:
-        *hash = bloom_hash_real(sqlite3_value_double(value));
-        return BLOOM_KEY;
+        return hashing->real != NULL &&
+                       hashing->real(shape->extra, sqlite3_value_double(value), words)
+                   ? BLOOM_KEY
+                   : BLOOM_KEY_FOREIGN;
     case SQLITE_TEXT:
         bytes = sqlite3_value_text(value); /* first: it may convert from UTF-16 */
         if (bytes == NULL)
             return BLOOM_KEY_NO_MEMORY;
         length = sqlite3_value_bytes(value);
+        take = hashing->text;
         break;
     case SQLITE_BLOB:
         length = sqlite3_value_bytes(value); /* first: see read_blob */
         bytes = sqlite3_value_blob(value);
         if (bytes == NULL && length > 0)
             return BLOOM_KEY_NO_MEMORY;
+        take = hashing->bytes;
         break;
     default:
         return BLOOM_KEY_NULL;
     }
-    *hash = bloom_hash_bytes(bytes, (size_t)length);
-    return BLOOM_KEY;
+    return take != NULL && take(shape->extra, bytes, (size_t)length, words) ? BLOOM_KEY
+                                                                            : BLOOM_KEY_FOREIGN;
+}
+
+enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position,
+                                          sqlite3_value *value, const struct bloom_shape *shape,
+                                          uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
+    const struct bloom_layout *layout = shape->layout;
+    char problem[BLOOM_PROBLEM_SIZE];
+    switch (bloom_sql_key(value, shape, words)) {
+    case BLOOM_KEY_NULL:
+        return BLOOM_KEY_SKIP;
+    case BLOOM_KEY_NO_MEMORY:
+        sqlite3_result_error_nomem(context);
+        return BLOOM_KEY_FAILED;
+    case BLOOM_KEY_FOREIGN:
+        sqlite3_snprintf(sizeof problem, problem, "the key (argument %d): layout %s takes %s",
+                         position, layout->name, layout->hashing->keys);
+        error_found(context, problem, value);
+        return BLOOM_KEY_FAILED;
+    case BLOOM_KEY:
+        break;
+    }
+    if (layout->fits == NULL || layout->fits(shape, words, problem))
+        return BLOOM_KEY_ADD;
+    bloom_sql_error(context, "the key (argument %d) %s", position, problem);
+    return BLOOM_KEY_FAILED;
+}
+
+bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layout, bool offered,
+                      const char *deed) {
+    if (!offered)
+        bloom_sql_error(context, "cannot %s a filter of layout %s; %s", deed, layout->name,
+                        layout->advice);
+    return offered;
 }
 
 uint8_t *bloom_sql_new_filter(const struct bloom_shape *shape) {

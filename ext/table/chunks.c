@@ -18,7 +18,7 @@ static sqlite3_int64 chunk_id(unsigned layer, uint64_t chunk) {
 }
 
 uint32_t bloom_chunk_blocks(const struct bloom_layer *layer, uint64_t chunk) {
-    uint64_t left = bloom_blocked_blocks(&layer->shape) - chunk * layer->chunk_blocks;
+    uint64_t left = layer->shape.layout->blocks->count(&layer->shape) - chunk * layer->chunk_blocks;
     return left < layer->chunk_blocks ? (uint32_t)left : layer->chunk_blocks;
 }
 
@@ -45,7 +45,7 @@ static int chunk_of_column(struct bloom_table_store *store, sqlite3_stmt *row, i
 }
 
 uint64_t bloom_layer_chunks(const struct bloom_layer *layer) {
-    return (bloom_blocked_blocks(&layer->shape) - 1) / layer->chunk_blocks + 1;
+    return (layer->shape.layout->blocks->count(&layer->shape) - 1) / layer->chunk_blocks + 1;
 }
 
 /* A row of the shadow table: part of it, zeros when there is none, which *written tells. */

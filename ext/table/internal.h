@@ -9,7 +9,7 @@
 #ifndef BLOOM_TABLE_INTERNAL_H
 #define BLOOM_TABLE_INTERNAL_H
 
-#include "filter/blocked.h"
+#include "filter/blocked_kernel.h"
 #include "table/store.h"
 
 #include <stdbool.h>

@@ -45,6 +45,9 @@ struct cursor {
                             key = 2 */
 };
 
+/* How keys are hashed, as the layout of all filter tables does it. */
+static const struct bloom_shape KEY_SHAPE = {.layout = &bloom_layout_blocked};
+
 static struct table *table_of(sqlite3_vtab *base) {
     return (struct table *)base;
 }
@@ -342,7 +345,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
                          sqlite3_value **arguments) {
     struct cursor *cursor = (struct cursor *)base;
     struct table *table = table_of(base->pVtab);
-    struct bloom_hash hash;
+    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     (void)text;
     (void)count;
     if (cursor->key != NULL)
@@ -359,19 +362,20 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
         cursor->at_row = true;
         return SQLITE_OK;
     }
-    switch (bloom_sql_key(arguments[0], &hash)) {
+    switch (bloom_sql_key(arguments[0], &KEY_SHAPE, words)) {
     case BLOOM_KEY_NO_MEMORY:
         return SQLITE_NOMEM;
     case BLOOM_KEY_NULL:
+    case BLOOM_KEY_FOREIGN:
         return SQLITE_OK;
     case BLOOM_KEY:
         break;
     }
-    int code = bloom_store_check(table->store, hash, &cursor->at_row);
+    int code = bloom_store_check(table->store, words, &cursor->at_row);
     if (code != SQLITE_OK)
         return report(table, code);
     if (cursor->at_row) {
-        cursor->rowid = (sqlite3_int64)hash.words[0];
+        cursor->rowid = (sqlite3_int64)words[0];
         cursor->key = sqlite3_value_dup(arguments[0]);
         if (cursor->key == NULL)
             return SQLITE_NOMEM;
@@ -453,7 +457,7 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
 static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments,
                         sqlite3_int64 *rowid) {
     struct table *table = table_of(base);
-    struct bloom_hash hash;
+    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     bool found;
     if (count == 1)
         return table_error(table,
@@ -478,15 +482,16 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
         code = run_command(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
     } else {
         bool ignore = sqlite3_vtab_on_conflict(table->database) == SQLITE_IGNORE;
-        switch (bloom_sql_key(columns[COLUMN_KEY], &hash)) {
+        switch (bloom_sql_key(columns[COLUMN_KEY], &KEY_SHAPE, words)) {
         case BLOOM_KEY_NO_MEMORY:
             return SQLITE_NOMEM;
         case BLOOM_KEY_NULL:
+        case BLOOM_KEY_FOREIGN:
             return ignore ? SQLITE_CONSTRAINT : SQLITE_OK;
         case BLOOM_KEY:
             break;
         }
-        code = report(table, bloom_store_add(table->store, hash, &found));
+        code = report(table, bloom_store_add(table->store, words, &found));
         if (code == SQLITE_OK && found && ignore)
             return SQLITE_CONSTRAINT;
     }

@@ -1,8 +1,6 @@
 /* See table_store.h. */
 #include "table/internal.h"
 
-#include "filter/bitset.h"
-
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -260,7 +258,7 @@ static uint64_t ones_when_full(const struct bloom_table_options *options, unsign
     if (index == 0 &&
         bloom_shape_for(&stricter, shape->layout, shape->capacity, shape->rate * 0.9, problem))
         keys *= (double)shape->bits / (double)stricter.bits;
-    return (uint64_t)bloom_blocked_expected_ones(shape, keys);
+    return (uint64_t)shape->layout->blocks->expected_ones(shape, keys);
 }
 
 static int open_layer(struct bloom_table_store *store) {
@@ -387,17 +385,17 @@ static int check_layer(struct bloom_table_store *store, unsigned index, uint64_t
                        bool *found) {
     const struct bloom_shape *shape = &store->state.layers[index].shape;
     uint8_t bytes[BLOOM_BLOCK_BYTES];
-    int code = bloom_block_read(store, index, bloom_blocked_block_of(shape, value), bytes);
-    *found = code == SQLITE_OK && bloom_blocked_check(shape, bytes, value);
+    int code = bloom_block_read(store, index, shape->layout->blocks->of(shape, &value), bytes);
+    *found = code == SQLITE_OK && shape->layout->blocks->check(shape, bytes, &value);
     return code;
 }
 
-int bloom_store_check(struct bloom_table_store *store, struct bloom_hash hash, bool *found) {
+int bloom_store_check(struct bloom_table_store *store, const uint64_t *words, bool *found) {
     int code = bloom_store_load(store);
     *found = false;
     /* The last layer is the largest. */
     for (unsigned i = store->state.layer_count; code == SQLITE_OK && i > 0 && !*found; i--)
-        code = check_layer(store, i - 1, hash.words[0], found);
+        code = check_layer(store, i - 1, words[0], found);
     return code;
 }
 
@@ -418,17 +416,16 @@ static int add_to_layer(struct bloom_table_store *store, uint64_t value, bool *f
     struct bloom_layer *layer = &state->layers[last];
     struct bloom_block_edit edit;
     *found = *added = false;
-    int code = bloom_block_open(store, last, bloom_blocked_block_of(&layer->shape, value), &edit);
+    int code = bloom_block_open(store, last, layer->shape.layout->blocks->of(&layer->shape, &value),
+                                &edit);
     if (code != SQLITE_OK)
         return code;
-    *found = bloom_blocked_check(&layer->shape, edit.bytes, value);
+    *found = layer->shape.layout->blocks->check(&layer->shape, edit.bytes, &value);
     if (*found || !has_room(store, last)) {
         bloom_block_close(&edit);
         return SQLITE_OK;
     }
-    uint64_t ones = bloom_bitset_ones(edit.bytes, BLOOM_BLOCK_BYTES);
-    bloom_blocked_add(&layer->shape, edit.bytes, value);
-    ones = bloom_bitset_ones(edit.bytes, BLOOM_BLOCK_BYTES) - ones;
+    uint64_t ones = layer->shape.layout->blocks->add(&layer->shape, edit.bytes, &value);
     code = bloom_block_save(store, &edit);
     if (code != SQLITE_OK)
         return code;
@@ -439,7 +436,7 @@ static int add_to_layer(struct bloom_table_store *store, uint64_t value, bool *f
     return store->created ? bloom_layer_write(store, last) : SQLITE_OK;
 }
 
-int bloom_store_add(struct bloom_table_store *store, struct bloom_hash hash, bool *found) {
+int bloom_store_add(struct bloom_table_store *store, const uint64_t *words, bool *found) {
     const struct bloom_table_state *state = &store->state;
     bool added = false;
     int code = bloom_store_load(store);
@@ -448,9 +445,9 @@ int bloom_store_add(struct bloom_table_store *store, struct bloom_hash hash, boo
      * runs, so the last layer is looked at first when the key before was in. */
     for (unsigned i = 0;
          code == SQLITE_OK && i + store->expects_new < state->layer_count && !*found; i++)
-        code = check_layer(store, i, hash.words[0], found);
+        code = check_layer(store, i, words[0], found);
     while (code == SQLITE_OK && !*found && !added) {
-        code = add_to_layer(store, hash.words[0], found, &added);
+        code = add_to_layer(store, words[0], found, &added);
         if (code == SQLITE_OK && !*found && !added)
             code = open_layer(store);
     }

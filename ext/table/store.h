@@ -62,10 +62,10 @@ int bloom_store_drop(struct bloom_table_store *store);
 int bloom_store_rename(struct bloom_table_store *store, const char *name);
 
 /* Whether a key is probably in. */
-int bloom_store_check(struct bloom_table_store *store, struct bloom_hash hash, bool *found);
+int bloom_store_check(struct bloom_table_store *store, const uint64_t *words, bool *found);
 
 /* Adds a key unless it is probably in already, which *found tells. */
-int bloom_store_add(struct bloom_table_store *store, struct bloom_hash hash, bool *found);
+int bloom_store_add(struct bloom_table_store *store, const uint64_t *words, bool *found);
 
 /* Adds the keys of a filter that has the shape of the first layer. */
 int bloom_store_merge(struct bloom_table_store *store, const struct bloom_stored *filter);

@@ -1,22 +1,21 @@
 /* What concerns all chunks of a table: its filter, info, merge, clear, integrity. See table_store.h. */
 #include "table/internal.h"
 
-#include "filter/bitset.h"
-
 #include <math.h>
 #include <string.h>
 
 static void tally_chunk(void *argument, const struct bloom_layer *layer, uint64_t chunk,
                         const uint8_t *bits) {
-    bloom_blocked_count(argument, bits, bloom_chunk_blocks(layer, chunk));
+    layer->shape.layout->blocks->tally(argument, bits, bloom_chunk_blocks(layer, chunk));
 }
 
 static int estimate_layer(struct bloom_table_store *store, unsigned index,
                           struct bloom_estimate *estimate) {
-    struct bloom_blocked_tally tally = {0};
+    struct bloom_tally tally = {0};
     int code = bloom_chunk_for_each(store, index, tally_chunk, &tally);
     if (code == SQLITE_OK)
-        *estimate = bloom_blocked_estimate(&store->state.layers[index].shape, &tally);
+        *estimate =
+            bloom_layout_blocked.blocks->estimate(&store->state.layers[index].shape, &tally);
     return code;
 }
 
@@ -78,7 +77,7 @@ int bloom_store_info(struct bloom_table_store *store, char **json) {
             "%s{\"n\":%llu,\"p\":%!.15g,\"bits\":%llu,\"hashes\":%u,\"keys\":%llu,\"fill\":%!"
             ".15g,\"fpr\":%!.15g}",
             i > 0 ? "," : "", (sqlite3_uint64)layer->shape.capacity, layer->shape.rate,
-            (sqlite3_uint64)layer->shape.bits, layer->shape.hashes, (sqlite3_uint64)layer->keys,
+            (sqlite3_uint64)layer->shape.bits, layer->shape.probes, (sqlite3_uint64)layer->keys,
             (double)estimate.ones / (double)layer->shape.bits, estimate.rate);
     }
     char *layers_text = sqlite3_str_finish(layers);
@@ -130,7 +129,7 @@ int bloom_store_merge(struct bloom_table_store *store, const struct bloom_stored
     code = bloom_chunk_for_each(store, 0, ignore_chunk, NULL);
     if (code != SQLITE_OK)
         return code;
-    uint64_t blocks = bloom_blocked_blocks(&layer->shape);
+    uint64_t blocks = layer->shape.layout->blocks->count(&layer->shape);
     for (uint64_t chunk = 0; chunk * layer->chunk_blocks < blocks; chunk++) {
         const uint8_t *from =
             bloom_stored_payload(filter) + chunk * layer->chunk_blocks * BLOOM_BLOCK_BYTES;
@@ -141,7 +140,7 @@ int bloom_store_merge(struct bloom_table_store *store, const struct bloom_stored
         code = bloom_chunk_read(store, 0, chunk, &written);
         if (code != SQLITE_OK)
             return code;
-        bloom_bitset_union(store->chunk, from, length);
+        layer->shape.layout->unite(store->chunk, from, length);
         code = bloom_chunk_write(store, 0, chunk, written);
         if (code != SQLITE_OK)
             return code;

@@ -365,7 +365,7 @@ static void rate_by_fill(const struct bloom_layout *layout, uint64_t capacity, d
         keys_make(&keys, from, 1, (size_t)(to - from));
         add_all(&contender, &keys, true);
         printf("%s,%.2f,%" PRIu32 ",%.5f,%.7f,%.7f\n", layout->name, (double)to / (double)capacity,
-               contender.shape.hashes, (double)contender.shape.bits / (double)to,
+               contender.shape.probes, (double)contender.shape.bits / (double)to,
                (double)check_all(&contender, &absent, true) / SAMPLE,
                layout->estimate(&contender.shape, contender.payload).rate);
     }

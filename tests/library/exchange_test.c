@@ -15,7 +15,7 @@ static void largest_guava_filter(void **state) {
     char problem[BLOOM_PROBLEM_SIZE];
     uint64_t length = 0;
     struct bloom_shape shape = {
-        .layout = &bloom_layout_classic, .hashes = 7, .bits = 64 * UINT64_C(0x7fffffff)};
+        .layout = &bloom_layout_classic, .probes = 7, .bits = 64 * UINT64_C(0x7fffffff)};
     assert_true(guava()->measure(&shape, &length, problem));
     assert_same(length, 6 + 8 * UINT64_C(0x7fffffff), "bytes");
     shape.bits += 64;
@@ -36,7 +36,7 @@ static void largest_guava_filter_is_read(void **state) {
     uint64_t length = 6 + 8 * UINT64_C(0x7fffffff);
     assert_true(guava()->read(&shape, header, length, problem));
     assert_same(shape.bits, 64 * UINT64_C(0x7fffffff), "bits");
-    assert_int_equal(shape.hashes, 7);
+    assert_int_equal(shape.probes, 7);
     assert_ptr_equal(shape.layout, &bloom_layout_classic);
     assert_false(guava()->read(&shape, header, length + 1, problem));
     assert_string_equal(problem, "were cut off or extended: there are 17179869183, their header "

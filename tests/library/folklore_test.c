@@ -28,11 +28,11 @@ static struct bloom_hash hash_of_decimal(unsigned number) {
 
 /* Share of the insertions of keys distinct keys that find theirs already there, by arithmetic; and its
  * standard error for one filter, insertions being nearly independent. */
-static double expected_share(uint64_t bits, uint32_t hashes, unsigned keys,
+static double expected_share(uint64_t bits, uint32_t probes, unsigned keys,
                              double *standard_error) {
     double sum = 0, variance = 0;
     for (unsigned i = 0; i < keys; i++) {
-        double chance = pow(-expm1(-(double)hashes * i / (double)bits), hashes);
+        double chance = pow(-expm1(-(double)probes * i / (double)bits), probes);
         sum += chance;
         variance += chance * (1 - chance);
     }
@@ -40,9 +40,9 @@ static double expected_share(uint64_t bits, uint32_t hashes, unsigned keys,
     return sum / keys;
 }
 
-static double measured_share(uint64_t bits, uint32_t hashes,
+static double measured_share(uint64_t bits, uint32_t probes,
                              struct bloom_hash (*hash_of)(unsigned)) {
-    struct bloom_shape shape = {.layout = &bloom_layout_classic, .hashes = hashes, .bits = bits};
+    struct bloom_shape shape = {.layout = &bloom_layout_classic, .probes = probes, .bits = bits};
     uint8_t *payload = allocate_exactly((size_t)bloom_payload_bytes(&shape));
     unsigned there = 0;
     for (unsigned i = 0; i < KEYS; i++) {
@@ -102,7 +102,7 @@ static void ten_hashes(void **state) {
     double expected = pow(-expm1(-10.0 / 20), 10);
     assert_prints(expected, 7, "0.0000889");
     struct bloom_shape shape = {
-        .layout = &bloom_layout_classic, .hashes = 10, .bits = 20 * (uint64_t)KEYS};
+        .layout = &bloom_layout_classic, .probes = 10, .bits = 20 * (uint64_t)KEYS};
     uint8_t *payload = allocate_exactly((size_t)bloom_payload_bytes(&shape));
     for (unsigned i = 0; i < KEYS; i++) {
         struct bloom_hash hash = hash_of_decimal(i);

@@ -15,7 +15,7 @@ enum {
     AT_LAYOUT = 5,
     AT_HASH = 6,
     AT_RESERVED_BYTE = 7,
-    AT_HASHES = 8,
+    AT_PROBES = 8,
     AT_RESERVED_WORD = 12,
     AT_BITS = 16,
     AT_CAPACITY = 24,
@@ -26,7 +26,7 @@ enum {
 
 static const struct {
     const char *layout;
-    uint32_t hashes;
+    uint32_t probes;
     uint64_t bits, capacity;
     double rate;
     const char *header;
@@ -53,10 +53,10 @@ static const struct {
      "000000000000000088774715284b5b6b"},
 };
 
-static struct bloom_shape shape_of(const char *layout, uint32_t hashes, uint64_t bits,
+static struct bloom_shape shape_of(const char *layout, uint32_t probes, uint64_t bits,
                                    uint64_t capacity, double rate) {
     struct bloom_shape shape = {.layout = bloom_layout_by_name(layout, strlen(layout)),
-                                .hashes = hashes,
+                                .probes = probes,
                                 .bits = bits,
                                 .capacity = capacity,
                                 .rate = rate};
@@ -135,7 +135,7 @@ static void assert_refused(const uint8_t *bytes, size_t length, const char *word
 static void golden_headers(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(GOLDEN); i++) {
-        struct bloom_shape shape = shape_of(GOLDEN[i].layout, GOLDEN[i].hashes, GOLDEN[i].bits,
+        struct bloom_shape shape = shape_of(GOLDEN[i].layout, GOLDEN[i].probes, GOLDEN[i].bits,
                                             GOLDEN[i].capacity, GOLDEN[i].rate);
         uint8_t *header = allocate_exactly(BLOOM_HEADER_BYTES);
         memset(header, 0xee, BLOOM_HEADER_BYTES);
@@ -333,7 +333,7 @@ static void wrong_checksum(void **state) {
     filter[AT_CHECKSUM] ^= 1;
     assert_refused(filter, length, "is damaged: the checksum of its header is wrong");
     filter[AT_CHECKSUM] ^= 1;
-    filter[AT_HASHES] ^= 1;
+    filter[AT_PROBES] ^= 1;
     assert_refused(filter, length, "is damaged: the checksum of its header is wrong");
     free(filter);
 }
@@ -343,7 +343,7 @@ static void unknown_layouts_and_hashes(void **state) {
     struct bloom_shape shape = shape_of("blocked", 6, 512, 50, 0.01);
     for (unsigned number = 0; number < 256; number++) {
         char words[BLOOM_PROBLEM_SIZE];
-        if (bloom_layout_by_number(number) == NULL) {
+        if (bloom_layout_by_numbers(number, 1) == NULL) {
             snprintf(words, sizeof words,
                      "has layout %u and hash 1, which release " BLOOM_RELEASE
                      " of this extension does not know; get a newer release",
@@ -358,8 +358,8 @@ static void unknown_layouts_and_hashes(void **state) {
             assert_field_refused(shape, AT_HASH, number, 1, words);
         }
     }
-    assert_null(bloom_layout_by_number(0));
-    assert_null(bloom_layout_by_number(255));
+    assert_null(bloom_layout_by_numbers(0, 1));
+    assert_null(bloom_layout_by_numbers(255, 1));
 }
 
 static void reserved_bytes(void **state) {
@@ -382,26 +382,26 @@ static void wrong_hashes(void **state) {
     (void)state;
     struct bloom_shape blocked = shape_of("blocked", 6, 512, 50, 0.01);
     struct bloom_shape classic = shape_of("classic", 7, 192, 0, 0);
-    assert_field_refused(blocked, AT_HASHES, 0, 4,
+    assert_field_refused(blocked, AT_PROBES, 0, 4,
                          "is invalid: its header says 0 hashes, layout blocked has 1 to 21");
-    assert_field_refused(blocked, AT_HASHES, 22, 4,
+    assert_field_refused(blocked, AT_PROBES, 22, 4,
                          "is invalid: its header says 22 hashes, layout blocked has 1 to 21");
     assert_field_refused(
-        blocked, AT_HASHES, UINT32_MAX, 4,
+        blocked, AT_PROBES, UINT32_MAX, 4,
         "is invalid: its header says 4294967295 hashes, layout blocked has 1 to 21");
-    assert_field_refused(classic, AT_HASHES, 0, 4,
+    assert_field_refused(classic, AT_PROBES, 0, 4,
                          "is invalid: its header says 0 hashes, layout classic has 1 to 255");
-    assert_field_refused(classic, AT_HASHES, 256, 4,
+    assert_field_refused(classic, AT_PROBES, 256, 4,
                          "is invalid: its header says 256 hashes, layout classic has 1 to 255");
     assert_field_refused(
-        classic, AT_HASHES, UINT32_MAX, 4,
+        classic, AT_PROBES, UINT32_MAX, 4,
         "is invalid: its header says 4294967295 hashes, layout classic has 1 to 255");
-    for (uint32_t hashes = 1; hashes <= 21; hashes++)
-        assert_field_accepted(blocked, AT_HASHES, hashes, 4,
-                              shape_of("blocked", hashes, 512, 50, 0.01));
-    for (uint32_t hashes = 1; hashes <= 255; hashes++)
-        assert_field_accepted(classic, AT_HASHES, hashes, 4,
-                              shape_of("classic", hashes, 192, 0, 0));
+    for (uint32_t probes = 1; probes <= 21; probes++)
+        assert_field_accepted(blocked, AT_PROBES, probes, 4,
+                              shape_of("blocked", probes, 512, 50, 0.01));
+    for (uint32_t probes = 1; probes <= 255; probes++)
+        assert_field_accepted(classic, AT_PROBES, probes, 4,
+                              shape_of("classic", probes, 192, 0, 0));
 }
 
 static void wrong_bits(void **state) {
@@ -572,8 +572,8 @@ static void layouts_by_name(void **state) {
     assert_null(bloom_layout_by_name("", 0));
     assert_null(bloom_layout_by_name(NULL, 0));
     assert_null(bloom_layout_by_name("\xe3lassic", 7));
-    assert_ptr_equal(bloom_layout_by_number(1), &bloom_layout_blocked);
-    assert_ptr_equal(bloom_layout_by_number(2), &bloom_layout_classic);
+    assert_ptr_equal(bloom_layout_by_numbers(1, 1), &bloom_layout_blocked);
+    assert_ptr_equal(bloom_layout_by_numbers(2, 1), &bloom_layout_classic);
     assert_ptr_equal(bloom_layout_default(), &bloom_layout_blocked);
     char text[64];
     bloom_layout_list(text, sizeof text);
@@ -613,7 +613,7 @@ static void differences_are_named(void **state) {
     assert_false(bloom_shape_same(&shape, &other, problem));
     assert_string_equal(problem, "512 and 1024 bits");
     other = shape;
-    other.hashes = 7;
+    other.probes = 7;
     assert_false(bloom_shape_same(&shape, &other, problem));
     assert_string_equal(problem, "6 and 7 hashes");
     struct bloom_shape one =

@@ -87,18 +87,18 @@ static uint64_t count_distinct(const struct bloom_layout *layout, const struct b
 }
 
 static void assert_settles_to(struct bloom_key_set *set, uint64_t expected) {
-    uint64_t keys = UINT64_MAX;
-    assert_true(bloom_key_set_settle(set, &keys));
-    assert_same(keys, expected, "distinct keys");
+    struct bloom_key_summary summary = {.keys = UINT64_MAX};
+    assert_int_equal(bloom_key_set_settle(set, &summary), BLOOM_BUILT);
+    assert_same(summary.keys, expected, "distinct keys");
 }
 
 /* A filter built from the set is the one with the keys added directly. */
 static void assert_builds(const struct bloom_key_set *set, const struct bloom_hash *keys,
                           size_t count) {
-    struct bloom_shape shape = {.layout = set->layout, .hashes = 5, .bits = 1 << 20};
+    struct bloom_shape shape = {.layout = set->layout, .probes = 5, .bits = 1 << 20};
     uint8_t *built = allocate_exactly((size_t)bloom_payload_bytes(&shape));
     uint8_t *direct = allocate_exactly((size_t)bloom_payload_bytes(&shape));
-    assert_true(bloom_key_set_build(set, &shape, built));
+    assert_int_equal(bloom_key_set_build(set, &shape, built), BLOOM_BUILT);
     for (size_t i = 0; i < count; i++)
         set->layout->add(&shape, direct, keys[i].words, 1);
     assert_memory_equal(built, direct, (size_t)bloom_payload_bytes(&shape));
@@ -112,7 +112,7 @@ static void assert_exact(const struct bloom_layout *layout, const struct bloom_h
     struct bloom_key_set set = new_set(layout);
     uint64_t distinct = count_distinct(layout, keys, count);
     for (size_t i = 0; i < count; i++)
-        assert_true(bloom_key_set_add(&set, keys[i]));
+        assert_true(bloom_key_set_add(&set, keys[i].words));
     assert_builds(&set, keys, count);
     assert_settles_to(&set, distinct);
     assert_builds(&set, keys, count);
@@ -292,7 +292,7 @@ static void assert_memory_bounded(const struct bloom_layout *layout, int64_t dis
                                   uint64_t bytes_most) {
     struct bloom_key_set set = new_set(layout);
     for (int64_t i = 0; i < 1000000; i++)
-        assert_true(bloom_key_set_add(&set, bloom_hash_integer(i % distinct)));
+        assert_true(bloom_key_set_add(&set, bloom_hash_integer(i % distinct).words));
     assert_settles_to(&set, (uint64_t)distinct);
     if (bytes_held_most > bytes_most)
         fail_msg("%lld distinct keys of a million took %llu bytes, more than %llu",
@@ -328,7 +328,7 @@ static void few_keys_take_few_bytes(void **state) {
         /* A query may have a million groups: a set of a few keys must be small. */
         struct bloom_key_set set = new_set(layouts[i]);
         for (int64_t key = 0; key < 16; key++)
-            assert_true(bloom_key_set_add(&set, bloom_hash_integer(key)));
+            assert_true(bloom_key_set_add(&set, bloom_hash_integer(key).words));
         assert_settles_to(&set, 16);
         assert_true(bytes_held_most <= 512);
         assert_same(allocations, 1, "allocations");
@@ -342,11 +342,11 @@ static void cleared_sets_start_again(void **state) {
     struct bloom_key_set set = new_set(&bloom_layout_blocked);
     for (unsigned round = 0; round < 3; round++) {
         for (size_t i = 0; i < 70000; i++)
-            assert_true(bloom_key_set_add(&set, keys[i]));
+            assert_true(bloom_key_set_add(&set, keys[i].words));
         assert_settles_to(&set, 70000);
         end_set(&set);
         assert_settles_to(&set, 0);
-        assert_true(bloom_key_set_add(&set, keys[0]));
+        assert_true(bloom_key_set_add(&set, keys[0].words));
         assert_settles_to(&set, 1);
         end_set(&set);
     }
@@ -358,8 +358,8 @@ static void settling_in_between(void **state) {
     struct bloom_hash *keys = distinct_keys(150000);
     struct bloom_key_set set = new_set(&bloom_layout_classic);
     for (size_t i = 0; i < 150000; i++) {
-        assert_true(bloom_key_set_add(&set, keys[i]));
-        assert_true(bloom_key_set_add(&set, keys[i / 2]));
+        assert_true(bloom_key_set_add(&set, keys[i].words));
+        assert_true(bloom_key_set_add(&set, keys[i / 2].words));
         if (i % 9973 == 0)
             assert_settles_to(&set, i + 1);
     }
@@ -384,30 +384,30 @@ static void interruptions(void **state) {
     static const size_t counts[] = {60000, 300000};
     struct bloom_hash *keys = distinct_keys(300000);
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
-        struct bloom_shape shape = {.layout = &bloom_layout_blocked, .hashes = 5, .bits = 1 << 20};
+        struct bloom_shape shape = {.layout = &bloom_layout_blocked, .probes = 5, .bits = 1 << 20};
         uint8_t *payload = allocate_exactly((size_t)bloom_payload_bytes(&shape));
         struct bloom_key_set set = new_set(&bloom_layout_blocked);
-        uint64_t keys_left;
+        struct bloom_key_summary left;
         interrupt_at = questions = 0;
         set.interrupted = is_interrupted;
         set.argument = &questions;
         for (size_t key = 0; key < counts[i]; key++)
-            assert_true(bloom_key_set_add(&set, keys[key]));
+            assert_true(bloom_key_set_add(&set, keys[key].words));
         /* Asked regularly: at least once for every 60,000 keys, and not for each few. */
         questions = 0;
         assert_settles_to(&set, counts[i]);
         assert_true(questions >= counts[i] / 60000 && questions <= counts[i] / 10000);
         unsigned asked = questions;
         questions = 0;
-        assert_true(bloom_key_set_build(&set, &shape, payload));
+        assert_int_equal(bloom_key_set_build(&set, &shape, payload), BLOOM_BUILT);
         assert_int_equal(questions, asked);
         /* Each of the questions ends the work, which begins again as if nothing had happened. */
         for (interrupt_at = 1; interrupt_at <= asked; interrupt_at++) {
             questions = 0;
-            assert_false(bloom_key_set_settle(&set, &keys_left));
+            assert_int_equal(bloom_key_set_settle(&set, &left), BLOOM_BUILD_INTERRUPTED);
             assert_int_equal(questions, interrupt_at);
             questions = 0;
-            assert_false(bloom_key_set_build(&set, &shape, payload));
+            assert_int_equal(bloom_key_set_build(&set, &shape, payload), BLOOM_BUILD_INTERRUPTED);
             assert_int_equal(questions, interrupt_at);
         }
         interrupt_at = 0;
@@ -429,7 +429,7 @@ static unsigned add_with_failure(const struct bloom_layout *layout, const struct
     unsigned failures = 0;
     failing_from = failing_to = failing;
     for (size_t i = 0; i < count; i++) {
-        if (bloom_key_set_add(&set, keys[i]))
+        if (bloom_key_set_add(&set, keys[i].words))
             continue;
         failures++;
         /* Refused: what was there before still is. */
@@ -437,10 +437,10 @@ static unsigned add_with_failure(const struct bloom_layout *layout, const struct
             assert_builds(&set, keys, i);
         if (failing % 2 == 0)
             assert_settles_to(&set, i < distinct ? i : distinct);
-        assert_true(bloom_key_set_add(&set, keys[i]));
+        assert_true(bloom_key_set_add(&set, keys[i].words));
     }
-    uint64_t keys_left = UINT64_MAX;
-    if (!bloom_key_set_settle(&set, &keys_left))
+    struct bloom_key_summary left;
+    if (bloom_key_set_settle(&set, &left) == BLOOM_BUILD_NO_MEMORY)
         failures++;
     assert_settles_to(&set, distinct);
     if (build)
@@ -500,7 +500,7 @@ static void memory_stays_short(void **state) {
             failing_to = UINT64_MAX;
             unsigned refused = 0;
             for (size_t key = 0; key < 70000 && refused < 10; key++)
-                if (bloom_key_set_add(&set, keys[key]))
+                if (bloom_key_set_add(&set, keys[key].words))
                     kept[held++] = keys[key];
                 else
                     refused++;
@@ -508,7 +508,7 @@ static void memory_stays_short(void **state) {
             assert_builds(&set, kept, held);
             assert_settles_to(&set, held);
             assert_builds(&set, kept, held);
-            assert_true(bloom_key_set_add(&set, (struct bloom_hash){{1, 1}}));
+            assert_true(bloom_key_set_add(&set, (struct bloom_hash){{1, 1}}.words));
             assert_settles_to(&set, held + 1);
             end_set(&set);
             free(kept);
@@ -528,16 +528,16 @@ static void crowded_partition_runs_out_of_memory(void **state) {
         keys[i].words[0] >>= 9;
     struct bloom_key_set set = new_set(&bloom_layout_blocked);
     for (size_t i = 0; i < COUNT; i++)
-        assert_true(bloom_key_set_add(&set, keys[i]));
+        assert_true(bloom_key_set_add(&set, keys[i].words));
     uint64_t allocated = allocations;
     failing_from = allocations + 1;
     failing_to = UINT64_MAX;
-    assert_false(bloom_key_set_add(&set, keys[COUNT]));
-    assert_false(bloom_key_set_add(&set, keys[COUNT]));
+    assert_false(bloom_key_set_add(&set, keys[COUNT].words));
+    assert_false(bloom_key_set_add(&set, keys[COUNT].words));
     assert_same(allocations, allocated + 2, "allocations");
     assert_builds(&set, keys, COUNT);
     failing_to = 0;
-    assert_true(bloom_key_set_add(&set, keys[COUNT]));
+    assert_true(bloom_key_set_add(&set, keys[COUNT].words));
     assert_settles_to(&set, COUNT + 1);
     assert_builds(&set, keys, COUNT + 1);
     end_set(&set);

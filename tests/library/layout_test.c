@@ -9,15 +9,16 @@
 #include "filter/bitset.h"
 #include "filter/hash.h"
 #include "filter/layout.h"
-#include "filter/blocked.h"
+#include "filter/blocked_kernel.h"
+#include "filter/layout.h"
 
 #include <math.h>
 
 enum { BLOCK = 512 };
 
-static struct bloom_shape shape_of(const struct bloom_layout *layout, uint32_t hashes,
+static struct bloom_shape shape_of(const struct bloom_layout *layout, uint32_t probes,
                                    uint64_t bits) {
-    return (struct bloom_shape){.layout = layout, .hashes = hashes, .bits = bits};
+    return (struct bloom_shape){.layout = layout, .probes = probes, .bits = bits};
 }
 
 static uint8_t *empty_payload(const struct bloom_shape *shape) {
@@ -56,7 +57,7 @@ static void add_ten_keys(const struct bloom_shape *shape, uint8_t *payload) {
 static void blocked_golden_block(void **state) {
     (void)state;
     static const struct {
-        uint32_t hashes;
+        uint32_t probes;
         const char *payload;
     } golden[] = {
         {1, "00000000000008000000000000000000000000000000000000400080002001000000000000000000000000"
@@ -82,7 +83,7 @@ static void blocked_golden_block(void **state) {
              "a42214024ca4902815306697bb50034a"},
     };
     for (size_t i = 0; i < COUNT_OF(golden); i++) {
-        struct bloom_shape shape = shape_of(&bloom_layout_blocked, golden[i].hashes, BLOCK);
+        struct bloom_shape shape = shape_of(&bloom_layout_blocked, golden[i].probes, BLOCK);
         uint8_t *payload = empty_payload(&shape);
         add_ten_keys(&shape, payload);
         assert_bytes_are(payload, BLOCK / 8, golden[i].payload);
@@ -93,7 +94,7 @@ static void blocked_golden_block(void **state) {
 static void blocked_golden_blocks(void **state) {
     (void)state;
     static const struct {
-        uint32_t hashes;
+        uint32_t probes;
         uint64_t ones_of_3, fingerprint_of_3, ones_of_1000, fingerprint_of_1000;
     } golden[] = {
         {1, 21, 0xaebfe7b702a515aa, 9894, 0xa018f13584cfa9e0},
@@ -106,7 +107,7 @@ static void blocked_golden_blocks(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(golden); i++) {
         /* The empty key and the integers from 1, in three and in a thousand blocks. */
-        struct bloom_shape three = shape_of(&bloom_layout_blocked, golden[i].hashes, 3 * BLOCK);
+        struct bloom_shape three = shape_of(&bloom_layout_blocked, golden[i].probes, 3 * BLOCK);
         uint8_t *payload = empty_payload(&three);
         add_hash(&three, payload, bloom_hash_bytes(NULL, 0));
         add_integers(&three, payload, 1, 20);
@@ -114,7 +115,7 @@ static void blocked_golden_blocks(void **state) {
         free(payload);
 
         struct bloom_shape thousand =
-            shape_of(&bloom_layout_blocked, golden[i].hashes, 1000 * BLOCK);
+            shape_of(&bloom_layout_blocked, golden[i].probes, 1000 * BLOCK);
         payload = empty_payload(&thousand);
         add_hash(&thousand, payload, bloom_hash_bytes(NULL, 0));
         add_integers(&thousand, payload, 1, 9999);
@@ -126,15 +127,15 @@ static void blocked_golden_blocks(void **state) {
 
 static void blocked_example(void **state) {
     (void)state;
-    /* The worked example of FORMAT.md: the probes of 'hello', one after the other. */
-    static const unsigned probes[] = {224, 170, 127, 112, 66, 324};
-    for (uint32_t hashes = 1; hashes <= COUNT_OF(probes); hashes++) {
-        struct bloom_shape shape = shape_of(&bloom_layout_blocked, hashes, BLOCK);
+    /* The worked example of FORMAT.md: the positions of 'hello', one after the other. */
+    static const unsigned positions[] = {224, 170, 127, 112, 66, 324};
+    for (uint32_t probes = 1; probes <= COUNT_OF(positions); probes++) {
+        struct bloom_shape shape = shape_of(&bloom_layout_blocked, probes, BLOCK);
         uint8_t *payload = empty_payload(&shape);
         uint8_t expected[BLOCK / 8] = {0};
         add_hash(&shape, payload, bloom_hash_bytes("hello", 5));
-        for (uint32_t i = 0; i < hashes; i++)
-            expected[probes[i] / 8] |= (uint8_t)(1u << probes[i] % 8);
+        for (uint32_t i = 0; i < probes; i++)
+            expected[positions[i] / 8] |= (uint8_t)(1u << positions[i] % 8);
         assert_memory_equal(payload, expected, sizeof expected);
         free(payload);
     }
@@ -143,7 +144,7 @@ static void blocked_example(void **state) {
 static void classic_golden(void **state) {
     (void)state;
     static const struct {
-        uint32_t hashes;
+        uint32_t probes;
         uint64_t bits;
         const char *payload;
     } golden[] = {
@@ -161,7 +162,7 @@ static void classic_golden(void **state) {
     };
     for (size_t i = 0; i < COUNT_OF(golden); i++) {
         struct bloom_shape shape =
-            shape_of(&bloom_layout_classic, golden[i].hashes, golden[i].bits);
+            shape_of(&bloom_layout_classic, golden[i].probes, golden[i].bits);
         uint8_t *payload = empty_payload(&shape);
         add_ten_keys(&shape, payload);
         assert_bytes_are(payload, (size_t)bloom_payload_bytes(&shape), golden[i].payload);
@@ -224,7 +225,7 @@ static void naive_blocked(const struct bloom_shape *shape, const uint64_t *value
     assert_true(blocks < UINT64_C(1) << 31);
     uint64_t block = (high + (low >> 32)) >> 32;
     uint64_t word = *value * 0x9e3779b97f4a7c15 + 0xb504f333f9de6485;
-    for (uint32_t i = 0; i < shape->hashes; i++) {
+    for (uint32_t i = 0; i < shape->probes; i++) {
         if (i == 7 || i == 14)
             word = (word ^ word >> 32) * 0x9e3779b97f4a7c15;
         bits[block * BLOCK + (word >> (55 - 9 * (i % 7)) & 511)] = true;
@@ -232,7 +233,7 @@ static void naive_blocked(const struct bloom_shape *shape, const uint64_t *value
 }
 
 static void naive_classic(const struct bloom_shape *shape, const uint64_t *value, bool *bits) {
-    for (uint32_t i = 0; i < shape->hashes; i++)
+    for (uint32_t i = 0; i < shape->probes; i++)
         bits[(value[0] + i * value[1]) % (UINT64_C(1) << 63) % shape->bits] = true;
 }
 
@@ -240,7 +241,7 @@ static void naive_classic32(const struct bloom_shape *shape, const uint64_t *val
     int64_t two_to_32 = INT64_C(1) << 32;
     int64_t start = (int64_t)(*value % (uint64_t)two_to_32),
             step = (int64_t)(*value / (uint64_t)two_to_32);
-    for (int64_t i = 1; i <= shape->hashes; i++) {
+    for (int64_t i = 1; i <= shape->probes; i++) {
         /* As Java's int: signed, and the complement of a negative number is -1 less it. */
         int64_t combined = (start + i * step) % two_to_32;
         if (combined >= two_to_32 / 2)
@@ -275,11 +276,11 @@ static bool naive_check(const struct bloom_shape *shape, const uint64_t *value, 
 }
 
 static struct bloom_shape random_shape(const struct bloom_layout *layout, uint64_t *random) {
-    uint32_t hashes = 1 + (uint32_t)random_below(
-                              random, random_below(random, 4) == 0 ? layout->hashes_maximum : 12);
+    uint32_t probes = 1 + (uint32_t)random_below(
+                              random, random_below(random, 4) == 0 ? layout->probes_maximum : 12);
     uint64_t bits =
         layout->bits_multiple * (1 + random_below(random, 3000 / layout->bits_multiple + 5));
-    return shape_of(layout, hashes, bits);
+    return shape_of(layout, probes, bits);
 }
 
 static uint64_t random_word(uint64_t *random) {
@@ -341,9 +342,9 @@ static void every_layout_as_naive(void **state) {
     (void)state;
     unsigned layouts = 0;
     for (unsigned number = 0; number < 256; number++)
-        if (bloom_layout_by_number(number) != NULL) {
-            assert_int_equal(bloom_layout_by_number(number)->number, number);
-            assert_as_naive(bloom_layout_by_number(number), number);
+        if (bloom_layout_by_numbers(number, 1) != NULL) {
+            assert_int_equal(bloom_layout_by_numbers(number, 1)->number, number);
+            assert_as_naive(bloom_layout_by_numbers(number, 1), number);
             layouts++;
         }
     assert_true(layouts >= 2);
@@ -352,13 +353,13 @@ static void every_layout_as_naive(void **state) {
 /* The following hold for both layouts alike. */
 
 static const struct bloom_shape SHAPES[] = {
-    {.layout = &bloom_layout_blocked, .hashes = 1, .bits = BLOCK},
-    {.layout = &bloom_layout_blocked, .hashes = 6, .bits = 20 * BLOCK},
-    {.layout = &bloom_layout_blocked, .hashes = 21, .bits = 77 * BLOCK},
-    {.layout = &bloom_layout_classic, .hashes = 1, .bits = 1},
-    {.layout = &bloom_layout_classic, .hashes = 7, .bits = 9593},
-    {.layout = &bloom_layout_classic, .hashes = 7, .bits = 16384},
-    {.layout = &bloom_layout_classic, .hashes = 255, .bits = 400001},
+    {.layout = &bloom_layout_blocked, .probes = 1, .bits = BLOCK},
+    {.layout = &bloom_layout_blocked, .probes = 6, .bits = 20 * BLOCK},
+    {.layout = &bloom_layout_blocked, .probes = 21, .bits = 77 * BLOCK},
+    {.layout = &bloom_layout_classic, .probes = 1, .bits = 1},
+    {.layout = &bloom_layout_classic, .probes = 7, .bits = 9593},
+    {.layout = &bloom_layout_classic, .probes = 7, .bits = 16384},
+    {.layout = &bloom_layout_classic, .probes = 255, .bits = 400001},
 };
 
 static void empty_key(void **state) {
@@ -377,8 +378,8 @@ static void empty_key(void **state) {
             assert_same(ones, 1, "bits of the empty key");
         else
             assert_same(ones,
-                        shape->hashes == 1   ? 1
-                        : shape->hashes == 6 ? 5
+                        shape->probes == 1   ? 1
+                        : shape->probes == 6 ? 5
                                              : 20,
                         "bits of the empty key");
         free(payload);
@@ -602,32 +603,32 @@ static void exact_estimates(void **state) {
 static void blocks_apart(void **state) {
     (void)state;
     enum { BLOCKS = 7, KEYS = 300 };
-    for (uint32_t hashes = 1; hashes <= 21; hashes++) {
-        struct bloom_shape shape = shape_of(&bloom_layout_blocked, hashes, BLOCKS * BLOCK);
+    for (uint32_t probes = 1; probes <= 21; probes++) {
+        struct bloom_shape shape = shape_of(&bloom_layout_blocked, probes, BLOCKS * BLOCK);
         uint8_t *whole = empty_payload(&shape), *blocks[BLOCKS];
-        assert_same(bloom_blocked_blocks(&shape), BLOCKS, "blocks");
+        assert_same(bloom_layout_blocked.blocks->count(&shape), BLOCKS, "blocks");
         for (unsigned i = 0; i < BLOCKS; i++)
             blocks[i] = allocate_exactly(BLOOM_BLOCK_BYTES);
-        uint64_t random = hashes;
+        uint64_t random = probes;
         for (unsigned key = 0; key < KEYS; key++) {
             uint64_t value = random_word(&random);
-            uint64_t block = bloom_blocked_block_of(&shape, value);
+            uint64_t block = bloom_layout_blocked.blocks->of(&shape, &value);
             assert_true(block < BLOCKS);
-            assert_int_equal(bloom_blocked_check(&shape, blocks[block], value),
+            assert_int_equal(bloom_layout_blocked.blocks->check(&shape, blocks[block], &value),
                              bloom_layout_blocked.check(&shape, whole, &value));
             if (key % 3 == 0) {
-                bloom_blocked_add(&shape, blocks[block], value);
+                bloom_layout_blocked.blocks->add(&shape, blocks[block], &value);
                 bloom_layout_blocked.add(&shape, whole, &value, 1);
-                assert_true(bloom_blocked_check(&shape, blocks[block], value));
+                assert_true(bloom_layout_blocked.blocks->check(&shape, blocks[block], &value));
             }
         }
-        struct bloom_blocked_tally tally = {0};
+        struct bloom_tally tally = {0};
         for (unsigned i = 0; i < BLOCKS; i++) {
             assert_memory_equal(blocks[i], whole + i * BLOOM_BLOCK_BYTES, BLOOM_BLOCK_BYTES);
-            bloom_blocked_count(&tally, blocks[i], 1);
+            bloom_layout_blocked.blocks->tally(&tally, blocks[i], 1);
             free(blocks[i]);
         }
-        struct bloom_estimate apart = bloom_blocked_estimate(&shape, &tally);
+        struct bloom_estimate apart = bloom_layout_blocked.blocks->estimate(&shape, &tally);
         struct bloom_estimate together = bloom_layout_blocked.estimate(&shape, whole);
         assert_same(apart.ones, together.ones, "ones");
         assert_true(apart.count == together.count && apart.rate == together.rate);
@@ -639,15 +640,15 @@ static void missing_blocks_count_as_empty(void **state) {
     (void)state;
     struct bloom_shape shape = shape_of(&bloom_layout_blocked, 6, 100 * BLOCK);
     uint8_t *whole = empty_payload(&shape);
-    struct bloom_blocked_tally tally = {0};
+    struct bloom_tally tally = {0};
     /* Keys of the first five blocks only. */
     uint64_t random = 7;
     for (unsigned key = 0; key < 100; key++) {
         uint64_t value = random_below(&random, UINT64_MAX / 20);
         bloom_layout_blocked.add(&shape, whole, &value, 1);
     }
-    bloom_blocked_count(&tally, whole, 5);
-    struct bloom_estimate some = bloom_blocked_estimate(&shape, &tally);
+    bloom_layout_blocked.blocks->tally(&tally, whole, 5);
+    struct bloom_estimate some = bloom_layout_blocked.blocks->estimate(&shape, &tally);
     struct bloom_estimate all = bloom_layout_blocked.estimate(&shape, whole);
     assert_true(some.ones > 400);
     assert_same(some.ones, all.ones, "ones");
@@ -701,8 +702,8 @@ static void estimates_are_near(void **state) {
 static void odd_sizes(void **state) {
     (void)state;
     for (uint64_t bits = 1; bits <= 70; bits++)
-        for (uint32_t hashes = 1; hashes <= 255; hashes += 127) {
-            struct bloom_shape shape = shape_of(&bloom_layout_classic, hashes, bits);
+        for (uint32_t probes = 1; probes <= 255; probes += 127) {
+            struct bloom_shape shape = shape_of(&bloom_layout_classic, probes, bits);
             uint8_t *payload = empty_payload(&shape);
             add_integers(&shape, payload, 0, 2000);
             /* By now all bits are set, and none beyond the last. */

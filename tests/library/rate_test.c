@@ -62,7 +62,7 @@ struct measurement {
 static struct measurement measure(const struct bloom_shape *shape, uint64_t keys, unsigned filters,
                                   double checks, double expected) {
     /* Each filter has a stretch of integers of its own, the same in whatever order filters are measured. */
-    uint64_t seed = keys ^ shape->bits << 20 ^ (uint64_t)shape->hashes << 56 ^
+    uint64_t seed = keys ^ shape->bits << 20 ^ (uint64_t)shape->probes << 56 ^
                     (uint64_t)shape->layout->number << 62;
     int64_t next_key = (int64_t)(random_next(&seed) >> 2);
     double sum = 0, squares = 0;
@@ -129,7 +129,7 @@ static void assert_rates_kept(const struct bloom_layout *layout, const struct as
                 shape.bits == 512 && keys <= 10 ? rates[i].checks / 20 : rates[i].checks;
             struct measurement measured = measure(&shape, keys, filters, checks, rates[i].rate);
             print_message("%-8s %7llu %10g %7u %10.3f %14.6g %11.4f\n", layout->name,
-                          (unsigned long long)keys, rates[i].rate, (unsigned)shape.hashes,
+                          (unsigned long long)keys, rates[i].rate, (unsigned)shape.probes,
                           (double)shape.bits / (double)keys, measured.rate,
                           measured.rate / rates[i].rate);
             if (!is_kept(measured, rates[i].rate))
@@ -158,7 +158,7 @@ static void blocked_is_predicted(void **state) {
         uint64_t keys;
         double rate, checks;
         unsigned filters;
-        uint32_t hashes;
+        uint32_t probes;
         uint64_t blocks;
         double predicted; /* by `blocked_sizes.py rate K BITS_PER_KEY` */
     } known[] = {
@@ -172,7 +172,7 @@ static void blocked_is_predicted(void **state) {
         char problem[BLOOM_PROBLEM_SIZE];
         assert_true(
             bloom_shape_for(&shape, &bloom_layout_blocked, known[i].keys, known[i].rate, problem));
-        assert_int_equal(shape.hashes, known[i].hashes);
+        assert_int_equal(shape.probes, known[i].probes);
         assert_same(shape.bits, 512 * known[i].blocks, "bits");
         struct measurement measured =
             measure(&shape, known[i].keys, known[i].filters, known[i].checks, known[i].rate);
@@ -192,7 +192,7 @@ static void classic_is_predicted(void **state) {
         char problem[BLOOM_PROBLEM_SIZE];
         assert_true(bloom_shape_for(&shape, &bloom_layout_classic, 1000000, rates[i], problem));
         double predicted =
-            pow(-expm1(-(double)shape.hashes * 1e6 / (double)shape.bits), shape.hashes);
+            pow(-expm1(-(double)shape.probes * 1e6 / (double)shape.bits), shape.probes);
         struct measurement measured = measure(&shape, 1000000, 2, 5e4 / rates[i], rates[i]);
         assert_near(measured.rate, predicted, 0.02 * predicted, "measured rate");
     }

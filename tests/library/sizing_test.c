@@ -96,17 +96,17 @@ static long double mean_of_power[HASHES_MOST + 1][KEYS_MOST + 1];
 
 static int compute_means(void **state) {
     (void)state;
-    for (unsigned hashes = 1; hashes <= HASHES_MOST; hashes++) {
+    for (unsigned probes = 1; probes <= HASHES_MOST; probes++) {
         long double chance[513] = {1};
         long double power[513];
         for (unsigned set = 0; set <= 512; set++)
-            power[set] = powl(set / 512.0L, hashes);
+            power[set] = powl(set / 512.0L, probes);
         for (unsigned keys = 0; keys <= KEYS_MOST; keys++) {
             long double mean = 0;
             for (unsigned set = 0; set <= 512; set++)
                 mean += chance[set] * power[set];
-            mean_of_power[hashes][keys] = mean;
-            for (unsigned throw = 0; throw < hashes; throw ++) {
+            mean_of_power[probes][keys] = mean;
+            for (unsigned throw = 0; throw < probes; throw ++) {
                 for (unsigned set = 512; set > 0; set--)
                     chance[set] = (chance[set] * set + chance[set - 1] * (513 - set)) / 512;
                 chance[0] = 0;
@@ -116,14 +116,14 @@ static int compute_means(void **state) {
     return 0;
 }
 
-static long double exact_rate(unsigned hashes, long double bits_per_key) {
+static long double exact_rate(unsigned probes, long double bits_per_key) {
     long double load = 512 / bits_per_key, sum = 0;
-    if (hashes == 1)
+    if (probes == 1)
         return -expm1l(-1 / bits_per_key); /* a bit is missed by all keys; loads may be large */
     assert_true(load < 400);
     long double chance = expl(-load); /* of that many keys in a block */
     for (unsigned keys = 0; keys <= KEYS_MOST; keys++) {
-        sum += chance * mean_of_power[hashes][keys];
+        sum += chance * mean_of_power[probes][keys];
         chance *= load / (keys + 1);
     }
     return sum;
@@ -133,7 +133,7 @@ static void model_is_right(void **state) {
     (void)state;
     /* Printed by `blocked_sizes.py rate K BITS_PER_KEY`. */
     static const struct {
-        unsigned hashes;
+        unsigned probes;
         double bits_per_key, rate;
     } known[] = {
         {1, 1.4427, 4.999988e-1}, {2, 3, 2.372688e-1},     {3, 4.84, 9.981319e-2},
@@ -142,18 +142,18 @@ static void model_is_right(void **state) {
         {16, 38.82, 1.001093e-6}, {16, 39.5, 8.585216e-7}, {21, 80, 1.030434e-9},
     };
     for (size_t i = 0; i < COUNT_OF(known); i++)
-        assert_near((double)exact_rate(known[i].hashes, known[i].bits_per_key), known[i].rate,
+        assert_near((double)exact_rate(known[i].probes, known[i].bits_per_key), known[i].rate,
                     0.6e-6 * known[i].rate, "rate");
 }
 
-static void size_blocked(uint64_t capacity, double rate, uint32_t *hashes, uint64_t *blocks) {
-    if (!bloom_sizing_blocked(capacity, rate, hashes, blocks))
+static void size_blocked(uint64_t capacity, double rate, uint32_t *probes, uint64_t *blocks) {
+    if (!bloom_sizing_blocked(capacity, rate, probes, blocks))
         fail_msg("no size for n = %llu and p = %a", (unsigned long long)capacity, rate);
 }
 
-static double bits_per_key(double rate, uint32_t *hashes) {
+static double bits_per_key(double rate, uint32_t *probes) {
     uint64_t blocks;
-    size_blocked(EXACT_CAPACITY, rate, hashes, &blocks);
+    size_blocked(EXACT_CAPACITY, rate, probes, &blocks);
     return (double)blocks * 0x1p-16;
 }
 
@@ -161,16 +161,16 @@ static void known_sizes(void **state) {
     (void)state;
     static const struct {
         double rate;
-        unsigned hashes;
+        unsigned probes;
         double least, most;
     } known[] = {
         {0.1, 3, 4.83, 4.84},     {0.01, 6, 9.918, 9.921},  {0.001, 9, 15.545, 15.549},
         {1e-4, 11, 22.03, 22.08}, {1e-6, 16, 38.82, 38.84},
     };
     for (size_t i = 0; i < COUNT_OF(known); i++) {
-        uint32_t hashes;
-        double bits = bits_per_key(known[i].rate, &hashes);
-        assert_int_equal(hashes, known[i].hashes);
+        uint32_t probes;
+        double bits = bits_per_key(known[i].rate, &probes);
+        assert_int_equal(probes, known[i].probes);
         assert_true(bits >= known[i].least && bits <= known[i].most);
     }
 }
@@ -209,16 +209,16 @@ static void rate_is_kept(void **state) {
         double rate = rates[i] + COLLISION;
         if (rate < 0x1p-30 + COLLISION || rate > RATE_CONVEX)
             continue;
-        uint32_t hashes;
-        double bits = bits_per_key(rate, &hashes);
-        long double kept = exact_rate(hashes, bits) + (long double)COLLISION;
+        uint32_t probes;
+        double bits = bits_per_key(rate, &probes);
+        long double kept = exact_rate(probes, bits) + (long double)COLLISION;
         if (kept > rate * (1 + 1e-12L))
             fail_msg("p = %a gets %u hashes and %.6f bits per key, which keep %.10Lg", rate,
-                     (unsigned)hashes, bits, kept);
+                     (unsigned)probes, bits, kept);
         double less = bits / (rate < 0.25 ? 1.0012 : rate < 0.5 ? 1.0022 : 1.01);
-        if (exact_rate(hashes, less) + (long double)COLLISION <= rate)
+        if (exact_rate(probes, less) + (long double)COLLISION <= rate)
             fail_msg("p = %a gets %u hashes and %.6f bits per key, but %.6f do", rate,
-                     (unsigned)hashes, bits, less);
+                     (unsigned)probes, bits, less);
         tried++;
     }
     assert_true(tried > 9600);
@@ -232,14 +232,14 @@ static void hashes_are_near_the_best(void **state) {
         double rate = rates[i] + COLLISION;
         if (rate < 0x1p-30 + COLLISION || rate >= 0.5)
             continue;
-        uint32_t hashes;
-        double bits = bits_per_key(rate, &hashes);
+        uint32_t probes;
+        double bits = bits_per_key(rate, &probes);
         double less = bits / (rate < 0.25 ? 1.004 : 1.0075);
-        for (uint32_t other = hashes > 3 ? hashes - 2 : 1;
-             other <= hashes + 2 && other <= HASHES_MOST; other++)
+        for (uint32_t other = probes > 3 ? probes - 2 : 1;
+             other <= probes + 2 && other <= HASHES_MOST; other++)
             if (exact_rate(other, less) + (long double)COLLISION <= rate)
                 fail_msg("p = %a gets %u hashes and %.6f bits per key; with %u hashes %.6f do",
-                         rate, (unsigned)hashes, bits, (unsigned)other, less);
+                         rate, (unsigned)probes, bits, (unsigned)other, less);
     }
 }
 
@@ -248,7 +248,7 @@ static void blocked_golden(void **state) {
     static const struct {
         uint64_t capacity;
         double rate;
-        uint32_t hashes;
+        uint32_t probes;
         uint64_t blocks;
     } golden[] = {
         {1, 0.01, 6, 1},
@@ -291,16 +291,16 @@ static void blocked_golden(void **state) {
         {123456789, 0.0123, 6, 2274400},
     };
     for (size_t i = 0; i < COUNT_OF(golden); i++) {
-        uint32_t hashes;
+        uint32_t probes;
         uint64_t blocks;
-        size_blocked(golden[i].capacity, golden[i].rate, &hashes, &blocks);
-        assert_int_equal(hashes, golden[i].hashes);
+        size_blocked(golden[i].capacity, golden[i].rate, &probes, &blocks);
+        assert_int_equal(probes, golden[i].probes);
         assert_same(blocks, golden[i].blocks, "blocks");
         struct bloom_shape shape;
         char problem[BLOOM_PROBLEM_SIZE];
         assert_true(bloom_shape_for(&shape, &bloom_layout_blocked, golden[i].capacity,
                                     golden[i].rate, problem));
-        assert_int_equal(shape.hashes, hashes);
+        assert_int_equal(shape.probes, probes);
         assert_same(shape.bits, 512 * blocks, "bits");
         assert_same(shape.capacity, golden[i].capacity, "capacity");
         assert_true(shape.rate == golden[i].rate);
@@ -314,15 +314,15 @@ static void more_keys_need_more(void **state) {
                                    1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9};
     for (size_t i = 0; i < COUNT_OF(rates); i++) {
         uint64_t last = 0;
-        uint32_t hashes;
+        uint32_t probes;
         uint64_t blocks;
         for (uint64_t capacity = 1; capacity < 5000; capacity++) {
-            size_blocked(capacity, rates[i], &hashes, &blocks);
+            size_blocked(capacity, rates[i], &probes, &blocks);
             assert_true(blocks >= last && blocks >= 1);
             last = blocks;
         }
         for (uint64_t capacity = 5000; capacity <= 1000000000; capacity += 1 + capacity / 100) {
-            size_blocked(capacity, rates[i], &hashes, &blocks);
+            size_blocked(capacity, rates[i], &probes, &blocks);
             assert_true(blocks >= last && (blocks > last || capacity < 1000000));
             last = blocks;
         }
@@ -340,16 +340,16 @@ static void smaller_rates_need_more(void **state) {
         double rate = rates[i] + COLLISION;
         if (rate < 0x1p-30 + COLLISION || rate >= 1)
             continue;
-        uint32_t hashes;
-        double bits = bits_per_key(rate, &hashes);
-        assert_true(hashes <= last_hashes);
+        uint32_t probes;
+        double bits = bits_per_key(rate, &probes);
+        assert_true(probes <= last_hashes);
         /* Where one hash less is taken, 0.3 % more bits may be. */
-        if (hashes == last_hashes)
+        if (probes == last_hashes)
             assert_true(bits <= last_bits);
         else
             assert_true(bits <= last_bits * 1.01);
         rises += bits > last_bits;
-        last_hashes = hashes;
+        last_hashes = probes;
         last_bits = bits;
     }
     assert_int_equal(last_hashes, 1);
@@ -361,25 +361,25 @@ static void least_rate(void **state) {
     static const uint64_t capacities[] = {
         1, 2, 1000, 1000000, 1000000000, (UINT64_C(1) << 40) - 1, UINT64_C(1) << 40};
     for (size_t i = 0; i < COUNT_OF(capacities); i++) {
-        uint32_t hashes;
+        uint32_t probes;
         uint64_t blocks;
         uint64_t least = (UINT64_C(1) << 34) + capacities[i]; /* in units of 2^-64 */
         double rate = ldexp((double)least, -64);
-        size_blocked(capacities[i], rate, &hashes, &blocks);
-        assert_int_equal(hashes, 21);
+        size_blocked(capacities[i], rate, &probes, &blocks);
+        assert_int_equal(probes, 21);
         /* The first cell of the table. */
         assert_same(blocks, (capacities[i] * 5297319 + (1 << 25) - 1) / (1 << 25), "blocks");
-        assert_true(bloom_sizing_blocked(capacities[i], nextafter(rate, 1), &hashes, &blocks));
-        assert_false(bloom_sizing_blocked(capacities[i], nextafter(rate, 0), &hashes, &blocks));
+        assert_true(bloom_sizing_blocked(capacities[i], nextafter(rate, 1), &probes, &blocks));
+        assert_false(bloom_sizing_blocked(capacities[i], nextafter(rate, 0), &probes, &blocks));
         assert_false(
-            bloom_sizing_blocked(capacities[i], ldexp((double)(least - 1), -64), &hashes, &blocks));
-        assert_false(bloom_sizing_blocked(capacities[i], ldexp((double)capacities[i], -64), &hashes,
+            bloom_sizing_blocked(capacities[i], ldexp((double)(least - 1), -64), &probes, &blocks));
+        assert_false(bloom_sizing_blocked(capacities[i], ldexp((double)capacities[i], -64), &probes,
                                           &blocks));
-        assert_false(bloom_sizing_blocked(capacities[i], ldexp((double)capacities[i], -65), &hashes,
+        assert_false(bloom_sizing_blocked(capacities[i], ldexp((double)capacities[i], -65), &probes,
                                           &blocks));
-        assert_false(bloom_sizing_blocked(capacities[i], 0x1p-64, &hashes, &blocks));
-        assert_false(bloom_sizing_blocked(capacities[i], DBL_MIN, &hashes, &blocks));
-        assert_false(bloom_sizing_blocked(capacities[i], 0x1p-1074, &hashes, &blocks));
+        assert_false(bloom_sizing_blocked(capacities[i], 0x1p-64, &probes, &blocks));
+        assert_false(bloom_sizing_blocked(capacities[i], DBL_MIN, &probes, &blocks));
+        assert_false(bloom_sizing_blocked(capacities[i], 0x1p-1074, &probes, &blocks));
     }
 }
 
@@ -389,24 +389,24 @@ static void rates_of_the_contract(void **state) {
         for (double rate = 0.5; rate >= 1e-9; rate = rate > 0.15        ? 0.1
                                                      : rate / 10 < 1e-9 ? 0
                                                                         : rate / 10) {
-            uint32_t hashes;
+            uint32_t probes;
             uint64_t blocks;
-            size_blocked(capacity, rate, &hashes, &blocks);
+            size_blocked(capacity, rate, &probes, &blocks);
         }
-    uint32_t hashes;
+    uint32_t probes;
     uint64_t blocks;
-    assert_true(bloom_sizing_blocked(1000000000, 1e-9, &hashes, &blocks));
+    assert_true(bloom_sizing_blocked(1000000000, 1e-9, &probes, &blocks));
 }
 
 static void collisions_are_made_up_for(void **state) {
     (void)state;
     /* 2^40 keys agree with an absent one with probability 2^-24: of p = 2^-23 half is left, so bits per key
      * are those which few keys need for 2^-24. */
-    uint32_t hashes, hashes_of_half;
+    uint32_t probes, hashes_of_half;
     uint64_t blocks, blocks_of_half;
-    size_blocked(UINT64_C(1) << 40, 0x1p-23, &hashes, &blocks);
+    size_blocked(UINT64_C(1) << 40, 0x1p-23, &probes, &blocks);
     size_blocked(1 << 20, 0x1p-24 + 0x1p-44, &hashes_of_half, &blocks_of_half);
-    assert_int_equal(hashes, hashes_of_half);
+    assert_int_equal(probes, hashes_of_half);
     assert_same((blocks + (1 << 20) - 1) >> 20, blocks_of_half, "blocks");
 }
 
@@ -428,22 +428,22 @@ static void classic_is_the_formula(void **state) {
         for (size_t j = 0; j < COUNT_OF(capacities); j++) {
             if (capacities[j] < known[i].least)
                 continue;
-            uint32_t hashes;
+            uint32_t probes;
             uint64_t bits;
-            bloom_sizing_classic(capacities[j], known[i].rate, &hashes, &bits);
+            bloom_sizing_classic(capacities[j], known[i].rate, &probes, &bits);
             long double log = -log2l((long double)known[i].rate);
             long double ideal = capacities[j] * log / logl(2);
-            assert_int_equal(hashes, (uint32_t)roundl(log));
+            assert_int_equal(probes, (uint32_t)roundl(log));
             assert_same(bits, (uint64_t)ceill(ceill(ideal) / 64) * 64, "bits");
         }
 }
 
 static void classic_as_guava(void **state) {
     (void)state;
-    uint32_t hashes;
+    uint32_t probes;
     uint64_t bits;
-    bloom_sizing_classic(1000000, 0.01, &hashes, &bits);
-    assert_int_equal(hashes, 7);
+    bloom_sizing_classic(1000000, 0.01, &probes, &bits);
+    assert_int_equal(probes, 7);
     assert_same(bits, 9585088, "bits");
 }
 
@@ -457,7 +457,7 @@ static void classic_limits(void **state) {
             char problem[BLOOM_PROBLEM_SIZE];
             assert_true(
                 bloom_shape_for(&shape, &bloom_layout_classic, capacity, rates[i], problem));
-            assert_true(shape.hashes >= 1 && shape.hashes <= 255);
+            assert_true(shape.probes >= 1 && shape.probes <= 255);
             assert_true(shape.bits % 64 == 0 && shape.bits <= BLOOM_BITS_MAXIMUM);
             /* Never less than the formula says. */
             assert_true((long double)shape.bits >=
@@ -516,7 +516,7 @@ static void capacity_zero(void **state) {
             assert_true(bloom_shape_for(&one, layouts[i], 1, rates[j], problem));
             assert_same(none.capacity, 0, "capacity");
             assert_same(none.bits, one.bits, "bits");
-            assert_int_equal(none.hashes, one.hashes);
+            assert_int_equal(none.probes, one.probes);
         }
 }
 

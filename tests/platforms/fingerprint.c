@@ -36,17 +36,18 @@ static void print_filter(const struct bloom_layout *layout, uint64_t count, doub
     if (filter == NULL || built == NULL)
         exit(1);
     struct bloom_key_set set = {.layout = layout, .memory = &MEMORY};
-    uint64_t keys, missed = 0;
+    struct bloom_key_summary keys;
+    uint64_t missed = 0;
     bloom_header_write(&shape, filter);
     bloom_header_write(&shape, built);
     for (uint64_t i = 0; i < count; i++) {
         struct bloom_hash hash = bloom_hash_integer((int64_t)i);
         layout->add(&shape, filter + BLOOM_HEADER_BYTES, hash.words, 1);
-        if (!bloom_key_set_add(&set, hash) ||
-            !bloom_key_set_add(&set, bloom_hash_integer((int64_t)(i / 2))))
+        if (!bloom_key_set_add(&set, hash.words) ||
+            !bloom_key_set_add(&set, bloom_hash_integer((int64_t)(i / 2)).words))
             exit(1);
     }
-    if (!bloom_key_set_settle(&set, &keys))
+    if (bloom_key_set_settle(&set, &keys) != BLOOM_BUILT)
         exit(1);
     bloom_key_set_build(&set, &shape, built + BLOOM_HEADER_BYTES);
     bloom_key_set_clear(&set);
@@ -56,7 +57,7 @@ static void print_filter(const struct bloom_layout *layout, uint64_t count, doub
     struct bloom_estimate estimate = layout->estimate(&shape, filter + BLOOM_HEADER_BYTES);
     printf("%s %" PRIu64 " %a: %" PRIu64 " bits, %" PRIu32 " hashes, %" PRIu64 " ones, %" PRIu64
            " keys, %" PRIu64 " missed, %s, %s",
-           layout->name, count, rate, shape.bits, shape.hashes, estimate.ones, keys, missed,
+           layout->name, count, rate, shape.bits, shape.probes, estimate.ones, keys.keys, missed,
            memcmp(filter, built, length) == 0 ? "same" : "different",
            bloom_filter_read(&read, filter, length, problem) ? "valid" : problem);
     print_hash("", filter, length);
@@ -94,7 +95,7 @@ int main(void) {
                 struct bloom_shape shape;
                 bool kept = bloom_shape_for(&shape, LAYOUTS[i], count, rate, problem);
                 printf("%s %" PRIu64 " %a: %" PRIu64 " %" PRIu32 "\n", LAYOUTS[i]->name, count,
-                       rate, kept ? shape.bits : 0, kept ? shape.hashes : 0);
+                       rate, kept ? shape.bits : 0, kept ? shape.probes : 0);
             }
     }
     return 0;

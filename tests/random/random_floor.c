@@ -6,8 +6,10 @@
 #include "random.h"
 
 #include "filter/header.h"
+#include "filter/hash.h"
 #include "filter/key_set.h"
-#include "filter/blocked.h"
+#include "filter/blocked_kernel.h"
+#include "filter/layout.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +24,7 @@ static const struct bloom_memory MEMORY = {allocate, free};
 
 static struct bloom_shape random_shape(const struct bloom_layout *layout) {
     struct bloom_shape shape = {.layout = layout};
-    shape.hashes = 1 + random_below(random_once_in(4) ? layout->hashes_maximum : 16);
+    shape.probes = 1 + random_below(random_once_in(4) ? layout->probes_maximum : 16);
     /* From nearly empty to overfull: 0 to 32 bits for a key, at most. */
     shape.bits =
         (uint64_t)layout->bits_multiple *
@@ -44,13 +46,13 @@ static void compare_kernels(const struct bloom_shape *shape, const uint8_t *payl
             size_t batch = 1 + random_below(BATCH_MOST);
             batch = batch < count - i ? batch : count - i;
             for (size_t j = 0; j < batch; j++) {
-                blocks[j] =
-                    payload + bloom_blocked_block_of(shape, values[i + j]) * BLOOM_BLOCK_BYTES;
+                blocks[j] = payload + bloom_layout_blocked.blocks->of(shape, &values[i + j]) *
+                                          BLOOM_BLOCK_BYTES;
                 words[j] = bloom_probe_word(values[i + j]);
-                expect(with->check(blocks[j], words[j], shape->hashes) == (expected[i + j] != 0),
+                expect(with->check(blocks[j], words[j], shape->probes) == (expected[i + j] != 0),
                        "kernel %s answers otherwise", with->name);
             }
-            with->check_batch(blocks, words, batch, shape->hashes, found);
+            with->check_batch(blocks, words, batch, shape->probes, found);
             expect(memcmp(found, expected + i, batch) == 0,
                    "kernel %s answers otherwise in a batch", with->name);
             i += batch;
@@ -68,7 +70,7 @@ static void compare(const struct bloom_layout *layout) {
     size_t count = random_below(KEYS_MOST + 1), asked = count + random_below(KEYS_MOST);
     uint8_t *single = calloc(1, bytes), *bulk = calloc(1, bytes), *collected = calloc(1, bytes);
     struct bloom_key_set set = {.layout = layout, .memory = &MEMORY};
-    uint64_t distinct;
+    struct bloom_key_summary distinct;
     expect(single != NULL && bulk != NULL && collected != NULL, "no memory");
 
     for (size_t i = 0; i < asked; i++) {
@@ -82,15 +84,15 @@ static void compare(const struct bloom_layout *layout) {
         layout->add(&shape, single, values + i * width, 1);
         expect(layout->check(&shape, single, values + i * width), "%s: a false negative",
                layout->name);
-        expect(bloom_key_set_add(&set, keys[i]), "no memory");
+        expect(bloom_key_set_add(&set, keys[i].words), "no memory");
     }
     for (size_t i = 0, batch; i < count; i += batch) {
         batch = 1 + random_below(100);
         batch = batch < count - i ? batch : count - i;
         layout->add(&shape, bulk, values + i * width, batch);
     }
-    expect(bloom_key_set_settle(&set, &distinct) && distinct <= count &&
-               bloom_key_set_build(&set, &shape, collected),
+    expect(bloom_key_set_settle(&set, &distinct) == BLOOM_BUILT && distinct.keys <= count &&
+               bloom_key_set_build(&set, &shape, collected) == BLOOM_BUILT,
            "no memory");
     bloom_key_set_clear(&set);
     expect(memcmp(single, bulk, bytes) == 0, "%s: added in batches, other bits", layout->name);

@@ -158,7 +158,7 @@ static bool same_header(struct filter a, struct filter b) {
 
 /* The keys added one at a time on the library floor. */
 static struct filter rebuild_singly(struct filter filter) {
-    sqlite3_stmt *hashes = statements[HASH];
+    sqlite3_stmt *probes = statements[HASH];
     char problem[BLOOM_PROBLEM_SIZE];
     struct bloom_shape shape;
     struct filter result = {copy(filter.bytes, (size_t)filter.length), filter.length};
@@ -167,14 +167,14 @@ static struct filter rebuild_singly(struct filter filter) {
     memset(result.bytes + BLOOM_HEADER_BYTES, 0, payload_bytes(result));
     for (unsigned key = 0; key < UNIVERSE; key++)
         if (set_has(&asked, key)) {
-            sqlite3_bind_int64(hashes, 1, key);
-            expect(sqlite3_step(hashes) == SQLITE_ROW, "no hash");
-            const uint8_t *bytes = sqlite3_column_blob(hashes, 0);
+            sqlite3_bind_int64(probes, 1, key);
+            expect(sqlite3_step(probes) == SQLITE_ROW, "no hash");
+            const uint8_t *bytes = sqlite3_column_blob(probes, 0);
             uint64_t words[2] = {0, 0};
             for (unsigned i = 0; i < 16; i++)
                 words[i / 8] |= (uint64_t)bytes[i] << i % 8 * 8;
             shape.layout->add(&shape, result.bytes + BLOOM_HEADER_BYTES, words, 1);
-            sqlite3_reset(hashes);
+            sqlite3_reset(probes);
             operations++;
         }
     return result;
@@ -364,7 +364,7 @@ static const char *step_exchange(struct slot *into) {
                memcmp(foreign.bytes, again.bytes, (size_t)again.length) == 0,
            "imported and exported: other bytes");
     expect(bloom_filter_read(&after, imported.bytes, (uint64_t)imported.length, problem) &&
-               after.layout == before.layout && after.hashes == before.hashes &&
+               after.layout == before.layout && after.probes == before.probes &&
                after.bits == before.bits && after.capacity == 0 &&
                memcmp(&after.rate, &(double){0}, sizeof after.rate) == 0 &&
                imported.length == from->filter.length,

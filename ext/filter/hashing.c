@@ -1,0 +1,50 @@
+/* The table of hashings, and the one of the project's own layouts. See hashing.h. */
+#include "filter/hashing.h"
+
+#include "filter/hash.h"
+
+static const struct bloom_hashing *const HASHINGS[] = {
+    &bloom_hashing_murmur3,
+};
+
+#define HASHING_COUNT (sizeof HASHINGS / sizeof *HASHINGS)
+
+const struct bloom_hashing *bloom_hashing_by_number(unsigned number) {
+    for (size_t i = 0; i < HASHING_COUNT; i++)
+        if (HASHINGS[i]->number == number)
+            return HASHINGS[i];
+    return NULL;
+}
+
+static inline bool murmur3_take(struct bloom_hash hash, uint64_t *words) {
+    words[0] = hash.words[0];
+    words[1] = hash.words[1];
+    return true;
+}
+
+static bool murmur3_bytes(const uint64_t extra[2], const void *bytes, size_t length,
+                          uint64_t *words) {
+    (void)extra;
+    return murmur3_take(bloom_hash_bytes(bytes, length), words);
+}
+
+static bool murmur3_integer(const uint64_t extra[2], int64_t key, uint64_t *words) {
+    (void)extra;
+    return murmur3_take(bloom_hash_integer(key), words);
+}
+
+static bool murmur3_real(const uint64_t extra[2], double key, uint64_t *words) {
+    (void)extra;
+    return murmur3_take(bloom_hash_real(key), words);
+}
+
+const struct bloom_hashing bloom_hashing_murmur3 = {
+    .name = "murmur3",
+    .keys = "text, BLOBs and numbers",
+    .number = 1,
+    .words = 2,
+    .text = murmur3_bytes,
+    .bytes = murmur3_bytes,
+    .integer = murmur3_integer,
+    .real = murmur3_real,
+};

@@ -1,0 +1,146 @@
+/* bloom_union and bloom_intersect, and the same as aggregates over a column of filters.
+ *
+ * All four take filters one after the other into one that is in the making. The filters must have
+ * equal parameters, except in layouts whose sizes mix: there a union has the size of the largest
+ * filter, an intersection that of the smallest.
+ */
+#include "sqlite/sqlite.h"
+
+/* The filter in the making, from the first one on. */
+struct merge {
+    struct bloom_shape shape;
+    uint8_t *filter;  /* ours; NULL before the first */
+    uint64_t unasked; /* see bloom_sql_interrupted */
+    bool failed;      /* an error has been reported */
+};
+
+enum merge_kind { MERGE_UNION, MERGE_INTERSECTION };
+
+static bool merge_failed(struct merge *merge) {
+    sqlite3_free(merge->filter);
+    merge->filter = NULL;
+    merge->failed = true;
+    return false;
+}
+
+static bool merge_no_memory(sqlite3_context *context, struct merge *merge) {
+    sqlite3_result_error_nomem(context);
+    return merge_failed(merge);
+}
+
+/* Combines two payloads of which the shorter one counts. */
+static void merge_combine(enum merge_kind kind, const struct bloom_shape *into_shape, uint8_t *into,
+                          const struct bloom_shape *from_shape, const uint8_t *from) {
+    const struct bloom_layout *layout = into_shape->layout;
+    uint64_t bytes = bloom_payload_bytes(into_shape), other = bloom_payload_bytes(from_shape);
+    (kind == MERGE_UNION ? layout->unite
+                         : layout->intersect)(into, from, (size_t)(bytes < other ? bytes : other));
+}
+
+/* Takes one more filter in; differs begins the message for one that does not fit. Returns false after failing the function, and holds nothing then. */
+static bool merge_take(sqlite3_context *context, struct merge *merge, enum merge_kind kind,
+                       const struct bloom_stored *filter, const char *differs) {
+    const struct bloom_layout *layout = filter->shape.layout;
+    char problem[BLOOM_PROBLEM_SIZE];
+    if (!bloom_sql_offers(context, layout,
+                          (kind == MERGE_UNION ? layout->unite : layout->intersect) != NULL,
+                          kind == MERGE_UNION ? "unite" : "intersect"))
+        return merge_failed(merge);
+    if (merge->filter == NULL) {
+        merge->shape = filter->shape;
+        merge->filter = bloom_sql_copy_filter(filter);
+        return merge->filter != NULL || merge_no_memory(context, merge);
+    }
+    if (!bloom_shape_merges(&merge->shape, &filter->shape, problem)) {
+        bloom_sql_error(context, "%s (%s); make them with the same parameters", differs, problem);
+        return merge_failed(merge);
+    }
+    /* Where sizes mix, the result is as large as the one that decides. */
+    if (kind == MERGE_UNION ? filter->shape.bits > merge->shape.bits
+                            : filter->shape.bits < merge->shape.bits) {
+        uint8_t *copy = bloom_sql_copy_filter(filter);
+        if (copy == NULL)
+            return merge_no_memory(context, merge);
+        merge_combine(kind, &filter->shape, copy + BLOOM_HEADER_BYTES, &merge->shape,
+                      merge->filter + BLOOM_HEADER_BYTES);
+        sqlite3_free(merge->filter);
+        merge->filter = copy;
+        merge->shape = filter->shape;
+    } else {
+        merge_combine(kind, &merge->shape, merge->filter + BLOOM_HEADER_BYTES, &filter->shape,
+                      bloom_stored_payload(filter));
+    }
+    return !bloom_sql_interrupted(context, filter->length, &merge->unasked) || merge_failed(merge);
+}
+
+static void merge_scalar(sqlite3_context *context, int count, sqlite3_value **arguments,
+                         enum merge_kind kind) {
+    struct merge merge = {.filter = NULL};
+    if (count == 0)
+        bloom_sql_error(context, "expected at least one filter");
+    for (int i = 0; i < count; i++) {
+        struct bloom_stored filter;
+        char differs[64];
+        if (kind == MERGE_UNION && bloom_sql_is_null(context, arguments[i]))
+            continue;
+        sqlite3_snprintf(sizeof differs, differs, "argument %d differs from the first filter",
+                         i + 1);
+        if (!bloom_sql_filter(context, i + 1, arguments[i], &filter)) {
+            merge_failed(&merge);
+            return;
+        }
+        if (!merge_take(context, &merge, kind, &filter, differs))
+            return;
+    }
+    if (merge.filter != NULL)
+        bloom_sql_result_filter(context, &merge.shape, merge.filter);
+}
+
+/* bloom_union(f, g, ...): a filter of the keys of all. NULLs are skipped; only NULLs give NULL. */
+void bloom_sql_union(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    merge_scalar(context, count, arguments, MERGE_UNION);
+}
+
+/* bloom_intersect(f, g, ...): a filter that holds at least the keys that all hold. A NULL is an
+ * error: skipping it would answer for another question. */
+void bloom_sql_intersect(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    merge_scalar(context, count, arguments, MERGE_INTERSECTION);
+}
+
+static void merge_step(sqlite3_context *context, sqlite3_value *value, enum merge_kind kind) {
+    struct merge *merge;
+    struct bloom_stored filter;
+    if (kind == MERGE_UNION && bloom_sql_is_null(context, value))
+        return;
+    merge = sqlite3_aggregate_context(context, sizeof *merge);
+    if (merge == NULL) {
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    if (merge->failed)
+        return;
+    if (!bloom_sql_filter(context, 1, value, &filter))
+        merge_failed(merge);
+    else
+        merge_take(context, merge, kind, &filter, "a filter differs from the first one");
+}
+
+/* bloom_union_agg(filter): NULLs are skipped, as in every aggregate; only NULLs, or no rows, give
+ * NULL. */
+void bloom_sql_union_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    (void)count;
+    merge_step(context, arguments[0], MERGE_UNION);
+}
+
+/* bloom_intersect_agg(filter): a NULL is an error, as in bloom_intersect; no rows give NULL. */
+void bloom_sql_intersect_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    (void)count;
+    merge_step(context, arguments[0], MERGE_INTERSECTION);
+}
+
+/* The end of both. */
+void bloom_sql_merge_final(sqlite3_context *context) {
+    struct merge *merge = sqlite3_aggregate_context(context, 0);
+    if (merge != NULL && merge->filter != NULL)
+        bloom_sql_result_filter(context, &merge->shape, merge->filter);
+}
