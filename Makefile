@@ -45,18 +45,18 @@ demo: $(LIBRARY)
 -include tests/library/rules.mk
 
 test: $(LIBRARY) $(LIBRARY_TESTS)
-	@$(PYTHON) tests/run.py \
+	@$(PYTHON) tests/runner/run.py \
 	    $(foreach program,$(LIBRARY_TESTS),'$(notdir $(program))=$(program)') \
-	    'sizing table=$(PYTHON) tests/sizing/sizing_table_test.py' \
-	    'script runner=$(PYTHON) tests/sqllogictest_test.py' \
-	    'scripts=$(PYTHON) tests/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
+	    'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
+	    'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
+	    'scripts=$(PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
 	    'filter tables=$(PYTHON) tests/tables/table_test.py' \
 	    'crashes=$(PYTHON) tests/tables/crash_test.py' \
 	    'exchange=$(PYTHON) tests/exchange/exchange_test.py' \
 	    'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
-	    'recipes=$(PYTHON) tests/recipes_test.py' \
-	    'documentation=$(PYTHON) tests/documentation_test.py' \
-	    'build=$(PYTHON) tests/build_test.py'
+	    'recipes=$(PYTHON) tests/documentation/recipes_test.py' \
+	    'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
+	    'build=$(PYTHON) tests/build/build_test.py'
 
 # The tests and what takes longer, about ten minutes in all.
 check: test long
@@ -77,7 +77,7 @@ $(BUILD)/tests/random_test: $(wildcard tests/random/*.[ch])
 
 # What takes longer: see the files; what is not installed is skipped and says so.
 long: $(LIBRARY) $(LINKED_TESTS)
-	@$(PYTHON) tests/run.py \
+	@$(PYTHON) tests/runner/run.py \
 	    'the program around it=$(BUILD)/tests/host_test' \
 	    'memory failures=$(BUILD)/tests/memory_test' \
 	    'refusals=$(BUILD)/tests/refusal_test' \
@@ -88,7 +88,7 @@ long: $(LIBRARY) $(LINKED_TESTS)
 	    'threads=sh tests/threads/run.sh' \
 	    'random operations=$(BUILD)/tests/random_test' \
 	    'crashes, long run=ROUNDS=300 $(PYTHON) tests/tables/crash_test.py' \
-	    'platforms=$(PYTHON) tests/platforms/platforms_test.py' \
+	    'platforms=$(PYTHON) tests/hosts/platforms_test.py' \
 	    'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
 	    'fuzzing=sh tests/fuzz/run.sh'
 

@@ -1,4 +1,4 @@
-/* Made by tests/sizing/blocked_sizes.py, which says how; a test compares the two. Do not edit.
+/* Made by ext/filter/blocked_sizes.py, which says how; a test compares the two. Do not edit.
  *
  * One row for each 8th of an octave of the false-positive rate, from 2^-30 to 1:
  * hashes, then the bits per key (in 1/65536) at the lower and at the upper rate of the row. */

@@ -47,11 +47,11 @@ done
 # What only newer releases of SQLite call (xIntegrity from 3.44 on) takes one: PyPI's apsw brings it along.
 newest=$top/build/venv/bin/python
 if [ -x "$newest" ] || { "$PYTHON" -m venv "$top/build/venv" && "$top/build/venv/bin/pip" install -q apsw; }; then
-    set -- "$@" "scripts on the newest SQLite=$newest tests/sqllogictest.py --load ./bloom.so tests/sql"
+    set -- "$@" "scripts on the newest SQLite=$newest tests/runner/sqllogictest.py --load ./bloom.so tests/sql"
 fi
 
-"$PYTHON" tests/run.py "$@" \
-    "scripts=$PYTHON tests/sqllogictest.py --load ./bloom.so tests/sql" \
+"$PYTHON" tests/runner/run.py "$@" \
+    "scripts=$PYTHON tests/runner/sqllogictest.py --load ./bloom.so tests/sql" \
     "filter tables=$PYTHON tests/tables/table_test.py" \
     "exchange=$PYTHON tests/exchange/exchange_test.py" || { echo "a suite failed: what it reaches tells nothing"; echo "0 passed, 1 failed"; exit 1; }
 

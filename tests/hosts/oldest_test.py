@@ -85,7 +85,7 @@ class Scripts(unittest.TestCase):
             subprocess.run([*os.environ.get("CC", "cc").split(), "-O1", "-w", "-shared", "-fPIC", "-DSQLITE_THREADSAFE=1",
                             *(f"-DSQLITE_ENABLE_{option}" for option in OPTIONS), "-o", library, source, "-lpthread", "-ldl", "-lm"],
                            check=True)
-            run = subprocess.run([sys.executable, "tests/sqllogictest.py", "--load", "./bloom.so", "tests/sql"], cwd=TOP,
+            run = subprocess.run([sys.executable, "tests/runner/sqllogictest.py", "--load", "./bloom.so", "tests/sql"], cwd=TOP,
                                  env={**os.environ, "LD_PRELOAD": str(library)}, capture_output=True, text=True, check=False)
         self.assertRegex(run.stdout, r"^SQLite 3\.31\.1, ")
         self.assertRegex(run.stdout, r"\n[5-9]\d{3} passed, 0 failed, \d+ skipped\n$", run.stdout[-4000:])

@@ -10,7 +10,7 @@ import re
 import subprocess
 import unittest
 
-TOP = pathlib.Path(__file__).resolve().parent.parent
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 EXAMPLE = re.compile(r"^```sql\n(.*?)^```\n(?:\n?```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 SEPARATOR = "-- next example --"
 
@@ -64,7 +64,7 @@ class Names(unittest.TestCase):
         self.assertGreater(len(names), 10)
         for name in names:
             with self.subTest(name=name):
-                self.assertIn(f"`{name}(", text)
+                self.assertTrue(f"`{name}(" in text, f"{name} is not in the README")
 
 
 if __name__ == "__main__":

@@ -5,13 +5,13 @@ import subprocess
 import sys
 import unittest
 
-HERE = pathlib.Path(__file__).resolve().parent
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 class Table(unittest.TestCase):
     def test_the_table_is_the_computed_one(self):
-        computed = subprocess.run([sys.executable, HERE / "blocked_sizes.py"], capture_output=True, text=True, check=True).stdout
-        self.assertEqual(computed, (HERE.parent.parent / "ext/filter/blocked_sizes.h").read_text())
+        computed = subprocess.run([sys.executable, TOP / "ext/filter/blocked_sizes.py"], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(computed, (TOP / "ext/filter/blocked_sizes.h").read_text())
 
 
 if __name__ == "__main__":

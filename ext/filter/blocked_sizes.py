@@ -83,7 +83,7 @@ def fixed(bits_per_key):
 
 
 def print_table():
-    print("/* Made by tests/sizing/blocked_sizes.py, which says how; a test compares the two. Do not edit.")
+    print("/* Made by ext/filter/blocked_sizes.py, which says how; a test compares the two. Do not edit.")
     print(" *")
     print(f" * One row for each {ROWS_PER_OCTAVE}th of an octave of the false-positive rate, from 2^-{OCTAVES} to 1:")
     print(f" * hashes, then the bits per key (in 1/{2 ** FRACTION_BITS}) at the lower and at the upper rate of the row. */")

@@ -782,8 +782,8 @@ class CommandLine(RunnerTest):
         self.assertRegex(output, r"^ok   t\.test \(1 records, \d+\.\d{3} s\)\n1 passed, 0 failed, 0 skipped\n$")
 
     def test_the_tour_of_the_syntax_passes(self):
-        exit_code, output = self.run_paths(str(TESTS / "runner"))
-        tour = TESTS / "runner" / "syntax.test"
+        exit_code, output = self.run_paths(str(TESTS))
+        tour = TESTS / "syntax.test"
         line = tour.read_text().split("\n").index("halt") + 1
         self.assertEqual(
             output, f"ok   {tour} (28 records, 1 skipped, halted at {tour}:{line})\n28 passed, 0 failed, 1 skipped\n"
@@ -792,7 +792,7 @@ class CommandLine(RunnerTest):
 
     @unittest.skipUnless(shutil.which("cc"), "needs a C compiler")
     def test_load(self):
-        source = TESTS / "runner" / "extension.c"
+        source = TESTS / "extension.c"
         subprocess.run(["cc", "-shared", "-fPIC", "-o", "extension.so", str(source)], check=True)
         query = "query T\nSELECT extension_loaded()\n----\nloaded\n\n"
         script = f"{query}load a.db\n\n{query}reconnect\n\n{query}connection other\n{query}load :memory:\n\n{query}"

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import unittest
 
-TOP = pathlib.Path(__file__).resolve().parent.parent
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 LIBRARIES = [TOP / name for name in ("bloom.so", "bloom.dylib", "bloom.dll")]
 RECIPES = sorted((TOP / "sql").glob("*.sql"))
 SQLITE = os.environ.get("SQLITE3", "sqlite3")

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-TOP = pathlib.Path(__file__).resolve().parent.parent
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 LIBRARY = "bloom.dylib" if sys.platform == "darwin" else "bloom.so"
 
 
@@ -65,7 +65,7 @@ class Build(unittest.TestCase):
     def test_a_program_can_link_it_in(self):
         program = self.folder / "embed"
         sources = sorted(str(path) for path in (TOP / "ext").rglob("*.c"))
-        run(os.environ.get("CC", "cc"), "-std=c11", "-O1", "-DSQLITE_CORE", "-Iext", "tests/embedding/embed.c", *sources,
+        run(os.environ.get("CC", "cc"), "-std=c11", "-O1", "-DSQLITE_CORE", "-Iext", "tests/build/embed.c", *sources,
             "-o", str(program), "-lsqlite3", "-lm")
         self.assertEqual(run(str(program)), "1 passed, 0 failed\n")
 

@@ -27,7 +27,7 @@ PLATFORMS = {
 
 def fingerprint(folder, compiler, runner, name):
     program = pathlib.Path(folder) / name
-    subprocess.run([*compiler, "-std=c11", "-O2", "-I", TOP / "ext", TOP / "tests/platforms/fingerprint.c", *SOURCES, "-lm", "-o", program],
+    subprocess.run([*compiler, "-std=c11", "-O2", "-I", TOP / "ext", TOP / "tests/hosts/fingerprint.c", *SOURCES, "-lm", "-o", program],
                    check=True, capture_output=True, text=True)
     return subprocess.run([*runner, program], check=True, capture_output=True, text=True).stdout
 
