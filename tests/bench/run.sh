@@ -12,7 +12,7 @@ set -eu
 
 # The system's Python, which sees the modules of the system's packages; another one in front of it may not.
 [ -n "${PYTHON:-}" ] || [ ! -x /usr/bin/python3 ] || PYTHON=/usr/bin/python3
-: "${CC:=cc}" "${CFLAGS:=-O2 -g}" "${PYTHON:=python3}" "${LIBRARY:=bloom.so}" "${OBJECTS:=$(echo build/extension.o build/*/*.o)}"
+: "${CC:=cc}" "${CFLAGS:=-O2 -g}" "${PYTHON:=python3}" "${LIBRARY:=bloom.so}" "${OBJECTS:=$(echo build/loadable/*.o build/loadable/*/*.o)}"
 export CC CFLAGS
 BENCH=tests/bench
 RESULTS=$BENCH/results

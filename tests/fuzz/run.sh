@@ -11,12 +11,12 @@ if ! command -v clang >/dev/null; then
     echo "0 passed, 0 failed, $(echo "$targets" | wc -w) skipped"
     exit 0
 fi
-mkdir -p build/fuzz/objects
-flags="-std=c11 -g -O2 -fsanitize=address,undefined -fno-sanitize-recover=undefined -DSQLITE_CORE -Iext -Itests/fuzz"
-for source in ext/*.c ext/*/*.c; do
-    # shellcheck disable=SC2086
-    clang $flags -fsanitize=fuzzer-no-link -c "$source" -o "build/fuzz/objects/$(echo "${source%.c}" | tr / _).o" || exit 1
-done
+mkdir -p build/fuzz
+sanitize="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
+make -s CC=clang CFLAGS="-g -O2" objects VARIANT=fuzz_objects \
+    VARIANT_FLAGS="-DSQLITE_CORE $sanitize -fsanitize=fuzzer-no-link" || exit 1
+objects=$(find build/fuzz_objects -name '*.o')
+flags="-std=c11 -g -O2 $sanitize -DSQLITE_CORE -Iext -Itests/fuzz"
 # SQLite allocates all the time: short stacks, a small quarantine and no filling make the targets twice as fast.
 ASAN_OPTIONS=${ASAN_OPTIONS:-malloc_context_size=1:quarantine_size_mb=8:max_malloc_fill_size=0}
 export ASAN_OPTIONS
@@ -25,7 +25,7 @@ passed=0
 failed=0
 for target in $targets; do
     # shellcheck disable=SC2086
-    clang $flags -fsanitize=fuzzer "tests/fuzz/fuzz_$target.c" build/fuzz/objects/*.o -o "build/fuzz/$target" -lsqlite3 -lm || exit 1
+    clang $flags -fsanitize=fuzzer "tests/fuzz/fuzz_$target.c" $objects -o "build/fuzz/$target" -lsqlite3 -lm || exit 1
     mkdir -p "build/fuzz/corpus_$target"
     case $target in
         statements) longest=200 ;;

@@ -1,21 +1,34 @@
 #!/usr/bin/env python3
-"""Runs the suites that make up `make test` one after the other, and sums up what they counted.
+"""Runs the suites that make up `make test`, side by side, and sums up what they counted.
 
-Every suite is a command. Its exit status decides whether it failed; the number of tests is read from the closing line of its runner
-(cmocka, unittest, sqllogictest.py, or plain `N passed, N failed[, N skipped]`). A suite that counts nothing has failed, so that
-a suite cannot get lost. Lines that begin with `figures: ` are repeated. The last line is `N passed, N failed, N skipped`.
+Every suite is a command. Its exit status decides whether it failed; the number of tests is read
+from the closing line of its runner (cmocka, unittest, sqllogictest.py, or plain
+`N passed, N failed[, N skipped]`). A suite that counts nothing has failed, so that a suite cannot
+get lost. Lines that begin with `figures: ` are repeated. The last line is
+`N passed, N failed, N skipped`.
 
     run.py NAME=COMMAND ...
+
+As many suites run at once as there are processors (JOBS=N says otherwise). One whose name ends in
+`!` measures, so it runs alone, after the others. ONLY=WORD in the environment runs the suites whose
+name holds the word; of the scripts of tests/sql, those whose file name does. A word that nothing
+has is an error.
 """
+import concurrent.futures
+import os
+import pathlib
 import re
 import subprocess
 import sys
+import threading
 import time
 
 PLAIN = re.compile(r"^(?:\w+: )?(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.MULTILINE)
 CMOCKA = re.compile(r"^\[  (PASSED|FAILED|SKIPPED)\s*\] (\d+) test\(s\)", re.MULTILINE)
 UNITTEST = re.compile(r"^Ran (\d+) tests? in", re.MULTILINE)
 UNITTEST_DETAIL = re.compile(r"(failures|errors|skipped)=(\d+)")
+SCRIPTS = pathlib.Path("tests/sql")
+PRINTING = threading.Lock()
 
 
 def count(output):
@@ -40,26 +53,53 @@ def count(output):
     return counted if found else None
 
 
-def main(suites):
-    total = [0, 0, 0]
-    for suite in suites:
-        name, _, command = suite.partition("=")
-        started = time.monotonic()
-        run = subprocess.run(command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
-        seconds = time.monotonic() - started
-        counted = count(run.stdout)
-        if counted is None or sum(counted) == 0:
-            counted = [0, 1, 0]
-        elif run.returncode != 0 and counted[1] == 0:
-            counted[1] = 1
-        good = counted[1] == 0
-        print(f"{'ok  ' if good else 'FAIL'} {name}: {counted[0]} passed, {counted[1]} failed, {counted[2]} skipped "
-              f"({seconds:.1f} s)", flush=True)
-        for line in run.stdout.splitlines():
-            if not good or line.startswith("figures: ") or re.search(r"\bskip", line, re.IGNORECASE) and counted[2]:
+def run(suite):
+    name, command = suite
+    started = time.monotonic()
+    ran = subprocess.run(command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
+    seconds = time.monotonic() - started
+    counted = count(ran.stdout)
+    if counted is None or sum(counted) == 0:
+        counted = [0, 1, 0]
+    elif ran.returncode != 0 and counted[1] == 0:
+        counted[1] = 1
+    good = counted[1] == 0
+    with PRINTING:
+        print(f"{'ok  ' if good else 'FAIL'} {name}: {counted[0]} passed, {counted[1]} failed, "
+              f"{counted[2]} skipped ({seconds:.1f} s)", flush=True)
+        for line in ran.stdout.splitlines():
+            if (not good or line.startswith("figures: ")
+                    or re.search(r"\bskip", line, re.IGNORECASE) and counted[2]):
                 print("     " + line, flush=True)
-        total = [have + more for have, more in zip(total, counted)]
+    return counted
+
+
+def chosen(suites, word):
+    """The suites that ONLY asks for: by name, and of the scripts single files."""
+    if not word:
+        return suites
+    found = [suite for suite in suites if word in suite[0]]
+    files = sorted(str(path) for path in SCRIPTS.glob("*.test") if word in path.name)
+    if files:
+        found += [(f"scripts {word}", command.replace(f" {SCRIPTS}", " " + " ".join(files)))
+                  for name, command in suites if name == "scripts" and (name, command) not in found]
+    return found
+
+
+def main(arguments):
+    suites = [(name.strip(), command) for name, _, command in
+              (argument.partition("=") for argument in arguments)]
+    word = os.environ.get("ONLY", "")
+    suites = chosen(suites, word)
+    if not suites:
+        print(f"no suite and no script has {word} in its name")
+        return 2
+    jobs = int(os.environ.get("JOBS") or os.cpu_count() or 1)
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        counts = list(pool.map(run, [suite for suite in suites if suite[0][-1] != "!"]))
+    counts += [run((name[:-1], command)) for name, command in suites if name[-1] == "!"]
+    total = [sum(column) for column in zip(*counts)]
     print(f"{total[0]} passed, {total[1]} failed, {total[2]} skipped")
     return 1 if total[1] else 0
 

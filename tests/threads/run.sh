@@ -57,10 +57,16 @@ program() {
 }
 
 libraries="-lsqlite3 -lpthread -lm"
+objects() { # objects VARIANT FLAGS: builds them and prints where
+    make -s CC="$CC" CFLAGS="-O1 -g" objects VARIANT="$1" VARIANT_FLAGS="-fsanitize=thread $2" >&2 &&
+        find "build/$1" -name '*.o'
+}
+linked=$(objects threads_linked -DSQLITE_CORE) && loaded=$(objects threads_loaded -fPIC) || exit 1
 # shellcheck disable=SC2086
-$CC $flags -DSQLITE_CORE -o $build/threads_test tests/threads/threads_test.c ext/*.c ext/*/*.c $libraries || exit 1
+$CC $flags -DSQLITE_CORE -o $build/threads_test tests/threads/threads_test.c $linked $libraries ||
+    exit 1
 # shellcheck disable=SC2086
-$CC $flags -shared -fPIC -o $build/bloom.so ext/*.c ext/*/*.c -lm || exit 1
+$CC $flags -shared -o $build/bloom.so $loaded -lm || exit 1
 unset TSAN_OPTIONS
 program "linked in"
 export TSAN_OPTIONS="suppressions=tests/threads/loaded.supp"
@@ -69,7 +75,7 @@ program "loaded" "./$build/bloom.so"
 # Would a race be found at all? sqlite/value.c with one put in, the other files as they are.
 # shellcheck disable=SC2086
 $CC $flags -DSQLITE_CORE -include tests/threads/race.h -c -o $build/race.o ext/sqlite/value.c || exit 1
-others=$(ls ext/*.c ext/*/*.c | grep -v 'sqlite/value\.c$')
+others=$(echo "$linked" | grep -v 'sqlite/value\.o$')
 # shellcheck disable=SC2086
 $CC $flags -DSQLITE_CORE -o $build/race_test tests/threads/threads_test.c $others $build/race.o $libraries || exit 1
 TSAN_OPTIONS="halt_on_error=1 suppressions=tests/threads/loaded.supp" $run $build/race_test $build >$build/log 2>&1

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""The rules of the house that a compiler does not see: storeys, widths, names.
+
+A source file includes nothing of a storey above its own; the filter library names no SQLite; no
+line of code, comment or text is wider than 100 columns; a new layout with a hashing of its own
+needs one file each and one row each, which a toy that is not shipped shows.
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+STOREYS = ["filter", "exchange", "sqlite", "table"]  # extension.c stands on top of them
+WIDTH = 100
+# Scripts of tests/sql hold what SQLite prints; data, golden files and results are not written by
+# hand.
+WIDE_BY_NATURE = re.compile(r"(\.test|\.inc|\.out|\.csv|\.txt|\.svg|\.json|\.lock)$|/(results|data"
+                            r"|golden|corpus)/")
+TEXT = re.compile(r"\.(c|h|py|sh|md|sql|mk|js|mjs|ts|css|html|java|go|rs|gnuplot|toml|yml)$"
+                  r"|(^|/)(Makefile|run)$")
+
+
+def sources():
+    return sorted(path for storey in STOREYS for path in (TOP / "ext" / storey).glob("*.[ch]"))
+
+
+def tracked():
+    if shutil.which("git") is None or not (TOP / ".git").exists():
+        return []
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=TOP, capture_output=True, text=True,
+                           check=True).stdout.split("\0")
+    return [name for name in names if name and (TOP / name).is_file()]
+
+
+class House(unittest.TestCase):
+    def test_no_file_includes_what_stands_above_it(self):
+        seen = 0
+        for path in sources():
+            allowed = STOREYS[:STOREYS.index(path.parent.name) + 1]
+            for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.MULTILINE):
+                if name in ("sqlite3.h", "sqlite3ext.h"):
+                    self.assertIn(path.parent.name, ("sqlite", "table"), path)
+                    continue
+                self.assertIn(name.split("/")[0], allowed, f"{path} includes {name}")
+                self.assertTrue((TOP / "ext" / name).is_file(), f"{path} includes {name}")
+                seen += 1
+        self.assertGreater(seen, 50)
+
+    def test_the_filter_library_knows_no_sqlite(self):
+        for path in sources():
+            if path.parent.name in ("filter", "exchange"):
+                self.assertIsNone(re.search(r"\bsqlite3_\w+\s*\(", path.read_text()), path)
+
+
+TOY = {
+    "ext/filter/toy_hashing.c": """
+/* A hashing for the test alone: the length of a text. */
+#include "filter/hashing.h"
+static bool toy_text(const uint64_t extra[2], const void *text, size_t length, uint64_t *words) {
+    (void)extra;
+    (void)text;
+    words[0] = length;
+    return true;
+}
+const struct bloom_hashing bloom_hashing_toy = {
+    .name = "toy", .keys = "text", .number = 200, .words = 1, .text = toy_text};
+""",
+    "ext/filter/toy.c": """
+/* A layout for the test alone: one bit, number h[0] mod m. */
+#include "filter/bitset.h"
+#include "filter/layout.h"
+extern const struct bloom_hashing bloom_hashing_toy;
+extern const struct bloom_layout bloom_layout_toy;
+static bool toy_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+    (void)problem;
+    shape->probes = 1;
+    shape->bits = 64;
+    shape->extra[0] = 5;
+    return true;
+}
+static bool toy_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+    (void)problem;
+    return shape->extra[0] == 5 && shape->extra[1] == 0;
+}
+static bool toy_check(const struct bloom_shape *shape, const uint8_t *payload,
+                      const uint64_t *words) {
+    return (payload[words[0] % shape->bits / 8] >> words[0] % 8 & 1) != 0;
+}
+static void toy_check_many(const struct bloom_shape *shape, const uint8_t *payload,
+                           const uint64_t *words, size_t count, uint8_t *found) {
+    for (size_t i = 0; i < count; i++)
+        found[i] = toy_check(shape, payload, words + i);
+}
+static void toy_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words,
+                    size_t count) {
+    for (size_t i = 0; i < count; i++)
+        payload[words[i] % shape->bits / 8] |= (uint8_t)(1u << words[i] % 8);
+}
+static struct bloom_estimate toy_estimate(const struct bloom_shape *shape,
+                                          const uint8_t *payload) {
+    struct bloom_estimate estimate = {.rate = 1};
+    estimate.ones = bloom_bitset_ones(payload, (size_t)bloom_payload_bytes(shape));
+    estimate.count = (double)estimate.ones;
+    return estimate;
+}
+const struct bloom_layout bloom_layout_toy = {
+    .name = "toy", .hashing = &bloom_hashing_toy, .number = 200, .hash_words = 1,
+    .probes_maximum = 1, .bits_multiple = 64, .advice = "make another toy", .size = toy_size,
+    .valid = toy_valid, .check = toy_check, .check_many = toy_check_many, .add = toy_add,
+    .estimate = toy_estimate};
+""",
+}
+TOY_STATEMENTS = [
+    ("SELECT bloom_check(bloom_add(bloom_new(3, 0.1, 'toy'), 'abc'), 'xyz')", "1"),
+    ("SELECT bloom_check(bloom_add(bloom_new(3, 0.1, 'toy'), 'abc'), 'abcd')", "0"),
+    ("SELECT bloom_check(bloom_new(3, 0.1, 'toy'), 7)", "0"),
+    ("SELECT substr(hex(bloom_agg(v, 3, 0.1, 'toy')), 11, 4) || '.' || "
+     "substr(hex(bloom_agg(v, 3, 0.1, 'toy')), 81, 16) || '.' || "
+     "substr(hex(bloom_agg(v, 3, 0.1, 'toy')), 129) "
+     "FROM (SELECT 'a' AS v UNION SELECT 'bb')", "C8C8.0500000000000000.0600000000000000"),
+    ("SELECT bloom_agg(v, NULL, 0.1, 'toy') = bloom_agg(v, 2, 0.1, 'toy') "
+     "FROM (SELECT 'a' AS v UNION SELECT 'bb')", "1"),
+]
+TOY_ERRORS = [
+    ("SELECT bloom_add(bloom_new(3, 0.1, 'toy'), 7)",
+     "bloom_add: the key (argument 2): layout toy takes text, not 7"),
+    ("SELECT bloom_union(bloom_new(3, 0.1, 'toy'), bloom_new(3, 0.1, 'toy'))",
+     "bloom_union: cannot unite a filter of layout toy; make another toy"),
+]
+
+
+class NewLayout(unittest.TestCase):
+    """A layout with a hashing of its own: two files, two rows, and every function has it."""
+
+    def test_a_layout_and_a_hashing_join_by_a_file_and_a_row_each(self):
+        with tempfile.TemporaryDirectory() as folder:
+            top = pathlib.Path(folder)
+            shutil.copytree(TOP / "ext", top / "ext")
+            for name, text in TOY.items():
+                (top / name).write_text(text)
+            for name, row in (("layout", "&bloom_layout_blocked,"),
+                              ("hashing", "&bloom_hashing_murmur3,")):
+                path = top / f"ext/filter/{name}.c"
+                text = path.read_text()
+                kind, toy = f"bloom_{name}", f"bloom_{name}_toy"
+                text = text.replace(row, f"{row}\n    &{toy},", 1)
+                text = text.replace("\nstatic const struct",
+                                    f"\nextern const struct {kind} {toy};\nstatic const struct", 1)
+                path.write_text(text)
+            files = [str(path) for pattern in ("ext/*.c", "ext/*/*.c") for path in
+                     sorted(top.glob(pattern)) if "packages" not in path.parts]
+            subprocess.run([*os.environ.get("CC", "cc").split(), "-std=c11", "-O1", "-Wall",
+                            "-Wextra", "-Werror", "-shared", "-fPIC", "-I", str(top / "ext"),
+                            *files, "-o", str(top / "bloom.so"), "-lm"], check=True)
+            for sql, wanted in TOY_STATEMENTS:
+                self.assertEqual(self.shell(top, sql), (wanted, ""), sql)
+            for sql, wanted in TOY_ERRORS:
+                output, error = self.shell(top, sql)
+                self.assertEqual(output, "")
+                self.assertIn(wanted, error)
+
+    def shell(self, top, sql):
+        ran = subprocess.run(["sqlite3", "-batch", "-init", "/dev/null", "-cmd",
+                              f".load {top}/bloom", ":memory:", sql], capture_output=True,
+                             text=True, check=False)
+        return ran.stdout.strip(), ran.stderr.strip()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,107 @@
+# How the tests are built and run; included by the Makefile. tests/README.md says what is where.
+#
+#     make test             what must pass, within two minutes on two cores
+#     make test ONLY=pins   the suites and scripts whose names hold that word
+#     make check            the same and what takes longer
+#
+# They need cmocka, and libmurmurhash as a second opinion on the hash (Debian: libcmocka-dev,
+# libmurmurhash-dev).
+export ONLY
+
+# Unit tests of the filter library. What measures rates for long goes to `make long`.
+LIBRARY_TESTS = $(patsubst tests/library/%.c,$(BUILD)/tests/%,$(wildcard tests/library/*_test.c))
+LONG_LIBRARY_TESTS = $(BUILD)/tests/rate_test
+
+# With sanitizers where the compiler has them; it is asked once, when the first test is built.
+# rate_test measures for so long that it goes without.
+SANITIZERS = -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
+SANITIZE = $(eval SANITIZE := $$(shell echo 'int main(void) { return 0; }' | \
+    $(CC) $(SANITIZERS) -x c -o /dev/null - 2>/dev/null && \
+    echo '$(SANITIZERS) -fno-omit-frame-pointer'))$(SANITIZE)
+$(eval $(call objects,sanitized,$$(SANITIZE)))
+LIBRARY_OBJECTS = $(call objects_of,sanitized,$(LIBRARY_SOURCES))
+LIBRARY_FLAGS = $(SANITIZE)
+$(BUILD)/tests/rate_test: LIBRARY_OBJECTS = $(call objects_of,loadable,$(LIBRARY_SOURCES))
+$(BUILD)/tests/rate_test: LIBRARY_FLAGS =
+$(BUILD)/tests/rate_test: $(call objects_of,loadable,$(LIBRARY_SOURCES))
+$(BUILD)/tests/hash_test: LIBRARY_TEST_LIBRARIES = -lmurmurhash
+
+$(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c tests/library/library_test.h tests/rules.mk \
+    $(LIBRARY_OBJECTS)
+	@mkdir -p $(@D)
+	$(COMPILE) $(LIBRARY_FLAGS) $(LDFLAGS) -o $@ $< $(LIBRARY_OBJECTS) -lcmocka \
+	    $(LIBRARY_TEST_LIBRARIES) -lm
+
+# SQLite and the extension in one program, so that the program may replace SQLite's allocator and
+# file system. interrupt_test, which measures, does without the sanitizers.
+LINKED_TESTS = $(patsubst tests/faults/%.c,$(BUILD)/tests/%,$(wildcard tests/faults/*_test.c)) \
+    $(BUILD)/tests/random_test
+LINKED_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined
+$(eval $(call objects,linked,-DSQLITE_CORE $$(LINKED_SANITIZERS)))
+$(eval $(call objects,linked_fast,-DSQLITE_CORE))
+LINKED_OBJECTS = $(call objects_of,linked,$(SOURCES))
+LINKED_FLAGS = $(LINKED_SANITIZERS)
+$(BUILD)/tests/interrupt_test: LINKED_OBJECTS = $(call objects_of,linked_fast,$(SOURCES))
+$(BUILD)/tests/interrupt_test: LINKED_FLAGS =
+$(BUILD)/tests/interrupt_test: $(call objects_of,linked_fast,$(SOURCES))
+$(LINKED_TESTS): $(LINKED_OBJECTS) tests/rules.mk
+LINK = $(COMPILE) -D_XOPEN_SOURCE=700 -DSQLITE_CORE $(LINKED_FLAGS)
+$(BUILD)/tests/%_test: tests/faults/%_test.c $(wildcard tests/faults/*.h)
+	@mkdir -p $(@D)
+	$(LINK) -o $@ $< $(LINKED_OBJECTS) -lcmocka -lsqlite3 -lpthread -lm
+$(BUILD)/tests/random_test: $(wildcard tests/random/*.[ch])
+	@mkdir -p $(@D)
+	$(LINK) -o $@ $(filter tests/random/%.c,$^) $(LINKED_OBJECTS) -lsqlite3 -lm
+
+# A suite is NAME=COMMAND; run.py runs them side by side, those named NAME! alone.
+unit_suites = $(foreach program,$(1),'$(notdir $(program))=$(program)')
+TEST_SUITES = $(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS))
+
+test: $(LIBRARY) $(TEST_SUITES)
+	@$(PYTHON) tests/runner/run.py \
+	    $(call unit_suites,$(TEST_SUITES)) \
+	    'sources=$(PYTHON) tests/build/sources_test.py' \
+	    'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
+	    'scripts=$(PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
+	    'filter tables=$(PYTHON) tests/tables/table_test.py' \
+	    'crashes=ROUNDS=20 $(PYTHON) tests/tables/crash_test.py' \
+	    'exchange=$(PYTHON) tests/exchange/exchange_test.py' \
+	    'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
+	    'recipes=$(PYTHON) tests/documentation/recipes_test.py' \
+	    'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
+	    'a reader of the format=$(PYTHON) tests/documentation/format_test.py' \
+	    'build=$(PYTHON) tests/build/build_test.py'
+
+# The tests and what takes longer.
+check: test long
+
+# What takes longer: see the files; what is not installed is skipped and says so.
+long: $(LIBRARY) $(LINKED_TESTS) $(LONG_LIBRARY_TESTS)
+	@$(PYTHON) tests/runner/run.py \
+	    $(call unit_suites,$(LONG_LIBRARY_TESTS)) \
+	    'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
+	    'the program around it=$(BUILD)/tests/host_test' \
+	    'memory failures=$(BUILD)/tests/memory_test' \
+	    'refusals=$(BUILD)/tests/refusal_test' \
+	    'I/O failures=$(BUILD)/tests/io_test' \
+	    'damaged bytes=$(BUILD)/tests/damage_test' \
+	    'damaged bytes under valgrind=sh tests/faults/valgrind.sh' \
+	    'interrupts!=$(BUILD)/tests/interrupt_test' \
+	    'threads=sh tests/threads/run.sh' \
+	    'random operations=$(BUILD)/tests/random_test' \
+	    'crashes, long run=ROUNDS=300 $(PYTHON) tests/tables/crash_test.py' \
+	    'platforms=$(PYTHON) tests/hosts/platforms_test.py' \
+	    'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
+	    'fuzzing=sh tests/fuzz/run.sh'
+
+# Which lines and branches of ext/ the tests reach, and whether what they do not reach is known and
+# explained.
+coverage:
+	@PYTHON=$(PYTHON) sh tests/coverage/run.sh
+
+# Measures and draws, into tests/bench/results; tests/bench/run.sh says what is needed for more than
+# the default.
+bench: $(LIBRARY)
+	@CC="$(CC)" CFLAGS="$(CFLAGS)" LIBRARY=$(LIBRARY) OBJECTS="$(OBJECTS)" sh tests/bench/run.sh
+
+.PHONY: test check long coverage bench
