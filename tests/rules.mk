@@ -105,3 +105,14 @@ bench: $(LIBRARY)
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" LIBRARY=$(LIBRARY) OBJECTS="$(OBJECTS)" sh tests/bench/run.sh
 
 .PHONY: test check long coverage bench
+
+# Filters in replicated SQLite, each engine as a cluster of three processes on loopback; what is not
+# installed is skipped and says so. The figures of the last run: tests/clusters/README.md.
+clusters: $(LIBRARY)
+	@JOBS=1 $(PYTHON) tests/runner/run.py \
+	    'last writer wins=$(PYTHON) tests/clusters/last_writer_test.py' \
+	    'libSQL=$(PYTHON) tests/clusters/clusters_test.py libSQL' \
+	    'dqlite=$(PYTHON) tests/clusters/clusters_test.py dqlite' \
+	    'rqlite=$(PYTHON) tests/clusters/clusters_test.py rqlite'
+
+.PHONY: clusters

@@ -1,0 +1,46 @@
+-- A filter that several nodes write at once, where replication keeps the last writer's row
+-- (cr-sqlite, Marmot and the like). One shared row loses keys: two nodes add to what they have, and
+-- the later row wins whole. With one row for each node nobody writes another's row, and a reader
+-- unites them.
+-- From the top folder: sqlite3 < sql/one_row_per_node.sql
+.bail on
+.load ./bloom
+.mode column
+
+-- Two nodes, each with its own copy of the table. stamp is the clock by which the last one wins.
+CREATE TABLE berlin(name TEXT PRIMARY KEY, f BLOB NOT NULL, stamp INTEGER NOT NULL);
+CREATE TABLE lisbon(name TEXT PRIMARY KEY, f BLOB NOT NULL, stamp INTEGER NOT NULL);
+
+-- Replication, in both directions: rows of the other node that are newer.
+CREATE TEMP TABLE replicate(round);
+CREATE TEMP TRIGGER replication AFTER INSERT ON replicate BEGIN
+  INSERT INTO lisbon SELECT * FROM berlin WHERE true
+    ON CONFLICT(name) DO UPDATE SET f = excluded.f, stamp = excluded.stamp
+    WHERE excluded.stamp > stamp;
+  INSERT INTO berlin SELECT * FROM lisbon WHERE true
+    ON CONFLICT(name) DO UPDATE SET f = excluded.f, stamp = excluded.stamp
+    WHERE excluded.stamp > stamp;
+END;
+
+-- One row that both write, and a row for each.
+INSERT INTO berlin VALUES ('shared', bloom_new(1000, 0.001), 1),
+                                  ('seen by berlin', bloom_new(1000, 0.001), 1),
+                                  ('seen by lisbon', bloom_new(1000, 0.001), 1);
+INSERT INTO replicate VALUES (1);
+
+-- At the same time, each node sees a visitor.
+UPDATE berlin SET f = bloom_add(f, 'ada'), stamp = 2
+  WHERE name IN ('shared', 'seen by berlin');
+UPDATE lisbon SET f = bloom_add(f, 'ben'), stamp = 3
+  WHERE name IN ('shared', 'seen by lisbon');
+INSERT INTO replicate VALUES (2);
+
+.print Both nodes, after replication
+SELECT node, visitor,
+       bloom_check((SELECT bloom_pin(f) FROM berlin WHERE name = 'shared'), visitor)
+         AS "in the shared row",
+       bloom_check((SELECT bloom_pin(bloom_union_agg(f)) FROM berlin
+                     WHERE name LIKE 'seen by %'), visitor) AS "in one row for each"
+  FROM (SELECT 'berlin' AS node, 'ada' AS visitor UNION SELECT 'lisbon', 'ben');
+SELECT (SELECT group_concat(hex(f)) FROM berlin ORDER BY name) =
+       (SELECT group_concat(hex(f)) FROM lisbon ORDER BY name) AS "nodes are equal";

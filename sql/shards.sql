@@ -1,0 +1,38 @@
+-- A set too large for one filter, one file or one machine: shards. A key's hash names its shard, so
+-- every program and every node sends a key to the same one, and asks only that one. Shards are
+-- built apart, on as many machines as one likes, and need not be merged at all.
+-- From the top folder: sqlite3 < sql/shards.sql
+.bail on
+.load ./bloom
+.mode column
+
+-- Bytes 8 to 15 of the hash choose the shard. The first eight decide where in a filter of layout
+-- blocked a key lies: taking those would leave each shard's filter full in one part and empty
+-- in the rest.
+CREATE TABLE keys(key TEXT PRIMARY KEY) WITHOUT ROWID;
+INSERT INTO keys SELECT printf('http://host%d.example/%d', value % 997, value)
+  FROM generate_series(1, 40000);
+CREATE TABLE shards(shard TEXT PRIMARY KEY, f BLOB NOT NULL) WITHOUT ROWID;
+INSERT INTO shards SELECT substr(hex(bloom_hash(key)), 17, 1) AS shard, bloom_agg(key, 3000, 0.001)
+  FROM keys GROUP BY shard;
+SELECT count(*) AS shards, sum(length(f)) AS bytes, sum(bloom_count(f)) AS "keys, about",
+       printf('%.3f %%', 100 * max(bloom_fpr(f))) AS "rate of the worst"
+  FROM shards;
+
+-- A question goes to one shard. Pins serve all rows of a query: one column for each shard would be
+-- asked through its own pin; a few questions need none.
+SELECT column1 AS key,
+       bloom_check((SELECT f FROM shards WHERE shard = substr(hex(bloom_hash(column1)), 17, 1)),
+                   column1) AS found
+  FROM (VALUES ('http://host1.example/1'), ('http://host1.example/2'));
+
+-- What a large set takes, by arithmetic that needs no filter: bytes at 1 % and at 0.1 %, shards of
+-- 1 GB (the most that SQLite allows for a value by default), and bytes that 64 builders ship when
+-- each builds a whole filter to be united, or when keys are sent to their shard first.
+SELECT printf('10^%d', round(log10(n))) AS keys,
+       printf('%.2f GB', bloom_size(n) / 1e9) AS "at 1 %",
+       printf('%.2f GB', bloom_size(n, 0.001) / 1e9) AS "at 0.1 %",
+       (bloom_size(n) + 999999999) / 1000000000 AS "shards of 1 GB",
+       printf('%.0f GB', 64 * bloom_size(n) / 1e9) AS "shipped, united",
+       printf('%.1f GB', bloom_size(n) / 1e9) AS "shipped, sharded"
+  FROM (SELECT 100000000 AS n UNION SELECT 1000000000 UNION SELECT 10000000000);
