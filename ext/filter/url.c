@@ -7,6 +7,8 @@
  */
 #include "filter/url.h"
 
+#include "filter/portable.h"
+
 #include <string.h>
 
 /* RFC 1035: a label has at most 63 bytes. Names beyond that do not exist, and Punycode, which takes
@@ -57,12 +59,68 @@ static inline size_t url_write(uint8_t *to, uint8_t byte) {
     return 3;
 }
 
-/* The first of two bytes from start on, or length when there is neither. */
-static size_t url_find(const uint8_t *text, size_t start, size_t length, uint8_t one,
-                       uint8_t other) {
-    while (start < length && text[start] != one && text[start] != other)
-        start++;
-    return start;
+static size_t url_write_all(const uint8_t *bytes, size_t length, bool plain, uint8_t *to) {
+    size_t used = 0;
+    if (plain && length > 0) {
+        memcpy(to, bytes, length);
+        return length;
+    }
+    for (size_t i = 0; i < length; i++)
+        used += url_write(to + used, bytes[i]);
+    return used;
+}
+
+/* The first such byte from start on, or length when there is none. */
+static size_t url_find(const uint8_t *text, size_t start, size_t length, uint8_t byte) {
+    const uint8_t *found = start < length ? memchr(text + start, byte, length - start) : NULL;
+    return found != NULL ? (size_t)(found - text) : length;
+}
+
+/* A word with the same byte eight times; one that has the upper bit of each byte that is zero, and
+ * perhaps of the byte above such a one; and of each that is below least, at most 128. */
+static inline uint64_t url_eight(uint8_t byte) {
+    return UINT64_C(0x0101010101010101) * byte;
+}
+
+static inline uint64_t url_zeros(uint64_t word) {
+    return (word - url_eight(1)) & ~word & url_eight(128);
+}
+
+static inline uint64_t url_below(uint64_t word, uint8_t least) {
+    return (word - url_eight(least)) & ~word & url_eight(128);
+}
+
+/* Whether all bytes stand for themselves, as in most URLs, which then need only be copied. Eight at
+ * a time; the last eight may have been looked at before. */
+static bool url_all_plain(const uint8_t *bytes, size_t length) {
+    if (length < 8) {
+        size_t i = 0;
+        while (i < length && url_is_plain(bytes[i]))
+            i++;
+        return i == length;
+    }
+    uint64_t special = 0;
+    for (size_t i = 0; i < length; i += 8) {
+        uint64_t word = bloom_load64(bytes + (i + 8 <= length ? i : length - 8));
+        special |= (word & url_eight(128)) | url_below(word, ' ' + 1) |
+                   url_zeros(word ^ url_eight(127)) | url_zeros(word ^ url_eight('#')) |
+                   url_zeros(word ^ url_eight('%'));
+    }
+    return special == 0;
+}
+
+/* Whether a slash is followed by a slash or dot, as in what rule 7 takes out. */
+static bool url_has_dots(const uint8_t *path, size_t length) {
+    size_t i = 0;
+    uint64_t found = 0;
+    for (; i + 9 <= length && found == 0; i += 8) {
+        uint64_t next = bloom_load64(path + i + 1);
+        found = url_zeros(bloom_load64(path + i) ^ url_eight('/')) &
+                (url_zeros(next ^ url_eight('/')) | url_zeros(next ^ url_eight('.')));
+    }
+    for (; i + 1 < length && found == 0; i++)
+        found = path[i] == '/' && (path[i + 1] == '/' || path[i + 1] == '.');
+    return found != 0;
 }
 
 /* --- Rules 1 to 3: what is taken out, and escapes --- */
@@ -151,9 +209,10 @@ static bool url_read_ipv4(const uint8_t *text, size_t length, uint8_t address[IP
     uint32_t number = 0;
     unsigned parts = 0;
     for (size_t start = 0, end; start <= length; start = end + 1) {
-        end = url_find(text, start, length, '.', '.');
-        if (parts == IPV4_BYTES || end == start || !url_is_digit(text[start]) ||
-            !url_read_part(text + start, end - start, &number))
+        if (parts == IPV4_BYTES || start == length || !url_is_digit(text[start]))
+            return false;
+        end = url_find(text, start, length, '.');
+        if (!url_read_part(text + start, end - start, &number))
             return false;
         address[parts++] = (uint8_t)number;
     }
@@ -184,7 +243,7 @@ static bool url_read_dotted(const uint8_t *text, size_t length, uint16_t groups[
 static bool url_read_ipv6(const uint8_t *text, size_t length, uint16_t groups[IPV6_GROUPS]) {
     unsigned count = 0, gap = IPV6_GROUPS; /* IPV6_GROUPS: no "::" */
     size_t i = 0;
-    length = url_find(text, 0, length, '%', '%');
+    length = url_find(text, 0, length, '%');
     if (length >= 2 && text[0] == ':' && text[1] == ':') {
         gap = 0;
         i = 2;
@@ -366,83 +425,129 @@ static size_t url_write_label(const uint8_t *label, size_t length, uint8_t *to) 
 
 /* --- Rules 4 to 6: from the whole to the host --- */
 
+/* What lies between the scheme and the path. */
+struct url_authority {
+    size_t start; /* of the host, behind the user's name and password */
+    size_t colon; /* the first behind it, or end */
+    size_t end;
+    bool brackets; /* whether there are any behind start */
+};
+
+static struct url_authority url_find_authority(const uint8_t *text, size_t start, size_t length) {
+    struct url_authority found = {.start = start, .colon = length};
+    size_t i = start;
+    for (; i < length && text[i] != '/' && text[i] != '?'; i++) {
+        uint8_t byte = text[i];
+        if (byte > ']' || byte < ':') /* first, since most are letters */
+            continue;
+        if (byte == '@')
+            found = (struct url_authority){.start = i + 1, .colon = length};
+        else if (byte == ':' && found.colon == length)
+            found.colon = i;
+        else if (byte == '[' || byte == ']')
+            found.brackets = true;
+    }
+    found.end = i;
+    if (found.colon == length)
+        found.colon = i;
+    return found;
+}
+
 /* Where the host may begin, behind a scheme and slashes; false when there is a scheme without a
- * host. end is where the first part ends, at a slash or question mark. */
-static bool url_skip_scheme(const uint8_t *text, size_t length, size_t end, size_t *start) {
+ * host. */
+static bool url_skip_scheme(const uint8_t *text, size_t length, size_t *start) {
     uint16_t groups[IPV6_GROUPS];
-    size_t colon = 0, i;
+    size_t colon = 0;
     *start = 0;
     if (length >= 2 && text[0] == '/' && text[1] == '/') {
         *start = 2;
         return true;
     }
-    if (end == 0 || !url_is_letter(text[0]))
+    if (length == 0 || !url_is_letter(text[0]))
         return true;
-    while (colon < end && (url_is_letter(text[colon]) || url_is_digit(text[colon]) ||
-                           text[colon] == '+' || text[colon] == '-' || text[colon] == '.'))
+    while (colon < length && (url_is_letter(text[colon]) || url_is_digit(text[colon]) ||
+                              text[colon] == '+' || text[colon] == '-' || text[colon] == '.'))
         colon++;
-    if (colon == end || text[colon] != ':')
+    if (colon == length || text[colon] != ':')
         return true;
     if (length - colon > 2 && text[colon + 1] == '/' && text[colon + 2] == '/') {
         *start = colon + 3;
         return true;
     }
-    for (i = colon + 1; i < end && url_is_digit(text[i]);)
+    /* Not a scheme: a host with a port, an IPv6 address without brackets. */
+    size_t end = url_find_authority(text, 0, length).end, i = colon + 1;
+    while (i < end && url_is_digit(text[i]))
         i++;
     return (i == end && i > colon + 1) || url_read_ipv6(text, end, groups);
 }
 
-/* Writes the host between start and end; false when there is none. */
-static bool url_write_host(struct bloom_url *url, const uint8_t *text, size_t start, size_t end,
-                           uint8_t *to) {
-    uint16_t groups[IPV6_GROUPS];
-    uint8_t address[IPV4_BYTES];
+/* Writes a name in lower case without empty labels; plain: its bytes stand for themselves. */
+static size_t url_write_name(const uint8_t *name, size_t length, bool plain, uint8_t *to) {
     size_t used = 0;
-
-    for (size_t i = end; i > start; i--) /* behind the user's name and password */
-        if (text[i - 1] == '@')
-            start = i;
-
-    if (start < end && text[start] == '[') {
-        size_t close = url_find(text, start, end, ']', ']');
-        if (close == end || (close + 1 < end && text[close + 1] != ':') ||
-            !url_read_ipv6(text + start + 1, close - start - 1, groups))
-            return false;
-        url->address = true;
-        url->host = url_write_ipv6(to, groups);
-        return true;
+    if (plain) {
+        uint8_t before = '.';
+        for (size_t i = 0; i < length; i++) {
+            uint8_t byte = url_lower(name[i]);
+            to[used] = byte;
+            used += byte != '.' || before != '.';
+            before = byte;
+        }
+        return used > 0 && before == '.' ? used - 1 : used;
     }
-    size_t colon = url_find(text, start, end, ':', ':');
-    if (colon < end && url_read_ipv6(text + start, end - start, groups)) {
-        url->address = true;
-        url->host = url_write_ipv6(to, groups);
-        return true;
-    }
-    if (url_find(text, start, colon, '[', ']') < colon)
-        return false;
-
-    for (size_t i = start, dot; i < colon; i = dot + 1) {
-        dot = url_find(text, i, colon, '.', '.');
+    for (size_t i = 0, dot; i < length; i = dot + 1) {
+        dot = url_find(name, i, length, '.');
         if (dot == i)
             continue;
         if (used > 0)
             to[used++] = '.';
-        used += url_write_label(text + i, dot - i, to + used);
+        used += url_write_label(name + i, dot - i, to + used);
     }
-    url->address = url_read_ipv4(to, used, address);
-    url->host = url->address ? url_write_ipv4(to, address) : used;
-    return used > 0;
+    return used;
+}
+
+/* Writes the host; false when there is none. */
+static bool url_write_host(struct bloom_url *url, const uint8_t *text,
+                           const struct url_authority *authority, bool plain, uint8_t *to) {
+    uint16_t groups[IPV6_GROUPS];
+    uint8_t address[IPV4_BYTES];
+    size_t start = authority->start, length = authority->end - start;
+
+    if (authority->brackets) {
+        size_t close = url_find(text, start, authority->end, ']');
+        if (text[start] != '[' || close == authority->end ||
+            (close + 1 < authority->end && text[close + 1] != ':'))
+            return false;
+        start++;
+        length = close - start;
+    }
+    url->address = authority->colon < authority->end && url_read_ipv6(text + start, length, groups);
+    if (url->address) {
+        url->host = url_write_ipv6(to, groups);
+        return true;
+    }
+    if (authority->brackets)
+        return false;
+    url->host = url_write_name(text + start, authority->colon - start, plain, to);
+    url->address = url_read_ipv4(to, url->host, address);
+    if (url->address)
+        url->host = url_write_ipv4(to, address);
+    return url->host > 0;
 }
 
 /* --- Rule 7: the path --- */
 
 /* Writes the path of length bytes behind used bytes of to; returns how many there are then. Before
  * each component `to` ends with a slash. */
-static size_t url_write_path(const uint8_t *path, size_t length, uint8_t *to, size_t used) {
+static size_t url_write_path(const uint8_t *path, size_t length, bool plain, uint8_t *to,
+                             size_t used) {
     const size_t root = used;
+    if (plain && length > 0 && !url_has_dots(path, length)) {
+        memcpy(to + used, path, length);
+        return used + length;
+    }
     to[used++] = '/';
     for (size_t i = 0, end; i < length; i = end + 1) {
-        end = url_find(path, i, length, '/', '/');
+        end = url_find(path, i, length, '/');
         size_t bytes = end - i;
         if (bytes == 0 || (bytes == 1 && path[i] == '.'))
             continue;
@@ -451,8 +556,7 @@ static size_t url_write_path(const uint8_t *path, size_t length, uint8_t *to, si
                 continue;
             continue;
         }
-        for (; i < end; i++)
-            used += url_write(to + used, path[i]);
+        used += url_write_all(path + i, bytes, plain, to + used);
         if (end < length)
             to[used++] = '/';
     }
@@ -460,24 +564,27 @@ static size_t url_write_path(const uint8_t *path, size_t length, uint8_t *to, si
 }
 
 bool bloom_url_parse(struct bloom_url *url, const uint8_t *bytes, size_t length, uint8_t *text) {
-    /* The unescaped text at the end of the room: what is written at its beginning never gets
-     * there, since no byte becomes more than three, and a whole short host 5 more. */
-    uint8_t *plain = text + (size_t)(bloom_url_room(length) - length);
+    bool plain = url_all_plain(bytes, length);
     size_t start;
-
-    url_trim(&bytes, &length);
-    length = url_unescape(bytes, length, plain);
-    if (!url_skip_scheme(plain, length, url_find(plain, 0, length, '/', '?'), &start))
+    if (!plain) {
+        /* The unescaped text at the end of the room: what is written at its beginning never gets
+         * there, since no byte becomes more than three, and a whole short host 5 more. */
+        uint8_t *end = text + (size_t)(bloom_url_room(length) - length);
+        url_trim(&bytes, &length);
+        length = url_unescape(bytes, length, end);
+        bytes = end;
+        plain = url_all_plain(bytes, length);
+    }
+    if (!url_skip_scheme(bytes, length, &start))
         return false;
-    size_t end = url_find(plain, start, length, '/', '?');
-    if (!url_write_host(url, plain, start, end, text))
+    struct url_authority authority = url_find_authority(bytes, start, length);
+    if (!url_write_host(url, bytes, &authority, plain, text))
         return false;
-    size_t query = url_find(plain, end, length, '?', '?');
-    size_t used = url_write_path(plain + end, query - end, text, url->host);
-    url->path = used;
-    for (size_t i = query; i < length; i++)
-        used += url_write(text + used, plain[i]);
-    url->length = used;
+    const uint8_t *path = bytes + authority.end;
+    length -= authority.end;
+    size_t query = url_find(path, 0, length, '?');
+    url->path = url_write_path(path, query, plain, text, url->host);
+    url->length = url->path + url_write_all(path + query, length - query, plain, text + url->path);
     return true;
 }
 

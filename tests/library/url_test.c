@@ -378,6 +378,45 @@ static void bytes_that_end_strings(void **state) {
     free(text);
 }
 
+/* Most URLs are looked at eight bytes at a time: whatever byte, wherever it stands. */
+static void each_byte_at_each_place(void **state) {
+    (void)state;
+    for (unsigned length = 6; length < 30; length++)
+        for (unsigned place = 2; place < length - 1; place++)
+            for (unsigned byte = 0; byte < 256; byte++) {
+                char written[32], expected[40];
+                if (byte != 0 && strchr("/?#.\t\r\n", (int)byte) != NULL)
+                    continue;
+                memset(written, 'z', length);
+                written[1] = '/';
+                written[place] = (char)byte;
+                bool plain = byte > 32 && byte < 127 && byte != '%';
+                snprintf(expected, sizeof expected, plain ? "%.*s%c%.*s" : "%.*s%%%02X%.*s",
+                         (int)place, written, byte, (int)(length - place - 1), written + place + 1);
+                char *text = canonical(written, length);
+                if (strcmp(text, expected) != 0)
+                    fail_msg("byte %u at %u of %u gives %s", byte, place, length, text);
+                free(text);
+            }
+}
+
+static void dots_at_each_place(void **state) {
+    (void)state;
+    for (unsigned length = 10; length < 40; length++)
+        for (unsigned place = 2; place + 4 < length; place++) {
+            char written[48], expected[48];
+            memset(written, 'z', length);
+            written[1] = '/';
+            memcpy(written + place, place % 2 ? "/./" : "a//", 3);
+            char *text = canonical(written, length);
+            snprintf(expected, sizeof expected, "z/%.*s%s/%.*s", (int)place - 2, written + 2,
+                     place % 2 ? "" : "a", (int)(length - place - 3), written + place + 3);
+            if (strcmp(text, expected) != 0)
+                fail_msg("%.*s gives %s, not %s", (int)length, written, text, expected);
+            free(text);
+        }
+}
+
 /* All keys, one a line. */
 static char *keys_of(const char *written) {
     struct parsed parsed = parse(written, strlen(written));
@@ -692,6 +731,8 @@ int main(void) {
         TEST("IPv6 addresses as RFC 5952 writes them, and the IPv4 ones in them", ipv6_addresses),
         TEST("Paths lose dots and double slashes, queries do not", paths_and_queries),
         TEST("Zero bytes are bytes like others", bytes_that_end_strings),
+        TEST("Every byte is told apart at every place", each_byte_at_each_place),
+        TEST("Dots and double slashes are found at every place", dots_at_each_place),
         TEST("Keys: hosts and folders, the most exact first, no key twice", keys),
         TEST("A URL has thirty keys at most", thirty_keys),
         TEST("Every key is canonical and there once, whatever the bytes", random_bytes),
