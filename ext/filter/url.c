@@ -515,6 +515,7 @@ static bool url_write_host(struct bloom_url *url, const uint8_t *text,
     if (authority->brackets) {
         size_t close = url_find(text, start, authority->end, ']');
         if (text[start] != '[' || close == authority->end ||
+            url_find(text, start + 1, close, '[') < close ||
             (close + 1 < authority->end && text[close + 1] != ':'))
             return false;
         start++;

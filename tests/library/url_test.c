@@ -331,6 +331,11 @@ static void ipv6_addresses(void **state) {
         {"http://[::1.2-3.4]/", NULL},
         {"http://[::1.2.3.a]/", NULL},
         {"http://[%eth0]/", NULL},
+        {"http://[::1%[]/", NULL},
+        {"::1%[", NULL},
+        {"::1%]", NULL},
+        {"http://[[::1]/", NULL},
+        {"http://host:[/", NULL},
         {"http://[evil.example]/", NULL},
     };
     check_examples(EXAMPLES, COUNT_OF(EXAMPLES));
