@@ -25,10 +25,18 @@ static const struct bloom_function FUNCTIONS[] = {
     {"bloom_pin", 1, 1, bloom_sql_pin, NULL, NULL},
     {"bloom_import", 2, 2, bloom_sql_import, NULL, NULL},
     {"bloom_export", 2, 2, bloom_sql_export, NULL, NULL},
+    {"bloom_url", 1, 1, bloom_sql_url, NULL, NULL},
+    {"bloom_check_url", 2, 2, bloom_sql_check_url, NULL, NULL},
     {"bloom_version", 0, 0, bloom_sql_version, NULL, NULL},
     {"bloom_agg", 1, 4, NULL, bloom_sql_agg_step, bloom_sql_agg_final},
     {"bloom_union_agg", 1, 1, NULL, bloom_sql_union_agg_step, bloom_sql_merge_final},
     {"bloom_intersect_agg", 1, 1, NULL, bloom_sql_intersect_agg_step, bloom_sql_merge_final},
+};
+
+/* Tables: the module of filter tables, and table-valued functions. */
+static int (*const MODULES[])(sqlite3 *database) = {
+    bloom_table_register,
+    bloom_sql_url_keys_register,
 };
 
 /* SQLite 3.45 and later wants to know which functions set a subtype (bloom_info); earlier ones
@@ -83,5 +91,7 @@ int sqlite3_bloom_init(sqlite3 *database, char **error, const sqlite3_api_routin
 #endif
     for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS && status == SQLITE_OK; i++)
         status = register_function(database, &FUNCTIONS[i]);
-    return status == SQLITE_OK ? bloom_table_register(database) : status;
+    for (size_t i = 0; i < sizeof MODULES / sizeof *MODULES && status == SQLITE_OK; i++)
+        status = MODULES[i](database);
+    return status;
 }

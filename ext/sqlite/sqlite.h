@@ -153,6 +153,11 @@ void bloom_sql_merge_final(sqlite3_context *context);
 void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **arguments);
 
+/* url.c */
+void bloom_sql_url(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_check_url(sqlite3_context *context, int count, sqlite3_value **arguments);
+int bloom_sql_url_keys_register(sqlite3 *database); /* the table; an SQLite result code */
+
 /* aggregate.c */
 void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_agg_final(sqlite3_context *context);

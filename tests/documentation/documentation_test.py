@@ -39,6 +39,9 @@ class Examples(unittest.TestCase):
     def test_examples_of_the_format_print_what_it_says(self):
         self.run_document("ext/FORMAT.md", 3)
 
+    def test_examples_of_the_urls_print_what_it_says(self):
+        self.run_document("ext/URLS.md", 1)
+
 
 class Names(unittest.TestCase):
     def test_files_that_the_readme_names_exist(self):

@@ -1,0 +1,56 @@
+/* URLs as keys: the canonical form of a URL, and the keys under which a list may hold it.
+ *
+ * Lists of addresses name hosts, folders and pages; visits are whole URLs in every spelling. Both
+ * meet when a list entry is stored in its canonical form, and a visit is looked up under the
+ * canonical forms of all that it lies in: its page, its folders, its host, the domains above it.
+ * ext/URLS.md specifies both, for readers of any language; they are those of Google's Safe
+ * Browsing ("URLs and Hashing"; Update API v4, and v5 for IPv6), which browsers use.
+ *
+ * The canonical form here is `host/path?query`, without a scheme, of printable ASCII only. Every
+ * key of a URL is a stretch of this text: a shorter host is its end, a shorter path its beginning.
+ * A key is canonical itself.
+ *
+ * All functions take time linear in the length, whatever the bytes, and allocate nothing.
+ */
+#ifndef BLOOM_URL_H
+#define BLOOM_URL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The canonical text of a URL: the host, the path, which begins with a slash, and the query, which
+ * begins with a question mark or is empty. */
+struct bloom_url {
+    size_t host;   /* bytes of the host, at least 1 */
+    size_t path;   /* where the path ends; the query follows */
+    size_t length; /* bytes of it all */
+    bool address;  /* the host is an IPv4 or IPv6 address */
+};
+
+/* Five hosts, and for each of them six paths. */
+#define BLOOM_URL_KEYS_MOST 30
+
+/* A key: length bytes of the canonical text, from start on. */
+struct bloom_url_key {
+    size_t start;
+    size_t length;
+};
+
+/* The bytes of room that bloom_url_parse needs for a URL of length bytes. The canonical text itself
+ * has at most 3 * length + 8. */
+static inline uint64_t bloom_url_room(size_t length) {
+    return 4 * (uint64_t)length + 64;
+}
+
+/* Writes the canonical text of length bytes into text, which has the room for it and does not
+ * overlap bytes. bytes may be NULL when length is 0. Returns false when there is no host; text
+ * then holds nothing of use. */
+bool bloom_url_parse(struct bloom_url *url, const uint8_t *bytes, size_t length, uint8_t *text);
+
+/* The keys of a parsed URL, each once, the most exact first: the hosts from the longest on, and
+ * for each of them the paths from the longest on. Returns their number, 1 or more. */
+unsigned bloom_url_keys(const struct bloom_url *url, const uint8_t *text,
+                        struct bloom_url_key keys[BLOOM_URL_KEYS_MOST]);
+
+#endif

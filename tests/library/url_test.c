@@ -1,0 +1,749 @@
+/* URLs as keys: the canonical form and the keys of ext/URLS.md, by examples, by properties over
+ * random URLs, and at the limits: a megabyte of what could take quadratic time. */
+#include "library_test.h"
+
+#include "filter/url.h"
+
+#include <time.h>
+
+/* A parsed URL with its canonical text in memory of exact size. */
+struct parsed {
+    bool has_host;
+    struct bloom_url url;
+    uint8_t *text;
+};
+
+static struct parsed parse(const void *bytes, size_t length) {
+    struct parsed parsed = {0};
+    uint8_t *copy = copy_exactly(bytes, length);
+    uint8_t *room = allocate_exactly((size_t)bloom_url_room(length));
+    parsed.has_host = bloom_url_parse(&parsed.url, copy, length, room);
+    free(copy);
+    if (parsed.has_host) {
+        assert_true(parsed.url.host >= 1);
+        assert_true(parsed.url.host < parsed.url.path);
+        assert_true(parsed.url.path <= parsed.url.length);
+        assert_true(parsed.url.length <= 3 * length + 8);
+        parsed.text = copy_exactly(room, parsed.url.length);
+    }
+    free(room);
+    return parsed;
+}
+
+/* The canonical text as a string, or "(none)". */
+static char *canonical(const void *bytes, size_t length) {
+    struct parsed parsed = parse(bytes, length);
+    size_t used = parsed.has_host ? parsed.url.length : 6;
+    char *text = malloc(used + 1);
+    assert_non_null(text);
+    memcpy(text, parsed.has_host ? (const char *)parsed.text : "(none)", used);
+    text[used] = '\0';
+    free(parsed.text);
+    return text;
+}
+
+struct example {
+    const char *written;
+    const char *canonical; /* NULL: no host */
+};
+
+static void check_examples(const struct example *examples, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        const struct example *example = &examples[i];
+        char *text = canonical(example->written, strlen(example->written));
+        const char *expected = example->canonical != NULL ? example->canonical : "(none)";
+        if (strcmp(text, expected) != 0)
+            fail_msg("%s gives %s, not %s", example->written, text, expected);
+        free(text);
+    }
+}
+
+static void escapes(void **state) {
+    (void)state;
+    static const struct example EXAMPLES[] = {
+        {"http://host/%25%32%35", "host/%25"},
+        {"http://host/%25%32%35%25%32%35", "host/%25%25"},
+        {"http://host/%2525252525252525", "host/%25"},
+        {"http://host/asdf%25%32%35asd", "host/asdf%25asd"},
+        {"http://host/%%%25%32%35asd%%", "host/%25%25%25asd%25%25"},
+        {"http://host/%2%35%34%31", "host/A"},
+        {"http://%31%36%38%2e%31%38%38%2e%39%39%2e%32%36/%2E%73%65%63%75%72%65/",
+         "168.188.99.26/.secure/"},
+        {"http://host%23.com/"
+         "%257Ea%2521b%2540c%2523d%2524e%25f%255E00%252611%252A22%252833%252944_55%252B",
+         "host%23.com/~a!b@c%23d$e%25f^00&11*22(33)44_55+"},
+        {"http://host/%4a%4A%zz%4g%g4%", "host/JJ%25zz%254g%25g4%25"},
+        {"http://host/a%2Fb/%2e%2e%2fc?%3f%41", "host/a/c??A"},
+        {"http%3A%2F%2Fhost/", "host/"},
+        {"http://host/\x7f\x80\xff~!\"$&'()*+,-:;<=>@[\\]^_`{|}",
+         "host/%7F%80%FF~!\"$&'()*+,-:;<=>@[\\]^_`{|}"},
+        {"http://host/a%00b%01%1f%20%23%09%0a%0D", "host/a%00b%01%1F%20%23%09%0A%0D"},
+    };
+    check_examples(EXAMPLES, COUNT_OF(EXAMPLES));
+}
+
+static void blanks_and_fragments(void **state) {
+    (void)state;
+    static const struct example EXAMPLES[] = {
+        {"http://www.google.com/foo\tbar\rbaz\n2", "www.google.com/foobarbaz2"},
+        {"  http://www.google.com/  ", "www.google.com/"},
+        {" \t \r\n http://host/a b \n\t \r", "host/a%20b"},
+        {"ht\ntp:/\r/ho\tst/%\t41", "host/A"},
+        {"http://evil.com/foo#bar#baz", "evil.com/foo"},
+        {"http://evil.com/foo?q#bar?baz", "evil.com/foo?q"},
+        {"http://evil.com#@good.com/", "evil.com/"},
+        {"http://evil.com/ #x", "evil.com/%20"},
+        {"http:// leadingspace.com/", "%20leadingspace.com/"},
+        {"http://%20leadingspace.com/", "%20leadingspace.com/"},
+        {"%20leadingspace.com/", "%20leadingspace.com/"},
+    };
+    check_examples(EXAMPLES, COUNT_OF(EXAMPLES));
+}
+
+static void schemes_users_and_ports(void **state) {
+    (void)state;
+    static const struct example EXAMPLES[] = {
+        {"www.google.com", "www.google.com/"},
+        {"www.google.com/", "www.google.com/"},
+        {"HTTPS://Evil.Example/A", "evil.example/A"},
+        {"ftp://host/x", "host/x"},
+        {"git+ssh-1.0://host/x", "host/x"},
+        {"//host/x", "host/x"},
+        {"host:8080/x", "host/x"},
+        {"host:8080", "host/"},
+        {"host:8080?q", "host/?q"},
+        {"1host:80/x", "1host/x"},
+        {"http://www.gotaport.com:1234/", "www.gotaport.com/"},
+        {"http://host:/x", "host/x"},
+        {"http://host:80:90/x", "host/x"},
+        {"http://user:password@host:80/x", "host/x"},
+        {"http://a@b@host/@x", "host/@x"},
+        {"user@host/x", "host/x"},
+        {"http://good.example:80@evil.example/", "evil.example/"},
+        {"host?http://other/", "host/?http://other/"},
+        {"host/http://other/", "host/http:/other/"},
+        {"my_host:x/", "my_host/"},
+        {"h:", NULL},
+        {"mailto:a@b", NULL},
+        {"javascript:alert(1)", NULL},
+        {"data:text/html,x", NULL},
+        {"about:blank", NULL},
+        {"http:/host/", NULL},
+        {"http:host", NULL},
+        {"http://", NULL},
+        {"http:///path", NULL},
+        {"http://?q", NULL},
+        {"http://:80/", NULL},
+        {"http://user@/", NULL},
+        {"http://user@:80/", NULL},
+        {"file:///etc/passwd", NULL},
+        {"//", NULL},
+        {"///x", NULL},
+        {"/", NULL},
+        {"/path", NULL},
+        {"?query", NULL},
+        {"#fragment", NULL},
+        {"", NULL},
+        {" ", NULL},
+        {"\t", NULL},
+        {":", NULL},
+        {"a", "a/"},
+    };
+    check_examples(EXAMPLES, COUNT_OF(EXAMPLES));
+}
+
+static void names(void **state) {
+    (void)state;
+    static const struct example EXAMPLES[] = {
+        {"http://www.GOOgle.com.../", "www.google.com/"},
+        {"http://...www..google...com/", "www.google.com/"},
+        {"http://.../", NULL},
+        {".", NULL},
+        {"http://\x01\x80.com/", "%01%80.com/"},
+        {"http://www.\xc3\xbcmlat.com/", "www.xn--mlat-zra.com/"},
+        {"http://www.%C3%BCmlat.com/", "www.xn--mlat-zra.com/"},
+        {"http://www.%25C3%25BCmlat.com/", "www.xn--mlat-zra.com/"},
+        {"http://B\xc3\xbc"
+         "CHER.example/",
+         "xn--bcher-kva.example/"},
+        {"http://\xc3\xbc/", "xn--tda/"},
+        {"http://M\xc3\x9cNCHEN/", "xn--mnchen-psa/"}, /* upper case beyond ASCII stays */
+        {"http://xn--mlat-zra.com/", "xn--mlat-zra.com/"},
+        {"http://XN--mlat-zra.com/", "xn--mlat-zra.com/"},
+        /* The samples of RFC 3492, section 7.1, in lower case. */
+        {"\xe4\xbb\x96\xe4\xbb\xac\xe4\xb8\xba\xe4\xbb\x80\xe4\xb9\x88\xe4\xb8\x8d\xe8\xaf\xb4\xe4"
+         "\xb8\xad\xe6\x96\x87",
+         "xn--ihqwcrb4cv8a8dqg056pqjye/"},
+        {"Pro\xc4\x8dprost\xc4\x9bnemluv\xc3\xad\xc4\x8d"
+         "esky",
+         "xn--proprostnemluvesky-uyb24dma41a/"},
+        {"3\xe5\xb9\xb4"
+         "b\xe7\xb5\x84\xe9\x87\x91\xe5\x85\xab\xe5\x85\x88\xe7\x94\x9f",
+         "xn--3b-ww4c5e180e575a65lsy2b/"},
+        {"\xe3\x81\x9d\xe3\x81\xae\xe3\x82\xb9\xe3\x83\x94\xe3\x83\xbc\xe3\x83\x89\xe3\x81\xa7",
+         "xn--d9juau41awczczp/"},
+        {"\xf0\x9f\x98\x80.example", "xn--e28h.example/"},
+        {"\xf4\x8f\xbf\xbf", "xn--dn32g/"},
+        /* What is no UTF-8, does not fit a label, or would have to be escaped in it, is escaped. */
+        {"\xc0\xaf.com", "%C0%AF.com/"},
+        {"\xed\xa0\x80.com", "%ED%A0%80.com/"},
+        {"\xf4\x90\x80\x80", "%F4%90%80%80/"},
+        {"\xf8\x88\x80\x80\x80", "%F8%88%80%80%80/"},
+        {"\xe0\x80\xaf", "%E0%80%AF/"},
+        {"A\xc3.com", "a%C3.com/"},
+        {"\xc3\xbc\xc3\x28", "%C3%BC%C3(/"},
+        {"%ffA", "%FFa/"},
+        {"http://a \xc3\xbc/", "a%20%C3%BC/"},
+        {"http://%\xc3\xbc"
+         "4\xc3\xbc"
+         "1/",
+         "%25%C3%BC4%C3%BC1/"},
+        {"http://a b#c.com/", "a%20b/"},
+        {"http://a*b_c!.com/", "a*b_c!.com/"},
+        {"http://a[b].com/", NULL},
+        {"evil[.]example", NULL},
+        {"http://a]/", NULL},
+    };
+    check_examples(EXAMPLES, COUNT_OF(EXAMPLES));
+}
+
+static void labels_at_their_longest(void **state) {
+    (void)state;
+    char written[300], expected[1000];
+    /* With "xn--", a dash and three digits of Punycode, 55 letters just fit. */
+    for (unsigned letters = 50; letters < 70; letters++) {
+        memset(written, 'a', letters);
+        strcpy(written + letters, "\xc3\xbc");
+        char *text = canonical(written, strlen(written));
+        size_t length = strlen(text) - 1;
+        if (letters <= 55) {
+            memset(expected, 'a', letters);
+            expected[letters] = '\0';
+            assert_memory_equal(text, "xn--", 4);
+            assert_memory_equal(text + 4, expected, letters);
+            assert_int_equal(length, letters + 8);
+        } else {
+            snprintf(expected, sizeof expected, "%.*s%%C3%%BC/", (int)letters, written);
+            assert_string_equal(text, expected);
+        }
+        free(text);
+    }
+}
+
+static void ipv4_addresses(void **state) {
+    (void)state;
+    static const struct example EXAMPLES[] = {
+        {"http://3279880203/blah", "195.127.0.11/blah"},
+        {"http://195.127.0.11/uploads/%20%20%20%20/.verify/"
+         ".eBaysecure=updateuserdataxplimnbqmn-xplmvalidateinfoswqpcmlx=hgplmcx/",
+         "195.127.0.11/uploads/%20%20%20%20/.verify/"
+         ".eBaysecure=updateuserdataxplimnbqmn-xplmvalidateinfoswqpcmlx=hgplmcx/"},
+        {"http://0x12.0x43.0x44.0x01/", "18.67.68.1/"},
+        {"http://0X12.0x43.0x44.0X01/", "18.67.68.1/"},
+        {"http://012.034.01.055/", "10.28.1.45/"},
+        {"http://276.2.3/", "20.2.0.3/"},
+        {"http://0x01.1.26636/Mozi.m", "1.1.104.12/Mozi.m"},
+        {"0", "0.0.0.0/"},
+        {"1", "0.0.0.1/"},
+        {"1.2", "1.0.0.2/"},
+        {"1.65536", "1.1.0.0/"},
+        {"1.2.3", "1.2.0.3/"},
+        {"1.2.3.4", "1.2.3.4/"},
+        {"1.2.3.4.", "1.2.3.4/"},
+        {"1..2.3.4", "1.2.3.4/"},
+        {"1.2.3.256", "1.2.3.0/"},
+        {"0xffffffff", "255.255.255.255/"},
+        {"4294967295", "255.255.255.255/"},
+        {"037777777777", "255.255.255.255/"},
+        {"000000000000000000000000000000000001", "0.0.0.1/"},
+        {"4294967296", "4294967296/"},
+        {"0x100000000", "0x100000000/"},
+        {"040000000000", "040000000000/"},
+        {"08", "08/"},
+        {"0x", "0x/"},
+        {"0xg", "0xg/"},
+        {"1.2.3.4.5", "1.2.3.4.5/"},
+        {"1.2.3.a", "1.2.3.a/"},
+        {"a.1", "a.1/"},
+        {"1.2.3.4%20", "1.2.3.4%20/"},
+        {"1.2.3.4:80/x", "1.2.3.4/x"},
+        {"1a", "1a/"},
+    };
+    check_examples(EXAMPLES, COUNT_OF(EXAMPLES));
+}
+
+static void ipv6_addresses(void **state) {
+    (void)state;
+    static const struct example EXAMPLES[] = {
+        {"http://[2001:DB8:0:0:0:0:0:1]:80/x", "[2001:db8::1]/x"},
+        {"http://[2001:0db8:0000:0000:0001:0000:0000:0000]", "[2001:db8:0:0:1::]/"},
+        {"http://[1:0:0:2:0:0:0:3]/", "[1:0:0:2::3]/"},
+        {"http://[1:0:0:2:3:0:0:4]/", "[1::2:3:0:0:4]/"},
+        {"http://[1:0:2:3:4:5:6:7]/", "[1:0:2:3:4:5:6:7]/"},
+        {"http://[1::2:3:4:5:6:7]/", "[1:0:2:3:4:5:6:7]/"},
+        {"http://[0:0:0:0:0:0:0:0]/", "[::]/"},
+        {"http://[::]/", "[::]/"},
+        {"http://[::1]", "[::1]/"},
+        {"http://[1::]", "[1::]/"},
+        {"http://[::2:3:4:5:6:7:8]", "[0:2:3:4:5:6:7:8]/"},
+        {"http://[1:2:3:4:5:6:7::]", "[1:2:3:4:5:6:7:0]/"},
+        {"http://[1:2:3:4:5:6:7:8]?q", "[1:2:3:4:5:6:7:8]/?q"},
+        {"http://[::ffff:1.2.3.4]/", "1.2.3.4/"},
+        {"http://[::FFFF:102:304]/", "1.2.3.4/"},
+        {"http://[64:ff9b::1.2.3.4]/", "1.2.3.4/"},
+        {"http://[64:ff9b:1::1.2.3.4]/", "[64:ff9b:1::102:304]/"},
+        {"http://[::1.2.3.4]/", "[::102:304]/"},
+        {"http://[1:2:3:4:5:6:255.255.255.255]/", "[1:2:3:4:5:6:ffff:ffff]/"},
+        {"http://[fe80::1%25eth0]:80/", "[fe80::1]/"},
+        {"http://[fe80::1%eth0]/", "[fe80::1]/"},
+        {"http://user@[::1]:80/", "[::1]/"},
+        {"http://[%3a:1]/", "[::1]/"},
+        /* Without brackets, as lists of addresses have it. */
+        {"::1", "[::1]/"},
+        {"2001:db8::1", "[2001:db8::1]/"},
+        {"fe80::1/x", "[fe80::1]/x"},
+        {"abcd:1:2:3:4:5:6:7?x", "[abcd:1:2:3:4:5:6:7]/?x"},
+        {"http://::1/", "[::1]/"},
+        {"::ffff:1.2.3.4", "1.2.3.4/"},
+        /* None. */
+        {"http://[", NULL},
+        {"http://[]/", NULL},
+        {"http://[::1", NULL},
+        {"http://[::1]x/", NULL},
+        {"http://[:1]/", NULL},
+        {"http://[1:]/", NULL},
+        {"http://[:::]/", NULL},
+        {"http://[1::2::3]/", NULL},
+        {"http://[1:2:3:4:5:6:7]/", NULL},
+        {"http://[1:2:3:4:5:6:7:8:9]/", NULL},
+        {"http://[1:2:3:4::5:6:7:8]/", NULL},
+        {"http://[::1:2:3:4:5:6:7:8]/", NULL},
+        {"http://[12345::]/", NULL},
+        {"http://[g::]/", NULL},
+        {"http://[1.2.3.4]/", NULL},
+        {"http://[1:2:3:4:5:6:7:1.2.3.4]/", NULL},
+        {"http://[::1.2.3]/", NULL},
+        {"http://[::1.2.3.4.5]/", NULL},
+        {"http://[::1.2.3.256]/", NULL},
+        {"http://[::1.2.3.04]/", NULL},
+        {"http://[::1.2..4]/", NULL},
+        {"http://[::1.2.3.4:5]/", NULL},
+        {"http://[::1.2-3.4]/", NULL},
+        {"http://[::1.2.3.a]/", NULL},
+        {"http://[%eth0]/", NULL},
+        {"http://[::1%[]/", NULL},
+        {"::1%[", NULL},
+        {"::1%]", NULL},
+        {"http://[[::1]/", NULL},
+        {"http://host:[/", NULL},
+        {"http://[evil.example]/", NULL},
+    };
+    check_examples(EXAMPLES, COUNT_OF(EXAMPLES));
+}
+
+static void paths_and_queries(void **state) {
+    (void)state;
+    static const struct example EXAMPLES[] = {
+        {"http://www.google.com/blah/..", "www.google.com/"},
+        {"http://host/a/./b", "host/a/b"},
+        {"http://host/a/b/../c", "host/a/c"},
+        {"http://host/a/b/../../../../c", "host/c"},
+        {"http://host/../..", "host/"},
+        {"http://host/a/.", "host/a/"},
+        {"http://host/a/b/..", "host/a/"},
+        {"http://host/a/b/../", "host/a/"},
+        {"http://host/a//../b", "host/b"},
+        {"http://host/.../a/..b/.c/d.", "host/.../a/..b/.c/d."},
+        {"http://host/%2e%2E/%2e/a", "host/a"},
+        {"http://host.com//twoslashes?more//slashes", "host.com/twoslashes?more//slashes"},
+        {"http://host////a///", "host/a/"},
+        {"http://www.google.com/q?", "www.google.com/q?"},
+        {"http://www.google.com/q?r?", "www.google.com/q?r?"},
+        {"http://www.google.com/q?r?s", "www.google.com/q?r?s"},
+        {"http://host?q", "host/?q"},
+        {"http://host/?a/../b//c/./d", "host/?a/../b//c/./d"},
+        {"http://evil.com/foo;", "evil.com/foo;"},
+        {"http://host/A b\\c", "host/A%20b\\c"},
+        {"https://www.securesite.com/", "www.securesite.com/"},
+        {"http://host.com/ab%23cd", "host.com/ab%23cd"},
+    };
+    check_examples(EXAMPLES, COUNT_OF(EXAMPLES));
+}
+
+static void bytes_that_end_strings(void **state) {
+    (void)state;
+    char *text = canonical("http://a\0b.example/c\0d?\0", 24);
+    assert_string_equal(text, "a%00b.example/c%00d?%00");
+    free(text);
+    text = canonical("\0", 1);
+    assert_string_equal(text, "%00/");
+    free(text);
+    text = canonical(NULL, 0);
+    assert_string_equal(text, "(none)");
+    free(text);
+}
+
+/* Most URLs are looked at eight bytes at a time: whatever byte, wherever it stands. */
+static void each_byte_at_each_place(void **state) {
+    (void)state;
+    for (unsigned length = 6; length < 30; length++)
+        for (unsigned place = 2; place < length - 1; place++)
+            for (unsigned byte = 0; byte < 256; byte++) {
+                char written[32], expected[40];
+                if (byte != 0 && strchr("/?#.\t\r\n", (int)byte) != NULL)
+                    continue;
+                memset(written, 'z', length);
+                written[1] = '/';
+                written[place] = (char)byte;
+                bool plain = byte > 32 && byte < 127 && byte != '%';
+                snprintf(expected, sizeof expected, plain ? "%.*s%c%.*s" : "%.*s%%%02X%.*s",
+                         (int)place, written, byte, (int)(length - place - 1), written + place + 1);
+                char *text = canonical(written, length);
+                if (strcmp(text, expected) != 0)
+                    fail_msg("byte %u at %u of %u gives %s", byte, place, length, text);
+                free(text);
+            }
+}
+
+static void dots_at_each_place(void **state) {
+    (void)state;
+    for (unsigned length = 10; length < 40; length++)
+        for (unsigned place = 2; place + 4 < length; place++) {
+            char written[48], expected[48];
+            memset(written, 'z', length);
+            written[1] = '/';
+            memcpy(written + place, place % 2 ? "/./" : "a//", 3);
+            char *text = canonical(written, length);
+            snprintf(expected, sizeof expected, "z/%.*s%s/%.*s", (int)place - 2, written + 2,
+                     place % 2 ? "" : "a", (int)(length - place - 3), written + place + 3);
+            if (strcmp(text, expected) != 0)
+                fail_msg("%.*s gives %s, not %s", (int)length, written, text, expected);
+            free(text);
+        }
+}
+
+/* All keys, one a line. */
+static char *keys_of(const char *written) {
+    struct parsed parsed = parse(written, strlen(written));
+    struct bloom_url_key keys[BLOOM_URL_KEYS_MOST];
+    assert_true(parsed.has_host);
+    unsigned count = bloom_url_keys(&parsed.url, parsed.text, keys);
+    char *text = calloc(BLOOM_URL_KEYS_MOST, parsed.url.length + 1);
+    assert_non_null(text);
+    for (unsigned i = 0; i < count; i++) {
+        assert_true(keys[i].start + keys[i].length <= parsed.url.length);
+        strncat(text, (const char *)parsed.text + keys[i].start, keys[i].length);
+        strcat(text, "\n");
+    }
+    free(parsed.text);
+    return text;
+}
+
+static void keys(void **state) {
+    (void)state;
+    static const struct example EXAMPLES[] = {
+        {"http://a.b.c/1/2.html?param=1",
+         "a.b.c/1/2.html?param=1\na.b.c/1/2.html\na.b.c/1/\na.b.c/\n"
+         "b.c/1/2.html?param=1\nb.c/1/2.html\nb.c/1/\nb.c/\n"},
+        {"http://a.b.c.d.e.f.g/1.html",
+         "a.b.c.d.e.f.g/1.html\na.b.c.d.e.f.g/\nc.d.e.f.g/1.html\nc.d.e.f.g/\n"
+         "d.e.f.g/1.html\nd.e.f.g/\ne.f.g/1.html\ne.f.g/\nf.g/1.html\nf.g/\n"},
+        {"a.b.c.d.e.f", "a.b.c.d.e.f/\nb.c.d.e.f/\nc.d.e.f/\nd.e.f/\ne.f/\n"},
+        {"a.b.c.d.e", "a.b.c.d.e/\nb.c.d.e/\nc.d.e/\nd.e/\n"},
+        {"a.b.c.d", "a.b.c.d/\nb.c.d/\nc.d/\n"},
+        {"http://1.2.3.4/1/", "1.2.3.4/1/\n1.2.3.4/\n"},
+        {"http://[2001:db8::1]/1/", "[2001:db8::1]/1/\n[2001:db8::1]/\n"},
+        {"host", "host/\n"},
+        {"evil.example", "evil.example/\n"},
+        {"host?", "host/?\nhost/\n"},
+        {"host/a/b/c/d/e/f?g=/h/",
+         "host/a/b/c/d/e/f?g=/h/\nhost/a/b/c/d/e/f\nhost/a/b/c/\nhost/a/b/\nhost/a/\nhost/\n"},
+        {"host/a/b/c/", "host/a/b/c/\nhost/a/b/\nhost/a/\nhost/\n"},
+        {"host/a/b/c/d/", "host/a/b/c/d/\nhost/a/b/c/\nhost/a/b/\nhost/a/\nhost/\n"},
+        {"host/a/?b", "host/a/?b\nhost/a/\nhost/\n"},
+        /* Shorter hosts that would be addresses. */
+        {"a.1.2.3.4", "a.1.2.3.4/\n"},
+        {"a.b.1", "a.b.1/\nb.1/\n"},
+        {"1.2.3.4.5", "1.2.3.4.5/\n"},
+        {"a.b.0x1.2", "a.b.0x1.2/\nb.0x1.2/\n"},
+    };
+    for (size_t i = 0; i < COUNT_OF(EXAMPLES); i++) {
+        char *text = keys_of(EXAMPLES[i].written);
+        assert_string_equal(text, EXAMPLES[i].canonical);
+        free(text);
+    }
+}
+
+static void thirty_keys(void **state) {
+    (void)state;
+    char *text = keys_of("http://a.b.c.d.e.f/1/2/3/4/5?6");
+    unsigned lines = 0;
+    for (const char *at = text; *at != '\0'; at++)
+        lines += *at == '\n';
+    assert_int_equal(lines, BLOOM_URL_KEYS_MOST);
+    free(text);
+}
+
+/* Properties that hold for any bytes. */
+static void check_properties(const uint8_t *bytes, size_t length) {
+    struct parsed parsed = parse(bytes, length);
+    struct bloom_url_key found[BLOOM_URL_KEYS_MOST];
+    if (!parsed.has_host)
+        return;
+    for (size_t i = 0; i < parsed.url.length; i++)
+        assert_true(parsed.text[i] > ' ' && parsed.text[i] < 127 && parsed.text[i] != '#');
+    unsigned count = bloom_url_keys(&parsed.url, parsed.text, found);
+    assert_true(count >= 1 && count <= BLOOM_URL_KEYS_MOST);
+    assert_int_equal(found[0].start, 0);
+    assert_int_equal(found[0].length, parsed.url.length);
+    for (unsigned i = 0; i < count; i++) {
+        const uint8_t *key = parsed.text + found[i].start;
+        struct parsed again = parse(key, found[i].length);
+        if (!again.has_host || again.url.length != found[i].length ||
+            memcmp(again.text, key, found[i].length) != 0)
+            fail_msg("key %u of %.*s is not canonical: %.*s", i, (int)length, (const char *)bytes,
+                     (int)found[i].length, (const char *)key);
+        free(again.text);
+        for (unsigned j = 0; j < i; j++)
+            assert_false(found[i].length == found[j].length &&
+                         memcmp(key, parsed.text + found[j].start, found[i].length) == 0);
+    }
+    free(parsed.text);
+}
+
+static void random_bytes(void **state) {
+    (void)state;
+    /* What rules are about, so that all of them meet; escapes of escapes come from "%25". */
+    static const char *const PIECES[] = {"http://",
+                                         "://",
+                                         "//",
+                                         "/",
+                                         "/",
+                                         "/./",
+                                         "/../",
+                                         "..",
+                                         ".",
+                                         ".",
+                                         ":",
+                                         ":80",
+                                         "@",
+                                         "?",
+                                         "#",
+                                         "%",
+                                         "%2",
+                                         "%25",
+                                         "25",
+                                         "41",
+                                         "%2f",
+                                         "%2e",
+                                         "%3a",
+                                         "%40",
+                                         "%00",
+                                         "%20",
+                                         " ",
+                                         "\t",
+                                         "[",
+                                         "]",
+                                         "::",
+                                         "ffff:",
+                                         "1.2.3.4",
+                                         "0x",
+                                         "0",
+                                         "1",
+                                         "9",
+                                         "a",
+                                         "b",
+                                         "Z",
+                                         "g",
+                                         "-",
+                                         "xn--",
+                                         "\xc3\xbc",
+                                         "\xe2\x82\xac",
+                                         "\xf0\x9f\x98\x80",
+                                         "\xff",
+                                         "\x80",
+                                         "\x01",
+                                         "example",
+                                         "e.com",
+                                         "64:ff9b::"};
+    uint64_t random = 1;
+    uint8_t bytes[200];
+    for (unsigned round = 0; round < 60000; round++) {
+        size_t length = 0;
+        unsigned pieces = 1 + (unsigned)random_below(&random, 14);
+        for (unsigned i = 0; i < pieces; i++) {
+            const char *piece = PIECES[random_below(&random, COUNT_OF(PIECES))];
+            memcpy(bytes + length, piece, strlen(piece));
+            length += strlen(piece);
+        }
+        check_properties(bytes, length);
+    }
+    for (unsigned round = 0; round < 20000; round++) {
+        size_t length = random_below(&random, sizeof bytes);
+        random_fill(&random, bytes, length);
+        check_properties(bytes, length);
+    }
+}
+
+/* What the rules remove makes no difference. */
+static void spellings_of_one_url(void **state) {
+    (void)state;
+    uint64_t random = 2;
+    const char *expected = "www.evil.example/a/b.html?c=d/e";
+    for (unsigned round = 0; round < 5000; round++) {
+        static const char *const BEFORE[] = {"",         "//",        "http://",
+                                             "HtTpS://", "http://u@", "http://u:p@"};
+        static const char *const AFTER[] = {"", "#", "#x/y?z", " ", " \t ", "\n"};
+        char written[2000];
+        size_t used = 0;
+        for (uint64_t blanks = random_below(&random, 3); blanks > 0; blanks--)
+            written[used++] = ' ';
+        const char *before = BEFORE[random_below(&random, COUNT_OF(BEFORE))];
+        used += (size_t)sprintf(written + used, "%s", before);
+        const char *slash = strchr(expected, '/');
+        for (const char *at = expected; *at != '\0'; at++) {
+            if (at < slash && random_below(&random, 4) == 0 && *at >= 'a')
+                written[used++] = (char)(*at - 32);
+            else if (random_below(&random, 6) == 0)
+                used += (size_t)sprintf(written + used, "%%%02x", (unsigned char)*at);
+            else if (random_below(&random, 9) == 0) /* an escape of an escape */
+                used += (size_t)sprintf(written + used, "%%25%02X", (unsigned char)*at);
+            else if (random_below(&random, 9) == 0) /* both digits escaped */
+                used += (size_t)sprintf(written + used, "%%%%%02X%%%02X",
+                                        "0123456789abcdef"[*at >> 4], "0123456789abcdef"[*at & 15]);
+            else
+                written[used++] = *at;
+            if (at == slash - 1 && random_below(&random, 2) == 0)
+                used += (size_t)sprintf(written + used, "%s",
+                                        random_below(&random, 2) ? "." : "..:8080");
+            if (at >= slash && *at == '/' && at < strchr(expected, '?') &&
+                random_below(&random, 2) == 0)
+                used += (size_t)sprintf(written + used, "%s",
+                                        random_below(&random, 2) ? "/.//" : "x/%2e./");
+            if (random_below(&random, 20) == 0)
+                written[used++] = '\t';
+        }
+        used +=
+            (size_t)sprintf(written + used, "%s", AFTER[random_below(&random, COUNT_OF(AFTER))]);
+        char *text = canonical(written, used);
+        if (strcmp(text, expected) != 0)
+            fail_msg("%.*s gives %s", (int)used, written, text);
+        free(text);
+    }
+}
+
+/* Unescaping as the rule says it, all of it again and again, is what the one pass gives. */
+static void repeated_unescaping(void **state) {
+    (void)state;
+    static const char ALPHABET[] = "%%%%225534acdx";
+    uint64_t random = 3;
+    for (unsigned round = 0; round < 100000; round++) {
+        char written[64] = "h/", plain[64], next[64], expected[200] = "h/";
+        size_t length = 2 + 1 + random_below(&random, 50);
+        for (size_t i = 2; i < length; i++)
+            written[i] = ALPHABET[random_below(&random, sizeof ALPHABET - 1)];
+        written[length] = '\0';
+        strcpy(plain, written);
+        for (bool changed = true; changed;) {
+            size_t used = 0;
+            unsigned value;
+            changed = false;
+            for (const char *at = plain; *at != '\0'; at++) {
+                if (*at == '%' && strspn(at + 1, "0123456789abcdefABCDEF") >= 2 &&
+                    sscanf(at + 1, "%2x", &value) == 1) {
+                    next[used++] = (char)value;
+                    at += 2;
+                    changed = true;
+                } else {
+                    next[used++] = *at;
+                }
+            }
+            next[used] = '\0';
+            strcpy(plain, next);
+        }
+        if (strpbrk(plain + 2, "/?.") != NULL || strlen(plain) == 2)
+            continue;
+        for (const char *at = plain + 2; *at != '\0'; at++)
+            sprintf(expected + strlen(expected),
+                    *at > 32 && *at < 127 && *at != '#' && *at != '%' ? "%c" : "%%%02X",
+                    (unsigned char)*at);
+        char *text = canonical(written, length);
+        if (strcmp(text, expected) != 0)
+            fail_msg("%s gives %s, not %s", written, text, expected);
+        free(text);
+    }
+}
+
+/* A megabyte of one piece behind a beginning. Quadratic time would be hours with sanitizers. */
+static void megabytes(void **state) {
+    (void)state;
+    static const char *const BEGINNINGS[] = {
+        "", "h", "http://", "http://h/", "http://h/a/", "http://h/?", "http://[", "a:", "1"};
+    static const char *const PIECES[] = {"%25",       "%",
+                                         "%2",        "25",
+                                         "/../",      "/./",
+                                         "/a",        "/a/..",
+                                         ".",         "@",
+                                         "#",         " ",
+                                         "\t",        ":",
+                                         "::",        "a:",
+                                         "[",         "]",
+                                         "?",         "a.",
+                                         "1.",        "0",
+                                         "0x",        "\xc3\xbc",
+                                         "\xc3\xbc.", "\xf0\x9f\x98\x80",
+                                         "\xff",      "f",
+                                         "-",         "xn--",
+                                         "%2525",     "%2e%2e/",
+                                         "A"};
+    enum { LENGTH = 1 << 20 };
+    uint8_t *bytes = malloc(LENGTH + 10);
+    uint8_t *room = malloc((size_t)bloom_url_room(LENGTH + 10));
+    struct bloom_url_key found[BLOOM_URL_KEYS_MOST];
+    assert_non_null(bytes);
+    assert_non_null(room);
+    clock_t start = clock();
+    unsigned hosts = 0;
+    for (size_t i = 0; i < COUNT_OF(BEGINNINGS); i++)
+        for (size_t j = 0; j < COUNT_OF(PIECES); j++) {
+            struct bloom_url url;
+            size_t length = strlen(BEGINNINGS[i]), piece = strlen(PIECES[j]);
+            memcpy(bytes, BEGINNINGS[i], length);
+            for (; length < LENGTH; length += piece)
+                memcpy(bytes + length, PIECES[j], piece);
+            if (bloom_url_parse(&url, bytes, length, room)) {
+                hosts++;
+                assert_true(bloom_url_keys(&url, room, found) >= 1);
+                assert_true(url.length <= 3 * length + 8);
+            }
+        }
+    assert_true(hosts > 100);
+    /* 0.01 to 0.1 s for each of some 300. */
+    assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 120);
+    free(room);
+    free(bytes);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST("Escapes are undone until nothing changes, and what remains is escaped", escapes),
+        TEST("Blanks and fragments are taken out", blanks_and_fragments),
+        TEST("Schemes, users and ports go; what has no host is told apart",
+             schemes_users_and_ports),
+        TEST("Names: dots, case, Punycode", names),
+        TEST("A label that does not fit 63 bytes as Punycode is escaped", labels_at_their_longest),
+        TEST("IPv4 addresses in every spelling of inet_aton", ipv4_addresses),
+        TEST("IPv6 addresses as RFC 5952 writes them, and the IPv4 ones in them", ipv6_addresses),
+        TEST("Paths lose dots and double slashes, queries do not", paths_and_queries),
+        TEST("Zero bytes are bytes like others", bytes_that_end_strings),
+        TEST("Every byte is told apart at every place", each_byte_at_each_place),
+        TEST("Dots and double slashes are found at every place", dots_at_each_place),
+        TEST("Keys: hosts and folders, the most exact first, no key twice", keys),
+        TEST("A URL has thirty keys at most", thirty_keys),
+        TEST("Every key is canonical and there once, whatever the bytes", random_bytes),
+        TEST("All spellings of a URL have one canonical form", spellings_of_one_url),
+        TEST("One pass undoes escapes as repeated passes do", repeated_unescaping),
+        TEST("A megabyte of anything takes linear time", megabytes),
+    };
+    return cmocka_run_group_tests_name("url", tests, NULL, NULL);
+}
