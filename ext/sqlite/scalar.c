@@ -135,7 +135,7 @@ void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **argumen
     sqlite3_str_appendf(text,
                         ",\"bits\":%llu,\"hashes\":%u,\"bytes\":%llu,\"ones\":%llu,\"fill\":%!.15g",
                         (sqlite3_uint64)shape->bits, shape->probes, (sqlite3_uint64)filter.length,
-                        (sqlite3_uint64)estimate.ones, (double)estimate.ones / (double)shape->bits);
+                        (sqlite3_uint64)estimate.ones, estimate.fill);
     if (isfinite(estimate.count))
         sqlite3_str_appendf(text, ",\"count\":%lld", (sqlite3_int64)floor(estimate.count + 0.5));
     else

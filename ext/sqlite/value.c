@@ -187,8 +187,8 @@ static bool read_rate(sqlite3_context *context, const struct bloom_layout *layou
     return false;
 }
 
-static bool read_layout(sqlite3_context *context, sqlite3_value *value,
-                        const struct bloom_layout **layout) {
+bool bloom_sql_layout(sqlite3_context *context, sqlite3_value *value,
+                      const struct bloom_layout **layout) {
     if (sqlite3_value_type(value) == SQLITE_TEXT) {
         const char *name = (const char *)sqlite3_value_text(value);
         if (name == NULL) {
@@ -209,7 +209,7 @@ bool bloom_sql_rate_and_layout(sqlite3_context *context, int count, sqlite3_valu
                                double *rate, const struct bloom_layout **layout) {
     *rate = RATE_DEFAULT;
     *layout = bloom_layout_default();
-    return (count < 2 || read_layout(context, arguments[1], layout)) &&
+    return (count < 2 || bloom_sql_layout(context, arguments[1], layout)) &&
            (count < 1 || read_rate(context, *layout, arguments[0], rate));
 }
 
