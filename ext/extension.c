@@ -33,6 +33,12 @@ static const struct bloom_function FUNCTIONS[] = {
     {"bloom_intersect_agg", 1, 1, NULL, bloom_sql_intersect_agg_step, bloom_sql_merge_final},
 };
 
+/* Tables: the module of filter tables, and table-valued functions. */
+static int (*const MODULES[])(sqlite3 *database) = {
+    bloom_table_register,
+    bloom_sql_keys_register,
+};
+
 /* SQLite 3.45 and later wants to know which functions set a subtype (bloom_info); earlier ones
  * ignore it. */
 #ifndef SQLITE_RESULT_SUBTYPE
@@ -85,5 +91,7 @@ int sqlite3_bloom_init(sqlite3 *database, char **error, const sqlite3_api_routin
 #endif
     for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS && status == SQLITE_OK; i++)
         status = register_function(database, &FUNCTIONS[i]);
-    return status == SQLITE_OK ? bloom_table_register(database) : status;
+    for (size_t i = 0; i < sizeof MODULES / sizeof *MODULES && status == SQLITE_OK; i++)
+        status = MODULES[i](database);
+    return status;
 }

@@ -245,15 +245,6 @@ static bool is_interrupted(const struct bloom_key_set *set, uint64_t keys_handle
     return set->interrupted(set->argument);
 }
 
-static uint64_t largest_of(const struct bloom_key_partition *partition, unsigned width) {
-    uint64_t largest = 0;
-    for (const struct bloom_key_chunk *chunk = partition->first; chunk != NULL; chunk = chunk->next)
-        for (uint32_t i = 0; i < chunk->words; i += width)
-            if (chunk->values[i] > largest)
-                largest = chunk->values[i];
-    return largest;
-}
-
 enum bloom_built bloom_key_set_settle(struct bloom_key_set *set,
                                       struct bloom_key_summary *summary) {
     struct bloom_key_partition *partitions = set->partitions ? set->partitions : &set->one;
@@ -266,12 +257,6 @@ enum bloom_built bloom_key_set_settle(struct bloom_key_set *set,
             return BLOOM_BUILD_NO_MEMORY;
         summary->keys += partitions[i].distinct;
     }
-    /* Partitions ascend by the upper bits, so the largest key is in the last one with any. */
-    for (size_t i = partition_count(set); i-- > 0;)
-        if (partitions[i].keys > 0) {
-            summary->largest = largest_of(&partitions[i], set->layout->hash_words);
-            break;
-        }
     return BLOOM_BUILT;
 }
 

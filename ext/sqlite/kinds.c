@@ -11,10 +11,11 @@ void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **argum
         return;
     const struct bloom_layout *layout = filter.shape.layout;
     if (layout->remove == NULL) {
-        bloom_sql_error(context,
-                        "cannot take keys out of a filter of layout %s; make it in layout counting, "
-                        "as in bloom_agg(key, NULL, 0.01, 'counting')",
-                        layout->name);
+        bloom_sql_error(
+            context,
+            "cannot take keys out of a filter of layout %s; make it in layout counting, "
+            "as in bloom_agg(key, NULL, 0.01, 'counting')",
+            layout->name);
         return;
     }
     enum bloom_key_kind kind = bloom_sql_key(arguments[1], &filter.shape, words);
@@ -45,10 +46,11 @@ void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **argu
     }
     if (shape->layout->convertible == NULL ||
         !shape->layout->convertible(shape, layout, &converted)) {
-        bloom_sql_error(context,
-                        "a filter of layout %s cannot be converted to layout %s, only one of layout "
-                        "counting to blocked; make it anew from its keys with bloom_agg",
-                        shape->layout->name, layout->name);
+        bloom_sql_error(
+            context,
+            "a filter of layout %s cannot be converted to layout %s, only one of layout "
+            "counting to blocked; make it anew from its keys with bloom_agg",
+            shape->layout->name, layout->name);
         return;
     }
     uint8_t *made = bloom_sql_new_filter(&converted);

@@ -150,6 +150,9 @@ void bloom_sql_version(sqlite3_context *context, int count, sqlite3_value **argu
 void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **arguments);
 
+/* keys.c */
+int bloom_sql_keys_register(sqlite3 *database); /* the table; an SQLite result code */
+
 /* merge.c */
 void bloom_sql_union(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_intersect(sqlite3_context *context, int count, sqlite3_value **arguments);

@@ -221,8 +221,9 @@ bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *
         return true;
     bloom_sql_error(context,
                     "the filter needs %llu bytes, but a value of this connection is limited to %d "
-                    "bytes; make it smaller, or use a filter table, which has no such limit",
-                    (sqlite3_uint64)bytes, limit);
+                    "bytes; make it smaller%s",
+                    (sqlite3_uint64)bytes, limit,
+                    shape->layout->exact ? "" : ", or use a filter table, which has no such limit");
     return false;
 }
 
