@@ -14,6 +14,8 @@ static const struct bloom_function FUNCTIONS[] = {
     {"bloom_new", 1, 3, bloom_sql_new, NULL, NULL},
     {"bloom_new_bits", 2, 2, bloom_sql_new_bits, NULL, NULL},
     {"bloom_add", 2, 2, bloom_sql_add, NULL, NULL},
+    {"bloom_remove", 2, 2, bloom_sql_remove, NULL, NULL},
+    {"bloom_convert", 2, 2, bloom_sql_convert, NULL, NULL},
     {"bloom_check", 2, 2, bloom_sql_check, NULL, NULL},
     {"bloom_union", -1, -1, bloom_sql_union, NULL, NULL},
     {"bloom_intersect", -1, -1, bloom_sql_intersect, NULL, NULL},
@@ -37,6 +39,7 @@ static const struct bloom_function FUNCTIONS[] = {
 static int (*const MODULES[])(sqlite3 *database) = {
     bloom_table_register,
     bloom_sql_url_keys_register,
+    bloom_sql_keys_register,
 };
 
 /* SQLite 3.45 and later wants to know which functions set a subtype (bloom_info); earlier ones

@@ -17,8 +17,8 @@
  *
  * Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007.
  */
+#include "filter/blocked.h"
 #include "filter/blocked_kernel.h"
-#include "filter/layout.h"
 
 #include "filter/bitset.h"
 #include "filter/portable.h"
@@ -151,19 +151,26 @@ static inline const struct bloom_blocked_kernel *kernel(void) {
     return known;
 }
 
-static bool blocked_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
-    uint64_t blocks;
+bool bloom_blocked_choose(struct bloom_shape *shape, uint64_t *blocks,
+                          char problem[BLOOM_PROBLEM_SIZE]) {
     uint64_t keys = shape->capacity > 0 ? shape->capacity : 1;
-    if (!bloom_sizing_blocked(keys, shape->rate, &shape->probes, &blocks)) {
+    if (!bloom_sizing_blocked(keys, shape->rate, &shape->probes, blocks)) {
         /* The least that FORMAT.md promises for so many keys, plus what rounding to three digits may take
          * away. */
         double least = (ldexp(1, -30) + ldexp((double)keys, -64)) * 1.005;
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "p = %g is less than layout blocked can keep for %" PRIu64 " keys; "
+                 "p = %g is less than layout %s can keep for %" PRIu64 " keys; "
                  "ask for p = %.3g or more, or for layout classic",
-                 shape->rate, keys, least);
+                 shape->rate, shape->layout->name, keys, least);
         return false;
     }
+    return true;
+}
+
+static bool blocked_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+    uint64_t blocks;
+    if (!bloom_blocked_choose(shape, &blocks, problem))
+        return false;
     shape->bits = blocks * BLOOM_BLOCK_BITS;
     return true;
 }
@@ -247,36 +254,47 @@ static void blocked_tally(struct bloom_tally *tally, const uint8_t *blocks, uint
 }
 
 /* The share of the bits of a block that a key sets when all are zero. */
-static double share_of_key(const struct bloom_shape *shape) {
-    return 1 - pow(1 - 1.0 / BLOOM_BLOCK_BITS, shape->probes);
+static double blocked_share_of_key(uint32_t probes) {
+    return 1 - pow(1 - 1.0 / BLOOM_BLOCK_BITS, probes);
 }
 
-/* A key leaves a bit zero with probability 1 - share / blocks, since it comes into the bit's block with 1 / blocks; this is its logarithm. */
-static double log_of_zero_left(const struct bloom_shape *shape) {
-    return log1p(-share_of_key(shape) / (double)blocked_count(shape));
+/* A key leaves a bit zero with probability 1 - share / blocks, since it comes into the bit's block
+ * with 1 / blocks; this is its logarithm. */
+static double blocked_log_of_zero_left(uint64_t blocks, uint32_t probes) {
+    return log1p(-blocked_share_of_key(probes) / (double)blocks);
 }
 
-static double blocked_expected_ones(const struct bloom_shape *shape, double keys) {
-    return -expm1(keys * log_of_zero_left(shape)) * (double)shape->bits;
+double bloom_blocked_expected_ones(uint64_t blocks, uint32_t probes, double keys) {
+    return -expm1(keys * blocked_log_of_zero_left(blocks, probes)) *
+           (double)(blocks * BLOOM_BLOCK_BITS);
 }
 
 /* count: the number of keys that leave as many zeros on average.
- * rate: a key that is not in falls into each block alike, so the mean over the blocks of (ones / 512)^k is what these very bits
- * give; the power of the mean would be too low. */
-static struct bloom_estimate blocked_estimate_of(const struct bloom_shape *shape,
-                                                 const struct bloom_tally *tally) {
-    double blocks = (double)blocked_count(shape);
+ * rate: a key that is not in falls into each block alike, so the mean over the blocks of
+ * (ones / 512)^k is what these very bits give; the power of the mean would be too low. */
+struct bloom_estimate bloom_blocked_estimate_of(uint64_t blocks, uint32_t probes,
+                                                const struct bloom_tally *tally) {
     struct bloom_estimate estimate = {0};
     for (unsigned ones = 0; ones <= BLOOM_BLOCK_BITS; ones++) {
         estimate.ones += tally->blocks_with[ones] * ones;
         if (ones > 0)
-            estimate.rate += (double)tally->blocks_with[ones] *
-                             pow((double)ones / BLOOM_BLOCK_BITS, shape->probes);
+            estimate.rate +=
+                (double)tally->blocks_with[ones] * pow((double)ones / BLOOM_BLOCK_BITS, probes);
     }
-    estimate.rate /= blocks;
-    double fill = (double)estimate.ones / (double)shape->bits;
-    estimate.count = fill > 0 ? log1p(-fill) / log_of_zero_left(shape) : 0;
+    estimate.rate /= (double)blocks;
+    estimate.fill = (double)estimate.ones / (double)(blocks * BLOOM_BLOCK_BITS);
+    estimate.count =
+        estimate.fill > 0 ? log1p(-estimate.fill) / blocked_log_of_zero_left(blocks, probes) : 0;
     return estimate;
+}
+
+static double blocked_expected_ones(const struct bloom_shape *shape, double keys) {
+    return bloom_blocked_expected_ones(blocked_count(shape), shape->probes, keys);
+}
+
+static struct bloom_estimate blocked_estimate_of(const struct bloom_shape *shape,
+                                                 const struct bloom_tally *tally) {
+    return bloom_blocked_estimate_of(blocked_count(shape), shape->probes, tally);
 }
 
 static struct bloom_estimate blocked_estimate(const struct bloom_shape *shape,
@@ -302,7 +320,7 @@ const struct bloom_layout bloom_layout_blocked = {
     .hashing = &bloom_hashing_murmur3,
     .number = LAYOUT_NUMBER,
     .hash_words = 1,
-    .probes_maximum = 3 * BLOOM_PROBES_PER_WORD,
+    .probes_maximum = BLOOM_BLOCKED_PROBES_MAXIMUM,
     .bits_multiple = BLOOM_BLOCK_BITS,
     .size = blocked_size,
     .add = blocked_add,

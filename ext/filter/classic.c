@@ -62,9 +62,10 @@ struct bloom_estimate bloom_classic_estimate(const struct bloom_shape *shape,
                                              const uint8_t *payload) {
     struct bloom_estimate estimate = {0};
     estimate.ones = bloom_bitset_ones(payload, (size_t)bloom_payload_bytes(shape));
-    double fill = (double)estimate.ones / (double)shape->bits;
-    estimate.count = fill > 0 ? -log1p(-fill) * (double)shape->bits / shape->probes : 0;
-    estimate.rate = pow(fill, shape->probes);
+    estimate.fill = (double)estimate.ones / (double)shape->bits;
+    estimate.count =
+        estimate.fill > 0 ? -log1p(-estimate.fill) * (double)shape->bits / shape->probes : 0;
+    estimate.rate = pow(estimate.fill, shape->probes);
     return estimate;
 }
 

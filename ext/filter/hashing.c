@@ -5,6 +5,7 @@
 
 static const struct bloom_hashing *const HASHINGS[] = {
     &bloom_hashing_murmur3,
+    &bloom_hashing_integer,
 };
 
 #define HASHING_COUNT (sizeof HASHINGS / sizeof *HASHINGS)

@@ -5,6 +5,7 @@
  * one row of the table in hashing.c; which layouts use it, their rows say.
  *
  *   1  murmur3   MurmurHash3 x64 128 with seed 0, by the rules of hash.h; two words
+ *   2  integer   the number itself, for whole numbers from 0 on; one word
  */
 #ifndef BLOOM_HASHING_H
 #define BLOOM_HASHING_H
@@ -33,6 +34,7 @@ struct bloom_hashing {
 };
 
 extern const struct bloom_hashing bloom_hashing_murmur3;
+extern const struct bloom_hashing bloom_hashing_integer;
 
 /* Whether a release with that hashing number is known at all: NULL when it is not. */
 const struct bloom_hashing *bloom_hashing_by_number(unsigned number);

@@ -83,37 +83,77 @@ static inline bool insert(uint64_t *table, uint64_t slots, const uint64_t *value
     }
 }
 
+/* Where the values that are kept go: to the front of their own chunks. */
+struct key_keeper {
+    struct bloom_key_chunk *to;
+    uint32_t at;
+    uint64_t keys;
+};
+
+static inline void keep_key(struct key_keeper *keeper, const uint64_t *value, unsigned width) {
+    if (keeper->at + width > keeper->to->room) {
+        keeper->to->words = keeper->at;
+        keeper->to = keeper->to->next;
+        keeper->at = 0;
+    }
+    memmove(keeper->to->values + keeper->at, value, width * sizeof *value);
+    keeper->at += width;
+    keeper->keys++;
+}
+
+static void keep_no_more(struct key_keeper *keeper, struct bloom_key_partition *partition) {
+    keeper->to->words = keeper->at;
+    partition->last = keeper->to;
+    partition->keys = keeper->keys;
+}
+
 /* Keeps the first of each group of equal values, in place. */
 static void drop_duplicates(struct bloom_key_partition *partition, uint64_t *table, uint64_t slots,
                             unsigned width) {
-    struct bloom_key_chunk *to = partition->first;
-    uint32_t at = 0;
+    struct key_keeper keeper = {.to = partition->first};
     bool zero_seen = false; /* the empty key, which the table cannot hold */
-    uint64_t keys = 0;
     for (struct bloom_key_chunk *from = partition->first; from != NULL; from = from->next)
         for (uint32_t i = 0; i < from->words; i += width) {
             const uint64_t *value = from->values + i;
             bool is_new = is_zero(value, width) ? !zero_seen : insert(table, slots, value, width);
             if (is_zero(value, width))
                 zero_seen = true;
-            if (!is_new)
-                continue;
-            if (at + width > to->room) {
-                to->words = at;
-                to = to->next;
-                at = 0;
-            }
-            memmove(to->values + at, value, width * sizeof *value);
-            at += width;
-            keys++;
+            if (is_new)
+                keep_key(&keeper, value, width);
         }
-    to->words = at;
-    partition->last = to;
-    partition->keys = keys;
+    keep_no_more(&keeper, partition);
+    partition->distinct = partition->keys;
+}
+
+/* Puts a value into a table of pairs, value and number of its copies so far, of which zero means
+ * empty. Returns how many there were before. */
+static inline uint64_t count_copy(uint64_t *table, uint64_t slots, uint64_t value) {
+    for (uint64_t slot = value << PARTITION_BITS >> 24;; slot++) {
+        uint64_t *entry = table + (slot & (slots - 1)) * 2;
+        if (entry[1] == 0)
+            entry[0] = value;
+        if (entry[0] == value)
+            return entry[1]++;
+    }
+}
+
+/* Keeps the first BLOOM_REPEATS_MAXIMUM of each group of equal values of one word, in place. */
+static void drop_surplus(struct bloom_key_partition *partition, uint64_t *table, uint64_t slots) {
+    struct key_keeper keeper = {.to = partition->first};
+    partition->distinct = 0;
+    for (struct bloom_key_chunk *from = partition->first; from != NULL; from = from->next)
+        for (uint32_t i = 0; i < from->words; i++) {
+            uint64_t copies = count_copy(table, slots, from->values[i]);
+            partition->distinct += copies == 0;
+            if (copies < BLOOM_REPEATS_MAXIMUM)
+                keep_key(&keeper, from->values + i, 1);
+        }
+    keep_no_more(&keeper, partition);
 }
 
 static bool settle(struct bloom_key_set *set, struct bloom_key_partition *partition) {
-    unsigned width = set->layout->hash_words;
+    bool repeats = set->layout->repeats;
+    unsigned width = repeats ? 2 : set->layout->hash_words; /* of a slot */
     uint64_t on_stack[STACK_SLOTS];
     uint64_t *table = on_stack;
     uint64_t slots = STACK_SLOTS / 8; /* small groups: clear no more than needed */
@@ -134,7 +174,9 @@ static bool settle(struct bloom_key_set *set, struct bloom_key_partition *partit
         table = set->table;
     }
     memset(table, 0, (size_t)(slots * width) * sizeof *table);
-    if (width == 1)
+    if (repeats)
+        drop_surplus(partition, table, slots);
+    else if (width == 1)
         drop_duplicates(partition, table, slots, 1);
     else
         drop_duplicates(partition, table, slots, width);
@@ -203,15 +245,6 @@ static bool is_interrupted(const struct bloom_key_set *set, uint64_t keys_handle
     return set->interrupted(set->argument);
 }
 
-static uint64_t largest_of(const struct bloom_key_partition *partition, unsigned width) {
-    uint64_t largest = 0;
-    for (const struct bloom_key_chunk *chunk = partition->first; chunk != NULL; chunk = chunk->next)
-        for (uint32_t i = 0; i < chunk->words; i += width)
-            if (chunk->values[i] > largest)
-                largest = chunk->values[i];
-    return largest;
-}
-
 enum bloom_built bloom_key_set_settle(struct bloom_key_set *set,
                                       struct bloom_key_summary *summary) {
     struct bloom_key_partition *partitions = set->partitions ? set->partitions : &set->one;
@@ -222,14 +255,8 @@ enum bloom_built bloom_key_set_settle(struct bloom_key_set *set,
             return BLOOM_BUILD_INTERRUPTED;
         if (!settle(set, &partitions[i]))
             return BLOOM_BUILD_NO_MEMORY;
-        summary->keys += partitions[i].keys;
+        summary->keys += partitions[i].distinct;
     }
-    /* Partitions ascend by the upper bits, so the largest key is in the last one with any. */
-    for (size_t i = partition_count(set); i-- > 0;)
-        if (partitions[i].keys > 0) {
-            summary->largest = largest_of(&partitions[i], set->layout->hash_words);
-            break;
-        }
     return BLOOM_BUILT;
 }
 

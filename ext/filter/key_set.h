@@ -1,5 +1,6 @@
 /* The distinct keys of a filter that is still to be sized: collects hashes in any order, drops
- * duplicates, tells how many are left and puts them into a filter.
+ * duplicates, tells how many are left and puts them into a filter. For a layout in which keys count
+ * as often as they are added it keeps the first BLOOM_REPEATS_MAXIMUM copies of each.
  *
  * It holds what decides about a key and no more: 8 bytes for a layout of one hash word, 16 for one
  * of two. Once there are many they are kept in partitions by the high bits of their first word. All
@@ -23,6 +24,7 @@ struct bloom_key_chunk;
 struct bloom_key_partition {
     struct bloom_key_chunk *first, *last;
     uint64_t keys;      /* held, duplicates included */
+    uint64_t distinct;  /* of them, when duplicates were looked for last */
     uint64_t settle_at; /* number of keys at which duplicates are looked for */
 };
 

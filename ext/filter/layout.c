@@ -12,6 +12,8 @@ static const struct bloom_layout *const LAYOUTS[] = {
     &bloom_layout_blocked,
     &bloom_layout_classic,
     &bloom_layout_classic32,
+    &bloom_layout_counting,
+    &bloom_layout_bitmap,
 };
 
 #define LAYOUT_COUNT (sizeof LAYOUTS / sizeof *LAYOUTS)

@@ -38,13 +38,17 @@ struct bloom_estimate {
     uint64_t ones; /* bits that are set; of counters: counters that are not zero */
     double count;  /* estimated number of distinct keys; infinite when every bit is set */
     double rate;   /* false-positive rate to expect now */
+    double fill;   /* share of the bits, or counters, that are set; negative when it says nothing */
 };
 
 /* What a settled set of keys tells about the filter that is to be made of it. */
 struct bloom_key_summary {
     uint64_t keys;    /* distinct ones */
-    uint64_t largest; /* first word, of all keys; 0 when there are none */
+    uint64_t largest; /* first word, of all keys; only for layouts whose sizes mix */
 };
+
+/* So many copies of a key decide as much as more: every counter of theirs is full. */
+#define BLOOM_REPEATS_MAXIMUM 15
 
 /* How the making of a filter from a set ended. */
 enum bloom_built { BLOOM_BUILT, BLOOM_BUILD_NO_MEMORY, BLOOM_BUILD_INTERRUPTED };
@@ -97,7 +101,11 @@ struct bloom_layout {
     uint32_t bits_multiple;  /* m is a multiple of this */
     bool imported_only;      /* no filter is made in it, only read from another system's */
     bool exact;              /* no false positives: p plays no part and is 0 */
-    bool sizes_mix; /* filters of other sizes merge: a shorter one counts as if zeros followed */
+    bool repeats; /* a key counts as often as it is added, BLOOM_REPEATS_MAXIMUM times at most; one
+                   * word decides about it */
+    /* Filters of other sizes merge: a shorter one counts as if zeros followed. Such a filter is not
+     * built from a set of keys: it grows by zeros as they come, to the size for the largest. */
+    bool sizes_mix;
     const char *advice; /* what to do instead of what it does not offer, as a sentence */
 
     /* Sets probes, bits and extra from capacity and rate, which are in range (see bloom_shape_for).
@@ -142,10 +150,19 @@ struct bloom_layout {
 
     struct bloom_estimate (*estimate)(const struct bloom_shape *shape, const uint8_t *payload);
 
+    /* The shape that a filter has in another layout, to which this one can be converted; false: it
+     * cannot. Then convert, which goes with it, fills a payload of zeros of that shape. */
+    bool (*convertible)(const struct bloom_shape *shape, const struct bloom_layout *layout,
+                        struct bloom_shape *converted);
+    void (*convert)(const struct bloom_shape *shape, const uint8_t *payload,
+                    const struct bloom_shape *converted, uint8_t *into);
+
     /* Writes the smallest keys that are at least from, ascending, at most room of them, and returns
-     * how many. */
+     * how many. list_down, which goes with it: the largest that are at most from, descending. */
     size_t (*list)(const struct bloom_shape *shape, const uint8_t *payload, uint64_t from,
                    uint64_t *keys, size_t room);
+    size_t (*list_down)(const struct bloom_shape *shape, const uint8_t *payload, uint64_t from,
+                        uint64_t *keys, size_t room);
 
     const struct bloom_blocks *blocks; /* NULL: not for filter tables */
 };
@@ -153,6 +170,8 @@ struct bloom_layout {
 extern const struct bloom_layout bloom_layout_blocked;
 extern const struct bloom_layout bloom_layout_classic;
 extern const struct bloom_layout bloom_layout_classic32;
+extern const struct bloom_layout bloom_layout_counting;
+extern const struct bloom_layout bloom_layout_bitmap;
 
 /* The layout of those numbers of layout and hashing, or of that name (length bytes, any case); NULL
  * when there is none. */

@@ -106,4 +106,13 @@ static inline unsigned bloom_log2_floor(uint64_t value) {
     return log;
 }
 
+/* The number of the lowest bit that is set in value > 0. */
+static inline unsigned bloom_lowest_one64(uint64_t value) {
+#if defined(__GNUC__)
+    return (unsigned)__builtin_ctzll(value);
+#else
+    return bloom_log2_floor(value & (~value + 1));
+#endif
+}
+
 #endif

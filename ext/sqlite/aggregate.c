@@ -12,6 +12,13 @@ enum { BATCH_WORDS = 64 };
 /* How n was given with the first row of a group: it must stay the same for all. */
 enum size_source { SIZE_UNDECIDED, SIZE_FROM_KEYS, SIZE_FROM_NUMBER, SIZE_FROM_FILTER };
 
+/* A filter that grows as its keys come; its bytes are those of the build. */
+struct growing {
+    struct bloom_shape shape; /* for the largest key so far; no layout: there is none yet */
+    uint64_t largest;
+    uint64_t room; /* bytes */
+};
+
 struct build {
     enum size_source source;
     bool failed;              /* an error has been reported: the final step has only to clean up */
@@ -20,6 +27,7 @@ struct build {
     unsigned waiting;         /* words in batch */
     uint64_t batch[BATCH_WORDS];
     struct bloom_key_set keys; /* SIZE_FROM_KEYS */
+    struct growing growing;    /* SIZE_FROM_KEYS in a layout whose sizes mix, instead of keys */
 };
 
 static void *allocate(uint64_t bytes) {
@@ -130,16 +138,55 @@ static bool same_parameters(sqlite3_context *context, int count, sqlite3_value *
     return false;
 }
 
+static bool build_grows(const struct build *build) {
+    return build->source == SIZE_FROM_KEYS && build->shape.layout->sizes_mix;
+}
+
 static void set_bits(struct build *build) {
     const struct bloom_layout *layout = build->shape.layout;
-    layout->add(&build->shape, build->filter + BLOOM_HEADER_BYTES, build->batch,
+    layout->add(build_grows(build) ? &build->growing.shape : &build->shape,
+                build->filter + BLOOM_HEADER_BYTES, build->batch,
                 build->waiting / layout->hash_words);
     build->waiting = 0;
 }
 
-static bool take(struct build *build, const uint64_t *words) {
-    if (build->source == SIZE_FROM_KEYS)
-        return bloom_key_set_add(&build->keys, words);
+/* Makes room for a key. Half as much again is asked for each time, so that growing costs no more
+ * than a few copies in all. Returns false after failing the function. */
+static bool grow_for(sqlite3_context *context, struct build *build, const uint64_t *words) {
+    struct growing *growing = &build->growing;
+    const struct bloom_key_summary keys = {.keys = 1, .largest = words[0]};
+    if (growing->shape.layout != NULL && words[0] <= growing->largest)
+        return true;
+    if (!bloom_sql_shape_for_keys(context, build->shape.layout, &keys, build->shape.rate,
+                                  &growing->shape))
+        return false;
+    growing->largest = words[0];
+    uint64_t bytes = bloom_filter_bytes(&growing->shape);
+    if (bytes <= growing->room)
+        return true;
+    bytes += bytes / 2;
+    uint8_t *larger = sqlite3_realloc64(build->filter, bytes);
+    if (larger == NULL) {
+        sqlite3_result_error_nomem(context);
+        return false;
+    }
+    memset(larger + growing->room, 0, (size_t)(bytes - growing->room));
+    build->filter = larger;
+    growing->room = bytes;
+    return true;
+}
+
+/* Returns false after failing the function. */
+static bool take(sqlite3_context *context, struct build *build, const uint64_t *words) {
+    if (build_grows(build)) {
+        if (!grow_for(context, build, words))
+            return false;
+    } else if (build->source == SIZE_FROM_KEYS) {
+        if (bloom_key_set_add(&build->keys, words))
+            return true;
+        sqlite3_result_error_nomem(context);
+        return false;
+    }
     for (unsigned i = 0; i < build->shape.layout->hash_words; i++)
         build->batch[build->waiting++] = words[i];
     if (build->waiting == BATCH_WORDS)
@@ -160,13 +207,13 @@ void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arg
                                   : true);
     if (build->failed)
         return;
-    enum bloom_key_added added =
-        bloom_sql_key_to_add(context, 1, arguments[0], &build->shape, words);
-    build->failed = added == BLOOM_KEY_FAILED;
-    if (added == BLOOM_KEY_ADD && !take(build, words)) {
-        build->failed = true;
-        sqlite3_result_error_nomem(context);
-    }
+    /* A filter that the keys decide has room for every key. */
+    struct bloom_shape shape = build->shape;
+    if (build->source == SIZE_FROM_KEYS)
+        shape.bits = UINT64_MAX;
+    enum bloom_key_added added = bloom_sql_key_to_add(context, 1, arguments[0], &shape, words);
+    build->failed =
+        added == BLOOM_KEY_FAILED || (added == BLOOM_KEY_ADD && !take(context, build, words));
 }
 
 /* What the key set asks while it builds; code is why it was answered with yes. */
@@ -217,12 +264,30 @@ static bool finish_from_keys(sqlite3_context *context, struct build *build) {
     return code == SQLITE_OK;
 }
 
+/* Cuts the filter to the size of its largest key. */
+static bool finish_growing(sqlite3_context *context, struct build *build) {
+    static const struct bloom_key_summary NO_KEYS = {0};
+    const struct bloom_layout *layout = build->shape.layout;
+    if (build->growing.shape.layout != NULL) {
+        set_bits(build);
+        build->shape = build->growing.shape;
+        bloom_header_write(&build->shape, build->filter);
+        return true;
+    }
+    if (!bloom_sql_shape_for_keys(context, layout, &NO_KEYS, build->shape.rate, &build->shape))
+        return false;
+    build->filter = bloom_sql_new_filter(&build->shape); /* NULL: the result is out of memory */
+    return true;
+}
+
 void bloom_sql_agg_final(sqlite3_context *context) {
     struct build *build = sqlite3_aggregate_context(context, 0);
     if (build == NULL || build->source == SIZE_UNDECIDED)
         return;
     if (!build->failed) {
-        if (build->source == SIZE_FROM_KEYS)
+        if (build_grows(build))
+            build->failed = !finish_growing(context, build);
+        else if (build->source == SIZE_FROM_KEYS)
             build->failed = !finish_from_keys(context, build);
         else
             set_bits(build);
@@ -232,6 +297,6 @@ void bloom_sql_agg_final(sqlite3_context *context) {
         build->filter = NULL;
     }
     sqlite3_free(build->filter);
-    if (build->source == SIZE_FROM_KEYS)
+    if (build->keys.memory != NULL)
         bloom_key_set_clear(&build->keys);
 }

@@ -130,12 +130,17 @@ void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **argumen
     if (shape->rate > 0)
         sqlite3_str_appendf(text, ",\"n\":%llu,\"p\":%!.15g", (sqlite3_uint64)shape->capacity,
                             shape->rate);
+    else if (shape->layout->exact)
+        sqlite3_str_appendf(text, ",\"n\":%llu,\"p\":null", (sqlite3_uint64)shape->capacity);
     else
         sqlite3_str_appendf(text, ",\"n\":null,\"p\":null");
-    sqlite3_str_appendf(text,
-                        ",\"bits\":%llu,\"hashes\":%u,\"bytes\":%llu,\"ones\":%llu,\"fill\":%!.15g",
-                        (sqlite3_uint64)shape->bits, shape->probes, (sqlite3_uint64)filter.length,
-                        (sqlite3_uint64)estimate.ones, (double)estimate.ones / (double)shape->bits);
+    sqlite3_str_appendf(text, ",\"bits\":%llu,\"hashes\":%u,\"bytes\":%llu",
+                        (sqlite3_uint64)shape->bits, shape->probes, (sqlite3_uint64)filter.length);
+    if (estimate.fill >= 0)
+        sqlite3_str_appendf(text, ",\"ones\":%llu,\"fill\":%!.15g", (sqlite3_uint64)estimate.ones,
+                            estimate.fill);
+    else
+        sqlite3_str_appendf(text, ",\"ones\":null,\"fill\":null");
     if (isfinite(estimate.count))
         sqlite3_str_appendf(text, ",\"count\":%lld", (sqlite3_int64)floor(estimate.count + 0.5));
     else

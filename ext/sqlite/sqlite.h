@@ -71,6 +71,10 @@ bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **argume
 bool bloom_sql_rate_and_layout(sqlite3_context *context, int count, sqlite3_value **arguments,
                                double *rate, const struct bloom_layout **layout);
 
+/* A layout by its name. */
+bool bloom_sql_layout(sqlite3_context *context, sqlite3_value *value,
+                      const struct bloom_layout **layout);
+
 /* Turns capacity, rate and layout into a shape, checked against the length limit. */
 bool bloom_sql_shape_for(sqlite3_context *context, const struct bloom_layout *layout,
                          uint64_t capacity, double rate, struct bloom_shape *shape);
@@ -141,6 +145,13 @@ void bloom_sql_size(sqlite3_context *context, int count, sqlite3_value **argumen
 void bloom_sql_hash(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_pin(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_version(sqlite3_context *context, int count, sqlite3_value **arguments);
+
+/* kinds.c */
+void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **arguments);
+
+/* keys.c */
+int bloom_sql_keys_register(sqlite3 *database); /* the table; an SQLite result code */
 
 /* merge.c */
 void bloom_sql_union(sqlite3_context *context, int count, sqlite3_value **arguments);

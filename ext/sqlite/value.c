@@ -187,8 +187,8 @@ static bool read_rate(sqlite3_context *context, const struct bloom_layout *layou
     return false;
 }
 
-static bool read_layout(sqlite3_context *context, sqlite3_value *value,
-                        const struct bloom_layout **layout) {
+bool bloom_sql_layout(sqlite3_context *context, sqlite3_value *value,
+                      const struct bloom_layout **layout) {
     if (sqlite3_value_type(value) == SQLITE_TEXT) {
         const char *name = (const char *)sqlite3_value_text(value);
         if (name == NULL) {
@@ -209,7 +209,7 @@ bool bloom_sql_rate_and_layout(sqlite3_context *context, int count, sqlite3_valu
                                double *rate, const struct bloom_layout **layout) {
     *rate = RATE_DEFAULT;
     *layout = bloom_layout_default();
-    return (count < 2 || read_layout(context, arguments[1], layout)) &&
+    return (count < 2 || bloom_sql_layout(context, arguments[1], layout)) &&
            (count < 1 || read_rate(context, *layout, arguments[0], rate));
 }
 
@@ -221,8 +221,9 @@ bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *
         return true;
     bloom_sql_error(context,
                     "the filter needs %llu bytes, but a value of this connection is limited to %d "
-                    "bytes; make it smaller, or use a filter table, which has no such limit",
-                    (sqlite3_uint64)bytes, limit);
+                    "bytes; make it smaller%s",
+                    (sqlite3_uint64)bytes, limit,
+                    shape->layout->exact ? "" : ", or use a filter table, which has no such limit");
     return false;
 }
 

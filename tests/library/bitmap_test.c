@@ -1,0 +1,222 @@
+/* Layout bitmap and hashing integer: the set is exact, lists in order in both directions, and no byte
+ * beyond the payload is touched; against an array of bools. */
+#include "library_test.h"
+
+#include "filter/bitset.h"
+#include "filter/header.h"
+#include "filter/layout.h"
+
+#include <math.h>
+
+static struct bloom_shape bitmap_shape(uint64_t bits) {
+    return (struct bloom_shape){
+        .layout = &bloom_layout_bitmap, .probes = 1, .bits = bits, .capacity = bits};
+}
+
+static uint8_t *empty_payload(const struct bloom_shape *shape) {
+    return allocate_exactly((size_t)bloom_payload_bytes(shape));
+}
+
+static void numbers_are_themselves(void **state) {
+    (void)state;
+    static const uint64_t extra[2] = {0, 0};
+    const struct bloom_hashing *hashing = &bloom_hashing_integer;
+    static const struct {
+        double key;
+        bool is_key;
+        uint64_t word;
+    } reals[] = {
+        {0.0, true, 0},
+        {-0.0, true, 0},
+        {1.0, true, 1},
+        {9007199254740993.0, true, UINT64_C(9007199254740992)},
+        {9223372036854774784.0, true, UINT64_C(9223372036854774784)},
+        {9223372036854775808.0, false, 0},
+        {1e300, false, 0},
+        {0.5, false, 0},
+        {4503599627370495.5, false, 0},
+        {-1.0, false, 0},
+        {-0.5, false, 0},
+        {(double)INFINITY, false, 0},
+        {-(double)INFINITY, false, 0},
+        {(double)NAN, false, 0},
+    };
+    uint64_t word;
+    assert_int_equal(hashing->number, 2);
+    assert_int_equal(hashing->words, 1);
+    assert_ptr_equal(bloom_hashing_by_number(2), hashing);
+    assert_null(hashing->text);
+    assert_null(hashing->bytes);
+    for (size_t i = 0; i < COUNT_OF(reals); i++) {
+        assert_int_equal(hashing->real(extra, reals[i].key, &word), reals[i].is_key);
+        if (reals[i].is_key)
+            assert_same(word, reals[i].word, "word of a real");
+    }
+    static const int64_t integers[] = {0, 1, 42, INT64_MAX};
+    for (size_t i = 0; i < COUNT_OF(integers); i++) {
+        assert_true(hashing->integer(extra, integers[i], &word));
+        assert_same(word, (uint64_t)integers[i], "word of an integer");
+    }
+    assert_false(hashing->integer(extra, -1, &word));
+    assert_false(hashing->integer(extra, INT64_MIN, &word));
+}
+
+static size_t naive_list(const bool *in, uint64_t bits, uint64_t from, bool down, uint64_t *keys,
+                         size_t room) {
+    size_t count = 0;
+    if (down) {
+        for (uint64_t i = from < bits ? from + 1 : bits; i-- > 0 && count < room;)
+            if (in[i])
+                keys[count++] = i;
+    } else {
+        for (uint64_t i = from; i < bits && count < room; i++)
+            if (in[i])
+                keys[count++] = i;
+    }
+    return count;
+}
+
+static void as_naive(void **state) {
+    (void)state;
+    enum { ROUNDS = 3000, BITS_MOST = 300 };
+    uint64_t random = 1;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        uint64_t bits = 1 + random_below(&random, BITS_MOST);
+        struct bloom_shape shape = bitmap_shape(bits);
+        bool in[BITS_MOST] = {false};
+        uint64_t words[BITS_MOST], keys[BITS_MOST], expected[BITS_MOST], ones = 0;
+        uint8_t *payload = empty_payload(&shape), found[BITS_MOST + 2];
+        size_t count = (size_t)random_below(&random, random_below(&random, 3) == 0 ? 4 : bits + 1);
+        for (size_t i = 0; i < count; i++) {
+            words[i] = random_below(&random, bits);
+            in[words[i]] = true;
+        }
+        shape.layout->add(&shape, payload, words, count);
+        for (uint64_t i = 0; i < bits + 2; i++) {
+            bool expected_in = i < bits && in[i];
+            assert_int_equal(shape.layout->check(&shape, payload, &i), expected_in);
+            shape.layout->check_many(&shape, payload, &i, 1, found);
+            assert_int_equal(found[0], expected_in);
+            ones += expected_in;
+        }
+        struct bloom_estimate estimate = shape.layout->estimate(&shape, payload);
+        assert_same(estimate.ones, ones, "ones");
+        assert_true(estimate.count == (double)ones && estimate.rate == 0);
+        assert_true(estimate.fill == (double)ones / (double)bits);
+        for (unsigned question = 0; question < 20; question++) {
+            uint64_t from = random_below(&random, bits + 70);
+            size_t room =
+                random_below(&random, 4) == 0 ? BITS_MOST : (size_t)random_below(&random, 70);
+            if (question == 0)
+                from = UINT64_MAX;
+            assert_same(shape.layout->list(&shape, payload, from, keys, room),
+                        naive_list(in, bits, from, false, expected, room), "listed");
+            assert_memory_equal(keys, expected,
+                                naive_list(in, bits, from, false, expected, room) * sizeof *keys);
+            size_t down = naive_list(in, bits, from, true, expected, room);
+            assert_same(shape.layout->list_down(&shape, payload, from, keys, room), down,
+                        "listed downwards");
+            assert_memory_equal(keys, expected, down * sizeof *keys);
+        }
+        free(payload);
+    }
+}
+
+static void sizes(void **state) {
+    (void)state;
+    char problem[BLOOM_PROBLEM_SIZE];
+    struct bloom_shape shape;
+    static const uint64_t capacities[] = {0, 1, 2, 64, 1000, BLOOM_CAPACITY_MAXIMUM};
+    for (size_t i = 0; i < COUNT_OF(capacities); i++) {
+        uint64_t expected = capacities[i] == 0 ? 1 : capacities[i];
+        /* p plays no part, whatever is given. */
+        assert_true(
+            bloom_shape_for(&shape, &bloom_layout_bitmap, capacities[i], i % 2 ? 7 : NAN, problem));
+        assert_same(shape.bits, expected, "bits");
+        assert_same(shape.capacity, expected, "n");
+        assert_same(shape.probes, 1, "k");
+        assert_true(shape.rate == 0);
+        struct bloom_key_summary summary = {.keys = capacities[i],
+                                            .largest = capacities[i] ? capacities[i] - 1 : 0};
+        assert_true(bloom_shape_for_keys(&shape, &bloom_layout_bitmap, &summary, 0.01, problem));
+        assert_same(shape.bits, expected, "bits for keys");
+        assert_true(shape.rate == 0);
+    }
+    const struct bloom_key_summary too_large = {.keys = 1, .largest = BLOOM_CAPACITY_MAXIMUM};
+    assert_false(bloom_shape_for_keys(&shape, &bloom_layout_bitmap, &too_large, 0, problem));
+    assert_string_equal(
+        problem, "the largest number, 1099511627776, is too large: layout bitmap needs a bit "
+                 "for each number up to it; use another layout");
+}
+
+static void what_fits(void **state) {
+    (void)state;
+    char problem[BLOOM_PROBLEM_SIZE] = "";
+    struct bloom_shape shape = bitmap_shape(100);
+    uint64_t word = 99;
+    assert_true(shape.layout->fits(&shape, &word, problem));
+    word = 100;
+    assert_false(shape.layout->fits(&shape, &word, problem));
+    assert_string_equal(problem, "is 100, but the filter has room for 0 to 99; make it larger, or "
+                                 "leave n out of bloom_agg");
+}
+
+/* Of the fields of a header only n and m say anything, and they are the same. */
+static void headers(void **state) {
+    (void)state;
+    struct bloom_shape shape = bitmap_shape(100), read;
+    char problem[BLOOM_PROBLEM_SIZE];
+    uint8_t header[BLOOM_HEADER_BYTES];
+    bloom_header_write(&shape, header);
+    assert_true(bloom_header_read(&read, header, problem));
+    assert_ptr_equal(read.layout, &bloom_layout_bitmap);
+    for (unsigned field = 0; field < 4; field++) {
+        struct bloom_shape wrong = shape;
+        if (field < 2)
+            wrong.extra[field] = 1;
+        else if (field == 2)
+            wrong.capacity = 99;
+        else
+            wrong.rate = 0.25;
+        bloom_header_write(&wrong, header);
+        assert_false(bloom_header_read(&read, header, problem));
+        assert_non_null(strstr(problem, "is invalid: its header says n = "));
+    }
+}
+
+static void sizes_mix(void **state) {
+    (void)state;
+    char problem[BLOOM_PROBLEM_SIZE];
+    struct bloom_shape small = bitmap_shape(70), large = bitmap_shape(200);
+    struct bloom_shape other = {.layout = &bloom_layout_blocked, .probes = 1, .bits = 512};
+    assert_true(bloom_shape_merges(&small, &large, problem));
+    assert_true(bloom_shape_merges(&large, &small, problem));
+    assert_false(bloom_shape_merges(&large, &other, problem));
+    uint64_t words[] = {0, 9, 69}, more[] = {9, 10, 199}, key;
+    uint8_t *one = empty_payload(&small), *two = empty_payload(&large),
+            *both = empty_payload(&large);
+    small.layout->add(&small, one, words, 3);
+    large.layout->add(&large, two, more, 3);
+    memcpy(both, two, (size_t)bloom_payload_bytes(&large));
+    small.layout->unite(both, one, (size_t)bloom_payload_bytes(&small));
+    assert_same(bloom_bitset_ones(both, 25), 5, "ones of the union");
+    small.layout->intersect(one, two, (size_t)bloom_payload_bytes(&small));
+    assert_same(small.layout->list(&small, one, 0, &key, 1), 1, "ones of the intersection");
+    assert_same(key, 9, "the common key");
+    free(one);
+    free(two);
+    free(both);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST("Whole numbers from zero on are themselves, and nothing else is a key",
+             numbers_are_themselves),
+        TEST("It holds, lists and counts what an array of bools holds", as_naive),
+        TEST("Its size is the number of numbers, or up to the largest", sizes),
+        TEST("A number beyond the last bit does not fit", what_fits),
+        TEST("A header that says anything but n is refused", headers),
+        TEST("Filters of two sizes merge", sizes_mix),
+    };
+    return cmocka_run_group_tests_name("bitmap", tests, NULL, NULL);
+}

@@ -1,0 +1,383 @@
+/* Layout counting: what the counters are after any sequence of adding and removing, against an array
+ * of integers that does it in the most naive way; and that its bits are those of blocked. */
+#include "library_test.h"
+
+#include "filter/blocked.h"
+#include "filter/key_set.h"
+
+enum { PLACES = 512, BLOCK_BYTES = 256, FULL = 15, BLOCKS_MOST = 5 };
+
+static struct bloom_shape counting_shape(uint32_t probes, uint64_t blocks) {
+    return (struct bloom_shape){
+        .layout = &bloom_layout_counting, .probes = probes, .bits = blocks * PLACES * 4};
+}
+
+static struct bloom_shape blocked_shape(uint32_t probes, uint64_t blocks) {
+    return (struct bloom_shape){
+        .layout = &bloom_layout_blocked, .probes = probes, .bits = blocks * PLACES};
+}
+
+static uint8_t *empty_payload(const struct bloom_shape *shape) {
+    return allocate_exactly((size_t)bloom_payload_bytes(shape));
+}
+
+/* Where the probes of a key are, as FORMAT.md says; counted from the start of the payload. */
+static void naive_places(const struct bloom_shape *shape, uint64_t value, uint64_t *places) {
+    uint64_t blocks = shape->bits / (PLACES * 4);
+    uint64_t block = (value >> 32) * blocks >> 32; /* the blocks are few */
+    uint64_t word = value * UINT64_C(0x9e3779b97f4a7c15) + UINT64_C(0xb504f333f9de6485);
+    for (uint32_t i = 0; i < shape->probes; i++) {
+        if (i == 7 || i == 14)
+            word = (word ^ word >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+        places[i] = PLACES * block + (word >> (55 - 9 * (i % 7)) & 511);
+    }
+}
+
+static bool naive_has(const struct bloom_shape *shape, uint64_t value, const unsigned *counters) {
+    uint64_t places[21];
+    naive_places(shape, value, places);
+    for (uint32_t i = 0; i < shape->probes; i++)
+        if (counters[places[i]] == 0)
+            return false;
+    return true;
+}
+
+static void naive_change(const struct bloom_shape *shape, uint64_t value, int by,
+                         unsigned *counters) {
+    uint64_t places[21];
+    naive_places(shape, value, places);
+    if (by < 0 && !naive_has(shape, value, counters))
+        return;
+    for (uint32_t i = 0; i < shape->probes; i++) {
+        unsigned *counter = &counters[places[i]];
+        if (*counter < FULL && (by > 0 || *counter > 0))
+            *counter = (unsigned)((int)*counter + by);
+    }
+}
+
+static void assert_counters(const uint8_t *payload, const unsigned *counters, uint64_t blocks) {
+    for (uint64_t i = 0; i < blocks * PLACES; i++)
+        if ((payload[i / 2] >> (i % 2 * 4) & FULL) != (int)counters[i])
+            fail_msg("counter %u: %d, expected %u", (unsigned)i,
+                     payload[i / 2] >> (i % 2 * 4) & FULL, counters[i]);
+}
+
+/* Few different keys, so that counters fill and keys are removed that were added. */
+static void as_naive(void **state) {
+    (void)state;
+    enum { ROUNDS = 300, STEPS = 400 };
+    uint64_t random = 1, removed = 0, full = 0;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        uint64_t blocks = 1 + random_below(&random, BLOCKS_MOST);
+        struct bloom_shape shape = counting_shape(1 + (uint32_t)random_below(&random, 21), blocks);
+        uint64_t keys[40], different = 1 + random_below(&random, COUNT_OF(keys));
+        unsigned counters[BLOCKS_MOST * PLACES] = {0};
+        uint8_t *payload = empty_payload(&shape), found[COUNT_OF(keys)];
+        for (unsigned i = 0; i < COUNT_OF(keys); i++)
+            keys[i] = i == 0 ? 0 : random_next(&random);
+        for (unsigned step = 0; step < STEPS; step++) {
+            uint64_t key = keys[random_below(&random, different)];
+            bool in = naive_has(&shape, key, counters);
+            assert_int_equal(shape.layout->check(&shape, payload, &key), in);
+            if (random_below(&random, 5) < 3) {
+                naive_change(&shape, key, 1, counters);
+                shape.layout->add(&shape, payload, &key, 1);
+            } else {
+                removed += in;
+                naive_change(&shape, key, -1, counters);
+                shape.layout->remove(&shape, payload, &key);
+            }
+        }
+        assert_counters(payload, counters, blocks);
+        shape.layout->check_many(&shape, payload, keys, COUNT_OF(keys), found);
+        for (unsigned i = 0; i < COUNT_OF(keys); i++)
+            assert_int_equal(found[i], naive_has(&shape, keys[i], counters));
+        for (uint64_t i = 0; i < blocks * PLACES; i++)
+            full += counters[i] == FULL;
+        free(payload);
+    }
+    assert_true(removed > 1000 && full > 1000);
+}
+
+/* Keys that come and go among keys that stay: none of these is missed at any time, and in the end the
+ * bytes are those of a filter that never held another. */
+static void history_leaves_no_trace(void **state) {
+    (void)state;
+    enum { KEYS = 200, PASSING = 150, STAY = 20 };
+    struct bloom_shape shape = counting_shape(6, 4);
+    uint64_t keys[KEYS + PASSING], random = 2;
+    uint8_t *expected = empty_payload(&shape), *payload = empty_payload(&shape);
+    for (unsigned i = 0; i < COUNT_OF(keys); i++)
+        keys[i] = random_next(&random);
+    shape.layout->add(&shape, expected, keys, KEYS);
+    for (unsigned i = 0; i < KEYS; i++) {
+        shape.layout->add(&shape, payload, keys + i, 1);
+        if (i < PASSING)
+            shape.layout->add(&shape, payload, keys + KEYS + i, 1);
+        if (i >= STAY && i < PASSING + STAY)
+            shape.layout->remove(&shape, payload, keys + KEYS + i - STAY);
+        for (unsigned j = 0; j <= i; j++)
+            assert_true(shape.layout->check(&shape, payload, keys + j));
+    }
+    assert_memory_equal(payload, expected, (size_t)bloom_payload_bytes(&shape));
+    free(expected);
+    free(payload);
+}
+
+static void a_full_counter_stays(void **state) {
+    (void)state;
+    struct bloom_shape shape = counting_shape(7, 1);
+    uint64_t key = 12345;
+    uint8_t *payload = empty_payload(&shape);
+    for (unsigned i = 0; i < 100; i++)
+        shape.layout->add(&shape, payload, &key, 1);
+    uint8_t *full = copy_exactly(payload, BLOCK_BYTES);
+    for (unsigned i = 0; i < 200; i++)
+        shape.layout->remove(&shape, payload, &key);
+    assert_memory_equal(payload, full, BLOCK_BYTES);
+    assert_true(shape.layout->check(&shape, payload, &key));
+    free(payload);
+    free(full);
+}
+
+/* Damaged bytes: a probe twice at a counter of one. It goes to zero, and not below. */
+static void a_counter_at_zero_stays(void **state) {
+    (void)state;
+    struct bloom_shape shape = counting_shape(21, 1);
+    uint64_t random = 4, places[21], twice = 0;
+    uint8_t *payload = empty_payload(&shape);
+    for (unsigned round = 0; round < 100; round++) {
+        uint64_t key = random_next(&random);
+        naive_places(&shape, key, places);
+        memset(payload, 0, BLOCK_BYTES);
+        for (unsigned i = 0; i < 21; i++)
+            payload[places[i] / 2] |= (uint8_t)(1 << places[i] % 2 * 4);
+        for (unsigned i = 1; i < 21; i++)
+            for (unsigned j = 0; j < i; j++)
+                twice += places[i] == places[j];
+        shape.layout->remove(&shape, payload, &key);
+        for (unsigned i = 0; i < BLOCK_BYTES; i++)
+            assert_int_equal(payload[i], 0);
+    }
+    assert_true(twice > 10);
+    free(payload);
+}
+
+static void union_adds_counters(void **state) {
+    (void)state;
+    struct bloom_shape shape = counting_shape(1, 1);
+    uint8_t *into = empty_payload(&shape), *from = empty_payload(&shape);
+    /* Every pair of counters, at even and at odd places. */
+    for (unsigned a = 0; a <= FULL; a++)
+        for (unsigned b = 0; b <= FULL; b++) {
+            into[a * 16 + b] = (uint8_t)(a << 4 | b);
+            from[a * 16 + b] = (uint8_t)(b << 4 | (15 - a));
+        }
+    shape.layout->unite(into, from, BLOCK_BYTES);
+    for (unsigned a = 0; a <= FULL; a++)
+        for (unsigned b = 0; b <= FULL; b++) {
+            unsigned high = a + b > FULL ? FULL : a + b,
+                     low = b + 15 - a > FULL ? FULL : b + 15 - a;
+            assert_int_equal(into[a * 16 + b], high << 4 | low);
+        }
+    free(into);
+    free(from);
+}
+
+/* The bits that blocked has of the same keys, whatever came and went; and the same estimates. */
+static void converts_to_blocked(void **state) {
+    (void)state;
+    uint64_t random = 5;
+    for (uint32_t probes = 1; probes <= 21; probes++) {
+        uint64_t blocks = 1 + random_below(&random, 9), keys[150];
+        struct bloom_shape shape = counting_shape(probes, blocks), converted,
+                           blocked = blocked_shape(probes, blocks);
+        shape.capacity = 1234;
+        shape.rate = 0.25;
+        uint8_t *counters = empty_payload(&shape), *expected = empty_payload(&blocked),
+                *bits = empty_payload(&blocked);
+        for (unsigned i = 0; i < COUNT_OF(keys); i++)
+            keys[i] = random_next(&random);
+        shape.layout->add(&shape, counters, keys, COUNT_OF(keys));
+        shape.layout->add(&shape, counters, keys, 20);
+        blocked.layout->add(&blocked, expected, keys, COUNT_OF(keys));
+        assert_true(shape.layout->convertible(&shape, &bloom_layout_blocked, &converted));
+        assert_ptr_equal(converted.layout, &bloom_layout_blocked);
+        assert_same(converted.bits, blocked.bits, "bits");
+        assert_same(converted.probes, probes, "probes");
+        assert_same(converted.capacity, 1234, "n");
+        assert_true(converted.rate == 0.25);
+        shape.layout->convert(&shape, counters, &converted, bits);
+        assert_memory_equal(bits, expected, (size_t)bloom_payload_bytes(&blocked));
+
+        struct bloom_estimate one = shape.layout->estimate(&shape, counters),
+                              other = blocked.layout->estimate(&blocked, expected);
+        assert_same(one.ones, other.ones, "ones");
+        assert_true(one.count == other.count && one.rate == other.rate && one.fill == other.fill);
+        assert_false(shape.layout->convertible(&shape, &bloom_layout_classic, &converted));
+        free(counters);
+        free(expected);
+        free(bits);
+    }
+}
+
+/* What a filter table does: each block in memory of its own, and told how many ones it has more or
+ * fewer. */
+static void blocks_apart(void **state) {
+    (void)state;
+    enum { BLOCKS = 4, STEPS = 3000 };
+    const struct bloom_blocks *blocks = bloom_layout_counting.blocks;
+    assert_int_equal(blocks->bytes, BLOCK_BYTES);
+    for (uint32_t probes = 1; probes <= 21; probes += 4) {
+        struct bloom_shape shape = counting_shape(probes, BLOCKS);
+        uint8_t *whole = empty_payload(&shape), *apart[BLOCKS];
+        uint64_t random = probes, keys[64], ones = 0;
+        assert_same(blocks->count(&shape), BLOCKS, "blocks");
+        for (unsigned i = 0; i < BLOCKS; i++)
+            apart[i] = allocate_exactly(BLOCK_BYTES);
+        for (unsigned i = 0; i < COUNT_OF(keys); i++)
+            keys[i] = random_next(&random);
+        for (unsigned step = 0; step < STEPS; step++) {
+            const uint64_t *key = &keys[random_below(&random, COUNT_OF(keys))];
+            uint64_t block = blocks->of(&shape, key);
+            assert_true(block < BLOCKS);
+            bool in = blocks->check(&shape, apart[block], key);
+            assert_int_equal(in, shape.layout->check(&shape, whole, key));
+            if (random_below(&random, 2) == 0) {
+                shape.layout->add(&shape, whole, key, 1);
+                ones += blocks->add(&shape, apart[block], key);
+            } else {
+                shape.layout->remove(&shape, whole, key);
+                if (in)
+                    ones -= blocks->remove(&shape, apart[block], key);
+            }
+        }
+        struct bloom_tally tally = {0};
+        for (unsigned i = 0; i < BLOCKS; i++) {
+            assert_memory_equal(apart[i], whole + i * BLOCK_BYTES, BLOCK_BYTES);
+            blocks->tally(&tally, apart[i], 1);
+            free(apart[i]);
+        }
+        struct bloom_estimate of_parts = blocks->estimate(&shape, &tally),
+                              of_whole = shape.layout->estimate(&shape, whole);
+        assert_same(ones, of_whole.ones, "ones");
+        assert_same(of_parts.ones, of_whole.ones, "ones of parts");
+        assert_true(of_parts.count == of_whole.count && of_parts.rate == of_whole.rate);
+        free(whole);
+    }
+}
+
+static void expected_ones(void **state) {
+    (void)state;
+    for (uint32_t probes = 1; probes <= 21; probes += 5) {
+        struct bloom_shape counting = counting_shape(probes, 100),
+                           blocked = blocked_shape(probes, 100);
+        for (double keys = 1; keys < 1e6; keys *= 10)
+            assert_true(bloom_layout_counting.blocks->expected_ones(&counting, keys) ==
+                        bloom_layout_blocked.blocks->expected_ones(&blocked, keys));
+    }
+}
+
+static void sized_as_blocked(void **state) {
+    (void)state;
+    static const double rates[] = {0.5, 0.1, 0.01, 0.001, 1e-6, 1e-9};
+    char problem[BLOOM_PROBLEM_SIZE];
+    for (uint64_t capacity = 0; capacity < 2000000; capacity = capacity * 3 + 1)
+        for (size_t i = 0; i < COUNT_OF(rates); i++) {
+            struct bloom_shape counting, blocked;
+            assert_true(
+                bloom_shape_for(&counting, &bloom_layout_counting, capacity, rates[i], problem));
+            assert_true(
+                bloom_shape_for(&blocked, &bloom_layout_blocked, capacity, rates[i], problem));
+            assert_same(counting.bits, 4 * blocked.bits, "bits");
+            assert_same(counting.probes, blocked.probes, "probes");
+        }
+    struct bloom_shape shape;
+    assert_false(bloom_shape_for(&shape, &bloom_layout_counting, 1000, 1e-12, problem));
+    assert_string_equal(problem, "p = 1e-12 is less than layout counting can keep for 1000 keys; "
+                                 "ask for p = 9.36e-10 or more, or for layout classic");
+}
+
+static void any_address(void **state) {
+    (void)state;
+    enum { KEYS = 100 };
+    struct bloom_shape shape = counting_shape(8, 3), converted;
+    size_t bytes = (size_t)bloom_payload_bytes(&shape);
+    uint64_t keys[KEYS], random = 6;
+    uint8_t *expected = empty_payload(&shape);
+    for (unsigned i = 0; i < KEYS; i++)
+        keys[i] = random_next(&random);
+    shape.layout->add(&shape, expected, keys, KEYS);
+    for (size_t offset = 0; offset < 64; offset++) {
+        uint8_t *memory = allocate_exactly(offset + bytes), *payload = memory + offset;
+        uint8_t found[KEYS], bits[3 * 64];
+        shape.layout->add(&shape, payload, keys, KEYS);
+        assert_memory_equal(payload, expected, bytes);
+        shape.layout->check_many(&shape, payload, keys, KEYS, found);
+        for (unsigned i = 0; i < KEYS; i++)
+            assert_int_equal(found[i], 1);
+        shape.layout->convertible(&shape, &bloom_layout_blocked, &converted);
+        shape.layout->convert(&shape, payload, &converted, bits);
+        shape.layout->unite(payload, expected, bytes);
+        for (unsigned turn = 0; turn < 2; turn++)
+            for (unsigned i = 0; i < KEYS; i++)
+                shape.layout->remove(&shape, payload, keys + i);
+        for (size_t i = 0; i < offset + bytes; i++)
+            assert_int_equal(memory[i], 0);
+        free(memory);
+    }
+    free(expected);
+}
+
+static void *test_allocate(uint64_t bytes) {
+    return malloc((size_t)bytes);
+}
+
+static const struct bloom_memory MEMORY = {test_allocate, free};
+
+/* The set keeps up to fifteen copies of a key, and counts it once. */
+static void sets_keep_copies(void **state) {
+    (void)state;
+    enum { KEYS_MOST = 100000, COPIES_MOST = 40 };
+    static const unsigned sizes[] = {0, 1, 2, 100, 3000, KEYS_MOST};
+    for (size_t size = 0; size < COUNT_OF(sizes); size++) {
+        struct bloom_key_set set = {.layout = &bloom_layout_counting, .memory = &MEMORY};
+        struct bloom_shape shape = counting_shape(6, 1 + sizes[size] / 50);
+        uint8_t *expected = empty_payload(&shape), *payload = empty_payload(&shape);
+        uint64_t random = 7;
+        for (unsigned turn = 0; turn < COPIES_MOST; turn++)
+            for (uint64_t i = 0; i < sizes[size]; i++) {
+                uint64_t word = i == 0 ? 0 : i * UINT64_C(0x9e3779b97f4a7c15);
+                if (i > 20 && turn > 2 && random_below(&random, 20) > 0)
+                    continue;
+                shape.layout->add(&shape, expected, &word, 1);
+                assert_true(bloom_key_set_add(&set, &word));
+            }
+        struct bloom_key_summary summary;
+        assert_int_equal(bloom_key_set_settle(&set, &summary), BLOOM_BUILT);
+        assert_same(summary.keys, sizes[size], "distinct keys");
+        assert_int_equal(bloom_key_set_build(&set, &shape, payload), BLOOM_BUILT);
+        assert_memory_equal(payload, expected, (size_t)bloom_payload_bytes(&shape));
+        bloom_key_set_clear(&set);
+        free(expected);
+        free(payload);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST("The counters are those of a naive implementation", as_naive),
+        TEST("No key is missed, and what has come and gone leaves no trace",
+             history_leaves_no_trace),
+        TEST("A counter of fifteen stays", a_full_counter_stays),
+        TEST("A counter of zero stays", a_counter_at_zero_stays),
+        TEST("A union adds counters up to fifteen", union_adds_counters),
+        TEST("It converts to the very bits of blocked", converts_to_blocked),
+        TEST("Blocks kept apart are those of the whole", blocks_apart),
+        TEST("As many ones are expected as in blocked", expected_ones),
+        TEST("It has the blocks and probes of blocked", sized_as_blocked),
+        TEST("A payload may lie at any address and is never left", any_address),
+        TEST("A set of keys keeps as many copies as counters can count", sets_keep_copies),
+    };
+    return cmocka_run_group_tests_name("counting", tests, NULL, NULL);
+}
