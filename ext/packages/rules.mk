@@ -1,0 +1,31 @@
+# Everything about delivery: make packages builds what is described in ext/packages/README.md into build/packages and tests it,
+# make hosts loads the packages in every language that is installed here. Included by the Makefile.
+
+PACKAGES = $(BUILD)/packages
+PACKAGE_TOOLS = $(PACKAGES)/tools
+PACKAGE_PYTHON = $(PACKAGE_TOOLS)/bin/python
+AMALGAMATE_OPTIONS = --rename
+export AMALGAMATE_OPTIONS
+RELEASE_FILES = ext/packages/release.py ext/packages/platforms.py ext/filter/version.h LICENSE
+AMALGAMATION = $(PACKAGES)/amalgamation/sqlite-bloom.c
+
+# The tools that come from PyPI: ziglang, a compiler for every platform, and what makes Python packages.
+$(PACKAGE_PYTHON):
+	$(PYTHON) -m venv $(PACKAGE_TOOLS)
+	$(PACKAGE_PYTHON) -m pip install -q --disable-pip-version-check ziglang hatchling build
+
+$(AMALGAMATION): $(SOURCES) $(HEADERS) $(RELEASE_FILES) ext/packages/amalgamation/amalgamate.py
+	$(PYTHON) ext/packages/amalgamation/amalgamate.py $(AMALGAMATE_OPTIONS) $(@D)
+
+$(PACKAGES)/binaries/built: $(AMALGAMATION) $(PACKAGE_PYTHON) ext/packages/binaries/build.py
+	$(PACKAGE_PYTHON) ext/packages/binaries/build.py
+	@touch $@
+
+PACKAGES_BUILT = $(PACKAGES)/binaries/built
+
+packages: $(LIBRARY) $(PACKAGES_BUILT)
+	@$(PYTHON) tests/run.py \
+	    'amalgamation=$(PYTHON) tests/packages/amalgamation_test.py' \
+	    'binaries=$(PYTHON) tests/packages/binaries_test.py'
+
+.PHONY: packages
