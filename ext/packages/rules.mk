@@ -21,11 +21,21 @@ $(PACKAGES)/binaries/built: $(AMALGAMATION) $(PACKAGE_PYTHON) ext/packages/binar
 	$(PACKAGE_PYTHON) ext/packages/binaries/build.py
 	@touch $@
 
-PACKAGES_BUILT = $(PACKAGES)/binaries/built
+$(PACKAGES)/python/built: $(PACKAGES)/binaries/built $(wildcard ext/packages/python/*.* ext/packages/python/*/*)
+	$(PACKAGE_PYTHON) ext/packages/python/build.py
+	@touch $@
+
+$(PACKAGES)/npm/built: $(PACKAGES)/binaries/built $(wildcard ext/packages/npm/*)
+	$(PYTHON) ext/packages/npm/build.py
+	@touch $@
+
+PACKAGES_BUILT = $(addprefix $(PACKAGES)/,$(addsuffix /built,binaries python npm))
 
 packages: $(LIBRARY) $(PACKAGES_BUILT)
 	@$(PYTHON) tests/run.py \
 	    'amalgamation=$(PYTHON) tests/packages/amalgamation_test.py' \
-	    'binaries=$(PYTHON) tests/packages/binaries_test.py'
+	    'binaries=$(PYTHON) tests/packages/binaries_test.py' \
+	    'Python packages=$(PYTHON) tests/packages/python_test.py' \
+	    'npm packages=$(PYTHON) tests/packages/npm_test.py'
 
 .PHONY: packages
