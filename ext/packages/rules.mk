@@ -29,13 +29,26 @@ $(PACKAGES)/npm/built: $(PACKAGES)/binaries/built $(wildcard ext/packages/npm/*)
 	$(PYTHON) ext/packages/npm/build.py
 	@touch $@
 
-PACKAGES_BUILT = $(addprefix $(PACKAGES)/,$(addsuffix /built,binaries python npm))
+$(PACKAGES)/rust/built: $(PACKAGES)/binaries/built $(wildcard ext/packages/rust/*.* ext/packages/rust/*/*)
+	$(PYTHON) ext/packages/rust/build.py
+	@touch $@
+
+$(PACKAGES)/go/built: $(PACKAGES)/binaries/built $(wildcard ext/packages/go/*)
+	$(PYTHON) ext/packages/go/build.py
+	@touch $@
+
+$(PACKAGES)/debian/built: $(PACKAGES)/binaries/built README.md CHANGELOG.md ext/FORMAT.md $(wildcard ext/packages/debian/*)
+	$(PYTHON) ext/packages/debian/build.py
+	@touch $@
+
+PACKAGES_BUILT = $(addprefix $(PACKAGES)/,$(addsuffix /built,binaries python npm rust go debian))
 
 packages: $(LIBRARY) $(PACKAGES_BUILT)
 	@$(PYTHON) tests/run.py \
 	    'amalgamation=$(PYTHON) tests/packages/amalgamation_test.py' \
 	    'binaries=$(PYTHON) tests/packages/binaries_test.py' \
 	    'Python packages=$(PYTHON) tests/packages/python_test.py' \
-	    'npm packages=$(PYTHON) tests/packages/npm_test.py'
+	    'npm packages=$(PYTHON) tests/packages/npm_test.py' \
+	    'crate, Go module, Debian package=$(PYTHON) tests/packages/compiled_test.py'
 
 .PHONY: packages
