@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Makes the Debian packages, one for amd64 and one for arm64: the library, the header, the format and bloom(3sql).
+
+The library stands where the system looks for libraries, so that `.load bloom` finds it. The functions of the manual page come
+from the tables of README.md, whose first column holds the calls.
+"""
+import gzip
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import release  # noqa: E402
+
+OUTPUT = release.BUILD / "debian"
+ARCHITECTURES = {"amd64": ("linux-x86_64", "x86_64-linux-gnu"), "arm64": ("linux-aarch64", "aarch64-linux-gnu")}
+MAINTAINER = "the bloom contributors <bloom@localhost>"
+CONTROL = """Package: sqlite-bloom
+Version: {release}
+Architecture: {architecture}
+Multi-Arch: same
+Maintainer: {maintainer}
+Installed-Size: {size}
+Depends: libc6 (>= 2.17)
+Recommends: sqlite3
+Section: database
+Priority: optional
+Description: {summary}
+ A loadable extension for SQLite: a Bloom filter is a BLOB value that an aggregate
+ makes and functions merge and ask, or a virtual table that is updated in place.
+ No false negatives, a false-positive rate of choice, the same bytes everywhere.
+"""
+
+
+def troff(text):
+    """Markdown of a table's cell as text of a manual page."""
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
+    text = re.sub(r"\[([^]]+)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r"`([^`]*)`", r"\\fB\1\\fR", text).replace("**", "")
+    return re.sub(r"^\.", r"\\&.", text)
+
+
+def rows(readme, second):
+    """The rows of all tables of README.md whose second column has that head."""
+    table = None
+    for line in readme.splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")] if line.startswith("|") else None
+        if cells is None:
+            table = None
+        elif table is None:
+            table = cells
+        elif len(cells) == 2 and table[1:] == [second] and not set(cells[0]) <= set("-:| "):
+            yield cells
+
+
+def manual_page():
+    readme = (release.TOP / "README.md").read_text()
+    functions = [(call, text) for cell, text in rows(readme, "result") for call in re.findall(r"`(bloom_\w+\([^`]*\))`", cell)]
+    statements = [(cell, text) for cell, text in rows(readme, "does")]
+    if not functions or not statements:
+        sys.exit("build.py: README.md has no table of `| call | result |` or none of `| statement | does |`: the manual page needs both")
+    described = "".join(f".TP\n.BI \"{troff(call).replace(chr(34), '')}\"\n{troff(text)}\n" for call, text in functions)
+    stated = "".join(f".TP\n{troff(cell)}\n{troff(text)}\n" for cell, text in statements)
+    return release.fill("debian/bloom.3sql").replace("@FUNCTIONS@\n", described).replace("@STATEMENTS@\n", stated)
+
+
+def compressed(data):
+    return gzip.compress(data, 9, mtime=0)
+
+
+def main():
+    shutil.rmtree(OUTPUT, ignore_errors=True)
+    OUTPUT.mkdir(parents=True)
+    (OUTPUT / "bloom.3sql").write_text(manual_page())
+    for architecture, (platform, triplet) in ARCHITECTURES.items():
+        tree = release.BUILD / "work" / "debian" / architecture
+        shutil.rmtree(tree, ignore_errors=True)
+        copyright_text = ("Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\nFiles: *\nCopyright: 2026 the bloom "
+                          "contributors\nLicense: Expat\n" + "".join(f" {line or '.'}\n" for line in (release.TOP / "LICENSE").read_text().splitlines()[4:]))
+        files = {
+            f"usr/lib/{triplet}/bloom.so": (release.BUILD / "binaries" / platform / "bloom.so").read_bytes(),
+            "usr/include/sqlite-bloom.h": (release.BUILD / "amalgamation/sqlite-bloom.h").read_bytes(),
+            "usr/share/man/man3/bloom.3sql.gz": compressed((OUTPUT / "bloom.3sql").read_bytes()),
+            "usr/share/doc/sqlite-bloom/FORMAT.md.gz": compressed((release.EXT / "FORMAT.md").read_bytes()),
+            "usr/share/doc/sqlite-bloom/changelog.gz": compressed((release.TOP / "CHANGELOG.md").read_bytes()),
+            "usr/share/doc/sqlite-bloom/copyright": copyright_text.encode(),
+        }
+        size = (sum(map(len, files.values())) + 1023) // 1024
+        files["DEBIAN/control"] = CONTROL.format(release=release.RELEASE, architecture=architecture, size=size, summary=release.SUMMARY,
+                                                 maintainer=MAINTAINER).encode()
+        for name, content in files.items():
+            path = tree / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            path.chmod(0o644)
+        for path in [tree, *tree.rglob("*")]:
+            if path.is_dir():
+                path.chmod(0o755)
+        package = OUTPUT / f"sqlite-bloom_{release.RELEASE}_{architecture}.deb"
+        subprocess.run(["dpkg-deb", "--root-owner-group", "-Zxz", "--build", tree, package], check=True, stdout=subprocess.DEVNULL)
+        print(f"  {package.name} {package.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()

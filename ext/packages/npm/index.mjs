@@ -1,0 +1,3 @@
+import sqliteBloom from "./index.cjs";
+
+export const { getLoadablePath, load } = sqliteBloom;

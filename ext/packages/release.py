@@ -1,0 +1,43 @@
+"""What all packages share: where things are, the release, and archives that come out the same every time."""
+import os
+import pathlib
+import re
+import stat
+import zipfile
+
+PACKAGES = pathlib.Path(__file__).resolve().parent
+EXT = PACKAGES.parent
+TOP = EXT.parent
+BUILD = TOP / "build" / "packages"
+
+SUMMARY = "Persistent Bloom filters for SQLite: values, aggregates and tables"
+
+# ext/filter/version.h is the one place that names the release.
+RELEASE = re.search(r'BLOOM_RELEASE "([^"]+)"', (EXT / "filter/version.h").read_text())[1]
+
+# The oldest date that a zip can hold: equal contents give equal bytes.
+ZIP_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+def write_zip(path, files):
+    """Writes the files, a dict of name to bytes or text, into a zip in the order of their names."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(name, ZIP_DATE)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = (stat.S_IFREG | 0o644) << 16
+            archive.writestr(entry, files[name])
+
+
+def fill(template):
+    """The text of a file of this folder, with the release in place of @RELEASE@ and so on."""
+    text = (PACKAGES / template).read_text()
+    for name, value in (("RELEASE", RELEASE), ("SUMMARY", SUMMARY)):
+        text = text.replace(f"@{name}@", value)
+    return text
+
+
+def amalgamate_options():
+    """How `make packages` calls the generator: AMALGAMATE_OPTIONS in the environment may hold --rename."""
+    return os.environ.get("AMALGAMATE_OPTIONS", "").split()
