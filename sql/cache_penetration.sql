@@ -1,20 +1,22 @@
--- Refuse keys that do not exist before they cost a look-up, as when someone floods a shop with invented product codes.
--- A filter of all keys guards the table, triggers keep it complete.
+-- Refuse keys that do not exist before they cost a look-up, as when someone floods a shop with
+-- invented product codes. A filter of all keys guards the table, triggers keep it complete.
 -- From the top folder: sqlite3 < sql/cache_penetration.sql
 .bail on
 .load ./bloom
 .mode column
 
 CREATE TABLE products(code TEXT PRIMARY KEY, name TEXT);
-INSERT INTO products SELECT printf('P%06d', value * 7), 'Product ' || value FROM generate_series(1, 10000);
+INSERT INTO products SELECT printf('P%06d', value * 7), 'Product ' || value
+  FROM generate_series(1, 10000);
 
 -- The filter of what is there, with room for twice as much.
 CREATE TABLE guard(f BLOB NOT NULL);
 INSERT INTO guard SELECT bloom_agg(code, 20000) FROM products;
 
--- Every new key joins the filter in the same transaction. What is deleted stays in it and merely costs a look-up in
--- vain: build the filter anew now and then. Each row copies the filter once, so load a large batch without the triggers
--- and add it with bloom_union, as remove_duplicates.sql does.
+-- Every new key joins the filter in the same transaction. What is deleted stays in it and merely
+-- costs a look-up in vain: build the filter anew now and then. Each row copies the filter once, so
+-- load a large batch without the triggers and add it with bloom_union, as remove_duplicates.sql
+-- does.
 CREATE TRIGGER guard_insert AFTER INSERT ON products BEGIN
   UPDATE guard SET f = bloom_add(f, NEW.code);
 END;
@@ -22,20 +24,23 @@ CREATE TRIGGER guard_update AFTER UPDATE OF code ON products BEGIN
   UPDATE guard SET f = bloom_add(f, NEW.code);
 END;
 
--- A request is looked up only when the guard lets it through. (0: refused without a look-up, 1: looked up in vain,
--- 2: found.)
+-- A request is looked up only when the guard lets it through. (0: refused without a look-up, 1:
+-- looked up in vain, 2: found.)
 CREATE TABLE requests(code TEXT NOT NULL);
 CREATE VIEW answers AS
   SELECT code, CASE WHEN NOT bloom_check((SELECT bloom_pin(f) FROM guard), code) THEN 0
-                    ELSE 1 + EXISTS (SELECT 1 FROM products WHERE products.code = requests.code) END AS answer
+                    ELSE 1 + EXISTS (SELECT 1 FROM products WHERE products.code = requests.code)
+                      END AS answer
     FROM requests;
 
 -- 100,000 requests, 3 of 100 for products that exist.
 INSERT INTO requests
-  SELECT CASE WHEN value % 100 < 3 THEN printf('P%06d', (value % 10000 + 1) * 7) ELSE printf('X%06d', value) END
+  SELECT CASE WHEN value % 100 < 3 THEN printf('P%06d', (value % 10000 + 1) * 7)
+    ELSE printf('X%06d', value) END
     FROM generate_series(1, 100000);
 SELECT count(*) AS requests, sum(answer = 0) AS refused, sum(answer = 1) AS "looked up in vain",
-       sum(answer = 2) AS found, sum(answer = 0 AND code IN (SELECT code FROM products)) AS "refused by mistake"
+       sum(answer = 2) AS found, sum(answer = 0 AND code IN (SELECT code
+         FROM products)) AS "refused by mistake"
   FROM answers;
 
 -- A product that is new, or has a new code, is found at once.
@@ -43,13 +48,16 @@ DELETE FROM requests;
 INSERT INTO requests VALUES ('NEW-1'), ('NEW-2');
 .print
 .print Before the products exist
-SELECT code, CASE answer WHEN 0 THEN 'refused' WHEN 1 THEN 'looked up in vain' ELSE 'found' END AS answer FROM answers;
+SELECT code, CASE answer WHEN 0 THEN 'refused' WHEN 1 THEN 'looked up in vain' ELSE 'found'
+  END AS answer FROM answers;
 INSERT INTO products VALUES ('NEW-1', 'A new product');
 UPDATE products SET code = 'NEW-2' WHERE code = 'P000007';
 .print
 .print After
-SELECT code, CASE answer WHEN 0 THEN 'refused' WHEN 1 THEN 'looked up in vain' ELSE 'found' END AS answer FROM answers;
+SELECT code, CASE answer WHEN 0 THEN 'refused' WHEN 1 THEN 'looked up in vain' ELSE 'found'
+  END AS answer FROM answers;
 
 .print
-SELECT length(f) AS "guard, bytes", bloom_count(f) AS "keys, about", printf('%.3f %%', 100 * bloom_fpr(f)) AS
+SELECT length(f) AS "guard, bytes", bloom_count(f) AS "keys, about", printf('%.3f %%',
+  100 * bloom_fpr(f)) AS
        "invented keys let through" FROM guard;

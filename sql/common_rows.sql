@@ -1,5 +1,6 @@
--- Which rows of a large table also occur in another one? A filter of the one, one scan of the other, and an exact
--- test of the few survivors: neither table needs an index, nor to fit into memory.
+-- Which rows of a large table also occur in another one? A filter of the one, one scan of the
+-- other, and an exact test of the few survivors: neither table needs an index, nor to fit into
+-- memory.
 -- From the top folder: sqlite3 < sql/common_rows.sql
 .bail on
 .load ./bloom
@@ -8,14 +9,15 @@
 -- Two tables without an index: 100,000 subscribers, and 300,000 orders of which few are theirs.
 CREATE TABLE subscribers(email TEXT NOT NULL);
 CREATE TABLE orders(number INTEGER, email TEXT NOT NULL);
-INSERT INTO subscribers SELECT printf('Reader.%d@Mail%d.example', value, value % 9) FROM generate_series(1, 100000);
+INSERT INTO subscribers SELECT printf('Reader.%d@Mail%d.example', value, value % 9)
+  FROM generate_series(1, 100000);
 INSERT INTO orders
   SELECT value, CASE WHEN value % 100 = 0 THEN printf('reader.%d@mail%d.example', value, value % 9)
                      ELSE printf('customer.%d@post%d.example', value, value % 7) END
     FROM generate_series(1, 300000);
 
--- 1. One scan of the first table builds the filter. A filter knows no collation: lower() on both sides makes upper and
---    lower case the same.
+-- 1. One scan of the first table builds the filter. A filter knows no collation: lower() on both
+-- sides makes upper and lower case the same.
 CREATE TEMP TABLE subscribed AS SELECT bloom_agg(lower(email), NULL, 0.001) AS f FROM subscribers;
 
 -- 2. One scan of the second table. What does not pass the filter is certainly not in the first.
@@ -38,7 +40,8 @@ SELECT (SELECT count(*) FROM subscribers) AS subscribers,
 .print The first of them
 SELECT * FROM common ORDER BY number LIMIT 3;
 
--- The same without a filter, as a proof: SQLite has to build an index of the whole first table for it.
+-- The same without a filter, as a proof: SQLite has to build an index of the whole first table for
+-- it.
 CREATE TEMP TABLE proof AS
   SELECT number, lower(email) AS email FROM orders
    WHERE lower(email) IN (SELECT lower(email) FROM subscribers);

@@ -1,25 +1,29 @@
--- A crawler that visits every page once. Which URLs it has met is in a filter table: a fraction of the size of a set, and part
--- of the same transaction as the queue, so that a crash loses nothing and repeats nothing.
--- A false positive is a page that is never visited: choose fpr by how many you can spare.
+-- A crawler that visits every page once. Which URLs it has met is in a filter table: a fraction of
+-- the size of a set, and part of the same transaction as the queue, so that a crash loses nothing
+-- and repeats nothing. A false positive is a page that is never visited: choose fpr by how many you
+-- can spare.
 -- From the top folder: sqlite3 < sql/crawler.sql
 .bail on
 .load ./bloom
 .mode column
 
--- What the crawler stores: the queue of URLs to visit, and all URLs it has ever met. The filter table grows when there are more.
+-- What the crawler stores: the queue of URLs to visit, and all URLs it has ever met. The filter
+-- table grows when there are more.
 CREATE TABLE queue(id INTEGER PRIMARY KEY, url TEXT NOT NULL);
 CREATE VIRTUAL TABLE met USING bloom(capacity=10000, fpr=0.001);
 
 -- The web, made up: 20,000 pages with three links each, and everything can be reached from page 0.
 CREATE TABLE links(source TEXT, target TEXT);
 INSERT INTO links
-  SELECT printf('http://site.example/page/%d', value), printf('http://site.example/page/%d', (value * 7 + link.n) % 20000)
+  SELECT printf('http://site.example/page/%d', value), printf('http://site.example/page/%d',
+    (value * 7 + link.n) % 20000)
     FROM generate_series(0, 19999), (SELECT 1 AS n UNION ALL SELECT 2 UNION ALL SELECT 3) AS link;
 CREATE INDEX links_source ON links(source);
 
 -- A URL is queued unless it was met before. It is met from then on.
 CREATE VIEW found AS SELECT target AS url FROM links;
-CREATE TRIGGER found_insert INSTEAD OF INSERT ON found WHEN NOT EXISTS (SELECT 1 FROM met WHERE key = NEW.url) BEGIN
+CREATE TRIGGER found_insert INSTEAD OF INSERT ON found WHEN NOT EXISTS (SELECT 1 FROM met
+  WHERE key = NEW.url) BEGIN
   INSERT INTO met(key) VALUES (NEW.url);
   INSERT INTO queue(url) VALUES (NEW.url);
 END;
@@ -29,10 +33,12 @@ CREATE TABLE visited(step INTEGER PRIMARY KEY, url TEXT);
 CREATE TRIGGER visited_insert AFTER INSERT ON visited BEGIN
   UPDATE visited SET url = (SELECT url FROM queue ORDER BY id LIMIT 1) WHERE step = NEW.step;
   DELETE FROM queue WHERE id = (SELECT min(id) FROM queue);
-  INSERT INTO found SELECT target FROM links WHERE source = (SELECT url FROM visited WHERE step = NEW.step);
+  INSERT INTO found SELECT target FROM links WHERE source = (SELECT url FROM visited
+    WHERE step = NEW.step);
 END;
 CREATE VIEW state AS
-  SELECT (SELECT count(*) FROM visited WHERE url IS NOT NULL) AS visited, (SELECT count(*) FROM queue) AS queued,
+  SELECT (SELECT count(*) FROM visited WHERE url IS NOT NULL) AS visited, (SELECT count(*)
+    FROM queue) AS queued,
          (SELECT json_extract(info, '$.count') FROM met) AS "met, about",
          (SELECT json_array_length(info, '$.layers') FROM met) AS layers;
 
@@ -52,8 +58,8 @@ COMMIT;
 .print After 3,000 steps
 SELECT * FROM state;
 
--- An interruption, be it ROLLBACK or a power failure, takes back the whole of an unfinished batch: from the queue, from the list
--- and from the filter table.
+-- An interruption, be it ROLLBACK or a power failure, takes back the whole of an unfinished batch:
+-- from the queue, from the list and from the filter table.
 BEGIN;
 INSERT INTO visited(step) SELECT value FROM generate_series(3001, 15000);
 .print
@@ -73,9 +79,12 @@ COMMIT;
 SELECT * FROM state;
 
 .print
-SELECT (SELECT count(DISTINCT source) FROM links) AS pages, count(url) AS visits, count(DISTINCT url) AS "different pages",
+SELECT (SELECT count(DISTINCT source) FROM links) AS pages, count(url) AS visits,
+  count(DISTINCT url) AS "different pages",
        (SELECT count(DISTINCT source) FROM links) - count(DISTINCT url) AS missed
   FROM visited;
 .print
-SELECT (SELECT sum(length(bits)) FROM met_chunks) AS "filter table, bytes", (SELECT sum(length(url)) FROM visited) AS "the URLs, bytes",
-       printf('%.3f %%', (SELECT 100 * json_extract(info, '$.fpr') FROM met)) AS "taken for known by mistake";
+SELECT (SELECT sum(length(bits)) FROM met_chunks) AS "filter table, bytes", (SELECT sum(length(url))
+  FROM visited) AS "the URLs, bytes",
+       printf('%.3f %%', (SELECT 100 * json_extract(info, '$.fpr')
+         FROM met)) AS "taken for known by mistake";

@@ -1,17 +1,20 @@
--- Recommend what a reader does not know yet. Each reader's row holds one small filter of the articles read.
--- A false positive leaves out an article that was not read (here about 1 in 100); one that was read never comes back.
+-- Recommend what a reader does not know yet. Each reader's row holds one small filter of the
+-- articles read. A false positive leaves out an article that was not read (here about 1 in 100);
+-- one that was read never comes back.
 -- From the top folder: sqlite3 < sql/read_history.sql
 .bail on
 .load ./bloom
 .mode column
 
 CREATE TABLE articles(id INTEGER PRIMARY KEY, title TEXT, score REAL);
-INSERT INTO articles SELECT value, 'Article ' || value, value * 37 % 1009 FROM generate_series(1, 1000);
+INSERT INTO articles SELECT value, 'Article ' || value, value * 37 % 1009
+  FROM generate_series(1, 1000);
 
 -- A new reader starts with an empty filter for 200 articles.
 CREATE TABLE readers(name TEXT PRIMARY KEY, read BLOB NOT NULL DEFAULT (bloom_new(200)));
 INSERT INTO readers(name) VALUES ('Ada'), ('Ben'), ('Cleo');
-SELECT name, length(read) AS "filter, bytes", bloom_count(read) AS "articles read, about" FROM readers;
+SELECT name, length(read) AS "filter, bytes", bloom_count(read) AS "articles read, about"
+  FROM readers;
 
 -- The best three for each reader. A filter this small needs no bloom_pin.
 CREATE VIEW recommendations AS
@@ -31,15 +34,18 @@ SELECT * FROM front_page;
 UPDATE readers SET read = bloom_add(read, 709) WHERE name = 'Ada';
 UPDATE readers
    SET read = bloom_union(read, (SELECT bloom_agg(id, read) FROM articles
-                                  WHERE title IN (SELECT title FROM recommendations WHERE name = 'Ben')))
+                                  WHERE title IN (SELECT title FROM recommendations
+                                    WHERE name = 'Ben')))
  WHERE name = 'Ben';
 UPDATE readers
-   SET read = bloom_union(read, (SELECT bloom_agg(id, 200) FROM (SELECT id FROM articles ORDER BY score DESC LIMIT 100)))
+   SET read = bloom_union(read, (SELECT bloom_agg(id, 200) FROM (SELECT id FROM articles
+     ORDER BY score DESC LIMIT 100)))
  WHERE name = 'Cleo';
 
 .print
 .print After reading
-SELECT name, bloom_count(read) AS "articles read, about", recommended FROM readers JOIN front_page USING (name);
+SELECT name, bloom_count(read) AS "articles read, about", recommended FROM readers
+  JOIN front_page USING (name);
 
 -- What Cleo misses: articles below her first hundred that her filter takes for read.
 .print

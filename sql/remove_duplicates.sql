@@ -1,17 +1,20 @@
--- Import rows that keep coming, batch by batch, and store each only once, without an index on what is stored.
--- What the filter has not seen is certainly new and stored at once; only the rest is compared with the stored rows.
+-- Import rows that keep coming, batch by batch, and store each only once, without an index on what
+-- is stored. What the filter has not seen is certainly new and stored at once; only the rest is
+-- compared with the stored rows.
 -- From the top folder: sqlite3 < sql/remove_duplicates.sql
 .bail on
 .load ./bloom
 
-CREATE TABLE events(line TEXT NOT NULL);          -- what is stored: no index, it only grows at its end
+-- what is stored: no index, it only grows at its end
+CREATE TABLE events(line TEXT NOT NULL);
 CREATE TABLE incoming(line TEXT NOT NULL);        -- the batch at hand
 CREATE TABLE suspects(line TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE seen(f BLOB NOT NULL);
 INSERT INTO seen VALUES (bloom_new(200000, 0.01));
 
 -- Naming a batch in this table imports what is in incoming and leaves the figures behind.
-CREATE TABLE batches(batch INTEGER PRIMARY KEY, rows INT, new INT, compared INT, false_positives INT, stored INT);
+CREATE TABLE batches(batch INTEGER PRIMARY KEY, rows INT, new INT, compared INT,
+  false_positives INT, stored INT);
 CREATE TRIGGER import AFTER INSERT ON batches BEGIN
   UPDATE batches SET rows = (SELECT count(*) FROM incoming) WHERE batch = NEW.batch;
 
@@ -22,22 +25,26 @@ CREATE TRIGGER import AFTER INSERT ON batches BEGIN
   -- 2. Certainly new: stored without a look at the stored rows.
   INSERT INTO events
     SELECT DISTINCT line FROM incoming WHERE NOT bloom_check((SELECT bloom_pin(f) FROM seen), line);
-  UPDATE batches SET new = changes(), compared = (SELECT count(*) FROM suspects) WHERE batch = NEW.batch;
+  UPDATE batches SET new = changes(), compared = (SELECT count(*) FROM suspects)
+    WHERE batch = NEW.batch;
 
-  -- 3. The exact test: one scan of the stored rows for all suspects. Those it does not find are false positives,
-  --    as new as the others: nothing is lost.
+  -- 3. The exact test: one scan of the stored rows for all suspects. Those it does not find are
+  -- false positives, as new as the others: nothing is lost.
   INSERT INTO events
-    SELECT line FROM suspects EXCEPT SELECT line FROM events WHERE line IN (SELECT line FROM suspects);
+    SELECT line FROM suspects EXCEPT SELECT line FROM events WHERE line IN (SELECT line
+      FROM suspects);
   UPDATE batches SET false_positives = changes(), stored = new + changes() WHERE batch = NEW.batch;
 
-  -- 4. The filter learns the batch. The inner filter only gives the shape, pinned so that it is not read for each row.
-  UPDATE seen SET f = bloom_union(f, (SELECT bloom_agg(line, (SELECT bloom_pin(f) FROM seen)) FROM incoming));
+  -- 4. The filter learns the batch. The inner filter only gives the shape, pinned so that it is not
+  -- read for each row.
+  UPDATE seen SET f = bloom_union(f, (SELECT bloom_agg(line, (SELECT bloom_pin(f) FROM seen))
+    FROM incoming));
   DELETE FROM suspects;
   DELETE FROM incoming;
 END;
 
--- Five batches of 50,000 rows; every third row repeats an earlier one. The table everything only serves the proof
--- at the end.
+-- Five batches of 50,000 rows; every third row repeats an earlier one. The table everything only
+-- serves the proof at the end.
 CREATE TABLE everything AS
   SELECT (value - 1) / 50000 + 1 AS batch,
          'event ' || CASE WHEN value % 3 = 0 THEN value / 6 * 3 + 1 ELSE value END AS line
@@ -59,6 +66,7 @@ SELECT * FROM batches;
 .print
 SELECT count(*) AS "rows stored",
        (SELECT count(DISTINCT line) FROM everything) AS "distinct rows received",
-       (SELECT count(*) FROM (SELECT line FROM everything EXCEPT SELECT line FROM events)) AS "rows lost",
+       (SELECT count(*) FROM (SELECT line FROM everything EXCEPT SELECT line
+         FROM events)) AS "rows lost",
        (SELECT length(f) FROM seen) AS "filter, bytes"
   FROM events;

@@ -1,6 +1,7 @@
--- Refuse keys that do not exist before they cost a look-up, with a filter table: its bits are updated in place, so that every
--- single insert keeps it complete for the price of one page, however large it is. (cache_penetration.sql does the same with a
--- filter as a value, which suits a table that seldom changes.)
+-- Refuse keys that do not exist before they cost a look-up, with a filter table: its bits are
+-- updated in place, so that every single insert keeps it complete for the price of one page,
+-- however large it is. (cache_penetration.sql does the same with a filter as a value, which suits a
+-- table that seldom changes.)
 -- From the top folder: sqlite3 < sql/request_guard.sql
 .bail on
 .load ./bloom
@@ -18,7 +19,8 @@ CREATE TRIGGER guard_update AFTER UPDATE OF name ON users BEGIN
 END;
 
 -- Users come in large batches and one by one. What is rolled back leaves no trace in the guard.
-INSERT INTO users SELECT printf('user%05d', value * 3), 'mail' || value || '@example.org' FROM generate_series(1, 9999);
+INSERT INTO users SELECT printf('user%05d', value * 3), 'mail' || value || '@example.org'
+  FROM generate_series(1, 9999);
 INSERT INTO users VALUES ('admin', 'admin@example.org');
 BEGIN;
 INSERT INTO users VALUES ('mistake', 'mistake@example.org');
@@ -28,15 +30,18 @@ ROLLBACK;
 CREATE TABLE requests(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE VIEW answers AS
   SELECT name, CASE WHEN NOT EXISTS (SELECT 1 FROM guard WHERE key = name) THEN 0
-                    ELSE 1 + EXISTS (SELECT 1 FROM users WHERE users.name = requests.name) END AS answer
+                    ELSE 1 + EXISTS (SELECT 1 FROM users WHERE users.name = requests.name)
+                      END AS answer
     FROM requests;
 
 -- A flood: of 100,000 requests, 5 of 100 are for users that exist.
 INSERT INTO requests(name)
-  SELECT CASE WHEN value % 100 < 5 THEN printf('user%05d', (value % 9999 + 1) * 3) ELSE printf('guess%06d', value) END
+  SELECT CASE WHEN value % 100 < 5 THEN printf('user%05d', (value % 9999 + 1) * 3)
+    ELSE printf('guess%06d', value) END
     FROM generate_series(1, 100000);
 SELECT count(*) AS requests, sum(answer = 0) AS refused, sum(answer = 1) AS "looked up in vain",
-       sum(answer = 2) AS found, sum(answer = 0 AND name IN (SELECT name FROM users)) AS "refused by mistake"
+       sum(answer = 2) AS found, sum(answer = 0 AND name IN (SELECT name
+         FROM users)) AS "refused by mistake"
   FROM answers;
 
 -- A user that is new, or has a new name, is found at once.
@@ -44,25 +49,31 @@ DELETE FROM requests;
 INSERT INTO requests(name) VALUES ('admin'), ('mistake'), ('newcomer'), ('renamed');
 .print
 .print Before
-SELECT name, CASE answer WHEN 0 THEN 'refused' WHEN 1 THEN 'looked up in vain' ELSE 'found' END AS answer FROM answers;
+SELECT name, CASE answer WHEN 0 THEN 'refused' WHEN 1 THEN 'looked up in vain' ELSE 'found'
+  END AS answer FROM answers;
 INSERT INTO users VALUES ('newcomer', 'new@example.org');
 UPDATE users SET name = 'renamed' WHERE name = 'user00003';
 .print
 .print After
-SELECT name, CASE answer WHEN 0 THEN 'refused' WHEN 1 THEN 'looked up in vain' ELSE 'found' END AS answer FROM answers;
+SELECT name, CASE answer WHEN 0 THEN 'refused' WHEN 1 THEN 'looked up in vain' ELSE 'found'
+  END AS answer FROM answers;
 
--- Deleted users stay in the guard and merely cost a look-up in vain. After many deletions it is filled anew, in one transaction:
--- no request ever meets an empty guard.
+-- Deleted users stay in the guard and merely cost a look-up in vain. After many deletions it is
+-- filled anew, in one transaction: no request ever meets an empty guard.
 DELETE FROM users WHERE name LIKE 'user1%' OR name LIKE 'user2%';
 .print
-SELECT (SELECT count(*) FROM users) AS users, json_extract(info, '$.count') AS "in the guard, about",
-       json_array_length(info, '$.layers') AS layers, printf('%.3f %%', 100 * json_extract(info, '$.fpr')) AS "guesses let through"
+SELECT (SELECT count(*) FROM users) AS users, json_extract(info,
+  '$.count') AS "in the guard, about",
+       json_array_length(info, '$.layers') AS layers, printf('%.3f %%', 100 * json_extract(info,
+         '$.fpr')) AS "guesses let through"
   FROM guard;
 BEGIN;
 INSERT INTO guard(guard) VALUES ('clear');
 INSERT INTO guard(key) SELECT name FROM users;
 COMMIT;
 .print
-SELECT (SELECT count(*) FROM users) AS users, json_extract(info, '$.count') AS "in the guard, about",
-       json_array_length(info, '$.layers') AS layers, printf('%.3f %%', 100 * json_extract(info, '$.fpr')) AS "guesses let through"
+SELECT (SELECT count(*) FROM users) AS users, json_extract(info,
+  '$.count') AS "in the guard, about",
+       json_array_length(info, '$.layers') AS layers, printf('%.3f %%', 100 * json_extract(info,
+         '$.fpr')) AS "guesses let through"
   FROM guard;

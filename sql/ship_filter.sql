@@ -1,6 +1,6 @@
--- Ship a filter table to another database: as a value it fits into any column, message or file, and merging it into a table of
--- the same capacity and fpr gives a table with the keys of both.
--- Here two shops report stolen cards to a centre, which sends back what all of them know.
+-- Ship a filter table to another database: as a value it fits into any column, message or file, and
+-- merging it into a table of the same capacity and fpr gives a table with the keys of both. Here
+-- two shops report stolen cards to a centre, which sends back what all of them know.
 -- From the top folder: sqlite3 < sql/ship_filter.sql
 .bail on
 .load ./bloom
@@ -10,14 +10,17 @@ ATTACH ':memory:' AS berlin;
 ATTACH ':memory:' AS lisbon;
 ATTACH ':memory:' AS centre;
 
--- All agree on capacity and fpr, and on growth=off: a table that has grown is no longer a single filter.
+-- All agree on capacity and fpr, and on growth=off: a table that has grown is no longer a single
+-- filter.
 CREATE VIRTUAL TABLE berlin.stolen USING bloom(capacity=50000, fpr=0.0001, growth=off);
 CREATE VIRTUAL TABLE lisbon.stolen USING bloom(capacity=50000, fpr=0.0001, growth=off);
 CREATE VIRTUAL TABLE centre.stolen USING bloom(capacity=50000, fpr=0.0001, growth=off);
 
 -- 20,000 cards are known to Berlin, 15,000 to Lisbon, 5,000 to both.
-INSERT INTO berlin.stolen(key) SELECT printf('4%015d', value * 104729) FROM generate_series(1, 20000);
-INSERT INTO lisbon.stolen(key) SELECT printf('4%015d', value * 104729) FROM generate_series(15001, 30000);
+INSERT INTO berlin.stolen(key) SELECT printf('4%015d', value * 104729)
+  FROM generate_series(1, 20000);
+INSERT INTO lisbon.stolen(key) SELECT printf('4%015d', value * 104729)
+  FROM generate_series(15001, 30000);
 
 -- What crosses the line: one value from each shop, which tells no card number.
 CREATE TABLE centre.inbox(shop TEXT PRIMARY KEY, f BLOB NOT NULL);
@@ -25,14 +28,16 @@ INSERT INTO centre.inbox SELECT 'Berlin', filter FROM berlin.stolen;
 INSERT INTO centre.inbox SELECT 'Lisbon', filter FROM lisbon.stolen;
 SELECT shop, length(f) AS bytes, bloom_count(f) AS "cards, about" FROM centre.inbox;
 
--- The centre merges what has come in. The order does not matter, and a filter that comes twice counts once.
+-- The centre merges what has come in. The order does not matter, and a filter that comes twice
+-- counts once.
 INSERT INTO centre.stolen(stolen, key) SELECT 'merge', f FROM centre.inbox;
 INSERT INTO centre.stolen(stolen, key) SELECT 'merge', f FROM centre.inbox ORDER BY shop DESC;
 
 -- It is the very filter that one would get from all cards in one place.
 .print
 SELECT bloom_count(filter) AS "in the centre, about",
-       CASE filter WHEN (SELECT bloom_agg(printf('4%015d', value * 104729), 50000, 0.0001) FROM generate_series(1, 30000)) THEN 'yes'
+       CASE filter WHEN (SELECT bloom_agg(printf('4%015d', value * 104729), 50000, 0.0001)
+         FROM generate_series(1, 30000)) THEN 'yes'
                    ELSE 'no' END AS "as if made in one place"
   FROM centre.stolen;
 
@@ -43,12 +48,16 @@ INSERT INTO lisbon.stolen(stolen, key) SELECT 'merge', f FROM centre.outbox;
 INSERT INTO lisbon.stolen(key) VALUES ('4999999999999999');
 
 .print
-SELECT 'Berlin' AS shop, sum(value <= 30000) AS "stolen cards", sum(value <= 30000 AND EXISTS (SELECT 1 FROM berlin.stolen WHERE key =
-         printf('4%015d', value * 104729))) AS recognised, sum(value > 30000) AS "other cards", sum(value > 30000 AND
-         EXISTS (SELECT 1 FROM berlin.stolen WHERE key = printf('4%015d', value * 104729))) AS "suspected by mistake"
+SELECT 'Berlin' AS shop, sum(value <= 30000) AS "stolen cards", sum(value <= 30000
+  AND EXISTS (SELECT 1 FROM berlin.stolen WHERE key =
+         printf('4%015d', value * 104729))) AS recognised, sum(value > 30000) AS "other cards",
+           sum(value > 30000 AND
+         EXISTS (SELECT 1 FROM berlin.stolen WHERE key = printf('4%015d',
+           value * 104729))) AS "suspected by mistake"
   FROM generate_series(1, 130000)
 UNION ALL
-SELECT 'Lisbon', sum(value <= 30000), sum(value <= 30000 AND EXISTS (SELECT 1 FROM lisbon.stolen WHERE key =
+SELECT 'Lisbon', sum(value <= 30000), sum(value <= 30000 AND EXISTS (SELECT 1 FROM lisbon.stolen
+  WHERE key =
          printf('4%015d', value * 104729))), sum(value > 30000), sum(value > 30000 AND
          EXISTS (SELECT 1 FROM lisbon.stolen WHERE key = printf('4%015d', value * 104729)))
   FROM generate_series(1, 130000);

@@ -1,14 +1,15 @@
--- Make two databases hold the same rows without sending what the other has already: each sends a filter of its rows, and
--- the other sends back only what that filter certainly lacks.
--- A false positive hides a row: the filter takes it for known, and it is not sent. So one round is not enough: rounds are
--- repeated with other hashes, until count and SHA-3 of both sides agree. (Equal filters would prove nothing: a hidden row
--- is just one that changes no bit.)
+-- Make two databases hold the same rows without sending what the other has already: each sends a
+-- filter of its rows, and the other sends back only what that filter certainly lacks. A false
+-- positive hides a row: the filter takes it for known, and it is not sent. So one round is not
+-- enough: rounds are repeated with other hashes, until count and SHA-3 of both sides agree. (Equal
+-- filters would prove nothing: a hidden row is just one that changes no bit.)
 -- From the top folder: sqlite3 < sql/sync_databases.sql
 .bail on
 .load ./bloom
 .mode column
 
--- Rows are only ever added here, and the whole row is the key. 20,000 notes are in both, some only in one.
+-- Rows are only ever added here, and the whole row is the key. 20,000 notes are in both, some only
+-- in one.
 ATTACH ':memory:' AS berlin;
 ATTACH ':memory:' AS lisbon;
 CREATE TABLE berlin.notes(id TEXT PRIMARY KEY, text TEXT);
@@ -18,25 +19,30 @@ INSERT INTO lisbon.notes SELECT * FROM berlin.notes;
 INSERT INTO berlin.notes SELECT 'berlin-' || value, 'Note ' || value FROM generate_series(1, 2000);
 INSERT INTO lisbon.notes SELECT 'lisbon-' || value, 'Note ' || value FROM generate_series(1, 3000);
 
--- The number of the round is part of every key, so that what one round hides the next one finds. (A filter of another
--- size alone would not do: it makes many of the same mistakes again.)
+-- The number of the round is part of every key, so that what one round hides the next one finds. (A
+-- filter of another size alone would not do: it makes many of the same mistakes again.)
 CREATE TEMP TABLE round(number INTEGER);
 INSERT INTO round VALUES (0);
-CREATE TEMP VIEW in_berlin AS SELECT *, json_array(number, id, text) AS key FROM berlin.notes, round;
-CREATE TEMP VIEW in_lisbon AS SELECT *, json_array(number, id, text) AS key FROM lisbon.notes, round;
+CREATE TEMP VIEW in_berlin AS SELECT *, json_array(number, id, text) AS key
+  FROM berlin.notes, round;
+CREATE TEMP VIEW in_lisbon AS SELECT *, json_array(number, id, text) AS key
+  FROM lisbon.notes, round;
 
 -- What crosses the line: two filters, and the rows that they lack.
 CREATE TEMP TABLE filters(round INTEGER, berlin BLOB, lisbon BLOB);
 CREATE TEMP VIEW for_lisbon AS SELECT id, text FROM in_berlin
-  WHERE NOT bloom_check((SELECT bloom_pin(lisbon) FROM filters WHERE round = (SELECT number FROM round)), key);
+  WHERE NOT bloom_check((SELECT bloom_pin(lisbon) FROM filters WHERE round = (SELECT number
+    FROM round)), key);
 CREATE TEMP VIEW for_berlin AS SELECT id, text FROM in_lisbon
-  WHERE NOT bloom_check((SELECT bloom_pin(berlin) FROM filters WHERE round = (SELECT number FROM round)), key);
+  WHERE NOT bloom_check((SELECT bloom_pin(berlin) FROM filters WHERE round = (SELECT number
+    FROM round)), key);
 
 -- The figures after a round.
 CREATE TEMP TABLE sent(round INTEGER, site TEXT, rows INTEGER);
 CREATE TEMP VIEW state AS
   SELECT number AS round,
-         (SELECT length(berlin) + length(lisbon) FROM filters WHERE round = number) AS "filters, bytes",
+         (SELECT length(berlin) + length(lisbon) FROM filters
+           WHERE round = number) AS "filters, bytes",
          (SELECT rows FROM sent WHERE round = number AND site = 'lisbon') AS "sent to Lisbon",
          (SELECT rows FROM sent WHERE round = number AND site = 'berlin') AS "to Berlin",
          (SELECT count(*) FROM berlin.notes) AS "rows in Berlin",
@@ -48,7 +54,8 @@ CREATE TEMP VIEW state AS
 
 -- Round 1.
 UPDATE round SET number = 1;
-INSERT INTO filters SELECT 1, (SELECT bloom_agg(key) FROM in_berlin), (SELECT bloom_agg(key) FROM in_lisbon);
+INSERT INTO filters SELECT 1, (SELECT bloom_agg(key) FROM in_berlin), (SELECT bloom_agg(key)
+  FROM in_lisbon);
 INSERT INTO lisbon.notes SELECT * FROM for_lisbon;
 INSERT INTO sent VALUES (1, 'lisbon', changes());
 INSERT INTO berlin.notes SELECT * FROM for_berlin;
@@ -57,7 +64,8 @@ SELECT * FROM state;
 
 -- Round 2: the same with the next number.
 UPDATE round SET number = 2;
-INSERT INTO filters SELECT 2, (SELECT bloom_agg(key) FROM in_berlin), (SELECT bloom_agg(key) FROM in_lisbon);
+INSERT INTO filters SELECT 2, (SELECT bloom_agg(key) FROM in_berlin), (SELECT bloom_agg(key)
+  FROM in_lisbon);
 INSERT INTO lisbon.notes SELECT * FROM for_lisbon;
 INSERT INTO sent VALUES (2, 'lisbon', changes());
 INSERT INTO berlin.notes SELECT * FROM for_berlin;
