@@ -235,9 +235,8 @@ static size_t partition_count(const struct bloom_key_set *set) {
     return set->partitions ? PARTITIONS : 1;
 }
 
-/* Whether to give up, keys_handled more keys after the last question. */
-static bool is_interrupted(const struct bloom_key_set *set, uint64_t keys_handled,
-                           uint64_t *since_asked) {
+bool bloom_key_set_interrupted(const struct bloom_key_set *set, uint64_t keys_handled,
+                               uint64_t *since_asked) {
     *since_asked += keys_handled;
     if (*since_asked < KEYS_BETWEEN_QUESTIONS || set->interrupted == NULL)
         return false;
@@ -251,7 +250,7 @@ enum bloom_built bloom_key_set_settle(struct bloom_key_set *set,
     uint64_t since_asked = 0;
     *summary = (struct bloom_key_summary){0};
     for (size_t i = 0; i < partition_count(set); i++) {
-        if (is_interrupted(set, partitions[i].keys, &since_asked))
+        if (bloom_key_set_interrupted(set, partitions[i].keys, &since_asked))
             return BLOOM_BUILD_INTERRUPTED;
         if (!settle(set, &partitions[i]))
             return BLOOM_BUILD_NO_MEMORY;
@@ -267,7 +266,7 @@ bool bloom_key_set_each(const struct bloom_key_set *set,
     unsigned width = set->layout->hash_words;
     uint64_t since_asked = 0;
     for (size_t i = 0; i < partition_count(set); i++) {
-        if (is_interrupted(set, partitions[i].keys, &since_asked))
+        if (bloom_key_set_interrupted(set, partitions[i].keys, &since_asked))
             return false;
         for (const struct bloom_key_chunk *chunk = partitions[i].first; chunk != NULL;
              chunk = chunk->next)

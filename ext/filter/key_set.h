@@ -55,6 +55,11 @@ bool bloom_key_set_each(const struct bloom_key_set *set,
                         void (*visit)(void *argument, const uint64_t *words, size_t count),
                         void *argument);
 
+/* Whether to give up, keys_handled more keys after the last call: asks interrupted now and then.
+ * *since_asked is 0 at first. */
+bool bloom_key_set_interrupted(const struct bloom_key_set *set, uint64_t keys_handled,
+                               uint64_t *since_asked);
+
 /* Makes payload, of zeros, the filter of a settled set by which shape was sized. */
 enum bloom_built bloom_key_set_build(const struct bloom_key_set *set, struct bloom_shape *shape,
                                      uint8_t *payload);

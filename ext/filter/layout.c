@@ -13,6 +13,7 @@ static const struct bloom_layout *const LAYOUTS[] = {
     &bloom_layout_classic,
     &bloom_layout_classic32,
     &bloom_layout_counting,
+    &bloom_layout_fuse,
     &bloom_layout_bitmap,
 };
 

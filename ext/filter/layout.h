@@ -171,6 +171,7 @@ extern const struct bloom_layout bloom_layout_blocked;
 extern const struct bloom_layout bloom_layout_classic;
 extern const struct bloom_layout bloom_layout_classic32;
 extern const struct bloom_layout bloom_layout_counting;
+extern const struct bloom_layout bloom_layout_fuse;
 extern const struct bloom_layout bloom_layout_bitmap;
 
 /* The layout of those numbers of layout and hashing, or of that name (length bytes, any case); NULL

@@ -36,10 +36,12 @@ void bloom_sql_size(sqlite3_context *context, int count, sqlite3_value **argumen
     double rate;
     const struct bloom_layout *layout;
     if (!bloom_sql_whole_number(context, "n", arguments[0], 0, BLOOM_CAPACITY_MAXIMUM, &capacity) ||
-        !bloom_sql_rate_and_layout(context, count - 1, arguments + 1, &rate, &layout) ||
-        !bloom_sql_offers(context, layout, layout->size != NULL, "choose n for"))
+        !bloom_sql_rate_and_layout(context, count - 1, arguments + 1, &rate, &layout))
         return;
-    if (bloom_shape_for(&shape, layout, capacity, rate, problem))
+    /* A layout that is only made of keys: as large as for so many of them. */
+    const struct bloom_key_summary keys = {.keys = capacity};
+    if (layout->size != NULL ? bloom_shape_for(&shape, layout, capacity, rate, problem)
+                             : bloom_shape_for_keys(&shape, layout, &keys, rate, problem))
         sqlite3_result_int64(context, (sqlite3_int64)bloom_filter_bytes(&shape));
     else
         bloom_sql_error(context, "%s", problem);

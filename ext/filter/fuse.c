@@ -1,0 +1,509 @@
+/* Layout `fuse`: the smallest filter, of a set that is finished. A binary fuse filter: Graf and
+ * Lemire, "Binary Fuse Filters: Fast and Smaller Than Xor Filters", 2022.
+ *
+ * The payload is an array of numbers of w bits. A key has three places in it and a fingerprint of w
+ * bits, and is in when the numbers at its places, added without carry (XOR), are its fingerprint. For
+ * a key that is not in they are anything, so the false-positive rate is 2^-w.
+ *
+ *   h           mix(v + seed), v being the first word of the key's hash
+ *   places      the array is segments + 2 segments of 2^s places each. The first place is
+ *               floor(h * segments * 2^s / 2^64); the second and third are in the two segments that
+ *               follow its own, at the same place within the segment, XOR bits 18 and up, and bits 0
+ *               and up, of h
+ *   fingerprint the highest w bits of h * FUSE_FACTOR
+ *
+ * Building finds the numbers. A place that only one key has can be left to that key: it will get the
+ * right number whatever the key's other places hold. Taking this key away leaves other places to one
+ * key, and so on until no key is left ("peeling"); then, last key first, each place gets the number
+ * that makes its key come out right. When keys are left that share all their places, another seed is
+ * tried.
+ *
+ * As places of neighbouring segments only are tied to each other, the whole is done from left to
+ * right, a bucket of keys at a time: with the keys of a bucket, all keys that have the places before
+ * the next one are known, and are peeled at once. The work stays within some 60 000 places, which are
+ * in the second-level cache. Peeled keys overwrite the keys that were loaded, so that the work needs
+ * 8 + 1 bytes for each key and 8 + 1 for each place: 19.2 bytes a key.
+ *
+ * Seeds come from a digest of the set. A fixed list of them would let somebody choose keys that fail
+ * with all of it; so every set is as good as a random one, for which one try in fifty fails or less.
+ *
+ * Measured (numbers of keys that random sets fail with decide about the sizes in fuse_form_for): with
+ * four places instead of three, 1.075 places a key are enough instead of 1.125, 4.4 % less, but a
+ * check reads four cache lines instead of three. Bench fuse, n = 10^7: see the results there.
+ */
+#include "filter/layout.h"
+
+#include "filter/key_set.h"
+#include "filter/portable.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    FUSE_NUMBER = 5,
+    FUSE_PLACES = 3, /* of a key */
+    FUSE_WIDTH_MAXIMUM = 32,
+    /* 96 places at least, 12 bytes, so that eight can be read wherever a number is. */
+    FUSE_SEGMENT_LOG_MINIMUM = 5,
+    FUSE_SEGMENT_LOG_MAXIMUM = 31,
+    /* Keys handled together: enough for their cache misses to overlap. */
+    FUSE_BATCH = 32
+};
+
+/* 2^64 divided by the golden ratio, made odd. */
+#define FUSE_FACTOR UINT64_C(0x9e3779b97f4a7c15)
+
+/* What the header says: bytes 40 to 47 are the seed, byte 48 is w, byte 49 s, bytes 50 to 55 are the
+ * segments in which first places are. */
+struct fuse_form {
+    uint64_t seed;
+    uint64_t firsts; /* places that can be a key's first */
+    uint64_t mask;   /* places of a segment, less one */
+    uint64_t bytes;  /* of the payload */
+    uint32_t width;  /* w */
+};
+
+static inline uint32_t fuse_width(const struct bloom_shape *shape) {
+    return shape->extra[1] & 0xff;
+}
+
+static inline uint32_t fuse_segment_log(const struct bloom_shape *shape) {
+    return shape->extra[1] >> 8 & 0xff;
+}
+
+static inline uint64_t fuse_segments(const struct bloom_shape *shape) {
+    return shape->extra[1] >> 16;
+}
+
+static inline struct fuse_form fuse_form_of(const struct bloom_shape *shape) {
+    return (struct fuse_form){
+        .seed = shape->extra[0],
+        .firsts = fuse_segments(shape) << fuse_segment_log(shape),
+        .mask = (UINT64_C(1) << fuse_segment_log(shape)) - 1,
+        .bytes = bloom_payload_bytes(shape),
+        .width = fuse_width(shape),
+    };
+}
+
+/* A bijection of 64-bit words: Stafford's variant 13 of the finaliser of MurmurHash3, as in
+ * SplitMix64. */
+static inline uint64_t fuse_mix(uint64_t word) {
+    word = (word ^ word >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    word = (word ^ word >> 27) * UINT64_C(0x94d049bb133111eb);
+    return word ^ word >> 31;
+}
+
+static inline void fuse_places(const struct fuse_form *form, uint64_t hash,
+                               uint64_t places[FUSE_PLACES]) {
+    uint64_t first = bloom_reduce(hash, form->firsts), segment = form->mask + 1;
+    places[0] = first;
+    places[1] = (first + segment) ^ (hash >> 18 & form->mask);
+    places[2] = (first + 2 * segment) ^ (hash & form->mask);
+}
+
+static inline uint64_t fuse_fingerprint(const struct fuse_form *form, uint64_t hash) {
+    return hash * FUSE_FACTOR >> (64 - form->width);
+}
+
+/* The number at a place is within eight bytes, which are those that begin with its first one, or the
+ * last eight of the payload. */
+static inline uint64_t fuse_byte_of(const struct fuse_form *form, uint64_t place) {
+    uint64_t byte = place * form->width >> 3, last = form->bytes - 8;
+    return byte < last ? byte : last;
+}
+
+static inline uint64_t fuse_read(const struct fuse_form *form, const uint8_t *payload,
+                                 uint64_t place) {
+    uint64_t byte = fuse_byte_of(form, place);
+    return bloom_load64(payload + byte) >> (place * form->width - 8 * byte) &
+           ((UINT64_C(1) << form->width) - 1);
+}
+
+/* Writes a number at a place that holds zero. */
+static inline void fuse_write(const struct fuse_form *form, uint8_t *payload, uint64_t place,
+                              uint64_t number) {
+    uint64_t byte = fuse_byte_of(form, place);
+    bloom_store64(payload + byte,
+                  bloom_load64(payload + byte) | number << (place * form->width - 8 * byte));
+}
+
+/* The number that is missing at the places of a key: zero when the key is in. */
+static inline uint64_t fuse_missing(const struct fuse_form *form, const uint8_t *payload,
+                                    uint64_t hash, const uint64_t places[FUSE_PLACES]) {
+    return fuse_fingerprint(form, hash) ^ fuse_read(form, payload, places[0]) ^
+           fuse_read(form, payload, places[1]) ^ fuse_read(form, payload, places[2]);
+}
+
+/* A filter of no keys would otherwise take one key in 2^w for one of them. */
+static bool fuse_check(const struct bloom_shape *shape, const uint8_t *payload,
+                       const uint64_t *words) {
+    struct fuse_form form = fuse_form_of(shape);
+    uint64_t places[FUSE_PLACES], hash = fuse_mix(words[0] + form.seed);
+    fuse_places(&form, hash, places);
+    return fuse_missing(&form, payload, hash, places) == 0 && shape->capacity > 0;
+}
+
+static void fuse_check_many(const struct bloom_shape *shape, const uint8_t *payload,
+                            const uint64_t *words, size_t count, uint8_t *found) {
+    struct fuse_form form = fuse_form_of(shape);
+    uint64_t hashes[FUSE_BATCH], places[FUSE_BATCH][FUSE_PLACES];
+    bool any = shape->capacity > 0;
+    while (count > 0) {
+        size_t now = count < FUSE_BATCH ? count : FUSE_BATCH;
+        for (size_t i = 0; i < now; i++) {
+            hashes[i] = fuse_mix(words[i] + form.seed);
+            fuse_places(&form, hashes[i], places[i]);
+            for (unsigned j = 0; j < FUSE_PLACES; j++)
+                BLOOM_PREFETCH(payload + (places[i][j] * form.width >> 3));
+        }
+        for (size_t i = 0; i < now; i++)
+            found[i] = any & (fuse_missing(&form, payload, hashes[i], places[i]) == 0);
+        words += now;
+        found += now;
+        count -= now;
+    }
+}
+
+/* ceil(log2(1 / rate)). */
+static uint32_t fuse_width_for(double rate) {
+    int exponent;
+    frexp(rate, &exponent);
+    return (uint32_t)(1 - exponent);
+}
+
+/* log2(keys) in 1/65536, from below: linear between powers of two. keys is at least 1. */
+static uint64_t fuse_log2(uint64_t keys) {
+    unsigned whole = bloom_log2_floor(keys);
+    return (uint64_t)whole << 16 | ((keys << 16 >> whole) & 0xffff);
+}
+
+/* Places and segments for so many keys. Found by trying: at least 39 of 40 random sets of any size
+ * could be peeled at the first try. Segments of 2^floor(0.6 log2 n + 1.5) places; 2^14 at most, and
+ * 2^15 from 2^26 keys on, so that three of them with their working memory (27 bytes a place) are in
+ * cache. 7/8 + 5 / log2 n places a key, at least 9/8. */
+static void fuse_size(uint64_t keys, uint32_t *segment_log, uint64_t *segments) {
+    const uint32_t most = keys < UINT64_C(1) << 26 ? 14 : 15;
+    uint64_t wanted = 0, log = FUSE_SEGMENT_LOG_MINIMUM;
+    if (keys > 1) {
+        uint64_t log2_keys = fuse_log2(keys), more = keys * (5 << 16) / log2_keys;
+        wanted = keys - keys / 8 + (more > keys / 4 ? more : keys / 4);
+        log = (log2_keys * 6 / 10 + (3 << 15)) >> 16;
+    }
+    *segment_log = log < FUSE_SEGMENT_LOG_MINIMUM ? FUSE_SEGMENT_LOG_MINIMUM
+                   : log > most                   ? most
+                                                  : (uint32_t)log;
+    *segments = (wanted + (UINT64_C(1) << *segment_log) - 1) >> *segment_log;
+    *segments = *segments > FUSE_PLACES ? *segments - (FUSE_PLACES - 1) : 1;
+}
+
+static bool fuse_size_for_keys(struct bloom_shape *shape, const struct bloom_key_summary *keys,
+                               char problem[BLOOM_PROBLEM_SIZE]) {
+    uint32_t width = fuse_width_for(shape->rate), segment_log;
+    uint64_t segments;
+    if (width > FUSE_WIDTH_MAXIMUM) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "p = %g is less than layout fuse can keep; ask for p = %.3g or more", shape->rate,
+                 ldexp(1, -FUSE_WIDTH_MAXIMUM) * 1.005);
+        return false;
+    }
+    fuse_size(keys->keys, &segment_log, &segments);
+    uint64_t places = (segments + FUSE_PLACES - 1) << segment_log;
+    if (places > UINT32_MAX) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "%" PRIu64 " keys are too many for layout fuse, which has room for 3.8e9; use "
+                 "layout blocked",
+                 keys->keys);
+        return false;
+    }
+    shape->probes = FUSE_PLACES;
+    shape->bits = places * width;
+    shape->extra[1] = width | (uint64_t)segment_log << 8 | segments << 16;
+    return true;
+}
+
+/* Every place of every key must be within the payload. */
+static bool fuse_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+    uint32_t width = fuse_width(shape), segment_log = fuse_segment_log(shape);
+    uint64_t segments = fuse_segments(shape);
+    bool valid = shape->probes == FUSE_PLACES && shape->rate > 0 &&
+                 width == fuse_width_for(shape->rate) && width <= FUSE_WIDTH_MAXIMUM &&
+                 segment_log >= FUSE_SEGMENT_LOG_MINIMUM &&
+                 segment_log <= FUSE_SEGMENT_LOG_MAXIMUM && segments >= 1 &&
+                 segments <= UINT32_MAX >> segment_log &&
+                 (segments + FUSE_PLACES - 1) << segment_log <= UINT32_MAX &&
+                 ((segments + FUSE_PLACES - 1) << segment_log) * width == shape->bits;
+    if (!valid)
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "is invalid: its header says %" PRIu64 " segments of 2^%" PRIu32
+                 " numbers of %" PRIu32 " bits, which is not what layout fuse has for %" PRIu64
+                 " bits and p = %g",
+                 segments, segment_log, width, shape->bits, shape->rate);
+    return valid;
+}
+
+/* ---- Building -------------------------------------------------------------------------------- */
+
+/* Buckets of keys, by the highest bits of their hashes: some 8192 keys each, as long as they are not
+ * too many to be written to at the same time. */
+enum { FUSE_BUCKET_KEYS_LOG = 13, FUSE_BUCKETS_LOG_MAXIMUM = 12, FUSE_WAITING_FIRST = 64 };
+
+struct fuse_builder {
+    const struct bloom_key_set *set;
+    const struct bloom_memory *memory;
+    struct fuse_form form;
+    uint64_t keys;
+    uint64_t places;
+    unsigned buckets_log;
+    uint64_t since_asked;
+
+    uint64_t digest;
+
+    uint64_t *ends; /* of the buckets in hashes, while filling: of what has been filled */
+    /* Hashes by bucket. As they are loaded, those at the front make room for the hashes of the keys
+     * that were peeled, in that order, of which owned says which of a key's places is left to it. */
+    uint64_t *hashes;
+    uint8_t *owned;
+    uint64_t peeled;
+
+    /* Of the keys that were loaded and not peeled, for each place: their number, times four, and
+     * which place it is of each, XOR; their hashes, XOR. */
+    uint8_t *counts;
+    uint64_t *sums;
+    uint8_t overflow;  /* 1: some number was more than the count can hold; nothing is peeled then */
+    uint64_t complete; /* all keys of the places before this one were loaded */
+
+    uint32_t *waiting; /* places that only one key has */
+    uint64_t waiting_count, waiting_room;
+};
+
+static inline uint64_t fuse_bucket_of(const struct fuse_builder *builder, uint64_t hash) {
+    return hash >> 1 >> (63 - builder->buckets_log);
+}
+
+static void fuse_digest_keys(void *argument, const uint64_t *words, size_t count) {
+    struct fuse_builder *builder = argument;
+    for (size_t i = 0; i < count; i++)
+        builder->digest += fuse_mix(words[i]);
+}
+
+static void fuse_count_keys(void *argument, const uint64_t *words, size_t count) {
+    struct fuse_builder *builder = argument;
+    for (size_t i = 0; i < count; i++)
+        builder->ends[fuse_bucket_of(builder, fuse_mix(words[i] + builder->form.seed))]++;
+}
+
+static void fuse_deal_keys(void *argument, const uint64_t *words, size_t count) {
+    struct fuse_builder *builder = argument;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t hash = fuse_mix(words[i] + builder->form.seed);
+        builder->hashes[builder->ends[fuse_bucket_of(builder, hash)]++] = hash;
+    }
+}
+
+/* Puts the hashes of all keys under a new seed into their buckets. */
+static bool fuse_deal(struct fuse_builder *builder) {
+    uint64_t buckets = UINT64_C(1) << builder->buckets_log, sum = 0;
+    memset(builder->ends, 0, (size_t)buckets * sizeof *builder->ends);
+    if (!bloom_key_set_each(builder->set, fuse_count_keys, builder))
+        return false;
+    for (uint64_t i = 0; i < buckets; i++) {
+        uint64_t keys = builder->ends[i];
+        builder->ends[i] = sum;
+        sum += keys;
+    }
+    return bloom_key_set_each(builder->set, fuse_deal_keys, builder);
+}
+
+static void fuse_load(struct fuse_builder *builder, uint64_t from, uint64_t to) {
+    for (uint64_t i = from; i < to; i++) {
+        uint64_t places[FUSE_PLACES], hash = builder->hashes[i];
+        fuse_places(&builder->form, hash, places);
+        for (unsigned j = 0; j < FUSE_PLACES; j++) {
+            uint8_t count = (uint8_t)((builder->counts[places[j]] + 4) ^ j);
+            builder->overflow |= count < 4;
+            builder->counts[places[j]] = count;
+            builder->sums[places[j]] ^= hash;
+        }
+    }
+}
+
+static bool fuse_wait(struct fuse_builder *builder, uint64_t place) {
+    if (builder->waiting_count == builder->waiting_room) {
+        uint64_t room = 2 * builder->waiting_room;
+        uint32_t *larger = builder->memory->allocate(room * sizeof *larger);
+        if (larger == NULL)
+            return false;
+        memcpy(larger, builder->waiting, (size_t)builder->waiting_count * sizeof *larger);
+        builder->memory->release(builder->waiting);
+        builder->waiting = larger;
+        builder->waiting_room = room;
+    }
+    builder->waiting[builder->waiting_count++] = (uint32_t)place;
+    return true;
+}
+
+static inline bool fuse_is_alone(const struct fuse_builder *builder, uint64_t place) {
+    return builder->counts[place] >> 2 == 1;
+}
+
+/* Takes away the key that alone has a place, if that is still so. Returns false when there is no
+ * memory. */
+static bool fuse_peel_key(struct fuse_builder *builder, uint64_t place) {
+    if (!fuse_is_alone(builder, place))
+        return true;
+    uint64_t places[FUSE_PLACES], hash = builder->sums[place];
+    fuse_places(&builder->form, hash, places);
+    builder->hashes[builder->peeled] = hash;
+    builder->owned[builder->peeled++] = builder->counts[place] & 3;
+    for (unsigned j = 0; j < FUSE_PLACES; j++) {
+        uint64_t other = places[j];
+        builder->counts[other] = (uint8_t)((builder->counts[other] - 4) ^ j);
+        builder->sums[other] ^= hash;
+        if (other < builder->complete && fuse_is_alone(builder, other) &&
+            !fuse_wait(builder, other))
+            return false;
+    }
+    return true;
+}
+
+/* Peels all that can be peeled, now that places from to complete - 1 are complete, too. */
+static bool fuse_peel(struct fuse_builder *builder, uint64_t from) {
+    for (uint64_t place = from; place < builder->complete; place++) {
+        if (!fuse_peel_key(builder, place))
+            return false;
+        while (builder->waiting_count > 0)
+            if (!fuse_peel_key(builder, builder->waiting[--builder->waiting_count]))
+                return false;
+    }
+    return true;
+}
+
+/* One try. All keys are peeled in the end, or another seed is needed. */
+static enum bloom_built fuse_try(struct fuse_builder *builder) {
+    uint64_t buckets = UINT64_C(1) << builder->buckets_log, loaded = 0, done = 0;
+    builder->peeled = 0;
+    builder->overflow = 0;
+    memset(builder->counts, 0, (size_t)builder->places);
+    memset(builder->sums, 0, (size_t)builder->places * sizeof *builder->sums);
+    if (!fuse_deal(builder))
+        return BLOOM_BUILD_INTERRUPTED;
+    for (uint64_t bucket = 0; bucket < buckets; bucket++) {
+        uint64_t end = builder->ends[bucket];
+        fuse_load(builder, loaded, end);
+        if (bloom_key_set_interrupted(builder->set, end - loaded, &builder->since_asked))
+            return BLOOM_BUILD_INTERRUPTED;
+        loaded = end;
+        /* The least first place of a key of the next bucket; none has a place before it. */
+        builder->complete = builder->places;
+        if (bucket + 1 < buckets)
+            builder->complete =
+                bloom_reduce((bucket + 1) << (64 - builder->buckets_log), builder->form.firsts);
+        builder->complete *= builder->overflow ^ 1;
+        if (!fuse_peel(builder, done))
+            return BLOOM_BUILD_NO_MEMORY;
+        done = builder->complete;
+    }
+    return BLOOM_BUILT;
+}
+
+/* Gives every place that was left to a key its number, the key that was peeled last first. */
+static enum bloom_built fuse_assign(struct fuse_builder *builder, uint8_t *payload) {
+    enum { STRETCH = 1 << 14 };
+    uint64_t left = builder->keys;
+    while (left > 0) {
+        uint64_t stretch = left < STRETCH ? left : STRETCH;
+        if (bloom_key_set_interrupted(builder->set, stretch, &builder->since_asked))
+            return BLOOM_BUILD_INTERRUPTED;
+        for (uint64_t end = left - stretch; left > end; left--) {
+            uint64_t places[FUSE_PLACES], hash = builder->hashes[left - 1];
+            fuse_places(&builder->form, hash, places);
+            fuse_write(&builder->form, payload, places[builder->owned[left - 1]],
+                       fuse_missing(&builder->form, payload, hash, places));
+        }
+    }
+    return BLOOM_BUILT;
+}
+
+static enum bloom_built fuse_find(struct fuse_builder *builder, struct bloom_shape *shape,
+                                  uint8_t *payload) {
+    if (!bloom_key_set_each(builder->set, fuse_digest_keys, builder))
+        return BLOOM_BUILD_INTERRUPTED;
+    for (uint64_t turn = 0;; turn++) {
+        builder->form.seed = fuse_mix(builder->digest + turn * FUSE_FACTOR);
+        enum bloom_built built = fuse_try(builder);
+        if (built != BLOOM_BUILT)
+            return built;
+        if (builder->peeled == builder->keys) {
+            shape->extra[0] = builder->form.seed;
+            return fuse_assign(builder, payload);
+        }
+    }
+}
+
+static enum bloom_built fuse_build(struct bloom_shape *shape, uint8_t *payload,
+                                   const struct bloom_key_set *keys) {
+    struct fuse_builder builder = {
+        .set = keys,
+        .memory = keys->memory,
+        .form = fuse_form_of(shape),
+        .keys = shape->capacity,
+        .waiting_room = FUSE_WAITING_FIRST,
+    };
+    if (builder.keys == 0)
+        return BLOOM_BUILT;
+    builder.places = builder.form.firsts + (FUSE_PLACES - 1) * (builder.form.mask + 1);
+    unsigned log = bloom_log2_floor(builder.keys);
+    log = log > FUSE_BUCKET_KEYS_LOG ? log - FUSE_BUCKET_KEYS_LOG : 0;
+    builder.buckets_log = log < FUSE_BUCKETS_LOG_MAXIMUM ? log : FUSE_BUCKETS_LOG_MAXIMUM;
+
+    const struct bloom_memory *memory = keys->memory;
+    builder.ends = memory->allocate((UINT64_C(1) << builder.buckets_log) * sizeof *builder.ends);
+    builder.hashes = memory->allocate(builder.keys * sizeof *builder.hashes);
+    builder.owned = memory->allocate(builder.keys);
+    builder.counts = memory->allocate(builder.places);
+    builder.sums = memory->allocate(builder.places * sizeof *builder.sums);
+    builder.waiting = memory->allocate(FUSE_WAITING_FIRST * sizeof *builder.waiting);
+    enum bloom_built built = BLOOM_BUILD_NO_MEMORY;
+    if (builder.ends != NULL && builder.hashes != NULL && builder.owned != NULL &&
+        builder.counts != NULL && builder.sums != NULL && builder.waiting != NULL)
+        built = fuse_find(&builder, shape, payload);
+    memory->release(builder.ends);
+    memory->release(builder.hashes);
+    memory->release(builder.owned);
+    memory->release(builder.counts);
+    memory->release(builder.sums);
+    memory->release(builder.waiting);
+    return built;
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+/* The header says it all; the payload looks random whatever the keys. */
+static struct bloom_estimate fuse_estimate(const struct bloom_shape *shape,
+                                           const uint8_t *payload) {
+    (void)payload;
+    return (struct bloom_estimate){
+        .count = (double)shape->capacity,
+        .rate = shape->capacity > 0 ? ldexp(1, -(int)fuse_width(shape)) : 0,
+        .fill = -1,
+    };
+}
+
+const struct bloom_layout bloom_layout_fuse = {
+    .name = "fuse",
+    .hashing = &bloom_hashing_murmur3,
+    .number = FUSE_NUMBER,
+    .hash_words = 1,
+    .probes_maximum = FUSE_PLACES,
+    .bits_multiple = 1,
+    .advice = "it is made of a finished set: make it anew of all keys, as in "
+              "bloom_agg(key, NULL, 0.01, 'fuse')",
+    .size_for_keys = fuse_size_for_keys,
+    .valid = fuse_valid,
+    .check = fuse_check,
+    .check_many = fuse_check_many,
+    .build = fuse_build,
+    .estimate = fuse_estimate,
+};
