@@ -25,13 +25,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-struct bloom_connection {
-    sqlite3 *database;
-    struct bloom_connection *next;
-    uint64_t references; /* functions and living pins */
-    uint64_t deaths;     /* of pins */
-};
-
 struct bloom_pin {
     uintptr_t number;
     struct bloom_connection *connection;
@@ -42,11 +35,12 @@ struct bloom_pin {
 /* Serial numbers fall into the buckets in turn, and a statement has few pins at a time. */
 enum { BUCKETS = 256 };
 
+char bloom_pin_type[40]; /* fixed once the first connection is open */
+
 /* Guarded by the lock. */
 static struct bloom_pin *living[BUCKETS];
 static struct bloom_connection *connections;
 static uintptr_t last_number;
-static char pointer_type[40]; /* fixed once the first connection is open */
 
 static atomic_flag pins_locked = ATOMIC_FLAG_INIT;
 
@@ -66,8 +60,8 @@ static void unlock_pins(void) {
 struct bloom_connection *bloom_connection_open(sqlite3 *database) {
     struct bloom_connection *fresh = sqlite3_malloc(sizeof *fresh), *connection;
     lock_pins();
-    if (pointer_type[0] == '\0')
-        sqlite3_snprintf(sizeof pointer_type, pointer_type, "bloom_filter %p", (void *)living);
+    if (bloom_pin_type[0] == '\0')
+        sqlite3_snprintf(sizeof bloom_pin_type, bloom_pin_type, "bloom_filter %p", (void *)living);
     for (connection = connections; connection != NULL; connection = connection->next)
         if (connection->database == database)
             break;
@@ -118,7 +112,8 @@ static void release_pin(void *pointer) {
     pin->connection->deaths++;
     struct bloom_connection *unused = release_connection(pin->connection);
     unlock_pins();
-    sqlite3_free(unused);
+    if (unused != NULL)
+        sqlite3_free(unused);
     sqlite3_free(pin);
 }
 
@@ -147,7 +142,7 @@ void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *f
     pin->next = living[pin->number % BUCKETS];
     living[pin->number % BUCKETS] = pin;
     unlock_pins();
-    sqlite3_result_pointer(context, (void *)pin->number, pointer_type, release_pin);
+    sqlite3_result_pointer(context, (void *)pin->number, bloom_pin_type, release_pin);
 }
 
 /* The living pin of that number and connection; NULL when there is none. It lives until its value
@@ -163,27 +158,21 @@ static const struct bloom_pin *find_pin(const sqlite3 *database, uintptr_t numbe
 
 bool bloom_sql_is_null(sqlite3_value *value) {
     return sqlite3_value_type(value) == SQLITE_NULL &&
-           sqlite3_value_pointer(value, pointer_type) == NULL;
+           sqlite3_value_pointer(value, bloom_pin_type) == NULL;
 }
 
 const struct bloom_stored *bloom_sql_pinned(sqlite3 *database, sqlite3_value *value) {
-    uintptr_t number = (uintptr_t)sqlite3_value_pointer(value, pointer_type);
+    uintptr_t number = (uintptr_t)sqlite3_value_pointer(value, bloom_pin_type);
     const struct bloom_pin *pin = number != 0 ? find_pin(database, number) : NULL;
     return pin != NULL ? &pin->filter : NULL;
 }
 
-const struct bloom_stored *bloom_sql_recent_pin(sqlite3_context *context, sqlite3_value *value) {
-    uintptr_t number = (uintptr_t)sqlite3_value_pointer(value, pointer_type);
-    struct bloom_registration *registration = sqlite3_user_data(context);
-    struct bloom_recent_pin *recent = &registration->recent_pin;
-    if (number == 0)
+const struct bloom_stored *bloom_sql_find_pin(struct bloom_registration *registration,
+                                              uintptr_t number) {
+    const struct bloom_connection *connection = registration->connection;
+    const struct bloom_pin *pin = number != 0 ? find_pin(connection->database, number) : NULL;
+    if (pin == NULL)
         return NULL;
-    if (recent->number != number || recent->deaths != registration->connection->deaths) {
-        const struct bloom_pin *pin = find_pin(registration->connection->database, number);
-        if (pin == NULL)
-            return NULL;
-        *recent = (struct bloom_recent_pin){
-            .number = number, .deaths = pin->connection->deaths, .filter = &pin->filter};
-    }
-    return recent->filter;
+    registration->recent_pin = (struct bloom_recent_pin){number, connection->deaths, &pin->filter};
+    return &pin->filter;
 }

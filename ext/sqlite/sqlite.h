@@ -43,6 +43,14 @@ struct bloom_recent_pin {
     const struct bloom_stored *filter;
 };
 
+/* What a connection has of this extension, shared by its functions: see pins.c. */
+struct bloom_connection {
+    sqlite3 *database;
+    struct bloom_connection *next;
+    uint64_t references; /* functions and living pins */
+    uint64_t deaths;     /* of pins */
+};
+
 /* The user data of a function: its row, its connection and what it saw last. Most calls of a
  * statement see the same filter: comparing 64 bytes costs a tenth of validating them anew, and two
  * comparisons less than looking a pin up. It belongs to one connection, whose calls never overlap;
@@ -75,7 +83,11 @@ enum bloom_stored_kind bloom_sql_stored(sqlite3 *database, sqlite3_value *value,
 
 /* The bytes of a BLOB; NULL for an empty one. Returns false when there is no memory: the length is
  * asked first, since a zeroblob that finds no memory turns into NULL. */
-bool bloom_sql_blob(sqlite3_value *value, const uint8_t **bytes, uint64_t *length);
+static inline bool bloom_sql_blob(sqlite3_value *value, const uint8_t **bytes, uint64_t *length) {
+    *length = (uint64_t)sqlite3_value_bytes(value);
+    *bytes = sqlite3_value_blob(value);
+    return *bytes != NULL || *length == 0;
+}
 
 /* What the arguments n, p and layout of count arguments in arguments say; p is 0.01 and the layout
  * blocked when left out. The shape is also checked against the length limit of the connection. */
@@ -147,18 +159,31 @@ bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *u
 
 /* pins.c: filters as pointer values, which are never followed before they are found alive. */
 
-/* What a connection has of it, found again for the same connection. Every call takes a reference,
- * which its functions hold; close gives it back. NULL: there is no memory. */
+/* Finds what a connection has, or makes it. Every call takes a reference, which a function holds;
+ * close gives it back. NULL: there is no memory. */
 struct bloom_connection *bloom_connection_open(sqlite3 *database);
 void bloom_connection_close(struct bloom_connection *connection);
 
 /* Makes a pin of a copy of the filter the function's result. */
 void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *filter);
 
-/* The filter of a pin that is alive, until the running function or method returns; otherwise NULL.
- * The second form is for a function, and remembers the pin for its next call. */
+/* The filter of a pin that is alive, until the running function or method returns; else NULL. */
 const struct bloom_stored *bloom_sql_pinned(sqlite3 *database, sqlite3_value *value);
-const struct bloom_stored *bloom_sql_recent_pin(sqlite3_context *context, sqlite3_value *value);
+
+/* The type of the pointers, and the pin of such a pointer, remembered for the function's next call. */
+extern char bloom_pin_type[];
+const struct bloom_stored *bloom_sql_find_pin(struct bloom_registration *registration,
+                                              uintptr_t number);
+
+/* The same as bloom_sql_pinned, for the function of that registration. */
+static inline const struct bloom_stored *
+bloom_sql_recent_pin(struct bloom_registration *registration, sqlite3_value *value) {
+    uintptr_t number = (uintptr_t)sqlite3_value_pointer(value, bloom_pin_type);
+    const struct bloom_recent_pin *recent = &registration->recent_pin;
+    return number == recent->number && registration->connection->deaths == recent->deaths
+               ? recent->filter
+               : bloom_sql_find_pin(registration, number);
+}
 
 /* Whether a value is NULL, and not a pin, alive or gone, which looks like NULL. */
 bool bloom_sql_is_null(sqlite3_value *value);

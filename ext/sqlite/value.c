@@ -34,8 +34,8 @@ void bloom_sql_error_found(sqlite3_context *context, const char *expectation,
 }
 
 /* As bloom_filter_read, without its work when recent is of the same header; it may be NULL. */
-static bool read_header(struct bloom_recent_header *recent, struct bloom_stored *filter,
-                        char problem[BLOOM_PROBLEM_SIZE]) {
+static inline bool read_header(struct bloom_recent_header *recent, struct bloom_stored *filter,
+                               char problem[BLOOM_PROBLEM_SIZE]) {
     if (recent != NULL && recent->shape.layout != NULL && filter->length >= BLOOM_HEADER_BYTES &&
         memcmp(filter->bytes, recent->bytes, BLOOM_HEADER_BYTES) == 0) {
         filter->shape = recent->shape;
@@ -50,50 +50,48 @@ static bool read_header(struct bloom_recent_header *recent, struct bloom_stored 
     return true;
 }
 
-bool bloom_sql_blob(sqlite3_value *value, const uint8_t **bytes, uint64_t *length) {
-    *length = (uint64_t)sqlite3_value_bytes(value);
-    *bytes = sqlite3_value_blob(value);
-    return *bytes != NULL || *length == 0;
-}
-
-/* A filter from a value, or from the pin that it is, if pinned is not NULL. */
-static enum bloom_stored_kind read_stored(sqlite3_value *value, const struct bloom_stored *pinned,
-                                          struct bloom_recent_header *recent,
-                                          struct bloom_stored *filter,
-                                          char problem[BLOOM_PROBLEM_SIZE]) {
+/* Why a value is no filter, in words. */
+static enum bloom_stored_kind not_stored(sqlite3_value *value, char problem[BLOOM_PROBLEM_SIZE]) {
     char words[BLOOM_WORDS_SIZE];
-    if (pinned != NULL) {
-        *filter = *pinned;
-        return BLOOM_STORED;
-    }
-    switch (sqlite3_value_type(value)) {
-    case SQLITE_BLOB:
-        if (!bloom_sql_blob(value, &filter->bytes, &filter->length))
-            return BLOOM_STORED_NO_MEMORY;
-        return read_header(recent, filter, problem) ? BLOOM_STORED : BLOOM_STORED_NOT;
-    case SQLITE_NULL:
+    if (sqlite3_value_type(value) == SQLITE_NULL) {
         sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem,
                          "is NULL; does the row exist that should hold it? (a pinned filter is "
                          "NULL beyond a join, a view, a subquery in FROM or coalesce: pin it in a "
                          "scalar subquery)");
         return BLOOM_STORED_NOT;
-    default:
-        if (bloom_sql_describe(words, value) == NULL)
-            return BLOOM_STORED_NO_MEMORY;
-        sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem,
-                         "must be a BLOB as bloom_new and bloom_agg make them, not %s", words);
-        return BLOOM_STORED_NOT;
     }
+    if (bloom_sql_describe(words, value) == NULL)
+        return BLOOM_STORED_NO_MEMORY;
+    sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem,
+                     "must be a BLOB as bloom_new and bloom_agg make them, not %s", words);
+    return BLOOM_STORED_NOT;
+}
+
+/* A filter from a value, or from the pin that it is, if pinned is not NULL. */
+static inline enum bloom_stored_kind read_stored(int type, sqlite3_value *value,
+                                                 const struct bloom_stored *pinned,
+                                                 struct bloom_recent_header *recent,
+                                                 struct bloom_stored *filter,
+                                                 char problem[BLOOM_PROBLEM_SIZE]) {
+    if (type == SQLITE_BLOB) {
+        if (!bloom_sql_blob(value, &filter->bytes, &filter->length))
+            return BLOOM_STORED_NO_MEMORY;
+        return read_header(recent, filter, problem) ? BLOOM_STORED : BLOOM_STORED_NOT;
+    }
+    if (pinned == NULL)
+        return not_stored(value, problem);
+    *filter = *pinned;
+    return BLOOM_STORED;
 }
 
 bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
                       struct bloom_stored *filter) {
     struct bloom_registration *registration = sqlite3_user_data(context);
-    const struct bloom_stored *pinned = NULL;
+    int type = sqlite3_value_type(value);
     char problem[BLOOM_PROBLEM_SIZE];
-    if (sqlite3_value_type(value) == SQLITE_NULL)
-        pinned = bloom_sql_recent_pin(context, value);
-    switch (read_stored(value, pinned, &registration->recent_header, filter, problem)) {
+    const struct bloom_stored *pinned =
+        type == SQLITE_NULL ? bloom_sql_recent_pin(registration, value) : NULL;
+    switch (read_stored(type, value, pinned, &registration->recent_header, filter, problem)) {
     case BLOOM_STORED:
         return true;
     case BLOOM_STORED_NO_MEMORY:
@@ -108,7 +106,8 @@ bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *val
 enum bloom_stored_kind bloom_sql_stored(sqlite3 *database, sqlite3_value *value,
                                         struct bloom_stored *filter,
                                         char problem[BLOOM_PROBLEM_SIZE]) {
-    return read_stored(value, bloom_sql_pinned(database, value), NULL, filter, problem);
+    return read_stored(sqlite3_value_type(value), value, bloom_sql_pinned(database, value), NULL,
+                       filter, problem);
 }
 
 bool bloom_sql_whole_number(sqlite3_context *context, const char *name, sqlite3_value *value,
