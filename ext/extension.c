@@ -8,8 +8,7 @@
 
 SQLITE_EXTENSION_INIT1
 
-/* Name, fewest and most arguments (-1: any number), then scalar, or step and final of an aggregate.
- */
+/* Name, fewest and most arguments (-1: any number), then scalar, or step and final of an aggregate. */
 static const struct bloom_function FUNCTIONS[] = {
     {"bloom_new", 1, 3, bloom_sql_new, NULL, NULL},
     {"bloom_new_bits", 2, 2, bloom_sql_new_bits, NULL, NULL},
@@ -48,10 +47,20 @@ static int (*const MODULES[])(sqlite3 *database) = {
 #define SQLITE_RESULT_SUBTYPE 0x001000000
 #endif
 
-enum { FLAGS = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS };
+/* A pin is another one at each call, and NULL to an index. */
+static int flags_of(const struct bloom_function *function) {
+    return SQLITE_UTF8 | SQLITE_INNOCUOUS |
+           (function->scalar != bloom_sql_pin ? SQLITE_DETERMINISTIC : 0) |
+           (function->scalar == bloom_sql_info ? SQLITE_RESULT_SUBTYPE : 0);
+}
+
+static void release_registration(void *argument) {
+    struct bloom_registration *registration = argument;
+    bloom_connection_close(registration->connection);
+    sqlite3_free(registration);
+}
 
 static int register_function(sqlite3 *database, const struct bloom_function *function) {
-    int flags = FLAGS | (function->scalar == bloom_sql_info ? SQLITE_RESULT_SUBTYPE : 0);
     int status = SQLITE_OK;
     for (int count = function->arguments_minimum;
          count <= function->arguments_maximum && status == SQLITE_OK; count++) {
@@ -60,10 +69,15 @@ static int register_function(sqlite3 *database, const struct bloom_function *fun
             return SQLITE_NOMEM;
         memset(registration, 0, sizeof *registration);
         registration->function = function;
+        registration->connection = bloom_connection_open(database);
+        if (registration->connection == NULL) {
+            sqlite3_free(registration);
+            return SQLITE_NOMEM;
+        }
         /* SQLite releases the registration with the connection, and at once when this fails. */
-        status = sqlite3_create_function_v2(database, function->name, count, flags, registration,
-                                            function->scalar, function->step, function->final,
-                                            sqlite3_free);
+        status = sqlite3_create_function_v2(database, function->name, count, flags_of(function),
+                                            registration, function->scalar, function->step,
+                                            function->final, release_registration);
     }
     return status;
 }

@@ -21,6 +21,7 @@
 #include "filter/blocked_kernel.h"
 
 #include "filter/bitset.h"
+#include "filter/number.h"
 #include "filter/portable.h"
 #include "filter/sizing.h"
 
@@ -158,10 +159,12 @@ bool bloom_blocked_choose(struct bloom_shape *shape, uint64_t *blocks,
         /* The least that FORMAT.md promises for so many keys, plus what rounding to three digits may take
          * away. */
         double least = (ldexp(1, -30) + ldexp((double)keys, -64)) * 1.005;
+        char rate[BLOOM_NUMBER_SIZE], least_rate[BLOOM_NUMBER_SIZE];
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "p = %g is less than layout %s can keep for %" PRIu64 " keys; "
-                 "ask for p = %.3g or more, or for layout classic",
-                 shape->rate, shape->layout->name, keys, least);
+                 "p = %s is less than layout %s can keep for %" PRIu64 " keys; "
+                 "ask for p = %s or more, or for layout classic",
+                 bloom_number_text(rate, shape->rate, 6), shape->layout->name, keys,
+                 bloom_number_text(least_rate, least, 3));
         return false;
     }
     return true;

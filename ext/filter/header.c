@@ -12,6 +12,7 @@
 #include "filter/header.h"
 
 #include "filter/hash.h"
+#include "filter/number.h"
 #include "filter/portable.h"
 #include "filter/version.h"
 
@@ -138,9 +139,10 @@ bool bloom_header_read(struct bloom_shape *shape, const uint8_t *header,
     }
     /* No sign, not even of zero: one filter has one form. The comparison is false for NaN. */
     if (shape->capacity > BLOOM_CAPACITY_MAXIMUM || rate >> 63 != 0 || !(shape->rate < 1)) {
+        char number[BLOOM_NUMBER_SIZE];
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is invalid: its header says n = %" PRIu64 " and p = %g", shape->capacity,
-                 shape->rate);
+                 "is invalid: its header says n = %" PRIu64 " and p = %s", shape->capacity,
+                 bloom_number_text(number, shape->rate, 6));
         return false;
     }
     return shape->layout->valid == NULL || shape->layout->valid(shape, problem);

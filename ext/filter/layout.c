@@ -2,6 +2,7 @@
 #include "filter/layout.h"
 
 #include "filter/names.h"
+#include "filter/number.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -54,7 +55,9 @@ bool bloom_shape_for(struct bloom_shape *shape, const struct bloom_layout *layou
     if (layout->exact) {
         rate = 0;
     } else if (!(rate > 0 && rate < 1)) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE, "p must be between 0 and 1, not %g", rate);
+        char number[BLOOM_NUMBER_SIZE];
+        snprintf(problem, BLOOM_PROBLEM_SIZE, "p must be between 0 and 1, not %s",
+                 bloom_number_text(number, rate, 6));
         return false;
     }
     *shape = (struct bloom_shape){.layout = layout, .capacity = capacity, .rate = rate};
@@ -93,11 +96,13 @@ bool bloom_shape_same(const struct bloom_shape *a, const struct bloom_shape *b,
         append_difference(problem, "n = %" PRIu64 " and %" PRIu64, a->capacity, b->capacity);
     if (memcmp(&a->rate, &b->rate, sizeof a->rate) != 0) {
         /* As many digits as it takes to see the difference. */
-        char one[32], other[32];
-        snprintf(one, sizeof one, "%.15g", a->rate);
-        snprintf(other, sizeof other, "%.15g", b->rate);
-        int digits = strcmp(one, other) == 0 ? 17 : 15;
-        append_difference(problem, "p = %.*g and %.*g", digits, a->rate, digits, b->rate);
+        char one[BLOOM_NUMBER_SIZE], other[BLOOM_NUMBER_SIZE];
+        if (strcmp(bloom_number_text(one, a->rate, 15), bloom_number_text(other, b->rate, 15)) ==
+            0) {
+            bloom_number_text(one, a->rate, 17);
+            bloom_number_text(other, b->rate, 17);
+        }
+        append_difference(problem, "p = %s and %s", one, other);
     }
     if (a->bits != b->bits)
         append_difference(problem, "%" PRIu64 " and %" PRIu64 " bits", a->bits, b->bits);

@@ -29,6 +29,9 @@ struct bloom_shape {
         extra[2]; /* header bytes 40 to 55: the layout's own, zero where it has no use for them */
 };
 
+/* p where none is given. */
+#define BLOOM_RATE_DEFAULT 0.01
+
 /* Every n and m below these keeps all 64-bit arithmetic of this library from overflowing. */
 #define BLOOM_CAPACITY_MAXIMUM (UINT64_C(1) << 40)
 #define BLOOM_BITS_MAXIMUM (UINT64_C(1) << 52)

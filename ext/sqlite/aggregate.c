@@ -40,12 +40,12 @@ static void release(void *memory) {
 
 static const struct bloom_memory MEMORY = {allocate, release};
 
-static enum size_source source_of(sqlite3_context *context, int count, sqlite3_value **arguments) {
+static enum size_source source_of(int count, sqlite3_value **arguments) {
     if (count < 2)
         return SIZE_FROM_KEYS;
     switch (sqlite3_value_type(arguments[1])) {
     case SQLITE_NULL:
-        return bloom_sql_is_null(context, arguments[1]) ? SIZE_FROM_KEYS : SIZE_FROM_FILTER;
+        return bloom_sql_is_null(arguments[1]) ? SIZE_FROM_KEYS : SIZE_FROM_FILTER;
     case SQLITE_BLOB:
         return SIZE_FROM_FILTER;
     default:
@@ -78,7 +78,7 @@ static bool read_shape(sqlite3_context *context, int count, sqlite3_value **argu
 
 static bool begin(sqlite3_context *context, int count, sqlite3_value **arguments,
                   struct build *build) {
-    enum size_source source = source_of(context, count, arguments);
+    enum size_source source = source_of(count, arguments);
     if (!read_shape(context, count, arguments, source, &build->shape))
         return false;
     if (source == SIZE_FROM_KEYS) {
@@ -122,7 +122,7 @@ static bool same_parameters(sqlite3_context *context, int count, sqlite3_value *
                                           [SIZE_FROM_NUMBER] = "n as a number",
                                           [SIZE_FROM_FILTER] = "n as a filter"};
     struct bloom_shape shape = {0};
-    enum size_source source = source_of(context, count, arguments);
+    enum size_source source = source_of(count, arguments);
     char problem[BLOOM_PROBLEM_SIZE];
     if (source != build->source) {
         snprintf(problem, sizeof problem, "%s and %s", SOURCES[build->source], SOURCES[source]);

@@ -81,7 +81,7 @@ static void merge_scalar(sqlite3_context *context, int count, sqlite3_value **ar
     for (int i = 0; i < count; i++) {
         struct bloom_stored filter;
         char differs[64];
-        if (kind == MERGE_UNION && bloom_sql_is_null(context, arguments[i]))
+        if (kind == MERGE_UNION && bloom_sql_is_null(arguments[i]))
             continue;
         sqlite3_snprintf(sizeof differs, differs, "argument %d differs from the first filter",
                          i + 1);
@@ -110,7 +110,7 @@ void bloom_sql_intersect(sqlite3_context *context, int count, sqlite3_value **ar
 static void merge_step(sqlite3_context *context, sqlite3_value *value, enum merge_kind kind) {
     struct merge *merge;
     struct bloom_stored filter;
-    if (kind == MERGE_UNION && bloom_sql_is_null(context, value))
+    if (kind == MERGE_UNION && bloom_sql_is_null(value))
         return;
     merge = sqlite3_aggregate_context(context, sizeof *merge);
     if (merge == NULL) {

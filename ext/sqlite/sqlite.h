@@ -1,5 +1,5 @@
-/* What the files of the SQLite side share. Everything below this floor (layout.h, format.h, hash.h,
- * ...) knows nothing of SQLite; everything on it gets at bits only through that floor.
+/* What the files of the SQLite side share. The storeys below (filter, exchange) know nothing of
+ * SQLite; everything here gets at bits only through them.
  */
 #ifndef BLOOM_SQL_H
 #define BLOOM_SQL_H
@@ -10,8 +10,7 @@ SQLITE_EXTENSION_INIT3 /* SQLite's functions through the pointer that extension.
 #include "filter/header.h"
 #include "filter/hash.h"
 
-/* One SQL function: the row of the registration table in extension.c, and the user data of the
-     * function. */
+/* One SQL function: a row of the registration table in extension.c. */
 struct bloom_function {
     const char *name;
     int arguments_minimum;
@@ -19,16 +18,6 @@ struct bloom_function {
     void (*scalar)(sqlite3_context *, int, sqlite3_value **);
     void (*step)(sqlite3_context *, int, sqlite3_value **); /* of an aggregate */
     void (*final)(sqlite3_context *);
-};
-
-/* The user data of a function: its row, and the header that passed validation last. Most calls of a statement
- * see the same filter, and comparing 64 bytes costs a tenth of validating them anew. It belongs to one
- * connection, whose calls never overlap; unlike SQLite's auxiliary data it costs no allocation and serves
- * filters from columns, too. */
-struct bloom_registration {
-    const struct bloom_function *function;
-    uint8_t header[BLOOM_HEADER_BYTES];
-    struct bloom_shape shape;
 };
 
 /* A valid filter somewhere in memory. bytes stays its owner's: of the sqlite3_value it was read
@@ -43,8 +32,41 @@ static inline const uint8_t *bloom_stored_payload(const struct bloom_stored *fil
     return filter->bytes + BLOOM_HEADER_BYTES;
 }
 
+/* The header that passed validation last, and the pin that was found alive last. Zeros: none. */
+struct bloom_recent_header {
+    uint8_t bytes[BLOOM_HEADER_BYTES];
+    struct bloom_shape shape;
+};
+struct bloom_recent_pin {
+    uintptr_t number;
+    uint64_t deaths; /* of the connection's pins, when it was alive */
+    const struct bloom_stored *filter;
+};
+
+/* What a connection has of this extension, shared by its functions: see pins.c. */
+struct bloom_connection {
+    sqlite3 *database;
+    struct bloom_connection *next;
+    uint64_t references; /* functions and living pins */
+    uint64_t deaths;     /* of pins */
+};
+
+/* The user data of a function: its row, its connection and what it saw last. Most calls of a
+ * statement see the same filter: comparing 64 bytes costs a tenth of validating them anew, and two
+ * comparisons less than looking a pin up. It belongs to one connection, whose calls never overlap;
+ * unlike SQLite's auxiliary data it costs no allocation and serves filters from columns, too. */
+struct bloom_registration {
+    const struct bloom_function *function;
+    struct bloom_connection *connection;
+    struct bloom_recent_header recent_header;
+    struct bloom_recent_pin recent_pin;
+};
+
 /* Fails the running function with "FUNCTION: " and the formatted message (as sqlite3_mprintf). */
 void bloom_sql_error(sqlite3_context *context, const char *format, ...);
+
+/* The same with "EXPECTATION, not ..." and what the value is instead. */
+void bloom_sql_error_found(sqlite3_context *context, const char *expectation, sqlite3_value *value);
 
 /* The readers of arguments: on false the function has failed with a message that names it and the
  * argument. */
@@ -53,13 +75,19 @@ void bloom_sql_error(sqlite3_context *context, const char *format, ...);
 bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
                       struct bloom_stored *filter);
 
-/* Whether a value is NULL, and not a pinned filter, which looks like NULL. */
-bool bloom_sql_is_null(sqlite3_context *context, sqlite3_value *value);
-
 /* The same where no function runs: problem completes "the filter ..." for BLOOM_STORED_NOT. */
 enum bloom_stored_kind { BLOOM_STORED, BLOOM_STORED_NOT, BLOOM_STORED_NO_MEMORY };
-enum bloom_stored_kind bloom_sql_stored(sqlite3_value *value, struct bloom_stored *filter,
+enum bloom_stored_kind bloom_sql_stored(sqlite3 *database, sqlite3_value *value,
+                                        struct bloom_stored *filter,
                                         char problem[BLOOM_PROBLEM_SIZE]);
+
+/* The bytes of a BLOB; NULL for an empty one. Returns false when there is no memory: the length is
+ * asked first, since a zeroblob that finds no memory turns into NULL. */
+static inline bool bloom_sql_blob(sqlite3_value *value, const uint8_t **bytes, uint64_t *length) {
+    *length = (uint64_t)sqlite3_value_bytes(value);
+    *bytes = sqlite3_value_blob(value);
+    return *bytes != NULL || *length == 0;
+}
 
 /* What the arguments n, p and layout of count arguments in arguments say; p is 0.01 and the layout
  * blocked when left out. The shape is also checked against the length limit of the connection. */
@@ -129,9 +157,47 @@ int bloom_sql_ask(sqlite3 *database, sqlite3_stmt **statement);
  * counts the others in *unasked. When the answer is yes the function has failed with it. */
 bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *unasked);
 
-/* A filter pinned for the duration of a statement: pointer values of this type. */
-#define BLOOM_PIN_TYPE "bloom_filter"
+/* pins.c: filters as pointer values, which are never followed before they are found alive. */
+
+/* Finds what a connection has, or makes it. Every call takes a reference, which a function holds;
+ * close gives it back. NULL: there is no memory. */
+struct bloom_connection *bloom_connection_open(sqlite3 *database);
+void bloom_connection_close(struct bloom_connection *connection);
+
+/* Makes a pin of a copy of the filter the function's result. */
 void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *filter);
+
+/* The filter of a pin that is alive, until the running function or method returns; else NULL. */
+const struct bloom_stored *bloom_sql_pinned(sqlite3 *database, sqlite3_value *value);
+
+/* The type of the pointers, and the pin of such a pointer, remembered for the function's next call. */
+extern char bloom_pin_type[];
+const struct bloom_stored *bloom_sql_find_pin(struct bloom_registration *registration,
+                                              uintptr_t number);
+
+/* The same as bloom_sql_pinned, for the function of that registration. */
+static inline const struct bloom_stored *
+bloom_sql_recent_pin(struct bloom_registration *registration, sqlite3_value *value) {
+    uintptr_t number = (uintptr_t)sqlite3_value_pointer(value, bloom_pin_type);
+    const struct bloom_recent_pin *recent = &registration->recent_pin;
+    return number == recent->number && registration->connection->deaths == recent->deaths
+               ? recent->filter
+               : bloom_sql_find_pin(registration, number);
+}
+
+/* Whether a value is NULL, and not a pin, alive or gone, which looks like NULL. */
+bool bloom_sql_is_null(sqlite3_value *value);
+
+/* message.c: text for messages. Every message quotes others' text by these. */
+enum { BLOOM_QUOTE_SIZE = 200, BLOOM_WORDS_SIZE = BLOOM_QUOTE_SIZE + 16 };
+
+/* Writes length bytes of text in quotation marks, as valid UTF-8 without control characters, and
+ * cut off with three dots when they are long. Returns quoted. */
+char *bloom_sql_quote(char quoted[BLOOM_QUOTE_SIZE], const void *text, size_t length);
+
+/* Writes what a value is: NULL, a number, the text '...', a BLOB of 3 bytes. Returns words, or NULL
+ * when there is no memory. */
+char *bloom_sql_describe(char words[BLOOM_WORDS_SIZE], sqlite3_value *value);
 
 /* scalar.c */
 void bloom_sql_new(sqlite3_context *context, int count, sqlite3_value **arguments);

@@ -1,11 +1,9 @@
 /* Between sqlite3_value and the filter library: arguments in, filters out, errors in words. See
- * sql.h. */
+ * sqlite.h. */
 #include "sqlite/sqlite.h"
 
 #include <stdarg.h>
 #include <string.h>
-
-#define RATE_DEFAULT 0.01
 
 static const char *function_name(sqlite3_context *context) {
     const struct bloom_registration *registration = sqlite3_user_data(context);
@@ -26,119 +24,90 @@ void bloom_sql_error(sqlite3_context *context, const char *format, ...) {
     sqlite3_free(text);
 }
 
-/* Fails with "FUNCTION: EXPECTATION, not WHAT-WAS-FOUND". */
-static void error_found(sqlite3_context *context, const char *expectation, sqlite3_value *value) {
-    switch (sqlite3_value_type(value)) {
-    case SQLITE_INTEGER:
-        bloom_sql_error(context, "%s, not %lld", expectation, sqlite3_value_int64(value));
-        break;
-    case SQLITE_FLOAT:
-        bloom_sql_error(context, "%s, not %!.15g", expectation, sqlite3_value_double(value));
-        break;
-    case SQLITE_TEXT:
-        bloom_sql_error(context, "%s, not the text '%!.60s'", expectation,
-                        sqlite3_value_text(value));
-        break;
-    case SQLITE_BLOB:
-        bloom_sql_error(context, "%s, not a BLOB of %d bytes", expectation,
-                        sqlite3_value_bytes(value));
-        break;
-    default:
-        bloom_sql_error(context, "%s, not NULL", expectation);
-    }
+void bloom_sql_error_found(sqlite3_context *context, const char *expectation,
+                           sqlite3_value *value) {
+    char words[BLOOM_WORDS_SIZE];
+    if (bloom_sql_describe(words, value) != NULL)
+        bloom_sql_error(context, "%s, not %s", expectation, words);
+    else
+        sqlite3_result_error_nomem(context);
 }
 
-/* As bloom_filter_read, without its work when the function has just seen the same header. */
-static bool read_header(struct bloom_registration *recent, struct bloom_stored *filter,
-                        char problem[BLOOM_PROBLEM_SIZE]) {
-    if (recent->shape.layout != NULL && filter->length >= BLOOM_HEADER_BYTES &&
-        memcmp(filter->bytes, recent->header, BLOOM_HEADER_BYTES) == 0) {
+/* As bloom_filter_read, without its work when recent is of the same header; it may be NULL. */
+static inline bool read_header(struct bloom_recent_header *recent, struct bloom_stored *filter,
+                               char problem[BLOOM_PROBLEM_SIZE]) {
+    if (recent != NULL && recent->shape.layout != NULL && filter->length >= BLOOM_HEADER_BYTES &&
+        memcmp(filter->bytes, recent->bytes, BLOOM_HEADER_BYTES) == 0) {
         filter->shape = recent->shape;
         return bloom_payload_read(&filter->shape, filter->bytes, filter->length, problem);
     }
     if (!bloom_filter_read(&filter->shape, filter->bytes, filter->length, problem))
         return false;
-    memcpy(recent->header, filter->bytes, BLOOM_HEADER_BYTES);
-    recent->shape = filter->shape;
+    if (recent != NULL) {
+        memcpy(recent->bytes, filter->bytes, BLOOM_HEADER_BYTES);
+        recent->shape = filter->shape;
+    }
     return true;
 }
 
-struct pin {
-    struct bloom_stored filter;
-};
-
-/* The bytes of a BLOB. The length comes first: a zeroblob for which there is no memory turns into NULL when its bytes are asked for. */
-static bool read_blob(sqlite3_value *value, struct bloom_stored *stored) {
-    stored->length = (uint64_t)sqlite3_value_bytes(value);
-    stored->bytes = sqlite3_value_blob(value);
-    return stored->bytes != NULL || stored->length == 0;
+/* Why a value is no filter, in words. */
+static enum bloom_stored_kind not_stored(sqlite3_value *value, char problem[BLOOM_PROBLEM_SIZE]) {
+    char words[BLOOM_WORDS_SIZE];
+    if (sqlite3_value_type(value) == SQLITE_NULL) {
+        sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem,
+                         "is NULL; does the row exist that should hold it? (a pinned filter is "
+                         "NULL beyond a join, a view, a subquery in FROM or coalesce: pin it in a "
+                         "scalar subquery)");
+        return BLOOM_STORED_NOT;
+    }
+    if (bloom_sql_describe(words, value) == NULL)
+        return BLOOM_STORED_NO_MEMORY;
+    sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem,
+                     "must be a BLOB as bloom_new and bloom_agg make them, not %s", words);
+    return BLOOM_STORED_NOT;
 }
 
-bool bloom_sql_is_null(sqlite3_context *context, sqlite3_value *value) {
-    (void)context;
-    return sqlite3_value_type(value) == SQLITE_NULL &&
-           sqlite3_value_pointer(value, BLOOM_PIN_TYPE) == NULL;
+/* A filter from a value, or from the pin that it is, if pinned is not NULL. */
+static inline enum bloom_stored_kind read_stored(int type, sqlite3_value *value,
+                                                 const struct bloom_stored *pinned,
+                                                 struct bloom_recent_header *recent,
+                                                 struct bloom_stored *filter,
+                                                 char problem[BLOOM_PROBLEM_SIZE]) {
+    if (type == SQLITE_BLOB) {
+        if (!bloom_sql_blob(value, &filter->bytes, &filter->length))
+            return BLOOM_STORED_NO_MEMORY;
+        return read_header(recent, filter, problem) ? BLOOM_STORED : BLOOM_STORED_NOT;
+    }
+    if (pinned == NULL)
+        return not_stored(value, problem);
+    *filter = *pinned;
+    return BLOOM_STORED;
 }
 
 bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
                       struct bloom_stored *filter) {
+    struct bloom_registration *registration = sqlite3_user_data(context);
+    int type = sqlite3_value_type(value);
     char problem[BLOOM_PROBLEM_SIZE];
-    const struct pin *pin;
-    char *expectation;
-
-    switch (sqlite3_value_type(value)) {
-    case SQLITE_BLOB:
-        if (!read_blob(value, filter)) {
-            sqlite3_result_error_nomem(context);
-            return false;
-        }
-        if (read_header(sqlite3_user_data(context), filter, problem))
-            return true;
-        bloom_sql_error(context, "the filter (argument %d) %s", position, problem);
-        return false;
-    case SQLITE_NULL:
-        pin = sqlite3_value_pointer(value, BLOOM_PIN_TYPE);
-        if (pin != NULL) {
-            *filter = pin->filter;
-            return true;
-        }
-        bloom_sql_error(
-            context,
-            "the filter (argument %d) is NULL; does the row exist that should hold it? "
-            "(a pinned filter is NULL beyond a join, a view, a subquery in FROM or coalesce: "
-            "pin it in a scalar subquery)",
-            position);
+    const struct bloom_stored *pinned =
+        type == SQLITE_NULL ? bloom_sql_recent_pin(registration, value) : NULL;
+    switch (read_stored(type, value, pinned, &registration->recent_header, filter, problem)) {
+    case BLOOM_STORED:
+        return true;
+    case BLOOM_STORED_NO_MEMORY:
+        sqlite3_result_error_nomem(context);
         return false;
     default:
-        expectation = sqlite3_mprintf("the filter (argument %d) must be a BLOB as bloom_new and "
-                                      "bloom_agg make them",
-                                      position);
-        if (expectation)
-            error_found(context, expectation, value);
-        else
-            sqlite3_result_error_nomem(context);
-        sqlite3_free(expectation);
+        bloom_sql_error(context, "the filter (argument %d) %s", position, problem);
         return false;
     }
 }
 
-enum bloom_stored_kind bloom_sql_stored(sqlite3_value *value, struct bloom_stored *filter,
+enum bloom_stored_kind bloom_sql_stored(sqlite3 *database, sqlite3_value *value,
+                                        struct bloom_stored *filter,
                                         char problem[BLOOM_PROBLEM_SIZE]) {
-    const struct pin *pin = sqlite3_value_pointer(value, BLOOM_PIN_TYPE);
-    if (pin != NULL) {
-        *filter = pin->filter;
-        return BLOOM_STORED;
-    }
-    if (sqlite3_value_type(value) != SQLITE_BLOB) {
-        sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem, "is %s",
-                         sqlite3_value_type(value) == SQLITE_NULL ? "NULL" : "not a BLOB");
-        return BLOOM_STORED_NOT;
-    }
-    if (!read_blob(value, filter))
-        return BLOOM_STORED_NO_MEMORY;
-    return bloom_filter_read(&filter->shape, filter->bytes, filter->length, problem)
-               ? BLOOM_STORED
-               : BLOOM_STORED_NOT;
+    return read_stored(sqlite3_value_type(value), value, bloom_sql_pinned(database, value), NULL,
+                       filter, problem);
 }
 
 bool bloom_sql_whole_number(sqlite3_context *context, const char *name, sqlite3_value *value,
@@ -159,7 +128,7 @@ bool bloom_sql_whole_number(sqlite3_context *context, const char *name, sqlite3_
     char *expectation = sqlite3_mprintf("%s must be a whole number from %llu to %llu", name,
                                         (sqlite3_uint64)minimum, (sqlite3_uint64)maximum);
     if (expectation)
-        error_found(context, expectation, value);
+        bloom_sql_error_found(context, expectation, value);
     else
         sqlite3_result_error_nomem(context);
     sqlite3_free(expectation);
@@ -177,13 +146,13 @@ static bool read_rate(sqlite3_context *context, const struct bloom_layout *layou
             return true;
         sqlite3_snprintf(sizeof problem, problem, "layout %s is exact: p must be left out or NULL",
                          layout->name);
-        error_found(context, problem, value);
+        bloom_sql_error_found(context, problem, value);
         return false;
     }
     *rate = sqlite3_value_double(value);
     if ((type == SQLITE_INTEGER || type == SQLITE_FLOAT) && *rate > 0 && *rate < 1)
         return true;
-    error_found(context, "p must be between 0 and 1", value);
+    bloom_sql_error_found(context, "p must be between 0 and 1", value);
     return false;
 }
 
@@ -201,13 +170,13 @@ bool bloom_sql_layout(sqlite3_context *context, sqlite3_value *value,
     }
     char names[BLOOM_PROBLEM_SIZE] = "layout must be one of ";
     bloom_layout_list(names + strlen(names), sizeof names - strlen(names));
-    error_found(context, names, value);
+    bloom_sql_error_found(context, names, value);
     return false;
 }
 
 bool bloom_sql_rate_and_layout(sqlite3_context *context, int count, sqlite3_value **arguments,
                                double *rate, const struct bloom_layout **layout) {
-    *rate = RATE_DEFAULT;
+    *rate = BLOOM_RATE_DEFAULT;
     *layout = bloom_layout_default();
     return (count < 2 || bloom_sql_layout(context, arguments[1], layout)) &&
            (count < 1 || read_rate(context, *layout, arguments[0], rate));
@@ -266,8 +235,8 @@ enum bloom_key_kind bloom_sql_key(sqlite3_value *value, const struct bloom_shape
                                   uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
     const struct bloom_hashing *hashing = shape->layout->hashing;
     bool (*take)(const uint64_t[2], const void *, size_t, uint64_t *);
-    const void *bytes;
-    int length;
+    const uint8_t *bytes;
+    uint64_t length;
     switch (sqlite3_value_type(value)) {
     case SQLITE_INTEGER:
         return hashing->integer != NULL &&
@@ -283,13 +252,11 @@ enum bloom_key_kind bloom_sql_key(sqlite3_value *value, const struct bloom_shape
         bytes = sqlite3_value_text(value); /* first: it may convert from UTF-16 */
         if (bytes == NULL)
             return BLOOM_KEY_NO_MEMORY;
-        length = sqlite3_value_bytes(value);
+        length = (uint64_t)sqlite3_value_bytes(value);
         take = hashing->text;
         break;
     case SQLITE_BLOB:
-        length = sqlite3_value_bytes(value); /* first: see read_blob */
-        bytes = sqlite3_value_blob(value);
-        if (bytes == NULL && length > 0)
+        if (!bloom_sql_blob(value, &bytes, &length))
             return BLOOM_KEY_NO_MEMORY;
         take = hashing->bytes;
         break;
@@ -314,7 +281,7 @@ enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position
     case BLOOM_KEY_FOREIGN:
         sqlite3_snprintf(sizeof problem, problem, "the key (argument %d): layout %s takes %s",
                          position, layout->name, layout->hashing->keys);
-        error_found(context, problem, value);
+        bloom_sql_error_found(context, problem, value);
         return BLOOM_KEY_FAILED;
     case BLOOM_KEY:
         break;
@@ -389,21 +356,4 @@ bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *u
         return false;
     sqlite3_result_error_code(context, code);
     return true;
-}
-
-void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *filter) {
-    /* Aligned to a cache line, so that no block straddles two: worth a third of a check out of
-     * cache. */
-    enum { LINE = 64 };
-    struct pin *pin = sqlite3_malloc64(sizeof *pin + LINE + filter->length);
-    if (pin == NULL) {
-        sqlite3_result_error_nomem(context);
-        return;
-    }
-    uintptr_t end = (uintptr_t)(pin + 1);
-    uint8_t *bytes = (uint8_t *)(pin + 1) + (LINE - end % LINE) % LINE;
-    memcpy(bytes, filter->bytes, (size_t)filter->length);
-    pin->filter = *filter;
-    pin->filter.bytes = bytes;
-    sqlite3_result_pointer(context, pin, BLOOM_PIN_TYPE, sqlite3_free);
 }

@@ -443,7 +443,7 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
             table,
             "unknown command '%!.60s'; the commands are merge (with a filter as key) and clear",
             name);
-    switch (bloom_sql_stored(argument, &filter, problem)) {
+    switch (bloom_sql_stored(table->database, argument, &filter, problem)) {
     case BLOOM_STORED:
         return report(table, bloom_store_merge(table->store, &filter));
     case BLOOM_STORED_NO_MEMORY:

@@ -1,0 +1,13 @@
+/* Numbers in messages, the same in every locale. */
+#ifndef BLOOM_NUMBER_H
+#define BLOOM_NUMBER_H
+
+/* Room for any number with 17 digits: sign, digits, point, exponent; and some for a decimal point
+ * of several bytes, while it is there. */
+#define BLOOM_NUMBER_SIZE 40
+
+/* Writes number with at most digits (1 to 17) digits that count, as %g does, but with a point for
+ * its decimal point whatever the program's locale says. Returns text. */
+char *bloom_number_text(char text[BLOOM_NUMBER_SIZE], double number, int digits);
+
+#endif

@@ -1,0 +1,178 @@
+/* Pinned filters: pointer values that nobody has to trust.
+ *
+ * SQLite hands a pointer value on without its ownership (sqlite3_result_value, so nullif, iif, min,
+ * max, lag and more): what a function is given may be a copy of a pointer whose pin is gone, and
+ * whose memory is something else by now. So
+ *
+ *   1. The pointer is no address but a serial number, which no later pin gets: 2^64 of them outlast
+ *      every process. (Where pointers have 32 bits a number comes back after 2^32 pins, and then
+ *      names another pin that is alive, at worst.)
+ *   2. The pins that are alive are in one table. A number that is not in it, or is that of a pin of
+ *      another connection, is no pin. No pin is looked at before it was found there.
+ *   3. SQLite owns a pin by the destructor that it is given with the pointer, and calls it once. It
+ *      is given the number alone, and may call it when the functions of the connection are gone.
+ *      So the table belongs to this copy of the extension rather than to a connection, and a lock
+ *      guards it.
+ *   4. A second copy of the extension in the process has its own table and its own serial numbers.
+ *      The type of the pointers tells them apart: its text holds an address of the copy.
+ *   5. What a connection has is a count of its pins that died. While it stays as it is, no pin can
+ *      have gone that a function has seen alive; so a scan looks its pin up once (recent).
+ *
+ * A connection's calls never overlap, those of different connections do.
+ */
+#include "sqlite/sqlite.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+struct bloom_pin {
+    uintptr_t number;
+    struct bloom_connection *connection;
+    struct bloom_pin *next; /* in its bucket */
+    struct bloom_stored filter;
+};
+
+/* Serial numbers fall into the buckets in turn, and a statement has few pins at a time. */
+enum { BUCKETS = 256 };
+
+char bloom_pin_type[40]; /* fixed once the first connection is open */
+
+/* Guarded by the lock. */
+static struct bloom_pin *living[BUCKETS];
+static struct bloom_connection *connections;
+static uintptr_t last_number;
+
+static atomic_flag pins_locked = ATOMIC_FLAG_INIT;
+
+/* The lock is held for some 10 ns. A thread that was stopped meanwhile is waited for asleep. */
+static void lock_pins(void) {
+    enum { TRIES = 1000 };
+    unsigned tries = 0;
+    while (atomic_flag_test_and_set_explicit(&pins_locked, memory_order_acquire))
+        if (++tries % TRIES == 0)
+            sqlite3_sleep(1);
+}
+
+static void unlock_pins(void) {
+    atomic_flag_clear_explicit(&pins_locked, memory_order_release);
+}
+
+struct bloom_connection *bloom_connection_open(sqlite3 *database) {
+    struct bloom_connection *fresh = sqlite3_malloc(sizeof *fresh), *connection;
+    lock_pins();
+    if (bloom_pin_type[0] == '\0')
+        sqlite3_snprintf(sizeof bloom_pin_type, bloom_pin_type, "bloom_filter %p", (void *)living);
+    for (connection = connections; connection != NULL; connection = connection->next)
+        if (connection->database == database)
+            break;
+    if (connection == NULL && fresh != NULL) {
+        *fresh = (struct bloom_connection){.database = database, .next = connections};
+        connections = connection = fresh;
+        fresh = NULL;
+    }
+    if (connection != NULL)
+        connection->references++;
+    unlock_pins();
+    sqlite3_free(fresh);
+    return connection;
+}
+
+/* Returns what the caller is to release outside of the lock. */
+static struct bloom_connection *release_connection(struct bloom_connection *connection) {
+    struct bloom_connection **link = &connections;
+    if (--connection->references > 0)
+        return NULL;
+    while (*link != connection)
+        link = &(*link)->next;
+    *link = connection->next;
+    return connection;
+}
+
+void bloom_connection_close(struct bloom_connection *connection) {
+    lock_pins();
+    struct bloom_connection *unused = release_connection(connection);
+    unlock_pins();
+    sqlite3_free(unused);
+}
+
+/* The link to the living pin of that number, or to NULL. */
+static struct bloom_pin **link_of(uintptr_t number) {
+    struct bloom_pin **link = &living[number % BUCKETS];
+    while (*link != NULL && (*link)->number != number)
+        link = &(*link)->next;
+    return link;
+}
+
+/* SQLite's destructor of a pin, with its number. */
+static void release_pin(void *pointer) {
+    lock_pins();
+    struct bloom_pin **link = link_of((uintptr_t)pointer);
+    struct bloom_pin *pin = *link;
+    *link = pin->next;
+    pin->connection->deaths++;
+    struct bloom_connection *unused = release_connection(pin->connection);
+    unlock_pins();
+    if (unused != NULL)
+        sqlite3_free(unused);
+    sqlite3_free(pin);
+}
+
+void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *filter) {
+    const struct bloom_registration *registration = sqlite3_user_data(context);
+    /* Aligned to a cache line, so that no block straddles two: worth a third of a check out of
+     * cache. */
+    enum { LINE = 64 };
+    struct bloom_pin *pin = sqlite3_malloc64(sizeof *pin + LINE + filter->length);
+    if (pin == NULL) {
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    uintptr_t end = (uintptr_t)(pin + 1);
+    uint8_t *bytes = (uint8_t *)(pin + 1) + (LINE - end % LINE) % LINE;
+    memcpy(bytes, filter->bytes, (size_t)filter->length);
+    pin->filter = *filter;
+    pin->filter.bytes = bytes;
+    pin->connection = registration->connection;
+    lock_pins();
+    pin->connection->references++;
+    do
+        last_number++;
+    while (last_number == 0 || *link_of(last_number) != NULL);
+    pin->number = last_number;
+    pin->next = living[pin->number % BUCKETS];
+    living[pin->number % BUCKETS] = pin;
+    unlock_pins();
+    sqlite3_result_pointer(context, (void *)pin->number, bloom_pin_type, release_pin);
+}
+
+/* The living pin of that number and connection; NULL when there is none. It lives until its value
+ * goes, and so as long as the call does that was given the value. */
+static const struct bloom_pin *find_pin(const sqlite3 *database, uintptr_t number) {
+    lock_pins();
+    const struct bloom_pin *pin = *link_of(number);
+    if (pin != NULL && pin->connection->database != database)
+        pin = NULL;
+    unlock_pins();
+    return pin;
+}
+
+bool bloom_sql_is_null(sqlite3_value *value) {
+    return sqlite3_value_type(value) == SQLITE_NULL &&
+           sqlite3_value_pointer(value, bloom_pin_type) == NULL;
+}
+
+const struct bloom_stored *bloom_sql_pinned(sqlite3 *database, sqlite3_value *value) {
+    uintptr_t number = (uintptr_t)sqlite3_value_pointer(value, bloom_pin_type);
+    const struct bloom_pin *pin = number != 0 ? find_pin(database, number) : NULL;
+    return pin != NULL ? &pin->filter : NULL;
+}
+
+const struct bloom_stored *bloom_sql_find_pin(struct bloom_registration *registration,
+                                              uintptr_t number) {
+    const struct bloom_connection *connection = registration->connection;
+    const struct bloom_pin *pin = number != 0 ? find_pin(connection->database, number) : NULL;
+    if (pin == NULL)
+        return NULL;
+    registration->recent_pin = (struct bloom_recent_pin){number, connection->deaths, &pin->filter};
+    return &pin->filter;
+}

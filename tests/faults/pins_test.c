@@ -1,0 +1,359 @@
+/* A pinned filter is a pointer that SQLite hands about, and SQLite hands it on without its ownership: `nullif` and
+ * its like return a copy of an argument that dies before the copy does. So no pointer is followed before it is
+ * found among the pins that are alive, whatever SQL, the program and a second copy of the extension do with it.
+ * Run under the address sanitizer.
+ */
+#include "../library/library_test.h"
+
+#include "sqlite-bloom.h"
+#include "sqlite/sqlite.h"
+
+#include <pthread.h>
+
+static sqlite3 *open_database(void) {
+    sqlite3 *database;
+    assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
+    assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);
+    return database;
+}
+
+static void execute(sqlite3 *database, const char *sql) {
+    char *error = NULL;
+    if (sqlite3_exec(database, sql, NULL, NULL, &error) != SQLITE_OK)
+        fail_msg("%s: %s", sql, error);
+}
+
+/* ---- What SQL alone can do ---- */
+
+static const char FILTERS[] =
+    "CREATE TABLE filters(id TEXT PRIMARY KEY, f BLOB);"
+    "INSERT INTO filters SELECT x, bloom_add(bloom_new(y), x) FROM "
+    "(SELECT 'a' AS x, 100 AS y UNION ALL SELECT 'b', 10 UNION ALL SELECT 'c', 5000);";
+
+/* In each of these a function is given a copy of a pin that may be gone. */
+static const char *const COPIES[] = {
+    "SELECT bloom_check(nullif(bloom_pin(f), id), nullif(id || 'a', upper(id))) FROM filters",
+    "SELECT bloom_check(nullif(bloom_pin(f), id), nullif(zeroblob(length(f)), id)) FROM filters",
+    "SELECT bloom_check(nullif(bloom_pin(f), id), bloom_count(bloom_pin(f))) FROM filters",
+    "SELECT bloom_info(nullif(bloom_pin(f), 1)) || bloom_count(nullif(bloom_pin(f), 2)) FROM "
+    "filters",
+    "SELECT bloom_union(nullif(bloom_pin(f), 1), nullif(bloom_pin(f), 2), nullif(bloom_pin(f), 3)) "
+    "FROM filters",
+    "SELECT bloom_add(nullif(bloom_pin(f), 1), nullif(bloom_pin(f), 2)) FROM filters",
+    "SELECT bloom_pin(nullif(bloom_pin(f), 1)) FROM filters",
+    "SELECT bloom_check(CASE WHEN id = 'a' THEN nullif(bloom_pin(f), 1) ELSE bloom_pin(f) END, "
+    "upper(id)) FROM filters",
+    "SELECT bloom_check(CASE id WHEN 'a' THEN bloom_pin(f) ELSE nullif(bloom_pin(f), 1) END, "
+    "upper(id)) FROM "
+    "filters",
+    "SELECT bloom_check(max(bloom_pin(f)), 'a') FROM filters",
+    "SELECT bloom_check(min(nullif(bloom_pin(f), 1)), 'a') FROM filters GROUP BY id",
+    "SELECT bloom_check(max(nullif(bloom_pin(f), 1), nullif(bloom_pin(f), 2)), 'a') FROM filters",
+    "SELECT bloom_check(first_value(bloom_pin(f)) OVER (ORDER BY id), id) FROM filters",
+    "SELECT bloom_check(last_value(bloom_pin(f)) OVER (ORDER BY id ROWS BETWEEN CURRENT ROW AND 1 "
+    "FOLLOWING), id) FROM filters",
+    "SELECT bloom_check(nth_value(nullif(bloom_pin(f), 1), 2) OVER (ORDER BY id), id) FROM filters",
+    "SELECT bloom_check(lag(bloom_pin(f), 1, bloom_pin(f)) OVER (ORDER BY id), id) FROM filters",
+    "SELECT bloom_check(lead(nullif(bloom_pin(f), 1)) OVER (ORDER BY id), id) FROM filters",
+    "SELECT bloom_info(max(nullif(bloom_pin(f), 1)) OVER (ORDER BY id)) FROM filters",
+    "SELECT bloom_union_agg(nullif(bloom_pin(f), 1)) FROM filters WHERE id = 'a'",
+    "SELECT bloom_intersect_agg(nullif(bloom_pin(f), 1)) FROM filters WHERE id = 'a'",
+    "SELECT bloom_agg(id, nullif(bloom_pin(f), 1)) FROM filters GROUP BY id",
+    "SELECT bloom_agg(nullif(upper(id), 'x'), nullif(bloom_pin(f), 1)) FROM filters GROUP BY id",
+    "SELECT bloom_check((SELECT nullif(bloom_pin(f), 1) FROM filters), id) FROM filters",
+    "SELECT bloom_check((SELECT nullif((SELECT bloom_pin(f)), 1)), upper(id)) FROM filters",
+    "SELECT bloom_check(ifnull(nullif(bloom_pin(f), 1), bloom_pin(f)), id) FROM filters",
+    "SELECT bloom_check(coalesce(NULL, nullif(bloom_pin(f), 1), NULL), id) FROM filters",
+    "SELECT bloom_check(likely(bloom_pin(f)), upper(id)) FROM filters",
+    "SELECT bloom_check(likelihood(nullif(bloom_pin(f), 1), 0.5), upper(id)) FROM filters",
+    "SELECT bloom_check(v, id || id) FROM (SELECT nullif(bloom_pin(f), 1) AS v, id FROM filters)",
+    "SELECT bloom_check(v, id || id) FROM (SELECT nullif(bloom_pin(f), 1) AS v, id FROM filters "
+    "ORDER BY id DESC)",
+    "WITH p(v, id) AS (SELECT nullif(bloom_pin(f), 1), id FROM filters) SELECT bloom_check(p.v, "
+    "id) "
+    "FROM p JOIN p AS q USING (id)",
+    "WITH RECURSIVE p(v, i) AS (SELECT nullif(bloom_pin(f), 1), 1 FROM filters UNION ALL SELECT "
+    "nullif(v, i), i + 1 FROM p WHERE i < 5) SELECT bloom_check(v, i) FROM p",
+    "SELECT bloom_check(v, id || id) FROM (SELECT DISTINCT nullif(bloom_pin(f), 1) AS v, id FROM "
+    "filters)",
+    "SELECT bloom_check(nullif(v, 1), id) FROM (SELECT bloom_pin(f) AS v, id FROM filters UNION "
+    "ALL SELECT bloom_pin(f), id FROM filters)",
+    "SELECT count(*) FROM filters WHERE nullif(bloom_pin(f), 1) IN (SELECT nullif(bloom_pin(f), 1) "
+    "FROM filters) OR bloom_check(nullif(bloom_pin(f), 1), hex(f))",
+    "INSERT INTO seen(seen, key) SELECT 'merge', nullif(bloom_pin(f), 1) FROM filters WHERE id = "
+    "'a'",
+    "SELECT count(*) FROM seen(nullif((SELECT bloom_pin(f) FROM filters), 1))",
+};
+
+/* Steps through a query. Nothing may go wrong but that a pin is gone. Returns whether it is. */
+static bool pin_is_gone(sqlite3 *database, const char *sql) {
+    sqlite3_stmt *statement;
+    if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(database));
+    while (sqlite3_step(statement) == SQLITE_ROW)
+        continue;
+    int code = sqlite3_finalize(statement);
+    if (code == SQLITE_OK)
+        return false;
+    if (strstr(sqlite3_errmsg(database), " is NULL; does the row exist") == NULL)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(database));
+    return true;
+}
+
+static void copies_of_pins_are_not_followed(void **state) {
+    (void)state;
+    sqlite3 *database = open_database();
+    int gone = 0;
+    execute(database, FILTERS);
+    execute(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=100)");
+    for (size_t i = 0; i < COUNT_OF(COPIES); i++)
+        gone += pin_is_gone(database, COPIES[i]);
+    /* The first ones are gone on every release of SQLite; of others that depends. */
+    for (size_t i = 0; i < 2; i++)
+        assert_true(pin_is_gone(database, COPIES[i]));
+    assert_true(gone > 5);
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+}
+
+/* ---- What a program can do ---- */
+
+/* A statement of one row, a pin, that stands at this row; and functions that give others this pin:
+ * pin_of(x) as it is, gone(x) after its end, dup_of(x) by sqlite3_value_dup, which some releases
+ * let pointers through. remembered(p) keeps what it is given as auxiliary data and returns it. */
+static sqlite3_stmt *holder;
+
+static void give_pin(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    (void)count, (void)arguments;
+    sqlite3_result_value(context, sqlite3_column_value(holder, 0));
+}
+
+static void give_what_is_gone(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    give_pin(context, count, arguments);
+    sqlite3_reset(holder);
+    assert_int_equal(sqlite3_step(holder), SQLITE_ROW);
+}
+
+static void give_duplicate(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    (void)count, (void)arguments;
+    sqlite3_value *value = sqlite3_value_dup(sqlite3_column_value(holder, 0));
+    sqlite3_result_value(context, value);
+    sqlite3_value_free(value);
+}
+
+static void free_value(void *value) {
+    sqlite3_value_free(value);
+}
+
+static void remember(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    (void)count;
+    sqlite3_value *value = sqlite3_get_auxdata(context, 0);
+    if (value == NULL) {
+        value = sqlite3_value_dup(arguments[0]);
+        sqlite3_set_auxdata(context, 0, value, free_value);
+    }
+    sqlite3_result_value(context, value);
+}
+
+/* A connection with these functions, and the holder in that one or in another. */
+static sqlite3 *open_with_holder(sqlite3 *other) {
+    sqlite3 *database = open_database();
+    execute(database, FILTERS);
+    sqlite3_create_function(database, "pin_of", 1, SQLITE_UTF8, NULL, give_pin, NULL, NULL);
+    sqlite3_create_function(database, "gone", 1, SQLITE_UTF8, NULL, give_what_is_gone, NULL, NULL);
+    sqlite3_create_function(database, "dup_of", 1, SQLITE_UTF8, NULL, give_duplicate, NULL, NULL);
+    sqlite3_create_function(database, "remembered", 1, SQLITE_UTF8, NULL, remember, NULL, NULL);
+    assert_int_equal(sqlite3_prepare_v2(other ? other : database,
+                                        "SELECT bloom_pin(bloom_add(bloom_new(100), 'a'))", -1,
+                                        &holder, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(holder), SQLITE_ROW);
+    return database;
+}
+
+/* Every function that takes a filter, with PIN in its place. */
+static const char *const TAKERS[] = {
+    "bloom_check(PIN, 'a')",
+    "bloom_add(PIN, 'a')",
+    "bloom_count(PIN)",
+    "bloom_fpr(PIN)",
+    "bloom_info(PIN)",
+    "bloom_pin(PIN)",
+    "bloom_check(bloom_pin(PIN), 'a')",
+    "bloom_export(PIN, 'guava')",
+    "bloom_union(PIN)",
+    "bloom_union(NULL, PIN)",
+    "bloom_intersect(PIN)",
+    "bloom_agg(x, PIN)",
+    "bloom_union_agg(PIN)",
+    "bloom_intersect_agg(PIN)",
+};
+
+static void assert_all_refuse(sqlite3 *database, const char *pin) {
+    for (size_t i = 0; i < COUNT_OF(TAKERS); i++) {
+        const char *before = TAKERS[i], *at = strstr(before, "PIN");
+        char *sql = sqlite3_mprintf("SELECT %.*s%s%s FROM (SELECT 'a' AS x UNION ALL SELECT 'b')",
+                                    (int)(at - before), before, pin, at + 3);
+        if (!pin_is_gone(database, sql))
+            fail_msg("%s: worked", sql);
+        sqlite3_free(sql);
+    }
+}
+
+static void nothing_takes_a_pin_that_is_gone(void **state) {
+    (void)state;
+    sqlite3 *database = open_with_holder(NULL);
+    assert_false(pin_is_gone(database, "SELECT bloom_check(pin_of(x), 'a'), bloom_info(pin_of(x)) "
+                                       "FROM (SELECT 1 AS x UNION ALL SELECT 2)"));
+    assert_all_refuse(database, "gone(1)");
+    execute(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=100)");
+    assert_true(pin_is_gone(database, "INSERT INTO seen(seen, key) SELECT 'merge', gone(1)"));
+    assert_false(pin_is_gone(database, "SELECT bloom_check(pin_of(1), 'a')"));
+    pin_is_gone(database, "SELECT bloom_check(dup_of(id), id) FROM filters");
+    pin_is_gone(database, "SELECT bloom_check(remembered(bloom_pin(f)), id) FROM filters");
+    pin_is_gone(database, "SELECT bloom_check(remembered((SELECT bloom_pin(f) FROM filters)), id) "
+                          "FROM filters");
+    pin_is_gone(database, "SELECT bloom_check(remembered(gone(id)), id) FROM filters");
+    sqlite3_finalize(holder);
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+}
+
+static void a_pin_of_another_connection_is_none(void **state) {
+    (void)state;
+    sqlite3 *other = open_database();
+    sqlite3 *database = open_with_holder(other);
+    assert_all_refuse(database, "pin_of(1)");
+    assert_all_refuse(database, "gone(1)");
+    sqlite3_finalize(holder);
+    assert_int_equal(sqlite3_close(other), SQLITE_OK);
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+}
+
+static void a_second_load_keeps_pins(void **state) {
+    (void)state;
+    sqlite3 *database = open_with_holder(NULL);
+    /* SQLite lets no function be replaced while a statement runs. */
+    assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_BUSY);
+    assert_false(pin_is_gone(database, "SELECT bloom_check(pin_of(1), 'a')"));
+    sqlite3_reset(holder);
+    assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(holder), SQLITE_ROW);
+    assert_false(pin_is_gone(database, "SELECT bloom_check(pin_of(1), 'a')"));
+    assert_all_refuse(database, "gone(1)");
+    sqlite3_finalize(holder);
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+}
+
+static void a_pin_outlives_its_connection(void **state) {
+    (void)state;
+    sqlite3 *database = open_with_holder(NULL);
+    assert_int_equal(sqlite3_close(database), SQLITE_BUSY);
+    assert_int_equal(sqlite3_close_v2(database), SQLITE_OK);
+    assert_int_equal(sqlite3_finalize(holder), SQLITE_OK);
+    assert_int_equal(sqlite3_memory_used(), 0);
+}
+
+/* ---- A second copy of the extension ---- */
+
+/* The pin and the check of this copy, under names that the other does not take. */
+static void release(void *argument) {
+    struct bloom_registration *registration = argument;
+    bloom_connection_close(registration->connection);
+    sqlite3_free(registration);
+}
+
+static void name_again(sqlite3 *database, const struct bloom_function *function) {
+    struct bloom_registration *registration = sqlite3_malloc(sizeof *registration);
+    memset(registration, 0, sizeof *registration);
+    registration->function = function;
+    registration->connection = bloom_connection_open(database);
+    assert_int_equal(sqlite3_create_function_v2(
+                         database, function->name, function->arguments_minimum, SQLITE_UTF8,
+                         registration, function->scalar, NULL, NULL, release),
+                     SQLITE_OK);
+}
+
+static void two_copies_do_not_take_each_others_pins(void **state) {
+    static const struct bloom_function PIN = {"our_pin", 1, 1, bloom_sql_pin, NULL, NULL};
+    static const struct bloom_function CHECK = {"our_check", 2, 2, bloom_sql_check, NULL, NULL};
+    (void)state;
+    sqlite3 *database = open_with_holder(NULL);
+    char *error = NULL;
+    sqlite3_reset(holder);
+    name_again(database, &PIN);
+    name_again(database, &CHECK);
+    sqlite3_enable_load_extension(database, 1);
+    if (sqlite3_load_extension(database, "./bloom", "sqlite3_bloom_init", &error) != SQLITE_OK)
+        fail_msg("%s", error); /* to be built first */
+    static const char FILTER[] = "(SELECT bloom_add(bloom_new(100), 'a') AS f UNION ALL "
+                                 "SELECT bloom_new(100))";
+    static const struct {
+        const char *expression;
+        bool refused;
+    } CALLS[] = {
+        {"our_check(our_pin(f), 'a')", false},
+        {"bloom_check(bloom_pin(f), 'a')", false},
+        {"our_check(bloom_pin(f), 'a')", true},
+        {"bloom_check(our_pin(f), 'a')", true},
+        {"bloom_check(nullif(our_pin(f), 1), nullif(zeroblob(100), upper('a')))", true},
+        {"our_check((SELECT bloom_pin(f)), 'a')", true},
+        {"bloom_info((SELECT our_pin(f)))", true},
+        {"our_check(our_pin(f), bloom_check(bloom_pin(f), 'a'))", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(CALLS); i++) {
+        char *sql = sqlite3_mprintf("SELECT %s FROM %s", CALLS[i].expression, FILTER);
+        if (pin_is_gone(database, sql) != CALLS[i].refused)
+            fail_msg("%s: %s", sql, CALLS[i].refused ? "worked" : "was refused");
+        sqlite3_free(sql);
+    }
+    sqlite3_finalize(holder);
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+}
+
+/* ---- Threads ---- */
+
+/* Each with its own connection; a pin of every row, and copies of it that are gone. */
+static void *use_pins(void *argument) {
+    bool *right = argument;
+    sqlite3 *database = open_database();
+    sqlite3_stmt *statement;
+    execute(database, FILTERS);
+    *right = sqlite3_prepare_v2(
+                 database,
+                 "WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c LIMIT 10000) "
+                 "SELECT sum(bloom_check(bloom_pin(f), id) + bloom_check(nullif(bloom_pin(f), 1), "
+                 "id)) FROM filters, c",
+                 -1, &statement, NULL) == SQLITE_OK &&
+             sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int(statement, 0) == 60000;
+    sqlite3_finalize(statement);
+    for (int i = 0; i < 200; i++)
+        *right = *right && pin_is_gone(database, COPIES[0]);
+    sqlite3_close(database);
+    return NULL;
+}
+
+static void threads_have_their_own_pins(void **state) {
+    (void)state;
+    enum { THREADS = 8 };
+    pthread_t threads[THREADS];
+    bool right[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, use_pins, &right[i]), 0);
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_true(right[i]);
+    }
+    assert_int_equal(sqlite3_memory_used(), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST("copies of pins are not followed", copies_of_pins_are_not_followed),
+        TEST("nothing takes a pin that is gone", nothing_takes_a_pin_that_is_gone),
+        TEST("a pin of another connection is none", a_pin_of_another_connection_is_none),
+        TEST("a second load keeps pins", a_second_load_keeps_pins),
+        TEST("a pin outlives its connection", a_pin_outlives_its_connection),
+        TEST("two copies do not take each other's pins", two_copies_do_not_take_each_others_pins),
+        TEST("threads have their own pins", threads_have_their_own_pins),
+    };
+    return cmocka_run_group_tests_name("pins", tests, NULL, NULL);
+}
