@@ -1,103 +1,264 @@
-/* Kernels of layout blocked for x86-64, chosen at run time. See blocked_kernel.h. */
+/* Kernels of layout blocked for x86-64, chosen at run time. See blocked_kernel.h.
+ *
+ * Every processor that has AVX2 or AVX-512 has BMI2, too, and is asked for it all the same: its
+ * multiplication and shifts need no fixed registers. */
 #include "filter/blocked_kernel.h"
 
 #ifdef BLOOM_X86_KERNELS
 
 #include <immintrin.h>
 
-static inline uint32_t fewer(uint32_t a, uint32_t b) {
-    return a < b ? a : b;
+#define WITH_AVX2 __attribute__((target("avx2,bmi2"))) static
+#define WITH_AVX2_INLINE __attribute__((target("avx2,bmi2"), always_inline)) static inline
+#define WITH_AVX512 __attribute__((target("avx512f,bmi2"))) static
+#define WITH_AVX512_INLINE __attribute__((target("avx512f,bmi2"), always_inline)) static inline
+
+/* AVX2: the block is two registers of eight 32-bit words. Seven lanes hold a probe each at their
+ * top: its upper four bits choose a word, first three of them within both registers, then the
+ * topmost between the two; its lower five bits the bit.
+ *
+ * Returns 1 when all probes of a word are set in the lanes where in_use is 1, else 0. */
+WITH_AVX2_INLINE unsigned avx2_word(__m256i low, __m256i high, uint64_t word, __m256i in_use) {
+    /* Probe i are the bits from 63 - 9i downwards: to its lane come the byte that its first bit is
+     * in and those below (-1: zero), then the bits above it are shifted out. */
+    const __m256i bytes =
+        _mm256_setr_epi8(4, 5, 6, 7, 3, 4, 5, 6, 2, 3, 4, 5, 1, 2, 3, 4, /* probes 0 to 3 */
+                         0, 1, 2, 3, -1, 0, 1, 2, -1, -1, 0, 1, -1, -1, -1, -1);
+    const __m256i bits_above = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 0);
+    __m256i all = _mm256_set1_epi64x((long long)word);
+    __m256i probes = _mm256_sllv_epi32(_mm256_shuffle_epi8(all, bytes), bits_above);
+    __m256i index = _mm256_srli_epi32(probes, 28);
+    __m256i from_low = _mm256_permutevar8x32_epi32(low, index);
+    __m256i from_high = _mm256_permutevar8x32_epi32(high, index);
+    /* The sign, which is the topmost bit of the probe, selects. */
+    __m256i words = _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(from_low),
+                                                         _mm256_castsi256_ps(from_high),
+                                                         _mm256_castsi256_ps(probes)));
+    __m256i bit = _mm256_srli_epi32(_mm256_slli_epi32(probes, 4), 27);
+    return (unsigned)_mm256_testc_si256(words, _mm256_sllv_epi32(in_use, bit));
 }
 
-/* AVX2: the block is two registers of eight 32-bit words. Seven lanes hold a probe each: its upper four bits
- * choose a word, first three of them within both registers, then the topmost between the two; its lower five
- * bits the bit. */
-__attribute__((target("avx2"))) static inline bool avx2_check(const uint8_t *block, uint64_t word,
-                                                              uint32_t hashes) {
-    const __m256i even_shifts = _mm256_set_epi64x(28, 37, 46, 55);
-    const __m256i odd_shifts = _mm256_set_epi64x(64, 1, 10, 19);
-    /* A lane is in use when its number is below the number of probes; the order of lanes is that of the
-     * shifts. */
-    const __m256i lane_numbers = _mm256_set_epi32(7, 3, 6, 2, 5, 1, 4, 0);
-    const __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)block);
-    const __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(block + 32));
-    for (;;) {
-        uint32_t probes_now = fewer(hashes, BLOOM_PROBES_PER_WORD);
-        __m256i all = _mm256_set1_epi64x((long long)word);
-        __m256i probes =
-            _mm256_blend_epi32(_mm256_srlv_epi64(all, even_shifts),
-                               _mm256_slli_epi64(_mm256_srlv_epi64(all, odd_shifts), 32), 0xaa);
-        __m256i word_index = _mm256_srli_epi32(probes, 5);
-        __m256i from_low = _mm256_permutevar8x32_epi32(low, word_index);
-        __m256i from_high = _mm256_permutevar8x32_epi32(high, word_index);
-        /* Bit 8 of the probe, moved to the sign, selects. */
-        __m256i words = _mm256_castps_si256(
-            _mm256_blendv_ps(_mm256_castsi256_ps(from_low), _mm256_castsi256_ps(from_high),
-                             _mm256_castsi256_ps(_mm256_slli_epi32(probes, 23))));
-        __m256i in_use = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)probes_now), lane_numbers);
-        __m256i bits = _mm256_sllv_epi32(_mm256_srli_epi32(in_use, 31),
-                                         _mm256_and_si256(probes, _mm256_set1_epi32(31)));
-        if (!_mm256_testc_si256(words, bits))
-            return false;
-        hashes -= probes_now;
-        if (hashes == 0)
-            return true;
+/* 1 in the lanes below a number from 1 to 7, else 0. */
+WITH_AVX2_INLINE __m256i avx2_lanes(uint32_t number) {
+    static const uint32_t ONES[2 * BLOOM_PROBES_PER_WORD] = {1, 1, 1, 1, 1, 1, 1};
+    const uint32_t *from = ONES + BLOOM_PROBES_PER_WORD - number;
+    return _mm256_loadu_si256((const __m256i *)(const void *)from);
+}
+
+/* Of many probes, more than one word has. */
+WITH_AVX2 bool avx2_many(__m256i low, __m256i high, uint64_t word, uint32_t probes) {
+    unsigned all = 1;
+    for (; probes > BLOOM_PROBES_PER_WORD; probes -= BLOOM_PROBES_PER_WORD) {
+        all &= avx2_word(low, high, word, avx2_lanes(BLOOM_PROBES_PER_WORD));
         word = bloom_next_probe_word(word);
     }
+    return (all & avx2_word(low, high, word, avx2_lanes(probes))) != 0;
 }
 
-__attribute__((target("avx2"))) static void avx2_check_batch(const uint8_t *const *blocks,
-                                                             const uint64_t *words, size_t count,
-                                                             uint32_t hashes, uint8_t *found) {
-    for (size_t i = 0; i < count; i++)
-        found[i] = avx2_check(blocks[i], words[i], hashes);
+WITH_AVX2_INLINE bool avx2_all(const uint8_t *block, uint64_t value, uint32_t probes, bool few) {
+    const __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)block);
+    const __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(block + 32));
+    uint64_t word = bloom_probe_word(value);
+    return few ? avx2_word(low, high, word, avx2_lanes(probes)) != 0
+               : avx2_many(low, high, word, probes);
+}
+
+WITH_AVX2 bool avx2_check_block(const struct bloom_shape *shape, const uint8_t *block,
+                                const uint64_t *words) {
+    uint32_t probes = shape->probes;
+    return avx2_all(block, words[0], probes, probes <= BLOOM_PROBES_PER_WORD);
+}
+
+WITH_AVX2 bool avx2_check(const struct bloom_shape *shape, const uint8_t *payload,
+                          const uint64_t *words) {
+    uint32_t probes = shape->probes;
+    return avx2_all(payload + bloom_block_offset(shape, words[0]), words[0], probes,
+                    probes <= BLOOM_PROBES_PER_WORD);
+}
+
+/* few, at most BLOOM_PROBES_PER_WORD probes, is known where this is inlined, so that the loops have
+ * no branch for it. */
+WITH_AVX2_INLINE void avx2_loops(struct bloom_shape shape, const uint8_t *payload,
+                                 const uint64_t *words, size_t count, uint8_t *found, bool few) {
+    size_t i;
+    for (i = 0; i < count && i < BLOOM_BLOCKS_AHEAD; i++)
+        BLOOM_PREFETCH(payload + bloom_block_offset(&shape, words[i]));
+    for (i = 0; i + BLOOM_BLOCKS_AHEAD < count; i++) {
+        BLOOM_PREFETCH(payload + bloom_block_offset(&shape, words[i + BLOOM_BLOCKS_AHEAD]));
+        found[i] =
+            avx2_all(payload + bloom_block_offset(&shape, words[i]), words[i], shape.probes, few);
+    }
+    for (; i < count; i++)
+        found[i] =
+            avx2_all(payload + bloom_block_offset(&shape, words[i]), words[i], shape.probes, few);
+}
+
+WITH_AVX2 void avx2_check_many(const struct bloom_shape *shape, const uint8_t *payload,
+                               const uint64_t *words, size_t count, uint8_t *found) {
+    if (shape->probes <= BLOOM_PROBES_PER_WORD)
+        avx2_loops(*shape, payload, words, count, found, true);
+    else
+        avx2_loops(*shape, payload, words, count, found, false);
 }
 
 static bool avx2_supported(void) {
-    return __builtin_cpu_supports("avx2");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
 }
 
-const struct bloom_blocked_kernel bloom_blocked_avx2 = {"avx2", avx2_supported, avx2_check,
-                                                        avx2_check_batch};
+const struct bloom_blocked_kernel bloom_blocked_avx2 = {
+    .name = "avx2",
+    .supported = avx2_supported,
+    .check = avx2_check,
+    .check_many = avx2_check_many,
+    .add = bloom_blocked_portable_add,
+    .check_block = avx2_check_block,
+};
 
-/* AVX-512: the block is one register of eight 64-bit words. Permutation looks at the lowest three bits of an
- * index and rotation at the lowest six of a count, so a probe needs no masking at all. */
-__attribute__((target("avx512f"))) static inline bool avx512_check(const uint8_t *block,
-                                                                   uint64_t word, uint32_t hashes) {
-    const __m512i bit_shifts = _mm512_set_epi64(0, 1, 10, 19, 28, 37, 46, 55);
-    const __m512i word_shifts = _mm512_set_epi64(0, 7, 16, 25, 34, 43, 52, 61);
-    const __m512i whole = _mm512_loadu_si512(block);
-    for (;;) {
-        uint32_t probes_now = fewer(hashes, BLOOM_PROBES_PER_WORD);
-        __m512i all = _mm512_set1_epi64((long long)word);
-        __m512i words = _mm512_permutexvar_epi64(_mm512_srlv_epi64(all, word_shifts), whole);
-        __m512i bits = _mm512_rolv_epi64(_mm512_set1_epi64(1), _mm512_srlv_epi64(all, bit_shifts));
-        __mmask8 in_use = (__mmask8)((1u << probes_now) - 1);
-        if (_mm512_mask_testn_epi64_mask(in_use, words, bits) != 0)
-            return false;
-        hashes -= probes_now;
-        if (hashes == 0)
-            return true;
+/* AVX-512: the block is one register of eight 64-bit words, every lane holds a probe at its low end.
+ * Permutation looks at the lowest three bits of an index and rotation at the lowest six of a count,
+ * so what lies above a probe needs no mask.
+ *
+ * Returns the lanes whose probe is zero. */
+WITH_AVX512_INLINE unsigned avx512_zeros(__m512i block, uint64_t word, __m512i shifts) {
+    __m512i probes = _mm512_srlv_epi64(_mm512_set1_epi64((long long)word), shifts);
+    __m512i words = _mm512_permutexvar_epi64(_mm512_srli_epi64(probes, 6), block);
+    __m512i bits = _mm512_slli_epi64(_mm512_rorv_epi64(words, probes), 63);
+    return _mm512_testn_epi64_mask(bits, bits);
+}
+
+/* How far to shift a word so that its probes, a number from 1 to 7, come to the low ends of lanes;
+ * the lanes left over look at the first probe once more. */
+WITH_AVX512_INLINE __m512i avx512_shifts(uint32_t probes) {
+    static const uint64_t SHIFTS[] = {55, 55, 55, 55, 55, 55, 55, 55, 46, 37, 28, 19, 10, 1};
+    return _mm512_loadu_si512(SHIFTS + probes - 1);
+}
+
+/* Of many probes, more than one word has. */
+WITH_AVX512 bool avx512_many(__m512i block, uint64_t word, uint32_t probes) {
+    unsigned zeros = 0;
+    for (; probes > BLOOM_PROBES_PER_WORD; probes -= BLOOM_PROBES_PER_WORD) {
+        zeros |= avx512_zeros(block, word, avx512_shifts(BLOOM_PROBES_PER_WORD));
         word = bloom_next_probe_word(word);
     }
+    return (zeros | avx512_zeros(block, word, avx512_shifts(probes))) == 0;
 }
 
-__attribute__((target("avx512f"))) static void avx512_check_batch(const uint8_t *const *blocks,
-                                                                  const uint64_t *words,
-                                                                  size_t count, uint32_t hashes,
-                                                                  uint8_t *found) {
-    for (size_t i = 0; i < count; i++)
-        found[i] = avx512_check(blocks[i], words[i], hashes);
+WITH_AVX512_INLINE bool avx512_all(const uint8_t *block, uint64_t value, uint32_t probes,
+                                   bool few) {
+    const __m512i whole = _mm512_loadu_si512(block);
+    uint64_t word = bloom_probe_word(value);
+    return few ? avx512_zeros(whole, word, avx512_shifts(probes)) == 0
+               : avx512_many(whole, word, probes);
+}
+
+WITH_AVX512 bool avx512_check_block(const struct bloom_shape *shape, const uint8_t *block,
+                                    const uint64_t *words) {
+    uint32_t probes = shape->probes;
+    return avx512_all(block, words[0], probes, probes <= BLOOM_PROBES_PER_WORD);
+}
+
+WITH_AVX512 bool avx512_check(const struct bloom_shape *shape, const uint8_t *payload,
+                              const uint64_t *words) {
+    uint32_t probes = shape->probes;
+    return avx512_all(payload + bloom_block_offset(shape, words[0]), words[0], probes,
+                      probes <= BLOOM_PROBES_PER_WORD);
+}
+
+/* As avx2_loops. */
+WITH_AVX512_INLINE void avx512_loops(struct bloom_shape shape, const uint8_t *payload,
+                                     const uint64_t *words, size_t count, uint8_t *found,
+                                     bool few) {
+    size_t i;
+    for (i = 0; i < count && i < BLOOM_BLOCKS_AHEAD; i++)
+        BLOOM_PREFETCH(payload + bloom_block_offset(&shape, words[i]));
+    for (i = 0; i + BLOOM_BLOCKS_AHEAD < count; i++) {
+        BLOOM_PREFETCH(payload + bloom_block_offset(&shape, words[i + BLOOM_BLOCKS_AHEAD]));
+        found[i] =
+            avx512_all(payload + bloom_block_offset(&shape, words[i]), words[i], shape.probes, few);
+    }
+    for (; i < count; i++)
+        found[i] =
+            avx512_all(payload + bloom_block_offset(&shape, words[i]), words[i], shape.probes, few);
+}
+
+WITH_AVX512 void avx512_check_many(const struct bloom_shape *shape, const uint8_t *payload,
+                                   const uint64_t *words, size_t count, uint8_t *found) {
+    if (shape->probes <= BLOOM_PROBES_PER_WORD)
+        avx512_loops(*shape, payload, words, count, found, true);
+    else
+        avx512_loops(*shape, payload, words, count, found, false);
+}
+
+/* The bits of a block with that of probe i of a word. */
+WITH_AVX512_INLINE __m512i avx512_with(__m512i bits, uint64_t word, unsigned i) {
+    const __m512i starts = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448);
+    const __m512i mask = _mm512_set1_epi64(BLOOM_BLOCK_BITS - 1);
+    __m512i probe = _mm512_srli_epi64(_mm512_set1_epi64((long long)word),
+                                      64 - BLOOM_PROBE_BITS - BLOOM_PROBE_BITS * i);
+    /* (probe ^ starts) & mask, in one instruction, is the bit's number in the lane that holds it; in
+     * the others it is 64 or more, a shift by which gives zero. */
+    __m512i distance = _mm512_ternarylogic_epi64(probe, starts, mask, 0x28);
+    return _mm512_or_epi64(bits, _mm512_sllv_epi64(_mm512_set1_epi64(1), distance));
+}
+
+/* One load and one store for all probes: in the portable loop, those that fall into the same word
+ * wait for one another. */
+WITH_AVX512_INLINE void avx512_set(uint8_t *block, uint64_t word, uint32_t probes) {
+    __m512i bits = _mm512_loadu_si512(block);
+    for (;; word = bloom_next_probe_word(word)) {
+        switch (probes) {
+        default:
+            bits = avx512_with(bits, word, 6); /* fall through */
+        case 6:
+            bits = avx512_with(bits, word, 5); /* fall through */
+        case 5:
+            bits = avx512_with(bits, word, 4); /* fall through */
+        case 4:
+            bits = avx512_with(bits, word, 3); /* fall through */
+        case 3:
+            bits = avx512_with(bits, word, 2); /* fall through */
+        case 2:
+            bits = avx512_with(bits, word, 1); /* fall through */
+        case 1:
+            bits = avx512_with(bits, word, 0);
+        }
+        if (probes <= BLOOM_PROBES_PER_WORD)
+            break;
+        probes -= BLOOM_PROBES_PER_WORD;
+    }
+    _mm512_storeu_si512(block, bits);
+}
+
+WITH_AVX512 void avx512_add(const struct bloom_shape *shape, uint8_t *payload,
+                            const uint64_t *words, size_t count) {
+    const struct bloom_shape here = *shape; /* what is written to payload cannot change it */
+    size_t i;
+    for (i = 0; i < count && i < BLOOM_BLOCKS_AHEAD && count > 1; i++)
+        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i]));
+    for (i = 0; i + BLOOM_BLOCKS_AHEAD < count; i++) {
+        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i + BLOOM_BLOCKS_AHEAD]));
+        avx512_set(payload + bloom_block_offset(&here, words[i]), bloom_probe_word(words[i]),
+                   here.probes);
+    }
+    for (; i < count; i++)
+        avx512_set(payload + bloom_block_offset(&here, words[i]), bloom_probe_word(words[i]),
+                   here.probes);
 }
 
 static bool avx512_supported(void) {
-    return __builtin_cpu_supports("avx512f");
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("bmi2");
 }
 
-const struct bloom_blocked_kernel bloom_blocked_avx512 = {"avx512", avx512_supported, avx512_check,
-                                                          avx512_check_batch};
+const struct bloom_blocked_kernel bloom_blocked_avx512 = {
+    .name = "avx512",
+    .supported = avx512_supported,
+    .check = avx512_check,
+    .check_many = avx512_check_many,
+    .add = avx512_add,
+    .check_block = avx512_check_block,
+};
 
 #else
 /* ISO C forbids an empty translation unit. */
-extern const struct bloom_blocked_kernel *const bloom_blocked_kernels[];
+extern const struct bloom_blocked_kernel bloom_blocked_portable;
 #endif
