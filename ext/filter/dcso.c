@@ -25,7 +25,7 @@ static bool dcso_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE
     uint64_t probes = bloom_rounded_ceiling(bloom_foreign_probes(shape, bits));
     shape->probes = (uint32_t)probes;
     return bloom_foreign_set_bits(shape, bits, BLOOM_BITS_MAXIMUM, problem) &&
-           bloom_foreign_keeps(shape, false, problem);
+           bloom_foreign_keeps(shape, BLOOM_POSITIONS_CHAINED, problem);
 }
 
 static inline uint64_t dcso_reduced(uint64_t value) {

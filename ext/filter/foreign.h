@@ -21,10 +21,18 @@ struct bloom_rounded bloom_foreign_bits(const struct bloom_shape *shape);
 /* ln 2 * m / n, in that order. */
 struct bloom_rounded bloom_foreign_probes(const struct bloom_shape *shape, uint64_t bits);
 
-/* Whether a filter of that shape has at most 11/10 of its rate p when all n keys are in. steps: the
- * positions of a key are an arithmetic sequence, of which two keys, or two positions, coincide more
- * often than by chance. Otherwise problem says what rate it would have. */
-bool bloom_foreign_keeps(const struct bloom_shape *shape, bool steps,
+/* How the positions of a key follow from its hash: a step and its multiples; the same, of which a negative one
+ * counts as its complement; two steps in turns; each from the one before. */
+enum bloom_foreign_positions {
+    BLOOM_POSITIONS_STEPPED,
+    BLOOM_POSITIONS_FOLDED,
+    BLOOM_POSITIONS_ALTERNATING,
+    BLOOM_POSITIONS_CHAINED
+};
+
+/* Whether a filter of that shape has at most 11/10 of its rate p when all n keys are in. Otherwise problem
+ * says what rate it would have. */
+bool bloom_foreign_keeps(const struct bloom_shape *shape, enum bloom_foreign_positions positions,
                          char problem[BLOOM_PROBLEM_SIZE]);
 
 /* As bloom_foreign_keeps for a rate found otherwise. */

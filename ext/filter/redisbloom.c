@@ -56,7 +56,7 @@ static bool redisbloom_size(struct bloom_shape *shape, char problem[BLOOM_PROBLE
     uint64_t words = bits > 0 ? (bits - 1) / REDISBLOOM_WORD_BITS + 1 : 1;
     return bloom_foreign_set_bits(shape, words * REDISBLOOM_WORD_BITS, BLOOM_BITS_MAXIMUM,
                                   problem) &&
-           bloom_foreign_keeps(shape, true, problem);
+           bloom_foreign_keeps(shape, BLOOM_POSITIONS_STEPPED, problem);
 }
 
 /* The bits per key may differ in the last digits, as logarithms of different machines do. */

@@ -55,7 +55,7 @@ struct bloom_rounded bloom_rounded_wide(uint64_t high, uint64_t low, int exponen
 }
 
 struct bloom_rounded bloom_rounded_integer(uint64_t value) {
-    return bloom_rounded_wide(0, value, 0, 0);
+    return bloom_rounded_wide(0, value, 0, false);
 }
 
 struct bloom_rounded bloom_rounded_double(double value) {
@@ -65,12 +65,30 @@ struct bloom_rounded bloom_rounded_double(double value) {
     uint64_t mantissa = bits & ((UINT64_C(1) << 52) - 1);
     if (biased > 0)
         mantissa |= UINT64_C(1) << 52;
-    return bloom_rounded_wide(0, mantissa, (biased > 0 ? biased : 1) - 1075, 0);
+    return bloom_rounded_wide(0, mantissa, (biased > 0 ? biased : 1) - 1075, false);
+}
+
+struct bloom_rounded bloom_rounded_plus(struct bloom_rounded a, struct bloom_rounded b) {
+    if (b.mantissa == 0 || (a.mantissa != 0 && a.exponent < b.exponent)) {
+        struct bloom_rounded other = a;
+        a = b;
+        b = other;
+    }
+    /* Now a is zero, or has the larger exponent and b is not zero. */
+    if (a.mantissa == 0)
+        return b;
+    int apart = a.exponent - b.exponent;
+    if (apart > MANTISSA_BITS + 1) /* b is below a quarter of the last digit */
+        return a;
+    uint64_t low = a.mantissa << apart;
+    uint64_t high = apart > 0 ? a.mantissa >> (64 - apart) : 0;
+    low += b.mantissa;
+    return bloom_rounded_wide(high + (low < b.mantissa), low, b.exponent, false);
 }
 
 struct bloom_rounded bloom_rounded_times(struct bloom_rounded a, struct bloom_rounded b) {
     uint64_t low, high = bloom_multiply_wide(a.mantissa, b.mantissa, &low);
-    return bloom_rounded_wide(high, low, a.exponent + b.exponent, 0);
+    return bloom_rounded_wide(high, low, a.exponent + b.exponent, false);
 }
 
 struct bloom_rounded bloom_rounded_over(struct bloom_rounded a, struct bloom_rounded b) {
@@ -106,12 +124,12 @@ struct bloom_rounded bloom_rounded_log(struct bloom_rounded value) {
         part = bloom_multiply_wide(t, sum, &low);
     }
     if (whole == 0)
-        return bloom_rounded_wide(0, part, -62 - (int)shift, 1);
+        return bloom_rounded_wide(0, part, -62 - (int)shift, true);
     uint64_t low, high = bloom_multiply_wide((uint64_t)whole, ln2, &low);
     uint64_t log = shift < 2 ? part << (2 - shift) : part >> (shift - 2);
     uint64_t sum = f > one ? low - log : low + log;
     high = f > one ? high - (sum > low) : high + (sum < low);
-    return bloom_rounded_wide(high, sum, -64, 1);
+    return bloom_rounded_wide(high, sum, -64, true);
 }
 
 /* With r = value / 2^halvings, which is below 1/16: 1 - e^-r by its series, then as often
@@ -133,7 +151,7 @@ struct bloom_rounded bloom_rounded_share(struct bloom_rounded value) {
         series = bloom_multiply_wide(r, UINT64_MAX - series, &low) / i;
     for (; halvings > 0; halvings--)
         series = 2 * series - bloom_multiply_wide(series, series, &low);
-    return bloom_rounded_wide(0, series, -64, 0);
+    return bloom_rounded_wide(0, series, -64, false);
 }
 
 struct bloom_rounded bloom_rounded_complement(struct bloom_rounded value) {
@@ -142,7 +160,7 @@ struct bloom_rounded bloom_rounded_complement(struct bloom_rounded value) {
         return bloom_rounded_integer(1);
     /* 1 itself is 2^64 units, which are 0 here as its complement is. */
     return bloom_rounded_wide(0, 0 - (down >= 0 ? value.mantissa << down : value.mantissa >> -down),
-                              -64, 0);
+                              -64, false);
 }
 
 struct bloom_rounded bloom_rounded_power(struct bloom_rounded value, uint32_t power) {

@@ -27,6 +27,7 @@ struct bloom_rounded bloom_rounded_wide(uint64_t high, uint64_t low, int exponen
 struct bloom_rounded bloom_rounded_integer(uint64_t value);
 struct bloom_rounded bloom_rounded_double(double value);
 
+struct bloom_rounded bloom_rounded_plus(struct bloom_rounded a, struct bloom_rounded b);
 struct bloom_rounded bloom_rounded_times(struct bloom_rounded a, struct bloom_rounded b);
 struct bloom_rounded bloom_rounded_over(struct bloom_rounded a, struct bloom_rounded b);
 

@@ -35,7 +35,7 @@ static bool spark_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZ
     uint64_t words = bits > 0 ? (bits - 1) / SPARK_WORD_BITS + 1 : 1;
     shape->probes = probes > 0 ? (uint32_t)probes : 1;
     return bloom_foreign_set_bits(shape, words * SPARK_WORD_BITS, SPARK_BITS_MAXIMUM, problem) &&
-           bloom_foreign_keeps(shape, true, problem);
+           bloom_foreign_keeps(shape, BLOOM_POSITIONS_FOLDED, problem);
 }
 
 static bool spark_valid_bits(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
