@@ -3,8 +3,13 @@
 
 #include "filter/names.h"
 
+#include <math.h>
+#include <string.h>
+
 static const struct bloom_exchange *const FORMATS[] = {
-    &bloom_exchange_guava,
+    &bloom_exchange_guava,   &bloom_exchange_guava_utf16,   &bloom_exchange_spark,
+    &bloom_exchange_dcso,    &bloom_exchange_go,            &bloom_exchange_parquet,
+    &bloom_exchange_parquet_int32, &bloom_exchange_redisbloom,
 };
 
 #define FORMAT_COUNT (sizeof FORMATS / sizeof *FORMATS)
@@ -20,4 +25,14 @@ void bloom_exchange_list(char *text, size_t size) {
     text[0] = '\0';
     for (size_t i = 0; i < FORMAT_COUNT; i++)
         bloom_name_append(text, size, FORMATS[i]->name);
+}
+
+bool bloom_exchange_is_java_object(const uint8_t *bytes, uint64_t length) {
+    static const uint8_t start[] = {0xac, 0xed, 0x00, 0x05};
+    return length >= sizeof start && memcmp(bytes, start, sizeof start) == 0;
+}
+
+uint64_t bloom_exchange_count(const struct bloom_shape *shape, const uint8_t *payload) {
+    double count = floor(shape->layout->estimate(shape, payload).count + 0.5);
+    return count < (double)shape->capacity ? (uint64_t)count : shape->capacity;
 }

@@ -1,6 +1,6 @@
 /* Filters as other systems serialise them, and the interface that every such foreign format implements.
  *
- * A format is one file, exchange_NAME.c, and one row of the table in exchange.c. Reading and writing are in
+ * A format is one file, NAME.c, and one row of the table in exchange.c. Reading and writing are in
  * two steps each, so that the caller allocates in between, and only after a filter is known to be sound: what
  * it allocates is then as long as what it has.
  */
@@ -18,7 +18,8 @@ struct bloom_exchange {
                  char problem[BLOOM_PROBLEM_SIZE]);
 
     /* Fills payload, of shape->bits bits, from bytes that read has found sound. */
-    void (*read_payload)(const struct bloom_shape *shape, const uint8_t *bytes, uint8_t *payload);
+    void (*read_payload)(const struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
+                         uint8_t *payload);
 
     /* Sets length to the bytes that write will write for a filter of that shape. Returns false when the
      * format has no such filters; problem completes the sentence "the filter ...". */
@@ -30,6 +31,20 @@ struct bloom_exchange {
 };
 
 extern const struct bloom_exchange bloom_exchange_guava;
+extern const struct bloom_exchange bloom_exchange_guava_utf16;
+extern const struct bloom_exchange bloom_exchange_spark;
+extern const struct bloom_exchange bloom_exchange_dcso;
+extern const struct bloom_exchange bloom_exchange_go;
+extern const struct bloom_exchange bloom_exchange_parquet;
+extern const struct bloom_exchange bloom_exchange_parquet_int32;
+extern const struct bloom_exchange bloom_exchange_redisbloom;
+
+/* Whether bytes begin as java.io.ObjectOutputStream does: the filters of Guava and Spark are Serializable,
+ * too, but that form is Java's alone. */
+bool bloom_exchange_is_java_object(const uint8_t *bytes, uint64_t length);
+
+/* How many keys the bits stand for, to the nearest whole number, at most n: for formats that count. */
+uint64_t bloom_exchange_count(const struct bloom_shape *shape, const uint8_t *payload);
 
 /* The format of that name (length bytes, any case); NULL when there is none. */
 const struct bloom_exchange *bloom_exchange_by_name(const char *name, size_t length);

@@ -84,3 +84,20 @@ const struct bloom_layout bloom_layout_classic = {
     .intersect = bloom_bitset_intersect,
     .estimate = bloom_classic_estimate,
 };
+
+/* The same bits for text as UTF-16: Guava's other funnel. */
+const struct bloom_layout bloom_layout_classic_utf16 = {
+    .name = "classic-utf16",
+    .hashing = &bloom_hashing_utf16,
+    .number = LAYOUT_NUMBER,
+    .hash_words = 2,
+    .probes_maximum = BLOOM_CLASSIC_PROBES_MAXIMUM,
+    .bits_multiple = 1,
+    .size = classic_size,
+    .add = classic_add,
+    .check = classic_check,
+    .check_many = classic_check_many,
+    .unite = bloom_bitset_union,
+    .intersect = bloom_bitset_intersect,
+    .estimate = bloom_classic_estimate,
+};

@@ -48,18 +48,21 @@ static inline uint64_t load_partial(const uint8_t *bytes, size_t length) {
            (uint64_t)bytes[length - 1] << (8 * (length - 1));
 }
 
-struct bloom_hash bloom_hash_bytes(const void *key, size_t length) {
-    const uint8_t *bytes = key;
-    uint64_t first = 0, second = 0;
-    size_t left = length;
-
-    for (; left >= 16; left -= 16, bytes += 16) {
+static inline struct bloom_hash mix_blocks(struct bloom_hash state, const uint8_t *bytes,
+                                           size_t blocks) {
+    uint64_t first = state.words[0], second = state.words[1];
+    for (; blocks > 0; blocks--, bytes += BLOOM_HASH_BLOCK_BYTES) {
         first ^= scramble_first(bloom_load64(bytes));
         first = (rotate_left(first, 27) + second) * 5 + 0x52dce729;
         second ^= scramble_second(bloom_load64(bytes + 8));
         second = (rotate_left(second, 31) + first) * 5 + 0x38495ab5;
     }
+    return (struct bloom_hash){{first, second}};
+}
 
+static inline struct bloom_hash mix_tail(struct bloom_hash state, const uint8_t *bytes, size_t left,
+                                         uint64_t length) {
+    uint64_t first = state.words[0], second = state.words[1];
     if (left > 8) {
         /* Bytes 8 .. left-1 of the tail. Reading 8 bytes that end with the key is in bounds here.
          */
@@ -71,18 +74,42 @@ struct bloom_hash bloom_hash_bytes(const void *key, size_t length) {
     return finish(first, second, length);
 }
 
+struct bloom_hash bloom_hash_bytes(const void *key, size_t length) {
+    const uint8_t *bytes = key;
+    size_t left = length % BLOOM_HASH_BLOCK_BYTES;
+    struct bloom_hash state = {{0, 0}};
+    if (length >= BLOOM_HASH_BLOCK_BYTES) {
+        state = mix_blocks(state, bytes, length / BLOOM_HASH_BLOCK_BYTES);
+        bytes += length - left;
+    }
+    return mix_tail(state, bytes, left, length);
+}
+
+struct bloom_hash bloom_hash_blocks(struct bloom_hash state, const uint8_t *bytes, size_t blocks) {
+    return mix_blocks(state, bytes, blocks);
+}
+
+struct bloom_hash bloom_hash_end(struct bloom_hash state, const uint8_t *tail, size_t left,
+                                 uint64_t length) {
+    return mix_tail(state, tail, left, length);
+}
+
 struct bloom_hash bloom_hash_integer(int64_t key) {
     return finish(scramble_first((uint64_t)key), 0, 8);
 }
 
-struct bloom_hash bloom_hash_real(double key) {
+bool bloom_integer_of(double key, int64_t *integer) {
     /* 2^63 itself is out of the integer range, -2^63 is in it; both are exact doubles. */
-    if (key >= -9223372036854775808.0 && key < 9223372036854775808.0) {
-        int64_t integer = (int64_t)key;
-        if ((double)integer == key)
-            return bloom_hash_integer(integer);
-    }
+    if (!(key >= -9223372036854775808.0 && key < 9223372036854775808.0))
+        return false;
+    *integer = (int64_t)key;
+    return (double)*integer == key;
+}
+
+struct bloom_hash bloom_hash_real(double key) {
     int64_t bits;
+    if (bloom_integer_of(key, &bits))
+        return bloom_hash_integer(bits);
     memcpy(&bits, &key, sizeof bits);
     return bloom_hash_integer(bits);
 }

@@ -15,6 +15,7 @@
 #ifndef BLOOM_HASH_H
 #define BLOOM_HASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,8 +27,18 @@ struct bloom_hash {
 /* Hash of length bytes. key may be NULL when length is 0. */
 struct bloom_hash bloom_hash_bytes(const void *key, size_t length);
 
+/* The same for a key that comes in pieces: from a state of zeros through all whole blocks of 16 bytes,
+ * in order, to the end with the 0 to 15 bytes that are left; length is that of the whole key. */
+#define BLOOM_HASH_BLOCK_BYTES 16
+struct bloom_hash bloom_hash_blocks(struct bloom_hash state, const uint8_t *bytes, size_t blocks);
+struct bloom_hash bloom_hash_end(struct bloom_hash state, const uint8_t *tail, size_t left,
+                                 uint64_t length);
+
 /* Hash of an integer key. */
 struct bloom_hash bloom_hash_integer(int64_t key);
+
+/* Whether a number is equal to an integer of 64 bits, which integer then is. */
+bool bloom_integer_of(double key, int64_t *integer);
 
 /* Hash of a floating-point key. NaN, which SQLite turns into NULL, counts by its bits. */
 struct bloom_hash bloom_hash_real(double key);

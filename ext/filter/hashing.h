@@ -6,6 +6,15 @@
  *
  *   1  murmur3   MurmurHash3 x64 128 with seed 0, by the rules of hash.h; two words
  *   2  integer   the number itself, for whole numbers from 0 on; one word
+ *   3  utf16     the same over text as UTF-16, Guava's unencodedCharsFunnel; two words
+ *   4  spark     MurmurHash3 x86 32 with Spark's tail, twice; one word
+ *   5  fnv       FNV-1 with 64 bits; one word
+ *   6  murmur3-twice  MurmurHash3 x64 128 of the key, and of the key and a byte 01; four words
+ *   7  xxh64     XXH64 of Parquet's values; one word
+ *   8  xxh64-int32    the same of whole numbers as 4 bytes
+ *   9  murmur2   MurmurHash64A, twice; two words
+ *
+ * The project's own is in hashing.c, each other one in hashing_NAME.c.
  */
 #ifndef BLOOM_HASHING_H
 #define BLOOM_HASHING_H
@@ -35,6 +44,13 @@ struct bloom_hashing {
 
 extern const struct bloom_hashing bloom_hashing_murmur3;
 extern const struct bloom_hashing bloom_hashing_integer;
+extern const struct bloom_hashing bloom_hashing_utf16;
+extern const struct bloom_hashing bloom_hashing_spark;
+extern const struct bloom_hashing bloom_hashing_fnv;
+extern const struct bloom_hashing bloom_hashing_murmur3_twice;
+extern const struct bloom_hashing bloom_hashing_xxh64;
+extern const struct bloom_hashing bloom_hashing_xxh64_int32;
+extern const struct bloom_hashing bloom_hashing_murmur2;
 
 /* Whether a release with that hashing number is known at all: NULL when it is not. */
 const struct bloom_hashing *bloom_hashing_by_number(unsigned number);

@@ -62,7 +62,18 @@ static void release_chunks(struct bloom_key_set *set, struct bloom_key_chunk *ch
 }
 
 static inline bool is_zero(const uint64_t *value, unsigned width) {
-    return (value[0] | value[width - 1]) == 0;
+    uint64_t any = 0;
+    for (unsigned i = 0; i < width; i++)
+        any |= value[i];
+    return any == 0;
+}
+
+/* Every word counts: keys that share some of them can be made on purpose. */
+static inline bool is_equal(const uint64_t *a, const uint64_t *b, unsigned width) {
+    uint64_t different = 0;
+    for (unsigned i = 0; i < width; i++)
+        different |= a[i] ^ b[i];
+    return different == 0;
 }
 
 /* Puts value into an open-addressing table of slots (a power of two) in which zeros mean empty. Returns false when it is there already. The
@@ -78,7 +89,7 @@ static inline bool insert(uint64_t *table, uint64_t slots, const uint64_t *value
             memcpy(entry, value, width * sizeof *value);
             return true;
         }
-        if (entry[0] == value[0] && entry[width - 1] == value[width - 1])
+        if (is_equal(entry, value, width))
             return false;
     }
 }
@@ -178,6 +189,8 @@ static bool settle(struct bloom_key_set *set, struct bloom_key_partition *partit
         drop_surplus(partition, table, slots);
     else if (width == 1)
         drop_duplicates(partition, table, slots, 1);
+    else if (width == 2)
+        drop_duplicates(partition, table, slots, 2);
     else
         drop_duplicates(partition, table, slots, width);
     release_chunks(set, partition->last->next);

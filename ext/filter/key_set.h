@@ -3,7 +3,7 @@
  * as often as they are added it keeps the first BLOOM_REPEATS_MAXIMUM copies of each.
  *
  * It holds what decides about a key and no more: 8 bytes for a layout of one hash word, 16 for one
- * of two. Once there are many they are kept in partitions by the high bits of their first word. All
+ * of two, 32 for one of four. Once there are many they are kept in partitions by the high bits of their first word. All
  * copies of a key are in one partition, so duplicates are found in a table that fits the
  * second-level cache; and the blocked layout maps a partition to a stretch of neighbouring blocks,
  * so that setting bits stays in cache as well.

@@ -176,6 +176,14 @@ extern const struct bloom_layout bloom_layout_classic32;
 extern const struct bloom_layout bloom_layout_counting;
 extern const struct bloom_layout bloom_layout_fuse;
 extern const struct bloom_layout bloom_layout_bitmap;
+extern const struct bloom_layout bloom_layout_classic_utf16;
+extern const struct bloom_layout bloom_layout_spark1;
+extern const struct bloom_layout bloom_layout_spark2;
+extern const struct bloom_layout bloom_layout_dcso;
+extern const struct bloom_layout bloom_layout_go;
+extern const struct bloom_layout bloom_layout_parquet;
+extern const struct bloom_layout bloom_layout_parquet_int32;
+extern const struct bloom_layout bloom_layout_redisbloom;
 
 /* The layout of those numbers of layout and hashing, or of that name (length bytes, any case); NULL
  * when there is none. */

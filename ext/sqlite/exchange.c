@@ -70,7 +70,7 @@ void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **argum
     uint8_t *filter = sqlite3_malloc64(bloom_filter_bytes(&shape));
     if (filter != NULL) {
         bloom_header_write(&shape, filter);
-        format->read_payload(&shape, bytes, filter + BLOOM_HEADER_BYTES);
+        format->read_payload(&shape, bytes, length, filter + BLOOM_HEADER_BYTES);
     }
     bloom_sql_result_filter(context, &shape, filter);
 }

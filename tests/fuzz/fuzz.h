@@ -113,9 +113,9 @@ static inline void fuzz_use_filter(const struct bloom_shape *shape, uint8_t *byt
     uint8_t *payload = bytes + BLOOM_HEADER_BYTES;
     size_t length = (size_t)bloom_payload_bytes(shape);
     uint8_t found[KEYS];
-    uint64_t values[2 * KEYS];
+    uint64_t values[BLOOM_HASH_WORDS_MAXIMUM * KEYS];
     char problem[BLOOM_PROBLEM_SIZE];
-    for (unsigned i = 0; i < 2 * KEYS; i++)
+    for (unsigned i = 0; i < BLOOM_HASH_WORDS_MAXIMUM * KEYS; i++)
         values[i] = i * 0x0810204081020408U - (i & 1);
     shape->layout->add(shape, payload, values, KEYS);
     shape->layout->check_many(shape, payload, values, KEYS, found);

@@ -1,0 +1,42 @@
+/* What formats of 64-bit words share that are stored big-endian. */
+#ifndef BLOOM_WORDS_H
+#define BLOOM_WORDS_H
+
+#include "filter/portable.h"
+
+enum { BLOOM_WORD_BITS = 64, BLOOM_WORD_BYTES = 8 };
+
+static inline uint64_t bloom_load64_big(const uint8_t *bytes) {
+    return bloom_swap64(bloom_load64(bytes));
+}
+
+static inline void bloom_store64_big(uint8_t *bytes, uint64_t value) {
+    bloom_store64(bytes, bloom_swap64(value));
+}
+
+static inline uint32_t bloom_load32_big(const uint8_t *bytes) {
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+static inline void bloom_store32_big(uint8_t *bytes, uint32_t value) {
+    for (int i = 0; i < 4; i++)
+        bytes[i] = (uint8_t)(value >> (24 - 8 * i));
+}
+
+/* From whole words of either byte order to the other. */
+static inline void bloom_swap_words(uint8_t *into, const uint8_t *from, uint64_t bytes) {
+    for (uint64_t i = 0; i < bytes; i += BLOOM_WORD_BYTES)
+        bloom_store64_big(into + i, bloom_load64(from + i));
+}
+
+/* What Java, whose integers are all signed, takes 32 bits for. */
+static inline int64_t bloom_signed32(uint32_t value) {
+    return value <= INT32_MAX ? (int64_t)value : (int64_t)value - (INT64_C(1) << 32);
+}
+
+/* Words that so many bits take. */
+static inline uint64_t bloom_words_of(uint64_t bits) {
+    return bits / BLOOM_WORD_BITS + (bits % BLOOM_WORD_BITS != 0);
+}
+
+#endif

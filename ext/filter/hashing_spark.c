@@ -1,0 +1,76 @@
+/* Hashing `spark`: the two 32-bit hashes of org.apache.spark.util.sketch.BloomFilter, as one word:
+ * h1 in its low half, h2 in its high one.
+ *
+ *   text      putString: its UTF-8 bytes
+ *   bytes     putBinary: themselves
+ *   integer   putLong: its 8 bytes, little-endian, so that the same bytes as a BLOB are the same key
+ *   real      equal to an integer of 64 bits: as that integer, as everywhere in this extension, since
+ *             hosts such as JavaScript have no other numbers. Others: none, Spark has no rule for them
+ *
+ * H(key, seed) is MurmurHash3 x86 32 (Austin Appleby, public domain, 2011) but for the end: each of the
+ * last 1 to 3 bytes, sign-extended to 32 bits, is mixed in like a whole block. h1 = H(key, seed),
+ * h2 = H(key, h1). The seed is the low half of the first word of the header's extra bytes.
+ */
+#include "filter/hashing.h"
+
+#include "filter/hash.h"
+#include "filter/portable.h"
+
+static inline uint32_t spark_rotate(uint32_t value, int count) {
+    return value << count | value >> (32 - count);
+}
+
+static inline uint32_t spark_mix(uint32_t hash, uint32_t block) {
+    block = spark_rotate(block * 0xcc9e2d51, 15) * 0x1b873593;
+    return spark_rotate(hash ^ block, 13) * 5 + 0xe6546b64;
+}
+
+static inline uint32_t spark_finish(uint32_t hash, uint32_t length) {
+    hash ^= length;
+    hash = (hash ^ hash >> 16) * 0x85ebca6b;
+    hash = (hash ^ hash >> 13) * 0xc2b2ae35;
+    return hash ^ hash >> 16;
+}
+
+static uint32_t spark_hash(const uint8_t *bytes, size_t length, uint32_t seed) {
+    size_t whole = length - length % 4;
+    uint32_t hash = seed;
+    for (size_t i = 0; i < whole; i += 4)
+        hash = spark_mix(hash, bloom_load32(bytes + i));
+    for (size_t i = whole; i < length; i++)
+        hash = spark_mix(hash, (bytes[i] ^ 0x80U) - 0x80U);
+    return spark_finish(hash, (uint32_t)length);
+}
+
+static inline uint32_t spark_hash_integer(uint64_t key, uint32_t seed) {
+    return spark_finish(spark_mix(spark_mix(seed, (uint32_t)key), (uint32_t)(key >> 32)), 8);
+}
+
+static bool spark_bytes(const uint64_t extra[2], const void *bytes, size_t length,
+                        uint64_t *words) {
+    uint32_t first = spark_hash(bytes, length, (uint32_t)extra[0]);
+    words[0] = (uint64_t)spark_hash(bytes, length, first) << 32 | first;
+    return true;
+}
+
+static bool spark_integer(const uint64_t extra[2], int64_t key, uint64_t *words) {
+    uint32_t first = spark_hash_integer((uint64_t)key, (uint32_t)extra[0]);
+    words[0] = (uint64_t)spark_hash_integer((uint64_t)key, first) << 32 | first;
+    return true;
+}
+
+static bool spark_real(const uint64_t extra[2], double key, uint64_t *words) {
+    int64_t integer;
+    return bloom_integer_of(key, &integer) && spark_integer(extra, integer, words);
+}
+
+const struct bloom_hashing bloom_hashing_spark = {
+    .name = "spark",
+    .keys = "text, BLOBs and whole numbers",
+    .number = 4,
+    .words = 1,
+    .text = spark_bytes,
+    .bytes = spark_bytes,
+    .integer = spark_integer,
+    .real = spark_real,
+};

@@ -1,0 +1,99 @@
+/* Hashing `utf16`: text as Guava's Funnels.unencodedCharsFunnel() feeds it to its hash, that is
+ * MurmurHash3 x64 128 with seed 0 over its UTF-16 code units, each as two bytes, low one first.
+ *
+ * SQLite hands text over as UTF-8. Where that is malformed, U+FFFD takes the place of each longest
+ * piece that could begin a character, or else of one byte: what Java, Python and the Unicode Standard
+ * (section 3.9, "U+FFFD Substitution of Maximal Subparts") make of such bytes. There are no other keys:
+ * Guava has other funnels for numbers and bytes, and one filter has one funnel.
+ */
+#include "filter/hashing.h"
+
+#include "filter/hash.h"
+
+#include <string.h>
+
+enum { REPLACEMENT = 0xfffd, CONTINUATION_LEAST = 0x80, CONTINUATION_MOST = 0xbf };
+
+/* Code units on their way into the hash. */
+struct utf16_stream {
+    struct bloom_hash state;
+    uint64_t length; /* bytes in all, without those that wait */
+    size_t waiting;
+    uint8_t block[BLOOM_HASH_BLOCK_BYTES];
+};
+
+static inline void utf16_put(struct utf16_stream *stream, uint32_t unit) {
+    stream->block[stream->waiting] = (uint8_t)unit;
+    stream->block[stream->waiting + 1] = (uint8_t)(unit >> 8);
+    stream->waiting += 2;
+    if (stream->waiting == sizeof stream->block) {
+        stream->state = bloom_hash_blocks(stream->state, stream->block, 1);
+        stream->length += sizeof stream->block;
+        stream->waiting = 0;
+    }
+}
+
+/* Reads the character that begins at text and is not ASCII; returns how many bytes it took. */
+static size_t utf16_decode(const uint8_t *text, size_t left, uint32_t *character) {
+    uint8_t lead = text[0];
+    uint8_t least = CONTINUATION_LEAST, most = CONTINUATION_MOST; /* of the byte after the lead */
+    size_t more;
+    if (lead >= 0xc2 && lead <= 0xdf) {
+        more = 1;
+        *character = lead & 0x1f;
+    } else if (lead >= 0xe0 && lead <= 0xef) {
+        more = 2;
+        *character = lead & 0x0f;
+        least = lead == 0xe0 ? 0xa0 : least; /* no longer than needed */
+        most = lead == 0xed ? 0x9f : most;   /* no surrogates */
+    } else if (lead >= 0xf0 && lead <= 0xf4) {
+        more = 3;
+        *character = lead & 0x07;
+        least = lead == 0xf0 ? 0x90 : least;
+        most = lead == 0xf4 ? 0x8f : most; /* up to U+10FFFF */
+    } else {
+        *character = REPLACEMENT;
+        return 1;
+    }
+    for (size_t i = 1; i <= more; i++) {
+        if (i == left || text[i] < least || text[i] > most) {
+            *character = REPLACEMENT;
+            return i;
+        }
+        *character = *character << 6 | (text[i] & 0x3f);
+        least = CONTINUATION_LEAST;
+        most = CONTINUATION_MOST;
+    }
+    return more + 1;
+}
+
+static bool utf16_text(const uint64_t extra[2], const void *text, size_t length, uint64_t *words) {
+    const uint8_t *at = text;
+    struct utf16_stream stream = {.waiting = 0};
+    (void)extra;
+    while (length > 0) {
+        uint32_t character = *at;
+        size_t taken = character < 0x80 ? 1 : utf16_decode(at, length, &character);
+        at += taken;
+        length -= taken;
+        if (character > 0xffff) {
+            character -= 0x10000;
+            utf16_put(&stream, 0xd800 + (character >> 10));
+            utf16_put(&stream, 0xdc00 + (character & 0x3ff));
+        } else {
+            utf16_put(&stream, character);
+        }
+    }
+    struct bloom_hash hash = bloom_hash_end(stream.state, stream.block, stream.waiting,
+                                            stream.length + stream.waiting);
+    memcpy(words, hash.words, sizeof hash.words);
+    return true;
+}
+
+const struct bloom_hashing bloom_hashing_utf16 = {
+    .name = "utf16",
+    .keys = "text",
+    .number = 3,
+    .words = 2,
+    .text = utf16_text,
+};

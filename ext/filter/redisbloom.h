@@ -1,0 +1,18 @@
+/* What a filter of layout `redisbloom` keeps for Redis in the extra words of its header: see
+ * redisbloom.c. */
+#ifndef BLOOM_REDISBLOOM_H
+#define BLOOM_REDISBLOOM_H
+
+#include "filter/layout.h"
+
+#define BLOOM_REDISBLOOM_NONSCALING (UINT64_C(1) << 32)
+
+/* Half of it is still a double with all its digits. */
+#define BLOOM_REDISBLOOM_RATE_MINIMUM 1e-300
+
+/* The rate of the one link that the filter is. */
+static inline double bloom_redisbloom_link_rate(const struct bloom_shape *shape) {
+    return (shape->extra[0] & BLOOM_REDISBLOOM_NONSCALING) != 0 ? shape->rate : shape->rate / 2;
+}
+
+#endif

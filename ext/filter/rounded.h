@@ -1,0 +1,55 @@
+/* Positive numbers as programs with IEEE 754 doubles compute with them: rounded to 53 bits after
+ * every step, to the nearest, ties to even.
+ *
+ * Filters of other systems have the size that their library computes in doubles. The same size must
+ * come out here on every machine: those that keep more digits in registers (x87), fuse
+ * multiplication with addition, or have another logarithm included. So these steps are made of
+ * integers. The logarithm is the true one rounded, from which the libraries' own differ in the last
+ * bit at most; that decides about a size only where n ln p / ln^2 2 is within some 10^-15 of it of a
+ * whole number, and there the libraries differ among themselves from machine to machine.
+ */
+#ifndef BLOOM_ROUNDED_H
+#define BLOOM_ROUNDED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* mantissa * 2^exponent; mantissa is 0 or from 2^52 to 2^53 - 1. Zero has any exponent. */
+struct bloom_rounded {
+    uint64_t mantissa;
+    int exponent;
+};
+
+/* high * 2^64 + low, times 2^exponent; more: whether some digit that is not zero follows. */
+struct bloom_rounded bloom_rounded_wide(uint64_t high, uint64_t low, int exponent, bool more);
+
+/* A whole number, and a double that is finite and not negative. */
+struct bloom_rounded bloom_rounded_integer(uint64_t value);
+struct bloom_rounded bloom_rounded_double(double value);
+
+struct bloom_rounded bloom_rounded_plus(struct bloom_rounded a, struct bloom_rounded b);
+struct bloom_rounded bloom_rounded_times(struct bloom_rounded a, struct bloom_rounded b);
+struct bloom_rounded bloom_rounded_over(struct bloom_rounded a, struct bloom_rounded b);
+
+/* -ln(value), value greater than 0 and below 1. */
+struct bloom_rounded bloom_rounded_log(struct bloom_rounded value);
+
+/* 1 - e^-value: within 2^-58. */
+struct bloom_rounded bloom_rounded_share(struct bloom_rounded value);
+
+/* 1 - value, for a value from 0 to 1: within 2^-64. */
+struct bloom_rounded bloom_rounded_complement(struct bloom_rounded value);
+
+/* value to that power, which is at least 1. */
+struct bloom_rounded bloom_rounded_power(struct bloom_rounded value, uint32_t power);
+
+/* The whole number below, above, and nearest (halves up); at most UINT64_MAX. */
+uint64_t bloom_rounded_floor(struct bloom_rounded value);
+uint64_t bloom_rounded_ceiling(struct bloom_rounded value);
+uint64_t bloom_rounded_nearest(struct bloom_rounded value);
+
+/* The same as a double, and ln 2 as one: what log(2) is everywhere. */
+double bloom_rounded_as_double(struct bloom_rounded value);
+#define BLOOM_ROUNDED_LN2 ((struct bloom_rounded){UINT64_C(0x162e42fefa39ef), -53})
+
+#endif
