@@ -273,7 +273,8 @@ static int keys_filter(sqlite3_vtab_cursor *base, int plan, const char *text, in
     if (plan & KEYS_NO_FILTER)
         return keys_fail(cursor, sqlite3_mprintf("bloom_keys: there is no filter; give it one, as "
                                                  "in bloom_keys((SELECT f FROM filters))"));
-    switch (bloom_sql_stored(arguments[0], &argument, problem)) {
+    sqlite3 *database = ((const struct keys_table *)base->pVtab)->database;
+    switch (bloom_sql_stored(database, arguments[0], &argument, problem)) {
     case BLOOM_STORED_NO_MEMORY:
         return SQLITE_NOMEM;
     case BLOOM_STORED_NOT:
