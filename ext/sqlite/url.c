@@ -224,15 +224,10 @@ static int url_keys_filter(sqlite3_vtab_cursor *base, int plan, const char *text
             "bloom_url_keys: there is no URL; give it one, as in bloom_url_keys('evil.example/a')");
         return base->pVtab->zErrMsg != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
     }
-    switch (url_text_read(&cursor->parsed, arguments[0])) {
-    case URL_NONE:
+    enum url_outcome outcome = url_text_read(&cursor->parsed, arguments[0]);
+    if (outcome != URL_READ) {
         cursor->parsed.text = NULL;
-        return SQLITE_OK;
-    case URL_NO_MEMORY:
-        cursor->parsed.text = NULL;
-        return SQLITE_NOMEM;
-    case URL_READ:
-        break;
+        return outcome == URL_NONE ? SQLITE_OK : SQLITE_NOMEM;
     }
     cursor->argument = sqlite3_value_dup(arguments[0]);
     if (cursor->argument == NULL)
@@ -269,9 +264,9 @@ static int url_keys_column(sqlite3_vtab_cursor *base, sqlite3_context *context, 
 static int url_keys_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
     static const struct bloom_shape SHAPE = {.layout = &bloom_layout_blocked};
     const struct url_keys_cursor *cursor = (const struct url_keys_cursor *)base;
-    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    if (bloom_sql_key(cursor->argument, &SHAPE, words) == BLOOM_KEY_NO_MEMORY)
-        return SQLITE_NOMEM;
+    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM] = {0};
+    /* The argument was converted before it was copied, so that this cannot fail. */
+    bloom_sql_key(cursor->argument, &SHAPE, words);
     words[0] += (uint64_t)sqlite3_value_type(cursor->argument);
     *rowid = (sqlite3_int64)(words[0] * (BLOOM_URL_KEYS_MOST + 2) + cursor->rank);
     return SQLITE_OK;
