@@ -31,23 +31,21 @@ static void url_text_release(struct url_text *parsed) {
 /* Reads and parses a URL. After URL_READ the caller releases it. */
 static enum url_outcome url_text_read(struct url_text *parsed, sqlite3_value *value) {
     const uint8_t *bytes;
-    size_t length;
+    uint64_t size;
     switch (sqlite3_value_type(value)) {
     case SQLITE_NULL:
         return URL_NONE;
     case SQLITE_BLOB:
-        /* The length first: a zeroblob for which there is no memory turns into NULL. */
-        length = (size_t)sqlite3_value_bytes(value);
-        bytes = sqlite3_value_blob(value);
-        if (bytes == NULL && length > 0)
+        if (!bloom_sql_blob(value, &bytes, &size))
             return URL_NO_MEMORY;
         break;
     default:
         bytes = sqlite3_value_text(value); /* first: it may convert from UTF-16 */
         if (bytes == NULL)
             return URL_NO_MEMORY;
-        length = (size_t)sqlite3_value_bytes(value);
+        size = (uint64_t)sqlite3_value_bytes(value);
     }
+    size_t length = (size_t)size;
     uint64_t room = bloom_url_room(length);
     parsed->text = room <= sizeof parsed->inside ? parsed->inside : sqlite3_malloc64(room);
     if (parsed->text == NULL)
