@@ -31,23 +31,21 @@ static void url_text_release(struct url_text *parsed) {
 /* Reads and parses a URL. After URL_READ the caller releases it. */
 static enum url_outcome url_text_read(struct url_text *parsed, sqlite3_value *value) {
     const uint8_t *bytes;
-    size_t length;
+    uint64_t size;
     switch (sqlite3_value_type(value)) {
     case SQLITE_NULL:
         return URL_NONE;
     case SQLITE_BLOB:
-        /* The length first: a zeroblob for which there is no memory turns into NULL. */
-        length = (size_t)sqlite3_value_bytes(value);
-        bytes = sqlite3_value_blob(value);
-        if (bytes == NULL && length > 0)
+        if (!bloom_sql_blob(value, &bytes, &size))
             return URL_NO_MEMORY;
         break;
     default:
         bytes = sqlite3_value_text(value); /* first: it may convert from UTF-16 */
         if (bytes == NULL)
             return URL_NO_MEMORY;
-        length = (size_t)sqlite3_value_bytes(value);
+        size = (uint64_t)sqlite3_value_bytes(value);
     }
+    size_t length = (size_t)size;
     uint64_t room = bloom_url_room(length);
     parsed->text = room <= sizeof parsed->inside ? parsed->inside : sqlite3_malloc64(room);
     if (parsed->text == NULL)
@@ -224,15 +222,10 @@ static int url_keys_filter(sqlite3_vtab_cursor *base, int plan, const char *text
             "bloom_url_keys: there is no URL; give it one, as in bloom_url_keys('evil.example/a')");
         return base->pVtab->zErrMsg != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
     }
-    switch (url_text_read(&cursor->parsed, arguments[0])) {
-    case URL_NONE:
+    enum url_outcome outcome = url_text_read(&cursor->parsed, arguments[0]);
+    if (outcome != URL_READ) {
         cursor->parsed.text = NULL;
-        return SQLITE_OK;
-    case URL_NO_MEMORY:
-        cursor->parsed.text = NULL;
-        return SQLITE_NOMEM;
-    case URL_READ:
-        break;
+        return outcome == URL_NONE ? SQLITE_OK : SQLITE_NOMEM;
     }
     cursor->argument = sqlite3_value_dup(arguments[0]);
     if (cursor->argument == NULL)
@@ -269,9 +262,9 @@ static int url_keys_column(sqlite3_vtab_cursor *base, sqlite3_context *context, 
 static int url_keys_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
     static const struct bloom_shape SHAPE = {.layout = &bloom_layout_blocked};
     const struct url_keys_cursor *cursor = (const struct url_keys_cursor *)base;
-    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    if (bloom_sql_key(cursor->argument, &SHAPE, words) == BLOOM_KEY_NO_MEMORY)
-        return SQLITE_NOMEM;
+    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM] = {0};
+    /* The argument was converted before it was copied, so that this cannot fail. */
+    bloom_sql_key(cursor->argument, &SHAPE, words);
     words[0] += (uint64_t)sqlite3_value_type(cursor->argument);
     *rowid = (sqlite3_int64)(words[0] * (BLOOM_URL_KEYS_MOST + 2) + cursor->rank);
     return SQLITE_OK;

@@ -14,7 +14,10 @@ of the system, or the newest of PyPI through PYTHONPATH, for a newer SQLite. Wha
   which is in the page cache; the order of visits has nothing to do with that of the index, and every tenth hits;
 - building: bloom_agg with and without n, against CREATE UNIQUE INDEX and count(DISTINCT); and the sizes of filter and
   index. --full repeats this and the scan above with ten million keys;
-- 100,000 groups of 20 keys: bloom_agg against group_concat and count(DISTINCT).
+- 100,000 groups of 20 keys: bloom_agg against group_concat and count(DISTINCT);
+- URLs of 60 to 80 bytes with nine or ten keys each: bloom_check_url with a filter of as many keys as
+  the URLhaus list has (6,000), always in cache, and one of 1,000,000, against the exact join of
+  bloom_url_keys with the keys in a table WITHOUT ROWID.
 
 The cases of a section take turns; a time is the median of up to seven turns (fewer for cases that take long), and is
 processor time: the data are in the page cache of the connection, and what other programs do meanwhile does not count. The
@@ -36,6 +39,7 @@ CACHED_KEYS = 1000
 FEW_VISITS = 200
 SLOW_SECONDS_PER_ROW = 1e-4
 GROUPS = 100_000
+URL_KEYS = (6_000, 1_000_000)
 GROUP_KEYS = 20
 ABSENT = 1 << 40
 CACHE_KILOBYTES = 6_000_000
@@ -182,6 +186,35 @@ class Bench:
             self.mark(f"{call} / group_concat(item), {thousands(GROUPS)} groups", 1.5,
                       medians[call] / medians["group_concat(item)"])
 
+    def urls(self):
+        """The look-up of visits under all keys of their URLs."""
+        scanned = min(self.options.visits, 200_000)
+        self.run(f"CREATE TABLE url_visits AS SELECT bench_url(i + {ABSENT}) || substr('?id=7', 1, i % 2 * 5) AS url "
+                 f"FROM {self.count_from(scanned)}")
+        keys, length = self.run("SELECT avg((SELECT count(*) FROM bloom_url_keys(url_visits.url))), avg(length(url)) "
+                                "FROM url_visits")[0]
+        base = "SELECT count(*) FROM url_visits WHERE "
+        for listed in URL_KEYS:
+            self.run("CREATE TABLE url_list(key TEXT PRIMARY KEY) WITHOUT ROWID")
+            self.run(f"INSERT INTO url_list SELECT bloom_url(bench_url(i)) FROM {self.count_from(listed)}")
+            self.run("REPLACE INTO filters SELECT 'urls', bloom_agg(key, NULL, 0.0001) FROM url_list")
+            medians, results = self.section(
+                f"URLs of {length:.0f} bytes with {keys:.1f} keys, against {thousands(listed)} keys", scanned, [
+                    ("read_arguments", f"{base}read_arguments((SELECT bloom_pin(f) FROM filters WHERE name = 'urls'), url)",
+                     (), None),
+                    ("bloom_check_url", f"{base}bloom_check_url((SELECT bloom_pin(f) FROM filters WHERE name = 'urls'), url)",
+                     (), None),
+                    ("bloom_url", f"{base}bloom_url(url) = ''", (), None),
+                    ("exact join", f"{base}EXISTS (SELECT 1 FROM bloom_url_keys(url_visits.url) u "
+                                   "JOIN url_list USING (key))", (), None)])
+            assert results["exact join"] == 0 and results["bloom_check_url"] <= 0.002 * scanned, results
+            check = medians["bloom_check_url"]
+            self.mark(f"bloom_check_url, us, {thousands(listed)} keys", 1,
+                      (check - medians["read_arguments"]) / scanned * 1e6)
+            self.mark(f"exact join / bloom_check_url, {thousands(listed)} keys", 4, medians["exact join"] / check,
+                      at_least=True)
+            self.run("DROP TABLE url_list")
+
     def report(self):
         label = self.options.label or apsw.sqlitelibversion()
         stem = pathlib.Path(self.options.results) / f"sql-{label}"
@@ -228,6 +261,7 @@ def main():
     bench.build(options.keys)
     bench.against_index(options.keys)
     bench.groups()
+    bench.urls()
     if options.full and options.keys < FILTER_KEYS:
         bench.run("DROP INDEX exact")
         more = bench.count_from(FILTER_KEYS - options.keys)
