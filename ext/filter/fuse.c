@@ -34,6 +34,7 @@
 #include "filter/layout.h"
 
 #include "filter/key_set.h"
+#include "filter/number.h"
 #include "filter/portable.h"
 
 #include <inttypes.h>
@@ -203,9 +204,11 @@ static bool fuse_size_for_keys(struct bloom_shape *shape, const struct bloom_key
     uint32_t width = fuse_width_for(shape->rate), segment_log;
     uint64_t segments;
     if (width > FUSE_WIDTH_MAXIMUM) {
+        char rate[BLOOM_NUMBER_SIZE], least[BLOOM_NUMBER_SIZE];
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "p = %g is less than layout fuse can keep; ask for p = %.3g or more", shape->rate,
-                 ldexp(1, -FUSE_WIDTH_MAXIMUM) * 1.005);
+                 "p = %s is less than layout fuse can keep; ask for p = %s or more",
+                 bloom_number_text(rate, shape->rate, 6),
+                 bloom_number_text(least, ldexp(1, -FUSE_WIDTH_MAXIMUM) * 1.005, 3));
         return false;
     }
     fuse_size(keys->keys, &segment_log, &segments);
@@ -234,12 +237,14 @@ static bool fuse_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBL
                  segments <= UINT32_MAX >> segment_log &&
                  (segments + FUSE_PLACES - 1) << segment_log <= UINT32_MAX &&
                  ((segments + FUSE_PLACES - 1) << segment_log) * width == shape->bits;
-    if (!valid)
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is invalid: its header says %" PRIu64 " segments of 2^%" PRIu32
-                 " numbers of %" PRIu32 " bits, which is not what layout fuse has for %" PRIu64
-                 " bits and p = %g",
-                 segments, segment_log, width, shape->bits, shape->rate);
+    if (!valid) {
+        char rate[BLOOM_NUMBER_SIZE];
+        snprintf(
+            problem, BLOOM_PROBLEM_SIZE,
+            "is invalid: its header says %" PRIu64 " segments of 2^%" PRIu32 " numbers of %" PRIu32
+            " bits, which is not what layout fuse has for %" PRIu64 " bits and p = %s",
+            segments, segment_log, width, shape->bits, bloom_number_text(rate, shape->rate, 6));
+    }
     return valid;
 }
 
