@@ -8,6 +8,7 @@
 #include "filter/layout.h"
 
 #include "filter/bitset.h"
+#include "filter/number.h"
 #include "filter/portable.h"
 
 #include <inttypes.h>
@@ -40,13 +41,14 @@ static bool bitmap_size_for_keys(struct bloom_shape *shape, const struct bloom_k
 }
 
 static bool bitmap_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+    char rate[BLOOM_NUMBER_SIZE];
     if ((shape->extra[0] | shape->extra[1]) == 0 && shape->capacity == shape->bits &&
         shape->rate == 0)
         return true;
     snprintf(problem, BLOOM_PROBLEM_SIZE,
-             "is invalid: its header says n = %" PRIu64 " and p = %g for %" PRIu64
+             "is invalid: its header says n = %" PRIu64 " and p = %s for %" PRIu64
              " bits, layout bitmap has n = bits and p = 0",
-             shape->capacity, shape->rate, shape->bits);
+             shape->capacity, bloom_number_text(rate, shape->rate, 6), shape->bits);
     return false;
 }
 

@@ -34,6 +34,7 @@
 #include "filter/layout.h"
 
 #include "filter/key_set.h"
+#include "filter/number.h"
 #include "filter/portable.h"
 
 #include <inttypes.h>
@@ -203,9 +204,11 @@ static bool fuse_size_for_keys(struct bloom_shape *shape, const struct bloom_key
     uint32_t width = fuse_width_for(shape->rate), segment_log;
     uint64_t segments;
     if (width > FUSE_WIDTH_MAXIMUM) {
+        char rate[BLOOM_NUMBER_SIZE], least[BLOOM_NUMBER_SIZE];
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "p = %g is less than layout fuse can keep; ask for p = %.3g or more", shape->rate,
-                 ldexp(1, -FUSE_WIDTH_MAXIMUM) * 1.005);
+                 "p = %s is less than layout fuse can keep; ask for p = %s or more",
+                 bloom_number_text(rate, shape->rate, 6),
+                 bloom_number_text(least, ldexp(1, -FUSE_WIDTH_MAXIMUM) * 1.005, 3));
         return false;
     }
     fuse_size(keys->keys, &segment_log, &segments);
@@ -234,12 +237,14 @@ static bool fuse_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBL
                  segments <= UINT32_MAX >> segment_log &&
                  (segments + FUSE_PLACES - 1) << segment_log <= UINT32_MAX &&
                  ((segments + FUSE_PLACES - 1) << segment_log) * width == shape->bits;
-    if (!valid)
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is invalid: its header says %" PRIu64 " segments of 2^%" PRIu32
-                 " numbers of %" PRIu32 " bits, which is not what layout fuse has for %" PRIu64
-                 " bits and p = %g",
-                 segments, segment_log, width, shape->bits, shape->rate);
+    if (!valid) {
+        char rate[BLOOM_NUMBER_SIZE];
+        snprintf(
+            problem, BLOOM_PROBLEM_SIZE,
+            "is invalid: its header says %" PRIu64 " segments of 2^%" PRIu32 " numbers of %" PRIu32
+            " bits, which is not what layout fuse has for %" PRIu64 " bits and p = %s",
+            segments, segment_log, width, shape->bits, bloom_number_text(rate, shape->rate, 6));
+    }
     return valid;
 }
 
@@ -316,16 +321,21 @@ static bool fuse_deal(struct fuse_builder *builder) {
     return bloom_key_set_each(builder->set, fuse_deal_keys, builder);
 }
 
+static inline void fuse_load_place(struct fuse_builder *builder, uint64_t place, unsigned which,
+                                   uint64_t hash) {
+    uint8_t count = (uint8_t)((builder->counts[place] + 4) ^ which);
+    builder->overflow |= count < 4;
+    builder->counts[place] = count;
+    builder->sums[place] ^= hash;
+}
+
 static void fuse_load(struct fuse_builder *builder, uint64_t from, uint64_t to) {
     for (uint64_t i = from; i < to; i++) {
         uint64_t places[FUSE_PLACES], hash = builder->hashes[i];
         fuse_places(&builder->form, hash, places);
-        for (unsigned j = 0; j < FUSE_PLACES; j++) {
-            uint8_t count = (uint8_t)((builder->counts[places[j]] + 4) ^ j);
-            builder->overflow |= count < 4;
-            builder->counts[places[j]] = count;
-            builder->sums[places[j]] ^= hash;
-        }
+        fuse_load_place(builder, places[0], 0, hash);
+        fuse_load_place(builder, places[1], 1, hash);
+        fuse_load_place(builder, places[2], 2, hash);
     }
 }
 
@@ -348,24 +358,27 @@ static inline bool fuse_is_alone(const struct fuse_builder *builder, uint64_t pl
     return builder->counts[place] >> 2 == 1;
 }
 
+/* Takes a key away from one of its places. Returns false when there is no memory. */
+static inline bool fuse_leave_place(struct fuse_builder *builder, uint64_t place, unsigned which,
+                                    uint64_t hash) {
+    builder->counts[place] = (uint8_t)((builder->counts[place] - 4) ^ which);
+    builder->sums[place] ^= hash;
+    return place >= builder->complete || !fuse_is_alone(builder, place) ||
+           fuse_wait(builder, place);
+}
+
 /* Takes away the key that alone has a place, if that is still so. Returns false when there is no
  * memory. */
-static bool fuse_peel_key(struct fuse_builder *builder, uint64_t place) {
+static inline bool fuse_peel_key(struct fuse_builder *builder, uint64_t place) {
     if (!fuse_is_alone(builder, place))
         return true;
     uint64_t places[FUSE_PLACES], hash = builder->sums[place];
     fuse_places(&builder->form, hash, places);
     builder->hashes[builder->peeled] = hash;
     builder->owned[builder->peeled++] = builder->counts[place] & 3;
-    for (unsigned j = 0; j < FUSE_PLACES; j++) {
-        uint64_t other = places[j];
-        builder->counts[other] = (uint8_t)((builder->counts[other] - 4) ^ j);
-        builder->sums[other] ^= hash;
-        if (other < builder->complete && fuse_is_alone(builder, other) &&
-            !fuse_wait(builder, other))
-            return false;
-    }
-    return true;
+    return fuse_leave_place(builder, places[0], 0, hash) &&
+           fuse_leave_place(builder, places[1], 1, hash) &&
+           fuse_leave_place(builder, places[2], 2, hash);
 }
 
 /* Peels all that can be peeled, now that places from to complete - 1 are complete, too. */
