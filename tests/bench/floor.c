@@ -15,7 +15,8 @@
  * add") and 1024 keys a call ("bulk add"); all contenders fill the same stretch before any goes on to the next.
  * Small filters are filled several times. Checking, one key at a time, 32 ("batch check") and 1024 a call ("bulk
  * check"): five times each contender in turn checks the same two million keys that are not in the filter, then
- * as many (or all N, if fewer) that are, then a mix of both, half and half at random. The time of a key is the
+ * as many (or all N, if fewer) that are, then a mix of both, half and half at random; so that what else the
+ * machine does at the time strikes all alike. The time of a key is the
  * median over the stretches or turns. All memory has been touched before; keys lie in memory one after the
  * other, as they do in a scan, and their bits at random. With URLs, hashing is part of the time; the kernels and
  * the filters that take hashes as layout blocked does are left out there. libbloom has no functions for many keys,
@@ -441,14 +442,17 @@ static void speed(uint64_t keys_in_all, double rate, bool text) {
     size_t stretch = (size_t)(keys_in_all / STRETCHES + 1);
     struct floor_keys keys = keys_allocate(stretch > SAMPLE ? stretch : SAMPLE, text);
     struct floor_keys other = keys_allocate(SAMPLE, false);
+    struct floor_keys asked[DEEDS]; /* by each way of checking */
     fill(contenders, count, keys_in_all, &keys);
     for (int deed = CHECK_ABSENT; deed < DEEDS; deed++) {
-        keys_to_check(&keys, &other, (enum deed)deed, keys_in_all, present);
-        for (size_t turn = 0; turn < TURNS; turn++)
-            for (size_t call = 0; call < CALL_COUNT; call++)
-                for (size_t i = 0; i < count; i++)
-                    measure(&contenders[(i + turn) % count], (enum deed)deed, call, &keys);
+        asked[deed] = keys_allocate(SAMPLE, text);
+        keys_to_check(&asked[deed], &other, (enum deed)deed, keys_in_all, present);
     }
+    for (size_t turn = 0; turn < TURNS; turn++)
+        for (size_t call = 0; call < CALL_COUNT; call++)
+            for (int deed = CHECK_ABSENT; deed < DEEDS; deed++)
+                for (size_t i = 0; i < count; i++)
+                    measure(&contenders[(i + turn) % count], (enum deed)deed, call, &asked[deed]);
     for (size_t i = 0; i < count; i++) {
         struct contender *contender = &contenders[i];
         print_times(contender, text, keys_in_all, rate);
@@ -457,6 +461,8 @@ static void speed(uint64_t keys_in_all, double rate, bool text) {
         if (contender->peer != NULL)
             contender->peer->release(contender->filter);
     }
+    for (int deed = CHECK_ABSENT; deed < DEEDS; deed++)
+        keys_free(&asked[deed]);
     keys_free(&keys);
     keys_free(&other);
 }
