@@ -80,11 +80,6 @@ extern const struct bloom_blocked_kernel bloom_blocked_avx2;
 extern const struct bloom_blocked_kernel bloom_blocked_avx512;
 #endif
 
-#if defined(__aarch64__) && defined(__ARM_NEON) && defined(__GNUC__) && !BLOOM_BIG_ENDIAN
-#define BLOOM_ARM_KERNELS 1
-extern const struct bloom_blocked_kernel bloom_blocked_neon;
-#endif
-
 /* All kernels of this build, fastest first, the last one portable; ends with NULL. */
 extern const struct bloom_blocked_kernel *const bloom_blocked_kernels[];
 

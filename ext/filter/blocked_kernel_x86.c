@@ -1,17 +1,14 @@
-/* Kernels of layout blocked for x86-64, chosen at run time. See blocked_kernel.h.
- *
- * Every processor that has AVX2 or AVX-512 has BMI2, too, and is asked for it all the same: its
- * multiplication and shifts need no fixed registers. */
+/* Kernels of layout blocked for x86-64, chosen at run time. See blocked_kernel.h. */
 #include "filter/blocked_kernel.h"
 
 #ifdef BLOOM_X86_KERNELS
 
 #include <immintrin.h>
 
-#define WITH_AVX2 __attribute__((target("avx2,bmi2"))) static
-#define WITH_AVX2_INLINE __attribute__((target("avx2,bmi2"), always_inline)) static inline
-#define WITH_AVX512 __attribute__((target("avx512f,bmi2"))) static
-#define WITH_AVX512_INLINE __attribute__((target("avx512f,bmi2"), always_inline)) static inline
+#define WITH_AVX2 __attribute__((target("avx2"))) static
+#define WITH_AVX2_INLINE __attribute__((target("avx2"), always_inline)) static inline
+#define WITH_AVX512 __attribute__((target("avx512f"))) static
+#define WITH_AVX512_INLINE __attribute__((target("avx512f"), always_inline)) static inline
 
 /* AVX2: the block is two registers of eight 32-bit words. Seven lanes hold a probe each at their
  * top: its upper four bits choose a word, first three of them within both registers, then the
@@ -38,6 +35,10 @@ WITH_AVX2_INLINE unsigned avx2_word(__m256i low, __m256i high, uint64_t word, __
     return (unsigned)_mm256_testc_si256(words, _mm256_sllv_epi32(in_use, bit));
 }
 
+WITH_AVX2_INLINE __m256i avx2_half(const uint8_t *half) {
+    return _mm256_loadu_si256((const __m256i *)(const void *)half);
+}
+
 /* 1 in the lanes below a number from 1 to 7, else 0. */
 WITH_AVX2_INLINE __m256i avx2_lanes(uint32_t number) {
     static const uint32_t ONES[2 * BLOOM_PROBES_PER_WORD] = {1, 1, 1, 1, 1, 1, 1};
@@ -45,8 +46,16 @@ WITH_AVX2_INLINE __m256i avx2_lanes(uint32_t number) {
     return _mm256_loadu_si256((const __m256i *)(const void *)from);
 }
 
-/* Of many probes, more than one word has. */
-WITH_AVX2 bool avx2_many(__m256i low, __m256i high, uint64_t word, uint32_t probes) {
+/* Of at most as many probes as one word has. */
+WITH_AVX2_INLINE bool avx2_few(const uint8_t *block, uint64_t value, uint32_t probes) {
+    uint64_t word = bloom_probe_word(value);
+    return avx2_word(avx2_half(block), avx2_half(block + 32), word, avx2_lanes(probes)) != 0;
+}
+
+/* Of more. */
+WITH_AVX2 bool avx2_many(const uint8_t *block, uint64_t value, uint32_t probes) {
+    const __m256i low = avx2_half(block), high = avx2_half(block + 32);
+    uint64_t word = bloom_probe_word(value);
     unsigned all = 1;
     for (; probes > BLOOM_PROBES_PER_WORD; probes -= BLOOM_PROBES_PER_WORD) {
         all &= avx2_word(low, high, word, avx2_lanes(BLOOM_PROBES_PER_WORD));
@@ -55,54 +64,43 @@ WITH_AVX2 bool avx2_many(__m256i low, __m256i high, uint64_t word, uint32_t prob
     return (all & avx2_word(low, high, word, avx2_lanes(probes))) != 0;
 }
 
-WITH_AVX2_INLINE bool avx2_all(const uint8_t *block, uint64_t value, uint32_t probes, bool few) {
-    const __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)block);
-    const __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(block + 32));
-    uint64_t word = bloom_probe_word(value);
-    return few ? avx2_word(low, high, word, avx2_lanes(probes)) != 0
-               : avx2_many(low, high, word, probes);
+WITH_AVX2_INLINE bool avx2_all(const uint8_t *block, uint64_t value, uint32_t probes) {
+    return probes <= BLOOM_PROBES_PER_WORD ? avx2_few(block, value, probes)
+                                           : avx2_many(block, value, probes);
 }
 
 WITH_AVX2 bool avx2_check_block(const struct bloom_shape *shape, const uint8_t *block,
                                 const uint64_t *words) {
-    uint32_t probes = shape->probes;
-    return avx2_all(block, words[0], probes, probes <= BLOOM_PROBES_PER_WORD);
+    return avx2_all(block, words[0], shape->probes);
 }
 
 WITH_AVX2 bool avx2_check(const struct bloom_shape *shape, const uint8_t *payload,
                           const uint64_t *words) {
-    uint32_t probes = shape->probes;
-    return avx2_all(payload + bloom_block_offset(shape, words[0]), words[0], probes,
-                    probes <= BLOOM_PROBES_PER_WORD);
-}
-
-/* few, at most BLOOM_PROBES_PER_WORD probes, is known where this is inlined, so that the loops have
- * no branch for it. */
-WITH_AVX2_INLINE void avx2_loops(struct bloom_shape shape, const uint8_t *payload,
-                                 const uint64_t *words, size_t count, uint8_t *found, bool few) {
-    size_t i;
-    for (i = 0; i < count && i < BLOOM_BLOCKS_AHEAD; i++)
-        BLOOM_PREFETCH(payload + bloom_block_offset(&shape, words[i]));
-    for (i = 0; i + BLOOM_BLOCKS_AHEAD < count; i++) {
-        BLOOM_PREFETCH(payload + bloom_block_offset(&shape, words[i + BLOOM_BLOCKS_AHEAD]));
-        found[i] =
-            avx2_all(payload + bloom_block_offset(&shape, words[i]), words[i], shape.probes, few);
-    }
-    for (; i < count; i++)
-        found[i] =
-            avx2_all(payload + bloom_block_offset(&shape, words[i]), words[i], shape.probes, few);
+    return avx2_all(payload + bloom_block_offset(shape, words[0]), words[0], shape->probes);
 }
 
 WITH_AVX2 void avx2_check_many(const struct bloom_shape *shape, const uint8_t *payload,
                                const uint64_t *words, size_t count, uint8_t *found) {
-    if (shape->probes <= BLOOM_PROBES_PER_WORD)
-        avx2_loops(*shape, payload, words, count, found, true);
-    else
-        avx2_loops(*shape, payload, words, count, found, false);
+    const struct bloom_shape here = *shape; /* what is written to found cannot change it */
+    size_t i;
+    for (i = 0; i < count && i < BLOOM_BLOCKS_AHEAD; i++)
+        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i]));
+    /* The loops that nearly all filters take have no branch but their own. */
+    for (i = 0; i + BLOOM_BLOCKS_AHEAD < count && here.probes <= BLOOM_PROBES_PER_WORD; i++) {
+        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i + BLOOM_BLOCKS_AHEAD]));
+        found[i] = avx2_few(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
+    }
+    for (; i < count && here.probes <= BLOOM_PROBES_PER_WORD; i++)
+        found[i] = avx2_few(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
+    for (; i < count; i++) {
+        if (i + BLOOM_BLOCKS_AHEAD < count)
+            BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i + BLOOM_BLOCKS_AHEAD]));
+        found[i] = avx2_many(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
+    }
 }
 
 static bool avx2_supported(void) {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+    return __builtin_cpu_supports("avx2");
 }
 
 const struct bloom_blocked_kernel bloom_blocked_avx2 = {
@@ -133,60 +131,58 @@ WITH_AVX512_INLINE __m512i avx512_shifts(uint32_t probes) {
     return _mm512_loadu_si512(SHIFTS + probes - 1);
 }
 
-/* Of many probes, more than one word has. */
-WITH_AVX512 bool avx512_many(__m512i block, uint64_t word, uint32_t probes) {
-    unsigned zeros = 0;
-    for (; probes > BLOOM_PROBES_PER_WORD; probes -= BLOOM_PROBES_PER_WORD) {
-        zeros |= avx512_zeros(block, word, avx512_shifts(BLOOM_PROBES_PER_WORD));
-        word = bloom_next_probe_word(word);
-    }
-    return (zeros | avx512_zeros(block, word, avx512_shifts(probes))) == 0;
+/* Of at most as many probes as one word has. */
+WITH_AVX512_INLINE bool avx512_few(const uint8_t *block, uint64_t value, uint32_t probes) {
+    return avx512_zeros(_mm512_loadu_si512(block), bloom_probe_word(value),
+                        avx512_shifts(probes)) == 0;
 }
 
-WITH_AVX512_INLINE bool avx512_all(const uint8_t *block, uint64_t value, uint32_t probes,
-                                   bool few) {
+/* Of more. */
+WITH_AVX512 bool avx512_many(const uint8_t *block, uint64_t value, uint32_t probes) {
     const __m512i whole = _mm512_loadu_si512(block);
     uint64_t word = bloom_probe_word(value);
-    return few ? avx512_zeros(whole, word, avx512_shifts(probes)) == 0
-               : avx512_many(whole, word, probes);
+    unsigned zeros = 0;
+    for (; probes > BLOOM_PROBES_PER_WORD; probes -= BLOOM_PROBES_PER_WORD) {
+        zeros |= avx512_zeros(whole, word, avx512_shifts(BLOOM_PROBES_PER_WORD));
+        word = bloom_next_probe_word(word);
+    }
+    return (zeros | avx512_zeros(whole, word, avx512_shifts(probes))) == 0;
+}
+
+WITH_AVX512_INLINE bool avx512_all(const uint8_t *block, uint64_t value, uint32_t probes) {
+    return probes <= BLOOM_PROBES_PER_WORD ? avx512_few(block, value, probes)
+                                           : avx512_many(block, value, probes);
 }
 
 WITH_AVX512 bool avx512_check_block(const struct bloom_shape *shape, const uint8_t *block,
                                     const uint64_t *words) {
-    uint32_t probes = shape->probes;
-    return avx512_all(block, words[0], probes, probes <= BLOOM_PROBES_PER_WORD);
+    return avx512_all(block, words[0], shape->probes);
 }
 
 WITH_AVX512 bool avx512_check(const struct bloom_shape *shape, const uint8_t *payload,
                               const uint64_t *words) {
-    uint32_t probes = shape->probes;
-    return avx512_all(payload + bloom_block_offset(shape, words[0]), words[0], probes,
-                      probes <= BLOOM_PROBES_PER_WORD);
-}
-
-/* As avx2_loops. */
-WITH_AVX512_INLINE void avx512_loops(struct bloom_shape shape, const uint8_t *payload,
-                                     const uint64_t *words, size_t count, uint8_t *found,
-                                     bool few) {
-    size_t i;
-    for (i = 0; i < count && i < BLOOM_BLOCKS_AHEAD; i++)
-        BLOOM_PREFETCH(payload + bloom_block_offset(&shape, words[i]));
-    for (i = 0; i + BLOOM_BLOCKS_AHEAD < count; i++) {
-        BLOOM_PREFETCH(payload + bloom_block_offset(&shape, words[i + BLOOM_BLOCKS_AHEAD]));
-        found[i] =
-            avx512_all(payload + bloom_block_offset(&shape, words[i]), words[i], shape.probes, few);
-    }
-    for (; i < count; i++)
-        found[i] =
-            avx512_all(payload + bloom_block_offset(&shape, words[i]), words[i], shape.probes, few);
+    return avx512_all(payload + bloom_block_offset(shape, words[0]), words[0], shape->probes);
 }
 
 WITH_AVX512 void avx512_check_many(const struct bloom_shape *shape, const uint8_t *payload,
                                    const uint64_t *words, size_t count, uint8_t *found) {
-    if (shape->probes <= BLOOM_PROBES_PER_WORD)
-        avx512_loops(*shape, payload, words, count, found, true);
-    else
-        avx512_loops(*shape, payload, words, count, found, false);
+    const struct bloom_shape here = *shape; /* what is written to found cannot change it */
+    size_t i;
+    for (i = 0; i < count && i < BLOOM_BLOCKS_AHEAD; i++)
+        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i]));
+    /* The loops that nearly all filters take have no branch but their own. */
+    for (i = 0; i + BLOOM_BLOCKS_AHEAD < count && here.probes <= BLOOM_PROBES_PER_WORD; i++) {
+        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i + BLOOM_BLOCKS_AHEAD]));
+        found[i] = avx512_few(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
+    }
+    for (; i < count && here.probes <= BLOOM_PROBES_PER_WORD; i++)
+        found[i] = avx512_few(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
+    for (; i < count; i++) {
+        if (i + BLOOM_BLOCKS_AHEAD < count)
+            BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i + BLOOM_BLOCKS_AHEAD]));
+        found[i] =
+            avx512_many(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
+    }
 }
 
 /* The bits of a block with that of probe i of a word. */
@@ -246,7 +242,7 @@ WITH_AVX512 void avx512_add(const struct bloom_shape *shape, uint8_t *payload,
 }
 
 static bool avx512_supported(void) {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("bmi2");
+    return __builtin_cpu_supports("avx512f");
 }
 
 const struct bloom_blocked_kernel bloom_blocked_avx512 = {

@@ -1,22 +1,26 @@
 /* The filter library alone, without SQLite: what an add and a check cost, and whether the rate is kept.
  *
  *     floor speed N ...   for filters of N keys each, p = 1 % and 0.1 %, hashes given and URLs hashed
- *     floor fill          the false-positive rate of a filter for 1,000,000 keys as it fills, up to twice
- * that floor space         bits per key against p floor kernels       the kernels that this processor
- * supports, fastest first
+ *     floor fill          the false-positive rate of a filter for 1,000,000 keys as it fills, up to twice that
+ *     floor space         bits per key against p
+ *     floor hash          the library's hash beside XXH3
+ *     floor kernels       the kernels that this processor supports, fastest first
  *
- * and prints CSV. Contenders: layout blocked with every kernel that the processor supports (a kernel only
- * checks; adding is common to all), layout classic, and libbloom, the one Bloom filter library for C in
- * Debian. (The others there are for Go, Haskell, Perl and Python, and in C++ RocksDB's and LevelDB's, which
- * are internal to their storage engines and take all keys of a filter at once.)
+ * and prints CSV. Contenders: layout blocked as it is shipped and with every kernel that the processor supports
+ * called directly; layout classic; libbloom, the one Bloom filter library for C in Debian; and, when run.sh was
+ * given a folder with their sources, RocksDB's FastLocalBloom with as many bits as layout blocked has, and
+ * libfilter's split block filter. (What else Debian has is for Go, Haskell, Perl and Python.)
  *
- * Adding: a filter is filled with its N keys in ten stretches, in turns one key at a time ("add") and 1024
- * keys a call ("bulk add"); all contenders fill the same stretch before any goes on to the next. Small
- * filters are filled several times. Checking: five times each contender in turn checks the same four million
- * keys that are not in the filter, and then as many (or all N, if fewer) that are. The time of a key is the
+ * Adding: a filter is filled with its N keys in ten stretches, in turns one key at a time ("add"), 32 ("batch
+ * add") and 1024 keys a call ("bulk add"); all contenders fill the same stretch before any goes on to the next.
+ * Small filters are filled several times. Checking, one key at a time, 32 ("batch check") and 1024 a call ("bulk
+ * check"): five times each contender in turn checks the same two million keys that are not in the filter, then
+ * as many (or all N, if fewer) that are, then a mix of both, half and half at random; so that what else the
+ * machine does at the time strikes all alike. The time of a key is the
  * median over the stretches or turns. All memory has been touched before; keys lie in memory one after the
- * other, as they do in a scan, and their bits at random. With URLs, hashing is part of the time. libbloom has
- * no bulk functions.
+ * other, as they do in a scan, and their bits at random. With URLs, hashing is part of the time; the kernels and
+ * the filters that take hashes as layout blocked does are left out there. libbloom has no functions for many keys,
+ * libfilter none either; "direct" is a kernel called without the layout before it.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -36,11 +40,12 @@ enum {
     STRETCHES = 10,
     ROUNDS_MOST = 20,
     TURNS = 5,
-    SAMPLE = 4000000,
+    SAMPLE = 2000000,
     URLS_MOST_SMALL_RATE = 20000000, /* above this URLs only at the first rate: it takes minutes */
     KEYS_ADDED_LEAST = 2000000,
     BULK = 1024,
-    CONTENDERS_MOST = 8,
+    KERNELS_MOST = 4,
+    CONTENDERS_MOST = KERNELS_MOST + 5,
     TIMES_MOST = STRETCHES * ROUNDS_MOST,
     ALIGNMENT = 64
 };
@@ -48,30 +53,24 @@ enum {
 /* Where the numbers of keys that are never added begin. */
 #define ABSENT (UINT64_C(1) << 40)
 
-extern const struct bloom_layout floor_layout_avx2, floor_layout_portable;
-
-enum operation {
-    ADD,
-    BULK_ADD,
-    CHECK_ABSENT,
-    CHECK_PRESENT,
-    BULK_CHECK_ABSENT,
-    BULK_CHECK_PRESENT,
-    OPERATIONS
-};
-
-static const char *const OPERATION_NAMES[OPERATIONS] = {
-    "add", "bulk add", "check absent", "check present", "bulk check absent", "bulk check present"};
+/* What is measured: a deed, with so many keys a call. */
+enum deed { ADD, CHECK_ABSENT, CHECK_PRESENT, CHECK_MIXED, DEEDS };
+static const char *const DEED_NAMES[DEEDS] = {"add", "check absent", "check present",
+                                              "check mixed"};
+static const size_t CALLS[] = {1, 32, BULK};
+static const char *const CALL_NAMES[] = {"", "batch ", "bulk "};
+enum { CALL_COUNT = sizeof CALLS / sizeof *CALLS };
 
 struct contender {
     const char *name;
-    struct bloom_shape shape; /* layout is NULL for libbloom */
+    struct bloom_shape shape; /* layout is NULL for those of others */
     uint8_t *payload;
-    bool borrowed; /* another contender fills and owns the payload */
     struct floor_libbloom *libbloom;
+    const struct floor_peer *peer;
+    void *filter;   /* the peer's */
     uint64_t found; /* absent keys that the last check found */
-    size_t times[OPERATIONS];
-    double nanoseconds[OPERATIONS][TIMES_MOST];
+    size_t times[DEEDS][CALL_COUNT];
+    double nanoseconds[DEEDS][CALL_COUNT][TIMES_MOST];
 };
 
 static _Noreturn void fail(const char *problem) {
@@ -144,83 +143,141 @@ static const uint64_t *hash_many(const struct contender *contender, const struct
     return buffer;
 }
 
-static void add_all(struct contender *contender, const struct floor_keys *keys, bool bulk) {
+/* One key a call, hashes given: each loop alone in a function, so that all have the registers that they need. */
+__attribute__((noinline)) static void add_singly(const struct bloom_shape *shape, uint8_t *payload,
+                                                 const uint64_t *words, size_t count) {
+    size_t width = shape->layout->hash_words;
+    for (size_t i = 0; i < count; i++)
+        shape->layout->add(shape, payload, words + i * width, 1);
+}
+
+__attribute__((noinline)) static void add_singly_to_peer(const struct floor_peer *peer,
+                                                         void *filter, const uint64_t *hashes,
+                                                         size_t count) {
+    for (size_t i = 0; i < count; i++)
+        peer->add(filter, hashes + i);
+}
+
+__attribute__((noinline)) static uint64_t check_singly(const struct bloom_shape *shape,
+                                                       const uint8_t *payload,
+                                                       const uint64_t *words, size_t count) {
+    size_t width = shape->layout->hash_words;
+    uint64_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        found += shape->layout->check(shape, payload, words + i * width);
+    return found;
+}
+
+__attribute__((noinline)) static uint64_t check_singly_in_peer(const struct floor_peer *peer,
+                                                               const void *filter,
+                                                               const uint64_t *hashes,
+                                                               size_t count) {
+    uint64_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        found += peer->check(filter, hashes + i);
+    return found;
+}
+
+static const uint64_t *words_given(const struct contender *contender,
+                                   const struct floor_keys *keys) {
+    return contender->shape.layout->hash_words == 1 ? keys->first : keys->both;
+}
+
+/* By so many keys a call. */
+static void add_by(struct contender *contender, const struct floor_keys *keys, size_t by) {
     const struct bloom_shape *shape = &contender->shape;
+    const struct floor_peer *peer = contender->peer;
     uint64_t buffer[2 * BULK];
-    if (shape->layout == NULL) {
+    if (contender->libbloom != NULL) {
         floor_libbloom_add(contender->libbloom, keys);
-    } else if (bulk) {
-        for (size_t i = 0; i < keys->count; i += BULK) {
-            size_t count = keys->count - i < BULK ? keys->count - i : BULK;
+    } else if (peer != NULL && by == 1) {
+        add_singly_to_peer(peer, contender->filter, keys->first, keys->count);
+    } else if (peer != NULL) {
+        for (size_t i = 0; i < keys->count; i += by)
+            peer->add_many(contender->filter, keys->first + i,
+                           keys->count - i < by ? keys->count - i : by);
+    } else if (by == 1 && !keys->text) {
+        add_singly(shape, contender->payload, words_given(contender, keys), keys->count);
+    } else {
+        for (size_t i = 0; i < keys->count; i += by) {
+            size_t count = keys->count - i < by ? keys->count - i : by;
             shape->layout->add(shape, contender->payload,
                                hash_many(contender, keys, i, count, buffer), count);
         }
-    } else if (keys->text) {
-        for (size_t i = 0; i < keys->count; i++) {
-            struct bloom_hash hash = hash_of(keys, i);
-            shape->layout->add(shape, contender->payload, hash.words, 1);
-        }
-    } else {
-        const uint64_t *values = hash_many(contender, keys, 0, keys->count, buffer);
-        for (size_t i = 0; i < keys->count; i++)
-            shape->layout->add(shape, contender->payload, values + i * shape->layout->hash_words,
-                               1);
     }
 }
 
-static uint64_t check_all(struct contender *contender, const struct floor_keys *keys, bool bulk) {
+static uint64_t check_by(struct contender *contender, const struct floor_keys *keys, size_t by) {
     const struct bloom_shape *shape = &contender->shape;
+    const struct floor_peer *peer = contender->peer;
     uint64_t buffer[2 * BULK];
     uint8_t found[BULK];
     uint64_t all_found = 0;
-    if (shape->layout == NULL) {
-        all_found = floor_libbloom_check(contender->libbloom, keys);
-    } else if (bulk) {
-        for (size_t i = 0; i < keys->count; i += BULK) {
-            size_t count = keys->count - i < BULK ? keys->count - i : BULK;
-            shape->layout->check_many(shape, contender->payload,
-                                      hash_many(contender, keys, i, count, buffer), count, found);
+    if (contender->libbloom != NULL)
+        return floor_libbloom_check(contender->libbloom, keys);
+    if (by > 1) {
+        for (size_t i = 0; i < keys->count; i += by) {
+            size_t count = keys->count - i < by ? keys->count - i : by;
+            if (peer != NULL)
+                peer->check_many(contender->filter, keys->first + i, count, found);
+            else
+                shape->layout->check_many(shape, contender->payload,
+                                          hash_many(contender, keys, i, count, buffer), count,
+                                          found);
             for (size_t j = 0; j < count; j++)
                 all_found += found[j];
         }
+    } else if (peer != NULL) {
+        all_found = check_singly_in_peer(peer, contender->filter, keys->first, keys->count);
     } else if (keys->text) {
         for (size_t i = 0; i < keys->count; i++) {
             struct bloom_hash hash = hash_of(keys, i);
             all_found += shape->layout->check(shape, contender->payload, hash.words);
         }
     } else {
-        const uint64_t *values = hash_many(contender, keys, 0, keys->count, buffer);
-        for (size_t i = 0; i < keys->count; i++)
-            all_found += shape->layout->check(shape, contender->payload,
-                                              values + i * shape->layout->hash_words);
+        all_found =
+            check_singly(shape, contender->payload, words_given(contender, keys), keys->count);
     }
     return all_found;
 }
 
-static void measure(struct contender *contender, enum operation operation,
+static bool offers(const struct contender *contender, enum deed deed, size_t by) {
+    if (by == 1)
+        return true;
+    if (contender->peer != NULL)
+        return deed == ADD ? contender->peer->add_many != NULL
+                           : contender->peer->check_many != NULL;
+    return contender->shape.layout != NULL;
+}
+
+static void measure(struct contender *contender, enum deed deed, size_t call,
                     const struct floor_keys *keys) {
-    bool bulk = operation == BULK_ADD || operation >= BULK_CHECK_ABSENT;
-    if (bulk && contender->shape.layout == NULL)
+    size_t by = CALLS[call];
+    if (!offers(contender, deed, by))
         return;
-    if (contender->times[operation] == TIMES_MOST)
+    if (contender->times[deed][call] == TIMES_MOST)
         fail("too many repetitions");
     double start = now();
-    if (operation <= BULK_ADD) {
-        add_all(contender, keys, bulk);
+    if (deed == ADD) {
+        add_by(contender, keys, by);
     } else {
-        uint64_t found = check_all(contender, keys, bulk);
-        if (operation == CHECK_ABSENT || operation == BULK_CHECK_ABSENT)
+        uint64_t found = check_by(contender, keys, by);
+        if (deed == CHECK_ABSENT)
             contender->found = found;
-        else if (found != keys->count)
+        else if (deed == CHECK_PRESENT && found != keys->count)
             fail("a key that was added is not found");
     }
-    contender->nanoseconds[operation][contender->times[operation]++] =
+    contender->nanoseconds[deed][call][contender->times[deed][call]++] =
         (now() - start) / (double)keys->count;
 }
 
-static bool fills(const struct contender *contender, enum operation operation) {
-    /* libbloom, which has no bulk add, takes the bulk stretches one by one, untimed. */
-    return !contender->borrowed && (operation == ADD || contender->shape.layout != NULL);
+static void reset(struct contender *contender) {
+    if (contender->libbloom != NULL)
+        floor_libbloom_reset(contender->libbloom);
+    else if (contender->peer != NULL)
+        contender->peer->reset(contender->filter);
+    else
+        memset(contender->payload, 0, (size_t)bloom_payload_bytes(&contender->shape));
 }
 
 static void fill(struct contender *contenders, size_t count, uint64_t keys_in_all,
@@ -229,21 +286,18 @@ static void fill(struct contender *contenders, size_t count, uint64_t keys_in_al
     rounds = rounds > ROUNDS_MOST ? ROUNDS_MOST : rounds;
     for (uint64_t round = 0; round < rounds; round++) {
         for (size_t i = 0; i < count; i++)
-            if (contenders[i].shape.layout == NULL)
-                floor_libbloom_reset(contenders[i].libbloom);
-            else if (!contenders[i].borrowed)
-                memset(contenders[i].payload, 0, (size_t)bloom_payload_bytes(&contenders[i].shape));
+            reset(&contenders[i]);
         for (uint64_t stretch = 0; stretch < STRETCHES; stretch++) {
             uint64_t from = keys_in_all * stretch / STRETCHES;
             uint64_t to = keys_in_all * (stretch + 1) / STRETCHES;
-            enum operation operation = stretch % 2 == 0 ? ADD : BULK_ADD;
+            size_t call = stretch % CALL_COUNT;
             keys_make(keys, from, 1, (size_t)(to - from));
             for (size_t i = 0; i < count; i++) {
                 struct contender *contender = &contenders[(i + stretch) % count];
-                if (fills(contender, operation))
-                    measure(contender, operation, keys);
-                else if (!contender->borrowed)
-                    add_all(contender, keys, false);
+                if (offers(contender, ADD, CALLS[call]))
+                    measure(contender, ADD, call, keys);
+                else
+                    add_by(contender, keys, 1); /* untimed */
             }
         }
     }
@@ -254,24 +308,30 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+static uint64_t bits_of(const struct contender *contender) {
+    if (contender->libbloom != NULL)
+        return floor_libbloom_bits(contender->libbloom);
+    return contender->peer != NULL ? contender->peer->bits(contender->filter)
+                                   : contender->shape.bits;
+}
+
 static void print_times(struct contender *contender, bool text, uint64_t keys, double rate) {
     const char *kind = text ? "URLs" : "hashes";
-    for (int i = 0; i < OPERATIONS; i++) {
-        double *times = contender->nanoseconds[i];
-        size_t count = contender->times[i];
-        if (count == 0)
-            continue;
-        qsort(times, count, sizeof *times, ascending);
-        printf("%s,%" PRIu64 ",%g,%s,%s,%.2f,%.2f,%.2f\n", kind, keys, rate, contender->name,
-               OPERATION_NAMES[i], (times[(count - 1) / 2] + times[count / 2]) / 2, times[0],
-               times[count - 1]);
-    }
-    bool ours = contender->shape.layout != NULL;
-    uint64_t bits = ours ? contender->shape.bits : floor_libbloom_bits(contender->libbloom);
+    for (int deed = 0; deed < DEEDS; deed++)
+        for (size_t call = 0; call < CALL_COUNT; call++) {
+            double *times = contender->nanoseconds[deed][call];
+            size_t count = contender->times[deed][call];
+            if (count == 0)
+                continue;
+            qsort(times, count, sizeof *times, ascending);
+            printf("%s,%" PRIu64 ",%g,%s,%s%s,%.2f,%.2f,%.2f\n", kind, keys, rate, contender->name,
+                   CALL_NAMES[call], DEED_NAMES[deed],
+                   (times[(count - 1) / 2] + times[count / 2]) / 2, times[0], times[count - 1]);
+        }
     printf("%s,%" PRIu64 ",%g,%s,rate,%.6f,,\n", kind, keys, rate, contender->name,
            (double)contender->found / SAMPLE);
     printf("%s,%" PRIu64 ",%g,%s,bits per key,%.3f,,\n", kind, keys, rate, contender->name,
-           (double)bits / (double)keys);
+           (double)bits_of(contender) / (double)keys);
     fflush(stdout);
 }
 
@@ -283,71 +343,128 @@ static struct bloom_shape shape_for(const struct bloom_layout *layout, uint64_t 
     return shape;
 }
 
-/* The layout that uses a kernel; NULL when there is none. Layout blocked itself takes the first that is
- * supported. */
-static const struct bloom_layout *layout_with(const char *kernel, bool first) {
-    if (first)
-        return &bloom_layout_blocked;
-    if (strcmp(kernel, "avx2") == 0)
-        return &floor_layout_avx2;
-    return strcmp(kernel, "portable") == 0 ? &floor_layout_portable : NULL;
+static struct contender *contender_of(struct contender *contender, const char *name,
+                                      const struct bloom_layout *layout, uint64_t keys,
+                                      double rate) {
+    contender->name = name;
+    contender->shape = shape_for(layout, keys, rate);
+    contender->payload = allocate((size_t)bloom_payload_bytes(&contender->shape));
+    return contender + 1;
 }
 
-static size_t contenders_make(struct contender *contenders, uint64_t keys, double rate) {
-    size_t count = 0;
-    memset(contenders, 0, CONTENDERS_MOST * sizeof *contenders);
-    for (size_t i = 0; bloom_blocked_kernels[i] != NULL; i++) {
+static struct contender *contender_of_peer(struct contender *contender,
+                                           const struct floor_peer *peer, uint64_t keys,
+                                           double rate) {
+    uint64_t bits = shape_for(&bloom_layout_blocked, keys, rate).bits;
+    contender->name = peer->name;
+    contender->peer = peer;
+    contender->filter = peer->make(keys, rate, bits);
+    if (contender->filter == NULL)
+        fail("a peer refuses a filter of that size");
+    return contender + 1;
+}
+
+/* The kernels as layouts: their functions are those of a layout. */
+static struct contender *contenders_of_kernels(struct contender *contender, uint64_t keys,
+                                               double rate) {
+    static struct bloom_layout layouts[KERNELS_MOST];
+    static char names[KERNELS_MOST][32];
+    for (size_t i = 0; bloom_blocked_kernels[i] != NULL && i < KERNELS_MOST; i++) {
         const struct bloom_blocked_kernel *kernel = bloom_blocked_kernels[i];
-        const struct bloom_layout *layout = layout_with(kernel->name, count == 0);
-        if (!kernel->supported() || layout == NULL)
+        if (!kernel->supported())
             continue;
-        contenders[count].name = kernel->name;
-        contenders[count].shape = shape_for(layout, keys, rate);
-        contenders[count].borrowed = count > 0;
-        count++;
+        layouts[i] = bloom_layout_blocked;
+        layouts[i].add = kernel->add;
+        layouts[i].check = kernel->check;
+        layouts[i].check_many = kernel->check_many;
+        snprintf(names[i], sizeof names[i], "%s direct", kernel->name);
+        contender = contender_of(contender, names[i], &layouts[i], keys, rate);
     }
-    size_t bytes = (size_t)bloom_payload_bytes(&contenders[0].shape);
-    contenders[0].payload = allocate(bytes);
-    for (size_t i = 1; i < count; i++)
-        contenders[i].payload = contenders[0].payload;
-    contenders[count].name = "classic";
-    contenders[count].shape = shape_for(&bloom_layout_classic, keys, rate);
-    contenders[count].payload = allocate((size_t)bloom_payload_bytes(&contenders[count].shape));
-    count++;
-    contenders[count].name = "libbloom";
-    contenders[count].libbloom = floor_libbloom_new((size_t)keys, rate);
-    if (contenders[count].libbloom == NULL)
+    return contender;
+}
+
+static size_t contenders_make(struct contender *contenders, uint64_t keys, double rate, bool text) {
+    struct contender *next = contenders;
+    memset(contenders, 0, CONTENDERS_MOST * sizeof *contenders);
+    next = contender_of(next, "blocked", &bloom_layout_blocked, keys, rate);
+    if (!text) {
+        next = contenders_of_kernels(next, keys, rate);
+#ifdef FLOOR_ROCKSDB
+        next = contender_of_peer(next, &floor_rocksdb, keys, rate);
+#endif
+#ifdef FLOOR_LIBFILTER
+        next = contender_of_peer(next, &floor_libfilter, keys, rate);
+#endif
+        (void)contender_of_peer; /* for a build without peers */
+    }
+    next = contender_of(next, "classic", &bloom_layout_classic, keys, rate);
+    next->name = "libbloom";
+    next->libbloom = floor_libbloom_new((size_t)keys, rate);
+    if (next->libbloom == NULL)
         fail("libbloom refuses a filter of that size");
-    return count + 1;
+    return (size_t)(next + 1 - contenders);
+}
+
+/* The keys that are to be checked. present of all keys of the filter were added. */
+static void keys_to_check(struct floor_keys *keys, struct floor_keys *other, enum deed deed,
+                          uint64_t keys_in_all, size_t present) {
+    double step = (double)keys_in_all / (double)present;
+    if (deed == CHECK_ABSENT)
+        keys_make(keys, ABSENT, 1, SAMPLE);
+    else
+        keys_make(keys, 0, step, present);
+    if (deed != CHECK_MIXED)
+        return;
+    keys_make(other, ABSENT, 1, present);
+    uint32_t at = 0;
+    static char url[BENCH_URL_MOST];
+    for (size_t i = 0; i < present; i++) {
+        bool absent = bench_random(i ^ ABSENT) >> 63 != 0;
+        if (!keys->text && absent) {
+            keys->first[i] = other->first[i];
+            memcpy(keys->both + 2 * i, other->both + 2 * i, 2 * sizeof *keys->both);
+        } else if (keys->text) {
+            uint64_t number = absent ? ABSENT + i : (uint64_t)((double)i * step);
+            size_t length = bench_url(number, url);
+            memcpy(keys->urls + at, url, length);
+            keys->starts[i] = at;
+            at += (uint32_t)length;
+        }
+    }
+    if (keys->text)
+        keys->starts[present] = at;
 }
 
 static void speed(uint64_t keys_in_all, double rate, bool text) {
     static struct contender contenders[CONTENDERS_MOST];
-    size_t count = contenders_make(contenders, keys_in_all, rate);
+    size_t count = contenders_make(contenders, keys_in_all, rate, text);
     size_t present = keys_in_all < SAMPLE ? (size_t)keys_in_all : SAMPLE;
     size_t stretch = (size_t)(keys_in_all / STRETCHES + 1);
     struct floor_keys keys = keys_allocate(stretch > SAMPLE ? stretch : SAMPLE, text);
+    struct floor_keys other = keys_allocate(SAMPLE, false);
+    struct floor_keys asked[DEEDS]; /* by each way of checking */
     fill(contenders, count, keys_in_all, &keys);
-    for (int kind = CHECK_ABSENT; kind <= CHECK_PRESENT; kind++) {
-        if (kind == CHECK_ABSENT)
-            keys_make(&keys, ABSENT, 1, SAMPLE);
-        else
-            keys_make(&keys, 0, (double)keys_in_all / (double)present, present);
-        for (size_t turn = 0; turn < TURNS; turn++)
-            for (size_t i = 0; i < count; i++) {
-                struct contender *contender = &contenders[(i + turn) % count];
-                measure(contender, (enum operation)kind, &keys);
-                measure(contender, (enum operation)(kind + BULK_CHECK_ABSENT - CHECK_ABSENT),
-                        &keys);
-            }
+    for (int deed = CHECK_ABSENT; deed < DEEDS; deed++) {
+        asked[deed] = keys_allocate(SAMPLE, text);
+        keys_to_check(&asked[deed], &other, (enum deed)deed, keys_in_all, present);
     }
+    for (size_t turn = 0; turn < TURNS; turn++)
+        for (size_t call = 0; call < CALL_COUNT; call++)
+            for (int deed = CHECK_ABSENT; deed < DEEDS; deed++)
+                for (size_t i = 0; i < count; i++)
+                    measure(&contenders[(i + turn) % count], (enum deed)deed, call, &asked[deed]);
     for (size_t i = 0; i < count; i++) {
-        print_times(&contenders[i], text, keys_in_all, rate);
-        if (!contenders[i].borrowed)
-            free(contenders[i].payload);
-        floor_libbloom_free(contenders[i].libbloom);
+        struct contender *contender = &contenders[i];
+        print_times(contender, text, keys_in_all, rate);
+        free(contender->payload);
+        floor_libbloom_free(contender->libbloom);
+        if (contender->peer != NULL)
+            contender->peer->release(contender->filter);
     }
+    for (int deed = CHECK_ABSENT; deed < DEEDS; deed++)
+        keys_free(&asked[deed]);
     keys_free(&keys);
+    keys_free(&other);
 }
 
 /* Measured over absent keys, and as the bits themselves tell (what bloom_fpr returns). */
@@ -363,10 +480,10 @@ static void rate_by_fill(const struct bloom_layout *layout, uint64_t capacity, d
         uint64_t from = capacity * step / STEPS_TO_CAPACITY;
         uint64_t to = capacity * (step + 1) / STEPS_TO_CAPACITY;
         keys_make(&keys, from, 1, (size_t)(to - from));
-        add_all(&contender, &keys, true);
+        add_by(&contender, &keys, BULK);
         printf("%s,%.2f,%" PRIu32 ",%.5f,%.7f,%.7f\n", layout->name, (double)to / (double)capacity,
                contender.shape.probes, (double)contender.shape.bits / (double)to,
-               (double)check_all(&contender, &absent, true) / SAMPLE,
+               (double)check_by(&contender, &absent, BULK) / SAMPLE,
                layout->estimate(&contender.shape, contender.payload).rate);
     }
     free(contender.payload);
@@ -387,6 +504,56 @@ static void space(void) {
                    (double)shape_for(&bloom_layout_classic, capacity, rate).bits /
                        (double)capacity);
         }
+}
+
+static uint64_t hash_murmur(const void *bytes, size_t length) {
+    return bloom_hash_bytes(bytes, length).words[0];
+}
+
+/* Keys of one length, or of lengths that follow one another at random, in cache; in turns. */
+static void hash_row(const char *keys, size_t least, size_t most) {
+    enum { TEXTS = 1024, ROUNDS = 200 };
+    static char text[TEXTS][256];
+    static size_t lengths[TEXTS];
+    static uint64_t (*const hashes[])(const void *, size_t) = {
+        hash_murmur,
+#ifdef FLOOR_XXHASH
+        floor_xxh3,
+#endif
+    };
+    static const char *const names[] = {"MurmurHash3", "XXH3"};
+    enum { HASHES = sizeof hashes / sizeof *hashes };
+    double times[HASHES][TURNS];
+    uint64_t sum = 0;
+    for (size_t i = 0; i < TEXTS; i++) {
+        lengths[i] = least + (size_t)(bench_random(i) % (most - least + 1));
+        for (size_t j = 0; j < sizeof text[i]; j++)
+            text[i][j] = (char)bench_random(i * sizeof text[i] + j);
+    }
+    for (size_t turn = 0; turn < TURNS; turn++)
+        for (size_t i = 0; i < HASHES; i++) {
+            uint64_t (*const volatile hash)(const void *, size_t) = hashes[i];
+            double start = now();
+            for (size_t round = 0; round < ROUNDS; round++)
+                for (size_t j = 0; j < TEXTS; j++)
+                    sum += hash(text[j], lengths[j]);
+            times[i][turn] = (now() - start) / ROUNDS / TEXTS;
+        }
+    for (size_t i = 0; i < HASHES; i++) {
+        qsort(times[i], TURNS, sizeof *times[i], ascending);
+        printf("%s,%s,%.2f\n", keys, names[i], times[i][TURNS / 2]);
+    }
+    if (sum == 0)
+        fail("hashes of nothing"); /* so that they are computed */
+}
+
+static void hash(void) {
+    puts("keys,hash,median");
+    hash_row("integers (8 bytes)", 8, 8);
+    hash_row("words (4 to 12 bytes)", 4, 12);
+    hash_row("e-mails (16 to 32 bytes)", 16, 32);
+    hash_row("URLs (60 to 80 bytes)", BENCH_URL_LEAST, BENCH_URL_MOST);
+    hash_row("long (256 bytes)", 256, 256);
 }
 
 static void kernels(void) {
@@ -415,9 +582,11 @@ int main(int count, char **arguments) {
         rate_by_fill(&bloom_layout_classic, 1000000, 0.01);
     } else if (strcmp(what, "space") == 0) {
         space();
+    } else if (strcmp(what, "hash") == 0) {
+        hash();
     } else if (strcmp(what, "kernels") == 0) {
         kernels();
     } else {
-        fail("usage: floor speed N ... | fill | space | kernels");
+        fail("usage: floor speed N ... | fill | space | hash | kernels");
     }
 }
