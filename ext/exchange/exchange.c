@@ -7,8 +7,8 @@
 #include <string.h>
 
 static const struct bloom_exchange *const FORMATS[] = {
-    &bloom_exchange_guava,   &bloom_exchange_guava_utf16,   &bloom_exchange_spark,
-    &bloom_exchange_dcso,    &bloom_exchange_go,            &bloom_exchange_parquet,
+    &bloom_exchange_guava,         &bloom_exchange_guava_utf16, &bloom_exchange_spark,
+    &bloom_exchange_dcso,          &bloom_exchange_go,          &bloom_exchange_parquet,
     &bloom_exchange_parquet_int32, &bloom_exchange_redisbloom,
 };
 

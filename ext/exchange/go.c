@@ -45,8 +45,8 @@ static bool go_read_header(struct bloom_shape *shape, const uint8_t *bytes, uint
                  bits, bloom_load64_big(bytes + GO_AT_LENGTH));
         return false;
     }
-    *shape = (struct bloom_shape){
-        .layout = &bloom_layout_go, .probes = (uint32_t)probes, .bits = bits};
+    *shape =
+        (struct bloom_shape){.layout = &bloom_layout_go, .probes = (uint32_t)probes, .bits = bits};
     return true;
 }
 

@@ -117,8 +117,8 @@ static bool guava_measure_as(guava_layouts layouts, const struct bloom_shape *sh
     if (shape->layout != layouts[0] && shape->layout != layouts[1]) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "has layout %s, which Guava does not know%s; build it with layout %s",
-                 shape->layout->name,
-                 layouts[GUAVA_STRATEGY_32] == NULL ? " by this funnel" : "", layouts[1]->name);
+                 shape->layout->name, layouts[GUAVA_STRATEGY_32] == NULL ? " by this funnel" : "",
+                 layouts[1]->name);
         return false;
     }
     if (shape->bits % BLOOM_WORD_BITS != 0) {

@@ -26,7 +26,8 @@ enum { SPARK_AT_PROBES = 4, SPARK_AT_SEED = 8, SPARK_VERSIONS = 2 };
 static const struct {
     const struct bloom_layout *layout;
     uint8_t header_bytes; /* the last four of which are the number of words */
-} SPARK_FORMS[SPARK_VERSIONS + 1] = {{NULL, 8}, {&bloom_layout_spark1, 12}, {&bloom_layout_spark2, 16}};
+} SPARK_FORMS[SPARK_VERSIONS + 1] = {
+    {NULL, 8}, {&bloom_layout_spark1, 12}, {&bloom_layout_spark2, 16}};
 
 static bool spark_read(struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
                        char problem[BLOOM_PROBLEM_SIZE]) {

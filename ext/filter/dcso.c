@@ -20,10 +20,7 @@ enum { DCSO_NUMBER = 9 };
 /* As Initialize(n, p): |ceil| of a negative number is the whole number below its amount. */
 static bool dcso_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
     uint64_t bits = bloom_rounded_floor(bloom_foreign_bits(shape));
-    if (bits == 0)
-        bits = 1; /* where DCSO has an empty filter, which cannot be used */
-    uint64_t probes = bloom_rounded_ceiling(bloom_foreign_probes(shape, bits));
-    shape->probes = (uint32_t)probes;
+    shape->probes = (uint32_t)bloom_rounded_ceiling(bloom_foreign_probes(shape, bits));
     return bloom_foreign_set_bits(shape, bits, BLOOM_BITS_MAXIMUM, problem) &&
            bloom_foreign_keeps(shape, BLOOM_POSITIONS_CHAINED, problem);
 }

@@ -19,6 +19,13 @@ struct bloom_rounded bloom_foreign_probes(const struct bloom_shape *shape, uint6
 bool bloom_foreign_set_bits(struct bloom_shape *shape, uint64_t bits, uint64_t maximum,
                             char problem[BLOOM_PROBLEM_SIZE]) {
     shape->bits = bits;
+    if (bits == 0) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "n = %" PRIu64 " and p = %g: layout %s, with the size that its own library gives "
+                 "it, would have no bits; ask for a smaller p",
+                 shape->capacity, shape->rate, shape->layout->name);
+        return false;
+    }
     if (bits <= maximum)
         return true;
     snprintf(problem, BLOOM_PROBLEM_SIZE,
@@ -58,15 +65,15 @@ static struct bloom_rounded foreign_coincidences(const struct bloom_shape *shape
     struct bloom_rounded bits = bloom_rounded_integer(shape->bits);
     struct bloom_rounded pairs = bloom_rounded_plus(
         bloom_rounded_times(bloom_rounded_integer(9), eighth),
-        bloom_rounded_times(load, bloom_rounded_plus(
-                                      bloom_rounded_times(bloom_rounded_integer(28), eighth),
-                                      bloom_rounded_times(bloom_rounded_integer(10), load))));
+        bloom_rounded_times(
+            load, bloom_rounded_plus(bloom_rounded_times(bloom_rounded_integer(28), eighth),
+                                     bloom_rounded_times(bloom_rounded_integer(10), load))));
     uint64_t words = shape->bits / WORD_BITS, odd = words;
     while (odd % 2 == 0)
         odd /= 2;
     if ((words % 2 == 0 || words == 1) && odd < ODD_MOST && shape->probes > 3) {
-        struct bloom_rounded classes = bloom_rounded_integer(
-            shape->probes < 16 ? 2 * shape->probes - 6 : shape->probes + 10);
+        struct bloom_rounded classes =
+            bloom_rounded_integer(shape->probes < 16 ? 2 * shape->probes - 6 : shape->probes + 10);
         classes.exponent -= (int)(odd - 1) / 2;
         pairs = bloom_rounded_plus(pairs, classes);
     }
@@ -83,15 +90,41 @@ static uint64_t foreign_groups(uint64_t bits) {
     return zeros < 3 ? zeros : 2 * zeros - 2; /* less one */
 }
 
+/* How likely a position is set that is one of 2^31 numbers mod m: of these, q = floor(2^31 / m) fall on each
+ * bit, and one more on the first 2^31 mod m. */
+static struct bloom_rounded foreign_fill_31(const struct bloom_shape *shape) {
+    const uint64_t numbers = UINT64_C(1) << 31;
+    struct bloom_rounded keys = bloom_rounded_integer(bloom_foreign_keys(shape));
+    struct bloom_rounded sets = bloom_rounded_times(keys, bloom_rounded_integer(shape->probes));
+    sets.exponent -= 31;
+    uint64_t few = numbers / shape->bits, first = numbers % shape->bits;
+    struct bloom_rounded fill = {0, 0};
+    for (uint64_t more = 0; more < 2; more++) {
+        struct bloom_rounded each = bloom_rounded_integer(few + more);
+        struct bloom_rounded share = bloom_rounded_times(
+            bloom_rounded_integer((more > 0 ? first : shape->bits - first) * (few + more)),
+            bloom_rounded_share(bloom_rounded_times(sets, each)));
+        share.exponent -= 31;
+        fill = bloom_rounded_plus(fill, share);
+    }
+    return fill;
+}
+
 bool bloom_foreign_keeps(const struct bloom_shape *shape, enum bloom_foreign_positions positions,
                          char problem[BLOOM_PROBLEM_SIZE]) {
     uint64_t keys = bloom_foreign_keys(shape), probes = shape->probes, more = 0; /* 2^-20 */
     struct bloom_rounded load = bloom_rounded_over(
         bloom_rounded_times(bloom_rounded_integer(keys), bloom_rounded_integer(probes)),
         bloom_rounded_integer(shape->bits));
-    struct bloom_rounded rate = bloom_rounded_power(bloom_rounded_share(load), shape->probes);
+    struct bloom_rounded fill = positions == BLOOM_POSITIONS_OF_31_BITS ? foreign_fill_31(shape)
+                                                                        : bloom_rounded_share(load);
+    struct bloom_rounded rate = bloom_rounded_power(fill, shape->probes);
     struct bloom_rounded coincidences = {0, 0};
     switch (positions) {
+    case BLOOM_POSITIONS_OF_31_BITS: /* a sequence is cut where it wraps, which is soon */
+        coincidences = foreign_coincidences(shape, load);
+        coincidences.exponent -= 1;
+        break;
     case BLOOM_POSITIONS_FOLDED: /* c and ~c alike: two signs for each of two keys */
         coincidences = foreign_coincidences(shape, load);
         coincidences.exponent += 2;

@@ -22,10 +22,11 @@ struct bloom_rounded bloom_foreign_bits(const struct bloom_shape *shape);
 struct bloom_rounded bloom_foreign_probes(const struct bloom_shape *shape, uint64_t bits);
 
 /* How the positions of a key follow from its hash: a step and its multiples; the same, of which a negative one
- * counts as its complement; two steps in turns; each from the one before. */
+ * counts as its complement; that with 31 bits; two steps in turns; each from the one before. */
 enum bloom_foreign_positions {
     BLOOM_POSITIONS_STEPPED,
     BLOOM_POSITIONS_FOLDED,
+    BLOOM_POSITIONS_OF_31_BITS,
     BLOOM_POSITIONS_ALTERNATING,
     BLOOM_POSITIONS_CHAINED
 };
@@ -39,7 +40,7 @@ bool bloom_foreign_keeps(const struct bloom_shape *shape, enum bloom_foreign_pos
 bool bloom_foreign_kept(const struct bloom_shape *shape, struct bloom_rounded rate,
                         char problem[BLOOM_PROBLEM_SIZE]);
 
-/* Sets bits, or says in problem that they are more than maximum. */
+/* Sets bits, or says in problem that there are none or more than maximum. */
 bool bloom_foreign_set_bits(struct bloom_shape *shape, uint64_t bits, uint64_t maximum,
                             char problem[BLOOM_PROBLEM_SIZE]);
 

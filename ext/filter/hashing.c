@@ -4,15 +4,9 @@
 #include "filter/hash.h"
 
 static const struct bloom_hashing *const HASHINGS[] = {
-    &bloom_hashing_murmur3,
-    &bloom_hashing_integer,
-    &bloom_hashing_utf16,
-    &bloom_hashing_spark,
-    &bloom_hashing_fnv,
-    &bloom_hashing_murmur3_twice,
-    &bloom_hashing_xxh64,
-    &bloom_hashing_xxh64_int32,
-    &bloom_hashing_murmur2,
+    &bloom_hashing_murmur3, &bloom_hashing_integer,     &bloom_hashing_utf16,
+    &bloom_hashing_spark,   &bloom_hashing_fnv,         &bloom_hashing_murmur3_twice,
+    &bloom_hashing_xxh64,   &bloom_hashing_xxh64_int32, &bloom_hashing_murmur2,
 };
 
 #define HASHING_COUNT (sizeof HASHINGS / sizeof *HASHINGS)

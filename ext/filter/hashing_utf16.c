@@ -84,8 +84,8 @@ static bool utf16_text(const uint64_t extra[2], const void *text, size_t length,
             utf16_put(&stream, character);
         }
     }
-    struct bloom_hash hash = bloom_hash_end(stream.state, stream.block, stream.waiting,
-                                            stream.length + stream.waiting);
+    struct bloom_hash hash =
+        bloom_hash_end(stream.state, stream.block, stream.waiting, stream.length + stream.waiting);
     memcpy(words, hash.words, sizeof hash.words);
     return true;
 }

@@ -40,9 +40,8 @@ enum {
 #define PARQUET_BITS_MOST (UINT64_C(1) << 30)
 #define PARQUET_BITS_MAXIMUM (UINT64_C(1) << 40)
 
-static const uint32_t PARQUET_SALT[PARQUET_WORDS] = {0x47b6137b, 0x44974d91, 0x8824ad5b,
-                                                     0xa2b7289d, 0x705495c7, 0x2df1424b,
-                                                     0x9efc4947, 0x5c6bfb31};
+static const uint32_t PARQUET_SALT[PARQUET_WORDS] = {
+    0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
 
 /* 1 - p^(1/8), the share of zeros that a word may have, is 1 - e^(-ln(1/p) / 8). Bits before they are made a
  * power of two: 8 n / -ln(that). */
@@ -59,8 +58,8 @@ static struct bloom_rounded parquet_bits(const struct bloom_shape *shape) {
 static struct bloom_rounded parquet_rate(struct bloom_rounded load) {
     enum { PARTS_BITS = 10, KEYS_BEYOND = 64 };
     const struct bloom_rounded unit = {UINT64_C(1) << 52, -52 - 64};
-    const struct bloom_rounded zero_stays = bloom_rounded_over(bloom_rounded_integer(31),
-                                                              bloom_rounded_integer(32));
+    const struct bloom_rounded zero_stays =
+        bloom_rounded_over(bloom_rounded_integer(31), bloom_rounded_integer(32));
     struct bloom_rounded part = load; /* of the load, so small that e^-part has all its digits */
     part.exponent -= PARTS_BITS;
     struct bloom_rounded chance =
@@ -86,8 +85,9 @@ static bool parquet_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_S
         bits *= 2;
     shape->bits = bits;
     shape->probes = PARQUET_WORDS;
-    struct bloom_rounded load = bloom_rounded_over(bloom_rounded_integer(bloom_foreign_keys(shape)),
-                                                   bloom_rounded_integer(bits / PARQUET_BLOCK_BITS));
+    struct bloom_rounded load =
+        bloom_rounded_over(bloom_rounded_integer(bloom_foreign_keys(shape)),
+                           bloom_rounded_integer(bits / PARQUET_BLOCK_BITS));
     return bloom_foreign_kept(shape, parquet_rate(load), problem);
 }
 
@@ -148,8 +148,7 @@ __attribute__((target("avx2"))) static bool parquet_avx2_check(const uint8_t *bl
 
 __attribute__((target("avx2"))) static void parquet_avx2_check_batch(const uint8_t *const *blocks,
                                                                      const uint64_t *words,
-                                                                     size_t count,
-                                                                     uint8_t *found) {
+                                                                     size_t count, uint8_t *found) {
     for (size_t i = 0; i < count; i++)
         found[i] = parquet_avx2_find(blocks[i], words[i]);
 }

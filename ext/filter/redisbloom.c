@@ -51,8 +51,8 @@ static bool redisbloom_size(struct bloom_shape *shape, char problem[BLOOM_PROBLE
     double value = bloom_rounded_as_double(bits_per_key);
     memcpy(&shape->extra[1], &value, sizeof value);
     shape->probes = (uint32_t)redisbloom_probes(bits_per_key);
-    uint64_t bits = bloom_rounded_floor(bloom_rounded_times(
-        bloom_rounded_integer(bloom_foreign_keys(shape)), bits_per_key));
+    uint64_t bits = bloom_rounded_floor(
+        bloom_rounded_times(bloom_rounded_integer(bloom_foreign_keys(shape)), bits_per_key));
     uint64_t words = bits > 0 ? (bits - 1) / REDISBLOOM_WORD_BITS + 1 : 1;
     return bloom_foreign_set_bits(shape, words * REDISBLOOM_WORD_BITS, BLOOM_BITS_MAXIMUM,
                                   problem) &&
@@ -83,8 +83,8 @@ static inline uint64_t redisbloom_bit(const uint64_t *words, uint64_t turn, uint
     return (words[0] + turn * words[1]) % bits;
 }
 
-static void redisbloom_add(const struct bloom_shape *shape, uint8_t *payload,
-                           const uint64_t *words, size_t count) {
+static void redisbloom_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words,
+                           size_t count) {
     for (size_t i = 0; i < count; i++, words += 2)
         for (uint64_t turn = 0; turn < shape->probes; turn++)
             bloom_classic_set(payload, redisbloom_bit(words, turn, shape->bits));

@@ -43,8 +43,7 @@ struct bloom_rounded bloom_rounded_wide(uint64_t high, uint64_t low, int exponen
     const uint64_t half = UINT64_C(1) << (DROPPED - 1);
     uint64_t dropped = high & (2 * half - 1);
     uint64_t mantissa = high >> DROPPED;
-    if (dropped > half ||
-        (dropped == half && (low != 0 || more || (mantissa & 1) != 0)))
+    if (dropped > half || (dropped == half && (low != 0 || more || (mantissa & 1) != 0)))
         mantissa++;
     exponent += DROPPED;
     if (mantissa >> MANTISSA_BITS != 0) {
@@ -138,7 +137,7 @@ struct bloom_rounded bloom_rounded_share(struct bloom_rounded value) {
     enum { TERMS = 12 };
     int halvings = 0;
     int magnitude = value.mantissa > 0 ? value.exponent + MANTISSA_BITS : -64; /* below 2^that */
-    if (magnitude > 6) /* beyond e^-64 */
+    if (magnitude > 6)                                                         /* beyond e^-64 */
         return bloom_rounded_integer(1);
     if (magnitude < -32) /* r^2 / 2 is below its last digits but one */
         return value;

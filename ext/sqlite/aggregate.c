@@ -107,16 +107,14 @@ static bool is_name_of(sqlite3_value *value, const struct bloom_layout *layout) 
     if (sqlite3_value_type(value) != SQLITE_TEXT)
         return false;
     const char *name = (const char *)sqlite3_value_text(value);
-    return name != NULL &&
-           bloom_name_is(layout->name, name, (size_t)sqlite3_value_bytes(value));
+    return name != NULL && bloom_name_is(layout->name, name, (size_t)sqlite3_value_bytes(value));
 }
 
 /* Whether it is plain that a row asks for what the first one asked for: sizing a filter again takes as long as
  * adding a key. */
 static bool plainly_same(enum size_source source, int count, sqlite3_value **arguments,
                          const struct bloom_shape *first) {
-    if (source == SIZE_FROM_FILTER ||
-        (count > 3 && !is_name_of(arguments[3], first->layout)))
+    if (source == SIZE_FROM_FILTER || (count > 3 && !is_name_of(arguments[3], first->layout)))
         return false;
     if (source == SIZE_FROM_NUMBER &&
         (sqlite3_value_type(arguments[1]) != SQLITE_INTEGER ||

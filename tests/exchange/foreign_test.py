@@ -1,0 +1,657 @@
+#!/usr/bin/env python3
+"""The formats of Spark, DCSO, Go, Parquet, RedisBloom and Guava's other funnel, without their
+libraries: golden files that these wrote, a second implementation (foreign_form.py), hostile input,
+every error message. libraries_test.py asks the libraries themselves.
+"""
+import gzip
+import json
+import math
+import random
+import struct
+import unittest
+
+import apsw
+
+import exchange_test
+import foreign_form
+from foreign_form import Filter, LAYOUTS
+
+FORMATS = {name: foreign_form.FORMAT_OF.get(name, name) for name in LAYOUTS}
+IMPORT = "SELECT bloom_import(?1, ?2)"
+EXPORT = "SELECT bloom_export(?1, ?2)"
+TEXTS = ["", "abc", "http://evil.example/a", "\u00e9", "e\u0301", "\u65e5\u672c\u8a9e",
+         "\U0001f600", "a\0b", "0123456789abcdef", "x" * 100, "\ufeff", "\uffff", "\U0010ffff"]
+# Bytes of the header in which each format counts what it cannot know later.
+COUNTERS = {"dcso": [(40, 48)], "redisbloom": [(0, 8), (36, 44)]}
+
+
+def without_counters(name, data):
+    data = bytearray(data)
+    for start, end in COUNTERS.get(name, []):
+        data[start:end] = bytes(end - start)
+    return bytes(data)
+
+
+def made(name, n=200, p=0.05, seed=0):
+    """An empty filter of Python's, of the size of the library."""
+    if name == "classic-utf16":
+        return Filter(name, 1280, 4)
+    m, k = LAYOUTS[name].size(n, p)
+    return Filter(name, m, k, n, p, seed)
+
+
+def random_key(generator, layout):
+    while True:
+        key = generator.choice([
+            lambda: generator.randint(-(2**63), 2**63 - 1),
+            lambda: generator.randint(-300, 300),
+            lambda: float(generator.randint(-2**40, 2**40)),
+            lambda: generator.uniform(-1e6, 1e6),
+            lambda: generator.choice(TEXTS) + str(generator.randint(0, 99)),
+            lambda: "k" * generator.randint(0, 70),
+            lambda: generator.randbytes(generator.randint(0, 70))])()
+        if LAYOUTS[layout].bytes_of(key) is not None:
+            return key
+
+
+class Golden(exchange_test.WithExtension):
+    def each(self):
+        for name, layout, form, data, present, others in foreign_form.golden():
+            if not name.endswith("_gzip"):
+                with self.subTest(filter=name):
+                    yield layout, form, data, self.value(IMPORT, data, form), present, others
+
+    def test_there_are_ten_files(self):
+        names = {name for name, *_ in foreign_form.golden()}
+        self.assertEqual(names, {
+            "dcso_text", "dcso_text_data", "dcso_text_gzip", "go_text", "parquet_int",
+            "parquet_text", "redisbloom_text", "spark1_int", "spark1_text", "spark2_text"})
+
+    def test_every_answer_is_that_of_the_library(self):
+        found = 0
+        for _, _, _, imported, present, others in self.each():
+            self.assertEqual(self.answers(imported, present), "1" * 200)
+            answers = "".join(str(answer) for _, answer in others)
+            self.assertEqual(self.answers(imported, [key for key, _ in others]), answers)
+            found += answers.count("1")
+        self.assertGreater(found, 50)  # false positives
+
+    def test_the_same_keys_added_here_give_the_same_bits(self):
+        for _, form, data, imported, present, _ in self.each():
+            made_here = self.value(f"SELECT bloom_agg(key, ?1) FROM {self.keys(present)}", imported)
+            self.assertEqual(made_here, imported)
+
+    def test_an_export_returns_the_bytes_that_were_imported(self):
+        for layout, form, data, imported, _, _ in self.each():
+            exported = self.value(EXPORT, imported, form)
+            self.assertEqual(without_counters(layout, exported),
+                             without_counters(layout, data)[:len(exported)])
+
+    def test_what_is_not_kept_is_the_data_and_the_counter(self):
+        for name, layout, _, data, _, _ in foreign_form.golden():
+            if name == "dcso_text_data":
+                self.assertEqual(data[224:], b'{"note":"golden"}')
+                exported = self.value("SELECT bloom_export(bloom_import(?1, 'dcso'), 'dcso')", data)
+                self.assertEqual(len(exported), 224)
+                self.assertEqual(struct.unpack_from("<Q", exported, 40)[0], 195)
+                self.assertEqual(struct.unpack_from("<Q", data, 40)[0], 199)
+
+    def test_a_compressed_file(self):
+        for name, _, _, data, _, _ in foreign_form.golden():
+            if name == "dcso_text_gzip":
+                self.refused("bloom_import: the bytes (argument 1) are compressed with gzip; "
+                             "unpack the file first, with gunzip", IMPORT, data, "dcso")
+                plain = gzip.decompress(data)
+                self.assertEqual(self.value("SELECT bloom_count(bloom_import(?1, 'dcso'))", plain),
+                                 195)
+
+    def test_the_python_of_the_tests_agrees(self):
+        for layout, form, data, imported, present, _ in self.each():
+            info = json.loads(self.value("SELECT bloom_info(?1)", imported))
+            plain = Filter(layout, info["bits"], info["hashes"], info["n"] or 0, info["p"] or 0)
+            plain.add(*present)
+            self.assertEqual(imported[64:], bytes(plain.bits))
+            self.assertEqual(info["layout"], layout)
+
+    def test_shapes(self):
+        shapes = {name: self.value("SELECT json_extract(bloom_info(bloom_import(?1, ?2)), "
+                                   "'$.n', '$.p', '$.bits', '$.hashes')", data, form)
+                  for name, _, form, data, _, _ in foreign_form.golden() if "gzip" not in name}
+        self.assertEqual(shapes, {
+            "dcso_text": "[220,0.05,1371,5]", "dcso_text_data": "[220,0.05,1371,5]",
+            "go_text": "[null,null,1248,5]", "parquet_int": "[null,null,2048,8]",
+            "parquet_text": "[null,null,2048,8]", "redisbloom_text": "[200,0.05,1280,5]",
+            "spark1_int": "[null,null,1280,4]", "spark1_text": "[null,null,1280,4]",
+            "spark2_text": "[null,null,1280,4]"})
+
+
+class Made(exchange_test.WithExtension):
+    """bloom_new and bloom_agg make what the libraries make."""
+
+    def test_sizes(self):
+        """From the libraries themselves: m and k for n and p."""
+        for layout, n, p, bits, hashes in (
+                ("spark1", 200, 0.05, 1280, 4), ("spark2", 200, 0.05, 1280, 4),
+                ("spark1", 5000, 0.1, 24000, 3), ("spark2", 1000000, 0.03, 7298496, 5),
+                ("dcso", 220, 0.05, 1371, 5), ("dcso", 5000, 0.1, 23962, 4),
+                ("go", 200, 0.05, 1248, 5), ("go", 5000, 0.1, 23963, 4),
+                ("parquet", 200, 0.05, 2048, 8), ("parquet", 1500, 0.1, 16384, 8),
+                ("parquet-int32", 1000, 0.01, 16384, 8), ("parquet", 5000, 0.01, 65536, 8),
+                ("redisbloom", 200, 0.05, 1536, 6)):
+            with self.subTest(layout=layout, n=n, p=p):
+                self.assertEqual(
+                    self.value("SELECT json_extract(bloom_info(bloom_new(?1, ?2, ?3)), '$.bits', "
+                               "'$.hashes')", n, p, layout), f"[{bits},{hashes}]")
+
+    def test_sizes_by_the_formulas(self):
+        generator = random.Random(5)
+        kept = dict.fromkeys(LAYOUTS, 0)
+        for turn in range(4000):
+            layout = generator.choice([name for name in LAYOUTS if LAYOUTS[name].size])
+            n = generator.choice([generator.randint(1, 300), generator.randint(300, 20000)])
+            p = generator.choice([0.1, 0.05, 0.03, 0.01, 0.001, generator.random() or 0.5,
+                                  10 ** -generator.uniform(0, 9)])
+            try:
+                info = self.value("SELECT json_extract(bloom_info(bloom_new(?1, ?2, ?3)), '$.bits',"
+                                  " '$.hashes')", n, p, layout)
+            except apsw.SQLError as error:
+                self.assertRegex(str(error), f"layout {layout}, with the size that its own library "
+                                             "gives it, would have (no bits|the rate)")
+                continue
+            kept[layout] += 1
+            self.assertEqual(json.loads(info), list(LAYOUTS[layout].size(n, p)), (layout, n, p))
+        self.assertTrue(all(kept[name] > 200 for name in LAYOUTS if LAYOUTS[name].size), kept)
+
+    def test_bytes(self):
+        for layout in LAYOUTS:
+            if LAYOUTS[layout].size is None:
+                continue
+            with self.subTest(layout=layout):
+                generator = random.Random(layout)
+                keys = [random_key(generator, layout) for _ in range(300)]
+                plain = made(layout, 300, 0.05).add(*keys)
+                form = FORMATS[layout]
+                for sql in ("bloom_agg(key, 300, 0.05, ?1)",
+                            "bloom_union(bloom_new(300, 0.05, ?1), bloom_agg(key, "
+                            "bloom_new(300, 0.05, ?1)))"):
+                    here = self.value(f"SELECT bloom_export({sql}, ?2) FROM {self.keys(keys)}",
+                                      layout, form)
+                    self.assertEqual(without_counters(layout, here), plain.write())
+
+    def test_n_left_out_is_the_number_of_distinct_keys(self):
+        for layout in LAYOUTS:
+            with self.subTest(layout=layout):
+                keys = [f"key {i}" if layout != "parquet-int32" else i for i in range(2000)]
+                self.keys(keys)
+                self.assertEqual(
+                    self.value("SELECT bloom_agg(key, NULL, 0.05, ?1) = bloom_agg(key, 2000, 0.05,"
+                               " ?1) FROM (SELECT key FROM keys UNION ALL SELECT key FROM keys)",
+                               layout), 1)
+
+    def test_rates_that_are_not_kept_are_refused(self):
+        for layout, n, p, rate in (("dcso", 10, 0.001, "0.0012"), ("go", 1000, 0.5, "0.56"),
+                                   ("spark1", 10, 1e-6, "0.00035"),
+                                   ("redisbloom", 10, 1e-6, "0.00075"),
+                                   ("parquet", 100000000, 0.001, "0.0091")):
+            with self.subTest(layout=layout):
+                self.refused(f"bloom_new: n = {n} and p = {p:g}: layout {layout}, with the size "
+                             f"that its own library gives it, would have the rate {rate}; ask for "
+                             "layout blocked, or for other n and p",
+                             "SELECT bloom_new(?1, ?2, ?3)", n, p, layout)
+
+    def test_no_bits(self):
+        for layout in ("spark1", "spark2", "dcso"):
+            self.refused(f"bloom_size: n = 1 and p = 0.9: layout {layout}, with the size that its "
+                         "own library gives it, would have no bits; ask for a smaller p",
+                         "SELECT bloom_size(1, 0.9, ?1)", layout)
+
+    def test_sizes_beyond_what_a_library_can_count(self):
+        self.refused("bloom_size: n = 1000000000000 at p = 0.01 takes 9585058377408 bits, layout "
+                     "spark2 has at most 137438953408; make several filters, or one of layout "
+                     "blocked", "SELECT bloom_size(1000000000000, 0.01, 'spark2')")
+        self.refused("bloom_size: p = 1e-301 is less than layout redisbloom can keep: 1e-300; ask "
+                     "for layout blocked and a larger p",
+                     "SELECT bloom_size(1000, 1e-301, 'redisbloom')")
+
+    def test_n_of_zero(self):
+        for layout in LAYOUTS:
+            size = self.value("SELECT bloom_size(1, 0.4, ?1)", layout) if layout not in (
+                "dcso", "go", "spark1", "spark2") else None
+            if size:
+                self.assertEqual(self.value("SELECT length(bloom_new(0, 0.4, ?1))", layout), size)
+        self.refused("bloom_export: the filter (argument 1) was made for n = 0 keys, and RedisBloom "
+                     "has no such filter; build it for 1",
+                     "SELECT bloom_export(bloom_new(0, 0.4, 'redisbloom'), 'redisbloom')")
+
+    def test_merging(self):
+        for layout in LAYOUTS:
+            with self.subTest(layout=layout):
+                generator = random.Random(layout)
+                one, two = ([random_key(generator, layout) for _ in range(80)] for _ in "ab")
+                empty = self.value(IMPORT, made(layout).write(), FORMATS[layout])
+                first, second = (self.value(f"SELECT bloom_agg(key, ?1) FROM {self.keys(keys)}",
+                                            empty) for keys in (one, two))
+                union = self.value("SELECT bloom_union(?1, ?2)", first, second)
+                self.assertEqual(union[64:], bytes(made(layout).add(*one, *two).bits))
+                both = self.value("SELECT bloom_intersect(?1, ?2)", first, second)
+                self.assertEqual(both[64:], bytes(a & b for a, b in zip(first[64:], second[64:])))
+
+    def test_seeds_do_not_mix(self):
+        one, two = (made("spark2", seed=seed).write() for seed in (0, 5))
+        with self.assertRaisesRegex(apsw.SQLError, "header bytes 40 to 55"):
+            self.value("SELECT bloom_union(bloom_import(?1, 'spark'), bloom_import(?2, 'spark'))",
+                       one, two)
+
+
+class Keys(exchange_test.WithExtension):
+    def empty(self, layout):
+        return self.value(IMPORT, made(layout).write(), FORMATS[layout])
+
+    def test_filters_of_every_shape_agree_with_the_rules(self):
+        for layout in LAYOUTS:
+            generator = random.Random(layout)
+            for turn in range(30):
+                k = 8 if layout.startswith("parquet") else generator.choice(
+                    [1, 2, 3, 7, generator.randint(1, 40)])
+                m = generator.randint(1, 3000)
+                m = m if layout in ("dcso", "go") else -(-m // 256) * 256
+                seed = generator.randint(0, 2**32 - 1) if layout == "spark2" else 0
+                plain = Filter(layout, m, k, 100, 0.1, seed)
+                if layout == "redisbloom":
+                    p = 10 ** -generator.uniform(0.1, 9)
+                    k = foreign_form.redis_size(1, p)[1]
+                    plain = Filter(layout, m, k, 100, p)
+                keys = [random_key(generator, layout) for _ in range(generator.randint(1, 30))]
+                filter_value = self.value(IMPORT, plain.write(), FORMATS[layout])
+                for key in keys[:3]:
+                    filter_value = self.value("SELECT bloom_add(?1, ?2)", filter_value, key)
+                filter_value = self.value(f"SELECT bloom_union(?1, bloom_agg(key, ?1)) "
+                                          f"FROM {self.keys(keys)}", filter_value)
+                plain.add(*keys)
+                with self.subTest(layout=layout, m=m, k=k, turn=turn):
+                    exported = self.value(EXPORT, filter_value, FORMATS[layout])
+                    self.assertEqual(without_counters(layout, exported), plain.write())
+                    asked = keys + [random_key(generator, layout) for _ in range(50)]
+                    self.assertEqual(self.answers(filter_value, asked),
+                                     "".join(str(int(plain.check(key))) for key in asked))
+
+    def test_keys_that_a_format_has_not(self):
+        takes = {"spark1": "text, BLOBs and whole numbers", "go": "text and BLOBs",
+                 "dcso": "text and BLOBs", "redisbloom": "text, BLOBs and whole numbers",
+                 "parquet-int32": "whole numbers from -2147483648 to 4294967295",
+                 "classic-utf16": "text"}
+        for layout, keys in (("spark1", [1.5, 2.0**63, -1e300]), ("dcso", [1, 1.0, 1.5]),
+                             ("go", [0, -1, 0.0]), ("redisbloom", [0.1, 1e19]),
+                             ("parquet-int32", ["1", b"\1\0\0\0", 1.5, -2**31 - 1, 2**32]),
+                             ("classic-utf16", [1, 1.5, b"abc"])):
+            full = bytearray(self.empty(layout))
+            full[64:] = b"\xff" * (len(full) - 64)
+            if made(layout).m % 8:
+                full[-1] = (1 << made(layout).m % 8) - 1
+            for key in keys:
+                with self.subTest(layout=layout, key=key):
+                    self.assertEqual(self.value(exchange_test.CHECK, bytes(full), key), 0)
+                    with self.assertRaises(apsw.SQLError) as caught:
+                        self.value("SELECT bloom_add(?1, ?2)", bytes(full), key)
+                    self.assertTrue(str(caught.exception).removeprefix("SQLError: ").startswith(
+                        f"bloom_add: the key (argument 2): layout {layout} takes "
+                        f"{takes[layout]}, not "), str(caught.exception))
+                    with self.assertRaises(apsw.SQLError):
+                        self.value("SELECT bloom_agg(?2, ?1)", bytes(full), key)
+            self.assertIsNone(self.value(exchange_test.CHECK, bytes(full), None))
+
+    def test_whole_numbers_in_whatever_type(self):
+        for layout, same, different in (
+                ("spark1", [42, 42.0, struct.pack("<q", 42)], ["42"]),
+                ("redisbloom", [42, 42.0, "42", b"42"], [struct.pack("<q", 42)]),
+                ("parquet", [42, struct.pack("<q", 42)], [42.0, "42", struct.pack("<i", 42)]),
+                ("parquet-int32", [42, 42.0], [43]),
+                ("parquet-int32", [-1, 4294967295], [1])):
+            for key in same:
+                held = self.value("SELECT bloom_add(?1, ?2)", self.empty(layout), key)
+                with self.subTest(layout=layout, key=key):
+                    self.assertEqual(self.answers(held, same), "1" * len(same))
+                    self.assertEqual(self.answers(held, different), "0" * len(different))
+
+    def test_text_as_utf16(self):
+        for text in TEXTS:
+            plain = made("classic-utf16").add(text)
+            held = self.value("SELECT bloom_add(?1, ?2)", self.empty("classic-utf16"), text)
+            self.assertEqual(held[64:], bytes(plain.bits), repr(text))
+
+    def test_text_that_is_not_utf8(self):
+        """Each longest piece that could begin a character becomes one U+FFFD, as in Java."""
+        generator = random.Random(6)
+        samples = [b"\x80", b"\xc3", b"a\xc3b", b"\xe2\x82", b"\xe2\x82\xe2", b"\xf0\x9f\x98",
+                   b"\xf0\x9f\x98a", b"\xc0\x80", b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80",
+                   b"\xf5\x80\x80\x80", b"\xff\xfe", b"\xf8\x88\x80\x80\x80", b"\xf0\x8f\xbf\xbf",
+                   b"\xf1\x80\x80\x80", b"\xed\x9f\xbf", b"\xee\x80\x80", b"\xe1\x80\xc2\xa9",
+                   b"\xf4\x8f\xbf\xbf", b"\xf0\x90\x80"]
+        parts = [b"a", b"\x80", b"\xbf", b"\xc2", b"\xe0", b"\xa0", b"\x9f", b"\xed", b"\xf0",
+                 b"\x90", b"\xf4", b"\x8f", b"\xe1", b"\xf1", b"\xc1", b"\xf5"]
+        samples += [b"".join(generator.choices(parts, k=generator.randint(1, 12)))
+                    for _ in range(2000)]
+        empty = self.empty("classic-utf16")
+        for sample in samples:
+            plain = made("classic-utf16").add(sample.decode("utf-8", "replace"))
+            held = self.value("SELECT bloom_add(?1, CAST(?2 AS TEXT))", empty, sample)
+            self.assertEqual(held[64:], bytes(plain.bits), sample)
+
+    def test_a_database_in_utf16(self):
+        self.database.cursor().execute("PRAGMA encoding='UTF-16'; CREATE TABLE t(x)")
+        for text in TEXTS[1:]:
+            if text == "\uffff":  # which SQLite itself turns into U+FFFD there
+                continue
+            self.database.cursor().execute("DELETE FROM t")
+            self.database.cursor().execute("INSERT INTO t VALUES (?)", (text,))
+            held = self.value("SELECT bloom_add(?1, x) FROM t", self.empty("classic-utf16"))
+            self.assertEqual(held[64:], bytes(made("classic-utf16").add(text).bits), repr(text))
+
+
+class Refusals(exchange_test.WithExtension):
+    maxDiff = None
+
+    def refused_bytes(self, problem, data, form):
+        self.refused(f"bloom_import: the bytes (argument 1) {problem}", IMPORT, data, form)
+
+    def sample(self, layout):
+        generator = random.Random(layout)
+        return made(layout, 60, 0.1).add(*(random_key(generator, layout) for _ in range(40)))
+
+    def test_every_truncation_and_extension(self):
+        for layout in LAYOUTS:
+            data = self.sample(layout).write()
+            for length in list(range(len(data))) + [len(data) + more for more in (1, 7, 8, 32, 99)]:
+                cut = data[:length] + bytes(max(0, length - len(data)))
+                form = FORMATS[layout]
+                # DCSO's files end in data of any length; whole blocks of Parquet are a bitset.
+                if (layout == "dcso" and length > len(data)) or (
+                        form.startswith("parquet") and length % 32 == 0 and length > 0):
+                    self.assertIsNotNone(self.value(IMPORT, cut, form))
+                    continue
+                with self.subTest(layout=layout, length=length):
+                    with self.assertRaisesRegex(apsw.SQLError, r"\(argument 1\) (are|were|say) "):
+                        self.value(IMPORT, cut, form)
+
+    def test_every_bit_of_the_header(self):
+        """A changed header is refused, or is a filter that goes back as it came."""
+        headers = {"spark1": 12, "spark2": 16, "dcso": 48, "go": 24, "parquet": 16,
+                   "parquet-int32": 16, "redisbloom": 73, "classic-utf16": 6}
+        accepted = {}
+        for layout, header in headers.items():
+            data = self.sample(layout).write()
+            form, taken = FORMATS[layout], set()
+            for bit in range(8 * header):
+                changed = bytearray(data)
+                changed[bit // 8] ^= 1 << bit % 8
+                try:
+                    imported = self.value(IMPORT, bytes(changed), form)
+                except apsw.SQLError as error:
+                    self.assertRegex(str(error), r"\(argument 1\) (are|were|say) ")
+                    continue
+                taken.add(bit // 8)
+                if layout == "go":  # the length of the row is written as m
+                    changed[16:24] = changed[:8]
+                self.assertEqual(without_counters(layout, self.value(EXPORT, imported, form)),
+                                 without_counters(layout, bytes(changed)), (layout, bit))
+            accepted[layout] = sorted(taken)
+        # k, the seed, n and p, N, growth and scaling, last digits of rates, and lengths that agree
+        # with the bytes.
+        self.assertEqual(accepted, {
+            "spark1": [6, 7], "spark2": [6, 7, 8, 9, 10, 11],
+            "dcso": [*range(8, 13), *range(16, 24), 24, 25, 32, *range(40, 48)],
+            "go": [7, 14, 15, 23], "parquet": [], "parquet-int32": [],
+            "redisbloom": [12, *range(16, 20), 44, 52, *range(64, 69)], "classic-utf16": [1]})
+
+    def test_lengths_that_lie_allocate_nothing(self):
+        largest = apsw.SQLITE_STATUS_MALLOC_SIZE
+        small = bytes(40)
+        for form, data in (
+                ("spark", struct.pack(">iii", 1, 3, 2**31 - 1) + small),
+                ("spark", struct.pack(">iiii", 2, 3, 0, 2**31 - 1) + small),
+                ("dcso", struct.pack("<QQdQQQ", 1, 9, 0.1, 3, 2**52, 0) + small),
+                ("go", struct.pack(">QQQ", 2**52, 3, 2**52) + small),
+                ("go", struct.pack(">QQ", 2**40, 3) + struct.pack("<Q", 2**40) + small),
+                ("parquet", b"\x15\x80\x80\x80\x08" + bytes.fromhex("1c1c0000") * 3 + b"\0" + small),
+                ("redisbloom", struct.pack("<QIIIQQQddIQB", 0, 1, 5, 2, 2**40, 2**43, 0, 0.025,
+                                           7.677932, 6, 100, 0) + small)):
+            apsw.status(largest, True)
+            with self.assertRaises(apsw.SQLError):
+                self.value(IMPORT, data, form)
+            self.assertLess(apsw.status(largest)[1], 100_000, form)
+
+    def test_bits_beyond_the_last(self):
+        for layout, again in (("dcso", "fetch the file again"), ("go", "write it again with WriteTo")):
+            plain = Filter(layout, 100, 3, 20, 0.1)
+            data = bytearray(plain.write())
+            at = len(data) - 8 + (4 if layout == "dcso" else 3)  # bits 96 to 103 of 100
+            data[at] = 0x0F
+            self.assertIsNotNone(self.value(IMPORT, bytes(data), layout))
+            for value in (0x10, 0x80, 0xFF):
+                data[at] = value
+                self.refused_bytes("are damaged: bits are set beyond the last of the filter; "
+                                   + again, bytes(data), layout)
+
+    def test_spark(self):
+        good = self.sample("spark1").write()
+        release = self.value("SELECT bloom_version()").split()[1].rstrip(",")
+        self.refused_bytes("are a serialised object of Java; write the filter with "
+                           "BloomFilter.writeTo instead of ObjectOutputStream",
+                           bytes.fromhex("aced0005737200"), "spark")
+        for version in (0, 3, 256, 2**31):
+            self.refused_bytes(f"are no Spark filter that release {release} of this extension "
+                               f"knows: they begin with version {version}, known are 1 and 2; write "
+                               "the filter with BloomFilter.writeTo or get a newer release",
+                               struct.pack(">I", version) + good[4:], "spark")
+        for k, told in ((0, 0), (-1, -1), (65536, 65536), (-2**31, -2**31)):
+            self.refused_bytes(f"say {told} hashes per key, which must be 1 to 65535; write the "
+                               "filter again with BloomFilter.writeTo",
+                               good[:4] + struct.pack(">i", k) + good[8:], "spark")
+        for words in (0, -1, -2**31):
+            self.refused_bytes(f"are damaged: they say {words} words of 64 bits, a Spark filter has "
+                               "1 to 2147483647; write the filter again with BloomFilter.writeTo",
+                               good[:8] + struct.pack(">i", words) + good[12:], "spark")
+        self.refused_bytes("are cut off: there are 15, the header of a Spark filter alone has 16; "
+                           "store all that BloomFilter.writeTo writes",
+                           self.sample("spark2").write()[:15], "spark")
+        self.refused_bytes("are cut off: there are 0, the header of a Spark filter alone has 8; "
+                           "store all that BloomFilter.writeTo writes", b"", "spark")
+        self.refused_bytes(f"were cut off or extended: there are {len(good) + 3}, their header says "
+                           f"{len(good)}; store exactly what BloomFilter.writeTo writes",
+                           good + b"123", "spark")
+
+    def test_dcso(self):
+        good = self.sample("dcso").write()
+        self.refused_bytes("have version 2, which is poppy's own and no DCSO filter; make the "
+                           "filter with poppy's version 1", b"\2" + good[1:], "dcso")
+        for flags, told in ((0, "0000000000000000"), (0x101, "0000000000000101"),
+                            (1 | 1 << 63, "8000000000000001"), (3, "0000000000000003")):
+            self.refused_bytes(f"are no DCSO filter that is known: they begin with the flags {told},"
+                               " a filter of version 1 has 0000000000000001; write it with a "
+                               "current release", struct.pack("<Q", flags) + good[8:], "dcso")
+        for n, p, told in ((0, 0.1, "0.1"), (2**40 + 1, 0.1, "0.1"), (5, 0.0, "0"), (5, 1.0, "1"),
+                           (5, -0.5, "-0.5"), (5, math.inf, "inf"), (5, math.nan, "nan")):
+            self.refused_bytes(f"are damaged: their header says n = {n} and p = {told}; n must be 1 "
+                               "to 1099511627776, p between 0 and 1",
+                               good[:8] + struct.pack("<Qd", n, p) + good[24:], "dcso")
+        for k, m in ((0, 100), (65536, 100), (2**63, 100), (3, 0), (3, 2**52 + 1), (3, 2**64 - 1)):
+            self.refused_bytes(f"are damaged: their header says {k} hashes and {m} bits; there must "
+                               "be 1 to 65535 and 1 to 4503599627370496",
+                               good[:24] + struct.pack("<QQ", k, m) + good[40:], "dcso")
+        self.refused_bytes("are cut off: there are 47, the header of a DCSO filter alone has 48; "
+                           "store the whole file", good[:47], "dcso")
+        self.refused_bytes(f"are cut off: there are {len(good) - 1}, their header says at least "
+                           f"{len(good)}; store the whole file", good[:-1], "dcso")
+
+    def test_go(self):
+        plain = self.sample("go")
+        good = plain.write()
+        self.refused_bytes("are JSON; write the filter with WriteTo or MarshalBinary instead",
+                           b'{"m":1,"k":1,"b":""}', "go")
+        for m, k in ((0, 3), (2**52 + 1, 3), (100, 0), (100, 65536)):
+            self.refused_bytes(f"are no filter of bits-and-blooms: their header says {k} hashes and "
+                               f"{m} bits; there must be 1 to 65535 and 1 to 4503599627370496; "
+                               "write the filter with WriteTo or MarshalBinary",
+                               struct.pack(">QQ", m, k) + good[16:], "go")
+        self.refused_bytes(f"are no filter of bits-and-blooms: their header says {plain.m} bits, "
+                           "but a row of 64; write the filter with WriteTo or MarshalBinary",
+                           good[:16] + struct.pack(">Q", 64) + good[24:], "go")
+        self.refused_bytes("are cut off: there are 23, the header of a filter of bits-and-blooms "
+                           "alone has 24; store all that WriteTo writes", good[:23], "go")
+        self.refused_bytes(f"were cut off or extended: there are {len(good) + 8}, their header says "
+                           f"{len(good)}; store exactly what WriteTo writes", good + bytes(8), "go")
+
+    def test_go_little_endian(self):
+        for m in (1, 63, 64, 65, 1248, 1279, 1280):
+            plain = Filter("go", m, 3).add("a", "b", "c")
+            little = struct.pack(">QQ", m, 3) + struct.pack("<Q", m) + plain.words("<")
+            imported = self.value(IMPORT, little, "go")
+            self.assertEqual(imported, self.value(IMPORT, plain.write(), "go"))
+            self.assertEqual(self.value(EXPORT, imported, "go"), plain.write())
+
+    def test_go_rows_of_other_lengths(self):
+        """A program may give a row of its own: FromWithM. Bits beyond it are zero."""
+        plain = Filter("go", 100, 3).add("a", "b", "c")
+        for row in (128, 101, 127):
+            data = plain.write()[:16] + struct.pack(">Q", row) + plain.words(">")
+            self.assertEqual(self.value(EXPORT, self.value(IMPORT, data, "go"), "go"), plain.write())
+        short = struct.pack(">QQQQQ", 100, 3, 70, 0, 1 << 6)
+        self.refused_bytes("are damaged: bits are set beyond the last of the filter; write it again "
+                           "with WriteTo", short, "go")
+
+    def test_parquet(self):
+        plain = self.sample("parquet")
+        good = plain.write()
+        bare = bytes(plain.bits)
+        imported = self.value(IMPORT, bare, "parquet")
+        self.assertEqual(imported, self.value(IMPORT, good, "parquet"))
+        self.assertEqual(self.value(EXPORT, imported, "parquet"), good)
+        self.refused_bytes("are a whole Parquet file; cut out the filter of one column and row "
+                           "group, at bloom_filter_offset with bloom_filter_length",
+                           b"PAR1" + bytes(100) + b"PAR1", "parquet")
+        for data in (b"", good[:-1], good[:5] + b"\x2c" + good[6:], bare[:31], bare + b"\0",
+                     b"\x15\x00" + good[3:], good + bytes(32)):
+            self.refused_bytes(f"are no Bloom filter of Parquet: these {len(data)} are neither a "
+                               "header of split blocks, XXH64 and no compression with the bitset "
+                               "that it announces, nor a bitset of whole blocks of 32; take "
+                               "bloom_filter_length bytes at bloom_filter_offset", data, "parquet")
+        for other in ("parquet", "parquet-int32"):
+            wrong = "parquet" if other != "parquet" else "parquet-int32"
+            self.refused(f"bloom_export: the filter (argument 1) has layout {wrong}, which is "
+                         f"another one than that of this format; build it with layout {other}",
+                         EXPORT, self.value(IMPORT, bare, wrong), other)
+
+    def test_parquet_headers_of_every_length(self):
+        for blocks, length in ((1, 15), (2, 16), (128, 16), (255, 16), (256, 17), (16384, 17),
+                               (32768, 18)):
+            data = Filter("parquet", 256 * blocks, 8).add("abc").write()
+            self.assertEqual(len(data), 32 * blocks + length)
+            again = self.value(EXPORT, self.value(IMPORT, data, "parquet"), "parquet")
+            self.assertEqual(again, data)
+
+    def test_redisbloom(self):
+        good = self.sample("redisbloom").write()
+
+        def changed(at, form, *values):
+            data = bytearray(good)
+            struct.pack_into("<" + form, data, at, *values)
+            return bytes(data)
+
+        for links in (0, 2, 7):
+            self.refused_bytes(f"are {links} filters in a chain, and only one can be read; reserve "
+                               "room for all keys with BF.RESERVE, so that there is one",
+                               changed(8, "I", links), "redisbloom")
+        for options in (0, 1, 4, 7, 12, 15):
+            self.refused_bytes("are no filter of RedisBloom 2.2 or newer: their header says options "
+                               f"{options}, known are 5 and 13; join all chunks of BF.SCANDUMP, the "
+                               "first one first", changed(12, "I", options), "redisbloom")
+        bits = 8 * (len(good) - 73)
+        for at, form, value, told in (
+                (20, "Q", 0, f"60 keys, rate 0.1, 5 hashes and {bits} bits in 0 bytes"),
+                (28, "Q", bits + 64, f"60 keys, rate 0.1, 5 hashes and {bits + 64} bits in "
+                                     f"{bits // 8} bytes"),
+                (36, "Q", 3, f"60 keys, rate 0.1, 5 hashes and {bits} bits in {bits // 8} bytes"),
+                (44, "d", 0.5, f"60 keys, rate 1, 5 hashes and {bits} bits in {bits // 8} bytes"),
+                (52, "d", 6.3, f"60 keys, rate 0.1, 5 hashes and {bits} bits in {bits // 8} bytes"),
+                (60, "I", 4, f"60 keys, rate 0.1, 4 hashes and {bits} bits in {bits // 8} bytes"),
+                (64, "Q", 0, f"0 keys, rate 0.1, 5 hashes and {bits} bits in {bits // 8} bytes"),
+                (72, "B", 1, f"60 keys, rate 0.1, 5 hashes and {bits} bits in {bits // 8} bytes")):
+            self.refused_bytes(f"are damaged: their header says {told}, which no filter of "
+                               "RedisBloom has; dump it again with BF.SCANDUMP",
+                               changed(at, form, value), "redisbloom")
+        self.refused_bytes("are cut off: there are 72, the header of a RedisBloom filter alone has "
+                           "73; join all chunks of BF.SCANDUMP", good[:72], "redisbloom")
+        self.refused_bytes(f"were cut off or extended: there are {len(good) - 1}, their header says "
+                           f"{len(good)}; join exactly the chunks of BF.SCANDUMP", good[:-1],
+                           "redisbloom")
+
+    def test_redisbloom_without_scaling(self):
+        for name, _, _, data, _, _ in foreign_form.golden():
+            if name == "redisbloom_text":
+                self.assertEqual(data[12], 13)
+                imported = self.value(IMPORT, data, "redisbloom")
+                self.assertEqual(imported[40:48].hex(), "0200000001000000")
+                self.assertEqual(imported[48:56], data[52:60])
+
+    def test_guava_utf16(self):
+        self.refused_bytes("are a Guava filter of the older strategy MURMUR128_MITZ_32, which is "
+                           "read as format 'guava' alone; write the filter with a current Guava",
+                           b"\0" + exchange_test.STRINGS[1:], "guava-utf16")
+        imported = self.value(IMPORT, exchange_test.STRINGS, "guava-utf16")
+        self.assertEqual(imported[6], 3)
+        self.assertEqual(self.value(EXPORT, imported, "guava-utf16"), exchange_test.STRINGS)
+        self.refused("bloom_export: the filter (argument 1) has layout classic-utf16, which Guava "
+                     "does not know; build it with layout classic", EXPORT, imported, "guava")
+
+    def test_exports_of_other_layouts(self):
+        blocked = self.value("SELECT bloom_new(10)")
+        for form, who, layout in (
+                ("spark", "Spark does not know", "spark1, or spark2 for Spark 4.1 and newer"),
+                ("dcso", "DCSO's bloom does not know", "dcso"),
+                ("go", "bits-and-blooms does not know", "go"),
+                ("parquet", "is another one than that of this format", "parquet"),
+                ("parquet-int32", "is another one than that of this format", "parquet-int32"),
+                ("redisbloom", "RedisBloom does not know", "redisbloom"),
+                ("guava-utf16", "Guava does not know by this funnel", "classic-utf16")):
+            self.refused(f"bloom_export: the filter (argument 1) has layout blocked, which {who}; "
+                         f"build it with layout {layout}", EXPORT, blocked, form)
+
+    def test_headers_that_nothing_writes(self):
+        """With a right checksum, but parameters that the layout has not."""
+        def with_header(layout, at, value):
+            data = bytearray(self.value(IMPORT, made(layout).write(), FORMATS[layout]))
+            data[at:at + len(value)] = value
+            data[56:64] = struct.pack("<Q", foreign_form.guava_form.murmur3(bytes(data[:56]))[0])
+            return bytes(data)
+
+        no_such = ("is invalid: the bits per key or the options in its header are none that "
+                   "RedisBloom has")
+        for layout, at, value, problem in (
+                ("spark1", 40, b"\1", "is invalid: layout spark1 has no seed"),
+                ("spark1", 48, b"\1", "is invalid: layout spark1 has no seed"),
+                ("spark2", 44, b"\1", "is invalid: layout spark2 has a seed of 32 bits"),
+                ("spark2", 48, b"\1", "is invalid: layout spark2 has a seed of 32 bits"),
+                ("parquet", 8, b"\7", "is invalid: layout parquet has 8 hashes, at most 2^40 bits "
+                                      "and no further parameters"),
+                ("parquet-int32", 40, b"\1", "is invalid: layout parquet-int32 has 8 hashes, at "
+                                             "most 2^40 bits and no further parameters"),
+                ("redisbloom", 8, b"\7", no_such), ("redisbloom", 44, b"\2", no_such),
+                ("redisbloom", 48, b"\x99\x99", no_such),
+                ("redisbloom", 32, struct.pack("<d", 0), no_such)):
+            self.refused(f"bloom_check: the filter (argument 1) {problem}", exchange_test.CHECK,
+                         with_header(layout, at, value), 1)
+        self.refused("bloom_export: the filter (argument 1) was made for n = 0 keys, and DCSO's "
+                     "bloom has no such filter; build it for 1", EXPORT,
+                     with_header("dcso", 24, bytes(8)), "dcso")
+        self.refused("bloom_export: the filter (argument 1) was made for n = 0 keys, and DCSO's "
+                     "bloom has no such filter; build it for 1", EXPORT,
+                     with_header("dcso", 32, bytes(8)), "dcso")
+        words = struct.pack("<Q", 2**31 * 64)
+        for layout in ("spark1", "spark2"):
+            self.refused(f"bloom_check: the filter (argument 1) is invalid: layout {layout} has at "
+                         "most 2^31 - 1 words", exchange_test.CHECK,
+                         with_header(layout, 16, words), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

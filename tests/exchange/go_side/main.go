@@ -1,0 +1,140 @@
+// The side of Go's two libraries in the exchange tests: answers each line of standard input with one line.
+//
+//	size LIBRARY N P            m and k
+//	make LIBRARY N P KEY...     the filter with these keys
+//	put LIBRARY FILTER KEY...   the filter with the keys in it
+//	check LIBRARY FILTER KEY... a 1 or 0 for each key
+//	little FILTER               the same filter of bits-and-blooms, little-endian
+//
+// LIBRARY is go (bits-and-blooms) or dcso. Filters and keys are hexadecimal with an x in front.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	dcso "github.com/DCSO/bloom"
+	"github.com/bits-and-blooms/bitset"
+	"github.com/bits-and-blooms/bloom/v3"
+)
+
+type filter interface {
+	add(key []byte)
+	check(key []byte) bool
+	size() string
+	write() []byte
+}
+
+type goFilter struct{ f *bloom.BloomFilter }
+type dcsoFilter struct{ f *dcso.BloomFilter }
+
+func (s goFilter) add(key []byte)          { s.f.Add(key) }
+func (s goFilter) check(key []byte) bool   { return s.f.Test(key) }
+func (s goFilter) size() string            { return fmt.Sprint(s.f.Cap(), " ", s.f.K()) }
+func (s dcsoFilter) add(key []byte)        { s.f.Add(key) }
+func (s dcsoFilter) check(key []byte) bool { return s.f.Check(key) }
+func (s dcsoFilter) size() string          { return fmt.Sprint(s.f.NumBits(), " ", s.f.NumHashFuncs()) }
+
+func (s goFilter) write() []byte {
+	var out bytes.Buffer
+	_, err := s.f.WriteTo(&out)
+	must(err)
+	return out.Bytes()
+}
+
+func (s dcsoFilter) write() []byte {
+	var out bytes.Buffer
+	must(s.f.Write(&out))
+	return out.Bytes()
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+func create(library string, n uint64, p float64) filter {
+	if library == "go" {
+		return goFilter{bloom.NewWithEstimates(uint(n), p)}
+	}
+	f := dcso.Initialize(n, p)
+	return dcsoFilter{&f}
+}
+
+func read(library string, word string) filter {
+	in := bytes.NewReader(unhex(word))
+	if library == "go" {
+		f := &bloom.BloomFilter{}
+		_, err := f.ReadFrom(in)
+		must(err)
+		return goFilter{f}
+	}
+	f := dcso.BloomFilter{}
+	must(f.Read(in))
+	return dcsoFilter{&f}
+}
+
+func unhex(word string) []byte {
+	out, err := hex.DecodeString(strings.TrimPrefix(word, "x"))
+	must(err)
+	return out
+}
+
+func answer(words []string) (line string) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			line = fmt.Sprint("error: ", problem)
+		}
+	}()
+	var f filter
+	var keys []string
+	switch words[0] {
+	case "little":
+		f = read("go", words[1])
+		bitset.LittleEndian()
+		defer bitset.BigEndian()
+	case "put", "check":
+		f, keys = read(words[1], words[2]), words[3:]
+	default:
+		n, err := strconv.ParseUint(words[2], 10, 64)
+		must(err)
+		p, err := strconv.ParseFloat(words[3], 64)
+		must(err)
+		f, keys = create(words[1], n, p), words[4:]
+	}
+	if words[0] == "size" {
+		return f.size()
+	}
+	var answers strings.Builder
+	for _, word := range keys {
+		key := unhex(word)
+		if words[0] != "check" {
+			f.add(key)
+		} else if f.check(key) {
+			answers.WriteByte('1')
+		} else {
+			answers.WriteByte('0')
+		}
+	}
+	if words[0] == "check" {
+		return answers.String()
+	}
+	return "x" + hex.EncodeToString(f.write())
+}
+
+func main() {
+	in := bufio.NewReaderSize(os.Stdin, 1<<20)
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return
+		}
+		fmt.Println(answer(strings.Fields(line)))
+	}
+}
