@@ -41,14 +41,20 @@ $(PACKAGES)/debian/built: $(PACKAGES)/binaries/built README.md CHANGELOG.md ext/
 	$(PYTHON) ext/packages/debian/build.py
 	@touch $@
 
-PACKAGES_BUILT = $(addprefix $(PACKAGES)/,$(addsuffix /built,binaries python npm rust go debian))
+# The recipes and the list are part of the page.
+$(PACKAGES)/web/built: $(AMALGAMATION) $(wildcard ext/packages/web/* ext/packages/web/*/* sql/*.sql sql/data/*)
+	$(PYTHON) ext/packages/web/build.py
+	@touch $@
+
+PACKAGES_BUILT = $(addprefix $(PACKAGES)/,$(addsuffix /built,binaries python npm rust go debian web))
 
 packages: $(LIBRARY) $(PACKAGES_BUILT)
-	@$(PYTHON) tests/run.py \
+	@$(PYTHON) tests/runner/run.py \
 	    'amalgamation=$(PYTHON) tests/packages/amalgamation_test.py' \
 	    'binaries=$(PYTHON) tests/packages/binaries_test.py' \
 	    'Python packages=$(PYTHON) tests/packages/python_test.py' \
 	    'npm packages=$(PYTHON) tests/packages/npm_test.py' \
-	    'crate, Go module, Debian package=$(PYTHON) tests/packages/compiled_test.py'
+	    'crate, Go module, Debian package=$(PYTHON) tests/packages/compiled_test.py' \
+	    'WebAssembly and the page=$(PYTHON) tests/packages/web_test.py'
 
 .PHONY: packages

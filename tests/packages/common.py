@@ -53,6 +53,6 @@ def scripts(library, program=None):
     environment = {}
     if program:
         environment = {"PYTHONPATH": str(TOP / "tests/packages/remote"), "REMOTE": program}
-    output = run(sys.executable, TOP / "tests/sqllogictest.py", *(["--load", library] if library else []), TOP / "tests/sql",
+    output = run(sys.executable, TOP / "tests/runner/sqllogictest.py", *(["--load", library] if library else []), TOP / "tests/sql",
                  env=environment)
     return output.splitlines()[-1]

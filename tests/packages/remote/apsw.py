@@ -1,4 +1,4 @@
-"""As much of the module apsw as tests/sqllogictest.py uses, with SQLite in another program: see remote.c.
+"""As much of the module apsw as tests/runner/sqllogictest.py uses, with SQLite in another program: see remote.c.
 
 The environment variable REMOTE holds the command that starts it. With this folder in front of PYTHONPATH, every script
 runs on an emulated machine without knowing.

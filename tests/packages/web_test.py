@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""The WebAssembly module under Node.js, and the page in headless Chromium, used as a person would."""
+import json
+import pathlib
+import re
+import shutil
+import unittest
+
+from common import (BUILD, FILTER, FILTER_MD5, FINGERPRINT, FINGERPRINT_ANSWER, RELEASE, TOP, WORK,
+                    missing, run)
+
+WEB = BUILD / "web"
+BROWSER = WORK / "browser"
+MODULE_PROGRAM = f"""
+import {{ createHash }} from "node:crypto";
+import {{ open }} from "{WEB}/module/sqlite-bloom.mjs";
+const database = await open();
+const one = (sql, parameters) => database.run(sql, parameters)[0].rows[0];
+const digest = createHash("md5").update(one("{FILTER}")[0]).digest("hex");
+const values = [1, -1.5, 2n ** 62n, 9007199254740993n, "a\\u0000ü", new Uint8Array([0, 255]), null, true];
+const back = values.map((value) => one("SELECT ?", [value])[0]);
+const integers = "SELECT bloom_check(bloom_agg(42), ?)";
+let message;
+try {{ database.run("SELECT 1; SELECT bloom_check(NULL, 1)"); }} catch (error) {{ message = error.message; }}
+console.log(JSON.stringify({{
+  fingerprint: one("{FINGERPRINT}"), digest, message, version: one("SELECT bloom_version()")[0],
+  back: back.map((value) => (value instanceof Uint8Array ? [...value] : typeof value === "bigint" ? `${{value}}n` : value)),
+  found: [one(integers, [42])[0], one(integers, [42.0])[0], one(integers, [42n])[0], one(integers, ["42"])[0]],
+  sha3: one("SELECT lower(hex(sha3('abc')))")[0], long: one("SELECT lower(hex(sha3(printf('%0300d', 7))))")[0],
+  series: database.run("SELECT value FROM generate_series(7, 1, -3)")[0].rows.flat(),
+  several: database.run("SELECT 1 AS a; CREATE TABLE t(x); -- nothing\\nSELECT 2 AS b;").map((result) => result.columns[0]),
+}}));
+database.close();
+"""
+
+
+@unittest.skipIf(missing("node"), missing("node"))
+class Module(unittest.TestCase):
+    def test_it_answers_and_hands_over_every_kind_of_value(self):
+        path = WORK / "module.mjs"
+        path.write_text(MODULE_PROGRAM)
+        seen = json.loads(run("node", path))
+        self.assertEqual(tuple(seen["fingerprint"]), FINGERPRINT_ANSWER)
+        self.assertEqual(seen["digest"], FILTER_MD5)
+        self.assertRegex(seen["version"], rf"^bloom {re.escape(RELEASE)}, .*, linked in, 32 bits$")
+        self.assertRegex(seen["message"], r"^bloom_check: the filter \(argument 1\) is NULL")
+        self.assertEqual(seen["back"], [1, -1.5, f"{2 ** 62}n", "9007199254740993n", "a\0ü", [0, 255], None, 1])
+        self.assertEqual(seen["found"], [1, 1, 1, 0])
+        self.assertEqual(seen["sha3"], "3a985da74fe225b2045c172d6bd390bd855f086e3e9d525b46bfe24511431532")
+        self.assertEqual(seen["long"], __import__("hashlib").sha3_256(b"7".rjust(300, b"0")).hexdigest())
+        self.assertEqual(seen["series"], [7, 4, 1])
+        self.assertEqual(seen["several"], ["a", "b"])
+
+
+def column_mode(shown):
+    """What the sqlite3 shell prints in mode column for the parts that the page showed."""
+    lines = []
+    for part in shown:
+        if "text" in part:
+            lines.append(part["text"])
+        elif part["rows"]:
+            rows = [["" if value is None else value for value in row] for row in part["rows"]]
+            widths = [max(len(cell) for cell in column) for column in zip(part["columns"], *rows)]
+            for cells in (part["columns"], ["-" * width for width in widths], *rows):
+                lines.append("  ".join(cell.ljust(width) for cell, width in zip(cells, widths)))
+    return [line.rstrip() for line in lines]
+
+
+@unittest.skipIf(missing("node", "npm", "/usr/bin/chromium"), missing("node", "npm", "/usr/bin/chromium"))
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        BROWSER.mkdir(parents=True, exist_ok=True)
+        if not (BROWSER / "node_modules/playwright-core").exists():
+            (BROWSER / "package.json").write_text("{}")
+            run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefer-offline", "playwright-core", cwd=BROWSER)
+        # In a folder of its own, with nothing beside it: the page is one file.
+        alone = WORK / "page"
+        shutil.rmtree(alone, ignore_errors=True)
+        alone.mkdir()
+        shutil.copy(WEB / "index.html", alone)
+        cls.seen = json.loads(run("node", TOP / "tests/packages/page.mjs", alone / "index.html", BROWSER))
+
+    def test_it_loads_from_a_file_without_an_error_and_asks_for_nothing_else(self):
+        self.assertEqual(self.seen["errors"], [])
+        self.assertEqual({address.split(":")[0] for address in self.seen["requests"]}, {"file"})
+        self.assertTrue(all("index.html" in address or len(address) == 60 for address in self.seen["requests"]))
+        self.assertRegex(self.seen["version"], rf"^bloom {re.escape(RELEASE)}, ")
+        self.assertRegex(self.seen["list"], r"^URLhaus: 6,\d{3} hosts and pages in a filter of 1\d,\d{3} bytes")
+
+    def test_urls_are_judged_and_their_block_is_drawn(self):
+        page, host, clean, unknown, empty, _ = self.seen["urls"]
+        for asked in (page, host):
+            self.assertEqual(asked["kind"], "verdict hit")
+            self.assertRegex(asked["verdict"], r"^Probably on the list, by the key \S+\. The exact list confirms it\.$")
+            self.assertEqual(asked["probes"], asked["lit"])
+        self.assertTrue(page["keys"][0].endswith("probably in"))
+        self.assertTrue(host["keys"][0].endswith("certainly not") and host["keys"][-1].endswith("probably in"))
+        for asked in (clean, unknown):
+            self.assertEqual((asked["kind"], asked["verdict"]), ("verdict clear", "Certainly not on the list."))
+            self.assertLess(asked["lit"], asked["probes"])
+        self.assertEqual(len(unknown["keys"]), 4)
+        self.assertEqual((empty["kind"], empty["keys"]), ("verdict doubt", []))
+        self.assertEqual({asked["bits"] for asked in self.seen["urls"]}, {512})
+
+    def test_the_probes_drawn_are_those_that_decide(self):
+        self.assertEqual(self.seen["probes"]["different"], 0)
+        self.assertEqual(self.seen["probes"]["checked"], 7500)
+        self.assertGreater(self.seen["probes"]["found"], 2500)
+
+    def test_every_recipe_prints_what_the_shell_prints(self):
+        recipes = sorted((TOP / "sql").glob("*.sql"))
+        self.assertEqual(len(self.seen["recipes"]), len(recipes) + 1)
+        for path in recipes:
+            with self.subTest(recipe=path.stem):
+                seen = self.seen["recipes"][path.stem.replace("_", " ")]
+                self.assertEqual([part["problem"] for part in seen["shown"] if "problem" in part], [])
+                self.assertTrue(seen["status"].startswith("Done in "))
+                wanted = [line.rstrip() for line in path.with_suffix(".out").read_text().splitlines()]
+                self.assertEqual(column_mode(seen["shown"]), wanted)
+                self.assertGreater(seen["tables"], 0)
+
+    def test_an_error_is_shown_and_values_are_shown_as_text(self):
+        self.assertRegex(self.seen["problem"], r"^bloom_check: the filter \(argument 1\) is NULL")
+        self.assertEqual(self.seen["values"][:4], ["<b>&", "NULL", "x'00ff'", "12345678901234567"])
+        self.assertEqual(self.seen["markup"], 0)
+
+    def test_the_sliders_draw_sizes_and_rates(self):
+        million = self.seen["sizes"][0]
+        self.assertEqual((million["n"], million["p"]), ("1,000,000", "1 in 100"))
+        rows = {row[0]: row[1:] for row in million["rows"]}
+        self.assertEqual(rows["blocked"], ["9.92", "1.24 MB"])
+        self.assertEqual(rows["classic"], ["9.59", "1.2 MB"])
+        self.assertRegex(million["caption"], r"errs as it fills: (0\.9\d|1) % with 1 million keys")
+        for size in self.seen["sizes"]:
+            self.assertEqual(size["curves"], [False, False])  # no NaN in them
+        self.assertEqual(self.seen["keyboard"]["slider"], "3.1")
+
+    def test_it_can_be_used_by_keyboard_and_on_a_phone_and_has_a_dark_side(self):
+        order = [name for name, _ in self.seen["keyboard"]["order"]]
+        for name in ("url", "recipe", "run", "sql", "n", "p"):
+            self.assertIn(name, order)
+        self.assertEqual([name for name, outlined in self.seen["keyboard"]["order"][:order.index("p") + 1] if not outlined], [])
+        self.assertEqual(self.seen["unlabelled"], [])
+        content, window = self.seen["widths"]["phone"]
+        self.assertLessEqual(content, window)
+        self.assertEqual(self.seen["dark"], "rgb(20, 23, 26)")
+
+
+class Files(unittest.TestCase):
+    def test_the_page_is_small_enough_and_names_no_other_place(self):
+        text = (WEB / "index.html").read_text()
+        self.assertLess(len(text), 1_200_000)
+        self.assertEqual(re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', text), [])
+
+    def test_the_zip_holds_the_module(self):
+        path = WEB / f"sqlite-bloom-wasm-{RELEASE}.zip"
+        names = {pathlib.PurePath(name).name for name in __import__("zipfile").ZipFile(path).namelist()}
+        self.assertEqual(names, {"LICENSE", "engine.mjs", "sqlite-bloom.mjs", "sqlite-bloom.wasm"})
+
+
+if __name__ == "__main__":
+    unittest.main()
