@@ -50,12 +50,32 @@ static const char *const LEAVES[] = {"NULL",
                                      "bloom_new(10)",
                                      "bloom_new(64, 0.1, 'classic')",
                                      "(SELECT filter FROM seen)"};
-static const char *const CALLS[] = {
-    "bloom_new(",         "bloom_new_bits(", "bloom_add(",     "bloom_check(",   "bloom_union(",
-    "bloom_intersect(",   "bloom_count(",    "bloom_fpr(",     "bloom_info(",    "bloom_size(",
-    "bloom_hash(",        "bloom_pin(",      "bloom_version(", "bloom_agg(",     "bloom_union_agg(",
-    "(SELECT bloom_pin(", "coalesce(NULL, ", "length(",        "hex(",           "bloom_import(",
-    "bloom_export(",      "bloom_agg(",      "bloom_add(b, ",  "bloom_check(b, "};
+static const char *const CALLS[] = {"bloom_new(",
+                                    "bloom_new_bits(",
+                                    "bloom_add(",
+                                    "bloom_check(",
+                                    "bloom_union(",
+                                    "bloom_intersect(",
+                                    "bloom_count(",
+                                    "bloom_fpr(",
+                                    "bloom_info(",
+                                    "bloom_size(",
+                                    "bloom_hash(",
+                                    "bloom_pin(",
+                                    "bloom_version(",
+                                    "bloom_agg(",
+                                    "bloom_union_agg(",
+                                    "(SELECT bloom_pin(",
+                                    "coalesce(NULL, ",
+                                    "length(",
+                                    "hex(",
+                                    "bloom_import(",
+                                    "bloom_export(",
+                                    "bloom_agg(",
+                                    "bloom_add(b, ",
+                                    "bloom_check(b, ",
+                                    "bloom_url(",
+                                    "bloom_check_url("};
 
 static void expression(struct source *source, int depth) {
     if (depth == 0 || choose(source, 3) == 0) {
