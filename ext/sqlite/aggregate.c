@@ -85,6 +85,7 @@ static bool begin(sqlite3_context *context, int count, sqlite3_value **arguments
     if (source == SIZE_FROM_KEYS) {
         build->keys.layout = build->shape.layout;
         build->keys.memory = &MEMORY;
+        sqlite3_randomness(sizeof build->keys.seed, build->keys.seed);
     } else if (!bloom_sql_offers(context, build->shape.layout, build->shape.layout->add != NULL,
                                  "add keys to")) {
         return false;
