@@ -53,7 +53,7 @@ WITH_AVX2_INLINE bool avx2_few(const uint8_t *block, uint64_t value, uint32_t pr
 }
 
 /* Of more. */
-WITH_AVX2 bool avx2_many(const uint8_t *block, uint64_t value, uint32_t probes) {
+WITH_AVX2_INLINE bool avx2_many(const uint8_t *block, uint64_t value, uint32_t probes) {
     const __m256i low = avx2_half(block), high = avx2_half(block + 32);
     uint64_t word = bloom_probe_word(value);
     unsigned all = 1;
@@ -138,7 +138,7 @@ WITH_AVX512_INLINE bool avx512_few(const uint8_t *block, uint64_t value, uint32_
 }
 
 /* Of more. */
-WITH_AVX512 bool avx512_many(const uint8_t *block, uint64_t value, uint32_t probes) {
+WITH_AVX512_INLINE bool avx512_many(const uint8_t *block, uint64_t value, uint32_t probes) {
     const __m512i whole = _mm512_loadu_si512(block);
     uint64_t word = bloom_probe_word(value);
     unsigned zeros = 0;
