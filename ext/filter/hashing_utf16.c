@@ -2,9 +2,9 @@
  * MurmurHash3 x64 128 with seed 0 over its UTF-16 code units, each as two bytes, low one first.
  *
  * SQLite hands text over as UTF-8. Where that is malformed, U+FFFD takes the place of each longest
- * piece that could begin a character, or else of one byte: what Java, Python and the Unicode Standard
- * (section 3.9, "U+FFFD Substitution of Maximal Subparts") make of such bytes. There are no other keys:
- * Guava has other funnels for numbers and bytes, and one filter has one funnel.
+ * piece that could begin a character, or else of one byte; an encoded surrogate is one such piece. This is
+ * what Java makes of such bytes (new String(bytes, UTF_8)). There are no other keys: Guava has other funnels
+ * for numbers and bytes, and one filter has one funnel.
  */
 #include "filter/hashing.h"
 
@@ -45,7 +45,6 @@ static size_t utf16_decode(const uint8_t *text, size_t left, uint32_t *character
         more = 2;
         *character = lead & 0x0f;
         least = lead == 0xe0 ? 0xa0 : least; /* no longer than needed */
-        most = lead == 0xed ? 0x9f : most;   /* no surrogates */
     } else if (lead >= 0xf0 && lead <= 0xf4) {
         more = 3;
         *character = lead & 0x07;
@@ -64,6 +63,8 @@ static size_t utf16_decode(const uint8_t *text, size_t left, uint32_t *character
         least = CONTINUATION_LEAST;
         most = CONTINUATION_MOST;
     }
+    if (*character >= 0xd800 && *character <= 0xdfff)
+        *character = REPLACEMENT;
     return more + 1;
 }
 

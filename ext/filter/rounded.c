@@ -132,7 +132,8 @@ struct bloom_rounded bloom_rounded_log(struct bloom_rounded value) {
 }
 
 /* With r = value / 2^halvings, which is below 1/16: 1 - e^-r by its series, then as often
- * 1 - (1 - s)^2 = s (2 - s). Each step doubles the error, of less than 2^-62 at first. */
+ * 1 - (1 - s)^2 = s (2 - s). Squares are rounded up, so that 1 itself, which is 2^64 units, is
+ * never reached. */
 struct bloom_rounded bloom_rounded_share(struct bloom_rounded value) {
     enum { TERMS = 12 };
     int halvings = 0;
@@ -149,7 +150,7 @@ struct bloom_rounded bloom_rounded_share(struct bloom_rounded value) {
     for (uint64_t i = TERMS; i > 0; i--) /* r / i (1 - r / (i + 1) (...)) */
         series = bloom_multiply_wide(r, UINT64_MAX - series, &low) / i;
     for (; halvings > 0; halvings--)
-        series = 2 * series - bloom_multiply_wide(series, series, &low);
+        series = 2 * series - bloom_multiply_wide(series, series, &low) - 1;
     return bloom_rounded_wide(0, series, -64, false);
 }
 

@@ -34,7 +34,7 @@ struct bloom_rounded bloom_rounded_over(struct bloom_rounded a, struct bloom_rou
 /* -ln(value), value greater than 0 and below 1. */
 struct bloom_rounded bloom_rounded_log(struct bloom_rounded value);
 
-/* 1 - e^-value: within 2^-58. */
+/* 1 - e^-value, within 2^-54. */
 struct bloom_rounded bloom_rounded_share(struct bloom_rounded value);
 
 /* 1 - value, for a value from 0 to 1: within 2^-64. */

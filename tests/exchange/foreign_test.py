@@ -320,7 +320,8 @@ class Keys(exchange_test.WithExtension):
             self.assertEqual(held[64:], bytes(plain.bits), repr(text))
 
     def test_text_that_is_not_utf8(self):
-        """Each longest piece that could begin a character becomes one U+FFFD, as in Java."""
+        """Each longest piece that could begin a character becomes one U+FFFD; as in Java, where an
+        encoded surrogate is one such piece."""
         generator = random.Random(6)
         samples = [b"\x80", b"\xc3", b"a\xc3b", b"\xe2\x82", b"\xe2\x82\xe2", b"\xf0\x9f\x98",
                    b"\xf0\x9f\x98a", b"\xc0\x80", b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80",
@@ -333,7 +334,7 @@ class Keys(exchange_test.WithExtension):
                     for _ in range(2000)]
         empty = self.empty("classic-utf16")
         for sample in samples:
-            plain = made("classic-utf16").add(sample.decode("utf-8", "replace"))
+            plain = made("classic-utf16").add(foreign_form.java_text(sample))
             held = self.value("SELECT bloom_add(?1, CAST(?2 AS TEXT))", empty, sample)
             self.assertEqual(held[64:], bytes(plain.bits), sample)
 
