@@ -4,7 +4,7 @@
 PACKAGES = $(BUILD)/packages
 PACKAGE_TOOLS = $(PACKAGES)/tools
 PACKAGE_PYTHON = $(PACKAGE_TOOLS)/bin/python
-AMALGAMATE_OPTIONS = --rename
+AMALGAMATE_OPTIONS =
 export AMALGAMATE_OPTIONS
 RELEASE_FILES = ext/packages/release.py ext/packages/platforms.py ext/filter/version.h LICENSE
 AMALGAMATION = $(PACKAGES)/amalgamation/sqlite-bloom.c
