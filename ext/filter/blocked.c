@@ -30,7 +30,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-enum { LAYOUT_NUMBER = 1 };
+enum { BLOCKED_NUMBER = 1 };
 
 static uint64_t blocked_count(const struct bloom_shape *shape) {
     return shape->bits / BLOOM_BLOCK_BITS;
@@ -171,7 +171,7 @@ static void blocked_tally(struct bloom_tally *tally, const uint8_t *blocks, uint
 
 /* The share of the bits of a block that a key sets when all are zero. */
 static double blocked_share_of_key(uint32_t probes) {
-    return 1 - pow(1 - 1.0 / BLOOM_BLOCK_BITS, probes);
+    return 1 - pow(1 - 1.0 / (double)BLOOM_BLOCK_BITS, probes);
 }
 
 /* A key leaves a bit zero with probability 1 - share / blocks, since it comes into the bit's block
@@ -194,8 +194,8 @@ struct bloom_estimate bloom_blocked_estimate_of(uint64_t blocks, uint32_t probes
     for (unsigned ones = 0; ones <= BLOOM_BLOCK_BITS; ones++) {
         estimate.ones += tally->blocks_with[ones] * ones;
         if (ones > 0)
-            estimate.rate +=
-                (double)tally->blocks_with[ones] * pow((double)ones / BLOOM_BLOCK_BITS, probes);
+            estimate.rate += (double)tally->blocks_with[ones] *
+                             pow((double)ones / (double)BLOOM_BLOCK_BITS, probes);
     }
     estimate.rate /= (double)blocks;
     estimate.fill = (double)estimate.ones / (double)(blocks * BLOOM_BLOCK_BITS);
@@ -234,7 +234,7 @@ static const struct bloom_blocks BLOCKED_BLOCKS = {
 const struct bloom_layout bloom_layout_blocked = {
     .name = "blocked",
     .hashing = &bloom_hashing_murmur3,
-    .number = LAYOUT_NUMBER,
+    .number = BLOCKED_NUMBER,
     .hash_words = 1,
     .probes_maximum = BLOOM_BLOCKED_PROBES_MAXIMUM,
     .bits_multiple = BLOOM_BLOCK_BITS,

@@ -12,7 +12,7 @@
 
 static bool murmur3_twice_bytes(const uint64_t extra[2], const void *bytes, size_t length,
                                 uint64_t *words) {
-    uint8_t tail[BLOOM_HASH_BLOCK_BYTES];
+    uint8_t tail[BLOOM_HASH_BLOCK_BYTES] = {0}; /* what is not read: so that gcc sees it, too */
     size_t left = length % sizeof tail, blocks = length / sizeof tail;
     struct bloom_hash state = {{0, 0}};
     (void)extra;

@@ -237,7 +237,7 @@ static inline struct bloom_key_partition *partition_of(struct bloom_key_set *set
 }
 
 /* Deals the keys of the one partition out to many. */
-static bool split(struct bloom_key_set *set) {
+static bool key_set_split(struct bloom_key_set *set) {
     unsigned width = set->layout->hash_words;
     struct bloom_key_partition whole = set->one;
     set->partitions = set->memory->allocate(PARTITIONS * sizeof *set->partitions);
@@ -266,7 +266,7 @@ bool bloom_key_set_add(struct bloom_key_set *set, const uint64_t *words) {
     if (set->partitions == NULL && set->one.keys == KEYS_BEFORE_PARTITIONS) {
         if (!settle(set, &set->one))
             return false;
-        if (set->one.keys > KEYS_BEFORE_PARTITIONS / 2 && !split(set))
+        if (set->one.keys > KEYS_BEFORE_PARTITIONS / 2 && !key_set_split(set))
             return false;
     }
     if (set->partitions == NULL)

@@ -15,7 +15,7 @@ static const struct blocked_row BLOCKED_ROWS[] = {
 
 /* Splits a positive double into a mantissa of 53 bits and an exponent: rate = mantissa *
  * 2^exponent. */
-static uint64_t split(double rate, int *exponent) {
+static uint64_t rate_split(double rate, int *exponent) {
     uint64_t bits;
     memcpy(&bits, &rate, sizeof bits);
     int biased = (int)(bits >> 52 & 0x7ff);
@@ -29,7 +29,7 @@ static uint64_t split(double rate, int *exponent) {
  * costs less than one unit of the result in all. */
 uint64_t bloom_sizing_log(double rate) {
     int exponent;
-    uint64_t mantissa = split(rate, &exponent);
+    uint64_t mantissa = rate_split(rate, &exponent);
     unsigned top = bloom_log2_floor(mantissa);
     uint64_t square = mantissa << (63 - top);
     uint64_t digits = 0;
@@ -51,7 +51,7 @@ uint64_t bloom_sizing_log(double rate) {
 bool bloom_sizing_blocked(uint64_t capacity, double rate, uint32_t *probes, uint64_t *blocks) {
     enum { OCTAVES = 30, ROW_BITS = 3, WITHIN_BITS = 16 };
     int exponent;
-    uint64_t mantissa = split(rate, &exponent);
+    uint64_t mantissa = rate_split(rate, &exponent);
 
     /* The rate in units of 2^-64. Two keys of the same 64-bit value cannot be told apart: of n keys
      * in the filter one has the value of another key with probability n / 2^64, which the bits then
@@ -151,7 +151,7 @@ static uint64_t coincidence_bits(uint64_t capacity, uint32_t probes, uint64_t pe
 static uint64_t per_rate(double rate) {
     enum { DROPPED_BITS = 34 };
     int exponent;
-    uint64_t mantissa = split(rate, &exponent) >> DROPPED_BITS;
+    uint64_t mantissa = rate_split(rate, &exponent) >> DROPPED_BITS;
     return (UINT64_C(1) << (4 - exponent - DROPPED_BITS)) / mantissa + 1;
 }
 

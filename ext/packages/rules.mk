@@ -4,7 +4,7 @@
 PACKAGES = $(BUILD)/packages
 PACKAGE_TOOLS = $(PACKAGES)/tools
 PACKAGE_PYTHON = $(PACKAGE_TOOLS)/bin/python
-AMALGAMATE_OPTIONS = --rename
+AMALGAMATE_OPTIONS =
 export AMALGAMATE_OPTIONS
 RELEASE_FILES = ext/packages/release.py ext/packages/platforms.py ext/filter/version.h LICENSE
 AMALGAMATION = $(PACKAGES)/amalgamation/sqlite-bloom.c
@@ -57,4 +57,8 @@ packages: $(LIBRARY) $(PACKAGES_BUILT)
 	    'crate, Go module, Debian package=$(PYTHON) tests/packages/compiled_test.py' \
 	    'WebAssembly and the page=$(PYTHON) tests/packages/web_test.py'
 
-.PHONY: packages
+# make hosts, or make hosts HOSTS="PHP Ruby": the packages in every language that is installed here.
+hosts: $(PACKAGES)/binaries/built $(PACKAGES)/python/built $(PACKAGES)/npm/built
+	@$(PYTHON) tests/hosts/hosts.py $(HOSTS)
+
+.PHONY: packages hosts

@@ -64,7 +64,8 @@ class Build(unittest.TestCase):
 
     def test_a_program_can_link_it_in(self):
         program = self.folder / "embed"
-        sources = sorted(str(path) for path in (TOP / "ext").rglob("*.c"))
+        sources = sorted(str(path) for path in (TOP / "ext").rglob("*.c")
+                         if TOP / "ext/packages" not in path.parents)
         run(os.environ.get("CC", "cc"), "-std=c11", "-O1", "-DSQLITE_CORE", "-Iext", "tests/build/embed.c", *sources,
             "-o", str(program), "-lsqlite3", "-lm")
         self.assertEqual(run(str(program)), "1 passed, 0 failed\n")
@@ -79,6 +80,17 @@ class Build(unittest.TestCase):
 
 
 class Release(unittest.TestCase):
+    def test_the_version_has_no_empty_field(self):
+        for compiler in filter(shutil.which, ("gcc", "clang")):
+            with tempfile.TemporaryDirectory() as folder:
+                library = pathlib.Path(folder) / LIBRARY
+                sources = [str(path) for path in (TOP / "ext").rglob("*.c")
+                           if TOP / "ext/packages" not in path.parents]
+                run(compiler, "-std=c11", "-O0", "-shared", "-fPIC", "-Iext", *sources, "-o",
+                    str(library), "-lm")
+                self.assertRegex(version_through_shell(library), rf"^bloom [\d.]+, format 1, built "
+                                 rf"against SQLite [\d.]+ with {compiler} [\d.]+, \d+ bits\n$")
+
     def test_code_and_changelog_name_the_same_release(self):
         release = re.search(r'BLOOM_RELEASE "(.*)"', (TOP / "ext/filter/version.h").read_text())[1]
         self.assertIn(f"\n## {release}", (TOP / "CHANGELOG.md").read_text())

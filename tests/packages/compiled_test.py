@@ -89,7 +89,7 @@ class Debian(Scratch):
             with self.subTest(architecture=architecture):
                 shutil.rmtree(self.folder / "usr", ignore_errors=True)
                 self.assertEqual(self.unpack(architecture), [
-                    "usr/include/sqlite-bloom.h", f"usr/lib/{triplet}/bloom.so", "usr/share/doc/sqlite-bloom/FORMAT.md.gz",
+                    "usr/include/sqlite-bloom.h", f"usr/lib/{triplet}/bloom.so", "usr/share/doc/sqlite-bloom/FORMAT.md.gz", "usr/share/doc/sqlite-bloom/URLS.md.gz",
                     "usr/share/doc/sqlite-bloom/changelog.gz", "usr/share/doc/sqlite-bloom/copyright", "usr/share/man/man3/bloom.3sql.gz"])
                 fields = run("dpkg-deb", "-f", self.package(architecture))
                 for field in ("Package: sqlite-bloom", f"Version: {RELEASE}", f"Architecture: {architecture}", r"Depends: libc6 \(>= 2\.17\)",
@@ -124,7 +124,7 @@ class Debian(Scratch):
         names = set(re.findall(r'\{"(bloom_\w+)"', (TOP / "ext/extension.c").read_text()))
         self.assertGreater(len(names), 10)
         for name in sorted(names):
-            self.assertIn(f"\n.BI \"{name}(", text, name)
+            self.assertIn(f"\n.B \"{name}(", text, name)
         self.assertIn(f'"bloom {RELEASE}"', text)
         if missing("man"):
             self.skipTest(missing("man"))

@@ -37,7 +37,9 @@ Description: {summary}
 def troff(text):
     """Markdown of a table's cell as text of a manual page."""
     text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
-    text = re.sub(r"\[([^]]+)\]\([^)]*\)", r"\1", text)
+    text = text.replace(", see below", ": NOTES below")
+    text = re.sub(r"\[[^]]+\]\(ext/(FORMAT|URLS)\.md[^)]*\)", r"\1.md", text)  # which the package has
+    text = re.sub(r":? \[[^]]+\]\([^)]*\)", "", text)
     text = re.sub(r"`([^`]*)`", r"\\fB\1\\fR", text).replace("**", "")
     return re.sub(r"^\.", r"\\&.", text)
 
@@ -55,15 +57,25 @@ def rows(readme, second):
             yield cells
 
 
+def entries(pairs):
+    """The paragraphs of a list: what a cell names, in code, stands one below the other."""
+    text = ""
+    for cell, said in pairs:
+        names = re.findall(r"`([^`]*)`", cell)
+        text += "".join(f"{'.TQ' if i else '.TP'}\n.B \"{troff(name)}\"\n" for i, name in enumerate(names))
+        text += troff(said) + "\n"
+    return text
+
+
 def manual_page():
     readme = (release.TOP / "README.md").read_text()
-    functions = [(call, text) for cell, text in rows(readme, "result") for call in re.findall(r"`(bloom_\w+\([^`]*\))`", cell)]
-    statements = [(cell, text) for cell, text in rows(readme, "does")]
-    if not functions or not statements:
-        sys.exit("build.py: README.md has no table of `| call | result |` or none of `| statement | does |`: the manual page needs both")
-    described = "".join(f".TP\n.BI \"{troff(call).replace(chr(34), '')}\"\n{troff(text)}\n" for call, text in functions)
-    stated = "".join(f".TP\n{troff(cell)}\n{troff(text)}\n" for cell, text in statements)
-    return release.fill("debian/bloom.3sql").replace("@FUNCTIONS@\n", described).replace("@STATEMENTS@\n", stated)
+    functions = [row for row in rows(readme, "result") if row[0].startswith("`bloom_")]
+    options = list(rows(readme, "meaning"))
+    if not functions or not options:
+        sys.exit("build.py: README.md has no table of `| call | result |` or none of `| option | meaning |`: "
+                 "the manual page needs both")
+    page = release.fill("debian/bloom.3sql").replace("@FUNCTIONS@\n", entries(functions))
+    return page.replace("@OPTIONS@\n", entries(options))
 
 
 def compressed(data):
@@ -84,6 +96,7 @@ def main():
             "usr/include/sqlite-bloom.h": (release.BUILD / "amalgamation/sqlite-bloom.h").read_bytes(),
             "usr/share/man/man3/bloom.3sql.gz": compressed((OUTPUT / "bloom.3sql").read_bytes()),
             "usr/share/doc/sqlite-bloom/FORMAT.md.gz": compressed((release.EXT / "FORMAT.md").read_bytes()),
+            "usr/share/doc/sqlite-bloom/URLS.md.gz": compressed((release.EXT / "URLS.md").read_bytes()),
             "usr/share/doc/sqlite-bloom/changelog.gz": compressed((release.TOP / "CHANGELOG.md").read_bytes()),
             "usr/share/doc/sqlite-bloom/copyright": copyright_text.encode(),
         }
