@@ -220,6 +220,17 @@ class Kinds(unittest.TestCase):
                 self.assertEqual(self.ask("SELECT bloom_agg(key, NULL, NULL, 'bitmap') FROM keys"),
                                  bitmap(numbers, max(numbers) + 1))
 
+    def test_bloom_keys_leaves_nothing_to_filter_or_sort(self):
+        for end in ("WHERE key > 5 ORDER BY key", "WHERE key BETWEEN 3 AND 9 ORDER BY key DESC",
+                    "WHERE key = 7", "WHERE key < 5 AND key >= 2", "ORDER BY key"):
+            sql = f"SELECT key FROM bloom_keys(bloom_new(20, NULL, 'bitmap')) {end}"
+            plan = " ".join(row[3] for row in self.database.execute("EXPLAIN QUERY PLAN " + sql))
+            self.assertNotIn("B-TREE", plan)
+            codes = [row[1] for row in self.database.execute("EXPLAIN " + sql)]
+            self.assertIn("VFilter", codes)
+            for code in ("Eq", "Ne", "Lt", "Le", "Gt", "Ge", "SorterOpen"):
+                self.assertNotIn(code, codes, end)
+
 
 if __name__ == "__main__":
     unittest.main()
