@@ -116,6 +116,7 @@ clusters: $(LIBRARY)
 	    'last writer wins=$(PYTHON) tests/clusters/last_writer_test.py' \
 	    'libSQL=$(PYTHON) tests/clusters/clusters_test.py libSQL' \
 	    'dqlite=$(PYTHON) tests/clusters/clusters_test.py dqlite' \
-	    'rqlite=$(PYTHON) tests/clusters/clusters_test.py rqlite'
+	    'rqlite=$(PYTHON) tests/clusters/clusters_test.py rqlite' \
+	    'built by Spark=$(PYTHON) tests/clusters/spark_test.py'
 
 .PHONY: clusters
