@@ -9,9 +9,9 @@ many of its keys and of 1000 others it finds, binds the integer 42 as that host 
 message of an error. What is not installed is skipped and says so. Packages of PyPI, npm, crates.io
 and the Go proxy are fetched by their own clients into build/packages/hosts, once.
 """
+
 import concurrent.futures
 import hashlib
-import json
 import os
 import pathlib
 import shutil
@@ -53,8 +53,15 @@ def shell():
     folder = fresh("shell")
     shutil.copy(LIBRARY, folder)
     with open(SCRIPTS / "shell.sql", encoding="utf-8") as script:
-        ran = subprocess.run(["sqlite3", "-batch", "-init", "/dev/null", ":memory:"], stdin=script, cwd=folder, text=True,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        ran = subprocess.run(
+            ["sqlite3", "-batch", "-init", "/dev/null", ":memory:"],
+            stdin=script,
+            cwd=folder,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
     digest = hashlib.md5((folder / "filter.bloom").read_bytes()).hexdigest()
     return f"md5 {digest}\n" + ran.stdout.replace("Runtime error", "error")
 
@@ -63,12 +70,25 @@ def python(script, *packages):
     def load():
         folder = fresh(script)
         if not (folder / "bin/python").exists():
-            run("/usr/bin/python3" if pathlib.Path("/usr/bin/python3").exists() else sys.executable, "-m", "venv", folder)
+            run(
+                "/usr/bin/python3" if pathlib.Path("/usr/bin/python3").exists() else sys.executable,
+                "-m",
+                "venv",
+                folder,
+            )
         pip = [folder / "bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        run(*pip, "--no-index", "--find-links", BUILD / "python", "--force-reinstall", "sqlite-bloom")
+        run(
+            *pip,
+            "--no-index",
+            "--find-links",
+            BUILD / "python",
+            "--force-reinstall",
+            "sqlite-bloom",
+        )
         if packages:
             run(*pip, *packages)
         return run(folder / "bin/python", SCRIPTS / f"{script}.py", cwd=folder)
+
     return load
 
 
@@ -79,19 +99,36 @@ def debian_python():
 
 
 def interpreter(tool, script, *options, probe=None):
-    """A language with its binding to SQLite; probe: a command that fails when the binding is not installed."""
+    """A language with its binding to SQLite; probe: a command that fails when the binding is not
+    installed.
+    """
+
     def load():
         need(tool)
-        if probe and subprocess.run(probe, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode != 0:
+        if (
+            probe
+            and subprocess.run(
+                probe, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
+            ).returncode
+            != 0
+        ):
             raise Skip(f"{tool} is there, its binding to SQLite is not: {' '.join(probe)}")
         return run(tool, *options, SCRIPTS / script, LIBRARY)
+
     return load
 
 
 def java():
     need("java", JAR)
-    return run("java", "-Djava.library.path=/usr/lib/x86_64-linux-gnu/jni", "-Dorg.sqlite.lib.path=/usr/lib/x86_64-linux-gnu/jni",
-               "-cp", JAR, SCRIPTS / "Xerial.java", LIBRARY)
+    return run(
+        "java",
+        "-Djava.library.path=/usr/lib/x86_64-linux-gnu/jni",
+        "-Dorg.sqlite.lib.path=/usr/lib/x86_64-linux-gnu/jni",
+        "-cp",
+        JAR,
+        SCRIPTS / "Xerial.java",
+        LIBRARY,
+    )
 
 
 def go():
@@ -109,8 +146,10 @@ def rust():
     folder = fresh("rust")
     (folder / "src").mkdir(exist_ok=True)
     shutil.copy(SCRIPTS / "rusqlite.rs", folder / "src/main.rs")
-    (folder / "Cargo.toml").write_text('[package]\nname = "host"\nversion = "0.1.0"\nedition = "2021"\n\n[dependencies]\n'
-                                       'rusqlite = { version = "0.41", features = ["bundled", "load_extension"] }\nmd5 = "0.8"\n')
+    (folder / "Cargo.toml").write_text(
+        '[package]\nname = "host"\nversion = "0.1.0"\nedition = "2021"\n\n[dependencies]\n'
+        'rusqlite = { version = "0.41", features = ["bundled", "load_extension"] }\nmd5 = "0.8"\n'
+    )
     return run("cargo", "run", "--quiet", "--", LIBRARY, cwd=folder)
 
 
@@ -121,8 +160,19 @@ def install_from_npm():
     fresh("npm")
     (folder / "package.json").write_text("{}")
     with registry(BUILD / "npm") as address:
-        run("npm", "install", "--silent", "--no-audit", "--no-fund", "--registry", address, "--cache", folder / "cache",
-            "sqlite-bloom", cwd=folder)
+        run(
+            "npm",
+            "install",
+            "--silent",
+            "--no-audit",
+            "--no-fund",
+            "--registry",
+            address,
+            "--cache",
+            folder / "cache",
+            "sqlite-bloom",
+            cwd=folder,
+        )
 
 
 def javascript(script, packages, *command):
@@ -131,12 +181,15 @@ def javascript(script, packages, *command):
         folder = fresh(f"{script}-{command[0]}".replace("node_modules/.bin/", ""))
         (folder / "package.json").write_text("{}")
         options = ["--silent", "--no-audit", "--no-fund"]
-        if packages and not all((folder / "node_modules" / package.split("@")[0]).exists() for package in packages):
+        if packages and not all(
+            (folder / "node_modules" / package.split("@")[0]).exists() for package in packages
+        ):
             run("npm", "install", *options, "--no-save", "--prefer-offline", *packages, cwd=folder)
         for path in (FOLDER / "npm/node_modules").glob("sqlite-bloom*"):
             shutil.copytree(path, folder / "node_modules" / path.name, dirs_exist_ok=True)
         shutil.copy(SCRIPTS / script, folder)
         return run(*command, script, cwd=folder, env={"NO_COLOR": "1"})
+
     return load
 
 
@@ -146,29 +199,65 @@ HOSTS = [
     ("Python: apsw", python("python_apsw", "apsw")),
     ("Python: SQLAlchemy", python("python_sqlalchemy", "sqlalchemy")),
     ("Python: SQLCipher", python("python_sqlcipher", "sqlcipher3-wheels")),
-    ("PHP: SQLite3", interpreter("php", "php.php", "-d", f"sqlite3.extension_dir={LIBRARY.parent}",
-                                 probe=["php", "-r", "exit(class_exists('SQLite3') ? 0 : 1);"])),
+    (
+        "PHP: SQLite3",
+        interpreter(
+            "php",
+            "php.php",
+            "-d",
+            f"sqlite3.extension_dir={LIBRARY.parent}",
+            probe=["php", "-r", "exit(class_exists('SQLite3') ? 0 : 1);"],
+        ),
+    ),
     ("Ruby: sqlite3", interpreter("ruby", "ruby.rb", probe=["ruby", "-e", "require 'sqlite3'"])),
     ("Perl: DBD::SQLite", interpreter("perl", "perl.pl", probe=["perl", "-e", "use DBD::SQLite"])),
-    ("Tcl: sqlite3", interpreter("tclsh", "tcl.tcl", probe=["sh", "-c", "echo 'puts [package require sqlite3]' | tclsh | grep ."])),
+    (
+        "Tcl: sqlite3",
+        interpreter(
+            "tclsh",
+            "tcl.tcl",
+            probe=["sh", "-c", "echo 'puts [package require sqlite3]' | tclsh | grep ."],
+        ),
+    ),
     ("R: RSQLite", interpreter("Rscript", "r.R", probe=["Rscript", "-e", "library(RSQLite)"])),
     ("Java: xerial", java),
     ("Go: mattn/go-sqlite3", go),
     ("Rust: rusqlite", rust),
     ("Node.js: better-sqlite3", javascript("better-sqlite3.mjs", ["better-sqlite3@12"], "node")),
-    ("Node.js: node:sqlite", javascript("node-sqlite.mjs", ["node@24"], "node_modules/node/bin/node")),
+    (
+        "Node.js: node:sqlite",
+        javascript("node-sqlite.mjs", ["node@24"], "node_modules/node/bin/node"),
+    ),
     ("Node.js: sqlite3", javascript("node-sqlite3.mjs", ["sqlite3@6"], "node")),
     ("Node.js: libsql", javascript("libsql.mjs", ["libsql"], "node")),
     ("bun: bun:sqlite", javascript("bun.mjs", ["bun"], "node_modules/.bin/bun")),
-    ("deno: node:sqlite", javascript("node-sqlite.mjs", ["deno"], "node_modules/.bin/deno", "run", "--quiet", "--allow-ffi", "--allow-read", "--allow-env",
-                                     "--allow-sys")),
+    (
+        "deno: node:sqlite",
+        javascript(
+            "node-sqlite.mjs",
+            ["deno"],
+            "node_modules/.bin/deno",
+            "run",
+            "--quiet",
+            "--allow-ffi",
+            "--allow-read",
+            "--allow-env",
+            "--allow-sys",
+        ),
+    ),
 ]
 
 
 def judge(output):
     """What is wrong with the output of a script; empty when nothing is."""
-    said = dict(line.strip().split(" ", 1) for line in output.splitlines() if line.startswith(tuple(WANTED)))
-    wrong = [f"{name} is {said.get(name, 'not printed')}, expected {value}" for name, value in WANTED.items() if said.get(name) != value]
+    said = dict(
+        line.strip().split(" ", 1) for line in output.splitlines() if line.startswith(tuple(WANTED))
+    )
+    wrong = [
+        f"{name} is {said.get(name, 'not printed')}, expected {value}"
+        for name, value in WANTED.items()
+        if said.get(name) != value
+    ]
     errors = [line for line in output.splitlines() if line.startswith("error")]
     if not errors or MESSAGE not in errors[0]:
         wrong.append(f"the message is {errors or 'not printed'}")
@@ -194,13 +283,20 @@ def main(words):
     if not missing("npm", "node"):
         install_from_npm()
     chosen = [host for host in HOSTS if not words or any(word in host[0] for word in words)]
-    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS") or os.cpu_count() or 1)) as pool:
+    with concurrent.futures.ThreadPoolExecutor(
+        int(os.environ.get("JOBS") or os.cpu_count() or 1)
+    ) as pool:
         results = list(pool.map(examine, chosen))
     print(f"{'host':26} {'bytes':7} {'counts':7} {'integer':8} {'error':6} {'seconds':>7}")
     for name, outcome, problem, seconds in results:
         cells = ["same", "exact", "found", "text"] if outcome == "ok" else [outcome, "", "", ""]
-        print(f"{name:26} {cells[0]:7} {cells[1]:7} {cells[2]:8} {cells[3]:6} {seconds:7.1f}" + (f"  {problem}" if problem else ""))
-    counts = [sum(outcome == kind for _, outcome, _, _ in results) for kind in ("ok", "FAIL", "skip")]
+        print(
+            f"{name:26} {cells[0]:7} {cells[1]:7} {cells[2]:8} {cells[3]:6} {seconds:7.1f}"
+            + (f"  {problem}" if problem else "")
+        )
+    counts = [
+        sum(outcome == kind for _, outcome, _, _ in results) for kind in ("ok", "FAIL", "skip")
+    ]
     print("{} passed, {} failed, {} skipped".format(*counts))
     return 1 if counts[1] or not counts[0] else 0
 

@@ -11,8 +11,15 @@ const one = (sql, ...values) => Object.values(database.prepare(sql).get(...value
 
 const f = one("SELECT bloom_agg('key-' || i, 1000, 0.01) FROM numbers");
 console.log("md5", createHash("md5").update(f).digest("hex"));
-console.log("found", one(`SELECT sum(bloom_check(?, 'key-' || i)) || ' ' ||
-  sum(bloom_check(?, 'absent-' || i)) FROM numbers`, f, f));
+console.log(
+  "found",
+  one(
+    `SELECT sum(bloom_check(?, 'key-' || i)) || ' ' ||
+  sum(bloom_check(?, 'absent-' || i)) FROM numbers`,
+    f,
+    f,
+  ),
+);
 console.log("integer", one("SELECT bloom_check(bloom_agg(42), ?)", 42));
 try {
   one("SELECT bloom_check(NULL, 1)");

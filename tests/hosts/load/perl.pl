@@ -4,7 +4,8 @@ use warnings;
 use DBI qw(:sql_types);
 use Digest::MD5 qw(md5_hex);
 
-my $database = DBI->connect("dbi:SQLite:dbname=:memory:", "", "", { RaiseError => 1, PrintError => 0 });
+my $database =
+    DBI->connect("dbi:SQLite:dbname=:memory:", "", "", { RaiseError => 1, PrintError => 0 });
 $database->sqlite_enable_load_extension(1);
 $database->sqlite_load_extension($ARGV[0]);
 $database->do("CREATE TABLE numbers AS WITH RECURSIVE c(i) AS
