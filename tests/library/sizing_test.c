@@ -11,7 +11,6 @@
 #include <float.h>
 #include <math.h>
 
-
 /* ---- Layout blocked ---- */
 
 enum {
@@ -426,7 +425,7 @@ static void classic_refusals(void **state) {
          "n = 1 and p = 0.9: layout classic, with the size that its own library gives it, would "
          "have no bits; ask for a smaller p"},
         {UINT64_C(1) << 40, 0.01,
-         "n = 1099511627776 at p = 0.01 takes 10538883126912 bits, layout classic has at most "
+         "n = 1099511627776 at p = 0.01 takes 10538883138880 bits, layout classic has at most "
          "137438953408; make several filters, or one of layout blocked"},
     };
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
