@@ -17,6 +17,7 @@
 #include "exchange/words.h"
 
 #include "filter/foreign.h"
+#include "filter/number.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -58,10 +59,11 @@ static bool dcso_read_header(struct bloom_shape *shape, const uint8_t *bytes,
     memcpy(&shape->rate, &rate, sizeof rate);
     if (capacity < 1 || capacity > BLOOM_CAPACITY_MAXIMUM || !(shape->rate > 0) ||
         !(shape->rate < 1)) {
+        char number[BLOOM_NUMBER_SIZE];
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are damaged: their header says n = %" PRIu64 " and p = %g; n must be 1 to "
+                 "are damaged: their header says n = %" PRIu64 " and p = %s; n must be 1 to "
                  "%" PRIu64 ", p between 0 and 1",
-                 capacity, shape->rate, BLOOM_CAPACITY_MAXIMUM);
+                 capacity, bloom_number_text(number, shape->rate, 6), BLOOM_CAPACITY_MAXIMUM);
         return false;
     }
     if (probes < 1 || probes > BLOOM_FOREIGN_PROBES_MAXIMUM || bits < 1 ||

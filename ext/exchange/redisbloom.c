@@ -18,6 +18,7 @@
 #include "exchange/words.h"
 
 #include "filter/foreign.h"
+#include "filter/number.h"
 #include "filter/redisbloom.h"
 
 #include <inttypes.h>
@@ -64,12 +65,15 @@ static bool redis_read_link(struct bloom_shape *shape, const uint8_t *bytes,
                  shape->capacity > 0 && shape->capacity <= BLOOM_CAPACITY_MAXIMUM &&
                  shape->probes > 0 && shape->probes <= BLOOM_FOREIGN_PROBES_MAXIMUM &&
                  shape->rate > 0 && shape->rate < 1 && shape->layout->valid(shape, problem);
-    if (!sound)
+    if (!sound) {
+        char number[BLOOM_NUMBER_SIZE];
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are damaged: their header says %" PRIu64 " keys, rate %g, %" PRIu32
+                 "are damaged: their header says %" PRIu64 " keys, rate %s, %" PRIu32
                  " hashes and %" PRIu64 " bits in %" PRIu64 " bytes, which no filter of RedisBloom "
                  "has; dump it again with BF.SCANDUMP",
-                 shape->capacity, shape->rate, shape->probes, shape->bits, size);
+                 shape->capacity, bloom_number_text(number, shape->rate, 6), shape->probes,
+                 shape->bits, size);
+    }
     return sound;
 }
 

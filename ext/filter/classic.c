@@ -10,23 +10,15 @@
 #include "filter/classic.h"
 
 #include "filter/bitset.h"
-#include "filter/sizing.h"
+#include "filter/foreign.h"
 
 #include <math.h>
-#include <stdio.h>
 
 enum { CLASSIC_NUMBER = 2 };
 
+/* As Guava does, so that filters of the same n and p from both sides merge. */
 static bool classic_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
-    if (shape->rate < BLOOM_CLASSIC_RATE_MINIMUM) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "p = %g is less than layout classic can keep: 1e-12; ask for a larger p",
-                 shape->rate);
-        return false;
-    }
-    bloom_sizing_classic(shape->capacity > 0 ? shape->capacity : 1, shape->rate, &shape->probes,
-                         &shape->bits);
-    return true;
+    return bloom_foreign_size_as_guava(shape, BLOOM_POSITIONS_STEPPED, problem);
 }
 
 static inline uint64_t classic_bit(uint64_t combined, uint64_t bits) {

@@ -10,6 +10,10 @@
 /* More hashes per key than any of the libraries chooses: p = 2^-1074, the least double, takes 1074. */
 #define BLOOM_FOREIGN_PROBES_MAXIMUM 65535
 
+/* Filters of Java have whole words, which an int counts. */
+enum { BLOOM_FOREIGN_WORD_BITS = 64 };
+#define BLOOM_FOREIGN_JAVA_BITS (UINT64_C(0x7fffffff) * BLOOM_FOREIGN_WORD_BITS)
+
 /* The keys a filter is sized for: n, or 1 for n = 0. */
 static inline uint64_t bloom_foreign_keys(const struct bloom_shape *shape) {
     return shape->capacity > 0 ? shape->capacity : 1;
@@ -39,6 +43,11 @@ bool bloom_foreign_keeps(const struct bloom_shape *shape, enum bloom_foreign_pos
 /* As bloom_foreign_keeps for a rate found otherwise. */
 bool bloom_foreign_kept(const struct bloom_shape *shape, struct bloom_rounded rate,
                         char problem[BLOOM_PROBLEM_SIZE]);
+
+/* Sizes a filter as Guava's BloomFilter.create(n, p) does, from which Spark has it: m = n ln(1/p) /
+ * ln^2 2, truncated, then k = ln 2 m / n rounded, then m up to whole words of 64 bits. */
+bool bloom_foreign_size_as_guava(struct bloom_shape *shape, enum bloom_foreign_positions positions,
+                                 char problem[BLOOM_PROBLEM_SIZE]);
 
 /* Sets bits, or says in problem that there are none or more than maximum. */
 bool bloom_foreign_set_bits(struct bloom_shape *shape, uint64_t bits, uint64_t maximum,

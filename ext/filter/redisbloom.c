@@ -16,6 +16,7 @@
 #include "filter/bitset.h"
 #include "filter/classic.h"
 #include "filter/foreign.h"
+#include "filter/number.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,10 +41,11 @@ static uint64_t redisbloom_probes(struct bloom_rounded bits_per_key) {
 /* As BF.RESERVE key p n. */
 static bool redisbloom_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
     if (shape->rate < BLOOM_REDISBLOOM_RATE_MINIMUM) {
+        char number[BLOOM_NUMBER_SIZE];
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "p = %g is less than layout redisbloom can keep: 1e-300; ask for layout blocked "
+                 "p = %s is less than layout redisbloom can keep: 1e-300; ask for layout blocked "
                  "and a larger p",
-                 shape->rate);
+                 bloom_number_text(number, shape->rate, 6));
         return false;
     }
     shape->extra[0] = REDISBLOOM_GROWTH;

@@ -22,33 +22,16 @@
 
 enum { SPARK1_NUMBER = 7, SPARK2_NUMBER = 8, SPARK_WORD_BITS = 64 };
 
-/* Words are counted by an int of Java. */
-#define SPARK_BITS_MAXIMUM (UINT64_C(0x7fffffff) * SPARK_WORD_BITS)
-
-/* As BloomFilter.create(n, p): optimalNumOfBits, optimalNumOfHashFunctions, and whole words. */
-static bool spark_size(struct bloom_shape *shape, enum bloom_foreign_positions positions,
-                       char problem[BLOOM_PROBLEM_SIZE]) {
-    uint64_t bits = bloom_rounded_floor(bloom_foreign_bits(shape));
-    uint64_t probes = bloom_rounded_nearest(
-        bloom_rounded_times(bloom_rounded_over(bloom_rounded_integer(bits),
-                                               bloom_rounded_integer(bloom_foreign_keys(shape))),
-                            BLOOM_ROUNDED_LN2));
-    uint64_t words = bits / SPARK_WORD_BITS + (bits % SPARK_WORD_BITS != 0);
-    shape->probes = probes > 0 ? (uint32_t)probes : 1;
-    return bloom_foreign_set_bits(shape, words * SPARK_WORD_BITS, SPARK_BITS_MAXIMUM, problem) &&
-           bloom_foreign_keeps(shape, positions, problem);
-}
-
 static bool spark1_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
-    return spark_size(shape, BLOOM_POSITIONS_OF_31_BITS, problem);
+    return bloom_foreign_size_as_guava(shape, BLOOM_POSITIONS_OF_31_BITS, problem);
 }
 
 static bool spark2_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
-    return spark_size(shape, BLOOM_POSITIONS_FOLDED, problem);
+    return bloom_foreign_size_as_guava(shape, BLOOM_POSITIONS_FOLDED, problem);
 }
 
 static bool spark_valid_bits(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
-    if (shape->bits <= SPARK_BITS_MAXIMUM)
+    if (shape->bits <= BLOOM_FOREIGN_JAVA_BITS)
         return true;
     snprintf(problem, BLOOM_PROBLEM_SIZE, "is invalid: layout %s has at most 2^31 - 1 words",
              shape->layout->name);

@@ -384,7 +384,7 @@ int main(int argument_count, char **arguments) {
     damage_filter("SELECT bloom_add(bloom_new(20), 'b')");
     count("layout blocked", before);
     before = complaints;
-    damage_filter("SELECT bloom_add(bloom_new(20, 0.01, 'classic'), 'b')");
+    damage_filter("SELECT bloom_add(bloom_new(10, 0.01, 'classic'), 'b')");
     count("layout classic", before);
     before = complaints;
     /* Strategy 0 of Guava, k = 3, two words. */
@@ -394,7 +394,7 @@ int main(int argument_count, char **arguments) {
     damage_bits_beyond();
     count("bits beyond the last", before);
     before = complaints;
-    damage_guava("SELECT bloom_export(bloom_add(bloom_new(20, 0.01, 'classic'), 'b'), 'guava')");
+    damage_guava("SELECT bloom_export(bloom_add(bloom_new(10, 0.01, 'classic'), 'b'), 'guava')");
     damage_guava("SELECT x'00030000000200000000000000818000000000000000'");
     count("serialised by Guava", before);
     before = complaints;
