@@ -38,6 +38,9 @@ static const char VERIFY[] = "verify";
 /* A filter that Guava made for ten keys, with "http://evil.example/a" and "abc" in it. */
 #define GUAVA "x'0107000000020a028080000008030040108420080000'"
 
+/* A filter of Go's bits-and-blooms: 64 bits, 3 hashes, nothing in it. */
+#define GO "x'0000000000000040000000000000000300000000000000400000000000000000'"
+
 static const struct scenario SCENARIOS[] = {
     {"registering the extension anew", "", REGISTER,
      "SELECT bloom_check(bloom_add(bloom_new(10), 'a'), 'a')"},
@@ -59,6 +62,12 @@ static const struct scenario SCENARIOS[] = {
     {"bloom_import with a format in UTF-16", UTF16 "INSERT INTO t VALUES ('guava')",
      "SELECT bloom_import(" GUAVA ", x) FROM t", "SELECT x FROM t"},
     {"bloom_export", "", "SELECT bloom_export(bloom_import(" GUAVA ", 'guava'), 'guava')", NULL},
+    {"an import into another layout and keys of it", "",
+     "SELECT bloom_export(bloom_add(bloom_import(" GO ", 'go'), 'abc'), 'go')", NULL},
+    {"a key that a layout has not", "", "SELECT bloom_add(bloom_import(" GO ", 'go'), 1)", NULL},
+    {"bloom_agg in go", "", TEN "SELECT bloom_agg(CAST(i AS TEXT), NULL, 0.3, 'go') FROM c", NULL},
+    {"bloom_agg in go with n in all rows", UTF16 "INSERT INTO t VALUES ('go'), ('go')",
+     "SELECT bloom_agg('a', 100, 0.03, x) FROM t", "SELECT group_concat(x) FROM t"},
     {"the error of an import of a zeroblob", "", "SELECT bloom_import(zeroblob(5000), 'guava')",
      NULL},
     {"the error of an import of text", "", "SELECT bloom_import('abc', 'guava')", NULL},
