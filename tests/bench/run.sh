@@ -7,9 +7,10 @@
 # QUICK=1   filters of at most 10 million keys in floor, instead of 100 million
 # FULL=1    10 million keys or rows in sql and two_sets, instead of 2 and 1 million
 # NEWEST=1  sql a second time with the newest apsw of PyPI, which brings a newer SQLite along
-# PEERS=FOLDER  in floor, RocksDB's and libfilter's filters beside ours, from their sources in FOLDER/rocksdb and
-#           FOLDER/libfilter, as `git clone` makes them (of RocksDB the folders util, port and include suffice); needs a
-#           compiler for C++20, CXX. What is not there is skipped and says so; nothing of theirs is kept here.
+# PEERS=FOLDER  in floor, RocksDB's and libfilter's filters beside ours, from their sources in
+#           FOLDER/rocksdb and FOLDER/libfilter, as `git clone` makes them (of RocksDB the folders
+#           util, port and include suffice); needs a compiler for C++20, CXX. What is not there is
+#           skipped and says so.
 # XXH3 stands beside our hash when <xxhash.h> is installed (Debian: libxxhash-dev).
 # CC, CFLAGS, PYTHON, LIBRARY (bloom.so) and OBJECTS (what it is linked from) come from the Makefile.
 set -eu
@@ -41,8 +42,8 @@ if [ -n "$missing" ]; then
 fi
 
 mkdir -p $BUILD $RESULTS
-# What floor compares with, in floor_NAME.c; others' sources are compiled without our warnings, and, as their own
-# builds do, for this very processor.
+# What floor compares with, in floor_NAME.c; others' sources are compiled without our warnings, and, as
+# their own builds do, for this very processor.
 rm -f $BUILD/floor_*.o
 with=
 $COMPILE -c -o $BUILD/floor_libbloom.o $BENCH/floor_libbloom.c
@@ -53,21 +54,22 @@ else
     echo "skipped: XXH3, since <xxhash.h> is not installed (Debian: libxxhash-dev)" >&2
 fi
 if [ -f "${PEERS:-}/rocksdb/util/bloom_impl.h" ]; then
-    ${CXX:-c++} $CFLAGS -std=c++20 -march=native -DROCKSDB_PLATFORM_POSIX -DOS_LINUX -I"$PEERS/rocksdb" \
-        -I"$PEERS/rocksdb/include" -c -o $BUILD/floor_rocksdb.o $BENCH/floor_rocksdb.cc
+    ${CXX:-c++} $CFLAGS -std=c++20 -march=native -DROCKSDB_PLATFORM_POSIX -DOS_LINUX \
+        -I"$PEERS/rocksdb" -I"$PEERS/rocksdb/include" -c -o $BUILD/floor_rocksdb.o $BENCH/floor_rocksdb.cc
     with="$with -DFLOOR_ROCKSDB"
 else
-    echo "skipped: RocksDB's filter, since there is no ${PEERS:-PEERS}/rocksdb/util/bloom_impl.h" >&2
+    echo "skipped: RocksDB's filter, for want of ${PEERS:-PEERS}/rocksdb/util/bloom_impl.h" >&2
 fi
 if [ -f "${PEERS:-}/libfilter/c/include/filter/block.h" ]; then
     libfilter="$PEERS/libfilter/c"
-    for source in $BENCH/floor_libfilter.c "$libfilter/lib/block.c" "$libfilter/lib/memory.c" "$libfilter/lib/util.c"; do
-        object=floor_libfilter_$(basename "$source" .c).o
-        $CC $CFLAGS -std=gnu11 -march=native -I"$libfilter/include" -I$BENCH -c -o $BUILD/$object "$source"
+    for source in $BENCH/floor_libfilter.c "$libfilter/lib/block.c" "$libfilter/lib/memory.c" \
+        "$libfilter/lib/util.c"; do
+        object=$BUILD/floor_libfilter_$(basename "$source" .c).o
+        $CC $CFLAGS -std=gnu11 -march=native -I"$libfilter/include" -I$BENCH -c -o "$object" "$source"
     done
     with="$with -DFLOOR_LIBFILTER"
 else
-    echo "skipped: libfilter's filter, since there is no ${PEERS:-PEERS}/libfilter/c/include/filter/block.h" >&2
+    echo "skipped: libfilter's filter, for want of ${PEERS:-PEERS}/libfilter/c/include/filter/block.h" >&2
 fi
 $COMPILE -Iext $with -o $BUILD/floor $BENCH/floor.c $BUILD/floor_*.o $OBJECTS -lbloom -lm
 $COMPILE -D_POSIX_C_SOURCE=200809L -o $BUILD/table $BENCH/table.c -lsqlite3
