@@ -27,6 +27,14 @@ static const char *const STATEMENTS[] = {
     "bloom_agg(k, "
     "NULL, 0.1, 'classic') FROM k",
     "WITH f(f) AS (VALUES (?1), (NULL), (?1)) SELECT bloom_union_agg(f) FROM f",
+    "SELECT bloom_remove(?1, ?1), bloom_remove(?1, 5)",
+    "SELECT bloom_convert(?1, 'blocked'), bloom_convert(?1, CAST(?1 AS TEXT))",
+    "SELECT key, rowid FROM bloom_keys(?1) WHERE key > 3 LIMIT 300",
+    "SELECT key FROM bloom_keys(?1) ORDER BY key DESC LIMIT 300",
+    "SELECT key FROM bloom_keys(bloom_new(300, NULL, 'bitmap')) WHERE key >= ?1 AND key < CAST(?1 "
+    "AS REAL)",
+    "WITH k(k) AS (VALUES (1), (?1), (length(?1))) SELECT bloom_agg(k, NULL, 0.1, 'fuse'), "
+    "bloom_agg(k, NULL, 0.1, 'counting'), bloom_agg(length(k), NULL, NULL, 'bitmap') FROM k",
 };
 
 enum { STATEMENT_COUNT = sizeof STATEMENTS / sizeof *STATEMENTS };

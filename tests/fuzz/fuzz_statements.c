@@ -36,6 +36,9 @@ static const char *const LEAVES[] = {"NULL",
                                      "'classic'",
                                      "'blocked'",
                                      "'guava'",
+                                     "'counting'",
+                                     "'fuse'",
+                                     "'bitmap'",
                                      "x''",
                                      "x'89424c4d01010100'",
                                      "x'01030000000100000000000000ff'",
@@ -75,7 +78,9 @@ static const char *const CALLS[] = {"bloom_new(",
                                     "bloom_add(b, ",
                                     "bloom_check(b, ",
                                     "bloom_url(",
-                                    "bloom_check_url("};
+                                    "bloom_check_url(",
+                                    "bloom_remove(",
+                                    "bloom_convert("};
 
 static void expression(struct source *source, int depth) {
     if (depth == 0 || choose(source, 3) == 0) {

@@ -4,6 +4,7 @@
 #include "library_test.h"
 
 #include "filter/hash.h"
+#include "filter/key_set.h"
 #include "filter/layout.h"
 
 #include <math.h>
@@ -208,6 +209,75 @@ static void classic_is_predicted(void **state) {
     }
 }
 
+static void *rate_allocate(uint64_t bytes) {
+    return malloc((size_t)bytes);
+}
+
+/* 2^-w to the standard error, above and below: whatever the number of keys, and whatever the width. */
+static void fuse_is_predicted(void **state) {
+    (void)state;
+    static const struct bloom_memory MEMORY = {rate_allocate, free};
+    static const struct {
+        uint64_t keys;
+        unsigned width, filters;
+        double checks;
+    } known[] = {
+        {1, 4, 100, 1e6},     {2, 3, 100, 1e6},     {10, 7, 100, 4e6},    {100, 1, 100, 1e6},
+        {1000, 8, 100, 1e7},  {1000, 12, 100, 4e7}, {10000, 7, 20, 1e7},  {100000, 10, 4, 4e7},
+        {100000, 16, 4, 6e7}, {1000000, 7, 1, 1e7}, {1000000, 2, 1, 4e6}, {100000, 20, 2, 8e7},
+    };
+    print_message("layout         n   w   bits/key       measured  measured * 2^w\n");
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        uint64_t each = (uint64_t)(known[i].checks / known[i].filters), found = 0, word;
+        struct bloom_shape shape;
+        for (unsigned filter = 0; filter < known[i].filters; filter++) {
+            struct bloom_key_set set = {.layout = &bloom_layout_fuse, .memory = &MEMORY};
+            struct bloom_key_summary summary;
+            char problem[BLOOM_PROBLEM_SIZE];
+            int64_t first = (int64_t)((i * 1000 + filter) << 34);
+            for (uint64_t key = 0; key < known[i].keys; key++) {
+                hash_integers(&bloom_layout_fuse, first + (int64_t)key, 1, &word);
+                assert_true(bloom_key_set_add(&set, &word));
+            }
+            assert_int_equal(bloom_key_set_settle(&set, &summary), BLOOM_BUILT);
+            assert_true(bloom_shape_for_keys(&shape, &bloom_layout_fuse, &summary,
+                                             ldexp(1, -(int)known[i].width), problem));
+            uint8_t *payload = empty_payload(&shape);
+            assert_int_equal(bloom_key_set_build(&set, &shape, payload), BLOOM_BUILT);
+            assert_same(count_found(&shape, payload, first, known[i].keys), known[i].keys,
+                        "keys found");
+            found += count_found(&shape, payload, first + (int64_t)known[i].keys, each);
+            bloom_key_set_clear(&set);
+            free(payload);
+        }
+        double rate = ldexp(1, -(int)known[i].width), asked = (double)(each * known[i].filters);
+        double measured = (double)found / asked, error = sqrt(rate * (1 - rate) / asked);
+        print_message("%-8s %7llu %3u %10.3f %14.6g %15.4f\n", "fuse",
+                      (unsigned long long)known[i].keys, known[i].width,
+                      (double)shape.bits / (double)known[i].keys, measured, measured / rate);
+        assert_near(measured, rate, 4 * error, "measured rate");
+    }
+}
+
+/* The rate of blocked, to the last answer. */
+static void counting_is_as_blocked(void **state) {
+    (void)state;
+    for (uint64_t keys = 1; keys <= 100000; keys *= 100) {
+        struct bloom_shape counting, blocked;
+        char problem[BLOOM_PROBLEM_SIZE];
+        assert_true(bloom_shape_for(&counting, &bloom_layout_counting, keys, 0.01, problem));
+        assert_true(bloom_shape_for(&blocked, &bloom_layout_blocked, keys, 0.01, problem));
+        uint8_t *one = empty_payload(&counting), *other = empty_payload(&blocked);
+        add_integers(&counting, one, 0, keys);
+        add_integers(&blocked, other, 0, keys);
+        uint64_t found = count_found(&counting, one, INT64_C(1) << 40, 2000000);
+        assert_same(found, count_found(&blocked, other, INT64_C(1) << 40, 2000000), "found");
+        assert_true(found < 21000);
+        free(one);
+        free(other);
+    }
+}
+
 static void overfull(void **state) {
     (void)state;
     /* Twice the keys asked for: 12.2 % instead of 1 % for blocked, 15.7 % for classic. */
@@ -264,6 +334,8 @@ int main(void) {
         TEST("Blocked has the rate that the exact mixture predicts within 2 %",
              blocked_is_predicted),
         TEST("Classic has the rate that its formula predicts within 2 %", classic_is_predicted),
+        TEST("Fuse has the rate 2^-w for any number of keys", fuse_is_predicted),
+        TEST("Counting answers as blocked does", counting_is_as_blocked),
         TEST("Filled to twice their capacity, filters answer falsely as often as known", overfull),
         TEST("Filters that are too small are noticed", undersized_filters_are_noticed),
     };
