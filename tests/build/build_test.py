@@ -56,6 +56,26 @@ class Build(unittest.TestCase):
         self.assertEqual(files, ["opt/x/include/sqlite-bloom.h", f"opt/x/lib/{LIBRARY}"])
         self.assertRegex(version_through_shell(self.folder / "opt/x/lib" / LIBRARY), r"^bloom \d+\.\d+\.\d+, ")
 
+    def test_install_and_uninstall_take_paths_with_spaces(self):
+        for destination, prefix in ((f"{self.folder}/a b", "/opt/x y"), (f"{self.folder}", "/o'p")):
+            arguments = [f"DESTDIR={destination}", f"PREFIX={prefix}"]
+            run("make", "install", *arguments)
+            root = pathlib.Path(destination + prefix)
+            files = sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
+            self.assertEqual(files, ["include/sqlite-bloom.h", f"lib/{LIBRARY}"])
+            other = root / "lib" / "other.so"
+            other.write_text("not ours")
+            run("make", "uninstall", *arguments)
+            self.assertEqual([path for path in root.rglob("*") if path.is_file()], [other])
+            run("make", "uninstall", *arguments)  # nothing left is no error
+
+    def test_another_make_says_that_it_needs_gnu_make(self):
+        if shutil.which("bmake") is None:
+            self.skipTest("skipped: needs bmake")
+        result = subprocess.run(["bmake"], cwd=self.copy(), capture_output=True, text=True, check=False)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("This Makefile needs GNU make: gmake", result.stdout + result.stderr)
+
     def test_clean_removes_what_was_built(self):
         folder = self.copy()
         run("make", cwd=folder)
