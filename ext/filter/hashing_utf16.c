@@ -2,9 +2,9 @@
  * MurmurHash3 x64 128 with seed 0 over its UTF-16 code units, each as two bytes, low one first.
  *
  * SQLite hands text over as UTF-8. Where that is malformed, U+FFFD takes the place of each longest
- * piece that could begin a character, or else of one byte; an encoded surrogate is one such piece. This is
- * what Java makes of such bytes (new String(bytes, UTF_8)). There are no other keys: Guava has other funnels
- * for numbers and bytes, and one filter has one funnel.
+ * piece that could begin a character, or else of one byte; an encoded surrogate is one such piece.
+ * This is what Java makes of such bytes (new String(bytes, UTF_8)). There are no other keys: Guava
+ * has other funnels for numbers and bytes, and one filter has one funnel.
  */
 #include "filter/hashing.h"
 

@@ -2,11 +2,11 @@
  *
  *     foreign [N ...]     for filters of N keys each (default: 100000 and 10000000)
  *
- * prints CSV: layout, N, what, nanoseconds a key (median of the turns) and the ratio to its yardstick:
- * layout classic with the same m and k; for layout parquet blocked, of equal size at k = 8. Half of the keys
- * are in, in random order. "check": hashes given, one call for each key. "batch": 1024 a call. "key": the key
- * is hashed, too: 40 upper-case hexadecimal digits, as of a SHA-1. All layouts take turns, so that the
- * machine's moods hit all alike.
+ * prints CSV: layout, N, what, nanoseconds a key (median of the turns) and the ratio to its
+ * yardstick: layout classic with the same m and k; for layout parquet blocked, of equal size at k =
+ * 8. Half of the keys are in, in random order. "check": hashes given, one call for each key.
+ * "batch": 1024 a call. "key": the key is hashed, too: 40 upper-case hexadecimal digits, as of a
+ * SHA-1. All layouts take turns, so that the machine's moods hit all alike.
  */
 #define _POSIX_C_SOURCE 200809L
 
