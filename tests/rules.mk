@@ -66,6 +66,7 @@ test: $(LIBRARY) $(TEST_SUITES)
 	    'filter tables=$(PYTHON) tests/tables/table_test.py' \
 	    'crashes=ROUNDS=20 $(PYTHON) tests/tables/crash_test.py' \
 	    'exchange=$(PYTHON) tests/exchange/exchange_test.py' \
+	    'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
 	    'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
 	    'recipes=$(PYTHON) tests/documentation/recipes_test.py' \
 	    'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
@@ -94,6 +95,9 @@ long: $(LIBRARY) $(LINKED_TESTS) $(LONG_LIBRARY_TESTS)
 	    'threads=sh tests/threads/run.sh' \
 	    'random operations=$(BUILD)/tests/random_test' \
 	    'crashes, long run=ROUNDS=300 $(PYTHON) tests/tables/crash_test.py' \
+	    'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
+	    'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
+	    'a filter of 1 GB=$(PYTHON) tests/exchange/large_test.py' \
 	    'platforms=$(PYTHON) tests/hosts/platforms_test.py' \
 	    'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
 	    'fuzzing=sh tests/fuzz/run.sh'

@@ -1,18 +1,18 @@
-/* Format `redisbloom`: what BF.SCANDUMP of RedisBloom 2.2 and newer gives for a filter of one link: the chunk
- * of iterator 0, which is the header, and all later chunks, which are the bits, one after the other.
- * Everything is little-endian:
+/* Format `redisbloom`: what BF.SCANDUMP of RedisBloom 2.2 and newer gives for a filter of one link:
+ * the chunk of iterator 0, which is the header, and all later chunks, which are the bits, one after
+ * the other. Everything is little-endian:
  *
  *    0  8  size: adds that changed a bit, in all links      28  8  bits, 8 times that
  *    8  4  links, 1                                         36  8  size, of this link
- *   12  4  options: 5, or 13 for NONSCALING                 44  8  rate of the link, an IEEE 754 double
+ *   12  4  options: 5, or 13 for NONSCALING                 44  8  rate of the link, a double
  *   16  4  growth of the next link                          52  8  bits per key, likewise
  *   20  8  bytes of this link                               60  4  k
  *                                                           64  8  entries, n
  *                                                           72  1  zero
  *   73     the bits
  *
- * The two sizes are not kept: a filter here is its parameters and its bits. What is written has for them the
- * estimate from the bits, at most n.
+ * The two sizes are not kept: a filter here is its parameters and its bits. What is written has for
+ * them the estimate from the bits, at most n.
  */
 #include "exchange/exchange.h"
 #include "exchange/words.h"

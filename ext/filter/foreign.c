@@ -55,14 +55,14 @@ bool bloom_foreign_kept(const struct bloom_shape *shape, struct bloom_rounded ra
     return false;
 }
 
-/* The parts below add to (1 - e^-x)^k, x = k n / m, the rate of k independent positions.
- * They are fitted to rates measured with random hashes for n from 1 to 5000, p from 0.1 to 10^-5 and every
+/* The parts below add to (1 - e^-x)^k, x = k n / m, the rate of k independent positions. They are
+ * fitted to rates measured with random hashes for n from 1 to 5000, p from 0.1 to 10^-5 and every
  * layout: where one of them says 1.1 p, the measured rate is 1.05 p to 1.2 p. */
 
-/* n keys in m bits whose positions are an arithmetic sequence: a key that is not in shares them with one that
- * is, or has few different ones, with A n / m^2, A = 9/8 + 7/2 x + 10 x^2. When the odd part o of the number of
- * words is small, steps keep to few classes of positions: 2^-((o - 1) / 2) of 2 k - 6, at most k + 10, is to
- * be added to A. */
+/* n keys in m bits whose positions are an arithmetic sequence: a key that is not in shares them
+ * with one that is, or has few different ones, with A n / m^2, A = 9/8 + 7/2 x + 10 x^2. When the
+ * odd part o of the number of words is small, steps keep to few classes of positions: 2^-((o - 1) /
+ * 2) of 2 k - 6, at most k + 10, is to be added to A. */
 static struct bloom_rounded foreign_coincidences(const struct bloom_shape *shape,
                                                  struct bloom_rounded load) {
     enum { ODD_MOST = 33 };
@@ -86,9 +86,9 @@ static struct bloom_rounded foreign_coincidences(const struct bloom_shape *shape
     return bloom_rounded_over(bloom_rounded_over(bloom_rounded_times(pairs, keys), bits), bits);
 }
 
-/* DCSO multiplies by a constant, which keeps what power of two divides a position, of those that divide m, and
- * keeps within one of two halves of the odd rest from 8 on. Each such group is a filter of its own, and
- * has more keys than others by chance. */
+/* DCSO multiplies by a constant, which keeps what power of two divides a position, of those that
+ * divide m, and keeps within one of two halves of the odd rest from 8 on. Each such group is a
+ * filter of its own, and has more keys than others by chance. */
 static uint64_t foreign_groups(uint64_t bits) {
     uint64_t zeros = 0;
     for (; bits % 2 == 0; bits /= 2)
@@ -96,8 +96,8 @@ static uint64_t foreign_groups(uint64_t bits) {
     return zeros < 3 ? zeros : 2 * zeros - 2; /* less one */
 }
 
-/* How likely a position is set that is one of 2^31 numbers mod m: of these, q = floor(2^31 / m) fall on each
- * bit, and one more on the first 2^31 mod m. */
+/* How likely a position is set that is one of 2^31 numbers mod m: of these, q = floor(2^31 / m)
+ * fall on each bit, and one more on the first 2^31 mod m. */
 static struct bloom_rounded foreign_fill_31(const struct bloom_shape *shape) {
     const uint64_t numbers = UINT64_C(1) << 31;
     struct bloom_rounded keys = bloom_rounded_integer(bloom_foreign_keys(shape));

@@ -7,7 +7,8 @@
 #include "filter/layout.h"
 #include "filter/rounded.h"
 
-/* More hashes per key than any of the libraries chooses: p = 2^-1074, the least double, takes 1074. */
+/* More hashes per key than any of the libraries chooses: p = 2^-1074, the least double, takes 1074.
+ */
 #define BLOOM_FOREIGN_PROBES_MAXIMUM 65535
 
 /* Filters of Java have whole words, which an int counts. */
@@ -25,8 +26,9 @@ struct bloom_rounded bloom_foreign_bits(const struct bloom_shape *shape);
 /* ln 2 * m / n, in that order. */
 struct bloom_rounded bloom_foreign_probes(const struct bloom_shape *shape, uint64_t bits);
 
-/* How the positions of a key follow from its hash: a step and its multiples; the same, of which a negative one
- * counts as its complement; that with 31 bits; two steps in turns; each from the one before. */
+/* How the positions of a key follow from its hash: a step and its multiples; the same, of which a
+ * negative one counts as its complement; that with 31 bits; two steps in turns; each from the one
+ * before. */
 enum bloom_foreign_positions {
     BLOOM_POSITIONS_STEPPED,
     BLOOM_POSITIONS_FOLDED,
@@ -35,8 +37,8 @@ enum bloom_foreign_positions {
     BLOOM_POSITIONS_CHAINED
 };
 
-/* Whether a filter of that shape has at most 11/10 of its rate p when all n keys are in. Otherwise problem
- * says what rate it would have. */
+/* Whether a filter of that shape has at most 11/10 of its rate p when all n keys are in. Otherwise
+ * problem says what rate it would have. */
 bool bloom_foreign_keeps(const struct bloom_shape *shape, enum bloom_foreign_positions positions,
                          char problem[BLOOM_PROBLEM_SIZE]);
 

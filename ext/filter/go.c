@@ -1,4 +1,5 @@
-/* Layout `go`: k bits anywhere in the filter, where version 3 of github.com/bits-and-blooms/bloom puts them.
+/* Layout `go`: k bits anywhere in the filter, where version 3 of github.com/bits-and-blooms/bloom
+ * puts them.
  *
  * With h the four words of a key's hash, for i = 0 to k - 1, all in 64 bits:
  *

@@ -1,11 +1,12 @@
-/* Hashing `murmur2`: the two hashes of RedisBloom, a = H(key, seed c6a4a7935bd1e995) and b = H(key, seed a),
- * H being MurmurHash64A (Austin Appleby, public domain, 2008).
+/* Hashing `murmur2`: the two hashes of RedisBloom, a = H(key, seed c6a4a7935bd1e995) and b = H(key,
+ * seed a), H being MurmurHash64A (Austin Appleby, public domain, 2008).
  *
  *   text      its UTF-8 bytes
  *   bytes     themselves
  *   integer   its decimal digits, which is what clients of Redis send for it
- *   real      equal to an integer of 64 bits: as that integer, as everywhere in this extension, since
- *             hosts such as JavaScript have no other numbers. Others: none, clients write them differently
+ *   real      equal to an integer of 64 bits: as that integer, as everywhere in this extension,
+ *             since hosts such as JavaScript have no other numbers. Others: none,
+ *             clients write them differently
  */
 #include "filter/hashing.h"
 

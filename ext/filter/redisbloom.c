@@ -1,14 +1,15 @@
-/* Layout `redisbloom`: k bits anywhere in the filter, where RedisBloom (module `bf`, since its release 2.2)
- * puts them.
+/* Layout `redisbloom`: k bits anywhere in the filter, where RedisBloom (module `bf`, since its
+ * release 2.2) puts them.
  *
- * With a and b the two words of a key's hash, for i = 0 to k - 1: bit (a + i * b) mod m, the sum in 64 bits.
- * Bit b of the filter is bit b & 7 of byte b >> 3 of the payload. m is a multiple of 64.
+ * With a and b the two words of a key's hash, for i = 0 to k - 1: bit (a + i * b) mod m, the sum in
+ * 64 bits. Bit b of the filter is bit b & 7 of byte b >> 3 of the payload. m is a multiple of 64.
  *
- * n and p are those of BF.RESERVE. A filter that scales (the default there) is a chain whose first link has
- * half of p; one that was reserved with NONSCALING has p itself. Here is the first link. The header's extra
- * words keep what Redis writes besides:
+ * n and p are those of BF.RESERVE. A filter that scales (the default there) is a chain whose first
+ * link has half of p; one that was reserved with NONSCALING has p itself. Here is the first link.
+ * The header's extra words keep what Redis writes besides:
  *
- *   0  bits 0 to 31: growth, by how much a next link is larger; bit 32: 1 for NONSCALING; the rest is zero
+ *   0  bits 0 to 31: growth, by how much a next link is larger; bit 32: 1 for NONSCALING; the rest
+ *      is zero
  *   1  bits per key, -ln(rate of the link) / ln^2 2, as an IEEE 754 double as Redis computed it
  */
 #include "filter/redisbloom.h"

@@ -7,7 +7,8 @@
 
 enum { MANTISSA_BITS = 53 };
 
-/* floor((high * 2^64 + low) / divisor), for high below divisor; *more is set when a remainder is left. */
+/* floor((high * 2^64 + low) / divisor), for high below divisor; *more is set when a remainder is
+ * left. */
 static uint64_t divide_wide(uint64_t high, uint64_t low, uint64_t divisor, bool *more) {
     uint64_t quotient = 0;
     for (int i = 0; i < 64; i++) {
@@ -97,8 +98,8 @@ struct bloom_rounded bloom_rounded_over(struct bloom_rounded a, struct bloom_rou
 }
 
 /* value = 2^-whole * f with f from 3/4 to 3/2, and ln f = 2 artanh t with t = (f - 1) / (f + 1), of
- * which at most 1/5 remains: 2 t (1 + t^2 / 3 + t^4 / 5 + ...). Near 1 value itself is f, so that no
- * digits cancel. */
+ * which at most 1/5 remains: 2 t (1 + t^2 / 3 + t^4 / 5 + ...). Near 1 value itself is f, so that
+ * no digits cancel. */
 struct bloom_rounded bloom_rounded_log(struct bloom_rounded value) {
     enum { TERMS = 15 };
     const uint64_t one = UINT64_C(1) << 62, ln2 = UINT64_C(0xb17217f7d1cf79ac); /* times 2^64 */

@@ -1,13 +1,14 @@
-/* Layouts `spark1` and `spark2`: k bits anywhere in the filter, where Spark's BloomFilterImpl (every release
- * since 2.0) and BloomFilterImplV2 (since 4.1) put them.
+/* Layouts `spark1` and `spark2`: k bits anywhere in the filter, where Spark's BloomFilterImpl
+ * (every release since 2.0) and BloomFilterImplV2 (since 4.1) put them.
  *
  * With h1 and h2 the two 32-bit hashes of a key, and ~ the complement of every bit:
  *
  *   spark1   for i = 1 to k: c = h1 + i * h2 (32 bits, signed); bit (c < 0 ? ~c : c) mod m
- *   spark2   c = h1 (signed) * (2^31 - 1); k times: c += h2 (signed; 64 bits), bit (c < 0 ? ~c : c) mod m
+ *   spark2   c = h1 (signed) * (2^31 - 1); k times: c += h2 (signed; 64 bits),
+ *            bit (c < 0 ? ~c : c) mod m
  *
- * Bit b of the filter is bit b & 7 of byte b >> 3 of the payload. m is a multiple of 64. spark2 has a seed
- * of 32 bits, the low half of the first extra word of the header; the rest is zero.
+ * Bit b of the filter is bit b & 7 of byte b >> 3 of the payload. m is a multiple of 64. spark2 has
+ * a seed of 32 bits, the low half of the first extra word of the header; the rest is zero.
  *
  * c of spark1 has 31 bits: beyond 2^31 (256 MiB) a filter has bits that no key ever sets.
  *

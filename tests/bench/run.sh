@@ -2,7 +2,7 @@
 # Builds and runs the benchmarks, from the top folder, and writes their results to tests/bench/results. `make bench` calls
 # it. What is measured: the comments of floor.c, sql_bench.py, table.c and two_sets.py.
 #
-#     sh tests/bench/run.sh [floor] [sql] [table] [two_sets] [charts]      nothing named: all
+#     sh tests/bench/run.sh [floor] [foreign] [sql] [table] [two_sets] [charts]      nothing named: all
 #
 # QUICK=1   filters of at most 10 million keys in floor, instead of 100 million
 # FULL=1    10 million keys or rows in sql and two_sets, instead of 2 and 1 million
@@ -24,7 +24,7 @@ RESULTS=$BENCH/results
 BUILD=build/bench
 WARNINGS="-Wall -Wextra -Wpedantic -Wconversion -Wshadow"
 COMPILE="$CC $CFLAGS $WARNINGS -std=c11 -fPIC -ffp-contract=off"
-[ $# -gt 0 ] || set -- floor sql table two_sets charts
+[ $# -gt 0 ] || set -- floor foreign sql table two_sets charts
 
 # includes HEADER: whether the compiler finds it.
 includes() {
@@ -93,6 +93,11 @@ for part; do
         $BUILD/floor space >$BUILD/space.csv
         $ALONE $BUILD/floor hash >$BUILD/hash.csv
         "$PYTHON" $BENCH/report.py $BUILD/speed.csv $BUILD/fill.csv $BUILD/space.csv $BUILD/hash.csv $RESULTS
+        ;;
+    foreign)
+        # shellcheck disable=SC2086 # words are meant
+        $COMPILE -Iext -o $BUILD/foreign $BENCH/foreign.c $OBJECTS -lm
+        $ALONE $BUILD/foreign | tee $RESULTS/foreign.csv
         ;;
     sql)
         $ALONE "$PYTHON" $BENCH/sql_bench.py --library "$LIBRARY" ${FULL:+--full}

@@ -288,7 +288,8 @@ class Filter:
         if name == "spark2":
             return struct.pack(">iiIi", 2, self.k, self.seed, words) + self.words(">")
         if name == "dcso":
-            return struct.pack("<QQdQQQ", 1, self.n, self.p, self.k, self.m, count) + self.words("<")
+            return (struct.pack("<QQdQQQ", 1, self.n, self.p, self.k, self.m, count)
+                    + self.words("<"))
         if name == "go":
             return struct.pack(">QQQ", self.m, self.k, self.m) + self.words(">")
         if name == "classic-utf16":

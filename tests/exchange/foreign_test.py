@@ -219,8 +219,8 @@ class Made(exchange_test.WithExtension):
                 "dcso", "go", "spark1", "spark2") else None
             if size:
                 self.assertEqual(self.value("SELECT length(bloom_new(0, 0.4, ?1))", layout), size)
-        self.refused("bloom_export: the filter (argument 1) was made for n = 0 keys, and RedisBloom "
-                     "has no such filter; build it for 1",
+        self.refused("bloom_export: the filter (argument 1) was made for n = 0 keys, and "
+                     "RedisBloom has no such filter; build it for 1",
                      "SELECT bloom_export(bloom_new(0, 0.4, 'redisbloom'), 'redisbloom')")
 
     def test_merging(self):
@@ -324,7 +324,8 @@ class Keys(exchange_test.WithExtension):
         encoded surrogate is one such piece."""
         generator = random.Random(6)
         samples = [b"\x80", b"\xc3", b"a\xc3b", b"\xe2\x82", b"\xe2\x82\xe2", b"\xf0\x9f\x98",
-                   b"\xf0\x9f\x98a", b"\xc0\x80", b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80",
+                   b"\xf0\x9f\x98a", b"\xc0\x80", b"\xe0\x80\x80", b"\xed\xa0\x80",
+                   b"\xf4\x90\x80\x80",
                    b"\xf5\x80\x80\x80", b"\xff\xfe", b"\xf8\x88\x80\x80\x80", b"\xf0\x8f\xbf\xbf",
                    b"\xf1\x80\x80\x80", b"\xed\x9f\xbf", b"\xee\x80\x80", b"\xe1\x80\xc2\xa9",
                    b"\xf4\x8f\xbf\xbf", b"\xf0\x90\x80"]
@@ -413,7 +414,8 @@ class Refusals(exchange_test.WithExtension):
                 ("dcso", struct.pack("<QQdQQQ", 1, 9, 0.1, 3, 2**52, 0) + small),
                 ("go", struct.pack(">QQQ", 2**52, 3, 2**52) + small),
                 ("go", struct.pack(">QQ", 2**40, 3) + struct.pack("<Q", 2**40) + small),
-                ("parquet", b"\x15\x80\x80\x80\x08" + bytes.fromhex("1c1c0000") * 3 + b"\0" + small),
+                ("parquet", b"\x15\x80\x80\x80\x08" + bytes.fromhex("1c1c0000") * 3 + b"\0"
+                 + small),
                 ("redisbloom", struct.pack("<QIIIQQQddIQB", 0, 1, 5, 2, 2**40, 2**43, 0, 0.025,
                                            7.677932, 6, 100, 0) + small)):
             apsw.status(largest, True)
@@ -422,7 +424,8 @@ class Refusals(exchange_test.WithExtension):
             self.assertLess(apsw.status(largest)[1], 100_000, form)
 
     def test_bits_beyond_the_last(self):
-        for layout, again in (("dcso", "fetch the file again"), ("go", "write it again with WriteTo")):
+        for layout, again in (("dcso", "fetch the file again"),
+                              ("go", "write it again with WriteTo")):
             plain = Filter(layout, 100, 3, 20, 0.1)
             data = bytearray(plain.write())
             at = len(data) - 8 + (4 if layout == "dcso" else 3)  # bits 96 to 103 of 100
@@ -441,24 +444,25 @@ class Refusals(exchange_test.WithExtension):
                            bytes.fromhex("aced0005737200"), "spark")
         for version in (0, 3, 256, 2**31):
             self.refused_bytes(f"are no Spark filter that release {release} of this extension "
-                               f"knows: they begin with version {version}, known are 1 and 2; write "
-                               "the filter with BloomFilter.writeTo or get a newer release",
+                               f"knows: they begin with version {version}, known are 1 and 2; "
+                               "write the filter with BloomFilter.writeTo or get a newer release",
                                struct.pack(">I", version) + good[4:], "spark")
         for k, told in ((0, 0), (-1, -1), (65536, 65536), (-2**31, -2**31)):
             self.refused_bytes(f"say {told} hashes per key, which must be 1 to 65535; write the "
                                "filter again with BloomFilter.writeTo",
                                good[:4] + struct.pack(">i", k) + good[8:], "spark")
         for words in (0, -1, -2**31):
-            self.refused_bytes(f"are damaged: they say {words} words of 64 bits, a Spark filter has "
-                               "1 to 2147483647; write the filter again with BloomFilter.writeTo",
+            self.refused_bytes(f"are damaged: they say {words} words of 64 bits, a Spark filter "
+                               "has 1 to 2147483647; write the filter again with "
+                               "BloomFilter.writeTo",
                                good[:8] + struct.pack(">i", words) + good[12:], "spark")
         self.refused_bytes("are cut off: there are 15, the header of a Spark filter alone has 16; "
                            "store all that BloomFilter.writeTo writes",
                            self.sample("spark2").write()[:15], "spark")
         self.refused_bytes("are cut off: there are 0, the header of a Spark filter alone has 8; "
                            "store all that BloomFilter.writeTo writes", b"", "spark")
-        self.refused_bytes(f"were cut off or extended: there are {len(good) + 3}, their header says "
-                           f"{len(good)}; store exactly what BloomFilter.writeTo writes",
+        self.refused_bytes(f"were cut off or extended: there are {len(good) + 3}, their header "
+                           f"says {len(good)}; store exactly what BloomFilter.writeTo writes",
                            good + b"123", "spark")
 
     def test_dcso(self):
@@ -467,17 +471,17 @@ class Refusals(exchange_test.WithExtension):
                            "filter with poppy's version 1", b"\2" + good[1:], "dcso")
         for flags, told in ((0, "0000000000000000"), (0x101, "0000000000000101"),
                             (1 | 1 << 63, "8000000000000001"), (3, "0000000000000003")):
-            self.refused_bytes(f"are no DCSO filter that is known: they begin with the flags {told},"
-                               " a filter of version 1 has 0000000000000001; write it with a "
-                               "current release", struct.pack("<Q", flags) + good[8:], "dcso")
+            self.refused_bytes(f"are no DCSO filter that is known: they begin with the flags "
+                               f"{told}, a filter of version 1 has 0000000000000001; write it with "
+                               "a current release", struct.pack("<Q", flags) + good[8:], "dcso")
         for n, p, told in ((0, 0.1, "0.1"), (2**40 + 1, 0.1, "0.1"), (5, 0.0, "0"), (5, 1.0, "1"),
                            (5, -0.5, "-0.5"), (5, math.inf, "inf"), (5, math.nan, "nan")):
-            self.refused_bytes(f"are damaged: their header says n = {n} and p = {told}; n must be 1 "
-                               "to 1099511627776, p between 0 and 1",
+            self.refused_bytes(f"are damaged: their header says n = {n} and p = {told}; n must be "
+                               "1 to 1099511627776, p between 0 and 1",
                                good[:8] + struct.pack("<Qd", n, p) + good[24:], "dcso")
         for k, m in ((0, 100), (65536, 100), (2**63, 100), (3, 0), (3, 2**52 + 1), (3, 2**64 - 1)):
-            self.refused_bytes(f"are damaged: their header says {k} hashes and {m} bits; there must "
-                               "be 1 to 65535 and 1 to 4503599627370496",
+            self.refused_bytes(f"are damaged: their header says {k} hashes and {m} bits; there "
+                               "must be 1 to 65535 and 1 to 4503599627370496",
                                good[:24] + struct.pack("<QQ", k, m) + good[40:], "dcso")
         self.refused_bytes("are cut off: there are 47, the header of a DCSO filter alone has 48; "
                            "store the whole file", good[:47], "dcso")
@@ -490,8 +494,8 @@ class Refusals(exchange_test.WithExtension):
         self.refused_bytes("are JSON; write the filter with WriteTo or MarshalBinary instead",
                            b'{"m":1,"k":1,"b":""}', "go")
         for m, k in ((0, 3), (2**52 + 1, 3), (100, 0), (100, 65536)):
-            self.refused_bytes(f"are no filter of bits-and-blooms: their header says {k} hashes and "
-                               f"{m} bits; there must be 1 to 65535 and 1 to 4503599627370496; "
+            self.refused_bytes(f"are no filter of bits-and-blooms: their header says {k} hashes "
+                               f"and {m} bits; there must be 1 to 65535 and 1 to 4503599627370496; "
                                "write the filter with WriteTo or MarshalBinary",
                                struct.pack(">QQ", m, k) + good[16:], "go")
         self.refused_bytes(f"are no filter of bits-and-blooms: their header says {plain.m} bits, "
@@ -499,8 +503,9 @@ class Refusals(exchange_test.WithExtension):
                            good[:16] + struct.pack(">Q", 64) + good[24:], "go")
         self.refused_bytes("are cut off: there are 23, the header of a filter of bits-and-blooms "
                            "alone has 24; store all that WriteTo writes", good[:23], "go")
-        self.refused_bytes(f"were cut off or extended: there are {len(good) + 8}, their header says "
-                           f"{len(good)}; store exactly what WriteTo writes", good + bytes(8), "go")
+        self.refused_bytes(f"were cut off or extended: there are {len(good) + 8}, their header "
+                           f"says {len(good)}; store exactly what WriteTo writes",
+                           good + bytes(8), "go")
 
     def test_go_little_endian(self):
         for m in (1, 63, 64, 65, 1248, 1279, 1280):
@@ -515,10 +520,11 @@ class Refusals(exchange_test.WithExtension):
         plain = Filter("go", 100, 3).add("a", "b", "c")
         for row in (128, 101, 127):
             data = plain.write()[:16] + struct.pack(">Q", row) + plain.words(">")
-            self.assertEqual(self.value(EXPORT, self.value(IMPORT, data, "go"), "go"), plain.write())
+            imported = self.value(IMPORT, data, "go")
+            self.assertEqual(self.value(EXPORT, imported, "go"), plain.write())
         short = struct.pack(">QQQQQ", 100, 3, 70, 0, 1 << 6)
-        self.refused_bytes("are damaged: bits are set beyond the last of the filter; write it again "
-                           "with WriteTo", short, "go")
+        self.refused_bytes("are damaged: bits are set beyond the last of the filter; write it "
+                           "again with WriteTo", short, "go")
 
     def test_parquet(self):
         plain = self.sample("parquet")
@@ -563,9 +569,10 @@ class Refusals(exchange_test.WithExtension):
                                "room for all keys with BF.RESERVE, so that there is one",
                                changed(8, "I", links), "redisbloom")
         for options in (0, 1, 4, 7, 12, 15):
-            self.refused_bytes("are no filter of RedisBloom 2.2 or newer: their header says options "
-                               f"{options}, known are 5 and 13; join all chunks of BF.SCANDUMP, the "
-                               "first one first", changed(12, "I", options), "redisbloom")
+            self.refused_bytes("are no filter of RedisBloom 2.2 or newer: their header says "
+                               f"options {options}, known are 5 and 13; join all chunks of "
+                               "BF.SCANDUMP, the first one first",
+                               changed(12, "I", options), "redisbloom")
         bits = 8 * (len(good) - 73)
         for at, form, value, told in (
                 (20, "Q", 0, f"60 keys, rate 0.1, 5 hashes and {bits} bits in 0 bytes"),
@@ -582,8 +589,8 @@ class Refusals(exchange_test.WithExtension):
                                changed(at, form, value), "redisbloom")
         self.refused_bytes("are cut off: there are 72, the header of a RedisBloom filter alone has "
                            "73; join all chunks of BF.SCANDUMP", good[:72], "redisbloom")
-        self.refused_bytes(f"were cut off or extended: there are {len(good) - 1}, their header says "
-                           f"{len(good)}; join exactly the chunks of BF.SCANDUMP", good[:-1],
+        self.refused_bytes(f"were cut off or extended: there are {len(good) - 1}, their header "
+                           f"says {len(good)}; join exactly the chunks of BF.SCANDUMP", good[:-1],
                            "redisbloom")
 
     def test_redisbloom_without_scaling(self):

@@ -10,7 +10,6 @@ import math
 import os
 import pathlib
 import random
-import re
 import shutil
 import subprocess
 import sys
@@ -173,27 +172,6 @@ class WithGuava(exchange_test.WithExtension):
                     self.assertEqual(self.value("SELECT bloom_export(bloom_import(?1, 'guava'), 'guava')", data), data)
                     self.assertEqual(self.guava.filter("same", "string", data), data)
                     self.estimates_agree(self.value(exchange_test.IMPORT, data), self.guava.estimate("string", data))
-
-
-@unittest.skipIf(MISSING or shutil.which("sqlite3") is None, f"skipped: not installed: {', '.join(MISSING) or 'sqlite3'}")
-class Readme(unittest.TestCase):
-    """The section of README.md about Guava is typed in as it is printed: each java block into the file that its first line names, each sh block
-    into a shell."""
-
-    def test_the_example_runs_as_printed(self):
-        section = re.search(r"^## Exchange with Guava\n(.*?)(?=^## |\Z)", (exchange_test.TOP / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-        self.assertIsNotNone(section, "README.md has a section about it")
-        blocks = re.findall(r"^```(java|sh)\n(.*?)^```\n(?:```text\n(.*?)^```$)?", section[1], re.MULTILINE | re.DOTALL)
-        self.assertEqual([language for language, _, _ in blocks].count("java"), 2)
-        with tempfile.TemporaryDirectory() as folder:
-            shutil.copy(exchange_test.LIBRARY, folder)
-            for language, text, wanted in blocks:
-                if language == "java":
-                    pathlib.Path(folder, re.match(r"// ([\w.]+)", text)[1]).write_text(text, encoding="utf-8")
-                else:
-                    text = text.replace("/usr/share/java/guava.jar", str(GUAVA))
-                    run = subprocess.run(["sh", "-e"], input=text, cwd=folder, capture_output=True, text=True, check=False)
-                    self.assertEqual((run.returncode, run.stderr, run.stdout), (0, "", wanted), text)
 
 
 def golden_of(guava, data, funnel, n, _, __):

@@ -1,5 +1,6 @@
-/* Arbitrary bytes as another system's filter, in every format that is known, on the library floor: what is let in
- * becomes a filter that can be used and exported, and comes back as the same bytes. */
+/* Arbitrary bytes as another system's filter, in every format that is known, on the library floor:
+ * what is let in becomes a filter that can be used and exported, and comes back as the same bytes.
+ */
 #include "fuzz.h"
 
 #include "exchange/exchange.h"
@@ -68,7 +69,8 @@ static void try(const struct bloom_exchange *format, const uint8_t *bytes, size_
         !bloom_shape_same(&shape, &again, problem))
         abort();
 
-    /* Written again it is what was read; where one filter has several forms there, at least the same filter. */
+    /* Written again it is what was read; where one filter has several forms there, at least the
+     * same filter. */
     uint8_t *exported = export(format, &shape, filter, &length);
     if (is_exact(format) && (length != size || memcmp(exported, bytes, size) != 0))
         abort();

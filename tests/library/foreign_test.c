@@ -1,6 +1,6 @@
-/* The hashings, layouts and sizes of other systems: as their own libraries have them, whose results are
- * written down here, and as the most naive program has them. Their files, and more of their answers, are
- * tested through SQL (tests/exchange). */
+/* The hashings, layouts and sizes of other systems: as their own libraries have them, whose results
+ * are written down here, and as the most naive program has them. Their files, and more of their
+ * answers, are tested through SQL (tests/exchange). */
 #include "library_test.h"
 
 #include "exchange/exchange.h"
