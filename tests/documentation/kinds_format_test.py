@@ -80,7 +80,7 @@ class Fuse:
         return (first, first + length ^ (h >> 18) % length, first + 2 * length ^ h % length)
 
     def fingerprint(self, h):
-        return (h * GOLDEN_RATIO & WORD) >> 64 - self.w
+        return (h ^ h >> 32) & (1 << self.w) - 1
 
     def __contains__(self, key):
         h = mix(murmur3(key_bytes(key))[0] + self.seed & WORD)
@@ -114,7 +114,7 @@ class Fuse:
         digest, turn = sum(map(mix, words)) & WORD, 0
         peeled = None
         while n > 0 and (peeled is None or len(peeled) < n):
-            self.seed = mix(digest + turn * GOLDEN_RATIO & WORD)
+            self.seed = mix(digest + turn & WORD)
             peeled = self.peel(sorted(mix(v + self.seed & WORD) for v in words), places)
             turn += 1
         for h, place in reversed(peeled or []):
