@@ -142,7 +142,7 @@ bool bloom_foreign_keeps(const struct bloom_shape *shape, enum bloom_foreign_pos
     case BLOOM_POSITIONS_ALTERNATING:
         more = (probes * probes * probes << 20) / 10 / shape->bits;
         break;
-    case BLOOM_POSITIONS_CHAINED:
+    default: /* BLOOM_POSITIONS_CHAINED */
         more = (probes * probes * foreign_groups(shape->bits) << 20) / 4 / keys +
                (probes * probes << 20) / 5 / shape->bits;
         break;

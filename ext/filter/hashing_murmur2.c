@@ -54,7 +54,9 @@ static bool murmur2_integer(const uint64_t extra[2], int64_t key, uint64_t *word
 
 static bool murmur2_real(const uint64_t extra[2], double key, uint64_t *words) {
     int64_t integer;
-    return bloom_integer_of(key, &integer) && murmur2_integer(extra, integer, words);
+    if (!bloom_integer_of(key, &integer))
+        return false;
+    return murmur2_integer(extra, integer, words);
 }
 
 const struct bloom_hashing bloom_hashing_murmur2 = {

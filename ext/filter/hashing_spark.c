@@ -62,7 +62,9 @@ static bool spark_integer(const uint64_t extra[2], int64_t key, uint64_t *words)
 
 static bool spark_real(const uint64_t extra[2], double key, uint64_t *words) {
     int64_t integer;
-    return bloom_integer_of(key, &integer) && spark_integer(extra, integer, words);
+    if (!bloom_integer_of(key, &integer))
+        return false;
+    return spark_integer(extra, integer, words);
 }
 
 const struct bloom_hashing bloom_hashing_spark = {

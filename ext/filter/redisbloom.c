@@ -39,7 +39,8 @@ static uint64_t redisbloom_probes(struct bloom_rounded bits_per_key) {
         bloom_rounded_times(bloom_rounded_double(REDISBLOOM_LN2), bits_per_key));
 }
 
-/* As BF.RESERVE key p n. */
+/* As BF.RESERVE key p n. A link has at least 1.4 bits per key, since its rate is below 1/2, and all
+ * take less than 2^52. */
 static bool redisbloom_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
     if (shape->rate < BLOOM_REDISBLOOM_RATE_MINIMUM) {
         char number[BLOOM_NUMBER_SIZE];
@@ -56,10 +57,8 @@ static bool redisbloom_size(struct bloom_shape *shape, char problem[BLOOM_PROBLE
     shape->probes = (uint32_t)redisbloom_probes(bits_per_key);
     uint64_t bits = bloom_rounded_floor(
         bloom_rounded_times(bloom_rounded_integer(bloom_foreign_keys(shape)), bits_per_key));
-    uint64_t words = bits > 0 ? (bits - 1) / REDISBLOOM_WORD_BITS + 1 : 1;
-    return bloom_foreign_set_bits(shape, words * REDISBLOOM_WORD_BITS, BLOOM_BITS_MAXIMUM,
-                                  problem) &&
-           bloom_foreign_keeps(shape, BLOOM_POSITIONS_STEPPED, problem);
+    shape->bits = ((bits - 1) / REDISBLOOM_WORD_BITS + 1) * REDISBLOOM_WORD_BITS;
+    return bloom_foreign_keeps(shape, BLOOM_POSITIONS_STEPPED, problem);
 }
 
 /* The bits per key may differ in the last digits, as logarithms of different machines do. */

@@ -213,6 +213,17 @@ class Made(exchange_test.WithExtension):
                      "for layout blocked and a larger p",
                      "SELECT bloom_size(1000, 1e-301, 'redisbloom')")
 
+    def test_a_layout_that_is_no_text_in_a_later_row(self):
+        self.refused("bloom_agg: " + self.layouts() + ", not 5",
+                     "SELECT bloom_agg(column1, 100, 0.1, column2) FROM (VALUES ('a', 'go'), "
+                     "('b', 5))")
+
+    def layouts(self):
+        with self.assertRaises(apsw.SQLError) as caught:
+            self.value("SELECT bloom_size(1, 0.1, 5)")
+        return str(caught.exception).removeprefix("SQLError: ").removeprefix(
+            "bloom_size: ").removesuffix(", not 5")
+
     def test_n_of_zero(self):
         for layout in LAYOUTS:
             size = self.value("SELECT bloom_size(1, 0.4, ?1)", layout) if layout not in (
@@ -282,7 +293,7 @@ class Keys(exchange_test.WithExtension):
                  "classic-utf16": "text"}
         for layout, keys in (("spark1", [1.5, 2.0**63, -1e300]), ("dcso", [1, 1.0, 1.5]),
                              ("go", [0, -1, 0.0]), ("redisbloom", [0.1, 1e19]),
-                             ("parquet-int32", ["1", b"\1\0\0\0", 1.5, -2**31 - 1, 2**32]),
+                             ("parquet-int32", ["1", b"\1\0\0\0", 1.5, -2**31 - 1, 2**32, 2.0**32]),
                              ("classic-utf16", [1, 1.5, b"abc"])):
             full = bytearray(self.empty(layout))
             full[64:] = b"\xff" * (len(full) - 64)
@@ -536,6 +547,8 @@ class Refusals(exchange_test.WithExtension):
         self.refused_bytes("are a whole Parquet file; cut out the filter of one column and row "
                            "group, at bloom_filter_offset with bloom_filter_length",
                            b"PAR1" + bytes(100) + b"PAR1", "parquet")
+        for bitset in (b"PAR1" + bytes(60), bytes(60) + b"PAR1"):  # is no file for that
+            self.assertEqual(self.value(IMPORT, bitset, "parquet")[64:], bitset)
         for data in (b"", good[:-1], good[:5] + b"\x2c" + good[6:], bare[:31], bare + b"\0",
                      b"\x15\x00" + good[3:], good + bytes(32)):
             self.refused_bytes(f"are no Bloom filter of Parquet: these {len(data)} are neither a "
@@ -582,11 +595,20 @@ class Refusals(exchange_test.WithExtension):
                 (44, "d", 0.5, f"60 keys, rate 1, 5 hashes and {bits} bits in {bits // 8} bytes"),
                 (52, "d", 6.3, f"60 keys, rate 0.1, 5 hashes and {bits} bits in {bits // 8} bytes"),
                 (60, "I", 4, f"60 keys, rate 0.1, 4 hashes and {bits} bits in {bits // 8} bytes"),
+                (60, "I", 0, f"60 keys, rate 0.1, 0 hashes and {bits} bits in {bits // 8} bytes"),
+                (60, "I", 70000,
+                 f"60 keys, rate 0.1, 70000 hashes and {bits} bits in {bits // 8} bytes"),
                 (64, "Q", 0, f"0 keys, rate 0.1, 5 hashes and {bits} bits in {bits // 8} bytes"),
                 (72, "B", 1, f"60 keys, rate 0.1, 5 hashes and {bits} bits in {bits // 8} bytes")):
             self.refused_bytes(f"are damaged: their header says {told}, which no filter of "
                                "RedisBloom has; dump it again with BF.SCANDUMP",
                                changed(at, form, value), "redisbloom")
+        odd = bytearray(changed(20, "Q", bits // 8 + 4))
+        struct.pack_into("<Q", odd, 28, bits + 32)
+        self.refused_bytes(f"are damaged: their header says 60 keys, rate 0.1, 5 hashes and "
+                           f"{bits + 32} bits in {bits // 8 + 4} bytes, which no filter of "
+                           "RedisBloom has; dump it again with BF.SCANDUMP", bytes(odd),
+                           "redisbloom")
         self.refused_bytes("are cut off: there are 72, the header of a RedisBloom filter alone has "
                            "73; join all chunks of BF.SCANDUMP", good[:72], "redisbloom")
         self.refused_bytes(f"were cut off or extended: there are {len(good) - 1}, their header "
@@ -639,6 +661,8 @@ class Refusals(exchange_test.WithExtension):
                 ("spark1", 48, b"\1", "is invalid: layout spark1 has no seed"),
                 ("spark2", 44, b"\1", "is invalid: layout spark2 has a seed of 32 bits"),
                 ("spark2", 48, b"\1", "is invalid: layout spark2 has a seed of 32 bits"),
+                ("parquet", 21, b"\x02", "is invalid: layout parquet has 8 hashes, at most 2^40 "
+                                         "bits and no further parameters"),
                 ("parquet", 8, b"\7", "is invalid: layout parquet has 8 hashes, at most 2^40 bits "
                                       "and no further parameters"),
                 ("parquet-int32", 40, b"\1", "is invalid: layout parquet-int32 has 8 hashes, at "

@@ -47,6 +47,8 @@ static void numbers(void **state) {
         assert_string_equal(layout->hashing->name, table[i].hashing_name);
         assert_int_equal(layout->hashing->words, layout->hash_words);
     }
+    assert_null(bloom_hashing_by_number(0));
+    assert_null(bloom_hashing_by_number(200));
     assert_null(bloom_layout_by_numbers(7, 1));
     assert_null(bloom_layout_by_numbers(1, 4));
 }
