@@ -58,6 +58,20 @@ static void give(void *memory) {
 
 static const struct bloom_memory MEMORY = {take, give};
 
+/* Zeros for a filter. All contenders get them alike: at the beginning of a large page, so that none has
+ * more or fewer pages to be found. */
+static uint8_t *zeros(uint64_t bytes) {
+    const uint64_t page = 1 << 21;
+    uint64_t whole = (bytes + page - 1) / page * page;
+    uint8_t *memory = aligned_alloc((size_t)page, (size_t)whole);
+    if (memory == NULL) {
+        fputs("kinds: out of memory\n", stderr);
+        exit(1);
+    }
+    memset(memory, 0, (size_t)whole);
+    return memory;
+}
+
 /* ---- The paper's filter ---- */
 
 struct paper {
@@ -96,6 +110,10 @@ static bool paper_check(const struct paper *paper, uint64_t word) {
     return paper_number(paper, hash, places) == 0;
 }
 
+/* Called like this library's, through a pointer. In a loop of its own, inlined, it takes some 30 % less where each
+ * check misses the cache: more of them are on their way at a time. */
+static bool (*volatile paper_ask)(const struct paper *, uint64_t) = paper_check;
+
 static void paper_size(struct paper *paper, uint64_t keys) {
     double n = (double)keys;
     double log_length = paper->places == 3 ? log(n) / log(3.33) + 2.25 : log(n) / log(2.91) - 0.5;
@@ -110,7 +128,7 @@ static void paper_size(struct paper *paper, uint64_t keys) {
 /* Keys by the segment of their first place, counts and sums of all places, a queue of places with one key, and back. */
 static void paper_build(struct paper *paper, const uint64_t *words, uint64_t keys) {
     paper_size(paper, keys);
-    paper->numbers = calloc((size_t)paper->size, 1);
+    paper->numbers = zeros(paper->size);
     uint64_t *order = take(keys * sizeof *order), *sums = take(paper->size * sizeof *sums);
     uint8_t *counts = take(paper->size), *which = take(keys);
     uint32_t *queue = take(paper->size * sizeof *queue), places[4];
@@ -197,7 +215,7 @@ static void ask(const struct bloom_shape *shape, const uint8_t *payload, const s
                 found += shape->layout->check(shape, payload, asked + i);
         } else {
             for (uint64_t i = 0; i < keys; i++)
-                found += paper_check(paper, asked[i]);
+                found += paper_ask(paper, asked[i]);
         }
         times[present] = (now() - begun) / (double)keys;
         if (present && found != keys) {
@@ -234,8 +252,7 @@ static void run_layout(const struct bloom_layout *layout, const uint64_t *words,
         fprintf(stderr, "kinds: %s\n", problem);
         exit(1);
     }
-    uint8_t *payload = take(bloom_payload_bytes(&shape));
-    memset(payload, 0, (size_t)bloom_payload_bytes(&shape));
+    uint8_t *payload = zeros(bloom_payload_bytes(&shape));
     uint64_t before = most = held;
     begun = now();
     bloom_key_set_build(&set, &shape, payload);
@@ -244,7 +261,7 @@ static void run_layout(const struct bloom_layout *layout, const uint64_t *words,
     result->bits = (double)shape.bits / (double)keys;
     bloom_key_set_clear(&set);
     ask(&shape, payload, NULL, words, keys, result);
-    give(payload);
+    free(payload);
 }
 
 static void run_paper(unsigned places, const uint64_t *words, uint64_t keys,

@@ -241,8 +241,9 @@ def main(speed, fill_path, space_path, hash_path, results):
     write_csv(results / "cost_by_size.csv", *floor.cost_by_size())
     with open(space_path, newline="") as file:
         rows = list(csv.DictReader(file))
-    write_csv(results / "space.csv", ["p", "blocked", "classic", "bound"],
-              [[row["p"], row["blocked"], row["classic"], f"{-math.log2(float(row['p'])):.4f}"] for row in rows])
+    write_csv(results / "space.csv", ["p", "blocked", "classic", "bound", "fuse", "counting"],
+              [[row["p"], row["blocked"], row["classic"], f"{-math.log2(float(row['p'])):.4f}", row["fuse"], row["counting"]]
+               for row in rows])
     with open(hash_path, newline="") as file:
         hashes = list(csv.DictReader(file))
     write_lines(results / "floor.md", floor.report(fill, hashes))

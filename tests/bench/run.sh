@@ -2,7 +2,7 @@
 # Builds and runs the benchmarks, from the top folder, and writes their results to tests/bench/results. `make bench` calls
 # it. What is measured: the comments of floor.c, sql_bench.py, table.c and two_sets.py.
 #
-#     sh tests/bench/run.sh [floor] [foreign] [sql] [table] [two_sets] [charts]      nothing named: all
+#     sh tests/bench/run.sh [floor] [foreign] [kinds] [sql] [table] [two_sets] [charts]      nothing named: all
 #
 # QUICK=1   filters of at most 10 million keys in floor, instead of 100 million
 # FULL=1    10 million keys or rows in sql and two_sets, instead of 2 and 1 million
@@ -24,7 +24,7 @@ RESULTS=$BENCH/results
 BUILD=build/bench
 WARNINGS="-Wall -Wextra -Wpedantic -Wconversion -Wshadow"
 COMPILE="$CC $CFLAGS $WARNINGS -std=c11 -fPIC -ffp-contract=off"
-[ $# -gt 0 ] || set -- floor foreign sql table two_sets charts
+[ $# -gt 0 ] || set -- floor foreign kinds sql table two_sets charts
 
 # includes HEADER: whether the compiler finds it.
 includes() {
@@ -98,6 +98,29 @@ for part; do
         # shellcheck disable=SC2086 # words are meant
         $COMPILE -Iext -o $BUILD/foreign $BENCH/foreign.c $OBJECTS -lm
         $ALONE $BUILD/foreign | tee $RESULTS/foreign.csv
+        ;;
+    kinds)
+        $COMPILE -Iext -o $BUILD/kinds $BENCH/kinds.c $OBJECTS -lm
+        sizes="1e5 1e6 1e7"
+        [ -z "${FULL:-}" ] || sizes="$sizes 1e8"
+        {
+            printf '# Kinds of filters\n\nMade by `make bench`. What was measured and how: the comment of `tests/bench/kinds.c`.\n\n'
+            (cd $BENCH && "$PYTHON" -c 'from report import machine_state; print("\n".join(machine_state()), end="\n")')
+            # shellcheck disable=SC2086 # words are meant
+            $ALONE $BUILD/kinds $sizes
+            printf '\nbloom_keys, ten million numbers (a SELECT of their sum), ns each: '
+            "$PYTHON" - "$LIBRARY" <<'PYTHON_END'
+import sqlite3, sys, time
+database = sqlite3.connect(":memory:")
+database.enable_load_extension(True)
+database.load_extension("./" + sys.argv[1])
+database.execute("CREATE TABLE b AS SELECT bloom_agg(i, NULL, NULL, 'bitmap') AS f FROM (WITH RECURSIVE n(i) AS "
+                 "(VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 10000000) SELECT i FROM n)")
+started = time.process_time()
+database.execute("SELECT sum(key) FROM bloom_keys((SELECT f FROM b))").fetchall()
+print(f"{(time.process_time() - started) * 100:.1f}.")
+PYTHON_END
+        } | tee $RESULTS/kinds.md
         ;;
     sql)
         $ALONE "$PYTHON" $BENCH/sql_bench.py --library "$LIBRARY" ${FULL:+--full}
