@@ -8,7 +8,6 @@ import pathlib
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
@@ -224,4 +223,4 @@ class Debian(Scratch):
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    unittest.main(verbosity=2)  # so that a skip says why

@@ -43,6 +43,7 @@ SQLITE_FUNCTIONS = """open close_v2 errmsg prepare_v2 step finalize bind_paramet
 bind_int64 bind_double
     bind_text bind_blob column_count column_name column_type column_int64 column_double column_text
     column_blob column_bytes""".split()
+# With a file system, if an empty one: SQLite would look for /dev/urandom for ever.
 LINK = [
     "-O2",
     "-sMODULARIZE=1",
@@ -51,7 +52,6 @@ LINK = [
     "-sMAXIMUM_MEMORY=2GB",
     "-sWASM_BIGINT=1",
     "-sENVIRONMENT=web,worker",
-    "-sFILESYSTEM=0",
     "-sEXPORTED_FUNCTIONS=_web_register,_malloc,_free,"
     + ",".join(f"_sqlite3_{name}" for name in SQLITE_FUNCTIONS),
     "-sEXPORTED_RUNTIME_METHODS=UTF8ToString",
