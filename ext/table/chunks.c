@@ -91,16 +91,44 @@ static int chunk_of_column(struct bloom_chunks *chunks, sqlite3_stmt *row, int c
         length);
 }
 
-static int missing_chunk(struct bloom_chunks *chunks, sqlite3_int64 id) {
-    return bloom_database_fail(chunks->database, SQLITE_CORRUPT_VTAB,
-                               "%s is damaged: chunk %lld is missing",
-                               chunks->database->shadow_names[BLOOM_SHADOW_CHUNKS], id);
+/* The largest id below another one; -1 when there is none from 0 on. */
+static int id_before(struct bloom_chunks *chunks, sqlite3_int64 limit, sqlite3_int64 *id) {
+    sqlite3_stmt *statement;
+    int code = bloom_database_begin(chunks->database, BLOOM_LAST_CHUNK, &statement);
+    *id = -1;
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_bind_int64(statement, 1, limit);
+    if (sqlite3_step(statement) == SQLITE_ROW)
+        *id = sqlite3_column_int64(statement, 0);
+    return bloom_database_end(chunks->database, BLOOM_LAST_CHUNK);
+}
+
+/* Before the first row that is not found is believed to be absent: whether the statement finds one that is
+ * there, and is not one whose key an authorizer has hidden, which is forgotten. */
+static int find_another(struct bloom_chunks *chunks, bool *finds) {
+    struct bloom_database *database = chunks->database;
+    sqlite3_stmt *statement;
+    sqlite3_int64 id;
+    *finds = true;
+    int code = id_before(chunks, INT64_MAX, &id);
+    if (code != SQLITE_OK || id < 0)
+        return code;
+    code = bloom_database_begin(database, BLOOM_READ_CHUNK, &statement);
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_bind_int64(statement, 1, id);
+    *finds = database->finds_chunks = sqlite3_step(statement) == SQLITE_ROW;
+    code = bloom_database_end(database, BLOOM_READ_CHUNK);
+    if (!*finds)
+        bloom_database_drop(database, BLOOM_READ_CHUNK);
+    return code;
 }
 
 /* A part of a row, or zeros when there is none. */
-static int read_row(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                    uint64_t chunk, uint32_t offset, uint32_t length, uint8_t *bytes,
-                    bool *has_row) {
+static int read_row_once(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                         uint64_t chunk, uint32_t offset, uint32_t length, uint8_t *bytes,
+                         bool *has_row) {
     sqlite3_stmt *statement;
     const uint8_t *bits;
     int code = bloom_database_begin(chunks->database, BLOOM_READ_CHUNK, &statement);
@@ -108,20 +136,38 @@ static int read_row(struct bloom_chunks *chunks, const struct bloom_geometry *ge
     if (code != SQLITE_OK)
         return code;
     sqlite3_bind_int64(statement, 1, chunk_id(geometry, chunk));
-    if (sqlite3_step(statement) != SQLITE_ROW) {
+    if (sqlite3_step(statement) == SQLITE_ROW) {
+        *has_row = chunks->database->finds_chunks = true;
+        code = chunk_of_column(chunks, statement, 0, chunk_id(geometry, chunk), geometry, &bits);
+        if (code == SQLITE_OK)
+            memcpy(bytes, bits + offset, length);
+    } else {
         memset(bytes, 0, length);
-        code = bloom_database_end(chunks->database, BLOOM_READ_CHUNK);
-        if (code == SQLITE_OK && geometry->complete)
-            code = missing_chunk(chunks, chunk_id(geometry, chunk));
-        return code;
-    }
-    code = chunk_of_column(chunks, statement, 0, chunk_id(geometry, chunk), geometry, &bits);
-    if (code == SQLITE_OK) {
-        memcpy(bytes, bits + offset, length);
-        *has_row = true;
     }
     int ended = bloom_database_end(chunks->database, BLOOM_READ_CHUNK);
     return code == SQLITE_OK ? ended : code;
+}
+
+static int read_row(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                    uint64_t chunk, uint32_t offset, uint32_t length, uint8_t *bytes,
+                    bool *has_row) {
+    enum { TRIES = 2 };
+    for (int i = 0; i < TRIES; i++) {
+        bool finds = true;
+        int code = read_row_once(chunks, geometry, chunk, offset, length, bytes, has_row);
+        if (code == SQLITE_OK && !*has_row && !chunks->database->finds_chunks)
+            code = find_another(chunks, &finds);
+        if (code != SQLITE_OK)
+            return code;
+        if (*has_row || (finds && !geometry->complete))
+            return SQLITE_OK;
+        if (finds)
+            return bloom_database_fail(
+                chunks->database, SQLITE_CORRUPT_VTAB, "%s is damaged: chunk %lld is missing",
+                chunks->database->shadow_names[BLOOM_SHADOW_CHUNKS], chunk_id(geometry, chunk));
+    }
+    return bloom_database_fail(chunks->database, SQLITE_AUTH,
+                               "the authorizer of this connection hides the shadow tables");
 }
 
 int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
@@ -130,47 +176,15 @@ int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *g
                     has_row);
 }
 
-/* Whether the row is what was written from the buffer: an authorizer can keep a column as it was without
- * an error. */
-static int read_back(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     uint64_t chunk) {
-    sqlite3_stmt *statement;
-    const uint8_t *bits;
-    bool same = false;
-    int code = bloom_database_begin(chunks->database, BLOOM_READ_CHUNK, &statement);
-    if (code != SQLITE_OK)
-        return code;
-    sqlite3_bind_int64(statement, 1, chunk_id(geometry, chunk));
-    if (sqlite3_step(statement) == SQLITE_ROW) {
-        code = chunk_of_column(chunks, statement, 0, chunk_id(geometry, chunk), geometry, &bits);
-        same = code == SQLITE_OK && memcmp(bits, chunks->chunk, bloom_chunk_bytes(geometry)) == 0;
-    }
-    int ended = bloom_database_end(chunks->database, BLOOM_READ_CHUNK);
-    if (code == SQLITE_OK)
-        code = ended;
-    if (code == SQLITE_OK && !same)
-        code = bloom_database_fail(chunks->database, SQLITE_AUTH,
-                                   "the authorizer of this connection keeps %s from being changed",
-                                   chunks->database->shadow_names[BLOOM_SHADOW_CHUNKS]);
-    return code;
-}
-
 int bloom_chunk_write(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                      uint64_t chunk, bool has_row) {
-    enum bloom_statement which = has_row ? BLOOM_WRITE_CHUNK : BLOOM_NEW_CHUNK;
+                      uint64_t chunk) {
     sqlite3_stmt *statement;
-    int code = bloom_database_begin(chunks->database, which, &statement);
+    int code = bloom_database_begin(chunks->database, BLOOM_WRITE_CHUNK, &statement);
     if (code != SQLITE_OK)
         return code;
     sqlite3_bind_int64(statement, 1, chunk_id(geometry, chunk));
     sqlite3_bind_blob(statement, 2, chunks->chunk, (int)bloom_chunk_bytes(geometry), SQLITE_STATIC);
-    code = bloom_database_write(chunks->database, which);
-    if (code == SQLITE_OK && !bloom_database_is_tried(chunks->database, which)) {
-        code = read_back(chunks, geometry, chunk);
-        if (code == SQLITE_OK)
-            bloom_database_note_tried(chunks->database, which);
-    }
-    return code;
+    return bloom_database_write(chunks->database, BLOOM_WRITE_CHUNK, 1);
 }
 
 int bloom_chunks_for_each(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
@@ -193,19 +207,6 @@ int bloom_chunks_for_each(struct bloom_chunks *chunks, const struct bloom_geomet
     }
     int ended = bloom_database_end(chunks->database, BLOOM_EACH_CHUNK);
     return code == SQLITE_OK ? ended : code;
-}
-
-/* The largest id below another one; -1 when there is none from 0 on. */
-static int id_before(struct bloom_chunks *chunks, sqlite3_int64 limit, sqlite3_int64 *id) {
-    sqlite3_stmt *statement;
-    int code = bloom_database_begin(chunks->database, BLOOM_LAST_CHUNK, &statement);
-    *id = -1;
-    if (code != SQLITE_OK)
-        return code;
-    sqlite3_bind_int64(statement, 1, limit);
-    if (sqlite3_step(statement) == SQLITE_ROW)
-        *id = sqlite3_column_int64(statement, 0);
-    return bloom_database_end(chunks->database, BLOOM_LAST_CHUNK);
 }
 
 int bloom_chunks_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry) {
@@ -236,7 +237,8 @@ int bloom_chunks_count(struct bloom_chunks *chunks, uint64_t *rows) {
 int bloom_chunks_clear(struct bloom_chunks *chunks) {
     sqlite3_stmt *statement;
     int code = bloom_database_begin(chunks->database, BLOOM_CLEAR_CHUNKS, &statement);
-    return code == SQLITE_OK ? bloom_database_write(chunks->database, BLOOM_CLEAR_CHUNKS) : code;
+    return code == SQLITE_OK ? bloom_database_write(chunks->database, BLOOM_CLEAR_CHUNKS, -1)
+                             : code;
 }
 
 /* Blocks */
@@ -333,7 +335,7 @@ int bloom_block_save(struct bloom_chunks *chunks, struct bloom_block_edit *edit)
     uint64_t chunk = chunk_of_block(edit->geometry, edit->block, &offset);
     if (edit->handle == NULL) {
         memcpy(chunks->chunk + offset, edit->bytes, length);
-        return bloom_chunk_write(chunks, edit->geometry, chunk, edit->has_row);
+        return bloom_chunk_write(chunks, edit->geometry, chunk);
     }
     int code = sqlite3_blob_write(edit->handle, edit->bytes, (int)length, (int)offset);
     if (code != SQLITE_OK)

@@ -21,8 +21,8 @@
 
 #include "table/database.h"
 
-/* The largest BLOB that is written to one row, and the largest block of any layout. */
-enum { BLOOM_CHUNK_BYTES_MAXIMUM = 65536, BLOOM_BLOCK_BYTES_MAXIMUM = 1024 };
+/* The largest block of any layout. */
+enum { BLOOM_BLOCK_BYTES_MAXIMUM = 1024 };
 
 /* Chunk ids of a layer. */
 enum { BLOOM_CHUNK_ID_BITS = 40 };
@@ -79,7 +79,7 @@ void bloom_block_close(struct bloom_block_edit *edit);
 int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                      uint64_t chunk, bool *has_row);
 int bloom_chunk_write(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                      uint64_t chunk, bool has_row);
+                      uint64_t chunk);
 
 /* Calls visit for every chunk of a layer that has a row, in order. */
 int bloom_chunks_for_each(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,

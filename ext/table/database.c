@@ -32,32 +32,40 @@ static const struct {
     [BLOOM_SHADOW_CHUNKS] = {"chunks", 2, {{"id", "INTEGER"}, {"bits", "BLOB"}}},
 };
 
-enum kind { READS, CHANGES_A_ROW, CLEARS };
+enum kind { READS, WRITES };
 
 /* types: of the columns of a result, one letter each: i an INTEGER, b a BLOB, - one without a type. */
 static const struct {
     enum kind kind;
     const char *types;
-    const char *sql; /* of schema and name */
+    const char *sql; /* of schema and name, up to six times */
 } STATEMENTS[BLOOM_STATEMENTS] = {
     [BLOOM_READ_LAYERS] = {READS, "ibiiii",
                            "SELECT layer, header, chunk_blocks, keys, chunks, ones FROM "
                            "\"%w\".\"%w_layers\" ORDER BY layer"},
-    [BLOOM_ADD_COUNTS] = {CHANGES_A_ROW, "",
-                          "UPDATE \"%w\".\"%w_layers\" SET keys = keys + ?2, chunks = chunks + ?3, "
-                          "ones = ones + ?4 WHERE layer = ?1"},
-    [BLOOM_WRITE_COUNTS] = {CHANGES_A_ROW, "",
-                            "UPDATE \"%w\".\"%w_layers\" SET keys = ?2, chunks = ?3, ones = ?4 "
-                            "WHERE layer = ?1"},
-    [BLOOM_NEW_LAYER] = {CHANGES_A_ROW, "",
+    /* VALUES, and not SELECT, for which SQLite would begin a savepoint of its own: these are run where one
+     * is about to begin, and that would be taken for it. */
+    [BLOOM_ADD_COUNTS] = {WRITES, "",
+                          "REPLACE INTO \"%w\".\"%w_layers\"(layer, header, chunk_blocks, keys, "
+                          "chunks, ones) VALUES "
+                          "(?1, (SELECT header FROM \"%w\".\"%w_layers\" WHERE layer = ?1), "
+                          "(SELECT chunk_blocks FROM \"%w\".\"%w_layers\" WHERE layer = ?1), "
+                          "(SELECT keys FROM \"%w\".\"%w_layers\" WHERE layer = ?1) + ?2, "
+                          "(SELECT chunks FROM \"%w\".\"%w_layers\" WHERE layer = ?1) + ?3, "
+                          "(SELECT ones FROM \"%w\".\"%w_layers\" WHERE layer = ?1) + ?4)"},
+    [BLOOM_WRITE_COUNTS] =
+        {WRITES, "",
+         "REPLACE INTO \"%w\".\"%w_layers\"(layer, header, chunk_blocks, keys, chunks, ones) "
+         "VALUES "
+         "(?1, (SELECT header FROM \"%w\".\"%w_layers\" WHERE layer = ?1), "
+         "(SELECT chunk_blocks FROM \"%w\".\"%w_layers\" WHERE layer = ?1), ?2, ?3, ?4)"},
+    [BLOOM_NEW_LAYER] = {WRITES, "",
                          "INSERT INTO \"%w\".\"%w_layers\"(layer, header, chunk_blocks, keys, "
                          "chunks, ones) VALUES (?1, ?2, ?3, 0, 0, 0)"},
-    [BLOOM_CLEAR_LAYERS] = {CLEARS, "", "DELETE FROM \"%w\".\"%w_layers\" WHERE layer > 0"},
+    [BLOOM_CLEAR_LAYERS] = {WRITES, "", "DELETE FROM \"%w\".\"%w_layers\" WHERE layer > 0"},
     [BLOOM_READ_CHUNK] = {READS, "b", "SELECT bits FROM \"%w\".\"%w_chunks\" WHERE id = ?1"},
-    [BLOOM_WRITE_CHUNK] = {CHANGES_A_ROW, "",
-                           "UPDATE \"%w\".\"%w_chunks\" SET bits = ?2 WHERE id = ?1"},
-    [BLOOM_NEW_CHUNK] = {CHANGES_A_ROW, "",
-                         "INSERT INTO \"%w\".\"%w_chunks\"(id, bits) VALUES (?1, ?2)"},
+    [BLOOM_WRITE_CHUNK] = {WRITES, "",
+                           "REPLACE INTO \"%w\".\"%w_chunks\"(id, bits) VALUES (?1, ?2)"},
     [BLOOM_EACH_CHUNK] = {READS, "ib",
                           "SELECT id, bits FROM \"%w\".\"%w_chunks\" WHERE id >= ?1 AND id < ?2 "
                           "ORDER BY id"},
@@ -65,20 +73,58 @@ static const struct {
                           "SELECT id FROM \"%w\".\"%w_chunks\" WHERE id < ?1 ORDER BY id "
                           "DESC LIMIT 1"},
     [BLOOM_COUNT_CHUNKS] = {READS, "-", "SELECT count(*) FROM \"%w\".\"%w_chunks\""},
-    [BLOOM_CLEAR_CHUNKS] = {CLEARS, "", "DELETE FROM \"%w\".\"%w_chunks\""},
+    [BLOOM_CLEAR_CHUNKS] = {WRITES, "", "DELETE FROM \"%w\".\"%w_chunks\""},
 };
 
 /* Messages */
+
+/* The length of the longest beginning of text that goes into one quotation: printable ASCII, or the rest. */
+static size_t piece_of(const char *text) {
+    enum { PIECE_MOST = 40 };
+    size_t length = 0;
+    while (text[length] >= ' ' && text[length] <= '~')
+        length++;
+    if (length > 0)
+        return length;
+    while (text[length] != '\0' && !(text[length] >= ' ' && text[length] <= '~'))
+        length++;
+    if (length <= PIECE_MOST)
+        return length;
+    length = PIECE_MOST;
+    while (length > PIECE_MOST - 4 && ((unsigned char)text[length] & 0xc0) == 0x80)
+        length--; /* to the beginning of a character */
+    return length;
+}
+
+/* A message as valid UTF-8 without control characters, whatever names and SQLite's own messages hold,
+ * from sqlite3_malloc; NULL: no memory. */
+static char *make_legible(sqlite3 *connection, const char *text) {
+    char quoted[BLOOM_QUOTE_SIZE];
+    sqlite3_str *legible = sqlite3_str_new(connection);
+    while (*text != '\0') {
+        size_t length = piece_of(text);
+        if (*text >= ' ' && *text <= '~') {
+            sqlite3_str_append(legible, text, (int)length);
+        } else {
+            bloom_sql_quote(quoted, text, length);
+            sqlite3_str_append(legible, quoted + 1, (int)strlen(quoted) - 2);
+        }
+        text += length;
+    }
+    return sqlite3_str_finish(legible);
+}
 
 int bloom_database_fail(struct bloom_database *database, int code, const char *format, ...) {
     va_list list;
     va_start(list, format);
     char *text = sqlite3_vmprintf(format, list);
     va_end(list);
-    sqlite3_free(database->message);
-    database->message = text ? sqlite3_mprintf("%s: %s", database->name, text) : NULL;
+    char *whole = text != NULL ? sqlite3_mprintf("%s: %s", database->name, text) : NULL;
     sqlite3_free(text);
-    return database->message ? code : SQLITE_NOMEM;
+    sqlite3_free(database->message);
+    database->message = whole != NULL ? make_legible(database->connection, whole) : NULL;
+    sqlite3_free(whole);
+    return database->message != NULL ? code : SQLITE_NOMEM;
 }
 
 int bloom_database_fail_sqlite(struct bloom_database *database, int code) {
@@ -122,13 +168,9 @@ bool bloom_database_open(struct bloom_database *database, sqlite3 *connection, c
 }
 
 void bloom_database_forget(struct bloom_database *database) {
-    for (int i = 0; i < BLOOM_STATEMENTS; i++) {
-        sqlite3_stmt *statement = database->statements[i].statement;
-        database->statements[i].statement = NULL;
-        database->statements[i].tried = false;
-        sqlite3_finalize(statement);
-    }
-    database->shape_known = database->writes_known = database->changed = false;
+    for (int i = 0; i < BLOOM_STATEMENTS; i++)
+        bloom_database_drop(database, (enum bloom_statement)i);
+    database->shape_known = database->writes_known = false;
 }
 
 void bloom_database_close(struct bloom_database *database) {
@@ -150,32 +192,28 @@ int bloom_database_enter(struct bloom_database *database) {
 
 /* Statements */
 
-static int prepare_text(struct bloom_database *database, const char *sql, unsigned flags,
+static int prepare_text(struct bloom_database *database, const char *sql,
                         sqlite3_stmt **statement) {
     *statement = NULL;
     if (sql == NULL)
         return SQLITE_NOMEM;
-    int code = sqlite3_prepare_v3(database->connection, sql, -1, flags | SQLITE_PREPARE_NO_VTAB,
-                                  statement, NULL);
+    int code =
+        sqlite3_prepare_v3(database->connection, sql, -1, SQLITE_PREPARE_NO_VTAB, statement, NULL);
     return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);
 }
 
-/* Prepares SQL of schema and name. */
-static int prepare_format(struct bloom_database *database, const char *prefix, const char *format,
-                          unsigned flags, sqlite3_stmt **statement) {
-    char *sql = sqlite3_mprintf(format, database->schema, database->name);
-    char *whole = sql != NULL && *prefix != '\0' ? sqlite3_mprintf("%s%s", prefix, sql) : NULL;
-    int code = prepare_text(database, *prefix != '\0' ? whole : sql, flags, statement);
-    sqlite3_free(whole);
-    sqlite3_free(sql);
-    return code;
+/* SQL of schema and name, up to six times, from sqlite3_malloc. */
+static char *text_of(const struct bloom_database *database, const char *format) {
+    const char *schema = database->schema, *name = database->name;
+    return sqlite3_mprintf(format, schema, name, schema, name, schema, name, schema, name, schema,
+                           name, schema, name);
 }
 
 /* Runs SQL of schema, name and one text more. */
 static int execute_format(struct bloom_database *database, const char *format, const char *more) {
     sqlite3_stmt *statement;
     char *sql = sqlite3_mprintf(format, database->schema, database->name, more);
-    int code = prepare_text(database, sql, 0, &statement);
+    int code = prepare_text(database, sql, &statement);
     sqlite3_free(sql);
     if (code != SQLITE_OK)
         return code;
@@ -232,10 +270,10 @@ static int not_ours(struct bloom_database *database, int shadow, const char *why
 static int check_column(struct bloom_database *database, int shadow, int position) {
     const struct column *column = &SHADOW_TABLES[shadow].columns[position];
     const char *type = NULL;
-    int is_key = 0;
+    int is_key = 0, is_not_null = 0;
     int code = sqlite3_table_column_metadata(database->connection, database->schema,
                                              database->shadow_names[shadow], column->name, &type,
-                                             NULL, NULL, &is_key, NULL);
+                                             NULL, &is_not_null, &is_key, NULL);
     if (code == SQLITE_ERROR)
         return bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
                                    "%s is damaged: there is no such table with a column %s",
@@ -243,12 +281,12 @@ static int check_column(struct bloom_database *database, int shadow, int positio
     if (code != SQLITE_OK)
         return bloom_database_fail_sqlite(database, code);
     if (type != NULL && sqlite3_stricmp(type, column->type) == 0 &&
-        (is_key != 0) == (position == 0))
+        (is_key != 0) == (position == 0) && (is_not_null != 0 || position == 0))
         return SQLITE_OK;
     return bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
                                "%s is damaged: its column %s is not %s%s",
                                database->shadow_names[shadow], column->name, column->type,
-                               position == 0 ? " PRIMARY KEY" : " alone");
+                               position == 0 ? " PRIMARY KEY" : " NOT NULL");
 }
 
 /* Whether there are no more columns; a table without rowid has none of that name, unless it is a column. */
@@ -256,7 +294,7 @@ static int check_width(struct bloom_database *database, int shadow) {
     sqlite3_stmt *statement;
     char *sql = sqlite3_mprintf("SELECT *, rowid FROM \"%w\".\"%w\"", database->schema,
                                 database->shadow_names[shadow]);
-    int code = prepare_text(database, sql, 0, &statement);
+    int code = prepare_text(database, sql, &statement);
     sqlite3_free(sql);
     if ((code & 0xff) == SQLITE_ERROR)
         return not_ours(database, shadow, "it is not an ordinary table");
@@ -272,14 +310,21 @@ static int check_width(struct bloom_database *database, int shadow) {
 /* What the program of a statement would call or look for. */
 struct program {
     bool seeks_rowid;
-    bool calls; /* a trigger, an action of a foreign key, a function */
+    bool
+        calls; /* a trigger, an action of a foreign key, a function; or fills an index, for which SQLite
+                 * begins savepoints (see BLOOM_ADD_COUNTS) */
 };
 
 static int explain(struct bloom_database *database, const char *format, struct program *program) {
-    static const char *const CALLS[] = {"Program", "Function", "Function0", "PureFunc", "VOpen"};
+    static const char *const CALLS[] = {"Program",  "Function", "Function0",
+                                        "PureFunc", "VOpen",    "IdxInsert"};
     sqlite3_stmt *statement;
     *program = (struct program){false, false};
-    int code = prepare_format(database, "EXPLAIN ", format, 0, &statement);
+    char *sql = text_of(database, format);
+    char *explanation = sql != NULL ? sqlite3_mprintf("EXPLAIN %s", sql) : NULL;
+    int code = prepare_text(database, explanation, &statement);
+    sqlite3_free(explanation);
+    sqlite3_free(sql);
     if (code != SQLITE_OK)
         return code;
     while (sqlite3_step(statement) == SQLITE_ROW) {
@@ -332,35 +377,36 @@ static int learn_writes(struct bloom_database *database) {
             continue;
         code = explain(database, STATEMENTS[i].sql, &program);
         if (code == SQLITE_OK && program.calls)
-            code = bloom_database_fail(
-                database, SQLITE_CORRUPT_VTAB,
-                "the shadow tables are damaged: a trigger, a foreign key or a check hangs on them, "
-                "which writing would run");
+            code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
+                                       "the shadow tables are damaged: a trigger, an index, a "
+                                       "foreign key or a check hangs on "
+                                       "them");
     }
     database->writes_known = code == SQLITE_OK;
     return code;
 }
 
-/* Whether the columns of a result are those of the table: an authorizer may have put NULL in their
- * place, or taken the whole statement away. */
-static int check_result(struct bloom_database *database, enum bloom_statement which,
-                        sqlite3_stmt *statement) {
+/* Whether a statement does what it says: an authorizer may have put NULL in the place of columns, or
+ * taken the whole statement away. */
+static int check_statement(struct bloom_database *database, enum bloom_statement which,
+                           sqlite3_stmt *statement) {
     const char *types = STATEMENTS[which].types;
     int count = (int)strlen(types);
-    bool same = sqlite3_column_count(statement) == count;
-    for (int i = 0; i < count && same; i++) {
+    bool whole = sqlite3_column_count(statement) == count &&
+                 (STATEMENTS[which].kind == READS || !sqlite3_stmt_readonly(statement));
+    for (int i = 0; i < count && whole; i++) {
         const char *type = sqlite3_column_decltype(statement, i);
         if (types[i] != '-')
-            same = type != NULL && sqlite3_stricmp(type, types[i] == 'i' ? "INTEGER" : "BLOB") == 0;
+            whole =
+                type != NULL && sqlite3_stricmp(type, types[i] == 'i' ? "INTEGER" : "BLOB") == 0;
     }
-    if (same)
+    if (whole)
         return SQLITE_OK;
     return bloom_database_fail(database, SQLITE_AUTH,
                                "the authorizer of this connection hides the shadow tables");
 }
 
-/* Whether this SQLite tells which statements an authorizer, or anything else, has made to be prepared
- * anew; and whether one is. */
+/* Whether this SQLite tells which statements an authorizer, or anything else, has outdated. */
 static bool tells_expiry(void) {
 #if defined(SQLITE_OMIT_DEPRECATED)
     return false;
@@ -371,8 +417,10 @@ static bool tells_expiry(void) {
 #endif
 }
 
+/* Whether a statement must be prepared: an authorizer that was set is then asked at once, and not only
+ * when it is stepped. */
 static bool is_due(const struct bloom_database *database, enum bloom_statement which) {
-    sqlite3_stmt *statement = database->statements[which].statement;
+    sqlite3_stmt *statement = database->statements[which];
 #if !defined(SQLITE_OMIT_DEPRECATED)
     if (tells_expiry())
         return sqlite3_expired(statement) != 0; /* also of NULL */
@@ -380,93 +428,96 @@ static bool is_due(const struct bloom_database *database, enum bloom_statement w
     return statement == NULL;
 }
 
-static int prepare_statement(struct bloom_database *database, enum bloom_statement which) {
-    sqlite3_stmt *statement = database->statements[which].statement;
-    int code = SQLITE_OK;
-    database->statements[which].statement = NULL;
+void bloom_database_drop(struct bloom_database *database, enum bloom_statement which) {
+    sqlite3_stmt *statement = database->statements[which];
+    database->statements[which] = NULL;
+    if (which == BLOOM_READ_CHUNK)
+        database->finds_chunks = false;
     sqlite3_finalize(statement);
+}
+
+/* In the legacy way: see rule 1. */
+static int prepare_statement(struct bloom_database *database, enum bloom_statement which) {
+    sqlite3_stmt *statement = database->statements[which];
+    int code = SQLITE_OK;
+    bloom_database_drop(database, which);
+    /* An authorizer is new: what it lets us see is looked at, too. */
+    if (statement != NULL)
+        database->shape_known = database->writes_known = false;
     if (!database->shape_known)
         code = learn_shape(database);
     if (code == SQLITE_OK && STATEMENTS[which].kind != READS && !database->writes_known)
         code = learn_writes(database);
     if (code != SQLITE_OK)
         return code;
-    code =
-        prepare_format(database, "", STATEMENTS[which].sql, SQLITE_PREPARE_PERSISTENT, &statement);
+    char *sql = text_of(database, STATEMENTS[which].sql);
+    if (sql == NULL)
+        return SQLITE_NOMEM;
+    code = sqlite3_prepare(database->connection, sql, -1, &statement, NULL);
+    sqlite3_free(sql);
+    code = code == SQLITE_OK ? check_statement(database, which, statement)
+                             : bloom_database_fail_sqlite(database, code);
     if (code == SQLITE_OK)
-        code = check_result(database, which, statement);
-    if (code != SQLITE_OK) {
+        database->statements[which] = statement;
+    else
         sqlite3_finalize(statement);
-        return code;
-    }
-    database->statements[which].statement = statement;
-    database->statements[which].tried = STATEMENTS[which].kind == READS;
-    database->statements[which].prepared_anew = 0;
-    return SQLITE_OK;
+    return code;
 }
 
 int bloom_database_allow(struct bloom_database *database, enum bloom_statement which,
                          bool *allowed) {
-    int code = is_due(database, which) ? prepare_statement(database, which) : SQLITE_OK;
-    *allowed = code == SQLITE_OK && tells_expiry() && database->statements[which].tried;
-    return code;
-}
-
-void bloom_database_note_tried(struct bloom_database *database, enum bloom_statement which) {
-    database->statements[which].tried = true;
-}
-
-bool bloom_database_is_tried(const struct bloom_database *database, enum bloom_statement which) {
-    return database->statements[which].tried;
+    *allowed = tells_expiry();
+    return is_due(database, which) ? prepare_statement(database, which) : SQLITE_OK;
 }
 
 int bloom_database_begin(struct bloom_database *database, enum bloom_statement which,
                          sqlite3_stmt **statement) {
+    enum { ROW_BYTES_MAXIMUM = BLOOM_CHUNK_BYTES_MAXIMUM + 1024 };
     int code = is_due(database, which) ? prepare_statement(database, which) : SQLITE_OK;
-    *statement = database->statements[which].statement;
-    *database->running += code == SQLITE_OK;
-    return code;
+    *statement = database->statements[which];
+    if (code != SQLITE_OK)
+        return code;
+    ++*database->running;
+    database->length_limit =
+        sqlite3_limit(database->connection, SQLITE_LIMIT_LENGTH, ROW_BYTES_MAXIMUM);
+    return SQLITE_OK;
 }
 
 int bloom_database_end(struct bloom_database *database, enum bloom_statement which) {
-    sqlite3_stmt *statement = database->statements[which].statement;
-    int code = sqlite3_reset(statement);
+    int code = sqlite3_reset(database->statements[which]);
+    sqlite3_limit(database->connection, SQLITE_LIMIT_LENGTH, database->length_limit);
     --*database->running;
-    if (code != SQLITE_OK)
-        return bloom_database_fail_sqlite(database, code);
-    int times = sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 0);
-    if (times == database->statements[which].prepared_anew)
-        return SQLITE_OK;
-    database->statements[which].prepared_anew = times;
-    database->statements[which].tried = STATEMENTS[which].kind == READS;
-    database->changed = database->changed || which == BLOOM_READ_LAYERS;
-    return check_result(database, which, statement);
-}
-
-int bloom_database_write(struct bloom_database *database, enum bloom_statement which) {
-    int before = sqlite3_total_changes(database->connection);
-    sqlite3_step(database->statements[which].statement);
-    int code = bloom_database_end(database, which);
-    if (code == SQLITE_OK && STATEMENTS[which].kind == CHANGES_A_ROW &&
-        sqlite3_total_changes(database->connection) - before != 1)
-        code = bloom_database_fail(database, SQLITE_AUTH,
-                                   "a row of the shadow tables was not written: it is gone, or the "
-                                   "authorizer of this connection keeps it from being written");
+    if (code == SQLITE_OK)
+        return code;
+    if (code == SQLITE_TOOBIG)
+        code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
+                                   "the shadow tables are damaged: a value is longer than any of "
+                                   "theirs can be");
+    else
+        code = bloom_database_fail_sqlite(database, code);
+    bloom_database_drop(database, which);
     return code;
 }
 
-bool bloom_database_changed(struct bloom_database *database) {
-    bool changed = database->changed;
-    database->changed = false;
-    if (changed)
-        bloom_database_forget(database);
-    return changed;
+int bloom_database_write(struct bloom_database *database, enum bloom_statement which, int rows) {
+    int before = sqlite3_total_changes(database->connection);
+    sqlite3_step(database->statements[which]);
+    int code = bloom_database_end(database, which);
+    if (code != SQLITE_OK || rows < 0 ||
+        sqlite3_total_changes(database->connection) - before == rows)
+        return code;
+    bloom_database_drop(database, which);
+    return bloom_database_fail(
+        database, SQLITE_CORRUPT_VTAB,
+        "the shadow tables are damaged: there are not the rows to be changed");
 }
 
 int bloom_database_room_on_page(struct bloom_database *database, uint32_t *bytes) {
     sqlite3_stmt *statement;
     *bytes = 0;
-    int code = prepare_format(database, "", "PRAGMA \"%w\".page_size", 0, &statement);
+    char *sql = text_of(database, "PRAGMA \"%w\".page_size");
+    int code = prepare_text(database, sql, &statement);
+    sqlite3_free(sql);
     if (code != SQLITE_OK)
         return code;
     int page = sqlite3_step(statement) == SQLITE_ROW ? sqlite3_column_int(statement, 0) : 0;

@@ -4,17 +4,22 @@
  * The two shadow tables come out of a file that anybody may have written, and are believed no more
  * than any bytes:
  *
- *   1. They are ordinary tables of the very shape that CREATE gave them: looked at when statements are
- *      prepared, and again whenever SQLite had to prepare one anew, which is after every change of the
- *      schema. Not views, virtual tables, tables without rowid or with generated columns; id and layer
- *      are INTEGER PRIMARY KEY, which makes them the rowid.
- *   2. A statement of ours runs nothing but itself: no virtual table (SQLITE_PREPARE_NO_VTAB), and no
- *      trigger, foreign key action or function, which EXPLAIN would show.
+ *   1. They are ordinary tables of the very shape that CREATE gave them. Not views, virtual tables,
+ *      tables without rowid or with generated columns; id and layer are INTEGER PRIMARY KEY, which makes
+ *      them the rowid. This is looked at before statements are prepared. They are prepared in the
+ *      legacy way, so that after a change of the schema SQLite does not prepare them anew and run them,
+ *      but ends them with SQLITE_SCHEMA: then everything is forgotten, and the deed begins again.
+ *   2. A statement of ours runs nothing but itself: no virtual table, and no trigger, foreign key action
+ *      or function, which EXPLAIN would show.
  *   3. Should something run all the same, it cannot enter a filter table of this connection: see
  *      bloom_database_enter.
- *   4. Authorizers count. What an authorizer denies is denied. What it answers with SQLITE_IGNORE is
- *      found out: columns that read as NULL have no type, rows that were not written are missed, and a
- *      column that was left as it was is read back after the first change.
+ *   4. No value that is longer than a chunk can be is loaded: while a statement is at work, the limit of
+ *      the connection is as low as that (bloom_database_begin).
+ *   5. Authorizers count. What one denies is denied. What one answers with SQLITE_IGNORE is found out:
+ *      columns that read as NULL have no type, a write that does nothing is no write to SQLite, and one
+ *      whose conditions or values are NULL changes no row or violates NOT NULL. Rows are replaced, never
+ *      updated, since UPDATE can leave columns as they were without a sign. A statement that ended in an
+ *      error is prepared anew.
  *
  * Every int below is an SQLite result code; on an error other than SQLITE_NOMEM the message is kept for
  * bloom_database_message.
@@ -36,14 +41,16 @@ enum bloom_statement {
     BLOOM_NEW_LAYER,
     BLOOM_CLEAR_LAYERS, /* all but the first */
     BLOOM_READ_CHUNK,
-    BLOOM_WRITE_CHUNK, /* one that has a row */
-    BLOOM_NEW_CHUNK,
+    BLOOM_WRITE_CHUNK,
     BLOOM_EACH_CHUNK, /* from one id to before another */
-    BLOOM_LAST_CHUNK, /* the largest id before another one */
+    BLOOM_LAST_CHUNK, /* the largest id before another */
     BLOOM_COUNT_CHUNKS,
     BLOOM_CLEAR_CHUNKS,
     BLOOM_STATEMENTS
 };
+
+/* A row is written with a BLOB of at most so many bytes: what the largest page has room for. */
+enum { BLOOM_CHUNK_BYTES_MAXIMUM = 65536 };
 
 struct bloom_database {
     sqlite3 *connection;
@@ -51,14 +58,11 @@ struct bloom_database {
     char *name;
     char *shadow_names[2]; /* NAME_layers, NAME_chunks */
     unsigned *running; /* statements of this kind at work, of all filter tables of the connection */
-    struct {
-        sqlite3_stmt *statement; /* NULL: to be prepared */
-        bool tried;              /* it was seen to write what it shall */
-        int prepared_anew;       /* times that SQLite prepared it by itself, as far as is known */
-    } statements[BLOOM_STATEMENTS];
+    sqlite3_stmt *statements[BLOOM_STATEMENTS]; /* NULL: to be prepared */
+    bool finds_chunks; /* BLOOM_READ_CHUNK was seen to find a row since it was prepared */
     bool shape_known;  /* rule 1 */
     bool writes_known; /* rule 2, for what writes */
-    bool changed;      /* the layers' statement was prepared anew: the schema may be another one */
+    int length_limit;  /* of the connection, while a statement is at work */
     char *message;
 };
 
@@ -92,27 +96,22 @@ int bloom_database_rename_tables(struct bloom_database *database, const char *na
 
 /* A statement that is ready to be bound and stepped, which the shape of the tables and the authorizer
  * allow; then its end. Between the two it counts as running. What is bound stays bound: numbers, and
- * memory that lives as long. */
+ * memory that lives as long. SQLITE_SCHEMA: bloom_database_forget, and begin the deed again. */
 int bloom_database_begin(struct bloom_database *database, enum bloom_statement which,
                          sqlite3_stmt **statement);
 int bloom_database_end(struct bloom_database *database, enum bloom_statement which);
 
-/* Steps and ends a statement that writes. Unless it clears it must change one row, else it is an error. */
-int bloom_database_write(struct bloom_database *database, enum bloom_statement which);
+/* Steps and ends a statement that writes, and must change so many rows, or it is an error; -1: any. */
+int bloom_database_write(struct bloom_database *database, enum bloom_statement which, int rows);
 
-/* Whether what the statement does may be done without it, through a BLOB handle: it is prepared under
- * the authorizer that there is now, and if it writes it was seen to do so. *allowed is false, too,
- * where SQLite does not tell (it was built without sqlite3_expired). */
+/* As if the statement had ended in an error: it behaved oddly. */
+void bloom_database_drop(struct bloom_database *database, enum bloom_statement which);
+
+/* Whether what the statement does may be done without it, through a BLOB handle: it is prepared, under
+ * the authorizer that there is now. *allowed is false where SQLite does not tell (it was built without
+ * sqlite3_expired). An error is what preparing it says. */
 int bloom_database_allow(struct bloom_database *database, enum bloom_statement which,
                          bool *allowed);
-
-/* Notes that a statement was seen to write what it shall; whether it was. */
-void bloom_database_note_tried(struct bloom_database *database, enum bloom_statement which);
-bool bloom_database_is_tried(const struct bloom_database *database, enum bloom_statement which);
-
-/* Whether the schema may have changed since this was asked last: then all that was known of it is
- * forgotten, with all statements. Asked after BLOOM_READ_LAYERS was run. */
-bool bloom_database_changed(struct bloom_database *database);
 
 /* The largest BLOB that fits into a row of NAME_chunks on one page, in bytes. */
 int bloom_database_room_on_page(struct bloom_database *database, uint32_t *bytes);

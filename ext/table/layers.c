@@ -12,7 +12,6 @@ void bloom_layers_open(struct bloom_layers *layers, struct bloom_database *datab
     layers->database = database;
     layers->chunks = chunks;
     layers->growth = *growth;
-    layers->refused_savepoint = BLOOM_NO_SAVEPOINT;
 }
 
 void bloom_layers_close(struct bloom_layers *layers) {
@@ -22,15 +21,12 @@ void bloom_layers_close(struct bloom_layers *layers) {
 
 /* The proof */
 
-static bool is_known_from_here(const struct bloom_layers *layers) {
-    return layers->told || layers->cursors > 0;
-}
-
-static void look_at_counters(const struct bloom_layers *layers, int *hits, int *misses) {
+/* Looks at pages of all databases of the connection. */
+static void count_looks(const struct bloom_layers *layers, int *hits, int *misses) {
     int highest;
-    sqlite3_db_status(layers->database->connection, SQLITE_DBSTATUS_CACHE_HIT, hits, &highest, 0);
-    sqlite3_db_status(layers->database->connection, SQLITE_DBSTATUS_CACHE_MISS, misses, &highest,
-                      0);
+    sqlite3 *connection = layers->database->connection;
+    sqlite3_db_status(connection, SQLITE_DBSTATUS_CACHE_HIT, hits, &highest, 0);
+    sqlite3_db_status(connection, SQLITE_DBSTATUS_CACHE_MISS, misses, &highest, 0);
 }
 
 /* Whether this connection has changed, or may have changed, what it has not committed. */
@@ -40,7 +36,8 @@ static bool is_writing(const struct bloom_layers *layers) {
         return sqlite3_txn_state(layers->database->connection, layers->database->schema) ==
                SQLITE_TXN_WRITE;
 #endif
-    return !sqlite3_get_autocommit(layers->database->connection);
+    (void)layers;
+    return true; /* it does not say */
 }
 
 /* Whether another connection uses one of the caches: what is used by all is then more than our share. */
@@ -52,55 +49,76 @@ static bool is_shared(const struct bloom_layers *layers) {
     return used != share;
 }
 
-static const char *file_of_main(const struct bloom_layers *layers) {
-    const struct bloom_database *database = layers->database;
-    if (sqlite3_stricmp(database->schema, "main") != 0)
-        return NULL;
-    return sqlite3_db_filename(database->connection, database->schema);
+/* Changes with every commit, whoever makes it. */
+static unsigned version_of(const struct bloom_layers *layers) {
+    unsigned version = 0;
+    sqlite3_file_control(layers->database->connection, layers->database->schema,
+                         SQLITE_FCNTL_DATA_VERSION, &version);
+    return version;
 }
 
-/* A path: what sqlite3_deserialize puts in the place of main has a name, too, but none of these. */
-static bool is_path(const char *file) {
-    return file != NULL && (strchr(file, '/') != NULL || strchr(file, '\\') != NULL);
+static const char *file_of(const struct bloom_layers *layers) {
+    return sqlite3_db_filename(layers->database->connection, layers->database->schema);
 }
 
-static bool is_proven(const struct bloom_layers *layers) {
+/* Whether the database is main, in a file with a path: what sqlite3_deserialize puts in the place of main
+ * has a name, too, but no path. */
+static bool is_main_file(const struct bloom_layers *layers, const char *file) {
+    return sqlite3_stricmp(layers->database->schema, "main") == 0 && file != NULL &&
+           (strchr(file, '/') != NULL || strchr(file, '\\') != NULL);
+}
+
+static bool is_proven_by_looks(const struct bloom_layers *layers) {
     int hits, misses;
-    if (!layers->read || !layers->provable)
+    int changes = sqlite3_total_changes(layers->database->connection) - layers->changes;
+    if (changes != 0 && changes != layers->own_changes)
         return false;
-    if (!layers->told && is_writing(layers))
-        return false;
-    look_at_counters(layers, &hits, &misses);
-    if (hits != layers->hits || misses != layers->misses)
-        return false;
-    if (is_known_from_here(layers) && layers->file == NULL)
-        return true;
-    const char *file = file_of_main(layers);
-    return layers->file != NULL && file != NULL && strcmp(file, layers->file) == 0;
+    count_looks(layers, &hits, &misses);
+    return hits == layers->hits && misses == layers->misses;
 }
 
-void bloom_layers_settle(struct bloom_layers *layers) {
-    look_at_counters(layers, &layers->hits, &layers->misses);
+static bool is_proven_by_version(const struct bloom_layers *layers) {
+    if (is_writing(layers) || version_of(layers) != layers->version)
+        return false;
+    if (layers->file == NULL)
+        return layers->cursors > 0;
+    const char *file = file_of(layers);
+    return file != NULL && strcmp(file, layers->file) == 0;
+}
+
+void bloom_layers_settle(struct bloom_layers *layers, bool changed) {
+    if (!layers->told)
+        return;
+    count_looks(layers, &layers->hits, &layers->misses);
+    layers->changes = sqlite3_total_changes(layers->database->connection);
+    layers->own_changes = changed;
 }
 
 void bloom_layers_forget(struct bloom_layers *layers) {
-    layers->read = false;
+    layers->proof = BLOOM_PROOF_NONE;
 }
 
-/* Right after the rows were read: for how long they may be believed. */
+/* Right after the rows were read: by what they may be believed. */
 static int find_proof(struct bloom_layers *layers) {
-    const char *file = file_of_main(layers);
-    layers->provable = (layers->told || !is_writing(layers)) && !is_shared(layers);
-    if (!is_path(file)) {
-        sqlite3_free(layers->file);
-        layers->file = NULL;
-    } else if (layers->file == NULL || strcmp(layers->file, file) != 0) {
-        sqlite3_free(layers->file);
+    const char *file = file_of(layers);
+    layers->proof = BLOOM_PROOF_NONE;
+    sqlite3_free(layers->file);
+    layers->file = NULL;
+    if (is_shared(layers))
+        return SQLITE_OK;
+    if (layers->told) {
+        layers->proof = BLOOM_PROOF_LOOKS;
+        return SQLITE_OK;
+    }
+    if (is_writing(layers))
+        return SQLITE_OK;
+    if (is_main_file(layers, file)) {
         layers->file = sqlite3_mprintf("%s", file);
         if (layers->file == NULL)
             return SQLITE_NOMEM;
     }
-    bloom_layers_settle(layers);
+    layers->version = version_of(layers);
+    layers->proof = BLOOM_PROOF_VERSION;
     return SQLITE_OK;
 }
 
@@ -217,15 +235,41 @@ static int read_layers(struct bloom_layers *layers, uint64_t *learned) {
     return code;
 }
 
+static void drop_outstanding(struct bloom_layers *layers) {
+    memset(&layers->outstanding, 0, sizeof layers->outstanding);
+}
+
+/* After the rows were read: with outstanding counts, unless the row has them already. */
+static void include_outstanding(struct bloom_layers *layers) {
+    if (layers->outstanding.layer >= layers->count)
+        return;
+    struct bloom_layer *layer = &layers->layers[layers->outstanding.layer];
+    struct bloom_layer written = *layer;
+    written.keys = layers->outstanding.row_keys;
+    written.chunks = layers->outstanding.row_chunks;
+    written.ones = layers->outstanding.row_ones;
+    add_to_layer(&written, layers->outstanding.keys, layers->outstanding.chunks,
+                 layers->outstanding.ones);
+    if (layers->outstanding.doubtful && written.keys == layer->keys &&
+        written.chunks == layer->chunks && written.ones == layer->ones) {
+        drop_outstanding(layers);
+        return;
+    }
+    layers->outstanding.doubtful = false;
+    layers->outstanding.row_keys = layer->keys;
+    layers->outstanding.row_chunks = layer->chunks;
+    layers->outstanding.row_ones = layer->ones;
+    add_to_layer(layer, layers->outstanding.keys, layers->outstanding.chunks,
+                 layers->outstanding.ones);
+}
+
 int bloom_layers_know(struct bloom_layers *layers) {
     uint64_t learned;
-    int code;
-    if (is_proven(layers))
+    if ((layers->proof == BLOOM_PROOF_LOOKS && is_proven_by_looks(layers)) ||
+        (layers->proof == BLOOM_PROOF_VERSION && is_proven_by_version(layers)))
         return SQLITE_OK;
     bloom_layers_forget(layers);
-    do {
-        code = read_layers(layers, &learned);
-    } while (bloom_database_changed(layers->database));
+    int code = read_layers(layers, &learned);
     if (code == SQLITE_OK && layers->count == 0)
         code = bloom_database_fail(layers->database, SQLITE_CORRUPT_VTAB,
                                    "%s is damaged: it has no rows",
@@ -239,12 +283,8 @@ int bloom_layers_know(struct bloom_layers *layers) {
         }
     if (code != SQLITE_OK)
         return code;
-    if (layers->outstanding.layer < layers->count)
-        add_to_layer(&layers->layers[layers->outstanding.layer], layers->outstanding.keys,
-                     layers->outstanding.chunks, layers->outstanding.ones);
-    code = find_proof(layers);
-    layers->read = code == SQLITE_OK;
-    return code;
+    include_outstanding(layers);
+    return find_proof(layers);
 }
 
 /* Changes */
@@ -273,7 +313,7 @@ int bloom_layers_grow(struct bloom_layers *layers) {
     sqlite3_bind_int64(statement, 1, index);
     sqlite3_bind_blob(statement, 2, header, sizeof header, SQLITE_TRANSIENT);
     sqlite3_bind_int64(statement, 3, chunk_blocks);
-    code = bloom_database_write(layers->database, BLOOM_NEW_LAYER);
+    code = bloom_database_write(layers->database, BLOOM_NEW_LAYER, 1);
     if (code == SQLITE_OK)
         code = learn_layer(layers, index, header, chunk_blocks);
     if (code != SQLITE_OK)
@@ -284,98 +324,78 @@ int bloom_layers_grow(struct bloom_layers *layers) {
     return SQLITE_OK;
 }
 
+static bool any_outstanding(const struct bloom_layers *layers) {
+    return layers->outstanding.keys != 0 || layers->outstanding.chunks != 0 ||
+           layers->outstanding.ones != 0;
+}
+
+int bloom_layers_expect_counts(struct bloom_layers *layers, unsigned index) {
+    return layers->outstanding.layer == index ? SQLITE_OK : bloom_layers_write_counts(layers);
+}
+
 int bloom_layers_add_counts(struct bloom_layers *layers, unsigned index, int64_t keys,
                             int64_t chunks, int64_t ones) {
-    int code = SQLITE_OK;
-    if (layers->outstanding.layer != index) {
-        code = bloom_layers_write_counts(layers);
-        if (code != SQLITE_OK)
-            return code;
+    struct bloom_layer *layer = &layers->layers[index];
+    if (!any_outstanding(layers)) {
         layers->outstanding.layer = index;
+        layers->outstanding.row_keys = layer->keys;
+        layers->outstanding.row_chunks = layer->chunks;
+        layers->outstanding.row_ones = layer->ones;
     }
-    add_to_layer(&layers->layers[index], keys, chunks, ones);
+    add_to_layer(layer, keys, chunks, ones);
     layers->outstanding.keys += keys;
     layers->outstanding.chunks += chunks;
     layers->outstanding.ones += ones;
     return layers->at_once ? bloom_layers_write_counts(layers) : SQLITE_OK;
 }
 
-static void drop_outstanding(struct bloom_layers *layers) {
-    memset(&layers->outstanding, 0, sizeof layers->outstanding);
-    layers->refused_savepoint = BLOOM_NO_SAVEPOINT;
-}
-
-/* The counts in the row of a layer. */
-struct counts {
-    sqlite3_int64 keys, chunks, ones;
-};
-
-static int read_counts(struct bloom_layers *layers, unsigned index, struct counts *counts) {
-    sqlite3_stmt *row;
-    *counts = (struct counts){-1, -1, -1};
-    int code = bloom_database_begin(layers->database, BLOOM_READ_LAYERS, &row);
-    if (code != SQLITE_OK)
-        return code;
-    while (sqlite3_step(row) == SQLITE_ROW)
-        if (sqlite3_column_int64(row, 0) == index)
-            *counts = (struct counts){sqlite3_column_int64(row, 3), sqlite3_column_int64(row, 4),
-                                      sqlite3_column_int64(row, 5)};
-    return bloom_database_end(layers->database, BLOOM_READ_LAYERS);
-}
-
-/* Writes counts, to be added to those of the row or in place of them. An authorizer can keep columns as
- * they were without an error: the first time it is looked whether it was done. */
-static int write_counts(struct bloom_layers *layers, enum bloom_statement which, unsigned index,
-                        struct counts counts) {
-    struct bloom_database *database = layers->database;
-    sqlite3_stmt *statement;
-    struct counts before = {0, 0, 0}, after;
-    int code = bloom_database_begin(database, which, &statement);
-    if (code != SQLITE_OK)
-        return code;
-    sqlite3_bind_int64(statement, 1, index);
-    sqlite3_bind_int64(statement, 2, counts.keys);
-    sqlite3_bind_int64(statement, 3, counts.chunks);
-    sqlite3_bind_int64(statement, 4, counts.ones);
-    bool tried = bloom_database_is_tried(database, which);
-    if (!tried && which == BLOOM_ADD_COUNTS)
-        code = read_counts(layers, index, &before);
-    if (code != SQLITE_OK) {
-        bloom_database_end(database, which);
-        return code;
+/* Writes counts, to be added to those of the row or in the place of them. SQLite may ask for them when the
+ * schema has changed, outside of a deed that would begin again. */
+static int write_row(struct bloom_layers *layers, enum bloom_statement which, unsigned index,
+                     sqlite3_int64 keys, sqlite3_int64 chunks, sqlite3_int64 ones) {
+    enum { TRIES = 3 };
+    int code = SQLITE_SCHEMA;
+    for (int i = 0; code == SQLITE_SCHEMA && i < TRIES; i++) {
+        sqlite3_stmt *statement;
+        if (i > 0)
+            bloom_database_forget(layers->database);
+        code = bloom_database_begin(layers->database, which, &statement);
+        if (code != SQLITE_OK)
+            continue;
+        sqlite3_bind_int64(statement, 1, index);
+        sqlite3_bind_int64(statement, 2, keys);
+        sqlite3_bind_int64(statement, 3, chunks);
+        sqlite3_bind_int64(statement, 4, ones);
+        code = bloom_database_write(layers->database, which, 1);
     }
-    code = bloom_database_write(database, which);
-    if (code != SQLITE_OK || tried)
-        return code;
-    code = read_counts(layers, index, &after);
-    if (code == SQLITE_OK &&
-        (after.keys != before.keys + counts.keys || after.chunks != before.chunks + counts.chunks ||
-         after.ones != before.ones + counts.ones))
-        code = bloom_database_fail(database, SQLITE_AUTH,
-                                   "the authorizer of this connection keeps %s from being changed",
-                                   database->shadow_names[BLOOM_SHADOW_LAYERS]);
-    if (code == SQLITE_OK)
-        bloom_database_note_tried(database, which);
     return code;
 }
 
 int bloom_layers_write_counts(struct bloom_layers *layers) {
-    struct counts counts = {layers->outstanding.keys, layers->outstanding.chunks,
-                            layers->outstanding.ones};
-    if (counts.keys == 0 && counts.chunks == 0 && counts.ones == 0)
+    int code = SQLITE_OK;
+    if (!any_outstanding(layers))
         return SQLITE_OK;
-    int code = write_counts(layers, BLOOM_ADD_COUNTS, layers->outstanding.layer, counts);
+    if (layers->outstanding.doubtful) {
+        bloom_layers_forget(layers);
+        code = bloom_layers_know(layers);
+        if (code != SQLITE_OK || !any_outstanding(layers))
+            return code;
+    }
+    code = write_row(layers, BLOOM_ADD_COUNTS, layers->outstanding.layer, layers->outstanding.keys,
+                     layers->outstanding.chunks, layers->outstanding.ones);
     if (code == SQLITE_OK)
         drop_outstanding(layers);
+    else
+        layers->outstanding.doubtful = true;
     return code;
 }
 
 int bloom_layers_set_counts(struct bloom_layers *layers, unsigned index, uint64_t keys,
                             uint64_t chunks, uint64_t ones) {
-    struct counts counts = {(sqlite3_int64)keys, (sqlite3_int64)chunks, (sqlite3_int64)ones};
     int code = bloom_layers_write_counts(layers);
     if (code == SQLITE_OK)
-        code = write_counts(layers, BLOOM_WRITE_COUNTS, index, counts);
+        code = write_row(layers, BLOOM_WRITE_COUNTS, index, (sqlite3_int64)keys,
+                         (sqlite3_int64)chunks, (sqlite3_int64)ones);
     bloom_layers_forget(layers);
     return code;
 }
@@ -395,7 +415,9 @@ int bloom_layers_clear(struct bloom_layers *layers) {
         code = bloom_chunks_clear(layers->chunks);
     if (code == SQLITE_OK)
         code = bloom_database_begin(layers->database, BLOOM_CLEAR_LAYERS, &statement);
-    return code == SQLITE_OK ? bloom_database_write(layers->database, BLOOM_CLEAR_LAYERS) : code;
+    return code == SQLITE_OK
+               ? bloom_database_write(layers->database, BLOOM_CLEAR_LAYERS, (int)layers->count - 1)
+               : code;
 }
 
 /* Statements and transactions */
@@ -408,29 +430,33 @@ void bloom_layers_leave(struct bloom_layers *layers) {
     if (--layers->cursors > 0 || layers->told)
         return;
     bloom_chunks_rest(layers->chunks);
-    if (layers->file == NULL)
+    if (layers->proof == BLOOM_PROOF_VERSION && layers->file == NULL)
         bloom_layers_forget(layers);
 }
 
 void bloom_layers_begin(struct bloom_layers *layers) {
     bloom_layers_forget(layers);
     layers->told = true;
+    layers->savepoints = 0;
 }
 
 int bloom_layers_savepoint(struct bloom_layers *layers, int depth) {
     bloom_chunks_rest(layers->chunks);
     int code = bloom_layers_write_counts(layers);
-    if (code != SQLITE_OK)
-        layers->refused_savepoint = depth;
+    if (code == SQLITE_OK)
+        layers->savepoints = depth + 1;
     return code;
+}
+
+void bloom_layers_release(struct bloom_layers *layers, int depth) {
+    if (layers->savepoints > depth)
+        layers->savepoints = depth;
 }
 
 void bloom_layers_rollback_to(struct bloom_layers *layers, int depth) {
     bloom_chunks_rest(layers->chunks);
     bloom_layers_forget(layers);
-    if (depth == layers->refused_savepoint)
-        layers->refused_savepoint = BLOOM_NO_SAVEPOINT;
-    else
+    if (depth < layers->savepoints)
         drop_outstanding(layers);
 }
 

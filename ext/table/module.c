@@ -61,17 +61,16 @@ static int table_error(struct table *table, const char *format, ...) {
     va_start(list, format);
     char *text = sqlite3_vmprintf(format, list);
     va_end(list);
-    sqlite3_free(table->base.zErrMsg);
-    table->base.zErrMsg =
-        text ? sqlite3_mprintf("%s: %s", bloom_store_name(table->store), text) : NULL;
+    int code = text != NULL ? bloom_store_fail(table->store, text) : SQLITE_NOMEM;
     sqlite3_free(text);
-    return table->base.zErrMsg ? SQLITE_ERROR : SQLITE_NOMEM;
+    return report(table, code);
 }
 
 /* Life of a table */
 
 static int declare(sqlite3 *connection, const char *name, enum bloom_key_type key_type,
                    char **error) {
+    char quoted[BLOOM_QUOTE_SIZE];
     char *declaration =
         sqlite3_mprintf("CREATE TABLE x(key %s, \"%w\" HIDDEN, info HIDDEN, filter HIDDEN)",
                         bloom_key_type_name(key_type), name);
@@ -80,7 +79,8 @@ static int declare(sqlite3 *connection, const char *name, enum bloom_key_type ke
     int code = sqlite3_declare_vtab(connection, declaration);
     sqlite3_free(declaration);
     if (code != SQLITE_OK)
-        *error = sqlite3_mprintf("bloom: a filter table cannot be called %s: %s", name,
+        *error = sqlite3_mprintf("bloom: a filter table cannot be called %s: %s",
+                                 bloom_sql_quote(quoted, name, strlen(name)),
                                  sqlite3_errmsg(connection));
     if (code == SQLITE_OK) /* for OR IGNORE */
         code = sqlite3_vtab_config(connection, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
@@ -93,8 +93,8 @@ static int open_table(sqlite3 *connection, void *registry, int count, const char
                       bool create, sqlite3_vtab **result, char **error) {
     enum { OPTIONS = 3 }; /* after module, schema and table */
     struct bloom_options options;
-    int code =
-        bloom_options_read(connection, count - OPTIONS, arguments + OPTIONS, &options, error);
+    int code = bloom_options_read(connection, count - OPTIONS, arguments + OPTIONS, create,
+                                  &options, error);
     if (code == SQLITE_OK)
         code = declare(connection, arguments[2], options.key, error);
     if (code != SQLITE_OK)
@@ -256,7 +256,7 @@ static void key_result(sqlite3_context *context, const struct key *key) {
 static enum bloom_key_kind words_of_value(const struct table *table, sqlite3_value *value,
                                           bool added, struct key *key,
                                           uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
-    if (table->key_type == BLOOM_KEY_AS_IT_IS)
+    if (table->key_type <= BLOOM_KEY_BLOB)
         return bloom_sql_key(value, &table->key_shape, words);
     if (!key_take(table, value, added, key))
         return BLOOM_KEY_NO_MEMORY;
@@ -276,9 +276,10 @@ struct cursor {
 
 /* What the constraints on the columns ask for. */
 struct request {
-    int key;        /* the constraint that gives the key; -1 */
-    bool key_waits; /* for a table that comes later in this plan */
-    int arguments;  /* equalities with hidden columns, as seen(?, ?, ?) makes them */
+    int key;         /* the constraint that gives the key; -1 */
+    bool key_waits;  /* for a table that comes later in this plan */
+    bool by_command; /* an equality with the column named after the table */
+    bool by_others;  /* one with info or filter: both together are what seen(?, ?) makes */
 };
 
 static bool is_equality(int operation) {
@@ -286,13 +287,13 @@ static bool is_equality(int operation) {
 }
 
 static struct request read_request(const sqlite3_index_info *info) {
-    struct request request = {-1, false, 0};
+    struct request request = {-1, false, false, false};
     for (int i = 0; i < info->nConstraint; i++) {
         const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
         if (!is_equality(constraint->op))
             continue;
-        request.arguments +=
-            constraint->iColumn >= COLUMN_COMMAND && constraint->op == SQLITE_INDEX_CONSTRAINT_EQ;
+        request.by_command = request.by_command || constraint->iColumn == COLUMN_COMMAND;
+        request.by_others = request.by_others || constraint->iColumn > COLUMN_COMMAND;
         if (constraint->iColumn != COLUMN_KEY && constraint->iColumn != COLUMN_COMMAND)
             continue;
         if (!constraint->usable)
@@ -316,7 +317,7 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
     (void)base;
     info->estimatedRows = 1;
     info->estimatedCost = FAILURE_COST;
-    if (request.arguments > 1) {
+    if (request.by_command && request.by_others) {
         info->idxNum = PLAN_ARGUMENTS;
         return SQLITE_OK;
     }
@@ -463,7 +464,7 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
     } WITHOUT_KEY[] = {{"clear", bloom_store_clear}, {"repair", bloom_store_repair}};
     const char *name = (const char *)sqlite3_value_text(command);
     struct bloom_stored filter;
-    char problem[BLOOM_PROBLEM_SIZE];
+    char problem[BLOOM_PROBLEM_SIZE], quoted[BLOOM_QUOTE_SIZE];
     if (name == NULL)
         return SQLITE_NOMEM;
     for (size_t i = 0; i < sizeof WITHOUT_KEY / sizeof *WITHOUT_KEY; i++) {
@@ -476,10 +477,9 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
     if (sqlite3_stricmp(name, "merge") != 0)
         return table_error(
             table,
-            "unknown command '%!.60s'; the commands are merge (with a filter as key), clear and "
-            "repair",
-            name);
-    switch (bloom_sql_stored(table->database, argument, &filter, problem)) {
+            "unknown command %s; the commands are merge (with a filter as key), clear and repair",
+            bloom_sql_quote(quoted, name, (size_t)sqlite3_value_bytes(command)));
+    switch (bloom_sql_stored(table->connection, argument, &filter, problem)) {
     case BLOOM_STORED:
         return report(table, bloom_store_merge(table->store, &filter));
     case BLOOM_STORED_NO_MEMORY:
@@ -581,6 +581,11 @@ static int table_savepoint(sqlite3_vtab *base, int depth) {
     return report(table, code);
 }
 
+static int table_release(sqlite3_vtab *base, int depth) {
+    bloom_store_release(table_of(base)->store, depth);
+    return SQLITE_OK;
+}
+
 static int table_rollback_to(sqlite3_vtab *base, int depth) {
     bloom_store_rollback_to(table_of(base)->store, depth);
     return SQLITE_OK;
@@ -630,6 +635,7 @@ static const struct module MODULE = {
             .xRollback = table_end,
             .xRename = table_rename,
             .xSavepoint = table_savepoint,
+            .xRelease = table_release,
             .xRollbackTo = table_rollback_to,
             .xShadowName = table_shadow_name,
 #if SQLITE_VERSION_NUMBER >= 3044000

@@ -92,20 +92,33 @@ static bool is_arithmetic(const char *text) {
     return true;
 }
 
+static bool is_literal(const char *text) {
+    text += *text == '+' || *text == '-';
+    size_t length = literal_length(text);
+    return length > 0 && text[length] == '\0';
+}
+
+/* Who reads the options: what they were in former releases is only for tables that are there already. */
+struct reader {
+    sqlite3 *connection;
+    bool create;
+};
+
 /* Returns SQLITE_ERROR for what is no number. */
-static int read_number(sqlite3 *connection, struct text text, double *number) {
+static int read_number(const struct reader *reader, struct text text, double *number) {
     sqlite3_stmt *statement;
     char *copy = sqlite3_mprintf("%.*s", (int)text.length, text.start);
     if (copy == NULL)
         return SQLITE_NOMEM;
-    bool readable = text.length > 0 && is_arithmetic(copy);
+    bool readable = is_literal(copy) || (!reader->create && text.length > 0 && is_arithmetic(copy));
     char *sql = readable ? sqlite3_mprintf("SELECT (%s)", copy) : NULL;
     sqlite3_free(copy);
     if (!readable)
         return SQLITE_ERROR;
     if (sql == NULL)
         return SQLITE_NOMEM;
-    int code = sqlite3_prepare_v3(connection, sql, -1, SQLITE_PREPARE_NO_VTAB, &statement, NULL);
+    int code =
+        sqlite3_prepare_v3(reader->connection, sql, -1, SQLITE_PREPARE_NO_VTAB, &statement, NULL);
     sqlite3_free(sql);
     if (code != SQLITE_OK)
         return code == SQLITE_NOMEM || code == SQLITE_INTERRUPT ? code : SQLITE_ERROR;
@@ -123,14 +136,16 @@ static int read_number(sqlite3 *connection, struct text text, double *number) {
 /* The options. Each reads its value, and says what it wants when it gets something else. */
 
 static int wrong(char **error, const char *expectation, struct text value) {
-    *error = sqlite3_mprintf("bloom: %s, not '%.*s'", expectation, (int)value.length, value.start);
+    char quoted[BLOOM_QUOTE_SIZE];
+    *error = sqlite3_mprintf("bloom: %s, not %s", expectation,
+                             bloom_sql_quote(quoted, value.start, value.length));
     return *error != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
 }
 
-static int read_capacity(sqlite3 *connection, struct text value, struct bloom_options *options,
-                         char **error) {
+static int read_capacity(const struct reader *reader, struct text value,
+                         struct bloom_options *options, char **error) {
     double number = 0;
-    int code = read_number(connection, value, &number);
+    int code = read_number(reader, value, &number);
     if (code != SQLITE_OK && code != SQLITE_ERROR)
         return code;
     if (code == SQLITE_OK && number >= 1 && number <= (double)BLOOM_CAPACITY_MAXIMUM &&
@@ -141,10 +156,10 @@ static int read_capacity(sqlite3 *connection, struct text value, struct bloom_op
     return wrong(error, "capacity must be a whole number from 1 to 1099511627776", value);
 }
 
-static int read_fpr(sqlite3 *connection, struct text value, struct bloom_options *options,
+static int read_fpr(const struct reader *reader, struct text value, struct bloom_options *options,
                     char **error) {
     double number = 0;
-    int code = read_number(connection, value, &number);
+    int code = read_number(reader, value, &number);
     if (code != SQLITE_OK && code != SQLITE_ERROR)
         return code;
     if (code == SQLITE_OK && number > 0 && number < 1) {
@@ -154,11 +169,11 @@ static int read_fpr(sqlite3 *connection, struct text value, struct bloom_options
     return wrong(error, "fpr must be between 0 and 1", value);
 }
 
-static int read_growth(sqlite3 *connection, struct text value, struct bloom_options *options,
-                       char **error) {
+static int read_growth(const struct reader *reader, struct text value,
+                       struct bloom_options *options, char **error) {
     static const char *const MODES[] = {
         [BLOOM_GROWTH_ON] = "on", [BLOOM_GROWTH_OFF] = "off", [BLOOM_GROWTH_ERROR] = "error"};
-    (void)connection;
+    (void)reader;
     for (unsigned i = 0; i < sizeof MODES / sizeof *MODES; i++)
         if (is_word(value, MODES[i])) {
             options->growth.mode = (enum bloom_growth_mode)i;
@@ -167,9 +182,9 @@ static int read_growth(sqlite3 *connection, struct text value, struct bloom_opti
     return wrong(error, "growth must be on, off or error", value);
 }
 
-static int read_layout(sqlite3 *connection, struct text value, struct bloom_options *options,
-                       char **error) {
-    (void)connection;
+static int read_layout(const struct reader *reader, struct text value,
+                       struct bloom_options *options, char **error) {
+    (void)reader;
     options->growth.layout = bloom_layout_by_name(value.start, value.length);
     if (options->growth.layout == NULL)
         return wrong(error, "layout must be the name of a layout", value);
@@ -178,20 +193,18 @@ static int read_layout(sqlite3 *connection, struct text value, struct bloom_opti
     return SQLITE_OK;
 }
 
-static const char *const KEY_TYPES[] = {[BLOOM_KEY_AS_IT_IS] = "BLOB",
-                                        [BLOOM_KEY_TEXT] = "TEXT",
-                                        [BLOOM_KEY_NUMERIC] = "NUMERIC",
-                                        [BLOOM_KEY_INTEGER] = "INTEGER",
-                                        [BLOOM_KEY_REAL] = "REAL"};
+static const char *const KEY_TYPES[] = {
+    [BLOOM_KEY_AS_IT_IS] = "",       [BLOOM_KEY_BLOB] = "BLOB",       [BLOOM_KEY_TEXT] = "TEXT",
+    [BLOOM_KEY_NUMERIC] = "NUMERIC", [BLOOM_KEY_INTEGER] = "INTEGER", [BLOOM_KEY_REAL] = "REAL"};
 
 const char *bloom_key_type_name(enum bloom_key_type type) {
     return KEY_TYPES[type];
 }
 
-static int read_key(sqlite3 *connection, struct text value, struct bloom_options *options,
+static int read_key(const struct reader *reader, struct text value, struct bloom_options *options,
                     char **error) {
-    (void)connection;
-    for (unsigned i = 0; i < sizeof KEY_TYPES / sizeof *KEY_TYPES; i++)
+    (void)reader;
+    for (unsigned i = BLOOM_KEY_BLOB; i < sizeof KEY_TYPES / sizeof *KEY_TYPES; i++)
         if (is_word(value, KEY_TYPES[i])) {
             options->key = (enum bloom_key_type)i;
             return SQLITE_OK;
@@ -201,7 +214,7 @@ static int read_key(sqlite3 *connection, struct text value, struct bloom_options
 
 static const struct option {
     const char *name;
-    int (*read)(sqlite3 *connection, struct text value, struct bloom_options *options,
+    int (*read)(const struct reader *reader, struct text value, struct bloom_options *options,
                 char **error);
 } OPTIONS[] = {
     {"capacity", read_capacity}, {"fpr", read_fpr}, {"growth", read_growth},
@@ -210,8 +223,8 @@ static const struct option {
 
 enum { OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS };
 
-static int read_option(sqlite3 *connection, const char *argument, struct bloom_options *options,
-                       unsigned *given, char **error) {
+static int read_option(const struct reader *reader, const char *argument,
+                       struct bloom_options *options, unsigned *given, char **error) {
     const char *equals = strchr(argument, '=');
     struct text name =
         trim(argument, equals != NULL ? (size_t)(equals - argument) : strlen(argument));
@@ -219,9 +232,10 @@ static int read_option(sqlite3 *connection, const char *argument, struct bloom_o
     while (which < OPTION_COUNT && !is_word(name, OPTIONS[which].name))
         which++;
     if (which == OPTION_COUNT || equals == NULL) {
-        *error = sqlite3_mprintf("bloom: unknown option '%.*s'; the options are capacity=N, fpr=P, "
+        char quoted[BLOOM_QUOTE_SIZE];
+        *error = sqlite3_mprintf("bloom: unknown option %s; the options are capacity=N, fpr=P, "
                                  "growth=on, off or error, layout=NAME and key=TYPE",
-                                 (int)name.length, name.start);
+                                 bloom_sql_quote(quoted, name.start, name.length));
         return *error != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
     }
     if (*given & 1u << which) {
@@ -230,11 +244,12 @@ static int read_option(sqlite3 *connection, const char *argument, struct bloom_o
     }
     *given |= 1u << which;
     struct text value = unquote(trim(equals + 1, strlen(equals + 1)));
-    return OPTIONS[which].read(connection, value, options, error);
+    return OPTIONS[which].read(reader, value, options, error);
 }
 
-int bloom_options_read(sqlite3 *connection, int count, const char *const *arguments,
+int bloom_options_read(sqlite3 *connection, int count, const char *const *arguments, bool create,
                        struct bloom_options *options, char **error) {
+    const struct reader reader = {connection, create};
     char problem[BLOOM_PROBLEM_SIZE];
     unsigned given = 0;
     int code = SQLITE_OK;
@@ -243,7 +258,7 @@ int bloom_options_read(sqlite3 *connection, int count, const char *const *argume
                                                  .rate = 0.01,
                                                  .mode = BLOOM_GROWTH_ON}};
     for (int i = 0; i < count && code == SQLITE_OK; i++)
-        code = read_option(connection, arguments[i], options, &given, error);
+        code = read_option(&reader, arguments[i], options, &given, error);
     if (code != SQLITE_OK || bloom_growth_possible(&options->growth, problem))
         return code;
     *error = sqlite3_mprintf("bloom: %s", problem);

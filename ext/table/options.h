@@ -9,10 +9,12 @@
  *   growth      on, off or error
  *   layout      the name of a layout that filter tables can have
  *   key         TEXT, INTEGER, REAL, NUMERIC or BLOB
- *   number      literals as in SQL (1000000, 1e6, .01, 0xF4240) with + - * / ( ) between them
+ *   number      a literal as in SQL, perhaps with a sign: 1000000, 1e6, .01, 0xF4240
  *
- * A number is worked out by SQLite, since strtod() depends on the locale, after every token of it was
- * found to be a literal or an operator, so that there is nothing in it that could be called.
+ * Former releases took arithmetic, too: literals with + - * / ( ) between them. A table that was created so
+ * is still opened, but no new one is. A number is worked out by SQLite, since strtod() depends on the
+ * locale, after every token of it was found to be a literal or an operator, so that there is nothing in it
+ * that could be called.
  */
 #ifndef BLOOM_TABLE_OPTIONS_H
 #define BLOOM_TABLE_OPTIONS_H
@@ -22,7 +24,8 @@
 
 /* The type of the column key, whose affinity is applied to keys as an ordinary column would. */
 enum bloom_key_type {
-    BLOOM_KEY_AS_IT_IS, /* BLOB, or none given */
+    BLOOM_KEY_AS_IT_IS, /* none given */
+    BLOOM_KEY_BLOB,
     BLOOM_KEY_TEXT,
     BLOOM_KEY_NUMERIC,
     BLOOM_KEY_INTEGER,
@@ -34,9 +37,9 @@ struct bloom_options {
     enum bloom_key_type key;
 };
 
-/* Reads count arguments. On an error other than SQLITE_NOMEM, *error is a message from sqlite3_malloc, or
+/* Reads count arguments; with create, those of a table that is about to be created. On an error other than SQLITE_NOMEM, *error is a message from sqlite3_malloc, or
  * NULL when that fails. */
-int bloom_options_read(sqlite3 *connection, int count, const char *const *arguments,
+int bloom_options_read(sqlite3 *connection, int count, const char *const *arguments, bool create,
                        struct bloom_options *options, char **error);
 
 /* The name of a type in a declaration. */

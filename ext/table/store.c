@@ -78,8 +78,8 @@ void bloom_store_close(struct bloom_store *store) {
     sqlite3_free(store);
 }
 
-const char *bloom_store_name(const struct bloom_store *store) {
-    return store->database.name;
+int bloom_store_fail(struct bloom_store *store, const char *text) {
+    return bloom_database_fail(&store->database, SQLITE_ERROR, "%s", text);
 }
 
 const struct bloom_layout *bloom_store_layout(const struct bloom_store *store) {
@@ -90,18 +90,43 @@ char *bloom_store_message(struct bloom_store *store) {
     return bloom_database_message(&store->database);
 }
 
-/* Every deed begins and ends with these two. */
+/* Deeds: what is done to the layers of a store, between coming to know them and settling. When the schema
+ * turns out to be another one all is forgotten, and the deed begins again. */
 
-static int begin_deed(struct bloom_store *store) {
-    int code = bloom_database_enter(&store->database);
+struct deed {
+    int (*run)(struct bloom_store *store, struct deed *deed);
+    bool changes; /* SQLite counts a row for it */
+    const uint64_t *words;
+    bool again, found;
+    int64_t length_limit;
+    struct bloom_shape *shape;
+    uint8_t **bytes;
+    char **text;
+    const struct bloom_stored *filter;
+};
+
+static int try_deed(struct bloom_store *store, struct deed *deed) {
+    int code = write_counts_of_others(store);
     if (code == SQLITE_OK)
-        code = write_counts_of_others(store);
-    return code == SQLITE_OK ? bloom_layers_know(&store->layers) : code;
+        code = bloom_layers_know(&store->layers);
+    return code == SQLITE_OK ? deed->run(store, deed) : code;
 }
 
-static int end_deed(struct bloom_store *store, int code) {
+static int do_deed(struct bloom_store *store, struct deed *deed) {
+    enum { TRIES = 5 };
+    int code = bloom_database_enter(&store->database);
+    if (code != SQLITE_OK)
+        return code;
+    code = try_deed(store, deed);
+    for (int i = 1; code == SQLITE_SCHEMA && i < TRIES; i++) {
+        bloom_chunks_rest(&store->chunks);
+        bloom_layers_forget(&store->layers);
+        bloom_database_forget(&store->database);
+        sqlite3_free(bloom_store_message(store));
+        code = try_deed(store, deed);
+    }
     if (code == SQLITE_OK)
-        bloom_layers_settle(&store->layers);
+        bloom_layers_settle(&store->layers, deed->changes);
     else
         bloom_layers_forget(&store->layers);
     return code;
@@ -156,13 +181,20 @@ static int check_layer(struct bloom_store *store, unsigned index, const uint64_t
     return code;
 }
 
-int bloom_store_check(struct bloom_store *store, const uint64_t *words, bool *found) {
-    int code = begin_deed(store);
-    *found = false;
+static int run_check(struct bloom_store *store, struct deed *deed) {
+    int code = SQLITE_OK;
+    deed->found = false;
     /* The last layer is the largest. */
-    for (unsigned i = store->layers.count; code == SQLITE_OK && i > 0 && !*found; i--)
-        code = check_layer(store, i - 1, words, found);
-    return end_deed(store, code);
+    for (unsigned i = store->layers.count; code == SQLITE_OK && i > 0 && !deed->found; i--)
+        code = check_layer(store, i - 1, deed->words, &deed->found);
+    return code;
+}
+
+int bloom_store_check(struct bloom_store *store, const uint64_t *words, bool *found) {
+    struct deed deed = {.run = run_check, .words = words};
+    int code = do_deed(store, &deed);
+    *found = deed.found;
+    return code;
 }
 
 static bool has_room(const struct bloom_layer *layer) {
@@ -214,97 +246,137 @@ static int add_to_last_layer(struct bloom_store *store, const uint64_t *words, b
     }
 }
 
-int bloom_store_add(struct bloom_store *store, const uint64_t *words, bool again, bool *found) {
-    bool added = false, counts = again && bloom_store_layout(store)->blocks->remove != NULL;
+static int run_add(struct bloom_store *store, struct deed *deed) {
+    bool added = false, counts = deed->again && bloom_store_layout(store)->blocks->remove != NULL;
     unsigned at = 0; /* the layer it was found in */
-    int code = begin_deed(store);
-    *found = false;
+    int code = SQLITE_OK;
+    deed->found = false;
     /* To look is half as dear as to open a block for change. Keys that are in and keys that are new come
      * in runs, so the last layer is looked at first when the key before was in. */
     for (unsigned i = 0;
-         code == SQLITE_OK && i + store->expects_new < store->layers.count && !*found; i++) {
-        code = check_layer(store, i, words, found);
+         code == SQLITE_OK && i + store->expects_new < store->layers.count && !deed->found; i++) {
+        code = check_layer(store, i, deed->words, &deed->found);
         at = i;
     }
-    if (code == SQLITE_OK && !*found)
-        code = add_to_last_layer(store, words, counts, found, &added);
+    if (code == SQLITE_OK && !deed->found)
+        code = add_to_last_layer(store, deed->words, counts, &deed->found, &added);
     else if (code == SQLITE_OK && counts)
-        code = add_to_layer_if_new(store, at, words, true, found, &added);
+        code = add_to_layer_if_new(store, at, deed->words, true, &deed->found, &added);
     store->expects_new = added;
-    return end_deed(store, code);
+    deed->changes = !deed->found || deed->again;
+    return code;
 }
 
-int bloom_store_remove(struct bloom_store *store, const uint64_t *words) {
-    unsigned layers_with = 0, at = 0;
+int bloom_store_add(struct bloom_store *store, const uint64_t *words, bool again, bool *found) {
+    struct deed deed = {.run = run_add, .words = words, .again = again};
+    int code = do_deed(store, &deed);
+    *found = deed.found;
+    return code;
+}
+
+static int remove_from_layer(struct bloom_store *store, unsigned index, const uint64_t *words) {
+    const struct bloom_geometry *geometry = &store->layers.layers[index].geometry;
+    const struct bloom_shape *shape = &geometry->shape;
+    const struct bloom_blocks *blocks = shape->layout->blocks;
     struct bloom_block_edit edit;
-    int code = begin_deed(store);
+    int code = bloom_layers_expect_counts(&store->layers, index);
+    if (code == SQLITE_OK)
+        code = bloom_block_open(&store->chunks, geometry, blocks->of(shape, words), &edit);
+    if (code != SQLITE_OK)
+        return code;
+    unsigned ones = blocks->remove(shape, edit.bytes, words);
+    bool gone = !blocks->check(shape, edit.bytes, words);
+    code = bloom_block_save(&store->chunks, &edit);
+    if (code != SQLITE_OK)
+        return code;
+    return bloom_layers_add_counts(&store->layers, index, gone ? -1 : 0, 0, -(int64_t)ones);
+}
+
+static int run_remove(struct bloom_store *store, struct deed *deed) {
+    unsigned layers_with = 0, at = 0;
+    int code = SQLITE_OK;
     for (unsigned i = 0; code == SQLITE_OK && i < store->layers.count; i++) {
         bool found;
-        code = check_layer(store, i, words, &found);
+        code = check_layer(store, i, deed->words, &found);
         layers_with += found;
         at = found ? i : at;
     }
-    if (code == SQLITE_OK && layers_with == 1) {
-        const struct bloom_geometry *geometry = &store->layers.layers[at].geometry;
-        const struct bloom_shape *shape = &geometry->shape;
-        const struct bloom_blocks *blocks = shape->layout->blocks;
-        code = bloom_block_open(&store->chunks, geometry, blocks->of(shape, words), &edit);
-        if (code == SQLITE_OK) {
-            unsigned ones = blocks->remove(shape, edit.bytes, words);
-            bool gone = !blocks->check(shape, edit.bytes, words);
-            code = bloom_block_save(&store->chunks, &edit);
-            if (code == SQLITE_OK)
-                code =
-                    bloom_layers_add_counts(&store->layers, at, gone ? -1 : 0, 0, -(int64_t)ones);
-        }
-    }
-    return end_deed(store, code);
+    return code == SQLITE_OK && layers_with == 1 ? remove_from_layer(store, at, deed->words) : code;
+}
+
+int bloom_store_remove(struct bloom_store *store, const uint64_t *words) {
+    struct deed deed = {.run = run_remove, .words = words, .changes = true};
+    return do_deed(store, &deed);
 }
 
 /* The whole */
 
+static int run_filter(struct bloom_store *store, struct deed *deed) {
+    return bloom_whole_filter(&store->layers, deed->length_limit, deed->shape, deed->bytes);
+}
+
 int bloom_store_filter(struct bloom_store *store, int64_t length_limit, struct bloom_shape *shape,
                        uint8_t **bytes) {
-    int code = begin_deed(store);
+    struct deed deed = {
+        .run = run_filter, .length_limit = length_limit, .shape = shape, .bytes = bytes};
     *bytes = NULL;
-    if (code == SQLITE_OK)
-        code = bloom_whole_filter(&store->layers, length_limit, shape, bytes);
-    return end_deed(store, code);
+    return do_deed(store, &deed);
+}
+
+static int run_info(struct bloom_store *store, struct deed *deed) {
+    return bloom_whole_info(&store->layers, deed->text);
 }
 
 int bloom_store_info(struct bloom_store *store, char **json) {
-    int code = begin_deed(store);
+    struct deed deed = {.run = run_info, .text = json};
     *json = NULL;
-    return end_deed(store, code == SQLITE_OK ? bloom_whole_info(&store->layers, json) : code);
+    return do_deed(store, &deed);
+}
+
+static int run_merge(struct bloom_store *store, struct deed *deed) {
+    return bloom_whole_merge(&store->layers, deed->filter);
 }
 
 int bloom_store_merge(struct bloom_store *store, const struct bloom_stored *filter) {
-    int code = begin_deed(store);
-    return end_deed(store, code == SQLITE_OK ? bloom_whole_merge(&store->layers, filter) : code);
+    struct deed deed = {.run = run_merge, .filter = filter, .changes = true};
+    return do_deed(store, &deed);
+}
+
+static int run_clear(struct bloom_store *store, struct deed *deed) {
+    (void)deed;
+    bloom_chunks_rest(&store->chunks);
+    return bloom_layers_clear(&store->layers);
 }
 
 int bloom_store_clear(struct bloom_store *store) {
-    int code = begin_deed(store);
-    bloom_chunks_rest(&store->chunks);
-    return end_deed(store, code == SQLITE_OK ? bloom_layers_clear(&store->layers) : code);
+    struct deed deed = {.run = run_clear, .changes = true};
+    return do_deed(store, &deed);
+}
+
+static int run_repair(struct bloom_store *store, struct deed *deed) {
+    (void)deed;
+    return bloom_whole_repair(&store->layers);
 }
 
 int bloom_store_repair(struct bloom_store *store) {
-    int code = begin_deed(store);
-    return end_deed(store, code == SQLITE_OK ? bloom_whole_repair(&store->layers) : code);
+    struct deed deed = {.run = run_repair, .changes = true};
+    return do_deed(store, &deed);
+}
+
+static int run_verify(struct bloom_store *store, struct deed *deed) {
+    return bloom_whole_verify(&store->layers, deed->text);
 }
 
 int bloom_store_verify(struct bloom_store *store, char **problem) {
+    struct deed deed = {.run = run_verify, .text = problem};
     *problem = NULL;
-    int code = begin_deed(store);
-    if (code == SQLITE_OK)
-        code = bloom_whole_verify(&store->layers, problem);
+    int code = do_deed(store, &deed);
     /* Damage is what is to be found; of any other error nothing is known. */
     if ((code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_ERROR) {
         *problem = bloom_store_message(store);
         code = SQLITE_OK;
     }
-    return end_deed(store, code);
+    return code;
 }
 
 /* Cursors and transactions. Savepoints that a statement of our own makes are its own business: it goes
@@ -334,6 +406,11 @@ void bloom_store_end(struct bloom_store *store) {
 
 int bloom_store_savepoint(struct bloom_store *store, int depth) {
     return store->registry->running > 0 ? SQLITE_OK : bloom_layers_savepoint(&store->layers, depth);
+}
+
+void bloom_store_release(struct bloom_store *store, int depth) {
+    if (store->registry->running == 0)
+        bloom_layers_release(&store->layers, depth);
 }
 
 void bloom_store_rollback_to(struct bloom_store *store, int depth) {

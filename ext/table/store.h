@@ -39,8 +39,8 @@ struct bloom_store *bloom_store_open(struct bloom_registry *registry, sqlite3 *c
                                      const struct bloom_growth *growth);
 void bloom_store_close(struct bloom_store *store);
 
-/* The name of the table; valid until it is renamed. */
-const char *bloom_store_name(const struct bloom_store *store);
+/* Keeps "TABLE: " and the text as the message; SQLITE_ERROR or SQLITE_NOMEM. */
+int bloom_store_fail(struct bloom_store *store, const char *text);
 
 /* How its keys are hashed, and whether they can be taken out. */
 const struct bloom_layout *bloom_store_layout(const struct bloom_store *store);
@@ -78,12 +78,13 @@ int bloom_store_verify(struct bloom_store *store, char **problem);
 void bloom_store_enter(struct bloom_store *store);
 void bloom_store_leave(struct bloom_store *store);
 
-/* The transaction: begun; about to commit; over, committed or not; a savepoint begins; rolled back to
- * one. */
+/* The transaction: begun; about to commit; over, committed or not; a savepoint begins; is released;
+ * rolled back to one. */
 void bloom_store_begin(struct bloom_store *store);
 int bloom_store_sync(struct bloom_store *store);
 void bloom_store_end(struct bloom_store *store);
 int bloom_store_savepoint(struct bloom_store *store, int depth);
+void bloom_store_release(struct bloom_store *store, int depth);
 void bloom_store_rollback_to(struct bloom_store *store, int depth);
 
 #endif

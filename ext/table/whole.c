@@ -65,10 +65,26 @@ static uint64_t keys_of(const struct bloom_shape *shape, const struct bloom_esti
     return keys < fewest ? fewest : keys;
 }
 
+/* Whether the chunks that were visited are all that there are: some may be gone, or hidden. */
+static int check_rows(struct bloom_layers *layers, unsigned index, uint64_t rows) {
+    if (rows == layers->layers[index].chunks)
+        return SQLITE_OK;
+    return bloom_database_fail(
+        layers->database, SQLITE_CORRUPT_VTAB,
+        "layer %u has %llu chunks, but %llu were written; the command repair counts anew", index,
+        (sqlite3_uint64)rows, (sqlite3_uint64)layers->layers[index].chunks);
+}
+
+struct copy {
+    uint8_t *payload;
+    uint64_t rows;
+};
+
 static void copy_chunk(void *argument, const struct bloom_geometry *geometry, uint64_t chunk,
                        const uint8_t *bits) {
-    uint8_t *payload = argument;
-    memcpy(payload + chunk * bloom_chunk_bytes(geometry), bits,
+    struct copy *copy = argument;
+    copy->rows++;
+    memcpy(copy->payload + chunk * bloom_chunk_bytes(geometry), bits,
            (size_t)bloom_blocks_of_chunk(geometry, chunk) * geometry->shape.layout->blocks->bytes);
 }
 
@@ -91,8 +107,10 @@ int bloom_whole_filter(struct bloom_layers *layers, int64_t length_limit, struct
     *bytes = bloom_sql_new_filter(shape);
     if (*bytes == NULL)
         return SQLITE_NOMEM;
-    int code =
-        bloom_chunks_for_each(layers->chunks, geometry, copy_chunk, *bytes + BLOOM_HEADER_BYTES);
+    struct copy copy = {*bytes + BLOOM_HEADER_BYTES, 0};
+    int code = bloom_chunks_for_each(layers->chunks, geometry, copy_chunk, &copy);
+    if (code == SQLITE_OK)
+        code = check_rows(layers, 0, copy.rows);
     if (code != SQLITE_OK) {
         sqlite3_free(*bytes);
         *bytes = NULL;
@@ -121,6 +139,8 @@ int bloom_whole_info(struct bloom_layers *layers, char **json) {
         struct survey survey;
         struct bloom_estimate estimate = {0};
         code = survey_layer(layers, i, &survey, &estimate);
+        if (code == SQLITE_OK)
+            code = check_rows(layers, i, survey.rows);
         count += estimate.count;
         pass *= 1 - estimate.rate;
         chunks += layer->chunks;
@@ -129,8 +149,8 @@ int bloom_whole_info(struct bloom_layers *layers, char **json) {
             "%s{\"n\":%llu,\"p\":%!.15g,\"bits\":%llu,\"hashes\":%u,\"keys\":%llu,\"fill\":%!"
             ".15g,\"fpr\":%!.15g}",
             i > 0 ? "," : "", (sqlite3_uint64)shape->capacity, shape->rate,
-            (sqlite3_uint64)shape->bits, shape->probes, (sqlite3_uint64)layer->keys,
-            (double)estimate.ones / (double)shape->bits, estimate.rate);
+            (sqlite3_uint64)shape->bits, shape->probes, (sqlite3_uint64)layer->keys, estimate.fill,
+            estimate.rate);
     }
     char *list_text = sqlite3_str_finish(list);
     if (code == SQLITE_OK && list_text != NULL) {
@@ -197,12 +217,10 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
     if (code != SQLITE_OK)
         return code;
     struct bloom_estimate estimate = estimate_of(&geometry->shape, &tally);
-    if (estimate.ones > bloom_growth_merge_limit(&layers->growth, &geometry->shape) &&
-        estimate.ones > layer->ones)
+    if (estimate.ones > layer->ones && estimate.rate > geometry->shape.rate &&
+        estimate.ones > bloom_growth_merge_limit(&layers->growth, &geometry->shape))
         return beyond_rate(layers, estimate.rate);
-    code = bloom_database_allow(layers->database, BLOOM_NEW_CHUNK, &allowed);
-    if (code == SQLITE_OK)
-        code = bloom_database_allow(layers->database, BLOOM_WRITE_CHUNK, &allowed);
+    code = bloom_database_allow(layers->database, BLOOM_WRITE_CHUNK, &allowed);
     if (code == SQLITE_OK)
         code = bloom_layers_set_counts(
             layers, 0,
@@ -211,7 +229,7 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
     for (uint64_t chunk = 0; chunk < chunk_count && code == SQLITE_OK; chunk++) {
         code = unite_chunk(layers, filter, chunk, &has_row, &has_new);
         if (code == SQLITE_OK && has_new)
-            code = bloom_chunk_write(layers->chunks, geometry, chunk, has_row);
+            code = bloom_chunk_write(layers->chunks, geometry, chunk);
     }
     return code;
 }
