@@ -4,6 +4,7 @@
 #include "sqlite/sqlite.h"
 #include "table/module.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 SQLITE_EXTENSION_INIT1
@@ -28,10 +29,10 @@ static const struct bloom_function FUNCTIONS[] = {
     {"bloom_export", 2, 2, bloom_sql_export, NULL, NULL},
     {"bloom_url", 1, 1, bloom_sql_url, NULL, NULL},
     {"bloom_check_url", 2, 2, bloom_sql_check_url, NULL, NULL},
-    {"bloom_version", 0, 0, bloom_sql_version, NULL, NULL},
     {"bloom_agg", 1, 4, NULL, bloom_sql_agg_step, bloom_sql_agg_final},
     {"bloom_union_agg", 1, 1, NULL, bloom_sql_union_agg_step, bloom_sql_merge_final},
     {"bloom_intersect_agg", 1, 1, NULL, bloom_sql_intersect_agg_step, bloom_sql_merge_final},
+    {"bloom_version", 0, 0, bloom_sql_version, NULL, NULL}, /* the last: see is_loaded */
 };
 
 /* Tables: the module of filter tables, and table-valued functions. */
@@ -94,6 +95,34 @@ static int refuse(char **error, const char *need) {
     return SQLITE_ERROR;
 }
 
+/* Whether this release is registered on the connection already, to the end: an application and a plug-in
+ * of it may both load. It then stays as it is, so that nothing under a statement that runs is replaced,
+ * which SQLite would refuse. */
+static bool is_loaded(sqlite3 *database) {
+    sqlite3_stmt *statement;
+    bool loaded = false;
+    if (sqlite3_prepare_v2(database, "SELECT bloom_version()", -1, &statement, NULL) != SQLITE_OK)
+        return false;
+    if (sqlite3_step(statement) == SQLITE_ROW) {
+        const char *version = (const char *)sqlite3_column_text(statement, 0);
+        loaded = version != NULL && strcmp(version, BLOOM_RELEASE) == 0;
+    }
+    return sqlite3_finalize(statement) == SQLITE_OK && loaded;
+}
+
+static void explain_failure(sqlite3 *database, int status, char **error) {
+    if (error == NULL)
+        return;
+    if (status == SQLITE_BUSY)
+        *error = sqlite3_mprintf("bloom %s cannot take the place of what is loaded while a "
+                                 "statement runs: load it before, or when all are finished",
+                                 BLOOM_RELEASE);
+    else
+        *error =
+            sqlite3_mprintf("bloom %s could not be registered: %s", BLOOM_RELEASE,
+                            status == SQLITE_NOMEM ? "out of memory" : sqlite3_errmsg(database));
+}
+
 int sqlite3_bloom_init(sqlite3 *database, char **error, const sqlite3_api_routines *api) {
     int status = SQLITE_OK;
     SQLITE_EXTENSION_INIT2(api);
@@ -106,9 +135,13 @@ int sqlite3_bloom_init(sqlite3 *database, char **error, const sqlite3_api_routin
             error,
             "an SQLite that was built without SQLITE_OMIT_VIRTUALTABLE and SQLITE_OMIT_INCRBLOB");
 #endif
-    for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS && status == SQLITE_OK; i++)
-        status = register_function(database, &FUNCTIONS[i]);
+    if (is_loaded(database))
+        return SQLITE_OK;
     for (size_t i = 0; i < sizeof MODULES / sizeof *MODULES && status == SQLITE_OK; i++)
         status = MODULES[i](database);
+    for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS && status == SQLITE_OK; i++)
+        status = register_function(database, &FUNCTIONS[i]);
+    if (status != SQLITE_OK)
+        explain_failure(database, status, error);
     return status;
 }

@@ -1,243 +1,351 @@
-/* Rows of the shadow table of chunks, whole or block by block: see table_internal.h. */
-#include "table/internal.h"
+/* See chunks.h. */
+#include "table/chunks.h"
 
 #include <string.h>
 
 enum {
-    LAYER_SHIFT = 40, /* chunk ids: layer * 2^40 + chunk */
-    /* Reads by statement before a handle is opened: opening takes as long as three reads through it save. */
+    /* Reads by statement before a handle is opened: opening takes as long as three reads through it
+     * save. */
     READS_BEFORE_HANDLE = 4,
-    /* From here on it is opened at once, since a statement copies the whole row. With pages of 16 KB (251 blocks
-     * and more, whatever is reserved) a check takes as long either way while all is in cache, and 1.7 times as
-     * long by statement at 10^8 keys; with 64 KB 1.9 and 3.8 times. */
-    LARGE_CHUNK_BLOCKS = 250
+    /* From here on it is opened at once, since a statement copies the whole row. With pages of 16 KB
+     * (16,000 bytes and more, whatever is reserved) a check takes as long either way while all is in
+     * cache, and 1.7 times as long by statement at 10^8 keys; with 64 KB 1.9 and 3.8 times. */
+    LARGE_CHUNK_BYTES = 16000
 };
 
-static sqlite3_int64 chunk_id(unsigned layer, uint64_t chunk) {
-    return (sqlite3_int64)((uint64_t)layer << LAYER_SHIFT | chunk);
+bool bloom_chunks_open(struct bloom_chunks *chunks, struct bloom_database *database) {
+    *chunks = (struct bloom_chunks){.database = database};
+    chunks->chunk = sqlite3_malloc(BLOOM_CHUNK_BYTES_MAXIMUM);
+    return chunks->chunk != NULL;
 }
 
-uint32_t bloom_chunk_blocks(const struct bloom_layer *layer, uint64_t chunk) {
-    uint64_t left = layer->shape.layout->blocks->count(&layer->shape) - chunk * layer->chunk_blocks;
-    return left < layer->chunk_blocks ? (uint32_t)left : layer->chunk_blocks;
+void bloom_chunks_rest(struct bloom_chunks *chunks) {
+    sqlite3_blob *handle = chunks->handle;
+    chunks->handle = NULL;
+    chunks->reads = 0;
+    sqlite3_blob_close(handle); /* an error in it has been reported when it happened */
 }
 
-static int wrong_length(struct bloom_table_store *store, sqlite3_int64 id, int length,
-                        const struct bloom_layer *layer) {
-    return bloom_store_fail(
-        store, SQLITE_CORRUPT_VTAB,
-        "%s_chunks is damaged: chunk %lld is not a BLOB of %u bytes (%d bytes found)", store->name,
-        id, layer->chunk_blocks * BLOOM_BLOCK_BYTES, length);
+void bloom_chunks_close(struct bloom_chunks *chunks) {
+    bloom_chunks_rest(chunks);
+    sqlite3_free(chunks->chunk);
 }
+
+/* Geometry */
+
+static uint32_t block_bytes(const struct bloom_geometry *geometry) {
+    return geometry->shape.layout->blocks->bytes;
+}
+
+uint32_t bloom_chunk_bytes(const struct bloom_geometry *geometry) {
+    return geometry->chunk_blocks * block_bytes(geometry);
+}
+
+static uint64_t blocks_of_layer(const struct bloom_geometry *geometry) {
+    return geometry->shape.layout->blocks->count(&geometry->shape);
+}
+
+uint64_t bloom_chunks_of_layer(const struct bloom_geometry *geometry) {
+    return (blocks_of_layer(geometry) - 1) / geometry->chunk_blocks + 1;
+}
+
+uint32_t bloom_blocks_of_chunk(const struct bloom_geometry *geometry, uint64_t chunk) {
+    uint64_t left = blocks_of_layer(geometry) - chunk * geometry->chunk_blocks;
+    return left < geometry->chunk_blocks ? (uint32_t)left : geometry->chunk_blocks;
+}
+
+static sqlite3_int64 first_id(unsigned layer) {
+    return (sqlite3_int64)((uint64_t)layer << BLOOM_CHUNK_ID_BITS);
+}
+
+static sqlite3_int64 chunk_id(const struct bloom_geometry *geometry, uint64_t chunk) {
+    return first_id(geometry->layer) + (sqlite3_int64)chunk;
+}
+
+/* The chunk that a block is in, and where. */
+static uint64_t chunk_of_block(const struct bloom_geometry *geometry, uint64_t block,
+                               uint32_t *offset) {
+    *offset = (uint32_t)(block % geometry->chunk_blocks) * block_bytes(geometry);
+    return block / geometry->chunk_blocks;
+}
+
+/* Rows by statement */
 
 /* The chunk in a column of the row that a statement is at; valid until it goes on. */
-static int chunk_of_column(struct bloom_table_store *store, sqlite3_stmt *row, int column,
-                           sqlite3_int64 id, const struct bloom_layer *layer,
+static int chunk_of_column(struct bloom_chunks *chunks, sqlite3_stmt *row, int column,
+                           sqlite3_int64 id, const struct bloom_geometry *geometry,
                            const uint8_t **bits) {
     /* One look at the value: each call of sqlite3_column_... takes the connection's mutex. */
     sqlite3_value *value = sqlite3_column_value(row, column);
     bool is_blob = sqlite3_value_type(value) == SQLITE_BLOB;
-    *bits = sqlite3_value_blob(value);
-    int length = sqlite3_value_bytes(value);
-    if (is_blob && *bits != NULL && (uint32_t)length == layer->chunk_blocks * BLOOM_BLOCK_BYTES)
-        return SQLITE_OK;
-    return wrong_length(store, id, length, layer);
+    int length = sqlite3_value_bytes(value); /* of text in the database's encoding */
+    *bits = NULL;
+    if (is_blob && (uint32_t)length == bloom_chunk_bytes(geometry)) {
+        *bits = sqlite3_value_blob(value);
+        return *bits != NULL ? SQLITE_OK : SQLITE_NOMEM; /* of a zeroblob */
+    }
+    return bloom_database_fail(
+        chunks->database, SQLITE_CORRUPT_VTAB,
+        "%s is damaged: chunk %lld is not a BLOB of %u bytes (%d bytes found)",
+        chunks->database->shadow_names[BLOOM_SHADOW_CHUNKS], id, bloom_chunk_bytes(geometry),
+        length);
 }
 
-uint64_t bloom_layer_chunks(const struct bloom_layer *layer) {
-    return (layer->shape.layout->blocks->count(&layer->shape) - 1) / layer->chunk_blocks + 1;
-}
-
-/* A row of the shadow table: part of it, zeros when there is none, which *written tells. */
-static int read_row(struct bloom_table_store *store, unsigned index, uint64_t chunk,
-                    uint32_t offset, uint32_t length, uint8_t *bytes, bool *written) {
-    const struct bloom_layer *layer = &store->state.layers[index];
+/* The largest id below another one; -1 when there is none from 0 on. */
+static int id_before(struct bloom_chunks *chunks, sqlite3_int64 limit, sqlite3_int64 *id) {
     sqlite3_stmt *statement;
-    const uint8_t *bits;
-    int code = bloom_store_prepare(store, BLOOM_READ_CHUNK, &statement);
-    *written = false;
+    int code = bloom_database_begin(chunks->database, BLOOM_LAST_CHUNK, &statement);
+    *id = -1;
     if (code != SQLITE_OK)
         return code;
-    sqlite3_bind_int64(statement, 1, chunk_id(index, chunk));
-    if (sqlite3_step(statement) != SQLITE_ROW) {
-        memset(bytes, 0, length);
-        code = bloom_store_finish(store, statement);
-        if (code == SQLITE_OK && layer->chunks >= bloom_layer_chunks(layer))
-            code = bloom_store_fail(store, SQLITE_CORRUPT_VTAB,
-                                    "%s_chunks is damaged: chunk %lld is missing", store->name,
-                                    chunk_id(index, chunk));
+    sqlite3_bind_int64(statement, 1, limit);
+    if (sqlite3_step(statement) == SQLITE_ROW)
+        *id = sqlite3_column_int64(statement, 0);
+    return bloom_database_end(chunks->database, BLOOM_LAST_CHUNK);
+}
+
+/* Before the first row that is not found is believed to be absent: whether the statement finds one that is
+ * there, and is not one whose key an authorizer has hidden, which is forgotten. */
+static int find_another(struct bloom_chunks *chunks, bool *finds) {
+    struct bloom_database *database = chunks->database;
+    sqlite3_stmt *statement;
+    sqlite3_int64 id;
+    *finds = true;
+    int code = id_before(chunks, INT64_MAX, &id);
+    if (code != SQLITE_OK || id < 0)
         return code;
-    }
-    code = chunk_of_column(store, statement, 0, chunk_id(index, chunk), layer, &bits);
-    if (code == SQLITE_OK) {
-        memcpy(bytes, bits + offset, length);
-        *written = true;
-    }
-    int finished = bloom_store_finish(store, statement);
-    return code == SQLITE_OK ? finished : code;
+    code = bloom_database_begin(database, BLOOM_READ_CHUNK, &statement);
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_bind_int64(statement, 1, id);
+    *finds = database->finds_chunks = sqlite3_step(statement) == SQLITE_ROW;
+    code = bloom_database_end(database, BLOOM_READ_CHUNK);
+    if (!*finds)
+        bloom_database_drop(database, BLOOM_READ_CHUNK);
+    return code;
 }
 
-/* The chunk that a block is in, and where. */
-static uint64_t chunk_of_block(const struct bloom_layer *layer, uint64_t block, uint32_t *offset) {
-    *offset = (uint32_t)(block % layer->chunk_blocks) * BLOOM_BLOCK_BYTES;
-    return block / layer->chunk_blocks;
+/* A part of a row, or zeros when there is none. */
+static int read_row_once(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                         uint64_t chunk, uint32_t offset, uint32_t length, uint8_t *bytes,
+                         bool *has_row) {
+    sqlite3_stmt *statement;
+    const uint8_t *bits;
+    int code = bloom_database_begin(chunks->database, BLOOM_READ_CHUNK, &statement);
+    *has_row = false;
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_bind_int64(statement, 1, chunk_id(geometry, chunk));
+    if (sqlite3_step(statement) == SQLITE_ROW) {
+        *has_row = chunks->database->finds_chunks = true;
+        code = chunk_of_column(chunks, statement, 0, chunk_id(geometry, chunk), geometry, &bits);
+        if (code == SQLITE_OK)
+            memcpy(bytes, bits + offset, length);
+    } else {
+        memset(bytes, 0, length);
+    }
+    int ended = bloom_database_end(chunks->database, BLOOM_READ_CHUNK);
+    return code == SQLITE_OK ? ended : code;
 }
 
-/* Reads a block through a handle: *handle, moved to the row, or a new one when that is NULL. After an error the
- * handle is closed and NULL. So it is, without an error, where the row is missing or is not as long as a chunk,
- * which a statement reports better (a TEXT of that length passes, since a handle does not tell the type), or
- * where no handle can be had, as when somebody has put an index on the column. */
-static int read_by_handle(struct bloom_table_store *store, unsigned index, uint64_t block,
-                          bool for_writing, sqlite3_blob **handle, uint8_t *bytes) {
-    const struct bloom_layer *layer = &store->state.layers[index];
+static int read_row(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                    uint64_t chunk, uint32_t offset, uint32_t length, uint8_t *bytes,
+                    bool *has_row) {
+    enum { TRIES = 2 };
+    for (int i = 0; i < TRIES; i++) {
+        bool finds = true;
+        int code = read_row_once(chunks, geometry, chunk, offset, length, bytes, has_row);
+        if (code == SQLITE_OK && !*has_row && !chunks->database->finds_chunks)
+            code = find_another(chunks, &finds);
+        if (code != SQLITE_OK)
+            return code;
+        if (*has_row || (finds && !geometry->complete))
+            return SQLITE_OK;
+        if (finds)
+            return bloom_database_fail(
+                chunks->database, SQLITE_CORRUPT_VTAB, "%s is damaged: chunk %lld is missing",
+                chunks->database->shadow_names[BLOOM_SHADOW_CHUNKS], chunk_id(geometry, chunk));
+    }
+    return bloom_database_fail(chunks->database, SQLITE_AUTH,
+                               "the authorizer of this connection hides the shadow tables");
+}
+
+int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                     uint64_t chunk, bool *has_row) {
+    return read_row(chunks, geometry, chunk, 0, bloom_chunk_bytes(geometry), chunks->chunk,
+                    has_row);
+}
+
+int bloom_chunk_write(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                      uint64_t chunk) {
+    sqlite3_stmt *statement;
+    int code = bloom_database_begin(chunks->database, BLOOM_WRITE_CHUNK, &statement);
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_bind_int64(statement, 1, chunk_id(geometry, chunk));
+    sqlite3_bind_blob(statement, 2, chunks->chunk, (int)bloom_chunk_bytes(geometry), SQLITE_STATIC);
+    return bloom_database_write(chunks->database, BLOOM_WRITE_CHUNK, 1);
+}
+
+int bloom_chunks_for_each(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                          void (*visit)(void *argument, const struct bloom_geometry *geometry,
+                                        uint64_t chunk, const uint8_t *bits),
+                          void *argument) {
+    sqlite3_int64 first = chunk_id(geometry, 0);
+    sqlite3_stmt *statement;
+    int code = bloom_database_begin(chunks->database, BLOOM_EACH_CHUNK, &statement);
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_bind_int64(statement, 1, first);
+    sqlite3_bind_int64(statement, 2, chunk_id(geometry, bloom_chunks_of_layer(geometry)));
+    while (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
+        sqlite3_int64 id = sqlite3_column_int64(statement, 0);
+        const uint8_t *bits;
+        code = chunk_of_column(chunks, statement, 1, id, geometry, &bits);
+        if (code == SQLITE_OK)
+            visit(argument, geometry, (uint64_t)(id - first), bits);
+    }
+    int ended = bloom_database_end(chunks->database, BLOOM_EACH_CHUNK);
+    return code == SQLITE_OK ? ended : code;
+}
+
+int bloom_chunks_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry) {
+    sqlite3_int64 last;
+    bool has_row;
+    int code = id_before(chunks, first_id(geometry->layer + 1), &last);
+    if (code != SQLITE_OK || last < first_id(geometry->layer))
+        return code;
+    uint64_t chunk = (uint64_t)(last - first_id(geometry->layer));
+    if (chunk >= bloom_chunks_of_layer(geometry))
+        return bloom_database_fail(chunks->database, SQLITE_CORRUPT_VTAB,
+                                   "%s is damaged: chunk %lld is beyond the last one of layer %u",
+                                   chunks->database->shadow_names[BLOOM_SHADOW_CHUNKS], last,
+                                   geometry->layer);
+    return bloom_chunk_read(chunks, geometry, chunk, &has_row);
+}
+
+int bloom_chunks_count(struct bloom_chunks *chunks, uint64_t *rows) {
+    sqlite3_stmt *statement;
+    int code = bloom_database_begin(chunks->database, BLOOM_COUNT_CHUNKS, &statement);
+    if (code != SQLITE_OK)
+        return code;
+    *rows =
+        sqlite3_step(statement) == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(statement, 0) : 0;
+    return bloom_database_end(chunks->database, BLOOM_COUNT_CHUNKS);
+}
+
+int bloom_chunks_clear(struct bloom_chunks *chunks) {
+    sqlite3_stmt *statement;
+    int code = bloom_database_begin(chunks->database, BLOOM_CLEAR_CHUNKS, &statement);
+    return code == SQLITE_OK ? bloom_database_write(chunks->database, BLOOM_CLEAR_CHUNKS, -1)
+                             : code;
+}
+
+/* Blocks */
+
+/* Reads a block through a handle: *handle, moved to the row, or a new one when that is NULL. After an
+ * error the handle is closed and NULL. So it is, without an error, where the row is missing or is not as
+ * long as a chunk, which a statement reports better (a TEXT of that length passes, since a handle does
+ * not tell the type), or where no handle can be had, as when somebody has put an index on the column. */
+static int read_by_handle(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                          uint64_t block, bool for_writing, sqlite3_blob **handle, uint8_t *bytes) {
+    struct bloom_database *database = chunks->database;
     uint32_t offset;
-    sqlite3_int64 id = chunk_id(index, chunk_of_block(layer, block, &offset));
+    sqlite3_int64 id = chunk_id(geometry, chunk_of_block(geometry, block, &offset));
     int code;
     if (*handle != NULL)
         code = sqlite3_blob_reopen(*handle, id);
     else
-        code = sqlite3_blob_open(store->database, store->schema, store->chunks_name, "bits", id,
+        code = sqlite3_blob_open(database->connection, database->schema,
+                                 database->shadow_names[BLOOM_SHADOW_CHUNKS], "bits", id,
                                  for_writing, handle);
-    if (code == SQLITE_OK &&
-        (uint32_t)sqlite3_blob_bytes(*handle) != layer->chunk_blocks * BLOOM_BLOCK_BYTES)
+    if (code == SQLITE_OK && (uint32_t)sqlite3_blob_bytes(*handle) != bloom_chunk_bytes(geometry))
         code = SQLITE_ERROR;
     if (code == SQLITE_OK)
-        code = sqlite3_blob_read(*handle, bytes, BLOOM_BLOCK_BYTES, (int)offset);
+        code = sqlite3_blob_read(*handle, bytes, (int)block_bytes(geometry), (int)offset);
     if (code == SQLITE_OK)
         return code;
     /* SQLITE_ABORT is a handle that a rollback has ended. */
     if ((code & 0xff) == SQLITE_ERROR || (code & 0xff) == SQLITE_ABORT)
         code = SQLITE_OK;
     else
-        code = bloom_store_fail_sqlite(store, code);
-    sqlite3_blob_close(*handle);
+        code = bloom_database_fail_sqlite(database, code);
+    sqlite3_blob *closing = *handle;
     *handle = NULL;
+    sqlite3_blob_close(closing);
     return code;
 }
 
-/* Whether the handle pays: not before some reads, since it must be opened, unless the chunks are large; and not
- * as long as the layer has chunks that were never written, each of which would cost the handle. */
-static bool handle_pays(struct bloom_table_store *store, const struct bloom_layer *layer) {
-    if (layer->chunks != bloom_layer_chunks(layer))
+/* Whether the handle pays: not before some reads, since it must be opened, unless the chunks are large;
+ * and not as long as the layer has chunks without a row, each of which would cost the handle. */
+static bool handle_pays(struct bloom_chunks *chunks, const struct bloom_geometry *geometry) {
+    if (!geometry->complete)
         return false;
-    return store->handle != NULL || layer->chunk_blocks >= LARGE_CHUNK_BLOCKS ||
-           store->reads++ >= READS_BEFORE_HANDLE;
+    return chunks->handle != NULL || bloom_chunk_bytes(geometry) >= LARGE_CHUNK_BYTES ||
+           chunks->reads++ >= READS_BEFORE_HANDLE;
 }
 
-int bloom_block_read(struct bloom_table_store *store, unsigned index, uint64_t block,
-                     uint8_t *bytes) {
-    const struct bloom_layer *layer = &store->state.layers[index];
+int bloom_block_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                     uint64_t block, uint8_t *bytes) {
     uint32_t offset;
-    bool written;
-    if (handle_pays(store, layer)) {
-        /* On some errors SQLite rolls the transaction back before it returns, and tells bloom_store_end, which
-         * must not close the handle that is at work. */
-        sqlite3_blob *handle = store->handle;
-        store->handle = NULL;
-        int code = read_by_handle(store, index, block, false, &handle, bytes);
-        store->handle = handle;
+    bool has_row, allowed = false;
+    int code = SQLITE_OK;
+    if (handle_pays(chunks, geometry))
+        code = bloom_database_allow(chunks->database, BLOOM_READ_CHUNK, &allowed);
+    if (code != SQLITE_OK)
+        return code;
+    if (allowed) {
+        sqlite3_blob *handle = chunks->handle;
+        chunks->handle = NULL;
+        code = read_by_handle(chunks, geometry, block, false, &handle, bytes);
+        chunks->handle = handle;
         if (handle != NULL || code != SQLITE_OK)
             return code;
-        store->reads = 0;
+        chunks->reads = 0;
     }
-    uint64_t chunk = chunk_of_block(layer, block, &offset);
-    return read_row(store, index, chunk, offset, BLOOM_BLOCK_BYTES, bytes, &written);
+    uint64_t chunk = chunk_of_block(geometry, block, &offset);
+    return read_row(chunks, geometry, chunk, offset, block_bytes(geometry), bytes, &has_row);
 }
 
-void bloom_block_close_handle(struct bloom_table_store *store) {
-    sqlite3_blob_close(store->handle); /* an error in it has been reported when it happened */
-    store->handle = NULL;
-    store->reads = 0;
-}
-
-/* A handle of its own for each change, since SQLite does not commit while one for writing is open. Even so it
- * takes less time than reading the row and replacing it, and it leaves the rest of the page alone. */
-int bloom_block_open(struct bloom_table_store *store, unsigned index, uint64_t block,
-                     struct bloom_block_edit *edit) {
-    const struct bloom_layer *layer = &store->state.layers[index];
+/* A handle of its own for each change takes less time than to read the row and to write it, and leaves
+ * the rest of the page alone. */
+int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                     uint64_t block, struct bloom_block_edit *edit) {
     uint32_t offset;
-    *edit = (struct bloom_block_edit){.index = index, .block = block, .written = true};
-    int code = read_by_handle(store, index, block, true, &edit->handle, edit->bytes);
+    bool may_read = false, may_write = false;
+    edit->geometry = geometry;
+    edit->block = block;
+    edit->handle = NULL;
+    edit->has_row = true;
+    int code = bloom_database_allow(chunks->database, BLOOM_READ_CHUNK, &may_read);
+    if (code == SQLITE_OK)
+        code = bloom_database_allow(chunks->database, BLOOM_WRITE_CHUNK, &may_write);
+    if (code == SQLITE_OK && may_read && may_write)
+        code = read_by_handle(chunks, geometry, block, true, &edit->handle, edit->bytes);
     if (code != SQLITE_OK || edit->handle != NULL)
         return code;
-    code = bloom_chunk_read(store, index, chunk_of_block(layer, block, &offset), &edit->written);
-    memcpy(edit->bytes, store->chunk + offset, BLOOM_BLOCK_BYTES);
+    code = bloom_chunk_read(chunks, geometry, chunk_of_block(geometry, block, &offset),
+                            &edit->has_row);
+    memcpy(edit->bytes, chunks->chunk + offset, block_bytes(geometry));
     return code;
 }
 
-int bloom_block_save(struct bloom_table_store *store, struct bloom_block_edit *edit) {
-    uint32_t offset;
-    uint64_t chunk = chunk_of_block(&store->state.layers[edit->index], edit->block, &offset);
+int bloom_block_save(struct bloom_chunks *chunks, struct bloom_block_edit *edit) {
+    uint32_t offset, length = block_bytes(edit->geometry);
+    uint64_t chunk = chunk_of_block(edit->geometry, edit->block, &offset);
     if (edit->handle == NULL) {
-        memcpy(store->chunk + offset, edit->bytes, BLOOM_BLOCK_BYTES);
-        return bloom_chunk_write(store, edit->index, chunk, edit->written);
+        memcpy(chunks->chunk + offset, edit->bytes, length);
+        return bloom_chunk_write(chunks, edit->geometry, chunk);
     }
-    int code = sqlite3_blob_write(edit->handle, edit->bytes, BLOOM_BLOCK_BYTES, (int)offset);
+    int code = sqlite3_blob_write(edit->handle, edit->bytes, (int)length, (int)offset);
     if (code != SQLITE_OK)
-        code = bloom_store_fail_sqlite(store, code);
+        code = bloom_database_fail_sqlite(chunks->database, code);
     bloom_block_close(edit);
     return code;
 }
 
 void bloom_block_close(struct bloom_block_edit *edit) {
-    sqlite3_blob_close(edit->handle);
+    sqlite3_blob *handle = edit->handle;
     edit->handle = NULL;
-}
-
-int bloom_chunk_read(struct bloom_table_store *store, unsigned index, uint64_t chunk,
-                     bool *written) {
-    return read_row(store, index, chunk, 0,
-                    store->state.layers[index].chunk_blocks * BLOOM_BLOCK_BYTES, store->chunk,
-                    written);
-}
-
-int bloom_chunk_write(struct bloom_table_store *store, unsigned index, uint64_t chunk,
-                      bool written) {
-    struct bloom_layer *layer = &store->state.layers[index];
-    sqlite3_stmt *statement;
-    int code = bloom_store_prepare(store, BLOOM_WRITE_CHUNK, &statement);
-    if (code != SQLITE_OK)
-        return code;
-    sqlite3_bind_int64(statement, 1, chunk_id(index, chunk));
-    sqlite3_bind_blob(statement, 2, store->chunk, (int)(layer->chunk_blocks * BLOOM_BLOCK_BYTES),
-                      SQLITE_STATIC);
-    sqlite3_step(statement);
-    code = bloom_store_finish(store, statement);
-    layer->chunks += code == SQLITE_OK && !written;
-    return code;
-}
-
-int bloom_chunk_for_each(struct bloom_table_store *store, unsigned index,
-                         void (*visit)(void *argument, const struct bloom_layer *layer,
-                                       uint64_t chunk, const uint8_t *bits),
-                         void *argument) {
-    const struct bloom_layer *layer = &store->state.layers[index];
-    uint64_t chunk_count = bloom_layer_chunks(layer);
-    sqlite3_stmt *statement;
-    int code = bloom_store_prepare(store, BLOOM_EACH_CHUNK, &statement);
-    if (code != SQLITE_OK)
-        return code;
-    sqlite3_bind_int64(statement, 1, chunk_id(index, 0));
-    sqlite3_bind_int64(statement, 2, chunk_id(index, chunk_count));
-    while (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
-        sqlite3_int64 id = sqlite3_column_int64(statement, 0);
-        const uint8_t *bits;
-        code = chunk_of_column(store, statement, 1, id, layer, &bits);
-        if (code == SQLITE_OK)
-            visit(argument, layer, (uint64_t)(id - chunk_id(index, 0)), bits);
-    }
-    int finished = bloom_store_finish(store, statement);
-    return code == SQLITE_OK ? finished : code;
-}
-
-int bloom_chunk_count(struct bloom_table_store *store, uint64_t *rows) {
-    sqlite3_stmt *statement;
-    int code =
-        bloom_store_prepare_new(store, "SELECT count(*) FROM \"%w\".\"%w_chunks\"", 0, &statement);
-    if (code != SQLITE_OK)
-        return code;
-    *rows =
-        sqlite3_step(statement) == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(statement, 0) : 0;
-    code = sqlite3_finalize(statement);
-    return code == SQLITE_OK ? code : bloom_store_fail_sqlite(store, code);
+    sqlite3_blob_close(handle);
 }

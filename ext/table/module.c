@@ -2,23 +2,26 @@
  *
  *   CREATE VIRTUAL TABLE seen USING bloom(capacity=1000000, fpr=0.01, growth=on);
  *
- * Columns: key, and hidden ones: one named after the table, which takes commands and in a query is the key (it is
- * the first one that is hidden, for which the argument of seen(?) stands, as in FTS5), info and filter. So
- * INSERT INTO seen VALUES (?) adds a key, and ? IN seen fails as a listing of keys, where it would compare with info
- * if that were the column to be seen. What a statement may do:
+ * Columns: key, and hidden ones: one named after the table, which takes commands and in a query is the key
+ * (it is the first one that is hidden, for which the argument of seen(?) stands, as in FTS5), info and
+ * filter. So INSERT INTO seen VALUES (?) adds a key, and ? IN seen fails as a listing of keys, where it
+ * would compare with info if that were the column to be seen. What a statement may do:
  *
- *   1. A query with key = ? gives one row when the key is probably in, none when it is not. NULL is never in.
- *   2. A query of info or filter without a key gives one row. Anything else without a key is an error: keys
- *      cannot be listed.
- *   3. INSERT of a key adds it; with OR IGNORE, one that is probably in already is ignored, so that changes()
- *      tells.
- *   4. INSERT of a command and its argument runs it: 'merge' with a filter as the key, 'clear'.
- *   5. UPDATE and DELETE are errors.
+ *   1. A query with key = ? or key IS ? gives one row when the key is probably in, none when it is not.
+ *      NULL is never in.
+ *   2. A query of info or filter without a key gives one row. Anything else without a key is an error:
+ *      keys cannot be listed.
+ *   3. INSERT of a key adds it; with OR IGNORE, one that is probably in already is ignored, so that
+ *      changes() tells. A layout that counts counts every other INSERT.
+ *   4. INSERT of a command and its argument runs it: 'merge' with a filter as the key, 'clear', 'repair'.
+ *   5. DELETE takes one count of a key back where the layout counts; otherwise it is an error, as UPDATE
+ *      always is.
  *
- * Bits and transactions are the business of table_store.c.
+ * What a table stores, and when what it knows of that is believed, is the business of the files below.
  */
 #include "table/module.h"
 
+#include "table/options.h"
 #include "table/store.h"
 
 #include <string.h>
@@ -26,27 +29,17 @@
 enum column { COLUMN_KEY, COLUMN_COMMAND, COLUMN_INFO, COLUMN_FILTER };
 
 /* idxNum of a plan. */
-enum plan { PLAN_KEY = 1, PLAN_DESCRIBE = 2, PLAN_LIST = 3 };
+enum plan { PLAN_KEY = 1, PLAN_DESCRIBE, PLAN_LIST, PLAN_ARGUMENTS };
 
 struct table {
     sqlite3_vtab base; /* first: SQLite sees only this */
-    sqlite3 *database;
-    struct bloom_table_store *store;
-    struct cursor
-        *spare; /* the last cursor closed: most statements open just one, a thousand times over */
+    sqlite3 *connection;
+    struct bloom_store *store;
+    enum bloom_key_type key_type;
+    struct bloom_shape key_shape; /* how keys are hashed: as its layout does it */
+    /* The last cursor closed: most statements open just one, a thousand times over. */
+    struct cursor *spare;
 };
-
-struct cursor {
-    sqlite3_vtab_cursor base; /* first */
-    bool at_row;
-    sqlite3_value *key;
-    sqlite3_int64
-        rowid; /* the key's hash: SQLite tells rows of different keys apart by it, as for key = 1 OR
-                            key = 2 */
-};
-
-/* How keys are hashed, as the layout of all filter tables does it. */
-static const struct bloom_shape KEY_SHAPE = {.layout = &bloom_layout_blocked};
 
 static struct table *table_of(sqlite3_vtab *base) {
     return (struct table *)base;
@@ -68,173 +61,59 @@ static int table_error(struct table *table, const char *format, ...) {
     va_start(list, format);
     char *text = sqlite3_vmprintf(format, list);
     va_end(list);
-    sqlite3_free(table->base.zErrMsg);
-    table->base.zErrMsg =
-        text ? sqlite3_mprintf("%s: %s", bloom_store_name(table->store), text) : NULL;
+    int code = text != NULL ? bloom_store_fail(table->store, text) : SQLITE_NOMEM;
     sqlite3_free(text);
-    return table->base.zErrMsg ? SQLITE_ERROR : SQLITE_NOMEM;
-}
-
-/* Options */
-
-static bool is_space(char letter) {
-    return letter == ' ' || letter == '\t' || letter == '\n' || letter == '\r';
-}
-
-static size_t trim(const char **text, size_t length) {
-    while (length > 0 && is_space(**text)) {
-        (*text)++;
-        length--;
-    }
-    while (length > 0 && is_space((*text)[length - 1]))
-        length--;
-    return length;
-}
-
-static bool is_word(const char *text, size_t length, const char *word) {
-    return length == strlen(word) && sqlite3_strnicmp(text, word, (int)length) == 0;
-}
-
-/* Reads a number as SQL writes it, 1000000 or 1e6 or 0.01, by letting SQLite do it: strtod() depends on the
- * locale. Only numbers and arithmetic, since the value must be the same whenever the table is opened. Returns
- * SQLITE_ERROR for anything else. */
-static int read_number(sqlite3 *database, const char *text, size_t length, double *number) {
-    sqlite3_stmt *statement;
-    if (length == 0 || strspn(text, "0123456789abcdefABCDEFxX.+-*/() \t\n") < length)
-        return SQLITE_ERROR;
-    char *sql = sqlite3_mprintf("SELECT (%.*s)", (int)length, text);
-    if (sql == NULL)
-        return SQLITE_NOMEM;
-    int code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
-    sqlite3_free(sql);
-    if (code != SQLITE_OK)
-        return code == SQLITE_NOMEM || code == SQLITE_INTERRUPT ? code : SQLITE_ERROR;
-    sqlite3_step(statement);
-    int type = sqlite3_column_type(statement, 0);
-    *number = sqlite3_column_double(statement, 0);
-    code = sqlite3_finalize(statement);
-    if (code != SQLITE_OK)
-        return code;
-    return type == SQLITE_INTEGER || type == SQLITE_FLOAT ? SQLITE_OK : SQLITE_ERROR;
-}
-
-/* Reads one option, NAME = VALUE. */
-static int read_option(sqlite3 *database, const char *argument, struct bloom_table_options *options,
-                       unsigned *seen, char **error) {
-    static const char *const NAMES[] = {"capacity", "fpr", "growth"};
-    const char *equals = strchr(argument, '=');
-    const char *name = argument, *value = equals ? equals + 1 : "";
-    size_t name_length = trim(&name, equals ? (size_t)(equals - argument) : strlen(argument));
-    size_t value_length = trim(&value, strlen(value));
-    unsigned option = 0;
-    while (option < 3 && !is_word(name, name_length, NAMES[option]))
-        option++;
-    if (option == 3 || equals == NULL) {
-        *error = sqlite3_mprintf(
-            "bloom: unknown option '%.*s'; the options are capacity=N, fpr=P and growth=on or off",
-            (int)name_length, name);
-        return SQLITE_ERROR;
-    }
-    if (*seen & 1u << option) {
-        *error = sqlite3_mprintf("bloom: option %s is given twice", NAMES[option]);
-        return SQLITE_ERROR;
-    }
-    *seen |= 1u << option;
-    if (option == 2) {
-        options->growth = is_word(value, value_length, "on");
-        if (options->growth || is_word(value, value_length, "off"))
-            return SQLITE_OK;
-        *error = sqlite3_mprintf("bloom: growth must be on or off, not '%.*s'", (int)value_length,
-                                 value);
-        return SQLITE_ERROR;
-    }
-    double number = 0;
-    int code = read_number(database, value, value_length, &number);
-    bool valid = false;
-    if (code != SQLITE_OK && code != SQLITE_ERROR)
-        return code;
-    if (option == 0) {
-        valid = code == SQLITE_OK && number >= 1 && number <= (double)BLOOM_CAPACITY_MAXIMUM &&
-                (double)(uint64_t)number == number;
-        options->capacity = valid ? (uint64_t)number : 0;
-    } else {
-        valid = code == SQLITE_OK && number > 0 && number < 1;
-        options->rate = number;
-    }
-    if (valid)
-        return SQLITE_OK;
-    if (option == 0)
-        *error =
-            sqlite3_mprintf("bloom: capacity must be a whole number from 1 to %llu, not '%.*s'",
-                            (sqlite3_uint64)BLOOM_CAPACITY_MAXIMUM, (int)value_length, value);
-    else
-        *error = sqlite3_mprintf("bloom: fpr must be between 0 and 1, not '%.*s'",
-                                 (int)value_length, value);
-    return SQLITE_ERROR;
-}
-
-static int read_options(sqlite3 *database, int count, const char *const *arguments,
-                        struct bloom_table_options *options, char **error) {
-    enum { FIRST = 3 }; /* after module, schema and table */
-    unsigned seen = 0;
-    int code = SQLITE_OK;
-    *options = (struct bloom_table_options){.capacity = 1000000, .rate = 0.01, .growth = true};
-    for (int i = FIRST; i < count && code == SQLITE_OK; i++)
-        code = read_option(database, arguments[i], options, &seen, error);
-    if (code != SQLITE_OK)
-        return code;
-    struct bloom_shape shape;
-    char problem[BLOOM_PROBLEM_SIZE];
-    if (!bloom_shape_for(&shape, &bloom_layout_blocked, options->capacity, options->rate,
-                         problem)) {
-        *error = sqlite3_mprintf("bloom: %s", problem);
-        return SQLITE_ERROR;
-    }
-    /* Further layers have a twentieth of the rate and less, and the layout keeps 1e-9. */
-    if (options->growth && options->rate < 1e-6) {
-        *error = sqlite3_mprintf(
-            "bloom: a table that grows needs an fpr of 1e-6 or more, not %!.15g; use "
-            "growth=off with the capacity it needs",
-            options->rate);
-        return SQLITE_ERROR;
-    }
-    return SQLITE_OK;
+    return report(table, code);
 }
 
 /* Life of a table */
 
-static int open_table(sqlite3 *database, void *registry, int count, const char *const *arguments,
-                      bool create, sqlite3_vtab **result, char **error) {
-    struct bloom_table_options options;
-    int code = read_options(database, count, arguments, &options, error);
-    if (code != SQLITE_OK)
-        return code;
-    char *declaration = sqlite3_mprintf(
-        "CREATE TABLE x(key, \"%w\" HIDDEN, info HIDDEN, filter HIDDEN)", arguments[2]);
-    struct table *table = sqlite3_malloc(sizeof *table);
-    if (declaration == NULL || table == NULL) {
-        sqlite3_free(declaration);
-        sqlite3_free(table);
+static int declare(sqlite3 *connection, const char *name, enum bloom_key_type key_type,
+                   char **error) {
+    char quoted[BLOOM_QUOTE_SIZE];
+    char *declaration =
+        sqlite3_mprintf("CREATE TABLE x(key %s, \"%w\" HIDDEN, info HIDDEN, filter HIDDEN)",
+                        bloom_key_type_name(key_type), name);
+    if (declaration == NULL)
         return SQLITE_NOMEM;
-    }
-    memset(table, 0, sizeof *table);
-    table->database = database;
-    code = sqlite3_declare_vtab(database, declaration);
+    int code = sqlite3_declare_vtab(connection, declaration);
     sqlite3_free(declaration);
     if (code != SQLITE_OK)
-        *error = sqlite3_mprintf("bloom: a filter table cannot be called %s: %s", arguments[2],
-                                 sqlite3_errmsg(database));
+        *error = sqlite3_mprintf("bloom: a filter table cannot be called %s: %s",
+                                 bloom_sql_quote(quoted, name, strlen(name)),
+                                 sqlite3_errmsg(connection));
+    if (code == SQLITE_OK) /* for OR IGNORE */
+        code = sqlite3_vtab_config(connection, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
     if (code == SQLITE_OK)
-        code = sqlite3_vtab_config(database, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1); /* for OR IGNORE */
+        code = sqlite3_vtab_config(connection, SQLITE_VTAB_INNOCUOUS);
+    return code;
+}
+
+static int open_table(sqlite3 *connection, void *registry, int count, const char *const *arguments,
+                      bool create, sqlite3_vtab **result, char **error) {
+    enum { OPTIONS = 3 }; /* after module, schema and table */
+    struct bloom_options options;
+    int code = bloom_options_read(connection, count - OPTIONS, arguments + OPTIONS, create,
+                                  &options, error);
     if (code == SQLITE_OK)
-        code = sqlite3_vtab_config(database, SQLITE_VTAB_INNOCUOUS);
-    if (code == SQLITE_OK) {
-        table->store =
-            bloom_store_open(registry, database, arguments[1], arguments[2], &options, create);
-        code = table->store ? SQLITE_OK : SQLITE_NOMEM;
-    }
+        code = declare(connection, arguments[2], options.key, error);
+    if (code != SQLITE_OK)
+        return code;
+    struct table *table = sqlite3_malloc(sizeof *table);
+    if (table == NULL)
+        return SQLITE_NOMEM;
+    memset(table, 0, sizeof *table);
+    table->connection = connection;
+    table->key_type = options.key;
+    table->key_shape = (struct bloom_shape){.layout = options.growth.layout};
+    table->store =
+        bloom_store_open(registry, connection, arguments[1], arguments[2], &options.growth);
+    code = table->store != NULL ? SQLITE_OK : SQLITE_NOMEM;
     if (code == SQLITE_OK && create) {
+        /* Writing the shadow tables must not be seen in last_insert_rowid(). */
+        sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(connection);
         code = bloom_store_create(table->store);
+        sqlite3_set_last_insert_rowid(connection, last_rowid);
         if (code != SQLITE_OK)
             *error = bloom_store_message(table->store);
     }
@@ -247,14 +126,14 @@ static int open_table(sqlite3 *database, void *registry, int count, const char *
     return code;
 }
 
-static int table_create(sqlite3 *database, void *data, int count, const char *const *arguments,
+static int table_create(sqlite3 *connection, void *data, int count, const char *const *arguments,
                         sqlite3_vtab **result, char **error) {
-    return open_table(database, data, count, arguments, true, result, error);
+    return open_table(connection, data, count, arguments, true, result, error);
 }
 
-static int table_connect(sqlite3 *database, void *data, int count, const char *const *arguments,
+static int table_connect(sqlite3 *connection, void *data, int count, const char *const *arguments,
                          sqlite3_vtab **result, char **error) {
-    return open_table(database, data, count, arguments, false, result, error);
+    return open_table(connection, data, count, arguments, false, result, error);
 }
 
 static int table_disconnect(sqlite3_vtab *base) {
@@ -272,7 +151,8 @@ static int table_destroy(sqlite3_vtab *base) {
     return code == SQLITE_OK ? table_disconnect(base) : report(table, code);
 }
 
-/* A column has the table's name, so that under the name of another one the table could not be opened any more. */
+/* A column has the table's name, so that under the name of another one the table could not be opened any
+ * more. */
 static int table_rename(sqlite3_vtab *base, const char *name) {
     static const char *const TAKEN[] = {"key", "info", "filter"};
     for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++)
@@ -283,38 +163,183 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
     return report(table_of(base), bloom_store_rename(table_of(base)->store, name));
 }
 
+/* Keys */
+
+/* A key after the affinity of the column was applied to it. */
+struct key {
+    enum { KEY_NONE, KEY_VALUE, KEY_TEXT, KEY_INTEGER, KEY_REAL } form;
+    sqlite3_value *value; /* a copy; NULL where none is needed */
+    sqlite3_int64 integer;
+    double real;
+};
+
+static void key_clear(struct key *key) {
+    if (key->value != NULL)
+        sqlite3_value_free(key->value);
+    *key = (struct key){.form = KEY_NONE};
+}
+
+/* Applies the affinity of the column to a value: what is added as an ordinary column would store it, what
+ * is asked as it would be compared with it, so that a whole number stays one where the column is REAL.
+ * False: no memory. */
+static bool key_take(const struct table *table, sqlite3_value *value, bool added, struct key *key) {
+    *key = (struct key){.form = KEY_VALUE, .value = sqlite3_value_dup(value)};
+    if (key->value == NULL)
+        return false;
+    if (table->key_type == BLOOM_KEY_TEXT) {
+        int type = sqlite3_value_type(key->value);
+        if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
+            return true;
+        key->form = KEY_TEXT;
+        return sqlite3_value_text(key->value) != NULL;
+    }
+    int type = sqlite3_value_numeric_type(key->value);
+    if (type == SQLITE_INTEGER && added && table->key_type == BLOOM_KEY_REAL) {
+        key->form = KEY_REAL;
+        key->real = (double)sqlite3_value_int64(key->value);
+    } else if (type == SQLITE_FLOAT && table->key_type != BLOOM_KEY_REAL) {
+        double real = sqlite3_value_double(key->value);
+        if (real > -9223372036854775808.0 && real < 9223372036854775808.0 &&
+            (double)(sqlite3_int64)real == real) {
+            key->form = KEY_INTEGER;
+            key->integer = (sqlite3_int64)real;
+        }
+    }
+    return true;
+}
+
+/* The words that decide about it, as bloom_sql_key. */
+static enum bloom_key_kind key_words(const struct table *table, const struct key *key,
+                                     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
+    const struct bloom_hashing *hashing = table->key_shape.layout->hashing;
+    const uint64_t *extra = table->key_shape.extra;
+    bool taken;
+    switch (key->form) {
+    case KEY_TEXT:
+        taken =
+            hashing->text != NULL && hashing->text(extra, sqlite3_value_text(key->value),
+                                                   (size_t)sqlite3_value_bytes(key->value), words);
+        break;
+    case KEY_INTEGER:
+        taken = hashing->integer != NULL && hashing->integer(extra, key->integer, words);
+        break;
+    case KEY_REAL:
+        taken = hashing->real != NULL && hashing->real(extra, key->real, words);
+        break;
+    default:
+        return bloom_sql_key(key->value, &table->key_shape, words);
+    }
+    return taken ? BLOOM_KEY : BLOOM_KEY_FOREIGN;
+}
+
+static void key_result(sqlite3_context *context, const struct key *key) {
+    switch (key->form) {
+    case KEY_NONE:
+        break;
+    case KEY_VALUE:
+        sqlite3_result_value(context, key->value);
+        break;
+    case KEY_TEXT:
+        sqlite3_result_text(context, (const char *)sqlite3_value_text(key->value),
+                            sqlite3_value_bytes(key->value), SQLITE_TRANSIENT);
+        break;
+    case KEY_INTEGER:
+        sqlite3_result_int64(context, key->integer);
+        break;
+    case KEY_REAL:
+        sqlite3_result_double(context, key->real);
+        break;
+    }
+}
+
+/* The words of a value, and the key if it is kept; without an affinity no copy is made for the words alone. */
+static enum bloom_key_kind words_of_value(const struct table *table, sqlite3_value *value,
+                                          bool added, struct key *key,
+                                          uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
+    if (table->key_type <= BLOOM_KEY_BLOB)
+        return bloom_sql_key(value, &table->key_shape, words);
+    if (!key_take(table, value, added, key))
+        return BLOOM_KEY_NO_MEMORY;
+    return key_words(table, key, words);
+}
+
+struct cursor {
+    sqlite3_vtab_cursor base; /* first */
+    bool at_row;
+    struct key key;
+    /* The key's hash: SQLite tells rows of different keys apart by it, as for key = 1 OR key = 2, and
+     * DELETE hands nothing but it back. */
+    sqlite3_int64 rowid;
+};
+
 /* Queries */
 
-/* A plan that cannot be is refused only where a better one exists; the others fail when they are run, with
- * words. */
-static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
-    bool waits_for_key = false;
-    (void)base;
+/* What the constraints on the columns ask for. */
+struct request {
+    int key;         /* the constraint that gives the key; -1 */
+    bool key_waits;  /* for a table that comes later in this plan */
+    bool by_command; /* an equality with the column named after the table */
+    bool by_others;  /* one with info or filter: both together are what seen(?, ?) makes */
+};
+
+static bool is_equality(int operation) {
+    return operation == SQLITE_INDEX_CONSTRAINT_EQ || operation == SQLITE_INDEX_CONSTRAINT_IS;
+}
+
+static struct request read_request(const sqlite3_index_info *info) {
+    struct request request = {-1, false, false, false};
     for (int i = 0; i < info->nConstraint; i++) {
         const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
-        if ((constraint->iColumn != COLUMN_KEY && constraint->iColumn != COLUMN_COMMAND) ||
-            constraint->op != SQLITE_INDEX_CONSTRAINT_EQ)
+        if (!is_equality(constraint->op))
             continue;
-        if (!constraint->usable) {
-            waits_for_key = true;
+        request.by_command = request.by_command || constraint->iColumn == COLUMN_COMMAND;
+        request.by_others = request.by_others || constraint->iColumn > COLUMN_COMMAND;
+        if (constraint->iColumn != COLUMN_KEY && constraint->iColumn != COLUMN_COMMAND)
             continue;
-        }
-        info->aConstraintUsage[i].argvIndex = 1;
-        info->aConstraintUsage[i].omit = 1;
-        info->idxNum = PLAN_KEY;
-        info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
-        info->estimatedCost = 5;
-        info->estimatedRows = 1;
+        if (!constraint->usable)
+            request.key_waits = true;
+        else if (request.key < 0)
+            request.key = i;
+    }
+    return request;
+}
+
+/* A plan without the key fails in xFilter, with a message. It is not refused here, or SQLite would say
+ * "no query solution" where there is no other; it is made so dear that any other one is taken.
+ *
+ * A check costs as much as a look-up in an index that is in memory, and SQLite asks an index for 10 to 30.
+ * But the filter is there to save look-ups, so it must come first: with 100, and at most one row in
+ * return, it did in every join that was tried on 3.40 and 3.54; with 5 it came last, since SQLite then
+ * thinks nothing of asking it for each row of the other tables. */
+static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
+    static const double CHECK_COST = 100, FAILURE_COST = 1e99;
+    struct request request = read_request(info);
+    (void)base;
+    info->estimatedRows = 1;
+    info->estimatedCost = FAILURE_COST;
+    if (request.by_command && request.by_others) {
+        info->idxNum = PLAN_ARGUMENTS;
         return SQLITE_OK;
     }
-    if (waits_for_key)
-        return SQLITE_CONSTRAINT;
+    if (request.key >= 0) {
+        info->aConstraintUsage[request.key].argvIndex = 1;
+        info->aConstraintUsage[request.key].omit = 1;
+        info->idxNum = PLAN_KEY;
+        info->idxStr = (char *)"key=?"; /* for EXPLAIN QUERY PLAN; not freed */
+        info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
+        info->estimatedCost = CHECK_COST;
+        return SQLITE_OK;
+    }
     uint64_t used = info->colUsed;
     bool describes = (used & (1u << COLUMN_INFO | 1u << COLUMN_FILTER)) != 0;
     bool lists = (used & (1u << COLUMN_KEY | 1u << COLUMN_COMMAND)) != 0;
-    info->idxNum = describes && !lists ? PLAN_DESCRIBE : PLAN_LIST;
-    info->estimatedCost = 1e12;
-    info->estimatedRows = 1;
+    if (describes && !lists && !request.key_waits) {
+        info->idxNum = PLAN_DESCRIBE;
+        info->estimatedCost = CHECK_COST;
+        return SQLITE_OK;
+    }
+    info->idxNum = PLAN_LIST;
+    info->estimatedRows = INT64_C(1) << 40;
     return SQLITE_OK;
 }
 
@@ -333,8 +358,7 @@ static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
 static int cursor_close(sqlite3_vtab_cursor *base) {
     struct cursor *cursor = (struct cursor *)base;
     struct table *table = table_of(base->pVtab);
-    if (cursor->key != NULL)
-        sqlite3_value_free(cursor->key);
+    key_clear(&cursor->key);
     bloom_store_leave(table->store);
     sqlite3_free(table->spare);
     table->spare = cursor;
@@ -348,21 +372,23 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     (void)text;
     (void)count;
-    if (cursor->key != NULL)
-        sqlite3_value_free(cursor->key);
-    cursor->key = NULL;
+    key_clear(&cursor->key);
     cursor->at_row = false;
     cursor->rowid = 0;
-    if (plan == PLAN_LIST)
+    switch (plan) {
+    case PLAN_LIST:
         return table_error(
             table, "a filter table can neither list nor count nor delete its keys: ask with "
-                   "WHERE key = ..., or select info or "
-                   "filter alone");
-    if (plan == PLAN_DESCRIBE) {
+                   "WHERE key = ..., or select info or filter alone");
+    case PLAN_ARGUMENTS:
+        return table_error(table, "as a function a filter table takes one argument, the key");
+    case PLAN_DESCRIBE:
         cursor->at_row = true;
         return SQLITE_OK;
+    default:
+        break;
     }
-    switch (bloom_sql_key(arguments[0], &KEY_SHAPE, words)) {
+    switch (words_of_value(table, arguments[0], false, &cursor->key, words)) {
     case BLOOM_KEY_NO_MEMORY:
         return SQLITE_NOMEM;
     case BLOOM_KEY_NULL:
@@ -374,10 +400,12 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     int code = bloom_store_check(table->store, words, &cursor->at_row);
     if (code != SQLITE_OK)
         return report(table, code);
-    if (cursor->at_row) {
-        cursor->rowid = (sqlite3_int64)words[0];
-        cursor->key = sqlite3_value_dup(arguments[0]);
-        if (cursor->key == NULL)
+    if (!cursor->at_row)
+        return SQLITE_OK;
+    cursor->rowid = (sqlite3_int64)words[0];
+    if (cursor->key.form == KEY_NONE) {
+        cursor->key = (struct key){.form = KEY_VALUE, .value = sqlite3_value_dup(arguments[0])};
+        if (cursor->key.value == NULL)
             return SQLITE_NOMEM;
     }
     return SQLITE_OK;
@@ -393,6 +421,7 @@ static int cursor_eof(sqlite3_vtab_cursor *base) {
 }
 
 static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column) {
+    static const unsigned JSON = 'J';
     struct cursor *cursor = (struct cursor *)base;
     struct table *table = table_of(base->pVtab);
     struct bloom_shape shape;
@@ -405,17 +434,18 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
         if (code != SQLITE_OK)
             return report(table, code);
         sqlite3_result_text(context, json, -1, sqlite3_free);
+        sqlite3_result_subtype(context, JSON);
         return SQLITE_OK;
     case COLUMN_FILTER:
-        code = bloom_store_filter(
-            table->store, sqlite3_limit(table->database, SQLITE_LIMIT_LENGTH, -1), &shape, &bytes);
+        code = bloom_store_filter(table->store,
+                                  sqlite3_limit(table->connection, SQLITE_LIMIT_LENGTH, -1), &shape,
+                                  &bytes);
         if (code != SQLITE_OK)
             return report(table, code);
         bloom_sql_result_filter(context, &shape, bytes);
         return SQLITE_OK;
     default: /* the key, also under the name of the table */
-        if (cursor->key != NULL)
-            sqlite3_result_value(context, cursor->key);
+        key_result(context, &cursor->key);
         return SQLITE_OK;
     }
 }
@@ -428,22 +458,28 @@ static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
 /* Changes */
 
 static int run_command(struct table *table, sqlite3_value *command, sqlite3_value *argument) {
+    static const struct {
+        const char *name;
+        int (*run)(struct bloom_store *store);
+    } WITHOUT_KEY[] = {{"clear", bloom_store_clear}, {"repair", bloom_store_repair}};
     const char *name = (const char *)sqlite3_value_text(command);
     struct bloom_stored filter;
-    char problem[BLOOM_PROBLEM_SIZE];
+    char problem[BLOOM_PROBLEM_SIZE], quoted[BLOOM_QUOTE_SIZE];
     if (name == NULL)
         return SQLITE_NOMEM;
-    if (sqlite3_stricmp(name, "clear") == 0) {
+    for (size_t i = 0; i < sizeof WITHOUT_KEY / sizeof *WITHOUT_KEY; i++) {
+        if (sqlite3_stricmp(name, WITHOUT_KEY[i].name) != 0)
+            continue;
         if (sqlite3_value_type(argument) != SQLITE_NULL)
-            return table_error(table, "the command clear takes no key");
-        return report(table, bloom_store_clear(table->store));
+            return table_error(table, "the command %s takes no key", WITHOUT_KEY[i].name);
+        return report(table, WITHOUT_KEY[i].run(table->store));
     }
     if (sqlite3_stricmp(name, "merge") != 0)
         return table_error(
             table,
-            "unknown command '%!.60s'; the commands are merge (with a filter as key) and clear",
-            name);
-    switch (bloom_sql_stored(table->database, argument, &filter, problem)) {
+            "unknown command %s; the commands are merge (with a filter as key), clear and repair",
+            bloom_sql_quote(quoted, name, (size_t)sqlite3_value_bytes(command)));
+    switch (bloom_sql_stored(table->connection, argument, &filter, problem)) {
     case BLOOM_STORED:
         return report(table, bloom_store_merge(table->store, &filter));
     case BLOOM_STORED_NO_MEMORY:
@@ -454,67 +490,82 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
     }
 }
 
-static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments,
-                        sqlite3_int64 *rowid) {
-    struct table *table = table_of(base);
+/* With OR IGNORE a key that is in is ignored, and so is what is no key. */
+static int insert_key(struct table *table, sqlite3_value *value) {
+    bool ignore = sqlite3_vtab_on_conflict(table->connection) == SQLITE_IGNORE;
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
+    struct key key = {.form = KEY_NONE};
     bool found;
-    if (count == 1)
-        return table_error(table,
-                           "keys cannot be deleted from a filter table, since keys share bits; the "
-                           "command clear empties it");
-    if (sqlite3_value_type(arguments[0]) != SQLITE_NULL)
-        return table_error(table, "keys cannot be changed in a filter table; insert the new key");
+    enum bloom_key_kind kind = words_of_value(table, value, true, &key, words);
+    key_clear(&key);
+    switch (kind) {
+    case BLOOM_KEY_NO_MEMORY:
+        return SQLITE_NOMEM;
+    case BLOOM_KEY_FOREIGN:
+        return table_error(table, "layout %s takes %s as keys", table->key_shape.layout->name,
+                           table->key_shape.layout->hashing->keys);
+    case BLOOM_KEY_NULL:
+        return ignore ? SQLITE_CONSTRAINT : SQLITE_OK;
+    case BLOOM_KEY:
+        break;
+    }
+    int code = report(table, bloom_store_add(table->store, words, !ignore, &found));
+    return code == SQLITE_OK && found && ignore ? SQLITE_CONSTRAINT : code;
+}
 
-    /* Writing the shadow tables must not be seen in last_insert_rowid(). */
-    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->database);
-    sqlite3_value **columns = arguments + 2;
-    int code;
-    *rowid = last_rowid;
-    if (sqlite3_value_type(arguments[1]) != SQLITE_NULL)
+static int insert_row(struct table *table, sqlite3_value *rowid, sqlite3_value **columns) {
+    if (sqlite3_value_type(rowid) != SQLITE_NULL)
         return table_error(
             table, "keys of a filter table have no rowid that could be chosen; insert into key");
     if (sqlite3_value_type(columns[COLUMN_INFO]) != SQLITE_NULL ||
         sqlite3_value_type(columns[COLUMN_FILTER]) != SQLITE_NULL)
         return table_error(
             table, "info and filter cannot be written; insert into key, or use the command merge");
-    if (sqlite3_value_type(columns[COLUMN_COMMAND]) != SQLITE_NULL) {
-        code = run_command(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
-    } else {
-        bool ignore = sqlite3_vtab_on_conflict(table->database) == SQLITE_IGNORE;
-        switch (bloom_sql_key(columns[COLUMN_KEY], &KEY_SHAPE, words)) {
-        case BLOOM_KEY_NO_MEMORY:
-            return SQLITE_NOMEM;
-        case BLOOM_KEY_NULL:
-        case BLOOM_KEY_FOREIGN:
-            return ignore ? SQLITE_CONSTRAINT : SQLITE_OK;
-        case BLOOM_KEY:
-            break;
-        }
-        code = report(table, bloom_store_add(table->store, words, &found));
-        if (code == SQLITE_OK && found && ignore)
-            return SQLITE_CONSTRAINT;
-    }
-    sqlite3_set_last_insert_rowid(table->database, last_rowid);
+    if (sqlite3_value_type(columns[COLUMN_COMMAND]) != SQLITE_NULL)
+        return run_command(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
+    return insert_key(table, columns[COLUMN_KEY]);
+}
+
+static int delete_row(struct table *table, sqlite3_value *rowid) {
+    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM] = {(uint64_t)sqlite3_value_int64(rowid)};
+    if (table->key_shape.layout->blocks->remove == NULL)
+        return table_error(table,
+                           "keys cannot be deleted from a filter table, since keys share bits; the "
+                           "command clear empties it");
+    return report(table, bloom_store_remove(table->store, words));
+}
+
+static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments,
+                        sqlite3_int64 *rowid) {
+    struct table *table = table_of(base);
+    /* Writing the shadow tables must not be seen in last_insert_rowid(). */
+    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->connection);
+    int code;
+    if (count == 1)
+        code = delete_row(table, arguments[0]);
+    else if (sqlite3_value_type(arguments[0]) != SQLITE_NULL)
+        code = table_error(table, "keys cannot be changed in a filter table; insert the new key");
+    else
+        code = insert_row(table, arguments[1], arguments + 2);
+    sqlite3_set_last_insert_rowid(table->connection, last_rowid);
+    *rowid = last_rowid;
     return code;
 }
 
 /* Transactions */
 
 static int table_begin(sqlite3_vtab *base) {
-    return report(table_of(base), bloom_store_begin(table_of(base)->store));
+    bloom_store_begin(table_of(base)->store);
+    return SQLITE_OK;
 }
 
-/* Writes the counts, which must not be seen in last_insert_rowid(). */
-static int write_counts(struct table *table, int (*write)(struct bloom_table_store *store)) {
-    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->database);
-    int code = write(table->store);
-    sqlite3_set_last_insert_rowid(table->database, last_rowid);
-    return report(table, code);
-}
-
+/* Counts are written, which must not be seen in last_insert_rowid(). */
 static int table_sync(sqlite3_vtab *base) {
-    return write_counts(table_of(base), bloom_store_sync);
+    struct table *table = table_of(base);
+    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->connection);
+    int code = bloom_store_sync(table->store);
+    sqlite3_set_last_insert_rowid(table->connection, last_rowid);
+    return report(table, code);
 }
 
 static int table_end(sqlite3_vtab *base) {
@@ -523,18 +574,20 @@ static int table_end(sqlite3_vtab *base) {
 }
 
 static int table_savepoint(sqlite3_vtab *base, int depth) {
-    (void)depth;
-    return table_sync(base);
+    struct table *table = table_of(base);
+    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->connection);
+    int code = bloom_store_savepoint(table->store, depth);
+    sqlite3_set_last_insert_rowid(table->connection, last_rowid);
+    return report(table, code);
 }
 
 static int table_release(sqlite3_vtab *base, int depth) {
-    (void)depth;
-    return write_counts(table_of(base), bloom_store_release);
+    bloom_store_release(table_of(base)->store, depth);
+    return SQLITE_OK;
 }
 
 static int table_rollback_to(sqlite3_vtab *base, int depth) {
-    (void)depth;
-    bloom_store_rollback(table_of(base)->store);
+    bloom_store_rollback_to(table_of(base)->store, depth);
     return SQLITE_OK;
 }
 
@@ -594,11 +647,14 @@ static const struct module MODULE = {
 #endif
 };
 
+static void release_registry(void *registry) {
+    bloom_registry_release(registry);
+}
+
 int bloom_table_register(sqlite3 *database) {
-    struct bloom_table_registry *registry = sqlite3_malloc(sizeof *registry);
+    struct bloom_registry *registry = bloom_registry_new();
     if (registry == NULL)
         return SQLITE_NOMEM;
-    registry->first = NULL;
-    /* SQLite releases the registry after the last table, and at once when this fails. */
-    return sqlite3_create_module_v2(database, "bloom", &MODULE.base, registry, sqlite3_free);
+    /* SQLite releases the module's reference with the module, and at once when this fails. */
+    return sqlite3_create_module_v2(database, "bloom", &MODULE.base, registry, release_registry);
 }

@@ -1,102 +1,8 @@
-/* What concerns all chunks of a table: its filter, info, merge, clear, integrity. See table_store.h. */
-#include "table/internal.h"
+/* See whole.h. */
+#include "table/whole.h"
 
 #include <math.h>
 #include <string.h>
-
-static void tally_chunk(void *argument, const struct bloom_layer *layer, uint64_t chunk,
-                        const uint8_t *bits) {
-    layer->shape.layout->blocks->tally(argument, bits, bloom_chunk_blocks(layer, chunk));
-}
-
-static int estimate_layer(struct bloom_table_store *store, unsigned index,
-                          struct bloom_estimate *estimate) {
-    struct bloom_tally tally = {0};
-    int code = bloom_chunk_for_each(store, index, tally_chunk, &tally);
-    if (code == SQLITE_OK)
-        *estimate =
-            bloom_layout_blocked.blocks->estimate(&store->state.layers[index].shape, &tally);
-    return code;
-}
-
-static void copy_chunk(void *argument, const struct bloom_layer *layer, uint64_t chunk,
-                       const uint8_t *bits) {
-    uint8_t *payload = argument;
-    memcpy(payload + chunk * layer->chunk_blocks * BLOOM_BLOCK_BYTES, bits,
-           (size_t)bloom_chunk_blocks(layer, chunk) * BLOOM_BLOCK_BYTES);
-}
-
-int bloom_store_filter(struct bloom_table_store *store, int64_t length_limit,
-                       struct bloom_shape *shape, uint8_t **bytes) {
-    int code = bloom_store_load(store);
-    *bytes = NULL;
-    if (code != SQLITE_OK)
-        return code;
-    if (store->state.layer_count > 1)
-        return bloom_store_fail(
-            store, SQLITE_ERROR,
-            "the table has grown to %u layers, which no single filter can hold; make a table or a "
-            "filter with a larger capacity",
-            store->state.layer_count);
-    *shape = store->state.layers[0].shape;
-    if (bloom_filter_bytes(shape) > (uint64_t)length_limit)
-        return bloom_store_fail(
-            store, SQLITE_TOOBIG,
-            "its filter needs %llu bytes, but a value of this connection is limited to %lld bytes",
-            (sqlite3_uint64)bloom_filter_bytes(shape), (sqlite3_int64)length_limit);
-    *bytes = bloom_sql_new_filter(shape);
-    if (*bytes == NULL)
-        return SQLITE_NOMEM;
-    code = bloom_chunk_for_each(store, 0, copy_chunk, *bytes + BLOOM_HEADER_BYTES);
-    if (code != SQLITE_OK) {
-        sqlite3_free(*bytes);
-        *bytes = NULL;
-    }
-    return code;
-}
-
-int bloom_store_info(struct bloom_table_store *store, char **json) {
-    const struct bloom_table_options *options = &store->options;
-    double count = 0,
-           pass = 1; /* pass: probability that a key that is not in is found in no layer */
-    uint64_t chunks = 0;
-    int code = bloom_store_load(store);
-    *json = NULL;
-    if (code != SQLITE_OK)
-        return code;
-    sqlite3_str *layers = sqlite3_str_new(store->database);
-    for (unsigned i = 0; i < store->state.layer_count && code == SQLITE_OK; i++) {
-        const struct bloom_layer *layer = &store->state.layers[i];
-        struct bloom_estimate estimate = {0};
-        code = estimate_layer(store, i, &estimate);
-        count += estimate.count;
-        pass *= 1 - estimate.rate;
-        chunks += layer->chunks;
-        sqlite3_str_appendf(
-            layers,
-            "%s{\"n\":%llu,\"p\":%!.15g,\"bits\":%llu,\"hashes\":%u,\"keys\":%llu,\"fill\":%!"
-            ".15g,\"fpr\":%!.15g}",
-            i > 0 ? "," : "", (sqlite3_uint64)layer->shape.capacity, layer->shape.rate,
-            (sqlite3_uint64)layer->shape.bits, layer->shape.probes, (sqlite3_uint64)layer->keys,
-            (double)estimate.ones / (double)layer->shape.bits, estimate.rate);
-    }
-    char *layers_text = sqlite3_str_finish(layers);
-    if (code == SQLITE_OK && layers_text != NULL) {
-        char *count_text = isfinite(count)
-                               ? sqlite3_mprintf("%lld", (sqlite3_int64)floor(count + 0.5))
-                               : sqlite3_mprintf("null");
-        if (count_text != NULL)
-            *json = sqlite3_mprintf("{\"version\":%d,\"capacity\":%llu,\"p\":%!.15g,\"growth\":%s,"
-                                    "\"chunks\":%llu,\"count\":%s,"
-                                    "\"fpr\":%!.15g,\"layers\":[%s]}",
-                                    BLOOM_FORMAT_VERSION, (sqlite3_uint64)options->capacity,
-                                    options->rate, options->growth ? "true" : "false",
-                                    (sqlite3_uint64)chunks, count_text, 1 - pass, layers_text);
-        sqlite3_free(count_text);
-    }
-    sqlite3_free(layers_text);
-    return code == SQLITE_OK && *json == NULL ? SQLITE_NOMEM : code;
-}
 
 static bool any_bit(const uint8_t *bytes, size_t length) {
     for (size_t i = 0; i < length; i++)
@@ -105,113 +11,287 @@ static bool any_bit(const uint8_t *bytes, size_t length) {
     return false;
 }
 
-static void ignore_chunk(void *argument, const struct bloom_layer *layer, uint64_t chunk,
-                         const uint8_t *bits) {
-    (void)argument;
-    (void)layer;
-    (void)chunk;
-    (void)bits;
-}
-
-int bloom_store_merge(struct bloom_table_store *store, const struct bloom_stored *filter) {
-    struct bloom_layer *layer = &store->state.layers[0];
-    char problem[BLOOM_PROBLEM_SIZE];
-    int code = bloom_store_load(store);
-    if (code != SQLITE_OK)
-        return code;
-    if (!bloom_shape_same(&layer->shape, &filter->shape, problem))
-        return bloom_store_fail(store, SQLITE_ERROR,
-                                "the filter differs from the table's first layer (%s); make it "
-                                "with the table's capacity and fpr",
-                                problem);
-    /* All chunks are looked at before the first is written: a damaged one must not leave half a merge behind.
-     * Whatever else can fail (memory, disk) makes SQLite roll the transaction back. */
-    code = bloom_chunk_for_each(store, 0, ignore_chunk, NULL);
-    if (code != SQLITE_OK)
-        return code;
-    uint64_t blocks = layer->shape.layout->blocks->count(&layer->shape);
-    for (uint64_t chunk = 0; chunk * layer->chunk_blocks < blocks; chunk++) {
-        const uint8_t *from =
-            bloom_stored_payload(filter) + chunk * layer->chunk_blocks * BLOOM_BLOCK_BYTES;
-        size_t length = (size_t)bloom_chunk_blocks(layer, chunk) * BLOOM_BLOCK_BYTES;
-        bool written;
-        if (!any_bit(from, length))
-            continue;
-        code = bloom_chunk_read(store, 0, chunk, &written);
-        if (code != SQLITE_OK)
-            return code;
-        layer->shape.layout->unite(store->chunk, from, length);
-        code = bloom_chunk_write(store, 0, chunk, written);
-        if (code != SQLITE_OK)
-            return code;
-    }
-    /* Which of the keys are new is in the bits only. */
-    struct bloom_estimate estimate = {0};
-    code = estimate_layer(store, 0, &estimate);
-    if (code != SQLITE_OK)
-        return code;
-    layer->keys =
-        isfinite(estimate.count) ? (uint64_t)floor(estimate.count + 0.5) : layer->shape.capacity;
-    layer->ones = estimate.ones;
-    return bloom_layer_write(store, 0);
-}
-
-int bloom_store_clear(struct bloom_table_store *store) {
-    int code = bloom_store_load(store);
-    if (code != SQLITE_OK)
-        return code;
-    code = bloom_store_execute(store, "DELETE FROM \"%w\".\"%w_chunks\"", NULL);
-    if (code == SQLITE_OK)
-        code = bloom_store_execute(store, "DELETE FROM \"%w\".\"%w_layers\" WHERE layer > 0", NULL);
-    if (code != SQLITE_OK)
-        return code;
-    store->state.layer_count = 1;
-    store->state.layers[0].keys = store->state.layers[0].chunks = store->state.layers[0].ones = 0;
-    store->state.dirty = false;
-    return bloom_layer_write(store, 0);
-}
-
-struct verification {
+/* What the chunks of a layer that have a row tell. */
+struct survey {
+    struct bloom_tally tally;
     uint64_t rows;
     bool bits_beyond; /* set beyond the last block of the layer */
 };
 
-static void verify_chunk(void *argument, const struct bloom_layer *layer, uint64_t chunk,
+static void survey_chunk(void *argument, const struct bloom_geometry *geometry, uint64_t chunk,
                          const uint8_t *bits) {
-    struct verification *found = argument;
-    size_t used = (size_t)bloom_chunk_blocks(layer, chunk) * BLOOM_BLOCK_BYTES;
-    found->rows++;
-    if (any_bit(bits + used, layer->chunk_blocks * BLOOM_BLOCK_BYTES - used))
-        found->bits_beyond = true;
+    struct survey *survey = argument;
+    const struct bloom_blocks *blocks = geometry->shape.layout->blocks;
+    uint32_t count = bloom_blocks_of_chunk(geometry, chunk);
+    size_t used = (size_t)count * blocks->bytes;
+    blocks->tally(&survey->tally, bits, count);
+    survey->rows++;
+    if (any_bit(bits + used, bloom_chunk_bytes(geometry) - used))
+        survey->bits_beyond = true;
 }
 
-int bloom_store_verify(struct bloom_table_store *store, char **problem) {
+static struct bloom_estimate estimate_of(const struct bloom_shape *shape,
+                                         const struct bloom_tally *tally) {
+    return shape->layout->blocks->estimate(shape, tally);
+}
+
+static int survey_layer(struct bloom_layers *layers, unsigned index, struct survey *survey,
+                        struct bloom_estimate *estimate) {
+    const struct bloom_geometry *geometry = &layers->layers[index].geometry;
+    *survey = (struct survey){.rows = 0};
+    int code = bloom_chunks_for_each(layers->chunks, geometry, survey_chunk, survey);
+    if (code == SQLITE_OK)
+        *estimate = estimate_of(&geometry->shape, &survey->tally);
+    return code;
+}
+
+/* A key that was counted set one bit that was not set, and at most one for each probe. */
+static uint64_t fewest_keys(const struct bloom_shape *shape, uint64_t ones) {
+    return (ones + shape->probes - 1) / shape->probes;
+}
+
+static bool keys_are_possible(const struct bloom_shape *shape, uint64_t keys, uint64_t ones) {
+    if (shape->layout->blocks->remove != NULL)
+        return true; /* what is taken out may have set fewer, or more */
+    return keys >= fewest_keys(shape, ones) && keys <= ones;
+}
+
+/* The number of keys that so many ones tell of. */
+static uint64_t keys_of(const struct bloom_shape *shape, const struct bloom_estimate *estimate) {
+    uint64_t fewest = fewest_keys(shape, estimate->ones);
+    uint64_t keys = isfinite(estimate->count) && estimate->count < (double)estimate->ones
+                        ? (uint64_t)floor(estimate->count + 0.5)
+                        : estimate->ones;
+    return keys < fewest ? fewest : keys;
+}
+
+/* Whether the chunks that were visited are all that there are: some may be gone, or hidden. */
+static int check_rows(struct bloom_layers *layers, unsigned index, uint64_t rows) {
+    if (rows == layers->layers[index].chunks)
+        return SQLITE_OK;
+    return bloom_database_fail(
+        layers->database, SQLITE_CORRUPT_VTAB,
+        "layer %u has %llu chunks, but %llu were written; the command repair counts anew", index,
+        (sqlite3_uint64)rows, (sqlite3_uint64)layers->layers[index].chunks);
+}
+
+struct copy {
+    uint8_t *payload;
+    uint64_t rows;
+};
+
+static void copy_chunk(void *argument, const struct bloom_geometry *geometry, uint64_t chunk,
+                       const uint8_t *bits) {
+    struct copy *copy = argument;
+    copy->rows++;
+    memcpy(copy->payload + chunk * bloom_chunk_bytes(geometry), bits,
+           (size_t)bloom_blocks_of_chunk(geometry, chunk) * geometry->shape.layout->blocks->bytes);
+}
+
+int bloom_whole_filter(struct bloom_layers *layers, int64_t length_limit, struct bloom_shape *shape,
+                       uint8_t **bytes) {
+    const struct bloom_geometry *geometry = &layers->layers[0].geometry;
+    *bytes = NULL;
+    *shape = geometry->shape;
+    if (layers->count > 1)
+        return bloom_database_fail(
+            layers->database, SQLITE_ERROR,
+            "the table has grown to %u layers, which no single filter can hold; make a table or a "
+            "filter with a larger capacity",
+            layers->count);
+    if (bloom_filter_bytes(shape) > (uint64_t)length_limit)
+        return bloom_database_fail(
+            layers->database, SQLITE_TOOBIG,
+            "its filter needs %llu bytes, but a value of this connection is limited to %lld bytes",
+            (sqlite3_uint64)bloom_filter_bytes(shape), (sqlite3_int64)length_limit);
+    *bytes = bloom_sql_new_filter(shape);
+    if (*bytes == NULL)
+        return SQLITE_NOMEM;
+    struct copy copy = {*bytes + BLOOM_HEADER_BYTES, 0};
+    int code = bloom_chunks_for_each(layers->chunks, geometry, copy_chunk, &copy);
+    if (code == SQLITE_OK)
+        code = check_rows(layers, 0, copy.rows);
+    if (code != SQLITE_OK) {
+        sqlite3_free(*bytes);
+        *bytes = NULL;
+    }
+    return code;
+}
+
+static const char *mode_as_json(enum bloom_growth_mode mode) {
+    static const char *const MODES[] = {[BLOOM_GROWTH_ON] = "true",
+                                        [BLOOM_GROWTH_OFF] = "false",
+                                        [BLOOM_GROWTH_ERROR] = "\"error\""};
+    return MODES[mode];
+}
+
+int bloom_whole_info(struct bloom_layers *layers, char **json) {
+    const struct bloom_growth *growth = &layers->growth;
+    double count = 0;
+    double pass = 1; /* probability that a key that is not in is found in no layer */
+    uint64_t chunks = 0;
+    int code = SQLITE_OK;
+    *json = NULL;
+    sqlite3_str *list = sqlite3_str_new(layers->database->connection);
+    for (unsigned i = 0; i < layers->count && code == SQLITE_OK; i++) {
+        const struct bloom_layer *layer = &layers->layers[i];
+        const struct bloom_shape *shape = &layer->geometry.shape;
+        struct survey survey;
+        struct bloom_estimate estimate = {0};
+        code = survey_layer(layers, i, &survey, &estimate);
+        if (code == SQLITE_OK)
+            code = check_rows(layers, i, survey.rows);
+        count += estimate.count;
+        pass *= 1 - estimate.rate;
+        chunks += layer->chunks;
+        sqlite3_str_appendf(
+            list,
+            "%s{\"n\":%llu,\"p\":%!.15g,\"bits\":%llu,\"hashes\":%u,\"keys\":%llu,\"fill\":%!"
+            ".15g,\"fpr\":%!.15g}",
+            i > 0 ? "," : "", (sqlite3_uint64)shape->capacity, shape->rate,
+            (sqlite3_uint64)shape->bits, shape->probes, (sqlite3_uint64)layer->keys, estimate.fill,
+            estimate.rate);
+    }
+    char *list_text = sqlite3_str_finish(list);
+    if (code == SQLITE_OK && list_text != NULL) {
+        char *count_text = isfinite(count)
+                               ? sqlite3_mprintf("%lld", (sqlite3_int64)floor(count + 0.5))
+                               : sqlite3_mprintf("null");
+        if (count_text != NULL)
+            *json = sqlite3_mprintf(
+                "{\"version\":%d,\"layout\":\"%s\",\"capacity\":%llu,\"p\":%!.15g,\"growth\":%s,"
+                "\"chunks\":%llu,\"count\":%s,\"fpr\":%!.15g,\"layers\":[%s]}",
+                BLOOM_FORMAT_VERSION, growth->layout->name, (sqlite3_uint64)growth->capacity,
+                growth->rate, mode_as_json(growth->mode), (sqlite3_uint64)chunks, count_text,
+                1 - pass, list_text);
+        sqlite3_free(count_text);
+    }
+    sqlite3_free(list_text);
+    return code == SQLITE_OK && *json == NULL ? SQLITE_NOMEM : code;
+}
+
+/* Chunk after chunk of the first layer, as it will be when a filter is merged: read into the buffer, and
+ * united there with the filter's part. */
+static int unite_chunk(struct bloom_layers *layers, const struct bloom_stored *filter,
+                       uint64_t chunk, bool *has_row, bool *has_new) {
+    const struct bloom_geometry *geometry = &layers->layers[0].geometry;
+    const uint8_t *from = bloom_stored_payload(filter) + chunk * bloom_chunk_bytes(geometry);
+    size_t length =
+        (size_t)bloom_blocks_of_chunk(geometry, chunk) * geometry->shape.layout->blocks->bytes;
+    int code = bloom_chunk_read(layers->chunks, geometry, chunk, has_row);
+    *has_new = any_bit(from, length);
+    if (code == SQLITE_OK && *has_new)
+        geometry->shape.layout->unite(layers->chunks->chunk, from, length);
+    return code;
+}
+
+static int beyond_rate(struct bloom_layers *layers, double rate) {
+    return bloom_database_fail(
+        layers->database, SQLITE_ERROR,
+        "with these keys the first layer would have a false-positive rate of %!.3g, but it is made "
+        "for %!.3g; merge into a table with a larger capacity, or with growth=off",
+        rate, layers->layers[0].geometry.shape.rate);
+}
+
+/* Everything that may be refused comes before the first change, and the counts before the bits: should a
+ * change fail, the layer counts too many rather than too few. */
+int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *filter) {
+    const struct bloom_layer *layer = &layers->layers[0];
+    const struct bloom_geometry *geometry = &layer->geometry;
+    uint64_t chunk_count = bloom_chunks_of_layer(geometry), rows = 0;
+    struct bloom_tally tally = {0};
+    char problem[BLOOM_PROBLEM_SIZE];
+    bool has_row, has_new, allowed;
+    int code = SQLITE_OK;
+    if (!bloom_shape_same(&geometry->shape, &filter->shape, problem))
+        return bloom_database_fail(layers->database, SQLITE_ERROR,
+                                   "the filter differs from the table's first layer (%s); make it "
+                                   "with bloom_agg(key, (SELECT filter FROM %s))",
+                                   problem, layers->database->name);
+    for (uint64_t chunk = 0; chunk < chunk_count && code == SQLITE_OK; chunk++) {
+        code = unite_chunk(layers, filter, chunk, &has_row, &has_new);
+        geometry->shape.layout->blocks->tally(&tally, layers->chunks->chunk,
+                                              bloom_blocks_of_chunk(geometry, chunk));
+        rows += has_row || has_new;
+    }
+    if (code != SQLITE_OK)
+        return code;
+    struct bloom_estimate estimate = estimate_of(&geometry->shape, &tally);
+    if (estimate.ones > layer->ones && estimate.rate > geometry->shape.rate &&
+        estimate.ones > bloom_growth_merge_limit(&layers->growth, &geometry->shape))
+        return beyond_rate(layers, estimate.rate);
+    code = bloom_database_allow(layers->database, BLOOM_WRITE_CHUNK, &allowed);
+    if (code == SQLITE_OK)
+        code = bloom_layers_set_counts(
+            layers, 0,
+            estimate.ones == layer->ones ? layer->keys : keys_of(&geometry->shape, &estimate), rows,
+            estimate.ones);
+    for (uint64_t chunk = 0; chunk < chunk_count && code == SQLITE_OK; chunk++) {
+        code = unite_chunk(layers, filter, chunk, &has_row, &has_new);
+        if (code == SQLITE_OK && has_new)
+            code = bloom_chunk_write(layers->chunks, geometry, chunk);
+    }
+    return code;
+}
+
+static char *problem_of_layer(const struct bloom_layers *layers, unsigned index,
+                              const struct survey *survey, const struct bloom_estimate *estimate) {
+    const struct bloom_layer *layer = &layers->layers[index];
+    const char *name = layers->database->name;
+    if (survey->rows != layer->chunks)
+        return sqlite3_mprintf("%s: layer %u has %llu chunks, but %llu were written; the command "
+                               "repair counts anew",
+                               name, index, (sqlite3_uint64)survey->rows,
+                               (sqlite3_uint64)layer->chunks);
+    if (survey->bits_beyond)
+        return sqlite3_mprintf("%s: bits are set beyond the last block of layer %u", name, index);
+    if (estimate->ones != layer->ones)
+        return sqlite3_mprintf("%s: layer %u has %llu bits set, but %llu are counted; the command "
+                               "repair counts anew",
+                               name, index, (sqlite3_uint64)estimate->ones,
+                               (sqlite3_uint64)layer->ones);
+    if (!keys_are_possible(&layer->geometry.shape, layer->keys, layer->ones))
+        return sqlite3_mprintf(
+            "%s: layer %u counts %llu keys, which cannot have set its %llu bits; "
+            "the command repair counts anew",
+            name, index, (sqlite3_uint64)layer->keys, (sqlite3_uint64)layer->ones);
+    return NULL;
+}
+
+int bloom_whole_verify(struct bloom_layers *layers, char **problem) {
     uint64_t rows_in_layers = 0, rows = 0;
+    int code = SQLITE_OK;
     *problem = NULL;
-    store->state.loaded = store->in_transaction && store->state.loaded;
-    int code = bloom_store_load(store);
-    for (unsigned i = 0; code == SQLITE_OK && i < store->state.layer_count && *problem == NULL;
-         i++) {
-        struct verification found = {0};
-        code = bloom_chunk_for_each(store, i, verify_chunk, &found);
-        rows_in_layers += found.rows;
-        if (code == SQLITE_OK && found.rows != store->state.layers[i].chunks)
-            *problem = sqlite3_mprintf("%s: layer %u has %llu chunks, but %llu were written",
-                                       store->name, i, (sqlite3_uint64)found.rows,
-                                       (sqlite3_uint64)store->state.layers[i].chunks);
-        else if (code == SQLITE_OK && found.bits_beyond)
-            *problem = sqlite3_mprintf("%s: bits are set beyond the last block of layer %u",
-                                       store->name, i);
+    for (unsigned i = 0; code == SQLITE_OK && i < layers->count && *problem == NULL; i++) {
+        struct survey survey;
+        struct bloom_estimate estimate = {0};
+        code = survey_layer(layers, i, &survey, &estimate);
+        rows_in_layers += survey.rows;
+        if (code == SQLITE_OK)
+            *problem = problem_of_layer(layers, i, &survey, &estimate);
     }
     if (code == SQLITE_OK && *problem == NULL)
-        code = bloom_chunk_count(store, &rows);
+        code = bloom_chunks_count(layers->chunks, &rows);
     if (code == SQLITE_OK && *problem == NULL && rows != rows_in_layers)
-        *problem = sqlite3_mprintf("%s: %llu chunks are of no layer", store->name,
+        *problem = sqlite3_mprintf("%s: %llu chunks are of no layer", layers->database->name,
                                    (sqlite3_uint64)(rows - rows_in_layers));
-    if ((code & 0xff) == SQLITE_CORRUPT ||
-        (code & 0xff) == SQLITE_ERROR) { /* else nothing is known */
-        *problem = bloom_store_message(store);
-        code = SQLITE_OK;
+    return code;
+}
+
+int bloom_whole_repair(struct bloom_layers *layers) {
+    int code = SQLITE_OK;
+    for (unsigned i = 0; i < layers->count && code == SQLITE_OK; i++) {
+        const struct bloom_layer *layer = &layers->layers[i];
+        const struct bloom_shape *shape = &layer->geometry.shape;
+        struct survey survey;
+        struct bloom_estimate estimate = {0};
+        code = survey_layer(layers, i, &survey, &estimate);
+        if (code == SQLITE_OK)
+            code = bloom_layers_set_counts(layers, i,
+                                           keys_are_possible(shape, layer->keys, estimate.ones)
+                                               ? layer->keys
+                                               : keys_of(shape, &estimate),
+                                           survey.rows, estimate.ones);
     }
     return code;
 }

@@ -183,7 +183,7 @@ static const struct scenario SCENARIOS[] = {
      TABLE_STATE},
     {"a filter table described", TABLE, "SELECT info, filter FROM seen", TABLE_STATE},
     {"a filter table merged into", TABLE,
-     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.01), 'c'))",
+     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.009), 'c'))",
      TABLE_STATE},
     {"a filter table cleared", TABLE, "INSERT INTO seen(seen) VALUES ('clear')", TABLE_STATE},
     {"a filter table asked for the first time", TABLE_ANEW, "SELECT 1 FROM seen WHERE key = 'a'",
@@ -193,13 +193,13 @@ static const struct scenario SCENARIOS[] = {
     {"a filter table described for the first time", TABLE_ANEW, "SELECT info, filter FROM seen",
      TABLE_STATE},
     {"a filter table merged into for the first time", TABLE_ANEW,
-     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.01), 'c'))",
+     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.009), 'c'))",
      TABLE_STATE},
     {"a filter table cleared for the first time", TABLE_ANEW,
      "INSERT INTO seen(seen) VALUES ('clear')", TABLE_STATE},
     {"a filter table merged into after a rollback to a savepoint", TABLE_ANEW,
      "BEGIN; SAVEPOINT s; INSERT INTO seen(key) VALUES ('d'); ROLLBACK TO s; "
-     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.01), 'c')); COMMIT",
+     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.009), 'c')); COMMIT",
      TABLE_STATE},
     {"a filter table cleared after a rollback to a savepoint", TABLE_ANEW,
      "BEGIN; SAVEPOINT s; INSERT INTO seen(key) VALUES ('d'); ROLLBACK TO s; INSERT INTO "
@@ -226,19 +226,19 @@ static void fatal(const struct scenario *scenario, const char *what, sqlite3 *da
 }
 
 static int verify(sqlite3 *database) {
-    static const struct bloom_table_options OPTIONS = {
-        .capacity = 100, .rate = 0.01, .growth = true};
-    struct bloom_table_registry registry = {NULL};
-    struct bloom_table_store *store =
-        bloom_store_open(&registry, database, "main", "seen", &OPTIONS, false);
+    static const struct bloom_growth GROWTH = {
+        .layout = &bloom_layout_blocked, .capacity = 100, .rate = 0.01, .mode = BLOOM_GROWTH_ON};
+    struct bloom_registry *registry = bloom_registry_new();
+    struct bloom_store *store =
+        registry != NULL ? bloom_store_open(registry, database, "main", "seen", &GROWTH) : NULL;
     char *problem = NULL;
-    if (store == NULL)
-        return SQLITE_NOMEM;
-    int code = bloom_store_verify(store, &problem);
+    int code = store != NULL ? bloom_store_verify(store, &problem) : SQLITE_NOMEM;
     if (problem != NULL)
         code = SQLITE_ERROR; /* in words, as for damage */
     sqlite3_free(problem);
     bloom_store_close(store);
+    if (registry != NULL)
+        bloom_registry_release(registry);
     return code;
 }
 

@@ -1,0 +1,113 @@
+/* See growth.h. All arithmetic on rates is IEEE 754 binary64, from left to right, so that every
+ * machine finds the same layers. */
+#include "filter/growth.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The smallest rate of a further layer: what the layouts can keep for any capacity. */
+static const double LAYER_RATE_MINIMUM = 1e-9;
+
+/* Further layers have a twentieth of the rate and less. */
+static const double GROWING_RATE_MINIMUM = 1e-6;
+
+/* The ones of n random keys vary around their mean. A layer that was given exactly its n keys must not
+ * count as full, so the limit is the mean and that many of its square roots more. The standard
+ * deviation measured is at most 0.45 of that root (1 to 10,000 keys, p from 0.5 to 1e-6): a layer in
+ * 10^7 closes early. At 10^6 keys and 1 % the margin is 0.12 % of the ones. */
+static const double MARGIN = 2.5;
+
+static double first_rate(const struct bloom_growth *growth) {
+    return growth->mode == BLOOM_GROWTH_ON ? growth->rate * 9 / 10 : growth->rate;
+}
+
+static void numbers_of_layer(const struct bloom_growth *growth, unsigned index, uint64_t *capacity,
+                             double *rate) {
+    *capacity = growth->capacity;
+    *rate = first_rate(growth);
+    if (index == 0)
+        return;
+    *capacity = growth->capacity > BLOOM_CAPACITY_MAXIMUM >> index ? BLOOM_CAPACITY_MAXIMUM
+                                                                   : growth->capacity << index;
+    /* Twice what keys of equal 64-bit hashes cost in any case. */
+    double minimum = LAYER_RATE_MINIMUM + ldexp((double)*capacity, -63);
+    *rate = ldexp(growth->rate / 10, -(int)index);
+    if (*rate < minimum)
+        *rate = minimum;
+}
+
+bool bloom_growth_possible(const struct bloom_growth *growth, char problem[BLOOM_PROBLEM_SIZE]) {
+    struct bloom_shape shape;
+    if (growth->mode == BLOOM_GROWTH_ON && growth->rate < GROWING_RATE_MINIMUM) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "a table that grows needs an fpr of 1e-6 or more; use growth=off with the "
+                 "capacity it needs");
+        return false;
+    }
+    return bloom_growth_shape(growth, 0, &shape, problem);
+}
+
+bool bloom_growth_shape(const struct bloom_growth *growth, unsigned index,
+                        struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+    uint64_t capacity;
+    double rate;
+    numbers_of_layer(growth, index, &capacity, &rate);
+    return bloom_shape_for(shape, growth->layout, capacity, rate, problem);
+}
+
+static bool same_rate(double a, double b) {
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+/* Whether a first layer was made by the former rule. */
+static bool is_former(const struct bloom_growth *growth, const struct bloom_shape *first) {
+    return growth->mode == BLOOM_GROWTH_ON && same_rate(first->rate, growth->rate);
+}
+
+bool bloom_growth_knows(const struct bloom_growth *growth, unsigned index,
+                        const struct bloom_shape *shape) {
+    uint64_t capacity;
+    double rate;
+    numbers_of_layer(growth, index, &capacity, &rate);
+    return shape->layout == growth->layout && shape->capacity == capacity &&
+           (same_rate(shape->rate, rate) || (index == 0 && is_former(growth, shape)));
+}
+
+static double expected_ones(const struct bloom_shape *shape, double keys) {
+    return shape->layout->blocks->expected_ones(shape, keys);
+}
+
+static uint64_t ones_and_margin(const struct bloom_shape *shape) {
+    double ones = expected_ones(shape, (double)shape->capacity);
+    return (uint64_t)(ones + MARGIN * sqrt(ones)) + 1;
+}
+
+/* By the former rule the first layer is full with as many keys as its blocks hold at nine tenths of
+ * its rate. */
+static uint64_t former_ones(const struct bloom_shape *first) {
+    struct bloom_shape stricter;
+    char problem[BLOOM_PROBLEM_SIZE];
+    double keys = (double)first->capacity;
+    if (bloom_shape_for(&stricter, first->layout, first->capacity, first->rate * 0.9, problem))
+        keys *= (double)first->bits / (double)stricter.bits;
+    return (uint64_t)expected_ones(first, keys);
+}
+
+struct bloom_growth_limits bloom_growth_limits_of(const struct bloom_growth *growth, unsigned index,
+                                                  const struct bloom_shape *shape) {
+    struct bloom_growth_limits limits = {UINT64_MAX, UINT64_MAX};
+    if (growth->mode == BLOOM_GROWTH_OFF || index + 1 == BLOOM_LAYERS_MAXIMUM)
+        return limits;
+    limits.keys = shape->capacity;
+    if (index > 0)
+        limits.ones = (uint64_t)expected_ones(shape, (double)shape->capacity);
+    else
+        limits.ones = is_former(growth, shape) ? former_ones(shape) : ones_and_margin(shape);
+    return limits;
+}
+
+uint64_t bloom_growth_merge_limit(const struct bloom_growth *growth,
+                                  const struct bloom_shape *first) {
+    return growth->mode == BLOOM_GROWTH_OFF ? UINT64_MAX : ones_and_margin(first);
+}

@@ -1,0 +1,73 @@
+/* How a filter grows by layers: the mathematics, without any bytes.
+ *
+ * A growing filter is a row of filters, its layers, of which only the last one takes keys. When it
+ * is full a further one is opened, for twice as many keys at half the rate, so that the rates of
+ * all add up to a fixed sum (Almeida, Baquero, Preguica, Hutchison, "Scalable Bloom Filters", 2007).
+ * For a filter of `capacity` keys at rate p:
+ *
+ *   layer 0       capacity keys at 9/10 of p
+ *   layer i > 0   capacity * 2^i keys, at most 2^40, at p / 10 / 2^i, which sum up to p / 10; at
+ *                 least 1e-9 + n / 2^63, which is what a layout can keep for n keys
+ *
+ * From one key on, 40 doublings reach the largest capacity, so that there are at most 41 layers;
+ * the last one never closes.
+ *
+ * Nine tenths for the first layer, since most users choose a capacity that they do not exceed: it
+ * costs 2 % more bits than all of p would. Filters that were made before that rule have a first
+ * layer for (capacity, p), which is closed when its rate reaches 9/10 of p; the header of the first
+ * layer tells the two apart.
+ *
+ * A layer is full by the number of its keys, or by its bits that are set, whichever comes first. Keys
+ * alone do not do: one that is taken for a key that is in already sets no bit and is not counted, so
+ * that of 100 keys added at a rate of one half only 60 are.
+ */
+#ifndef BLOOM_GROWTH_H
+#define BLOOM_GROWTH_H
+
+#include "filter/layout.h"
+
+enum { BLOOM_LAYERS_MAXIMUM = 41 };
+
+/* What happens to the key that finds the first layer full. */
+enum bloom_growth_mode {
+    BLOOM_GROWTH_ON,    /* a further layer */
+    BLOOM_GROWTH_OFF,   /* it is added, and the rate rises */
+    BLOOM_GROWTH_ERROR, /* it is refused */
+};
+
+struct bloom_growth {
+    const struct bloom_layout *layout; /* has blocks and size */
+    uint64_t capacity;                 /* 1 to BLOOM_CAPACITY_MAXIMUM */
+    double rate;
+    enum bloom_growth_mode mode;
+};
+
+/* A layer takes a key while it has fewer keys, and fewer ones, than these. */
+struct bloom_growth_limits {
+    uint64_t keys;
+    uint64_t ones;
+};
+
+/* Whether there can be such a filter; otherwise problem says why not, as a sentence. */
+bool bloom_growth_possible(const struct bloom_growth *growth, char problem[BLOOM_PROBLEM_SIZE]);
+
+/* The shape of layer number index, from 0. False, with the reason in problem, when the layout has
+ * none: never for a filter that is possible. */
+bool bloom_growth_shape(const struct bloom_growth *growth, unsigned index,
+                        struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]);
+
+/* Whether a layer that was made once can be number index of such a filter: n and p count, and the
+ * layout; bits and probes do not, since a later release may size better. */
+bool bloom_growth_knows(const struct bloom_growth *growth, unsigned index,
+                        const struct bloom_shape *shape);
+
+/* When layer number index, which has that shape, is full. */
+struct bloom_growth_limits bloom_growth_limits_of(const struct bloom_growth *growth, unsigned index,
+                                                  const struct bloom_shape *shape);
+
+/* The most ones that the first layer may have after other keys were merged into it: those of as
+ * many keys as it was made for. */
+uint64_t bloom_growth_merge_limit(const struct bloom_growth *growth,
+                                  const struct bloom_shape *first);
+
+#endif
