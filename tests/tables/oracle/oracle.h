@@ -1,24 +1,26 @@
-/* The oracle of filter tables: a random test that after every step works out from the shadow tables what
- * a table must answer, and from what was done which keys and counts must be in them.
+/* The oracle of filter tables: a random test that after every step works out from the shadow tables
+ * what a table must answer, and from what was done which keys and counts must be in them.
  *
- *   oracle_test.c    the program: rounds, weights of steps, search for the shortest way to a failure
+ *   oracle_test.c    the program: rounds, weights, search for the shortest way to a failure
  *   oracle_steps.c   the steps
  *   oracle_world.c   files and connections, and what each of them must hold (the model)
  *   oracle_look.c    reads the shadow tables by plain SQL and compares
  *   oracle_faults.c  allocations, authorizers and interrupts that fail a statement
  *
- * It knows of the extension what a user knows: SQL, the shadow tables as ext/FORMAT.md describes them, and the
- * filter library, which says whether a key is in the bits. It uses nothing of ext/table.
+ * It knows of the extension what a user knows: SQL, the shadow tables as ext/FORMAT.md describes
+ * them, and the filter library, which says whether a key is in the bits. It uses nothing of
+ * ext/table.
  *
  * Two things are compared:
  *
- *   1. Answers, info and filter of the table with the bits in the shadow tables, as the same connection reads
- *      them. This holds in any state that can be read, also in one made by hand that will be rolled back.
- *   2. The shadow tables with the model: no key that was added is missing; keys, ones and chunks are exact.
- *      Rows of counts need to be right when no change is open; info always.
+ *   1. Answers, info and filter of the table with the bits in the shadow tables, as the same
+ *      connection reads them. This holds in any state that can be read, also in one made by hand
+ *      that will be rolled back.
+ *   2. The shadow tables with the model: no key that was added is missing; keys, ones and chunks
+ *      are exact. Rows of counts need to be right when no change is open; info always.
  *
- * The model follows the transactions: a content for each file as it was committed, and for each connection and
- * attached file what it sees now and what it saw at each savepoint.
+ * The model follows the transactions: a content for each file as it was committed, and for each
+ * connection and attached file what it sees now and what it saw at each savepoint.
  */
 #ifndef ORACLE_H
 #define ORACLE_H
@@ -58,7 +60,7 @@ static inline void keys_add(struct keys *keys, unsigned key) {
 
 unsigned keys_count(const struct keys *keys);
 void keys_unite(struct keys *keys, const struct keys *other);
-uint64_t key_value(unsigned key); /* the first word of its hash */
+const uint64_t *key_words(unsigned key); /* its hash */
 void bind_key(sqlite3_stmt *statement, int parameter, unsigned key);
 
 /* ---- The model ---- */
@@ -78,8 +80,8 @@ struct table {
     unsigned name;
     unsigned options;
     struct keys keys;
-    /* What info counts: from counted to counted_most keys, the same when nothing has failed; unknown after a
-     * merge, which estimates. The first look settles it. */
+    /* What info counts: from counted to counted_most keys, the same when nothing has failed;
+     * unknown after a merge, which estimates. The first look settles it. */
     uint64_t counted, counted_most;
     bool unknown;
     bool merged;       /* since it was cleared */
@@ -88,8 +90,7 @@ struct table {
 
 struct content {
     struct table tables[SLOTS];
-    bool
-        tampered; /* somebody wrote shadow tables by hand in this transaction, which will be rolled back */
+    bool tampered; /* shadow tables were written by hand; the transaction will be rolled back */
 };
 
 struct file {
@@ -144,15 +145,15 @@ void connection_open(struct connection *connection);
 void connection_close(struct connection *connection);
 sqlite3 *fresh_connection(const struct file *file, int flags);
 
-/* A statement, prepared once and kept, whatever becomes of the file. NULL when it cannot be prepared; then
- * *code says why. */
+/* A statement, prepared once and kept, whatever becomes of the file. NULL when it cannot be
+ * prepared; then *code says why. */
 sqlite3_stmt *statement_of(struct connection *connection, unsigned schema, unsigned name,
                            enum statement which, int *code);
 
 void forget_statements(struct connection *connection, unsigned schema);
 
-/* What the connection must see, when it reads, or has read; when it does not read now; and after a change, which
- * has been made. */
+/* What the connection must see, when it reads, or has read; when it does not read now; and after a
+ * change, which has been made. */
 struct content *view(struct connection *connection, unsigned schema);
 const struct content *peek(struct connection *connection, unsigned schema);
 struct content *change(struct connection *connection, unsigned schema);
@@ -201,8 +202,8 @@ void look_from_outside(const struct file *file);
 /* Whether a result is one of a lock of somebody else. */
 bool is_busy(int code);
 
-/* A lock of somebody else was in the way. When that was the first look of a transaction, nobody can say what it
- * sees; so it ends. */
+/* A lock of somebody else was in the way. When that was the first look of a transaction, nobody can
+ * say what it sees; so it ends. */
 void refused(struct connection *connection, unsigned schema);
 
 /* ---- Faults ---- */

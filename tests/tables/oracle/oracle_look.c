@@ -1,8 +1,6 @@
 /* Reads the shadow tables by plain SQL, as ext/FORMAT.md describes them, and compares. */
 #include "oracle.h"
 
-#include "filter/bitset.h"
-#include "filter/blocked.h"
 #include "filter/header.h"
 
 #include <math.h>
@@ -54,7 +52,7 @@ static void read_layer(struct raw *raw, sqlite3_stmt *row) {
         digest(raw, header, (size_t)length);
     if (!raw->sane || raw->layer_count == LAYERS_MOST ||
         sqlite3_column_int64(row, 0) != raw->layer_count || length != BLOOM_HEADER_BYTES ||
-        !bloom_header_read(&layer->shape, header, problem)) {
+        !bloom_header_read(&layer->shape, header, problem) || layer->shape.layout->blocks == NULL) {
         raw->sane = false;
         return;
     }
@@ -85,9 +83,9 @@ static void read_chunk(struct raw *raw, sqlite3_stmt *row) {
     }
     struct raw_layer *layer = &raw->layers[index];
     uint64_t first = ((uint64_t)id & ((UINT64_C(1) << LAYER_SHIFT) - 1)) * layer->chunk_blocks *
-                     BLOOM_BLOCK_BYTES;
+                     layer->shape.layout->blocks->bytes;
     uint64_t whole = bloom_payload_bytes(&layer->shape);
-    if (length != layer->chunk_blocks * BLOOM_BLOCK_BYTES) {
+    if (length != layer->chunk_blocks * layer->shape.layout->blocks->bytes) {
         raw->sane = false;
         raw->wrong_chunk_size = true;
         return;
@@ -131,9 +129,8 @@ bool look_raw(struct connection *connection, unsigned schema, unsigned name, str
            SCHEMA[schema], NAME[name]);
     for (unsigned i = 0; i < raw->layer_count; i++) {
         struct raw_layer *layer = &raw->layers[i];
-        struct bloom_blocked_tally tally = {0};
-        bloom_blocked_count(&tally, layer->payload, bloom_blocked_blocks(&layer->shape));
-        struct bloom_estimate estimate = bloom_blocked_estimate(&layer->shape, &tally);
+        struct bloom_estimate estimate =
+            layer->shape.layout->estimate(&layer->shape, layer->payload);
         layer->bits = estimate.ones;
         layer->count = estimate.count;
         layer->rate = estimate.rate;
@@ -142,10 +139,9 @@ bool look_raw(struct connection *connection, unsigned schema, unsigned name, str
 }
 
 bool raw_has(const struct raw *raw, unsigned key) {
-    uint64_t value = key_value(key);
     for (unsigned i = 0; i < raw->layer_count; i++) {
         const struct raw_layer *layer = &raw->layers[i];
-        if (layer->shape.layout->check(&layer->shape, layer->payload, &value))
+        if (layer->shape.layout->check(&layer->shape, layer->payload, key_words(key)))
             return true;
     }
     return false;
@@ -256,8 +252,8 @@ static bool near(double a, double b) {
 
 /* ---- Comparing ---- */
 
-/* With foreign counts, of a change that is open in another connection or was made by hand, those of keys and
- * chunks mean nothing. */
+/* With foreign counts, of a change that is open in another connection or was made by hand, those of
+ * keys and chunks mean nothing. */
 static void compare_info(struct table *table, const struct raw *raw, const char *info, bool settled,
                          bool foreign, const char *where) {
     const char *at = info;
@@ -358,7 +354,8 @@ void look(struct connection *connection, unsigned schema, unsigned slot, bool th
     answers.errors = 0;
     answers.info = NULL;
     answers.filter = NULL;
-    /* Outside of a transaction each question takes and gives back a lock, which costs ten times the rest. */
+    /* Outside of a transaction each question takes and gives back a lock, which costs ten times the
+     * rest. */
     answers.count = !thorough ? 20 : connection->in_transaction ? UNIVERSE : 100;
     for (unsigned i = 0; i < answers.count; i++)
         answers.keys[i] = answers.count == UNIVERSE ? i : random_below(UNIVERSE);

@@ -1,8 +1,8 @@
-/* The steps. Each runs one statement or a few, most of them kept since their first use, and does to the model
- * what they do to the database; what a failed one has left is found out by a look at the shadow tables. */
+/* The steps. Each runs one statement or a few, most of them kept since their first use, and does to
+ * the model what they do to the database; what a failed one has left is found out by a look at the
+ * shadow tables. */
 #include "oracle.h"
 
-#include "filter/blocked.h"
 #include "filter/header.h"
 
 #include <stdio.h>
@@ -85,8 +85,8 @@ static bool choose(connection_t *connection, unsigned *schema, unsigned *slot, b
     return false;
 }
 
-/* Makes sure what a transaction sees, which a statement that fails would leave in doubt; and that the connection
- * knows the last schema, by which SQLite refuses names that are taken. */
+/* Makes sure what a transaction sees, which a statement that fails would leave in doubt; and that
+ * the connection knows the last schema, by which SQLite refuses names that are taken. */
 static bool settle_view(connection_t *connection, unsigned schema) {
     char sql[80];
     snprintf(sql, sizeof sql, "SELECT count(*) FROM %s.sqlite_master", SCHEMA[schema]);
@@ -126,8 +126,8 @@ static bool attempt_begin(struct attempt *attempt, connection_t *connection) {
     return look_raw(connection, attempt->schema, attempt->table->name, &attempt->raw);
 }
 
-/* Runs it. True when it has succeeded, with attempt->table for the changed model. What failed in a transaction
- * that goes on may have changed bits all the same. */
+/* Runs it. True when it has succeeded, with attempt->table for the changed model. What failed in a
+ * transaction that goes on may have changed bits all the same. */
 static bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum fault fault) {
     connection_t *connection = attempt->connection;
     unsigned name = attempt->table->name;
@@ -242,10 +242,9 @@ static void step_merge(connection_t *connection) {
         expect(filter != NULL, "no memory");
         memcpy(filter, attempt.raw.header, BLOOM_HEADER_BYTES);
         for (unsigned key = 0; key < UNIVERSE; key++)
-            if (keys_have(&keys, key)) {
-                uint64_t value = key_value(key);
-                first->shape.layout->add(&first->shape, filter + BLOOM_HEADER_BYTES, &value, 1);
-            }
+            if (keys_have(&keys, key))
+                first->shape.layout->add(&first->shape, filter + BLOOM_HEADER_BYTES, key_words(key),
+                                         1);
         uint8_t *merged = filter + BLOOM_HEADER_BYTES;
         struct bloom_estimate estimate;
         uint8_t *unite = malloc(payload);
@@ -702,7 +701,8 @@ static void step_deserialize(connection_t *connection) {
     note("%s: sqlite3_deserialize into x of %s; -- result %d", connection->name, from->path, code);
     if (code != SQLITE_OK)
         return;
-    /* SQLite does not prepare statements anew for this, so that they serve only when the schema is the same. */
+    /* SQLite does not prepare statements anew for this, so that they serve only when the schema is
+     * the same. */
     if (!same_schema(&connection->links[1].file->committed, &from->committed))
         forget_statements(connection, 1);
     connection->memory.committed = from->committed;

@@ -2,17 +2,18 @@
  *
  *     STEPS=1000000 SECONDS=60 SEED=1 build/tests/oracle_test [WEIGHTS]
  *
- * runs rounds of 400 steps, each with the next seed and files of its own, until so many steps are done or so
- * many seconds over (without either: 30000 steps). A failure tells its seed and what was done last.
+ * runs rounds of 400 steps, each with the next seed and files of its own, until so many steps are
+ * done or so many seconds over (without either: 30000 steps). A failure tells its seed and what was
+ * done last.
  *
  *     ROUNDS=1 SEED=17 TRACE=1 ...        that round again, with all that is done
- *     SEED=17 MINIMIZE=1 ...              looks for the fewest steps of that round that still fail
+ *     SEED=17 MINIMIZE=1 ...              looks for the fewest steps of that round that still
+ *    fail
  *
- * WEIGHTS is a file that biases the steps: a line for each, its name and its weight; steps without a line are not
- * taken. "faults" and "shared_cache" are percentages: of statements that are made to fail, and of rounds in
- * which both connections share a cache. tests/tables/oracle has such files, one for each kind of fault that
- * filter tables once had.
- */
+ * WEIGHTS is a file that biases the steps: a line for each, its name and its weight; steps without
+ * a line are not taken. "faults" and "shared_cache" are percentages: of statements that are made to
+ * fail, and of rounds in which both connections share a cache. tests/tables/oracle has such files,
+ * one for each kind of fault that filter tables once had. */
 #include "oracle.h"
 
 #include <inttypes.h>

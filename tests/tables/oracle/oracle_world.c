@@ -38,16 +38,18 @@ static int key_text(unsigned key, char text[40]) {
     return snprintf(text, 40, "http://%u.example/", key);
 }
 
-uint64_t key_value(unsigned key) {
-    static uint64_t values[UNIVERSE];
+const uint64_t *key_words(unsigned key) {
+    static uint64_t words[UNIVERSE][2];
     static bool known[UNIVERSE];
     char text[40];
     if (!known[key]) {
+        struct bloom_hash hash =
+            key % 2 ? bloom_hash_bytes(text, (size_t)key_text(key, text)) : bloom_hash_integer(key);
         known[key] = true;
-        values[key] = key % 2 ? bloom_hash_bytes(text, (size_t)key_text(key, text)).words[0]
-                              : bloom_hash_integer(key).words[0];
+        words[key][0] = hash.words[0];
+        words[key][1] = hash.words[1];
     }
-    return values[key];
+    return words[key];
 }
 
 void bind_key(sqlite3_stmt *statement, int parameter, unsigned key) {
