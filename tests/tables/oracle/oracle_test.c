@@ -7,8 +7,7 @@
  * done last.
  *
  *     ROUNDS=1 SEED=17 TRACE=1 ...        that round again, with all that is done
- *     SEED=17 MINIMIZE=1 ...              looks for the fewest steps of that round that still
- *    fail
+ *     SEED=17 MINIMIZE=1 ...              looks for the fewest steps of it that still fail
  *
  * WEIGHTS is a file that biases the steps: a line for each, its name and its weight; steps without
  * a line are not taken. "faults" and "shared_cache" are percentages: of statements that are made to
