@@ -69,11 +69,11 @@ struct options {
     const char *text; /* as CREATE VIRTUAL TABLE has them */
     uint64_t capacity;
     double rate;
-    bool grows;
+    bool grows, refuses; /* growth=on, growth=error */
 };
 
 extern const struct options OPTIONS[];
-extern unsigned options_known; /* of OPTIONS; those from there on are not tried */
+extern unsigned options_known; /* of OPTIONS, by this release: the last is a later one's */
 
 struct table {
     bool exists;
@@ -106,6 +106,7 @@ enum statement {
     ADD,
     ADD_NEW,
     ADD_MANY,
+    ADD_MANY_FAILING, /* at the first key from ?1 on */
     CHECK,
     INFO,
     FILTER,
@@ -129,6 +130,9 @@ struct connection {
     struct link links[SCHEMAS];
     struct file memory; /* behind x after sqlite3_deserialize */
     sqlite3_stmt *statements[SCHEMAS][NAMES][STATEMENTS];
+    sqlite3_stmt *cursor; /* a query that is not over, of a table; only within a transaction */
+    unsigned cursor_schema, cursor_slot;
+    int cursor_key; /* where it is */
     bool in_transaction, by_savepoint;
     unsigned depth;
     struct keys asked; /* what in_set() tells */
@@ -139,6 +143,7 @@ extern struct connection connections[CONNECTIONS];
 extern bool shared_cache;
 extern const char *const NAME[NAMES], *const SCHEMA[SCHEMAS];
 
+void world_learn(void); /* what this release offers */
 void world_begin(void);
 void world_end(void);
 void connection_open(struct connection *connection);

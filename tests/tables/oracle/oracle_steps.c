@@ -111,6 +111,7 @@ struct attempt {
     unsigned schema, slot;
     struct table *table; /* as it is in view */
     struct raw raw;      /* before */
+    uint64_t keys;       /* new ones at most */
     bool met, changed;   /* the fault came to pass; the shadow tables changed */
     enum fault fault;
     int code;
@@ -149,7 +150,12 @@ static bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum f
         if (attempt->changed)
             attempt->table = &change(connection, attempt->schema)->tables[attempt->slot];
     }
-    judge(connection, attempt->schema, attempt->code, attempt->met, sqlite3_sql(statement));
+    const struct options *options = &OPTIONS[attempt->table->options];
+    bool full = options->refuses &&
+                (attempt->code == SQLITE_ERROR || attempt->code == SQLITE_FULL) &&
+                (attempt->table->merged ||
+                 attempt->table->counted_most + attempt->keys > options->capacity);
+    judge(connection, attempt->schema, attempt->code, attempt->met || full, sqlite3_sql(statement));
     return false;
 }
 
@@ -179,6 +185,7 @@ static void step_insert(connection_t *connection) {
     if (statement != NULL) {
         note("%s: -- key %u", connection->name, key);
         bind_key(statement, 1, key);
+        attempt.keys = 1;
         if (attempt_run(&attempt, statement, random_fault(true))) {
             bool sure = !(attempt.met && attempt.fault == FAULT_IGNORE);
             if (only_new && sure && !attempt.table->exists)
@@ -213,6 +220,7 @@ static void step_insert_many(connection_t *connection) {
     if (statement != NULL) {
         connection->asked = some_keys();
         note("%s: -- %u keys", connection->name, keys_count(&connection->asked));
+        attempt.keys = keys_count(&connection->asked);
         if (attempt_run(&attempt, statement, random_fault(true))) {
             uint64_t changes = (uint64_t)sqlite3_changes(connection->database);
             if (attempt.met && attempt.fault == FAULT_IGNORE) {
@@ -223,6 +231,39 @@ static void step_insert_many(connection_t *connection) {
             }
         } else if (attempt.changed) {
             added(&attempt, 0, keys_count(&connection->asked));
+        }
+    }
+    raw_clear(&attempt.raw);
+}
+
+/* The statement fails at one of its keys: it leaves nothing. */
+static void step_insert_failing(connection_t *connection) {
+    struct attempt attempt;
+    if (!attempt_begin(&attempt, connection))
+        return;
+    sqlite3_stmt *statement = statement_for(&attempt, ADD_MANY_FAILING);
+    if (statement != NULL) {
+        connection->asked = some_keys();
+        unsigned last = UNIVERSE - 1;
+        while (!keys_have(&connection->asked, last))
+            last--;
+        unsigned from = random_below(last + 1);
+        note("%s: -- %u keys, fails from %u on", connection->name, keys_count(&connection->asked),
+             from);
+        sqlite3_bind_int(statement, 1, (int)from);
+        attempt.code = run(connection, statement, NULL, FAULT_NONE, &attempt.met);
+        expect(attempt.code != SQLITE_OK, "%s: succeeds", sqlite3_sql(statement));
+        struct raw after;
+        if (!lost_transaction(connection) &&
+            look_raw(connection, attempt.schema, attempt.table->name, &after)) {
+            expect(after.digest == attempt.raw.digest || connection->in_transaction,
+                   "%s: a failed statement without a transaction has changed %s", connection->name,
+                   NAME[attempt.table->name]);
+            for (unsigned i = 0; i < after.layer_count; i++)
+                expect(after.layer_count == attempt.raw.layer_count &&
+                           after.layers[i].bits == attempt.raw.layers[i].bits,
+                       "%s: a failed statement of several keys has left bits", connection->name);
+            raw_clear(&after);
         }
     }
     raw_clear(&attempt.raw);
@@ -262,6 +303,7 @@ static void step_merge(connection_t *connection) {
         enum fault fault = random_fault(true);
         attempt.fault = fault;
         attempt.code = run(connection, statement, NULL, fault, &attempt.met);
+        grows = grows || OPTIONS[attempt.table->options].refuses;
         bool over = grows && rate > limit * 1.0001;
         if (attempt.code == SQLITE_ERROR && grows && rate > 0.8 * limit && !attempt.met) {
             char *percent = strpbrk(sqlite3_errmsg(connection->database), "0123456789");
@@ -313,6 +355,64 @@ static void step_clear(connection_t *connection) {
     raw_clear(&attempt.raw);
 }
 
+static void cursor_end(connection_t *connection) {
+    sqlite3_finalize(connection->cursor);
+    connection->cursor = NULL;
+}
+
+/* A query of all keys, some rows at a time, between which the other steps come. Each answer is the
+ * one of its moment. */
+static void step_cursor(connection_t *connection) {
+    struct raw raw;
+    if (!connection->in_transaction)
+        return;
+    if (connection->cursor == NULL) {
+        unsigned schema, slot;
+        if (!choose(connection, &schema, &slot, true) || !settle_view(connection, schema))
+            return;
+        char *sql =
+            sqlite3_mprintf("SELECT u.i FROM temp.universe AS u CROSS JOIN %s.%s AS t "
+                            "ON t.key = u.k",
+                            SCHEMA[schema], NAME[peek(connection, schema)->tables[slot].name]);
+        int code = sqlite3_prepare_v2(connection->database, sql, -1, &connection->cursor, NULL);
+        note("%s: cursor: %s", connection->name, sql);
+        judge(connection, schema, code, false, sql);
+        sqlite3_free(sql);
+        if (connection->cursor == NULL)
+            return;
+        connection->cursor_schema = schema;
+        connection->cursor_slot = slot;
+        connection->cursor_key = -1;
+    }
+    for (unsigned rows = 1 + random_below(3); rows > 0; rows--) {
+        unsigned schema = connection->cursor_schema;
+        const struct table *table = &view(connection, schema)->tables[connection->cursor_slot];
+        int code = sqlite3_step(connection->cursor);
+        int key = code == SQLITE_ROW ? sqlite3_column_int(connection->cursor, 0) : UNIVERSE;
+        note("%s: cursor: result %d, key %d", connection->name, code, key);
+        if (lost_transaction(connection))
+            return;
+        if ((code == SQLITE_ROW || code == SQLITE_DONE) && table->exists &&
+            look_raw(connection, schema, table->name, &raw)) {
+            for (int i = connection->cursor_key + 1; raw.sane && i <= key && i < UNIVERSE; i++)
+                expect(raw_has(&raw, (unsigned)i) == (i == key),
+                       "%s: a query that goes on says of key %d what is not so", connection->name,
+                       i);
+            raw_clear(&raw);
+        }
+        if (connection->cursor == NULL)
+            return; /* the look has ended the transaction */
+        connection->cursor_key = key;
+        if (code != SQLITE_ROW) {
+            bool rolled_back = (code & 0xff) == SQLITE_ABORT;
+            if (code != SQLITE_DONE && !rolled_back)
+                judge(connection, schema, code, false, "a query that goes on");
+            cursor_end(connection);
+            return;
+        }
+    }
+}
+
 static void step_query(connection_t *connection) {
     static const char *const QUERIES[] = {
         "SELECT count(*) FROM temp.universe AS u CROSS JOIN %s.%s AS t ON t.key = u.k",
@@ -355,6 +455,8 @@ static void step_rollback(connection_t *connection) {
     bool met;
     if (!connection->in_transaction)
         return;
+    if (random_once_in(2))
+        cursor_end(connection);
     int code = run(connection, NULL, "ROLLBACK", random_fault(false), &met);
     if (code != SQLITE_OK && !sqlite3_get_autocommit(connection->database))
         code = run(connection, NULL, "ROLLBACK", FAULT_NONE, &met);
@@ -372,6 +474,8 @@ static void step_commit(connection_t *connection) {
         return;
     }
     const char *sql = connection->by_savepoint ? "RELEASE s0" : "COMMIT";
+    if (random_once_in(2))
+        cursor_end(connection);
     int code = run(connection, NULL, sql, random_fault(true), &met);
     if (code == SQLITE_OK) {
         model_commit(connection);
@@ -754,6 +858,16 @@ static void step_reopen(connection_t *connection) {
     connection_open(connection);
 }
 
+static void step_load(connection_t *connection) {
+    char *error = NULL;
+    int code = sqlite3_bloom_init(connection->database, &error, NULL);
+    note("%s: the extension is loaded again: result %d", connection->name, code);
+    expect(code == SQLITE_OK || (connection->cursor != NULL && error != NULL),
+           "%s: loaded again: result %d (%s)", connection->name, code,
+           error != NULL ? error : "no words");
+    sqlite3_free(error);
+}
+
 static void step_read_uncommitted(connection_t *connection) {
     if (shared_cache && !connection->in_transaction)
         plain(connection,
@@ -850,9 +964,11 @@ static void step_process(connection_t *connection) {
 struct step STEPS[] = {
     {"insert", 300, step_insert},
     {"insert_many", 80, step_insert_many},
+    {"insert_failing", 20, step_insert_failing},
     {"merge", 20, step_merge},
     {"clear", 8, step_clear},
     {"query", 60, step_query},
+    {"cursor", 20, step_cursor},
     {"begin", 120, step_begin},
     {"commit", 40, step_commit},
     {"rollback", 40, step_rollback},
@@ -871,6 +987,7 @@ struct step STEPS[] = {
     {"backup", 5, step_backup},
     {"vacuum", 5, step_vacuum},
     {"reopen", 2, step_reopen},
+    {"load", 3, step_load},
     {"read_uncommitted", 10, step_read_uncommitted},
     {"integrity_check", 5, step_integrity},
     {"process", 1, step_process},

@@ -217,6 +217,7 @@ int main(int count, char **arguments) {
     if (count > 1)
         read_weights(arguments[1]);
     faults_install();
+    world_learn();
     seed = from_environment("SEED", 1);
     tracing = from_environment("TRACE", 0) != 0;
     if (from_environment("MINIMIZE", 0) != 0) {

@@ -9,11 +9,12 @@
 const char *const NAME[NAMES] = {"seen", "other", "third"}, *const SCHEMA[SCHEMAS] = {"main", "x"};
 
 const struct options OPTIONS[] = {
-    {"capacity=40, fpr=0.02", 40, 0.02, true},
-    {"capacity=300, fpr=0.01, growth=on", 300, 0.01, true},
-    {"capacity=60, fpr=0.1, growth=off", 60, 0.1, false},
-    {"capacity=900, fpr=0.001", 900, 0.001, true},
-    {"capacity=8, fpr=0.05", 8, 0.05, true},
+    {"capacity=40, fpr=0.02", 40, 0.02, true, false},
+    {"capacity=300, fpr=0.01, growth=on", 300, 0.01, true, false},
+    {"capacity=60, fpr=0.1, growth=off", 60, 0.1, false, false},
+    {"capacity=900, fpr=0.001", 900, 0.001, true, false},
+    {"capacity=8, fpr=0.05", 8, 0.05, true, false},
+    {"capacity=50, fpr=0.01, growth=error", 50, 0.01, false, true},
 };
 unsigned options_known = sizeof OPTIONS / sizeof *OPTIONS;
 
@@ -68,6 +69,11 @@ static void in_set(sqlite3_context *context, int count, sqlite3_value **argument
     sqlite3_result_int(context, keys_have(sqlite3_user_data(context), key));
 }
 
+static void fail(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    (void)count, (void)arguments;
+    sqlite3_result_error(context, "fails as it was told to", -1);
+}
+
 sqlite3 *fresh_connection(const struct file *file, int flags) {
     sqlite3 *database = NULL;
     int code = sqlite3_open_v2(file->path[0] != '\0' ? file->path : ":memory:", &database,
@@ -88,9 +94,15 @@ void connection_open(struct connection *connection) {
     int code = sqlite3_create_function_v2(connection->database, "in_set", 1, SQLITE_UTF8,
                                           &connection->asked, in_set, NULL, NULL, NULL);
     if (code == SQLITE_OK)
+        code = sqlite3_create_function(connection->database, "fail", 0, SQLITE_UTF8, NULL, fail,
+                                       NULL, NULL);
+    if (code == SQLITE_OK)
         code = sqlite3_exec(connection->database,
-                            "PRAGMA temp_store = memory; BEGIN; "
-                            "CREATE TEMP TABLE universe(i INTEGER PRIMARY KEY, k)",
+                            random_once_in(4)
+                                ? "PRAGMA temp_store = memory; PRAGMA cache_size = 4; BEGIN; "
+                                  "CREATE TEMP TABLE universe(i INTEGER PRIMARY KEY, k)"
+                                : "PRAGMA temp_store = memory; BEGIN; "
+                                  "CREATE TEMP TABLE universe(i INTEGER PRIMARY KEY, k)",
                             NULL, NULL, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_prepare_v2(connection->database, "INSERT INTO temp.universe VALUES (?1, ?2)",
@@ -132,6 +144,8 @@ static const char *const SQL[STATEMENTS] = {
     [ADD] = "INSERT INTO %s.%s(key) VALUES (?1)",
     [ADD_NEW] = "INSERT OR IGNORE INTO %s.%s(key) VALUES (?1)",
     [ADD_MANY] = "INSERT OR IGNORE INTO %s.%s(key) SELECT k FROM temp.universe WHERE in_set(i)",
+    [ADD_MANY_FAILING] = "INSERT OR IGNORE INTO %s.%s(key) SELECT CASE WHEN i < ?1 THEN k ELSE "
+                         "fail() END FROM temp.universe WHERE in_set(i)",
     [CHECK] = "SELECT 1 FROM %s.%s WHERE key = ?1",
     [INFO] = "SELECT info FROM %s.%s",
     [FILTER] = "SELECT filter FROM %s.%s",
@@ -196,6 +210,8 @@ struct content *change(struct connection *connection, unsigned schema) {
 }
 
 static void forget_transaction(struct connection *connection) {
+    sqlite3_finalize(connection->cursor);
+    connection->cursor = NULL;
     for (unsigned schema = 0; schema < SCHEMAS; schema++) {
         struct link *link = &connection->links[schema];
         link->sees = link->sure = link->wrote = false;
@@ -281,6 +297,16 @@ static void create_tables(struct file *file, const char *settings) {
     file->now = file->committed;
 }
 
+void world_learn(void) {
+    static const struct file MEMORY;
+    sqlite3 *database = fresh_connection(&MEMORY, 0);
+    char *sql =
+        sqlite3_mprintf("CREATE VIRTUAL TABLE t USING bloom(%s)", OPTIONS[options_known - 1].text);
+    options_known -= sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK;
+    sqlite3_free(sql);
+    sqlite3_close(database);
+}
+
 void world_begin(void) {
     static const char *const JOURNALS[] = {"delete", "truncate", "memory", "wal", "wal"};
     static const unsigned PAGES[] = {512, 512, 1024, 4096, 4096, 16384, 65536};
@@ -289,8 +315,10 @@ void world_begin(void) {
     snprintf(folder, sizeof folder, "%s/oracle.XXXXXX", parent != NULL ? parent : "/tmp");
     expect(mkdtemp(folder) != NULL, "no folder %s", folder);
     shared_cache = random_below(100) < weight_of_shared;
-    snprintf(settings, sizeof settings, "PRAGMA page_size = %u; PRAGMA journal_mode = %s",
-             PAGES[random_below(sizeof PAGES / sizeof *PAGES)], JOURNALS[random_below(5)]);
+    snprintf(settings, sizeof settings,
+             "PRAGMA page_size = %u; PRAGMA encoding = '%s'; PRAGMA journal_mode = %s",
+             PAGES[random_below(sizeof PAGES / sizeof *PAGES)],
+             random_once_in(4) ? "UTF-16" : "UTF-8", JOURNALS[random_below(5)]);
     note("%s%s", settings, shared_cache ? " (shared cache)" : "");
     memset(files, 0, sizeof files);
     for (unsigned i = 0; i < FILES; i++) {
