@@ -207,6 +207,9 @@ void look_from_outside(const struct file *file);
 /* Whether a result is one of a lock of somebody else. */
 bool is_busy(int code);
 
+/* A result, or that of a lock, for which SQLite could not see that its schema is an old one. */
+int really(struct connection *connection, unsigned schema, int code);
+
 /* A lock of somebody else was in the way. When that was the first look of a transaction, nobody can
  * say what it sees; so it ends. */
 void refused(struct connection *connection, unsigned schema);

@@ -15,6 +15,18 @@ bool is_busy(int code) {
     return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED;
 }
 
+int really(struct connection *connection, unsigned schema, int code) {
+    char sql[80];
+    if (code == SQLITE_OK || is_busy(code))
+        return code;
+    sqlite3_snprintf(sizeof sql, sql, "SELECT count(*) FROM %s.sqlite_master", SCHEMA[schema]);
+    char *message = sqlite3_mprintf("%s", sqlite3_errmsg(connection->database));
+    int locked = sqlite3_exec(connection->database, sql, NULL, NULL, NULL);
+    note("%s: -- result %d (%s)", connection->name, code, message);
+    sqlite3_free(message);
+    return is_busy(locked) ? locked : code;
+}
+
 void refused(struct connection *connection, unsigned schema) {
     refusals++;
     if (!connection->in_transaction || connection->links[schema].sure || shared_cache)
@@ -114,6 +126,7 @@ bool look_raw(struct connection *connection, unsigned schema, unsigned name, str
                 which == LAYERS ? read_layer(raw, statement) : read_chunk(raw, statement);
         if (statement != NULL)
             code = sqlite3_reset(statement);
+        code = really(connection, schema, code);
         if (is_busy(code)) {
             raw_clear(raw);
             refused(connection, schema);
@@ -177,13 +190,15 @@ static bool ask(struct connection *connection, unsigned schema, unsigned name,
             answers->found[i] = sqlite3_step(statement) == SQLITE_ROW;
             code = sqlite3_reset(statement);
         }
+        if (code != SQLITE_OK)
+            keep_error(connection, answers);
+        code = really(connection, schema, code);
         if (is_busy(code)) {
             refused(connection, schema);
             return false;
         }
         if (code != SQLITE_OK) {
             answers->errors++;
-            keep_error(connection, answers);
         }
     }
     return true;
@@ -217,6 +232,9 @@ static bool ask_all(struct connection *connection, unsigned schema, unsigned nam
     if (!info_first && !ask(connection, schema, name, answers))
         return false;
     answers->info = ask_value(connection, schema, name, INFO, &length, &code);
+    if (code != SQLITE_OK)
+        keep_error(connection, answers);
+    code = really(connection, schema, code);
     if (is_busy(code)) {
         refused(connection, schema);
         return false;
@@ -224,7 +242,6 @@ static bool ask_all(struct connection *connection, unsigned schema, unsigned nam
     if (code != SQLITE_OK) {
         free(answers->info);
         answers->info = NULL;
-        keep_error(connection, answers);
     }
     if (filter) {
         answers->filter = ask_value(connection, schema, name, FILTER, &answers->filter_bytes,
