@@ -113,6 +113,7 @@ struct attempt {
     struct table *table; /* as it is in view */
     struct raw raw;      /* before */
     uint64_t keys;       /* new ones at most */
+    bool doubtful;       /* it was done, but what changed is not as if nothing had come between */
     bool met, changed;   /* the fault came to pass; the shadow tables changed */
     enum fault fault;
     int code;
@@ -135,12 +136,15 @@ static bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum f
     unsigned name = attempt->table->name;
     attempt->fault = fault;
     attempt->code = run(connection, statement, NULL, fault, &attempt->met);
-    if (lost_transaction(connection))
-        return false;
+    /* No memory when SQLite takes back the first try of a statement, before it prepares it anew, ends
+     * the transaction; the second try succeeds without one. */
+    attempt->doubtful = lost_transaction(connection);
     if (attempt->code == SQLITE_OK) {
         attempt->table = &change(connection, attempt->schema)->tables[attempt->slot];
         return true;
     }
+    if (attempt->doubtful)
+        return false;
     struct raw after;
     if (look_raw(connection, attempt->schema, name, &after)) {
         attempt->changed = after.digest != attempt->raw.digest;
@@ -152,6 +156,7 @@ static bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum f
                NAME[name]);
         if (attempt->changed)
             attempt->table = &change(connection, attempt->schema)->tables[attempt->slot];
+        attempt->doubtful = late;
         if (late && !connection->in_transaction)
             return true;
     }
@@ -193,13 +198,13 @@ static void step_insert(connection_t *connection) {
         attempt.keys = 1;
         if (attempt_run(&attempt, statement, random_fault(true))) {
             bool sure = !(attempt.met && attempt.fault == FAULT_IGNORE);
-            if (only_new && sure && attempt.code == SQLITE_OK)
+            if (only_new && sure && !attempt.doubtful)
                 expect(sqlite3_changes(connection->database) == !is_in,
                        "%s: changes() is %d for key %u that was %s", connection->name,
                        sqlite3_changes(connection->database), key, is_in ? "in" : "not in");
             if (sure)
                 keys_add(&attempt.table->keys, key);
-            added(&attempt, sure && !is_in, !is_in);
+            added(&attempt, sure && !is_in && !attempt.doubtful, !is_in || attempt.doubtful);
         } else if (attempt.changed) {
             added(&attempt, 0, !is_in);
         }
@@ -226,7 +231,7 @@ static void step_insert_many(connection_t *connection) {
         attempt.keys = keys_count(&connection->asked);
         if (attempt_run(&attempt, statement, random_fault(true))) {
             uint64_t changes = (uint64_t)sqlite3_changes(connection->database);
-            if (attempt.code != SQLITE_OK) {
+            if (attempt.doubtful) {
                 keys_unite(&attempt.table->keys, &connection->asked);
                 added(&attempt, 0, keys_count(&connection->asked));
             } else if (attempt.met && attempt.fault == FAULT_IGNORE) {
@@ -470,6 +475,9 @@ static void step_rollback(connection_t *connection) {
     int code = run(connection, NULL, "ROLLBACK", random_fault(false), &met);
     if (code != SQLITE_OK && !sqlite3_get_autocommit(connection->database))
         code = run(connection, NULL, "ROLLBACK", FAULT_NONE, &met);
+    /* No statement is prepared while another connection of the cache changes the schema. */
+    if (is_busy(code) && shared_cache)
+        return;
     expect(sqlite3_get_autocommit(connection->database), "%s: ROLLBACK: result %d",
            connection->name, code);
     model_rollback(connection);
