@@ -128,7 +128,7 @@ struct connection {
     const char *name;
     sqlite3 *database;
     struct link links[SCHEMAS];
-    struct file memory; /* behind x after sqlite3_deserialize */
+    struct file memory[SCHEMAS]; /* behind a schema after sqlite3_deserialize */
     sqlite3_stmt *statements[SCHEMAS][NAMES][STATEMENTS];
     sqlite3_stmt *cursor; /* a query that is not over, of a table; only within a transaction */
     unsigned cursor_schema, cursor_slot;
@@ -140,8 +140,11 @@ struct connection {
 
 extern struct file files[FILES];
 extern struct connection connections[CONNECTIONS];
-extern bool shared_cache;
+extern bool shared_cache, main_in_memory; /* in this round */
 extern const char *const NAME[NAMES], *const SCHEMA[SCHEMAS];
+
+/* Puts the committed content of a file behind a schema. */
+bool deserialize(struct connection *connection, unsigned schema, const struct file *from);
 
 void world_learn(void); /* what this release offers */
 void world_begin(void);

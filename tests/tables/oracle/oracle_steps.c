@@ -136,8 +136,8 @@ static bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum f
     unsigned name = attempt->table->name;
     attempt->fault = fault;
     attempt->code = run(connection, statement, NULL, fault, &attempt->met);
-    /* No memory when SQLite takes back the first try of a statement, before it prepares it anew, ends
-     * the transaction; the second try succeeds without one. */
+    /* No memory when SQLite takes back the first try of a statement, before it prepares it anew,
+     * ends the transaction; the second try succeeds without one. */
     attempt->doubtful = lost_transaction(connection);
     if (attempt->code == SQLITE_OK) {
         attempt->table = &change(connection, attempt->schema)->tables[attempt->slot];
@@ -707,7 +707,8 @@ static void step_changeset(connection_t *connection) {
     struct raw raw;
     int size = 0, code;
     unsigned slot = random_below(SLOTS);
-    if (change_is_open(connection, 0) || !content->tables[slot].exists || content->tampered)
+    if (main_in_memory || change_is_open(connection, 0) || !content->tables[slot].exists ||
+        content->tampered)
         return;
     /* The snapshot must be the last state: then the copy is the same. */
     if (!shared_cache && memcmp(content, &link->file->committed, sizeof *content) != 0)
@@ -798,7 +799,7 @@ static void step_attach(connection_t *connection) {
         if (random_once_in(4))
             return;
     }
-    struct file *file = &files[1 + random_below(FILES - 1)];
+    struct file *file = &files[random_below(FILES)];
     char *sql = sqlite3_mprintf("ATTACH %Q AS x", file->path);
     if (plain(connection, sql))
         reset_link(connection, file);
@@ -814,28 +815,24 @@ static bool same_schema(const struct content *a, const struct content *b) {
 }
 
 static void step_deserialize(connection_t *connection) {
-    sqlite3_int64 size;
-    if (connection->in_transaction || shared_cache || connection->links[1].file == NULL)
-        return;
+    unsigned schema = !main_in_memory || random_once_in(2);
+    struct link *link = &connection->links[schema];
     struct file *from = &files[random_below(FILES)];
-    sqlite3 *source = fresh_connection(from, SQLITE_OPEN_PRIVATECACHE);
-    unsigned char *bytes = sqlite3_serialize(source, "main", &size, 0);
-    sqlite3_close(source);
-    if (bytes == NULL)
+    if (connection->in_transaction || shared_cache || link->file == NULL)
         return;
-    if (size > 20)
-        bytes[18] = bytes[19] = 1; /* no WAL in memory */
-    int code = sqlite3_deserialize(connection->database, "x", bytes, size, size,
-                                   SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE);
-    note("%s: sqlite3_deserialize into x of %s; -- result %d", connection->name, from->path, code);
-    if (code != SQLITE_OK)
-        return;
+    struct content before = link->file->committed;
     /* SQLite does not prepare statements anew for this, so that they serve only when the schema is
      * the same. */
-    if (!same_schema(&connection->links[1].file->committed, &from->committed))
-        forget_statements(connection, 1);
-    connection->memory.committed = from->committed;
-    reset_link(connection, &connection->memory);
+    if (deserialize(connection, schema, from) && !same_schema(&before, &from->committed))
+        forget_statements(connection, schema);
+}
+
+/* What proves to a table that nothing has happened may begin anew. */
+static void step_status(connection_t *connection) {
+    int now, most;
+    sqlite3_db_status(connection->database, SQLITE_DBSTATUS_CACHE_HIT, &now, &most, 1);
+    sqlite3_db_status(connection->database, SQLITE_DBSTATUS_CACHE_MISS, &now, &most, 1);
+    note("%s: the counters of the page cache are reset", connection->name);
 }
 
 static void step_backup(connection_t *connection) {
@@ -1009,6 +1006,7 @@ struct step STEPS[] = {
     {"changeset", 10, step_changeset},
     {"attach", 40, step_attach},
     {"deserialize", 6, step_deserialize},
+    {"status", 10, step_status},
     {"backup", 5, step_backup},
     {"vacuum", 5, step_vacuum},
     {"reopen", 2, step_reopen},

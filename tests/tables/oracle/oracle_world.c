@@ -20,7 +20,7 @@ unsigned options_known = sizeof OPTIONS / sizeof *OPTIONS;
 
 struct file files[FILES];
 struct connection connections[CONNECTIONS];
-bool shared_cache;
+bool shared_cache, main_in_memory;
 
 unsigned keys_count(const struct keys *keys) {
     unsigned count = 0;
@@ -85,12 +85,36 @@ sqlite3 *fresh_connection(const struct file *file, int flags) {
     return database;
 }
 
+bool deserialize(struct connection *connection, unsigned schema, const struct file *from) {
+    struct link *link = &connection->links[schema];
+    struct file *memory = &connection->memory[schema];
+    sqlite3_int64 size;
+    sqlite3 *source = fresh_connection(from, SQLITE_OPEN_PRIVATECACHE);
+    unsigned char *bytes = sqlite3_serialize(source, "main", &size, 0);
+    sqlite3_close(source);
+    if (bytes == NULL)
+        return false;
+    if (size > 20)
+        bytes[18] = bytes[19] = 1; /* no WAL in memory */
+    int code = sqlite3_deserialize(connection->database, SCHEMA[schema], bytes, size, size,
+                                   SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE);
+    note("%s: sqlite3_deserialize into %s of %s; -- result %d", connection->name, SCHEMA[schema],
+         from->path, code);
+    if (code != SQLITE_OK)
+        return false;
+    memory->committed = from->committed;
+    memset(link, 0, sizeof *link);
+    link->file = memory;
+    return true;
+}
+
 void connection_open(struct connection *connection) {
     sqlite3_stmt *statement;
     memset(connection->links, 0, sizeof connection->links);
     connection->links[0].file = &files[0];
-    connection->database = fresh_connection(&files[0], shared_cache ? SQLITE_OPEN_SHAREDCACHE
-                                                                    : SQLITE_OPEN_PRIVATECACHE);
+    connection->database =
+        fresh_connection(main_in_memory ? &connection->memory[0] : &files[0],
+                         shared_cache ? SQLITE_OPEN_SHAREDCACHE : SQLITE_OPEN_PRIVATECACHE);
     int code = sqlite3_create_function_v2(connection->database, "in_set", 1, SQLITE_UTF8,
                                           &connection->asked, in_set, NULL, NULL, NULL);
     if (code == SQLITE_OK)
@@ -117,6 +141,10 @@ void connection_open(struct connection *connection) {
     sqlite3_finalize(statement);
     code = sqlite3_exec(connection->database, "COMMIT", NULL, NULL, NULL);
     expect(code == SQLITE_OK, "no connection: %s", sqlite3_errmsg(connection->database));
+    if (!shared_cache && random_once_in(3))
+        sqlite3_exec(connection->database, "PRAGMA mmap_size = 1000000", NULL, NULL, NULL);
+    if (main_in_memory)
+        expect(deserialize(connection, 0, &files[0]), "%s: no content", connection->name);
 }
 
 void forget_statements(struct connection *connection, unsigned schema) {
@@ -315,10 +343,11 @@ void world_begin(void) {
     snprintf(folder, sizeof folder, "%s/oracle.XXXXXX", parent != NULL ? parent : "/tmp");
     expect(mkdtemp(folder) != NULL, "no folder %s", folder);
     shared_cache = random_below(100) < weight_of_shared;
+    main_in_memory = !shared_cache && random_once_in(5);
     snprintf(settings, sizeof settings,
              "PRAGMA page_size = %u; PRAGMA encoding = '%s'; PRAGMA journal_mode = %s",
              PAGES[random_below(sizeof PAGES / sizeof *PAGES)],
-             random_once_in(4) ? "UTF-16" : "UTF-8", JOURNALS[random_below(5)]);
+             !main_in_memory && random_once_in(4) ? "UTF-16" : "UTF-8", JOURNALS[random_below(5)]);
     note("%s%s", settings, shared_cache ? " (shared cache)" : "");
     memset(files, 0, sizeof files);
     for (unsigned i = 0; i < FILES; i++) {
