@@ -264,7 +264,7 @@ struct step {
 
 extern struct step STEPS[];
 extern const unsigned STEP_COUNT;
-extern unsigned weight_of_faults, weight_of_shared; /* percent */
+extern unsigned weight_of_faults, weight_of_ignoring, weight_of_shared; /* percent */
 
 /* The other process: adds keys; prints a digit for each, 1 when it was new. */
 int other_process(char **arguments);

@@ -25,6 +25,8 @@ static bool lost_transaction(connection_t *connection) {
 }
 
 /* Runs a statement, or SQL when that is NULL, with a fault perhaps. */
+static char error[300]; /* of the last statement that was run */
+
 static int run(connection_t *connection, sqlite3_stmt *statement, const char *sql, enum fault fault,
                bool *met) {
     sqlite3 *database = connection->database;
@@ -38,6 +40,7 @@ static int run(connection_t *connection, sqlite3_stmt *statement, const char *sq
     } else {
         code = sqlite3_exec(database, sql, NULL, NULL, NULL);
     }
+    sqlite3_snprintf(sizeof error, error, "%s", sqlite3_errmsg(database));
     *met = fault_disarm(database);
     static const char *const FAULTS[] = {"",     "allocation", "allocations from",
                                          "DENY", "IGNORE",     "interrupt"};
@@ -59,13 +62,17 @@ static void judge(connection_t *connection, unsigned schema, int code, bool met,
         refusals++;
         return;
     }
-    const struct link *link = &connection->links[schema];
-    bool tampered = shared_cache ? link->file->now.tampered
-                                 : connection->in_transaction && link->sees && link->now.tampered;
+    bool tampered = false; /* in any of its files: savepoints concern all */
+    for (unsigned i = 0; i < SCHEMAS; i++) {
+        const struct link *link = &connection->links[i];
+        if (link->file != NULL)
+            tampered = tampered || (shared_cache ? link->file->now.tampered
+                                                 : connection->in_transaction && link->sees &&
+                                                       link->now.tampered);
+    }
     expect(tampered && ((code & 0xff) == SQLITE_CORRUPT || code == SQLITE_ERROR ||
-                        (code & 0xff) == SQLITE_CONSTRAINT),
-           "%s: %s: result %d (%s)", connection->name, what, code,
-           sqlite3_errmsg(connection->database));
+                        (code & 0xff) == SQLITE_CONSTRAINT || code == SQLITE_AUTH),
+           "%s: %s: result %d (%s)", connection->name, what, code, error);
 }
 
 /* Only for the world: must succeed or be refused by a lock. */
@@ -498,6 +505,15 @@ static void step_commit(connection_t *connection) {
     if (fault == FAULT_INTERRUPT) /* which SQLite may report when all is committed */
         fault = FAULT_NONE;
     int code = run(connection, NULL, sql, fault, &met);
+    /* A savepoint that begins a transaction stays open when its commit fails, but what was in it is
+     * rolled back, unless that was SQLITE_BUSY. */
+    if (code != SQLITE_OK && code != SQLITE_BUSY && connection->by_savepoint &&
+        !sqlite3_get_autocommit(connection->database)) {
+        judge(connection, 0, code, met, sql);
+        run(connection, NULL, "ROLLBACK", FAULT_NONE, &met);
+        if (lost_transaction(connection))
+            return;
+    }
     if (code == SQLITE_OK) {
         model_commit(connection);
     } else if (!lost_transaction(connection)) {
@@ -747,8 +763,8 @@ static void step_changeset(connection_t *connection) {
             code = sqlite3_exec(copy, "COMMIT", NULL, NULL, NULL);
         if (code == SQLITE_OK)
             code = sqlite3session_changeset(session, &size, &changeset);
-        expect(code == SQLITE_OK || is_busy(code), "%s: no changeset: %s", connection->name,
-               sqlite3_errmsg(copy));
+        expect(code == SQLITE_OK || is_busy(code) || OPTIONS[table.options].refuses,
+               "%s: no changeset: %s", connection->name, sqlite3_errmsg(copy));
         keys_unite(&table.keys, &keys);
         table.counted += least;
         table.counted_most += least;
@@ -881,13 +897,13 @@ static void step_reopen(connection_t *connection) {
 }
 
 static void step_load(connection_t *connection) {
-    char *error = NULL;
-    int code = sqlite3_bloom_init(connection->database, &error, NULL);
+    char *words = NULL;
+    int code = sqlite3_bloom_init(connection->database, &words, NULL);
     note("%s: the extension is loaded again: result %d", connection->name, code);
-    expect(code == SQLITE_OK || (connection->cursor != NULL && error != NULL),
+    expect(code == SQLITE_OK || (connection->cursor != NULL && words != NULL),
            "%s: loaded again: result %d (%s)", connection->name, code,
-           error != NULL ? error : "no words");
-    sqlite3_free(error);
+           words != NULL ? words : "no words");
+    sqlite3_free(words);
 }
 
 static void step_read_uncommitted(connection_t *connection) {

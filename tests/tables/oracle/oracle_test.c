@@ -10,9 +10,11 @@
  *     SEED=17 MINIMIZE=1 ...              looks for the fewest steps of it that still fail
  *
  * WEIGHTS is a file that biases the steps: a line for each, its name and its weight; steps without
- * a line are not taken. "faults" and "shared_cache" are percentages: of statements that are made to
- * fail, and of rounds in which both connections share a cache. tests/tables/oracle has such files,
- * one for each kind of fault that filter tables once had. */
+ * a line are not taken. "faults", "ignoring" and "shared_cache" are percentages: of statements that
+ * are made to fail, of those by an authorizer that answers SQLITE_IGNORE, and of rounds in which
+ * both connections share a cache. tests/tables/oracle has such files, one for each kind of fault
+ * that filter tables once had.
+ */
 #include "oracle.h"
 
 #include <inttypes.h>
@@ -27,7 +29,7 @@
 enum { STEPS_OF_ROUND = 400, NOTES_KEPT = 40, NOTE_SIZE = 300 };
 
 const char *program;
-unsigned weight_of_faults = 15, weight_of_shared = 25;
+unsigned weight_of_faults = 15, weight_of_ignoring = 20, weight_of_shared = 25;
 
 static uint64_t state, seed;
 static unsigned step_number;
@@ -53,8 +55,11 @@ bool random_once_in(unsigned times) {
 enum fault random_fault(bool may_ignore) {
     if (random_below(100) >= weight_of_faults)
         return FAULT_NONE;
-    enum fault fault = FAULT_ALLOCATION + random_below(5);
-    return fault == FAULT_IGNORE && !may_ignore ? FAULT_DENY : fault;
+    static const enum fault OTHERS[] = {FAULT_ALLOCATION, FAULT_ALLOCATIONS, FAULT_DENY,
+                                        FAULT_INTERRUPT};
+    bool ignores = random_below(100) < weight_of_ignoring;
+    enum fault other = OTHERS[random_below(4)];
+    return ignores && may_ignore ? FAULT_IGNORE : other;
 }
 
 void note(const char *format, ...) {
@@ -113,6 +118,9 @@ static void read_weights(const char *path) {
                 }
             if (strcmp(name, "faults") == 0) {
                 weight_of_faults = weight;
+                known = true;
+            } else if (strcmp(name, "ignoring") == 0) {
+                weight_of_ignoring = weight;
                 known = true;
             } else if (strcmp(name, "shared_cache") == 0) {
                 weight_of_shared = weight;
