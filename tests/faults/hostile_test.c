@@ -467,6 +467,92 @@ static void failed_savepoints_are_harmless(void) {
     }
 }
 
+static const char *refused_table; /* a shadow table */
+static long calls_before_refusal;
+
+static int refuses_once(void *unused, int action, const char *a, const char *b, const char *c,
+                        const char *d) {
+    (void)unused, (void)action, (void)b, (void)c, (void)d;
+    if (a == NULL || strcmp(a, refused_table) != 0)
+        return SQLITE_OK;
+    return calls_before_refusal-- == 0 ? SQLITE_DENY : SQLITE_OK;
+}
+
+/* SQLite tells every table of a rollback that follows from the failure of one; to those that were
+ * not told of the savepoint it must mean nothing. */
+static void failure_of_another_table_is_harmless(void) {
+    static const char *const TABLES[] = {"other_layers", "seen_layers", "other_chunks",
+                                         "seen_chunks"};
+    static const char *const FAILS[] = {
+        "INSERT INTO other(key) " NUMBERS(50) "SELECT x + 1000 FROM n",
+        "INSERT INTO seen(key) " NUMBERS(50) "SELECT x + 1000 FROM n",
+        "SAVEPOINT s",
+        "INSERT INTO t " NUMBERS(50) "SELECT x FROM n",
+        "DROP TABLE other",
+        "ALTER TABLE other RENAME TO third",
+        "INSERT INTO other(key) VALUES (3)",
+    };
+    for (unsigned table = 0; table < COUNT_OF(TABLES); table++)
+        for (unsigned i = 0; i < COUNT_OF(FAILS); i++)
+            for (long call = 0;; call++) {
+                sqlite3 *database = open_database(":memory:");
+                run(database, "CREATE VIRTUAL TABLE other USING bloom(capacity=1000, fpr=1e-6);"
+                              "CREATE VIRTUAL TABLE seen USING bloom(capacity=1000, fpr=1e-6);"
+                              "CREATE TABLE t(x); BEGIN; INSERT INTO other(key) VALUES (1);"
+                              "INSERT INTO seen(key) VALUES (1), (2);"
+                              "INSERT INTO other(key) VALUES (2)");
+                refused_table = TABLES[table];
+                calls_before_refusal = call;
+                sqlite3_set_authorizer(database, refuses_once, NULL);
+                int code = try(database, NULL, "%s", FAILS[i]);
+                sqlite3_set_authorizer(database, NULL, NULL);
+                bool refused = calls_before_refusal < 0;
+                require(!sqlite3_get_autocommit(database), "%s: rolls back", FAILS[i]);
+                run(database, "INSERT INTO seen(key) VALUES (3); COMMIT");
+                require_counts(database, "main", i == 1 && code == SQLITE_OK ? 53 : 3);
+                close_database(database);
+                if (!refused)
+                    break;
+            }
+}
+
+static int interrupt_after;
+
+static int interrupts(void *unused) {
+    (void)unused;
+    return interrupt_after > 0 && --interrupt_after == 0;
+}
+
+/* SQLite may report an interrupt when a statement has done its work. */
+static void late_interrupt_is_harmless(void) {
+    static const char *const STOPPED[] = {"SAVEPOINT s", "RELEASE r",
+                                          "INSERT INTO seen(key) " NUMBERS(5) "SELECT x FROM n",
+                                          "CREATE TABLE t(x)"};
+    for (unsigned i = 0; i < COUNT_OF(STOPPED); i++)
+        for (int operations = 1;; operations++) {
+            sqlite3 *database = open_database(":memory:");
+            run(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=1000, fpr=1e-6);"
+                          "BEGIN; SAVEPOINT r; INSERT INTO seen(key) VALUES (1);"
+                          "INSERT INTO seen(key) VALUES (2)");
+            interrupt_after = operations;
+            sqlite3_progress_handler(database, 1, interrupts, NULL);
+            int code = try(database, NULL, "%s", STOPPED[i]);
+            sqlite3_progress_handler(database, 0, NULL, NULL);
+            bool stopped = interrupt_after == 0;
+            bool goes_on = !sqlite3_get_autocommit(database);
+            run(database, goes_on ? "INSERT INTO seen(key) VALUES (3); COMMIT"
+                                  : "INSERT INTO seen(key) VALUES (3)");
+            sqlite3_int64 keys = number(database, FOUND);
+            require_counts(database, "main", keys);
+            require(keys >= (goes_on ? 3 : 1), "%s: %lld keys, result %d", STOPPED[i],
+                    (long long)keys, code);
+            close_database(database);
+            interrupt_after = 0;
+            if (!stopped)
+                break;
+        }
+}
+
 static void locked_shadow_table_is_harmless(void) {
     sqlite3 *writer = open_shared(path_of("locked.db")),
             *reader = open_shared(path_of("locked.db"));
@@ -1196,6 +1282,8 @@ APART(other_file_deserialized)
 APART(dropped_in_a_savepoint)
 APART(renamed_in_a_savepoint)
 APART(failed_savepoints_are_harmless)
+APART(failure_of_another_table_is_harmless)
+APART(late_interrupt_is_harmless)
 APART(locked_shadow_table_is_harmless)
 APART(merges_keep_the_rate)
 APART(wrong_chunk_size_is_noticed)
@@ -1245,6 +1333,8 @@ int main(void) {
         TEST("So does one that was renamed", renamed_in_a_savepoint_apart),
         TEST("A statement or savepoint that fails loses no counts of those before it",
              failed_savepoints_are_harmless_apart),
+        TEST("Nor those of another table", failure_of_another_table_is_harmless_apart),
+        TEST("An interrupt that comes late counts nothing twice", late_interrupt_is_harmless_apart),
         TEST("Nor does one that a lock in a shared cache refuses",
              locked_shadow_table_is_harmless_apart),
         TEST("A merge that takes a layer beyond its rate is refused and names the rate",
