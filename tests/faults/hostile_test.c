@@ -644,7 +644,7 @@ static void integrity_check_compares_bits_with_counts(void) {
     static const char *const DAMAGE[] = {
         "UPDATE seen_layers SET ones = ones + 1",
         "UPDATE seen_layers SET ones = 0",
-        "UPDATE seen_layers SET keys = keys * 3",
+        "UPDATE seen_layers SET keys = keys * 10",
         "UPDATE seen_layers SET keys = 0",
         "UPDATE seen_layers SET chunks = chunks + 1",
         "UPDATE seen_chunks SET bits = zeroblob(length(bits))",

@@ -675,9 +675,15 @@ static void edit_by_hand(connection_t *connection, const char *edit) {
         return;
     const char *table = NAME[peek(connection, schema)->tables[slot].name];
     char *sql = sqlite3_mprintf(edit, SCHEMA[schema], table, SCHEMA[schema], table);
-    int code = run(connection, NULL, sql, FAULT_NONE, &met);
-    if (!lost_transaction(connection)) {
-        judge(connection, schema, code, false, sql);
+    int code = SQLITE_OK;
+    for (char *part = sql, *end; part != NULL && code == SQLITE_OK; part = end) {
+        end = strchr(part, ';');
+        if (end != NULL)
+            *end++ = '\0';
+        code = run(connection, NULL, part, FAULT_NONE, &met);
+        if (lost_transaction(connection))
+            break;
+        judge(connection, schema, code, false, part);
         if (code == SQLITE_OK)
             change(connection, schema)->tampered = true;
     }
