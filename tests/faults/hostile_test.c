@@ -1058,8 +1058,8 @@ static void ignored_shadow_tables(void) {
         "INSERT INTO seen(key) " NUMBERS(100) "SELECT x + 100 FROM n",
         "INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg(77, filter) FROM seen",
         "SELECT info FROM seen",
-        "BEGIN; INSERT INTO seen(key) VALUES (51); SAVEPOINT s; INSERT INTO seen(key) VALUES (52);"
-        "RELEASE s; COMMIT",
+        ("BEGIN; INSERT INTO seen(key) VALUES (51); SAVEPOINT s; INSERT INTO seen(key) VALUES (52);"
+         "RELEASE s; COMMIT"),
     };
     for (unsigned i = 0; i < COUNT_OF(SQL); i++) {
         unsigned ignored = 0;
@@ -1246,8 +1246,8 @@ static void triggers_on_shadow_tables(void) {
     static const char *const TRIGGERS[] = {
         "AFTER DELETE ON seen_chunks BEGIN INSERT INTO other(other) VALUES ('clear'); END",
         "AFTER DELETE ON seen_layers BEGIN INSERT INTO other(other) VALUES ('clear'); END",
-        "BEFORE DELETE ON seen_chunks WHEN EXISTS (SELECT 1 FROM other('kept')) "
-        "BEGIN INSERT INTO other(other) VALUES ('clear'); END",
+        ("BEFORE DELETE ON seen_chunks WHEN EXISTS (SELECT 1 FROM other('kept')) "
+         "BEGIN INSERT INTO other(other) VALUES ('clear'); END"),
     };
     for (unsigned i = 0; i < COUNT_OF(TRIGGERS); i++) {
         sqlite3 *database = open_database(":memory:");

@@ -698,8 +698,8 @@ static void step_hand_edit(connection_t *connection) {
         "DELETE FROM %s.%s_layers WHERE layer > 0; DELETE FROM %s.%s_chunks WHERE id >> 40 > 0",
         "UPDATE %s.%s_layers SET keys = keys + 1000, ones = ones + 7",
         "UPDATE %s.%s_layers SET keys = 0, ones = 0",
-        "DELETE FROM %s.%s_chunks WHERE id IN (SELECT id FROM %s.%s_chunks ORDER BY random() "
-        "LIMIT 1)",
+        ("DELETE FROM %s.%s_chunks WHERE id IN (SELECT id FROM %s.%s_chunks ORDER BY random() "
+         "LIMIT 1)"),
         "DELETE FROM %s.%s_chunks; UPDATE %s.%s_layers SET chunks = 0, keys = 0, ones = 0",
         "UPDATE %s.%s_chunks SET bits = zeroblob(length(bits))",
         "DELETE FROM %s.%s_chunks",
