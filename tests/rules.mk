@@ -50,8 +50,6 @@ $(BUILD)/tests/interrupt_test: LINKED_OBJECTS = $(call objects_of,linked_fast,$(
 $(BUILD)/tests/interrupt_test: LINKED_FLAGS =
 $(BUILD)/tests/interrupt_test: $(call objects_of,linked_fast,$(SOURCES))
 $(LINKED_TESTS): $(LINKED_OBJECTS) tests/rules.mk
-# hostile_test and oracle_test apply changesets.
-SESSIONS = -DSQLITE_ENABLE_SESSION -DSQLITE_ENABLE_PREUPDATE_HOOK
 ifdef SQLITE
 LINKED_SQLITE = $(BUILD)/sqlite3.o -ldl
 CPPFLAGS := -I$(SQLITE) $(CPPFLAGS)
@@ -59,11 +57,12 @@ $(LINKED_TESTS): $(BUILD)/sqlite3.o
 $(BUILD)/sqlite3.o: $(SQLITE)/sqlite3.c
 	@mkdir -p $(@D)
 	$(CC) -O1 -g -w -fsanitize=address -DSQLITE_ENABLE_DESERIALIZE -DSQLITE_ENABLE_JSON1 \
-	    -DSQLITE_ENABLE_COLUMN_METADATA $(SESSIONS) -c -o $@ $<
+	    -DSQLITE_ENABLE_COLUMN_METADATA -DSQLITE_ENABLE_SESSION -DSQLITE_ENABLE_PREUPDATE_HOOK \
+	    -c -o $@ $<
 else
 LINKED_SQLITE = -lsqlite3
 endif
-LINK = $(COMPILE) -D_XOPEN_SOURCE=700 -DSQLITE_CORE $(SESSIONS) $(LINKED_FLAGS)
+LINK = $(COMPILE) -D_XOPEN_SOURCE=700 -DSQLITE_CORE $(LINKED_FLAGS)
 $(BUILD)/tests/%_test: tests/faults/%_test.c $(wildcard tests/faults/*.h)
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $< $(LINKED_OBJECTS) -lcmocka $(LINKED_SQLITE) -lpthread -lm

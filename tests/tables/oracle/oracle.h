@@ -25,6 +25,10 @@
 #ifndef ORACLE_H
 #define ORACLE_H
 
+#ifndef SQLITE_ENABLE_SESSION /* for sqlite3.h: changesets are applied */
+#define SQLITE_ENABLE_SESSION
+#define SQLITE_ENABLE_PREUPDATE_HOOK
+#endif
 #include "sqlite-bloom.h"
 #include "filter/hash.h"
 #include "filter/layout.h"
