@@ -1243,6 +1243,52 @@ static void other_primary_keys(void) {
         }
 }
 
+/* A constraint that a shadow table breaks is no key that was in already, which is what SQLite takes
+ * SQLITE_CONSTRAINT for under OR IGNORE. */
+static void constraints_on_shadow_tables(void) {
+    static const char *const OBSTACLES[] = {
+        "CREATE UNIQUE INDEX i ON seen_chunks(length(bits))",
+        ("CREATE TRIGGER t BEFORE INSERT ON seen_chunks "
+         "BEGIN SELECT RAISE(ABORT, 'no'); END"),
+        "CREATE TRIGGER t BEFORE INSERT ON seen_chunks BEGIN SELECT RAISE(FAIL, 'no'); END",
+        "CREATE TRIGGER t BEFORE INSERT ON seen_chunks BEGIN SELECT RAISE(IGNORE); END",
+        "CREATE TRIGGER t BEFORE UPDATE ON seen_chunks BEGIN SELECT RAISE(IGNORE); END",
+        "CREATE TRIGGER t BEFORE UPDATE ON seen_layers BEGIN SELECT RAISE(IGNORE); END",
+        "CREATE TRIGGER t BEFORE UPDATE ON seen_layers BEGIN SELECT RAISE(ABORT, 'no'); END",
+        "CREATE UNIQUE INDEX i ON seen_layers(chunk_blocks)",
+    };
+    static const char *const INSERTS[] = {"INSERT OR IGNORE INTO seen(key) VALUES (%d)",
+                                          "INSERT INTO seen(key) VALUES (%d)",
+                                          "REPLACE INTO seen(key) VALUES (%d)"};
+    for (unsigned i = 0; i < COUNT_OF(OBSTACLES); i++)
+        for (unsigned j = 0; j < COUNT_OF(INSERTS); j++)
+            for (int together = 0; together < 2; together++) {
+                sqlite3 *database = open_database(":memory:");
+                char sql[100];
+                run(database, "PRAGMA page_size = 512;"
+                              "CREATE VIRTUAL TABLE seen USING bloom(capacity=1000, fpr=1e-6);"
+                              "INSERT INTO seen(key) VALUES (1)");
+                run(database, OBSTACLES[i]);
+                if (together)
+                    run(database, "BEGIN");
+                for (int key = 2; key < 1500; key++) {
+                    int code = try(database, NULL, INSERTS[j], key);
+                    sqlite3_snprintf(sizeof sql, sql, "SELECT count(*) FROM seen(%d)", key);
+                    if (code == SQLITE_OK)
+                        require(number(database, sql) == 1, "%s: key %d is added and not in",
+                                OBSTACLES[i], key);
+                    if (together && sqlite3_get_autocommit(database))
+                        break;
+                }
+                if (!sqlite3_get_autocommit(database) &&
+                    try(database, NULL, "COMMIT") != SQLITE_OK && !sqlite3_get_autocommit(database))
+                    run(database, "ROLLBACK");
+                require_number(database, ones_in_chunks(database, "main"),
+                               "SELECT sum(ones) FROM seen_layers");
+                close_database(database);
+            }
+}
+
 /* Tables that clear one another by triggers on their shadow tables: nothing that the extension runs
  * may use a virtual table, or a chain of 12000 would use up the stack. */
 static void triggers_on_shadow_tables(void) {
@@ -1307,6 +1353,7 @@ APART(ignored_shadow_tables)
 APART(other_shadow_tables)
 APART(huge_chunk)
 APART(other_primary_keys)
+APART(constraints_on_shadow_tables)
 APART(triggers_on_shadow_tables)
 
 static void integrity(void **state) {
@@ -1367,6 +1414,8 @@ int main(void) {
              other_shadow_tables_apart),
         TEST("A huge chunk is refused by its length", huge_chunk_apart),
         TEST("Shadow tables of other primary keys lose no key", other_primary_keys_apart),
+        TEST("A broken constraint of a shadow table is no known key",
+             constraints_on_shadow_tables_apart),
         TEST("Triggers on shadow tables reach no other table", triggers_on_shadow_tables_apart),
     };
     return cmocka_run_group_tests_name("hostile", tests, NULL, NULL);
