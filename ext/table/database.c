@@ -493,6 +493,13 @@ int bloom_database_end(struct bloom_database *database, enum bloom_statement whi
         code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
                                    "the shadow tables are damaged: a value is longer than any of "
                                    "theirs can be");
+    else if ((code & 0xff) ==
+             SQLITE_CONSTRAINT) /* which to who inserts would mean an ignored key */
+        code = bloom_database_fail(
+            database, SQLITE_CORRUPT_VTAB,
+            "the shadow tables are damaged, or hidden by the authorizer of this "
+            "connection: %s",
+            sqlite3_errmsg(database->connection));
     else
         code = bloom_database_fail_sqlite(database, code);
     bloom_database_drop(database, which);
