@@ -1,6 +1,11 @@
 # Build, run and test the bloom extension. Everything a person needs: make, make demo, make test,
 # make install. It needs GNU make (gmake on BSD).
 
+# GNU make passes over this, other makes stop at it.
+ifeq (0,1)
+.error This Makefile needs GNU make: gmake
+endif
+
 CFLAGS ?= -O2 -g
 WARNINGS = -Wall -Wextra -Wpedantic -Wconversion -Wshadow
 PREFIX ?= /usr/local

@@ -66,6 +66,7 @@ test: $(LIBRARY) $(TEST_SUITES)
 	    'filter tables=$(PYTHON) tests/tables/table_test.py' \
 	    'crashes=ROUNDS=20 $(PYTHON) tests/tables/crash_test.py' \
 	    'exchange=$(PYTHON) tests/exchange/exchange_test.py' \
+	    'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
 	    'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
 	    'recipes=$(PYTHON) tests/documentation/recipes_test.py' \
 	    'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
@@ -84,6 +85,7 @@ long: $(LIBRARY) $(LINKED_TESTS) $(LONG_LIBRARY_TESTS)
 	    'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
 	    'the program around it=$(BUILD)/tests/host_test' \
 	    'pins=$(BUILD)/tests/pins_test' \
+	    'messages=$(BUILD)/tests/message_test' \
 	    'memory failures=$(BUILD)/tests/memory_test' \
 	    'refusals=$(BUILD)/tests/refusal_test' \
 	    'I/O failures=$(BUILD)/tests/io_test' \
@@ -93,6 +95,9 @@ long: $(LIBRARY) $(LINKED_TESTS) $(LONG_LIBRARY_TESTS)
 	    'threads=sh tests/threads/run.sh' \
 	    'random operations=$(BUILD)/tests/random_test' \
 	    'crashes, long run=ROUNDS=300 $(PYTHON) tests/tables/crash_test.py' \
+	    'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
+	    'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
+	    'a filter of 1 GB=$(PYTHON) tests/exchange/large_test.py' \
 	    'platforms=$(PYTHON) tests/hosts/platforms_test.py' \
 	    'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
 	    'fuzzing=sh tests/fuzz/run.sh'
@@ -116,6 +121,7 @@ clusters: $(LIBRARY)
 	    'last writer wins=$(PYTHON) tests/clusters/last_writer_test.py' \
 	    'libSQL=$(PYTHON) tests/clusters/clusters_test.py libSQL' \
 	    'dqlite=$(PYTHON) tests/clusters/clusters_test.py dqlite' \
-	    'rqlite=$(PYTHON) tests/clusters/clusters_test.py rqlite'
+	    'rqlite=$(PYTHON) tests/clusters/clusters_test.py rqlite' \
+	    'built by Spark=$(PYTHON) tests/clusters/spark_test.py'
 
 .PHONY: clusters

@@ -1,5 +1,5 @@
-/* Format `dcso`: what github.com/DCSO/bloom (Go), flor (Python), fleur (C) and poppy (Rust, its version 1)
- * write. Everything is little-endian:
+/* Format `dcso`: what github.com/DCSO/bloom (Go), flor (Python), fleur (C) and poppy (Rust, its
+ * version 1) write. Everything is little-endian:
  *
  *    0  8  flags: the low byte is the version, 1; the others are 0
  *    8  8  n
@@ -10,13 +10,15 @@
  *   48     words of 64 bits, as many as hold m bits: the payload, filled up with zeros
  *          then any bytes up to the end: data that a tool keeps with the filter
  *
- * N and the data are not kept: a filter here is its parameters and its bits. What is written has for N the
- * estimate from the bits, at most n, since readers refuse to add when N has reached n; and no data.
+ * N and the data are not kept: a filter here is its parameters and its bits. What is written has
+ * for N the estimate from the bits, at most n, since readers refuse to add when N has reached n;
+ * and no data.
  */
 #include "exchange/exchange.h"
 #include "exchange/words.h"
 
 #include "filter/foreign.h"
+#include "filter/number.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -58,10 +60,11 @@ static bool dcso_read_header(struct bloom_shape *shape, const uint8_t *bytes,
     memcpy(&shape->rate, &rate, sizeof rate);
     if (capacity < 1 || capacity > BLOOM_CAPACITY_MAXIMUM || !(shape->rate > 0) ||
         !(shape->rate < 1)) {
+        char number[BLOOM_NUMBER_SIZE];
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are damaged: their header says n = %" PRIu64 " and p = %g; n must be 1 to "
+                 "are damaged: their header says n = %" PRIu64 " and p = %s; n must be 1 to "
                  "%" PRIu64 ", p between 0 and 1",
-                 capacity, shape->rate, BLOOM_CAPACITY_MAXIMUM);
+                 capacity, bloom_number_text(number, shape->rate, 6), BLOOM_CAPACITY_MAXIMUM);
         return false;
     }
     if (probes < 1 || probes > BLOOM_FOREIGN_PROBES_MAXIMUM || bits < 1 ||

@@ -1,8 +1,9 @@
-/* Filters as other systems serialise them, and the interface that every such foreign format implements.
+/* Filters as other systems serialise them, and the interface that every such foreign format
+ * implements.
  *
  * A format is one file, NAME.c, and one row of the table in exchange.c. Reading and writing are in
- * two steps each, so that the caller allocates in between, and only after a filter is known to be sound: what
- * it allocates is then as long as what it has.
+ * two steps each, so that the caller allocates in between, and only after a filter is known to be
+ * sound: what it allocates is then as long as what it has.
  */
 #ifndef BLOOM_EXCHANGE_H
 #define BLOOM_EXCHANGE_H
@@ -12,8 +13,9 @@
 struct bloom_exchange {
     const char *name;
 
-    /* Reads and validates length bytes of which nothing is known. On true, shape is that of the filter, and
-     * bytes may be given to read_payload. On false, problem completes the sentence "the bytes ...". */
+    /* Reads and validates length bytes of which nothing is known. On true, shape is that of the
+     * filter, and bytes may be given to read_payload. On false, problem completes the sentence "the
+     * bytes ...". */
     bool (*read)(struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
                  char problem[BLOOM_PROBLEM_SIZE]);
 
@@ -21,8 +23,8 @@ struct bloom_exchange {
     void (*read_payload)(const struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
                          uint8_t *payload);
 
-    /* Sets length to the bytes that write will write for a filter of that shape. Returns false when the
-     * format has no such filters; problem completes the sentence "the filter ...". */
+    /* Sets length to the bytes that write will write for a filter of that shape. Returns false when
+     * the format has no such filters; problem completes the sentence "the filter ...". */
     bool (*measure)(const struct bloom_shape *shape, uint64_t *length,
                     char problem[BLOOM_PROBLEM_SIZE]);
 
@@ -39,11 +41,12 @@ extern const struct bloom_exchange bloom_exchange_parquet;
 extern const struct bloom_exchange bloom_exchange_parquet_int32;
 extern const struct bloom_exchange bloom_exchange_redisbloom;
 
-/* Whether bytes begin as java.io.ObjectOutputStream does: the filters of Guava and Spark are Serializable,
- * too, but that form is Java's alone. */
+/* Whether bytes begin as java.io.ObjectOutputStream does: the filters of Guava and Spark are
+ * Serializable, too, but that form is Java's alone. */
 bool bloom_exchange_is_java_object(const uint8_t *bytes, uint64_t length);
 
-/* How many keys the bits stand for, to the nearest whole number, at most n: for formats that count. */
+/* How many keys the bits stand for, to the nearest whole number, at most n: for formats that count.
+ */
 uint64_t bloom_exchange_count(const struct bloom_shape *shape, const uint8_t *payload);
 
 /* The format of that name (length bytes, any case); NULL when there is none. */

@@ -1,12 +1,14 @@
-/* Format `go`: what version 3 of github.com/bits-and-blooms/bloom writes with WriteTo and MarshalBinary.
+/* Format `go`: what version 3 of github.com/bits-and-blooms/bloom writes with WriteTo and
+ * MarshalBinary.
  *
  *    0  8  m, big-endian
  *    8  8  k, big-endian
  *   16  8  L, the length of the row of bits, as a rule m
  *   24     the row, as words of 64 bits: bit b of the filter is bit b & 63 of word b >> 6
  *
- * L and the words are big-endian, or little-endian where the program has called bitset.LittleEndian(); which,
- * tells L: it must be as many words as m. What is written is big-endian and has L = m.
+ * L and the words are big-endian, or little-endian where the program has called
+ * bitset.LittleEndian(); which, tells L: it must be as many words as m. What is written is
+ * big-endian and has L = m.
  */
 #include "exchange/exchange.h"
 #include "exchange/words.h"

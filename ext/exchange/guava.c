@@ -1,5 +1,6 @@
-/* Formats `guava` and `guava-utf16`: what com.google.common.hash.BloomFilter.writeTo writes and readFrom
- * reads, in Java. The bytes do not say by which funnel keys came in, so there are two formats:
+/* Formats `guava` and `guava-utf16`: what com.google.common.hash.BloomFilter.writeTo writes and
+ * readFrom reads, in Java. The bytes do not say by which funnel keys came in, so there are two
+ * formats:
  *
  *   guava         stringFunnel(UTF_8), longFunnel, byteArrayFunnel
  *   guava-utf16   unencodedCharsFunnel
@@ -9,8 +10,8 @@
  *    2  4  words, big-endian and signed, so 1 to 2^31 - 1
  *    6     the words, big-endian, 64 bits each: bit b of the filter is bit b & 63 of word b >> 6
  *
- * The payload is the same words in little-endian, and each strategy is a layout, so only the order of bytes
- * changes. n and p are not stored.
+ * The payload is the same words in little-endian, and each strategy is a layout, so only the order
+ * of bytes changes. n and p are not stored.
  */
 #include "exchange/exchange.h"
 #include "exchange/words.h"

@@ -1,23 +1,24 @@
-/* Format `redisbloom`: what BF.SCANDUMP of RedisBloom 2.2 and newer gives for a filter of one link: the chunk
- * of iterator 0, which is the header, and all later chunks, which are the bits, one after the other.
- * Everything is little-endian:
+/* Format `redisbloom`: what BF.SCANDUMP of RedisBloom 2.2 and newer gives for a filter of one link:
+ * the chunk of iterator 0, which is the header, and all later chunks, which are the bits, one after
+ * the other. Everything is little-endian:
  *
  *    0  8  size: adds that changed a bit, in all links      28  8  bits, 8 times that
  *    8  4  links, 1                                         36  8  size, of this link
- *   12  4  options: 5, or 13 for NONSCALING                 44  8  rate of the link, an IEEE 754 double
+ *   12  4  options: 5, or 13 for NONSCALING                 44  8  rate of the link, a double
  *   16  4  growth of the next link                          52  8  bits per key, likewise
  *   20  8  bytes of this link                               60  4  k
  *                                                           64  8  entries, n
  *                                                           72  1  zero
  *   73     the bits
  *
- * The two sizes are not kept: a filter here is its parameters and its bits. What is written has for them the
- * estimate from the bits, at most n.
+ * The two sizes are not kept: a filter here is its parameters and its bits. What is written has for
+ * them the estimate from the bits, at most n.
  */
 #include "exchange/exchange.h"
 #include "exchange/words.h"
 
 #include "filter/foreign.h"
+#include "filter/number.h"
 #include "filter/redisbloom.h"
 
 #include <inttypes.h>
@@ -64,12 +65,15 @@ static bool redis_read_link(struct bloom_shape *shape, const uint8_t *bytes,
                  shape->capacity > 0 && shape->capacity <= BLOOM_CAPACITY_MAXIMUM &&
                  shape->probes > 0 && shape->probes <= BLOOM_FOREIGN_PROBES_MAXIMUM &&
                  shape->rate > 0 && shape->rate < 1 && shape->layout->valid(shape, problem);
-    if (!sound)
+    if (!sound) {
+        char number[BLOOM_NUMBER_SIZE];
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are damaged: their header says %" PRIu64 " keys, rate %g, %" PRIu32
+                 "are damaged: their header says %" PRIu64 " keys, rate %s, %" PRIu32
                  " hashes and %" PRIu64 " bits in %" PRIu64 " bytes, which no filter of RedisBloom "
                  "has; dump it again with BF.SCANDUMP",
-                 shape->capacity, shape->rate, shape->probes, shape->bits, size);
+                 shape->capacity, bloom_number_text(number, shape->rate, 6), shape->probes,
+                 shape->bits, size);
+    }
     return sound;
 }
 

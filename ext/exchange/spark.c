@@ -1,15 +1,16 @@
-/* Format `spark`: what org.apache.spark.util.sketch.BloomFilter.writeTo writes and readFrom reads, in Java,
- * Scala or Python. Everything is big-endian:
+/* Format `spark`: what org.apache.spark.util.sketch.BloomFilter.writeTo writes and readFrom reads,
+ * in Java, Scala or Python. Everything is big-endian:
  *
  *   version 1   version 2
  *    0           0     4   version
  *    4           4     4   k, signed
  *                8     4   seed, signed
  *    8          12     4   words, signed, so 1 to 2^31 - 1
- *   12          16         the words, 64 bits each: bit b of the filter is bit b & 63 of word b >> 6
+ *   12          16         the words of 64 bits: bit b is bit b & 63 of word b >> 6
  *
- * Version 1 is layout spark1, version 2, which is Spark's own from release 4.1 on, spark2. n and p are not
- * stored. Spark reads whatever follows the version, no words and no hashes included; here those are refused.
+ * Version 1 is layout spark1, version 2, which is Spark's own from release 4.1 on, spark2. n and p
+ * are not stored. Spark reads whatever follows the version, no words and no hashes included; here
+ * those are refused.
  */
 #include "exchange/exchange.h"
 #include "exchange/words.h"

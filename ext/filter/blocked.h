@@ -1,7 +1,6 @@
-/* What the layouts share whose keys live in blocks of 512 places each: blocked.c keeps a bit at each
- * place, counting.c a counter. Where the places of a key are, blocked_kernel.h says; how many blocks
- * there are, and what a number of set places tells, is the same for both.
- */
+/* What the layouts share whose keys live in blocks of 512 places each: blocked.c keeps a bit at
+ * each place, counting.c a counter. Where the places of a key are, blocked_kernel.h says; how many
+ * blocks there are, and what a number of set places tells, is the same for both. */
 #ifndef BLOOM_BLOCKED_H
 #define BLOOM_BLOCKED_H
 

@@ -53,7 +53,7 @@ WITH_AVX2_INLINE bool avx2_few(const uint8_t *block, uint64_t value, uint32_t pr
 }
 
 /* Of more. */
-WITH_AVX2 bool avx2_many(const uint8_t *block, uint64_t value, uint32_t probes) {
+WITH_AVX2_INLINE bool avx2_many(const uint8_t *block, uint64_t value, uint32_t probes) {
     const __m256i low = avx2_half(block), high = avx2_half(block + 32);
     uint64_t word = bloom_probe_word(value);
     unsigned all = 1;
@@ -112,9 +112,9 @@ const struct bloom_blocked_kernel bloom_blocked_avx2 = {
     .check_block = avx2_check_block,
 };
 
-/* AVX-512: the block is one register of eight 64-bit words, every lane holds a probe at its low end.
- * Permutation looks at the lowest three bits of an index and rotation at the lowest six of a count,
- * so what lies above a probe needs no mask.
+/* AVX-512: the block is one register of eight 64-bit words, every lane holds a probe at its low
+ * end. Permutation looks at the lowest three bits of an index and rotation at the lowest six of a
+ * count, so what lies above a probe needs no mask.
  *
  * Returns the lanes whose probe is zero. */
 WITH_AVX512_INLINE unsigned avx512_zeros(__m512i block, uint64_t word, __m512i shifts) {
@@ -138,7 +138,7 @@ WITH_AVX512_INLINE bool avx512_few(const uint8_t *block, uint64_t value, uint32_
 }
 
 /* Of more. */
-WITH_AVX512 bool avx512_many(const uint8_t *block, uint64_t value, uint32_t probes) {
+WITH_AVX512_INLINE bool avx512_many(const uint8_t *block, uint64_t value, uint32_t probes) {
     const __m512i whole = _mm512_loadu_si512(block);
     uint64_t word = bloom_probe_word(value);
     unsigned zeros = 0;
@@ -191,8 +191,8 @@ WITH_AVX512_INLINE __m512i avx512_with(__m512i bits, uint64_t word, unsigned i) 
     const __m512i mask = _mm512_set1_epi64(BLOOM_BLOCK_BITS - 1);
     __m512i probe = _mm512_srli_epi64(_mm512_set1_epi64((long long)word),
                                       64 - BLOOM_PROBE_BITS - BLOOM_PROBE_BITS * i);
-    /* (probe ^ starts) & mask, in one instruction, is the bit's number in the lane that holds it; in
-     * the others it is 64 or more, a shift by which gives zero. */
+    /* (probe ^ starts) & mask, in one instruction, is the bit's number in the lane that holds it;
+     * in the others it is 64 or more, a shift by which gives zero. */
     __m512i distance = _mm512_ternarylogic_epi64(probe, starts, mask, 0x28);
     return _mm512_or_epi64(bits, _mm512_sllv_epi64(_mm512_set1_epi64(1), distance));
 }

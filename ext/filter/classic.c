@@ -10,26 +10,18 @@
 #include "filter/classic.h"
 
 #include "filter/bitset.h"
-#include "filter/sizing.h"
+#include "filter/foreign.h"
 
 #include <math.h>
-#include <stdio.h>
 
-enum { LAYOUT_NUMBER = 2 };
+enum { CLASSIC_NUMBER = 2 };
 
+/* As Guava does, so that filters of the same n and p from both sides merge. */
 static bool classic_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
-    if (shape->rate < BLOOM_CLASSIC_RATE_MINIMUM) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "p = %g is less than layout classic can keep: 1e-12; ask for a larger p",
-                 shape->rate);
-        return false;
-    }
-    bloom_sizing_classic(shape->capacity > 0 ? shape->capacity : 1, shape->rate, &shape->probes,
-                         &shape->bits);
-    return true;
+    return bloom_foreign_size_as_guava(shape, BLOOM_POSITIONS_STEPPED, problem);
 }
 
-static inline uint64_t bit_index(uint64_t combined, uint64_t bits) {
+static inline uint64_t classic_bit(uint64_t combined, uint64_t bits) {
     return (combined & INT64_MAX) % bits;
 }
 
@@ -38,7 +30,7 @@ static void classic_add(const struct bloom_shape *shape, uint8_t *payload, const
     for (const uint64_t *end = values + 2 * count; values < end; values += 2) {
         uint64_t combined = values[0];
         for (uint32_t i = 0; i < shape->probes; i++, combined += values[1])
-            bloom_classic_set(payload, bit_index(combined, shape->bits));
+            bloom_classic_set(payload, classic_bit(combined, shape->bits));
     }
 }
 
@@ -46,7 +38,7 @@ static bool classic_check(const struct bloom_shape *shape, const uint8_t *payloa
                           const uint64_t *value) {
     uint64_t combined = value[0];
     for (uint32_t i = 0; i < shape->probes; i++, combined += value[1])
-        if (!bloom_classic_is_set(payload, bit_index(combined, shape->bits)))
+        if (!bloom_classic_is_set(payload, classic_bit(combined, shape->bits)))
             return false;
     return true;
 }
@@ -72,7 +64,7 @@ struct bloom_estimate bloom_classic_estimate(const struct bloom_shape *shape,
 const struct bloom_layout bloom_layout_classic = {
     .name = "classic",
     .hashing = &bloom_hashing_murmur3,
-    .number = LAYOUT_NUMBER,
+    .number = CLASSIC_NUMBER,
     .hash_words = 2,
     .probes_maximum = BLOOM_CLASSIC_PROBES_MAXIMUM,
     .bits_multiple = 1,
@@ -89,7 +81,7 @@ const struct bloom_layout bloom_layout_classic = {
 const struct bloom_layout bloom_layout_classic_utf16 = {
     .name = "classic-utf16",
     .hashing = &bloom_hashing_utf16,
-    .number = LAYOUT_NUMBER,
+    .number = CLASSIC_NUMBER,
     .hash_words = 2,
     .probes_maximum = BLOOM_CLASSIC_PROBES_MAXIMUM,
     .bits_multiple = 1,

@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-enum { LAYOUT_NUMBER = 3, WORD_BITS = 64 };
+enum { CLASSIC32_NUMBER = 3, GUAVA_WORD_BITS = 64 };
 
 static bool classic32_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
     (void)shape;
@@ -24,7 +24,7 @@ static bool classic32_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM
     return false;
 }
 
-static inline uint64_t bit_index(uint64_t value, uint32_t turn, uint64_t bits) {
+static inline uint64_t classic32_bit(uint64_t value, uint32_t turn, uint64_t bits) {
     uint32_t combined = (uint32_t)value + turn * (uint32_t)(value >> 32);
     return (combined > INT32_MAX ? ~combined : combined) % bits;
 }
@@ -33,13 +33,13 @@ static void classic32_add(const struct bloom_shape *shape, uint8_t *payload, con
                           size_t count) {
     for (size_t i = 0; i < count; i++)
         for (uint32_t turn = 1; turn <= shape->probes; turn++)
-            bloom_classic_set(payload, bit_index(values[i], turn, shape->bits));
+            bloom_classic_set(payload, classic32_bit(values[i], turn, shape->bits));
 }
 
 static bool classic32_check(const struct bloom_shape *shape, const uint8_t *payload,
                             const uint64_t *value) {
     for (uint32_t turn = 1; turn <= shape->probes; turn++)
-        if (!bloom_classic_is_set(payload, bit_index(*value, turn, shape->bits)))
+        if (!bloom_classic_is_set(payload, classic32_bit(*value, turn, shape->bits)))
             return false;
     return true;
 }
@@ -53,10 +53,10 @@ static void classic32_check_many(const struct bloom_shape *shape, const uint8_t 
 const struct bloom_layout bloom_layout_classic32 = {
     .name = "classic32",
     .hashing = &bloom_hashing_murmur3,
-    .number = LAYOUT_NUMBER,
+    .number = CLASSIC32_NUMBER,
     .hash_words = 1,
     .probes_maximum = BLOOM_CLASSIC_PROBES_MAXIMUM,
-    .bits_multiple = WORD_BITS, /* as Guava counts them */
+    .bits_multiple = GUAVA_WORD_BITS, /* as Guava counts them */
     .imported_only = true,
     .size = classic32_size,
     .add = classic32_add,

@@ -1,11 +1,11 @@
-/* Layout `dcso`: k bits anywhere in the filter, where github.com/DCSO/bloom puts them (and flor, fleur and
- * poppy in its version 1).
+/* Layout `dcso`: k bits anywhere in the filter, where github.com/DCSO/bloom puts them (and flor,
+ * fleur and poppy in its version 1).
  *
- * With P = 2^64 - 59 and g = 2^64 - 1469: c is the key's FNV-1 hash mod P; k times: c = (c * g, its low 64
- * bits) mod P, bit c mod m. Bit b of the filter is bit b & 7 of byte b >> 3 of the payload.
+ * With P = 2^64 - 59 and g = 2^64 - 1469: c is the key's FNV-1 hash mod P; k times: c = (c * g, its
+ * low 64 bits) mod P, bit c mod m. Bit b of the filter is bit b & 7 of byte b >> 3 of the payload.
  *
- * The product is cut to 64 bits before the remainder is taken, which makes it another sequence than the
- * generator of Lehmer that it was meant to be; that is the format now.
+ * The product is cut to 64 bits before the remainder is taken, which makes it another sequence than
+ * the generator of Lehmer that it was meant to be; that is the format now.
  */
 #include "filter/foreign.h"
 

@@ -1,6 +1,8 @@
 /* See foreign.h. */
 #include "filter/foreign.h"
 
+#include "filter/number.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -18,20 +20,22 @@ struct bloom_rounded bloom_foreign_probes(const struct bloom_shape *shape, uint6
 
 bool bloom_foreign_set_bits(struct bloom_shape *shape, uint64_t bits, uint64_t maximum,
                             char problem[BLOOM_PROBLEM_SIZE]) {
+    char number[BLOOM_NUMBER_SIZE];
     shape->bits = bits;
     if (bits == 0) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "n = %" PRIu64 " and p = %g: layout %s, with the size that its own library gives "
+                 "n = %" PRIu64 " and p = %s: layout %s, with the size that its own library gives "
                  "it, would have no bits; ask for a smaller p",
-                 shape->capacity, shape->rate, shape->layout->name);
+                 shape->capacity, bloom_number_text(number, shape->rate, 6), shape->layout->name);
         return false;
     }
     if (bits <= maximum)
         return true;
     snprintf(problem, BLOOM_PROBLEM_SIZE,
-             "n = %" PRIu64 " at p = %g takes %" PRIu64 " bits, layout %s has at most %" PRIu64
+             "n = %" PRIu64 " at p = %s takes %" PRIu64 " bits, layout %s has at most %" PRIu64
              "; make several filters, or one of layout blocked",
-             shape->capacity, shape->rate, bits, shape->layout->name, maximum);
+             shape->capacity, bloom_number_text(number, shape->rate, 6), bits, shape->layout->name,
+             maximum);
     return false;
 }
 
@@ -42,24 +46,26 @@ bool bloom_foreign_kept(const struct bloom_shape *shape, struct bloom_rounded ra
         bloom_rounded_times(rate, bloom_rounded_integer(10)), bloom_rounded_double(shape->rate));
     if (bloom_rounded_ceiling(tenths) <= TENTHS)
         return true;
+    char asked[BLOOM_NUMBER_SIZE], would[BLOOM_NUMBER_SIZE];
     snprintf(problem, BLOOM_PROBLEM_SIZE,
-             "n = %" PRIu64 " and p = %g: layout %s, with the size that its own library gives it, "
-             "would have the rate %.2g; ask for layout blocked, or for other n and p",
-             shape->capacity, shape->rate, shape->layout->name, bloom_rounded_as_double(rate));
+             "n = %" PRIu64 " and p = %s: layout %s, with the size that its own library gives it, "
+             "would have the rate %s; ask for layout blocked, or for other n and p",
+             shape->capacity, bloom_number_text(asked, shape->rate, 6), shape->layout->name,
+             bloom_number_text(would, bloom_rounded_as_double(rate), 2));
     return false;
 }
 
-/* The parts below add to (1 - e^-x)^k, x = k n / m, the rate of k independent positions.
- * They are fitted to rates measured with random hashes for n from 1 to 5000, p from 0.1 to 10^-5 and every
+/* The parts below add to (1 - e^-x)^k, x = k n / m, the rate of k independent positions. They are
+ * fitted to rates measured with random hashes for n from 1 to 5000, p from 0.1 to 10^-5 and every
  * layout: where one of them says 1.1 p, the measured rate is 1.05 p to 1.2 p. */
 
-/* n keys in m bits whose positions are an arithmetic sequence: a key that is not in shares them with one that
- * is, or has few different ones, with A n / m^2, A = 9/8 + 7/2 x + 10 x^2. When the odd part o of the number of
- * words is small, steps keep to few classes of positions: 2^-((o - 1) / 2) of 2 k - 6, at most k + 10, is to
- * be added to A. As sizing.c has it for layout classic. */
+/* n keys in m bits whose positions are an arithmetic sequence: a key that is not in shares them
+ * with one that is, or has few different ones, with A n / m^2, A = 9/8 + 7/2 x + 10 x^2. When the
+ * odd part o of the number of words is small, steps keep to few classes of positions: 2^-((o - 1) /
+ * 2) of 2 k - 6, at most k + 10, is to be added to A. */
 static struct bloom_rounded foreign_coincidences(const struct bloom_shape *shape,
                                                  struct bloom_rounded load) {
-    enum { WORD_BITS = 64, ODD_MOST = 33 };
+    enum { ODD_MOST = 33 };
     const struct bloom_rounded eighth = {UINT64_C(1) << 52, -55};
     struct bloom_rounded keys = bloom_rounded_integer(bloom_foreign_keys(shape));
     struct bloom_rounded bits = bloom_rounded_integer(shape->bits);
@@ -68,7 +74,7 @@ static struct bloom_rounded foreign_coincidences(const struct bloom_shape *shape
         bloom_rounded_times(
             load, bloom_rounded_plus(bloom_rounded_times(bloom_rounded_integer(28), eighth),
                                      bloom_rounded_times(bloom_rounded_integer(10), load))));
-    uint64_t words = shape->bits / WORD_BITS, odd = words;
+    uint64_t words = shape->bits / BLOOM_FOREIGN_WORD_BITS, odd = words;
     while (odd % 2 == 0)
         odd /= 2;
     if ((words % 2 == 0 || words == 1) && odd < ODD_MOST && shape->probes > 3) {
@@ -80,9 +86,9 @@ static struct bloom_rounded foreign_coincidences(const struct bloom_shape *shape
     return bloom_rounded_over(bloom_rounded_over(bloom_rounded_times(pairs, keys), bits), bits);
 }
 
-/* DCSO multiplies by a constant, which keeps what power of two divides a position, of those that divide m, and
- * keeps within one of two halves of the odd rest from 8 on. Each such group is a filter of its own, and
- * has more keys than others by chance. */
+/* DCSO multiplies by a constant, which keeps what power of two divides a position, of those that
+ * divide m, and keeps within one of two halves of the odd rest from 8 on. Each such group is a
+ * filter of its own, and has more keys than others by chance. */
 static uint64_t foreign_groups(uint64_t bits) {
     uint64_t zeros = 0;
     for (; bits % 2 == 0; bits /= 2)
@@ -90,8 +96,8 @@ static uint64_t foreign_groups(uint64_t bits) {
     return zeros < 3 ? zeros : 2 * zeros - 2; /* less one */
 }
 
-/* How likely a position is set that is one of 2^31 numbers mod m: of these, q = floor(2^31 / m) fall on each
- * bit, and one more on the first 2^31 mod m. */
+/* How likely a position is set that is one of 2^31 numbers mod m: of these, q = floor(2^31 / m)
+ * fall on each bit, and one more on the first 2^31 mod m. */
 static struct bloom_rounded foreign_fill_31(const struct bloom_shape *shape) {
     const uint64_t numbers = UINT64_C(1) << 31;
     struct bloom_rounded keys = bloom_rounded_integer(bloom_foreign_keys(shape));
@@ -129,13 +135,14 @@ bool bloom_foreign_keeps(const struct bloom_shape *shape, enum bloom_foreign_pos
         coincidences = foreign_coincidences(shape, load);
         coincidences.exponent += 2;
         break;
-    case BLOOM_POSITIONS_STEPPED:
-        coincidences = foreign_coincidences(shape, load);
+    case BLOOM_POSITIONS_STEPPED: /* one position makes no sequence, two none that is measurable */
+        if (probes >= 3)
+            coincidences = foreign_coincidences(shape, load);
         break;
     case BLOOM_POSITIONS_ALTERNATING:
         more = (probes * probes * probes << 20) / 10 / shape->bits;
         break;
-    case BLOOM_POSITIONS_CHAINED:
+    default: /* BLOOM_POSITIONS_CHAINED */
         more = (probes * probes * foreign_groups(shape->bits) << 20) / 4 / keys +
                (probes * probes << 20) / 5 / shape->bits;
         break;
@@ -144,4 +151,18 @@ bool bloom_foreign_keeps(const struct bloom_shape *shape, enum bloom_foreign_pos
     times.exponent -= 20;
     return bloom_foreign_kept(
         shape, bloom_rounded_plus(bloom_rounded_times(rate, times), coincidences), problem);
+}
+
+bool bloom_foreign_size_as_guava(struct bloom_shape *shape, enum bloom_foreign_positions positions,
+                                 char problem[BLOOM_PROBLEM_SIZE]) {
+    uint64_t bits = bloom_rounded_floor(bloom_foreign_bits(shape));
+    uint64_t words = bits / BLOOM_FOREIGN_WORD_BITS + (bits % BLOOM_FOREIGN_WORD_BITS != 0);
+    uint64_t probes = bloom_rounded_nearest(
+        bloom_rounded_times(bloom_rounded_over(bloom_rounded_integer(bits),
+                                               bloom_rounded_integer(bloom_foreign_keys(shape))),
+                            BLOOM_ROUNDED_LN2));
+    shape->probes = probes > 0 ? (uint32_t)probes : 1;
+    return bloom_foreign_set_bits(shape, words * BLOOM_FOREIGN_WORD_BITS, BLOOM_FOREIGN_JAVA_BITS,
+                                  problem) &&
+           bloom_foreign_keeps(shape, positions, problem);
 }

@@ -7,8 +7,13 @@
 #include "filter/layout.h"
 #include "filter/rounded.h"
 
-/* More hashes per key than any of the libraries chooses: p = 2^-1074, the least double, takes 1074. */
+/* More hashes per key than any of the libraries chooses: p = 2^-1074, the least double, takes 1074.
+ */
 #define BLOOM_FOREIGN_PROBES_MAXIMUM 65535
+
+/* Filters of Java have whole words, which an int counts. */
+enum { BLOOM_FOREIGN_WORD_BITS = 64 };
+#define BLOOM_FOREIGN_JAVA_BITS (UINT64_C(0x7fffffff) * BLOOM_FOREIGN_WORD_BITS)
 
 /* The keys a filter is sized for: n, or 1 for n = 0. */
 static inline uint64_t bloom_foreign_keys(const struct bloom_shape *shape) {
@@ -21,8 +26,9 @@ struct bloom_rounded bloom_foreign_bits(const struct bloom_shape *shape);
 /* ln 2 * m / n, in that order. */
 struct bloom_rounded bloom_foreign_probes(const struct bloom_shape *shape, uint64_t bits);
 
-/* How the positions of a key follow from its hash: a step and its multiples; the same, of which a negative one
- * counts as its complement; that with 31 bits; two steps in turns; each from the one before. */
+/* How the positions of a key follow from its hash: a step and its multiples; the same, of which a
+ * negative one counts as its complement; that with 31 bits; two steps in turns; each from the one
+ * before. */
 enum bloom_foreign_positions {
     BLOOM_POSITIONS_STEPPED,
     BLOOM_POSITIONS_FOLDED,
@@ -31,14 +37,19 @@ enum bloom_foreign_positions {
     BLOOM_POSITIONS_CHAINED
 };
 
-/* Whether a filter of that shape has at most 11/10 of its rate p when all n keys are in. Otherwise problem
- * says what rate it would have. */
+/* Whether a filter of that shape has at most 11/10 of its rate p when all n keys are in. Otherwise
+ * problem says what rate it would have. */
 bool bloom_foreign_keeps(const struct bloom_shape *shape, enum bloom_foreign_positions positions,
                          char problem[BLOOM_PROBLEM_SIZE]);
 
 /* As bloom_foreign_keeps for a rate found otherwise. */
 bool bloom_foreign_kept(const struct bloom_shape *shape, struct bloom_rounded rate,
                         char problem[BLOOM_PROBLEM_SIZE]);
+
+/* Sizes a filter as Guava's BloomFilter.create(n, p) does, from which Spark has it: m = n ln(1/p) /
+ * ln^2 2, truncated, then k = ln 2 m / n rounded, then m up to whole words of 64 bits. */
+bool bloom_foreign_size_as_guava(struct bloom_shape *shape, enum bloom_foreign_positions positions,
+                                 char problem[BLOOM_PROBLEM_SIZE]);
 
 /* Sets bits, or says in problem that there are none or more than maximum. */
 bool bloom_foreign_set_bits(struct bloom_shape *shape, uint64_t bits, uint64_t maximum,

@@ -10,7 +10,7 @@
  *               floor(h * segments * 2^s / 2^64); the second and third are in the two segments that
  *               follow its own, at the same place within the segment, XOR bits 18 and up, and bits 0
  *               and up, of h
- *   fingerprint the highest w bits of h * FUSE_FACTOR
+ *   fingerprint the lowest w bits of h XOR h >> 32
  *
  * Building finds the numbers. A place that only one key has can be left to that key: it will get the
  * right number whatever the key's other places hold. Taking this key away leaves other places to one
@@ -27,9 +27,10 @@
  * Seeds come from a digest of the set. A fixed list of them would let somebody choose keys that fail
  * with all of it; so every set is as good as a random one, for which one try in fifty fails or less.
  *
- * Measured (numbers of keys that random sets fail with decide about the sizes in fuse_form_for): with
- * four places instead of three, 1.075 places a key are enough instead of 1.125, 4.4 % less, but a
- * check reads four cache lines instead of three. Bench fuse, n = 10^7: see the results there.
+ * Three places or four, measured with bench kinds at 10^7 keys, p = 2^-8: four need 8.61 bits a key
+ * instead of 9.02, and as long to build; a check of a filter out of cache reads four lines instead of
+ * three and takes 1.0 to 1.3 times as long, in cache 1.2 times. Three: what is asked for often should be
+ * fast, and where 4 % of space decide, a smaller p is the wrong place to save.
  */
 #include "filter/layout.h"
 
@@ -53,17 +54,14 @@ enum {
     FUSE_BATCH = 32
 };
 
-/* 2^64 divided by the golden ratio, made odd. */
-#define FUSE_FACTOR UINT64_C(0x9e3779b97f4a7c15)
-
 /* What the header says: bytes 40 to 47 are the seed, byte 48 is w, byte 49 s, bytes 50 to 55 are the
  * segments in which first places are. */
 struct fuse_form {
     uint64_t seed;
-    uint64_t firsts; /* places that can be a key's first */
-    uint64_t mask;   /* places of a segment, less one */
-    uint64_t bytes;  /* of the payload */
-    uint32_t width;  /* w */
+    uint64_t firsts;  /* places that can be a key's first */
+    uint64_t segment; /* places of a segment */
+    uint64_t bits;    /* of the payload */
+    uint32_t width;   /* w */
 };
 
 static inline uint32_t fuse_width(const struct bloom_shape *shape) {
@@ -82,8 +80,8 @@ static inline struct fuse_form fuse_form_of(const struct bloom_shape *shape) {
     return (struct fuse_form){
         .seed = shape->extra[0],
         .firsts = fuse_segments(shape) << fuse_segment_log(shape),
-        .mask = (UINT64_C(1) << fuse_segment_log(shape)) - 1,
-        .bytes = bloom_payload_bytes(shape),
+        .segment = UINT64_C(1) << fuse_segment_log(shape),
+        .bits = shape->bits,
         .width = fuse_width(shape),
     };
 }
@@ -98,43 +96,64 @@ static inline uint64_t fuse_mix(uint64_t word) {
 
 static inline void fuse_places(const struct fuse_form *form, uint64_t hash,
                                uint64_t places[FUSE_PLACES]) {
-    uint64_t first = bloom_reduce(hash, form->firsts), segment = form->mask + 1;
+    uint64_t first = bloom_reduce(hash, form->firsts), mask = form->segment - 1;
     places[0] = first;
-    places[1] = (first + segment) ^ (hash >> 18 & form->mask);
-    places[2] = (first + 2 * segment) ^ (hash & form->mask);
+    places[1] = (first + form->segment) ^ (hash >> 18 & mask);
+    places[2] = (first + 2 * form->segment) ^ (hash & mask);
 }
 
-static inline uint64_t fuse_fingerprint(const struct fuse_form *form, uint64_t hash) {
-    return hash * FUSE_FACTOR >> (64 - form->width);
+/* The eight bytes in which the number at a place is: those that begin with its first one, or the last
+ * eight of the payload; and at which of their bits it begins. */
+static inline uint64_t fuse_byte_of(const struct fuse_form *form, uint64_t place, uint64_t *from) {
+    uint64_t byte = place * form->width >> 3, last = (form->bits + 7) / 8 - 8;
+    byte = byte < last ? byte : last;
+    *from = place * form->width - 8 * byte;
+    return byte;
 }
 
-/* The number at a place is within eight bytes, which are those that begin with its first one, or the
- * last eight of the payload. */
-static inline uint64_t fuse_byte_of(const struct fuse_form *form, uint64_t place) {
-    uint64_t byte = place * form->width >> 3, last = form->bytes - 8;
-    return byte < last ? byte : last;
-}
-
+/* The number at a place and, above it, bits of others. */
 static inline uint64_t fuse_read(const struct fuse_form *form, const uint8_t *payload,
                                  uint64_t place) {
-    uint64_t byte = fuse_byte_of(form, place);
-    return bloom_load64(payload + byte) >> (place * form->width - 8 * byte) &
-           ((UINT64_C(1) << form->width) - 1);
+    uint64_t from, byte = fuse_byte_of(form, place, &from);
+    return bloom_load64(payload + byte) >> from;
+}
+
+/* The same for the number that begins with a bit, when it is within four bytes of the payload: these
+ * straddle two cache lines half as often as eight. */
+static inline uint64_t fuse_read_short(const uint8_t *payload, uint64_t bit) {
+    return bloom_load32(payload + (bit >> 3)) >> (bit & 7);
 }
 
 /* Writes a number at a place that holds zero. */
 static inline void fuse_write(const struct fuse_form *form, uint8_t *payload, uint64_t place,
                               uint64_t number) {
-    uint64_t byte = fuse_byte_of(form, place);
-    bloom_store64(payload + byte,
-                  bloom_load64(payload + byte) | number << (place * form->width - 8 * byte));
+    uint64_t from, byte = fuse_byte_of(form, place, &from);
+    bloom_store64(payload + byte, bloom_load64(payload + byte) | number << from);
 }
 
-/* The number that is missing at the places of a key: zero when the key is in. */
+/* Whether every key's numbers can be read short, but for those whose last place is near the end. */
+static inline bool fuse_is_short(const struct fuse_form *form) {
+    return form->width <= 32 - 7;
+}
+
+/* The sum of the numbers at the places of a key, when they cannot be read short. */
+static uint64_t fuse_sum_anywhere(struct fuse_form form, const uint8_t *payload, uint64_t first,
+                                  uint64_t second, uint64_t third) {
+    return fuse_read(&form, payload, first) ^ fuse_read(&form, payload, second) ^
+           fuse_read(&form, payload, third);
+}
+
+/* The number that is missing at the places of a key, shifted to the upper end of a word: zero when
+ * the key is in. The last place is the greatest. */
 static inline uint64_t fuse_missing(const struct fuse_form *form, const uint8_t *payload,
                                     uint64_t hash, const uint64_t places[FUSE_PLACES]) {
-    return fuse_fingerprint(form, hash) ^ fuse_read(form, payload, places[0]) ^
-           fuse_read(form, payload, places[1]) ^ fuse_read(form, payload, places[2]);
+    uint64_t sum = hash ^ hash >> 32, last = places[2] * form->width;
+    if (fuse_is_short(form) && last + 32 <= form->bits)
+        sum ^= fuse_read_short(payload, places[0] * form->width) ^
+               fuse_read_short(payload, places[1] * form->width) ^ fuse_read_short(payload, last);
+    else
+        sum ^= fuse_sum_anywhere(*form, payload, places[0], places[1], places[2]);
+    return sum << (64 - form->width);
 }
 
 /* A filter of no keys would otherwise take one key in 2^w for one of them. */
@@ -339,18 +358,16 @@ static void fuse_load(struct fuse_builder *builder, uint64_t from, uint64_t to) 
     }
 }
 
-static bool fuse_wait(struct fuse_builder *builder, uint64_t place) {
-    if (builder->waiting_count == builder->waiting_room) {
-        uint64_t room = 2 * builder->waiting_room;
-        uint32_t *larger = builder->memory->allocate(room * sizeof *larger);
-        if (larger == NULL)
-            return false;
-        memcpy(larger, builder->waiting, (size_t)builder->waiting_count * sizeof *larger);
-        builder->memory->release(builder->waiting);
-        builder->waiting = larger;
-        builder->waiting_room = room;
-    }
-    builder->waiting[builder->waiting_count++] = (uint32_t)place;
+/* Doubles the room for waiting places. Returns false when there is no memory. */
+static bool fuse_wait_for_more(struct fuse_builder *builder) {
+    uint64_t room = 2 * builder->waiting_room;
+    uint32_t *larger = builder->memory->allocate(room * sizeof *larger);
+    if (larger == NULL)
+        return false;
+    memcpy(larger, builder->waiting, (size_t)builder->waiting_count * sizeof *larger);
+    builder->memory->release(builder->waiting);
+    builder->waiting = larger;
+    builder->waiting_room = room;
     return true;
 }
 
@@ -358,38 +375,39 @@ static inline bool fuse_is_alone(const struct fuse_builder *builder, uint64_t pl
     return builder->counts[place] >> 2 == 1;
 }
 
-/* Takes a key away from one of its places. Returns false when there is no memory. */
-static inline bool fuse_leave_place(struct fuse_builder *builder, uint64_t place, unsigned which,
+/* Takes a key away from one of its places. There is room for one more to wait. */
+static inline void fuse_leave_place(struct fuse_builder *builder, uint64_t place, unsigned which,
                                     uint64_t hash) {
     builder->counts[place] = (uint8_t)((builder->counts[place] - 4) ^ which);
     builder->sums[place] ^= hash;
-    return place >= builder->complete || !fuse_is_alone(builder, place) ||
-           fuse_wait(builder, place);
+    if (place < builder->complete && fuse_is_alone(builder, place))
+        builder->waiting[builder->waiting_count++] = (uint32_t)place;
 }
 
-/* Takes away the key that alone has a place, if that is still so. Returns false when there is no
- * memory. */
-static inline bool fuse_peel_key(struct fuse_builder *builder, uint64_t place) {
-    if (!fuse_is_alone(builder, place))
-        return true;
+/* Takes away the key that alone has a place. */
+static inline void fuse_peel_key(struct fuse_builder *builder, uint64_t place) {
     uint64_t places[FUSE_PLACES], hash = builder->sums[place];
     fuse_places(&builder->form, hash, places);
     builder->hashes[builder->peeled] = hash;
     builder->owned[builder->peeled++] = builder->counts[place] & 3;
-    return fuse_leave_place(builder, places[0], 0, hash) &&
-           fuse_leave_place(builder, places[1], 1, hash) &&
-           fuse_leave_place(builder, places[2], 2, hash);
+    fuse_leave_place(builder, places[0], 0, hash);
+    fuse_leave_place(builder, places[1], 1, hash);
+    fuse_leave_place(builder, places[2], 2, hash);
 }
 
-/* Peels all that can be peeled, now that places from to complete - 1 are complete, too. */
+/* Peels all that can be peeled, now that places from one on are complete, too. Returns false when
+ * there is no memory. */
 static bool fuse_peel(struct fuse_builder *builder, uint64_t from) {
-    for (uint64_t place = from; place < builder->complete; place++) {
-        if (!fuse_peel_key(builder, place))
-            return false;
-        while (builder->waiting_count > 0)
-            if (!fuse_peel_key(builder, builder->waiting[--builder->waiting_count]))
+    for (uint64_t next = from; next < builder->complete; next++)
+        for (uint64_t place = next;; place = builder->waiting[--builder->waiting_count]) {
+            if (builder->waiting_count + FUSE_PLACES > builder->waiting_room &&
+                !fuse_wait_for_more(builder))
                 return false;
-    }
+            if (fuse_is_alone(builder, place))
+                fuse_peel_key(builder, place);
+            if (builder->waiting_count == 0)
+                break;
+        }
     return true;
 }
 
@@ -424,6 +442,7 @@ static enum bloom_built fuse_try(struct fuse_builder *builder) {
 /* Gives every place that was left to a key its number, the key that was peeled last first. */
 static enum bloom_built fuse_assign(struct fuse_builder *builder, uint8_t *payload) {
     enum { STRETCH = 1 << 14 };
+    const uint32_t unused = 64 - builder->form.width;
     uint64_t left = builder->keys;
     while (left > 0) {
         uint64_t stretch = left < STRETCH ? left : STRETCH;
@@ -433,7 +452,7 @@ static enum bloom_built fuse_assign(struct fuse_builder *builder, uint8_t *paylo
             uint64_t places[FUSE_PLACES], hash = builder->hashes[left - 1];
             fuse_places(&builder->form, hash, places);
             fuse_write(&builder->form, payload, places[builder->owned[left - 1]],
-                       fuse_missing(&builder->form, payload, hash, places));
+                       fuse_missing(&builder->form, payload, hash, places) >> unused);
         }
     }
     return BLOOM_BUILT;
@@ -444,7 +463,7 @@ static enum bloom_built fuse_find(struct fuse_builder *builder, struct bloom_sha
     if (!bloom_key_set_each(builder->set, fuse_digest_keys, builder))
         return BLOOM_BUILD_INTERRUPTED;
     for (uint64_t turn = 0;; turn++) {
-        builder->form.seed = fuse_mix(builder->digest + turn * FUSE_FACTOR);
+        builder->form.seed = fuse_mix(builder->digest + turn);
         enum bloom_built built = fuse_try(builder);
         if (built != BLOOM_BUILT)
             return built;
@@ -466,7 +485,7 @@ static enum bloom_built fuse_build(struct bloom_shape *shape, uint8_t *payload,
     };
     if (builder.keys == 0)
         return BLOOM_BUILT;
-    builder.places = builder.form.firsts + (FUSE_PLACES - 1) * (builder.form.mask + 1);
+    builder.places = builder.form.firsts + (FUSE_PLACES - 1) * builder.form.segment;
     unsigned log = bloom_log2_floor(builder.keys);
     log = log > FUSE_BUCKET_KEYS_LOG ? log - FUSE_BUCKET_KEYS_LOG : 0;
     builder.buckets_log = log < FUSE_BUCKETS_LOG_MAXIMUM ? log : FUSE_BUCKETS_LOG_MAXIMUM;

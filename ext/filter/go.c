@@ -1,4 +1,5 @@
-/* Layout `go`: k bits anywhere in the filter, where version 3 of github.com/bits-and-blooms/bloom puts them.
+/* Layout `go`: k bits anywhere in the filter, where version 3 of github.com/bits-and-blooms/bloom
+ * puts them.
  *
  * With h the four words of a key's hash, for i = 0 to k - 1, all in 64 bits:
  *
@@ -13,12 +14,11 @@
 
 enum { GO_NUMBER = 10, GO_HASH_WORDS = 4 };
 
-/* As NewWithEstimates(n, p). */
+/* As NewWithEstimates(n, p). The largest n and the least p take less than 2^52 bits. */
 static bool go_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
-    uint64_t bits = bloom_rounded_ceiling(bloom_foreign_bits(shape));
-    shape->probes = (uint32_t)bloom_rounded_ceiling(bloom_foreign_probes(shape, bits));
-    return bloom_foreign_set_bits(shape, bits, BLOOM_BITS_MAXIMUM, problem) &&
-           bloom_foreign_keeps(shape, BLOOM_POSITIONS_ALTERNATING, problem);
+    shape->bits = bloom_rounded_ceiling(bloom_foreign_bits(shape));
+    shape->probes = (uint32_t)bloom_rounded_ceiling(bloom_foreign_probes(shape, shape->bits));
+    return bloom_foreign_keeps(shape, BLOOM_POSITIONS_ALTERNATING, problem);
 }
 
 static inline uint64_t go_bit(const uint64_t *words, uint64_t turn, uint64_t bits) {

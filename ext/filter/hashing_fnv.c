@@ -1,7 +1,9 @@
-/* Hashing `fnv`: FNV-1 with 64 bits (Fowler, Noll, Vo; multiplied first, then xored, so not FNV-1a), as
- * DCSO's bloom uses it. Text is its UTF-8 bytes, a BLOB its bytes; there are no numbers.
+/* Hashing `fnv`: FNV-1 with 64 bits (Fowler, Noll, Vo; multiplied first, then xored, so not
+ * FNV-1a), as DCSO's bloom uses it. Text is its UTF-8 bytes, a BLOB its bytes; there are no
+ * numbers.
  *
- * A byte waits for the product of the one before it: some 1.2 ns a byte, which is in the definition.
+ * A byte waits for the product of the one before it: some 1.2 ns a byte, which is in the
+ * definition.
  */
 #include "filter/hashing.h"
 

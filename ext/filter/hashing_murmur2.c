@@ -1,11 +1,12 @@
-/* Hashing `murmur2`: the two hashes of RedisBloom, a = H(key, seed c6a4a7935bd1e995) and b = H(key, seed a),
- * H being MurmurHash64A (Austin Appleby, public domain, 2008).
+/* Hashing `murmur2`: the two hashes of RedisBloom, a = H(key, seed c6a4a7935bd1e995) and b = H(key,
+ * seed a), H being MurmurHash64A (Austin Appleby, public domain, 2008).
  *
  *   text      its UTF-8 bytes
  *   bytes     themselves
  *   integer   its decimal digits, which is what clients of Redis send for it
- *   real      equal to an integer of 64 bits: as that integer, as everywhere in this extension, since
- *             hosts such as JavaScript have no other numbers. Others: none, clients write them differently
+ *   real      equal to an integer of 64 bits: as that integer, as everywhere in this extension,
+ *             since hosts such as JavaScript have no other numbers. Others: none,
+ *             clients write them differently
  */
 #include "filter/hashing.h"
 
@@ -53,7 +54,9 @@ static bool murmur2_integer(const uint64_t extra[2], int64_t key, uint64_t *word
 
 static bool murmur2_real(const uint64_t extra[2], double key, uint64_t *words) {
     int64_t integer;
-    return bloom_integer_of(key, &integer) && murmur2_integer(extra, integer, words);
+    if (!bloom_integer_of(key, &integer))
+        return false;
+    return murmur2_integer(extra, integer, words);
 }
 
 const struct bloom_hashing bloom_hashing_murmur2 = {

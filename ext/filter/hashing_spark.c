@@ -3,13 +3,14 @@
  *
  *   text      putString: its UTF-8 bytes
  *   bytes     putBinary: themselves
- *   integer   putLong: its 8 bytes, little-endian, so that the same bytes as a BLOB are the same key
- *   real      equal to an integer of 64 bits: as that integer, as everywhere in this extension, since
- *             hosts such as JavaScript have no other numbers. Others: none, Spark has no rule for them
+ *   integer   putLong: its 8 bytes, little-endian, so that these bytes as a BLOB are the same key
+ *   real      equal to an integer of 64 bits: as that integer, as everywhere in this extension,
+ *             since hosts such as JavaScript have no other numbers. Others: none,
+ *             Spark has no rule for them
  *
- * H(key, seed) is MurmurHash3 x86 32 (Austin Appleby, public domain, 2011) but for the end: each of the
- * last 1 to 3 bytes, sign-extended to 32 bits, is mixed in like a whole block. h1 = H(key, seed),
- * h2 = H(key, h1). The seed is the low half of the first word of the header's extra bytes.
+ * H(key, seed) is MurmurHash3 x86 32 (Austin Appleby, public domain, 2011) but for the end: each of
+ * the last 1 to 3 bytes, sign-extended to 32 bits, is mixed in like a whole block. h1 = H(key,
+ * seed), h2 = H(key, h1). The seed is the low half of the first word of the header's extra bytes.
  */
 #include "filter/hashing.h"
 
@@ -61,7 +62,9 @@ static bool spark_integer(const uint64_t extra[2], int64_t key, uint64_t *words)
 
 static bool spark_real(const uint64_t extra[2], double key, uint64_t *words) {
     int64_t integer;
-    return bloom_integer_of(key, &integer) && spark_integer(extra, integer, words);
+    if (!bloom_integer_of(key, &integer))
+        return false;
+    return spark_integer(extra, integer, words);
 }
 
 const struct bloom_hashing bloom_hashing_spark = {

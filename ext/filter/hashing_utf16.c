@@ -2,13 +2,14 @@
  * MurmurHash3 x64 128 with seed 0 over its UTF-16 code units, each as two bytes, low one first.
  *
  * SQLite hands text over as UTF-8. Where that is malformed, U+FFFD takes the place of each longest
- * piece that could begin a character, or else of one byte: what Java, Python and the Unicode Standard
- * (section 3.9, "U+FFFD Substitution of Maximal Subparts") make of such bytes. There are no other keys:
- * Guava has other funnels for numbers and bytes, and one filter has one funnel.
+ * piece that could begin a character, or else of one byte; an encoded surrogate is one such piece.
+ * This is what Java makes of such bytes (new String(bytes, UTF_8)). There are no other keys: Guava
+ * has other funnels for numbers and bytes, and one filter has one funnel.
  */
 #include "filter/hashing.h"
 
 #include "filter/hash.h"
+#include "filter/portable.h"
 
 #include <string.h>
 
@@ -33,6 +34,28 @@ static inline void utf16_put(struct utf16_stream *stream, uint32_t unit) {
     }
 }
 
+/* Four ASCII bytes, in the low half of a word, as four code units. */
+static inline uint64_t utf16_widen(uint64_t bytes) {
+    bytes = (bytes | bytes << 16) & UINT64_C(0x0000ffff0000ffff);
+    return (bytes | bytes << 8) & UINT64_C(0x00ff00ff00ff00ff);
+}
+
+/* Takes ASCII eight bytes at a time, which are a block, as long as none waits; returns how many. */
+static size_t utf16_put_ascii(struct utf16_stream *stream, const uint8_t *text, size_t left) {
+    enum { STEP = BLOOM_HASH_BLOCK_BYTES / 2 };
+    size_t taken = 0;
+    for (; left - taken >= STEP; taken += STEP) {
+        uint64_t word = bloom_load64(text + taken);
+        if ((word & UINT64_C(0x8080808080808080)) != 0)
+            break;
+        bloom_store64(stream->block, utf16_widen(word & UINT32_MAX));
+        bloom_store64(stream->block + 8, utf16_widen(word >> 32));
+        stream->state = bloom_hash_blocks(stream->state, stream->block, 1);
+    }
+    stream->length += 2 * taken;
+    return taken;
+}
+
 /* Reads the character that begins at text and is not ASCII; returns how many bytes it took. */
 static size_t utf16_decode(const uint8_t *text, size_t left, uint32_t *character) {
     uint8_t lead = text[0];
@@ -45,7 +68,6 @@ static size_t utf16_decode(const uint8_t *text, size_t left, uint32_t *character
         more = 2;
         *character = lead & 0x0f;
         least = lead == 0xe0 ? 0xa0 : least; /* no longer than needed */
-        most = lead == 0xed ? 0x9f : most;   /* no surrogates */
     } else if (lead >= 0xf0 && lead <= 0xf4) {
         more = 3;
         *character = lead & 0x07;
@@ -64,6 +86,8 @@ static size_t utf16_decode(const uint8_t *text, size_t left, uint32_t *character
         least = CONTINUATION_LEAST;
         most = CONTINUATION_MOST;
     }
+    if (*character >= 0xd800 && *character <= 0xdfff)
+        *character = REPLACEMENT;
     return more + 1;
 }
 
@@ -72,6 +96,13 @@ static bool utf16_text(const uint64_t extra[2], const void *text, size_t length,
     struct utf16_stream stream = {.waiting = 0};
     (void)extra;
     while (length > 0) {
+        if (stream.waiting == 0) {
+            size_t ascii = utf16_put_ascii(&stream, at, length);
+            at += ascii;
+            length -= ascii;
+            if (length == 0)
+                break;
+        }
         uint32_t character = *at;
         size_t taken = character < 0x80 ? 1 : utf16_decode(at, length, &character);
         at += taken;

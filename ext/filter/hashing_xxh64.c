@@ -1,13 +1,15 @@
-/* Hashings `xxh64` and `xxh64-int32`: XXH64 (Yann Collet) with seed 0, over the bytes that Parquet has for a
- * value in its PLAIN encoding, without a length.
+/* Hashings `xxh64` and `xxh64-int32`: XXH64 (Yann Collet) with seed 0, over the bytes that Parquet
+ * has for a value in its PLAIN encoding, without a length.
  *
  *              xxh64                                  xxh64-int32
  *   text       its UTF-8 bytes (BYTE_ARRAY)           none
  *   bytes      themselves (BYTE_ARRAY, FIXED)         none
- *   integer    8 bytes, little-endian (INT64)         4 bytes, little-endian (INT32): -2^31 to 2^32 - 1, of
- *                                                     which those from 2^31 on are what unsigned columns hold
+ *   integer    8 bytes, little-endian (INT64)         4 bytes, little-endian (INT32)
  *   real       8 bytes, IEEE 754 (DOUBLE), also when  equal to such an integer: as that integer
  *              it is a whole number
+ *
+ * xxh64-int32 has the integers from -2^31 to 2^32 - 1; those from 2^31 on are what unsigned columns
+ * hold.
  *
  * github.com/apache/parquet-format, BloomFilter.md; the xxHash specification for XXH64.
  */

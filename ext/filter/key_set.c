@@ -1,6 +1,8 @@
 /* See key_set.h. */
 #include "filter/key_set.h"
 
+#include "filter/portable.h"
+
 #include <string.h>
 
 enum {
@@ -76,21 +78,47 @@ static inline bool is_equal(const uint64_t *a, const uint64_t *b, unsigned width
     return different == 0;
 }
 
-/* Puts value into an open-addressing table of slots (a power of two) in which zeros mean empty. Returns false when it is there already. The
- * slot comes from bits below those that chose the partition, and from the second word too, so that keys which only share their
- * first one do not pile up. */
-static inline bool insert(uint64_t *table, uint64_t slots, const uint64_t *value, unsigned width) {
-    uint64_t mixed =
-        width > 1 ? value[0] + value[width - 1] * UINT64_C(0x9e3779b97f4a7c15) : value[0];
-    uint64_t slot = mixed << PARTITION_BITS >> 24;
-    for (;; slot++) {
-        uint64_t *entry = table + (slot & (slots - 1)) * width;
-        if (is_zero(entry, width)) {
+/* An open-addressing table of slots, a power of two, in an order that nobody can foresee: hashing by
+ * two secret odd factors, with a fold between them that ends what is linear. The words of a key are
+ * a hash already, but one that everybody can compute and invert: 160,000 chosen keys would share a
+ * slot, and each would pass all before it. (The constants serve a set without a seed.) */
+struct key_table {
+    uint64_t *slots;
+    uint64_t mask;
+    uint64_t first, second; /* the factors */
+    unsigned shift;         /* from a hash to a slot */
+    uint64_t steps;         /* slots that were passed */
+};
+
+static struct key_table key_table_of(const struct bloom_key_set *set, uint64_t *slots,
+                                     uint64_t count) {
+    return (struct key_table){.slots = slots,
+                              .mask = count - 1,
+                              .first = (set->seed[0] ^ UINT64_C(0x9e3779b97f4a7c15)) | 1,
+                              .second = (set->seed[1] ^ UINT64_C(0xbf58476d1ce4e5b9)) | 1,
+                              .shift = 64 - bloom_log2_floor(count)};
+}
+
+static inline uint64_t slot_of(const struct key_table *table, const uint64_t *value,
+                               unsigned width) {
+    uint64_t mixed = value[0] * table->first;
+    for (unsigned i = 1; i < width; i++)
+        mixed = (mixed ^ mixed >> 32 ^ value[i]) * table->second;
+    return (mixed ^ mixed >> 32) * table->second >> table->shift;
+}
+
+/* Puts value into a table in which zeros mean empty. Returns false when it is there already. */
+static inline bool insert(struct key_table *table, const uint64_t *value, unsigned width) {
+    uint64_t start = slot_of(table, value, width);
+    for (uint64_t slot = start;; slot++) {
+        uint64_t *entry = table->slots + (slot & table->mask) * width;
+        bool is_new = is_zero(entry, width);
+        if (is_new)
             memcpy(entry, value, width * sizeof *value);
-            return true;
+        if (is_new || is_equal(entry, value, width)) {
+            table->steps += slot - start;
+            return is_new;
         }
-        if (is_equal(entry, value, width))
-            return false;
     }
 }
 
@@ -119,14 +147,14 @@ static void keep_no_more(struct key_keeper *keeper, struct bloom_key_partition *
 }
 
 /* Keeps the first of each group of equal values, in place. */
-static void drop_duplicates(struct bloom_key_partition *partition, uint64_t *table, uint64_t slots,
-                            unsigned width) {
+static inline void drop_duplicates(struct bloom_key_partition *partition, struct key_table *table,
+                                   unsigned width) {
     struct key_keeper keeper = {.to = partition->first};
     bool zero_seen = false; /* the empty key, which the table cannot hold */
     for (struct bloom_key_chunk *from = partition->first; from != NULL; from = from->next)
         for (uint32_t i = 0; i < from->words; i += width) {
             const uint64_t *value = from->values + i;
-            bool is_new = is_zero(value, width) ? !zero_seen : insert(table, slots, value, width);
+            bool is_new = is_zero(value, width) ? !zero_seen : insert(table, value, width);
             if (is_zero(value, width))
                 zero_seen = true;
             if (is_new)
@@ -138,23 +166,26 @@ static void drop_duplicates(struct bloom_key_partition *partition, uint64_t *tab
 
 /* Puts a value into a table of pairs, value and number of its copies so far, of which zero means
  * empty. Returns how many there were before. */
-static inline uint64_t count_copy(uint64_t *table, uint64_t slots, uint64_t value) {
-    for (uint64_t slot = value << PARTITION_BITS >> 24;; slot++) {
-        uint64_t *entry = table + (slot & (slots - 1)) * 2;
+static inline uint64_t count_copy(struct key_table *table, uint64_t value) {
+    uint64_t start = slot_of(table, &value, 1);
+    for (uint64_t slot = start;; slot++) {
+        uint64_t *entry = table->slots + (slot & table->mask) * 2;
         if (entry[1] == 0)
             entry[0] = value;
-        if (entry[0] == value)
+        if (entry[0] == value) {
+            table->steps += slot - start;
             return entry[1]++;
+        }
     }
 }
 
 /* Keeps the first BLOOM_REPEATS_MAXIMUM of each group of equal values of one word, in place. */
-static void drop_surplus(struct bloom_key_partition *partition, uint64_t *table, uint64_t slots) {
+static void drop_surplus(struct bloom_key_partition *partition, struct key_table *table) {
     struct key_keeper keeper = {.to = partition->first};
     partition->distinct = 0;
     for (struct bloom_key_chunk *from = partition->first; from != NULL; from = from->next)
         for (uint32_t i = 0; i < from->words; i++) {
-            uint64_t copies = count_copy(table, slots, from->values[i]);
+            uint64_t copies = count_copy(table, from->values[i]);
             partition->distinct += copies == 0;
             if (copies < BLOOM_REPEATS_MAXIMUM)
                 keep_key(&keeper, from->values + i, 1);
@@ -185,14 +216,16 @@ static bool settle(struct bloom_key_set *set, struct bloom_key_partition *partit
         table = set->table;
     }
     memset(table, 0, (size_t)(slots * width) * sizeof *table);
+    struct key_table ordered = key_table_of(set, table, slots);
     if (repeats)
-        drop_surplus(partition, table, slots);
+        drop_surplus(partition, &ordered);
     else if (width == 1)
-        drop_duplicates(partition, table, slots, 1);
+        drop_duplicates(partition, &ordered, 1);
     else if (width == 2)
-        drop_duplicates(partition, table, slots, 2);
+        drop_duplicates(partition, &ordered, 2);
     else
-        drop_duplicates(partition, table, slots, width);
+        drop_duplicates(partition, &ordered, width);
+    set->steps += ordered.steps;
     release_chunks(set, partition->last->next);
     partition->last->next = NULL;
     partition->settle_at = partition->keys * SETTLE_FACTOR;
@@ -204,7 +237,7 @@ static inline struct bloom_key_partition *partition_of(struct bloom_key_set *set
 }
 
 /* Deals the keys of the one partition out to many. */
-static bool split(struct bloom_key_set *set) {
+static bool key_set_split(struct bloom_key_set *set) {
     unsigned width = set->layout->hash_words;
     struct bloom_key_partition whole = set->one;
     set->partitions = set->memory->allocate(PARTITIONS * sizeof *set->partitions);
@@ -233,7 +266,7 @@ bool bloom_key_set_add(struct bloom_key_set *set, const uint64_t *words) {
     if (set->partitions == NULL && set->one.keys == KEYS_BEFORE_PARTITIONS) {
         if (!settle(set, &set->one))
             return false;
-        if (set->one.keys > KEYS_BEFORE_PARTITIONS / 2 && !split(set))
+        if (set->one.keys > KEYS_BEFORE_PARTITIONS / 2 && !key_set_split(set))
             return false;
     }
     if (set->partitions == NULL)

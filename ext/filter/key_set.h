@@ -28,7 +28,7 @@ struct bloom_key_partition {
     uint64_t settle_at; /* number of keys at which duplicates are looked for */
 };
 
-/* A set of zero bytes with layout and memory filled in is empty and ready. */
+/* A set of zero bytes with layout and memory filled in is empty and ready; see seed, too. */
 struct bloom_key_set {
     const struct bloom_layout *layout;
     const struct bloom_memory *memory;
@@ -40,6 +40,10 @@ struct bloom_key_set {
     struct bloom_key_partition *partitions; /* then; NULL before */
     uint64_t *table;                        /* scratch for finding duplicates */
     uint64_t table_slots;
+    /* Decides about the order in that table and about nothing else. Random where others choose the
+     * keys, who could make them collide in an order that they know. */
+    uint64_t seed[2];
+    uint64_t steps; /* slots of the table passed so far: about one a key, whatever the keys are */
 };
 
 /* Adds a key by the words of its hash. Returns false, and changes nothing, when there is no memory. */

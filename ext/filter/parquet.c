@@ -1,16 +1,16 @@
 /* Layouts `parquet` and `parquet-int32`: the split block Bloom filter of Apache Parquet.
  *
- * The payload is a row of z blocks of 32 bytes, each of eight 32-bit words, little-endian. With v the word of
- * a key's hash (XXH64), x its low half and SALT eight odd factors:
+ * The payload is a row of z blocks of 32 bytes, each of eight 32-bit words, little-endian. With v
+ * the word of a key's hash (XXH64), x its low half and SALT eight odd factors:
  *
  *   block     floor((v >> 32) * z / 2^32)
  *   in word i (0 to 7)   bit (x * SALT[i], 32 bits) >> 27
  *
- * so that k is always 8. The two differ in the hashing of whole numbers alone: as 8 bytes for INT64 columns,
- * as 4 for INT32.
+ * so that k is always 8. The two differ in the hashing of whole numbers alone: as 8 bytes for INT64
+ * columns, as 4 for INT32.
  *
- * Apache Parquet, BloomFilter.md; after Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom
- * Filters", 2007, and the filters of Apache Impala.
+ * Apache Parquet, BloomFilter.md; after Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient
+ * Bloom Filters", 2007, and the filters of Apache Impala.
  */
 #include "filter/parquet.h"
 
@@ -35,7 +35,8 @@ enum {
     PARQUET_BATCH = 32
 };
 
-/* Writers make 32 bytes to 128 MiB; readers of bare blocks may hold more. The number of blocks has 32 bits. */
+/* Writers make 32 bytes to 128 MiB; readers of bare blocks may hold more. The number of blocks has
+ * 32 bits. */
 #define PARQUET_BITS_LEAST UINT64_C(256)
 #define PARQUET_BITS_MOST (UINT64_C(1) << 30)
 #define PARQUET_BITS_MAXIMUM (UINT64_C(1) << 40)
@@ -43,8 +44,8 @@ enum {
 static const uint32_t PARQUET_SALT[PARQUET_WORDS] = {
     0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
 
-/* 1 - p^(1/8), the share of zeros that a word may have, is 1 - e^(-ln(1/p) / 8). Bits before they are made a
- * power of two: 8 n / -ln(that). */
+/* 1 - p^(1/8), the share of zeros that a word may have, is 1 - e^(-ln(1/p) / 8). Bits before they
+ * are made a power of two: 8 n / -ln(that). */
 static struct bloom_rounded parquet_bits(const struct bloom_shape *shape) {
     struct bloom_rounded log = bloom_rounded_log(bloom_rounded_double(shape->rate));
     log.exponent -= 3;
@@ -237,7 +238,8 @@ static void parquet_check_many(const struct bloom_shape *shape, const uint8_t *p
 }
 
 /* count: a key sets one bit in each word of its block, so it leaves a bit zero with 1 - 1 / (32 z).
- * rate: a key that is not in falls into each block alike, and finds its bit in each word by that word's fill. */
+ * rate: a key that is not in falls into each block alike, and finds its bit in each word by that
+ * word's fill. */
 static struct bloom_estimate parquet_estimate(const struct bloom_shape *shape,
                                               const uint8_t *payload) {
     struct bloom_estimate estimate = {0};

@@ -1,5 +1,6 @@
-/* The inner loop of layout `parquet`: testing the eight bits of a key in its block. parquet.c defines the
- * layout, finds blocks and overlaps cache misses. Every kernel gives the same answers as the portable one. */
+/* The inner loop of layout `parquet`: testing the eight bits of a key in its block. parquet.c
+ * defines the layout, finds blocks and overlaps cache misses. Every kernel gives the same answers
+ * as the portable one. */
 #ifndef BLOOM_PARQUET_H
 #define BLOOM_PARQUET_H
 

@@ -51,8 +51,9 @@ static inline void bloom_store64(void *bytes, uint64_t value) {
 }
 
 static inline uint32_t bloom_load32(const uint8_t *bytes) {
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-           (uint32_t)bytes[3] << 24;
+    uint32_t value;
+    memcpy(&value, bytes, sizeof value);
+    return BLOOM_BIG_ENDIAN ? (uint32_t)(bloom_swap64(value) >> 32) : value;
 }
 
 static inline void bloom_store32(uint8_t *bytes, uint32_t value) {

@@ -1,14 +1,15 @@
-/* Layout `redisbloom`: k bits anywhere in the filter, where RedisBloom (module `bf`, since its release 2.2)
- * puts them.
+/* Layout `redisbloom`: k bits anywhere in the filter, where RedisBloom (module `bf`, since its
+ * release 2.2) puts them.
  *
- * With a and b the two words of a key's hash, for i = 0 to k - 1: bit (a + i * b) mod m, the sum in 64 bits.
- * Bit b of the filter is bit b & 7 of byte b >> 3 of the payload. m is a multiple of 64.
+ * With a and b the two words of a key's hash, for i = 0 to k - 1: bit (a + i * b) mod m, the sum in
+ * 64 bits. Bit b of the filter is bit b & 7 of byte b >> 3 of the payload. m is a multiple of 64.
  *
- * n and p are those of BF.RESERVE. A filter that scales (the default there) is a chain whose first link has
- * half of p; one that was reserved with NONSCALING has p itself. Here is the first link. The header's extra
- * words keep what Redis writes besides:
+ * n and p are those of BF.RESERVE. A filter that scales (the default there) is a chain whose first
+ * link has half of p; one that was reserved with NONSCALING has p itself. Here is the first link.
+ * The header's extra words keep what Redis writes besides:
  *
- *   0  bits 0 to 31: growth, by how much a next link is larger; bit 32: 1 for NONSCALING; the rest is zero
+ *   0  bits 0 to 31: growth, by how much a next link is larger; bit 32: 1 for NONSCALING; the rest
+ *      is zero
  *   1  bits per key, -ln(rate of the link) / ln^2 2, as an IEEE 754 double as Redis computed it
  */
 #include "filter/redisbloom.h"
@@ -16,6 +17,7 @@
 #include "filter/bitset.h"
 #include "filter/classic.h"
 #include "filter/foreign.h"
+#include "filter/number.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,13 +39,15 @@ static uint64_t redisbloom_probes(struct bloom_rounded bits_per_key) {
         bloom_rounded_times(bloom_rounded_double(REDISBLOOM_LN2), bits_per_key));
 }
 
-/* As BF.RESERVE key p n. */
+/* As BF.RESERVE key p n. A link has at least 1.4 bits per key, since its rate is below 1/2, and all
+ * take less than 2^52. */
 static bool redisbloom_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
     if (shape->rate < BLOOM_REDISBLOOM_RATE_MINIMUM) {
+        char number[BLOOM_NUMBER_SIZE];
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "p = %g is less than layout redisbloom can keep: 1e-300; ask for layout blocked "
+                 "p = %s is less than layout redisbloom can keep: 1e-300; ask for layout blocked "
                  "and a larger p",
-                 shape->rate);
+                 bloom_number_text(number, shape->rate, 6));
         return false;
     }
     shape->extra[0] = REDISBLOOM_GROWTH;
@@ -53,10 +57,8 @@ static bool redisbloom_size(struct bloom_shape *shape, char problem[BLOOM_PROBLE
     shape->probes = (uint32_t)redisbloom_probes(bits_per_key);
     uint64_t bits = bloom_rounded_floor(
         bloom_rounded_times(bloom_rounded_integer(bloom_foreign_keys(shape)), bits_per_key));
-    uint64_t words = bits > 0 ? (bits - 1) / REDISBLOOM_WORD_BITS + 1 : 1;
-    return bloom_foreign_set_bits(shape, words * REDISBLOOM_WORD_BITS, BLOOM_BITS_MAXIMUM,
-                                  problem) &&
-           bloom_foreign_keeps(shape, BLOOM_POSITIONS_STEPPED, problem);
+    shape->bits = ((bits - 1) / REDISBLOOM_WORD_BITS + 1) * REDISBLOOM_WORD_BITS;
+    return bloom_foreign_keeps(shape, BLOOM_POSITIONS_STEPPED, problem);
 }
 
 /* The bits per key may differ in the last digits, as logarithms of different machines do. */

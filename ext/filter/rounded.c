@@ -7,7 +7,8 @@
 
 enum { MANTISSA_BITS = 53 };
 
-/* floor((high * 2^64 + low) / divisor), for high below divisor; *more is set when a remainder is left. */
+/* floor((high * 2^64 + low) / divisor), for high below divisor; *more is set when a remainder is
+ * left. */
 static uint64_t divide_wide(uint64_t high, uint64_t low, uint64_t divisor, bool *more) {
     uint64_t quotient = 0;
     for (int i = 0; i < 64; i++) {
@@ -97,8 +98,8 @@ struct bloom_rounded bloom_rounded_over(struct bloom_rounded a, struct bloom_rou
 }
 
 /* value = 2^-whole * f with f from 3/4 to 3/2, and ln f = 2 artanh t with t = (f - 1) / (f + 1), of
- * which at most 1/5 remains: 2 t (1 + t^2 / 3 + t^4 / 5 + ...). Near 1 value itself is f, so that no
- * digits cancel. */
+ * which at most 1/5 remains: 2 t (1 + t^2 / 3 + t^4 / 5 + ...). Near 1 value itself is f, so that
+ * no digits cancel. */
 struct bloom_rounded bloom_rounded_log(struct bloom_rounded value) {
     enum { TERMS = 15 };
     const uint64_t one = UINT64_C(1) << 62, ln2 = UINT64_C(0xb17217f7d1cf79ac); /* times 2^64 */
@@ -132,7 +133,8 @@ struct bloom_rounded bloom_rounded_log(struct bloom_rounded value) {
 }
 
 /* With r = value / 2^halvings, which is below 1/16: 1 - e^-r by its series, then as often
- * 1 - (1 - s)^2 = s (2 - s). Each step doubles the error, of less than 2^-62 at first. */
+ * 1 - (1 - s)^2 = s (2 - s). Squares are rounded up, so that 1 itself, which is 2^64 units, is
+ * never reached. */
 struct bloom_rounded bloom_rounded_share(struct bloom_rounded value) {
     enum { TERMS = 12 };
     int halvings = 0;
@@ -149,7 +151,7 @@ struct bloom_rounded bloom_rounded_share(struct bloom_rounded value) {
     for (uint64_t i = TERMS; i > 0; i--) /* r / i (1 - r / (i + 1) (...)) */
         series = bloom_multiply_wide(r, UINT64_MAX - series, &low) / i;
     for (; halvings > 0; halvings--)
-        series = 2 * series - bloom_multiply_wide(series, series, &low);
+        series = 2 * series - bloom_multiply_wide(series, series, &low) - 1;
     return bloom_rounded_wide(0, series, -64, false);
 }
 

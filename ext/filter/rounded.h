@@ -5,8 +5,8 @@
  * come out here on every machine: those that keep more digits in registers (x87), fuse
  * multiplication with addition, or have another logarithm included. So these steps are made of
  * integers. The logarithm is the true one rounded, from which the libraries' own differ in the last
- * bit at most; that decides about a size only where n ln p / ln^2 2 is within some 10^-15 of it of a
- * whole number, and there the libraries differ among themselves from machine to machine.
+ * bit at most; that decides about a size only where n ln p / ln^2 2 is within some 10^-15 of it of
+ * a whole number, and there the libraries differ among themselves from machine to machine.
  */
 #ifndef BLOOM_ROUNDED_H
 #define BLOOM_ROUNDED_H
@@ -34,7 +34,7 @@ struct bloom_rounded bloom_rounded_over(struct bloom_rounded a, struct bloom_rou
 /* -ln(value), value greater than 0 and below 1. */
 struct bloom_rounded bloom_rounded_log(struct bloom_rounded value);
 
-/* 1 - e^-value: within 2^-58. */
+/* 1 - e^-value, within 2^-54. */
 struct bloom_rounded bloom_rounded_share(struct bloom_rounded value);
 
 /* 1 - value, for a value from 0 to 1: within 2^-64. */

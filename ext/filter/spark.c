@@ -1,13 +1,14 @@
-/* Layouts `spark1` and `spark2`: k bits anywhere in the filter, where Spark's BloomFilterImpl (every release
- * since 2.0) and BloomFilterImplV2 (since 4.1) put them.
+/* Layouts `spark1` and `spark2`: k bits anywhere in the filter, where Spark's BloomFilterImpl
+ * (every release since 2.0) and BloomFilterImplV2 (since 4.1) put them.
  *
  * With h1 and h2 the two 32-bit hashes of a key, and ~ the complement of every bit:
  *
  *   spark1   for i = 1 to k: c = h1 + i * h2 (32 bits, signed); bit (c < 0 ? ~c : c) mod m
- *   spark2   c = h1 (signed) * (2^31 - 1); k times: c += h2 (signed; 64 bits), bit (c < 0 ? ~c : c) mod m
+ *   spark2   c = h1 (signed) * (2^31 - 1); k times: c += h2 (signed; 64 bits),
+ *            bit (c < 0 ? ~c : c) mod m
  *
- * Bit b of the filter is bit b & 7 of byte b >> 3 of the payload. m is a multiple of 64. spark2 has a seed
- * of 32 bits, the low half of the first extra word of the header; the rest is zero.
+ * Bit b of the filter is bit b & 7 of byte b >> 3 of the payload. m is a multiple of 64. spark2 has
+ * a seed of 32 bits, the low half of the first extra word of the header; the rest is zero.
  *
  * c of spark1 has 31 bits: beyond 2^31 (256 MiB) a filter has bits that no key ever sets.
  *
@@ -22,33 +23,16 @@
 
 enum { SPARK1_NUMBER = 7, SPARK2_NUMBER = 8, SPARK_WORD_BITS = 64 };
 
-/* Words are counted by an int of Java. */
-#define SPARK_BITS_MAXIMUM (UINT64_C(0x7fffffff) * SPARK_WORD_BITS)
-
-/* As BloomFilter.create(n, p): optimalNumOfBits, optimalNumOfHashFunctions, and whole words. */
-static bool spark_size(struct bloom_shape *shape, enum bloom_foreign_positions positions,
-                       char problem[BLOOM_PROBLEM_SIZE]) {
-    uint64_t bits = bloom_rounded_floor(bloom_foreign_bits(shape));
-    uint64_t probes = bloom_rounded_nearest(
-        bloom_rounded_times(bloom_rounded_over(bloom_rounded_integer(bits),
-                                               bloom_rounded_integer(bloom_foreign_keys(shape))),
-                            BLOOM_ROUNDED_LN2));
-    uint64_t words = bits / SPARK_WORD_BITS + (bits % SPARK_WORD_BITS != 0);
-    shape->probes = probes > 0 ? (uint32_t)probes : 1;
-    return bloom_foreign_set_bits(shape, words * SPARK_WORD_BITS, SPARK_BITS_MAXIMUM, problem) &&
-           bloom_foreign_keeps(shape, positions, problem);
-}
-
 static bool spark1_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
-    return spark_size(shape, BLOOM_POSITIONS_OF_31_BITS, problem);
+    return bloom_foreign_size_as_guava(shape, BLOOM_POSITIONS_OF_31_BITS, problem);
 }
 
 static bool spark2_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
-    return spark_size(shape, BLOOM_POSITIONS_FOLDED, problem);
+    return bloom_foreign_size_as_guava(shape, BLOOM_POSITIONS_FOLDED, problem);
 }
 
 static bool spark_valid_bits(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
-    if (shape->bits <= SPARK_BITS_MAXIMUM)
+    if (shape->bits <= BLOOM_FOREIGN_JAVA_BITS)
         return true;
     snprintf(problem, BLOOM_PROBLEM_SIZE, "is invalid: layout %s has at most 2^31 - 1 words",
              shape->layout->name);

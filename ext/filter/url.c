@@ -565,6 +565,8 @@ static size_t url_write_path(const uint8_t *path, size_t length, bool plain, uin
 }
 
 bool bloom_url_parse(struct bloom_url *url, const uint8_t *bytes, size_t length, uint8_t *text) {
+    if (length == 0)
+        return false; /* bytes may be NULL, to which nothing can be added */
     bool plain = url_all_plain(bytes, length);
     size_t start;
     if (!plain) {

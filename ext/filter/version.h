@@ -2,6 +2,6 @@
 #ifndef BLOOM_VERSION_H
 #define BLOOM_VERSION_H
 
-#define BLOOM_RELEASE "1.0.0"
+#define BLOOM_RELEASE "1.1.0"
 
 #endif

@@ -1,4 +1,7 @@
-"""What all packages share: where things are, the release, and archives that come out the same every time."""
+"""What all packages share: where things are, the release, and archives that come out the same every
+time.
+"""
+
 import os
 import pathlib
 import re
@@ -39,5 +42,7 @@ def fill(template):
 
 
 def amalgamate_options():
-    """How `make packages` calls the generator: AMALGAMATE_OPTIONS in the environment may hold --rename."""
+    """How `make packages` calls the generator: AMALGAMATE_OPTIONS in the environment may hold
+    --rename.
+    """
     return os.environ.get("AMALGAMATE_OPTIONS", "").split()

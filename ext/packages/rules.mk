@@ -1,15 +1,17 @@
-# Everything about delivery: make packages builds what is described in ext/packages/README.md into build/packages and tests it,
-# make hosts loads the packages in every language that is installed here. Included by the Makefile.
+# Everything about delivery: make packages builds what is described in ext/packages/README.md into
+# build/packages and tests it, make hosts loads the packages in every language that is installed
+# here. Included by the Makefile.
 
 PACKAGES = $(BUILD)/packages
 PACKAGE_TOOLS = $(PACKAGES)/tools
 PACKAGE_PYTHON = $(PACKAGE_TOOLS)/bin/python
-AMALGAMATE_OPTIONS = --rename
+AMALGAMATE_OPTIONS =
 export AMALGAMATE_OPTIONS
 RELEASE_FILES = ext/packages/release.py ext/packages/platforms.py ext/filter/version.h LICENSE
 AMALGAMATION = $(PACKAGES)/amalgamation/sqlite-bloom.c
 
-# The tools that come from PyPI: ziglang, a compiler for every platform, and what makes Python packages.
+# The tools that come from PyPI: ziglang, a compiler for every platform, and what makes Python
+# packages.
 $(PACKAGE_PYTHON):
 	$(PYTHON) -m venv $(PACKAGE_TOOLS)
 	$(PACKAGE_PYTHON) -m pip install -q --disable-pip-version-check ziglang hatchling build
@@ -21,7 +23,8 @@ $(PACKAGES)/binaries/built: $(AMALGAMATION) $(PACKAGE_PYTHON) ext/packages/binar
 	$(PACKAGE_PYTHON) ext/packages/binaries/build.py
 	@touch $@
 
-$(PACKAGES)/python/built: $(PACKAGES)/binaries/built $(wildcard ext/packages/python/*.* ext/packages/python/*/*)
+$(PACKAGES)/python/built: $(PACKAGES)/binaries/built \
+    $(wildcard ext/packages/python/*.* ext/packages/python/*/*)
 	$(PACKAGE_PYTHON) ext/packages/python/build.py
 	@touch $@
 
@@ -29,7 +32,8 @@ $(PACKAGES)/npm/built: $(PACKAGES)/binaries/built $(wildcard ext/packages/npm/*)
 	$(PYTHON) ext/packages/npm/build.py
 	@touch $@
 
-$(PACKAGES)/rust/built: $(PACKAGES)/binaries/built $(wildcard ext/packages/rust/*.* ext/packages/rust/*/*)
+$(PACKAGES)/rust/built: $(PACKAGES)/binaries/built \
+    $(wildcard ext/packages/rust/*.* ext/packages/rust/*/*)
 	$(PYTHON) ext/packages/rust/build.py
 	@touch $@
 
@@ -37,16 +41,19 @@ $(PACKAGES)/go/built: $(PACKAGES)/binaries/built $(wildcard ext/packages/go/*)
 	$(PYTHON) ext/packages/go/build.py
 	@touch $@
 
-$(PACKAGES)/debian/built: $(PACKAGES)/binaries/built README.md CHANGELOG.md ext/FORMAT.md $(wildcard ext/packages/debian/*)
+$(PACKAGES)/debian/built: $(PACKAGES)/binaries/built README.md CHANGELOG.md ext/FORMAT.md \
+    ext/URLS.md $(wildcard ext/packages/debian/*)
 	$(PYTHON) ext/packages/debian/build.py
 	@touch $@
 
 # The recipes and the list are part of the page.
-$(PACKAGES)/web/built: $(AMALGAMATION) $(wildcard ext/packages/web/* ext/packages/web/*/* sql/*.sql sql/data/*)
+$(PACKAGES)/web/built: $(AMALGAMATION) \
+    $(wildcard ext/packages/web/* ext/packages/web/*/* sql/*.sql sql/data/*)
 	$(PYTHON) ext/packages/web/build.py
 	@touch $@
 
-PACKAGES_BUILT = $(addprefix $(PACKAGES)/,$(addsuffix /built,binaries python npm rust go debian web))
+PACKAGES_BUILT = $(addprefix $(PACKAGES)/,\
+    $(addsuffix /built,binaries python npm rust go debian web))
 
 packages: $(LIBRARY) $(PACKAGES_BUILT)
 	@$(PYTHON) tests/runner/run.py \
@@ -57,4 +64,8 @@ packages: $(LIBRARY) $(PACKAGES_BUILT)
 	    'crate, Go module, Debian package=$(PYTHON) tests/packages/compiled_test.py' \
 	    'WebAssembly and the page=$(PYTHON) tests/packages/web_test.py'
 
-.PHONY: packages
+# make hosts, or make hosts HOSTS="PHP Ruby": the packages in every language that is installed here.
+hosts: $(PACKAGES)/binaries/built $(PACKAGES)/python/built $(PACKAGES)/npm/built
+	@$(PYTHON) tests/hosts/hosts.py $(HOSTS)
+
+.PHONY: packages hosts

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""Fetches SQLite's own amalgamation, for what needs SQLite compiled in: the WebAssembly module, and tests on foreign machines.
+"""Fetches SQLite's own amalgamation, for what needs SQLite compiled in: the WebAssembly module, and
+tests on foreign machines.
 
-npm's better-sqlite3 carries it. Prints the folder of sqlite3.c, sqlite3.h and sqlite3ext.h, which is filled once.
+npm's better-sqlite3 carries it. Prints the folder of sqlite3.c, sqlite3.h and sqlite3ext.h, which
+is filled once.
 """
+
 import pathlib
 import subprocess
 import sys
@@ -21,10 +24,17 @@ def folder():
     if not all((target / name).exists() for name in NAMES):
         target.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() as temporary:
-            subprocess.run(["npm", "pack", "--silent", "--prefer-offline", PACKAGE], cwd=temporary, check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(
+                ["npm", "pack", "--silent", "--prefer-offline", PACKAGE],
+                cwd=temporary,
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
             with tarfile.open(next(pathlib.Path(temporary).glob("*.tgz"))) as archive:
                 for name in NAMES:
-                    (target / name).write_bytes(archive.extractfile(f"package/deps/sqlite3/{name}").read())
+                    (target / name).write_bytes(
+                        archive.extractfile(f"package/deps/sqlite3/{name}").read()
+                    )
     return target
 
 

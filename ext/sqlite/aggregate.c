@@ -85,6 +85,7 @@ static bool begin(sqlite3_context *context, int count, sqlite3_value **arguments
     if (source == SIZE_FROM_KEYS) {
         build->keys.layout = build->shape.layout;
         build->keys.memory = &MEMORY;
+        sqlite3_randomness(sizeof build->keys.seed, build->keys.seed);
     } else if (!bloom_sql_offers(context, build->shape.layout, build->shape.layout->add != NULL,
                                  "add keys to")) {
         return false;
@@ -186,7 +187,7 @@ static bool grow_for(sqlite3_context *context, struct build *build, const uint64
 }
 
 /* Returns false after failing the function. */
-static bool take(sqlite3_context *context, struct build *build, const uint64_t *words) {
+static bool agg_take(sqlite3_context *context, struct build *build, const uint64_t *words) {
     if (build_grows(build)) {
         if (!grow_for(context, build, words))
             return false;
@@ -222,7 +223,7 @@ void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arg
         shape.bits = UINT64_MAX;
     enum bloom_key_added added = bloom_sql_key_to_add(context, 1, arguments[0], &shape, words);
     build->failed =
-        added == BLOOM_KEY_FAILED || (added == BLOOM_KEY_ADD && !take(context, build, words));
+        added == BLOOM_KEY_FAILED || (added == BLOOM_KEY_ADD && !agg_take(context, build, words));
 }
 
 /* What the key set asks while it builds; code is why it was answered with yes. */

@@ -188,7 +188,11 @@ void bloom_sql_pin(sqlite3_context *context, int count, sqlite3_value **argument
 /* bloom_version(): release, SQLite built against, how it was built. */
 void bloom_sql_version(sqlite3_context *context, int count, sqlite3_value **arguments) {
 #if defined(__clang__)
-    static const char COMPILER[] = "clang " __clang_version__;
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+    /* __clang_version__ ends in a blank, or in where its source was fetched. */
+    static const char COMPILER[] =
+        "clang " TEXT(__clang_major__) "." TEXT(__clang_minor__) "." TEXT(__clang_patchlevel__);
 #elif defined(__GNUC__)
     static const char COMPILER[] = "gcc " __VERSION__;
 #else

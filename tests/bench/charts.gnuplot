@@ -59,8 +59,10 @@ unset logscale
 set logscale x
 set autoscale
 set xrange [1:1e-9]
-set yrange [0:*]
+set yrange [0:80]
 set format x "10^{%L}"
-plot "space.csv" using 1:2 skip 1 with lines linestyle 1 title "blocked", \
+plot "space.csv" using 1:6 skip 1 with lines linestyle 4 title "counting", \
+     "" using 1:2 skip 1 with lines linestyle 1 title "blocked", \
+     "" using 1:5 skip 1 with lines linestyle 3 title "fuse", \
      "" using 1:3 skip 1 with lines linestyle 2 title "classic", \
      "" using 1:4 skip 1 with lines linestyle 5 title "no filter can do with less: log_2(1/p)"

@@ -1,27 +1,29 @@
-/* The filter library alone, without SQLite: what an add and a check cost, and whether the rate is kept.
+/* The filter library alone, without SQLite: what an add and a check cost, and whether the rate is
+ * kept.
  *
- *     floor speed N ...   for filters of N keys each, p = 1 % and 0.1 %, hashes given and URLs hashed
- *     floor fill          the false-positive rate of a filter for 1,000,000 keys as it fills, up to twice that
+ *     floor speed N ...   for filters of N keys each, p = 1 % and 0.1 %, hashes given and hashed URLs
+ *     floor fill          the false-positive rate of a filter for 1,000,000 keys as it fills
  *     floor space         bits per key against p
  *     floor hash          the library's hash beside XXH3
  *     floor kernels       the kernels that this processor supports, fastest first
  *
- * and prints CSV. Contenders: layout blocked as it is shipped and with every kernel that the processor supports
- * called directly; layout classic; libbloom, the one Bloom filter library for C in Debian; and, when run.sh was
- * given a folder with their sources, RocksDB's FastLocalBloom with as many bits as layout blocked has, and
- * libfilter's split block filter. (What else Debian has is for Go, Haskell, Perl and Python.)
+ * and prints CSV. Contenders: layout blocked as it is shipped and with every kernel that the
+ * processor supports called directly; layout classic; libbloom, the one Bloom filter library for C
+ * in Debian; and, when run.sh was given a folder with their sources, RocksDB's FastLocalBloom with
+ * as many bits as layout blocked has, and libfilter's split block filter. (What else Debian has is
+ * for Go, Haskell, Perl and Python.)
  *
- * Adding: a filter is filled with its N keys in ten stretches, in turns one key at a time ("add"), 32 ("batch
- * add") and 1024 keys a call ("bulk add"); all contenders fill the same stretch before any goes on to the next.
- * Small filters are filled several times. Checking, one key at a time, 32 ("batch check") and 1024 a call ("bulk
- * check"): five times each contender in turn checks the same two million keys that are not in the filter, then
- * as many (or all N, if fewer) that are, then a mix of both, half and half at random; so that what else the
- * machine does at the time strikes all alike. The time of a key is the
- * median over the stretches or turns. All memory has been touched before; keys lie in memory one after the
- * other, as they do in a scan, and their bits at random. With URLs, hashing is part of the time; the kernels and
- * the filters that take hashes as layout blocked does are left out there. libbloom has no functions for many keys,
- * libfilter none either; "direct" is a kernel called without the layout before it.
- */
+ * Adding: a filter is filled with its N keys in ten stretches, in turns one key at a time ("add"),
+ * 32 ("batch add") and 1024 keys a call ("bulk add"); all contenders fill the same stretch before
+ * any goes on to the next. Small filters are filled several times. Checking, one key at a time, 32
+ * ("batch check") and 1024 a call ("bulk check"): nine times each contender in turn checks the same
+ * million keys that are not in the filter, then as many (or all N, if fewer) that are, then a mix
+ * of both, half and half at random; so that what else the machine does at the time strikes all
+ * alike. The time of a key is the median over the stretches or turns. All memory has been touched
+ * before; keys lie in memory one after the other, as they do in a scan, and their bits at random.
+ * With URLs, hashing is part of the time; the kernels and the filters that take hashes as layout
+ * blocked does are left out there. libbloom has no functions for many keys, libfilter none either;
+ * "direct" is a kernel called without the layout before it. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "floor.h"
@@ -39,8 +41,8 @@
 enum {
     STRETCHES = 10,
     ROUNDS_MOST = 20,
-    TURNS = 5,
-    SAMPLE = 2000000,
+    TURNS = 9,
+    SAMPLE = 1000000,
     URLS_MOST_SMALL_RATE = 20000000, /* above this URLs only at the first rate: it takes minutes */
     KEYS_ADDED_LEAST = 2000000,
     BULK = 1024,
@@ -129,8 +131,8 @@ static inline struct bloom_hash hash_of(const struct floor_keys *keys, size_t i)
     return bloom_hash_bytes(keys->urls + keys->starts[i], keys->starts[i + 1] - keys->starts[i]);
 }
 
-/* The hash words of the keys from i on, as the layout wants them: those given, or those of URLs, in buffer.
- */
+/* The hash words of the keys from i on, as the layout wants them: those given, or those of URLs, in
+ * buffer. */
 static const uint64_t *hash_many(const struct contender *contender, const struct floor_keys *keys,
                                  size_t from, size_t count, uint64_t *buffer) {
     unsigned width = contender->shape.layout->hash_words;
@@ -143,7 +145,8 @@ static const uint64_t *hash_many(const struct contender *contender, const struct
     return buffer;
 }
 
-/* One key a call, hashes given: each loop alone in a function, so that all have the registers that they need. */
+/* One key a call, hashes given: each loop alone in a function, so that all have the registers that
+ * they need. */
 __attribute__((noinline)) static void add_singly(const struct bloom_shape *shape, uint8_t *payload,
                                                  const uint64_t *words, size_t count) {
     size_t width = shape->layout->hash_words;
@@ -494,15 +497,21 @@ static void rate_by_fill(const struct bloom_layout *layout, uint64_t capacity, d
 /* Large filters, where rounding up to whole blocks and words does not show. */
 static void space(void) {
     const uint64_t capacity = 100000000;
+    const struct bloom_key_summary keys = {.keys = capacity};
     const double steps[] = {5, 2, 1};
-    printf("p,blocked,classic\n");
+    printf("p,blocked,classic,fuse,counting\n");
     for (double decade = 0.1; decade > 0.9e-9; decade /= 10)
         for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-            double rate = decade * steps[i];
-            printf("%g,%.4f,%.4f\n", rate,
-                   (double)shape_for(&bloom_layout_blocked, capacity, rate).bits / (double)capacity,
-                   (double)shape_for(&bloom_layout_classic, capacity, rate).bits /
-                       (double)capacity);
+            double rate = decade * steps[i], n = (double)capacity;
+            char problem[BLOOM_PROBLEM_SIZE];
+            struct bloom_shape fuse;
+            if (!bloom_shape_for_keys(&fuse, &bloom_layout_fuse, &keys, rate, problem))
+                fail(problem);
+            printf("%g,%.4f,%.4f,%.4f,%.4f\n", rate,
+                   (double)shape_for(&bloom_layout_blocked, capacity, rate).bits / n,
+                   (double)shape_for(&bloom_layout_classic, capacity, rate).bits / n,
+                   (double)fuse.bits / n,
+                   (double)shape_for(&bloom_layout_counting, capacity, rate).bits / n);
         }
 }
 

@@ -1,6 +1,6 @@
-/* What floor.c shares with the filters it is compared with. Each stands in a file of its own, in which nothing
- * of ext/ may appear: libbloom's <bloom.h> once had the name of this project's header, and the others bring
- * names of their own. */
+/* What floor.c shares with the filters it is compared with. Each stands in a file of its own, in
+ * which nothing of ext/ may appear: libbloom's <bloom.h> once had the name of this project's
+ * header, and the others bring names of their own. */
 #ifndef BENCH_FLOOR_H
 #define BENCH_FLOOR_H
 
@@ -22,8 +22,8 @@ struct floor_keys {
     uint32_t *starts;
 };
 
-/* Debian's libbloom. It hashes every key itself; where hashes are given to others it gets the 8 bytes of the
- * first word as a key. */
+/* Debian's libbloom. It hashes every key itself; where hashes are given to others it gets the 8
+ * bytes of the first word as a key. */
 struct floor_libbloom;
 struct floor_libbloom *floor_libbloom_new(size_t capacity, double rate);
 void floor_libbloom_reset(struct floor_libbloom *filter);
@@ -34,12 +34,13 @@ void floor_libbloom_add(struct floor_libbloom *filter, const struct floor_keys *
 /* Returns the number of keys found. */
 uint64_t floor_libbloom_check(struct floor_libbloom *filter, const struct floor_keys *keys);
 
-/* A filter of another project that takes hashes, called in the form in which a layout is called: the function
- * through a table, the key through a pointer. */
+/* A filter of another project that takes hashes, called in the form in which a layout is called:
+ * the function through a table, the key through a pointer. */
 struct floor_peer {
     const char *name;
-    /* For capacity keys at a rate, sized by the peer's own rule, or of as many bits as layout blocked takes
-     * where the peer leaves the choice to its user. NULL: no memory, or no filter of that size. */
+    /* For capacity keys at a rate, sized by the peer's own rule, or of as many bits as layout
+     * blocked takes where the peer leaves the choice to its user. NULL: no memory, or no filter of
+     * that size. */
     void *(*make)(uint64_t capacity, double rate, uint64_t bits);
     void (*reset)(void *filter);
     void (*release)(void *filter);
@@ -54,7 +55,8 @@ struct floor_peer {
 /* Those that run.sh found in the folder PEERS; it defines FLOOR_ROCKSDB and FLOOR_LIBFILTER. */
 extern const struct floor_peer floor_rocksdb, floor_libfilter;
 
-/* Hashes bytes with XXH3, 128 bits, and returns the first word; run.sh defines FLOOR_XXHASH where <xxhash.h> is. */
+/* Hashes bytes with XXH3, 128 bits, and returns the first word; run.sh defines FLOOR_XXHASH where
+ * <xxhash.h> is. */
 uint64_t floor_xxh3(const void *bytes, size_t length);
 
 #ifdef __cplusplus

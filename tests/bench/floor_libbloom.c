@@ -1,5 +1,5 @@
-/* Debian's libbloom (package libbloom-dev) behind floor.h. Compiled without -Iext: <bloom.h> is libbloom's.
- */
+/* Debian's libbloom (package libbloom-dev) behind floor.h. Compiled without -Iext: <bloom.h> is
+ * libbloom's. */
 #include "floor.h"
 
 #include <bloom.h>

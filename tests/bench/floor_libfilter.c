@@ -1,6 +1,6 @@
-/* libfilter's split block filter (the one of Parquet and Impala), of its c/include/filter/block.h, behind floor.h.
- * Compiled for this very processor when PEERS has its sources; see run.sh. It has no functions for many keys.
- */
+/* libfilter's split block filter (the one of Parquet and Impala), of its c/include/filter/block.h,
+ * behind floor.h. Compiled for this very processor when PEERS has its sources; see run.sh. It has
+ * no functions for many keys. */
 #include "floor.h"
 
 #include <filter/block.h>

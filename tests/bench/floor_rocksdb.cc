@@ -1,8 +1,8 @@
-/* RocksDB's FastLocalBloom, of its util/bloom_impl.h, behind floor.h. Compiled with the options of RocksDB's own
- * build (for this very processor) when PEERS has its sources; see run.sh.
+/* RocksDB's FastLocalBloom, of its util/bloom_impl.h, behind floor.h. Compiled with the options of
+ * RocksDB's own build (for this very processor) when PEERS has its sources; see run.sh.
  *
- * Batches are handled as RocksDB does: 32 keys are prefetched and then tested (MultiGet hands over no more at
- * once); eight adds are under way. */
+ * Batches are handled as RocksDB does: 32 keys are prefetched and then tested (MultiGet hands over
+ * no more at once); eight adds are under way. */
 #include "floor.h"
 
 #include "util/bloom_impl.h"

@@ -1,5 +1,5 @@
-/* XXH3 of <xxhash.h> (Debian: libxxhash-dev) behind floor.h, in a file of its own as the library's hash is in
- * hash.c, so that both are called and neither is inlined into the loop. */
+/* XXH3 of <xxhash.h> (Debian: libxxhash-dev) behind floor.h, in a file of its own as the library's
+ * hash is in hash.c, so that both are called and neither is inlined into the loop. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -2,14 +2,15 @@
 # Builds and runs the benchmarks, from the top folder, and writes their results to tests/bench/results. `make bench` calls
 # it. What is measured: the comments of floor.c, sql_bench.py, table.c and two_sets.py.
 #
-#     sh tests/bench/run.sh [floor] [sql] [table] [two_sets] [charts]      nothing named: all
+#     sh tests/bench/run.sh [floor] [foreign] [kinds] [sql] [table] [two_sets] [charts]      nothing named: all
 #
 # QUICK=1   filters of at most 10 million keys in floor, instead of 100 million
 # FULL=1    10 million keys or rows in sql and two_sets, instead of 2 and 1 million
 # NEWEST=1  sql a second time with the newest apsw of PyPI, which brings a newer SQLite along
-# PEERS=FOLDER  in floor, RocksDB's and libfilter's filters beside ours, from their sources in FOLDER/rocksdb and
-#           FOLDER/libfilter, as `git clone` makes them (of RocksDB the folders util, port and include suffice); needs a
-#           compiler for C++20, CXX. What is not there is skipped and says so; nothing of theirs is kept here.
+# PEERS=FOLDER  in floor, RocksDB's and libfilter's filters beside ours, from their sources in
+#           FOLDER/rocksdb and FOLDER/libfilter, as `git clone` makes them (of RocksDB the folders
+#           util, port and include suffice); needs a compiler for C++20, CXX. What is not there is
+#           skipped and says so.
 # XXH3 stands beside our hash when <xxhash.h> is installed (Debian: libxxhash-dev).
 # CC, CFLAGS, PYTHON, LIBRARY (bloom.so) and OBJECTS (what it is linked from) come from the Makefile.
 set -eu
@@ -23,7 +24,7 @@ RESULTS=$BENCH/results
 BUILD=build/bench
 WARNINGS="-Wall -Wextra -Wpedantic -Wconversion -Wshadow"
 COMPILE="$CC $CFLAGS $WARNINGS -std=c11 -fPIC -ffp-contract=off"
-[ $# -gt 0 ] || set -- floor sql table two_sets charts
+[ $# -gt 0 ] || set -- floor foreign kinds sql table two_sets charts
 
 # includes HEADER: whether the compiler finds it.
 includes() {
@@ -41,8 +42,8 @@ if [ -n "$missing" ]; then
 fi
 
 mkdir -p $BUILD $RESULTS
-# What floor compares with, in floor_NAME.c; others' sources are compiled without our warnings, and, as their own
-# builds do, for this very processor.
+# What floor compares with, in floor_NAME.c; others' sources are compiled without our warnings, and, as
+# their own builds do, for this very processor.
 rm -f $BUILD/floor_*.o
 with=
 $COMPILE -c -o $BUILD/floor_libbloom.o $BENCH/floor_libbloom.c
@@ -53,21 +54,22 @@ else
     echo "skipped: XXH3, since <xxhash.h> is not installed (Debian: libxxhash-dev)" >&2
 fi
 if [ -f "${PEERS:-}/rocksdb/util/bloom_impl.h" ]; then
-    ${CXX:-c++} $CFLAGS -std=c++20 -march=native -DROCKSDB_PLATFORM_POSIX -DOS_LINUX -I"$PEERS/rocksdb" \
-        -I"$PEERS/rocksdb/include" -c -o $BUILD/floor_rocksdb.o $BENCH/floor_rocksdb.cc
+    ${CXX:-c++} $CFLAGS -std=c++20 -march=native -DROCKSDB_PLATFORM_POSIX -DOS_LINUX \
+        -I"$PEERS/rocksdb" -I"$PEERS/rocksdb/include" -c -o $BUILD/floor_rocksdb.o $BENCH/floor_rocksdb.cc
     with="$with -DFLOOR_ROCKSDB"
 else
-    echo "skipped: RocksDB's filter, since there is no ${PEERS:-PEERS}/rocksdb/util/bloom_impl.h" >&2
+    echo "skipped: RocksDB's filter, for want of ${PEERS:-PEERS}/rocksdb/util/bloom_impl.h" >&2
 fi
 if [ -f "${PEERS:-}/libfilter/c/include/filter/block.h" ]; then
     libfilter="$PEERS/libfilter/c"
-    for source in $BENCH/floor_libfilter.c "$libfilter/lib/block.c" "$libfilter/lib/memory.c" "$libfilter/lib/util.c"; do
-        object=floor_libfilter_$(basename "$source" .c).o
-        $CC $CFLAGS -std=gnu11 -march=native -I"$libfilter/include" -I$BENCH -c -o $BUILD/$object "$source"
+    for source in $BENCH/floor_libfilter.c "$libfilter/lib/block.c" "$libfilter/lib/memory.c" \
+        "$libfilter/lib/util.c"; do
+        object=$BUILD/floor_libfilter_$(basename "$source" .c).o
+        $CC $CFLAGS -std=gnu11 -march=native -I"$libfilter/include" -I$BENCH -c -o "$object" "$source"
     done
     with="$with -DFLOOR_LIBFILTER"
 else
-    echo "skipped: libfilter's filter, since there is no ${PEERS:-PEERS}/libfilter/c/include/filter/block.h" >&2
+    echo "skipped: libfilter's filter, for want of ${PEERS:-PEERS}/libfilter/c/include/filter/block.h" >&2
 fi
 $COMPILE -Iext $with -o $BUILD/floor $BENCH/floor.c $BUILD/floor_*.o $OBJECTS -lbloom -lm
 $COMPILE -D_POSIX_C_SOURCE=200809L -o $BUILD/table $BENCH/table.c -lsqlite3
@@ -91,6 +93,34 @@ for part; do
         $BUILD/floor space >$BUILD/space.csv
         $ALONE $BUILD/floor hash >$BUILD/hash.csv
         "$PYTHON" $BENCH/report.py $BUILD/speed.csv $BUILD/fill.csv $BUILD/space.csv $BUILD/hash.csv $RESULTS
+        ;;
+    foreign)
+        # shellcheck disable=SC2086 # words are meant
+        $COMPILE -Iext -o $BUILD/foreign $BENCH/foreign.c $OBJECTS -lm
+        $ALONE $BUILD/foreign | tee $RESULTS/foreign.csv
+        ;;
+    kinds)
+        $COMPILE -Iext -o $BUILD/kinds $BENCH/kinds.c $OBJECTS -lm
+        sizes="1e5 1e6 1e7"
+        [ -z "${FULL:-}" ] || sizes="$sizes 1e8"
+        {
+            printf '# Kinds of filters\n\nMade by `make bench`. What was measured and how: the comment of `tests/bench/kinds.c`.\n\n'
+            (cd $BENCH && "$PYTHON" -c 'from report import machine_state; print("\n".join(machine_state()), end="\n")')
+            # shellcheck disable=SC2086 # words are meant
+            $ALONE $BUILD/kinds $sizes
+            printf '\nbloom_keys, ten million numbers (a SELECT of their sum), ns each: '
+            "$PYTHON" - "$LIBRARY" <<'PYTHON_END'
+import sqlite3, sys, time
+database = sqlite3.connect(":memory:")
+database.enable_load_extension(True)
+database.load_extension("./" + sys.argv[1])
+database.execute("CREATE TABLE b AS SELECT bloom_agg(i, NULL, NULL, 'bitmap') AS f FROM (WITH RECURSIVE n(i) AS "
+                 "(VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 10000000) SELECT i FROM n)")
+started = time.process_time()
+database.execute("SELECT sum(key) FROM bloom_keys((SELECT f FROM b))").fetchall()
+print(f"{(time.process_time() - started) * 100:.1f}.")
+PYTHON_END
+        } | tee $RESULTS/kinds.md
         ;;
     sql)
         $ALONE "$PYTHON" $BENCH/sql_bench.py --library "$LIBRARY" ${FULL:+--full}

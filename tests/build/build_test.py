@@ -56,6 +56,26 @@ class Build(unittest.TestCase):
         self.assertEqual(files, ["opt/x/include/sqlite-bloom.h", f"opt/x/lib/{LIBRARY}"])
         self.assertRegex(version_through_shell(self.folder / "opt/x/lib" / LIBRARY), r"^bloom \d+\.\d+\.\d+, ")
 
+    def test_install_and_uninstall_take_paths_with_spaces(self):
+        for destination, prefix in ((f"{self.folder}/a b", "/opt/x y"), (f"{self.folder}", "/o'p")):
+            arguments = [f"DESTDIR={destination}", f"PREFIX={prefix}"]
+            run("make", "install", *arguments)
+            root = pathlib.Path(destination + prefix)
+            files = sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
+            self.assertEqual(files, ["include/sqlite-bloom.h", f"lib/{LIBRARY}"])
+            other = root / "lib" / "other.so"
+            other.write_text("not ours")
+            run("make", "uninstall", *arguments)
+            self.assertEqual([path for path in root.rglob("*") if path.is_file()], [other])
+            run("make", "uninstall", *arguments)  # nothing left is no error
+
+    def test_another_make_says_that_it_needs_gnu_make(self):
+        if shutil.which("bmake") is None:
+            self.skipTest("skipped: needs bmake")
+        result = subprocess.run(["bmake"], cwd=self.copy(), capture_output=True, text=True, check=False)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("This Makefile needs GNU make: gmake", result.stdout + result.stderr)
+
     def test_clean_removes_what_was_built(self):
         folder = self.copy()
         run("make", cwd=folder)
@@ -64,7 +84,8 @@ class Build(unittest.TestCase):
 
     def test_a_program_can_link_it_in(self):
         program = self.folder / "embed"
-        sources = sorted(str(path) for path in (TOP / "ext").rglob("*.c"))
+        sources = sorted(str(path) for path in (TOP / "ext").rglob("*.c")
+                         if TOP / "ext/packages" not in path.parents)
         run(os.environ.get("CC", "cc"), "-std=c11", "-O1", "-DSQLITE_CORE", "-Iext", "tests/build/embed.c", *sources,
             "-o", str(program), "-lsqlite3", "-lm")
         self.assertEqual(run(str(program)), "1 passed, 0 failed\n")
@@ -79,6 +100,17 @@ class Build(unittest.TestCase):
 
 
 class Release(unittest.TestCase):
+    def test_the_version_has_no_empty_field(self):
+        for compiler in filter(shutil.which, ("gcc", "clang")):
+            with tempfile.TemporaryDirectory() as folder:
+                library = pathlib.Path(folder) / LIBRARY
+                sources = [str(path) for path in (TOP / "ext").rglob("*.c")
+                           if TOP / "ext/packages" not in path.parents]
+                run(compiler, "-std=c11", "-O0", "-shared", "-fPIC", "-Iext", *sources, "-o",
+                    str(library), "-lm")
+                self.assertRegex(version_through_shell(library), rf"^bloom [\d.]+, format 1, built "
+                                 rf"against SQLite [\d.]+ with {compiler} [\d.]+, \d+ bits\n$")
+
     def test_code_and_changelog_name_the_same_release(self):
         release = re.search(r'BLOOM_RELEASE "(.*)"', (TOP / "ext/filter/version.h").read_text())[1]
         self.assertIn(f"\n## {release}", (TOP / "CHANGELOG.md").read_text())

@@ -56,6 +56,7 @@ fi
 "$PYTHON" tests/runner/run.py "$@" \
     "scripts=$PYTHON tests/runner/sqllogictest.py --load ./bloom.so tests/sql" \
     "filter tables=$PYTHON tests/tables/table_test.py" \
+    "foreign formats=$PYTHON tests/exchange/foreign_test.py" \
     "exchange=$PYTHON tests/exchange/exchange_test.py" || { echo "a suite failed: what it reaches tells nothing"; echo "0 passed, 1 failed"; exit 1; }
 
 gcovr --root . --filter 'ext/' --gcov-executable "${GCOV:-gcov}" --json coverage.json >gcovr.log 2>&1 || { cat gcovr.log; exit 1; }

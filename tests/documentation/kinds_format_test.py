@@ -80,7 +80,7 @@ class Fuse:
         return (first, first + length ^ (h >> 18) % length, first + 2 * length ^ h % length)
 
     def fingerprint(self, h):
-        return (h * GOLDEN_RATIO & WORD) >> 64 - self.w
+        return (h ^ h >> 32) & (1 << self.w) - 1
 
     def __contains__(self, key):
         h = mix(murmur3(key_bytes(key))[0] + self.seed & WORD)
@@ -114,7 +114,7 @@ class Fuse:
         digest, turn = sum(map(mix, words)) & WORD, 0
         peeled = None
         while n > 0 and (peeled is None or len(peeled) < n):
-            self.seed = mix(digest + turn * GOLDEN_RATIO & WORD)
+            self.seed = mix(digest + turn & WORD)
             peeled = self.peel(sorted(mix(v + self.seed & WORD) for v in words), places)
             turn += 1
         for h, place in reversed(peeled or []):
@@ -219,6 +219,17 @@ class Kinds(unittest.TestCase):
             if numbers:
                 self.assertEqual(self.ask("SELECT bloom_agg(key, NULL, NULL, 'bitmap') FROM keys"),
                                  bitmap(numbers, max(numbers) + 1))
+
+    def test_bloom_keys_leaves_nothing_to_filter_or_sort(self):
+        for end in ("WHERE key > 5 ORDER BY key", "WHERE key BETWEEN 3 AND 9 ORDER BY key DESC",
+                    "WHERE key = 7", "WHERE key < 5 AND key >= 2", "ORDER BY key"):
+            sql = f"SELECT key FROM bloom_keys(bloom_new(20, NULL, 'bitmap')) {end}"
+            plan = " ".join(row[3] for row in self.database.execute("EXPLAIN QUERY PLAN " + sql))
+            self.assertNotIn("B-TREE", plan)
+            codes = [row[1] for row in self.database.execute("EXPLAIN " + sql)]
+            self.assertIn("VFilter", codes)
+            for code in ("Eq", "Ne", "Lt", "Le", "Gt", "Ge", "SorterOpen"):
+                self.assertNotIn(code, codes, end)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import java.nio.charset.StandardCharsets;
  * estimate FUNNEL FILTER          approximateElementCount, expectedFpp
  * </pre>
  *
- * FUNNEL is string, long, bytes or int. Filters, and keys that are strings (in UTF-8) or bytes, are hexadecimal with an x in front.
+ * FUNNEL is string, chars, long, bytes or int. Filters, and keys that are strings (in UTF-8) or bytes, are hexadecimal with an x in front.
  */
 public final class GuavaSide {
     private interface Side {
@@ -101,6 +101,9 @@ public final class GuavaSide {
         switch (funnel) {
             case "string":
                 return new Typed<CharSequence>(Funnels.stringFunnel(StandardCharsets.UTF_8), word -> new String(bytes(word), StandardCharsets.UTF_8));
+            case "chars":
+                return new Typed<CharSequence>(Funnels.unencodedCharsFunnel(),
+                    word -> new String(bytes(word), StandardCharsets.UTF_8));
             case "long":
                 return new Typed<Long>(Funnels.longFunnel(), Long::parseLong);
             case "bytes":

@@ -18,7 +18,8 @@ import org.apache.spark.util.sketch.BloomFilter;
  * size N P                  words and k of an empty filter
  * </pre>
  *
- * Filters and binary keys are hexadecimal with an x in front, strings (in UTF-8) with an s; other keys are longs.
+ * Filters and binary keys are hexadecimal with an x in front, strings (in UTF-8) with an s; other
+ * keys are longs.
  */
 public final class SparkSide {
     private static byte[] bytes(String word) {
@@ -34,9 +35,20 @@ public final class SparkSide {
         filter.writeTo(stream);
         StringBuilder text = new StringBuilder("x");
         for (byte each : stream.toByteArray()) {
-            text.append(Character.forDigit(each >> 4 & 15, 16)).append(Character.forDigit(each & 15, 16));
+            text.append(Character.forDigit(each >> 4 & 15, 16));
+            text.append(Character.forDigit(each & 15, 16));
         }
         return text.toString();
+    }
+
+    private static BloomFilter create(String[] words) {
+        return BloomFilter.create(Long.parseLong(words[1]), Double.parseDouble(words[2]));
+    }
+
+    private static BloomFilter seeded(long keys, long bits, int seed) throws Exception {
+        return (BloomFilter) BloomFilter.class // not in every release, so by reflection
+            .getMethod("create", long.class, long.class, int.class)
+            .invoke(null, keys, bits, seed);
     }
 
     private static BloomFilter read(String word) throws IOException {
@@ -65,10 +77,10 @@ public final class SparkSide {
     private static String answer(String[] words) throws Exception {
         switch (words[0]) {
             case "create":
-                return write(BloomFilter.create(Long.parseLong(words[1]), Double.parseDouble(words[2])));
-            case "seeded": // not in every release, so by reflection
-                return write((BloomFilter) BloomFilter.class.getMethod("create", long.class, long.class, int.class)
-                    .invoke(null, Long.parseLong(words[1]), Long.parseLong(words[2]), Integer.parseInt(words[3])));
+                return write(create(words));
+            case "seeded":
+                return write(seeded(Long.parseLong(words[1]), Long.parseLong(words[2]),
+                    Integer.parseInt(words[3])));
             case "put":
                 BloomFilter filter = read(words[1]);
                 for (int i = 2; i < words.length; i++) {
@@ -85,17 +97,18 @@ public final class SparkSide {
             case "union":
                 return write(read(words[1]).mergeInPlace(read(words[2])));
             case "size":
-                byte[] made = bytes(write(BloomFilter.create(Long.parseLong(words[1]), Double.parseDouble(words[2]))));
+                byte[] made = bytes(write(create(words)));
                 int at = made[3] == 1 ? 8 : 12;
-                int words64 = (made[at] & 255) << 24 | (made[at + 1] & 255) << 16 | (made[at + 2] & 255) << 8 | made[at + 3] & 255;
-                return words64 + " " + ((made[6] & 255) << 8 | made[7] & 255);
+                java.nio.ByteBuffer all = java.nio.ByteBuffer.wrap(made);
+                return all.getInt(at) + " " + all.getInt(4);
             default:
                 throw new IllegalArgumentException(words[0]);
         }
     }
 
     public static void main(String[] arguments) throws IOException {
-        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
+        BufferedReader lines =
+            new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
             try {
                 System.out.println(answer(line.split(" ")));

@@ -159,7 +159,7 @@ class Exchange(WithExtension):
 
     def test_filters_made_here(self):
         for n in (0, 1, 2, 10, 63, 1000, 12345):
-            for p in (0.9, 0.5, 0.03, 0.01, 1e-4, 1e-9):
+            for p in (0.6, 0.5, 0.03, 0.01):
                 with self.subTest(n=n, p=p):
                     made = self.value("SELECT bloom_agg(value, ?1, ?2, 'classic') FROM json_each('[1, 2, \"three\"]')", n, p)
                     exported = self.value(EXPORT, made)

@@ -5,6 +5,7 @@ library wrote (its field `library` says which), with the answers of that library
 import json
 import math
 import pathlib
+import re
 import struct
 
 import guava_form
@@ -94,9 +95,9 @@ def signed(value, bits):
     return value - (1 << bits) if value >> (bits - 1) else value
 
 
-def replaced(data):
-    """Text as Java decodes it from UTF-8, as UTF-16 code units: Python replaces alike."""
-    return data.decode("utf-8", "replace").encode("utf-16-le")
+def java_text(data):
+    """Bytes as Java decodes them from UTF-8: as Python, but an encoded surrogate is one piece."""
+    return re.sub(rb"\xed[\xa0-\xbf][\x80-\xbf]?", b"\xff", data).decode("utf-8", "replace")
 
 
 class Layout:
@@ -240,7 +241,7 @@ LAYOUTS = {
         Layout("parquet", parquet_bytes, parquet, parquet_size),
         Layout("parquet-int32", int32_bytes, parquet, parquet_size),
         Layout("redisbloom", redis_bytes, redisbloom, redis_size),
-        Layout("classic-utf16", lambda key: replaced(key.encode()) if isinstance(key, str)
+        Layout("classic-utf16", lambda key: key.encode("utf-16-le") if isinstance(key, str)
                else None, classic_utf16, None),
     )
 }
@@ -287,7 +288,8 @@ class Filter:
         if name == "spark2":
             return struct.pack(">iiIi", 2, self.k, self.seed, words) + self.words(">")
         if name == "dcso":
-            return struct.pack("<QQdQQQ", 1, self.n, self.p, self.k, self.m, count) + self.words("<")
+            return (struct.pack("<QQdQQQ", 1, self.n, self.p, self.k, self.m, count)
+                    + self.words("<"))
         if name == "go":
             return struct.pack(">QQQ", self.m, self.k, self.m) + self.words(">")
         if name == "classic-utf16":

@@ -213,14 +213,25 @@ class Made(exchange_test.WithExtension):
                      "for layout blocked and a larger p",
                      "SELECT bloom_size(1000, 1e-301, 'redisbloom')")
 
+    def test_a_layout_that_is_no_text_in_a_later_row(self):
+        self.refused("bloom_agg: " + self.layouts() + ", not 5",
+                     "SELECT bloom_agg(column1, 100, 0.1, column2) FROM (VALUES ('a', 'go'), "
+                     "('b', 5))")
+
+    def layouts(self):
+        with self.assertRaises(apsw.SQLError) as caught:
+            self.value("SELECT bloom_size(1, 0.1, 5)")
+        return str(caught.exception).removeprefix("SQLError: ").removeprefix(
+            "bloom_size: ").removesuffix(", not 5")
+
     def test_n_of_zero(self):
         for layout in LAYOUTS:
             size = self.value("SELECT bloom_size(1, 0.4, ?1)", layout) if layout not in (
                 "dcso", "go", "spark1", "spark2") else None
             if size:
                 self.assertEqual(self.value("SELECT length(bloom_new(0, 0.4, ?1))", layout), size)
-        self.refused("bloom_export: the filter (argument 1) was made for n = 0 keys, and RedisBloom "
-                     "has no such filter; build it for 1",
+        self.refused("bloom_export: the filter (argument 1) was made for n = 0 keys, and "
+                     "RedisBloom has no such filter; build it for 1",
                      "SELECT bloom_export(bloom_new(0, 0.4, 'redisbloom'), 'redisbloom')")
 
     def test_merging(self):
@@ -282,7 +293,7 @@ class Keys(exchange_test.WithExtension):
                  "classic-utf16": "text"}
         for layout, keys in (("spark1", [1.5, 2.0**63, -1e300]), ("dcso", [1, 1.0, 1.5]),
                              ("go", [0, -1, 0.0]), ("redisbloom", [0.1, 1e19]),
-                             ("parquet-int32", ["1", b"\1\0\0\0", 1.5, -2**31 - 1, 2**32]),
+                             ("parquet-int32", ["1", b"\1\0\0\0", 1.5, -2**31 - 1, 2**32, 2.0**32]),
                              ("classic-utf16", [1, 1.5, b"abc"])):
             full = bytearray(self.empty(layout))
             full[64:] = b"\xff" * (len(full) - 64)
@@ -320,10 +331,12 @@ class Keys(exchange_test.WithExtension):
             self.assertEqual(held[64:], bytes(plain.bits), repr(text))
 
     def test_text_that_is_not_utf8(self):
-        """Each longest piece that could begin a character becomes one U+FFFD, as in Java."""
+        """Each longest piece that could begin a character becomes one U+FFFD; as in Java, where an
+        encoded surrogate is one such piece."""
         generator = random.Random(6)
         samples = [b"\x80", b"\xc3", b"a\xc3b", b"\xe2\x82", b"\xe2\x82\xe2", b"\xf0\x9f\x98",
-                   b"\xf0\x9f\x98a", b"\xc0\x80", b"\xe0\x80\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80",
+                   b"\xf0\x9f\x98a", b"\xc0\x80", b"\xe0\x80\x80", b"\xed\xa0\x80",
+                   b"\xf4\x90\x80\x80",
                    b"\xf5\x80\x80\x80", b"\xff\xfe", b"\xf8\x88\x80\x80\x80", b"\xf0\x8f\xbf\xbf",
                    b"\xf1\x80\x80\x80", b"\xed\x9f\xbf", b"\xee\x80\x80", b"\xe1\x80\xc2\xa9",
                    b"\xf4\x8f\xbf\xbf", b"\xf0\x90\x80"]
@@ -333,7 +346,7 @@ class Keys(exchange_test.WithExtension):
                     for _ in range(2000)]
         empty = self.empty("classic-utf16")
         for sample in samples:
-            plain = made("classic-utf16").add(sample.decode("utf-8", "replace"))
+            plain = made("classic-utf16").add(foreign_form.java_text(sample))
             held = self.value("SELECT bloom_add(?1, CAST(?2 AS TEXT))", empty, sample)
             self.assertEqual(held[64:], bytes(plain.bits), sample)
 
@@ -412,7 +425,8 @@ class Refusals(exchange_test.WithExtension):
                 ("dcso", struct.pack("<QQdQQQ", 1, 9, 0.1, 3, 2**52, 0) + small),
                 ("go", struct.pack(">QQQ", 2**52, 3, 2**52) + small),
                 ("go", struct.pack(">QQ", 2**40, 3) + struct.pack("<Q", 2**40) + small),
-                ("parquet", b"\x15\x80\x80\x80\x08" + bytes.fromhex("1c1c0000") * 3 + b"\0" + small),
+                ("parquet", b"\x15\x80\x80\x80\x08" + bytes.fromhex("1c1c0000") * 3 + b"\0"
+                 + small),
                 ("redisbloom", struct.pack("<QIIIQQQddIQB", 0, 1, 5, 2, 2**40, 2**43, 0, 0.025,
                                            7.677932, 6, 100, 0) + small)):
             apsw.status(largest, True)
@@ -421,7 +435,8 @@ class Refusals(exchange_test.WithExtension):
             self.assertLess(apsw.status(largest)[1], 100_000, form)
 
     def test_bits_beyond_the_last(self):
-        for layout, again in (("dcso", "fetch the file again"), ("go", "write it again with WriteTo")):
+        for layout, again in (("dcso", "fetch the file again"),
+                              ("go", "write it again with WriteTo")):
             plain = Filter(layout, 100, 3, 20, 0.1)
             data = bytearray(plain.write())
             at = len(data) - 8 + (4 if layout == "dcso" else 3)  # bits 96 to 103 of 100
@@ -440,24 +455,25 @@ class Refusals(exchange_test.WithExtension):
                            bytes.fromhex("aced0005737200"), "spark")
         for version in (0, 3, 256, 2**31):
             self.refused_bytes(f"are no Spark filter that release {release} of this extension "
-                               f"knows: they begin with version {version}, known are 1 and 2; write "
-                               "the filter with BloomFilter.writeTo or get a newer release",
+                               f"knows: they begin with version {version}, known are 1 and 2; "
+                               "write the filter with BloomFilter.writeTo or get a newer release",
                                struct.pack(">I", version) + good[4:], "spark")
         for k, told in ((0, 0), (-1, -1), (65536, 65536), (-2**31, -2**31)):
             self.refused_bytes(f"say {told} hashes per key, which must be 1 to 65535; write the "
                                "filter again with BloomFilter.writeTo",
                                good[:4] + struct.pack(">i", k) + good[8:], "spark")
         for words in (0, -1, -2**31):
-            self.refused_bytes(f"are damaged: they say {words} words of 64 bits, a Spark filter has "
-                               "1 to 2147483647; write the filter again with BloomFilter.writeTo",
+            self.refused_bytes(f"are damaged: they say {words} words of 64 bits, a Spark filter "
+                               "has 1 to 2147483647; write the filter again with "
+                               "BloomFilter.writeTo",
                                good[:8] + struct.pack(">i", words) + good[12:], "spark")
         self.refused_bytes("are cut off: there are 15, the header of a Spark filter alone has 16; "
                            "store all that BloomFilter.writeTo writes",
                            self.sample("spark2").write()[:15], "spark")
         self.refused_bytes("are cut off: there are 0, the header of a Spark filter alone has 8; "
                            "store all that BloomFilter.writeTo writes", b"", "spark")
-        self.refused_bytes(f"were cut off or extended: there are {len(good) + 3}, their header says "
-                           f"{len(good)}; store exactly what BloomFilter.writeTo writes",
+        self.refused_bytes(f"were cut off or extended: there are {len(good) + 3}, their header "
+                           f"says {len(good)}; store exactly what BloomFilter.writeTo writes",
                            good + b"123", "spark")
 
     def test_dcso(self):
@@ -466,17 +482,17 @@ class Refusals(exchange_test.WithExtension):
                            "filter with poppy's version 1", b"\2" + good[1:], "dcso")
         for flags, told in ((0, "0000000000000000"), (0x101, "0000000000000101"),
                             (1 | 1 << 63, "8000000000000001"), (3, "0000000000000003")):
-            self.refused_bytes(f"are no DCSO filter that is known: they begin with the flags {told},"
-                               " a filter of version 1 has 0000000000000001; write it with a "
-                               "current release", struct.pack("<Q", flags) + good[8:], "dcso")
+            self.refused_bytes(f"are no DCSO filter that is known: they begin with the flags "
+                               f"{told}, a filter of version 1 has 0000000000000001; write it with "
+                               "a current release", struct.pack("<Q", flags) + good[8:], "dcso")
         for n, p, told in ((0, 0.1, "0.1"), (2**40 + 1, 0.1, "0.1"), (5, 0.0, "0"), (5, 1.0, "1"),
                            (5, -0.5, "-0.5"), (5, math.inf, "inf"), (5, math.nan, "nan")):
-            self.refused_bytes(f"are damaged: their header says n = {n} and p = {told}; n must be 1 "
-                               "to 1099511627776, p between 0 and 1",
+            self.refused_bytes(f"are damaged: their header says n = {n} and p = {told}; n must be "
+                               "1 to 1099511627776, p between 0 and 1",
                                good[:8] + struct.pack("<Qd", n, p) + good[24:], "dcso")
         for k, m in ((0, 100), (65536, 100), (2**63, 100), (3, 0), (3, 2**52 + 1), (3, 2**64 - 1)):
-            self.refused_bytes(f"are damaged: their header says {k} hashes and {m} bits; there must "
-                               "be 1 to 65535 and 1 to 4503599627370496",
+            self.refused_bytes(f"are damaged: their header says {k} hashes and {m} bits; there "
+                               "must be 1 to 65535 and 1 to 4503599627370496",
                                good[:24] + struct.pack("<QQ", k, m) + good[40:], "dcso")
         self.refused_bytes("are cut off: there are 47, the header of a DCSO filter alone has 48; "
                            "store the whole file", good[:47], "dcso")
@@ -489,8 +505,8 @@ class Refusals(exchange_test.WithExtension):
         self.refused_bytes("are JSON; write the filter with WriteTo or MarshalBinary instead",
                            b'{"m":1,"k":1,"b":""}', "go")
         for m, k in ((0, 3), (2**52 + 1, 3), (100, 0), (100, 65536)):
-            self.refused_bytes(f"are no filter of bits-and-blooms: their header says {k} hashes and "
-                               f"{m} bits; there must be 1 to 65535 and 1 to 4503599627370496; "
+            self.refused_bytes(f"are no filter of bits-and-blooms: their header says {k} hashes "
+                               f"and {m} bits; there must be 1 to 65535 and 1 to 4503599627370496; "
                                "write the filter with WriteTo or MarshalBinary",
                                struct.pack(">QQ", m, k) + good[16:], "go")
         self.refused_bytes(f"are no filter of bits-and-blooms: their header says {plain.m} bits, "
@@ -498,8 +514,9 @@ class Refusals(exchange_test.WithExtension):
                            good[:16] + struct.pack(">Q", 64) + good[24:], "go")
         self.refused_bytes("are cut off: there are 23, the header of a filter of bits-and-blooms "
                            "alone has 24; store all that WriteTo writes", good[:23], "go")
-        self.refused_bytes(f"were cut off or extended: there are {len(good) + 8}, their header says "
-                           f"{len(good)}; store exactly what WriteTo writes", good + bytes(8), "go")
+        self.refused_bytes(f"were cut off or extended: there are {len(good) + 8}, their header "
+                           f"says {len(good)}; store exactly what WriteTo writes",
+                           good + bytes(8), "go")
 
     def test_go_little_endian(self):
         for m in (1, 63, 64, 65, 1248, 1279, 1280):
@@ -514,10 +531,11 @@ class Refusals(exchange_test.WithExtension):
         plain = Filter("go", 100, 3).add("a", "b", "c")
         for row in (128, 101, 127):
             data = plain.write()[:16] + struct.pack(">Q", row) + plain.words(">")
-            self.assertEqual(self.value(EXPORT, self.value(IMPORT, data, "go"), "go"), plain.write())
+            imported = self.value(IMPORT, data, "go")
+            self.assertEqual(self.value(EXPORT, imported, "go"), plain.write())
         short = struct.pack(">QQQQQ", 100, 3, 70, 0, 1 << 6)
-        self.refused_bytes("are damaged: bits are set beyond the last of the filter; write it again "
-                           "with WriteTo", short, "go")
+        self.refused_bytes("are damaged: bits are set beyond the last of the filter; write it "
+                           "again with WriteTo", short, "go")
 
     def test_parquet(self):
         plain = self.sample("parquet")
@@ -529,6 +547,8 @@ class Refusals(exchange_test.WithExtension):
         self.refused_bytes("are a whole Parquet file; cut out the filter of one column and row "
                            "group, at bloom_filter_offset with bloom_filter_length",
                            b"PAR1" + bytes(100) + b"PAR1", "parquet")
+        for bitset in (b"PAR1" + bytes(60), bytes(60) + b"PAR1"):  # is no file for that
+            self.assertEqual(self.value(IMPORT, bitset, "parquet")[64:], bitset)
         for data in (b"", good[:-1], good[:5] + b"\x2c" + good[6:], bare[:31], bare + b"\0",
                      b"\x15\x00" + good[3:], good + bytes(32)):
             self.refused_bytes(f"are no Bloom filter of Parquet: these {len(data)} are neither a "
@@ -562,9 +582,10 @@ class Refusals(exchange_test.WithExtension):
                                "room for all keys with BF.RESERVE, so that there is one",
                                changed(8, "I", links), "redisbloom")
         for options in (0, 1, 4, 7, 12, 15):
-            self.refused_bytes("are no filter of RedisBloom 2.2 or newer: their header says options "
-                               f"{options}, known are 5 and 13; join all chunks of BF.SCANDUMP, the "
-                               "first one first", changed(12, "I", options), "redisbloom")
+            self.refused_bytes("are no filter of RedisBloom 2.2 or newer: their header says "
+                               f"options {options}, known are 5 and 13; join all chunks of "
+                               "BF.SCANDUMP, the first one first",
+                               changed(12, "I", options), "redisbloom")
         bits = 8 * (len(good) - 73)
         for at, form, value, told in (
                 (20, "Q", 0, f"60 keys, rate 0.1, 5 hashes and {bits} bits in 0 bytes"),
@@ -574,15 +595,24 @@ class Refusals(exchange_test.WithExtension):
                 (44, "d", 0.5, f"60 keys, rate 1, 5 hashes and {bits} bits in {bits // 8} bytes"),
                 (52, "d", 6.3, f"60 keys, rate 0.1, 5 hashes and {bits} bits in {bits // 8} bytes"),
                 (60, "I", 4, f"60 keys, rate 0.1, 4 hashes and {bits} bits in {bits // 8} bytes"),
+                (60, "I", 0, f"60 keys, rate 0.1, 0 hashes and {bits} bits in {bits // 8} bytes"),
+                (60, "I", 70000,
+                 f"60 keys, rate 0.1, 70000 hashes and {bits} bits in {bits // 8} bytes"),
                 (64, "Q", 0, f"0 keys, rate 0.1, 5 hashes and {bits} bits in {bits // 8} bytes"),
                 (72, "B", 1, f"60 keys, rate 0.1, 5 hashes and {bits} bits in {bits // 8} bytes")):
             self.refused_bytes(f"are damaged: their header says {told}, which no filter of "
                                "RedisBloom has; dump it again with BF.SCANDUMP",
                                changed(at, form, value), "redisbloom")
+        odd = bytearray(changed(20, "Q", bits // 8 + 4))
+        struct.pack_into("<Q", odd, 28, bits + 32)
+        self.refused_bytes(f"are damaged: their header says 60 keys, rate 0.1, 5 hashes and "
+                           f"{bits + 32} bits in {bits // 8 + 4} bytes, which no filter of "
+                           "RedisBloom has; dump it again with BF.SCANDUMP", bytes(odd),
+                           "redisbloom")
         self.refused_bytes("are cut off: there are 72, the header of a RedisBloom filter alone has "
                            "73; join all chunks of BF.SCANDUMP", good[:72], "redisbloom")
-        self.refused_bytes(f"were cut off or extended: there are {len(good) - 1}, their header says "
-                           f"{len(good)}; join exactly the chunks of BF.SCANDUMP", good[:-1],
+        self.refused_bytes(f"were cut off or extended: there are {len(good) - 1}, their header "
+                           f"says {len(good)}; join exactly the chunks of BF.SCANDUMP", good[:-1],
                            "redisbloom")
 
     def test_redisbloom_without_scaling(self):
@@ -631,6 +661,8 @@ class Refusals(exchange_test.WithExtension):
                 ("spark1", 48, b"\1", "is invalid: layout spark1 has no seed"),
                 ("spark2", 44, b"\1", "is invalid: layout spark2 has a seed of 32 bits"),
                 ("spark2", 48, b"\1", "is invalid: layout spark2 has a seed of 32 bits"),
+                ("parquet", 21, b"\x02", "is invalid: layout parquet has 8 hashes, at most 2^40 "
+                                         "bits and no further parameters"),
                 ("parquet", 8, b"\7", "is invalid: layout parquet has 8 hashes, at most 2^40 bits "
                                       "and no further parameters"),
                 ("parquet-int32", 40, b"\1", "is invalid: layout parquet-int32 has 8 hashes, at "

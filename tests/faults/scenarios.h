@@ -22,6 +22,7 @@ static const char REGISTER[] = "register";
 static const char VERIFY[] = "verify";
 
 #define TEN "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 10) "
+#define MORE "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 3000) "
 #define MANY "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 70000) "
 #define TABLE                                                                                      \
     "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=0.01); INSERT INTO seen(key) VALUES " \
@@ -37,6 +38,9 @@ static const char VERIFY[] = "verify";
 #define UTF16 "PRAGMA encoding='UTF-16'; CREATE TABLE t(x); "
 /* A filter that Guava made for ten keys, with "http://evil.example/a" and "abc" in it. */
 #define GUAVA "x'0107000000020a028080000008030040108420080000'"
+
+/* A filter of Go's bits-and-blooms: 64 bits, 3 hashes, nothing in it. */
+#define GO "x'0000000000000040000000000000000300000000000000400000000000000000'"
 
 static const struct scenario SCENARIOS[] = {
     {"registering the extension anew", "", REGISTER,
@@ -59,6 +63,12 @@ static const struct scenario SCENARIOS[] = {
     {"bloom_import with a format in UTF-16", UTF16 "INSERT INTO t VALUES ('guava')",
      "SELECT bloom_import(" GUAVA ", x) FROM t", "SELECT x FROM t"},
     {"bloom_export", "", "SELECT bloom_export(bloom_import(" GUAVA ", 'guava'), 'guava')", NULL},
+    {"an import into another layout and keys of it", "",
+     "SELECT bloom_export(bloom_add(bloom_import(" GO ", 'go'), 'abc'), 'go')", NULL},
+    {"a key that a layout has not", "", "SELECT bloom_add(bloom_import(" GO ", 'go'), 1)", NULL},
+    {"bloom_agg in go", "", TEN "SELECT bloom_agg(CAST(i AS TEXT), NULL, 0.3, 'go') FROM c", NULL},
+    {"bloom_agg in go with n in all rows", UTF16 "INSERT INTO t VALUES ('go'), ('go')",
+     "SELECT bloom_agg('a', 100, 0.03, x) FROM t", "SELECT group_concat(x) FROM t"},
     {"the error of an import of a zeroblob", "", "SELECT bloom_import(zeroblob(5000), 'guava')",
      NULL},
     {"the error of an import of text", "", "SELECT bloom_import('abc', 'guava')", NULL},
@@ -104,6 +114,41 @@ static const struct scenario SCENARIOS[] = {
     {"bloom_agg with n", "", TEN "SELECT bloom_agg(i, 100) FROM c", NULL},
     {"bloom_agg in classic", "", TEN "SELECT bloom_agg(i, NULL, 0.01, 'classic') FROM c", NULL},
     {"bloom_agg of groups", "", TEN "SELECT i % 3, bloom_agg(i) FROM c GROUP BY 1", NULL},
+    {"bloom_agg in counting", "",
+     TEN "SELECT bloom_agg(i % 3, NULL, 0.01, 'counting'), bloom_agg(i % 3, 5, 0.01, 'counting') "
+         "FROM c",
+     NULL},
+    {"bloom_agg in fuse", "", TEN "SELECT bloom_agg(i, NULL, 0.01, 'fuse') FROM c", NULL},
+    {"bloom_agg of more keys in fuse", "", MORE "SELECT bloom_agg(i, NULL, 0.01, 'fuse') FROM c",
+     NULL},
+    {"bloom_agg of no keys in fuse and bitmap", "",
+     "SELECT bloom_agg(NULL, NULL, 0.01, 'fuse'), bloom_agg(NULL, NULL, NULL, 'bitmap')", NULL},
+    {"bloom_agg in bitmap", "", MORE "SELECT bloom_agg(i * i % 99991, NULL, NULL, 'bitmap') FROM c",
+     NULL},
+    {"bloom_remove and bloom_convert", "",
+     "SELECT bloom_convert(bloom_remove(bloom_new(10, 0.01, 'counting'), 'a'), 'blocked'), "
+     "bloom_convert(bloom_new(10), 'blocked')",
+     NULL},
+    {"bloom_remove of text in UTF-16", UTF16 "INSERT INTO t VALUES ('abc')",
+     "SELECT bloom_remove(bloom_new(10, 0.01, 'counting'), x) FROM t", "SELECT x FROM t"},
+    {"the errors of bloom_remove", "", "SELECT bloom_remove(bloom_new(10), 'a')", NULL},
+    {"the errors of bloom_convert", "", "SELECT bloom_convert(bloom_new(10), 'classic')", NULL},
+    {"the error of a number that does not fit", "",
+     "SELECT bloom_add(bloom_new(10, NULL, 'bitmap'), 10)", NULL},
+    {"the error of a number that is too large", "", "SELECT bloom_agg(1e13, NULL, NULL, 'bitmap')",
+     NULL},
+    {"bloom_keys", "",
+     "SELECT key, rowid, filter FROM bloom_keys(bloom_new(9, NULL, 'bitmap')); SELECT key, rowid, "
+     "filter FROM bloom_keys(bloom_add(bloom_new(9, NULL, 'bitmap'), 5)) WHERE key > '4'",
+     NULL},
+    {"bloom_keys of filters in turn", "",
+     TEN "SELECT key FROM c, bloom_keys(bloom_add(bloom_new(9 + i, NULL, 'bitmap'), i))", NULL},
+    {"bloom_keys of a pinned filter", "",
+     "SELECT key FROM bloom_keys((SELECT bloom_pin(bloom_new(9, NULL, 'bitmap'))))", NULL},
+    {"the error of bloom_keys without a filter", "", "SELECT * FROM bloom_keys", NULL},
+    {"the error of bloom_keys of no filter", "", "SELECT * FROM bloom_keys(zeroblob(5000))", NULL},
+    {"the error of bloom_keys of another layout", "", "SELECT * FROM bloom_keys(bloom_new(9))",
+     NULL},
     {"bloom_union_agg", "", TEN "SELECT bloom_union_agg(bloom_add(bloom_new(10), i)) FROM c", NULL},
     {"storing a filter", "CREATE TABLE f(f); INSERT INTO f VALUES (bloom_new(10))",
      "UPDATE f SET f = bloom_add(f, 'a')", "SELECT bloom_check(f, 'a') FROM f"},

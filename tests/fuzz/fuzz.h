@@ -106,26 +106,72 @@ static inline int fuzz_repair(uint8_t *bytes, size_t size) {
     return memcmp(before, bytes, sizeof before) != 0;
 }
 
+/* What only some layouts offer. */
+static inline void fuzz_use_kinds(const struct bloom_shape *shape, uint8_t *payload) {
+    const struct bloom_layout *layout = shape->layout;
+    size_t length = (size_t)bloom_payload_bytes(shape);
+    uint64_t keys[100], down[100], word = 0x123456789abcdef;
+    if (layout->remove != NULL) {
+        for (unsigned i = 0; i < 20; i++)
+            layout->remove(shape, payload, &word);
+        uint8_t *doubled = fuzz_copy(payload, length);
+        layout->unite(doubled, payload, length);
+        if (layout->estimate(shape, doubled).ones != layout->estimate(shape, payload).ones)
+            abort();
+        free(doubled);
+    }
+    struct bloom_shape converted;
+    if (layout->convertible != NULL &&
+        layout->convertible(shape, &bloom_layout_blocked, &converted)) {
+        size_t bytes = (size_t)bloom_payload_bytes(&converted);
+        uint8_t *bits = fuzz_copy(payload, bytes);
+        memset(bits, 0, bytes);
+        layout->convert(shape, payload, &converted, bits);
+        if (bloom_bitset_ones(bits, bytes) != layout->estimate(shape, payload).ones)
+            abort();
+        free(bits);
+    }
+    if (layout->list != NULL) {
+        size_t count = layout->list(shape, payload, 0, keys, 100);
+        for (size_t i = 0; i < count; i++)
+            if (!layout->check(shape, payload, keys + i) || (i > 0 && keys[i] <= keys[i - 1]))
+                abort();
+        if (count > 0) {
+            size_t back = layout->list_down(shape, payload, keys[count - 1], down, count);
+            for (size_t i = 0; i < count; i++)
+                if (back != count || down[count - 1 - i] != keys[i])
+                    abort();
+        }
+    }
+}
+
 /* A filter that was let in can be read, written, merged and counted within its bounds; bytes is its copy of exact
  * size, header first. */
 static inline void fuzz_use_filter(const struct bloom_shape *shape, uint8_t *bytes) {
     enum { KEYS = 8 };
     uint8_t *payload = bytes + BLOOM_HEADER_BYTES;
     size_t length = (size_t)bloom_payload_bytes(shape);
+    const struct bloom_layout *layout = shape->layout;
     uint8_t found[KEYS];
     uint64_t values[BLOOM_HASH_WORDS_MAXIMUM * KEYS];
     char problem[BLOOM_PROBLEM_SIZE];
     for (unsigned i = 0; i < BLOOM_HASH_WORDS_MAXIMUM * KEYS; i++)
         values[i] = i * 0x0810204081020408U - (i & 1);
-    shape->layout->add(shape, payload, values, KEYS);
-    shape->layout->check_many(shape, payload, values, KEYS, found);
     for (unsigned i = 0; i < KEYS; i++)
-        if (!found[i] ||
-            !shape->layout->check(shape, payload, values + i * shape->layout->hash_words))
+        if (layout->fits != NULL && !layout->fits(shape, values + i * layout->hash_words, problem))
+            memset(values + i * layout->hash_words, 0, layout->hash_words * sizeof *values);
+    if (layout->add != NULL)
+        layout->add(shape, payload, values, KEYS);
+    layout->check_many(shape, payload, values, KEYS, found);
+    for (unsigned i = 0; i < KEYS; i++)
+        if ((layout->add != NULL && !found[i]) ||
+            layout->check(shape, payload, values + i * layout->hash_words) != found[i])
             abort(); /* a false negative */
-    struct bloom_estimate estimate = shape->layout->estimate(shape, payload);
-    if (!(estimate.rate >= 0 && estimate.rate <= 1) || !(estimate.count >= 0))
+    struct bloom_estimate estimate = layout->estimate(shape, payload);
+    if (!(estimate.rate >= 0 && estimate.rate <= 1) || !(estimate.count >= 0) ||
+        !(estimate.fill <= 1))
         abort();
+    fuzz_use_kinds(shape, payload);
 
     uint8_t *other = fuzz_copy(payload, length);
     memset(other, 0, length / 2);
@@ -133,7 +179,8 @@ static inline void fuzz_use_filter(const struct bloom_shape *shape, uint8_t *byt
     if (memcmp(other, payload, length) != 0)
         abort();
     bloom_bitset_intersect(other, payload, length);
-    if (memcmp(other, payload, length) != 0 || bloom_bitset_ones(other, length) != estimate.ones)
+    if (memcmp(other, payload, length) != 0 ||
+        (layout->unite == bloom_bitset_union && bloom_bitset_ones(other, length) != estimate.ones))
         abort();
     free(other);
 

@@ -19,11 +19,22 @@ static const char *const STATEMENTS[] = {
     "SELECT bloom_new_bits(CAST(?1 AS INTEGER), length(?1)), bloom_size(CAST(?1 AS INTEGER))",
     "SELECT bloom_new(10, 0.1, CAST(?1 AS TEXT)), bloom_hash(CAST(?1 AS TEXT)), bloom_hash(?1), "
     "bloom_hash(CAST(?1 AS REAL))",
+    "SELECT bloom_url(?1), bloom_url(CAST(?1 AS TEXT)), bloom_check_url(bloom_new(10), ?1), "
+    "(SELECT count(*) FROM bloom_url_keys(?1))",
+    "SELECT bloom_check_url(?1, ?1), bloom_check_url(?1, 'http://a.b.c/1/2?3')",
     "WITH k(k) AS (VALUES (1), (?1), (NULL)) SELECT bloom_agg(k, ?1) FROM k",
     "WITH k(k) AS (VALUES (1), (?1), (CAST(?1 AS TEXT))) SELECT bloom_agg(k), bloom_agg(k, 5), "
     "bloom_agg(k, "
     "NULL, 0.1, 'classic') FROM k",
     "WITH f(f) AS (VALUES (?1), (NULL), (?1)) SELECT bloom_union_agg(f) FROM f",
+    "SELECT bloom_remove(?1, ?1), bloom_remove(?1, 5)",
+    "SELECT bloom_convert(?1, 'blocked'), bloom_convert(?1, CAST(?1 AS TEXT))",
+    "SELECT key, rowid FROM bloom_keys(?1) WHERE key > 3 LIMIT 300",
+    "SELECT key FROM bloom_keys(?1) ORDER BY key DESC LIMIT 300",
+    "SELECT key FROM bloom_keys(bloom_new(300, NULL, 'bitmap')) WHERE key >= ?1 AND key < CAST(?1 "
+    "AS REAL)",
+    "WITH k(k) AS (VALUES (1), (?1), (length(?1))) SELECT bloom_agg(k, NULL, 0.1, 'fuse'), "
+    "bloom_agg(k, NULL, 0.1, 'counting'), bloom_agg(length(k), NULL, NULL, 'bitmap') FROM k",
 };
 
 enum { STATEMENT_COUNT = sizeof STATEMENTS / sizeof *STATEMENTS };

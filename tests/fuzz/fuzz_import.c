@@ -1,5 +1,6 @@
-/* Arbitrary bytes as another system's filter, in every format that is known, on the library floor: what is let in
- * becomes a filter that can be used and exported, and comes back as the same bytes. */
+/* Arbitrary bytes as another system's filter, in every format that is known, on the library floor:
+ * what is let in becomes a filter that can be used and exported, and comes back as the same bytes.
+ */
 #include "fuzz.h"
 
 #include "exchange/exchange.h"
@@ -24,12 +25,12 @@ static void find_formats(void) {
 
 /* A filter of ours from bytes that have been found sound, in memory of exact size. */
 static uint8_t *import(const struct bloom_exchange *format, const struct bloom_shape *shape,
-                       const uint8_t *bytes) {
+                       const uint8_t *bytes, uint64_t size) {
     uint8_t *filter = malloc((size_t)bloom_filter_bytes(shape));
     if (filter == NULL)
         abort();
     bloom_header_write(shape, filter);
-    format->read_payload(shape, bytes, filter + BLOOM_HEADER_BYTES);
+    format->read_payload(shape, bytes, size, filter + BLOOM_HEADER_BYTES);
     return filter;
 }
 
@@ -45,6 +46,12 @@ static uint8_t *export(const struct bloom_exchange *format, const struct bloom_s
     return bytes;
 }
 
+/* Whether a filter has one form only in a format. */
+static bool is_exact(const struct bloom_exchange *format) {
+    return format == &bloom_exchange_guava || format == &bloom_exchange_guava_utf16 ||
+           format == &bloom_exchange_spark;
+}
+
 static void try(const struct bloom_exchange *format, const uint8_t *bytes, size_t size) {
     char problem[BLOOM_PROBLEM_SIZE];
     struct bloom_shape shape, again;
@@ -57,19 +64,20 @@ static void try(const struct bloom_exchange *format, const uint8_t *bytes, size_
     /* No more memory than the input has, so that a few bytes cannot ask for all there is. */
     if (bloom_filter_bytes(&shape) > BLOOM_HEADER_BYTES + 8 * (uint64_t)size)
         abort();
-    uint8_t *filter = import(format, &shape, bytes);
+    uint8_t *filter = import(format, &shape, bytes, size);
     if (!bloom_filter_read(&again, filter, bloom_filter_bytes(&shape), problem) ||
         !bloom_shape_same(&shape, &again, problem))
         abort();
 
-    /* Written again it is what was read; where one filter has several forms there, at least the same filter. */
+    /* Written again it is what was read; where one filter has several forms there, at least the
+     * same filter. */
     uint8_t *exported = export(format, &shape, filter, &length);
-    if (format == &bloom_exchange_guava && (length != size || memcmp(exported, bytes, size) != 0))
+    if (is_exact(format) && (length != size || memcmp(exported, bytes, size) != 0))
         abort();
     if (!format->read(&again, exported, length, problem) ||
         !bloom_shape_same(&shape, &again, problem))
         abort();
-    uint8_t *twice = import(format, &again, exported);
+    uint8_t *twice = import(format, &again, exported, length);
     if (memcmp(filter, twice, (size_t)bloom_filter_bytes(&shape)) != 0)
         abort();
     free(twice);
@@ -81,18 +89,98 @@ static void try(const struct bloom_exchange *format, const uint8_t *bytes, size_
     free(filter);
 }
 
+static void put_big(uint8_t *bytes, unsigned width, uint64_t value) {
+    for (unsigned i = 0; i < width; i++)
+        bytes[i] = (uint8_t)(value >> 8 * (width - 1 - i));
+}
+
+static bool fit_guava(uint8_t *bytes, size_t size) {
+    put_big(bytes + 2, 4, (size - 6) / 8);
+    bytes[0] &= 1;
+    return (size - 6) % 8 == 0;
+}
+
+static bool fit_spark1(uint8_t *bytes, size_t size) {
+    put_big(bytes, 4, 1);
+    put_big(bytes + 8, 4, (size - 12) / 8);
+    bytes[4] = bytes[5] = bytes[6] = 0; /* more hashes take too long */
+    return (size - 12) % 8 == 0;
+}
+
+static bool fit_spark2(uint8_t *bytes, size_t size) {
+    put_big(bytes, 4, 2);
+    put_big(bytes + 12, 4, (size - 16) / 8);
+    bytes[4] = bytes[5] = bytes[6] = 0; /* more hashes take too long */
+    return (size - 16) % 8 == 0;
+}
+
+/* Up to 63 bits of the last word are not in use, which are zero more often than not. */
+static bool fit_dcso(uint8_t *bytes, size_t size) {
+    bloom_store64(bytes, 1);
+    memset(bytes + 25, 0, 7);
+    bloom_store64(bytes + 32, (size - 48) / 8 * 64 - (bytes[32] & 63));
+    return size >= 56;
+}
+
+static bool fit_go(uint8_t *bytes, size_t size) {
+    uint64_t bits = (size - 24) / 8 * 64 - (bytes[7] & 63);
+    memset(bytes + 8, 0, 7);
+    put_big(bytes, 8, bits);
+    if (bytes[23] & 1)
+        put_big(bytes + 16, 8, bits);
+    else
+        bloom_store64(bytes + 16, bits);
+    return (size - 24) % 8 == 0 && size > 24;
+}
+
+static bool fit_parquet(uint8_t *bytes, size_t size) {
+    static const uint8_t fields[] = {0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0};
+    size_t length = (size - 16) / 32 * 32; /* 64 to 4096 */
+    bytes[0] = 0x15;
+    bytes[1] = (uint8_t)(2 * length | 0x80);
+    bytes[2] = (uint8_t)(2 * length >> 7);
+    memcpy(bytes + 3, fields, sizeof fields);
+    return length + 16 == size && length >= 64;
+}
+
+static bool fit_redisbloom(uint8_t *bytes, size_t size) {
+    bloom_store32(bytes + 8, 1);
+    bloom_store32(bytes + 12, bytes[12] & 8 ? 13 : 5);
+    bloom_store64(bytes + 20, size - 73);
+    bloom_store64(bytes + 28, 8 * (uint64_t)(size - 73));
+    memcpy(bytes + 36, bytes, 8);
+    bytes[72] = 0;
+    return (size - 73) % 8 == 0;
+}
+
+static const struct {
+    const struct bloom_exchange *format;
+    size_t header;
+    bool (*fit)(uint8_t *bytes, size_t size);
+} fits[] = {
+    {&bloom_exchange_guava, 6, fit_guava},
+    {&bloom_exchange_guava_utf16, 6, fit_guava},
+    {&bloom_exchange_spark, 12, fit_spark1},
+    {&bloom_exchange_spark, 16, fit_spark2},
+    {&bloom_exchange_dcso, 48, fit_dcso},
+    {&bloom_exchange_go, 24, fit_go},
+    {&bloom_exchange_parquet, 16, fit_parquet},
+    {&bloom_exchange_parquet_int32, 16, fit_parquet},
+    {&bloom_exchange_redisbloom, 73, fit_redisbloom},
+};
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (format_count == 0)
         find_formats();
     uint8_t *bytes = fuzz_copy(data, size);
     for (size_t i = 0; i < format_count; i++)
         try(formats[i], bytes, size);
-    /* Guava says its length in words, from which the fuzzer would have to guess; here they are right. */
-    if (size >= 6 && (size - 6) % 8 == 0) {
-        for (unsigned i = 0; i < 4; i++)
-            bytes[2 + i] = (uint8_t)((size - 6) / 8 >> (24 - 8 * i));
-        bytes[0] &= 1;
-        try(&bloom_exchange_guava, bytes, size);
+    /* Lengths, which the fuzzer would have to guess, made right for each format in turn. */
+    for (unsigned i = 0; i < sizeof fits / sizeof *fits; i++) {
+        if (size > 0)
+            memcpy(bytes, data, size);
+        if (size >= fits[i].header && fits[i].fit(bytes, size))
+            try(fits[i].format, bytes, size);
     }
     /* Whatever is a filter of ours goes out in every format that has it. */
     char problem[BLOOM_PROBLEM_SIZE];

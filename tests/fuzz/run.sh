@@ -5,7 +5,7 @@
 # Ends in "N passed, N failed".
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-targets=${TARGETS:-filter import functions table statements url}
+targets=${TARGETS:-filter import functions table statements url database}
 if ! command -v clang >/dev/null; then
     echo "clang is needed: apt-get install clang libclang-rt-dev"
     echo "0 passed, 0 failed, $(echo "$targets" | wc -w) skipped"
@@ -30,10 +30,11 @@ for target in $targets; do
     case $target in
         statements) longest=200 ;;
         functions | table) longest=600 ;;
+        database) longest=150 ;;
         *) longest=1400 ;;
     esac
     started=$(date +%s)
-    if "build/fuzz/$target" "$limit" -max_len=$longest -artifact_prefix=build/fuzz/ -print_final_stats=1 "build/fuzz/corpus_$target" \
+    if "build/fuzz/$target" "$limit" -max_len=$longest -malloc_limit_mb=64 -artifact_prefix=build/fuzz/ -print_final_stats=1 "build/fuzz/corpus_$target" \
         "tests/fuzz/corpus/$target" >"build/fuzz/$target.log" 2>&1; then
         passed=$((passed + 1))
         executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "build/fuzz/$target.log")

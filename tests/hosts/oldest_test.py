@@ -3,8 +3,8 @@
 
 Needs a JDK and Maven, which brings the jars from Maven Central; skips visibly without them.
 
-All scripts are run on 3.31.1, too: its source, from a crate that carries it, is compiled into a library that takes the place of the
-system's for Python's apsw.
+The sources compile with the headers of 3.31.1, and all scripts are run on it: its source, from a crate that carries it, is compiled into
+a library that takes the place of the system's for Python's apsw.
 """
 import hashlib
 import io
@@ -23,7 +23,7 @@ TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 TOOLS = ("java", "javac", "mvn")
 CRATE = "https://static.crates.io/crates/libsqlite3-sys/libsqlite3-sys-0.18.0.crate"
 CRATE_SHA256 = "1e704a02bcaecd4a08b93a23f6be59d0bd79cd161e0963e9499165a0a35df7bd"
-AMALGAMATION = "libsqlite3-sys-0.18.0/sqlite3/sqlite3.c"
+SOURCES = "libsqlite3-sys-0.18.0/sqlite3/"
 OPTIONS = ["JSON1", "COLUMN_METADATA", "UNLOCK_NOTIFY", "RTREE", "FTS5", "SESSION", "PREUPDATE_HOOK"]
 
 STATEMENTS = [
@@ -69,26 +69,67 @@ class Oldest(unittest.TestCase):
         self.assertRegex(lines[1], r"bloom \d+\.\d+\.\d+ needs SQLite 3\.31\.0 or later, this is 3\.30\.1")
 
 
-@unittest.skipUnless(sys.platform == "linux", "skipped: takes the place of a library with LD_PRELOAD")
-class Scripts(unittest.TestCase):
-    def test_every_script_passes_on_3_31_1(self):
+@unittest.skipUnless(sys.platform == "linux",
+                     "skipped: takes the place of a library with LD_PRELOAD")
+class Source(unittest.TestCase):
+    """What needs the source of 3.31.1, fetched once."""
+    FLAGS = ["-O1", "-w", "-DSQLITE_THREADSAFE=1",
+             *(f"-DSQLITE_ENABLE_{option}" for option in OPTIONS)]
+    compiler = os.environ.get("CC", "cc").split()
+
+    @classmethod
+    def setUpClass(cls):
         try:
             with urllib.request.urlopen(CRATE, timeout=60) as answer:
                 crate = answer.read()
         except (urllib.error.URLError, OSError) as error:
-            self.skipTest(f"skipped: {CRATE} cannot be had: {error}")
-        self.assertEqual(hashlib.sha256(crate).hexdigest(), CRATE_SHA256)
-        with tempfile.TemporaryDirectory() as folder:
-            library, source = pathlib.Path(folder) / "libsqlite3.so.0", pathlib.Path(folder) / "sqlite3.c"
-            with tarfile.open(fileobj=io.BytesIO(crate)) as archive:
-                source.write_bytes(archive.extractfile(AMALGAMATION).read())
-            subprocess.run([*os.environ.get("CC", "cc").split(), "-O1", "-w", "-shared", "-fPIC", "-DSQLITE_THREADSAFE=1",
-                            *(f"-DSQLITE_ENABLE_{option}" for option in OPTIONS), "-o", library, source, "-lpthread", "-ldl", "-lm"],
-                           check=True)
-            run = subprocess.run([sys.executable, "tests/runner/sqllogictest.py", "--load", "./bloom.so", "tests/sql"], cwd=TOP,
-                                 env={**os.environ, "LD_PRELOAD": str(library)}, capture_output=True, text=True, check=False)
+            raise unittest.SkipTest(f"skipped: {CRATE} cannot be had: {error}")
+        if hashlib.sha256(crate).hexdigest() != CRATE_SHA256:
+            raise AssertionError(f"{CRATE} is not what it was")
+        cls.folder = pathlib.Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        with tarfile.open(fileobj=io.BytesIO(crate)) as archive:
+            for name in ("sqlite3.c", "sqlite3.h", "sqlite3ext.h"):
+                (cls.folder / name).write_bytes(archive.extractfile(SOURCES + name).read())
+
+    def compile(self, *arguments):
+        run = subprocess.run([*self.compiler, *arguments], cwd=TOP, capture_output=True, text=True,
+                             check=False)
+        self.assertEqual(run.returncode, 0, run.stderr[-4000:])
+
+    def test_every_source_compiles_with_its_headers(self):
+        """As a program has them that brings its own, old SQLite: for loading and for linking in."""
+        for source in sorted((TOP / "ext").rglob("*.c")):
+            if "packages" in source.parts:
+                continue
+            for defines in ([], ["-DSQLITE_CORE"]):
+                with self.subTest(source=source.name, defines=defines):
+                    self.compile("-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+                                 *defines, f"-I{self.folder}", "-Iext", str(source))
+
+    def test_pins_are_safe(self):
+        program = self.folder / "pins_test"
+        sources = [str(path) for storey in ("filter", "exchange", "sqlite", "table")
+                   for path in (TOP / "ext" / storey).glob("*.c")]
+        self.compile("-std=c11", "-w", "-g", "-D_XOPEN_SOURCE=700", "-DSQLITE_CORE",
+                     "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined",
+                     f"-I{self.folder}", "-Iext", "tests/faults/pins_test.c", "ext/extension.c",
+                     *sources, str(self.folder / "sqlite3.c"), "-o", str(program), "-lcmocka",
+                     "-lpthread", "-ldl", "-lm")
+        run = subprocess.run([program], cwd=TOP, capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, 0, (run.stdout + run.stderr)[-4000:])
+
+    def test_every_script_passes_on_3_31_1(self):
+        library = self.folder / "libsqlite3.so.0"
+        self.compile(*self.FLAGS, "-shared", "-fPIC", "-o", str(library),
+                     str(self.folder / "sqlite3.c"), "-lpthread", "-ldl", "-lm")
+        run = subprocess.run([sys.executable, "tests/runner/sqllogictest.py", "--load",
+                              "./bloom.so", "tests/sql"], cwd=TOP,
+                             env={**os.environ, "LD_PRELOAD": str(library)}, capture_output=True,
+                             text=True, check=False)
         self.assertRegex(run.stdout, r"^SQLite 3\.31\.1, ")
-        self.assertRegex(run.stdout, r"\n[5-9]\d{3} passed, 0 failed, \d+ skipped\n$", run.stdout[-4000:])
+        self.assertRegex(run.stdout, r"\n[5-9]\d{3} passed, 0 failed, \d+ skipped\n$",
+                         run.stdout[-4000:])
         self.assertEqual(run.returncode, 0)
 
 

@@ -295,7 +295,7 @@ static void sized_as_blocked(void **state) {
     struct bloom_shape shape;
     assert_false(bloom_shape_for(&shape, &bloom_layout_counting, 1000, 1e-12, problem));
     assert_string_equal(problem, "p = 1e-12 is less than layout counting can keep for 1000 keys; "
-                                 "ask for p = 9.36e-10 or more, or for layout classic");
+                                 "ask for p = 9.36e-10 or more");
 }
 
 static void any_address(void **state) {

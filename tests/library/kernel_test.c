@@ -1,5 +1,5 @@
-/* Every kernel of layout blocked that this processor can run answers and adds as the portable one does, and as
- * a program does that looks at one bit after the other. */
+/* Every kernel of layout blocked that this processor can run answers and adds as the portable one
+ * does, and as a program does that looks at one bit after the other. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "library_test.h"
@@ -24,8 +24,8 @@ static unsigned naive_probe(uint64_t value, uint32_t i) {
     return (unsigned)(word >> (55 - 9 * i) & 511);
 }
 
-/* The value whose first probe word is that: factor is inverted by Newton's iteration, which doubles the right
- * bits, from 3, each time. */
+/* The value whose first probe word is that: factor is inverted by Newton's iteration, which doubles
+ * the right bits, from 3, each time. */
 static uint64_t value_of_word(uint64_t word) {
     const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
     uint64_t inverse = factor;
@@ -148,7 +148,8 @@ static void each_bit(void **state) {
     with_each_kernel(compare_each_bit);
 }
 
-/* Of every number of keys from 0, all lengths of the stretches that a batch is made of among them. */
+/* Of every number of keys from 0, all lengths of the stretches that a batch is made of among them.
+ */
 static void compare_batch(const struct bloom_blocked_kernel *kernel) {
     uint64_t random = 3;
     uint64_t yes = 0, no = 0;
@@ -240,7 +241,8 @@ static void ones_are_counted(void **state) {
     }
 }
 
-/* Each in a process of its own, in which nothing of the layout has been called: 1 when the answer is right. */
+/* Each in a process of its own, in which nothing of the layout has been called: 1 when the answer
+ * is right. */
 static int first_check(const struct bloom_shape *shape, uint8_t *filled, const uint64_t *value) {
     return bloom_layout_blocked.check(shape, filled, value);
 }

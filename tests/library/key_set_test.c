@@ -336,6 +336,153 @@ static void few_keys_take_few_bytes(void **state) {
     }
 }
 
+/* ---- Chosen keys ---- */
+
+enum { CHOSEN_KEYS = 160000 };
+
+static uint64_t rotate_right(uint64_t word, int count) {
+    return word >> count | word << (64 - count);
+}
+
+/* The number by which an odd one is multiplied to give 1, by Newton's steps. */
+static uint64_t reciprocal(uint64_t odd) {
+    uint64_t inverse = odd;
+    for (int i = 0; i < 5; i++)
+        inverse *= 2 - odd * inverse;
+    return inverse;
+}
+
+static uint64_t unmix(uint64_t word) {
+    word ^= word >> 33;
+    word *= reciprocal(UINT64_C(0xc4ceb9fe1a85ec53));
+    word ^= word >> 33;
+    word *= reciprocal(UINT64_C(0xff51afd7ed558ccd));
+    return word ^ word >> 33;
+}
+
+/* The 16 bytes whose MurmurHash3 x64 128 is wanted: its steps backwards. */
+static void key_with_hash(struct bloom_hash wanted, uint8_t key[16]) {
+    const uint64_t c1 = UINT64_C(0x87c37b91114253d5), c2 = UINT64_C(0x4cf5ad432745937f);
+    uint64_t h1 = wanted.words[0], h2 = wanted.words[1];
+    h2 -= h1;
+    h1 -= h2;
+    h1 = unmix(h1);
+    h2 = unmix(h2);
+    h2 -= h1;
+    h1 -= h2;
+    h1 ^= 16;
+    h2 ^= 16;
+    h2 = (h2 - UINT64_C(0x38495ab5)) * reciprocal(5);
+    h2 = rotate_right(h2 - h1, 31);
+    h1 = (h1 - UINT64_C(0x52dce729)) * reciprocal(5);
+    h1 = rotate_right(h1, 27); /* h2 was 0 when it was added, and h1 itself */
+    h1 = rotate_right(h1 * reciprocal(c2), 31) * reciprocal(c1);
+    h2 = rotate_right(h2 * reciprocal(c1), 33) * reciprocal(c2);
+    for (int i = 0; i < 8; i++) {
+        key[i] = (uint8_t)(h1 >> 8 * i);
+        key[8 + i] = (uint8_t)(h2 >> 8 * i);
+    }
+}
+
+/* Families of keys in which hashing by shift, by mask, by one product or with a known seed makes
+ * all share a slot, or a few slots. */
+static struct bloom_hash chosen(int family, uint64_t i) {
+    static const uint64_t ODD = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t high = i >> 15 << 55, low = i & 0x7fff;
+    switch (family) {
+    case 0: /* alike from bit 15 to 54, where a slot has been before */
+        return (struct bloom_hash){{high | UINT64_C(0x1234567800000) | low, i}};
+    case 1: /* of which the sum that was taken for two words is the same */
+        return (struct bloom_hash){{high - i * ODD, i}};
+    case 2:
+        return (struct bloom_hash){{i, 0}};
+    case 3:
+        return (struct bloom_hash){{i << 46, i}};
+    case 4:
+        return (struct bloom_hash){{i * reciprocal(ODD), i << 32}};
+    case 5:
+        return (struct bloom_hash){{i << 23, ~i}};
+    default:
+        return (struct bloom_hash){{(i >> 8) << 55 | (i & 0xff), 7}};
+    }
+}
+
+static void chosen_keys_do_not_pile_up(void **state) {
+    static const struct bloom_layout *const LAYOUTS[] = {
+        &bloom_layout_blocked, &bloom_layout_classic, &bloom_layout_counting};
+    enum { FAMILIES = 7, SEEDS = 2 };
+    uint64_t random = 11;
+    double most = 0;
+    (void)state;
+    struct bloom_hash *keys = malloc(CHOSEN_KEYS * sizeof *keys);
+    assert_non_null(keys);
+    for (int family = 0; family < FAMILIES; family++) {
+        for (uint64_t i = 0; i < CHOSEN_KEYS; i++) {
+            struct bloom_hash wanted = chosen(family, i + 1);
+            uint8_t key[16];
+            key_with_hash(wanted, key);
+            keys[i] = bloom_hash_bytes(key, sizeof key);
+            assert_same(keys[i].words[0], wanted.words[0], "first word of a chosen key");
+            assert_same(keys[i].words[1], wanted.words[1], "second word of a chosen key");
+        }
+        for (size_t layout = 0; layout < COUNT_OF(LAYOUTS); layout++)
+            for (int i = 0; i < SEEDS; i++) {
+                struct bloom_key_set set = new_set(LAYOUTS[layout]);
+                struct bloom_key_summary summary;
+                set.seed[0] = random_next(&random);
+                set.seed[1] = random_next(&random);
+                for (size_t key = 0; key < CHOSEN_KEYS; key++)
+                    assert_true(bloom_key_set_add(&set, keys[key].words));
+                assert_int_equal(bloom_key_set_settle(&set, &summary), BLOOM_BUILT);
+                assert_true(summary.keys > 0);
+                /* Tables are two thirds full at most, where a key that is new passes 4 slots
+                 * (Knuth's 1/2 (1/(1-a)^2 - 1)) and one on average 1; searches for duplicates in
+                 * between, once or twice a key, add theirs. */
+                double steps = (double)set.steps / CHOSEN_KEYS;
+                if (steps > most)
+                    most = steps;
+                if (steps > 6)
+                    fail_msg("family %d, layout %s: %.1f slots passed a key", family,
+                             LAYOUTS[layout]->name, steps);
+                end_set(&set);
+            }
+    }
+    printf("figures: chosen keys pass %.2f slots at most on average\n", most);
+    free(keys);
+}
+
+/* The order in the table is not seen in what is built. */
+static void the_seed_changes_no_byte(void **state) {
+    enum { KEYS = 70000, SEEDS = 6 };
+    uint64_t random = 12;
+    (void)state;
+    for (int layout = 0; layout < 2; layout++) {
+        uint64_t first = 0;
+        for (int i = 0; i < SEEDS; i++) {
+            struct bloom_key_set set =
+                new_set(layout ? &bloom_layout_classic : &bloom_layout_blocked);
+            struct bloom_key_summary summary;
+            struct bloom_shape shape;
+            char problem[BLOOM_PROBLEM_SIZE];
+            set.seed[0] = random_next(&random);
+            set.seed[1] = random_next(&random);
+            for (int key = 0; key < 2 * KEYS; key++)
+                bloom_key_set_add(&set, bloom_hash_integer(key % KEYS).words);
+            assert_int_equal(bloom_key_set_settle(&set, &summary), BLOOM_BUILT);
+            assert_same(summary.keys, KEYS, "distinct keys");
+            assert_true(bloom_shape_for_keys(&shape, set.layout, &summary, 0.01, problem));
+            uint8_t *payload = allocate_exactly((size_t)bloom_payload_bytes(&shape));
+            assert_int_equal(bloom_key_set_build(&set, &shape, payload), BLOOM_BUILT);
+            uint64_t print = fingerprint(payload, (size_t)bloom_payload_bytes(&shape));
+            if (i == 0)
+                first = print;
+            assert_same(print, first, "fingerprint");
+            free(payload);
+            end_set(&set);
+        }
+    }
+}
+
 static void cleared_sets_start_again(void **state) {
     (void)state;
     struct bloom_hash *keys = distinct_keys(70000);
@@ -562,6 +709,8 @@ int main(void) {
         TEST("A million distinct keys take their words and little more",
              distinct_keys_take_little_more),
         TEST("A few keys take one small allocation", few_keys_take_few_bytes),
+        TEST("Chosen keys do not pile up", chosen_keys_do_not_pile_up),
+        TEST("The seed of a set changes no byte of a filter", the_seed_changes_no_byte),
         TEST("A cleared set starts again from nothing", cleared_sets_start_again),
         TEST("Settling in between changes nothing", settling_in_between),
         TEST("Settling and building can be interrupted and begun again", interruptions),

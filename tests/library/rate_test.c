@@ -4,6 +4,7 @@
 #include "library_test.h"
 
 #include "filter/hash.h"
+#include "filter/key_set.h"
 #include "filter/layout.h"
 
 #include <math.h>
@@ -110,8 +111,11 @@ static const struct asked_rate CLASSIC_RATES[] = {
     {0.001, 1e7, 1, 0.06}, {1e-4, 2e7, 1, 0.11}, {1e-5, 2e7, 1, 0.3}, {1e-6, 3e7, 1, 0.8},
 };
 
+/* beyond is how much of the rate a layout that takes its size from elsewhere may miss it by; where
+ * it would miss more it refuses, which is left out here. */
 static void assert_rates_kept(const struct bloom_layout *layout, const struct asked_rate *rates,
-                              size_t count) {
+                              size_t count, double beyond) {
+    size_t kept = 0;
     print_message("layout         n          p  hashes   bits/key       measured  measured/p\n");
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < COUNT_OF(EVERY_SIZE); j++) {
@@ -120,8 +124,12 @@ static void assert_rates_kept(const struct bloom_layout *layout, const struct as
                 continue;
             struct bloom_shape shape;
             char problem[BLOOM_PROBLEM_SIZE];
-            if (!bloom_shape_for(&shape, layout, keys, rates[i].rate, problem))
-                fail_msg("%s", problem);
+            if (!bloom_shape_for(&shape, layout, keys, rates[i].rate, problem)) {
+                if (beyond == 0)
+                    fail_msg("%s", problem);
+                continue;
+            }
+            kept++;
             /* Small filters differ from one another: many of them. */
             unsigned filters = keys < 100000 ? 200 : keys < 1000000 ? 8 : 2;
             /* A single block is far from full with few keys: a few checks show it. */
@@ -132,7 +140,7 @@ static void assert_rates_kept(const struct bloom_layout *layout, const struct as
                           (unsigned long long)keys, rates[i].rate, (unsigned)shape.probes,
                           (double)shape.bits / (double)keys, measured.rate,
                           measured.rate / rates[i].rate);
-            if (!is_kept(measured, rates[i].rate))
+            if (!is_kept(measured, rates[i].rate * (1 + beyond)))
                 fail_msg("%s for n = %llu and p = %g: measured %g with a standard error of %g",
                          layout->name, (unsigned long long)keys, rates[i].rate, measured.rate,
                          measured.standard_error);
@@ -140,16 +148,19 @@ static void assert_rates_kept(const struct bloom_layout *layout, const struct as
                 assert_near(measured.rate, rates[i].rate, rates[i].near_error * rates[i].rate,
                             "measured rate");
         }
+    assert_true(kept > 40);
 }
 
 static void blocked_keeps_rates(void **state) {
     (void)state;
-    assert_rates_kept(&bloom_layout_blocked, BLOCKED_RATES, COUNT_OF(BLOCKED_RATES));
+    assert_rates_kept(&bloom_layout_blocked, BLOCKED_RATES, COUNT_OF(BLOCKED_RATES), 0);
 }
 
 static void classic_keeps_rates(void **state) {
     (void)state;
-    assert_rates_kept(&bloom_layout_classic, CLASSIC_RATES, COUNT_OF(CLASSIC_RATES));
+    /* A tenth is what classic_size allows by a formula, which is within a tenth of what is measured
+     * where it says that much. */
+    assert_rates_kept(&bloom_layout_classic, CLASSIC_RATES, COUNT_OF(CLASSIC_RATES), 0.2);
 }
 
 static void blocked_is_predicted(void **state) {
@@ -198,6 +209,75 @@ static void classic_is_predicted(void **state) {
     }
 }
 
+static void *rate_allocate(uint64_t bytes) {
+    return malloc((size_t)bytes);
+}
+
+/* 2^-w to the standard error, above and below: whatever the number of keys, and whatever the width. */
+static void fuse_is_predicted(void **state) {
+    (void)state;
+    static const struct bloom_memory MEMORY = {rate_allocate, free};
+    static const struct {
+        uint64_t keys;
+        unsigned width, filters;
+        double checks;
+    } known[] = {
+        {1, 4, 100, 1e6},     {2, 3, 100, 1e6},     {10, 7, 100, 4e6},    {100, 1, 100, 1e6},
+        {1000, 8, 100, 1e7},  {1000, 12, 100, 4e7}, {10000, 7, 20, 1e7},  {100000, 10, 4, 4e7},
+        {100000, 16, 4, 6e7}, {1000000, 7, 1, 1e7}, {1000000, 2, 1, 4e6}, {100000, 20, 2, 8e7},
+    };
+    print_message("layout         n   w   bits/key       measured  measured * 2^w\n");
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        uint64_t each = (uint64_t)(known[i].checks / known[i].filters), found = 0, word;
+        struct bloom_shape shape;
+        for (unsigned filter = 0; filter < known[i].filters; filter++) {
+            struct bloom_key_set set = {.layout = &bloom_layout_fuse, .memory = &MEMORY};
+            struct bloom_key_summary summary;
+            char problem[BLOOM_PROBLEM_SIZE];
+            int64_t first = (int64_t)((i * 1000 + filter) << 34);
+            for (uint64_t key = 0; key < known[i].keys; key++) {
+                hash_integers(&bloom_layout_fuse, first + (int64_t)key, 1, &word);
+                assert_true(bloom_key_set_add(&set, &word));
+            }
+            assert_int_equal(bloom_key_set_settle(&set, &summary), BLOOM_BUILT);
+            assert_true(bloom_shape_for_keys(&shape, &bloom_layout_fuse, &summary,
+                                             ldexp(1, -(int)known[i].width), problem));
+            uint8_t *payload = empty_payload(&shape);
+            assert_int_equal(bloom_key_set_build(&set, &shape, payload), BLOOM_BUILT);
+            assert_same(count_found(&shape, payload, first, known[i].keys), known[i].keys,
+                        "keys found");
+            found += count_found(&shape, payload, first + (int64_t)known[i].keys, each);
+            bloom_key_set_clear(&set);
+            free(payload);
+        }
+        double rate = ldexp(1, -(int)known[i].width), asked = (double)(each * known[i].filters);
+        double measured = (double)found / asked, error = sqrt(rate * (1 - rate) / asked);
+        print_message("%-8s %7llu %3u %10.3f %14.6g %15.4f\n", "fuse",
+                      (unsigned long long)known[i].keys, known[i].width,
+                      (double)shape.bits / (double)known[i].keys, measured, measured / rate);
+        assert_near(measured, rate, 4 * error, "measured rate");
+    }
+}
+
+/* The rate of blocked, to the last answer. */
+static void counting_is_as_blocked(void **state) {
+    (void)state;
+    for (uint64_t keys = 1; keys <= 100000; keys *= 100) {
+        struct bloom_shape counting, blocked;
+        char problem[BLOOM_PROBLEM_SIZE];
+        assert_true(bloom_shape_for(&counting, &bloom_layout_counting, keys, 0.01, problem));
+        assert_true(bloom_shape_for(&blocked, &bloom_layout_blocked, keys, 0.01, problem));
+        uint8_t *one = empty_payload(&counting), *other = empty_payload(&blocked);
+        add_integers(&counting, one, 0, keys);
+        add_integers(&blocked, other, 0, keys);
+        uint64_t found = count_found(&counting, one, INT64_C(1) << 40, 2000000);
+        assert_same(found, count_found(&blocked, other, INT64_C(1) << 40, 2000000), "found");
+        assert_true(found < 21000);
+        free(one);
+        free(other);
+    }
+}
+
 static void overfull(void **state) {
     (void)state;
     /* Twice the keys asked for: 12.2 % instead of 1 % for blocked, 15.7 % for classic. */
@@ -239,8 +319,8 @@ static void undersized_filters_are_noticed(void **state) {
                 assert_noticed(&shape, keys, &BLOCKED_RATES[i]);
         }
     for (size_t i = 0; i < COUNT_OF(CLASSIC_RATES); i++) {
-        assert_true(
-            bloom_shape_for(&shape, &bloom_layout_classic, 100000, CLASSIC_RATES[i].rate, problem));
+        if (!bloom_shape_for(&shape, &bloom_layout_classic, 100000, CLASSIC_RATES[i].rate, problem))
+            continue; /* refused: 1e-6 */
         shape.bits = shape.bits / 10 * 9;
         if (CLASSIC_RATES[i].rate > 5e-6)
             assert_noticed(&shape, 100000, &CLASSIC_RATES[i]);
@@ -250,10 +330,12 @@ static void undersized_filters_are_noticed(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("Blocked keeps every rate for one to a million keys", blocked_keeps_rates),
-        TEST("Classic keeps every rate for one to a million keys", classic_keeps_rates),
+        TEST("Classic keeps every rate that it takes within a tenth or two", classic_keeps_rates),
         TEST("Blocked has the rate that the exact mixture predicts within 2 %",
              blocked_is_predicted),
         TEST("Classic has the rate that its formula predicts within 2 %", classic_is_predicted),
+        TEST("Fuse has the rate 2^-w for any number of keys", fuse_is_predicted),
+        TEST("Counting answers as blocked does", counting_is_as_blocked),
         TEST("Filled to twice their capacity, filters answer falsely as often as known", overfull),
         TEST("Filters that are too small are noticed", undersized_filters_are_noticed),
     };

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""The binaries of all platforms: what can be run here is, under an emulator where need be; the others are looked into.
+"""The binaries of all platforms: what can be run here is, under an emulator where need be; the
+others are looked into.
 
-Where a binary runs it must pass every script of tests/sql, inside an SQLite that is compiled for the same platform.
+Where a binary runs it must pass every script of tests/sql, inside an SQLite that is compiled for
+the same platform.
 """
+
 import os
 import re
 import struct
@@ -14,27 +17,58 @@ from common import BUILD, RELEASE, TOOLS, TOP, WORK, missing, platforms, run, sc
 
 BINARIES = BUILD / "binaries"
 OPTIONS = ["FTS5", "RTREE", "SESSION", "PREUPDATE_HOOK", "COLUMN_METADATA"]
-LIBRARIES = {platform.name: BINARIES / platform.name / platform.library for platform in platforms.PLATFORMS}
+LIBRARIES = {
+    platform.name: BINARIES / platform.name / platform.library for platform in platforms.PLATFORMS
+}
 WINE = "/usr/lib/wine/wine64"
 
-# How a program of the platform is started here, what that needs, and its target where it may be newer than the library's.
+# How a program of the platform is started here, what that needs, and its target where it may be
+# newer than the library's.
 EMULATED = {
-    "linux-aarch64": ("qemu-aarch64 -L /usr/aarch64-linux-gnu", ["qemu-aarch64", "/usr/aarch64-linux-gnu/lib/libc.so.6"], "aarch64-linux-gnu.2.31"),
+    "linux-aarch64": (
+        "qemu-aarch64 -L /usr/aarch64-linux-gnu",
+        ["qemu-aarch64", "/usr/aarch64-linux-gnu/lib/libc.so.6"],
+        "aarch64-linux-gnu.2.31",
+    ),
     "musl-x86_64": ("/lib/ld-musl-x86_64.so.1", ["/lib/ld-musl-x86_64.so.1"], None),
-    "musl-aarch64": ("qemu-aarch64 /lib/ld-musl-aarch64.so.1", ["qemu-aarch64", "/lib/ld-musl-aarch64.so.1"], None),
+    "musl-aarch64": (
+        "qemu-aarch64 /lib/ld-musl-aarch64.so.1",
+        ["qemu-aarch64", "/lib/ld-musl-aarch64.so.1"],
+        None,
+    ),
     "windows-x86_64": (WINE, [WINE], None),
 }
 
 
 def program(platform, target):
     """SQLite behind a pipe, for that platform; compiled once."""
-    source, path = TOP / "tests/packages/remote/remote.c", WORK / "remote" / platform.name / "remote.exe"
+    source, path = (
+        TOP / "tests/packages/remote/remote.c",
+        WORK / "remote" / platform.name / "remote.exe",
+    )
     if not path.exists() or path.stat().st_mtime < source.stat().st_mtime:
         path.parent.mkdir(parents=True, exist_ok=True)
         sqlite = sqlite_source.folder()
-        run(TOOLS, "-m", "ziglang", "cc", "-target", target or platform.target, "-O1", "-w", "-fno-sanitize=all",
-            *(f"-DSQLITE_ENABLE_{option}" for option in OPTIONS), *(["-dynamic"] if platform.libc else []), "-I", sqlite, source,
-            sqlite / "sqlite3.c", "-o", path, *([] if platform.os == "win32" else ["-lm"]))
+        run(
+            TOOLS,
+            "-m",
+            "ziglang",
+            "cc",
+            "-target",
+            target or platform.target,
+            "-O1",
+            "-w",
+            "-fno-sanitize=all",
+            *(f"-DSQLITE_ENABLE_{option}" for option in OPTIONS),
+            *(["-dynamic"] if platform.libc else []),
+            "-I",
+            sqlite,
+            source,
+            sqlite / "sqlite3.c",
+            "-o",
+            path,
+            *([] if platform.os == "win32" else ["-lm"]),
+        )
     return path
 
 
@@ -46,8 +80,17 @@ class Running(unittest.TestCase):
             self.skipTest(missing(*needs))
         os.environ |= {"WINEDEBUG": "-all", "WINEPREFIX": str(WORK / "wine")}
         if name.startswith("windows"):
-            subprocess.run([WINE, "wineboot", "-i"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, timeout=300)
-        self.assertRegex(scripts(LIBRARIES[name], f"{command} {program(platform, target)}"), r"^\d{4,} passed, 0 failed")
+            subprocess.run(
+                [WINE, "wineboot", "-i"],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                check=False,
+                timeout=300,
+            )
+        self.assertRegex(
+            scripts(LIBRARIES[name], f"{command} {program(platform, target)}"),
+            r"^\d{4,} passed, 0 failed",
+        )
 
     def test_linux_x86_64(self):
         if os.uname().machine != "x86_64":
@@ -68,21 +111,28 @@ class Running(unittest.TestCase):
 
 
 class Portable:
-    """A library of Windows, read far enough to tell what it exports and which libraries it needs (PE/COFF specification)."""
+    """A library of Windows, read far enough to tell what it exports and which libraries it needs
+    (PE/COFF specification).
+    """
 
     def __init__(self, data):
         self.data = data
         start = self.number("<I", 0x3C)
-        assert data[start:start + 4] == b"PE\0\0"
+        assert data[start : start + 4] == b"PE\0\0"
         self.machine, sections = self.number("<H", start + 4), self.number("<H", start + 6)
         optional = start + 24
         assert self.number("<H", optional) == 0x20B, "64 bits"
         first = optional + self.number("<H", start + 20)
-        self.sections = [struct.unpack_from("<IIII", data, first + 40 * i + 8) for i in range(sections)]
+        self.sections = [
+            struct.unpack_from("<IIII", data, first + 40 * i + 8) for i in range(sections)
+        ]
         exports, imports = self.number("<I", optional + 112), self.number("<I", optional + 120)
         table = self.place(exports)
         names = self.place(self.number("<I", table + 32))
-        self.exports = [self.text(self.number("<I", names + 4 * i)) for i in range(self.number("<I", table + 24))]
+        self.exports = [
+            self.text(self.number("<I", names + 4 * i))
+            for i in range(self.number("<I", table + 24))
+        ]
         self.needs, entry = [], self.place(imports)
         while self.number("<I", entry + 12):
             self.needs.append(self.text(self.number("<I", entry + 12)).lower())
@@ -92,11 +142,15 @@ class Portable:
         return struct.unpack_from(kind, self.data, offset)[0]
 
     def place(self, address):
-        return next(address - virtual + raw for size, virtual, raw_size, raw in self.sections if virtual <= address < virtual + max(size, raw_size))
+        return next(
+            address - virtual + raw
+            for size, virtual, raw_size, raw in self.sections
+            if virtual <= address < virtual + max(size, raw_size)
+        )
 
     def text(self, address):
         start = self.place(address)
-        return self.data[start:self.data.index(b"\0", start)].decode()
+        return self.data[start : self.data.index(b"\0", start)].decode()
 
 
 class MachO:
@@ -113,13 +167,15 @@ class MachO:
             command, size = struct.unpack_from("<2I", data, offset)
             if command in (self.LOAD_DYLIB, self.ID_DYLIB):
                 start = offset + struct.unpack_from("<I", data, offset + 8)[0]
-                text = data[start:offset + size].split(b"\0")[0].decode()
+                text = data[start : offset + size].split(b"\0")[0].decode()
                 if command == self.ID_DYLIB:
                     self.name = text
                 else:
                     self.needs.append(text)
             elif command in (self.MINIMUM, self.BUILD):
-                version = struct.unpack_from("<I", data, offset + (8 if command == self.MINIMUM else 12))[0]
+                version = struct.unpack_from(
+                    "<I", data, offset + (8 if command == self.MINIMUM else 12)
+                )[0]
                 self.oldest = (version >> 16, version >> 8 & 0xFF)
             elif command == self.SIGNATURE:
                 self.signed = True
@@ -127,18 +183,32 @@ class MachO:
                 symbols, number, strings = struct.unpack_from("<3I", data, offset + 8)
                 for i in range(number):
                     where, flags, section = struct.unpack_from("<IBB", data, symbols + 16 * i)
-                    if flags & 0x0F == 0x0F and not flags & 0x10:  # defined here, seen by others, and not private
-                        self.exports.append(data[strings + where:].split(b"\0", 1)[0].decode())
+                    if (
+                        flags & 0x0F == 0x0F and not flags & 0x10
+                    ):  # defined here, seen by others, and not private
+                        self.exports.append(data[strings + where :].split(b"\0", 1)[0].decode())
             offset += size
 
 
 class Contents(unittest.TestCase):
     def test_every_platform_has_its_zip(self):
         for platform in platforms.PLATFORMS:
-            with self.subTest(platform=platform.name), zipfile.ZipFile(BINARIES / f"sqlite-bloom-{RELEASE}-{platform.name}.zip") as archive:
+            with self.subTest(platform=platform.name), zipfile.ZipFile(
+                BINARIES / f"sqlite-bloom-{RELEASE}-{platform.name}.zip"
+            ) as archive:
                 folder = f"sqlite-bloom-{RELEASE}-{platform.name}"
-                self.assertEqual(archive.namelist(), [f"{folder}/LICENSE", f"{folder}/{platform.library}", f"{folder}/sqlite-bloom.h"])
-                self.assertEqual(archive.read(f"{folder}/{platform.library}"), LIBRARIES[platform.name].read_bytes())
+                self.assertEqual(
+                    archive.namelist(),
+                    [
+                        f"{folder}/LICENSE",
+                        f"{folder}/{platform.library}",
+                        f"{folder}/sqlite-bloom.h",
+                    ],
+                )
+                self.assertEqual(
+                    archive.read(f"{folder}/{platform.library}"),
+                    LIBRARIES[platform.name].read_bytes(),
+                )
 
     def test_on_linux_nothing_newer_than_glibc_2_17_is_needed_and_one_name_exported(self):
         for name, library in LIBRARIES.items():
@@ -148,13 +218,27 @@ class Contents(unittest.TestCase):
                 machine = run("readelf", "-h", library)
                 self.assertIn("AArch64" if name.endswith("aarch64") else "X86-64", machine)
                 needed = set(re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", library)))
-                self.assertLessEqual(needed, {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
-                                     if name.startswith("linux") else {"libc.so"}, needed)
+                self.assertLessEqual(
+                    needed,
+                    (
+                        {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+                        if name.startswith("linux")
+                        else {"libc.so"}
+                    ),
+                    needed,
+                )
                 symbols = run("readelf", "--dyn-syms", "-W", library)
-                versions = {tuple(map(int, version.split("."))) for version in re.findall(r"@GLIBC_([\d.]+)", symbols)}
+                versions = {
+                    tuple(map(int, version.split(".")))
+                    for version in re.findall(r"@GLIBC_([\d.]+)", symbols)
+                }
                 self.assertEqual(bool(versions), name.startswith("linux"))
                 self.assertLessEqual(max(versions, default=(0,)), (2, 17))
-                defined = [line.split() for line in symbols.splitlines() if re.search(r" (GLOBAL|WEAK) +DEFAULT +\d+ ", line)]
+                defined = [
+                    line.split()
+                    for line in symbols.splitlines()
+                    if re.search(r" (GLOBAL|WEAK) +DEFAULT +\d+ ", line)
+                ]
                 self.assertEqual([words[-1] for words in defined], ["sqlite3_bloom_init"])
 
     def test_on_windows_one_name_is_exported_and_the_systems_own_libraries_suffice(self):
@@ -164,20 +248,30 @@ class Contents(unittest.TestCase):
                 self.assertEqual(library.machine, machine)
                 self.assertEqual(library.exports, ["sqlite3_bloom_init"])
                 for needed in library.needs:
-                    self.assertRegex(needed, r"^(kernel32|ntdll|api-ms-win-crt-[\w-]+|ucrtbase)\.dll$")
+                    self.assertRegex(
+                        needed, r"^(kernel32|ntdll|api-ms-win-crt-[\w-]+|ucrtbase)\.dll$"
+                    )
 
     def test_on_macos_one_name_is_exported_and_the_oldest_system_is_as_promised(self):
-        for name, processor, oldest in (("macos-x86_64", 0x01000007, (10, 13)), ("macos-aarch64", 0x0100000C, (11, 0))):
+        for name, processor, oldest in (
+            ("macos-x86_64", 0x01000007, (10, 13)),
+            ("macos-aarch64", 0x0100000C, (11, 0)),
+        ):
             with self.subTest(platform=name):
                 library = MachO(LIBRARIES[name].read_bytes())
                 self.assertEqual(library.processor, processor)
                 self.assertEqual((library.oldest[0], library.oldest[1] & 0xFF), oldest)
-                self.assertEqual(set(library.exports) - {"__mh_dylib_header", "___dso_handle"}, {"_sqlite3_bloom_init"})  # the linker's two
+                self.assertEqual(
+                    set(library.exports) - {"__mh_dylib_header", "___dso_handle"},
+                    {"_sqlite3_bloom_init"},
+                )  # the linker's two
                 self.assertEqual(library.name, "@rpath/bloom.dylib")
                 self.assertEqual(library.needs, ["/usr/lib/libSystem.B.dylib"])
-                if name == "macos-aarch64":  # Apple's processors run nothing that is not signed, if only by the linker
+                if (
+                    name == "macos-aarch64"
+                ):  # Apple's processors run nothing that is not signed, if only by the linker
                     self.assertTrue(library.signed)
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)  # so that a skip says why

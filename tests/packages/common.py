@@ -1,4 +1,7 @@
-"""What the tests of packages share: where things are, the reference answers, and commands that must succeed."""
+"""What the tests of packages share: where things are, the reference answers, and commands that must
+succeed.
+"""
+
 import importlib.util
 import os
 import pathlib
@@ -17,30 +20,51 @@ import sqlite_source  # noqa: E402,F401
 TOOLS = BUILD / "tools/bin/python"
 RELEASE = release.RELEASE
 
-# The filter of key-1 to key-1000, made for 1000 keys at 1 %: every build, host and machine must make these bytes.
-KEYS = "(WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 1000) SELECT '{}-' || i AS k FROM c)"
+# The filter of key-1 to key-1000, made for 1000 keys at 1 %: every build, host and machine must
+# make these bytes.
+KEYS = (
+    "(WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 1000) SELECT '{}-'"
+    " || i AS k FROM c)"
+)
 FILTER = f"SELECT bloom_agg(k, 1000, 0.01) FROM {KEYS.format('key')}"
 FILTER_BYTES = 1344
 FILTER_MD5 = "6d00a095962eef091a8d7210a1b976de"
 # Length; how many of its keys and of 1000 others are found.
-FINGERPRINT = (f"SELECT length(f), (SELECT sum(bloom_check(f, k)) FROM {KEYS.format('key')}),"
-               f" (SELECT sum(bloom_check(f, k)) FROM {KEYS.format('absent')}) FROM ({FILTER.replace('bloom_agg(k, 1000, 0.01)', 'bloom_agg(k, 1000, 0.01) AS f')})")
+FINGERPRINT = (
+    f"SELECT length(f), (SELECT sum(bloom_check(f, k)) FROM {KEYS.format('key')}), (SELECT"
+    f" sum(bloom_check(f, k)) FROM {KEYS.format('absent')}) FROM"
+    f" ({FILTER.replace('bloom_agg(k, 1000, 0.01)', 'bloom_agg(k, 1000, 0.01) AS f')})"
+)
 FINGERPRINT_ANSWER = (FILTER_BYTES, 1000, 9)
 
 
 def run(*command, **options):
     """Runs a command and gives what it printed; a failure shows all of it."""
-    result = subprocess.run([str(word) for word in command], cwd=options.pop("cwd", TOP), text=True, stdin=subprocess.DEVNULL,
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=options.pop("timeout", 600),
-                            env={**os.environ, **options.pop("env", {})}, **options)
+    result = subprocess.run(
+        [str(word) for word in command],
+        cwd=options.pop("cwd", TOP),
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+        timeout=options.pop("timeout", 600),
+        env={**os.environ, **options.pop("env", {})},
+        **options,
+    )
     if result.returncode != 0:
-        raise AssertionError(f"{' '.join(map(str, command))} ended with {result.returncode}:\n{result.stdout[-6000:]}")
+        raise AssertionError(
+            f"{' '.join(map(str, command))} ended with"
+            f" {result.returncode}:\n{result.stdout[-6000:]}"
+        )
     return result.stdout
 
 
 def missing(*tools):
     """Which of these commands are not installed, in words for a skip; empty when all are there."""
-    absent = [tool for tool in tools if shutil.which(tool) is None and not pathlib.Path(tool).exists()]
+    absent = [
+        tool for tool in tools if shutil.which(tool) is None and not pathlib.Path(tool).exists()
+    ]
     return f"skipped: {', '.join(absent)} not installed" if absent else ""
 
 
@@ -49,10 +73,17 @@ def has_module(name):
 
 
 def scripts(library, program=None):
-    """Runs all scripts of tests/sql with a library, in this process's SQLite or in the one of a program; gives the last line."""
+    """Runs all scripts of tests/sql with a library, in this process's SQLite or in the one of a
+    program; gives the last line.
+    """
     environment = {}
     if program:
         environment = {"PYTHONPATH": str(TOP / "tests/packages/remote"), "REMOTE": program}
-    output = run(sys.executable, TOP / "tests/runner/sqllogictest.py", *(["--load", library] if library else []), TOP / "tests/sql",
-                 env=environment)
+    output = run(
+        sys.executable,
+        TOP / "tests/runner/sqllogictest.py",
+        *(["--load", library] if library else []),
+        TOP / "tests/sql",
+        env=environment,
+    )
     return output.splitlines()[-1]

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""The crate, the Go module and the Debian package, each taken in by a project or a system as its users would."""
+"""The crate, the Go module and the Debian package, each taken in by a project or a system as its
+users would.
+"""
+
 import gzip
 import pathlib
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
@@ -17,7 +19,9 @@ MODULE = "bloom.example/sqlite-bloom"
 class Scratch(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp())
-        self.addCleanup(lambda: (run("chmod", "-R", "u+w", self.folder), shutil.rmtree(self.folder)))
+        self.addCleanup(
+            lambda: (run("chmod", "-R", "u+w", self.folder), shutil.rmtree(self.folder))
+        )
 
 
 @unittest.skipIf(missing("cargo"), missing("cargo"))
@@ -26,17 +30,29 @@ class Crate(Scratch):
         shutil.unpack_archive(BUILD / f"rust/sqlite-bloom-{RELEASE}.crate", self.folder, "gztar")
         readme = (self.folder / f"sqlite-bloom-{RELEASE}/README.md").read_text()
         program = re.search(r"```rust\n(.*?)```", readme, re.DOTALL)[1]
-        more = ('    let version: String = connection.query_row("SELECT bloom_version()", [], |row| row.get(0))?;\n'
-                '    println!("{version}");\n'
-                f'    let answer = connection.query_row("{FINGERPRINT}", [], |row| Ok(vec![row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?]))?;\n'
-                '    println!("{answer:?}");\n'
-                "    assert!(sqlite_bloom::register().is_ok());\n    Ok(())\n")
+        more = (
+            '    let version: String = connection.query_row("SELECT bloom_version()", [], |row|'
+            ' row.get(0))?;\n    println!("{version}");\n    let answer ='
+            f' connection.query_row("{FINGERPRINT}", [], |row| Ok(vec![row.get::<_, i64>(0)?,'
+            ' row.get(1)?, row.get(2)?]))?;\n    println!("{answer:?}");\n   '
+            " assert!(sqlite_bloom::register().is_ok());\n    Ok(())\n"
+        )
         (self.folder / "src").mkdir()
         (self.folder / "src/main.rs").write_text(program.replace("    Ok(())\n", more))
         dependencies = re.search(r"```toml\n(.*?)```", readme, re.DOTALL)[1]
-        dependencies = dependencies.replace(f'"{RELEASE}"', f'{{ path = "sqlite-bloom-{RELEASE}" }}')
-        (self.folder / "Cargo.toml").write_text('[package]\nname = "user"\nversion = "0.1.0"\nedition = "2021"\n' + dependencies)
-        output = run("cargo", "run", "--quiet", cwd=self.folder, env={"CARGO_TARGET_DIR": str(WORK / "rust-user")})
+        dependencies = dependencies.replace(
+            f'"{RELEASE}"', f'{{ path = "sqlite-bloom-{RELEASE}" }}'
+        )
+        (self.folder / "Cargo.toml").write_text(
+            '[package]\nname = "user"\nversion = "0.1.0"\nedition = "2021"\n' + dependencies
+        )
+        output = run(
+            "cargo",
+            "run",
+            "--quiet",
+            cwd=self.folder,
+            env={"CARGO_TARGET_DIR": str(WORK / "rust-user")},
+        )
         lines = output.splitlines()
         self.assertEqual(lines[0], "true")
         self.assertRegex(lines[1], rf"^bloom {re.escape(RELEASE)}, .*, linked in")
@@ -44,8 +60,14 @@ class Crate(Scratch):
 
     def test_it_is_documented_and_its_example_runs(self):
         shutil.unpack_archive(BUILD / f"rust/sqlite-bloom-{RELEASE}.crate", self.folder, "gztar")
-        output = run("cargo", "test", "--quiet", "--doc", cwd=self.folder / f"sqlite-bloom-{RELEASE}",
-                     env={"CARGO_TARGET_DIR": str(WORK / "rust-user")})
+        output = run(
+            "cargo",
+            "test",
+            "--quiet",
+            "--doc",
+            cwd=self.folder / f"sqlite-bloom-{RELEASE}",
+            env={"CARGO_TARGET_DIR": str(WORK / "rust-user")},
+        )
         self.assertRegex(output, r"1 passed; 0 failed")
 
 
@@ -53,16 +75,30 @@ class Crate(Scratch):
 class GoModule(Scratch):
     def go(self, *arguments):
         proxies = run("go", "env", "GOPROXY").strip()
-        return run("go", *arguments, cwd=self.folder, env={
-            "GOPROXY": f"file://{BUILD}/go/proxy,{proxies}", "GONOSUMDB": MODULE, "GONOSUMCHECK": "1", "GOFLAGS": "-mod=mod -modcacherw",
-            "GOMODCACHE": str(self.folder / "modules") if not arguments[0] == "env" else ""})
+        return run(
+            "go",
+            *arguments,
+            cwd=self.folder,
+            env={
+                "GOPROXY": f"file://{BUILD}/go/proxy,{proxies}",
+                "GONOSUMDB": MODULE,
+                "GONOSUMCHECK": "1",
+                "GOFLAGS": "-mod=mod -modcacherw",
+                "GOMODCACHE": str(self.folder / "modules") if not arguments[0] == "env" else "",
+            },
+        )
 
     def test_go_get_and_one_call(self):
-        program = re.search(r"```go\n(.*?)```", (BUILD / "go/module/README.md").read_text(), re.DOTALL)[1]
-        more = ('\tvar version string\n\tif err := database.QueryRow("SELECT bloom_version()").Scan(&version); err != nil {\n\t\tlog.Fatal(err)\n\t}\n'
-                "\tvar a, b, c int\n"
-                f'\tif err := database.QueryRow("{FINGERPRINT}").Scan(&a, &b, &c); err != nil {{\n\t\tlog.Fatal(err)\n\t}}\n'
-                "\tfmt.Println(version)\n\tfmt.Println(a, b, c)\n}\n")
+        program = re.search(
+            r"```go\n(.*?)```", (BUILD / "go/module/README.md").read_text(), re.DOTALL
+        )[1]
+        more = (
+            '\tvar version string\n\tif err := database.QueryRow("SELECT'
+            ' bloom_version()").Scan(&version); err != nil {\n\t\tlog.Fatal(err)\n\t}\n\tvar a,'
+            f' b, c int\n\tif err := database.QueryRow("{FINGERPRINT}").Scan(&a, &b, &c); err !='
+            " nil {\n\t\tlog.Fatal(err)\n\t}\n\tfmt.Println(version)\n\tfmt.Println(a, b,"
+            " c)\n}\n"
+        )
         (self.folder / "main.go").write_text(program.rstrip().removesuffix("}") + more)
         self.go("mod", "init", "example.com/user")
         self.go("get", f"{MODULE}@v{RELEASE}")
@@ -72,7 +108,9 @@ class GoModule(Scratch):
         self.assertEqual(lines[-1], " ".join(map(str, FINGERPRINT_ANSWER)))
         self.assertRegex(self.go("test", MODULE), r"(?m)^ok\s")
         self.go("mod", "vendor")  # which leaves out folders without Go code
-        self.assertEqual(run("go", "run", "-mod=vendor", ".", cwd=self.folder).splitlines()[-3:], lines[-3:])
+        self.assertEqual(
+            run("go", "run", "-mod=vendor", ".", cwd=self.folder).splitlines()[-3:], lines[-3:]
+        )
 
 
 @unittest.skipIf(missing("dpkg-deb"), missing("dpkg-deb"))
@@ -82,37 +120,75 @@ class Debian(Scratch):
 
     def unpack(self, architecture):
         run("dpkg-deb", "-x", self.package(architecture), self.folder)
-        return sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file())
+        return sorted(
+            str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file()
+        )
 
     def test_it_holds_library_header_manual_page_and_licence(self):
-        for architecture, triplet in (("amd64", "x86_64-linux-gnu"), ("arm64", "aarch64-linux-gnu")):
+        for architecture, triplet in (
+            ("amd64", "x86_64-linux-gnu"),
+            ("arm64", "aarch64-linux-gnu"),
+        ):
             with self.subTest(architecture=architecture):
                 shutil.rmtree(self.folder / "usr", ignore_errors=True)
-                self.assertEqual(self.unpack(architecture), [
-                    "usr/include/sqlite-bloom.h", f"usr/lib/{triplet}/bloom.so", "usr/share/doc/sqlite-bloom/FORMAT.md.gz",
-                    "usr/share/doc/sqlite-bloom/changelog.gz", "usr/share/doc/sqlite-bloom/copyright", "usr/share/man/man3/bloom.3sql.gz"])
+                self.assertEqual(
+                    self.unpack(architecture),
+                    [
+                        "usr/include/sqlite-bloom.h",
+                        f"usr/lib/{triplet}/bloom.so",
+                        "usr/share/doc/sqlite-bloom/FORMAT.md.gz",
+                        "usr/share/doc/sqlite-bloom/URLS.md.gz",
+                        "usr/share/doc/sqlite-bloom/changelog.gz",
+                        "usr/share/doc/sqlite-bloom/copyright",
+                        "usr/share/man/man3/bloom.3sql.gz",
+                    ],
+                )
                 fields = run("dpkg-deb", "-f", self.package(architecture))
-                for field in ("Package: sqlite-bloom", f"Version: {RELEASE}", f"Architecture: {architecture}", r"Depends: libc6 \(>= 2\.17\)",
-                              "Installed-Size: \\d+", "Maintainer: .+ <.+>"):
+                for field in (
+                    "Package: sqlite-bloom",
+                    f"Version: {RELEASE}",
+                    f"Architecture: {architecture}",
+                    r"Depends: libc6 \(>= 2\.17\)",
+                    "Installed-Size: \\d+",
+                    "Maintainer: .+ <.+>",
+                ):
                     self.assertRegex(fields, rf"(?m)^{field}$")
                 for line in run("dpkg-deb", "-c", self.package(architecture)).splitlines():
                     self.assertRegex(line, r"^(drwxr-xr-x|-rw-r--r--) root/root ")
 
     def test_dpkg_installs_it_and_takes_it_away(self):
-        # In a root of its own: dpkg's database and all files are there, and the system is left alone.
+        # In a root of its own: dpkg's database and all files are there, and the system is left
+        # alone.
         admin = self.folder / "var/lib/dpkg"
         for name in ("info", "updates", "triggers"):
             (admin / name).mkdir(parents=True)
         (admin / "status").write_text("")
         (admin / "available").write_text("")
-        command = ["dpkg", f"--root={self.folder}", "--force-not-root", "--force-depends", "--log=/dev/null"]
+        command = [
+            "dpkg",
+            f"--root={self.folder}",
+            "--force-not-root",
+            "--force-depends",
+            "--log=/dev/null",
+        ]
         if run("dpkg", "--print-architecture").strip() != "amd64":
             self.skipTest("skipped: this is no amd64")
         run(*command, "-i", self.package("amd64"))
-        answer = run("sqlite3", "-batch", "-init", "/dev/null", "-cmd", ".load bloom", ":memory:", FINGERPRINT,
-                     env={"LD_LIBRARY_PATH": str(self.folder / "usr/lib/x86_64-linux-gnu")})
+        answer = run(
+            "sqlite3",
+            "-batch",
+            "-init",
+            "/dev/null",
+            "-cmd",
+            ".load bloom",
+            ":memory:",
+            FINGERPRINT,
+            env={"LD_LIBRARY_PATH": str(self.folder / "usr/lib/x86_64-linux-gnu")},
+        )
         self.assertEqual(answer, "|".join(map(str, FINGERPRINT_ANSWER)) + "\n")
-        (self.folder / "main.c").write_text("#include <sqlite-bloom.h>\nint main(void) { return sqlite3_bloom_init == 0; }\n")
+        (self.folder / "main.c").write_text(
+            "#include <sqlite-bloom.h>\nint main(void) { return sqlite3_bloom_init == 0; }\n"
+        )
         run("gcc", "-c", "-I", self.folder / "usr/include", "main.c", cwd=self.folder)
         run(*command, "-r", "sqlite-bloom")
         self.assertEqual([path for path in (self.folder / "usr").rglob("*") if path.is_file()], [])
@@ -124,12 +200,22 @@ class Debian(Scratch):
         names = set(re.findall(r'\{"(bloom_\w+)"', (TOP / "ext/extension.c").read_text()))
         self.assertGreater(len(names), 10)
         for name in sorted(names):
-            self.assertIn(f"\n.BI \"{name}(", text, name)
+            self.assertIn(f'\n.B "{name}(', text, name)
         self.assertIn(f'"bloom {RELEASE}"', text)
         if missing("man"):
             self.skipTest(missing("man"))
-        shown = subprocess.run(["man", "--warnings=w", "-l", page], capture_output=True, text=True, check=True, env={
-            "MANWIDTH": "100", "LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin", "MANPAGER": "cat"})
+        shown = subprocess.run(
+            ["man", "--warnings=w", "-l", page],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={
+                "MANWIDTH": "100",
+                "LC_ALL": "C.UTF-8",
+                "PATH": "/usr/bin:/bin",
+                "MANPAGER": "cat",
+            },
+        )
         self.assertEqual(shown.stderr, "")
         self.assertRegex(shown.stdout, r"BLOOM\(3sql\)")
         self.assertRegex(shown.stdout, r"bloom_agg\(key \[, n \[, p \[, layout\]\]\]\)")
@@ -137,4 +223,4 @@ class Debian(Scratch):
 
 
 if __name__ == "__main__":
-    sys.exit(unittest.main())
+    unittest.main(verbosity=2)  # so that a skip says why

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""The npm packages, installed by npm from a registry of this machine's own. tests/hosts runs them in every JavaScript host."""
+"""The npm packages, installed by npm from a registry of this machine's own. tests/hosts runs them
+in every JavaScript host.
+"""
+
 import json
 import pathlib
 import shutil
@@ -20,54 +23,108 @@ class Npm(unittest.TestCase):
         self.addCleanup(shutil.rmtree, folder)
         (folder / "package.json").write_text("{}")
         with registry(NPM) as address:
-            run("npm", "install", "--silent", "--no-audit", "--no-fund", "--registry", address, "--cache", folder / "cache", *options,
-                "sqlite-bloom", cwd=folder)
+            run(
+                "npm",
+                "install",
+                "--silent",
+                "--no-audit",
+                "--no-fund",
+                "--registry",
+                address,
+                "--cache",
+                folder / "cache",
+                *options,
+                "sqlite-bloom",
+                cwd=folder,
+            )
         return folder
 
     def modules(self, folder):
-        return sorted(path.name for path in (folder / "node_modules").iterdir() if not path.name.startswith("."))
+        return sorted(
+            path.name
+            for path in (folder / "node_modules").iterdir()
+            if not path.name.startswith(".")
+        )
 
     def test_npm_installs_the_library_of_this_platform_alone(self):
         folder = self.install()
         self.assertEqual(self.modules(folder), ["sqlite-bloom", "sqlite-bloom-linux-x64"])
         expected = folder / "node_modules/sqlite-bloom-linux-x64/bloom.so"
-        self.assertEqual(expected.read_bytes(), (BUILD / "binaries/linux-x86_64/bloom.so").read_bytes())
-        for program in ("console.log(require('sqlite-bloom').getLoadablePath())",
-                        "import('sqlite-bloom').then((module) => console.log(module.getLoadablePath()))"):
+        self.assertEqual(
+            expected.read_bytes(), (BUILD / "binaries/linux-x86_64/bloom.so").read_bytes()
+        )
+        for program in (
+            "console.log(require('sqlite-bloom').getLoadablePath())",
+            "import('sqlite-bloom').then((module) => console.log(module.getLoadablePath()))",
+        ):
             self.assertEqual(run("node", "-e", program, cwd=folder).strip(), str(expected))
-        (folder / "module.mjs").write_text("import { load } from 'sqlite-bloom';\n"
-                                           "load({ loadExtension(path) { console.log(path); } });\n")
+        (folder / "module.mjs").write_text(
+            "import { load } from 'sqlite-bloom';\n"
+            "load({ loadExtension(path) { console.log(path); } });\n"
+        )
         self.assertEqual(run("node", "module.mjs", cwd=folder).strip(), str(expected))
 
     def test_npm_installs_the_library_of_each_other_platform_there(self):
-        for platform, package in (("linux arm64 glibc", "linux-arm64"), ("linux x64 musl", "linux-x64-musl"), ("linux arm64 musl", "linux-arm64-musl"),
-                                  ("darwin x64 ", "darwin-x64"), ("darwin arm64 ", "darwin-arm64"), ("win32 x64 ", "windows-x64"),
-                                  ("win32 arm64 ", "windows-arm64")):
+        for platform, package in (
+            ("linux arm64 glibc", "linux-arm64"),
+            ("linux x64 musl", "linux-x64-musl"),
+            ("linux arm64 musl", "linux-arm64-musl"),
+            ("darwin x64 ", "darwin-x64"),
+            ("darwin arm64 ", "darwin-arm64"),
+            ("win32 x64 ", "windows-x64"),
+            ("win32 arm64 ", "windows-arm64"),
+        ):
             with self.subTest(platform=platform):
                 system, processor, libc = platform.split(" ")
-                folder = self.install("--os", system, "--cpu", processor, *(["--libc", libc] if libc else []))
+                folder = self.install(
+                    "--os", system, "--cpu", processor, *(["--libc", libc] if libc else [])
+                )
                 self.assertEqual(self.modules(folder), ["sqlite-bloom", f"sqlite-bloom-{package}"])
 
     def test_without_the_optional_package_the_error_says_what_to_do(self):
         folder = self.install("--omit=optional")
         self.assertEqual(self.modules(folder), ["sqlite-bloom"])
-        message = run("node", "-e", "try { require('sqlite-bloom').getLoadablePath() } catch (error) { console.log(error.message) }", cwd=folder)
-        self.assertIn("the package sqlite-bloom-linux-x64 or sqlite-bloom-linux-x64-musl is not installed", message)
+        message = run(
+            "node",
+            "-e",
+            "try { require('sqlite-bloom').getLoadablePath() } catch (error) {"
+            " console.log(error.message) }",
+            cwd=folder,
+        )
+        self.assertIn(
+            "the package sqlite-bloom-linux-x64 or sqlite-bloom-linux-x64-musl is not installed",
+            message,
+        )
         self.assertIn("without --omit=optional", message)
 
     def test_what_is_no_connection_is_refused(self):
         folder = self.install()
         for value in ("undefined", "null", "{}", "'x'"):
-            message = run("node", "-e", f"try {{ require('sqlite-bloom').load({value}) }} catch (error) {{ console.log(String(error)) }}", cwd=folder)
-            self.assertIn("TypeError: sqlite-bloom: load() expects a connection with loadExtension()", message)
+            message = run(
+                "node",
+                "-e",
+                f"try {{ require('sqlite-bloom').load({value}) }} catch (error) {{"
+                " console.log(String(error)) }",
+                cwd=folder,
+            )
+            self.assertIn(
+                "TypeError: sqlite-bloom: load() expects a connection with loadExtension()", message
+            )
 
     def test_the_musl_library_is_chosen_where_node_runs_on_musl(self):
         folder = self.install("--libc", "musl")
         self.assertEqual(self.modules(folder), ["sqlite-bloom", "sqlite-bloom-linux-x64-musl"])
-        shutil.copytree(folder / "node_modules/sqlite-bloom-linux-x64-musl", folder / "node_modules/sqlite-bloom-linux-x64")
-        program = ("Object.defineProperty(process, 'report', { value: { getReport: () => ({ header: {} }) } });"
-                   "console.log(require('sqlite-bloom').getLoadablePath())")
-        self.assertIn("sqlite-bloom-linux-x64-musl/bloom.so", run("node", "-e", program, cwd=folder))
+        shutil.copytree(
+            folder / "node_modules/sqlite-bloom-linux-x64-musl",
+            folder / "node_modules/sqlite-bloom-linux-x64",
+        )
+        program = (
+            "Object.defineProperty(process, 'report', { value: { getReport: () => ({ header: {} })"
+            " } });console.log(require('sqlite-bloom').getLoadablePath())"
+        )
+        self.assertIn(
+            "sqlite-bloom-linux-x64-musl/bloom.so", run("node", "-e", program, cwd=folder)
+        )
 
 
 class Files(unittest.TestCase):
@@ -75,13 +132,27 @@ class Files(unittest.TestCase):
         found = manifests(NPM)
         main, _ = found.pop("sqlite-bloom")
         self.assertEqual(main["optionalDependencies"], {name: RELEASE for name in found})
-        conditions = {(tuple(manifest["os"]), tuple(manifest["cpu"]), tuple(manifest.get("libc", [None])))
-                      for manifest, _ in found.values()}
-        self.assertEqual(conditions, {((platform.os,), (platform.cpu,), (platform.libc,)) for platform in platforms.PLATFORMS})
+        conditions = {
+            (tuple(manifest["os"]), tuple(manifest["cpu"]), tuple(manifest.get("libc", [None])))
+            for manifest, _ in found.values()
+        }
+        self.assertEqual(
+            conditions,
+            {
+                ((platform.os,), (platform.cpu,), (platform.libc,))
+                for platform in platforms.PLATFORMS
+            },
+        )
         for name, (manifest, path) in found.items():
             with tarfile.open(path) as archive:
-                self.assertEqual(sorted(archive.getnames()), sorted(f"package/{file}" for file in (
-                    "LICENSE", "README.md", "package.json", manifest["files"][0])), name)
+                self.assertEqual(
+                    sorted(archive.getnames()),
+                    sorted(
+                        f"package/{file}"
+                        for file in ("LICENSE", "README.md", "package.json", manifest["files"][0])
+                    ),
+                    name,
+                )
 
     def test_types(self):
         if missing("npm"):
@@ -89,15 +160,40 @@ class Files(unittest.TestCase):
         folder = BUILD / "work/typescript"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "package.json").write_text(json.dumps({"private": True, "type": "module"}))
-        run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefer-offline", "typescript@5", "better-sqlite3@12", "@types/better-sqlite3", "@types/node",
-            "--ignore-scripts", cwd=folder)
+        run(
+            "npm",
+            "install",
+            "--silent",
+            "--no-audit",
+            "--no-fund",
+            "--prefer-offline",
+            "typescript@5",
+            "better-sqlite3@12",
+            "@types/better-sqlite3",
+            "@types/node",
+            "--ignore-scripts",
+            cwd=folder,
+        )
         target = folder / "node_modules/sqlite-bloom"
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(BUILD / "work/npm/sqlite-bloom", target)
-        (folder / "use.ts").write_text('import Database from "better-sqlite3";\nimport { getLoadablePath, load } from "sqlite-bloom";\n'
-                                       'const path: string = getLoadablePath();\nload(new Database(":memory:"));\n// @ts-expect-error\nload(path);\n')
-        run("node_modules/.bin/tsc", "--strict", "--noEmit", "--module", "nodenext", "--target", "es2022", "use.ts", cwd=folder)
+        (folder / "use.ts").write_text(
+            'import Database from "better-sqlite3";\nimport { getLoadablePath, load } from'
+            ' "sqlite-bloom";\nconst path: string = getLoadablePath();\nload(new'
+            ' Database(":memory:"));\n// @ts-expect-error\nload(path);\n'
+        )
+        run(
+            "node_modules/.bin/tsc",
+            "--strict",
+            "--noEmit",
+            "--module",
+            "nodenext",
+            "--target",
+            "es2022",
+            "use.ts",
+            cwd=folder,
+        )
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)  # so that a skip says why

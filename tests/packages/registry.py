@@ -1,4 +1,7 @@
-"""A registry of npm on a loopback port that holds the packages of one folder, so that `npm install` works as for its users."""
+"""A registry of npm on a loopback port that holds the packages of one folder, so that `npm install`
+works as for its users.
+"""
+
 import base64
 import contextlib
 import hashlib
@@ -32,8 +35,15 @@ def registry(folder):
                 manifest, path = packages[name]
                 digest = base64.b64encode(hashlib.sha512(path.read_bytes()).digest()).decode()
                 address = f"http://127.0.0.1:{self.server.server_port}/{path.name}"
-                version = {**manifest, "dist": {"tarball": address, "integrity": f"sha512-{digest}"}}
-                document = {"name": name, "dist-tags": {"latest": manifest["version"]}, "versions": {manifest["version"]: version}}
+                version = {
+                    **manifest,
+                    "dist": {"tarball": address, "integrity": f"sha512-{digest}"},
+                }
+                document = {
+                    "name": name,
+                    "dist-tags": {"latest": manifest["version"]},
+                    "versions": {manifest["version"]: version},
+                }
                 self.answer(200, json.dumps(document).encode(), "application/json")
             else:
                 self.answer(404, b"{}", "application/json")

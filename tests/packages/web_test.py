@@ -1,13 +1,25 @@
 #!/usr/bin/env python3
-"""The WebAssembly module under Node.js, and the page in headless Chromium, used as a person would."""
+"""The WebAssembly module under Node.js, and the page in headless Chromium, used as a person would.
+"""
+
 import json
 import pathlib
 import re
 import shutil
 import unittest
 
-from common import (BUILD, FILTER, FILTER_MD5, FINGERPRINT, FINGERPRINT_ANSWER, RELEASE, TOP, WORK,
-                    missing, run)
+from common import (
+    BUILD,
+    FILTER,
+    FILTER_MD5,
+    FINGERPRINT,
+    FINGERPRINT_ANSWER,
+    RELEASE,
+    TOP,
+    WORK,
+    missing,
+    run,
+)
 
 WEB = BUILD / "web"
 BROWSER = WORK / "browser"
@@ -17,18 +29,23 @@ import {{ open }} from "{WEB}/module/sqlite-bloom.mjs";
 const database = await open();
 const one = (sql, parameters) => database.run(sql, parameters)[0].rows[0];
 const digest = createHash("md5").update(one("{FILTER}")[0]).digest("hex");
-const values = [1, -1.5, 2n ** 62n, 9007199254740993n, "a\\u0000ü", new Uint8Array([0, 255]), null, true];
+const bytes = new Uint8Array([0, 255]);
+const values = [1, -1.5, 2n ** 62n, 9007199254740993n, "a\\u0000ü", bytes, null, true];
 const back = values.map((value) => one("SELECT ?", [value])[0]);
 const integers = "SELECT bloom_check(bloom_agg(42), ?)";
 let message;
-try {{ database.run("SELECT 1; SELECT bloom_check(NULL, 1)"); }} catch (error) {{ message = error.message; }}
+try {{ database.run("SELECT 1; SELECT bloom_check(NULL, 1)"); }}
+catch (error) {{ message = error.message; }}
 console.log(JSON.stringify({{
   fingerprint: one("{FINGERPRINT}"), digest, message, version: one("SELECT bloom_version()")[0],
-  back: back.map((value) => (value instanceof Uint8Array ? [...value] : typeof value === "bigint" ? `${{value}}n` : value)),
-  found: [one(integers, [42])[0], one(integers, [42.0])[0], one(integers, [42n])[0], one(integers, ["42"])[0]],
-  sha3: one("SELECT lower(hex(sha3('abc')))")[0], long: one("SELECT lower(hex(sha3(printf('%0300d', 7))))")[0],
+  back: back.map((value) => (value instanceof Uint8Array ? [...value]
+    : typeof value === "bigint" ? `${{value}}n` : value)),
+  found: [42, 42.0, 42n, "42"].map((value) => one(integers, [value])[0]),
+  sha3: one("SELECT lower(hex(sha3('abc')))")[0],
+  long: one("SELECT lower(hex(sha3(printf('%0300d', 7))))")[0],
   series: database.run("SELECT value FROM generate_series(7, 1, -3)")[0].rows.flat(),
-  several: database.run("SELECT 1 AS a; CREATE TABLE t(x); -- nothing\\nSELECT 2 AS b;").map((result) => result.columns[0]),
+  several: database.run("SELECT 1 AS a; CREATE TABLE t(x); -- nothing\\nSELECT 2 AS b;")
+    .map((result) => result.columns[0]),
 }}));
 database.close();
 """
@@ -44,10 +61,16 @@ class Module(unittest.TestCase):
         self.assertEqual(seen["digest"], FILTER_MD5)
         self.assertRegex(seen["version"], rf"^bloom {re.escape(RELEASE)}, .*, linked in, 32 bits$")
         self.assertRegex(seen["message"], r"^bloom_check: the filter \(argument 1\) is NULL")
-        self.assertEqual(seen["back"], [1, -1.5, f"{2 ** 62}n", "9007199254740993n", "a\0ü", [0, 255], None, 1])
+        self.assertEqual(
+            seen["back"], [1, -1.5, f"{2 ** 62}n", "9007199254740993n", "a\0ü", [0, 255], None, 1]
+        )
         self.assertEqual(seen["found"], [1, 1, 1, 0])
-        self.assertEqual(seen["sha3"], "3a985da74fe225b2045c172d6bd390bd855f086e3e9d525b46bfe24511431532")
-        self.assertEqual(seen["long"], __import__("hashlib").sha3_256(b"7".rjust(300, b"0")).hexdigest())
+        self.assertEqual(
+            seen["sha3"], "3a985da74fe225b2045c172d6bd390bd855f086e3e9d525b46bfe24511431532"
+        )
+        self.assertEqual(
+            seen["long"], __import__("hashlib").sha3_256(b"7".rjust(300, b"0")).hexdigest()
+        )
         self.assertEqual(seen["series"], [7, 4, 1])
         self.assertEqual(seen["several"], ["a", "b"])
 
@@ -66,38 +89,62 @@ def column_mode(shown):
     return [line.rstrip() for line in lines]
 
 
-@unittest.skipIf(missing("node", "npm", "/usr/bin/chromium"), missing("node", "npm", "/usr/bin/chromium"))
+@unittest.skipIf(
+    missing("node", "npm", "/usr/bin/chromium"), missing("node", "npm", "/usr/bin/chromium")
+)
 class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         BROWSER.mkdir(parents=True, exist_ok=True)
         if not (BROWSER / "node_modules/playwright-core").exists():
             (BROWSER / "package.json").write_text("{}")
-            run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefer-offline", "playwright-core", cwd=BROWSER)
+            run(
+                "npm",
+                "install",
+                "--silent",
+                "--no-audit",
+                "--no-fund",
+                "--prefer-offline",
+                "playwright-core",
+                cwd=BROWSER,
+            )
         # In a folder of its own, with nothing beside it: the page is one file.
         alone = WORK / "page"
         shutil.rmtree(alone, ignore_errors=True)
         alone.mkdir()
         shutil.copy(WEB / "index.html", alone)
-        cls.seen = json.loads(run("node", TOP / "tests/packages/page.mjs", alone / "index.html", BROWSER))
+        cls.seen = json.loads(
+            run("node", TOP / "tests/packages/page.mjs", alone / "index.html", BROWSER)
+        )
 
     def test_it_loads_from_a_file_without_an_error_and_asks_for_nothing_else(self):
         self.assertEqual(self.seen["errors"], [])
         self.assertEqual({address.split(":")[0] for address in self.seen["requests"]}, {"file"})
-        self.assertTrue(all("index.html" in address or len(address) == 60 for address in self.seen["requests"]))
+        self.assertTrue(
+            all("index.html" in address or len(address) == 60 for address in self.seen["requests"])
+        )
         self.assertRegex(self.seen["version"], rf"^bloom {re.escape(RELEASE)}, ")
-        self.assertRegex(self.seen["list"], r"^URLhaus: 6,\d{3} hosts and pages in a filter of 1\d,\d{3} bytes")
+        self.assertRegex(
+            self.seen["list"], r"^URLhaus: 6,\d{3} hosts and pages in a filter of 1\d,\d{3} bytes"
+        )
 
     def test_urls_are_judged_and_their_block_is_drawn(self):
         page, host, clean, unknown, empty, _ = self.seen["urls"]
         for asked in (page, host):
             self.assertEqual(asked["kind"], "verdict hit")
-            self.assertRegex(asked["verdict"], r"^Probably on the list, by the key \S+\. The exact list confirms it\.$")
+            self.assertRegex(
+                asked["verdict"],
+                r"^Probably on the list, by the key \S+\. The exact list confirms it\.$",
+            )
             self.assertEqual(asked["probes"], asked["lit"])
         self.assertTrue(page["keys"][0].endswith("probably in"))
-        self.assertTrue(host["keys"][0].endswith("certainly not") and host["keys"][-1].endswith("probably in"))
+        self.assertTrue(
+            host["keys"][0].endswith("certainly not") and host["keys"][-1].endswith("probably in")
+        )
         for asked in (clean, unknown):
-            self.assertEqual((asked["kind"], asked["verdict"]), ("verdict clear", "Certainly not on the list."))
+            self.assertEqual(
+                (asked["kind"], asked["verdict"]), ("verdict clear", "Certainly not on the list.")
+            )
             self.assertLess(asked["lit"], asked["probes"])
         self.assertEqual(len(unknown["keys"]), 4)
         self.assertEqual((empty["kind"], empty["keys"]), ("verdict doubt", []))
@@ -114,9 +161,13 @@ class Page(unittest.TestCase):
         for path in recipes:
             with self.subTest(recipe=path.stem):
                 seen = self.seen["recipes"][path.stem.replace("_", " ")]
-                self.assertEqual([part["problem"] for part in seen["shown"] if "problem" in part], [])
+                self.assertEqual(
+                    [part["problem"] for part in seen["shown"] if "problem" in part], []
+                )
                 self.assertTrue(seen["status"].startswith("Done in "))
-                wanted = [line.rstrip() for line in path.with_suffix(".out").read_text().splitlines()]
+                wanted = [
+                    line.rstrip() for line in path.with_suffix(".out").read_text().splitlines()
+                ]
                 self.assertEqual(column_mode(seen["shown"]), wanted)
                 self.assertGreater(seen["tables"], 0)
 
@@ -140,7 +191,14 @@ class Page(unittest.TestCase):
         order = [name for name, _ in self.seen["keyboard"]["order"]]
         for name in ("url", "recipe", "run", "sql", "n", "p"):
             self.assertIn(name, order)
-        self.assertEqual([name for name, outlined in self.seen["keyboard"]["order"][:order.index("p") + 1] if not outlined], [])
+        self.assertEqual(
+            [
+                name
+                for name, outlined in self.seen["keyboard"]["order"][: order.index("p") + 1]
+                if not outlined
+            ],
+            [],
+        )
         self.assertEqual(self.seen["unlabelled"], [])
         content, window = self.seen["widths"]["phone"]
         self.assertLessEqual(content, window)
@@ -155,9 +213,11 @@ class Files(unittest.TestCase):
 
     def test_the_zip_holds_the_module(self):
         path = WEB / f"sqlite-bloom-wasm-{RELEASE}.zip"
-        names = {pathlib.PurePath(name).name for name in __import__("zipfile").ZipFile(path).namelist()}
+        names = {
+            pathlib.PurePath(name).name for name in __import__("zipfile").ZipFile(path).namelist()
+        }
         self.assertEqual(names, {"LICENSE", "engine.mjs", "sqlite-bloom.mjs", "sqlite-bloom.wasm"})
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)  # so that a skip says why

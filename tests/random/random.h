@@ -91,5 +91,6 @@ void bind_key(sqlite3_stmt *statement, int parameter, unsigned key);
 void random_values(void);
 void random_tables(void);
 void random_floor(void);
+void random_kinds(void);
 
 #endif

@@ -199,6 +199,8 @@ int main(void) {
             run("tables", random_tables);
         if (only == NULL || strcmp(only, "floor") == 0)
             run("floor", random_floor);
+        if (only == NULL || strcmp(only, "kinds") == 0)
+            run("kinds", random_kinds);
     }
     printf("figures: %" PRIu64 " random operations\n%u passed, 0 failed\n", operations, passed);
     return 0;

@@ -20,7 +20,7 @@ static const char *const FRESH[] = {
     "bloom_new(4000, 1e-6)",
     "bloom_new(100, 0.5, 'classic')",
     "bloom_new(700, 0.01, 'CLASSIC')",
-    "bloom_new(2000, 1e-9, 'classic')",
+    "bloom_new_bits(86272, 30)",
     "bloom_new_bits(9593, 7)",
     "bloom_new_bits(3200, 3)",
     "bloom_new_bits(77, 1)",
@@ -38,7 +38,7 @@ static const char *const AGGREGATES[][2] = {
     {"bloom_new(?2)", "bloom_agg(k)"},
     {"bloom_new(?2)", "bloom_agg(k, NULL)"},
     {"bloom_new(?2, 0.1)", "bloom_agg(k, NULL, 0.1)"},
-    {"bloom_new(?2, 0.02, 'classic')", "bloom_agg(k, NULL, 0.02, 'classic')"},
+    {"bloom_new(?2, 0.5, 'classic')", "bloom_agg(k, NULL, 0.5, 'classic')"},
 };
 enum { AGGREGATE_COUNT = sizeof AGGREGATES / sizeof *AGGREGATES };
 

@@ -204,7 +204,7 @@ static void open_with_automatic_extension(struct worker *worker) {
 
 static const char *const QUERIES[] = {
     SERIES(300) "SELECT bloom_agg(i) FROM c",
-    SERIES(300) "SELECT bloom_agg(i, NULL, 0.001, 'classic') FROM c",
+    SERIES(300) "SELECT bloom_agg(i, NULL, 0.01, 'classic') FROM c",
     /* Enough keys for many partitions; half of them are repeated. */
     SERIES(80000) "SELECT bloom_agg('key ' || (i % 40000)) FROM c",
     SERIES(80000) "SELECT bloom_agg(i % 40000, NULL, 0.01, 'classic') FROM c",

@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""Writes the amalgamation: sqlite-bloom.c, all sources in one file, sqlite-bloom.h beside it, and a zip of both.
+"""Writes the amalgamation: sqlite-bloom.c, all sources in one file, sqlite-bloom.h beside it, and a
+zip of both.
 
     amalgamate.py [--ext FOLDER] [--rename] OUTPUT_FOLDER
 
-The sources are ext/*.c and ext/*/*.c, less ext/packages. Folders come in the order in which they include each other, files
-of a folder by name; each header stands where it is first needed. Comments stay: the file is meant to be read.
+The sources are ext/*.c and ext/*/*.c, less ext/packages. Folders come in the order in which they
+include each other, files of a folder by name; each header stands where it is first needed. Comments
+stay: the file is meant to be read.
 
-One file is one translation unit, so two files may not give the same name to different things at file scope: static functions
-and variables, constants of enums, tags, types. Where they do, this ends with both places named, and the remedy is to rename
-one of them. With --rename this program does it, in the amalgamation alone: FILE_NAME in place of NAME.
-Macros that a .c file defines are undefined at its end.
+One file is one translation unit, so two files may not give the same name to different things at
+file scope: static functions and variables, constants of enums, tags, types. Where they do, this
+ends with both places named, and the remedy is to rename one of them. With --rename this program
+does it, in the amalgamation alone: FILE_NAME in place of NAME. Macros that a .c file defines are
+undefined at its end.
 """
+
 import argparse
 import collections
 import pathlib
@@ -30,7 +34,8 @@ TOKEN = re.compile(
       | (?P<name>[A-Za-z_]\w*)
       | (?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)
       | (?P<other>.)""",
-    re.VERBOSE | re.DOTALL)
+    re.VERBOSE | re.DOTALL,
+)
 
 Token = collections.namedtuple("Token", "kind text line")
 
@@ -49,7 +54,9 @@ def tokens(text):
 
 
 def declarations(text):
-    """The declarations at file scope: lists of tokens, without directives; what braces hold is part of them."""
+    """The declarations at file scope: lists of tokens, without directives; what braces hold is part
+    of them.
+    """
     declaration, depth = [], 0
     for token in tokens(text):
         if token.kind == "directive":
@@ -63,7 +70,9 @@ def declarations(text):
 
 
 def is_function(declaration):
-    """Whether a declaration that ends in a brace is the definition of a function, and so needs no semicolon."""
+    """Whether a declaration that ends in a brace is the definition of a function, and so needs no
+    semicolon.
+    """
     level = 0
     for before, token in zip(declaration, declaration[1:]):
         level += before.text in ("(", "[", "{")
@@ -76,7 +85,9 @@ def is_function(declaration):
 
 
 def without_attributes(declaration):
-    """The declaration less __attribute__((...)), _Static_assert and the like, and less what braces hold."""
+    """The declaration less __attribute__((...)), _Static_assert and the like, and less what braces
+    hold.
+    """
     kept, skip, depth = [], 0, 0
     for i, token in enumerate(declaration):
         if depth == 0 and token.text in ("__attribute__", "_Alignas"):
@@ -96,7 +107,9 @@ def declared_name(declaration):
     for i, token in enumerate(declaration):
         if level == 0 and token.text == "(" and i + 1 < len(declaration):
             if declaration[i + 1].text == "*":  # a pointer to a function, or an array of them
-                end = next(j for j in range(i, len(declaration)) if declaration[j].text in (")", "["))
+                end = next(
+                    j for j in range(i, len(declaration)) if declaration[j].text in (")", "[")
+                )
                 return next(t for t in reversed(declaration[i:end]) if t.kind == "name")
             return declaration[i - 1]
         if level == 0 and token.text in ("=", "[", ";"):
@@ -117,27 +130,37 @@ def names_of(text):
     for declaration in declarations(text):
         declaration = without_attributes(declaration)
         words = [token.text for token in declaration]
-        if words[0] in ("static", "typedef") or "static" in words[: words.index("(") if "(" in words else None]:
+        if (
+            words[0] in ("static", "typedef")
+            or "static" in words[: words.index("(") if "(" in words else None]
+        ):
             note(declared_name(declaration))
         for i, token in enumerate(declaration):
             if token.text not in ("enum", "struct", "union"):
                 continue
             brace = i + 1 + (i + 1 < len(declaration) and declaration[i + 1].kind == "name")
-            if brace >= len(declaration) or declaration[brace].text != "{" or inside_function(declaration, i):
+            if (
+                brace >= len(declaration)
+                or declaration[brace].text != "{"
+                or inside_function(declaration, i)
+            ):
                 continue
             if brace == i + 2:
                 note(declaration[i + 1])
             if token.text == "enum":
                 level = 0
-                for before, constant in zip(declaration[brace:], declaration[brace + 1:]):
+                for before, constant in zip(declaration[brace:], declaration[brace + 1 :]):
                     level += before.text in ("{", "(")
                     if level == 1 and before.text in ("{", ",") and constant.kind == "name":
                         note(constant)
                     level -= constant.text in ("}", ")")
                     if level == 0:
                         break
-    macros = [DIRECTIVE.match(token.text)[2] for token in tokens(text)
-              if token.kind == "directive" and DIRECTIVE.match(token.text)[1] == "define"]
+    macros = [
+        DIRECTIVE.match(token.text)[2]
+        for token in tokens(text)
+        if token.kind == "directive" and DIRECTIVE.match(token.text)[1] == "define"
+    ]
     return found, list(dict.fromkeys(macros))
 
 
@@ -147,14 +170,18 @@ def inside_function(declaration, index):
 
 
 def rename(text, names):
-    """The text with other names, a dict; members (after . and ->) keep theirs, and so do comments and strings."""
+    """The text with other names, a dict; members (after . and ->) keep theirs, and so do comments
+    and strings.
+    """
     result, before = [], ""
     for match in TOKEN.finditer(text):
         word = match[0]
         if match.lastgroup == "name" and before not in (".", "->"):
             word = names.get(word, word)
         elif match.lastgroup == "directive":
-            word = re.sub(r"(?<![\w.>])[A-Za-z_]\w*", lambda name: names.get(name[0], name[0]), word)
+            word = re.sub(
+                r"(?<![\w.>])[A-Za-z_]\w*", lambda name: names.get(name[0], name[0]), word
+            )
         if match.lastgroup != "skip":
             before = "->" if before == "-" and match[0] == ">" else match[0]
         result.append(word)
@@ -169,26 +196,42 @@ class Amalgamation:
         self.parts = []
 
     def sources(self):
-        """All .c files: a folder after those that it includes from, the files of a folder by name."""
-        files = sorted(path.relative_to(self.ext) for pattern in ("*.c", "*/*.c") for path in self.ext.glob(pattern))
+        """All .c files: a folder after those that it includes from, the files of a folder by name.
+        """
+        files = sorted(
+            path.relative_to(self.ext)
+            for pattern in ("*.c", "*/*.c")
+            for path in self.ext.glob(pattern)
+        )
         files = [path for path in files if path.parts[0] != "packages"]
         needs = collections.defaultdict(set)
         for path in self.ext.glob("*/*.[ch]"):
             folder = path.parent.name
-            needs[folder] |= {name.split("/")[0] for name in self.included(path) if "/" in name} - {folder}
+            needs[folder] |= {name.split("/")[0] for name in self.included(path) if "/" in name} - {
+                folder
+            }
         order = []
         while len(order) < len({path.parent for path in files if path.parent.name}):
-            ready = sorted(folder for folder in {path.parent.name for path in files if path.parent.name}
-                           if folder not in order and needs[folder] <= set(order))
+            ready = sorted(
+                folder
+                for folder in {path.parent.name for path in files if path.parent.name}
+                if folder not in order and needs[folder] <= set(order)
+            )
             if not ready:
-                raise Problem(f"folders of {self.ext} include each other in a circle, beyond {', '.join(order)}")
+                raise Problem(
+                    f"folders of {self.ext} include each other in a circle, beyond"
+                    f" {', '.join(order)}"
+                )
             order.append(ready[0])
         order.append("")
         return sorted(files, key=lambda path: (order.index(path.parent.name), path))
 
     def included(self, path):
-        return [match[1] for line in path.read_text().splitlines() if (match := INCLUDE.match(line))
-                and (self.ext / match[1]).exists()]
+        return [
+            match[1]
+            for line in path.read_text().splitlines()
+            if (match := INCLUDE.match(line)) and (self.ext / match[1]).exists()
+        ]
 
     def add(self, path, text):
         """Appends a file, with its headers in front of where they are included."""
@@ -221,11 +264,20 @@ class Amalgamation:
                 places[name].append((path, line))
         collisions = {name: found for name, found in places.items() if len(found) > 1}
         if collisions and not self.may_rename:
-            raise Problem("\n".join(
-                f"'{name}' has two meanings: " + " and ".join(f"{self.ext / path}:{line}" for path, line in found) +
-                "; rename one of them" for name, found in sorted(collisions.items())))
+            raise Problem(
+                "\n".join(
+                    f"'{name}' has two meanings: "
+                    + " and ".join(f"{self.ext / path}:{line}" for path, line in found)
+                    + "; rename one of them"
+                    for name, found in sorted(collisions.items())
+                )
+            )
         for path, text in texts.items():
-            names = {name: f"{path.parent.name}_{path.stem}_{name}" for name in collisions if name in owned[path][0]}
+            names = {
+                name: f"{path.parent.name}_{path.stem}_{name}"
+                for name in collisions
+                if name in owned[path][0]
+            }
             self.add(str(path), rename(text, names) if names else text)
             self.parts += [f"#undef {macro}\n" for macro in owned[path][1]]
         return "".join(self.parts)
@@ -233,10 +285,12 @@ class Amalgamation:
 
 TITLE = """/* bloom {release}, persistent filters for SQLite, in one file.
  *
- * Made from the sources of ext/ by ext/packages/amalgamation/amalgamate.py; change them, not this file.
+ * Made from the sources of ext/ by ext/packages/amalgamation/amalgamate.py; change them, not this
+ * file.
  *
  * As a loadable extension (macOS: -dynamiclib -o bloom.dylib; -I for where sqlite3ext.h is):
- *     cc -O2 -std=c11 -ffp-contract=off -fPIC -shared -fvisibility=hidden -o bloom.so sqlite-bloom.c -lm
+ *     cc -O2 -std=c11 -ffp-contract=off -fPIC -fvisibility=hidden -shared -o bloom.so
+ *         sqlite-bloom.c -lm
  * In a program that has SQLite in it:
  *     cc -O2 -std=c11 -ffp-contract=off -DSQLITE_CORE -c sqlite-bloom.c
  *
@@ -252,13 +306,18 @@ TITLE = """/* bloom {release}, persistent filters for SQLite, in one file.
 
 def amalgamation(ext, may_rename=False):
     license_lines = (ext.parent / "LICENSE").read_text().splitlines()
-    title = TITLE.format(release=release.RELEASE, license="".join(f" * {line}".rstrip() + "\n" for line in license_lines))
+    title = TITLE.format(
+        release=release.RELEASE,
+        license="".join(f" * {line}".rstrip() + "\n" for line in license_lines),
+    )
     return title + Amalgamation(ext, may_rename).text()
 
 
 def main():
     parser = argparse.ArgumentParser(description="Write sqlite-bloom.c and sqlite-bloom.h.")
-    parser.add_argument("--ext", type=pathlib.Path, default=release.EXT, help="the folder of the sources")
+    parser.add_argument(
+        "--ext", type=pathlib.Path, default=release.EXT, help="the folder of the sources"
+    )
     parser.add_argument("--rename", action="store_true", help="rename what would collide")
     parser.add_argument("output", type=pathlib.Path)
     options = parser.parse_args()
@@ -271,12 +330,15 @@ def main():
     header = (options.ext / "sqlite-bloom.h").read_text()
     (options.output / "sqlite-bloom.h").write_text(header)
     folder = f"sqlite-bloom-amalgamation-{release.RELEASE}"
-    release.write_zip(options.output / f"{folder}.zip", {
-        f"{folder}/sqlite-bloom.c": text,
-        f"{folder}/sqlite-bloom.h": header,
-        f"{folder}/README.md": release.fill("amalgamation/README.md"),
-        f"{folder}/LICENSE": (options.ext.parent / "LICENSE").read_text(),
-    })
+    release.write_zip(
+        options.output / f"{folder}.zip",
+        {
+            f"{folder}/sqlite-bloom.c": text,
+            f"{folder}/sqlite-bloom.h": header,
+            f"{folder}/README.md": release.fill("amalgamation/README.md"),
+            f"{folder}/LICENSE": (options.ext.parent / "LICENSE").read_text(),
+        },
+    )
 
 
 if __name__ == "__main__":

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Compiles the amalgamation for every platform, and packs each library with the header and the licence into a zip.
+"""Compiles the amalgamation for every platform, and packs each library with the header and the
+licence into a zip.
 
     build.py [PLATFORM...]      the names are those of platforms.py; without any, all
 
-Needs the Python module ziglang, and the headers of SQLite from /usr/include or the folder that SQLITE_INCLUDE names.
+Needs the Python module ziglang, and the headers of SQLite from /usr/include or the folder that
+SQLITE_INCLUDE names.
 """
+
 import os
 import pathlib
 import shutil
@@ -21,12 +24,17 @@ WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 
 def sqlite_headers():
-    """A folder of SQLite's two headers alone: the others of /usr/include are not those of the target."""
+    """A folder of SQLite's two headers alone: the others of /usr/include are not those of the
+    target.
+    """
     source = pathlib.Path(os.environ.get("SQLITE_INCLUDE", "/usr/include"))
     HEADERS.mkdir(parents=True, exist_ok=True)
     for name in ("sqlite3.h", "sqlite3ext.h"):
         if not (source / name).exists():
-            sys.exit(f"build.py: there is no {source / name}; install libsqlite3-dev, or set SQLITE_INCLUDE to where it is")
+            sys.exit(
+                f"build.py: there is no {source / name}; install libsqlite3-dev, or set"
+                " SQLITE_INCLUDE to where it is"
+            )
         shutil.copy(source / name, HEADERS)
     return HEADERS
 
@@ -36,8 +44,25 @@ def compile_library(platform, source, headers, library):
     extra = ["-lm"] if platform.os != "win32" else []
     if platform.os == "darwin":
         extra.append("-Wl,-install_name,@rpath/bloom.dylib")
-    subprocess.run([sys.executable, "-m", "ziglang", "cc", "-target", platform.target, *platforms.FLAGS, *WARNINGS, "-isystem", headers,
-                    source, "-o", library, *extra], check=True)
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "ziglang",
+            "cc",
+            "-target",
+            platform.target,
+            *platforms.FLAGS,
+            *WARNINGS,
+            "-isystem",
+            headers,
+            source,
+            "-o",
+            library,
+            *extra,
+        ],
+        check=True,
+    )
     for leftover in ("bloom.lib", "bloom.pdb"):
         (library.parent / leftover).unlink(missing_ok=True)
 
@@ -45,19 +70,24 @@ def compile_library(platform, source, headers, library):
 def main(names):
     chosen = [platform for platform in platforms.PLATFORMS if not names or platform.name in names]
     if unknown := set(names) - {platform.name for platform in chosen}:
-        sys.exit(f"build.py: there is no platform {', '.join(sorted(unknown))}; there are "
-                 f"{', '.join(platform.name for platform in platforms.PLATFORMS)}")
+        sys.exit(
+            f"build.py: there is no platform {', '.join(sorted(unknown))}; there are "
+            f"{', '.join(platform.name for platform in platforms.PLATFORMS)}"
+        )
     headers = sqlite_headers()
     amalgamation = release.BUILD / "amalgamation"
     for platform in chosen:
         library = OUTPUT / platform.name / platform.library
         compile_library(platform, amalgamation / "sqlite-bloom.c", headers, library)
         folder = f"sqlite-bloom-{release.RELEASE}-{platform.name}"
-        release.write_zip(OUTPUT / f"{folder}.zip", {
-            f"{folder}/{platform.library}": library.read_bytes(),
-            f"{folder}/sqlite-bloom.h": (amalgamation / "sqlite-bloom.h").read_bytes(),
-            f"{folder}/LICENSE": (release.TOP / "LICENSE").read_bytes(),
-        })
+        release.write_zip(
+            OUTPUT / f"{folder}.zip",
+            {
+                f"{folder}/{platform.library}": library.read_bytes(),
+                f"{folder}/sqlite-bloom.h": (amalgamation / "sqlite-bloom.h").read_bytes(),
+                f"{folder}/LICENSE": (release.TOP / "LICENSE").read_bytes(),
+            },
+        )
         print(f"  {platform.name:16} {library.stat().st_size:8,} bytes")
 
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Makes the Debian packages, one for amd64 and one for arm64: the library, the header, the format and bloom(3sql).
+"""Makes the Debian packages, one for amd64 and one for arm64: the library, the header, the format
+and bloom(3sql).
 
-The library stands where the system looks for libraries, so that `.load bloom` finds it. The functions of the manual page come
-from the tables of README.md, whose first column holds the calls.
+The library stands where the system looks for libraries, so that `.load bloom` finds it. The
+functions of the manual page come from the tables of README.md, whose first column holds the calls.
 """
+
 import gzip
 import pathlib
 import re
@@ -15,7 +17,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import release  # noqa: E402
 
 OUTPUT = release.BUILD / "debian"
-ARCHITECTURES = {"amd64": ("linux-x86_64", "x86_64-linux-gnu"), "arm64": ("linux-aarch64", "aarch64-linux-gnu")}
+ARCHITECTURES = {
+    "amd64": ("linux-x86_64", "x86_64-linux-gnu"),
+    "arm64": ("linux-aarch64", "aarch64-linux-gnu"),
+}
 MAINTAINER = "the bloom contributors <bloom@localhost>"
 CONTROL = """Package: sqlite-bloom
 Version: {release}
@@ -37,7 +42,11 @@ Description: {summary}
 def troff(text):
     """Markdown of a table's cell as text of a manual page."""
     text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
-    text = re.sub(r"\[([^]]+)\]\([^)]*\)", r"\1", text)
+    text = text.replace(", see below", ": NOTES below")
+    text = re.sub(
+        r"\[[^]]+\]\(ext/(FORMAT|URLS)\.md[^)]*\)", r"\1.md", text
+    )  # which the package has
+    text = re.sub(r":? \[[^]]+\]\([^)]*\)", "", text)
     text = re.sub(r"`([^`]*)`", r"\\fB\1\\fR", text).replace("**", "")
     return re.sub(r"^\.", r"\\&.", text)
 
@@ -46,7 +55,11 @@ def rows(readme, second):
     """The rows of all tables of README.md whose second column has that head."""
     table = None
     for line in readme.splitlines():
-        cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")] if line.startswith("|") else None
+        cells = (
+            [cell.strip() for cell in line.strip().strip("|").split(" | ")]
+            if line.startswith("|")
+            else None
+        )
         if cells is None:
             table = None
         elif table is None:
@@ -55,15 +68,29 @@ def rows(readme, second):
             yield cells
 
 
+def entries(pairs):
+    """The paragraphs of a list: what a cell names, in code, stands one below the other."""
+    text = ""
+    for cell, said in pairs:
+        names = re.findall(r"`([^`]*)`", cell)
+        text += "".join(
+            f"{'.TQ' if i else '.TP'}\n.B \"{troff(name)}\"\n" for i, name in enumerate(names)
+        )
+        text += troff(said) + "\n"
+    return text
+
+
 def manual_page():
     readme = (release.TOP / "README.md").read_text()
-    functions = [(call, text) for cell, text in rows(readme, "result") for call in re.findall(r"`(bloom_\w+\([^`]*\))`", cell)]
-    statements = [(cell, text) for cell, text in rows(readme, "does")]
-    if not functions or not statements:
-        sys.exit("build.py: README.md has no table of `| call | result |` or none of `| statement | does |`: the manual page needs both")
-    described = "".join(f".TP\n.BI \"{troff(call).replace(chr(34), '')}\"\n{troff(text)}\n" for call, text in functions)
-    stated = "".join(f".TP\n{troff(cell)}\n{troff(text)}\n" for cell, text in statements)
-    return release.fill("debian/bloom.3sql").replace("@FUNCTIONS@\n", described).replace("@STATEMENTS@\n", stated)
+    functions = [row for row in rows(readme, "result") if row[0].startswith("`bloom_")]
+    options = list(rows(readme, "meaning"))
+    if not functions or not options:
+        sys.exit(
+            "build.py: README.md has no table of `| call | result |` or none of `| option | meaning"
+            " |`: the manual page needs both"
+        )
+    page = release.fill("debian/bloom.3sql").replace("@FUNCTIONS@\n", entries(functions))
+    return page.replace("@OPTIONS@\n", entries(options))
 
 
 def compressed(data):
@@ -77,19 +104,41 @@ def main():
     for architecture, (platform, triplet) in ARCHITECTURES.items():
         tree = release.BUILD / "work" / "debian" / architecture
         shutil.rmtree(tree, ignore_errors=True)
-        copyright_text = ("Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\nFiles: *\nCopyright: 2026 the bloom "
-                          "contributors\nLicense: Expat\n" + "".join(f" {line or '.'}\n" for line in (release.TOP / "LICENSE").read_text().splitlines()[4:]))
+        copyright_text = (
+            "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\nFiles:"
+            " *\nCopyright: 2026 the bloom contributors\nLicense: Expat\n"
+            + "".join(
+                f" {line or '.'}\n"
+                for line in (release.TOP / "LICENSE").read_text().splitlines()[4:]
+            )
+        )
         files = {
-            f"usr/lib/{triplet}/bloom.so": (release.BUILD / "binaries" / platform / "bloom.so").read_bytes(),
-            "usr/include/sqlite-bloom.h": (release.BUILD / "amalgamation/sqlite-bloom.h").read_bytes(),
+            f"usr/lib/{triplet}/bloom.so": (
+                (release.BUILD / "binaries" / platform / "bloom.so").read_bytes()
+            ),
+            "usr/include/sqlite-bloom.h": (
+                (release.BUILD / "amalgamation/sqlite-bloom.h").read_bytes()
+            ),
             "usr/share/man/man3/bloom.3sql.gz": compressed((OUTPUT / "bloom.3sql").read_bytes()),
-            "usr/share/doc/sqlite-bloom/FORMAT.md.gz": compressed((release.EXT / "FORMAT.md").read_bytes()),
-            "usr/share/doc/sqlite-bloom/changelog.gz": compressed((release.TOP / "CHANGELOG.md").read_bytes()),
+            "usr/share/doc/sqlite-bloom/FORMAT.md.gz": compressed(
+                (release.EXT / "FORMAT.md").read_bytes()
+            ),
+            "usr/share/doc/sqlite-bloom/URLS.md.gz": compressed(
+                (release.EXT / "URLS.md").read_bytes()
+            ),
+            "usr/share/doc/sqlite-bloom/changelog.gz": compressed(
+                (release.TOP / "CHANGELOG.md").read_bytes()
+            ),
             "usr/share/doc/sqlite-bloom/copyright": copyright_text.encode(),
         }
         size = (sum(map(len, files.values())) + 1023) // 1024
-        files["DEBIAN/control"] = CONTROL.format(release=release.RELEASE, architecture=architecture, size=size, summary=release.SUMMARY,
-                                                 maintainer=MAINTAINER).encode()
+        files["DEBIAN/control"] = CONTROL.format(
+            release=release.RELEASE,
+            architecture=architecture,
+            size=size,
+            summary=release.SUMMARY,
+            maintainer=MAINTAINER,
+        ).encode()
         for name, content in files.items():
             path = tree / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -99,7 +148,11 @@ def main():
             if path.is_dir():
                 path.chmod(0o755)
         package = OUTPUT / f"sqlite-bloom_{release.RELEASE}_{architecture}.deb"
-        subprocess.run(["dpkg-deb", "--root-owner-group", "-Zxz", "--build", tree, package], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            ["dpkg-deb", "--root-owner-group", "-Zxz", "--build", tree, package],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         print(f"  {package.name} {package.stat().st_size:,} bytes")
 
 

@@ -1,4 +1,5 @@
-// Package bloom gives github.com/mattn/go-sqlite3 persistent Bloom filters: values, aggregates and tables, compiled in by cgo.
+// Package bloom gives github.com/mattn/go-sqlite3 persistent Bloom filters: values, aggregates and
+// tables, compiled in by cgo.
 //
 //	bloom.Register()
 //	database, err := sql.Open("sqlite3", ":memory:")
@@ -27,7 +28,8 @@ import (
 	_ "github.com/mattn/go-sqlite3"
 )
 
-// Register gives every connection that is opened from now on the functions and tables of bloom. Calling it again changes nothing.
+// Register gives every connection that is opened from now on the functions and tables of bloom.
+// Calling it again changes nothing.
 func Register() error {
 	if code := C.register_bloom(); code != C.SQLITE_OK {
 		return fmt.Errorf("bloom could not be registered: SQLite error %d", int(code))

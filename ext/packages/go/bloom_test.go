@@ -17,7 +17,8 @@ func ExampleRegister() {
 	}
 	defer database.Close()
 	var found bool
-	if err := database.QueryRow("SELECT bloom_check(bloom_add(bloom_new(100), ?1), ?1)", "a").Scan(&found); err != nil {
+	query := "SELECT bloom_check(bloom_add(bloom_new(100), ?1), ?1)"
+	if err := database.QueryRow(query, "a").Scan(&found); err != nil {
 		panic(err)
 	}
 	fmt.Println(found)

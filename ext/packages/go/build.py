@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Makes the Go module: a folder to publish, and the same as a module proxy serves it (GOPROXY=file://...).
+"""Makes the Go module: a folder to publish, and the same as a module proxy serves it
+(GOPROXY=file://...).
 
-A Go module is named after the place where it is published: GO_MODULE=github.com/you/sqlite-bloom-go names another one than the
-placeholder that stands here.
+A Go module is named after the place where it is published: GO_MODULE=github.com/you/sqlite-bloom-go
+names another one than the placeholder that stands here.
 """
+
 import json
 import os
 import pathlib
@@ -21,7 +23,10 @@ DRIVER = "github.com/mattn/go-sqlite3 v1.14.22"
 def main():
     shutil.rmtree(OUTPUT, ignore_errors=True)
     module = f"module {MODULE}\n\ngo 1.21\n\nrequire {DRIVER}\n"
-    files = {name: release.fill(f"go/{name}").replace("@GO_MODULE@", MODULE) for name in ("bloom.go", "bloom_test.go", "README.md")}
+    files = {
+        name: release.fill(f"go/{name}").replace("@GO_MODULE@", MODULE)
+        for name in ("bloom.go", "bloom_test.go", "README.md")
+    }
     files |= {"go.mod": module, "LICENSE": (release.TOP / "LICENSE").read_text()}
     for name in ("sqlite-bloom.c", "sqlite-bloom.h"):
         files[name] = (release.BUILD / "amalgamation" / name).read_text()
@@ -32,9 +37,14 @@ def main():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     version, proxy = f"v{release.RELEASE}", OUTPUT / "proxy" / MODULE / "@v"
-    release.write_zip(proxy / f"{version}.zip", {f"{MODULE}@{version}/{name}": text for name, text in files.items()})
+    release.write_zip(
+        proxy / f"{version}.zip",
+        {f"{MODULE}@{version}/{name}": text for name, text in files.items()},
+    )
     (proxy / f"{version}.mod").write_text(module)
-    (proxy / f"{version}.info").write_text(json.dumps({"Version": version, "Time": "2026-01-01T00:00:00Z"}))
+    (proxy / f"{version}.info").write_text(
+        json.dumps({"Version": version, "Time": "2026-01-01T00:00:00Z"})
+    )
     (proxy / "list").write_text(version + "\n")
     print(f"  {MODULE} {version} {(proxy / f'{version}.zip').stat().st_size:,} bytes")
 

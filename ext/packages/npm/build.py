@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Makes the npm packages: sqlite-bloom, and for every platform one that holds its library and is installed there alone."""
+"""Makes the npm packages: sqlite-bloom, and for every platform one that holds its library and is
+installed there alone.
+"""
+
 import json
 import pathlib
 import shutil
@@ -27,8 +30,13 @@ def pack(name, manifest, files):
     (folder / "package.json").write_text(json.dumps(manifest, indent=2) + "\n")
     for file, content in {"LICENSE": (release.TOP / "LICENSE").read_bytes(), **files}.items():
         (folder / file).write_bytes(content)
-    subprocess.run(["npm", "pack", "--silent", "--pack-destination", OUTPUT], cwd=folder, check=True, stdout=subprocess.DEVNULL,
-                   stderr=subprocess.DEVNULL)
+    subprocess.run(
+        ["npm", "pack", "--silent", "--pack-destination", OUTPUT],
+        cwd=folder,
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
 
 
 def main():
@@ -37,19 +45,47 @@ def main():
     OUTPUT.mkdir(parents=True)
     for platform in platforms.PLATFORMS:
         library = release.BUILD / "binaries" / platform.name / platform.library
-        manifest = {"description": f"The library of sqlite-bloom for {platform.name}", "os": [platform.os], "cpu": [platform.cpu],
-                    **({"libc": [platform.libc]} if platform.libc else {}), "files": [platform.library]}
-        readme = f"# {package_name(platform)}\n\nThe library of [sqlite-bloom](https://www.npmjs.com/package/sqlite-bloom): install that.\n"
-        pack(package_name(platform), manifest, {platform.library: library.read_bytes(), "README.md": readme.encode()})
+        manifest = {
+            "description": f"The library of sqlite-bloom for {platform.name}",
+            "os": [platform.os],
+            "cpu": [platform.cpu],
+            **({"libc": [platform.libc]} if platform.libc else {}),
+            "files": [platform.library],
+        }
+        readme = (
+            f"# {package_name(platform)}\n\nThe library of"
+            " [sqlite-bloom](https://www.npmjs.com/package/sqlite-bloom): install that.\n"
+        )
+        pack(
+            package_name(platform),
+            manifest,
+            {platform.library: library.read_bytes(), "README.md": readme.encode()},
+        )
     files = ("index.cjs", "index.mjs", "index.d.ts")
-    pack("sqlite-bloom", {
-        "description": release.SUMMARY,
-        "keywords": ["sqlite", "sqlite-extension", "bloom-filter", "better-sqlite3", "probabilistic"],
-        "main": "./index.cjs", "module": "./index.mjs", "types": "./index.d.ts",
-        "exports": {".": {"types": "./index.d.ts", "import": "./index.mjs", "require": "./index.cjs"}},
-        "files": list(files),
-        "optionalDependencies": {package_name(platform): release.RELEASE for platform in platforms.PLATFORMS},
-    }, {name: (release.PACKAGES / "npm" / name).read_bytes() for name in (*files, "README.md")})
+    pack(
+        "sqlite-bloom",
+        {
+            "description": release.SUMMARY,
+            "keywords": [
+                "sqlite",
+                "sqlite-extension",
+                "bloom-filter",
+                "better-sqlite3",
+                "probabilistic",
+            ],
+            "main": "./index.cjs",
+            "module": "./index.mjs",
+            "types": "./index.d.ts",
+            "exports": {
+                ".": {"types": "./index.d.ts", "import": "./index.mjs", "require": "./index.cjs"}
+            },
+            "files": list(files),
+            "optionalDependencies": {
+                package_name(platform): release.RELEASE for platform in platforms.PLATFORMS
+            },
+        },
+        {name: (release.PACKAGES / "npm" / name).read_bytes() for name in (*files, "README.md")},
+    )
     for path in sorted(OUTPUT.iterdir()):
         print(f"  {path.name} {path.stat().st_size:,} bytes")
 

@@ -1,5 +1,5 @@
-// Where the library of this platform is, and how a connection gets it. The libraries are in optional packages, of which npm
-// installs the one that fits: sqlite-bloom-linux-x64 and so on.
+// Where the library of this platform is, and how a connection gets it. The libraries are in
+// optional packages, of which npm installs the one that fits: sqlite-bloom-linux-x64 and so on.
 "use strict";
 
 const LIBRARIES = { linux: "bloom.so", darwin: "bloom.dylib", win32: "bloom.dll" };
@@ -9,7 +9,11 @@ function candidates(platform, processor) {
   const name = `sqlite-bloom-${platform === "win32" ? "windows" : platform}-${processor}`;
   if (platform !== "linux") return [name];
   const report = process.report ? process.report.getReport() : undefined;
-  const isMusl = report !== undefined && report.header !== undefined && !report.header.glibcVersionRuntime && !isBunOrDeno();
+  const isMusl =
+    report !== undefined &&
+    report.header !== undefined &&
+    !report.header.glibcVersionRuntime &&
+    !isBunOrDeno();
   return isMusl ? [`${name}-musl`, name] : [name, `${name}-musl`];
 }
 
@@ -28,16 +32,23 @@ function getLoadablePath() {
     }
   }
   throw new Error(
-    `sqlite-bloom: no library for ${process.platform} on ${process.arch}: the package ${names.join(" or ")} is not installed. ` +
-      "It is an optional dependency: install without --omit=optional and --no-optional, and on the machine that runs it; " +
+    `sqlite-bloom: no library for ${process.platform} on ${process.arch}: ` +
+      `the package ${names.join(" or ")} is not installed. ` +
+      "It is an optional dependency: install without --omit=optional and --no-optional, " +
+      "and on the machine that runs it; " +
       "there is one for linux, darwin and win32 on x64 and arm64",
   );
 }
 
 function load(database) {
-  if (database === null || typeof database !== "object" || typeof database.loadExtension !== "function") {
+  if (
+    database === null ||
+    typeof database !== "object" ||
+    typeof database.loadExtension !== "function"
+  ) {
     throw new TypeError(
-      "sqlite-bloom: load() expects a connection with loadExtension(), as better-sqlite3, node:sqlite (with allowExtension: true) " +
+      "sqlite-bloom: load() expects a connection with loadExtension(), as better-sqlite3, " +
+        "node:sqlite (with allowExtension: true) " +
         "and bun:sqlite have",
     );
   }

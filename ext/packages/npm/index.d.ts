@@ -6,5 +6,5 @@ export interface Loadable {
 /** The path of the library for this platform. Throws when its optional package is not installed. */
 export declare function getLoadablePath(): string;
 
-/** Gives a connection the functions and tables of bloom. node:sqlite needs `{ allowExtension: true }`. */
+/** Gives a connection the functions of bloom. node:sqlite needs `{ allowExtension: true }`. */
 export declare function load(database: Loadable): void;

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Makes the Python packages: an sdist that compiles itself, and a wheel for every platform with the library in it.
+"""Makes the Python packages: an sdist that compiles itself, and a wheel for every platform with the
+library in it.
 
 Needs the module hatchling, the amalgamation, and the binaries.
 """
+
 import os
 import pathlib
 import shutil
@@ -21,8 +23,15 @@ def make_tree():
     """What the sdist holds; the wheels are made from the same."""
     shutil.rmtree(TREE, ignore_errors=True)
     (TREE / "sqlite_bloom").mkdir(parents=True)
-    for name in ("pyproject.toml", "hatch_build.py", "README.md", "sqlite_bloom/__init__.py", "sqlite_bloom/_datasette.py",
-                 "sqlite_bloom/_sqlite_utils.py", "sqlite_bloom/py.typed"):
+    for name in (
+        "pyproject.toml",
+        "hatch_build.py",
+        "README.md",
+        "sqlite_bloom/__init__.py",
+        "sqlite_bloom/_datasette.py",
+        "sqlite_bloom/_sqlite_utils.py",
+        "sqlite_bloom/py.typed",
+    ):
         (TREE / name).write_text(release.fill(f"python/{name}"))
     shutil.copy(release.TOP / "LICENSE", TREE)
     for name in ("sqlite-bloom.c", "sqlite-bloom.h"):
@@ -31,8 +40,14 @@ def make_tree():
 
 
 def hatch(target, **environment):
-    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", target, "-d", OUTPUT], cwd=TREE, check=True, stderr=subprocess.DEVNULL,
-                   stdout=subprocess.DEVNULL, env={**os.environ, "SOURCE_DATE_EPOCH": "315532800", **environment})
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", OUTPUT],
+        cwd=TREE,
+        check=True,
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "SOURCE_DATE_EPOCH": "315532800", **environment},
+    )
 
 
 def main():

@@ -1,9 +1,11 @@
-"""Puts the library into the wheel: one that is there already, or else compiled from the amalgamation beside this file.
+"""Puts the library into the wheel: one that is there already, or else compiled from the
+amalgamation beside this file.
 
-SQLITE_BLOOM_LIBRARY and SQLITE_BLOOM_PLATFORM name a library and the platform tag of its wheel; without them the C compiler
-that CC names, or Python's own, or cc, makes one for this machine. The package has no Python version of its own: SQLite loads
-the library, not Python.
+SQLITE_BLOOM_LIBRARY and SQLITE_BLOOM_PLATFORM name a library and the platform tag of its wheel;
+without them the C compiler that CC names, or Python's own, or cc, makes one for this machine. The
+package has no Python version of its own: SQLite loads the library, not Python.
 """
+
 import os
 import pathlib
 import shlex
@@ -30,13 +32,26 @@ class LibraryHook(BuildHookInterface):
         library.parent.mkdir(exist_ok=True)
         compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
         flags = ["-std=c11", "-O2", "-ffp-contract=off", "-fvisibility=hidden"]
-        flags += {"win32": ["-shared"], "darwin": ["-dynamiclib", "-fPIC"]}.get(sys.platform, ["-shared", "-fPIC"])
+        flags += {"win32": ["-shared"], "darwin": ["-dynamiclib", "-fPIC"]}.get(
+            sys.platform, ["-shared", "-fPIC"]
+        )
         libraries = [] if sys.platform == "win32" else ["-lm"]
-        command = [*compiler, *flags, "-I", str(root / "sqlite"), str(root / "sqlite-bloom.c"), "-o", str(library), *libraries]
+        command = [
+            *compiler,
+            *flags,
+            "-I",
+            str(root / "sqlite"),
+            str(root / "sqlite-bloom.c"),
+            "-o",
+            str(library),
+            *libraries,
+        ]
         try:
             subprocess.run(command, check=True)
         except (OSError, subprocess.CalledProcessError) as error:
             raise SystemExit(
-                f"sqlite-bloom: the C compiler failed ({error}). Install gcc or clang, or set CC to one; "
-                "on common platforms a wheel that needs no compiler is at hand: update pip, and try again") from error
+                f"sqlite-bloom: the C compiler failed ({error}). Install gcc or clang, or set CC to"
+                " one; on common platforms a wheel that needs no compiler is at hand: update pip,"
+                " and try again"
+            ) from error
         return library

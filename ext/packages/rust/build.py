@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Makes the crate: the amalgamation with SQLite's headers, and the few lines of Rust that register it."""
+"""Makes the crate: the amalgamation with SQLite's headers, and the few lines of Rust that register
+it.
+"""
+
 import pathlib
 import shutil
 import subprocess
@@ -22,8 +25,19 @@ def main():
     for name in ("sqlite-bloom.c", "sqlite-bloom.h"):
         shutil.copy(release.BUILD / "amalgamation" / name, TREE)
     shutil.copytree(release.BUILD / "work" / "sqlite", TREE / "sqlite")
-    subprocess.run(["cargo", "package", "--quiet", "--allow-dirty", "--no-verify", "--target-dir", release.BUILD / "work" / "rust-target"],
-                   cwd=TREE, check=True)
+    subprocess.run(
+        [
+            "cargo",
+            "package",
+            "--quiet",
+            "--allow-dirty",
+            "--no-verify",
+            "--target-dir",
+            release.BUILD / "work" / "rust-target",
+        ],
+        cwd=TREE,
+        check=True,
+    )
     crate = f"sqlite-bloom-{release.RELEASE}.crate"
     shutil.copy(release.BUILD / "work" / "rust-target" / "package" / crate, OUTPUT)
     print(f"  {crate} {(OUTPUT / crate).stat().st_size:,} bytes")

@@ -1,4 +1,5 @@
-//! Compiles the amalgamation into the program, against the headers of the SQLite that libsqlite3-sys brings, or its own copy.
+//! Compiles the amalgamation into the program, against the headers of the SQLite that
+//! libsqlite3-sys brings, or its own copy.
 use std::{env, path::Path};
 
 fn main() {

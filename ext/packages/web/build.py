@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Makes the WebAssembly module and the page.
 
-build/packages/web/module holds SQLite with bloom as an ES module; build/packages/web/index.html is the page with
-all that it needs in one file, so that it opens from a disk as from a server.
+build/packages/web/module holds SQLite with bloom as an ES module; build/packages/web/index.html is
+the page with all that it needs in one file, so that it opens from a disk as from a server.
 
 Needs emscripten (Debian's emcc) and SQLite's amalgamation (sqlite_source.py).
 """
+
 import base64
 import gzip
 import json
@@ -26,14 +27,35 @@ WORK = release.BUILD / "work" / "web"
 SOURCES = release.PACKAGES / "web"
 EMSCRIPTEN_CACHE = pathlib.Path("/usr/share/emscripten/cache")
 
-COMPILE = ["-O2", "-w", "-std=gnu11", "-ffp-contract=off", "-DSQLITE_CORE", "-DSQLITE_OMIT_LOAD_EXTENSION",
-           "-DSQLITE_THREADSAFE=0", "-DSQLITE_ENABLE_MATH_FUNCTIONS", "-DSQLITE_DQS=0", "-DSQLITE_TEMP_STORE=3"]
-SQLITE_FUNCTIONS = """open close_v2 errmsg prepare_v2 step finalize bind_parameter_count bind_null bind_int64 bind_double
-    bind_text bind_blob column_count column_name column_type column_int64 column_double column_text column_blob column_bytes""".split()
-LINK = ["-O2", "-sMODULARIZE=1", "-sEXPORT_ES6=1", "-sALLOW_MEMORY_GROWTH=1", "-sMAXIMUM_MEMORY=2GB", "-sWASM_BIGINT=1",
-        "-sENVIRONMENT=web,worker", "-sFILESYSTEM=0",
-        "-sEXPORTED_FUNCTIONS=_web_register,_malloc,_free," + ",".join(f"_sqlite3_{name}" for name in SQLITE_FUNCTIONS),
-        "-sEXPORTED_RUNTIME_METHODS=UTF8ToString"]
+COMPILE = [
+    "-O2",
+    "-w",
+    "-std=gnu11",
+    "-ffp-contract=off",
+    "-DSQLITE_CORE",
+    "-DSQLITE_OMIT_LOAD_EXTENSION",
+    "-DSQLITE_THREADSAFE=0",
+    "-DSQLITE_ENABLE_MATH_FUNCTIONS",
+    "-DSQLITE_DQS=0",
+    "-DSQLITE_TEMP_STORE=3",
+]
+SQLITE_FUNCTIONS = """open close_v2 errmsg prepare_v2 step finalize bind_parameter_count bind_null
+bind_int64 bind_double
+    bind_text bind_blob column_count column_name column_type column_int64 column_double column_text
+    column_blob column_bytes""".split()
+# With a file system, if an empty one: SQLite would look for /dev/urandom for ever.
+LINK = [
+    "-O2",
+    "-sMODULARIZE=1",
+    "-sEXPORT_ES6=1",
+    "-sALLOW_MEMORY_GROWTH=1",
+    "-sMAXIMUM_MEMORY=2GB",
+    "-sWASM_BIGINT=1",
+    "-sENVIRONMENT=web,worker",
+    "-sEXPORTED_FUNCTIONS=_web_register,_malloc,_free,"
+    + ",".join(f"_sqlite3_{name}" for name in SQLITE_FUNCTIONS),
+    "-sEXPORTED_RUNTIME_METHODS=UTF8ToString",
+]
 
 
 def emscripten(*arguments):
@@ -41,8 +63,15 @@ def emscripten(*arguments):
     cache = release.BUILD / "work" / "emscripten"
     if not cache.exists() and EMSCRIPTEN_CACHE.exists():
         subprocess.run(["cp", "-rs", EMSCRIPTEN_CACHE, cache], check=True)
-    environment = {**os.environ, "EM_CACHE": str(cache), "EM_FROZEN_CACHE": "0", "NODE_PATH": "/usr/share/nodejs"}
-    run = subprocess.run(["emcc", *map(str, arguments)], check=False, env=environment, capture_output=True, text=True)
+    environment = {
+        **os.environ,
+        "EM_CACHE": str(cache),
+        "EM_FROZEN_CACHE": "0",
+        "NODE_PATH": "/usr/share/nodejs",
+    }
+    run = subprocess.run(
+        ["emcc", *map(str, arguments)], check=False, env=environment, capture_output=True, text=True
+    )
     if run.returncode != 0:
         sys.exit(f"build.py: emcc failed:\n{run.stderr}")
 
@@ -52,7 +81,11 @@ def compile_module():
     WORK.mkdir(parents=True, exist_ok=True)
     amalgamation = release.BUILD / "amalgamation"
     objects = []
-    for source in (sqlite / "sqlite3.c", amalgamation / "sqlite-bloom.c", SOURCES / "shell_functions.c"):
+    for source in (
+        sqlite / "sqlite3.c",
+        amalgamation / "sqlite-bloom.c",
+        SOURCES / "shell_functions.c",
+    ):
         target = WORK / f"{source.stem}.o"
         if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
             emscripten(*COMPILE, "-I", sqlite, "-I", amalgamation, "-c", source, "-o", target)
@@ -65,7 +98,10 @@ def compile_module():
     shutil.copy(SOURCES / "sqlite-bloom.mjs", MODULE)
     shutil.copy(release.TOP / "LICENSE", MODULE)
     folder = f"sqlite-bloom-wasm-{release.RELEASE}"
-    release.write_zip(OUTPUT / f"{folder}.zip", {f"{folder}/{path.name}": path.read_bytes() for path in MODULE.iterdir()})
+    release.write_zip(
+        OUTPUT / f"{folder}.zip",
+        {f"{folder}/{path.name}": path.read_bytes() for path in MODULE.iterdir()},
+    )
 
 
 def packed(data):
@@ -79,20 +115,44 @@ def script(text):
 
 
 def page():
-    recipes = [{"name": path.stem, "title": recipe_title(path.read_text()), "sql": path.read_text()}
-               for path in sorted((release.TOP / "sql").glob("*.sql"))]
+    recipes = [
+        {"name": path.stem, "title": recipe_title(path.read_text()), "sql": path.read_text()}
+        for path in sorted((release.TOP / "sql").glob("*.sql"))
+    ]
     assert recipes, "no recipes"
-    data = {f"sql/data/{path.name}": packed(path.read_bytes()) for path in sorted((release.TOP / "sql/data").glob("*.txt"))}
-    engine = re.sub(r"export default (\w+);", r"", (MODULE / "engine.mjs").read_text()).replace("import.meta.url", "location.href")
-    library = re.sub(r'^import createEngine from .*$', "const createEngine = Module;", (MODULE / "sqlite-bloom.mjs").read_text(), flags=re.M)
-    library = re.sub(r"^export ", "", library, flags=re.M).replace("import.meta.url", "location.href")
+    data = {
+        f"sql/data/{path.name}": packed(path.read_bytes())
+        for path in sorted((release.TOP / "sql/data").glob("*.txt"))
+    }
+    engine = re.sub(r"export default (\w+);", r"", (MODULE / "engine.mjs").read_text()).replace(
+        "import.meta.url", "location.href"
+    )
+    library = re.sub(
+        r"^import createEngine from .*$",
+        "const createEngine = Module;",
+        (MODULE / "sqlite-bloom.mjs").read_text(),
+        flags=re.M,
+    )
+    library = re.sub(r"^export ", "", library, flags=re.M).replace(
+        "import.meta.url", "location.href"
+    )
     parts = {
         "STYLE": (SOURCES / "page/style.css").read_text(),
         "RECIPES": script(json.dumps(recipes)),
         "FILES": script(json.dumps(data)),
         "WASM": packed((MODULE / "sqlite-bloom.wasm").read_bytes()),
-        "SCRIPT": script("\n".join([engine, library, *((SOURCES / "page" / name).read_text() for name in (
-            "probes.js", "shell.js", "page.js"))])),
+        "SCRIPT": script(
+            "\n".join(
+                [
+                    engine,
+                    library,
+                    *(
+                        (SOURCES / "page" / name).read_text()
+                        for name in ("probes.js", "shell.js", "page.js")
+                    ),
+                ]
+            )
+        ),
         "RELEASE": release.RELEASE,
     }
     text = (SOURCES / "page/index.html").read_text()
@@ -101,7 +161,11 @@ def page():
 
 def recipe_title(sql):
     """The first sentence of the comment that opens a recipe."""
-    comment = " ".join(line.removeprefix("--").strip() for line in sql.split("\n.")[0].splitlines() if line.startswith("--"))
+    comment = " ".join(
+        line.removeprefix("--").strip()
+        for line in sql.split("\n.")[0].splitlines()
+        if line.startswith("--")
+    )
     return re.match(r".*?[.?!](?= |$)", comment)[0]
 
 
@@ -109,7 +173,10 @@ def main():
     compile_module()
     (OUTPUT / "index.html").write_text(page())
     for path in (MODULE / "sqlite-bloom.wasm", OUTPUT / "index.html"):
-        print(f"  {path.name} {path.stat().st_size:,} bytes, {len(gzip.compress(path.read_bytes())):,} with gzip")
+        print(
+            f"  {path.name} {path.stat().st_size:,} bytes,"
+            f" {len(gzip.compress(path.read_bytes())):,} with gzip"
+        )
 
 
 if __name__ == "__main__":

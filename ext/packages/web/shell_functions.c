@@ -147,12 +147,14 @@ static void keccak(uint64_t state[25]) {
         turned[0] = state[0];
         for (int x = 1, y = 0, t = 0; t < 24; t++) {
             int to_x = y, to_y = (2 * x + 3 * y) % 5;
-            turned[to_x + 5 * to_y] = rotate(state[x + 5 * y], (unsigned)((t + 1) * (t + 2) / 2 % 64));
+            turned[to_x + 5 * to_y] =
+                rotate(state[x + 5 * y], (unsigned)((t + 1) * (t + 2) / 2 % 64));
             x = to_x;
             y = to_y;
         }
         for (int i = 0; i < 25; i++)
-            state[i] = turned[i] ^ (~turned[i / 5 * 5 + (i + 1) % 5] & turned[i / 5 * 5 + (i + 2) % 5]);
+            state[i] =
+                turned[i] ^ (~turned[i / 5 * 5 + (i + 1) % 5] & turned[i / 5 * 5 + (i + 2) % 5]);
         for (int j = 0; j < 7; j++) {
             if (shift & 1)
                 state[0] ^= UINT64_C(1) << ((1 << j) - 1);
@@ -186,7 +188,8 @@ static void sha3(sqlite3_context *context, int count, sqlite3_value **arguments)
     sqlite3_result_blob(context, digest, sizeof digest, SQLITE_TRANSIENT);
 }
 
-static int shell_functions(sqlite3 *database, char **error, const struct sqlite3_api_routines *api) {
+static int shell_functions(sqlite3 *database, char **error,
+                           const struct sqlite3_api_routines *api) {
     (void)error, (void)api;
     int status = sqlite3_create_module(database, "generate_series", &SERIES, NULL);
     if (status != SQLITE_OK)

@@ -2,10 +2,12 @@
 //
 //     import { open } from "./sqlite-bloom.mjs";
 //     const database = await open();
-//     const [result] = database.run("SELECT bloom_check(bloom_add(bloom_new(100), ?), ?)", ["a", "a"]);
+//     const [result] = database.run("SELECT bloom_check(bloom_add(bloom_new(100), ?), ?)", ["a",
+// "a"]);
 //     console.log(result.columns, result.rows); // [ 'bloom_check(...)' ] [ [ 1 ] ]
 //
-// Databases are in memory. INTEGER comes as a number, beyond 2^53 as a BigInt; BLOB as a Uint8Array; NULL as null.
+// Databases are in memory. INTEGER comes as a number, beyond 2^53 as a BigInt; BLOB as a
+// Uint8Array; NULL as null.
 import createEngine from "./engine.mjs";
 
 const [OK, ROW, DONE] = [0, 100, 101];
@@ -21,11 +23,12 @@ async function wasmBytes() {
     return readFile(address);
   }
   const answer = await fetch(address);
-  if (!answer.ok) throw new Error(`${address} cannot be loaded: ${answer.status} ${answer.statusText}`);
+  if (!answer.ok)
+    throw new Error(`${address} cannot be loaded: ${answer.status} ${answer.statusText}`);
   return answer.arrayBuffer();
 }
 
-/** Opens an empty database in memory. wasm: the bytes of sqlite-bloom.wasm, where they are not beside this file. */
+/** Opens an empty database in memory. wasm: the bytes of sqlite-bloom.wasm, if not beside this. */
 export async function open({ wasm } = {}) {
   if (engine === undefined) {
     engine = await createEngine({ wasmBinary: wasm ?? (await wasmBytes()) });
@@ -54,7 +57,10 @@ export class Database {
     this.#handle = 0;
   }
 
-  /** Runs all statements of the SQL. Gives one { columns, rows } for each that has columns. asText: values as SQLite writes them. */
+  /**
+   * Runs all statements of the SQL. Gives one { columns, rows } for each that has columns.
+   * asText: values as SQLite writes them.
+   */
   run(sql, parameters = [], { asText = false } = {}) {
     const results = [];
     const start = this.#text(sql);
@@ -82,7 +88,8 @@ export class Database {
   #collect(statement, asText) {
     const count = engine._sqlite3_column_count(statement);
     const columns = [];
-    for (let i = 0; i < count; i++) columns.push(engine.UTF8ToString(engine._sqlite3_column_name(statement, i)));
+    for (let i = 0; i < count; i++)
+      columns.push(engine.UTF8ToString(engine._sqlite3_column_name(statement, i)));
     const rows = [];
     let status;
     while ((status = engine._sqlite3_step(statement)) === ROW) {
@@ -96,7 +103,9 @@ export class Database {
     const type = engine._sqlite3_column_type(statement, i);
     if (type === INTEGER && !asText) {
       const value = engine._sqlite3_column_int64(statement, i);
-      return BigInt(Number(value)) === value && Number.isSafeInteger(Number(value)) ? Number(value) : value;
+      return BigInt(Number(value)) === value && Number.isSafeInteger(Number(value))
+        ? Number(value)
+        : value;
     }
     if (type === REAL && !asText) return engine._sqlite3_column_double(statement, i);
     if (type === BLOB) {
@@ -105,7 +114,11 @@ export class Database {
     }
     if (type !== TEXT && !asText) return null;
     const start = engine._sqlite3_column_text(statement, i);
-    return start === 0 ? null : new TextDecoder().decode(engine.HEAPU8.subarray(start, start + engine._sqlite3_column_bytes(statement, i)));
+    return start === 0
+      ? null
+      : new TextDecoder().decode(
+          engine.HEAPU8.subarray(start, start + engine._sqlite3_column_bytes(statement, i)),
+        );
   }
 
   #bind(statement, parameters) {
@@ -120,7 +133,8 @@ export class Database {
     if (typeof value === "bigint") return engine._sqlite3_bind_int64(statement, i, value);
     if (typeof value === "boolean") return engine._sqlite3_bind_int64(statement, i, BigInt(value));
     if (typeof value === "number") {
-      if (Number.isSafeInteger(value)) return engine._sqlite3_bind_int64(statement, i, BigInt(value));
+      if (Number.isSafeInteger(value))
+        return engine._sqlite3_bind_int64(statement, i, BigInt(value));
       return engine._sqlite3_bind_double(statement, i, value);
     }
     const isText = typeof value === "string";

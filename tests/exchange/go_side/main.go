@@ -1,4 +1,5 @@
-// The side of Go's two libraries in the exchange tests: answers each line of standard input with one line.
+// The side of Go's two libraries in the exchange tests: answers each line of standard input with
+// one line.
 //
 //	size LIBRARY N P            m and k
 //	make LIBRARY N P KEY...     the filter with these keys
@@ -38,7 +39,10 @@ func (s goFilter) check(key []byte) bool   { return s.f.Test(key) }
 func (s goFilter) size() string            { return fmt.Sprint(s.f.Cap(), " ", s.f.K()) }
 func (s dcsoFilter) add(key []byte)        { s.f.Add(key) }
 func (s dcsoFilter) check(key []byte) bool { return s.f.Check(key) }
-func (s dcsoFilter) size() string          { return fmt.Sprint(s.f.NumBits(), " ", s.f.NumHashFuncs()) }
+
+func (s dcsoFilter) size() string {
+	return fmt.Sprint(s.f.NumBits(), " ", s.f.NumHashFuncs())
+}
 
 func (s goFilter) write() []byte {
 	var out bytes.Buffer

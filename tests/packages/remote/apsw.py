@@ -1,8 +1,10 @@
-"""As much of the module apsw as tests/runner/sqllogictest.py uses, with SQLite in another program: see remote.c.
+"""As much of the module apsw as tests/runner/sqllogictest.py uses, with SQLite in another program:
+see remote.c.
 
-The environment variable REMOTE holds the command that starts it. With this folder in front of PYTHONPATH, every script
-runs on an emulated machine without knowing.
+The environment variable REMOTE holds the command that starts it. With this folder in front of
+PYTHONPATH, every script runs on an emulated machine without knowing.
 """
+
 import itertools
 import os
 import shlex
@@ -10,7 +12,9 @@ import subprocess
 
 SQLITE_OPEN_READWRITE, SQLITE_OPEN_CREATE, SQLITE_OPEN_URI = 2, 4, 64
 
-_program = subprocess.Popen(shlex.split(os.environ["REMOTE"]), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+_program = subprocess.Popen(
+    shlex.split(os.environ["REMOTE"]), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+)
 _numbers = itertools.count()
 
 
@@ -42,9 +46,13 @@ def _read_value():
 
 
 def _ask(kind, number=0, text=""):
-    """Sends a request and gives the values of the rows and the column counts; errors are raised when all is read."""
+    """Sends a request and gives the values of the rows and the column counts; errors are raised
+    when all is read.
+    """
     data = text.encode()
-    _program.stdin.write(kind + number.to_bytes(4, "little") + len(data).to_bytes(4, "little") + data)
+    _program.stdin.write(
+        kind + number.to_bytes(4, "little") + len(data).to_bytes(4, "little") + data
+    )
     _program.stdin.flush()
     rows, counts, problem = [], [], None
     while True:

@@ -1,11 +1,15 @@
-/* SQLite behind a pipe: opens connections, loads extensions and runs SQL for a Python program, so that the scripts of
- * tests/sql run on processors, C libraries and systems that only an emulator runs here. apsw.py in this folder is the other end.
+/* SQLite behind a pipe: opens connections, loads extensions and runs SQL for a Python program, so
+ * that the scripts of tests/sql run on processors, C libraries and systems that only an emulator
+ * runs here. apsw.py in this folder is the other end.
  *
- * A request is a letter, the number of a connection, the length of what follows, and that; numbers are 32 bits, little-endian:
+ * A request is a letter, the number of a connection, the length of what follows, and that; numbers
+ * are 32 bits, little-endian:
  *     v  the version               o  open the database of that name         d  change the folder
  *     l  load the extension        c  close                                  x  run SQL
- * The answer is a series of parts, the last of which is D (done), or E with a message, or P (the SQL has a parameter):
- *     S  a statement, number of columns    R  a row, then one value for each column: N, I, F (decimal), T or B with length and bytes
+ * The answer is a series of parts, the last of which is D (done), or E with a message, or P (the
+ * SQL has a parameter):
+ *     S  a statement, number of columns    R  a row, then one value for each column: N, I, F
+ * (decimal), T or B with length and bytes
  */
 #include "sqlite3.h"
 
@@ -123,8 +127,8 @@ static void answer(int kind, uint32_t number, const char *text) {
     else if (kind == 'd')
         status = chdir(text) == 0 ? SQLITE_OK : SQLITE_CANTOPEN;
     else if (kind == 'o')
-        status = sqlite3_open_v2(text, connection,
-                                 SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, NULL);
+        status = sqlite3_open_v2(
+            text, connection, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI, NULL);
     else if (kind == 'l') {
         sqlite3_db_config(*connection, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, NULL);
         status = sqlite3_load_extension(*connection, text, NULL, &error);

@@ -1,4 +1,5 @@
 """The plugin of Datasette: every connection that it opens has the functions."""
+
 from datasette import hookimpl
 
 from . import load

@@ -1,4 +1,5 @@
-//! Persistent Bloom filters for SQLite: values, aggregates and tables, for rusqlite and whatever else links SQLite in.
+//! Persistent Bloom filters for SQLite: values, aggregates and tables, for rusqlite and whatever
+//! else links SQLite in.
 //!
 //! ```
 //! sqlite_bloom::register().unwrap();
@@ -20,8 +21,8 @@ extern "C" {
         entry: Option<unsafe extern "C" fn(*mut c_void, *mut *mut c_char, *const c_void) -> c_int>,
     ) -> c_int;
 
-    /// The entry point of the extension, as SQLite calls it: connection, error message, API. For one connection alone call it
-    /// with its handle and two null pointers.
+    /// The entry point of the extension, as SQLite calls it: connection, error message, API. For
+    /// one connection alone call it with its handle and two null pointers.
     pub fn sqlite3_bloom_init(
         database: *mut c_void,
         error: *mut *mut c_char,
@@ -41,7 +42,8 @@ impl std::fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Gives every connection that is opened from now on the functions and tables of bloom. Calling it again changes nothing.
+/// Gives every connection that is opened from now on the functions and tables of bloom. Calling it
+/// again changes nothing.
 pub fn register() -> Result<(), Error> {
     // Safety: SQLite calls the entry point with what it declares; both live as long as the program.
     match unsafe { sqlite3_auto_extension(Some(sqlite3_bloom_init)) } {

@@ -1,4 +1,5 @@
-// The page: three sections on one database each. Everything shown is computed by the extension, in this browser.
+// The page: three sections on one database each. Everything shown is computed by the extension, in
+// this browser.
 
 const element = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
@@ -25,7 +26,10 @@ async function unpack(text) {
 
 const files = JSON.parse(element("files").textContent);
 async function readFile(name) {
-  if (!(name in files)) throw new Error(`there is no file ${name} in this page; it has ${Object.keys(files).join(", ")}`);
+  if (!(name in files))
+    throw new Error(
+      `there is no file ${name} in this page; it has ${Object.keys(files).join(", ")}`,
+    );
   return new TextDecoder().decode(await unpack(files[name]));
 }
 
@@ -38,16 +42,28 @@ async function startAsking() {
   database.run("CREATE TABLE malicious(key TEXT PRIMARY KEY) WITHOUT ROWID");
   database.run("CREATE TABLE entries(entry TEXT)");
   await runScript(database, ".import sql/data/urlhaus.txt entries", readFile);
-  database.run("INSERT OR IGNORE INTO malicious SELECT bloom_url(entry) FROM entries WHERE bloom_url(entry) IS NOT NULL");
-  const [{ rows: [[filter, count]] }] = database.run("SELECT bloom_agg(key, NULL, 0.001), count(*) FROM malicious");
+  database.run(
+    "INSERT OR IGNORE INTO malicious SELECT bloom_url(entry) FROM entries " +
+      "WHERE bloom_url(entry) IS NOT NULL",
+  );
+  const [
+    {
+      rows: [[filter, count]],
+    },
+  ] = database.run("SELECT bloom_agg(key, NULL, 0.001), count(*) FROM malicious");
   element("list-figures").textContent =
-    `URLhaus: ${grouped(count)} hosts and pages in a filter of ${grouped(filter.length)} bytes, at one false positive in 1,000.`;
+    `URLhaus: ${grouped(count)} hosts and pages in a filter of ${grouped(filter.length)} bytes, ` +
+    "at one false positive in 1,000.";
 
   // A page of the list, a page under a host of the list, and one that is on no list.
   const [{ rows: listed }] = database.run(
-    "SELECT 'http://' || key FROM (SELECT key FROM malicious WHERE key LIKE '%/_%' AND length(key) < 48 ORDER BY key LIMIT 1) " +
-      "UNION ALL SELECT 'https://www.' || key || 'index.html?a=1' FROM (SELECT key FROM malicious " +
-      "WHERE key NOT LIKE '%/_%' AND key GLOB '[a-z]*.[a-z]*/' AND length(key) < 24 ORDER BY key LIMIT 1)");
+    "SELECT 'http://' || key FROM (SELECT key FROM malicious " +
+      "WHERE key LIKE '%/_%' AND length(key) < 48 ORDER BY key LIMIT 1) " +
+      "UNION ALL SELECT 'https://www.' || key || 'index.html?a=1' FROM " +
+      "(SELECT key FROM malicious " +
+      "WHERE key NOT LIKE '%/_%' AND key GLOB '[a-z]*.[a-z]*/' AND length(key) < 24 " +
+      "ORDER BY key LIMIT 1)",
+  );
   const examples = [...listed.map(([url]) => url), "https://sqlite.org/lang.html"];
   examples.forEach((url, i) => {
     const button = make("button", { type: "button", className: "link", textContent: url });
@@ -60,18 +76,34 @@ async function startAsking() {
 
   function ask(url) {
     const [{ rows }] = database.run(
-      "SELECT key, bloom_check(?1, key), key IN malicious, bloom_hash(key) FROM bloom_url_keys(?2) ORDER BY rank", [filter, url]);
-    const keys = rows.map(([key, found, listed, hash]) => ({ key, found: found === 1, listed: listed === 1, ...probesOf(filter, hash) }));
+      "SELECT key, bloom_check(?1, key), key IN malicious, bloom_hash(key) " +
+        "FROM bloom_url_keys(?2) ORDER BY rank",
+      [filter, url],
+    );
+    const keys = rows.map(([key, found, listed, hash]) => ({
+      key,
+      found: found === 1,
+      listed: listed === 1,
+      ...probesOf(filter, hash),
+    }));
     showVerdict(keys);
     element("answer").hidden = keys.length === 0;
     if (keys.length === 0) return;
-    const chosen = Math.max(0, keys.findIndex((key) => key.found));
-    element("keys").replaceChildren(...keys.map((key, i) => {
-      const choice = make("input", { type: "radio", name: "key", checked: i === chosen });
-      choice.addEventListener("change", () => showBlock(key));
-      const said = make("span", { className: key.found ? "hit" : "", textContent: key.found ? "probably in" : "certainly not" });
-      return make("label", {}, choice, key.key, said);
-    }));
+    const chosen = Math.max(
+      0,
+      keys.findIndex((key) => key.found),
+    );
+    element("keys").replaceChildren(
+      ...keys.map((key, i) => {
+        const choice = make("input", { type: "radio", name: "key", checked: i === chosen });
+        choice.addEventListener("change", () => showBlock(key));
+        const said = make("span", {
+          className: key.found ? "hit" : "",
+          textContent: key.found ? "probably in" : "certainly not",
+        });
+        return make("label", {}, choice, key.key, said);
+      }),
+    );
     showBlock(keys[chosen]);
   }
 
@@ -94,8 +126,13 @@ function showVerdict(keys) {
     verdict.textContent = "Certainly not on the list.";
   } else {
     verdict.className = hit.listed ? "verdict hit" : "verdict doubt";
-    verdict.replaceChildren("Probably on the list, by the key ", make("code", { textContent: hit.key }),
-      hit.listed ? ". The exact list confirms it." : ". The exact list does not have it: this is a false positive.");
+    verdict.replaceChildren(
+      "Probably on the list, by the key ",
+      make("code", { textContent: hit.key }),
+      hit.listed
+        ? ". The exact list confirms it."
+        : ". The exact list does not have it: this is a false positive.",
+    );
   }
 }
 
@@ -103,34 +140,63 @@ function showBlock({ key, number, blocks, bits, bytes, found }) {
   const picture = element("block");
   picture.replaceChildren();
   for (let bit = 0; bit < 512; bit++) {
-    const classes = ["bit", isSet(bytes, bit) ? "set" : "", bits.includes(bit) ? "probe" : ""].join(" ").trim();
-    draw(picture, "rect", { x: 3 + (bit % 32) * 16, y: 3 + Math.floor(bit / 32) * 16, width: 13, height: 13, rx: 3, class: classes });
+    const classes = ["bit", isSet(bytes, bit) ? "set" : "", bits.includes(bit) ? "probe" : ""]
+      .join(" ")
+      .trim();
+    draw(picture, "rect", {
+      x: 3 + (bit % 32) * 16,
+      y: 3 + Math.floor(bit / 32) * 16,
+      width: 13,
+      height: 13,
+      rx: 3,
+      class: classes,
+    });
   }
   const ones = bits.filter((bit) => isSet(bytes, bit)).length;
   element("block-caption").textContent =
-    `Block ${grouped(number + 1)} of ${grouped(blocks)}, 512 bits, holds all that the filter knows of ${key}: ${ones} of its ${bits.length} probes ` +
-    (found ? "are set, so it is probably in." : `are set; one that is not is enough to know that it was never added.`);
+    `Block ${grouped(number + 1)} of ${grouped(blocks)}, 512 bits, holds all that the filter ` +
+    `knows of ${key}: ${ones} of its ${bits.length} probes ` +
+    (found
+      ? "are set, so it is probably in."
+      : `are set; one that is not is enough to know that it was never added.`);
 }
 
 // --- SQL is written ---
 
 function showResults(shown) {
-  element("output").replaceChildren(...shown.map(({ text, problem, columns, rows }) => {
-    if (problem !== undefined) return make("p", { className: "problem", textContent: problem });
-    if (text !== undefined) return make("p", { className: "printed", textContent: text });
-    const head = make("tr", {}, ...columns.map((name) => make("th", { scope: "col", textContent: name })));
-    const body = rows.slice(0, 500).map((row) => make("tr", {}, ...row.map(showValue)));
-    const table = make("div", { className: "scroll" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)));
-    if (rows.length > body.length) table.append(make("p", { textContent: `and ${grouped(rows.length - body.length)} more rows` }));
-    return table;
-  }));
+  element("output").replaceChildren(
+    ...shown.map(({ text, problem, columns, rows }) => {
+      if (problem !== undefined) return make("p", { className: "problem", textContent: problem });
+      if (text !== undefined) return make("p", { className: "printed", textContent: text });
+      const head = make(
+        "tr",
+        {},
+        ...columns.map((name) => make("th", { scope: "col", textContent: name })),
+      );
+      const body = rows.slice(0, 500).map((row) => make("tr", {}, ...row.map(showValue)));
+      const table = make(
+        "div",
+        { className: "scroll" },
+        make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)),
+      );
+      if (rows.length > body.length)
+        table.append(
+          make("p", { textContent: `and ${grouped(rows.length - body.length)} more rows` }),
+        );
+      return table;
+    }),
+  );
 }
 
 function showValue(value) {
   if (value === null) return make("td", { className: "null", textContent: "NULL" });
   if (typeof value === "string") return make("td", { textContent: value });
-  const hex = Array.from(value.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("");
-  return make("td", { textContent: value.length > 16 ? `${hex}… ${grouped(value.length)} bytes` : `x'${hex}'` });
+  const hex = Array.from(value.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join(
+    "",
+  );
+  return make("td", {
+    textContent: value.length > 16 ? `${hex}… ${grouped(value.length)} bytes` : `x'${hex}'`,
+  });
 }
 
 const FIRST_SQL = `-- Each run begins with an empty database.
@@ -144,9 +210,16 @@ SELECT bloom_check(f, 'b.example') AS b, bloom_check(f, 'd.example') AS d, lengt
 let lastShown = []; // what the page's test reads
 
 function startWriting() {
-  const recipes = [{ name: "first steps", title: "", sql: FIRST_SQL }, ...JSON.parse(element("recipes").textContent)];
+  const recipes = [
+    { name: "first steps", title: "", sql: FIRST_SQL },
+    ...JSON.parse(element("recipes").textContent),
+  ];
   const choice = element("recipe");
-  choice.append(...recipes.map(({ name }, i) => make("option", { value: i, textContent: name.replaceAll("_", " ") })));
+  choice.append(
+    ...recipes.map(({ name }, i) =>
+      make("option", { value: i, textContent: name.replaceAll("_", " ") }),
+    ),
+  );
   const show = () => {
     element("sql").value = recipes[choice.value].sql;
     element("recipe-title").textContent = recipes[choice.value].title;
@@ -163,7 +236,8 @@ function startWriting() {
     database.close();
     showResults(lastShown);
     element("status").textContent = lastShown.some(({ problem }) => problem !== undefined)
-      ? "It stopped at an error." : `Done in ${grouped(performance.now() - start)} ms.`;
+      ? "It stopped at an error."
+      : `Done in ${grouped(performance.now() - start)} ms.`;
   }
 
   element("run").addEventListener("click", run);
@@ -177,7 +251,17 @@ function startWriting() {
 
 // --- A size is chosen ---
 
-const LAYOUTS = ["blocked", "classic", "fuse", "counting", "parquet", "spark2", "go", "dcso", "redisbloom"];
+const LAYOUTS = [
+  "blocked",
+  "classic",
+  "fuse",
+  "counting",
+  "parquet",
+  "spark2",
+  "go",
+  "dcso",
+  "redisbloom",
+];
 
 function shownBytes(bytes) {
   const units = ["bytes", "KB", "MB", "GB", "TB"];
@@ -206,20 +290,47 @@ async function startChoosing() {
   }
 
   function drawSpace(keys, rate) {
-    const sizes = LAYOUTS.map((layout) => [layout, ask("SELECT bloom_size(?, ?, ?)", [keys, rate, layout])]).filter(([, bytes]) => bytes !== null);
+    const sizes = LAYOUTS.map((layout) => [
+      layout,
+      ask("SELECT bloom_size(?, ?, ?)", [keys, rate, layout]),
+    ]).filter(([, bytes]) => bytes !== null);
     const largest = Math.max(...sizes.map(([, bytes]) => Number(bytes)));
-    const head = make("tr", {}, ...["layout", "bits a key", "size", ""].map((name) => make("th", { scope: "col", textContent: name })));
-    element("space").replaceChildren(make("thead", {}, head), make("tbody", {}, ...sizes.map(([layout, bytes]) => {
-      const bar = make("i");
-      bar.style.width = `${(100 * Number(bytes)) / largest}%`;
-      return make("tr", {}, make("td", { textContent: layout }), make("td", { className: "number", textContent: ((8 * Number(bytes)) / keys).toFixed(2) }),
-        make("td", { className: "number", textContent: shownBytes(Number(bytes)) }), make("td", { className: "bar" }, bar));
-    })));
+    const head = make(
+      "tr",
+      {},
+      ...["layout", "bits a key", "size", ""].map((name) =>
+        make("th", { scope: "col", textContent: name }),
+      ),
+    );
+    element("space").replaceChildren(
+      make("thead", {}, head),
+      make(
+        "tbody",
+        {},
+        ...sizes.map(([layout, bytes]) => {
+          const bar = make("i");
+          bar.style.width = `${(100 * Number(bytes)) / largest}%`;
+          return make(
+            "tr",
+            {},
+            make("td", { textContent: layout }),
+            make("td", {
+              className: "number",
+              textContent: ((8 * Number(bytes)) / keys).toFixed(2),
+            }),
+            make("td", { className: "number", textContent: shownBytes(Number(bytes)) }),
+            make("td", { className: "bar" }, bar),
+          );
+        }),
+      ),
+    );
   }
 
   function drawRate(keys, rate) {
     const blocks = (Number(ask("SELECT bloom_size(?, ?)", [keys, rate])) - 64) / 64;
-    const info = JSON.parse(ask("SELECT bloom_info(bloom_new(?, ?))", [Math.min(keys, 1000), rate]));
+    const info = JSON.parse(
+      ask("SELECT bloom_info(bloom_new(?, ?))", [Math.min(keys, 1000), rate]),
+    );
     const probes = info.hashes ?? info.probes;
     const picture = element("rate");
     const [left, right, top, bottom] = [52, 470, 12, 262];
@@ -228,24 +339,71 @@ async function startChoosing() {
     const y = (value) => bottom - ((bottom - top) * Math.min(value, highest)) / highest;
     const percent = (value) => `${Number((100 * value).toPrecision(2))} %`;
     picture.replaceChildren();
-    draw(picture, "path", { class: "axis", fill: "none", d: `M${left},${top} V${bottom} H${right}` });
+    draw(picture, "path", {
+      class: "axis",
+      fill: "none",
+      d: `M${left},${top} V${bottom} H${right}`,
+    });
     for (const part of [0, 0.5, 1, 1.5]) {
-      draw(picture, "text", { class: "label", x: x(part), y: bottom + 18, "text-anchor": part === 1.5 ? "end" : "middle" }, shownCount(part * keys));
+      draw(
+        picture,
+        "text",
+        {
+          class: "label",
+          x: x(part),
+          y: bottom + 18,
+          "text-anchor": part === 1.5 ? "end" : "middle",
+        },
+        shownCount(part * keys),
+      );
     }
-    draw(picture, "text", { class: "label", x: right, y: bottom + 34, "text-anchor": "end" }, "keys in the filter");
+    draw(
+      picture,
+      "text",
+      { class: "label", x: right, y: bottom + 34, "text-anchor": "end" },
+      "keys in the filter",
+    );
     for (const value of [0, rate, highest / 1.05]) {
-      draw(picture, "text", { class: "label", x: left - 6, y: y(value) + 4, "text-anchor": "end" }, percent(value));
+      draw(
+        picture,
+        "text",
+        { class: "label", x: left - 6, y: y(value) + 4, "text-anchor": "end" },
+        percent(value),
+      );
     }
-    draw(picture, "path", { class: "wanted", d: `M${left},${y(rate)} H${right} M${x(1)},${top} V${bottom}` });
-    const line = (function_) => Array.from({ length: 76 }, (_, i) => `${i === 0 ? "M" : "L"}${x(i / 50).toFixed(1)},${y(function_((i / 50) * keys)).toFixed(1)}`).join("");
-    draw(picture, "path", { class: "curve second", d: line((count) => classicRate(count, blocks * 512, probes)) });
-    draw(picture, "path", { class: "curve", d: line((count) => blockedRate(count, blocks, probes)) });
+    draw(picture, "path", {
+      class: "wanted",
+      d: `M${left},${y(rate)} H${right} M${x(1)},${top} V${bottom}`,
+    });
+    const line = (function_) =>
+      Array.from(
+        { length: 76 },
+        (_, i) =>
+          `${i === 0 ? "M" : "L"}${x(i / 50).toFixed(1)},` +
+            y(function_((i / 50) * keys)).toFixed(1),
+      ).join("");
+    draw(picture, "path", {
+      class: "curve second",
+      d: line((count) => classicRate(count, blocks * 512, probes)),
+    });
+    draw(picture, "path", {
+      class: "curve",
+      d: line((count) => blockedRate(count, blocks, probes)),
+    });
     element("rate-caption").textContent =
-      `How often the filter errs as it fills: ${percent(blockedRate(keys, blocks, probes))} with ${shownCount(keys)} keys, ` +
-      `${percent(blockedRate(1.5 * keys, blocks, probes))} with half as many again. Dotted: the same bits without blocks.`;
+      `How often the filter errs as it fills: ` +
+      `${percent(blockedRate(keys, blocks, probes))} with ${shownCount(keys)} keys, ` +
+      `${percent(blockedRate(1.5 * keys, blocks, probes))} with half as many again. ` +
+      "Dotted: the same bits without blocks.";
   }
 
-  const shownCount = (count) => (count < 10000 ? grouped(count) : shownBytes(count).replace("KB", "thousand").replace("MB", "million").replace("GB", "billion"));
+  const shownCount = (count) =>
+    count < 10000
+      ? grouped(count)
+      : shownBytes(count)
+          .replace("KB", "thousand")
+          .replace("MB", "million")
+          .replace("GB", "billion");
 
   element("n").addEventListener("input", update);
   element("p").addEventListener("input", update);

@@ -16,7 +16,11 @@ function partsOfScript(text) {
     }
     flush();
     const [command, ...words] = line.slice(1).match(/"(?:\\.|[^"\\])*"|'[^']*'|\S+/g) ?? [""];
-    parts.push({ command, words: words.map((word) => word.replace(/^(["'])(.*)\1$/, "$2")), rest: line.slice(command.length + 1).trim() });
+    parts.push({
+      command,
+      words: words.map((word) => word.replace(/^(["'])(.*)\1$/, "$2")),
+      rest: line.slice(command.length + 1).trim(),
+    });
   }
   flush();
   return parts;
@@ -24,11 +28,14 @@ function partsOfScript(text) {
 
 // Whether SQL ends between statements: nothing but blanks and comments behind the last semicolon.
 function isComplete(sql) {
-  const plain = sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[^]*?\*\//g, (match) => (match[0] === "-" || match[0] === "/" ? " " : "x"));
+  const plain = sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[^]*?\*\//g, (match) =>
+    match[0] === "-" || match[0] === "/" ? " " : "x",
+  );
   return /(^|;)\s*$/.test(plain);
 }
 
-// Runs a script and gives what it shows: { text } and { columns, rows }, the last one { problem } when something failed.
+// Runs a script and gives what it shows: { text } and { columns, rows }, the last one { problem }
+// when something failed.
 async function runScript(database, text, readFile) {
   const shown = [];
   try {
@@ -50,7 +57,8 @@ async function runCommand(database, { command, words, rest }, readFile, shown) {
     const [file, table] = words;
     const lines = (await readFile(file)).split("\n").filter((line) => line !== "");
     database.run("BEGIN");
-    for (const line of lines) database.run(`INSERT INTO "${table.replaceAll('"', '""')}" VALUES (?)`, [line]);
+    for (const line of lines)
+      database.run(`INSERT INTO "${table.replaceAll('"', '""')}" VALUES (?)`, [line]);
     database.run("COMMIT");
   } else {
     throw new Error(`.${command} is not known here; the sqlite3 shell has it`);

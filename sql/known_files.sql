@@ -1,0 +1,56 @@
+-- Which files of a disk image are known, so that an investigator need not look at them? CIRCL
+-- hashlookup and others publish filters of the SHA-1 of millions of known files, in the format of
+-- DCSO's bloom. The filter is asked where the evidence is already: in SQLite. It is imported once,
+-- and answers "certainly unknown" or "probably known".
+-- From the top folder: sqlite3 < sql/known_files.sql
+.bail on
+.load ./bloom
+.mode column
+
+-- In place of the published file, about 1 GB: a small one that DCSO's library could have written.
+-- With the real one:  INSERT INTO filters VALUES ('hashlookup',
+--                         bloom_import(readfile('hashlookup-full.bloom'), 'dcso'));
+CREATE TABLE published(bytes BLOB NOT NULL);
+INSERT INTO published SELECT bloom_export(bloom_agg(sha1, 1000, 0.01, 'dcso'), 'dcso')
+  FROM (SELECT upper(value) AS sha1 FROM json_each('["da39a3ee5e6b4b0d3255bfef95601890afd80709",
+    "3395856ce81f2b7382dee72602f798b642f14140", "55c6ba5ea2a84ee1a7c3d1a0e5ca2b7b1ac2f1b6",
+    "a9993e364706816aba3e25717850c26c9cd0d89d"]'));
+
+CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
+INSERT INTO filters SELECT 'hashlookup', bloom_import(bytes, 'dcso') FROM published;
+SELECT json_extract(bloom_info(f), '$.n') AS "made for", bloom_count(f) AS "keys, about",
+       json_extract(bloom_info(f), '$.p') AS "rate asked for",
+       printf('%.0e', bloom_fpr(f)) AS "rate now"
+  FROM filters;
+
+-- The files of the image, as a forensic tool lists them. Some tools write SHA-1 in lower case,
+-- some as 20 bytes; the filter knows upper-case hexadecimal digits and nothing else.
+CREATE TABLE files(path TEXT PRIMARY KEY, sha1 NOT NULL);
+INSERT INTO files VALUES
+  ('/usr/share/empty', 'da39a3ee5e6b4b0d3255bfef95601890afd80709'),
+  ('/usr/lib/libc.a', '3395856CE81F2B7382DEE72602F798B642F14140'),
+  ('/home/anna/abc.txt', x'a9993e364706816aba3e25717850c26c9cd0d89d'),
+  ('/home/anna/plan.odt', 'f7ff9e8b7bb2e09b70935a5d785e0cc5d9d0abf0'),
+  ('/tmp/.x/loader', '0beec7b5ea3f0fdbc95d0dd47f3c5bc275da8a33');
+CREATE VIEW hashed AS
+  SELECT path, CASE typeof(sha1) WHEN 'blob' THEN hex(sha1) ELSE upper(sha1) END AS sha1 FROM files;
+
+-- The filter is pinned once for the whole scan, however large it is.
+.print
+SELECT path, CASE WHEN bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'hashlookup'),
+                                   sha1)
+                  THEN 'probably known' ELSE 'look at it' END AS verdict
+  FROM hashed ORDER BY path;
+
+-- In lower case nothing is found: not an error, but a wrong question.
+.print
+SELECT count(*) AS "found in lower case"
+  FROM hashed WHERE bloom_check((SELECT bloom_pin(f) FROM filters), lower(sha1));
+
+-- What was found harmless goes into a filter of one's own, made in the same shape, and both are
+-- given on as one file that all readers of this format take.
+UPDATE filters SET f = bloom_union(f,
+  (SELECT bloom_agg(sha1, (SELECT f FROM filters)) FROM hashed WHERE path LIKE '%.odt'));
+.print
+SELECT bloom_check(f, 'F7FF9E8B7BB2E09B70935A5D785E0CC5D9D0ABF0') AS "plan.odt",
+       length(bloom_export(f, 'dcso')) AS "bytes for others" FROM filters;

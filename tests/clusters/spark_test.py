@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Filters built by a cluster: Spark with several workers, and SQLite that asks what they built.
+
+One way Spark's own stat.bloomFilter builds the filter and bloom_import reads it; the other way each
+partition builds one with this extension (bloom_agg with the same n and p), and the driver unites
+them: equal to the byte to the filter that one process builds of all keys.
+
+KEYS=n in the environment says how many URLs (1,000,000). Needs a JDK and PyPI's pyspark, which is
+installed into build/spark; skips visibly where they cannot be had.
+"""
+import os
+import pathlib
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+VENV = TOP / "build/spark"
+KEYS = int(os.environ.get("KEYS", "1000000"))
+PARTITIONS, RATE = 8, 0.01
+PATIENCE = 600  # seconds for what a registry has to send
+
+
+def url(i):
+    return f"http://host{i % 9973}.example/path/{i * 2654435761 % 2 ** 32:08x}/page{i}.html"
+
+
+def connect():
+    database = sqlite3.connect(":memory:")
+    database.enable_load_extension(True)
+    database.load_extension(str(TOP / "bloom"))
+    return database
+
+
+def partial_filter(numbers):
+    """What a worker does with its partition: one filter of its keys, made for all of them."""
+    database = connect()
+    database.execute("CREATE TEMP TABLE keys(key TEXT)")
+    database.executemany("INSERT INTO keys VALUES (?)", ((url(i),) for i in numbers))
+    yield bytes(database.execute("SELECT bloom_agg(key, ?, ?) FROM keys",
+                                 (KEYS, RATE)).fetchone()[0])
+
+
+def work():
+    """The driver; runs in the environment that has pyspark."""
+    from pyspark.sql import SparkSession, functions
+    session = (SparkSession.builder.master("local[2]").appName("bloom")
+               .config("spark.ui.enabled", "false").config("spark.driver.bindAddress", "127.0.0.1")
+               .config("spark.driver.host", "127.0.0.1").config("spark.driver.memory", "2g")
+               .getOrCreate())
+    session.sparkContext.setLogLevel("ERROR")
+    database = connect()
+    numbers = session.range(0, KEYS, 1, PARTITIONS)
+    urls = numbers.select(functions.expr(
+        "format_string('http://host%d.example/path/%s/page%d.html', id % 9973, "
+        "lpad(lower(hex(id * 2654435761 % 4294967296)), 8, '0'), id)").alias("url"))
+    if [row.url for row in urls.limit(3).collect()] != [url(i) for i in range(3)]:
+        raise AssertionError("Spark and Python write other URLs")
+
+    started = time.monotonic()
+    java = urls._jdf.stat().bloomFilter("url", KEYS, RATE)
+    stream = session._jvm.java.io.ByteArrayOutputStream()
+    java.writeTo(stream)
+    foreign = bytes(stream.toByteArray())
+    spark_seconds = time.monotonic() - started
+
+    started = time.monotonic()
+    parts = numbers.rdd.map(lambda row: row.id).mapPartitions(partial_filter).collect()
+    database.execute("CREATE TABLE parts(f BLOB)")
+    database.executemany("INSERT INTO parts VALUES (?)", ((part,) for part in parts))
+    (united,) = database.execute("SELECT bloom_union_agg(f) FROM parts").fetchone()
+    ours_seconds = time.monotonic() - started
+    session.stop()
+
+    (whole,) = partial_filter(range(KEYS))
+    database.execute("CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL)")
+    database.execute("INSERT INTO filters SELECT 'spark', bloom_import(?, 'spark')", (foreign,))
+    database.execute("INSERT INTO filters VALUES ('united', ?)", (united,))
+    database.create_function("url", 1, url, deterministic=True)
+    answers = []
+    for name in ("spark", "united"):
+        for first in (0, KEYS):
+            answers.append(database.execute(
+                "WITH RECURSIVE n(i) AS (VALUES (?1) UNION ALL SELECT i + 1 FROM n "
+                "WHERE i < ?1 + 99999) SELECT sum(bloom_check((SELECT bloom_pin(f) FROM filters "
+                "WHERE name = ?2), url(i))) FROM n", (first, name)).fetchone()[0])
+    print(f"answers {' '.join(map(str, answers))}")
+    print(f"equal {int(united == whole)} partitions {len(parts)}")
+    print(f"figures: {KEYS} URLs, {PARTITIONS} partitions, 2 workers: Spark's own filter "
+          f"{spark_seconds:.1f} s, {len(foreign)} bytes; partial filters of this extension, united: "
+          f"{ours_seconds:.1f} s, {len(united)} bytes, {len(united) * len(parts)} shipped")
+
+
+class Spark(unittest.TestCase):
+    def setUp(self):
+        if not all(map(shutil.which, ("java",))):
+            self.skipTest("skipped: no java")
+        if not (VENV / "installed").exists():
+            try:
+                subprocess.run([sys.executable, "-m", "venv", VENV], check=True,
+                               capture_output=True)
+                subprocess.run([VENV / "bin/pip", "install", "-q", "pyspark"], check=True,
+                               capture_output=True, timeout=PATIENCE)
+            except (subprocess.SubprocessError, OSError) as error:
+                self.skipTest(f"skipped: pyspark cannot be had: {error}")
+            (VENV / "installed").touch()
+
+    def test_what_a_cluster_builds_is_asked_in_sqlite(self):
+        python = str(VENV / "bin/python")
+        ran = subprocess.run([python, __file__, "work"], capture_output=True, text=True,
+                             check=False, timeout=1500,
+                             env={**os.environ, "PYSPARK_PYTHON": python})
+        self.assertEqual(ran.returncode, 0, ran.stderr[-3000:])
+        answers = [int(word) for word in
+                   next(line for line in ran.stdout.split("\n") if line.startswith("answers"))
+                   .split()[1:]]
+        self.assertEqual(answers[0], 100000)
+        self.assertEqual(answers[2], 100000)
+        for false_positives in (answers[1], answers[3]):  # six standard deviations
+            self.assertTrue(810 <= false_positives <= 1190, answers)
+        self.assertIn(f"equal 1 partitions {PARTITIONS}", ran.stdout)
+        print("\n" + next(line for line in ran.stdout.split("\n") if line.startswith("figures")))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["work"]:
+        work()
+    else:
+        unittest.main()

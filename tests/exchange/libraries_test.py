@@ -1,0 +1,413 @@
+#!/usr/bin/env python3
+"""The exchange with the real libraries: both sides answer alike and write the same bytes.
+
+- Spark's spark-sketch of both versions, by Maven (mvn, java, javac)
+- Go's bits-and-blooms/bloom and DCSO/bloom, by go
+- Python's flor and pyarrow, from PyPI, in a virtual environment
+- Guava's unencodedCharsFunnel, from Debian's libguava-java, as guava_test.py
+
+What cannot be had is skipped and says so. Everything that is fetched lies in build/exchange and is
+fetched once.
+"""
+import json
+import os
+import pathlib
+import random
+import shutil
+import struct
+import subprocess
+import tempfile
+import unittest
+
+import exchange_test
+import guava_test
+from foreign_test import EXPORT, IMPORT, TEXTS, without_counters
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = exchange_test.TOP / "build" / "exchange"
+SKETCH = {"spark1": "3.5.1", "spark2": "4.1.1"}
+PATIENCE = 240  # seconds for what a registry has to send
+GO_PLACE = "/usr/local/go/bin"  # where Go's own archive is unpacked
+
+
+class Missing(Exception):
+    pass
+
+
+def fetched(program, *arguments, **options):
+    """Runs a program that fetches; what it cannot do is a reason to skip."""
+    path = os.environ["PATH"] + os.pathsep + GO_PLACE
+    where = shutil.which(program, path=path)
+    if where is None:
+        raise Missing(f"{program} is not installed")
+    try:
+        subprocess.run([where, *arguments], check=True, timeout=PATIENCE, capture_output=True,
+                       stdin=subprocess.DEVNULL, **options)
+    except (subprocess.SubprocessError, OSError) as problem:
+        raise Missing(f"{program} {arguments[0]}: {problem}") from problem
+
+
+def spark(version):
+    jar = BUILD / f"spark-sketch_2.13-{version}.jar"
+    classes = BUILD / "spark"
+    if not jar.exists():
+        fetched("mvn", "-q", "-B", "dependency:copy", f"-DoutputDirectory={BUILD}",
+                f"-Dartifact=org.apache.spark:spark-sketch_2.13:{version}")
+    fetched("javac", "-nowarn", "-cp", str(jar), "-d", str(classes), str(HERE / "SparkSide.java"))
+    return ["java", "-cp", f"{jar}{os.pathsep}{classes}", "SparkSide"]
+
+
+def go():
+    folder = BUILD / "go"
+    shutil.copytree(HERE / "go_side", folder, dirs_exist_ok=True)
+    fetched("go", "build", "-o", str(folder / "side"), ".", cwd=folder)
+    return [str(folder / "side")]
+
+
+def python(*packages):
+    """A Python with those packages of PyPI."""
+    folder = BUILD / "python"
+    if not (folder / "bin" / "pip").exists():
+        fetched("/usr/bin/python3", "-m", "venv", str(folder))
+    fetched(str(folder / "bin" / "pip"), "install", "-q", *packages)
+    return str(folder / "bin" / "python")
+
+
+def encoded(key):
+    if isinstance(key, str):
+        return "s" + key.encode().hex()
+    return "x" + key.hex() if isinstance(key, bytes) else str(key)
+
+
+class Side:
+    """A program that answers each line with one line."""
+
+    def __init__(self, command):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True)
+
+    def ask(self, *words):
+        words = ["x" + word.hex() if isinstance(word, bytes) else str(word) for word in words]
+        self.process.stdin.write(" ".join(words) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().rstrip("\n")
+        if answer.startswith("error") or not answer:
+            raise RuntimeError(answer or "the other side has ended")
+        return bytes.fromhex(answer[1:]) if answer.startswith("x") else answer
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+class WithSide(exchange_test.WithExtension):
+    """A class with command() as its other side."""
+
+    @classmethod
+    def setUpClass(cls):
+        BUILD.mkdir(parents=True, exist_ok=True)
+        try:
+            cls.side = Side(cls.command())
+        except Missing as reason:
+            raise unittest.SkipTest(f"skipped: {reason}") from reason
+        cls.addClassCleanup(cls.side.close)
+
+    def pairs(self, seed, count, largest=2_000_000):
+        """Random n and p, those that people choose among them."""
+        generator = random.Random(seed)
+        for _ in range(count):
+            yield (generator.choice([generator.randint(1, 300), 10 ** generator.randint(0, 6),
+                                     generator.randint(1, largest)]),
+                   generator.choice([0.5, 0.1, 0.05, 0.03, 0.01, 0.001, 1e-6, 1e-9, 0.25, 0.125,
+                                     round(generator.uniform(0.01, 0.99), 2), generator.random(),
+                                     10 ** -generator.uniform(0, 12)]))
+
+    def sizes_agree(self, layout, size_of):
+        """size_of(n, p) is m and k of the library, or None where it makes no filter."""
+        kept = 0
+        for n, p in self.pairs(layout, 400):
+            try:
+                here = self.value("SELECT json_extract(bloom_info(bloom_new(?1, ?2, ?3)), '$.bits',"
+                                  " '$.hashes')", n, p, layout)
+            except exchange_test.apsw.SQLError as error:
+                self.assertIn("with the size that its own library gives it", str(error))
+                continue
+            kept += 1
+            self.assertEqual(here, "[{},{}]".format(*size_of(n, p)), (layout, n, p))
+        self.assertGreater(kept, 150)
+
+
+def text_keys(count, seed):
+    generator = random.Random(seed)
+    keys = TEXTS + [generator.randbytes(generator.randint(0, 60)) for _ in range(count // 2)]
+    return keys + [f"http://example.com/{i}/\u00e4" for i in range(count - len(keys))]
+
+
+class Spark(WithSide):
+    layout = "spark1"
+
+    @classmethod
+    def command(cls):
+        return spark(SKETCH[cls.layout])
+
+    def keys_of(self, count, seed=1):
+        generator = random.Random(seed)
+        numbers = [generator.choice([generator.randint(-2**63, 2**63 - 1),
+                                     generator.randint(0, 99)])
+                   for _ in range(count // 3)]
+        return [0, 1, -1, 2**63 - 1, -2**63, *numbers, *text_keys(count, seed)]
+
+    def asked(self, filter_bytes, keys):
+        return self.side.ask("check", filter_bytes, *map(encoded, keys))
+
+    def test_both_directions(self):
+        for n, p, count in ((200, 0.05, 200), (3000, 0.03, 3000), (20000, 0.01, 4000),
+                            (1000, 0.03, 3000)):
+            with self.subTest(n=n, p=p):
+                keys, others = self.keys_of(count), self.keys_of(5000, 2)
+                empty = self.side.ask("create", n, p)
+                written = self.side.ask("put", empty, *map(encoded, keys))
+                imported = self.value(IMPORT, written, "spark")
+                made = self.value(f"SELECT bloom_agg(key, ?1, ?2, ?3) FROM {self.keys(keys)}", n, p,
+                                  self.layout)
+                self.assertEqual(self.value(EXPORT, made, "spark"), written)
+                self.assertEqual(made[64:], imported[64:])
+                answers = self.asked(written, others)
+                self.assertEqual(self.answers(imported, others), answers)
+                self.assertEqual(self.answers(imported, keys), "1" * len(keys))
+                self.assertIn("1", answers)  # false positives
+
+    def test_unions(self):
+        empty = self.side.ask("create", 500, 0.03)
+        one, two = (self.side.ask("put", empty, *map(encoded, self.keys_of(300, seed)))
+                    for seed in (1, 2))
+        union = self.value("SELECT bloom_export(bloom_union(bloom_import(?1, 'spark'), "
+                           "bloom_import(?2, 'spark')), 'spark')", one, two)
+        self.assertEqual(union, self.side.ask("union", one, two))
+
+    def test_sizes(self):
+        def size_of(n, p):
+            words, k = self.side.ask("size", n, repr(p)).split()
+            return 64 * int(words), k
+        self.sizes_agree(self.layout, size_of)
+
+
+class Spark2(Spark):
+    layout = "spark2"
+
+    def test_seeds(self):
+        for seed in (1, -1, 42, 2**31 - 1, -2**31):
+            keys = self.keys_of(500)
+            empty = self.side.ask("seeded", 500, 4000, seed)
+            written = self.side.ask("put", empty, *map(encoded, keys))
+            here = self.value(f"SELECT bloom_export(bloom_agg(key, bloom_import(?1, 'spark')), "
+                              f"'spark') FROM {self.keys(keys)}", empty)
+            self.assertEqual(here, written)
+
+
+class Go(WithSide):
+    layout = "go"
+
+    @classmethod
+    def command(cls):
+        return go()
+
+    def hexed(self, keys):
+        return [key.encode() if isinstance(key, str) else key for key in keys]
+
+    def test_both_directions(self):
+        for n, p, count in ((200, 0.05, 200), (3000, 0.03, 3000), (20000, 0.01, 4000),
+                            (1000, 0.03, 3000)):
+            with self.subTest(n=n, p=p):
+                keys, others = text_keys(count, 1), text_keys(5000, 2)
+                written = self.side.ask("make", self.layout, n, p, *self.hexed(keys))
+                imported = self.value(IMPORT, written, self.layout)
+                made = self.value(f"SELECT bloom_agg(key, ?1, ?2, ?3) FROM {self.keys(keys)}", n, p,
+                                  self.layout)
+                exported = self.value(EXPORT, made, self.layout)
+                self.assertEqual(without_counters(self.layout, exported),
+                                 without_counters(self.layout, written))
+                answers = self.side.ask("check", self.layout, written, *self.hexed(others))
+                self.assertEqual(self.answers(imported, others), answers)
+                self.assertIn("1", answers)
+                # And on there with what was written here.
+                more = [f"more {i}".encode() for i in range(100)]
+                there = self.side.ask("put", self.layout, exported, *more)
+                here = self.value(f"SELECT bloom_union(?1, bloom_agg(key, ?1)) "
+                                  f"FROM {self.keys(more)}", made)
+                self.assertEqual(self.value(IMPORT, there, self.layout)[64:], here[64:])
+
+    def test_sizes(self):
+        self.sizes_agree(self.layout,
+                         lambda n, p: self.side.ask("size", self.layout, n, repr(p)).split())
+
+
+class Dcso(Go):
+    layout = "dcso"
+
+
+class GoOrders(WithSide):
+    @classmethod
+    def command(cls):
+        return go()
+
+    def test_little_endian(self):
+        for n in (1, 13, 200, 1000):
+            big = self.side.ask("make", "go", n, 0.03, *(f"{i}".encode() for i in range(n)))
+            little = self.side.ask("little", big)
+            self.assertNotEqual(big, little)
+            again = self.value("SELECT bloom_export(bloom_import(?1, 'go'), 'go')", little)
+            self.assertEqual(again, big)
+
+
+FLOR = """
+import sys
+from flor import BloomFilter
+n, p, data = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
+keys = [bytes.fromhex(line) for line in sys.stdin.read().splitlines()]
+if data == "make":
+    filter = BloomFilter(n=n, p=p)
+    for key in keys:
+        filter.add(key)
+    with open(sys.argv[4], "wb") as file:
+        filter.write(file)
+else:
+    filter = BloomFilter()
+    with open(sys.argv[4], "rb") as file:
+        filter.read(file)
+    print("".join(str(int(filter.check(key))) for key in keys))
+"""
+
+ARROW = """
+import json, sys
+import pyarrow, pyarrow.parquet
+told = json.load(sys.stdin)
+values = pyarrow.array(told["values"] if told["type"] != "binary"
+                       else [bytes.fromhex(value) for value in told["values"]],
+                       getattr(pyarrow, told["type"])())
+path = sys.argv[1]
+pyarrow.parquet.write_table(pyarrow.table({"v": values}), path, row_group_size=1 << 20,
+                            bloom_filter_options={"v": {"ndv": told["n"], "fpp": told["p"]}})
+chunk = pyarrow.parquet.read_metadata(path).row_group(0).column(0)
+try:
+    print(chunk.bloom_filter_offset, chunk.bloom_filter_length)
+except AttributeError:
+    print(-1, -1)
+"""
+
+
+class FromPyPI(exchange_test.WithExtension):
+    package = "flor"
+
+    @classmethod
+    def setUpClass(cls):
+        BUILD.mkdir(parents=True, exist_ok=True)
+        try:
+            cls.python = python(cls.package)
+        except Missing as reason:
+            raise unittest.SkipTest(f"skipped: {reason}") from reason
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.file = pathlib.Path(folder.name, "filter")
+
+    def run_python(self, program, *arguments, text=""):
+        run = subprocess.run([self.python, "-c", program, *map(str, arguments)], input=text,
+                             capture_output=True, text=True, check=False, timeout=PATIENCE)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return run.stdout.strip()
+
+
+class Flor(FromPyPI):
+    def test_both_directions(self):
+        for n, p, count in ((220, 0.05, 200), (3000, 0.03, 3000)):
+            keys, others = text_keys(count, 1), text_keys(5000, 2)
+            lines, asked = ("\n".join((key.encode() if isinstance(key, str) else key).hex()
+                                      for key in each) + "\n" for each in (keys, others))
+            self.run_python(FLOR, n, p, "make", self.file, text=lines)
+            written = self.file.read_bytes()
+            made = self.value(f"SELECT bloom_export(bloom_agg(key, ?1, ?2, 'dcso'), 'dcso') "
+                              f"FROM {self.keys(keys)}", n, p)
+            self.assertEqual(without_counters("dcso", made), without_counters("dcso", written))
+            self.file.write_bytes(made)
+            answers = self.run_python(FLOR, n, p, "check", self.file, text=asked)
+            self.assertEqual(self.answers(self.value(IMPORT, made, "dcso"), others), answers)
+            self.assertIn("1", answers)
+
+
+class Arrow(FromPyPI):
+    package = "pyarrow"
+
+    def written(self, kind, values, n, p):
+        told = arrow_json(kind, values, n, p)
+        offset, length = map(int, self.run_python(ARROW, self.file, text=told).split())
+        if offset < 0:
+            self.skipTest("skipped: this pyarrow does not tell where a filter is")
+        data = self.file.read_bytes()
+        self.refused("bloom_import: the bytes (argument 1) are a whole Parquet file; cut out the "
+                     "filter of one column and row group, at bloom_filter_offset with "
+                     "bloom_filter_length", IMPORT, data, "parquet")
+        return data[offset:offset + length]
+
+    def test_columns(self):
+        generator = random.Random(1)
+        numbers = [generator.randint(-2**31, 2**31 - 1) for _ in range(2000)]
+        for kind, form, values in (
+                ("string", "parquet", [f"key {i}\u00e4" for i in range(2000)]),
+                ("binary", "parquet", [generator.randbytes(i % 50) + struct.pack("<H", i)
+                                       for i in range(2000)]),
+                ("int64", "parquet", [number * 2**31 + 5 for number in numbers]),
+                ("float64", "parquet", [number / 3 for number in numbers]),
+                ("int32", "parquet-int32", numbers),
+                ("uint32", "parquet-int32", [number + 2**31 for number in numbers])):
+            with self.subTest(kind=kind):
+                values = list(dict.fromkeys(values))
+                for n, p in ((2000, 0.05), (3000, 0.01)):
+                    written = self.written(kind, values, n, p)
+                    made = self.value(f"SELECT bloom_agg(key, ?1, ?2, ?3) FROM {self.keys(values)}",
+                                      n, p, form)
+                    self.assertEqual(self.value(EXPORT, made, form), written)
+
+
+def arrow_json(kind, values, n, p):
+    return json.dumps({"type": kind, "n": n, "p": p,
+                       "values": [value.hex() if isinstance(value, bytes) else value
+                                  for value in values]})
+
+
+@unittest.skipIf(guava_test.MISSING,
+                 f"skipped: not installed: {', '.join(guava_test.MISSING)}")
+class GuavaUtf16(exchange_test.WithExtension):
+    @classmethod
+    def setUpClass(cls):
+        cls.guava = guava_test.Guava()
+        cls.addClassCleanup(cls.guava.close)
+
+    def test_both_directions(self):
+        for n, p, count in ((10, 0.3, 10), (3000, 0.03, 3000), (1000, 0.03, 3000)):
+            keys = [key for key in text_keys(2 * count, 1) if isinstance(key, str)][:count]
+            others = [f"other {i} \U0001f600" for i in range(5000)]
+            empty = self.guava.create("chars", n, p, 64)
+            written = self.guava.filter("put", "chars", empty, *keys)
+            made = self.value(f"SELECT bloom_agg(key, bloom_import(?1, 'guava-utf16')) "
+                              f"FROM {self.keys(keys)}", empty)
+            self.assertEqual(self.value(EXPORT, made, "guava-utf16"), written)
+            self.assertEqual(self.answers(made, others),
+                             self.guava.ask("check", "chars", written, *others))
+
+    def test_text_that_is_not_utf8(self):
+        """What Java makes of such bytes is what is hashed here."""
+        generator = random.Random(7)
+        parts = [b"a", b"\x80", b"\xbf", b"\xc2", b"\xe0", b"\xa0", b"\x9f", b"\xed", b"\xf0",
+                 b"\x90", b"\xf4", b"\x8f", b"\xe1", b"\xf1", b"\xc1", b"\xf5", b"\xff"]
+        samples = [b"".join(generator.choices(parts, k=generator.randint(1, 12)))
+                   for _ in range(3000)]
+        empty = self.guava.create("chars", 3000, 0.01, 64)
+        written = self.guava.filter("put", "chars", empty, *samples)
+        made = self.value("SELECT bloom_export(bloom_agg(CAST(key AS TEXT), bloom_import(?1, "
+                          f"'guava-utf16')), 'guava-utf16') FROM {self.keys(samples)}", empty)
+        self.assertEqual(made, written)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Runs the programs of sql/README.md as they are printed: each block in a programming language is
+written into the file that its first line names, each sh block typed into a shell, which must print
+the text block after it. A section whose tools or packages cannot be had is skipped and says so.
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+GUAVA = pathlib.Path(os.environ.get("GUAVA", "/usr/share/java/guava.jar"))
+GUAVA_PRINTED = "/usr/share/java/guava.jar"
+GO_PLACE = "/usr/local/go/bin"  # where Go's own archive is unpacked
+PATIENCE = 240  # seconds for what a registry has to send
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FETCHES = re.compile(r"mvn .*|.*pip install .*|.*go get .*")
+# Sections and the programs that they need beside sqlite3.
+NEEDS = {"Guava": ["javac"], "Spark": ["mvn", "javac"], "DCSO bloom and hashlookup": ["python3"],
+         "Go": ["go"], "Parquet": ["python3"]}
+
+
+def sections():
+    text = (TOP / "sql" / "README.md").read_text(encoding="utf-8")
+    parts = re.split(r"^## (.*)\n", text, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+class Programs(unittest.TestCase):
+    def run_shell(self, folder, script):
+        path = f"/usr/bin{os.pathsep}{os.environ['PATH']}{os.pathsep}{GO_PLACE}"
+        return subprocess.run(["sh", "-e"], input=script, cwd=folder, capture_output=True,
+                              text=True, check=False, timeout=PATIENCE,
+                              env=os.environ | {"PATH": path})
+
+    def run_section(self, name):
+        missing = [tool for tool in ["sqlite3", *NEEDS[name]]
+                   if shutil.which(tool, path=os.environ["PATH"] + os.pathsep + GO_PLACE) is None]
+        if name == "Guava" and not GUAVA.exists():
+            missing.append(str(GUAVA))
+        if missing:
+            self.skipTest(f"skipped: not installed: {', '.join(missing)}")
+        blocks = BLOCK.findall(sections()[name])
+        self.assertGreaterEqual(len(blocks), 3)
+        with tempfile.TemporaryDirectory() as folder:
+            for library in ("bloom.so", "bloom.dylib"):
+                if (TOP / library).exists():
+                    shutil.copy(TOP / library, folder)
+            for (language, text), (after, wanted) in zip(blocks, [*blocks[1:], ("", "")]):
+                if language == "sh":
+                    self.run_block(folder, text, wanted if after == "text" else "")
+                elif language != "text":
+                    file = re.match(r"(?://|#) ([\w.]+)\n", text)[1]
+                    pathlib.Path(folder, file).write_text(text, encoding="utf-8")
+
+    def run_block(self, folder, script, wanted):
+        script = script.replace(GUAVA_PRINTED, str(GUAVA))
+        try:
+            run = self.run_shell(folder, script)
+        except subprocess.TimeoutExpired:
+            self.skipTest("skipped: a registry does not answer in time")
+        if run.returncode != 0 and FETCHES.search(script) and re.search(
+                r"ould not (resolve|transfer|find a version)|dial tcp|onnection|imed out",
+                run.stdout + run.stderr):
+            self.skipTest(f"skipped: a registry cannot be reached: {run.stderr[-200:]}")
+        printed = run.stdout.replace("\x1b[0m", "")  # Maven's, also when it has nothing to say
+        self.assertEqual((run.returncode, printed), (0, wanted), script + run.stderr)
+
+    def test_every_section_with_programs_is_run(self):
+        self.assertEqual({name for name, text in sections().items() if "```sh" in text},
+                         set(NEEDS))
+
+    def test_every_recipe_is_in_the_list(self):
+        text = (TOP / "sql" / "README.md").read_text(encoding="utf-8")
+        names = set(re.findall(r"\]\((\w+\.sql)\)", text))
+        self.assertEqual(names, {path.name for path in (TOP / "sql").glob("*.sql")})
+
+
+for each in NEEDS:
+    setattr(Programs, f"test_{each.split()[0].lower()}",
+            lambda self, name=each: self.run_section(name))
+
+
+if __name__ == "__main__":
+    unittest.main()

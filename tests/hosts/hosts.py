@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+"""Loads the built packages in every language that is installed here, and prints a table.
+
+    hosts.py [NAME...]      only the hosts whose names hold one of the words
+
+Each host is one of the short scripts in load/, which a user can copy. A script makes the filter of
+key-1 to key-1000 and prints its MD5 digest as the host sees the BLOB, binds it again to count how
+many of its keys and of 1000 others it finds, binds the integer 42 as that host does, and shows the
+message of an error. What is not installed is skipped and says so. Packages of PyPI, npm, crates.io
+and the Go proxy are fetched by their own clients into build/packages/hosts, once.
+"""
+
+import concurrent.futures
+import hashlib
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOP = HERE.parent.parent
+sys.path.insert(0, str(TOP / "tests/packages"))
+from common import BUILD, FILTER_MD5, FINGERPRINT_ANSWER, has_module, missing, run  # noqa: E402
+from registry import registry  # noqa: E402
+
+SCRIPTS = HERE / "load"
+FOLDER = BUILD / "hosts"
+LIBRARY = BUILD / "binaries/linux-x86_64/bloom.so"
+JAR = "/usr/share/java/sqlite-jdbc.jar"
+WANTED = {"md5": FILTER_MD5, "found": "{1} {2}".format(*FINGERPRINT_ANSWER), "integer": "1"}
+MESSAGE = "bloom_check: the filter (argument 1) is NULL; does the row exist that should hold it?"
+
+
+class Skip(Exception):
+    """Something that the host needs is not here."""
+
+
+def need(*tools):
+    if missing(*tools):
+        raise Skip(missing(*tools).removeprefix("skipped: "))
+
+
+def fresh(name):
+    folder = FOLDER / name
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def shell():
+    need("sqlite3")
+    folder = fresh("shell")
+    shutil.copy(LIBRARY, folder)
+    with open(SCRIPTS / "shell.sql", encoding="utf-8") as script:
+        ran = subprocess.run(
+            ["sqlite3", "-batch", "-init", "/dev/null", ":memory:"],
+            stdin=script,
+            cwd=folder,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+    digest = hashlib.md5((folder / "filter.bloom").read_bytes()).hexdigest()
+    return f"md5 {digest}\n" + ran.stdout.replace("Runtime error", "error")
+
+
+def python(script, *packages):
+    def load():
+        folder = fresh(script)
+        if not (folder / "bin/python").exists():
+            run(
+                "/usr/bin/python3" if pathlib.Path("/usr/bin/python3").exists() else sys.executable,
+                "-m",
+                "venv",
+                folder,
+            )
+        pip = [folder / "bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+        run(
+            *pip,
+            "--no-index",
+            "--find-links",
+            BUILD / "python",
+            "--force-reinstall",
+            "sqlite-bloom",
+        )
+        if packages:
+            run(*pip, *packages)
+        return run(folder / "bin/python", SCRIPTS / f"{script}.py", cwd=folder)
+
+    return load
+
+
+def debian_python():
+    if not has_module("sqlite3"):
+        raise Skip("sqlite3 of Python not installed")
+    return python("python_sqlite3")()
+
+
+def interpreter(tool, script, *options, probe=None):
+    """A language with its binding to SQLite; probe: a command that fails when the binding is not
+    installed.
+    """
+
+    def load():
+        need(tool)
+        if (
+            probe
+            and subprocess.run(
+                probe, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
+            ).returncode
+            != 0
+        ):
+            raise Skip(f"{tool} is there, its binding to SQLite is not: {' '.join(probe)}")
+        return run(tool, *options, SCRIPTS / script, LIBRARY)
+
+    return load
+
+
+def java():
+    need("java", JAR)
+    return run(
+        "java",
+        "-Djava.library.path=/usr/lib/x86_64-linux-gnu/jni",
+        "-Dorg.sqlite.lib.path=/usr/lib/x86_64-linux-gnu/jni",
+        "-cp",
+        JAR,
+        SCRIPTS / "Xerial.java",
+        LIBRARY,
+    )
+
+
+def go():
+    need("go", "gcc")
+    folder = fresh("go")
+    shutil.copy(SCRIPTS / "mattn.go", folder)
+    if not (folder / "go.mod").exists():
+        run("go", "mod", "init", "example.com/host", cwd=folder)
+        run("go", "get", "github.com/mattn/go-sqlite3@v1.14.22", cwd=folder)
+    return run("go", "run", "mattn.go", LIBRARY, cwd=folder)
+
+
+def rust():
+    need("cargo")
+    folder = fresh("rust")
+    (folder / "src").mkdir(exist_ok=True)
+    shutil.copy(SCRIPTS / "rusqlite.rs", folder / "src/main.rs")
+    (folder / "Cargo.toml").write_text(
+        '[package]\nname = "host"\nversion = "0.1.0"\nedition = "2021"\n\n[dependencies]\n'
+        'rusqlite = { version = "0.41", features = ["bundled", "load_extension"] }\nmd5 = "0.8"\n'
+    )
+    return run("cargo", "run", "--quiet", "--", LIBRARY, cwd=folder)
+
+
+def install_from_npm():
+    """Lets npm install our package where all JavaScript hosts take it from."""
+    folder = FOLDER / "npm"
+    shutil.rmtree(folder, ignore_errors=True)
+    fresh("npm")
+    (folder / "package.json").write_text("{}")
+    with registry(BUILD / "npm") as address:
+        run(
+            "npm",
+            "install",
+            "--silent",
+            "--no-audit",
+            "--no-fund",
+            "--registry",
+            address,
+            "--cache",
+            folder / "cache",
+            "sqlite-bloom",
+            cwd=folder,
+        )
+
+
+def javascript(script, packages, *command):
+    def load():
+        need("npm", "node")
+        folder = fresh(f"{script}-{command[0]}".replace("node_modules/.bin/", ""))
+        (folder / "package.json").write_text("{}")
+        options = ["--silent", "--no-audit", "--no-fund"]
+        if packages and not all(
+            (folder / "node_modules" / package.split("@")[0]).exists() for package in packages
+        ):
+            run("npm", "install", *options, "--no-save", "--prefer-offline", *packages, cwd=folder)
+        for path in (FOLDER / "npm/node_modules").glob("sqlite-bloom*"):
+            shutil.copytree(path, folder / "node_modules" / path.name, dirs_exist_ok=True)
+        shutil.copy(SCRIPTS / script, folder)
+        return run(*command, script, cwd=folder, env={"NO_COLOR": "1"})
+
+    return load
+
+
+HOSTS = [
+    ("sqlite3 shell", shell),
+    ("Python: sqlite3", debian_python),
+    ("Python: apsw", python("python_apsw", "apsw")),
+    ("Python: SQLAlchemy", python("python_sqlalchemy", "sqlalchemy")),
+    ("Python: SQLCipher", python("python_sqlcipher", "sqlcipher3-wheels")),
+    (
+        "PHP: SQLite3",
+        interpreter(
+            "php",
+            "php.php",
+            "-d",
+            f"sqlite3.extension_dir={LIBRARY.parent}",
+            probe=["php", "-r", "exit(class_exists('SQLite3') ? 0 : 1);"],
+        ),
+    ),
+    ("Ruby: sqlite3", interpreter("ruby", "ruby.rb", probe=["ruby", "-e", "require 'sqlite3'"])),
+    ("Perl: DBD::SQLite", interpreter("perl", "perl.pl", probe=["perl", "-e", "use DBD::SQLite"])),
+    (
+        "Tcl: sqlite3",
+        interpreter(
+            "tclsh",
+            "tcl.tcl",
+            probe=["sh", "-c", "echo 'puts [package require sqlite3]' | tclsh | grep ."],
+        ),
+    ),
+    ("R: RSQLite", interpreter("Rscript", "r.R", probe=["Rscript", "-e", "library(RSQLite)"])),
+    ("Java: xerial", java),
+    ("Go: mattn/go-sqlite3", go),
+    ("Rust: rusqlite", rust),
+    ("Node.js: better-sqlite3", javascript("better-sqlite3.mjs", ["better-sqlite3@12"], "node")),
+    (
+        "Node.js: node:sqlite",
+        javascript("node-sqlite.mjs", ["node@24"], "node_modules/node/bin/node"),
+    ),
+    ("Node.js: sqlite3", javascript("node-sqlite3.mjs", ["sqlite3@6"], "node")),
+    ("Node.js: libsql", javascript("libsql.mjs", ["libsql"], "node")),
+    ("bun: bun:sqlite", javascript("bun.mjs", ["bun"], "node_modules/.bin/bun")),
+    (
+        "deno: node:sqlite",
+        javascript(
+            "node-sqlite.mjs",
+            ["deno"],
+            "node_modules/.bin/deno",
+            "run",
+            "--quiet",
+            "--allow-ffi",
+            "--allow-read",
+            "--allow-env",
+            "--allow-sys",
+        ),
+    ),
+]
+
+
+def judge(output):
+    """What is wrong with the output of a script; empty when nothing is."""
+    said = dict(
+        line.strip().split(" ", 1) for line in output.splitlines() if line.startswith(tuple(WANTED))
+    )
+    wrong = [
+        f"{name} is {said.get(name, 'not printed')}, expected {value}"
+        for name, value in WANTED.items()
+        if said.get(name) != value
+    ]
+    errors = [line for line in output.splitlines() if line.startswith("error")]
+    if not errors or MESSAGE not in errors[0]:
+        wrong.append(f"the message is {errors or 'not printed'}")
+    return "; ".join(wrong)
+
+
+def examine(host):
+    name, load = host
+    started = time.monotonic()
+    try:
+        problem = judge(load())
+        outcome = "FAIL" if problem else "ok"
+    except Skip as reason:
+        outcome, problem = "skip", str(reason)
+    except (AssertionError, OSError, subprocess.SubprocessError) as error:
+        outcome, problem = "FAIL", str(error)
+    return name, outcome, problem, time.monotonic() - started
+
+
+def main(words):
+    if not LIBRARY.exists():
+        sys.exit("hosts.py: the packages are not built; run make packages first")
+    if not missing("npm", "node"):
+        install_from_npm()
+    chosen = [host for host in HOSTS if not words or any(word in host[0] for word in words)]
+    with concurrent.futures.ThreadPoolExecutor(
+        int(os.environ.get("JOBS") or os.cpu_count() or 1)
+    ) as pool:
+        results = list(pool.map(examine, chosen))
+    print(f"{'host':26} {'bytes':7} {'counts':7} {'integer':8} {'error':6} {'seconds':>7}")
+    for name, outcome, problem, seconds in results:
+        cells = ["same", "exact", "found", "text"] if outcome == "ok" else [outcome, "", "", ""]
+        print(
+            f"{name:26} {cells[0]:7} {cells[1]:7} {cells[2]:8} {cells[3]:6} {seconds:7.1f}"
+            + (f"  {problem}" if problem else "")
+        )
+    counts = [
+        sum(outcome == kind for _, outcome, _, _ in results) for kind in ("ok", "FAIL", "skip")
+    ]
+    print("{} passed, {} failed, {} skipped".format(*counts))
+    return 1 if counts[1] or not counts[0] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,28 @@
+// node libsql.mjs, with the packages libsql and sqlite-bloom
+import { createHash } from "node:crypto";
+import Database from "libsql";
+import * as sqliteBloom from "sqlite-bloom";
+
+const database = new Database(":memory:");
+sqliteBloom.load(database);
+database.exec(`CREATE TABLE numbers AS WITH RECURSIVE c(i) AS
+  (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < 1000) SELECT i FROM c`);
+const one = (sql, ...values) => Object.values(database.prepare(sql).get(...values))[0];
+
+const f = one("SELECT bloom_agg('key-' || i, 1000, 0.01) FROM numbers");
+console.log("md5", createHash("md5").update(f).digest("hex"));
+console.log(
+  "found",
+  one(
+    `SELECT sum(bloom_check(?, 'key-' || i)) || ' ' ||
+  sum(bloom_check(?, 'absent-' || i)) FROM numbers`,
+    f,
+    f,
+  ),
+);
+console.log("integer", one("SELECT bloom_check(bloom_agg(42), ?)", 42));
+try {
+  one("SELECT bloom_check(NULL, 1)");
+} catch (error) {
+  console.log("error", error.message);
+}

@@ -1,0 +1,598 @@
+/* The hashings, layouts and sizes of other systems: as their own libraries have them, whose results
+ * are written down here, and as the most naive program has them. Their files, and more of their
+ * answers, are tested through SQL (tests/exchange). */
+#include "library_test.h"
+
+#include "exchange/exchange.h"
+#include "filter/foreign.h"
+#include "filter/hash.h"
+#include "filter/key_set.h"
+#include "filter/parquet.h"
+
+#include <float.h>
+#include <math.h>
+
+static const struct bloom_layout *const FOREIGN[] = {
+    &bloom_layout_spark1,     &bloom_layout_spark2,        &bloom_layout_dcso,
+    &bloom_layout_go,         &bloom_layout_parquet,       &bloom_layout_parquet_int32,
+    &bloom_layout_redisbloom, &bloom_layout_classic_utf16,
+};
+
+static const uint64_t NO_EXTRA[2];
+
+static void numbers(void **state) {
+    (void)state;
+    static const struct {
+        const char *layout;
+        unsigned number, hashing;
+        const char *hashing_name;
+    } table[] = {
+        {"spark1", 7, 4, "spark"},
+        {"spark2", 8, 4, "spark"},
+        {"dcso", 9, 5, "fnv"},
+        {"go", 10, 6, "murmur3-twice"},
+        {"parquet", 11, 7, "xxh64"},
+        {"parquet-int32", 11, 8, "xxh64-int32"},
+        {"redisbloom", 12, 9, "murmur2"},
+        {"classic-utf16", 2, 3, "utf16"},
+    };
+    assert_int_equal(COUNT_OF(table), COUNT_OF(FOREIGN));
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        const struct bloom_layout *layout =
+            bloom_layout_by_name(table[i].layout, strlen(table[i].layout));
+        assert_ptr_equal(layout, FOREIGN[i]);
+        assert_ptr_equal(bloom_layout_by_numbers(table[i].number, table[i].hashing), layout);
+        assert_null(bloom_layout_by_numbers(table[i].number, 200));
+        assert_ptr_equal(bloom_hashing_by_number(table[i].hashing), layout->hashing);
+        assert_string_equal(layout->hashing->name, table[i].hashing_name);
+        assert_int_equal(layout->hashing->words, layout->hash_words);
+    }
+    assert_null(bloom_hashing_by_number(0));
+    assert_null(bloom_hashing_by_number(200));
+    assert_null(bloom_layout_by_numbers(7, 1));
+    assert_null(bloom_layout_by_numbers(1, 4));
+}
+
+static void assert_words(const struct bloom_hashing *hashing, const char *text,
+                         const uint64_t *expected) {
+    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
+    uint8_t *exact = copy_exactly(text, strlen(text));
+    assert_true(hashing->text(NO_EXTRA, exact, strlen(text), words));
+    for (unsigned i = 0; i < hashing->words; i++)
+        assert_same(words[i], expected[i], hashing->name);
+    if (hashing->bytes != NULL) {
+        assert_true(hashing->bytes(NO_EXTRA, exact, strlen(text), words));
+        for (unsigned i = 0; i < hashing->words; i++)
+            assert_same(words[i], expected[i], hashing->name);
+    }
+    free(exact);
+}
+
+static void examples_of_hashes(void **state) {
+    (void)state;
+    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
+    assert_words(&bloom_hashing_spark, "hello", (uint64_t[]){0x92ddc9f9b21f6e00});
+    assert_words(&bloom_hashing_spark, "", (uint64_t[]){0});
+    assert_true(bloom_hashing_spark.integer(NO_EXTRA, 42, words));
+    assert_same(words[0], 0xe046ff836f8f913e, "spark, 42");
+    assert_words(&bloom_hashing_fnv, "hello", (uint64_t[]){0x7b495389bdbdd4c7});
+    assert_words(&bloom_hashing_fnv, "", (uint64_t[]){0xcbf29ce484222325});
+    assert_words(&bloom_hashing_murmur3_twice, "hello",
+                 (uint64_t[]){0xcbd8a7b341bd9b02, 0x5b1e906a48ae1d19, 0xb8ea181a11c6bf22,
+                              0x5e839703b348769c});
+    assert_words(&bloom_hashing_xxh64, "hello", (uint64_t[]){0x26c7827d889f6da3});
+    assert_words(&bloom_hashing_xxh64, "", (uint64_t[]){0xef46db3751d8e999});
+    assert_true(bloom_hashing_xxh64.integer(NO_EXTRA, 42, words));
+    assert_same(words[0], 0xb556806fb6d14353, "xxh64, 42");
+    assert_words(&bloom_hashing_murmur2, "hello",
+                 (uint64_t[]){0x5ba5b8a59803e699, 0xa7d451d588a0c2a4});
+    /* The UTF-16 of "hi" is the bytes 68 00 69 00. */
+    struct bloom_hash hash = bloom_hash_bytes("h\0i", 4);
+    assert_words(&bloom_hashing_utf16, "hi", hash.words);
+}
+
+/* A hash of a key is that of the same bytes, wherever they lie and however long they are. */
+static void every_length(void **state) {
+    (void)state;
+    enum { LONGEST = 100 };
+    uint64_t random = 1, words[BLOOM_HASH_WORDS_MAXIMUM];
+    for (size_t length = 0; length <= LONGEST; length++) {
+        uint8_t key[LONGEST + 1];
+        random_fill(&random, key, length);
+        /* The words of Go's are two hashes of murmur3, of which hash_test.c knows every length. */
+        uint8_t *exact = copy_exactly(key, length);
+        assert_true(bloom_hashing_murmur3_twice.bytes(NO_EXTRA, exact, length, words));
+        free(exact);
+        struct bloom_hash one = bloom_hash_bytes(key, length);
+        key[length] = 1;
+        struct bloom_hash two = bloom_hash_bytes(key, length + 1);
+        assert_memory_equal(words, one.words, sizeof one.words);
+        assert_memory_equal(words + 2, two.words, sizeof two.words);
+        /* ASCII as UTF-16 has every other byte zero. */
+        uint8_t text[LONGEST + 1], wide[2 * LONGEST + 2] = {0};
+        for (size_t i = 0; i < length; i++)
+            wide[2 * i] = text[i] = key[i] & 0x7f;
+        exact = copy_exactly(text, length);
+        assert_true(bloom_hashing_utf16.text(NO_EXTRA, exact, length, words));
+        free(exact);
+        one = bloom_hash_bytes(wide, 2 * length);
+        assert_memory_equal(words, one.words, sizeof one.words);
+    }
+}
+
+static void numbers_as_keys(void **state) {
+    (void)state;
+    uint64_t one[BLOOM_HASH_WORDS_MAXIMUM], other[BLOOM_HASH_WORDS_MAXIMUM];
+    static const double none[] = {0.5, -1e-300, 9223372036854775808.0, -1e300, INFINITY};
+    const struct bloom_hashing *whole[] = {&bloom_hashing_spark, &bloom_hashing_murmur2,
+                                           &bloom_hashing_xxh64_int32};
+    for (size_t i = 0; i < COUNT_OF(whole); i++) {
+        assert_true(whole[i]->integer(NO_EXTRA, -7, one));
+        assert_true(whole[i]->real(NO_EXTRA, -7.0, other));
+        assert_memory_equal(one, other, whole[i]->words * sizeof *one);
+        for (size_t j = 0; j < COUNT_OF(none); j++)
+            assert_false(whole[i]->real(NO_EXTRA, none[j], other));
+    }
+    /* A double column has its own bytes for a whole number. */
+    assert_true(bloom_hashing_xxh64.integer(NO_EXTRA, 1, one));
+    assert_true(bloom_hashing_xxh64.real(NO_EXTRA, 1.0, other));
+    assert_true(one[0] != other[0]);
+    assert_true(bloom_hashing_xxh64.integer(NO_EXTRA, INT64_C(0x3ff0000000000000), one));
+    assert_same(one[0], other[0], "the bytes of 1.0");
+    /* Signed and unsigned columns of 32 bits. */
+    static const int64_t in[] = {0, -1, INT32_MIN, INT32_MAX, UINT32_MAX};
+    static const int64_t out[] = {INT64_C(-2147483649), INT64_C(4294967296), INT64_MIN, INT64_MAX};
+    for (size_t i = 0; i < COUNT_OF(in); i++)
+        assert_true(bloom_hashing_xxh64_int32.integer(NO_EXTRA, in[i], one));
+    for (size_t i = 0; i < COUNT_OF(out); i++)
+        assert_false(bloom_hashing_xxh64_int32.integer(NO_EXTRA, out[i], one));
+    assert_null(bloom_hashing_xxh64_int32.text);
+    assert_null(bloom_hashing_fnv.integer);
+    assert_null(bloom_hashing_murmur3_twice.real);
+    assert_null(bloom_hashing_utf16.bytes);
+}
+
+static void examples_of_positions(void **state) {
+    (void)state;
+    static const struct {
+        const struct bloom_layout *layout;
+        const char *key; /* NULL: 42 */
+        uint64_t bits;
+        uint32_t probes;
+        unsigned positions[8];
+    } examples[] = {
+        {&bloom_layout_spark1, "hello", 1280, 4, {505, 13, 1003, 795}},
+        {&bloom_layout_spark1, NULL, 1280, 4, {705, 324, 1223, 437}},
+        {&bloom_layout_spark2, "hello", 1280, 4, {262, 781, 20, 539}},
+        {&bloom_layout_spark2, NULL, 1280, 4, {581, 200, 1099, 718}},
+        {&bloom_layout_spark1, "", 1280, 4, {0, 0, 0, 0}},
+        {&bloom_layout_dcso, "hello", 1371, 5, {830, 792, 666, 893, 906}},
+        {&bloom_layout_dcso, "", 1371, 5, {720, 511, 779, 1129, 616}},
+        {&bloom_layout_go, "hello", 1248, 5, {1218, 309, 634, 1215, 170}},
+        {&bloom_layout_go, "", 1248, 5, {0, 837, 426, 866, 120}},
+        {&bloom_layout_parquet, "hello", 2048, 8, {276, 297, 330, 359, 393, 447, 476, 507}},
+        {&bloom_layout_parquet, NULL, 2048, 8, {1288, 1319, 1374, 1390, 1418, 1455, 1499, 1508}},
+        {&bloom_layout_parquet, "", 2048, 8, {1821, 1824, 1881, 1916, 1934, 1974, 2013, 2046}},
+        {&bloom_layout_redisbloom, "hello", 1280, 5, {153, 829, 481, 1157, 809}},
+        {&bloom_layout_redisbloom, "", 1280, 5, {110, 1205, 764, 323, 1162}},
+        {&bloom_layout_redisbloom, NULL, 1280, 5, {1261, 338, 695, 1052, 129}},
+    };
+    for (size_t i = 0; i < COUNT_OF(examples); i++) {
+        const struct bloom_layout *layout = examples[i].layout;
+        struct bloom_shape shape = {
+            .layout = layout, .probes = examples[i].probes, .bits = examples[i].bits};
+        uint8_t *payload = allocate_exactly((size_t)bloom_payload_bytes(&shape));
+        uint8_t *expected = allocate_exactly((size_t)bloom_payload_bytes(&shape));
+        uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
+        if (examples[i].key == NULL)
+            assert_true(layout->hashing->integer(shape.extra, 42, words));
+        else
+            assert_true(layout->hashing->text(shape.extra, examples[i].key, strlen(examples[i].key),
+                                              words));
+        layout->add(&shape, payload, words, 1);
+        for (uint32_t j = 0; j < examples[i].probes; j++)
+            expected[examples[i].positions[j] / 8] |= (uint8_t)(1u << examples[i].positions[j] % 8);
+        assert_memory_equal(payload, expected, (size_t)bloom_payload_bytes(&shape));
+        free(payload);
+        free(expected);
+    }
+}
+
+/* One bit after the other, as the comments of the layouts say it. */
+static uint64_t naive_bit(const struct bloom_shape *shape, const uint64_t *words, uint32_t i) {
+    const struct bloom_layout *layout = shape->layout;
+    if (layout == &bloom_layout_classic_utf16)
+        return (words[0] + i * words[1]) % (UINT64_C(1) << 63) % shape->bits;
+    if (layout == &bloom_layout_redisbloom)
+        return (words[0] + i * words[1]) % shape->bits;
+    if (layout == &bloom_layout_go) {
+        static const unsigned second[] = {2, 3, 3, 2};
+        return (words[i % 2] + i * words[second[i % 4]]) % shape->bits;
+    }
+    if (layout == &bloom_layout_dcso) {
+        const uint64_t modulus = 18446744073709551557U;
+        uint64_t value = words[0] % modulus;
+        for (uint32_t turn = 0; turn <= i; turn++)
+            value = value * 18446744073709550147U % modulus;
+        return value % shape->bits;
+    }
+    if (layout == &bloom_layout_parquet || layout == &bloom_layout_parquet_int32) {
+        static const uint32_t salt[] = {0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d,
+                                        0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
+        uint64_t block = (words[0] >> 32) * (shape->bits / 256) >> 32;
+        return 256 * block + 32 * i + ((uint32_t)words[0] * salt[i] >> 27);
+    }
+    int64_t two_to_32 = INT64_C(1) << 32;
+    int64_t h1 = (int64_t)(words[0] % (uint64_t)two_to_32),
+            h2 = (int64_t)(words[0] / (uint64_t)two_to_32);
+    if (layout == &bloom_layout_spark1) {
+        int64_t c = (h1 + (int64_t)(i + 1) * h2) % two_to_32;
+        return (uint64_t)(c >= two_to_32 / 2 ? two_to_32 - 1 - c : c) % shape->bits;
+    }
+    h1 -= h1 >= two_to_32 / 2 ? two_to_32 : 0;
+    h2 -= h2 >= two_to_32 / 2 ? two_to_32 : 0;
+    uint64_t c = (uint64_t)(h1 * INT32_MAX) + (i + 1) * (uint64_t)h2;
+    return (c >> 63 != 0 ? UINT64_MAX - c : c) % shape->bits;
+}
+
+static void as_naive(void **state) {
+    (void)state;
+    enum { SHAPES = 300, KEYS_MOST = 90, OTHERS = 40 };
+    uint64_t random = 5, yes = 0, no = 0;
+    for (size_t which = 0; which < COUNT_OF(FOREIGN); which++)
+        for (unsigned round = 0; round < SHAPES; round++) {
+            const struct bloom_layout *layout = FOREIGN[which];
+            bool split = layout->probes_maximum == 8;
+            struct bloom_shape shape = {
+                .layout = layout,
+                .probes = split ? 8 : 1 + (uint32_t)random_below(&random, round % 9 ? 12 : 255),
+                .bits = layout->bits_multiple *
+                        (1 + random_below(&random, 3000 / layout->bits_multiple))};
+            size_t count = random_below(&random, KEYS_MOST), asked = count + OTHERS;
+            size_t bytes = (size_t)bloom_payload_bytes(&shape);
+            uint64_t *words = malloc(asked * layout->hash_words * sizeof *words);
+            assert_non_null(words);
+            for (size_t i = 0; i < asked * layout->hash_words; i++)
+                words[i] = random_below(&random, 9) == 0 ? UINT64_MAX << random_below(&random, 64)
+                                                         : random_next(&random);
+            uint8_t *together = allocate_exactly(bytes), *expected = allocate_exactly(bytes);
+            uint8_t *found = allocate_exactly(asked);
+            layout->add(&shape, together, words, count);
+            for (size_t i = 0; i < count; i++)
+                for (uint32_t j = 0; j < shape.probes; j++) {
+                    uint64_t bit = naive_bit(&shape, words + i * layout->hash_words, j);
+                    expected[bit / 8] |= (uint8_t)(1u << bit % 8);
+                }
+            assert_memory_equal(together, expected, bytes);
+            layout->check_many(&shape, together, words, asked, found);
+            for (size_t i = 0; i < asked; i++) {
+                bool in = true;
+                for (uint32_t j = 0; j < shape.probes; j++) {
+                    uint64_t bit = naive_bit(&shape, words + i * layout->hash_words, j);
+                    in = in && (expected[bit / 8] >> bit % 8 & 1) != 0;
+                }
+                assert_true(in || i >= count);
+                assert_int_equal(found[i], in);
+                assert_int_equal(layout->check(&shape, together, words + i * layout->hash_words),
+                                 in);
+                *(in ? &yes : &no) += 1;
+            }
+            free(words);
+            free(together);
+            free(expected);
+            free(found);
+        }
+    assert_true(yes > 1000 && no > 1000);
+}
+
+static void parquet_kernels(void **state) {
+    (void)state;
+    enum { BLOCK = 32, ROUNDS = 5000 };
+    size_t count = 0;
+    while (bloom_parquet_kernels[count] != NULL)
+        count++;
+    const struct bloom_parquet_kernel *portable = bloom_parquet_kernels[count - 1];
+    assert_string_equal(portable->name, "portable");
+    assert_true(portable->supported());
+    for (size_t i = 0; i < count; i++) {
+        const struct bloom_parquet_kernel *kernel = bloom_parquet_kernels[i];
+        uint64_t random = 3, yes = 0;
+        if (!kernel->supported())
+            continue;
+        for (unsigned round = 0; round < ROUNDS; round++) {
+            struct bloom_shape shape = {.layout = &bloom_layout_parquet, .probes = 8, .bits = 256};
+            uint8_t *block = allocate_exactly(BLOCK);
+            uint64_t word = random_next(&random);
+            uint8_t found = 7;
+            bloom_layout_parquet.add(&shape, block, &word, 1);
+            if (round % 2 == 0) /* without one of its bits */
+                block[random_below(&random, BLOCK)] &= (uint8_t)random_next(&random);
+            bool expected = portable->check(block, word);
+            assert_int_equal(kernel->check(block, word), expected);
+            kernel->check_batch((const uint8_t *[]){block}, &word, 1, &found);
+            assert_int_equal(found, expected);
+            yes += expected;
+            free(block);
+        }
+        assert_true(yes >= ROUNDS / 2 && yes < ROUNDS);
+    }
+}
+
+static void parquet_estimates(void **state) {
+    (void)state;
+    struct bloom_shape shape = {.layout = &bloom_layout_parquet, .probes = 8, .bits = 256 * 64};
+    uint8_t *payload = allocate_exactly((size_t)bloom_payload_bytes(&shape));
+    struct bloom_estimate estimate = bloom_layout_parquet.estimate(&shape, payload);
+    assert_true(estimate.ones == 0 && estimate.count == 0 && estimate.rate == 0);
+    uint64_t random = 8, found = 0;
+    enum { KEYS = 1500, ASKED = 200000 };
+    for (unsigned i = 0; i < KEYS; i++) {
+        uint64_t word = random_next(&random);
+        bloom_layout_parquet.add(&shape, payload, &word, 1);
+    }
+    estimate = bloom_layout_parquet.estimate(&shape, payload);
+    for (unsigned i = 0; i < ASKED; i++) {
+        uint64_t word = random_next(&random);
+        found += bloom_layout_parquet.check(&shape, payload, &word);
+    }
+    assert_near(estimate.count, KEYS, 40, "keys");
+    assert_near((double)found / ASKED, estimate.rate, 0.002, "rate");
+    memset(payload, 0xff, (size_t)bloom_payload_bytes(&shape));
+    estimate = bloom_layout_parquet.estimate(&shape, payload);
+    assert_true(isinf(estimate.count) && estimate.rate == 1);
+    free(payload);
+}
+
+/* m and k as the libraries themselves computed them; for n above 20 million, whose filters were not
+ * allocated, as their formulas give them in IEEE doubles. */
+static void sizes(void **state) {
+    (void)state;
+    static const struct {
+        const struct bloom_layout *layout;
+        uint64_t capacity;
+        double rate;
+        uint64_t bits;
+        uint32_t probes;
+    } table[] = {
+        {&bloom_layout_go, 1, 0.5, 2, 2},
+        {&bloom_layout_go, 7, 0.2, 24, 3},
+        {&bloom_layout_go, 100, 0.05, 624, 5},
+        {&bloom_layout_go, 220, 0.05, 1372, 5},
+        {&bloom_layout_go, 1000, 0.03, 7299, 6},
+        {&bloom_layout_go, 5000, 0.1, 23963, 4},
+        {&bloom_layout_go, 5000, 0.01, 47926, 7},
+        {&bloom_layout_go, 12345, 0.007, 127493, 8},
+        {&bloom_layout_go, 100000, 0.001, 1437759, 10},
+        {&bloom_layout_go, 1000000, 0.01, 9585059, 7},
+        {&bloom_layout_go, 1000000, 1e-06, 28755176, 20},
+        {&bloom_layout_go, 3000000, 0.25, 8656171, 3},
+        {&bloom_layout_go, 20000000, 0.003, 241819401, 9},
+        {&bloom_layout_dcso, 1, 0.5, 1, 1},
+        {&bloom_layout_dcso, 7, 0.2, 23, 3},
+        {&bloom_layout_dcso, 100, 0.05, 623, 5},
+        {&bloom_layout_dcso, 220, 0.05, 1371, 5},
+        {&bloom_layout_dcso, 1000, 0.03, 7298, 6},
+        {&bloom_layout_dcso, 5000, 0.1, 23962, 4},
+        {&bloom_layout_dcso, 5000, 0.01, 47925, 7},
+        {&bloom_layout_dcso, 12345, 0.007, 127492, 8},
+        {&bloom_layout_dcso, 100000, 0.001, 1437758, 10},
+        {&bloom_layout_dcso, 1000000, 0.01, 9585058, 7},
+        {&bloom_layout_dcso, 1000000, 1e-06, 28755175, 20},
+        {&bloom_layout_dcso, 3000000, 0.25, 8656170, 2},
+        {&bloom_layout_dcso, 20000000, 0.003, 241819400, 9},
+        {&bloom_layout_spark1, 1, 0.5, 64, 1},
+        {&bloom_layout_spark1, 7, 0.2, 64, 2},
+        {&bloom_layout_spark1, 100, 0.05, 640, 4},
+        {&bloom_layout_spark1, 220, 0.05, 1408, 4},
+        {&bloom_layout_spark1, 1000, 0.03, 7360, 5},
+        {&bloom_layout_spark1, 5000, 0.1, 24000, 3},
+        {&bloom_layout_spark1, 5000, 0.01, 47936, 7},
+        {&bloom_layout_spark1, 12345, 0.007, 127552, 7},
+        {&bloom_layout_spark1, 100000, 0.001, 1437760, 10},
+        {&bloom_layout_spark1, 1000000, 0.01, 9585088, 7},
+        {&bloom_layout_spark1, 1000000, 1e-06, 28755200, 20},
+        {&bloom_layout_spark1, 3000000, 0.25, 8656192, 2},
+        {&bloom_layout_spark1, 20000000, 0.003, 241819456, 8},
+        {&bloom_layout_spark2, 1, 0.5, 64, 1},
+        {&bloom_layout_spark2, 7, 0.2, 64, 2},
+        {&bloom_layout_spark2, 100, 0.05, 640, 4},
+        {&bloom_layout_spark2, 220, 0.05, 1408, 4},
+        {&bloom_layout_spark2, 1000, 0.03, 7360, 5},
+        {&bloom_layout_spark2, 5000, 0.1, 24000, 3},
+        {&bloom_layout_spark2, 5000, 0.01, 47936, 7},
+        {&bloom_layout_spark2, 12345, 0.007, 127552, 7},
+        {&bloom_layout_spark2, 100000, 0.001, 1437760, 10},
+        {&bloom_layout_spark2, 1000000, 0.01, 9585088, 7},
+        {&bloom_layout_spark2, 1000000, 1e-06, 28755200, 20},
+        {&bloom_layout_spark2, 3000000, 0.25, 8656192, 2},
+        {&bloom_layout_spark2, 20000000, 0.003, 241819456, 8},
+        {&bloom_layout_go, 1000000000, 0.01, 9585058378, 7},
+        {&bloom_layout_dcso, 1000000000, 0.01, 9585058377, 7},
+        {&bloom_layout_go, 123456789012, 0.001, 1775010794644, 10},
+        {&bloom_layout_dcso, 123456789012, 0.001, 1775010794643, 10},
+        {&bloom_layout_go, 1099511627776, 1e-09, 47424974124723, 30},
+        {&bloom_layout_dcso, 1099511627776, 1e-09, 47424974124722, 30},
+        {&bloom_layout_go, 1000000000000, 0.37, 2069405841033, 2},
+        {&bloom_layout_dcso, 1000000000000, 0.37, 2069405841032, 2},
+        {&bloom_layout_redisbloom, 1, 0.5, 64, 3},
+        {&bloom_layout_redisbloom, 7, 0.2, 64, 4},
+        {&bloom_layout_redisbloom, 100, 0.05, 768, 6},
+        {&bloom_layout_redisbloom, 220, 0.05, 1728, 6},
+        {&bloom_layout_redisbloom, 1000, 0.03, 8768, 7},
+        {&bloom_layout_redisbloom, 5000, 0.1, 31232, 5},
+        {&bloom_layout_redisbloom, 5000, 0.01, 55168, 8},
+        {&bloom_layout_redisbloom, 12345, 0.007, 145344, 9},
+        {&bloom_layout_redisbloom, 100000, 0.001, 1582080, 11},
+        {&bloom_layout_redisbloom, 1000000, 0.01, 11027776, 8},
+        {&bloom_layout_redisbloom, 1000000, 1e-06, 30197888, 21},
+        {&bloom_layout_redisbloom, 3000000, 0.25, 12984256, 4},
+        {&bloom_layout_redisbloom, 20000000, 0.003, 270673344, 10},
+        {&bloom_layout_redisbloom, 1000000000, 0.01, 11027753472, 8},
+        {&bloom_layout_redisbloom, 123456789012, 0.001, 1953121291968, 11},
+        {&bloom_layout_redisbloom, 1099511627776, 1e-09, 49011234097536, 31},
+        {&bloom_layout_redisbloom, 1000000000000, 0.37, 3512100881984, 3},
+    };
+    char problem[BLOOM_PROBLEM_SIZE];
+    unsigned kept = 0;
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        struct bloom_shape shape;
+        kept += bloom_shape_for(&shape, table[i].layout, table[i].capacity, table[i].rate, problem);
+        if (shape.bits != table[i].bits || shape.probes != table[i].probes)
+            fail_msg("%s, n = %llu, p = %g: m = %llu, k = %u", table[i].layout->name,
+                     (unsigned long long)table[i].capacity, table[i].rate,
+                     (unsigned long long)shape.bits, (unsigned)shape.probes);
+    }
+    assert_true(kept > COUNT_OF(table) / 2);
+}
+
+static void rounded_as_doubles(void **state) {
+    (void)state;
+    if (FLT_EVAL_METHOD != 0)
+        skip(); /* this machine's own doubles have more digits */
+    enum { ROUNDS = 200000 };
+    uint64_t random = 11;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        double a = ldexp((double)(random_next(&random) >> 11), -(int)random_below(&random, 90));
+        double b = ldexp((double)(random_next(&random) >> random_below(&random, 63)) + 1,
+                         -(int)random_below(&random, 70));
+        struct bloom_rounded x = bloom_rounded_double(a), y = bloom_rounded_double(b);
+        volatile double sum = a + b, product = a * b, quotient = a / b;
+        assert_true(bloom_rounded_as_double(bloom_rounded_plus(x, y)) == sum);
+        assert_true(bloom_rounded_as_double(bloom_rounded_plus(y, x)) == sum);
+        assert_true(bloom_rounded_as_double(bloom_rounded_times(x, y)) == product);
+        assert_true(bloom_rounded_as_double(bloom_rounded_over(x, y)) == quotient);
+        if (a < 1e15) {
+            assert_same(bloom_rounded_floor(x), (uint64_t)floor(a), "floor");
+            assert_same(bloom_rounded_ceiling(x), (uint64_t)ceil(a), "ceiling");
+            assert_same(bloom_rounded_nearest(x), (uint64_t)floor(a + 0.5), "nearest");
+        }
+        uint64_t whole = random_next(&random) >> random_below(&random, 64);
+        assert_true(bloom_rounded_as_double(bloom_rounded_integer(whole)) == (double)whole);
+    }
+}
+
+/* Logarithms within one unit of the last digit of the C library's, nearly all of them equal. */
+static void rounded_functions(void **state) {
+    (void)state;
+    enum { ROUNDS = 100000 };
+    uint64_t random = 12, different = 0;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        double part = ((double)(random_next(&random) >> 11) + 0.5) / (double)(UINT64_C(1) << 53);
+        double values[] = {part, ldexp(part, -(int)random_below(&random, 1060)),
+                           1 - ldexp(part, -(int)random_below(&random, 52)), 0x1p-1074};
+        for (size_t j = 0; j < COUNT_OF(values); j++) {
+            if (!(values[j] > 0 && values[j] < 1))
+                continue;
+            double found =
+                bloom_rounded_as_double(bloom_rounded_log(bloom_rounded_double(values[j])));
+            double expected = -log(values[j]);
+            different += found != expected;
+            assert_true(fabs(found - expected) <= expected * 0x1p-52);
+        }
+        double x = ldexp(part, 8 - (int)random_below(&random, 60));
+        double share = bloom_rounded_as_double(bloom_rounded_share(bloom_rounded_double(x)));
+        assert_true(fabs(share + expm1(-x)) <= 4e-18 + 1e-15 * share);
+        double rest = bloom_rounded_as_double(bloom_rounded_complement(bloom_rounded_double(part)));
+        assert_true(fabs(rest - (1 - part)) <= 0x1p-53);
+        uint32_t power = 1 + (uint32_t)random_below(&random, 40);
+        double raised =
+            bloom_rounded_as_double(bloom_rounded_power(bloom_rounded_double(part), power));
+        assert_true(fabs(raised - pow(part, power)) <= 1e-13 * raised);
+    }
+    assert_true(different < ROUNDS / 100);
+}
+
+static void rounded_edges(void **state) {
+    (void)state;
+    struct bloom_rounded zero = bloom_rounded_integer(0), one = bloom_rounded_integer(1);
+    assert_true(zero.mantissa == 0 && bloom_rounded_double(0).mantissa == 0);
+    assert_same(bloom_rounded_floor(zero) + bloom_rounded_ceiling(zero), 0, "nothing");
+    assert_same(bloom_rounded_nearest(zero), 0, "nothing");
+    assert_true(bloom_rounded_share(zero).mantissa == 0);
+    assert_same(bloom_rounded_floor(bloom_rounded_complement(zero)), 1, "1 - 0");
+    assert_true(bloom_rounded_complement(one).mantissa == 0);
+    assert_same(bloom_rounded_floor(bloom_rounded_plus(zero, one)), 1, "0 + 1");
+    assert_same(bloom_rounded_floor(bloom_rounded_plus(one, zero)), 1, "1 + 0");
+    assert_true(bloom_rounded_plus(zero, zero).mantissa == 0);
+    assert_same(bloom_rounded_floor(bloom_rounded_integer(UINT64_MAX)), UINT64_MAX, "2^64");
+    assert_same(bloom_rounded_ceiling(bloom_rounded_integer(UINT64_C(1) << 63)), UINT64_C(1) << 63,
+                "2^63");
+    assert_same(bloom_rounded_nearest(bloom_rounded_integer(UINT64_C(1) << 60)), UINT64_C(1) << 60,
+                "2^60");
+    assert_same(bloom_rounded_floor(bloom_rounded_share(bloom_rounded_integer(1000))), 1, "1000");
+    struct bloom_rounded tiny = bloom_rounded_double(0x1p-1074);
+    assert_same(bloom_rounded_ceiling(tiny), 1, "2^-1074");
+    assert_same(bloom_rounded_nearest(tiny), 0, "2^-1074");
+    assert_same(bloom_rounded_floor(bloom_rounded_complement(tiny)), 1, "1 - 2^-1074");
+    /* Half to even, both ways. */
+    assert_true(bloom_rounded_as_double(bloom_rounded_integer((UINT64_C(1) << 53) + 1)) == 0x1p53);
+    assert_true(bloom_rounded_as_double(bloom_rounded_integer((UINT64_C(1) << 53) + 3)) ==
+                0x1p53 + 4);
+    assert_true(bloom_rounded_as_double(bloom_rounded_wide(0, (UINT64_C(1) << 53) + 1, 0, true)) ==
+                0x1p53 + 2);
+}
+
+static void *library_allocate(uint64_t bytes) {
+    return malloc((size_t)bytes);
+}
+
+/* Keys of four words that share the first and the last are still different. */
+static void keys_of_four_words(void **state) {
+    (void)state;
+    static const struct bloom_memory memory = {library_allocate, free};
+    enum { MIDDLES = 40 };
+    struct bloom_key_set set = {.layout = &bloom_layout_go, .memory = &memory};
+    struct bloom_key_summary summary;
+    for (unsigned turn = 0; turn < 2; turn++)
+        for (uint64_t i = 0; i < MIDDLES; i++)
+            for (uint64_t j = 0; j < MIDDLES; j++)
+                assert_true(bloom_key_set_add(&set, (uint64_t[]){0, i, j, 0}));
+    assert_int_equal(bloom_key_set_settle(&set, &summary), BLOOM_BUILT);
+    assert_same(summary.keys, MIDDLES * MIDDLES, "distinct keys");
+    bloom_key_set_clear(&set);
+}
+
+static void largest_of_each_format(void **state) {
+    (void)state;
+    char problem[BLOOM_PROBLEM_SIZE];
+    uint64_t length = 0;
+    struct bloom_shape shape = {
+        .layout = &bloom_layout_parquet, .probes = 8, .bits = 8 * (UINT64_C(0x80000000) - 32)};
+    assert_true(bloom_exchange_parquet.measure(&shape, &length, problem));
+    assert_same(length, 0x80000000 - 32 + 19, "bytes of the largest of Parquet");
+    shape.bits += 256;
+    assert_false(bloom_exchange_parquet.measure(&shape, &length, problem));
+    assert_string_equal(problem, "has 2147483648 bytes of bits, but Parquet counts them with 31 "
+                                 "bits; build several filters");
+    /* Only the ends are looked at, and the header. */
+    uint8_t start[64] = {0x15};
+    assert_true(bloom_exchange_parquet.read(&shape, start, UINT64_C(1) << 37, problem));
+    assert_same(shape.bits, UINT64_C(1) << 40, "bits of the largest of Parquet");
+    assert_false(bloom_exchange_parquet.read(&shape, start, (UINT64_C(1) << 37) + 32, problem));
+    assert_false(bloom_exchange_parquet.read(&shape, start, (UINT64_C(1) << 32) + 19, problem));
+    const uint8_t spark[] = {0, 0, 0, 2, 0, 0, 0, 7, 255, 255, 255, 255, 0x7f, 255, 255, 255};
+    assert_true(bloom_exchange_spark.read(&shape, spark, 16 + 8 * UINT64_C(0x7fffffff), problem));
+    assert_same(shape.extra[0], UINT32_MAX, "seed");
+    assert_true(bloom_exchange_spark.measure(&shape, &length, problem));
+    assert_same(length, 16 + 8 * UINT64_C(0x7fffffff), "bytes of the largest of Spark");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST("Layouts and hashings have the numbers that files are full of", numbers),
+        TEST("Hashes are those of the libraries", examples_of_hashes),
+        TEST("Hashes of every length stay within the key and agree with plain ones", every_length),
+        TEST("Numbers are the keys that each format has for them", numbers_as_keys),
+        TEST("Positions are those of the libraries", examples_of_positions),
+        TEST("Every foreign layout agrees with a naive implementation bit for bit", as_naive),
+        TEST("Every kernel of layout parquet answers as the portable one", parquet_kernels),
+        TEST("Estimates of layout parquet are right", parquet_estimates),
+        TEST("Sizes are those of the libraries", sizes),
+        TEST("Rounded arithmetic is that of IEEE doubles", rounded_as_doubles),
+        TEST("Rounded functions are those of the C library", rounded_functions),
+        TEST("Rounded arithmetic at its ends", rounded_edges),
+        TEST("Keys of four words differ when any word does", keys_of_four_words),
+        TEST("The largest filters that formats can have", largest_of_each_format),
+    };
+    return cmocka_run_group_tests_name("foreign", tests, NULL, NULL);
+}
