@@ -456,8 +456,10 @@ void bloom_layers_release(struct bloom_layers *layers, int depth) {
 void bloom_layers_rollback_to(struct bloom_layers *layers, int depth) {
     bloom_chunks_rest(layers->chunks);
     bloom_layers_forget(layers);
-    if (depth < layers->savepoints)
-        drop_outstanding(layers);
+    if (depth >= layers->savepoints)
+        return;
+    drop_outstanding(layers);
+    layers->savepoints = depth + 1;
 }
 
 void bloom_layers_end(struct bloom_layers *layers) {
