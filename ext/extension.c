@@ -95,12 +95,14 @@ static int refuse(char **error, const char *need) {
     return SQLITE_ERROR;
 }
 
-/* Whether this release is registered on the connection already, to the end: an application and a plug-in
- * of it may both load. It then stays as it is, so that nothing under a statement that runs is replaced,
- * which SQLite would refuse. */
-static bool is_loaded(sqlite3 *database) {
+/* An application and a plug-in of it may both load. What is registered then stays as it is, so that nothing
+ * under a statement that runs is replaced, which SQLite would refuse: whether this copy of the library is
+ * registered on the connection to the end, or another one of the same release. */
+static bool is_loaded(sqlite3 *database, const struct bloom_connection *connection) {
     sqlite3_stmt *statement;
     bool loaded = false;
+    if (connection->loaded)
+        return true;
     if (sqlite3_prepare_v2(database, "SELECT bloom_version()", -1, &statement, NULL) != SQLITE_OK)
         return false;
     if (sqlite3_step(statement) == SQLITE_ROW) {
@@ -108,6 +110,15 @@ static bool is_loaded(sqlite3 *database) {
         loaded = version != NULL && strcmp(version, BLOOM_RELEASE) == 0;
     }
     return sqlite3_finalize(statement) == SQLITE_OK && loaded;
+}
+
+static int register_all(sqlite3 *database) {
+    int status = SQLITE_OK;
+    for (size_t i = 0; i < sizeof MODULES / sizeof *MODULES && status == SQLITE_OK; i++)
+        status = MODULES[i](database);
+    for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS && status == SQLITE_OK; i++)
+        status = register_function(database, &FUNCTIONS[i]);
+    return status;
 }
 
 static void explain_failure(sqlite3 *database, int status, char **error) {
@@ -135,13 +146,16 @@ int sqlite3_bloom_init(sqlite3 *database, char **error, const sqlite3_api_routin
             error,
             "an SQLite that was built without SQLITE_OMIT_VIRTUALTABLE and SQLITE_OMIT_INCRBLOB");
 #endif
-    if (is_loaded(database))
-        return SQLITE_OK;
-    for (size_t i = 0; i < sizeof MODULES / sizeof *MODULES && status == SQLITE_OK; i++)
-        status = MODULES[i](database);
-    for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS && status == SQLITE_OK; i++)
-        status = register_function(database, &FUNCTIONS[i]);
+    struct bloom_connection *connection = bloom_connection_open(database);
+    if (connection == NULL) {
+        status = SQLITE_NOMEM;
+    } else if (!is_loaded(database, connection)) {
+        status = register_all(database);
+        connection->loaded = status == SQLITE_OK;
+    }
     if (status != SQLITE_OK)
         explain_failure(database, status, error);
+    if (connection != NULL)
+        bloom_connection_close(connection);
     return status;
 }

@@ -49,6 +49,7 @@ struct bloom_connection {
     struct bloom_connection *next;
     uint64_t references; /* functions and living pins */
     uint64_t deaths;     /* of pins */
+    bool loaded;         /* everything is registered: see extension.c */
 };
 
 /* The user data of a function: its row, its connection and what it saw last. Most calls of a

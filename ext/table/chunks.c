@@ -91,6 +91,11 @@ static int chunk_of_column(struct bloom_chunks *chunks, sqlite3_stmt *row, int c
         length);
 }
 
+static int hidden_tables(struct bloom_chunks *chunks) {
+    return bloom_database_fail(chunks->database, SQLITE_AUTH,
+                               "the authorizer of this connection hides the shadow tables");
+}
+
 /* The largest id below another one; -1 when there is none from 0 on. */
 static int id_before(struct bloom_chunks *chunks, sqlite3_int64 limit, sqlite3_int64 *id) {
     sqlite3_stmt *statement;
@@ -166,8 +171,7 @@ static int read_row(struct bloom_chunks *chunks, const struct bloom_geometry *ge
                 chunks->database, SQLITE_CORRUPT_VTAB, "%s is damaged: chunk %lld is missing",
                 chunks->database->shadow_names[BLOOM_SHADOW_CHUNKS], chunk_id(geometry, chunk));
     }
-    return bloom_database_fail(chunks->database, SQLITE_AUTH,
-                               "the authorizer of this connection hides the shadow tables");
+    return hidden_tables(chunks);
 }
 
 int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
@@ -198,15 +202,27 @@ int bloom_chunks_for_each(struct bloom_chunks *chunks, const struct bloom_geomet
         return code;
     sqlite3_bind_int64(statement, 1, first);
     sqlite3_bind_int64(statement, 2, chunk_id(geometry, bloom_chunks_of_layer(geometry)));
+    bool any = false;
     while (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
         sqlite3_int64 id = sqlite3_column_int64(statement, 0);
         const uint8_t *bits;
         code = chunk_of_column(chunks, statement, 1, id, geometry, &bits);
         if (code == SQLITE_OK)
             visit(argument, geometry, (uint64_t)(id - first), bits);
+        any = true;
     }
     int ended = bloom_database_end(chunks->database, BLOOM_EACH_CHUNK);
-    return code == SQLITE_OK ? ended : code;
+    if (code == SQLITE_OK)
+        code = ended;
+    if (code != SQLITE_OK || any)
+        return code;
+    /* None: unless an authorizer has hidden the key, so that no row is between two. */
+    sqlite3_int64 last;
+    code = id_before(chunks, chunk_id(geometry, bloom_chunks_of_layer(geometry)), &last);
+    if (code != SQLITE_OK || last < first)
+        return code;
+    bloom_database_drop(chunks->database, BLOOM_EACH_CHUNK);
+    return hidden_tables(chunks);
 }
 
 int bloom_chunks_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry) {

@@ -266,6 +266,16 @@ static int not_ours(struct bloom_database *database, int shadow, const char *why
                                database->shadow_names[shadow], why);
 }
 
+static int check_presence(struct bloom_database *database, int shadow) {
+    int code = sqlite3_table_column_metadata(database->connection, database->schema,
+                                             database->shadow_names[shadow], NULL, NULL, NULL, NULL,
+                                             NULL, NULL);
+    if (code == SQLITE_ERROR) /* a view is none, either */
+        return bloom_database_fail(database, code, "no such table: %s.%s", database->schema,
+                                   database->shadow_names[shadow]);
+    return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);
+}
+
 /* Whether the table has that column of that type; only the first one is the key. */
 static int check_column(struct bloom_database *database, int shadow, int position) {
     const struct column *column = &SHADOW_TABLES[shadow].columns[position];
@@ -276,7 +286,7 @@ static int check_column(struct bloom_database *database, int shadow, int positio
                                              NULL, &is_not_null, &is_key, NULL);
     if (code == SQLITE_ERROR)
         return bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
-                                   "%s is damaged: there is no such table with a column %s",
+                                   "%s is damaged: it has no column %s",
                                    database->shadow_names[shadow], column->name);
     if (code != SQLITE_OK)
         return bloom_database_fail_sqlite(database, code);
@@ -357,6 +367,7 @@ static int check_key(struct bloom_database *database, int shadow) {
 static int learn_shape(struct bloom_database *database) {
     int code = SQLITE_OK;
     for (int shadow = 0; shadow < 2 && code == SQLITE_OK; shadow++) {
+        code = check_presence(database, shadow);
         for (int i = 0; i < SHADOW_TABLES[shadow].count && code == SQLITE_OK; i++)
             code = check_column(database, shadow, i);
         if (code == SQLITE_OK)
@@ -493,6 +504,13 @@ int bloom_database_end(struct bloom_database *database, enum bloom_statement whi
         code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
                                    "the shadow tables are damaged: a value is longer than any of "
                                    "theirs can be");
+    else if ((code & 0xff) ==
+             SQLITE_CONSTRAINT) /* which to who inserts would mean an ignored key */
+        code = bloom_database_fail(
+            database, SQLITE_CORRUPT_VTAB,
+            "the shadow tables are damaged, or hidden by the authorizer of this "
+            "connection: %s",
+            sqlite3_errmsg(database->connection));
     else
         code = bloom_database_fail_sqlite(database, code);
     bloom_database_drop(database, which);

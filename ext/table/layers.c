@@ -80,13 +80,14 @@ static bool is_proven_by_looks(const struct bloom_layers *layers) {
 static bool is_proven_by_version(const struct bloom_layers *layers) {
     if (is_writing(layers) || version_of(layers) != layers->version)
         return false;
-    if (layers->file == NULL)
-        return layers->cursors > 0;
-    const char *file = file_of(layers);
+    if (layers->held)
+        return true;
+    const char *file = layers->file != NULL ? file_of(layers) : NULL;
     return file != NULL && strcmp(file, layers->file) == 0;
 }
 
 void bloom_layers_settle(struct bloom_layers *layers, bool changed) {
+    layers->held = layers->cursors > 0;
     if (!layers->told)
         return;
     count_looks(layers, &layers->hits, &layers->misses);
@@ -427,7 +428,10 @@ void bloom_layers_enter(struct bloom_layers *layers) {
 }
 
 void bloom_layers_leave(struct bloom_layers *layers) {
-    if (--layers->cursors > 0 || layers->told)
+    if (--layers->cursors > 0)
+        return;
+    layers->held = false;
+    if (layers->told)
         return;
     bloom_chunks_rest(layers->chunks);
     if (layers->proof == BLOOM_PROOF_VERSION && layers->file == NULL)
@@ -456,8 +460,10 @@ void bloom_layers_release(struct bloom_layers *layers, int depth) {
 void bloom_layers_rollback_to(struct bloom_layers *layers, int depth) {
     bloom_chunks_rest(layers->chunks);
     bloom_layers_forget(layers);
-    if (depth < layers->savepoints)
-        drop_outstanding(layers);
+    if (depth >= layers->savepoints)
+        return;
+    drop_outstanding(layers);
+    layers->savepoints = depth + 1;
 }
 
 void bloom_layers_end(struct bloom_layers *layers) {

@@ -82,6 +82,7 @@ struct bloom_layers {
     int changes;      /* rows counted */
     bool own_changes; /* and one more when the statement at work ends */
     unsigned cursors; /* open ones */
+    bool held;        /* what is known was known under the cursors that are open */
     bool told;        /* of savepoints */
 
     /* Counts to be added to the row of a layer; those in layers[] include them. */
