@@ -21,7 +21,7 @@ cd "$build" || exit 1
 
 # Without optimisation a branch of the program is a branch of the source. Two builds, loaded and
 # linked in; the counts of both are added.
-flags="--coverage -O0 -g"
+flags="--coverage -fprofile-update=atomic -O0 -g"
 objects() { # objects VARIANT FLAGS: builds them and prints where
     make -s CC="$CC" CFLAGS="$flags" objects VARIANT="$1" VARIANT_FLAGS="$2" >&2 || exit 1
     find "build/$1" -name '*.o' | sort
