@@ -445,7 +445,11 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
         bloom_sql_result_filter(context, &shape, bytes);
         return SQLITE_OK;
     default: /* the key, also under the name of the table */
-        key_result(context, &cursor->key);
+        if (table->key_type == BLOOM_KEY_REAL && cursor->key.form == KEY_VALUE &&
+            sqlite3_value_type(cursor->key.value) == SQLITE_INTEGER)
+            sqlite3_result_double(context, sqlite3_value_double(cursor->key.value));
+        else
+            key_result(context, &cursor->key);
         return SQLITE_OK;
     }
 }
