@@ -149,18 +149,18 @@ static const struct scenario SCENARIOS[] = {
     {"a filter table described", GROWN, "SELECT info FROM seen", GROWN_STATE},
     {"a filter table as a filter", TABLE, "SELECT filter FROM seen", TABLE_STATE},
     {"a filter table merged into", TABLE,
-     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.01), 'c'))",
+     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.009), 'c'))",
      TABLE_STATE},
     {"a filter table merged into in a transaction", TABLE,
      "BEGIN; INSERT INTO seen(key) VALUES ('d'); INSERT INTO seen(seen, key) VALUES ('merge', "
-     "bloom_add(bloom_new(100, 0.01), 'c')); COMMIT",
+     "bloom_add(bloom_new(100, 0.009), 'c')); COMMIT",
      TABLE_STATE},
     {"a filter table of several chunks merged into",
      "CREATE VIRTUAL TABLE seen USING bloom(capacity=20000); INSERT INTO seen(key) VALUES ('a'); "
      "CREATE TABLE n AS " SERIES(7) "SELECT i FROM c",
-     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_union((SELECT bloom_agg(i, 20000) FROM "
+     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_union((SELECT bloom_agg(i, 20000, 0.009) FROM "
      "n), "
-     "bloom_add(bloom_new(20000), 'c')))",
+     "bloom_add(bloom_new(20000, 0.009), 'c')))",
      TABLE_STATE},
     {"a filter table cleared", GROWN, "INSERT INTO seen(seen) VALUES ('clear')", GROWN_STATE},
     {"a filter table cleared and filled", GROWN,
