@@ -218,7 +218,7 @@ static const char *const OPERATIONS[] = {
     "INSERT OR IGNORE INTO seen(key) VALUES (1), ('b')",
     "SELECT info FROM seen",
     "SELECT filter FROM seen",
-    "INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg(value, 500, 0.01) FROM "
+    "INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg(value, 500, 0.009) FROM "
     "json_each('[1,2]')",
     "INSERT INTO seen(seen) VALUES ('clear')",
 };

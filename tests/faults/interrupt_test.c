@@ -149,18 +149,19 @@ static const struct scenario SCENARIOS[] = {
     {"a filter table described", GROWN, "SELECT info FROM seen", GROWN_STATE},
     {"a filter table as a filter", TABLE, "SELECT filter FROM seen", TABLE_STATE},
     {"a filter table merged into", TABLE,
-     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.01), 'c'))",
+     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.009), 'c'))",
      TABLE_STATE},
     {"a filter table merged into in a transaction", TABLE,
      "BEGIN; INSERT INTO seen(key) VALUES ('d'); INSERT INTO seen(seen, key) VALUES ('merge', "
-     "bloom_add(bloom_new(100, 0.01), 'c')); COMMIT",
+     "bloom_add(bloom_new(100, 0.009), 'c')); COMMIT",
      TABLE_STATE},
     {"a filter table of several chunks merged into",
      "CREATE VIRTUAL TABLE seen USING bloom(capacity=20000); INSERT INTO seen(key) VALUES ('a'); "
      "CREATE TABLE n AS " SERIES(7) "SELECT i FROM c",
-     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_union((SELECT bloom_agg(i, 20000) FROM "
+     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_union((SELECT bloom_agg(i, 20000, 0.009) "
+     "FROM "
      "n), "
-     "bloom_add(bloom_new(20000), 'c')))",
+     "bloom_add(bloom_new(20000, 0.009), 'c')))",
      TABLE_STATE},
     {"a filter table cleared", GROWN, "INSERT INTO seen(seen) VALUES ('clear')", GROWN_STATE},
     {"a filter table cleared and filled", GROWN,
@@ -319,7 +320,8 @@ struct operation {
 #define ROWS "CREATE TABLE n(i INTEGER PRIMARY KEY); INSERT INTO n " SERIES(2000) "SELECT i FROM c;"
 #define MILLIONS(number) "FROM n AS a, n AS b WHERE a.i <= " #number " * 400"
 #define LARGE_TABLE                                                                                \
-    "CREATE VIRTUAL TABLE seen USING bloom(capacity=10000000); INSERT INTO seen(seen, key) "       \
+    "CREATE VIRTUAL TABLE seen USING bloom(capacity=10000000, growth=off); INSERT INTO "           \
+    "seen(seen, key) "                                                                             \
     "VALUES "                                                                                      \
     "('merge', ?1); "                                                                              \
     "INSERT INTO seen(key) VALUES ('a'), ('b');"
@@ -375,7 +377,8 @@ static const struct operation OPERATIONS[] = {
      "BEGIN; INSERT INTO seen(key) VALUES ('c'); INSERT INTO seen(seen, key) VALUES ('merge', ?1); "
      "COMMIT",
      LARGE_STATE, 0, 0},
-    {"an empty table merged into", "CREATE VIRTUAL TABLE seen USING bloom(capacity=10000000)",
+    {"an empty table merged into",
+     "CREATE VIRTUAL TABLE seen USING bloom(capacity=10000000, growth=off)",
      "INSERT INTO seen(seen, key) VALUES ('merge', ?1)", LARGE_STATE, 0, 0},
     {"a table cleared", LARGE_TABLE, "INSERT INTO seen(seen) VALUES ('clear')", LARGE_STATE, 0, 0},
     {"a table dropped", LARGE_TABLE, "DROP TABLE seen", SCHEMA, 0, 0},

@@ -245,7 +245,7 @@ enum { CAPACITY = 1200, COMMITTED = 1150, STATEMENTS_MAXIMUM = 12 };
     "INSERT INTO seen(key) SELECT i FROM c;"
 
 #define MERGE                                                                                      \
-    "INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg(value, 1200, 0.01) FROM "               \
+    "INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg(value, 1200, 0.009) FROM "              \
     "json_each('[1,2,1151,1152,1153,1154,1155,1156,1157,1158,1159]')"
 
 struct scenario {
