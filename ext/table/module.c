@@ -26,7 +26,7 @@
 
 #include <string.h>
 
-enum column { COLUMN_KEY, COLUMN_COMMAND, COLUMN_INFO, COLUMN_FILTER };
+enum table_column { COLUMN_KEY, COLUMN_COMMAND, COLUMN_INFO, COLUMN_FILTER };
 
 /* idxNum of a plan. */
 enum plan { PLAN_KEY = 1, PLAN_DESCRIBE, PLAN_LIST, PLAN_ARGUMENTS };
