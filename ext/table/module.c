@@ -540,6 +540,8 @@ static int delete_row(struct table *table, sqlite3_value *rowid) {
         return table_error(table,
                            "keys cannot be deleted from a filter table, since keys share bits; the "
                            "command clear empties it");
+    if (words[0] == 0) /* the row that describes the table; of a key by a chance of 2^-64 */
+        return table_error(table, "a key is deleted by DELETE FROM ... WHERE key = ...");
     return report(table, bloom_store_remove(table->store, words));
 }
 
