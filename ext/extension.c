@@ -105,8 +105,8 @@ static bool is_loaded(sqlite3 *database, const struct bloom_connection *connecti
     if (connection->loaded)
         return true;
     if (sqlite3_prepare_v2(database, "SELECT bloom_version()", -1, &statement, NULL) != SQLITE_OK) {
-        /* The usual case. The error must not stay: sqlite3_open_v2 takes one that automatic extensions
-         * leave for its own. */
+        /* The usual case. The error must not stay: sqlite3_open_v2 takes one that automatic
+         * extensions leave for its own. */
         sqlite3_exec(database, "", NULL, NULL, NULL);
         return false;
     }

@@ -66,5 +66,6 @@ DELETE FROM blocklist WHERE url LIKE 'http://worse%';
 SELECT json_array_length(info, '$.layers') AS layers,
        (SELECT count(*) FROM blocklist JOIN live ON key = url) AS "found of what is left",
        (SELECT count(*) FROM generate_series(1, 1500)
-         WHERE EXISTS (SELECT 1 FROM live(printf('http://worse%d.example/', value)))) AS "of the rest"
+         WHERE EXISTS (SELECT 1 FROM live(printf('http://worse%d.example/',
+           value)))) AS "of the rest"
   FROM live;

@@ -37,8 +37,8 @@ $(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c tests/library/library_test
 #
 #     make SQLITE=folder build/tests/hostile_test build/tests/oracle_test
 #
-# takes the SQLite whose amalgamation (sqlite3.c, sqlite3.h) is in a folder, instead of the system's;
-# make clean between two of them.
+# takes the SQLite whose amalgamation (sqlite3.c, sqlite3.h) is in a folder, instead of the
+# system's; make clean between two of them.
 LINKED_TESTS = $(patsubst tests/faults/%.c,$(BUILD)/tests/%,$(wildcard tests/faults/*_test.c)) \
     $(BUILD)/tests/random_test $(BUILD)/tests/oracle_test
 LINKED_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined

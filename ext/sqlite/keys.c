@@ -4,11 +4,11 @@
  *   key = ?, key > ?, key BETWEEN ? AND ? and their like choose where the listing begins and ends
  *   ORDER BY key and ORDER BY key DESC are the order in which it lists
  *
- * so that SQLite neither looks at other keys nor sorts. A comparison with a number that is not whole,
- * with text or with a BLOB means what it means for a column of integers.
+ * so that SQLite neither looks at other keys nor sorts. A comparison with a number that is not
+ * whole, with text or with a BLOB means what it means for a column of integers.
  *
- * A cursor has a copy of the filter: SQLite keeps the argument no longer than the call that hands it
- * over. Keys are taken from the copy some hundred at a time.
+ * A cursor has a copy of the filter: SQLite keeps the argument no longer than the call that hands
+ * it over. Keys are taken from the copy some hundred at a time.
  */
 #include "sqlite/sqlite.h"
 

@@ -75,8 +75,9 @@ void bloom_sql_url(sqlite3_context *context, int count, sqlite3_value **argument
     url_text_release(&parsed);
 }
 
-/* Whether any key of a URL is probably in a filter of a hashing that has text. Keys that the hashing does not have are certainly not.
- * A hashing may write more words than decide; the next key's go over them. */
+/* Whether any key of a URL is probably in a filter of a hashing that has text. Keys that the
+ * hashing does not have are certainly not. A hashing may write more words than decide; the next
+ * key's go over them. */
 static bool url_any_key_in(const struct bloom_stored *filter, const struct url_text *parsed) {
     const struct bloom_shape *shape = &filter->shape;
     const struct bloom_layout *layout = shape->layout;

@@ -1,12 +1,12 @@
 /* Every function, aggregate and table operation, and registering them all, is interrupted wherever
- * SQLite asks whether to go on, and forbidden or ignored wherever SQLite asks an authorizer, for the
- * statements that the extension itself runs, too.
+ * SQLite asks whether to go on, and forbidden or ignored wherever SQLite asks an authorizer, for
+ * the statements that the extension itself runs, too.
  *
  * As in memory_test.c: the outcome must be SQLITE_INTERRUPT or SQLITE_AUTH, the database must be as
  * before the attempt (or as after it, when it succeeded all the same), and closing it must leave no
  * byte allocated. What an authorizer has SQLite ignore (a column reads as NULL, a statement does
- * nothing) is the user's own wish in the user's statements; so there the outcome may be another one,
- * but the database is sound and nothing crashes or leaks. */
+ * nothing) is the user's own wish in the user's statements; so there the outcome may be another
+ * one, but the database is sound and nothing crashes or leaks. */
 #include "scenarios.h"
 
 static long countdown; /* questions until the refusal; 0 when there is to be none */
@@ -29,8 +29,8 @@ static int answer = SQLITE_DENY; /* of the authorizer, to the question that is r
 static int authorize(void *argument, int action, const char *a, const char *b, const char *c,
                      const char *d) {
     (void)argument, (void)a, (void)b, (void)c, (void)d;
-    /* SQLite 3.40 itself crashes in a recursive query of which a SELECT is ignored, with no extension
-     * loaded. */
+    /* SQLite 3.40 itself crashes in a recursive query of which a SELECT is ignored, with no
+     * extension loaded. */
     if (answer == SQLITE_IGNORE && (action == SQLITE_SELECT || action == SQLITE_RECURSIVE))
         return SQLITE_OK;
     return refuses() ? answer : SQLITE_OK;

@@ -1,4 +1,5 @@
-/* What is tried while something fails: every function, aggregate and table operation, and registering them all. */
+/* What is tried while something fails: every function, aggregate and table operation, and
+ * registering them all. */
 #ifndef SCENARIOS_H
 #define SCENARIOS_H
 
@@ -17,7 +18,8 @@ struct scenario {
     const char *question; /* one value that tells the state, or NULL when there is none */
 };
 
-/* What is not SQL: registering the extension anew; and checking the table seen, which SQLite does from 3.44 on. */
+/* What is not SQL: registering the extension anew; and checking the table seen, which SQLite does
+ * from 3.44 on. */
 static const char REGISTER[] = "register";
 static const char VERIFY[] = "verify";
 static const char REGISTER_FIRST[] = "open and register"; /* another connection */
@@ -298,7 +300,8 @@ static char *ask(const struct scenario *scenario, sqlite3 *database) {
     return answer;
 }
 
-/* Lets the n-th of something fail for each n in turn, and all that follow, too, if the caller makes it so. */
+/* Lets the n-th of something fail for each n in turn, and all that follow, too, if the caller makes
+ * it so. */
 struct fault {
     const char *what;
     int code;           /* what a statement ends with that meets the failure */
@@ -350,7 +353,8 @@ static int attempt(const struct scenario *scenario, const struct fault *fault, l
     return fault->failures() > 0;
 }
 
-/* All scenarios with each of some faults; the first that goes wrong ends the program. Returns their number. */
+/* All scenarios with each of some faults; the first that goes wrong ends the program. Returns their
+ * number. */
 static int attempt_all(const struct fault *const *faults, struct tally *tally) {
     int scenarios = (int)(sizeof SCENARIOS / sizeof *SCENARIOS);
     for (int i = 0; i < scenarios; i++) {

@@ -117,7 +117,8 @@ static void expression(struct source *source, int depth) {
     append(source, call[0] == '(' ? "))" : ")");
 }
 
-/* What stands before an expression and behind it. The rows that have no expression are whole statements. */
+/* What stands before an expression and behind it. The rows that have no expression are whole
+ * statements. */
 static const char *const FORMS[][2] = {
     {"SELECT ", " FROM t"},
     {"SELECT ", " FROM t GROUP BY i % 2"},
@@ -255,8 +256,8 @@ static sqlite3 *open_database(void) {
     return database;
 }
 
-/* All statements of an input are one transaction that is rolled back, so that the next one begins where this one
- * did. */
+/* All statements of an input are one transaction that is rolled back, so that the next one begins
+ * where this one did. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     enum { STATEMENTS_MOST = 7, DEPTH = 4 };
     static struct source source;

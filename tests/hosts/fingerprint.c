@@ -1,6 +1,6 @@
-/* Prints what must come out the same on every platform: sizes, headers, hashes and payloads of many filters,
- * one a line. platforms_test.py compares the output of other processors and C libraries with that of this
- * one. */
+/* Prints what must come out the same on every platform: sizes, headers, hashes and payloads of many
+ * filters, one a line. platforms_test.py compares the output of other processors and C libraries
+ * with that of this one. */
 #include "filter/header.h"
 #include "filter/hash.h"
 #include "filter/key_set.h"
@@ -22,7 +22,8 @@ static void print_hash(const char *what, const void *bytes, size_t length) {
     printf("%s %016" PRIx64 "%016" PRIx64 "\n", what, hash.words[0], hash.words[1]);
 }
 
-/* A filter of keys 0 to count - 1, added one by one, checked, and built again from a key set with duplicates.
+/* A filter of keys 0 to count - 1, added one by one, checked, and built again from a key set with
+ * duplicates.
  */
 static void print_filter(const struct bloom_layout *layout, uint64_t count, double rate) {
     char problem[BLOOM_PROBLEM_SIZE];
@@ -65,8 +66,8 @@ static void print_filter(const struct bloom_layout *layout, uint64_t count, doub
     free(built);
 }
 
-/* A filter of the kinds counting, fuse and bitmap, of every third number, built of a set in which some
- * keys are there twice; what it is converted to, and lists. */
+/* A filter of the kinds counting, fuse and bitmap, of every third number, built of a set in which
+ * some keys are there twice; what it is converted to, and lists. */
 static void print_kind(const struct bloom_layout *layout, uint64_t count, double rate) {
     struct bloom_key_set set = {.layout = layout, .memory = &MEMORY};
     struct bloom_key_summary keys;

@@ -1,5 +1,5 @@
-/* What someone can do who chooses keys, since MurmurHash3 has no secret and can be inverted: the figures
- * that README.md gives. They are a reason for exact verification, not faults. */
+/* What someone can do who chooses keys, since MurmurHash3 has no secret and can be inverted: the
+ * figures that README.md gives. They are a reason for exact verification, not faults. */
 #include "library_test.h"
 
 #include "filter/hash.h"
