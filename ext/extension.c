@@ -103,8 +103,13 @@ static bool is_loaded(sqlite3 *database, const struct bloom_connection *connecti
     bool loaded = false;
     if (connection->loaded)
         return true;
-    if (sqlite3_prepare_v2(database, "SELECT bloom_version()", -1, &statement, NULL) != SQLITE_OK)
+    if (sqlite3_prepare_v2(database, "SELECT bloom_version()", -1, &statement, NULL) != SQLITE_OK) {
+        /* The connection must not remember that: sqlite3_open fails when an automatic extension has left an
+         * error there. */
+        sqlite3_prepare_v2(database, "SELECT 1", -1, &statement, NULL);
+        sqlite3_finalize(statement);
         return false;
+    }
     if (sqlite3_step(statement) == SQLITE_ROW) {
         const char *version = (const char *)sqlite3_column_text(statement, 0);
         loaded = version != NULL && strcmp(version, BLOOM_RELEASE) == 0;
