@@ -9,7 +9,8 @@
 
 SQLITE_EXTENSION_INIT1
 
-/* Name, fewest and most arguments (-1: any number), then scalar, or step and final of an aggregate. */
+/* Name, fewest and most arguments (-1: any number), then scalar, or step and final of an aggregate.
+ * */
 static const struct bloom_function FUNCTIONS[] = {
     {"bloom_new", 1, 3, bloom_sql_new, NULL, NULL},
     {"bloom_new_bits", 2, 2, bloom_sql_new_bits, NULL, NULL},
@@ -95,9 +96,9 @@ static int refuse(char **error, const char *need) {
     return SQLITE_ERROR;
 }
 
-/* An application and a plug-in of it may both load. What is registered then stays as it is, so that nothing
- * under a statement that runs is replaced, which SQLite would refuse: whether this copy of the library is
- * registered on the connection to the end, or another one of the same release. */
+/* An application and a plug-in of it may both load. What is registered then stays as it is, so that
+ * nothing under a statement that runs is replaced, which SQLite would refuse: whether this copy of
+ * the library is registered on the connection to the end, or another one of the same release. */
 static bool is_loaded(sqlite3 *database, const struct bloom_connection *connection) {
     sqlite3_stmt *statement;
     bool loaded = false;

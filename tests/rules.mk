@@ -85,6 +85,7 @@ test: $(LIBRARY) $(TEST_SUITES)
 	    'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
 	    'scripts=$(PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
 	    'filter tables=$(PYTHON) tests/tables/table_test.py' \
+	    'planner=$(PYTHON) tests/tables/planner_test.py' \
 	    'crashes=ROUNDS=20 $(PYTHON) tests/tables/crash_test.py' \
 	    'exchange=$(PYTHON) tests/exchange/exchange_test.py' \
 	    'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \

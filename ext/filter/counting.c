@@ -9,8 +9,8 @@
  *
  * A counter that has reached 15 no longer knows how many keys it stands for, so it never changes
  * again: the filter then errs to "probably in", and still misses no key. In a filter as full as it
- * was made for, a counter stands for 0.5 to 0.7 probes on average, and one in 10^15 or fewer reaches
- * 15 (a Poisson distribution; blocks that are fuller than the mean raise this to one in 10^11). Four
+ * was made for, counters stand for 0.56 to 0.6 probes on average, and one in 10^14 or fewer reaches
+ * 15 (at 1 % 1.1 in 10^15: Poisson distributions, mixed over blocks of more and fewer keys). Four
  * bits are what Fan, Cao, Almeida and Broder found to be enough ("Summary Cache: A Scalable Wide-Area
  * Web Cache Sharing Protocol", 2000).
  *
@@ -18,9 +18,6 @@
  * are sums, so they depend on which keys were added how often and not on the order. To remove a key
  * that was never added, and only seems to be in, takes counts from others; a counter at zero stays
  * there.
- *
- * Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, "An Improved Construction for Counting Bloom
- * Filters", 2006, keep the counters of a key together for the same reason as here.
  */
 #include "filter/blocked.h"
 

@@ -12,10 +12,10 @@ static const double LAYER_RATE_MINIMUM = 1e-9;
 /* Further layers have a twentieth of the rate and less. */
 static const double GROWING_RATE_MINIMUM = 1e-6;
 
-/* The ones of n random keys vary around their mean. A layer that was given exactly its n keys must not
- * count as full, so the limit is the mean and that many of its square roots more. The standard
- * deviation measured is at most 0.45 of that root (1 to 10,000 keys, p from 0.5 to 1e-6): a layer in
- * 10^7 closes early. At 10^6 keys and 1 % the margin is 0.12 % of the ones. */
+/* The ones of n random keys vary around their mean. A layer that was given exactly its n keys must
+ * not count as full, so the limit is the mean and that many of its square roots more. The standard
+ * deviation measured is at most 0.45 of that root (1 to 10,000 keys, p from 0.5 to 1e-6): a layer
+ * in 10^7 closes early. At 10^6 keys and 1 % the margin is 0.12 % of the ones. */
 static const double MARGIN = 2.5;
 
 static double first_rate(const struct bloom_growth *growth) {

@@ -2,8 +2,8 @@
  *
  * A growing filter is a row of filters, its layers, of which only the last one takes keys. When it
  * is full a further one is opened, for twice as many keys at half the rate, so that the rates of
- * all add up to a fixed sum (Almeida, Baquero, Preguica, Hutchison, "Scalable Bloom Filters", 2007).
- * For a filter of `capacity` keys at rate p:
+ * all add up to a fixed sum (Almeida, Baquero, Preguica, Hutchison, "Scalable Bloom Filters",
+ * 2007). For a filter of `capacity` keys at rate p:
  *
  *   layer 0       capacity keys at 9/10 of p
  *   layer i > 0   capacity * 2^i keys, at most 2^40, at p / 10 / 2^i, which sum up to p / 10; at
@@ -17,9 +17,9 @@
  * layer for (capacity, p), which is closed when its rate reaches 9/10 of p; the header of the first
  * layer tells the two apart.
  *
- * A layer is full by the number of its keys, or by its bits that are set, whichever comes first. Keys
- * alone do not do: one that is taken for a key that is in already sets no bit and is not counted, so
- * that of 100 keys added at a rate of one half only 60 are.
+ * A layer is full by the number of its keys, or by its bits that are set, whichever comes first.
+ * Keys alone do not do: one that is taken for a key that is in already sets no bit and is not
+ * counted, so that of 100 keys added at a rate of one half only 60 are.
  */
 #ifndef BLOOM_GROWTH_H
 #define BLOOM_GROWTH_H

@@ -54,10 +54,20 @@ static struct bloom_rounded parquet_bits(const struct bloom_shape *shape) {
     return bloom_rounded_over(keys, bloom_rounded_log(bloom_rounded_share(log)));
 }
 
+/* How likely a key is found in a block of so many others: (1 - (31/32)^keys)^8. */
+static struct bloom_rounded parquet_found(uint64_t keys) {
+    const struct bloom_rounded zero_stays =
+        bloom_rounded_over(bloom_rounded_integer(31), bloom_rounded_integer(32));
+    return bloom_rounded_power(
+        bloom_rounded_complement(bloom_rounded_power(zero_stays, (uint32_t)keys)), PARQUET_WORDS);
+}
+
 /* The rate of a filter of that many keys per block: the sum over j of Poisson(j; load) times
  * (1 - (31/32)^j)^8. Its parts are added up in units of 2^-64. */
 static struct bloom_rounded parquet_rate(struct bloom_rounded load) {
-    enum { PARTS_BITS = 10, KEYS_BEYOND = 64 };
+    enum { PARTS_BITS = 10, KEYS_BEYOND = 64, LOAD_FULL = 4096 };
+    if (bloom_rounded_floor(load) > LOAD_FULL) /* no zero is left in any block */
+        return bloom_rounded_integer(1);
     const struct bloom_rounded unit = {UINT64_C(1) << 52, -52 - 64};
     const struct bloom_rounded zero_stays =
         bloom_rounded_over(bloom_rounded_integer(31), bloom_rounded_integer(32));
@@ -89,7 +99,10 @@ static bool parquet_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_S
     struct bloom_rounded load =
         bloom_rounded_over(bloom_rounded_integer(bloom_foreign_keys(shape)),
                            bloom_rounded_integer(bits / PARQUET_BLOCK_BITS));
-    return bloom_foreign_kept(shape, parquet_rate(load), problem);
+    /* One block has all keys, not as many as chance gives it. */
+    struct bloom_rounded rate =
+        bits == PARQUET_BLOCK_BITS ? parquet_found(bloom_foreign_keys(shape)) : parquet_rate(load);
+    return bloom_foreign_kept(shape, rate, problem);
 }
 
 static bool parquet_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {

@@ -7,9 +7,10 @@ enum {
     /* Reads by statement before a handle is opened: opening takes as long as three reads through it
      * save. */
     READS_BEFORE_HANDLE = 4,
-    /* From here on it is opened at once, since a statement copies the whole row. With pages of 16 KB
-     * (16,000 bytes and more, whatever is reserved) a check takes as long either way while all is in
-     * cache, and 1.7 times as long by statement at 10^8 keys; with 64 KB 1.9 and 3.8 times. */
+    /* From here on it is opened at once, since a statement copies the whole row. With pages of 16
+     * KB (16,000 bytes and more, whatever is reserved) a check takes as long either way while all
+     * is in cache, and 1.7 times as long by statement at 10^8 keys; with 64 KB 1.9 and 3.8 times.
+     * */
     LARGE_CHUNK_BYTES = 16000
 };
 
@@ -109,8 +110,8 @@ static int id_before(struct bloom_chunks *chunks, sqlite3_int64 limit, sqlite3_i
     return bloom_database_end(chunks->database, BLOOM_LAST_CHUNK);
 }
 
-/* Before the first row that is not found is believed to be absent: whether the statement finds one that is
- * there, and is not one whose key an authorizer has hidden, which is forgotten. */
+/* Before the first row that is not found is believed to be absent: whether the statement finds one
+ * that is there, and is not one whose key an authorizer has hidden, which is forgotten. */
 static int find_another(struct bloom_chunks *chunks, bool *finds) {
     struct bloom_database *database = chunks->database;
     sqlite3_stmt *statement;
@@ -259,10 +260,11 @@ int bloom_chunks_clear(struct bloom_chunks *chunks) {
 
 /* Blocks */
 
-/* Reads a block through a handle: *handle, moved to the row, or a new one when that is NULL. After an
- * error the handle is closed and NULL. So it is, without an error, where the row is missing or is not as
- * long as a chunk, which a statement reports better (a TEXT of that length passes, since a handle does
- * not tell the type), or where no handle can be had, as when somebody has put an index on the column. */
+/* Reads a block through a handle: *handle, moved to the row, or a new one when that is NULL. After
+ * an error the handle is closed and NULL. So it is, without an error, where the row is missing or
+ * is not as long as a chunk, which a statement reports better (a TEXT of that length passes, since
+ * a handle does not tell the type), or where no handle can be had, as when somebody has put an
+ * index on the column. */
 static int read_by_handle(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                           uint64_t block, bool for_writing, sqlite3_blob **handle, uint8_t *bytes) {
     struct bloom_database *database = chunks->database;
@@ -292,8 +294,9 @@ static int read_by_handle(struct bloom_chunks *chunks, const struct bloom_geomet
     return code;
 }
 
-/* Whether the handle pays: not before some reads, since it must be opened, unless the chunks are large;
- * and not as long as the layer has chunks without a row, each of which would cost the handle. */
+/* Whether the handle pays: not before some reads, since it must be opened, unless the chunks are
+ * large; and not as long as the layer has chunks without a row, each of which would cost the
+ * handle. */
 static bool handle_pays(struct bloom_chunks *chunks, const struct bloom_geometry *geometry) {
     if (!geometry->complete)
         return false;
@@ -323,8 +326,8 @@ int bloom_block_read(struct bloom_chunks *chunks, const struct bloom_geometry *g
     return read_row(chunks, geometry, chunk, offset, block_bytes(geometry), bytes, &has_row);
 }
 
-/* A handle of its own for each change takes less time than to read the row and to write it, and leaves
- * the rest of the page alone. */
+/* A handle of its own for each change takes less time than to read the row and to write it, and
+ * leaves the rest of the page alone. */
 int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                      uint64_t block, struct bloom_block_edit *edit) {
     uint32_t offset;

@@ -1,20 +1,22 @@
 /* Rows of NAME_chunks: the blocks of a layer, as many in each row as fill a database page without
  * overflowing it.
  *
- * Chunk c of layer l is the row with id l * 2^40 + c. It holds the blocks from c * chunk_blocks on and is
- * always of full length, the last one of a layer, too, so that it fills its page; blocks beyond the
- * last one are zero. It is absent until one of its blocks is written; an absent one is zeros.
+ * Chunk c of layer l is the row with id l * 2^40 + c. It holds the blocks from c * chunk_blocks on
+ * and is always of full length, the last one of a layer, too, so that it fills its page; blocks
+ * beyond the last one are zero. It is absent until one of its blocks is written; an absent one is
+ * zeros.
  *
- * A block is read and changed by a statement, or, where that takes less time, through a BLOB handle,
- * which does not copy the whole row. Two rules keep handles from doing harm:
+ * A block is read and changed by a statement, or, where that takes less time, through a BLOB
+ * handle, which does not copy the whole row. Two rules keep handles from doing harm:
  *
  *   1. SQLite asks no authorizer about a handle. So none is used unless the statement that does the
  *      same is prepared, by the authorizer that there is now.
  *   2. An open handle is a reader: it would keep the database's read transaction alive, and keeps
  *      tables from being dropped; one for writing keeps the transaction from being committed. So a
- *      handle for writing lives for one change, and the one for reading, which is kept here, no longer
- *      than its owner says: bloom_chunks_rest is the one function that closes it. SQLite may roll back
- *      and tell us so while a handle is closed or at work: it is taken from its owner before.
+ *      handle for writing lives for one change, and the one for reading, which is kept here, no
+ *      longer than its owner says: bloom_chunks_rest is the one function that closes it. SQLite may
+ *      roll back and tell us so while a handle is closed or at work: it is taken from its owner
+ *      before.
  */
 #ifndef BLOOM_TABLE_CHUNKS_H
 #define BLOOM_TABLE_CHUNKS_H
@@ -49,8 +51,8 @@ void bloom_chunks_close(struct bloom_chunks *chunks);
 /* Closes the handle. */
 void bloom_chunks_rest(struct bloom_chunks *chunks);
 
-/* Chunks of a layer, with a row or not; bytes of each; and blocks in one of them: chunk_blocks, fewer in
- * the last one. */
+/* Chunks of a layer, with a row or not; bytes of each; and blocks in one of them: chunk_blocks,
+ * fewer in the last one. */
 uint64_t bloom_chunks_of_layer(const struct bloom_geometry *geometry);
 uint32_t bloom_chunk_bytes(const struct bloom_geometry *geometry);
 uint32_t bloom_blocks_of_chunk(const struct bloom_geometry *geometry, uint64_t chunk);
@@ -68,8 +70,8 @@ struct bloom_block_edit {
     uint8_t bytes[BLOOM_BLOCK_BYTES_MAXIMUM];
 };
 
-/* Reads a block to change its bytes; then saves them, or closes it as it was. After an error nothing is
- * open. Saving may have made a new row: edit->has_row was false. */
+/* Reads a block to change its bytes; then saves them, or closes it as it was. After an error
+ * nothing is open. Saving may have made a new row: edit->has_row was false. */
 int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                      uint64_t block, struct bloom_block_edit *edit);
 int bloom_block_save(struct bloom_chunks *chunks, struct bloom_block_edit *edit);
@@ -87,7 +89,8 @@ int bloom_chunks_for_each(struct bloom_chunks *chunks, const struct bloom_geomet
                                         uint64_t chunk, const uint8_t *bits),
                           void *argument);
 
-/* Whether rows of the layer contradict its geometry: a chunk beyond the last, or one of another length. */
+/* Whether rows of the layer contradict its geometry: a chunk beyond the last, or one of another
+ * length. */
 int bloom_chunks_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry);
 
 /* All rows, whatever layer they are of. */

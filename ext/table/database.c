@@ -4,8 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* Of a table leaf page, what is not the BLOB of its one row: 35 bytes that SQLite keeps off a payload
- * that shall not overflow, and up to 5 bytes of record header. */
+/* Of a table leaf page, what is not the BLOB of its one row: 35 bytes that SQLite keeps off a
+ * payload that shall not overflow, and up to 5 bytes of record header. */
 enum { PAGE_OVERHEAD = 40, PAGE_MINIMUM = 512, PAGE_MAXIMUM = 65536 };
 
 enum { COLUMNS_MAXIMUM = 6 };
@@ -34,7 +34,8 @@ static const struct {
 
 enum kind { READS, WRITES };
 
-/* types: of the columns of a result, one letter each: i an INTEGER, b a BLOB, - one without a type. */
+/* types: of the columns of a result, one letter each: i an INTEGER, b a BLOB, - one without a type.
+ * */
 static const struct {
     enum kind kind;
     const char *types;
@@ -43,8 +44,8 @@ static const struct {
     [BLOOM_READ_LAYERS] = {READS, "ibiiii",
                            "SELECT layer, header, chunk_blocks, keys, chunks, ones FROM "
                            "\"%w\".\"%w_layers\" ORDER BY layer"},
-    /* VALUES, and not SELECT, for which SQLite would begin a savepoint of its own: these are run where one
-     * is about to begin, and that would be taken for it. */
+    /* VALUES, and not SELECT, for which SQLite would begin a savepoint of its own: these are run
+     * where one is about to begin, and that would be taken for it. */
     [BLOOM_ADD_COUNTS] = {WRITES, "",
                           "REPLACE INTO \"%w\".\"%w_layers\"(layer, header, chunk_blocks, keys, "
                           "chunks, ones) VALUES "
@@ -78,7 +79,8 @@ static const struct {
 
 /* Messages */
 
-/* The length of the longest beginning of text that goes into one quotation: printable ASCII, or the rest. */
+/* The length of the longest beginning of text that goes into one quotation: printable ASCII, or the
+ * rest. */
 static size_t piece_of(const char *text) {
     enum { PIECE_MOST = 40 };
     size_t length = 0;
@@ -96,8 +98,8 @@ static size_t piece_of(const char *text) {
     return length;
 }
 
-/* A message as valid UTF-8 without control characters, whatever names and SQLite's own messages hold,
- * from sqlite3_malloc; NULL: no memory. */
+/* A message as valid UTF-8 without control characters, whatever names and SQLite's own messages
+ * hold, from sqlite3_malloc; NULL: no memory. */
 static char *make_legible(sqlite3 *connection, const char *text) {
     char quoted[BLOOM_QUOTE_SIZE];
     sqlite3_str *legible = sqlite3_str_new(connection);
@@ -299,7 +301,8 @@ static int check_column(struct bloom_database *database, int shadow, int positio
                                position == 0 ? " PRIMARY KEY" : " NOT NULL");
 }
 
-/* Whether there are no more columns; a table without rowid has none of that name, unless it is a column. */
+/* Whether there are no more columns; a table without rowid has none of that name, unless it is a
+ * column. */
 static int check_width(struct bloom_database *database, int shadow) {
     sqlite3_stmt *statement;
     char *sql = sqlite3_mprintf("SELECT *, rowid FROM \"%w\".\"%w\"", database->schema,
@@ -320,9 +323,9 @@ static int check_width(struct bloom_database *database, int shadow) {
 /* What the program of a statement would call or look for. */
 struct program {
     bool seeks_rowid;
-    bool
-        calls; /* a trigger, an action of a foreign key, a function; or fills an index, for which SQLite
-                 * begins savepoints (see BLOOM_ADD_COUNTS) */
+    /* A trigger, an action of a foreign key, a function; or fills an index, for which SQLite begins
+     * savepoints (see BLOOM_ADD_COUNTS). */
+    bool calls;
 };
 
 static int explain(struct bloom_database *database, const char *format, struct program *program) {
@@ -397,8 +400,8 @@ static int learn_writes(struct bloom_database *database) {
     return code;
 }
 
-/* Whether a statement does what it says: an authorizer may have put NULL in the place of columns, or
- * taken the whole statement away. */
+/* Whether a statement does what it says: an authorizer may have put NULL in the place of columns,
+ * or taken the whole statement away. */
 static int check_statement(struct bloom_database *database, enum bloom_statement which,
                            sqlite3_stmt *statement) {
     const char *types = STATEMENTS[which].types;
@@ -428,8 +431,8 @@ static bool tells_expiry(void) {
 #endif
 }
 
-/* Whether a statement must be prepared: an authorizer that was set is then asked at once, and not only
- * when it is stepped. */
+/* Whether a statement must be prepared: an authorizer that was set is then asked at once, and not
+ * only when it is stepped. */
 static bool is_due(const struct bloom_database *database, enum bloom_statement which) {
     sqlite3_stmt *statement = database->statements[which];
 #if !defined(SQLITE_OMIT_DEPRECATED)

@@ -40,7 +40,8 @@ static bool is_writing(const struct bloom_layers *layers) {
     return true; /* it does not say */
 }
 
-/* Whether another connection uses one of the caches: what is used by all is then more than our share. */
+/* Whether another connection uses one of the caches: what is used by all is then more than our
+ * share. */
 static bool is_shared(const struct bloom_layers *layers) {
     int used, share, highest;
     sqlite3 *connection = layers->database->connection;
@@ -61,8 +62,8 @@ static const char *file_of(const struct bloom_layers *layers) {
     return sqlite3_db_filename(layers->database->connection, layers->database->schema);
 }
 
-/* Whether the database is main, in a file with a path: what sqlite3_deserialize puts in the place of main
- * has a name, too, but no path. */
+/* Whether the database is main, in a file with a path: what sqlite3_deserialize puts in the place
+ * of main has a name, too, but no path. */
 static bool is_main_file(const struct bloom_layers *layers, const char *file) {
     return sqlite3_stricmp(layers->database->schema, "main") == 0 && file != NULL &&
            (strchr(file, '/') != NULL || strchr(file, '\\') != NULL);
@@ -146,8 +147,8 @@ static int learn_layer(struct bloom_layers *layers, unsigned index, const uint8_
         return bloom_database_fail(
             layers->database, SQLITE_CORRUPT_VTAB, "%s is damaged: layer %u %s",
             layers->database->shadow_names[BLOOM_SHADOW_LAYERS], index, problem);
-    /* How layers follow from the options is part of the format, so that a header that was exchanged does
-     * not go unnoticed. */
+    /* How layers follow from the options is part of the format, so that a header that was exchanged
+     * does not go unnoticed. */
     if (!bloom_growth_knows(&layers->growth, index, &shape))
         return damaged(layers, "the header of layer %u is not one of this table", index);
     if (chunk_blocks < 1 ||
@@ -161,7 +162,8 @@ static int learn_layer(struct bloom_layers *layers, unsigned index, const uint8_
     return SQLITE_OK;
 }
 
-/* Reads the row that a statement is at. *learned tells whether the layer is another one than before. */
+/* Reads the row that a statement is at. *learned tells whether the layer is another one than
+ * before. */
 static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row, bool *learned) {
     unsigned index = layers->count;
     sqlite3_int64 counts[3];
@@ -350,8 +352,8 @@ int bloom_layers_add_counts(struct bloom_layers *layers, unsigned index, int64_t
     return layers->at_once ? bloom_layers_write_counts(layers) : SQLITE_OK;
 }
 
-/* Writes counts, to be added to those of the row or in the place of them. SQLite may ask for them when the
- * schema has changed, outside of a deed that would begin again. */
+/* Writes counts, to be added to those of the row or in the place of them. SQLite may ask for them
+ * when the schema has changed, outside of a deed that would begin again. */
 static int write_row(struct bloom_layers *layers, enum bloom_statement which, unsigned index,
                      sqlite3_int64 keys, sqlite3_int64 chunks, sqlite3_int64 ones) {
     enum { TRIES = 3 };

@@ -1,55 +1,57 @@
 /* The layers of a filter table: what is known of NAME_layers, and for how long it is believed.
  *
- * The state has one owner, this file, and one rule: **what was read is believed only as long as it is
- * proven, at every look, that nothing has changed it; otherwise it is read again.** Reading again takes
- * 0.3 us and is always right, so whatever is in doubt is read again.
+ * The state has one owner, this file, and one rule: **what was read is believed only as long as it
+ * is proven, at every look, that nothing has changed it; otherwise it is read again.** Reading
+ * again takes 0.3 us and is always right, so whatever is in doubt is read again.
  *
  *   What is kept   The rows of NAME_layers (41 at most): header, chunk_blocks, keys, chunks, ones.
  *
- *   Two proofs     Outside of a write transaction of this connection only commits change anything, and
- *                  each commit changes the database's data version (SQLITE_FCNTL_DATA_VERSION). So it
- *                  must be the same, and no write transaction open, then and now.
- *                  In a write transaction in which SQLite tells this table of savepoints, which it does
- *                  from the table's xBegin on, only this connection changes anything. It does so by
- *                  statements, which look at pages and count rows, or by rolling back to a savepoint, of
- *                  which the table is told. So the looks at pages (SQLITE_DBSTATUS_CACHE_HIT, _MISS)
- *                  must stand still, and of rows none may be counted but the one of this table's own last
- *                  INSERT. A host that sets the first back, and then happens to look at as many
- *                  pages, is found out by the second, and the other way round.
+ *   Two proofs     Outside of a write transaction of this connection only commits change anything,
+ *                  and each commit changes the database's data version (SQLITE_FCNTL_DATA_VERSION).
+ *                  So it must be the same, and no write transaction open, then and now.
+ *                  In a write transaction in which SQLite tells this table of savepoints, which it
+ *                  does from the table's xBegin on, only this connection changes anything. It does
+ *                  so by statements, which look at pages and count rows, or by rolling back to a
+ *                  savepoint, of which the table is told. So the looks at pages
+ *                  (SQLITE_DBSTATUS_CACHE_HIT, _MISS) must stand still, and of rows none may be
+ *                  counted but the one of this table's own last INSERT. A host that sets the first
+ *                  back, and then happens to look at as many pages, is found out by the second, and
+ *                  the other way round.
  *
  *   No proof       In a write transaction before xBegin; where the cache is shared with other
- *                  connections, whose uncommitted changes may be seen; before SQLite 3.34, which does not
- *                  say whether a transaction writes.
+ *                  connections, whose uncommitted changes may be seen; before SQLite 3.34, which
+ *                  does not say whether a transaction writes.
  *
- *   Which file     DETACH and ATTACH, or sqlite3_deserialize, may put another database in the place of
- *                  this one, with the same version. Neither can while the table has a cursor open or a
- *                  part in a transaction. Beyond that only the database main is believed, as long as its
- *                  file is called the same: main cannot be detached, and what is deserialized has no
- *                  path.
+ *   Which file     DETACH and ATTACH, or sqlite3_deserialize, may put another database in the place
+ *                  of this one, with the same version. Neither can while the table has a cursor
+ *                  open or a part in a transaction. Beyond that only the database main is believed,
+ *                  as long as its file is called the same: main cannot be detached, and what is
+ *                  deserialized has no path.
  *
- *   Boundaries     xBegin, the end of a transaction, a rollback to a savepoint and every error forget
- *                  (bloom_layers_forget). So does the end of a statement, where no file proves more.
+ *   Boundaries     xBegin, the end of a transaction, a rollback to a savepoint and every error
+ *                  forget (bloom_layers_forget). So does the end of a statement, where no file
+ *                  proves more.
  *
- *   Immutable      The shape of a layer follows from its header. It is not worked out again when the 64
- *                  bytes and chunk_blocks that were read are those of the last time.
+ *   Immutable      The shape of a layer follows from its header. It is not worked out again when
+ *                  the 64 bytes and chunk_blocks that were read are those of the last time.
  *
- * **Counts.** The bits of a key are written at once. Its counts are added to the last layer's row before
- * the transaction commits or opens a savepoint, since a write for each key would cost half as much again
- * as the bits. Until then they are outstanding: here, as differences. Since a savepoint that the table
- * was told of began with none outstanding,
+ * **Counts.** The bits of a key are written at once. Its counts are added to the last layer's row
+ * before the transaction commits or opens a savepoint, since a write for each key would cost half
+ * as much again as the bits. Until then they are outstanding: here, as differences. Since a
+ * savepoint that the table was told of began with none outstanding,
  *
  *   - a rollback to it takes back the bits of exactly those keys that are outstanding, which are
  *     dropped;
- *   - a rollback to one that the table was not told of takes back nothing: SQLite tells of it when a
- *     savepoint could not begin, since this table or another one refused it;
- *   - a second object of the same table (SQLite connects a table anew when the schema has changed, and
- *     keeps the older object until the transaction ends) first has those of the others added: see
- *     store.c;
- *   - a table that was created in this transaction may be taken back by a rollback that it is not told
- *     of. So its counts are added at once.
+ *   - a rollback to one that the table was not told of takes back nothing: SQLite tells of it when
+ *     a savepoint could not begin, since this table or another one refused it;
+ *   - a second object of the same table (SQLite connects a table anew when the schema has changed,
+ *     and keeps the older object until the transaction ends) first has those of the others added:
+ *     see store.c;
+ *   - a table that was created in this transaction may be taken back by a rollback that it is not
+ *     told of. So its counts are added at once.
  *
- * A write that failed may have been done all the same (an interrupt can come late). The row itself tells:
- * it has the sums or it has not.
+ * A write that failed may have been done all the same (an interrupt can come late). The row itself
+ * tells: it has the sums or it has not.
  */
 #ifndef BLOOM_TABLE_LAYERS_H
 #define BLOOM_TABLE_LAYERS_H
@@ -104,8 +106,8 @@ void bloom_layers_close(struct bloom_layers *layers);
 /* Makes layers[] and count what the database says; at least one layer. */
 int bloom_layers_know(struct bloom_layers *layers);
 
-/* After work that went well: whatever looks at pages there were, they were ours. Called last; changed tells
- * whether SQLite will count a row. */
+/* After work that went well: whatever looks at pages there were, they were ours. Called last;
+ * changed tells whether SQLite will count a row. */
 void bloom_layers_settle(struct bloom_layers *layers, bool changed);
 
 /* The one function that forgets. Outstanding counts are no knowledge, and stay. */

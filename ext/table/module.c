@@ -2,22 +2,25 @@
  *
  *   CREATE VIRTUAL TABLE seen USING bloom(capacity=1000000, fpr=0.01, growth=on);
  *
- * Columns: key, and hidden ones: one named after the table, which takes commands and in a query is the key
- * (it is the first one that is hidden, for which the argument of seen(?) stands, as in FTS5), info and
- * filter. So INSERT INTO seen VALUES (?) adds a key, and ? IN seen fails as a listing of keys, where it
- * would compare with info if that were the column to be seen. What a statement may do:
+ * Columns: key, and hidden ones: one named after the table, which takes commands and in a query is
+ * the key (it is the first one that is hidden, for which the argument of seen(?) stands, as in
+ * FTS5), info and filter. So INSERT INTO seen VALUES (?) adds a key, and ? IN seen fails as a
+ * listing of keys, where it would compare with info if that were the column to be seen. What a
+ * statement may do:
  *
- *   1. A query with key = ? or key IS ? gives one row when the key is probably in, none when it is not.
- *      NULL is never in.
- *   2. A query of info or filter without a key gives one row. Anything else without a key is an error:
- *      keys cannot be listed.
+ *   1. A query with key = ? or key IS ? gives one row when the key is probably in, none when it is
+ *      not. NULL is never in.
+ *   2. A query of info or filter without a key gives one row. Anything else without a key is an
+ *      error: keys cannot be listed.
  *   3. INSERT of a key adds it; with OR IGNORE, one that is probably in already is ignored, so that
  *      changes() tells. A layout that counts counts every other INSERT.
- *   4. INSERT of a command and its argument runs it: 'merge' with a filter as the key, 'clear', 'repair'.
- *   5. DELETE takes one count of a key back where the layout counts; otherwise it is an error, as UPDATE
- *      always is.
+ *   4. INSERT of a command and its argument runs it: 'merge' with a filter as the key, 'clear',
+ *      'repair'.
+ *   5. DELETE takes one count of a key back where the layout counts; otherwise it is an error, as
+ *      UPDATE always is.
  *
- * What a table stores, and when what it knows of that is believed, is the business of the files below.
+ * What a table stores, and when what it knows of that is believed, is the business of the files
+ * below.
  */
 #include "table/module.h"
 
@@ -151,8 +154,8 @@ static int table_destroy(sqlite3_vtab *base) {
     return code == SQLITE_OK ? table_disconnect(base) : report(table, code);
 }
 
-/* A column has the table's name, so that under the name of another one the table could not be opened any
- * more. */
+/* A column has the table's name, so that under the name of another one the table could not be
+ * opened any more. */
 static int table_rename(sqlite3_vtab *base, const char *name) {
     static const char *const TAKEN[] = {"key", "info", "filter"};
     for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++)
@@ -179,9 +182,9 @@ static void key_clear(struct key *key) {
     *key = (struct key){.form = KEY_NONE};
 }
 
-/* Applies the affinity of the column to a value: what is added as an ordinary column would store it, what
- * is asked as it would be compared with it, so that a whole number stays one where the column is REAL.
- * False: no memory. */
+/* Applies the affinity of the column to a value: what is added as an ordinary column would store
+ * it, what is asked as it would be compared with it, so that a whole number stays one where the
+ * column is REAL. False: no memory. */
 static bool key_take(const struct table *table, sqlite3_value *value, bool added, struct key *key) {
     *key = (struct key){.form = KEY_VALUE, .value = sqlite3_value_dup(value)};
     if (key->value == NULL)
@@ -252,7 +255,8 @@ static void key_result(sqlite3_context *context, const struct key *key) {
     }
 }
 
-/* The words of a value, and the key if it is kept; without an affinity no copy is made for the words alone. */
+/* The words of a value, and the key if it is kept; without an affinity no copy is made for the
+ * words alone. */
 static enum bloom_key_kind words_of_value(const struct table *table, sqlite3_value *value,
                                           bool added, struct key *key,
                                           uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
@@ -267,8 +271,8 @@ struct cursor {
     sqlite3_vtab_cursor base; /* first */
     bool at_row;
     struct key key;
-    /* The key's hash: SQLite tells rows of different keys apart by it, as for key = 1 OR key = 2, and
-     * DELETE hands nothing but it back. */
+    /* The key's hash: SQLite tells rows of different keys apart by it, as for key = 1 OR key = 2,
+     * and DELETE hands nothing but it back. */
     sqlite3_int64 rowid;
 };
 
@@ -304,13 +308,13 @@ static struct request read_request(const sqlite3_index_info *info) {
     return request;
 }
 
-/* A plan without the key fails in xFilter, with a message. It is not refused here, or SQLite would say
- * "no query solution" where there is no other; it is made so dear that any other one is taken.
+/* A plan without the key fails in xFilter, with a message. It is not refused here, or SQLite would
+ * say "no query solution" where there is no other; it is made so dear that any other one is taken.
  *
- * A check costs as much as a look-up in an index that is in memory, and SQLite asks an index for 10 to 30.
- * But the filter is there to save look-ups, so it must come first: with 100, and at most one row in
- * return, it did in every join that was tried on 3.40 and 3.54; with 5 it came last, since SQLite then
- * thinks nothing of asking it for each row of the other tables. */
+ * A check costs as much as a look-up in an index that is in memory, and SQLite asks an index for 10
+ * to 30. But the filter is there to save look-ups, so it must come first: with 100, and at most one
+ * row in return, it did in every join that was tried on 3.40 and 3.54; with 5 it came last, since
+ * SQLite then thinks nothing of asking it for each row of the other tables. */
 static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
     static const double CHECK_COST = 100, FAILURE_COST = 1e99;
     struct request request = read_request(info);
@@ -445,7 +449,11 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
         bloom_sql_result_filter(context, &shape, bytes);
         return SQLITE_OK;
     default: /* the key, also under the name of the table */
-        key_result(context, &cursor->key);
+        if (table->key_type == BLOOM_KEY_REAL && cursor->key.form == KEY_VALUE &&
+            sqlite3_value_type(cursor->key.value) == SQLITE_INTEGER)
+            sqlite3_result_double(context, sqlite3_value_double(cursor->key.value));
+        else
+            key_result(context, &cursor->key);
         return SQLITE_OK;
     }
 }
@@ -605,8 +613,8 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     return bloom_store_verify(table_of(base)->store, problem);
 }
 
-/* The module. xIntegrity came with SQLite 3.44 (version 4 of the structure); earlier ones do not look beyond
- * the members they know, so that one binary serves all. */
+/* The module. xIntegrity came with SQLite 3.44 (version 4 of the structure); earlier ones do not
+ * look beyond the members they know, so that one binary serves all. */
 struct module {
     sqlite3_module base;
 #if SQLITE_VERSION_NUMBER < 3044000

@@ -73,8 +73,8 @@ static size_t literal_length(const char *text) {
     return i;
 }
 
-/* Whether a text that ends with a NUL consists of literals and operators, of which two - in a row, and a /
- * before a *, would begin a comment. Whether they make sense SQLite finds out. */
+/* Whether a text that ends with a NUL consists of literals and operators, of which two - in a row,
+ * and a / before a *, would begin a comment. Whether they make sense SQLite finds out. */
 static bool is_arithmetic(const char *text) {
     for (size_t i = 0; text[i] != '\0';) {
         size_t length = literal_length(text + i);
@@ -98,7 +98,8 @@ static bool is_literal(const char *text) {
     return length > 0 && text[length] == '\0';
 }
 
-/* Who reads the options: what they were in former releases is only for tables that are there already. */
+/* Who reads the options: what they were in former releases is only for tables that are there
+ * already. */
 struct reader {
     sqlite3 *connection;
     bool create;

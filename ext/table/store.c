@@ -90,8 +90,8 @@ char *bloom_store_message(struct bloom_store *store) {
     return bloom_database_message(&store->database);
 }
 
-/* Deeds: what is done to the layers of a store, between coming to know them and settling. When the schema
- * turns out to be another one all is forgotten, and the deed begins again. */
+/* Deeds: what is done to the layers of a store, between coming to know them and settling. When the
+ * schema turns out to be another one all is forgotten, and the deed begins again. */
 
 struct deed {
     int (*run)(struct bloom_store *store, struct deed *deed);
@@ -201,8 +201,8 @@ static bool has_room(const struct bloom_layer *layer) {
     return layer->keys < layer->limits.keys && layer->ones < layer->limits.ones;
 }
 
-/* Adds a key to a layer, unless it is found there, which counts it once more if it is to be; or unless
- * the layer is full, which leaves *found and *added false. */
+/* Adds a key to a layer, unless it is found there, which counts it once more if it is to be; or
+ * unless the layer is full, which leaves *found and *added false. */
 static int add_to_layer_if_new(struct bloom_store *store, unsigned index, const uint64_t *words,
                                bool again, bool *found, bool *added) {
     struct bloom_layer *layer = &store->layers.layers[index];
@@ -251,8 +251,8 @@ static int run_add(struct bloom_store *store, struct deed *deed) {
     unsigned at = 0; /* the layer it was found in */
     int code = SQLITE_OK;
     deed->found = false;
-    /* To look is half as dear as to open a block for change. Keys that are in and keys that are new come
-     * in runs, so the last layer is looked at first when the key before was in. */
+    /* To look is half as dear as to open a block for change. Keys that are in and keys that are new
+     * come in runs, so the last layer is looked at first when the key before was in. */
     for (unsigned i = 0;
          code == SQLITE_OK && i + store->expects_new < store->layers.count && !deed->found; i++) {
         code = check_layer(store, i, deed->words, &deed->found);
@@ -379,8 +379,8 @@ int bloom_store_verify(struct bloom_store *store, char **problem) {
     return code;
 }
 
-/* Cursors and transactions. Savepoints that a statement of our own makes are its own business: it goes
- * well or it fails, which who runs it deals with. */
+/* Cursors and transactions. Savepoints that a statement of our own makes are its own business: it
+ * goes well or it fails, which who runs it deals with. */
 
 void bloom_store_enter(struct bloom_store *store) {
     bloom_layers_enter(&store->layers);

@@ -2,15 +2,16 @@
  *
  * The tables of a connection know of each other, for two reasons:
  *
- *   1. SQLite may connect a table anew in the middle of a transaction, when the schema has changed, and
- *      keeps the older object for the rest of it. Counts that one has not written yet (see layers.h) are
- *      written before the other reads.
+ *   1. SQLite may connect a table anew in the middle of a transaction, when the schema has changed,
+ *      and keeps the older object for the rest of it. Counts that one has not written yet (see
+ *      layers.h) are written before the other reads.
  *   2. While a statement of one is at work, none can be entered: see database.h.
  *
  * The list of them, the registry, belongs to all together, to the module and to each table: SQLite
- * releases what belongs to a module before the last table is disconnected when another module takes its
- * name (3.40), which a second load of the extension does. Two copies of the library on one connection
- * have a registry each; what that costs is that a layer may be closed later than it should.
+ * releases what belongs to a module before the last table is disconnected when another module takes
+ * its name (3.40), which a second load of the extension does. Two copies of the library on one
+ * connection have a registry each; what that costs is that a layer may be closed later than it
+ * should.
  */
 #ifndef BLOOM_TABLE_STORE_H
 #define BLOOM_TABLE_STORE_H
@@ -29,11 +30,11 @@ struct bloom_registry {
 struct bloom_registry *bloom_registry_new(void);
 void bloom_registry_release(struct bloom_registry *registry);
 
-/* Every int below is an SQLite result code. On an error other than SQLITE_NOMEM the message is kept for
- * bloom_store_message. */
+/* Every int below is an SQLite result code. On an error other than SQLITE_NOMEM the message is kept
+ * for bloom_store_message. */
 
-/* The store for table name in schema, to be given back with bloom_store_close; touches no database yet.
- * NULL when there is no memory. */
+/* The store for table name in schema, to be given back with bloom_store_close; touches no database
+ * yet. NULL when there is no memory. */
 struct bloom_store *bloom_store_open(struct bloom_registry *registry, sqlite3 *connection,
                                      const char *schema, const char *name,
                                      const struct bloom_growth *growth);
@@ -45,7 +46,8 @@ int bloom_store_fail(struct bloom_store *store, const char *text);
 /* How its keys are hashed, and whether they can be taken out. */
 const struct bloom_layout *bloom_store_layout(const struct bloom_store *store);
 
-/* The message of the last error, allocated by sqlite3_malloc, now the caller's; NULL when there is none. */
+/* The message of the last error, allocated by sqlite3_malloc, now the caller's; NULL when there is
+ * none. */
 char *bloom_store_message(struct bloom_store *store);
 
 /* Creates the shadow tables with one empty layer; drops them; renames them. */
@@ -56,8 +58,8 @@ int bloom_store_rename(struct bloom_store *store, const char *name);
 /* Whether a key is probably in. */
 int bloom_store_check(struct bloom_store *store, const uint64_t *words, bool *found);
 
-/* Adds a key, unless it is probably in already, which *found tells. With again, and a layout that counts,
- * one that is in is counted once more. */
+/* Adds a key, unless it is probably in already, which *found tells. With again, and a layout that
+ * counts, one that is in is counted once more. */
 int bloom_store_add(struct bloom_store *store, const uint64_t *words, bool again, bool *found);
 
 /* Takes a key out once, unless it seems to be in no layer or in several: from which one is then not
@@ -73,8 +75,8 @@ int bloom_store_clear(struct bloom_store *store);
 int bloom_store_repair(struct bloom_store *store);
 int bloom_store_verify(struct bloom_store *store, char **problem);
 
-/* A cursor is opened, and closed: while any is, checks that follow one another share what it takes to
- * read. */
+/* A cursor is opened, and closed: while any is, checks that follow one another share what it takes
+ * to read. */
 void bloom_store_enter(struct bloom_store *store);
 void bloom_store_leave(struct bloom_store *store);
 

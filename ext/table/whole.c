@@ -65,8 +65,9 @@ static uint64_t keys_of(const struct bloom_shape *shape, const struct bloom_esti
     return keys < fewest ? fewest : keys;
 }
 
-/* Where every chunk has a row, all must have been visited. (Elsewhere one that is gone cannot be told from
- * one that was never written: the counts may be on their way, in a transaction whose changes are seen.) */
+/* Where every chunk has a row, all must have been visited. (Elsewhere one that is gone cannot be
+ * told from one that was never written: the counts may be on their way, in a transaction whose
+ * changes are seen.) */
 static int check_rows(struct bloom_layers *layers, unsigned index, uint64_t rows) {
     const struct bloom_geometry *geometry = &layers->layers[index].geometry;
     if (!geometry->complete || rows == bloom_chunks_of_layer(geometry))
@@ -173,8 +174,8 @@ int bloom_whole_info(struct bloom_layers *layers, char **json) {
     return code == SQLITE_OK && *json == NULL ? SQLITE_NOMEM : code;
 }
 
-/* Chunk after chunk of the first layer, as it will be when a filter is merged: read into the buffer, and
- * united there with the filter's part. */
+/* Chunk after chunk of the first layer, as it will be when a filter is merged: read into the
+ * buffer, and united there with the filter's part. */
 static int unite_chunk(struct bloom_layers *layers, const struct bloom_stored *filter,
                        uint64_t chunk, bool *has_row, bool *has_new) {
     const struct bloom_geometry *geometry = &layers->layers[0].geometry;
@@ -196,8 +197,8 @@ static int beyond_rate(struct bloom_layers *layers, double rate) {
         rate, layers->layers[0].geometry.shape.rate);
 }
 
-/* Everything that may be refused comes before the first change, and the counts before the bits: should a
- * change fail, the layer counts too many rather than too few. */
+/* Everything that may be refused comes before the first change, and the counts before the bits:
+ * should a change fail, the layer counts too many rather than too few. */
 int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *filter) {
     const struct bloom_layer *layer = &layers->layers[0];
     const struct bloom_geometry *geometry = &layer->geometry;

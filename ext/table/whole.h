@@ -1,24 +1,25 @@
-/* What concerns all chunks of a filter table: its filter, info, merge, integrity, repair. Each takes
- * layers that are known (bloom_layers_know).
+/* What concerns all chunks of a filter table: its filter, info, merge, integrity, repair. Each
+ * takes layers that are known (bloom_layers_know).
  */
 #ifndef BLOOM_TABLE_WHOLE_H
 #define BLOOM_TABLE_WHOLE_H
 
 #include "table/layers.h"
 
-/* A table of one layer as a filter: its shape, and its bytes from sqlite3_malloc64, which become the
- * caller's. */
+/* A table of one layer as a filter: its shape, and its bytes from sqlite3_malloc64, which become
+ * the caller's. */
 int bloom_whole_filter(struct bloom_layers *layers, int64_t length_limit, struct bloom_shape *shape,
                        uint8_t **bytes);
 
 /* Everything about the table as a JSON object, from sqlite3_malloc, the caller's. */
 int bloom_whole_info(struct bloom_layers *layers, char **json);
 
-/* Adds the keys of a filter that has the shape of the first layer. Refused when that would take the layer
- * beyond its rate, unless the table may not grow, when it has nowhere else to go. */
+/* Adds the keys of a filter that has the shape of the first layer. Refused when that would take the
+ * layer beyond its rate, unless the table may not grow, when it has nowhere else to go. */
 int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *filter);
 
-/* Looks for damage. *problem stays NULL when all is well, otherwise it is the caller's to sqlite3_free. */
+/* Looks for damage. *problem stays NULL when all is well, otherwise it is the caller's to
+ * sqlite3_free. */
 int bloom_whole_verify(struct bloom_layers *layers, char **problem);
 
 /* Writes the counts that the bits say. */

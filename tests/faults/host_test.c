@@ -79,6 +79,7 @@ static void old_sqlite_is_refused(void **state) {
 enum { KEYS = 100000 };
 
 static const char AGGREGATE[] = "SELECT bloom_agg(last(x)) FROM keys";
+static const char FUSE[] = "SELECT bloom_agg(last(x), NULL, 0.01, 'fuse') FROM keys";
 
 /* Work on large filters, of 5 MB each, begins after the last row, too, of which there is one. */
 static const char LARGE_BUILD[] = "SELECT bloom_agg(last(100000), 4000000)";
@@ -158,6 +159,7 @@ static void progress_handler_stops(void **state) {
     (void)state;
     /* It is asked every 30000 keys or so, both while they are sized and while they are filled in. */
     assert_stops(AGGREGATE, 6, false);
+    assert_stops(FUSE, 9, false);
     assert_stops(LARGE_BUILD, 1, false);
     assert_stops(LARGE_UNION, 2, false);
     assert_stops(LARGE_UNION_OF_ROWS, 1, false);
@@ -166,6 +168,7 @@ static void progress_handler_stops(void **state) {
 static void interrupt_stops(void **state) {
     (void)state;
     assert_stops(AGGREGATE, 6, true);
+    assert_stops(FUSE, 9, true);
     assert_stops(LARGE_BUILD, 1, true);
     assert_stops(LARGE_UNION, 2, true);
     assert_stops(LARGE_UNION_OF_ROWS, 1, true);
@@ -204,6 +207,26 @@ static void forbidden_questions_do_not_stop(void **state) {
     assert_int_equal(sqlite3_close(database), SQLITE_OK);
 }
 
+/* A connection whose values are shorter than the smallest filter. */
+static void tiny_limits(void **state) {
+    (void)state;
+    static const char NONE[] = "SELECT bloom_agg(NULL, NULL, NULL, 'bitmap')";
+    static const char SOME[] = "SELECT bloom_agg(3, NULL, NULL, 'bitmap')";
+    sqlite3 *database = open_with_keys();
+    int code;
+    size_t length;
+    for (int limit = 60; limit <= 70; limit += 10) {
+        sqlite3_limit(database, SQLITE_LIMIT_LENGTH, limit);
+        for (int i = 0; i < 2; i++) {
+            uint8_t *filter = ask(database, i == 0 ? NONE : SOME, &code, &length);
+            assert_int_equal(code, limit < 65 ? SQLITE_ERROR : SQLITE_OK);
+            assert_int_equal(filter != NULL, limit >= 65);
+            free(filter);
+        }
+    }
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("An SQLite that is too old is refused in words, and gets no function",
@@ -212,6 +235,7 @@ int main(void) {
         TEST("sqlite3_interrupt stops long work after the last row, too", interrupt_stops),
         TEST("An authorizer and a limit that forbid to ask whether to stop do not stop bloom_agg",
              forbidden_questions_do_not_stop),
+        TEST("A bitmap that is longer than a value may be is refused", tiny_limits),
     };
     return cmocka_run_group_tests_name("host", tests, NULL, NULL);
 }

@@ -67,11 +67,12 @@ const examples = await page.$$eval("#examples button", (buttons) =>
   buttons.map((button) => button.textContent),
 );
 for (const url of [...examples, "https://unknown.example/a/b?c", "", "%%%"]) await askedUrl(url);
-await page.screenshot({ path: `${folder}/nothing.png` });
 await page.click("#examples button");
+const box = await page.locator("#ask").boundingBox();
 await page.screenshot({
   path: `${folder}/light.png`,
-  clip: { x: 0, y: 0, width: 1100, height: 900 },
+  fullPage: true,
+  clip: { x: 0, y: 0, width: 1100, height: box.y + box.height + 30 },
 });
 
 seen.probes = await page.evaluate(async () => {

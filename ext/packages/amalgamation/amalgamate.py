@@ -326,6 +326,8 @@ def main():
     except Problem as problem:
         sys.exit(f"amalgamate.py: {problem}")
     options.output.mkdir(parents=True, exist_ok=True)
+    for old in options.output.glob("*.zip"):
+        old.unlink()
     (options.output / "sqlite-bloom.c").write_text(text)
     header = (options.ext / "sqlite-bloom.h").read_text()
     (options.output / "sqlite-bloom.h").write_text(header)

@@ -75,6 +75,8 @@ def main(names):
             f"{', '.join(platform.name for platform in platforms.PLATFORMS)}"
         )
     headers = sqlite_headers()
+    for old in OUTPUT.glob("*.zip"):
+        old.unlink()
     amalgamation = release.BUILD / "amalgamation"
     for platform in chosen:
         library = OUTPUT / platform.name / platform.library

@@ -16,7 +16,8 @@ TREE = release.BUILD / "work" / "rust"
 
 
 def main():
-    shutil.rmtree(TREE, ignore_errors=True)
+    for folder in (OUTPUT, TREE):
+        shutil.rmtree(folder, ignore_errors=True)
     OUTPUT.mkdir(parents=True, exist_ok=True)
     (TREE / "src").mkdir(parents=True)
     for name in ("Cargo.toml", "build.rs", "src/lib.rs", "README.md"):

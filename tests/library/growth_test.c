@@ -1,0 +1,172 @@
+/* The layers of a filter that grows: their shapes, and when one is full. */
+#include "library_test.h"
+
+#include "filter/growth.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct bloom_growth growth_of(uint64_t capacity, double rate, enum bloom_growth_mode mode) {
+    return (struct bloom_growth){
+        .layout = &bloom_layout_blocked, .capacity = capacity, .rate = rate, .mode = mode};
+}
+
+static struct bloom_shape layer_of(const struct bloom_growth *growth, unsigned index) {
+    struct bloom_shape shape;
+    char problem[BLOOM_PROBLEM_SIZE];
+    assert_true(bloom_growth_shape(growth, index, &shape, problem));
+    assert_true(bloom_growth_knows(growth, index, &shape));
+    return shape;
+}
+
+static void capacities_double_and_rates_halve(void **state) {
+    (void)state;
+    struct bloom_growth growth = growth_of(1000, 0.01, BLOOM_GROWTH_ON);
+    for (unsigned i = 0; i < BLOOM_LAYERS_MAXIMUM; i++) {
+        struct bloom_shape shape = layer_of(&growth, i);
+        uint64_t capacity = UINT64_C(1000) << i;
+        if (capacity > BLOOM_CAPACITY_MAXIMUM)
+            capacity = BLOOM_CAPACITY_MAXIMUM;
+        assert_int_equal(shape.capacity, capacity);
+        double rate = i == 0 ? 0.01 * 9 / 10 : ldexp(0.01 / 10, -(int)i);
+        double least = 1e-9 + ldexp((double)capacity, -63);
+        assert_true(shape.rate == (i > 0 && rate < least ? least : rate));
+    }
+}
+
+static void the_rates_add_up_to_that_of_the_table(void **state) {
+    (void)state;
+    /* From 1e-9 on rates are not halved any more: at 1e-4 after 13 layers. */
+    static const double RATES[] = {0.9, 0.5, 0.1, 0.01, 1e-3, 1e-4};
+    for (size_t i = 0; i < sizeof RATES / sizeof *RATES; i++) {
+        struct bloom_growth growth = growth_of(100, RATES[i], BLOOM_GROWTH_ON);
+        double sum = 0;
+        for (unsigned layer = 0; layer < 12; layer++)
+            sum += layer_of(&growth, layer).rate;
+        assert_true(sum <= RATES[i] * (1 + 1e-12));
+    }
+}
+
+static void one_that_does_not_grow_has_all_of_the_rate(void **state) {
+    (void)state;
+    struct bloom_growth off = growth_of(1000, 0.01, BLOOM_GROWTH_OFF);
+    struct bloom_growth error = growth_of(1000, 0.01, BLOOM_GROWTH_ERROR);
+    struct bloom_shape shape = layer_of(&off, 0);
+    assert_true(shape.rate == 0.01);
+    assert_true(layer_of(&error, 0).rate == 0.01);
+    struct bloom_growth_limits limits = bloom_growth_limits_of(&off, 0, &shape);
+    assert_true(limits.keys == UINT64_MAX && limits.ones == UINT64_MAX);
+    assert_true(bloom_growth_merge_limit(&off, &shape) == UINT64_MAX);
+    limits = bloom_growth_limits_of(&error, 0, &shape);
+    assert_int_equal(limits.keys, 1000);
+    assert_int_equal(limits.ones, bloom_growth_merge_limit(&error, &shape));
+}
+
+static void what_is_not_a_layer_of_it_is_known(void **state) {
+    (void)state;
+    struct bloom_growth growth = growth_of(1000, 0.01, BLOOM_GROWTH_ON);
+    struct bloom_growth off = growth_of(1000, 0.01, BLOOM_GROWTH_OFF);
+    struct bloom_shape first = layer_of(&growth, 0), second = layer_of(&growth, 1), other;
+    assert_false(bloom_growth_knows(&growth, 1, &first));
+    assert_false(bloom_growth_knows(&growth, 0, &second));
+    other = first;
+    other.capacity++;
+    assert_false(bloom_growth_knows(&growth, 0, &other));
+    other = first;
+    other.layout = &bloom_layout_counting;
+    assert_false(bloom_growth_knows(&growth, 0, &other));
+    other = first;
+    other.bits += 512; /* a release that sizes otherwise */
+    assert_true(bloom_growth_knows(&growth, 0, &other));
+    other.rate = 0.01; /* the former rule, only for the first layer of one that grows */
+    assert_true(bloom_growth_knows(&growth, 0, &other));
+    other.rate = 0.009;
+    assert_false(bloom_growth_knows(&off, 0, &other));
+    second.rate = 0.01;
+    assert_false(bloom_growth_knows(&growth, 1, &second));
+}
+
+/* The first layer of a table of the former rule is full when it has 9/10 of its rate. */
+static void the_former_rule_is_kept(void **state) {
+    (void)state;
+    struct bloom_growth growth = growth_of(100000, 0.01, BLOOM_GROWTH_ON);
+    struct bloom_growth off = growth_of(100000, 0.01, BLOOM_GROWTH_OFF);
+    struct bloom_shape former = layer_of(&off, 0), stricter;
+    char problem[BLOOM_PROBLEM_SIZE];
+    assert_true(bloom_shape_for(&stricter, former.layout, 100000, 0.01 * 0.9, problem));
+    double keys = 100000.0 * (double)former.bits / (double)stricter.bits;
+    struct bloom_growth_limits limits = bloom_growth_limits_of(&growth, 0, &former);
+    assert_int_equal(limits.keys, 100000);
+    assert_int_equal(limits.ones, (uint64_t)former.layout->blocks->expected_ones(&former, keys));
+}
+
+static void the_last_layer_never_closes(void **state) {
+    (void)state;
+    struct bloom_growth growth = growth_of(1, 0.01, BLOOM_GROWTH_ON);
+    struct bloom_shape last = layer_of(&growth, BLOOM_LAYERS_MAXIMUM - 1);
+    struct bloom_shape before = layer_of(&growth, BLOOM_LAYERS_MAXIMUM - 2);
+    assert_true(bloom_growth_limits_of(&growth, BLOOM_LAYERS_MAXIMUM - 1, &last).ones ==
+                UINT64_MAX);
+    struct bloom_growth_limits limits =
+        bloom_growth_limits_of(&growth, BLOOM_LAYERS_MAXIMUM - 2, &before);
+    assert_int_equal(limits.keys, before.capacity);
+    assert_true(limits.ones < before.bits);
+}
+
+/* A first layer that is given exactly its keys, new ones all, is not full before the last. */
+static void random_keys_fit_up_to_the_capacity(void **state) {
+    (void)state;
+    static const double RATES[] = {0.3, 0.01, 1e-4, 1e-6};
+    static const uint64_t CAPACITIES[] = {1, 2, 3, 10, 37, 100, 1000, 5000};
+    uint64_t random = 7;
+    for (size_t i = 0; i < sizeof RATES / sizeof *RATES; i++)
+        for (size_t j = 0; j < sizeof CAPACITIES / sizeof *CAPACITIES; j++) {
+            struct bloom_growth growth = growth_of(CAPACITIES[j], RATES[i], BLOOM_GROWTH_ON);
+            struct bloom_shape shape = layer_of(&growth, 0);
+            struct bloom_growth_limits limits = bloom_growth_limits_of(&growth, 0, &shape);
+            size_t bytes = (size_t)bloom_payload_bytes(&shape);
+            uint8_t *payload = allocate_exactly(bytes);
+            for (int round = 0; round < 20; round++) {
+                memset(payload, 0, bytes);
+                for (uint64_t key = 0; key < CAPACITIES[j]; key++) {
+                    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
+                    random_fill(&random, (uint8_t *)words, sizeof words);
+                    assert_true(shape.layout->estimate(&shape, payload).ones < limits.ones);
+                    shape.layout->add(&shape, payload, words, 1);
+                }
+                assert_true(shape.layout->estimate(&shape, payload).ones <=
+                            bloom_growth_merge_limit(&growth, &shape));
+            }
+            free(payload);
+        }
+}
+
+static void what_cannot_be_is_said_in_words(void **state) {
+    (void)state;
+    char problem[BLOOM_PROBLEM_SIZE];
+    struct bloom_growth growth = growth_of(1000, 1e-7, BLOOM_GROWTH_ON);
+    assert_false(bloom_growth_possible(&growth, problem));
+    assert_string_equal(problem, "a table that grows needs an fpr of 1e-6 or more; use growth=off "
+                                 "with the capacity it needs");
+    growth.mode = BLOOM_GROWTH_OFF;
+    assert_true(bloom_growth_possible(&growth, problem));
+    growth.rate = 1e-12;
+    assert_false(bloom_growth_possible(&growth, problem));
+    growth.rate = 1e-6;
+    growth.mode = BLOOM_GROWTH_ON;
+    assert_true(bloom_growth_possible(&growth, problem));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(capacities_double_and_rates_halve),
+        cmocka_unit_test(the_rates_add_up_to_that_of_the_table),
+        cmocka_unit_test(one_that_does_not_grow_has_all_of_the_rate),
+        cmocka_unit_test(what_is_not_a_layer_of_it_is_known),
+        cmocka_unit_test(the_former_rule_is_kept),
+        cmocka_unit_test(the_last_layer_never_closes),
+        cmocka_unit_test(random_keys_fit_up_to_the_capacity),
+        cmocka_unit_test(what_cannot_be_is_said_in_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
