@@ -167,8 +167,8 @@ static void warm(sqlite3 *database, bool filter) {
 /* The table t of a database of its own, with so many keys. */
 static void make(struct subject *subject, const char *extension, const char *folder,
                  const char *memory) {
-    /* A tenth more than it will ever hold, so that it does not grow: its layer is closed at 98 % of
-     * the capacity. */
+    /* A tenth more than it will ever hold. It does not grow: then its shape is that of bloom_agg.
+     */
     double capacity = 1.1 * (subject->keys + ROUNDS * (2 * INSERTS + COMMITS));
     char sql[1300];
     snprintf(subject->path, sizeof subject->path, "%s/table_%d_%.0e.db", folder,
@@ -179,7 +179,7 @@ static void make(struct subject *subject, const char *extension, const char *fol
     run(database, sql);
     if (subject->filter)
         snprintf(sql, sizeof sql,
-                 "CREATE VIRTUAL TABLE t USING bloom(capacity=%.0f, fpr=0.01);"
+                 "CREATE VIRTUAL TABLE t USING bloom(capacity=%.0f, fpr=0.01, growth=off);"
                  "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < %.0f) "
                  "INSERT INTO t(t, key) SELECT 'merge', bloom_agg(i, %.0f, 0.01) FROM c",
                  capacity, subject->keys, capacity);

@@ -43,10 +43,10 @@ static const char *const OPERATIONS[] = {
     "SELECT i + ?2 "
     "FROM c",
     "ROLLBACK TO a",
-    "INSERT INTO %w(%w, key) VALUES ('merge', bloom_add(bloom_new(600, 0.01), 1))",
+    "INSERT INTO %w(%w, key) VALUES ('merge', bloom_add(bloom_new(600, 0.009), 1))",
     "SELECT info FROM %w",
     "COMMIT",
-    "INSERT INTO %w(%w, key) VALUES ('merge', bloom_add(bloom_new(3, 0.1), ?1))",
+    "INSERT INTO %w(%w, key) VALUES ('merge', bloom_add(bloom_new(3, 0.1 * 9 / 10), ?1))",
     "INSERT INTO %w(%w, key) VALUES (CAST(?1 AS TEXT), ?1)",
     "PRAGMA integrity_check",
     "INSERT INTO %w(%w) VALUES ('clear')",

@@ -260,7 +260,7 @@ static void use_for_the_first_time(struct worker *worker) {
         "INSERT INTO seen(key) VALUES ('a')",
         "SELECT 1 FROM seen WHERE key = 'a'",
         "SELECT info, filter FROM seen",
-        "INSERT INTO seen(seen, key) VALUES ('merge', bloom_new(100, 0.02))",
+        "INSERT INTO seen(seen, key) SELECT 'merge', filter FROM seen",
         "INSERT INTO seen(seen) VALUES ('clear')",
         "ALTER TABLE seen RENAME TO other",
         "DROP TABLE other",
