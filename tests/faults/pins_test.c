@@ -105,7 +105,7 @@ static void copies_of_pins_are_not_followed(void **state) {
     sqlite3 *database = open_database();
     int gone = 0;
     execute(database, FILTERS);
-    execute(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=100)");
+    execute(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, growth=off)");
     for (size_t i = 0; i < COUNT_OF(COPIES); i++)
         gone += pin_is_gone(database, COPIES[i]);
     /* The first ones are gone on every release of SQLite; of others that depends. */
@@ -205,7 +205,7 @@ static void nothing_takes_a_pin_that_is_gone(void **state) {
     assert_false(pin_is_gone(database, "SELECT bloom_check(pin_of(x), 'a'), bloom_info(pin_of(x)) "
                                        "FROM (SELECT 1 AS x UNION ALL SELECT 2)"));
     assert_all_refuse(database, "gone(1)");
-    execute(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=100)");
+    execute(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, growth=off)");
     assert_true(pin_is_gone(database, "INSERT INTO seen(seen, key) SELECT 'merge', gone(1)"));
     assert_false(pin_is_gone(database, "SELECT bloom_check(pin_of(1), 'a')"));
     pin_is_gone(database, "SELECT bloom_check(dup_of(id), id) FROM filters");
@@ -231,8 +231,8 @@ static void a_pin_of_another_connection_is_none(void **state) {
 static void a_second_load_keeps_pins(void **state) {
     (void)state;
     sqlite3 *database = open_with_holder(NULL);
-    /* SQLite lets no function be replaced while a statement runs. */
-    assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_BUSY);
+    /* Nothing is registered anew, so that it does not matter that a statement runs. */
+    assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);
     assert_false(pin_is_gone(database, "SELECT bloom_check(pin_of(1), 'a')"));
     sqlite3_reset(holder);
     assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);
