@@ -104,8 +104,12 @@ static bool is_loaded(sqlite3 *database, const struct bloom_connection *connecti
     bool loaded = false;
     if (connection->loaded)
         return true;
-    if (sqlite3_prepare_v2(database, "SELECT bloom_version()", -1, &statement, NULL) != SQLITE_OK)
+    if (sqlite3_prepare_v2(database, "SELECT bloom_version()", -1, &statement, NULL) != SQLITE_OK) {
+        /* The usual case. The error must not stay: sqlite3_open_v2 takes one that automatic
+         * extensions leave for its own. */
+        sqlite3_exec(database, "", NULL, NULL, NULL);
         return false;
+    }
     if (sqlite3_step(statement) == SQLITE_ROW) {
         const char *version = (const char *)sqlite3_column_text(statement, 0);
         loaded = version != NULL && strcmp(version, BLOOM_RELEASE) == 0;

@@ -1,27 +1,33 @@
--- Share filters with a Java program that uses Guava: read what it wrote, add to it, give it back, and merge what both
--- sides have collected.
--- Bit for bit the same on both sides: BloomFilter.writeTo in Java writes what bloom_import reads, and
--- BloomFilter.readFrom reads what bloom_export writes. (In the shell: readfile('x.guava'), writefile('x.guava', ...).)
+-- Share filters with a Java program that uses Guava: read what it wrote, add to it, give it back,
+-- and merge what both sides have collected. Bit for bit the same on both sides: BloomFilter.writeTo
+-- in Java writes what bloom_import reads, and BloomFilter.readFrom reads what bloom_export writes.
+-- (In the shell: readfile('x.guava'), writefile('x.guava', ...).)
 -- From the top folder: sqlite3 < sql/exchange_with_guava.sql
 .bail on
 .load ./bloom
 .mode column
 
--- What a mail server in Java wrote: BloomFilter.create(Funnels.stringFunnel(UTF_8), 20, 0.01), with 4 senders of spam;
--- and BloomFilter.create(Funnels.longFunnel(), 20, 0.01), with 3 numbers of accounts that were closed.
+-- What a mail server in Java wrote: BloomFilter.create(Funnels.stringFunnel(UTF_8), 20, 0.01), with
+-- 4 senders of spam; and BloomFilter.create(Funnels.longFunnel(), 20, 0.01), with 3 numbers of
+-- accounts that were closed.
 CREATE TABLE received(name TEXT PRIMARY KEY, bytes BLOB NOT NULL);
-INSERT INTO received VALUES ('senders', x'010700000003012022208025000200820200c40008008000000022222840');
-INSERT INTO received VALUES ('accounts', x'010700000003000000100420000500400201440000010000444180014000');
+INSERT INTO received VALUES ('senders',
+  x'010700000003012022208025000200820200c40008008000000022222840');
+INSERT INTO received VALUES ('accounts',
+  x'010700000003000000100420000500400201440000010000444180014000');
 
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
 INSERT INTO filters SELECT name, bloom_import(bytes, 'guava') FROM received;
-SELECT name, json_extract(bloom_info(f), '$.layout') AS layout, json_extract(bloom_info(f), '$.bits') AS bits,
-       json_extract(bloom_info(f), '$.hashes') AS hashes, bloom_count(f) AS "keys, about", printf('%.1e', bloom_fpr(f)) AS "rate to expect"
+SELECT name, json_extract(bloom_info(f), '$.layout') AS layout, json_extract(bloom_info(f),
+  '$.bits') AS bits,
+       json_extract(bloom_info(f), '$.hashes') AS hashes, bloom_count(f) AS "keys, about",
+         printf('%.1e', bloom_fpr(f)) AS "rate to expect"
   FROM filters ORDER BY name DESC;
 
 -- Strings in Java are TEXT here, longs are INTEGER.
 CREATE TABLE mails(sender TEXT NOT NULL, account INTEGER NOT NULL);
-INSERT INTO mails VALUES ('win@lottery.example', 1001), ('anna@example.org', 1002), ('josé@spam.example', 1003),
+INSERT INTO mails VALUES ('win@lottery.example', 1001), ('anna@example.org', 1002),
+  ('josé@spam.example', 1003),
                          ('bank@phishing.example', 4711), ('ben@example.org', 4712);
 .print
 SELECT sender, account,
@@ -29,23 +35,31 @@ SELECT sender, account,
        bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'accounts'), account) AS closed
   FROM mails;
 
--- What was reported here joins the filter in one batch: bloom_agg(key, filter) makes it in the shape of Java's filter.
+-- What was reported here joins the filter in one batch: bloom_agg(key, filter) makes it in the
+-- shape of Java's filter.
 CREATE TABLE reported(sender TEXT NOT NULL);
 INSERT INTO reported VALUES ('offers@pills.example'), ('prince@inheritance.example');
-UPDATE filters SET f = bloom_union(f, (SELECT bloom_agg(sender, (SELECT f FROM filters WHERE name = 'senders')) FROM reported))
+UPDATE filters SET f = bloom_union(f, (SELECT bloom_agg(sender, (SELECT f FROM filters
+  WHERE name = 'senders')) FROM reported))
   WHERE name = 'senders';
 
 -- Back to Java. BloomFilter.readFrom takes these bytes, and mightContain finds all six.
 .print
-SELECT length(bloom_export(f, 'guava')) AS "bytes for Java", bloom_count(f) AS "keys, about" FROM filters WHERE name = 'senders';
+SELECT length(bloom_export(f, 'guava')) AS "bytes for Java", bloom_count(f) AS "keys, about"
+  FROM filters WHERE name = 'senders';
 
--- Two Java programs with filters of the same n and p can be merged here: what putAll would give them.
-INSERT INTO received VALUES ('senders of the other server', x'010700000003000003009001140204000008240108410000000400600050');
+-- Two Java programs with filters of the same n and p can be merged here: what putAll would give
+-- them.
+INSERT INTO received VALUES ('senders of the other server',
+  x'010700000003000003009001140204000008240108410000000400600050');
 .print
 SELECT bloom_count(f) AS "keys of both, about",
-       bloom_export(f, 'guava') = x'010700000003012023209025140204820208e40108418000000422622850' AS "as putAll"
-  FROM (SELECT bloom_union_agg(bloom_import(bytes, 'guava')) AS f FROM received WHERE name LIKE 'senders%');
+       bloom_export(f, 'guava') =
+         x'010700000003012023209025140204820208e40108418000000422622850' AS "as putAll"
+  FROM (SELECT bloom_union_agg(bloom_import(bytes, 'guava')) AS f FROM received
+    WHERE name LIKE 'senders%');
 
 -- A filter that begins here goes to Java in layout classic.
 .print
-SELECT hex(bloom_export(bloom_agg(sender, 3, 0.01, 'classic'), 'guava')) AS "a filter made here, for Java" FROM reported;
+SELECT hex(bloom_export(bloom_agg(sender, 3, 0.01, 'classic'),
+  'guava')) AS "a filter made here, for Java" FROM reported;

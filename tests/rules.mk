@@ -34,8 +34,13 @@ $(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c tests/library/library_test
 
 # SQLite and the extension in one program, so that the program may replace SQLite's allocator and
 # file system. interrupt_test, which measures, does without the sanitizers.
+#
+#     make SQLITE=folder build/tests/hostile_test build/tests/oracle_test
+#
+# takes the SQLite whose amalgamation (sqlite3.c, sqlite3.h) is in a folder, instead of the
+# system's; make clean between two of them.
 LINKED_TESTS = $(patsubst tests/faults/%.c,$(BUILD)/tests/%,$(wildcard tests/faults/*_test.c)) \
-    $(BUILD)/tests/random_test
+    $(BUILD)/tests/random_test $(BUILD)/tests/oracle_test
 LINKED_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 $(eval $(call objects,linked,-DSQLITE_CORE $$(LINKED_SANITIZERS)))
 $(eval $(call objects,linked_fast,-DSQLITE_CORE))
@@ -45,13 +50,29 @@ $(BUILD)/tests/interrupt_test: LINKED_OBJECTS = $(call objects_of,linked_fast,$(
 $(BUILD)/tests/interrupt_test: LINKED_FLAGS =
 $(BUILD)/tests/interrupt_test: $(call objects_of,linked_fast,$(SOURCES))
 $(LINKED_TESTS): $(LINKED_OBJECTS) tests/rules.mk
+ifdef SQLITE
+LINKED_SQLITE = $(BUILD)/sqlite3.o -ldl
+CPPFLAGS := -I$(SQLITE) $(CPPFLAGS)
+$(LINKED_TESTS): $(BUILD)/sqlite3.o
+$(BUILD)/sqlite3.o: $(SQLITE)/sqlite3.c
+	@mkdir -p $(@D)
+	$(CC) -O1 -g -w -fsanitize=address -DSQLITE_ENABLE_DESERIALIZE -DSQLITE_ENABLE_JSON1 \
+	    -DSQLITE_ENABLE_COLUMN_METADATA -DSQLITE_ENABLE_SESSION -DSQLITE_ENABLE_PREUPDATE_HOOK \
+	    -c -o $@ $<
+else
+LINKED_SQLITE = -lsqlite3
+endif
 LINK = $(COMPILE) -D_XOPEN_SOURCE=700 -DSQLITE_CORE $(LINKED_FLAGS)
 $(BUILD)/tests/%_test: tests/faults/%_test.c $(wildcard tests/faults/*.h)
 	@mkdir -p $(@D)
-	$(LINK) -o $@ $< $(LINKED_OBJECTS) -lcmocka -lsqlite3 -lpthread -lm
+	$(LINK) -o $@ $< $(LINKED_OBJECTS) -lcmocka $(LINKED_SQLITE) -lpthread -lm
 $(BUILD)/tests/random_test: $(wildcard tests/random/*.[ch])
 	@mkdir -p $(@D)
-	$(LINK) -o $@ $(filter tests/random/%.c,$^) $(LINKED_OBJECTS) -lsqlite3 -lm
+	$(LINK) -o $@ $(filter tests/random/%.c,$^) $(LINKED_OBJECTS) $(LINKED_SQLITE) -lpthread -lm
+$(BUILD)/tests/oracle_test: $(wildcard tests/tables/oracle/*.[ch])
+	@mkdir -p $(@D)
+	$(LINK) -o $@ $(filter tests/tables/oracle/%.c,$^) $(LINKED_OBJECTS) $(LINKED_SQLITE) \
+	    -lpthread -lm
 
 # A suite is NAME=COMMAND; run.py runs them side by side, those named NAME! alone.
 unit_suites = $(foreach program,$(1),'$(notdir $(program))=$(program)')
@@ -95,6 +116,8 @@ long: $(LIBRARY) $(LINKED_TESTS) $(LONG_LIBRARY_TESTS)
 	    'interrupts!=$(BUILD)/tests/interrupt_test' \
 	    'threads=sh tests/threads/run.sh' \
 	    'random operations=$(BUILD)/tests/random_test' \
+	    'hostile connections and files=$(BUILD)/tests/hostile_test' \
+	    'oracle of filter tables=STEPS=60000 $(BUILD)/tests/oracle_test' \
 	    'crashes, long run=ROUNDS=300 $(PYTHON) tests/tables/crash_test.py' \
 	    'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
 	    'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \

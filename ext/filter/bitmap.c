@@ -1,9 +1,9 @@
 /* Layout `bitmap`: an exact set of whole numbers, one bit for each number from 0 to m - 1.
  *
- * Bit b of the payload is number b. Where keys are dense (row numbers, document numbers) this is the
- * smallest form there is, and sorts, removes duplicates and intersects at the speed of memory:
- * Bentley, "Programming Pearls", column 1, 1986. Filters of any two sizes merge, a shorter one as if
- * zeros followed. n is m: the header has nothing to add.
+ * Bit b of the payload is number b. Where keys are dense (row numbers, document numbers) this is
+ * the smallest form there is, and sorts, removes duplicates and intersects at the speed of memory:
+ * Bentley, "Programming Pearls", column 1, 1986. Filters of any two sizes merge, a shorter one as
+ * if zeros followed. n is m: the header has nothing to add.
  */
 #include "filter/layout.h"
 
@@ -90,7 +90,8 @@ static struct bloom_estimate bitmap_estimate(const struct bloom_shape *shape,
     return estimate;
 }
 
-/* The numbers from 64 * word to 64 * word + 63 as bits of a word; beyond the payload there are none.
+/* The numbers from 64 * word to 64 * word + 63 as bits of a word; beyond the payload there are
+ * none.
  */
 static uint64_t bitmap_word(const struct bloom_shape *shape, const uint8_t *payload,
                             uint64_t word) {

@@ -1,5 +1,6 @@
-/* What the layouts share whose bits lie anywhere in the filter: layout_classic.c, layout_classic32.c. They
- * differ in where the bits of a key are, not in what a number of set bits says. */
+/* What the layouts share whose bits lie anywhere in the filter: layout_classic.c,
+ * layout_classic32.c. They differ in where the bits of a key are, not in what a number of set bits
+ * says. */
 #ifndef BLOOM_LAYOUT_CLASSIC_H
 #define BLOOM_LAYOUT_CLASSIC_H
 

@@ -1,11 +1,13 @@
-/* Layout `classic32`: k bits anywhere in the filter, where Guava's older MURMUR128_MITZ_32 puts them.
+/* Layout `classic32`: k bits anywhere in the filter, where Guava's older MURMUR128_MITZ_32 puts
+ * them.
  *
- * Only the first word of a key's hash counts, in its two halves: a the low 32 bits, b the high ones. For i =
- * 1 to k: c = a + i * b (mod 2^32); when c is 2^31 or more, c = 2^32 - 1 - c; the bit is c mod m. Bit b of
- * the filter is bit b & 7 of byte b >> 3 of the payload.
+ * Only the first word of a key's hash counts, in its two halves: a the low 32 bits, b the high
+ * ones. For i = 1 to k: c = a + i * b (mod 2^32); when c is 2^31 or more, c = 2^32 - 1 - c; the bit
+ * is c mod m. Bit b of the filter is bit b & 7 of byte b >> 3 of the payload.
  *
- * The layout is there for filters that Guava wrote with that strategy, its own in its first releases. None is
- * made in it: c has 31 bits, so that positions from 2^31 on (256 MiB) are never used.
+ * The layout is there for filters that Guava wrote with that strategy, its own in its first
+ * releases. None is made in it: c has 31 bits, so that positions from 2^31 on (256 MiB) are never
+ * used.
  */
 #include "filter/classic.h"
 

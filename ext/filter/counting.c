@@ -11,13 +11,13 @@
  * again: the filter then errs to "probably in", and still misses no key. In a filter as full as it
  * was made for, counters stand for 0.56 to 0.6 probes on average, and one in 10^14 or fewer reaches
  * 15 (at 1 % 1.1 in 10^15: Poisson distributions, mixed over blocks of more and fewer keys). Four
- * bits are what Fan, Cao, Almeida and Broder found to be enough ("Summary Cache: A Scalable Wide-Area
- * Web Cache Sharing Protocol", 2000).
+ * bits are what Fan, Cao, Almeida and Broder found to be enough ("Summary Cache: A Scalable
+ * Wide-Area Web Cache Sharing Protocol", 2000).
  *
- * Two probes of a key may fall on the same counter: it then goes up by two, and down by two. Counters
- * are sums, so they depend on which keys were added how often and not on the order. To remove a key
- * that was never added, and only seems to be in, takes counts from others; a counter at zero stays
- * there.
+ * Two probes of a key may fall on the same counter: it then goes up by two, and down by two.
+ * Counters are sums, so they depend on which keys were added how often and not on the order. To
+ * remove a key that was never added, and only seems to be in, takes counts from others; a counter
+ * at zero stays there.
  */
 #include "filter/blocked.h"
 
@@ -110,7 +110,8 @@ static unsigned counting_block_remove(const struct bloom_shape *shape, uint8_t *
 }
 
 /* The counter of probe number i of a word, less one: the uppermost bit is set when it is zero. The
- * upper five bits of a probe choose one of 32 words of the block, the lower four a counter of it. */
+ * upper five bits of a probe choose one of 32 words of the block, the lower four a counter of it.
+ */
 static inline uint64_t counter_less_one(const uint8_t *block, uint64_t word, unsigned i) {
     unsigned from = 64 - BLOOM_PROBE_BITS - BLOOM_PROBE_BITS * i;
     uint64_t shift = (from > 1 ? word >> (from - 2) : word << (2 - from)) & 0x3c;

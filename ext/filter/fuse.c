@@ -2,35 +2,36 @@
  * Lemire, "Binary Fuse Filters: Fast and Smaller Than Xor Filters", 2022.
  *
  * The payload is an array of numbers of w bits. A key has three places in it and a fingerprint of w
- * bits, and is in when the numbers at its places, added without carry (XOR), are its fingerprint. For
- * a key that is not in they are anything, so the false-positive rate is 2^-w.
+ * bits, and is in when the numbers at its places, added without carry (XOR), are its fingerprint.
+ * For a key that is not in they are anything, so the false-positive rate is 2^-w.
  *
  *   h           mix(v + seed), v being the first word of the key's hash
- *   places      the array is segments + 2 segments of 2^s places each. The first place is
- *               floor(h * segments * 2^s / 2^64); the second and third are in the two segments that
- *               follow its own, at the same place within the segment, XOR bits 18 and up, and bits 0
- *               and up, of h
+ *   places      the array is segments + 2 segments of 2^s places each. The first place is floor(h *
+ *               segments * 2^s / 2^64); the second and third are in the two segments that follow
+ *               its own, at the same place within the segment, XOR bits 18 and up, and bits 0 and
+ *               up, of h
  *   fingerprint the lowest w bits of h XOR h >> 32
  *
- * Building finds the numbers. A place that only one key has can be left to that key: it will get the
- * right number whatever the key's other places hold. Taking this key away leaves other places to one
- * key, and so on until no key is left ("peeling"); then, last key first, each place gets the number
- * that makes its key come out right. When keys are left that share all their places, another seed is
- * tried.
+ * Building finds the numbers. A place that only one key has can be left to that key: it will get
+ * the right number whatever the key's other places hold. Taking this key away leaves other places
+ * to one key, and so on until no key is left ("peeling"); then, last key first, each place gets the
+ * number that makes its key come out right. When keys are left that share all their places, another
+ * seed is tried.
  *
  * As places of neighbouring segments only are tied to each other, the whole is done from left to
- * right, a bucket of keys at a time: with the keys of a bucket, all keys that have the places before
- * the next one are known, and are peeled at once. The work stays within some 60 000 places, which are
- * in the second-level cache. Peeled keys overwrite the keys that were loaded, so that the work needs
- * 8 + 1 bytes for each key and 8 + 1 for each place: 19.2 bytes a key.
+ * right, a bucket of keys at a time: with the keys of a bucket, all keys that have the places
+ * before the next one are known, and are peeled at once. The work stays within some 60 000 places,
+ * which are in the second-level cache. Peeled keys overwrite the keys that were loaded, so that the
+ * work needs 8 + 1 bytes for each key and 8 + 1 for each place: 19.2 bytes a key.
  *
- * Seeds come from a digest of the set. A fixed list of them would let somebody choose keys that fail
- * with all of it; so every set is as good as a random one, for which one try in fifty fails or less.
+ * Seeds come from a digest of the set. A fixed list of them would let somebody choose keys that
+ * fail with all of it; so every set is as good as a random one, for which one try in fifty fails or
+ * less.
  *
  * Three places or four, measured with bench kinds at 10^7 keys, p = 2^-8: four need 8.61 bits a key
- * instead of 9.02, and as long to build; a check of a filter out of cache reads four lines instead of
- * three and takes 1.0 to 1.3 times as long, in cache 1.2 times. Three: what is asked for often should be
- * fast, and where 4 % of space decide, a smaller p is the wrong place to save.
+ * instead of 9.02, and as long to build; a check of a filter out of cache reads four lines instead
+ * of three and takes 1.0 to 1.3 times as long, in cache 1.2 times. Three: what is asked for often
+ * should be fast, and where 4 % of space decide, a smaller p is the wrong place to save.
  */
 #include "filter/layout.h"
 
@@ -54,8 +55,8 @@ enum {
     FUSE_BATCH = 32
 };
 
-/* What the header says: bytes 40 to 47 are the seed, byte 48 is w, byte 49 s, bytes 50 to 55 are the
- * segments in which first places are. */
+/* What the header says: bytes 40 to 47 are the seed, byte 48 is w, byte 49 s, bytes 50 to 55 are
+ * the segments in which first places are. */
 struct fuse_form {
     uint64_t seed;
     uint64_t firsts;  /* places that can be a key's first */
@@ -102,8 +103,8 @@ static inline void fuse_places(const struct fuse_form *form, uint64_t hash,
     places[2] = (first + 2 * form->segment) ^ (hash & mask);
 }
 
-/* The eight bytes in which the number at a place is: those that begin with its first one, or the last
- * eight of the payload; and at which of their bits it begins. */
+/* The eight bytes in which the number at a place is: those that begin with its first one, or the
+ * last eight of the payload; and at which of their bits it begins. */
 static inline uint64_t fuse_byte_of(const struct fuse_form *form, uint64_t place, uint64_t *from) {
     uint64_t byte = place * form->width >> 3, last = (form->bits + 7) / 8 - 8;
     byte = byte < last ? byte : last;
@@ -118,8 +119,8 @@ static inline uint64_t fuse_read(const struct fuse_form *form, const uint8_t *pa
     return bloom_load64(payload + byte) >> from;
 }
 
-/* The same for the number that begins with a bit, when it is within four bytes of the payload: these
- * straddle two cache lines half as often as eight. */
+/* The same for the number that begins with a bit, when it is within four bytes of the payload:
+ * these straddle two cache lines half as often as eight. */
 static inline uint64_t fuse_read_short(const uint8_t *payload, uint64_t bit) {
     return bloom_load32(payload + (bit >> 3)) >> (bit & 7);
 }
@@ -269,8 +270,8 @@ static bool fuse_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBL
 
 /* ---- Building -------------------------------------------------------------------------------- */
 
-/* Buckets of keys, by the highest bits of their hashes: some 8192 keys each, as long as they are not
- * too many to be written to at the same time. */
+/* Buckets of keys, by the highest bits of their hashes: some 8192 keys each, as long as they are
+ * not too many to be written to at the same time. */
 enum { FUSE_BUCKET_KEYS_LOG = 13, FUSE_BUCKETS_LOG_MAXIMUM = 12, FUSE_WAITING_FIRST = 64 };
 
 struct fuse_builder {
@@ -286,7 +287,8 @@ struct fuse_builder {
 
     uint64_t *ends; /* of the buckets in hashes, while filling: of what has been filled */
     /* Hashes by bucket. As they are loaded, those at the front make room for the hashes of the keys
-     * that were peeled, in that order, of which owned says which of a key's places is left to it. */
+     * that were peeled, in that order, of which owned says which of a key's places is left to it.
+     */
     uint64_t *hashes;
     uint8_t *owned;
     uint64_t peeled;

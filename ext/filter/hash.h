@@ -27,8 +27,9 @@ struct bloom_hash {
 /* Hash of length bytes. key may be NULL when length is 0. */
 struct bloom_hash bloom_hash_bytes(const void *key, size_t length);
 
-/* The same for a key that comes in pieces: from a state of zeros through all whole blocks of 16 bytes,
- * in order, to the end with the 0 to 15 bytes that are left; length is that of the whole key. */
+/* The same for a key that comes in pieces: from a state of zeros through all whole blocks of 16
+ * bytes, in order, to the end with the 0 to 15 bytes that are left; length is that of the whole
+ * key. */
 #define BLOOM_HASH_BLOCK_BYTES 16
 struct bloom_hash bloom_hash_blocks(struct bloom_hash state, const uint8_t *bytes, size_t blocks);
 struct bloom_hash bloom_hash_end(struct bloom_hash state, const uint8_t *tail, size_t left,

@@ -33,9 +33,9 @@ struct bloom_hashing {
     unsigned words;   /* that each function below writes: 1 to BLOOM_HASH_WORDS_MAXIMUM */
 
     /* One for each type of key. extra are the 16 bytes that the filter's header keeps for its
-     * layout, as two words: a hashing with a seed finds it there; it is zero
-     * while keys are collected for a filter that is still to be sized. Returns false when there is no
-     * such key: nothing was ever added under it. A member that is NULL: no keys of that type. */
+     * layout, as two words: a hashing with a seed finds it there; it is zero while keys are
+     * collected for a filter that is still to be sized. Returns false when there is no such key:
+     * nothing was ever added under it. A member that is NULL: no keys of that type. */
     bool (*text)(const uint64_t extra[2], const void *text, size_t length, uint64_t *words);
     bool (*bytes)(const uint64_t extra[2], const void *bytes, size_t length, uint64_t *words);
     bool (*integer)(const uint64_t extra[2], int64_t key, uint64_t *words);

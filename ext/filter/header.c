@@ -2,8 +2,10 @@
  *
  *    0  4  magic 89 42 4c 4d          24  8  n, 0 when made from m and k
  *    4  1  version, 1                 32  8  p as IEEE 754 double, 0 when made from m and k
- *    5  1  layout                     40 16  the layout's own, zero unless its specification says more
- *    6  1  hashing                    56  8  checksum: first word of the MurmurHash3 of bytes 0 to 55
+ *    5  1  layout                     40 16  the layout's own, zero unless its specification says
+ *       more
+ *    6  1  hashing                    56  8  checksum: first word of the MurmurHash3 of bytes 0 to
+ *       55
  *    7  1  reserved, zero             64     payload of ceil(m / 8) bytes; bits beyond m are zero
  *    8  4  k
  *   12  4  reserved, zero

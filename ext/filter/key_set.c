@@ -78,10 +78,10 @@ static inline bool is_equal(const uint64_t *a, const uint64_t *b, unsigned width
     return different == 0;
 }
 
-/* An open-addressing table of slots, a power of two, in an order that nobody can foresee: hashing by
- * two secret odd factors, with a fold between them that ends what is linear. The words of a key are
- * a hash already, but one that everybody can compute and invert: 160,000 chosen keys would share a
- * slot, and each would pass all before it. (The constants serve a set without a seed.) */
+/* An open-addressing table of slots, a power of two, in an order that nobody can foresee: hashing
+ * by two secret odd factors, with a fold between them that ends what is linear. The words of a key
+ * are a hash already, but one that everybody can compute and invert: 160,000 chosen keys would
+ * share a slot, and each would pass all before it. (The constants serve a set without a seed.) */
 struct key_table {
     uint64_t *slots;
     uint64_t mask;

@@ -3,10 +3,10 @@
  * as often as they are added it keeps the first BLOOM_REPEATS_MAXIMUM copies of each.
  *
  * It holds what decides about a key and no more: 8 bytes for a layout of one hash word, 16 for one
- * of two, 32 for one of four. Once there are many they are kept in partitions by the high bits of their first word. All
- * copies of a key are in one partition, so duplicates are found in a table that fits the
- * second-level cache; and the blocked layout maps a partition to a stretch of neighbouring blocks,
- * so that setting bits stays in cache as well.
+ * of two, 32 for one of four. Once there are many they are kept in partitions by the high bits of
+ * their first word. All copies of a key are in one partition, so duplicates are found in a table
+ * that fits the second-level cache; and the blocked layout maps a partition to a stretch of
+ * neighbouring blocks, so that setting bits stays in cache as well.
  */
 #ifndef BLOOM_KEY_SET_H
 #define BLOOM_KEY_SET_H
@@ -32,7 +32,8 @@ struct bloom_key_partition {
 struct bloom_key_set {
     const struct bloom_layout *layout;
     const struct bloom_memory *memory;
-    /* Asked about every millisecond while a set is settled or built; true ends the work. NULL: never asked.
+    /* Asked about every millisecond while a set is settled or built; true ends the work. NULL:
+     * never asked.
      */
     bool (*interrupted)(void *argument);
     void *argument;
@@ -46,7 +47,8 @@ struct bloom_key_set {
     uint64_t steps; /* slots of the table passed so far: about one a key, whatever the keys are */
 };
 
-/* Adds a key by the words of its hash. Returns false, and changes nothing, when there is no memory. */
+/* Adds a key by the words of its hash. Returns false, and changes nothing, when there is no memory.
+ */
 bool bloom_key_set_add(struct bloom_key_set *set, const uint64_t *words);
 
 /* Drops all duplicates and tells what is left. */

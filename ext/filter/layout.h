@@ -65,7 +65,8 @@ struct bloom_tally {
 
 /* For layouts that keep each key within one block, so that blocks may lie elsewhere than in one
  * payload: a filter table stores each stretch of blocks in a database page of its own. words are
- * the words of a key's hash, block the bytes of the block that `of` names; no alignment is needed. */
+ * the words of a key's hash, block the bytes of the block that `of` names; no alignment is needed.
+ */
 struct bloom_blocks {
     uint32_t bytes; /* of a block; a power of two, at least 64 */
 

@@ -63,10 +63,12 @@ static struct bloom_rounded parquet_found(uint64_t keys) {
 }
 
 /* The rate of a filter of that many keys per block: the sum over j of Poisson(j; load) times
- * (1 - (31/32)^j)^8. Its parts are added up in units of 2^-64. */
+ * (1 - (31/32)^j)^8. Its parts are added up in units of 2^-64, in 64 bits: the sum must stay below
+ * 1. From 768 keys on the rate is 1 - 8 e^-24 or more, which counts as 1; below, the 3 * 10^-10
+ * that are missing are a thousand times what rounding adds. */
 static struct bloom_rounded parquet_rate(struct bloom_rounded load) {
-    enum { PARTS_BITS = 10, KEYS_BEYOND = 64, LOAD_FULL = 4096 };
-    if (bloom_rounded_floor(load) > LOAD_FULL) /* no zero is left in any block */
+    enum { PARTS_BITS = 10, KEYS_BEYOND = 64, LOAD_FULL = 768 };
+    if (bloom_rounded_floor(load) >= LOAD_FULL)
         return bloom_rounded_integer(1);
     const struct bloom_rounded unit = {UINT64_C(1) << 52, -52 - 64};
     const struct bloom_rounded zero_stays =

@@ -111,8 +111,8 @@ static bool is_name_of(sqlite3_value *value, const struct bloom_layout *layout) 
     return name != NULL && bloom_name_is(layout->name, name, (size_t)sqlite3_value_bytes(value));
 }
 
-/* Whether it is plain that a row asks for what the first one asked for: sizing a filter again takes as long as
- * adding a key. */
+/* Whether it is plain that a row asks for what the first one asked for: sizing a filter again takes
+ * as long as adding a key. */
 static bool plainly_same(enum size_source source, int count, sqlite3_value **arguments,
                          const struct bloom_shape *first) {
     if (source == SIZE_FROM_FILTER || (count > 3 && !is_name_of(arguments[3], first->layout)))
@@ -239,7 +239,8 @@ static bool is_interrupted(void *argument) {
     return question->code != SQLITE_OK;
 }
 
-/* Sizes the filter for the keys found and fills it. Returns SQLITE_ERROR when an error has been reported. */
+/* Sizes the filter for the keys found and fills it. Returns SQLITE_ERROR when an error has been
+ * reported. */
 static int fill_from_keys(sqlite3_context *context, struct build *build) {
     static const int CODES[] = {[BLOOM_BUILT] = SQLITE_OK,
                                 [BLOOM_BUILD_NO_MEMORY] = SQLITE_NOMEM,

@@ -4,11 +4,11 @@
  *   key = ?, key > ?, key BETWEEN ? AND ? and their like choose where the listing begins and ends
  *   ORDER BY key and ORDER BY key DESC are the order in which it lists
  *
- * so that SQLite neither looks at other keys nor sorts. A comparison with a number that is not whole,
- * with text or with a BLOB means what it means for a column of integers.
+ * so that SQLite neither looks at other keys nor sorts. A comparison with a number that is not
+ * whole, with text or with a BLOB means what it means for a column of integers.
  *
- * A cursor has a copy of the filter: SQLite keeps the argument no longer than the call that hands it
- * over. Keys are taken from the copy some hundred at a time.
+ * A cursor has a copy of the filter: SQLite keeps the argument no longer than the call that hands
+ * it over. Keys are taken from the copy some hundred at a time.
  */
 #include "sqlite/sqlite.h"
 
@@ -274,15 +274,12 @@ static int keys_filter(sqlite3_vtab_cursor *base, int plan, const char *text, in
         return keys_fail(cursor, sqlite3_mprintf("bloom_keys: there is no filter; give it one, as "
                                                  "in bloom_keys((SELECT f FROM filters))"));
     sqlite3 *database = ((const struct keys_table *)base->pVtab)->database;
-    switch (bloom_sql_stored(database, arguments[0], &argument, problem)) {
-    case BLOOM_STORED_NO_MEMORY:
+    enum bloom_stored_kind kind = bloom_sql_stored(database, arguments[0], &argument, problem);
+    if (kind == BLOOM_STORED_NO_MEMORY)
         return SQLITE_NOMEM;
-    case BLOOM_STORED_NOT:
+    if (kind == BLOOM_STORED_NOT)
         return keys_fail(cursor,
                          sqlite3_mprintf("bloom_keys: the filter (argument 1) %s", problem));
-    case BLOOM_STORED:
-        break;
-    }
     const struct bloom_layout *layout = argument.shape.layout;
     if (layout->list == NULL)
         return keys_fail(cursor, sqlite3_mprintf("bloom_keys: cannot list the keys of a filter of "

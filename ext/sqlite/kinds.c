@@ -1,8 +1,8 @@
 /* Functions for what only some layouts can do: bloom_remove and bloom_convert. */
 #include "sqlite/sqlite.h"
 
-/* bloom_remove(filter, key): a new filter from which the key was taken once. A key that is certainly
- * not in, and a NULL key, change nothing. */
+/* bloom_remove(filter, key): a new filter from which the key was taken once. A key that is
+ * certainly not in, and a NULL key, change nothing. */
 void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_stored filter;
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];

@@ -37,7 +37,8 @@ static void merge_combine(enum merge_kind kind, const struct bloom_shape *into_s
                          : layout->intersect)(into, from, (size_t)(bytes < other ? bytes : other));
 }
 
-/* Takes one more filter in; differs begins the message for one that does not fit. Returns false after failing the function, and holds nothing then. */
+/* Takes one more filter in; differs begins the message for one that does not fit. Returns false
+ * after failing the function, and holds nothing then. */
 static bool merge_take(sqlite3_context *context, struct merge *merge, enum merge_kind kind,
                        const struct bloom_stored *filter, const char *differs) {
     const struct bloom_layout *layout = filter->shape.layout;

@@ -58,22 +58,25 @@ static void unlock_pins(void) {
 }
 
 struct bloom_connection *bloom_connection_open(sqlite3 *database) {
-    struct bloom_connection *fresh = sqlite3_malloc(sizeof *fresh), *connection;
     lock_pins();
     if (bloom_pin_type[0] == '\0')
         sqlite3_snprintf(sizeof bloom_pin_type, bloom_pin_type, "bloom_filter %p", (void *)living);
-    for (connection = connections; connection != NULL; connection = connection->next)
-        if (connection->database == database)
-            break;
-    if (connection == NULL && fresh != NULL) {
-        *fresh = (struct bloom_connection){.database = database, .next = connections};
-        connections = connection = fresh;
-        fresh = NULL;
-    }
+    struct bloom_connection *connection = connections;
+    while (connection != NULL && connection->database != database)
+        connection = connection->next;
     if (connection != NULL)
         connection->references++;
     unlock_pins();
-    sqlite3_free(fresh);
+    if (connection != NULL)
+        return connection;
+    connection = sqlite3_malloc(sizeof *connection);
+    if (connection == NULL)
+        return NULL;
+    lock_pins();
+    *connection =
+        (struct bloom_connection){.database = database, .next = connections, .references = 1};
+    connections = connection;
+    unlock_pins();
     return connection;
 }
 
@@ -112,8 +115,7 @@ static void release_pin(void *pointer) {
     pin->connection->deaths++;
     struct bloom_connection *unused = release_connection(pin->connection);
     unlock_pins();
-    if (unused != NULL)
-        sqlite3_free(unused);
+    sqlite3_free(unused);
     sqlite3_free(pin);
 }
 

@@ -150,12 +150,14 @@ uint8_t *bloom_sql_copy_filter(const struct bloom_stored *filter);
 void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape *shape,
                              uint8_t *filter);
 
-/* Whether the caller wants the statement to end: SQLITE_INTERRUPT or SQLITE_NOMEM when so, otherwise SQLITE_OK.
- * Takes 10 to 20 us. *statement is NULL at the first call and the caller's to finalize. */
+/* Whether the caller wants the statement to end: SQLITE_INTERRUPT or SQLITE_NOMEM when so,
+ * otherwise SQLITE_OK. Takes 10 to 20 us. *statement is NULL at the first call and the caller's to
+ * finalize. */
 int bloom_sql_ask(sqlite3 *database, sqlite3_stmt **statement);
 
-/* The same in a function that has worked on so many bytes more, which asks after every few megabytes of them and
- * counts the others in *unasked. When the answer is yes the function has failed with it. */
+/* The same in a function that has worked on so many bytes more, which asks after every few
+ * megabytes of them and counts the others in *unasked. When the answer is yes the function has
+ * failed with it. */
 bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *unasked);
 
 /* pins.c: filters as pointer values, which are never followed before they are found alive. */
@@ -171,7 +173,8 @@ void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *f
 /* The filter of a pin that is alive, until the running function or method returns; else NULL. */
 const struct bloom_stored *bloom_sql_pinned(sqlite3 *database, sqlite3_value *value);
 
-/* The type of the pointers, and the pin of such a pointer, remembered for the function's next call. */
+/* The type of the pointers, and the pin of such a pointer, remembered for the function's next call.
+ */
 extern char bloom_pin_type[];
 const struct bloom_stored *bloom_sql_find_pin(struct bloom_registration *registration,
                                               uintptr_t number);

@@ -75,8 +75,9 @@ void bloom_sql_url(sqlite3_context *context, int count, sqlite3_value **argument
     url_text_release(&parsed);
 }
 
-/* Whether any key of a URL is probably in. Keys that the hashing does not have are certainly not.
- * A hashing may write more words than decide; the next key's go over them. */
+/* Whether any key of a URL is probably in a filter of a hashing that has text. Keys that the
+ * hashing does not have are certainly not. A hashing may write more words than decide; the next
+ * key's go over them. */
 static bool url_any_key_in(const struct bloom_stored *filter, const struct url_text *parsed) {
     const struct bloom_shape *shape = &filter->shape;
     const struct bloom_layout *layout = shape->layout;
@@ -86,8 +87,6 @@ static bool url_any_key_in(const struct bloom_stored *filter, const struct url_t
     size_t hashed = 0;
     uint8_t any = 0;
     unsigned count = bloom_url_keys(&parsed->url, parsed->text, keys);
-    if (layout->hashing->text == NULL)
-        return false;
     for (unsigned i = 0; i < count; i++)
         hashed += layout->hashing->text(shape->extra, parsed->text + keys[i].start, keys[i].length,
                                         words + hashed * layout->hash_words);
@@ -102,8 +101,17 @@ void bloom_sql_check_url(sqlite3_context *context, int count, sqlite3_value **ar
     struct bloom_stored filter;
     struct url_text parsed;
     (void)count;
-    if (!bloom_sql_filter(context, 1, arguments[0], &filter) ||
-        !url_argument(context, arguments[1], &parsed))
+    if (!bloom_sql_filter(context, 1, arguments[0], &filter))
+        return;
+    /* Nothing in such a filter could be a URL: to say so for ever would let each one through. */
+    const struct bloom_layout *layout = filter.shape.layout;
+    if (layout->hashing->text == NULL) {
+        bloom_sql_error(context,
+                        "the filter (argument 1) has layout %s, which takes %s: a URL is text",
+                        layout->name, layout->hashing->keys);
+        return;
+    }
+    if (!url_argument(context, arguments[1], &parsed))
         return;
     sqlite3_result_int(context, url_any_key_in(&filter, &parsed));
     url_text_release(&parsed);

@@ -325,9 +325,9 @@ void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape 
         sqlite3_result_error_nomem(context);
 }
 
-/* SQLite tells functions of an interrupt only from 3.41 on; but a nested statement meets both interrupts and
- * progress handlers on every version. This one runs some 1000 operations, so that handlers with long intervals get
- * their turn, too. */
+/* SQLite tells functions of an interrupt only from 3.41 on; but a nested statement meets both
+ * interrupts and progress handlers on every version. This one runs some 1000 operations, so that
+ * handlers with long intervals get their turn, too. */
 int bloom_sql_ask(sqlite3 *database, sqlite3_stmt **statement) {
     static const char SQL[] = "WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c "
                               "LIMIT 60) SELECT i FROM c";

@@ -455,8 +455,10 @@ static int prepare_statement(struct bloom_database *database, enum bloom_stateme
     sqlite3_stmt *statement = database->statements[which];
     int code = SQLITE_OK;
     bloom_database_drop(database, which);
-    /* An authorizer is new: what it lets us see is looked at, too. */
-    if (statement != NULL)
+    /* An authorizer is new: what it lets us see is looked at, too. Or the schema is: that is found
+     * out by what is stepped, but what is prepared would take it up as it is, so what reads the
+     * layers, which comes before all else, and what writes look at it anew. */
+    if (statement != NULL || which == BLOOM_READ_LAYERS || STATEMENTS[which].kind == WRITES)
         database->shape_known = database->writes_known = false;
     if (!database->shape_known)
         code = learn_shape(database);

@@ -29,7 +29,7 @@
 
 #include <string.h>
 
-enum column { COLUMN_KEY, COLUMN_COMMAND, COLUMN_INFO, COLUMN_FILTER };
+enum table_column { COLUMN_KEY, COLUMN_COMMAND, COLUMN_INFO, COLUMN_FILTER };
 
 /* idxNum of a plan. */
 enum plan { PLAN_KEY = 1, PLAN_DESCRIBE, PLAN_LIST, PLAN_ARGUMENTS };
@@ -540,6 +540,8 @@ static int delete_row(struct table *table, sqlite3_value *rowid) {
         return table_error(table,
                            "keys cannot be deleted from a filter table, since keys share bits; the "
                            "command clear empties it");
+    if (words[0] == 0) /* the row that describes the table; of a key by a chance of 2^-64 */
+        return table_error(table, "a key is deleted by DELETE FROM ... WHERE key = ...");
     return report(table, bloom_store_remove(table->store, words));
 }
 

@@ -1,7 +1,8 @@
 /* The filter library alone, without SQLite: what an add and a check cost, and whether the rate is
  * kept.
  *
- *     floor speed N ...   for filters of N keys each, p = 1 % and 0.1 %, hashes given and hashed URLs
+ *     floor speed N ...   for filters of N keys each, p = 1 % and 0.1 %, hashes given and hashed
+ *     URLs
  *     floor fill          the false-positive rate of a filter for 1,000,000 keys as it fills
  *     floor space         bits per key against p
  *     floor hash          the library's hash beside XXH3

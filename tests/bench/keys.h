@@ -1,8 +1,9 @@
-/* The keys of the benchmarks, made from their numbers: the same on every machine, different for different
- * numbers, and with nothing in common with the hashes under test.
+/* The keys of the benchmarks, made from their numbers: the same on every machine, different for
+ * different numbers, and with nothing in common with the hashes under test.
  *
  *   random word   SplitMix64 of the number: a bijection, so distinct numbers give distinct words
- *   URL           60 to 80 bytes; where it begins to differ from others is a random word's digits, so the
+ *   URL           60 to 80 bytes; where it begins to differ from others is a random word's digits,
+ *                 so the
  * order of numbers is a random order of URLs
  */
 #ifndef BENCH_KEYS_H
@@ -21,7 +22,8 @@ static inline uint64_t bench_random(uint64_t number) {
     return mixed ^ mixed >> 31;
 }
 
-/* Writes the URL of a number, without a terminator, and returns its length. text has BENCH_URL_MOST bytes. */
+/* Writes the URL of a number, without a terminator, and returns its length. text has BENCH_URL_MOST
+ * bytes. */
 static inline size_t bench_url(uint64_t number, char *text) {
     static const char DIGITS[] = "abcdefghijklmnopqrstuvwxyz234567";
     static const char START[] = "https://www.";

@@ -1,15 +1,20 @@
-/* The kinds beside each other and beside a binary fuse filter as the paper describes it, hashes given: what building and
- * checking cost, and in how many bits. Prints Markdown.
+/* The kinds beside each other and beside a binary fuse filter as the paper describes it, hashes
+ * given: what building and checking cost, and in how many bits. Prints Markdown.
  *
  *     kinds N ...     each number of keys; 1e7 takes 1 GB and half a minute
  *
- *   blocked, counting, fuse   this library's, p = 2^-8; fuse is built of a settled set of keys. Settling (dropping duplicate
- *                             keys), which every layout needs that is sized for its keys, is shown apart
- *   paper 3-wise, 4-wise      Graf and Lemire's algorithm with segments as long as they give them, eight-bit numbers in
- *                             bytes, all arrays of the whole set at once; written for this comparison
+ *   blocked, counting, fuse   this library's, p = 2^-8; fuse is built of a settled set of keys.
+ *   Settling (dropping duplicate
+ *                             keys), which every layout needs that is sized for its keys, is shown
+ *                             apart
+ *   paper 3-wise, 4-wise      Graf and Lemire's algorithm with segments as long as they give them,
+ *   eight-bit numbers in
+ *                             bytes, all arrays of the whole set at once; written for this
+ *                             comparison
  *
- * Times are processor time, since a shared machine takes a program's turn away: the least of three rounds, in each of
- * which all contenders had their turn. Keys that are asked are all absent, then all present, each one by one.
+ * Times are processor time, since a shared machine takes a program's turn away: the least of three
+ * rounds, in each of which all contenders had their turn. Keys that are asked are all absent, then
+ * all present, each one by one.
  */
 #define _POSIX_C_SOURCE 199309L
 
@@ -58,8 +63,8 @@ static void give(void *memory) {
 
 static const struct bloom_memory MEMORY = {take, give};
 
-/* Zeros for a filter. All contenders get them alike: at the beginning of a large page, so that none has
- * more or fewer pages to be found. */
+/* Zeros for a filter. All contenders get them alike: at the beginning of a large page, so that none
+ * has more or fewer pages to be found. */
 static uint8_t *zeros(uint64_t bytes) {
     const uint64_t page = 1 << 21;
     uint64_t whole = (bytes + page - 1) / page * page;
@@ -110,8 +115,8 @@ static bool paper_check(const struct paper *paper, uint64_t word) {
     return paper_number(paper, hash, places) == 0;
 }
 
-/* Called like this library's, through a pointer. In a loop of its own, inlined, it takes some 30 % less where each
- * check misses the cache: more of them are on their way at a time. */
+/* Called like this library's, through a pointer. In a loop of its own, inlined, it takes some 30 %
+ * less where each check misses the cache: more of them are on their way at a time. */
 static bool (*volatile paper_ask)(const struct paper *, uint64_t) = paper_check;
 
 static void paper_size(struct paper *paper, uint64_t keys) {
@@ -125,7 +130,8 @@ static void paper_size(struct paper *paper, uint64_t keys) {
     paper->firsts = (segments - (paper->places - 1)) * paper->length;
 }
 
-/* Keys by the segment of their first place, counts and sums of all places, a queue of places with one key, and back. */
+/* Keys by the segment of their first place, counts and sums of all places, a queue of places with
+ * one key, and back. */
 static void paper_build(struct paper *paper, const uint64_t *words, uint64_t keys) {
     paper_size(paper, keys);
     paper->numbers = zeros(paper->size);

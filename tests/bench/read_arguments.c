@@ -1,9 +1,11 @@
-/* What bloom_check is measured against: a loadable extension with a function that does nothing but look at
- * its arguments, one that also waits for one access to memory, and one that makes the URLs of the tables.
+/* What bloom_check is measured against: a loadable extension with a function that does nothing but
+ * look at its arguments, one that also waits for one access to memory, and one that makes the URLs
+ * of the tables.
  *
  *   read_arguments(a, b)   reads type, pointer and length of both arguments and returns 0
- *   read_line(a, b)        the same, and one 64-byte line of the BLOB a, chosen by the last bytes of the text b:
- *                          what no filter of that size can do without; returns a bit of it that is seldom 1
+ *   read_line(a, b)        the same, and one 64-byte line of the BLOB a, chosen by the last bytes
+ *                          of the text b: what no filter of that size can do without; returns a bit
+ *                          of it that is seldom 1
  *   bench_url(number)      the URL of that number, see keys.h
  */
 #include "keys.h"

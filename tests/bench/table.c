@@ -1,25 +1,32 @@
-/* What checks and inserts of a filter table cost, from 10^4 to 10^8 keys, against an exact index, in one run.
+/* What checks and inserts of a filter table cost, from 10^4 to 10^8 keys, against an exact index,
+ * in one run.
  *
- *   table EXTENSION FOLDER [LARGEST [MEMORY]]     (LARGEST is 100000000 when left out; a database each is made in
- *                                                 FOLDER and removed; MEMORY is a folder of a file system in memory)
+ *   table EXTENSION FOLDER [LARGEST [MEMORY]]     (LARGEST is 100000000 when left out; a database
+ *   each is made in
+ *                                                 FOLDER and removed; MEMORY is a folder of a file
+ *                                                 system in memory)
  *
- * Keys are texts of 17 random hexadecimal digits. Tables of every size are filled first, through the merge
- * command with a filter built by bloom_agg, so that 10^8 keys take a minute. Then, in turn, each against the same
- * statement on an exact index (a WITHOUT ROWID table, which is the smallest and fastest there is):
+ * Keys are texts of 17 random hexadecimal digits. Tables of every size are filled first, through
+ * the merge command with a filter built by bloom_agg, so that 10^8 keys take a minute. Then, in
+ * turn, each against the same statement on an exact index (a WITHOUT ROWID table, which is the
+ * smallest and fastest there is):
  *
  *   alone   a prepared SELECT 1 ... WHERE key = ? of absent keys, each in a transaction of its own
  *   check   the same inside one read transaction
- *   row     a prepared SELECT of the shadow table's row of a random chunk, likewise: what SQLite alone needs
+ *   row     a prepared SELECT of the shadow table's row of a random chunk, likewise: what SQLite
+ *           alone needs
  *   join    one statement that looks up 200,000 absent keys of another table
  *   insert  a prepared INSERT of a new key, inside a transaction of 50,000
- *   insert 64 MB    the same with a page cache of 64 MB, which holds a filter of 10^7 keys, but not an index
- *   commit          a prepared INSERT of a new key in a transaction of its own; WAL, synchronous=NORMAL
- *   commit memory   the same with the database in MEMORY: what is left without a device, which must write every page
- *                   that was changed at the next checkpoint
+ *   insert 64 MB    the same with a page cache of 64 MB, which holds a filter of 10^7 keys, but not
+ *   an index
+ *   commit          a prepared INSERT of a new key in a transaction of its own; WAL,
+ *                   synchronous=NORMAL
+ *   commit memory   the same with the database in MEMORY: what is left without a device, which must
+ *                   write every page that was changed at the next checkpoint
  *
- * Every table has a database and a connection of its own, whose page cache holds all of it unless said otherwise.
- * "filter 16K" has pages of 16 KB, the others of 4 KB. Medians of five rounds, in ns; what making the key costs is
- * taken off.
+ * Every table has a database and a connection of its own, whose page cache holds all of it unless
+ * said otherwise. "filter 16K" has pages of 16 KB, the others of 4 KB. Medians of five rounds, in
+ * ns; what making the key costs is taken off.
  */
 #include <sqlite3.h>
 

@@ -1,6 +1,6 @@
-/* A program that links the extension in: builds with -DSQLITE_CORE, needs no file at run time. Exits with 0
- * when a connection opened after sqlite3_auto_extension has the functions, and one opened before gets them by
- * a direct call. */
+/* A program that links the extension in: builds with -DSQLITE_CORE, needs no file at run time.
+ * Exits with 0 when a connection opened after sqlite3_auto_extension has the functions, and one
+ * opened before gets them by a direct call. */
 #include "sqlite-bloom.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Measures which lines and branches of ext/ the tests reach: builds everything with gcc --coverage in
-# build/coverage, runs the suites against that build, and reports each file (see report.py). What
-# need not be reached is in exceptions.txt, which names branches as gcc 12 counts them. Ends in
-# "N passed, N failed", one for each file of ext/ with code. It needs what `make test` does, gcc and
+# Measures which lines and branches of ext/ the tests reach: builds everything with gcc --coverage
+# in build/coverage, runs the suites against that build, and reports each file (see report.py). What
+# need not be reached is in exceptions.txt, which names branches as gcc 12 counts them. Ends in "N
+# passed, N failed", one for each file of ext/ with code. It needs what `make test` does, gcc and
 # gcovr.
 # shellcheck disable=SC2086 # $compile and the objects are several words
 set -u
@@ -21,7 +21,7 @@ cd "$build" || exit 1
 
 # Without optimisation a branch of the program is a branch of the source. Two builds, loaded and
 # linked in; the counts of both are added.
-flags="--coverage -O0 -g"
+flags="--coverage -fprofile-update=atomic -O0 -g"
 objects() { # objects VARIANT FLAGS: builds them and prints where
     make -s CC="$CC" CFLAGS="$flags" objects VARIANT="$1" VARIANT_FLAGS="$2" >&2 || exit 1
     find "build/$1" -name '*.o' | sort
@@ -47,7 +47,8 @@ for source in tests/faults/*_test.c; do
     [ "$name" != interrupt_test ] || name="$name moments"
     set -- "$@" "$name=bin/$name"
 done
-# What only newer releases of SQLite call (xIntegrity from 3.44 on) takes one: PyPI's apsw brings it along.
+# What only newer releases of SQLite call (xIntegrity from 3.44 on) takes one: PyPI's apsw brings it
+# along.
 newest=$top/build/venv/bin/python
 if [ -x "$newest" ] || { "$PYTHON" -m venv "$top/build/venv" && "$top/build/venv/bin/pip" install -q apsw; }; then
     set -- "$@" "scripts on the newest SQLite=$newest tests/runner/sqllogictest.py --load ./bloom.so tests/sql"

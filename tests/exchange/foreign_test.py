@@ -193,7 +193,9 @@ class Made(exchange_test.WithExtension):
                                    ("spark1", 10, 1e-6, "0.00035"),
                                    ("redisbloom", 10, 1e-6, "0.00075"),
                                    ("parquet", 100000000, 0.001, "0.0091"),
-                                   ("parquet", 1000000000000, 0.5, "1")):
+                                   ("parquet", 4265607168, 0.5, "1"),
+                                   ("parquet", 1000000000000, 0.5, "1"),
+                                   ("parquet", 1099511627776, 0.5, "1")):
             with self.subTest(layout=layout):
                 self.refused(f"bloom_new: n = {n} and p = {p:g}: layout {layout}, with the size "
                              f"that its own library gives it, would have the rate {rate}; ask for "

@@ -1,11 +1,12 @@
-/* Damaged bytes, for valgrind and the sanitizers: damage that can be seen is named, and damage that cannot be
- * seen never makes a function read or write where it should not.
+/* Damaged bytes, for valgrind and the sanitizers: damage that can be seen is named, and damage that
+ * cannot be seen never makes a function read or write where it should not.
  *
- *   1. Every single bit of the header of every layout flipped, and every length cut off or lengthened, given
+ *   1. Every single bit of the header of every layout flipped, and every length cut off or
+ *   lengthened, given
  *      to every function that takes a filter: an error that names the filter.
- *   2. The same for a serialised filter of Guava given to bloom_import: an error, or a filter.
- *   3. Bits of the payload flipped: an answer, except where bits beyond the last are set.
- *   4. The header of a filter table's layer likewise, which every operation must notice; then rows of the
+ *   2. The same for a serialised filter of Guava given to bloom_import: an error, or a filter. 3.
+ *   Bits of the payload flipped: an answer, except where bits beyond the last are set. 4. The
+ *   header of a filter table's layer likewise, which every operation must notice; then rows of the
  *      shadow tables overwritten at random: an answer or an error, nothing else.
  */
 #include "sqlite-bloom.h"
@@ -40,8 +41,8 @@ static void must_run(const char *sql) {
     }
 }
 
-/* Runs one statement to its end with bytes bound to every parameter. The bytes are an allocation of their
- * very length, so that a read beyond them is seen. */
+/* Runs one statement to its end with bytes bound to every parameter. The bytes are an allocation of
+ * their very length, so that a read beyond them is seen. */
 static int run(const char *sql, const uint8_t *bytes, size_t length) {
     sqlite3_stmt *statement;
     uint8_t *exact = malloc(length > 0 ? length : 1);
@@ -55,8 +56,8 @@ static int run(const char *sql, const uint8_t *bytes, size_t length) {
             sqlite3_bind_blob64(statement, i, exact, length, SQLITE_STATIC);
         while (sqlite3_step(statement) == SQLITE_ROW)
             for (int i = 0; i < sqlite3_column_count(statement); i++) {
-                /* Every byte of a result takes part in a decision, so that valgrind sees one that was never
-                 * set. */
+                /* Every byte of a result takes part in a decision, so that valgrind sees one that
+                 * was never set. */
                 const uint8_t *result = sqlite3_column_blob(statement, i);
                 int size = sqlite3_column_bytes(statement, i);
                 for (int j = 0; j < size; j++)
@@ -200,7 +201,8 @@ static void damage_guava(const char *sql) {
     refuse(IMPORT, bytes, length + 1, "the bytes (argument 1)", "too long", (long)length + 1);
     for (uint32_t bit = 0; bit < length * 8; bit++) {
         flip(bytes, bit);
-        /* This header has no checksum: another strategy or k is a filter. The number of words must fit. */
+        /* This header has no checksum: another strategy or k is a filter. The number of words must
+         * fit. */
         if (bit >= 16 && bit < GUAVA_HEADER_BITS)
             refuse(IMPORT, bytes, length, "the bytes (argument 1)", "wrong number of words", bit);
         else if (run(IMPORT, bytes, length) != SQLITE_OK && bit >= GUAVA_HEADER_BITS)
@@ -218,7 +220,7 @@ static const char *const OPERATIONS[] = {
     "INSERT OR IGNORE INTO seen(key) VALUES (1), ('b')",
     "SELECT info FROM seen",
     "SELECT filter FROM seen",
-    "INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg(value, 500, 0.01) FROM "
+    "INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg(value, 500, 0.009) FROM "
     "json_each('[1,2]')",
     "INSERT INTO seen(seen) VALUES ('clear')",
 };

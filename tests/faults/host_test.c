@@ -1,4 +1,5 @@
-/* What the program around the extension may do to it: be linked with an SQLite that is too old, stop a statement, forbid SQL. */
+/* What the program around the extension may do to it: be linked with an SQLite that is too old,
+ * stop a statement, forbid SQL. */
 #include "../library/library_test.h"
 
 #include "sqlite-bloom.h"
@@ -30,7 +31,8 @@ static sqlite3 *open_database(void) {
     return database;
 }
 
-/* The BLOB or text that a query of one value gives, in memory of malloc; NULL and the code when it fails. */
+/* The BLOB or text that a query of one value gives, in memory of malloc; NULL and the code when it
+ * fails. */
 static uint8_t *ask(sqlite3 *database, const char *sql, int *code, size_t *length) {
     sqlite3_stmt *statement;
     uint8_t *copy = NULL;
@@ -74,7 +76,8 @@ static void old_sqlite_is_refused(void **state) {
 
 /* ---- Long work in one call ---- */
 
-/* Sizing and filling a filter takes long after the last row was read. last(x) gives x and notes that the last row was there. */
+/* Sizing and filling a filter takes long after the last row was read. last(x) gives x and notes
+ * that the last row was there. */
 
 enum { KEYS = 100000 };
 
@@ -132,7 +135,8 @@ static void assert_stops(const char *sql, unsigned questions, bool by_interrupt)
     uint8_t *expected = ask(database, sql, &code, &expected_length);
     assert_non_null(expected);
     to_interrupt = by_interrupt ? database : NULL;
-    /* Fewer operations than there are after the last row in the statement itself, but some in each question whether to go on. */
+    /* Fewer operations than there are after the last row in the statement itself, but some in each
+     * question whether to go on. */
     sqlite3_progress_handler(database, 500, progress, NULL);
     unsigned stopped = 0;
     for (call_that_stops = 1;; call_that_stops++) {
@@ -157,7 +161,8 @@ static void assert_stops(const char *sql, unsigned questions, bool by_interrupt)
 
 static void progress_handler_stops(void **state) {
     (void)state;
-    /* It is asked every 30000 keys or so, both while they are sized and while they are filled in. */
+    /* It is asked every 30000 keys or so, both while they are sized and while they are filled in.
+     */
     assert_stops(AGGREGATE, 6, false);
     assert_stops(FUSE, 9, false);
     assert_stops(LARGE_BUILD, 1, false);

@@ -1,14 +1,16 @@
 /* Statements are interrupted at every moment, and stop soon.
  *
- * First every moment of small statements: a progress handler called for each instruction of SQLite's virtual
- * machine says stop at the n-th call, n = 1, 2, ...; or interrupts the connection there; or an authorizer
- * interrupts it while a statement is prepared, the extension's own included. The outcome must be
- * SQLITE_INTERRUPT, and the database as before; or success, and the database as after it.
+ * First every moment of small statements: a progress handler called for each instruction of
+ * SQLite's virtual machine says stop at the n-th call, n = 1, 2, ...; or interrupts the connection
+ * there; or an authorizer interrupts it while a statement is prepared, the extension's own
+ * included. The outcome must be SQLITE_INTERRUPT, and the database as before; or success, and the
+ * database as after it.
  *
  * Then statements on filters of 10^8 bits, at moments spread over their normal run time, by
- * sqlite3_interrupt() from another thread and by progress handlers: the same must hold, and half of the
- * statements must have returned within 10 ms. Measured is the time of the processor that the thread of the
- * statement takes from the interrupt on, so that other work on the machine does not count.
+ * sqlite3_interrupt() from another thread and by progress handlers: the same must hold, and half of
+ * the statements must have returned within 10 ms. Measured is the time of the processor that the
+ * thread of the statement takes from the interrupt on, so that other work on the machine does not
+ * count.
  */
 #include "sqlite-bloom.h"
 
@@ -35,15 +37,16 @@ static void fatal(const char *title, const char *what, sqlite3 *database) {
     exit(1);
 }
 
-/* A large filter in each layout, bound as ?1 (blocked) and ?2 (classic); without length when not made yet. */
+/* A large filter in each layout, bound as ?1 (blocked) and ?2 (classic); without length when not
+ * made yet. */
 struct value {
     int length;
     void *bytes;
 };
 static struct value large[2];
 
-/* Runs every statement of sql and mixes what its rows say into *digest (FNV-1a). Returns the code of the first
- * that fails. */
+/* Runs every statement of sql and mixes what its rows say into *digest (FNV-1a). Returns the code
+ * of the first that fails. */
 static int run(sqlite3 *database, const char *sql, uint64_t *digest) {
     int code = SQLITE_OK;
     *digest = UINT64_C(14695981039346656037);
@@ -149,18 +152,19 @@ static const struct scenario SCENARIOS[] = {
     {"a filter table described", GROWN, "SELECT info FROM seen", GROWN_STATE},
     {"a filter table as a filter", TABLE, "SELECT filter FROM seen", TABLE_STATE},
     {"a filter table merged into", TABLE,
-     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.01), 'c'))",
+     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.009), 'c'))",
      TABLE_STATE},
     {"a filter table merged into in a transaction", TABLE,
      "BEGIN; INSERT INTO seen(key) VALUES ('d'); INSERT INTO seen(seen, key) VALUES ('merge', "
-     "bloom_add(bloom_new(100, 0.01), 'c')); COMMIT",
+     "bloom_add(bloom_new(100, 0.009), 'c')); COMMIT",
      TABLE_STATE},
     {"a filter table of several chunks merged into",
      "CREATE VIRTUAL TABLE seen USING bloom(capacity=20000); INSERT INTO seen(key) VALUES ('a'); "
      "CREATE TABLE n AS " SERIES(7) "SELECT i FROM c",
-     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_union((SELECT bloom_agg(i, 20000) FROM "
+     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_union((SELECT bloom_agg(i, 20000, 0.009) "
+     "FROM "
      "n), "
-     "bloom_add(bloom_new(20000), 'c')))",
+     "bloom_add(bloom_new(20000, 0.009), 'c')))",
      TABLE_STATE},
     {"a filter table cleared", GROWN, "INSERT INTO seen(seen) VALUES ('clear')", GROWN_STATE},
     {"a filter table cleared and filled", GROWN,
@@ -211,8 +215,8 @@ static int every_question(void *unused, int action, const char *a, const char *b
 
 enum outcome { STOPPED, DONE, DONE_NEVERTHELESS, NO_SUCH_MOMENT, WRONG };
 
-/* SQLite says SQLITE_ERROR where what it parses for itself is interrupted: in sqlite3_declare_vtab() and when a
- * table is renamed. The message tells. */
+/* SQLite says SQLITE_ERROR where what it parses for itself is interrupted: in
+ * sqlite3_declare_vtab() and when a table is renamed. The message tells. */
 static int is_stopped(sqlite3 *database, int code) {
     return code == SQLITE_INTERRUPT ||
            (code == SQLITE_ERROR && strstr(sqlite3_errmsg(database), ": interrupted") != NULL);
@@ -259,8 +263,9 @@ static enum outcome attempt(const struct scenario *scenario, enum means means, l
     return close_clean(title, database) ? outcome : WRONG;
 }
 
-/* Tries all moments of a scenario. A statement may be told to stop at its very end, when it has committed: SQLite
- * then says SQLITE_INTERRUPT about a change that is made. After such a moment none may come that stops it. */
+/* Tries all moments of a scenario. A statement may be told to stop at its very end, when it has
+ * committed: SQLite then says SQLITE_INTERRUPT about a change that is made. After such a moment
+ * none may come that stops it. */
 static int try_scenario(const struct scenario *scenario, enum means means, long *attempts,
                         long *stopped) {
     uint64_t expected[3]; /* states before and after, and the result */
@@ -319,7 +324,8 @@ struct operation {
 #define ROWS "CREATE TABLE n(i INTEGER PRIMARY KEY); INSERT INTO n " SERIES(2000) "SELECT i FROM c;"
 #define MILLIONS(number) "FROM n AS a, n AS b WHERE a.i <= " #number " * 400"
 #define LARGE_TABLE                                                                                \
-    "CREATE VIRTUAL TABLE seen USING bloom(capacity=10000000); INSERT INTO seen(seen, key) "       \
+    "CREATE VIRTUAL TABLE seen USING bloom(capacity=10000000, growth=off); INSERT INTO "           \
+    "seen(seen, key) "                                                                             \
     "VALUES "                                                                                      \
     "('merge', ?1); "                                                                              \
     "INSERT INTO seen(key) VALUES ('a'), ('b');"
@@ -375,7 +381,8 @@ static const struct operation OPERATIONS[] = {
      "BEGIN; INSERT INTO seen(key) VALUES ('c'); INSERT INTO seen(seen, key) VALUES ('merge', ?1); "
      "COMMIT",
      LARGE_STATE, 0, 0},
-    {"an empty table merged into", "CREATE VIRTUAL TABLE seen USING bloom(capacity=10000000)",
+    {"an empty table merged into",
+     "CREATE VIRTUAL TABLE seen USING bloom(capacity=10000000, growth=off)",
      "INSERT INTO seen(seen, key) VALUES ('merge', ?1)", LARGE_STATE, 0, 0},
     {"a table cleared", LARGE_TABLE, "INSERT INTO seen(seen) VALUES ('clear')", LARGE_STATE, 0, 0},
     {"a table dropped", LARGE_TABLE, "DROP TABLE seen", SCHEMA, 0, 0},
@@ -443,8 +450,8 @@ struct latencies {
     double seconds[MOMENTS];
 };
 
-/* Interrupts an operation after some of its time; with_handler by a progress handler, otherwise from another
- * thread. */
+/* Interrupts an operation after some of its time; with_handler by a progress handler, otherwise
+ * from another thread. */
 static int interrupt_once(const struct operation *operation, sqlite3 *database, double after,
                           int with_handler, struct latencies *latencies, uint64_t expected,
                           int *code) {
@@ -542,8 +549,8 @@ static void try_operation(const struct operation *operation, double limit) {
     result(good);
 }
 
-/* A single call that copies a filter of this size is not asked to stop on the way: where that takes so long that
- * two of them come to more than 10 ms, the machine is slow, and that is the limit. */
+/* A single call that copies a filter of this size is not asked to stop on the way: where that takes
+ * so long that two of them come to more than 10 ms, the machine is slow, and that is the limit. */
 static double limit_here(void) {
     const char *title = "copying a filter";
     sqlite3 *database = prepare(title, "");
@@ -581,7 +588,8 @@ static void make_large_filters(void) {
 }
 
 int main(int count, char **arguments) {
-    /* "moments" for the first part alone, or a part of a title for these operations of the second alone. */
+    /* "moments" for the first part alone, or a part of a title for these operations of the second
+     * alone. */
     const char *only = count > 1 ? arguments[1] : "";
     int moments_only = strcmp(only, "moments") == 0;
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
@@ -593,8 +601,8 @@ int main(int count, char **arguments) {
         return failed > 0;
     }
 #ifdef M_MMAP_THRESHOLD
-    /* Memory that was freed is used again: else every large filter comes on new pages, which costs five times what
-     * is done with it on a virtual machine, or not, as the C library sees fit. */
+    /* Memory that was freed is used again: else every large filter comes on new pages, which costs
+     * five times what is done with it on a virtual machine, or not, as the C library sees fit. */
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
 #endif

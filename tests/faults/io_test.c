@@ -1,18 +1,22 @@
 /* Every call of the file system fails in turn while a filter table is read and written.
  *
- * A scenario is a row of statements on a database file that holds committed keys. The n-th call of one kind
- * is made to fail, for n = 1, 2, ... until the scenario runs without meeting a failure; once, and from then
- * on; with a rollback journal and in WAL mode; with a page cache that holds all and with one that spills
- * pages into the file before they are committed. Each time:
+ * A scenario is a row of statements on a database file that holds committed keys. The n-th call of
+ * one kind is made to fail, for n = 1, 2, ... until the scenario runs without meeting a failure;
+ * once, and from then on; with a rollback journal and in WAL mode; with a page cache that holds all
+ * and with one that spills pages into the file before they are committed. Each time:
  *
- *   1. A statement that reports success has done its work and gives the right rows; any other reports an
+ *   1. A statement that reports success has done its work and gives the right rows; any other
+ *   reports an
  *      error of the file system, never damage, since nothing was damaged.
- *   2. The same connection goes on: it rolls back, or commits what came before the failed statement, and adds
+ *   2. The same connection goes on: it rolls back, or commits what came before the failed
+ *   statement, and adds
  *      a key.
- *   3. When it is closed no byte is left allocated and no file open.
- *   4. In the database, opened again, is exactly what was committed, to the byte: every chunk and every count
- *      of the shadow tables is as in a run without failures. For a COMMIT that failed, all of it or nothing.
- *   5. The same holds for a copy of the files from the moment of the failure: what a process leaves that is
+ *   3. When it is closed no byte is left allocated and no file open. 4. In the database, opened
+ *   again, is exactly what was committed, to the byte: every chunk and every count
+ *      of the shadow tables is as in a run without failures. For a COMMIT that failed, all of it or
+ *      nothing.
+ *   5. The same holds for a copy of the files from the moment of the failure: what a process leaves
+ *   that is
  *      killed there.
  */
 #include "sqlite-bloom.h"
@@ -238,14 +242,15 @@ enum { CAPACITY = 1200, COMMITTED = 1150, STATEMENTS_MAXIMUM = 12 };
     "WITH RECURSIVE c(i) AS (VALUES(" #first ") UNION ALL SELECT i + 1 FROM c LIMIT " #count ") "  \
     "INSERT INTO seen(key) SELECT i FROM c"
 
-/* Four chunks of pages of 512 bytes, and about thirty keys to go until a layer of eleven chunks is opened. */
+/* Four chunks of pages of 512 bytes, and about thirty keys to go until a layer of eleven chunks is
+ * opened. */
 #define TABLE                                                                                      \
     "CREATE VIRTUAL TABLE seen USING bloom(capacity=1200, fpr=0.01);"                              \
     "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 1150) "             \
     "INSERT INTO seen(key) SELECT i FROM c;"
 
 #define MERGE                                                                                      \
-    "INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg(value, 1200, 0.01) FROM "               \
+    "INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg(value, 1200, 0.009) FROM "              \
     "json_each('[1,2,1151,1152,1153,1154,1155,1156,1157,1158,1159]')"
 
 struct scenario {
@@ -347,8 +352,9 @@ struct mode {
     const char *title;
     const char *journal;
     bool small_cache;
-    /* SQLite 3.40 itself can lose what was committed last when a process is killed in WAL mode after pages
-     * were spilled and taken back by ROLLBACK TO, which is also how a failed statement ends. */
+    /* SQLite 3.40 itself can lose what was committed last when a process is killed in WAL mode
+     * after pages were spilled and taken back by ROLLBACK TO, which is also how a failed statement
+     * ends. */
     bool may_be_killed;
 };
 
@@ -504,7 +510,8 @@ static int run(sqlite3 *database, const char *sql, sqlite3_str *text) {
     return SQLITE_OK;
 }
 
-/* The same with a format as that of sqlite3_mprintf. Nothing fails here, so an error is a complaint. */
+/* The same with a format as that of sqlite3_mprintf. Nothing fails here, so an error is a
+ * complaint. */
 static void must_run(sqlite3 *database, sqlite3_str *text, const char *format, ...) {
     va_list list;
     va_start(list, format);
@@ -565,8 +572,8 @@ static void check_counts(sqlite3 *database, const char *name) {
     sqlite3_finalize(statement);
 }
 
-/* All there is to say about the database: schema, both shadow tables to the byte, what the table says about
- * itself, and how many keys of a sample it has. From sqlite3_malloc. */
+/* All there is to say about the database: schema, both shadow tables to the byte, what the table
+ * says about itself, and how many keys of a sample it has. From sqlite3_malloc. */
 static char *state_of(sqlite3 *database) {
     sqlite3_str *text = sqlite3_str_new(NULL);
     char *name = table_name(database);
@@ -615,8 +622,8 @@ struct expectation {
     int count;                                   /* of statements */
     char *answers[STATEMENTS_MAXIMUM];           /* of each statement */
     bool in_transaction[STATEMENTS_MAXIMUM + 1]; /* after the first i statements */
-    /* After the first i statements: what is committed; what is there when a COMMIT follows. Each with
-     * go_on() and, for a process that was killed, without. */
+    /* After the first i statements: what is committed; what is there when a COMMIT follows. Each
+     * with go_on() and, for a process that was killed, without. */
     char *committed[STATEMENTS_MAXIMUM + 1];
     char *committed_later[STATEMENTS_MAXIMUM + 1];
     char *kept_later[STATEMENTS_MAXIMUM + 1];
@@ -751,9 +758,10 @@ static int run_statements(sqlite3 *database, const struct expectation *expected,
     return expected->count;
 }
 
-/* Ends the transaction that a failed statement may have left open. Returns whether it was committed. After
- * ROLLBACK TO that failed nobody could want it committed; after RELEASE of the outermost savepoint that
- * failed, SQLite has rolled everything back, but stays in a transaction, so that COMMIT commits nothing. */
+/* Ends the transaction that a failed statement may have left open. Returns whether it was
+ * committed. After ROLLBACK TO that failed nobody could want it committed; after RELEASE of the
+ * outermost savepoint that failed, SQLite has rolled everything back, but stays in a transaction,
+ * so that COMMIT commits nothing. */
 static bool end_transaction(sqlite3 *database, const char *failed) {
     bool may_commit = strncmp(failed, "ROLLBACK TO", 11) != 0 && strncmp(failed, "RELEASE", 7) != 0;
     bool committed = false;
@@ -848,8 +856,8 @@ int main(void) {
     snprintf(copy_path, sizeof copy_path, "%s/copy.db", folder);
     setvbuf(stdout, NULL, _IOLBF,
             BUFSIZ); /* complaints are seen even if a sanitizer ends the program */
-    /* The journal of a statement becomes a file at once: opening it is a failure that undoes the statement
-     * alone, whereas SQLite undoes the transaction for most others. */
+    /* The journal of a statement becomes a file at once: opening it is a failure that undoes the
+     * statement alone, whereas SQLite undoes the transaction for most others. */
     sqlite3_config(SQLITE_CONFIG_STMTJRNL_SPILL, 0);
     sqlite3_initialize();
     register_failing();

@@ -1,10 +1,11 @@
-/* Every allocation of every function, aggregate and table operation, and of registering them all, fails in turn.
+/* Every allocation of every function, aggregate and table operation, and of registering them all,
+ * fails in turn.
  *
- * For each scenario the n-th allocation is made to fail, for n = 1, 2, ... until the scenario runs without
- * meeting a failure. Each time the outcome must be SQLITE_NOMEM, or success where SQLite can do without;
- * afterwards the database must answer the scenario's question as before the attempt (or as after it, when it
- * succeeded), and closing it must leave no byte allocated. Twice: the one allocation fails, and all from it
- * on.
+ * For each scenario the n-th allocation is made to fail, for n = 1, 2, ... until the scenario runs
+ * without meeting a failure. Each time the outcome must be SQLITE_NOMEM, or success where SQLite
+ * can do without; afterwards the database must answer the scenario's question as before the attempt
+ * (or as after it, when it succeeded), and closing it must leave no byte allocated. Twice: the one
+ * allocation fails, and all from it on.
  */
 #include "scenarios.h"
 

@@ -66,7 +66,8 @@ static void long_text_is_cut_off(void **state) {
     assert_true(strlen(quoted) > 180);
 }
 
-/* A second opinion: whether all of a text is well-formed and shows. Table 3-7 of the Unicode standard. */
+/* A second opinion: whether all of a text is well-formed and shows. Table 3-7 of the Unicode
+ * standard. */
 static bool is_clean(const char *text) {
     static const uint8_t TABLE[][8] = {{0x20, 0x7e},
                                        {0xc2, 0xdf, 0x80, 0xbf},

@@ -1,7 +1,7 @@
-/* A pinned filter is a pointer that SQLite hands about, and SQLite hands it on without its ownership: `nullif` and
- * its like return a copy of an argument that dies before the copy does. So no pointer is followed before it is
- * found among the pins that are alive, whatever SQL, the program and a second copy of the extension do with it.
- * Run under the address sanitizer.
+/* A pinned filter is a pointer that SQLite hands about, and SQLite hands it on without its
+ * ownership: `nullif` and its like return a copy of an argument that dies before the copy does. So
+ * no pointer is followed before it is found among the pins that are alive, whatever SQL, the
+ * program and a second copy of the extension do with it. Run under the address sanitizer.
  */
 #include "../library/library_test.h"
 

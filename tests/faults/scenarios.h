@@ -1,4 +1,5 @@
-/* What is tried while something fails: every function, aggregate and table operation, and registering them all. */
+/* What is tried while something fails: every function, aggregate and table operation, and
+ * registering them all. */
 #ifndef SCENARIOS_H
 #define SCENARIOS_H
 
@@ -17,9 +18,11 @@ struct scenario {
     const char *question; /* one value that tells the state, or NULL when there is none */
 };
 
-/* What is not SQL: registering the extension anew; and checking the table seen, which SQLite does from 3.44 on. */
+/* What is not SQL: registering the extension anew; and checking the table seen, which SQLite does
+ * from 3.44 on. */
 static const char REGISTER[] = "register";
 static const char VERIFY[] = "verify";
+static const char REGISTER_FIRST[] = "open and register"; /* another connection */
 
 #define TEN "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 10) "
 #define MORE "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 3000) "
@@ -45,6 +48,7 @@ static const char VERIFY[] = "verify";
 static const struct scenario SCENARIOS[] = {
     {"registering the extension anew", "", REGISTER,
      "SELECT bloom_check(bloom_add(bloom_new(10), 'a'), 'a')"},
+    {"the first registration", "", REGISTER_FIRST, NULL},
     {"bloom_new", "", "SELECT bloom_new(1000, 0.001)", NULL},
     {"bloom_new_bits", "", "SELECT bloom_new_bits(1000, 3)", NULL},
     {"bloom_add", "", "SELECT bloom_add(bloom_new(10), 'a')", NULL},
@@ -259,6 +263,14 @@ static int verify(sqlite3 *database) {
 static int run(const struct scenario *scenario, sqlite3 *database) {
     if (scenario->attempt == REGISTER)
         return sqlite3_bloom_init(database, NULL, NULL);
+    if (scenario->attempt == REGISTER_FIRST) {
+        sqlite3 *other;
+        int code = sqlite3_open(":memory:", &other);
+        if (code == SQLITE_OK)
+            code = sqlite3_bloom_init(other, NULL, NULL);
+        sqlite3_close(other);
+        return code;
+    }
     if (scenario->attempt == VERIFY)
         return verify(database);
     return sqlite3_exec(database, scenario->attempt, NULL, NULL, NULL);
@@ -288,7 +300,8 @@ static char *ask(const struct scenario *scenario, sqlite3 *database) {
     return answer;
 }
 
-/* Lets the n-th of something fail for each n in turn, and all that follow, too, if the caller makes it so. */
+/* Lets the n-th of something fail for each n in turn, and all that follow, too, if the caller makes
+ * it so. */
 struct fault {
     const char *what;
     int code;           /* what a statement ends with that meets the failure */
@@ -340,7 +353,8 @@ static int attempt(const struct scenario *scenario, const struct fault *fault, l
     return fault->failures() > 0;
 }
 
-/* All scenarios with each of some faults; the first that goes wrong ends the program. Returns their number. */
+/* All scenarios with each of some faults; the first that goes wrong ends the program. Returns their
+ * number. */
 static int attempt_all(const struct fault *const *faults, struct tally *tally) {
     int scenarios = (int)(sizeof SCENARIOS / sizeof *SCENARIOS);
     for (int i = 0; i < scenarios; i++) {

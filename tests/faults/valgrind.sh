@@ -1,9 +1,9 @@
 #!/bin/sh
-# Damaged bytes under valgrind's memcheck, which sees what the sanitizers do not: a decision on bytes
-# that were never set, in SQLite's own code as well. Builds tests/faults/damage_test.c with ext/ and
-# without sanitizers. ROUNDS (default 150) of random damage of shadow tables. Ends in
-# "N passed, N failed". valgrind knows no AVX-512 and says so to the program, which then takes its
-# AVX2 kernels.
+# Damaged bytes under valgrind's memcheck, which sees what the sanitizers do not: a decision on
+# bytes that were never set, in SQLite's own code as well. Builds tests/faults/damage_test.c with
+# ext/ and without sanitizers. ROUNDS (default 150) of random damage of shadow tables. Ends in "N
+# passed, N failed". valgrind knows no AVX-512 and says so to the program, which then takes its AVX2
+# kernels.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 if ! command -v valgrind >/dev/null; then

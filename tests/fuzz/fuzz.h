@@ -1,5 +1,5 @@
-/* What the fuzz targets share: one connection with the extension, statements kept from one input to the next,
- * and a filter put through all that can be done with it on the library floor. */
+/* What the fuzz targets share: one connection with the extension, statements kept from one input to
+ * the next, and a filter put through all that can be done with it on the library floor. */
 #ifndef BLOOM_FUZZ_H
 #define BLOOM_FUZZ_H
 
@@ -15,7 +15,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* An input must not take more than this: operations of SQLite's machine in hundreds, and bytes of a value. */
+/* An input must not take more than this: operations of SQLite's machine in hundreds, and bytes of a
+ * value. */
 enum { FUZZ_WORK_MOST = 200, FUZZ_LENGTH_MOST = 1 << 15 };
 
 static int fuzz_work; /* hundreds of operations that are left */
@@ -25,9 +26,10 @@ static inline int fuzz_stop(void *argument) {
     return fuzz_work-- <= 0;
 }
 
-/* An in-memory connection with small limits, so that no input can ask for more memory or time than a test may
- * take. Without mutexes and statistics, and with memory of SQLite's own for pages and small things: the allocator
- * of the sanitizer would take half the time. What the extension allocates still comes from there. */
+/* An in-memory connection with small limits, so that no input can ask for more memory or time than
+ * a test may take. Without mutexes and statistics, and with memory of SQLite's own for pages and
+ * small things: the allocator of the sanitizer would take half the time. What the extension
+ * allocates still comes from there. */
 static inline sqlite3 *fuzz_open(void) {
     enum { PAGE = 4096 + 512, PAGES = 400, SMALL = 1200, SMALLS = 400 };
     static uint64_t pages[PAGES][PAGE / sizeof(uint64_t)];
@@ -91,8 +93,8 @@ static inline uint8_t *fuzz_copy(const uint8_t *data, size_t size) {
     return copy;
 }
 
-/* Gives a header magic, version and a valid checksum, so that the fuzzer gets behind them. False when nothing is
- * to be changed: an input need not be tried twice. */
+/* Gives a header magic, version and a valid checksum, so that the fuzzer gets behind them. False
+ * when nothing is to be changed: an input need not be tried twice. */
 static inline int fuzz_repair(uint8_t *bytes, size_t size) {
     if (size < BLOOM_HEADER_BYTES)
         return 0;
@@ -145,8 +147,8 @@ static inline void fuzz_use_kinds(const struct bloom_shape *shape, uint8_t *payl
     }
 }
 
-/* A filter that was let in can be read, written, merged and counted within its bounds; bytes is its copy of exact
- * size, header first. */
+/* A filter that was let in can be read, written, merged and counted within its bounds; bytes is its
+ * copy of exact size, header first. */
 static inline void fuzz_use_filter(const struct bloom_shape *shape, uint8_t *bytes) {
     enum { KEYS = 8 };
     uint8_t *payload = bytes + BLOOM_HEADER_BYTES;

@@ -1,4 +1,5 @@
-/* Whole database files from strangers: schemas that were tampered with, and bytes that were changed.
+/* Whole database files from strangers: schemas that were tampered with, and bytes that were
+ * changed.
  *
  * The first two bytes choose what was done to the schema of a file with filter tables (see
  * TAMPERING), the third in which order the statements of VISIT come, the rest is a list of changes

@@ -1,8 +1,9 @@
-/* Arbitrary content of a filter table's shadow tables: every operation ends in an answer or an error. The first
- * bytes say which of two tables is damaged, how, and what is done then; the rest is what is written.
+/* Arbitrary content of a filter table's shadow tables: every operation ends in an answer or an
+ * error. The first bytes say which of two tables is damaged, how, and what is done then; the rest
+ * is what is written.
  *
- * The tables stay from one input to the next; their shadow tables get back the rows that they had. Only inputs that
- * drop or rename something begin with a new connection. */
+ * The tables stay from one input to the next; their shadow tables get back the rows that they had.
+ * Only inputs that drop or rename something begin with a new connection. */
 #include "fuzz.h"
 
 /* t has one layer of several chunks, g several layers. */
@@ -15,8 +16,9 @@ static const char SETUP[] =
     "INSERT INTO g(key) SELECT i FROM "
     "c;";
 
-/* ?1 is the bytes, ?2 an integer made of them, ?3 the header of a layer with what could be changed without
- * breaking the checksum. For every column of every shadow table, whatever they are called. */
+/* ?1 is the bytes, ?2 an integer made of them, ?3 the header of a layer with what could be changed
+ * without breaking the checksum. For every column of every shadow table, whatever they are called.
+ */
 static const char *const VALUES[] = {"?1",
                                      "?2",
                                      "?3",

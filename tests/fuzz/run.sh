@@ -1,8 +1,8 @@
 #!/bin/sh
-# Builds the fuzz targets with clang's libFuzzer and runs each for SECONDS_EACH seconds (default 20), or RUNS
-# executions, on its corpus in tests/fuzz/corpus; TARGETS names the targets. What is found beyond the corpus is kept
-# in build/fuzz/corpus_TARGET and taken up by the next run; a crash leaves its input in build/fuzz.
-# Ends in "N passed, N failed".
+# Builds the fuzz targets with clang's libFuzzer and runs each for SECONDS_EACH seconds (default
+# 20), or RUNS executions, on its corpus in tests/fuzz/corpus; TARGETS names the targets. What is
+# found beyond the corpus is kept in build/fuzz/corpus_TARGET and taken up by the next run; a crash
+# leaves its input in build/fuzz. Ends in "N passed, N failed".
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 targets=${TARGETS:-filter import functions table statements url database}
@@ -17,7 +17,8 @@ make -s CC=clang CFLAGS="-g -O2" objects VARIANT=fuzz_objects \
     VARIANT_FLAGS="-DSQLITE_CORE $sanitize -fsanitize=fuzzer-no-link" || exit 1
 objects=$(find build/fuzz_objects -name '*.o')
 flags="-std=c11 -g -O2 $sanitize -DSQLITE_CORE -Iext -Itests/fuzz"
-# SQLite allocates all the time: short stacks, a small quarantine and no filling make the targets twice as fast.
+# SQLite allocates all the time: short stacks, a small quarantine and no filling make the targets
+# twice as fast.
 ASAN_OPTIONS=${ASAN_OPTIONS:-malloc_context_size=1:quarantine_size_mb=8:max_malloc_fill_size=0}
 export ASAN_OPTIONS
 if [ -n "${RUNS:-}" ]; then limit="-runs=$RUNS"; else limit="-max_total_time=${SECONDS_EACH:-20}"; fi

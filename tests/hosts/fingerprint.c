@@ -1,6 +1,6 @@
-/* Prints what must come out the same on every platform: sizes, headers, hashes and payloads of many filters,
- * one a line. platforms_test.py compares the output of other processors and C libraries with that of this
- * one. */
+/* Prints what must come out the same on every platform: sizes, headers, hashes and payloads of many
+ * filters, one a line. platforms_test.py compares the output of other processors and C libraries
+ * with that of this one. */
 #include "filter/header.h"
 #include "filter/hash.h"
 #include "filter/key_set.h"
@@ -22,7 +22,8 @@ static void print_hash(const char *what, const void *bytes, size_t length) {
     printf("%s %016" PRIx64 "%016" PRIx64 "\n", what, hash.words[0], hash.words[1]);
 }
 
-/* A filter of keys 0 to count - 1, added one by one, checked, and built again from a key set with duplicates.
+/* A filter of keys 0 to count - 1, added one by one, checked, and built again from a key set with
+ * duplicates.
  */
 static void print_filter(const struct bloom_layout *layout, uint64_t count, double rate) {
     char problem[BLOOM_PROBLEM_SIZE];
@@ -65,6 +66,63 @@ static void print_filter(const struct bloom_layout *layout, uint64_t count, doub
     free(built);
 }
 
+/* A filter of the kinds counting, fuse and bitmap, of every third number, built of a set in which
+ * some keys are there twice; what it is converted to, and lists. */
+static void print_kind(const struct bloom_layout *layout, uint64_t count, double rate) {
+    struct bloom_key_set set = {.layout = layout, .memory = &MEMORY};
+    struct bloom_key_summary keys;
+    struct bloom_shape shape, converted;
+    char problem[BLOOM_PROBLEM_SIZE];
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t words[2] = {3 * i, 3 * (i / 2)};
+        for (unsigned j = 0; j < 2; j++) {
+            if (!layout->exact)
+                words[j] = bloom_hash_integer((int64_t)words[j]).words[0];
+            if (!bloom_key_set_add(&set, words + j))
+                exit(1);
+        }
+    }
+    if (bloom_key_set_settle(&set, &keys) != BLOOM_BUILT)
+        exit(1);
+    keys.largest = 3 * count - 3;
+    if (!bloom_shape_for_keys(&shape, layout, &keys, rate, problem)) {
+        printf("%s %" PRIu64 " %a: %s\n", layout->name, count, rate, problem);
+        bloom_key_set_clear(&set);
+        return;
+    }
+    size_t length = (size_t)bloom_filter_bytes(&shape);
+    uint8_t *filter = calloc(1, length), *payload = filter + BLOOM_HEADER_BYTES;
+    if (filter == NULL || bloom_key_set_build(&set, &shape, payload) != BLOOM_BUILT)
+        exit(1);
+    bloom_key_set_clear(&set);
+    bloom_header_write(&shape, filter);
+    struct bloom_estimate estimate = layout->estimate(&shape, payload);
+    printf("%s %" PRIu64 " %a: %" PRIu64 " bits, %" PRIu64 " keys, %" PRIu64 " ones", layout->name,
+           count, rate, shape.bits, keys.keys, estimate.ones);
+    if (layout->list != NULL) {
+        uint64_t listed[50], sum = 0;
+        size_t up = layout->list(&shape, payload, count, listed, 50);
+        for (size_t i = 0; i < up; i++)
+            sum = sum * 31 + listed[i];
+        size_t down = layout->list_down(&shape, payload, count, listed, 50);
+        for (size_t i = 0; i < down; i++)
+            sum = sum * 31 + listed[i];
+        printf(", lists %016" PRIx64, sum);
+    }
+    print_hash("", filter, length);
+    if (layout->convertible != NULL &&
+        layout->convertible(&shape, &bloom_layout_blocked, &converted)) {
+        size_t bytes = (size_t)bloom_payload_bytes(&converted);
+        uint8_t *bits = calloc(1, bytes);
+        if (bits == NULL)
+            exit(1);
+        layout->convert(&shape, payload, &converted, bits);
+        print_hash("converted", bits, bytes);
+        free(bits);
+    }
+    free(filter);
+}
+
 /* Falling rates below 1, three to an octave, that every arithmetic represents exactly. */
 static double rate_number(int i) {
     return ldexp(1 + (i * 37 % 64) / 64.0, -1 - i / 3);
@@ -82,6 +140,12 @@ int main(void) {
         0.0, -0.0, 1.0, 0.5, -1e300, 9223372036854775808.0, -9223372036854775808.0, 5e-324};
     for (size_t i = 0; i < sizeof REALS / sizeof *REALS; i++)
         printf("real %016" PRIx64 "\n", bloom_hash_real(REALS[i]).words[0]);
+    static const struct bloom_layout *const KINDS[] = {&bloom_layout_counting, &bloom_layout_fuse,
+                                                       &bloom_layout_bitmap};
+    for (unsigned i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
+        for (uint64_t count = 1; count <= 100000; count = count * 7 + 3)
+            for (int j = 0; j < (KINDS[i]->exact ? 1 : 100); j += 17)
+                print_kind(KINDS[i], count, rate_number(j));
     for (unsigned i = 0; i < 2; i++) {
         for (uint64_t count = 1; count <= 200000; count = count * 7 + 3)
             for (int j = 0; j < 90; j += 7)

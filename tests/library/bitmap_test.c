@@ -1,5 +1,5 @@
-/* Layout bitmap and hashing integer: the set is exact, lists in order in both directions, and no byte
- * beyond the payload is touched; against an array of bools. */
+/* Layout bitmap and hashing integer: the set is exact, lists in order in both directions, and no
+ * byte beyond the payload is touched; against an array of bools. */
 #include "library_test.h"
 
 #include "filter/bitset.h"

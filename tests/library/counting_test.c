@@ -1,5 +1,5 @@
-/* Layout counting: what the counters are after any sequence of adding and removing, against an array
- * of integers that does it in the most naive way; and that its bits are those of blocked. */
+/* Layout counting: what the counters are after any sequence of adding and removing, against an
+ * array of integers that does it in the most naive way; and that its bits are those of blocked. */
 #include "library_test.h"
 
 #include "filter/blocked.h"
@@ -99,8 +99,8 @@ static void as_naive(void **state) {
     assert_true(removed > 1000 && full > 1000);
 }
 
-/* Keys that come and go among keys that stay: none of these is missed at any time, and in the end the
- * bytes are those of a filter that never held another. */
+/* Keys that come and go among keys that stay: none of these is missed at any time, and in the end
+ * the bytes are those of a filter that never held another. */
 static void history_leaves_no_trace(void **state) {
     (void)state;
     enum { KEYS = 200, PASSING = 150, STAY = 20 };

@@ -1,5 +1,5 @@
-/* What foreign formats can and cannot hold, for filters larger than a test may build. The rest of them is tested through SQL, with files that
- * Guava wrote (tests/exchange). */
+/* What foreign formats can and cannot hold, for filters larger than a test may build. The rest of
+ * them is tested through SQL, with files that Guava wrote (tests/exchange). */
 #include "library_test.h"
 
 #include "exchange/exchange.h"

@@ -1,9 +1,9 @@
-/* The figures that are handed on from one article about Bloom filters to the next, with real keys: what the
- * formulas say, to the digits printed, and what filters of exactly those m and k measure.
+/* The figures that are handed on from one article about Bloom filters to the next, with real keys:
+ * what the formulas say, to the digits printed, and what filters of exactly those m and k measure.
  *
- * Two of the three figures count something else than false positives of a full filter: the insertions that
- * find their key "already there" while the filter fills. Before insertion i + 1 a bit is set with probability
- * 1 - e^(-k i / m). */
+ * Two of the three figures count something else than false positives of a full filter: the
+ * insertions that find their key "already there" while the filter fills. Before insertion i + 1 a
+ * bit is set with probability 1 - e^(-k i / m). */
 #include "library_test.h"
 
 #include "filter/hash.h"
@@ -26,8 +26,8 @@ static struct bloom_hash hash_of_decimal(unsigned number) {
     return bloom_hash_bytes(text, (size_t)length);
 }
 
-/* Share of the insertions of keys distinct keys that find theirs already there, by arithmetic; and its
- * standard error for one filter, insertions being nearly independent. */
+/* Share of the insertions of keys distinct keys that find theirs already there, by arithmetic; and
+ * its standard error for one filter, insertions being nearly independent. */
 static double expected_share(uint64_t bits, uint32_t probes, unsigned keys,
                              double *standard_error) {
     double sum = 0, variance = 0;

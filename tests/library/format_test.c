@@ -1,6 +1,7 @@
-/* No bytes are taken for a filter that are not one: whatever passes bloom_filter_read may be read and written
- * without leaving its bounds, and everything else is refused with words that say why. Headers are pinned in
- * hexadecimal, made from FORMAT.md by a program that shares no code with this library. */
+/* No bytes are taken for a filter that are not one: whatever passes bloom_filter_read may be read
+ * and written without leaving its bounds, and everything else is refused with words that say why.
+ * Headers are pinned in hexadecimal, made from FORMAT.md by a program that shares no code with this
+ * library. */
 #include "library_test.h"
 
 #include "filter/header.h"
@@ -116,8 +117,8 @@ static void assert_accepted(const uint8_t *filter, size_t length,
         fail_msg("not the shape that was written: %s", difference);
 }
 
-/* Copies the bytes to memory of their exact size and reads them there: must be refused, in these words unless
- * words is NULL. */
+/* Copies the bytes to memory of their exact size and reads them there: must be refused, in these
+ * words unless words is NULL. */
 static void assert_refused(const uint8_t *bytes, size_t length, const char *words) {
     uint8_t *copy = copy_exactly(bytes, length);
     struct bloom_shape shape;
@@ -303,7 +304,8 @@ static void other_versions(void **state) {
     free(filter);
 }
 
-/* Writes number at a place of an otherwise valid header, makes the checksum valid and expects these words. */
+/* Writes number at a place of an otherwise valid header, makes the checksum valid and expects these
+ * words. */
 static void assert_field_refused(struct bloom_shape shape, size_t at, uint64_t number,
                                  unsigned bytes, const char *words) {
     size_t length;

@@ -1,5 +1,5 @@
-/* Layout fuse: a filter is found for every set, holds every key of it, and is read as FORMAT.md says:
- * by a second implementation that reads number by number and bit by bit. */
+/* Layout fuse: a filter is found for every set, holds every key of it, and is read as FORMAT.md
+ * says: by a second implementation that reads number by number and bit by bit. */
 #include "library_test.h"
 
 #include "filter/hash.h"
@@ -240,8 +240,8 @@ static void further_seeds(void **state) {
     assert_true(further > 10 && further < 120);
 }
 
-/* Bytes by which a release is known to make the same filter as the one before, made from FORMAT.md by
- * a program that shares no code with this library. */
+/* Bytes by which a release is known to make the same filter as the one before, made from FORMAT.md
+ * by a program that shares no code with this library. */
 static void golden(void **state) {
     (void)state;
     static const struct {

@@ -1,8 +1,8 @@
-/* The hash is MurmurHash3 x64 128 to the last bit, for every length and alignment, and numbers become keys by
- * the rules of hash.h: if any of this changed, stored filters would answer falsely.
+/* The hash is MurmurHash3 x64 128 to the last bit, for every length and alignment, and numbers
+ * become keys by the rules of hash.h: if any of this changed, stored filters would answer falsely.
  *
- * Everything is held against libmurmurhash, an implementation by somebody else, after that one has been held
- * against the value published with the algorithm. */
+ * Everything is held against libmurmurhash, an implementation by somebody else, after that one has
+ * been held against the value published with the algorithm. */
 #include "library_test.h"
 
 #include "filter/hash.h"
@@ -23,8 +23,8 @@ static void assert_hash(struct bloom_hash found, struct bloom_hash expected) {
     assert_same(found.words[1], expected.words[1], "second word");
 }
 
-/* The procedure of SMHasher: hash the keys {}, {0}, {0, 1}, ... with the seeds 256, 255, ..., then all the
- * hashes with seed 0, and look at the first four bytes. */
+/* The procedure of SMHasher: hash the keys {}, {0}, {0, 1}, ... with the seeds 256, 255, ..., then
+ * all the hashes with seed 0, and look at the first four bytes. */
 static void verification_value(void **state) {
     (void)state;
     uint8_t key[256];

@@ -1,7 +1,8 @@
-/* A key set counts exactly, loses nothing and leaks nothing, whatever is added and whichever allocation
- * fails.
+/* A key set counts exactly, loses nothing and leaks nothing, whatever is added and whichever
+ * allocation fails.
  *
- * The truth is computed by sorting. Memory comes from a counting allocator that can be told to fail. */
+ * The truth is computed by sorting. Memory comes from a counting allocator that can be told to
+ * fail. */
 #include "library_test.h"
 
 #include "filter/hash.h"
@@ -235,7 +236,8 @@ static void random_mixtures(void **state) {
     }
 }
 
-/* Hashes that no good hash function gives but an attacker may: alike in what partitions and tables go by. */
+/* Hashes that no good hash function gives but an attacker may: alike in what partitions and tables
+ * go by. */
 static void crowded_hashes(void **state) {
     (void)state;
     enum { COUNT = 70000 };
@@ -568,8 +570,8 @@ static void interruptions(void **state) {
 
 /* ---- Failing memory ---- */
 
-/* Adds keys while the failing_from-th to failing_to-th allocation fail; a refused key is tried again once
- * there is memory. Returns the number of failures met. */
+/* Adds keys while the failing_from-th to failing_to-th allocation fail; a refused key is tried
+ * again once there is memory. Returns the number of failures met. */
 static unsigned add_with_failure(const struct bloom_layout *layout, const struct bloom_hash *keys,
                                  size_t count, uint64_t distinct, uint64_t failing, bool build) {
     struct bloom_key_set set = new_set(layout);
@@ -635,7 +637,8 @@ static void allocations_fail_among_duplicates(void **state) {
 
 static void memory_stays_short(void **state) {
     (void)state;
-    /* From some allocation on every one fails: keys are refused again and again, and nothing is lost. */
+    /* From some allocation on every one fails: keys are refused again and again, and nothing is
+     * lost. */
     struct bloom_hash *keys = distinct_keys(70000);
     const struct bloom_layout *layouts[] = {&bloom_layout_blocked, &bloom_layout_classic};
     for (size_t i = 0; i < COUNT_OF(layouts); i++)
@@ -663,12 +666,12 @@ static void memory_stays_short(void **state) {
     free(keys);
 }
 
-/* Hashes that all begin with the same bits are in one partition. What it takes to find its duplicates then
- * grows when keys are added, too, and not only at the end. */
+/* Hashes that all begin with the same bits are in one partition. What it takes to find its
+ * duplicates then grows when keys are added, too, and not only at the end. */
 static void crowded_partition_runs_out_of_memory(void **state) {
     (void)state;
-    /* The set looks for duplicates before key 65537 and, four times that, before key 262145, which still fits
-     * the last piece of memory: what is allocated for it is the larger table alone. */
+    /* The set looks for duplicates before key 65537 and, four times that, before key 262145, which
+     * still fits the last piece of memory: what is allocated for it is the larger table alone. */
     enum { COUNT = 4 * 65536 };
     struct bloom_hash *keys = distinct_keys(COUNT + 1);
     for (size_t i = 0; i <= COUNT; i++)

@@ -1,9 +1,10 @@
-/* The bits of every layout are where they have always been, so that filters written by any release are
- * readable by any other, and no key that was added is ever missed.
+/* The bits of every layout are where they have always been, so that filters written by any release
+ * are readable by any other, and no key that was added is ever missed.
  *
- * Payloads are pinned: short ones in hexadecimal, longer ones by the FNV-1a hash of their bytes, all made
- * from FORMAT.md by a program that shares no code with this library. Besides, a second implementation in the
- * most naive way, one bool per bit, is compared over thousands of random shapes and keys. */
+ * Payloads are pinned: short ones in hexadecimal, longer ones by the FNV-1a hash of their bytes,
+ * all made from FORMAT.md by a program that shares no code with this library. Besides, a second
+ * implementation in the most naive way, one bool per bit, is compared over thousands of random
+ * shapes and keys. */
 #include "library_test.h"
 
 #include "filter/bitset.h"
@@ -371,8 +372,8 @@ static void empty_key(void **state) {
         shape->layout->add(shape, payload, zeros, 1);
         assert_true(shape->layout->check(shape, payload, zeros));
         uint64_t ones = bloom_bitset_ones(payload, (size_t)bloom_payload_bytes(shape));
-        /* Blocked: the probes are 362, 19, 409, 319, 315, 409 again, ... Classic: Guava's rule puts them all
-         * on bit 0. */
+        /* Blocked: the probes are 362, 19, 409, 319, 315, 409 again, ... Classic: Guava's rule puts
+         * them all on bit 0. */
         if (shape->layout == &bloom_layout_classic)
             assert_same(ones, 1, "bits of the empty key");
         else
@@ -655,8 +656,8 @@ static void missing_blocks_count_as_empty(void **state) {
     free(whole);
 }
 
-/* Several filters of a shape, each with keys of its own: the mean of their estimated numbers of keys and
- * expected rates against what is known and measured. */
+/* Several filters of a shape, each with keys of its own: the mean of their estimated numbers of
+ * keys and expected rates against what is known and measured. */
 static void assert_estimates(struct bloom_shape shape, int64_t keys, unsigned filters,
                              double count_tolerance, double rate_tolerance) {
     enum { PROBES = 1000000 };
@@ -682,8 +683,9 @@ static void assert_estimates(struct bloom_shape shape, int64_t keys, unsigned fi
 
 static void estimates_are_near(void **state) {
     (void)state;
-    /* The standard error of a count is that of the ones: about sqrt(m (e^x - 1 - x)) / k keys with the load x
-     * = k n / m, 0.1 % here; of a measured rate of 1 %, a million probes give 1 %. Four of these are allowed.
+    /* The standard error of a count is that of the ones: about sqrt(m (e^x - 1 - x)) / k keys with
+     * the load x = k n / m, 0.1 % here; of a measured rate of 1 %, a million probes give 1 %. Four
+     * of these are allowed.
      */
     assert_estimates(shape_of(&bloom_layout_blocked, 6, 1938 * BLOCK), 100000, 1, 0.005, 0.04);
     assert_estimates(shape_of(&bloom_layout_classic, 7, 958528), 100000, 1, 0.005, 0.04);
@@ -723,7 +725,8 @@ int main(void) {
         TEST("The bits of classic are the pinned ones", classic_golden),
         TEST("The bits of classic are those of the worked example", classic_example),
         TEST("Classic has the bits that Guava has written", guava_filters),
-        TEST("Every layout of bits agrees with a naive implementation bit for bit", every_layout_as_naive),
+        TEST("Every layout of bits agrees with a naive implementation bit for bit",
+             every_layout_as_naive),
         TEST("The empty key works and, in blocked, sets several bits", empty_key),
         TEST("No key that was added is missed", no_false_negatives),
         TEST("Neither the order of keys nor duplicates change a bit", order_and_duplicates),

@@ -1,5 +1,5 @@
-/* What the tests of the filter library share: cmocka, reproducible random numbers, bytes as text, memory of
- * exact size. */
+/* What the tests of the filter library share: cmocka, reproducible random numbers, bytes as text,
+ * memory of exact size. */
 #ifndef LIBRARY_TEST_H
 #define LIBRARY_TEST_H
 
@@ -64,7 +64,8 @@ static inline void assert_bytes_are(const uint8_t *bytes, size_t length, const c
     free(text);
 }
 
-/* FNV-1a, 64 bits: pins contents too long to be written out, with a hash that is not the library's own. */
+/* FNV-1a, 64 bits: pins contents too long to be written out, with a hash that is not the library's
+ * own. */
 static inline uint64_t fingerprint(const uint8_t *bytes, size_t length) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (size_t i = 0; i < length; i++)

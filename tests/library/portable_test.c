@@ -1,5 +1,6 @@
-/* What portable.h does where the compiler offers no help (no 128-bit integers, no byte swap, no bit counting)
- * is what it does where it does. The other tests run the helped versions; this program undoes the help. */
+/* What portable.h does where the compiler offers no help (no 128-bit integers, no byte swap, no bit
+ * counting) is what it does where it does. The other tests run the helped versions; this program
+ * undoes the help. */
 #include "library_test.h"
 
 #ifdef __SIZEOF_INT128__

@@ -1,5 +1,6 @@
-/* The false-positive rate asked for is kept: measured, with real keys hashed, over the whole range of sizes
- * and rates. Every number is reproducible, seeds being fixed; a failure is one of the library, not of luck.
+/* The false-positive rate asked for is kept: measured, with real keys hashed, over the whole range
+ * of sizes and rates. Every number is reproducible, seeds being fixed; a failure is one of the
+ * library, not of luck.
  */
 #include "library_test.h"
 
@@ -57,12 +58,13 @@ struct measurement {
     double rate, standard_error;
 };
 
-/* Fills filters of a shape with keys each, every one with keys of its own, and checks absent keys, checks in
- * all. The standard error is that of the mean over the filters or, when larger, that of drawing so many
- * times with probability expected. */
+/* Fills filters of a shape with keys each, every one with keys of its own, and checks absent keys,
+ * checks in all. The standard error is that of the mean over the filters or, when larger, that of
+ * drawing so many times with probability expected. */
 static struct measurement measure(const struct bloom_shape *shape, uint64_t keys, unsigned filters,
                                   double checks, double expected) {
-    /* Each filter has a stretch of integers of its own, the same in whatever order filters are measured. */
+    /* Each filter has a stretch of integers of its own, the same in whatever order filters are
+     * measured. */
     uint64_t seed = keys ^ shape->bits << 20 ^ (uint64_t)shape->probes << 56 ^
                     (uint64_t)shape->layout->number << 62;
     int64_t next_key = (int64_t)(random_next(&seed) >> 2);
@@ -96,9 +98,9 @@ struct asked_rate {
     double rate;
     double checks;  /* for each number of keys */
     uint64_t least; /* number of keys from which on the rate is asked for */
-    double
-        near_error; /* of measured against asked for at 10^5 keys and more: what proves that filters are
-                          not simply too large */
+    /* Of measured against asked for at 10^5 keys and more: what proves that filters are not simply
+     * too large. */
+    double near_error;
 };
 
 static const struct asked_rate BLOCKED_RATES[] = {
@@ -213,7 +215,8 @@ static void *rate_allocate(uint64_t bytes) {
     return malloc((size_t)bytes);
 }
 
-/* 2^-w to the standard error, above and below: whatever the number of keys, and whatever the width. */
+/* 2^-w to the standard error, above and below: whatever the number of keys, and whatever the width.
+ */
 static void fuse_is_predicted(void **state) {
     (void)state;
     static const struct bloom_memory MEMORY = {rate_allocate, free};

@@ -1,8 +1,9 @@
-/* Filters are made large enough for the rate asked for, hardly larger, and of the same size on every machine.
+/* Filters are made large enough for the rate asked for, hardly larger, and of the same size on
+ * every machine.
  *
- * What layout blocked needs is computed here once more, along another way than blocked_sizes.py takes: the
- * distribution of the number of bits set in a block throw by throw, all terms positive, instead of an
- * alternating sum with sixty digits. */
+ * What layout blocked needs is computed here once more, along another way than blocked_sizes.py
+ * takes: the distribution of the number of bits set in a block throw by throw, all terms positive,
+ * instead of an alternating sum with sixty digits. */
 #include "library_test.h"
 
 #include "filter/layout.h"
@@ -122,7 +123,8 @@ static size_t many_rates(double *rates) {
 
 enum { RATES_MOST = 11000 };
 
-/* Up to 1 - e^-2 the bits needed are convex in the rate, so that chords do not fall short of them. */
+/* Up to 1 - e^-2 the bits needed are convex in the rate, so that chords do not fall short of them.
+ */
 static const double RATE_CONVEX = 0.8646;
 
 /* The least rate that can be kept is 2^-30 more than the chance of two keys of the same 64 bits. */
@@ -328,8 +330,8 @@ static void rates_of_the_contract(void **state) {
 
 static void collisions_are_made_up_for(void **state) {
     (void)state;
-    /* 2^40 keys agree with an absent one with probability 2^-24: of p = 2^-23 half is left, so bits per key
-     * are those which few keys need for 2^-24. */
+    /* 2^40 keys agree with an absent one with probability 2^-24: of p = 2^-23 half is left, so bits
+     * per key are those which few keys need for 2^-24. */
     uint32_t probes, hashes_of_half;
     uint64_t blocks, blocks_of_half;
     size_blocked(UINT64_C(1) << 40, 0x1p-23, &probes, &blocks);

@@ -1,9 +1,9 @@
-/* What the parts of the random test share: reproducible random numbers, sets of keys as the oracle, and a
- * connection that knows the keys.
+/* What the parts of the random test share: reproducible random numbers, sets of keys as the oracle,
+ * and a connection that knows the keys.
  *
- * A key is a number below a universe of UNIVERSE_MOST keys at most. What the number stands for, an integer, a
- * text, a BLOB or a real, is fixed; which of several forms of the same key is used (1 or 1.0, 'a' or x'61') is
- * chosen anew each time. So a set of keys is a set of bits, and exact.
+ * A key is a number below a universe of UNIVERSE_MOST keys at most. What the number stands for, an
+ * integer, a text, a BLOB or a real, is fixed; which of several forms of the same key is used (1 or
+ * 1.0, 'a' or x'61') is chosen anew each time. So a set of keys is a set of bits, and exact.
  */
 #ifndef RANDOM_H
 #define RANDOM_H
@@ -51,7 +51,8 @@ bool random_once_in(unsigned times);
 /* A set of keys below universe, of any size, small ones as often as large ones. */
 struct set random_set(unsigned universe);
 
-/* Ends the program as failed, with the formatted message and how to come here again, unless holds. */
+/* Ends the program as failed, with the formatted message and how to come here again, unless holds.
+ */
 void expect(bool holds, const char *format, ...)
 #ifdef __GNUC__
     __attribute__((format(printf, 2, 3)))
@@ -61,8 +62,8 @@ void expect(bool holds, const char *format, ...)
 /* What has been done so far; a failure tells it. */
 extern uint64_t operations;
 
-/* Observed against expected numbers of false positives. The keys asked are fresh ones each time, so that one
- * observation is independent of the others. */
+/* Observed against expected numbers of false positives. The keys asked are fresh ones each time, so
+ * that one observation is independent of the others. */
 struct false_positives {
     double asked, found, expected, variance;
 };
@@ -70,15 +71,16 @@ struct false_positives {
 void false_positives_count(struct false_positives *sum, unsigned asked, unsigned found,
                            double rate);
 
-/* Expects found to be what chance allows, and slack of expected more; the rate of a filter is an estimate. */
+/* Expects found to be what chance allows, and slack of expected more; the rate of a filter is an
+ * estimate. */
 void false_positives_expect(const struct false_positives *sum, double slack, const char *what);
 
-/* A number beyond all integers of the universe and all that this has returned before: this and the next
- * UNIVERSE_MOST ones are fresh keys. */
+/* A number beyond all integers of the universe and all that this has returned before: this and the
+ * next UNIVERSE_MOST ones are fresh keys. */
 sqlite3_int64 fresh_keys(void);
 
-/* A connection to a file with a table of the keys below universe, universe(i, k), and the function in_set(i),
- * which asks *set. */
+/* A connection to a file with a table of the keys below universe, universe(i, k), and the function
+ * in_set(i), which asks *set. */
 sqlite3 *open_connection(const char *file, unsigned universe, struct set *set);
 
 /* Prepares a statement (the text is a sqlite3_mprintf format) that will be used for long. */

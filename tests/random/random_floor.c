@@ -1,8 +1,9 @@
-/* The filter library alone: keys added one by one, in batches of any size and by the key set, checked one by
- * one, in batches, and by every kernel that the processor has. All must agree to the bit.
+/* The filter library alone: keys added one by one, in batches of any size and by the key set,
+ * checked one by one, in batches, and by every kernel that the processor has. All must agree to the
+ * bit.
  *
- * That what they agree on is right is for tests/library/layout_test.c and kernel_test.c, whose naive programs
- * are too slow for millions of keys. */
+ * That what they agree on is right is for tests/library/layout_test.c and kernel_test.c, whose
+ * naive programs are too slow for millions of keys. */
 #include "random.h"
 
 #include "filter/header.h"

@@ -1,6 +1,7 @@
-/* Filters of layouts counting and bitmap: random sequences of all that makes one of others and of keys, against
- * arrays of counts and of bools. After each step the filter that came out is compared by bytes with one that is
- * made of the same multiset, or set, at once; and one of layout fuse is made of the keys and asked. */
+/* Filters of layouts counting and bitmap: random sequences of all that makes one of others and of
+ * keys, against arrays of counts and of bools. After each step the filter that came out is compared
+ * by bytes with one that is made of the same multiset, or set, at once; and one of layout fuse is
+ * made of the keys and asked. */
 #include "random.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* Filter tables: two connections to one file, each with transactions and savepoints of its own, insert, ask,
- * merge, clear, grow, roll back, create anew, close and open again. The oracle is a set of keys for each table
- * with the same transactions: what was committed, and for each connection what it sees now and what it saw at
- * each savepoint.
+/* Filter tables: two connections to one file, each with transactions and savepoints of its own,
+ * insert, ask, merge, clear, grow, roll back, create anew, close and open again. The oracle is a
+ * set of keys for each table with the same transactions: what was committed, and for each
+ * connection what it sees now and what it saw at each savepoint.
  *
  * A statement that the other connection's lock refuses (SQLITE_BUSY) has changed nothing. */
 #include "random.h"
@@ -13,8 +13,8 @@
 
 enum { ROUNDS = 8, STEPS = 14000, UNIVERSE = UNIVERSE_MOST, TABLES = 4, DEPTH_MOST = 5 };
 
-/* capacity and fpr are those of each CREATE; a table that does not grow is compared by bytes at any number of
- * keys, one that grows until it has done so. */
+/* capacity and fpr are those of each CREATE; a table that does not grow is compared by bytes at any
+ * number of keys, one that grows until it has done so. */
 static const struct {
     const char *name, *shape, *growth;
     double rate;
@@ -126,8 +126,8 @@ static sqlite3_stmt *statement_of(struct side *side, unsigned table, enum statem
     return *statement;
 }
 
-/* From the first statement of a transaction on the connection sees one state; without a transaction it sees
- * the last one committed. */
+/* From the first statement of a transaction on the connection sees one state; without a transaction
+ * it sees the last one committed. */
 static void look(struct side *side) {
     if (side->in_transaction && side->sees)
         return;
@@ -137,8 +137,8 @@ static void look(struct side *side) {
     side->sees = side->in_transaction;
 }
 
-/* What to do about a result: false when the other connection was in the way. When that met the first statement
- * of a transaction, nobody knows whether it sees already; so it ends. */
+/* What to do about a result: false when the other connection was in the way. When that met the
+ * first statement of a transaction, nobody knows whether it sees already; so it ends. */
 static bool succeeded(struct side *side, int code, bool good, const char *sql) {
     operations++;
     if ((code & 0xff) == SQLITE_BUSY) {
@@ -163,7 +163,8 @@ static void written(struct side *side) {
         committed = side->now;
 }
 
-/* Steps a statement that should give a row or be done; false when the other connection is in the way. */
+/* Steps a statement that should give a row or be done; false when the other connection is in the
+ * way. */
 static bool step(struct side *side, sqlite3_stmt *statement, int expected) {
     int code = sqlite3_step(statement);
     if ((code & 0xff) == SQLITE_BUSY)
@@ -262,7 +263,8 @@ static char *create_sql(unsigned table) {
                            OPTIONS[table].growth);
 }
 
-/* Drops a table and creates it again, in a savepoint, since the other connection may come in between. */
+/* Drops a table and creates it again, in a savepoint, since the other connection may come in
+ * between. */
 static void create_anew(struct side *side, unsigned table) {
     /* A savepoint succeeds without a look at the file, and must not be what makes it sure. */
     if (side->in_transaction && !side->sure)
@@ -364,7 +366,8 @@ static void end(struct side *side, bool commit) {
     forget_transaction(side);
 }
 
-/* Savepoints within a transaction: a further one, one released, or one rolled back to, which stays. */
+/* Savepoints within a transaction: a further one, one released, or one rolled back to, which stays.
+ */
 static void savepoint(struct side *side) {
     char sql[60];
     unsigned level;

@@ -1,9 +1,10 @@
-/* Millions of random operations on filter values, filter tables and the filter library, against exact sets.
+/* Millions of random operations on filter values, filter tables and the filter library, against
+ * exact sets.
  *
  *     RUNS=100 SEED=1 build/tests/random_test
  *
- * does what it does without (RUNS=1) a hundred times over, each time with the next seed. A failure tells its
- * seed; with that as SEED and RUNS=1 it comes again.
+ * does what it does without (RUNS=1) a hundred times over, each time with the next seed. A failure
+ * tells its seed; with that as SEED and RUNS=1 it comes again.
  */
 #include "random.h"
 

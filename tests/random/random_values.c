@@ -1,6 +1,7 @@
-/* Filter values: random sequences of all that makes a filter of other filters and keys, over several filters of
- * different parameters and all layouts. After each step the filter that came out is asked for every key of the
- * universe and compared by bytes with one that is made of the same set in another way. */
+/* Filter values: random sequences of all that makes a filter of other filters and keys, over
+ * several filters of different parameters and all layouts. After each step the filter that came out
+ * is asked for every key of the universe and compared by bytes with one that is made of the same
+ * set in another way. */
 #include "random.h"
 
 #include "filter/header.h"
@@ -24,7 +25,8 @@ static const char *const FRESH[] = {
     "bloom_new_bits(9593, 7)",
     "bloom_new_bits(3200, 3)",
     "bloom_new_bits(77, 1)",
-    /* Guava's older strategy: in the bytes of an empty filter of the newer one, the first byte is 0. */
+    /* Guava's older strategy: in the bytes of an empty filter of the newer one, the first byte is
+     * 0. */
     "bloom_import(CAST(x'00' || substr(bloom_export(bloom_new_bits(4096, 3), 'guava'), 2) AS "
     "BLOB), 'guava')",
 };
@@ -99,8 +101,8 @@ struct filter {
 struct slot {
     struct filter filter;
     struct set keys;
-    uint8_t *
-        base; /* a payload: bits that an intersection has left besides those of the keys; NULL for none */
+    /* A payload: bits that an intersection has left besides those of the keys; NULL for none. */
+    uint8_t *base;
 };
 
 static sqlite3 *database;
@@ -229,8 +231,9 @@ static void verify(const struct slot *slot, const char *step) {
     bind_filter(statement, 1, filter);
     sqlite3_bind_int64(statement, 2, fresh_keys());
     expect(sqlite3_step(statement) == SQLITE_ROW, "%s: %s", step, sqlite3_errmsg(database));
-    /* Below a few hundred bits the positions of a classic filter depend on each other, and the rate of one
-     * filter is not that of another with as many bits set; they are in the sum of nothing. */
+    /* Below a few hundred bits the positions of a classic filter depend on each other, and the rate
+     * of one filter is not that of another with as many bits set; they are in the sum of nothing.
+     */
     if (payload_bytes(filter) >= 256 || filter.bytes[5] == 1)
         false_positives_count(&rates[filter.bytes[5]], UNIVERSE,
                               (unsigned)sqlite3_column_int(statement, 0), rate);

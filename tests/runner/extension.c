@@ -1,4 +1,5 @@
-/* The smallest extension: one function, so that sqllogictest_test.py can see where --load has loaded it. */
+/* The smallest extension: one function, so that sqllogictest_test.py can see where --load has
+ * loaded it. */
 
 #include <stddef.h>
 #include <sqlite3ext.h>

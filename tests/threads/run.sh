@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds threads_test with ThreadSanitizer and runs it: with the extension linked in, with the extension loaded, and with a race put into
-# the extension, which must be found. Ends in "N passed, N failed", or says what is missing and skips. CC names the compiler.
+# Builds threads_test with ThreadSanitizer and runs it: with the extension linked in, with the
+# extension loaded, and with a race put into the extension, which must be found. Ends in "N passed,
+# N failed", or says what is missing and skips. CC names the compiler.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 CC=${CC:-cc}
@@ -8,8 +9,8 @@ build=build/threads
 flags="-std=c11 -O1 -g -D_XOPEN_SOURCE=700 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -ffp-contract=off -Iext -fsanitize=thread"
 mkdir -p $build
 
-# Older run-time libraries of the sanitizer stop with "unexpected memory mapping" when the kernel spreads addresses over more bits than
-# they expect; setarch -R makes it leave them in place.
+# Older run-time libraries of the sanitizer stop with "unexpected memory mapping" when the kernel
+# spreads addresses over more bits than they expect; setarch -R makes it leave them in place.
 echo 'int main(void) { return 0; }' >$build/probe.c
 run=
 # shellcheck disable=SC2086
@@ -34,7 +35,8 @@ bad() { # bad FILE MESSAGE: one failure, with the log
     echo "$2"
 }
 
-# program NAME ARGUMENTS...: runs threads_test and takes over what it counted; a report of the sanitizer is one more failure.
+# program NAME ARGUMENTS...: runs threads_test and takes over what it counted; a report of the
+# sanitizer is one more failure.
 program() {
     name=$1
     shift

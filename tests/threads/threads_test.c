@@ -1,12 +1,12 @@
-/* Many threads at once, each with a connection of its own: registering, building, checking, merging, filter
- * tables in memory and on one shared file. run.sh builds this program and the extension with
- * ThreadSanitizer, which reports two threads at one place in memory even when nothing came of it; the program
- * itself compares results, exactly.
+/* Many threads at once, each with a connection of its own: registering, building, checking,
+ * merging, filter tables in memory and on one shared file. run.sh builds this program and the
+ * extension with ThreadSanitizer, which reports two threads at one place in memory even when
+ * nothing came of it; the program itself compares results, exactly.
  *
  *     threads_test DIRECTORY [LIBRARY]
  *
- * DIRECTORY is where databases may be written. With LIBRARY every connection loads the extension from that
- * file; without, it calls the one that is linked in.
+ * DIRECTORY is where databases may be written. With LIBRARY every connection loads the extension
+ * from that file; without, it calls the one that is linked in.
  */
 #include "sqlite-bloom.h"
 
@@ -150,7 +150,8 @@ static void report(const char *title, const char *found) {
     printf("%s: %s\n", title, found);
 }
 
-/* Runs work in all threads at once; shared is a connection for all of them, or NULL. Counts as one test. */
+/* Runs work in all threads at once; shared is a connection for all of them, or NULL. Counts as one
+ * test. */
 static void in_threads(const char *title, void (*work)(struct worker *), sqlite3 *shared) {
     static struct worker workers[THREADS];
     pthread_t threads[THREADS];
@@ -247,9 +248,10 @@ static void build_values(struct worker *worker) {
     close_database(worker, database);
 }
 
-/* The first use of everything, by all threads at the same moment: what is set up at first use would be set up here.
- * The barrier before each statement comes after all that SQLite locks on the way to it, since a lock that two
- * threads happen to take one after the other hides a race from the sanitizer. */
+/* The first use of everything, by all threads at the same moment: what is set up at first use would
+ * be set up here. The barrier before each statement comes after all that SQLite locks on the way to
+ * it, since a lock that two threads happen to take one after the other hides a race from the
+ * sanitizer. */
 static struct answer first_answers[THREADS][QUERY_COUNT];
 
 static void use_for_the_first_time(struct worker *worker) {
@@ -359,8 +361,8 @@ static void fill_tables_in_memory(struct worker *worker) {
     close_database(worker, database);
 }
 
-/* Filter tables on one file: writers, readers, one thread that merges, and one that makes and drops tables, so
- * that the others' statements are prepared anew all the time. */
+/* Filter tables on one file: writers, readers, one thread that merges, and one that makes and drops
+ * tables, so that the others' statements are prepared anew all the time. */
 
 enum {
     WRITERS = 4,
@@ -564,7 +566,8 @@ int main(int count, char **arguments) {
     }
     directory = arguments[1];
     library = arguments[2];
-    /* Else every allocation takes one mutex, and the sanitizer takes threads for synchronised that are not. */
+    /* Else every allocation takes one mutex, and the sanitizer takes threads for synchronised that
+     * are not. */
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     in_threads("first use", use_for_the_first_time, NULL);
     ask_single_thread();

@@ -1,0 +1,71 @@
+-- A list that changes, and a filter in front of it that is always in step: triggers add and take
+-- out, and clients get the plain filter, a quarter of the size.
+-- From the top folder: sqlite3 < sql/live_list.sql
+.bail on
+.load ./bloom
+.mode column
+
+-- The list, exact, and its filter: counters of four bits in place of bits, so that keys can be
+-- taken out again.
+CREATE TABLE blocklist(url TEXT PRIMARY KEY, since TEXT);
+CREATE VIRTUAL TABLE live USING bloom(capacity=1000, fpr=0.01, layout=counting);
+
+-- 1. Two triggers keep the filter in step, a third is for addresses that are corrected. Every plain
+-- INSERT counts, so each DELETE takes out just what was put in. (INSERT OR REPLACE INTO blocklist
+-- deletes rows without telling triggers, unless PRAGMA recursive_triggers is on; and INSERT OR
+-- IGNORE INTO live counts nothing when a key seems to be in, so it must not be paired with DELETE.)
+CREATE TRIGGER listed AFTER INSERT ON blocklist BEGIN
+  INSERT INTO live(key) VALUES (new.url);
+END;
+CREATE TRIGGER unlisted AFTER DELETE ON blocklist BEGIN
+  DELETE FROM live WHERE key = old.url;
+END;
+CREATE TRIGGER corrected AFTER UPDATE OF url ON blocklist BEGIN
+  DELETE FROM live WHERE key = old.url;
+  INSERT INTO live(key) VALUES (new.url);
+END;
+
+-- 2. The list fills, and changes.
+INSERT INTO blocklist SELECT printf('http://evil%d.example/', value), '2026-11-01'
+  FROM generate_series(1, 800);
+DELETE FROM blocklist WHERE url = 'http://evil7.example/';
+UPDATE blocklist SET url = 'http://evil.example/8' WHERE url = 'http://evil8.example/';
+
+SELECT EXISTS (SELECT 1 FROM live('http://evil1.example/')) AS listed,
+       EXISTS (SELECT 1 FROM live('http://evil7.example/')) AS deleted,
+       EXISTS (SELECT 1 FROM live('http://evil.example/8')) AS corrected,
+       (SELECT count(*) FROM blocklist JOIN live ON key = url) AS "all found",
+       (SELECT count(*) FROM blocklist) AS "of";
+
+-- What is rolled back never happened, in the filter either.
+BEGIN;
+DELETE FROM blocklist;
+ROLLBACK;
+SELECT count(*) AS "found after a rollback" FROM blocklist JOIN live ON key = url;
+
+-- 3. The plain filter for clients: the same keys without their counts, byte for byte what bloom_agg
+-- makes of the list as it is now.
+CREATE TEMP TABLE shipped AS SELECT bloom_convert(filter, 'blocked') AS f FROM live;
+SELECT length(filter) AS "counting bytes", length(f) AS "bytes shipped",
+       f = (SELECT bloom_agg(url, f) FROM blocklist) AS "as bloom_agg makes it",
+       bloom_check(f, 'http://evil1.example/') AS "a client asks"
+  FROM live, shipped;
+
+-- 4. When more is listed than the table was made for, it grows by a layer, and a key that seems to
+-- be in two layers is left where it is. So make it anew, larger, now and then: the triggers stay.
+INSERT INTO blocklist SELECT printf('http://worse%d.example/', value), '2026-11-02'
+  FROM generate_series(1, 1500);
+SELECT json_array_length(info, '$.layers') AS layers FROM live;
+
+BEGIN;
+DROP TABLE live;
+CREATE VIRTUAL TABLE live USING bloom(capacity=5000, fpr=0.01, layout=counting);
+INSERT INTO live(key) SELECT url FROM blocklist;
+COMMIT;
+DELETE FROM blocklist WHERE url LIKE 'http://worse%';
+SELECT json_array_length(info, '$.layers') AS layers,
+       (SELECT count(*) FROM blocklist JOIN live ON key = url) AS "found of what is left",
+       (SELECT count(*) FROM generate_series(1, 1500)
+         WHERE EXISTS (SELECT 1 FROM live(printf('http://worse%d.example/',
+           value)))) AS "of the rest"
+  FROM live;

@@ -1,0 +1,125 @@
+/* What someone can do who chooses keys, since MurmurHash3 has no secret and can be inverted: the
+ * figures that README.md gives. They are a reason for exact verification, not faults. */
+#include "library_test.h"
+
+#include "filter/hash.h"
+#include "filter/layout.h"
+
+static const uint64_t C1 = UINT64_C(0x87c37b91114253d5), C2 = UINT64_C(0x4cf5ad432745937f);
+
+static uint64_t left(uint64_t word, int count) {
+    return word << count | word >> (64 - count);
+}
+
+static uint64_t reciprocal(uint64_t odd) {
+    uint64_t inverse = odd;
+    for (int i = 0; i < 5; i++)
+        inverse *= 2 - odd * inverse;
+    return inverse;
+}
+
+static uint64_t unmix(uint64_t word) {
+    word ^= word >> 33;
+    word *= reciprocal(UINT64_C(0xc4ceb9fe1a85ec53));
+    word ^= word >> 33;
+    word *= reciprocal(UINT64_C(0xff51afd7ed558ccd));
+    return word ^ word >> 33;
+}
+
+static uint64_t word_at(const uint8_t *bytes) {
+    uint64_t word = 0;
+    for (int i = 0; i < 8; i++)
+        word |= (uint64_t)bytes[i] << 8 * i;
+    return word;
+}
+
+/* The printable text of 32 bytes with a wanted hash: the first 16 are tried, the others follow. */
+static void a_second_printable_key_has_the_same_128_bits(void **state) {
+    static const char DIGITS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    static const char VICTIM[] = "http://good.example/index.html?a=1";
+    (void)state;
+    struct bloom_hash wanted = bloom_hash_bytes(VICTIM, sizeof VICTIM - 1);
+    /* What the last block has to leave behind. */
+    uint64_t h1 = wanted.words[0], h2 = wanted.words[1];
+    h2 -= h1;
+    h1 -= h2;
+    h1 = unmix(h1);
+    h2 = unmix(h2);
+    h2 -= h1;
+    h1 -= h2;
+    h1 ^= 32;
+    h2 ^= 32;
+    const uint64_t fifth = reciprocal(5), per_c1 = reciprocal(C1), per_c2 = reciprocal(C2);
+    const uint64_t end1 = (h1 - UINT64_C(0x52dce729)) * fifth;
+    const uint64_t end2 = left((h2 - UINT64_C(0x38495ab5)) * fifth - h1, 33);
+    uint8_t key[32] = "evil.test/";
+    for (uint64_t tries = 1; tries <= UINT64_C(1) << 28; tries++) {
+        for (int i = 0; i < 6; i++)
+            key[10 + i] = (uint8_t)DIGITS[tries >> 6 * i & 63];
+        uint64_t g1 = left(word_at(key) * C1, 31) * C2, g2 = left(word_at(key + 8) * C2, 33) * C1;
+        g1 = left(g1, 27) * 5 + UINT64_C(0x52dce729);
+        g2 = (left(g2, 31) + g1) * 5 + UINT64_C(0x38495ab5);
+        uint64_t k[2];
+        k[0] = left((left(end1 - g2, 37) ^ g1) * per_c2, 33) * per_c1;
+        k[1] = left((end2 ^ g2) * per_c1, 31) * per_c2;
+        int printable = 0;
+        while (printable < 16) {
+            uint8_t byte = (uint8_t)(k[printable / 8] >> 8 * (printable % 8));
+            if (byte < 0x21 || byte > 0x7e)
+                break;
+            key[16 + printable++] = byte;
+        }
+        if (printable < 16)
+            continue;
+        struct bloom_hash found = bloom_hash_bytes(key, sizeof key);
+        assert_same(found.words[0], wanted.words[0], "first word");
+        assert_same(found.words[1], wanted.words[1], "second word");
+        printf("figures: %.32s has the 128 bits of %s, after 2^%.1f tries\n", (const char *)key,
+               VICTIM, (double)(63 - __builtin_clzll(tries)));
+        return;
+    }
+    fail_msg("none found");
+}
+
+/* One block; which keys fall into one is for their choosers to say, too. */
+static void few_chosen_keys_saturate_a_block(void **state) {
+    struct bloom_shape shape;
+    char problem[BLOOM_PROBLEM_SIZE];
+    uint8_t block[64] = {0};
+    uint64_t random = 3;
+    unsigned keys = 0, ones = 0;
+    (void)state;
+    assert_true(bloom_shape_for(&shape, &bloom_layout_blocked, 1, 0.01, problem));
+    assert_same(shape.bits, 512, "bits");
+    const struct bloom_blocks *blocks = shape.layout->blocks;
+    for (; ones < 512; keys++) {
+        uint64_t best = 0;
+        unsigned most = 0;
+        for (unsigned i = 0; i < 1u << 16 && most < shape.probes; i++) {
+            uint64_t word = random_next(&random);
+            uint8_t copy[64];
+            memcpy(copy, block, sizeof copy);
+            unsigned more = blocks->add(&shape, copy, &word);
+            if (more > most) {
+                most = more;
+                best = word;
+            }
+        }
+        ones += blocks->add(&shape, block, &best);
+    }
+    printf("figures: %u chosen keys saturate a block, k = %u\n", keys, (unsigned)shape.probes);
+    assert_true(keys >= 512 / shape.probes && keys <= 100);
+    for (int i = 0; i < 1000; i++) {
+        uint64_t word = random_next(&random);
+        assert_true(blocks->check(&shape, block, &word));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST("A second printable key has the same 128 bits",
+             a_second_printable_key_has_the_same_128_bits),
+        TEST("A few chosen keys saturate a block", few_chosen_keys_saturate_a_block),
+    };
+    return cmocka_run_group_tests_name("chosen keys", tests, NULL, NULL);
+}

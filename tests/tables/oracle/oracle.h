@@ -1,0 +1,276 @@
+/* The oracle of filter tables: a random test that after every step works out from the shadow tables
+ * what a table must answer, and from what was done which keys and counts must be in them.
+ *
+ *   oracle_test.c    the program: rounds, weights, search for the shortest way to a failure
+ *   oracle_steps.c   the steps
+ *   oracle_world.c   files and connections, and what each of them must hold (the model)
+ *   oracle_look.c    reads the shadow tables by plain SQL and compares
+ *   oracle_faults.c  allocations, authorizers and interrupts that fail a statement
+ *
+ * It knows of the extension what a user knows: SQL, the shadow tables as ext/FORMAT.md describes
+ * them, and the filter library, which says whether a key is in the bits. It uses nothing of
+ * ext/table.
+ *
+ * Two things are compared:
+ *
+ *   1. Answers, info and filter of the table with the bits in the shadow tables, as the same
+ *      connection reads them. This holds in any state that can be read, also in one made by hand
+ *      that will be rolled back.
+ *   2. The shadow tables with the model: no key that was added is missing; keys, ones and chunks
+ *      are exact. Rows of counts need to be right when no change is open; info always.
+ *
+ * The model follows the transactions: a content for each file as it was committed, and for each
+ * connection and attached file what it sees now and what it saw at each savepoint.
+ */
+#ifndef ORACLE_H
+#define ORACLE_H
+
+#ifndef SQLITE_ENABLE_SESSION /* for sqlite3.h: changesets are applied */
+#define SQLITE_ENABLE_SESSION
+#define SQLITE_ENABLE_PREUPDATE_HOOK
+#endif
+#include "sqlite-bloom.h"
+#include "filter/hash.h"
+#include "filter/layout.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    UNIVERSE = 1024, /* keys are numbers below; a half of them stands for texts */
+    SLOTS = 2,       /* tables of a file */
+    NAMES = 3,       /* that they can have */
+    FILES = 3,       /* number 0 is main for every connection, the others are attached as x */
+    CONNECTIONS = 2,
+    SCHEMAS = 2,
+    DEPTH_MOST = 6,
+    LAYERS_MOST = 64
+};
+
+/* ---- Sets of keys ---- */
+
+struct keys {
+    uint64_t words[UNIVERSE / 64];
+};
+
+static inline bool keys_have(const struct keys *keys, unsigned key) {
+    return (keys->words[key / 64] >> key % 64 & 1) != 0;
+}
+
+static inline void keys_add(struct keys *keys, unsigned key) {
+    keys->words[key / 64] |= UINT64_C(1) << key % 64;
+}
+
+unsigned keys_count(const struct keys *keys);
+void keys_unite(struct keys *keys, const struct keys *other);
+const uint64_t *key_words(unsigned key); /* its hash */
+void bind_key(sqlite3_stmt *statement, int parameter, unsigned key);
+
+/* ---- The model ---- */
+
+struct options {
+    const char *text; /* as CREATE VIRTUAL TABLE has them */
+    uint64_t capacity;
+    double rate;
+    bool grows, refuses; /* growth=on, growth=error */
+};
+
+extern const struct options OPTIONS[];
+extern unsigned options_known; /* of OPTIONS, by this release: the last is a later one's */
+
+struct table {
+    bool exists;
+    unsigned name;
+    unsigned options;
+    struct keys keys;
+    /* What info counts: from counted to counted_most keys, the same when nothing has failed;
+     * unknown after a merge, which estimates. The first look settles it. */
+    uint64_t counted, counted_most;
+    bool unknown;
+    bool merged;       /* since it was cleared */
+    uint64_t inserted; /* keys that were in no layer when they were added; at most */
+};
+
+struct content {
+    struct table tables[SLOTS];
+    bool tampered; /* shadow tables were written by hand; the transaction will be rolled back */
+};
+
+struct file {
+    char path[200]; /* empty: in memory, of one connection */
+    struct content committed;
+    struct content now;        /* in a shared cache, with what writer has not committed */
+    struct connection *writer; /* in a shared cache */
+};
+
+enum statement {
+    LAYERS,
+    CHUNKS,
+    ADD,
+    ADD_NEW,
+    ADD_MANY,
+    ADD_MANY_FAILING, /* at the first key from ?1 on */
+    CHECK,
+    INFO,
+    FILTER,
+    MERGE,
+    CLEAR,
+    STATEMENTS
+};
+
+/* A connection's view of the file behind a schema. */
+struct link {
+    struct file *file; /* NULL: none */
+    struct content now, before[DEPTH_MOST + 1];
+    bool sees; /* the transaction has read: from here on it sees this */
+    bool sure; /* and was not refused */
+    bool wrote;
+};
+
+struct connection {
+    const char *name;
+    sqlite3 *database;
+    struct link links[SCHEMAS];
+    struct file memory[SCHEMAS]; /* behind a schema after sqlite3_deserialize */
+    sqlite3_stmt *statements[SCHEMAS][NAMES][STATEMENTS];
+    sqlite3_stmt *cursor; /* a query that is not over, of a table; only within a transaction */
+    unsigned cursor_schema, cursor_slot, cursor_name;
+    int cursor_key; /* where it is */
+    bool in_transaction, by_savepoint;
+    unsigned depth;
+    struct keys asked; /* what in_set() tells */
+};
+
+extern struct file files[FILES];
+extern struct connection connections[CONNECTIONS];
+extern bool shared_cache, main_in_memory; /* in this round */
+extern const char *const NAME[NAMES], *const SCHEMA[SCHEMAS];
+
+/* Puts the committed content of a file behind a schema. */
+bool deserialize(struct connection *connection, unsigned schema, const struct file *from);
+
+void world_learn(void); /* what this release offers */
+void world_begin(void);
+void world_end(void);
+void connection_open(struct connection *connection);
+void connection_close(struct connection *connection);
+sqlite3 *fresh_connection(const struct file *file, int flags);
+
+/* A statement, prepared once and kept, whatever becomes of the file. NULL when it cannot be
+ * prepared; then *code says why. */
+sqlite3_stmt *statement_of(struct connection *connection, unsigned schema, unsigned name,
+                           enum statement which, int *code);
+
+void forget_statements(struct connection *connection, unsigned schema);
+
+/* What the connection must see, when it reads, or has read; when it does not read now; and after a
+ * change, which has been made. */
+struct content *view(struct connection *connection, unsigned schema);
+const struct content *peek(struct connection *connection, unsigned schema);
+struct content *change(struct connection *connection, unsigned schema);
+
+/* The transaction's end, and its savepoints, in the model. */
+void model_begin(struct connection *connection, bool by_savepoint);
+void model_commit(struct connection *connection);
+void model_rollback(struct connection *connection);
+void model_rollback_to(struct connection *connection, unsigned level);
+
+/* Whether a change is open that others may or may not see. */
+bool change_is_open(const struct connection *connection, unsigned schema);
+bool is_tampered(const struct connection *connection); /* by itself: it may not commit */
+
+/* ---- Looking ---- */
+
+struct raw_layer {
+    struct bloom_shape shape;
+    uint8_t *payload;
+    uint64_t chunk_blocks, keys, chunks, ones; /* as the row says */
+    uint64_t rows, bits;                       /* rows of chunks and bits set in them */
+    double count, rate;                        /* estimates */
+};
+
+struct raw {
+    bool sane; /* damage that the table must or may report: layers and answers mean nothing */
+    bool wrong_chunk_size; /* in every layer, and there are chunks */
+    uint64_t strays;       /* chunks of no layer */
+    unsigned layer_count;
+    struct raw_layer layers[LAYERS_MOST];
+    uint8_t header[64]; /* of the first layer */
+    uint64_t digest;    /* of all rows */
+};
+
+/* Reads the shadow tables. False when it was refused or there is nothing to read. */
+bool look_raw(struct connection *connection, unsigned schema, unsigned name, struct raw *raw);
+void raw_clear(struct raw *raw);
+bool raw_has(const struct raw *raw, unsigned key);
+
+/* Compares everything that can be known of a table; all keys when thorough. */
+void look(struct connection *connection, unsigned schema, unsigned slot, bool thorough);
+
+/* The same for all tables of a file from a new connection. */
+void look_from_outside(const struct file *file);
+
+/* Whether a result is one of a lock of somebody else. */
+bool is_busy(int code);
+
+/* A result, or that of a lock, for which SQLite could not see that its schema is an old one. */
+int really(struct connection *connection, unsigned schema, int code);
+
+/* A lock of somebody else was in the way. When that was the first look of a transaction, nobody can
+ * say what it sees; so it ends. */
+void refused(struct connection *connection, unsigned schema);
+
+/* ---- Faults ---- */
+
+enum fault {
+    FAULT_NONE,
+    FAULT_ALLOCATION,
+    FAULT_ALLOCATIONS,
+    FAULT_DENY,
+    FAULT_IGNORE,
+    FAULT_INTERRUPT
+};
+
+void faults_install(void); /* before SQLite is initialised */
+void fault_arm(sqlite3 *database, enum fault fault, unsigned number);
+bool fault_disarm(sqlite3 *database); /* whether it came to pass */
+
+/* ---- The run ---- */
+
+uint64_t random_next(void);
+unsigned random_below(unsigned range);
+bool random_once_in(unsigned times);
+enum fault random_fault(bool may_ignore); /* FAULT_NONE mostly, by the weight of faults */
+
+/* Notes what is done, for the report of a failure. */
+void note(const char *format, ...)
+#ifdef __GNUC__
+    __attribute__((format(printf, 1, 2)))
+#endif
+    ;
+
+/* Ends the program as failed unless holds. */
+void expect(bool holds, const char *format, ...)
+#ifdef __GNUC__
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+
+extern const char *program; /* to be run as another process */
+extern uint64_t refusals, faults_met, looks;
+
+struct step {
+    const char *name;
+    unsigned weight;
+    void (*run)(struct connection *connection);
+};
+
+extern struct step STEPS[];
+extern const unsigned STEP_COUNT;
+extern unsigned weight_of_faults, weight_of_ignoring, weight_of_shared; /* percent */
+
+/* The other process: adds keys; prints a digit for each, 1 when it was new. */
+int other_process(char **arguments);
+
+#endif

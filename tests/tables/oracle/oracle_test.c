@@ -1,0 +1,250 @@
+/* The program of the oracle: see oracle.h.
+ *
+ *     STEPS=1000000 SECONDS=60 SEED=1 build/tests/oracle_test [WEIGHTS]
+ *
+ * runs rounds of 400 steps, each with the next seed and files of its own, until so many steps are
+ * done or so many seconds over (without either: 30000 steps). A failure tells its seed and what was
+ * done last.
+ *
+ *     ROUNDS=1 SEED=17 TRACE=1 ...        that round again, with all that is done
+ *     SEED=17 MINIMIZE=1 ...              looks for the fewest steps of it that still fail
+ *
+ * WEIGHTS is a file that biases the steps: a line for each, its name and its weight; steps without
+ * a line are not taken. "faults", "ignoring" and "shared_cache" are percentages: of statements that
+ * are made to fail, of those by an authorizer that answers SQLITE_IGNORE, and of rounds in which
+ * both connections share a cache. tests/tables/oracle has such files, one for each kind of fault
+ * that filter tables once had.
+ */
+#include "oracle.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { STEPS_OF_ROUND = 400, NOTES_KEPT = 40, NOTE_SIZE = 300 };
+
+const char *program;
+unsigned weight_of_faults = 15, weight_of_ignoring = 20, weight_of_shared = 25;
+
+static uint64_t state, seed;
+static unsigned step_number;
+static bool tracing;
+static char notes[NOTES_KEPT][NOTE_SIZE];
+static unsigned note_count;
+
+uint64_t random_next(void) { /* SplitMix64 (Steele, Lea, Flood, 2014) */
+    uint64_t word = state += UINT64_C(0x9e3779b97f4a7c15);
+    word = (word ^ word >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    word = (word ^ word >> 27) * UINT64_C(0x94d049bb133111eb);
+    return word ^ word >> 31;
+}
+
+unsigned random_below(unsigned range) {
+    return (unsigned)((random_next() >> 32) * range >> 32);
+}
+
+bool random_once_in(unsigned times) {
+    return random_below(times) == 0;
+}
+
+enum fault random_fault(bool may_ignore) {
+    if (random_below(100) >= weight_of_faults)
+        return FAULT_NONE;
+    static const enum fault OTHERS[] = {FAULT_ALLOCATION, FAULT_ALLOCATIONS, FAULT_DENY,
+                                        FAULT_INTERRUPT};
+    bool ignores = random_below(100) < weight_of_ignoring;
+    enum fault other = OTHERS[random_below(4)];
+    return ignores && may_ignore ? FAULT_IGNORE : other;
+}
+
+void note(const char *format, ...) {
+    char *text = notes[note_count++ % NOTES_KEPT];
+    int length = snprintf(text, NOTE_SIZE, "%u ", step_number);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text + length, (size_t)(NOTE_SIZE - length), format, list);
+    va_end(list);
+    if (tracing) {
+        puts(text);
+        fflush(stdout);
+    }
+}
+
+void expect(bool holds, const char *format, ...) {
+    va_list list;
+    if (holds)
+        return;
+    if (!tracing)
+        for (unsigned i = note_count > NOTES_KEPT ? note_count - NOTES_KEPT : 0; i < note_count;
+             i++)
+            puts(notes[i % NOTES_KEPT]);
+    printf("SQLite %s, SEED=%" PRIu64 ", step %u: ", sqlite3_libversion(), seed, step_number);
+    va_start(list, format);
+    vprintf(format, list);
+    va_end(list);
+    printf("\n0 passed, 1 failed\n");
+    fflush(stdout);
+    _exit(1);
+}
+
+static uint64_t from_environment(const char *name, uint64_t otherwise) {
+    const char *text = getenv(name);
+    return text != NULL && *text != '\0' ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static void read_weights(const char *path) {
+    char line[200], name[100];
+    unsigned weight;
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        fprintf(stderr, "%s cannot be read\n", path);
+        exit(2);
+    }
+    for (unsigned i = 0; i < STEP_COUNT; i++)
+        STEPS[i].weight = 0;
+    weight_of_faults = weight_of_shared = 0;
+    while (fgets(line, sizeof line, file) != NULL) {
+        bool known = line[0] == '#' || line[0] == '\n';
+        if (!known && sscanf(line, "%99s %u", name, &weight) == 2) {
+            for (unsigned i = 0; i < STEP_COUNT; i++)
+                if (strcmp(name, STEPS[i].name) == 0) {
+                    STEPS[i].weight = weight;
+                    known = true;
+                }
+            if (strcmp(name, "faults") == 0) {
+                weight_of_faults = weight;
+                known = true;
+            } else if (strcmp(name, "ignoring") == 0) {
+                weight_of_ignoring = weight;
+                known = true;
+            } else if (strcmp(name, "shared_cache") == 0) {
+                weight_of_shared = weight;
+                known = true;
+            }
+        }
+        if (!known) {
+            fprintf(stderr, "%s: not a step and its weight: %s", path, line);
+            exit(2);
+        }
+    }
+    fclose(file);
+}
+
+static const struct step *random_step(void) {
+    unsigned sum = 0, i = 0;
+    for (unsigned j = 0; j < STEP_COUNT; j++)
+        sum += STEPS[j].weight;
+    unsigned at = random_below(sum);
+    while (at >= STEPS[i].weight)
+        at -= STEPS[i++].weight;
+    return &STEPS[i];
+}
+
+/* Each step has random numbers of its own, so that others may be left out. */
+static void one_round(const bool *left_out) {
+    state = seed * UINT64_C(0x2545f4914f6cdd1d);
+    step_number = 0;
+    world_begin();
+    for (step_number = 1; step_number <= STEPS_OF_ROUND; step_number++) {
+        state = (seed << 20 | step_number) * UINT64_C(0xd1342543de82ef95);
+        if (left_out != NULL && left_out[step_number])
+            continue;
+        struct connection *connection = &connections[random_below(CONNECTIONS)];
+        bool was_in_transaction = connection->in_transaction;
+        random_step()->run(connection);
+        if (files[0].writer == NULL && shared_cache)
+            files[0].committed = files[0].now;
+        /* Sometimes several steps without a look between them. */
+        if (random_once_in(4))
+            continue;
+        bool over = was_in_transaction && !connection->in_transaction;
+        for (unsigned schema = 0; schema < SCHEMAS; schema++)
+            if (connection->links[schema].file != NULL)
+                for (unsigned slot = 0; slot < SLOTS; slot++)
+                    look(connection, schema, slot, over);
+        if (over)
+            for (unsigned i = 0; i < FILES; i++)
+                look_from_outside(&files[i]);
+    }
+    world_end();
+}
+
+/* ---- The shortest way to a failure ---- */
+
+static bool fails_without(const bool *left_out) {
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        if (freopen("/dev/null", "w", stdout) == NULL || freopen("/dev/null", "w", stderr) == NULL)
+            _exit(0);
+        tracing = false;
+        one_round(left_out);
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+}
+
+static void minimize(void) {
+    static bool left_out[STEPS_OF_ROUND + 1];
+    if (!fails_without(left_out)) {
+        puts("this round does not fail");
+        return;
+    }
+    bool again = true;
+    for (unsigned size = STEPS_OF_ROUND / 2; size >= 1; size = again && size == 1 ? 1 : size / 2) {
+        again = false;
+        for (unsigned first = 1; first <= STEPS_OF_ROUND; first += size) {
+            bool before[STEPS_OF_ROUND + 1];
+            bool any = false;
+            memcpy(before, left_out, sizeof before);
+            for (unsigned i = first; i < first + size && i <= STEPS_OF_ROUND; i++) {
+                any = any || !left_out[i];
+                left_out[i] = true;
+            }
+            if (any && fails_without(left_out))
+                again = true;
+            else
+                memcpy(left_out, before, sizeof before);
+        }
+    }
+    tracing = true;
+    one_round(left_out);
+}
+
+int main(int count, char **arguments) {
+    program = arguments[0];
+    if (count > 2 && strcmp(arguments[1], "--process") == 0)
+        return other_process(arguments + 2);
+    if (count > 1)
+        read_weights(arguments[1]);
+    faults_install();
+    world_learn();
+    seed = from_environment("SEED", 1);
+    tracing = from_environment("TRACE", 0) != 0;
+    if (from_environment("MINIMIZE", 0) != 0) {
+        minimize();
+        return 1;
+    }
+    uint64_t rounds = from_environment("ROUNDS", UINT64_MAX), round = 0;
+    uint64_t seconds = from_environment("SECONDS", 0);
+    uint64_t steps = from_environment("STEPS", seconds > 0 ? UINT64_MAX : 30000);
+    time_t begin = time(NULL);
+    for (; round < rounds && round * STEPS_OF_ROUND < steps; round++, seed++) {
+        if (seconds > 0 && (uint64_t)(time(NULL) - begin) >= seconds)
+            break;
+        note_count = 0;
+        one_round(NULL);
+    }
+    printf("figures: SQLite %s, %" PRIu64 " rounds, %" PRIu64 " steps, %" PRIu64 " looks, %" PRIu64
+           " statements met a fault, %" PRIu64 " a lock\n",
+           sqlite3_libversion(), round, round * STEPS_OF_ROUND, looks, faults_met, refusals);
+    printf("%" PRIu64 " passed, 0 failed\n", round);
+    return 0;
+}

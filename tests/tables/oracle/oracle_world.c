@@ -1,0 +1,380 @@
+/* Files and connections, and what each of them must hold. */
+#include "oracle.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *const NAME[NAMES] = {"seen", "other", "third"}, *const SCHEMA[SCHEMAS] = {"main", "x"};
+
+const struct options OPTIONS[] = {
+    {"capacity=40, fpr=0.02", 40, 0.02, true, false},
+    {"capacity=300, fpr=0.01, growth=on", 300, 0.01, true, false},
+    {"capacity=60, fpr=0.1, growth=off", 60, 0.1, false, false},
+    {"capacity=900, fpr=0.001", 900, 0.001, true, false},
+    {"capacity=8, fpr=0.05", 8, 0.05, true, false},
+    {"capacity=50, fpr=0.01, growth=error", 50, 0.01, false, true},
+};
+unsigned options_known = sizeof OPTIONS / sizeof *OPTIONS;
+
+struct file files[FILES];
+struct connection connections[CONNECTIONS];
+bool shared_cache, main_in_memory;
+
+unsigned keys_count(const struct keys *keys) {
+    unsigned count = 0;
+    for (size_t i = 0; i < UNIVERSE / 64; i++)
+        for (uint64_t word = keys->words[i]; word != 0; word &= word - 1)
+            count++;
+    return count;
+}
+
+void keys_unite(struct keys *keys, const struct keys *other) {
+    for (size_t i = 0; i < UNIVERSE / 64; i++)
+        keys->words[i] |= other->words[i];
+}
+
+static int key_text(unsigned key, char text[40]) {
+    return snprintf(text, 40, "http://%u.example/", key);
+}
+
+const uint64_t *key_words(unsigned key) {
+    static uint64_t words[UNIVERSE][2];
+    static bool known[UNIVERSE];
+    char text[40];
+    if (!known[key]) {
+        struct bloom_hash hash =
+            key % 2 ? bloom_hash_bytes(text, (size_t)key_text(key, text)) : bloom_hash_integer(key);
+        known[key] = true;
+        words[key][0] = hash.words[0];
+        words[key][1] = hash.words[1];
+    }
+    return words[key];
+}
+
+void bind_key(sqlite3_stmt *statement, int parameter, unsigned key) {
+    char text[40];
+    if (key % 2)
+        sqlite3_bind_text(statement, parameter, text, key_text(key, text), SQLITE_TRANSIENT);
+    else
+        sqlite3_bind_int64(statement, parameter, key);
+}
+
+/* ---- Connections ---- */
+
+static void in_set(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    (void)count;
+    unsigned key = (unsigned)sqlite3_value_int(arguments[0]);
+    sqlite3_result_int(context, keys_have(sqlite3_user_data(context), key));
+}
+
+static void fail(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    (void)count, (void)arguments;
+    sqlite3_result_error(context, "fails as it was told to", -1);
+}
+
+sqlite3 *fresh_connection(const struct file *file, int flags) {
+    sqlite3 *database = NULL;
+    int code = sqlite3_open_v2(file->path[0] != '\0' ? file->path : ":memory:", &database,
+                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | flags, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_bloom_init(database, NULL, NULL);
+    expect(code == SQLITE_OK, "%s cannot be opened: %s", file->path, sqlite3_errmsg(database));
+    sqlite3_exec(database, "PRAGMA synchronous = off", NULL, NULL, NULL);
+    return database;
+}
+
+bool deserialize(struct connection *connection, unsigned schema, const struct file *from) {
+    struct link *link = &connection->links[schema];
+    struct file *memory = &connection->memory[schema];
+    sqlite3_int64 size;
+    sqlite3 *source = fresh_connection(from, SQLITE_OPEN_PRIVATECACHE);
+    unsigned char *bytes = sqlite3_serialize(source, "main", &size, 0);
+    sqlite3_close(source);
+    if (bytes == NULL)
+        return false;
+    if (size > 20)
+        bytes[18] = bytes[19] = 1; /* no WAL in memory */
+    int code = sqlite3_deserialize(connection->database, SCHEMA[schema], bytes, size, size,
+                                   SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE);
+    note("%s: sqlite3_deserialize into %s of %s; -- result %d", connection->name, SCHEMA[schema],
+         from->path, code);
+    if (code != SQLITE_OK)
+        return false;
+    memory->committed = from->committed;
+    memset(link, 0, sizeof *link);
+    link->file = memory;
+    return true;
+}
+
+void connection_open(struct connection *connection) {
+    sqlite3_stmt *statement;
+    memset(connection->links, 0, sizeof connection->links);
+    connection->links[0].file = &files[0];
+    connection->database =
+        fresh_connection(main_in_memory ? &connection->memory[0] : &files[0],
+                         shared_cache ? SQLITE_OPEN_SHAREDCACHE : SQLITE_OPEN_PRIVATECACHE);
+    int code = sqlite3_create_function_v2(connection->database, "in_set", 1, SQLITE_UTF8,
+                                          &connection->asked, in_set, NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_create_function(connection->database, "fail", 0, SQLITE_UTF8, NULL, fail,
+                                       NULL, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(connection->database,
+                            random_once_in(4)
+                                ? "PRAGMA temp_store = memory; PRAGMA cache_size = 4; BEGIN; "
+                                  "CREATE TEMP TABLE universe(i INTEGER PRIMARY KEY, k)"
+                                : "PRAGMA temp_store = memory; BEGIN; "
+                                  "CREATE TEMP TABLE universe(i INTEGER PRIMARY KEY, k)",
+                            NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_prepare_v2(connection->database, "INSERT INTO temp.universe VALUES (?1, ?2)",
+                                  -1, &statement, NULL);
+    expect(code == SQLITE_OK, "no connection: %s", sqlite3_errmsg(connection->database));
+    for (unsigned key = 0; key < UNIVERSE; key++) {
+        sqlite3_bind_int64(statement, 1, key);
+        bind_key(statement, 2, key);
+        sqlite3_step(statement);
+        sqlite3_reset(statement);
+    }
+    sqlite3_finalize(statement);
+    code = sqlite3_exec(connection->database, "COMMIT", NULL, NULL, NULL);
+    expect(code == SQLITE_OK, "no connection: %s", sqlite3_errmsg(connection->database));
+    if (!shared_cache && random_once_in(3))
+        sqlite3_exec(connection->database, "PRAGMA mmap_size = 1000000", NULL, NULL, NULL);
+    if (main_in_memory)
+        expect(deserialize(connection, 0, &files[0]), "%s: no content", connection->name);
+}
+
+void forget_statements(struct connection *connection, unsigned schema) {
+    for (unsigned name = 0; name < NAMES; name++)
+        for (unsigned i = 0; i < STATEMENTS; i++) {
+            sqlite3_finalize(connection->statements[schema][name][i]);
+            connection->statements[schema][name][i] = NULL;
+        }
+}
+
+void connection_close(struct connection *connection) {
+    for (unsigned schema = 0; schema < SCHEMAS; schema++)
+        forget_statements(connection, schema);
+    if (connection->in_transaction)
+        model_rollback(connection);
+    int code = sqlite3_close(connection->database);
+    expect(code == SQLITE_OK, "%s cannot be closed: result %d", connection->name, code);
+    connection->database = NULL;
+}
+
+static const char *const SQL[STATEMENTS] = {
+    [LAYERS] = "SELECT layer, header, chunk_blocks, keys, chunks, ones FROM %s.%s_layers "
+               "ORDER BY layer",
+    [CHUNKS] = "SELECT id, bits FROM %s.%s_chunks ORDER BY id",
+    [ADD] = "INSERT INTO %s.%s(key) VALUES (?1)",
+    [ADD_NEW] = "INSERT OR IGNORE INTO %s.%s(key) VALUES (?1)",
+    [ADD_MANY] = "INSERT OR IGNORE INTO %s.%s(key) SELECT k FROM temp.universe WHERE in_set(i)",
+    [ADD_MANY_FAILING] = "INSERT OR IGNORE INTO %s.%s(key) SELECT CASE WHEN i < ?1 THEN k ELSE "
+                         "fail() END FROM temp.universe WHERE in_set(i)",
+    [CHECK] = "SELECT 1 FROM %s.%s WHERE key = ?1",
+    [INFO] = "SELECT info FROM %s.%s",
+    [FILTER] = "SELECT filter FROM %s.%s",
+    [MERGE] = "INSERT INTO %s.%s(%s, key) VALUES ('merge', ?1)",
+    [CLEAR] = "INSERT INTO %s.%s(%s) VALUES ('clear')",
+};
+
+sqlite3_stmt *statement_of(struct connection *connection, unsigned schema, unsigned name,
+                           enum statement which, int *code) {
+    sqlite3_stmt **statement = &connection->statements[schema][name][which];
+    *code = SQLITE_OK;
+    if (*statement == NULL) {
+        char *sql = sqlite3_mprintf(SQL[which], SCHEMA[schema], NAME[name], NAME[name]);
+        *code = sqlite3_prepare_v3(connection->database, sql, -1, SQLITE_PREPARE_PERSISTENT,
+                                   statement, NULL);
+        sqlite3_free(sql);
+    }
+    return *statement;
+}
+
+/* ---- Views ---- */
+
+static bool is_shared(const struct connection *connection, unsigned schema) {
+    (void)connection;
+    return shared_cache && schema == 0;
+}
+
+struct content *view(struct connection *connection, unsigned schema) {
+    struct link *link = &connection->links[schema];
+    if (is_shared(connection, schema))
+        return &link->file->now;
+    if (!connection->in_transaction)
+        return &link->file->committed;
+    if (!link->sees) {
+        link->now = link->file->committed;
+        for (unsigned i = 0; i <= connection->depth; i++)
+            link->before[i] = link->now;
+        link->sees = true;
+    }
+    return &link->now;
+}
+
+const struct content *peek(struct connection *connection, unsigned schema) {
+    struct link *link = &connection->links[schema];
+    if (connection->in_transaction && !link->sees && !is_shared(connection, schema))
+        return &link->file->committed;
+    return view(connection, schema);
+}
+
+struct content *change(struct connection *connection, unsigned schema) {
+    struct link *link = &connection->links[schema];
+    struct content *content = view(connection, schema);
+    if (!connection->in_transaction)
+        return content;
+    if (is_shared(connection, schema) && !link->wrote) {
+        for (unsigned i = 0; i <= connection->depth; i++)
+            link->before[i] = *content;
+        link->file->writer = connection;
+    }
+    link->wrote = true;
+    return content;
+}
+
+static void forget_transaction(struct connection *connection) {
+    sqlite3_finalize(connection->cursor);
+    connection->cursor = NULL;
+    for (unsigned schema = 0; schema < SCHEMAS; schema++) {
+        struct link *link = &connection->links[schema];
+        link->sees = link->sure = link->wrote = false;
+        if (link->file != NULL && link->file->writer == connection)
+            link->file->writer = NULL;
+    }
+    connection->in_transaction = false;
+    connection->depth = 0;
+}
+
+void model_begin(struct connection *connection, bool by_savepoint) {
+    connection->in_transaction = true;
+    connection->by_savepoint = by_savepoint;
+    connection->depth = 0;
+}
+
+void model_commit(struct connection *connection) {
+    for (unsigned schema = 0; schema < SCHEMAS; schema++) {
+        struct link *link = &connection->links[schema];
+        if (link->wrote)
+            link->file->committed = is_shared(connection, schema) ? link->file->now : link->now;
+    }
+    forget_transaction(connection);
+}
+
+void model_rollback(struct connection *connection) {
+    for (unsigned schema = 0; schema < SCHEMAS; schema++) {
+        struct link *link = &connection->links[schema];
+        if (link->wrote && is_shared(connection, schema))
+            link->file->now = link->file->committed;
+    }
+    forget_transaction(connection);
+}
+
+void model_rollback_to(struct connection *connection, unsigned level) {
+    for (unsigned schema = 0; schema < SCHEMAS; schema++) {
+        struct link *link = &connection->links[schema];
+        if (is_shared(connection, schema)) {
+            if (link->wrote)
+                link->file->now = link->before[level];
+        } else if (link->sees) {
+            link->now = link->before[level];
+        }
+    }
+    connection->depth = level;
+}
+
+bool change_is_open(const struct connection *connection, unsigned schema) {
+    const struct link *link = &connection->links[schema];
+    return link->wrote || (is_shared(connection, schema) && link->file->writer != NULL);
+}
+
+bool is_tampered(const struct connection *connection) {
+    for (unsigned schema = 0; schema < SCHEMAS; schema++) {
+        const struct link *link = &connection->links[schema];
+        if (link->wrote &&
+            (is_shared(connection, schema) ? link->file->now.tampered : link->now.tampered))
+            return true;
+    }
+    return false;
+}
+
+/* ---- The beginning and the end of a round ---- */
+
+static char folder[100];
+
+static void create_tables(struct file *file, const char *settings) {
+    sqlite3 *database = fresh_connection(file, 0);
+    int code = sqlite3_exec(database, settings, NULL, NULL, NULL);
+    for (unsigned slot = 0; slot < SLOTS && code == SQLITE_OK; slot++) {
+        struct table *table = &file->committed.tables[slot];
+        table->name = slot;
+        table->options = slot == 0 && random_once_in(2) ? 0 : random_below(options_known);
+        table->exists = true;
+        char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE %s USING bloom(%s)", NAME[slot],
+                                    OPTIONS[table->options].text);
+        note("%s: %s", file->path, sql);
+        code = sqlite3_exec(database, sql, NULL, NULL, NULL);
+        sqlite3_free(sql);
+    }
+    expect(code == SQLITE_OK, "%s: %s", file->path, sqlite3_errmsg(database));
+    sqlite3_close(database);
+    file->now = file->committed;
+}
+
+void world_learn(void) {
+    static const struct file MEMORY;
+    sqlite3 *database = fresh_connection(&MEMORY, 0);
+    char *sql =
+        sqlite3_mprintf("CREATE VIRTUAL TABLE t USING bloom(%s)", OPTIONS[options_known - 1].text);
+    options_known -= sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK;
+    sqlite3_free(sql);
+    sqlite3_close(database);
+}
+
+void world_begin(void) {
+    static const char *const JOURNALS[] = {"delete", "truncate", "memory", "wal", "wal"};
+    static const unsigned PAGES[] = {512, 512, 1024, 4096, 4096, 16384, 65536};
+    const char *parent = getenv("TMPDIR");
+    char settings[200];
+    snprintf(folder, sizeof folder, "%s/oracle.XXXXXX", parent != NULL ? parent : "/tmp");
+    expect(mkdtemp(folder) != NULL, "no folder %s", folder);
+    shared_cache = random_below(100) < weight_of_shared;
+    main_in_memory = !shared_cache && random_once_in(5);
+    snprintf(settings, sizeof settings,
+             "PRAGMA page_size = %u; PRAGMA encoding = '%s'; PRAGMA journal_mode = %s",
+             PAGES[random_below(sizeof PAGES / sizeof *PAGES)],
+             !main_in_memory && random_once_in(4) ? "UTF-16" : "UTF-8", JOURNALS[random_below(5)]);
+    note("%s%s", settings, shared_cache ? " (shared cache)" : "");
+    memset(files, 0, sizeof files);
+    for (unsigned i = 0; i < FILES; i++) {
+        snprintf(files[i].path, sizeof files[i].path, "%s/%u.db", folder, i);
+        create_tables(&files[i], settings);
+    }
+    for (unsigned i = 0; i < CONNECTIONS; i++) {
+        memset(&connections[i], 0, sizeof connections[i]);
+        connections[i].name = i == 0 ? "a" : "b";
+        connection_open(&connections[i]);
+    }
+}
+
+void world_end(void) {
+    for (unsigned i = 0; i < CONNECTIONS; i++)
+        connection_close(&connections[i]);
+    for (unsigned i = 0; i < FILES; i++)
+        look_from_outside(&files[i]);
+    for (unsigned i = 0; i < FILES; i++) {
+        static const char *const ENDS[] = {"", "-wal", "-shm", "-journal"};
+        for (unsigned j = 0; j < 4; j++) {
+            char path[4000];
+            snprintf(path, sizeof path, "%s%s", files[i].path, ENDS[j]);
+            unlink(path);
+        }
+    }
+    rmdir(folder);
+    expect(sqlite3_memory_used() == 0, "%lld bytes are left when all is closed",
+           (long long)sqlite3_memory_used());
+}
