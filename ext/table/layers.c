@@ -21,12 +21,12 @@ void bloom_layers_close(struct bloom_layers *layers) {
 
 /* The proof */
 
-/* Looks at pages of all databases of the connection. */
-static void count_looks(const struct bloom_layers *layers, int *hits, int *misses) {
-    int highest;
-    sqlite3 *connection = layers->database->connection;
-    sqlite3_db_status(connection, SQLITE_DBSTATUS_CACHE_HIT, hits, &highest, 0);
-    sqlite3_db_status(connection, SQLITE_DBSTATUS_CACHE_MISS, misses, &highest, 0);
+/* Looks at pages, of all databases of the connection, that were in the cache: nothing is changed
+ * without some, and rows are counted besides. */
+static int count_looks(const struct bloom_layers *layers) {
+    int looks = 0, highest;
+    sqlite3_db_status(layers->database->connection, SQLITE_DBSTATUS_CACHE_HIT, &looks, &highest, 0);
+    return looks;
 }
 
 /* Whether this connection has changed, or may have changed, what it has not committed. */
@@ -70,12 +70,8 @@ static bool is_main_file(const struct bloom_layers *layers, const char *file) {
 }
 
 static bool is_proven_by_looks(const struct bloom_layers *layers) {
-    int hits, misses;
     int changes = sqlite3_total_changes(layers->database->connection) - layers->changes;
-    if (changes != 0 && changes != layers->own_changes)
-        return false;
-    count_looks(layers, &hits, &misses);
-    return hits == layers->hits && misses == layers->misses;
+    return (changes == 0 || changes == layers->own_changes) && count_looks(layers) == layers->looks;
 }
 
 static bool is_proven_by_version(const struct bloom_layers *layers) {
@@ -91,7 +87,7 @@ void bloom_layers_settle(struct bloom_layers *layers, bool changed) {
     layers->held = layers->cursors > 0;
     if (!layers->told)
         return;
-    count_looks(layers, &layers->hits, &layers->misses);
+    layers->looks = count_looks(layers);
     layers->changes = sqlite3_total_changes(layers->database->connection);
     layers->own_changes = changed;
 }

@@ -13,7 +13,7 @@
  *                  does from the table's xBegin on, only this connection changes anything. It does
  *                  so by statements, which look at pages and count rows, or by rolling back to a
  *                  savepoint, of which the table is told. So the looks at pages
- *                  (SQLITE_DBSTATUS_CACHE_HIT, _MISS) must stand still, and of rows none may be
+ *                  (SQLITE_DBSTATUS_CACHE_HIT) must stand still, and of rows none may be
  *                  counted but the one of this table's own last INSERT. A host that sets the first
  *                  back, and then happens to look at as many pages, is found out by the second, and
  *                  the other way round.
@@ -80,7 +80,7 @@ struct bloom_layers {
     enum { BLOOM_PROOF_NONE, BLOOM_PROOF_VERSION, BLOOM_PROOF_LOOKS } proof;
     unsigned version; /* of the database */
     char *file;       /* of the database; NULL: not believed beyond a statement */
-    int hits, misses; /* looks at pages */
+    int looks;        /* at pages */
     int changes;      /* rows counted */
     bool own_changes; /* and one more when the statement at work ends */
     unsigned cursors; /* open ones */
