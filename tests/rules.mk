@@ -117,7 +117,7 @@ long: $(LIBRARY) $(LINKED_TESTS) $(LONG_LIBRARY_TESTS)
 	    'threads=sh tests/threads/run.sh' \
 	    'random operations=$(BUILD)/tests/random_test' \
 	    'hostile connections and files=$(BUILD)/tests/hostile_test' \
-	    'oracle of filter tables=STEPS=60000 $(BUILD)/tests/oracle_test' \
+	    'oracle of filter tables=STEPS=15000 $(BUILD)/tests/oracle_test' \
 	    'crashes, long run=ROUNDS=300 $(PYTHON) tests/tables/crash_test.py' \
 	    'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
 	    'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
