@@ -88,7 +88,8 @@ def compile_module():
         SOURCES / "shell_functions.c",
     ):
         target = WORK / f"{source.stem}.o"
-        if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
+        newest = max(source.stat().st_mtime, pathlib.Path(__file__).stat().st_mtime)
+        if not target.exists() or target.stat().st_mtime < newest:
             emscripten(*COMPILE, "-I", sqlite, "-I", amalgamation, "-c", source, "-o", target)
         objects.append(target)
     emscripten(*LINK, *objects, "-o", WORK / "engine.mjs")
