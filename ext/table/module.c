@@ -184,19 +184,22 @@ static void key_clear(struct key *key) {
 
 /* Applies the affinity of the column to a value: what is added as an ordinary column would store
  * it, what is asked as it would be compared with it, so that a whole number stays one where the
- * column is REAL. False: no memory. */
+ * column is REAL. False: no memory.
+ *
+ * Only the value that SQLite passed may be asked for its numeric type: a copy belongs to no
+ * connection, and SQLite 3.53 follows that pointer (a NULL) when the value is text. */
 static bool key_take(const struct table *table, sqlite3_value *value, bool added, struct key *key) {
+    int type = table->key_type == BLOOM_KEY_TEXT ? sqlite3_value_type(value)
+                                                 : sqlite3_value_numeric_type(value);
     *key = (struct key){.form = KEY_VALUE, .value = sqlite3_value_dup(value)};
     if (key->value == NULL)
         return false;
     if (table->key_type == BLOOM_KEY_TEXT) {
-        int type = sqlite3_value_type(key->value);
         if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
             return true;
         key->form = KEY_TEXT;
         return sqlite3_value_text(key->value) != NULL;
     }
-    int type = sqlite3_value_numeric_type(key->value);
     if (type == SQLITE_INTEGER && added && table->key_type == BLOOM_KEY_REAL) {
         key->form = KEY_REAL;
         key->real = (double)sqlite3_value_int64(key->value);

@@ -77,19 +77,13 @@ def scripts(library, program=None):
     program; gives the last line.
     """
     environment = {}
-    files = [TOP / "tests/sql"]
     if program:
-        # A gap, to be closed: key=TYPE crashes the SQLite 3.53.2 of these programs (not 3.31, 3.40
-        # or 3.54.1 elsewhere), and why is not known yet.
-        left_out = ("table_keys", "table_options")
-        print("skipped in programs of other platforms:", *left_out)
-        files = [path for path in sorted(files[0].glob("*.test")) if path.stem not in left_out]
         environment = {"PYTHONPATH": str(TOP / "tests/packages/remote"), "REMOTE": program}
     output = run(
         sys.executable,
         TOP / "tests/runner/sqllogictest.py",
         *(["--load", library] if library else []),
-        *files,
+        TOP / "tests/sql",
         env=environment,
     )
     return output.splitlines()[-1]
