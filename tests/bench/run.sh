@@ -3,17 +3,20 @@
 # tests/bench/results. `make bench` calls it. What is measured: the comments of floor.c,
 # sql_bench.py, table.c and two_sets.py.
 #
-# sh tests/bench/run.sh [floor] [foreign] [kinds] [sql] [table] [two_sets] [charts]      nothing
-# named: all
+#     sh tests/bench/run.sh [floor] [foreign] [kinds] [sql] [table] [two_sets] [charts]
 #
-# QUICK=1   filters of at most 10 million keys in floor, instead of 100 million FULL=1    10 million
-# keys or rows in sql and two_sets, instead of 2 and 1 million NEWEST=1  sql a second time with the
-# newest apsw of PyPI, which brings a newer SQLite along PEERS=FOLDER  in floor, RocksDB's and
-# libfilter's filters beside ours, from their sources in FOLDER/rocksdb and FOLDER/libfilter, as
-# `git clone` makes them (of RocksDB the folders util, port and include suffice); needs a compiler
-# for C++20, CXX. What is not there is skipped and says so. XXH3 stands beside our hash when
-# <xxhash.h> is installed (Debian: libxxhash-dev). CC, CFLAGS, PYTHON, LIBRARY (bloom.so) and
-# OBJECTS (what it is linked from) come from the Makefile.
+# Nothing named: all.
+#
+# QUICK=1       filters of at most 10 million keys in floor, instead of 100 million
+# FULL=1        10 million keys or rows in sql and two_sets, instead of 2 and 1 million
+# NEWEST=1      sql a second time, with the newest apsw of PyPI, which brings a newer SQLite along
+# PEERS=FOLDER  in floor, RocksDB's and libfilter's filters beside ours, from their sources in
+#               FOLDER/rocksdb and FOLDER/libfilter, as `git clone` makes them (of RocksDB the
+#               folders util, port and include suffice); needs a compiler for C++20, CXX
+#
+# What is not there is skipped and says so. XXH3 stands beside our hash when <xxhash.h> is installed
+# (Debian: libxxhash-dev). CC, CFLAGS, PYTHON, LIBRARY (bloom.so) and OBJECTS (what it is linked
+# from) come from the Makefile.
 set -eu
 
 # The system's Python, which sees the modules of the system's packages; another one in front of it

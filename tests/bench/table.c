@@ -1,32 +1,36 @@
-/* What checks and inserts of a filter table cost, from 10^4 to 10^8 keys, against an exact index,
- * in one run.
+/* What checks, inserts and deletes of a filter table cost, from 10^4 to 10^8 keys, against an exact
+ * index, in one run.
  *
- *   table EXTENSION FOLDER [LARGEST [MEMORY]]     (LARGEST is 100000000 when left out; a database
- *   each is made in
- *                                                 FOLDER and removed; MEMORY is a folder of a file
- *                                                 system in memory)
+ *     table EXTENSION FOLDER [LARGEST [MEMORY]]
+ *
+ * LARGEST is 100000000 when left out; a database each is made in FOLDER and removed; MEMORY is a
+ * folder of a file system in memory.
  *
  * Keys are texts of 17 random hexadecimal digits. Tables of every size are filled first, through
  * the merge command with a filter built by bloom_agg, so that 10^8 keys take a minute. Then, in
  * turn, each against the same statement on an exact index (a WITHOUT ROWID table, which is the
  * smallest and fastest there is):
  *
- *   alone   a prepared SELECT 1 ... WHERE key = ? of absent keys, each in a transaction of its own
- *   check   the same inside one read transaction
- *   row     a prepared SELECT of the shadow table's row of a random chunk, likewise: what SQLite
- *           alone needs
- *   join    one statement that looks up 200,000 absent keys of another table
- *   insert  a prepared INSERT of a new key, inside a transaction of 50,000
- *   insert 64 MB    the same with a page cache of 64 MB, which holds a filter of 10^7 keys, but not
- *   an index
+ *   alone           a prepared SELECT 1 ... WHERE key = ? of absent keys, each in a transaction of
+ *                   its own
+ *   check           the same inside one read transaction
+ *   row             a prepared SELECT of the shadow table's row of a random chunk, likewise: what
+ *                   SQLite alone needs
+ *   join            one statement that looks up 200,000 absent keys of another table
+ *   insert          a prepared INSERT of a new key, inside a transaction of 50,000
+ *   delete          a prepared DELETE of each of these keys, in the same transaction, where the
+ *                   table knows it
+ *   insert 64 MB    the same insert with a page cache of 64 MB, which holds a filter of 10^7 keys,
+ *                   but not an index
  *   commit          a prepared INSERT of a new key in a transaction of its own; WAL,
  *                   synchronous=NORMAL
  *   commit memory   the same with the database in MEMORY: what is left without a device, which must
  *                   write every page that was changed at the next checkpoint
  *
  * Every table has a database and a connection of its own, whose page cache holds all of it unless
- * said otherwise. "filter 16K" has pages of 16 KB, the others of 4 KB. Medians of five rounds, in
- * ns; what making the key costs is taken off.
+ * said otherwise. "filter 16K" has pages of 16 KB, the others of 4 KB; "counting" has
+ * layout=counting and stops at 10^7 keys, where it takes 60 MB. Medians of five rounds, in ns; what
+ * making the key costs is taken off.
  */
 #include <sqlite3.h>
 
@@ -119,18 +123,19 @@ enum job {
     JOB_ROW,
     JOB_JOIN,
     JOB_INSERT,
+    JOB_DELETE,
     JOB_INSERT_64,
     JOB_COMMIT,
     JOB_COMMIT_MEMORY,
     JOBS
 };
 
-static const char *const JOB_NAMES[JOBS] = {"alone",  "check",        "row",    "join",
-                                            "insert", "insert 64 MB", "commit", "commit memory"};
+static const char *const JOB_NAMES[JOBS] = {
+    "alone", "check", "row", "join", "insert", "delete", "insert 64 MB", "commit", "commit memory"};
 
 struct subject {
     const char *kind;
-    bool filter;
+    const char *layout; /* NULL for an index */
     int page_size;
     double keys;
     char path[600], memory_path[600];
@@ -138,7 +143,8 @@ struct subject {
     sqlite3 *memory; /* a copy in memory; NULL when there is no place for it */
     sqlite3_stmt *memory_insert;
     sqlite3_stmt *check, *insert, *join;
-    sqlite3_stmt *row; /* NULL for an index */
+    sqlite3_stmt *row;      /* NULL for an index */
+    sqlite3_stmt *take_out; /* NULL where keys cannot be deleted */
     uint64_t chunks;
     double times[JOBS][ROUNDS];
 };
@@ -171,18 +177,20 @@ static void make(struct subject *subject, const char *extension, const char *fol
      */
     double capacity = 1.1 * (subject->keys + ROUNDS * (2 * INSERTS + COMMITS));
     char sql[1300];
-    snprintf(subject->path, sizeof subject->path, "%s/table_%d_%.0e.db", folder,
-             subject->filter ? subject->page_size : 0, subject->keys);
+    snprintf(subject->path, sizeof subject->path, "%s/table_%s_%d_%.0e.db", folder,
+             subject->layout != NULL ? subject->layout : "index", subject->page_size,
+             subject->keys);
     remove(subject->path);
     sqlite3 *database = subject->database = open_database(subject->path, extension);
     snprintf(sql, sizeof sql, "PRAGMA page_size=%d;" SETTINGS, subject->page_size);
     run(database, sql);
-    if (subject->filter)
+    if (subject->layout != NULL)
         snprintf(sql, sizeof sql,
-                 "CREATE VIRTUAL TABLE t USING bloom(capacity=%.0f, fpr=0.01, growth=off);"
+                 "CREATE VIRTUAL TABLE t USING bloom(capacity=%.0f, fpr=0.01, growth=off, "
+                 "layout=%s);"
                  "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < %.0f) "
-                 "INSERT INTO t(t, key) SELECT 'merge', bloom_agg(i, %.0f, 0.01) FROM c",
-                 capacity, subject->keys, capacity);
+                 "INSERT INTO t(t, key) SELECT 'merge', bloom_agg(i, %.0f, 0.01, '%s') FROM c",
+                 capacity, subject->layout, subject->keys, capacity, subject->layout);
     else
         snprintf(sql, sizeof sql,
                  "CREATE TABLE t(key TEXT PRIMARY KEY) WITHOUT ROWID;"
@@ -192,17 +200,18 @@ static void make(struct subject *subject, const char *extension, const char *fol
                  subject->keys);
     run(database, sql);
     if (memory != NULL) {
-        snprintf(subject->memory_path, sizeof subject->memory_path, "%s/table_%d_%.0e.db", memory,
-                 subject->filter ? subject->page_size : 0, subject->keys);
+        snprintf(subject->memory_path, sizeof subject->memory_path, "%s/table_%s_%d_%.0e.db",
+                 memory, subject->layout != NULL ? subject->layout : "index", subject->page_size,
+                 subject->keys);
         remove(subject->memory_path);
         snprintf(sql, sizeof sql, "VACUUM INTO '%s'", subject->memory_path);
         run(database, sql);
         subject->memory = open_database(subject->memory_path, extension);
         run(subject->memory, SETTINGS);
-        warm(subject->memory, subject->filter);
+        warm(subject->memory, subject->layout != NULL);
         subject->memory_insert = prepare(subject->memory, INSERT);
     }
-    warm(database, subject->filter);
+    warm(database, subject->layout != NULL);
     snprintf(sql, sizeof sql,
              "CREATE TEMP TABLE absent AS WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 "
              "FROM c WHERE "
@@ -211,7 +220,9 @@ static void make(struct subject *subject, const char *extension, const char *fol
     run(database, sql);
     subject->check = prepare(database, "SELECT 1 FROM t WHERE key = ?");
     subject->insert = prepare(database, INSERT);
-    if (subject->filter) {
+    if (subject->layout == NULL || strcmp(subject->layout, "counting") == 0)
+        subject->take_out = prepare(database, "DELETE FROM t WHERE key = ?");
+    if (subject->layout != NULL) {
         sqlite3_stmt *chunks = prepare(database, "SELECT max(id) + 1 FROM t_chunks");
         if (sqlite3_step(chunks) != SQLITE_ROW)
             fail(database, "chunks");
@@ -238,7 +249,12 @@ static void measure_all(struct subject *subject, int round, double making) {
         fail(database, "join");
     sqlite3_reset(subject->join);
     subject->times[JOB_JOIN][round] = (now() - start) / CHECKS;
+    uint64_t first_key = next_random;
     subject->times[JOB_INSERT][round] = measure(subject->insert, INSERTS) - making;
+    if (subject->take_out != NULL) {
+        next_random = first_key;
+        subject->times[JOB_DELETE][round] = measure(subject->take_out, INSERTS) - making;
+    }
     run(database, "COMMIT");
     run(database, "PRAGMA wal_checkpoint(TRUNCATE)");
     subject->times[JOB_COMMIT][round] = measure(subject->insert, COMMITS) - making;
@@ -251,12 +267,13 @@ static void measure_all(struct subject *subject, int round, double making) {
     measure(subject->insert, INSERTS / 2); /* the cache as it is then */
     subject->times[JOB_INSERT_64][round] = measure(subject->insert, INSERTS / 2) - making;
     run(database, "COMMIT;" CACHE_ALL);
-    warm(database, subject->filter);
+    warm(database, subject->layout != NULL);
 }
 
 static void close_subject(struct subject *subject) {
     sqlite3_finalize(subject->check);
     sqlite3_finalize(subject->insert);
+    sqlite3_finalize(subject->take_out);
     sqlite3_finalize(subject->join);
     sqlite3_finalize(subject->row);
     sqlite3_close(subject->database);
@@ -265,6 +282,27 @@ static void close_subject(struct subject *subject) {
     sqlite3_close(subject->memory);
     if (subject->memory != NULL)
         remove(subject->memory_path);
+}
+
+/* A table of counters beside a plain one of as many keys; what it should hold is in brackets. */
+static void compare_kinds(const struct subject *subjects, int count) {
+    static const enum job JOBS_COMPARED[] = {JOB_ALONE, JOB_CHECK, JOB_JOIN, JOB_INSERT};
+    printf("\ncounting / filter (at most 1.3), and its delete / insert (at most 1.3):\n\n");
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < i; j++) {
+            const struct subject *counting = &subjects[i], *filter = &subjects[j];
+            if (strcmp(counting->kind, "counting") != 0 || strcmp(filter->kind, "filter") != 0 ||
+                counting->keys != filter->keys)
+                continue;
+            printf("- %.0e keys:", counting->keys);
+            for (size_t k = 0; k < sizeof JOBS_COMPARED / sizeof *JOBS_COMPARED; k++) {
+                enum job job = JOBS_COMPARED[k];
+                printf(" %s %.2f,", JOB_NAMES[job],
+                       counting->times[job][ROUNDS / 2] / filter->times[job][ROUNDS / 2]);
+            }
+            printf(" delete / insert %.2f\n", counting->times[JOB_DELETE][ROUNDS / 2] /
+                                                  counting->times[JOB_INSERT][ROUNDS / 2]);
+        }
 }
 
 int main(int count, char **arguments) {
@@ -277,11 +315,10 @@ int main(int count, char **arguments) {
         return 2;
     }
     static const struct subject KINDS[] = {
-        {.kind = "filter", .filter = true, .page_size = 4096, .keys = 1e8},
-        {.kind = "filter 16K", .filter = true, .page_size = 16384, .keys = 1e8},
-        {.kind = "index",
-         .page_size = 4096,
-         .keys = 1e7}, /* at most so many: 10^8 would take 3 GB */
+        {.kind = "filter", .layout = "blocked", .page_size = 4096, .keys = 1e8},
+        {.kind = "filter 16K", .layout = "blocked", .page_size = 16384, .keys = 1e8},
+        {.kind = "counting", .layout = "counting", .page_size = 4096, .keys = 1e7},
+        {.kind = "index", .page_size = 4096, .keys = 1e7}, /* 10^8 would take 3 GB */
     };
     for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
         for (double keys = 1e4; keys <= largest && keys <= KINDS[i].keys; keys *= 10) {
@@ -314,6 +351,7 @@ int main(int count, char **arguments) {
             double *times = subject->times[job];
             qsort(times, ROUNDS, sizeof(double), compare);
             if ((job == JOB_ROW && subject->row == NULL) ||
+                (job == JOB_DELETE && subject->take_out == NULL) ||
                 (job == JOB_COMMIT_MEMORY && subject->memory == NULL))
                 printf(" |");
             else
@@ -322,6 +360,7 @@ int main(int count, char **arguments) {
         }
         printf("\n");
     }
+    compare_kinds(subjects, subject_count);
     for (int i = 0; i < subject_count; i++)
         close_subject(&subjects[i]);
     return 0;
