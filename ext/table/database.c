@@ -165,6 +165,7 @@ bool bloom_database_open(struct bloom_database *database, sqlite3 *connection, c
     memset(database, 0, sizeof *database);
     database->connection = connection;
     database->running = running;
+    database->is_main = sqlite3_stricmp(schema, "main") == 0;
     database->schema = sqlite3_mprintf("%s", schema);
     return database->schema != NULL && set_name(database, name);
 }

@@ -57,6 +57,7 @@ enum { BLOOM_CHUNK_BYTES_MAXIMUM = 65536 };
 struct bloom_database {
     sqlite3 *connection;
     char *schema;
+    bool is_main; /* SQLite's own interfaces then know it by NULL, too, and sooner */
     char *name;
     char *shadow_names[2]; /* NAME_layers, NAME_chunks */
     unsigned *running; /* statements of this kind at work, of all filter tables of the connection */

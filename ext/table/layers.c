@@ -32,9 +32,12 @@ static int count_looks(const struct bloom_layers *layers) {
 /* Whether this connection has changed, or may have changed, what it has not committed. */
 static bool is_writing(const struct bloom_layers *layers) {
 #if SQLITE_VERSION_NUMBER >= 3034000
-    if (sqlite3_libversion_number() >= 3034000)
-        return sqlite3_txn_state(layers->database->connection, layers->database->schema) ==
-               SQLITE_TXN_WRITE;
+    if (sqlite3_libversion_number() >= 3034000) {
+        /* That none of all databases is written is found out without comparing names. */
+        sqlite3 *connection = layers->database->connection;
+        return sqlite3_txn_state(connection, NULL) == SQLITE_TXN_WRITE &&
+               sqlite3_txn_state(connection, layers->database->schema) == SQLITE_TXN_WRITE;
+    }
 #endif
     (void)layers;
     return true; /* it does not say */
@@ -53,7 +56,8 @@ static bool is_shared(const struct bloom_layers *layers) {
 /* Changes with every commit, whoever makes it. */
 static unsigned version_of(const struct bloom_layers *layers) {
     unsigned version = 0;
-    sqlite3_file_control(layers->database->connection, layers->database->schema,
+    const struct bloom_database *database = layers->database;
+    sqlite3_file_control(database->connection, database->is_main ? NULL : database->schema,
                          SQLITE_FCNTL_DATA_VERSION, &version);
     return version;
 }
@@ -65,7 +69,7 @@ static const char *file_of(const struct bloom_layers *layers) {
 /* Whether the database is main, in a file with a path: what sqlite3_deserialize puts in the place
  * of main has a name, too, but no path. */
 static bool is_main_file(const struct bloom_layers *layers, const char *file) {
-    return sqlite3_stricmp(layers->database->schema, "main") == 0 && file != NULL &&
+    return layers->database->is_main && file != NULL &&
            (strchr(file, '/') != NULL || strchr(file, '\\') != NULL);
 }
 

@@ -274,6 +274,7 @@ int bloom_store_add(struct bloom_store *store, const uint64_t *words, bool again
     return code;
 }
 
+/* Takes a key out of a layer, if it is in. */
 static int remove_from_layer(struct bloom_store *store, unsigned index, const uint64_t *words) {
     const struct bloom_geometry *geometry = &store->layers.layers[index].geometry;
     const struct bloom_shape *shape = &geometry->shape;
@@ -284,6 +285,10 @@ static int remove_from_layer(struct bloom_store *store, unsigned index, const ui
         code = bloom_block_open(&store->chunks, geometry, blocks->of(shape, words), &edit);
     if (code != SQLITE_OK)
         return code;
+    if (!blocks->check(shape, edit.bytes, words)) {
+        bloom_block_close(&edit);
+        return SQLITE_OK;
+    }
     unsigned ones = blocks->remove(shape, edit.bytes, words);
     bool gone = !blocks->check(shape, edit.bytes, words);
     code = bloom_block_save(&store->chunks, &edit);
@@ -292,9 +297,12 @@ static int remove_from_layer(struct bloom_store *store, unsigned index, const ui
     return bloom_layers_add_counts(&store->layers, index, gone ? -1 : 0, 0, -(int64_t)ones);
 }
 
+/* The only layer is not looked at before: its block is opened for change in any case. */
 static int run_remove(struct bloom_store *store, struct deed *deed) {
     unsigned layers_with = 0, at = 0;
     int code = SQLITE_OK;
+    if (store->layers.count == 1)
+        return remove_from_layer(store, 0, deed->words);
     for (unsigned i = 0; code == SQLITE_OK && i < store->layers.count; i++) {
         bool found;
         code = check_layer(store, i, deed->words, &found);

@@ -17,7 +17,8 @@
  *   row             a prepared SELECT of the shadow table's row of a random chunk, likewise: what
  *                   SQLite alone needs
  *   join            one statement that looks up 200,000 absent keys of another table
- *   insert          a prepared INSERT of a new key, inside a transaction of 50,000
+ *   insert          a prepared INSERT of a new key, inside a transaction of 50,000, or a
+ *                   tenth of the table's
  *   delete          a prepared DELETE of each of these keys, in the same transaction, where the
  *                   table knows it
  *   insert 64 MB    the same insert with a page cache of 64 MB, which holds a filter of 10^7 keys,
@@ -29,7 +30,7 @@
  *
  * Every table has a database and a connection of its own, whose page cache holds all of it unless
  * said otherwise. "filter 16K" has pages of 16 KB, the others of 4 KB; "counting" has
- * layout=counting and stops at 10^7 keys, where it takes 60 MB. Medians of five rounds, in ns; what
+ * layout=counting and stops at 10^7 keys, where it takes 60 MB. Medians of nine rounds, in ns; what
  * making the key costs is taken off.
  */
 #include <sqlite3.h>
@@ -41,7 +42,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { ROUNDS = 5, CHECKS = 200000, ALONE = 50000, INSERTS = 50000, COMMITS = 5000 };
+enum { ROUNDS = 9, CHECKS = 200000, ALONE = 50000, INSERTS = 50000, COMMITS = 5000 };
 
 static void fail(sqlite3 *database, const char *what) {
     fprintf(stderr, "%s: %s\n", what, sqlite3_errmsg(database));
@@ -170,12 +171,19 @@ static void warm(sqlite3 *database, bool filter) {
                          : "PRAGMA wal_checkpoint(TRUNCATE); SELECT sum(length(key)) FROM t");
 }
 
+/* How many keys a round inserts, at most: a tenth of those of a small table, which would not stay
+ * one. */
+static int at_most_tenth(const struct subject *subject, int count) {
+    return count < subject->keys / 10 ? count : (int)(subject->keys / 10);
+}
+
 /* The table t of a database of its own, with so many keys. */
 static void make(struct subject *subject, const char *extension, const char *folder,
                  const char *memory) {
     /* A tenth more than it will ever hold. It does not grow: then its shape is that of bloom_agg.
      */
-    double capacity = 1.1 * (subject->keys + ROUNDS * (2 * INSERTS + COMMITS));
+    int inserts = at_most_tenth(subject, INSERTS), commits = at_most_tenth(subject, COMMITS);
+    double capacity = 1.1 * (subject->keys + ROUNDS * (2 * inserts + commits));
     char sql[1300];
     snprintf(subject->path, sizeof subject->path, "%s/table_%s_%d_%.0e.db", folder,
              subject->layout != NULL ? subject->layout : "index", subject->page_size,
@@ -237,6 +245,7 @@ static void make(struct subject *subject, const char *extension, const char *fol
 
 static void measure_all(struct subject *subject, int round, double making) {
     sqlite3 *database = subject->database;
+    int inserts = at_most_tenth(subject, INSERTS), commits = at_most_tenth(subject, COMMITS);
     measure(subject->check, ALONE); /* its pages into the processor's caches */
     subject->times[JOB_ALONE][round] = measure(subject->check, ALONE) - making;
     run(database, "BEGIN");
@@ -250,22 +259,22 @@ static void measure_all(struct subject *subject, int round, double making) {
     sqlite3_reset(subject->join);
     subject->times[JOB_JOIN][round] = (now() - start) / CHECKS;
     uint64_t first_key = next_random;
-    subject->times[JOB_INSERT][round] = measure(subject->insert, INSERTS) - making;
+    subject->times[JOB_INSERT][round] = measure(subject->insert, inserts) - making;
     if (subject->take_out != NULL) {
         next_random = first_key;
-        subject->times[JOB_DELETE][round] = measure(subject->take_out, INSERTS) - making;
+        subject->times[JOB_DELETE][round] = measure(subject->take_out, inserts) - making;
     }
     run(database, "COMMIT");
     run(database, "PRAGMA wal_checkpoint(TRUNCATE)");
-    subject->times[JOB_COMMIT][round] = measure(subject->insert, COMMITS) - making;
+    subject->times[JOB_COMMIT][round] = measure(subject->insert, commits) - making;
     if (subject->memory != NULL) {
         run(subject->memory, "PRAGMA wal_checkpoint(TRUNCATE)");
         subject->times[JOB_COMMIT_MEMORY][round] =
-            measure(subject->memory_insert, COMMITS) - making;
+            measure(subject->memory_insert, commits) - making;
     }
     run(database, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA cache_size=-64000; BEGIN");
-    measure(subject->insert, INSERTS / 2); /* the cache as it is then */
-    subject->times[JOB_INSERT_64][round] = measure(subject->insert, INSERTS / 2) - making;
+    measure(subject->insert, inserts / 2); /* the cache as it is then */
+    subject->times[JOB_INSERT_64][round] = measure(subject->insert, inserts / 2) - making;
     run(database, "COMMIT;" CACHE_ALL);
     warm(database, subject->layout != NULL);
 }
