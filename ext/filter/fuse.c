@@ -144,17 +144,32 @@ static uint64_t fuse_sum_anywhere(struct fuse_form form, const uint8_t *payload,
            fuse_read(&form, payload, third);
 }
 
+static inline uint64_t fuse_two_bytes(const uint8_t *payload, uint64_t place) {
+    return (uint64_t)payload[2 * place] | (uint64_t)payload[2 * place + 1] << 8;
+}
+
+/* The sum of the numbers at the places of a key and, above it, bits of others. One or two whole
+ * bytes need no shift, which takes a third of the time of a check. The last place is the greatest.
+ */
+static inline uint64_t fuse_sum(const struct fuse_form *form, const uint8_t *payload,
+                                const uint64_t places[FUSE_PLACES]) {
+    uint64_t last = places[2] * form->width;
+    if (form->width == 8)
+        return payload[places[0]] ^ payload[places[1]] ^ payload[places[2]];
+    if (form->width == 16)
+        return fuse_two_bytes(payload, places[0]) ^ fuse_two_bytes(payload, places[1]) ^
+               fuse_two_bytes(payload, places[2]);
+    if (fuse_is_short(form) && last + 32 <= form->bits)
+        return fuse_read_short(payload, places[0] * form->width) ^
+               fuse_read_short(payload, places[1] * form->width) ^ fuse_read_short(payload, last);
+    return fuse_sum_anywhere(*form, payload, places[0], places[1], places[2]);
+}
+
 /* The number that is missing at the places of a key, shifted to the upper end of a word: zero when
- * the key is in. The last place is the greatest. */
+ * the key is in. */
 static inline uint64_t fuse_missing(const struct fuse_form *form, const uint8_t *payload,
                                     uint64_t hash, const uint64_t places[FUSE_PLACES]) {
-    uint64_t sum = hash ^ hash >> 32, last = places[2] * form->width;
-    if (fuse_is_short(form) && last + 32 <= form->bits)
-        sum ^= fuse_read_short(payload, places[0] * form->width) ^
-               fuse_read_short(payload, places[1] * form->width) ^ fuse_read_short(payload, last);
-    else
-        sum ^= fuse_sum_anywhere(*form, payload, places[0], places[1], places[2]);
-    return sum << (64 - form->width);
+    return (fuse_sum(form, payload, places) ^ hash ^ hash >> 32) << (64 - form->width);
 }
 
 /* A filter of no keys would otherwise take one key in 2^w for one of them. */

@@ -1,10 +1,10 @@
-/* Every kernel of layout blocked that this processor can run answers and adds as the portable one
- * does, and as a program does that looks at one bit after the other. */
+/* Every kernel of layouts blocked and counting that this processor can run answers and adds as the
+ * portable one does, and as a program does that looks at one bit, or counter, after the other. */
 #define _POSIX_C_SOURCE 200809L
 
 #include "library_test.h"
 
-#include "filter/blocked_kernel.h"
+#include "filter/counting_kernel.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -241,6 +241,90 @@ static void ones_are_counted(void **state) {
     }
 }
 
+/* Counting: a block of 512 counters of four bits. */
+
+enum { COUNTERS = BLOOM_BLOCK_BITS, COUNTING_BYTES = COUNTERS / 2 };
+
+static unsigned counter_at(const uint8_t *block, unsigned counter) {
+    return block[counter / 2] >> 4 * (counter % 2) & 15;
+}
+
+static void set_counter(uint8_t *block, unsigned counter, unsigned value) {
+    block[counter / 2] &= (uint8_t)(0xf0 >> 4 * (counter % 2));
+    block[counter / 2] |= (uint8_t)(value << 4 * (counter % 2));
+}
+
+static bool naive_counting_check(const uint8_t *block, uint64_t value, uint32_t probes) {
+    bool all = true;
+    for (uint32_t i = 0; i < probes; i++)
+        all = all && counter_at(block, naive_probe(value, i)) > 0;
+    return all;
+}
+
+static void counting_kernels_agree(void **state) {
+    (void)state;
+    uint64_t random = 6, answers[2] = {0, 0};
+    size_t kernels = 0;
+    for (; bloom_counting_kernels[kernels] != NULL; kernels++)
+        print_message("counting kernel %s: %s\n", bloom_counting_kernels[kernels]->name,
+                      bloom_counting_kernels[kernels]->supported() ? "compared"
+                                                                   : "not on this processor");
+    assert_string_equal(bloom_counting_kernels[kernels - 1]->name, "portable");
+    assert_true(bloom_counting_kernels[kernels - 1]->supported());
+    for (unsigned round = 0; round < ROUNDS; round++)
+        for (uint32_t probes = 1; probes <= PROBES_MOST; probes++) {
+            size_t offset = random_below(&random, 3);
+            uint8_t *memory = allocate_exactly(offset + COUNTING_BYTES), *block = memory + offset;
+            struct bloom_shape shape = {.layout = &bloom_layout_counting,
+                                        .probes = probes,
+                                        .bits = UINT64_C(8) * COUNTING_BYTES};
+            uint64_t value = random_next(&random);
+            /* All of the key's counters, or all but one, among some others; of any value. */
+            uint32_t left_out = (uint32_t)random_below(&random, 2 * probes);
+            for (uint64_t others = random_below(&random, 200); others > 0; others--)
+                set_counter(block, (unsigned)random_below(&random, COUNTERS),
+                            (unsigned)random_below(&random, 16));
+            for (uint32_t i = 0; i < probes; i++)
+                set_counter(block, naive_probe(value, i), 1 + (unsigned)random_below(&random, 15));
+            if (left_out < probes)
+                set_counter(block, naive_probe(value, left_out), 0);
+            bool expected = naive_counting_check(block, value, probes);
+            assert_int_equal(expected, left_out >= probes);
+            answers[expected]++;
+            for (size_t i = 0; i < kernels; i++)
+                if (bloom_counting_kernels[i]->supported() &&
+                    bloom_counting_kernels[i]->check(&shape, block, &value) != expected)
+                    fail_msg("counting kernel %s, %u probes, key %016llx: not %d",
+                             bloom_counting_kernels[i]->name, (unsigned)probes,
+                             (unsigned long long)value, expected);
+            free(memory);
+        }
+    assert_true(answers[0] > 1000 && answers[1] > 1000);
+}
+
+/* A block of zeros but for one counter, of every place and value: found by the key whose only probe
+ * it is, and not by the one of the counter beside it. */
+static void counting_kernels_look_at_each_counter(void **state) {
+    (void)state;
+    for (size_t i = 0; bloom_counting_kernels[i] != NULL; i++) {
+        const struct bloom_counting_kernel *kernel = bloom_counting_kernels[i];
+        uint8_t *block = allocate_exactly(COUNTING_BYTES);
+        struct bloom_shape shape = {
+            .layout = &bloom_layout_counting, .probes = 1, .bits = UINT64_C(8) * COUNTING_BYTES};
+        for (unsigned counter = 0; kernel->supported() && counter < COUNTERS; counter++) {
+            uint64_t one = value_of_word((uint64_t)counter << 55);
+            uint64_t other = value_of_word(((uint64_t)counter ^ 1) << 55);
+            for (unsigned value = 0; value < 16; value++) {
+                set_counter(block, counter, value);
+                assert_int_equal(kernel->check(&shape, block, &one), value > 0);
+                assert_int_equal(kernel->check(&shape, block, &other), 0);
+            }
+            set_counter(block, counter, 0);
+        }
+        free(block);
+    }
+}
+
 /* Each in a process of its own, in which nothing of the layout has been called: 1 when the answer
  * is right. */
 static int first_check(const struct bloom_shape *shape, uint8_t *filled, const uint64_t *value) {
@@ -298,6 +382,10 @@ int main(void) {
         TEST("Every kernel looks at exactly the right bits", each_bit),
         TEST("Every kernel checks batches of every length as it checks single keys", batches),
         TEST("Every kernel adds batches of every length, bit for bit", adding),
+        TEST("Every kernel of counting finds a key whose counters are above zero, and no other",
+             counting_kernels_agree),
+        TEST("Every kernel of counting looks at exactly the right counters",
+             counting_kernels_look_at_each_counter),
         TEST("Adding to a block of a filter table tells how many ones it has more",
              ones_are_counted),
     };

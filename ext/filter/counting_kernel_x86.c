@@ -1,0 +1,74 @@
+/* The kernel of layout counting for x86-64 with AVX-512, chosen at run time. See counting_kernel.h.
+ */
+#include "filter/counting_kernel.h"
+
+#ifdef BLOOM_X86_KERNELS
+
+#include <immintrin.h>
+
+#define WITH_COUNTING_AVX512 __attribute__((target("avx512f"))) static
+#define WITH_COUNTING_AVX512_INLINE __attribute__((target("avx512f"), always_inline)) static inline
+
+/* A block: four registers of eight words of sixteen counters. */
+struct counting_block {
+    __m512i part[4];
+};
+
+/* Every lane holds a probe at its low end. Of its nine bits the upper five choose a word: four of
+ * them within two registers, the topmost between the two pairs; the lower four the counter.
+ * Permutation looks at the lowest four bits of an index and rotation at the lowest six of a count,
+ * so what lies above them needs no mask.
+ *
+ * Returns the lanes whose counter is zero. */
+WITH_COUNTING_AVX512_INLINE unsigned counting_zeros(const struct counting_block *block,
+                                                    uint64_t word, __m512i shifts) {
+    const __m512i topmost = _mm512_set1_epi64(1 << (BLOOM_PROBE_BITS - 1));
+    const __m512i counter = _mm512_set1_epi64(15);
+    __m512i probes = _mm512_srlv_epi64(_mm512_set1_epi64((long long)word), shifts);
+    __m512i index = _mm512_srli_epi64(probes, 4);
+    __m512i lower = _mm512_permutex2var_epi64(block->part[0], index, block->part[1]);
+    __m512i upper = _mm512_permutex2var_epi64(block->part[2], index, block->part[3]);
+    __m512i words = _mm512_mask_blend_epi64(_mm512_test_epi64_mask(probes, topmost), lower, upper);
+    __m512i counters = _mm512_rorv_epi64(words, _mm512_slli_epi64(probes, 2));
+    return _mm512_testn_epi64_mask(counters, counter);
+}
+
+/* How far to shift a word so that its probes, a number from 1 to 7, come to the low ends of lanes;
+ * the lanes left over look at the first probe once more. */
+WITH_COUNTING_AVX512_INLINE __m512i counting_shifts(uint32_t probes) {
+    static const uint64_t SHIFTS[] = {55, 55, 55, 55, 55, 55, 55, 55, 46, 37, 28, 19, 10, 1};
+    return _mm512_loadu_si512(SHIFTS + probes - 1);
+}
+
+WITH_COUNTING_AVX512 bool counting_check_avx512(const struct bloom_shape *shape,
+                                                const uint8_t *block, const uint64_t *words) {
+    struct counting_block whole = {{
+        _mm512_loadu_si512(block),
+        _mm512_loadu_si512(block + 64),
+        _mm512_loadu_si512(block + 128),
+        _mm512_loadu_si512(block + 192),
+    }};
+    uint64_t word = bloom_probe_word(words[0]);
+    uint32_t probes = shape->probes;
+    unsigned zeros = 0;
+    for (; probes > BLOOM_PROBES_PER_WORD; probes -= BLOOM_PROBES_PER_WORD) {
+        zeros |= counting_zeros(&whole, word, counting_shifts(BLOOM_PROBES_PER_WORD));
+        word = bloom_next_probe_word(word);
+    }
+    return (zeros | counting_zeros(&whole, word, counting_shifts(probes))) == 0;
+}
+
+static bool counting_avx512_supported(void) {
+    return __builtin_cpu_supports("avx512f");
+}
+
+const struct bloom_counting_kernel bloom_counting_avx512 = {
+    .name = "avx512",
+    .supported = counting_avx512_supported,
+    .check = counting_check_avx512,
+};
+
+#else
+/* ISO C forbids an empty translation unit. */
+extern const struct bloom_counting_kernel *const bloom_counting_kernels[];
+#endif
