@@ -35,10 +35,10 @@ $(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c tests/library/library_test
 # SQLite and the extension in one program, so that the program may replace SQLite's allocator and
 # file system. interrupt_test, which measures, does without the sanitizers.
 #
-#     make SQLITE=folder build/tests/hostile_test build/tests/oracle_test
+#     make SQLITE=folder BUILD=build/other build/other/tests/stranger_test
 #
 # takes the SQLite whose amalgamation (sqlite3.c, sqlite3.h) is in a folder, instead of the
-# system's; make clean between two of them.
+# system's; each needs a BUILD of its own.
 LINKED_TESTS = $(patsubst tests/faults/%.c,$(BUILD)/tests/%,$(wildcard tests/faults/*_test.c)) \
     $(BUILD)/tests/random_test $(BUILD)/tests/oracle_test
 LINKED_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined
@@ -116,7 +116,10 @@ long: $(LIBRARY) $(LINKED_TESTS) $(LONG_LIBRARY_TESTS)
 	    'interrupts!=$(BUILD)/tests/interrupt_test' \
 	    'threads=sh tests/threads/run.sh' \
 	    'random operations=$(BUILD)/tests/random_test' \
-	    'hostile connections and files=$(BUILD)/tests/hostile_test' \
+	    'the state of a table=$(BUILD)/tests/state_test' \
+	    'capacity and counts=$(BUILD)/tests/capacity_test' \
+	    'what applications do=$(BUILD)/tests/application_test' \
+	    'files from strangers=$(BUILD)/tests/stranger_test' \
 	    'oracle of filter tables=STEPS=15000 $(BUILD)/tests/oracle_test' \
 	    'crashes, long run=ROUNDS=300 $(PYTHON) tests/tables/crash_test.py' \
 	    'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
@@ -124,6 +127,8 @@ long: $(LIBRARY) $(LINKED_TESTS) $(LONG_LIBRARY_TESTS)
 	    'a filter of 1 GB=$(PYTHON) tests/exchange/large_test.py' \
 	    'platforms=$(PYTHON) tests/hosts/platforms_test.py' \
 	    'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
+	    'faults on the oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Oldest' \
+	    'faults on the newest SQLite=$(PYTHON) tests/hosts/releases_test.py Newest' \
 	    'fuzzing=sh tests/fuzz/run.sh'
 
 # Which lines and branches of ext/ the tests reach, and whether what they do not reach is known and

@@ -279,6 +279,24 @@ static int check_presence(struct bloom_database *database, int shadow) {
     return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);
 }
 
+/* The number of columns of an ordinary table with a rowid, which is counted; it is no column of
+ * other tables, unless one has that name. Comes before check_column: of a virtual table that is not
+ * in use yet SQLite has no columns, and newer releases read them nevertheless. */
+static int count_columns(struct bloom_database *database, int shadow, int *count) {
+    sqlite3_stmt *statement;
+    char *sql = sqlite3_mprintf("SELECT *, rowid FROM \"%w\".\"%w\"", database->schema,
+                                database->shadow_names[shadow]);
+    int code = prepare_text(database, sql, &statement);
+    sqlite3_free(sql);
+    if ((code & 0xff) == SQLITE_ERROR)
+        return not_ours(database, shadow, "it is not an ordinary table");
+    if (code != SQLITE_OK)
+        return code;
+    *count = sqlite3_column_count(statement);
+    sqlite3_finalize(statement);
+    return SQLITE_OK;
+}
+
 /* Whether the table has that column of that type; only the first one is the key. */
 static int check_column(struct bloom_database *database, int shadow, int position) {
     const struct column *column = &SHADOW_TABLES[shadow].columns[position];
@@ -300,25 +318,6 @@ static int check_column(struct bloom_database *database, int shadow, int positio
                                "%s is damaged: its column %s is not %s%s",
                                database->shadow_names[shadow], column->name, column->type,
                                position == 0 ? " PRIMARY KEY" : " NOT NULL");
-}
-
-/* Whether there are no more columns; a table without rowid has none of that name, unless it is a
- * column. */
-static int check_width(struct bloom_database *database, int shadow) {
-    sqlite3_stmt *statement;
-    char *sql = sqlite3_mprintf("SELECT *, rowid FROM \"%w\".\"%w\"", database->schema,
-                                database->shadow_names[shadow]);
-    int code = prepare_text(database, sql, &statement);
-    sqlite3_free(sql);
-    if ((code & 0xff) == SQLITE_ERROR)
-        return not_ours(database, shadow, "it is not an ordinary table");
-    if (code != SQLITE_OK)
-        return code;
-    int count = sqlite3_column_count(statement);
-    sqlite3_finalize(statement);
-    if (count != SHADOW_TABLES[shadow].count + 1)
-        return not_ours(database, shadow, "it has other columns");
-    return SQLITE_OK;
 }
 
 /* What the program of a statement would call or look for. */
@@ -371,11 +370,14 @@ static int check_key(struct bloom_database *database, int shadow) {
 static int learn_shape(struct bloom_database *database) {
     int code = SQLITE_OK;
     for (int shadow = 0; shadow < 2 && code == SQLITE_OK; shadow++) {
+        int count = 0;
         code = check_presence(database, shadow);
+        if (code == SQLITE_OK)
+            code = count_columns(database, shadow, &count);
         for (int i = 0; i < SHADOW_TABLES[shadow].count && code == SQLITE_OK; i++)
             code = check_column(database, shadow, i);
-        if (code == SQLITE_OK)
-            code = check_width(database, shadow);
+        if (code == SQLITE_OK && count != SHADOW_TABLES[shadow].count + 1)
+            code = not_ours(database, shadow, "it has other columns");
         if (code == SQLITE_OK)
             code = check_key(database, shadow);
     }

@@ -4,6 +4,7 @@
 #define BLOOM_FUZZ_H
 
 #include "filter/bitset.h"
+#include "memory.h"
 #include "sqlite-bloom.h"
 #include "filter/header.h"
 #include "filter/hash.h"
@@ -27,11 +28,10 @@ static inline int fuzz_stop(void *argument) {
 }
 
 /* An in-memory connection with small limits, so that no input can ask for more memory or time than
- * a test may take. Without mutexes and statistics, and with memory of SQLite's own for pages and
- * small things: the allocator of the sanitizer would take half the time. What the extension
- * allocates still comes from there. */
+ * a test may take. Without mutexes, statistics and lookaside, and with memory of SQLite's own: see
+ * memory.h. */
 static inline sqlite3 *fuzz_open(void) {
-    enum { PAGE = 4096 + 512, PAGES = 400, SMALL = 1200, SMALLS = 400 };
+    enum { PAGE = 4096 + 512, PAGES = 400 };
     static uint64_t pages[PAGES][PAGE / sizeof(uint64_t)];
     static int configured;
     sqlite3 *database;
@@ -39,7 +39,8 @@ static inline sqlite3 *fuzz_open(void) {
         sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
         sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
         sqlite3_config(SQLITE_CONFIG_PAGECACHE, pages, PAGE, PAGES);
-        sqlite3_config(SQLITE_CONFIG_LOOKASIDE, SMALL, SMALLS);
+        sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0);
+        fuzz_memory_take();
         configured = 1;
     }
     if (sqlite3_open(":memory:", &database) != SQLITE_OK ||

@@ -2,8 +2,10 @@
  * changed.
  *
  * The first two bytes choose what was done to the schema of a file with filter tables (see
- * TAMPERING), the third in which order the statements of VISIT come, the rest is a list of changes
- * to the bytes of the file: offset (two bytes, little-endian, modulo the length) and new byte.
+ * TAMPERING); the first also how many statements of VISIT are run, mostly a few, so that an input
+ * takes a fraction of a millisecond, or all; the third with which of them to begin and in which
+ * order to go on. The rest is a list of changes to the bytes of the file: offset (two bytes,
+ * little-endian, modulo the length) and new byte.
  * Whoever opens such a file may get errors and wrong answers, but no crash, no memory out of
  * proportion to the file, and an end of each statement.
  */
@@ -89,7 +91,7 @@ static const char *const VISIT[] = {
     "SELECT count(*) FROM t JOIN grown ON key = v",
     "VACUUM",
 };
-enum { VISITS = sizeof VISIT / sizeof *VISIT };
+enum { VISITS = sizeof VISIT / sizeof *VISIT, VISITS_FEW = 4 };
 
 struct image {
     uint8_t *bytes;
@@ -134,7 +136,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     sqlite3_db_config(database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, choice[2] >> 7, NULL);
     /* As a program has it; the sanitizer is told how much memory is too much. */
     sqlite3_limit(database, SQLITE_LIMIT_LENGTH, 1000000000);
-    for (unsigned i = 0; i < VISITS; i++) {
+    unsigned visits = choice[0] >= 10 * TAMPERINGS ? VISITS : VISITS_FEW;
+    for (unsigned i = 0; i < visits; i++) {
         /* Odd steps through the list, which has an odd length, so that each comes once. */
         const char *sql = VISIT[(i * (1 + choice[2] % 2 * 4) + choice[2] / 2 % 64) % VISITS];
         sqlite3_stmt *statement = NULL;

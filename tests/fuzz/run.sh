@@ -2,7 +2,8 @@
 # Builds the fuzz targets with clang's libFuzzer and runs each for SECONDS_EACH seconds (default
 # 20), or RUNS executions, on its corpus in tests/fuzz/corpus; TARGETS names the targets. What is
 # found beyond the corpus is kept in build/fuzz/corpus_TARGET and taken up by the next run; a crash
-# leaves its input in build/fuzz. Ends in "N passed, N failed".
+# leaves its input in build/fuzz. SQLITE names a compiled SQLite (sqlite3.o) in place of the
+# system's. Ends in "N passed, N failed".
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 targets=${TARGETS:-filter import functions table statements url database}
@@ -13,12 +14,18 @@ if ! command -v clang >/dev/null; then
 fi
 mkdir -p build/fuzz
 sanitize="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
-make -s CC=clang CFLAGS="-g -O2" objects VARIANT=fuzz_objects \
-    VARIANT_FLAGS="-DSQLITE_CORE $sanitize -fsanitize=fuzzer-no-link" || exit 1
-objects=$(find build/fuzz_objects -name '*.o')
-flags="-std=c11 -g -O2 $sanitize -DSQLITE_CORE -Iext -Itests/fuzz"
-# SQLite allocates all the time: short stacks, a small quarantine and no filling make the targets
-# twice as fast.
+# What the extension allocates comes from the sanitizer's allocator, all else from memory.c.
+rename=
+for name in malloc malloc64 realloc64 mprintf vmprintf; do
+    rename="$rename -Dsqlite3_$name=fuzz_$name"
+done
+make -s CC=clang CFLAGS="-g -O2" objects VARIANT=fuzz_extension \
+    VARIANT_FLAGS="-DSQLITE_CORE $sanitize -fsanitize=fuzzer-no-link $rename" || exit 1
+objects="build/fuzz/memory.o $(find build/fuzz_extension -name '*.o')"
+flags="-std=c11 -g -O2 -Wall -Wextra -DSQLITE_CORE -Iext -Itests/fuzz"
+# shellcheck disable=SC2086
+clang $flags -D_GNU_SOURCE -c tests/fuzz/memory.c -o build/fuzz/memory.o || exit 1
+# Short stacks, a small quarantine and no filling make the targets faster still.
 ASAN_OPTIONS=${ASAN_OPTIONS:-malloc_context_size=1:quarantine_size_mb=8:max_malloc_fill_size=0}
 export ASAN_OPTIONS
 if [ -n "${RUNS:-}" ]; then limit="-runs=$RUNS"; else limit="-max_total_time=${SECONDS_EACH:-20}"; fi
@@ -26,7 +33,8 @@ passed=0
 failed=0
 for target in $targets; do
     # shellcheck disable=SC2086
-    clang $flags -fsanitize=fuzzer "tests/fuzz/fuzz_$target.c" $objects -o "build/fuzz/$target" -lsqlite3 -lm || exit 1
+    clang $flags $sanitize -fsanitize=fuzzer "tests/fuzz/fuzz_$target.c" $objects \
+        -o "build/fuzz/$target" "${SQLITE:--lsqlite3}" -lm || exit 1
     mkdir -p "build/fuzz/corpus_$target"
     case $target in
         statements) longest=200 ;;
@@ -35,12 +43,14 @@ for target in $targets; do
         *) longest=1400 ;;
     esac
     started=$(date +%s)
-    if "build/fuzz/$target" "$limit" -max_len=$longest -malloc_limit_mb=64 -artifact_prefix=build/fuzz/ -print_final_stats=1 "build/fuzz/corpus_$target" \
+    if "build/fuzz/$target" "$limit" -max_len=$longest -malloc_limit_mb=64 -entropic=0 \
+        -artifact_prefix=build/fuzz/ -print_final_stats=1 "build/fuzz/corpus_$target" \
         "tests/fuzz/corpus/$target" >"build/fuzz/$target.log" 2>&1; then
         passed=$((passed + 1))
         executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "build/fuzz/$target.log")
         seconds=$(($(date +%s) - started))
-        echo "figures: $target: $executions executions in $seconds s, $((executions / (seconds > 0 ? seconds : 1))) a second"
+        echo "figures: $target: $executions executions in $seconds s," \
+            "$((executions / (seconds > 0 ? seconds : 1))) a second"
     else
         failed=$((failed + 1))
         tail -40 "build/fuzz/$target.log"

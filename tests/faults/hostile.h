@@ -1,0 +1,234 @@
+/* What the tests of hostile applications and files share: each test is one way in which a table
+ * once gave a wrong answer, lost its counts, or brought its host down.
+ *
+ * Every test runs in a process of its own, so that one that crashes, or that a sanitizer stops,
+ * fails alone. Black-box, as tests/tables/oracle: SQL, SQLite's interface, and the shadow tables as
+ * ext/FORMAT.md describes them.
+ */
+#ifndef BLOOM_HOSTILE_H
+#define BLOOM_HOSTILE_H
+
+#include "../library/library_test.h"
+
+#ifndef SQLITE_ENABLE_SESSION /* for sqlite3.h: changesets are applied */
+#define SQLITE_ENABLE_SESSION
+#define SQLITE_ENABLE_PREUPDATE_HOOK
+#endif
+#include "sqlite-bloom.h"
+
+#include <dirent.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- Tests in processes of their own ---- */
+
+static char folder[64]; /* of the test that runs, for its files */
+
+static inline void remove_folder(void) {
+    DIR *opened = opendir(folder);
+    assert_non_null(opened);
+    for (struct dirent *entry; (entry = readdir(opened)) != NULL;) {
+        char path[400];
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        unlink(path);
+    }
+    closedir(opened);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static inline void run_apart(void **state, void (*test)(void)) {
+    const char *parent = getenv("TMPDIR");
+    (void)state;
+    snprintf(folder, sizeof folder, "%.40s/hostile.XXXXXX", parent != NULL ? parent : "/tmp");
+    assert_non_null(mkdtemp(folder));
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(120); /* what hangs fails, too */
+        test();
+        exit(0); /* with what a sanitizer or a coverage build does at the end */
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    remove_folder();
+    if (WIFSIGNALED(status))
+        fail_msg("ended by signal %d", WTERMSIG(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* In such a process: what does not hold ends it. */
+static inline void require(bool holds, const char *format, ...) {
+    va_list list;
+    if (holds)
+        return;
+    va_start(list, format);
+    vprintf(format, list);
+    va_end(list);
+    printf("\n");
+    fflush(NULL);
+    _exit(1);
+}
+
+/* A test NAME as NAME_apart, for TEST. */
+#define APART(name)                                                                                \
+    static void name##_apart(void **state) {                                                       \
+        run_apart(state, name);                                                                    \
+    }
+
+/* ---- Databases ---- */
+
+static inline const char *path_of(const char *name) {
+    static char paths[4][100];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static inline sqlite3 *open_database(const char *path) {
+    sqlite3 *database;
+    int code = sqlite3_open(path, &database);
+    if (code == SQLITE_OK)
+        code = sqlite3_bloom_init(database, NULL, NULL);
+    require(code == SQLITE_OK, "%s cannot be opened: %s", path, sqlite3_errmsg(database));
+    return database;
+}
+
+static inline void close_database(sqlite3 *database) {
+    require(sqlite3_close(database) == SQLITE_OK, "the connection cannot be closed");
+}
+
+/* The result of SQL; error, which may be NULL, gets the message. */
+static inline int try(sqlite3 *database, char *error, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    char *sql = sqlite3_vmprintf(format, list);
+    va_end(list);
+    int code = sqlite3_exec(database, sql, NULL, NULL, NULL);
+    if (error != NULL)
+        sqlite3_snprintf(300, error, "%s", sqlite3_errmsg(database));
+    sqlite3_free(sql);
+    return code;
+}
+
+static inline void run(sqlite3 *database, const char *sql) {
+    int code = sqlite3_exec(database, sql, NULL, NULL, NULL);
+    require(code == SQLITE_OK, "%s: result %d (%s)", sql, code, sqlite3_errmsg(database));
+}
+
+/* The one number that a query gives. */
+static inline sqlite3_int64 number(sqlite3 *database, const char *sql) {
+    sqlite3_stmt *statement = NULL;
+    int code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(statement);
+    require(code == SQLITE_ROW, "%s: result %d (%s)", sql, code, sqlite3_errmsg(database));
+    sqlite3_int64 result = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return result;
+}
+
+static inline void require_number(sqlite3 *database, sqlite3_int64 expected, const char *sql) {
+    sqlite3_int64 found = number(database, sql);
+    require(found == expected, "%s: %lld, not %lld", sql, (long long)found, (long long)expected);
+}
+
+/* It fails in words that hold a word. */
+static inline void require_error(sqlite3 *database, const char *word, const char *sql) {
+    char error[300];
+    int code = try(database, error, "%s", sql);
+    require(code != SQLITE_OK && code != SQLITE_NOMEM, "%s: result %d instead of an error", sql,
+            code);
+    require(strstr(error, word) != NULL, "%s: fails with: %s", sql, error);
+}
+
+#define NUMBERS(most)                                                                              \
+    "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < " #most ") "
+
+/* Bits that are set in all chunks of layers of the table seen in a schema, by the rows. */
+static inline sqlite3_int64 ones_in_chunks(sqlite3 *database, const char *schema) {
+    sqlite3_stmt *statement;
+    sqlite3_int64 ones = 0;
+    char *sql = sqlite3_mprintf("SELECT bits FROM %s.seen_chunks", schema);
+    int code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
+    require(code == SQLITE_OK, "%s: %s", sql, sqlite3_errmsg(database));
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        const unsigned char *bytes = sqlite3_column_blob(statement, 0);
+        int length = sqlite3_column_bytes(statement, 0);
+        for (int i = 0; i < length; i++)
+            for (unsigned byte = bytes[i]; byte != 0; byte &= byte - 1)
+                ones++;
+    }
+    sqlite3_finalize(statement);
+    sqlite3_free(sql);
+    return ones;
+}
+
+/* The counts of the table seen are those of its rows, and its keys so many. */
+static inline void require_counts(sqlite3 *database, const char *schema, sqlite3_int64 keys) {
+    char sql[200];
+    sqlite3_snprintf(sizeof sql, sql, "SELECT sum(ones) FROM %s.seen_layers", schema);
+    require_number(database, ones_in_chunks(database, schema), sql);
+    sqlite3_snprintf(sizeof sql, sql,
+                     "SELECT sum(chunks) = (SELECT count(*) FROM %s.seen_chunks) FROM "
+                     "%s.seen_layers",
+                     schema, schema);
+    require_number(database, 1, sql);
+    sqlite3_snprintf(sizeof sql, sql, "SELECT sum(keys) FROM %s.seen_layers", schema);
+    require_number(database, keys, sql);
+}
+
+static inline sqlite3_stmt *kept(sqlite3 *database, const char *sql) {
+    sqlite3_stmt *statement;
+    int code = sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL);
+    require(code == SQLITE_OK, "%s: %s", sql, sqlite3_errmsg(database));
+    return statement;
+}
+
+/* The keys 1 to 500 that are found. */
+#define FOUND NUMBERS(500) "SELECT count(*) FROM n WHERE EXISTS (SELECT 1 FROM seen WHERE key = x)"
+
+static const unsigned PAGES[] = {512, 4096, 16384, 65536};
+
+/* ---- Memory ---- */
+
+static sqlite3_mem_methods original;
+static long countdown; /* allocations until one fails, and all after it when all is set; 0: none */
+static bool all, met;
+static sqlite3_int64 largest; /* allocation */
+
+static inline bool allocation_fails(void) {
+    if (countdown == 0)
+        return false;
+    if (countdown > 1) {
+        countdown--;
+        return false;
+    }
+    met = true;
+    if (!all)
+        countdown = 0;
+    return true;
+}
+
+static inline void *failing_malloc(int bytes) {
+    largest = bytes > largest ? bytes : largest;
+    return allocation_fails() ? NULL : original.xMalloc(bytes);
+}
+
+static inline void *failing_realloc(void *memory, int bytes) {
+    largest = bytes > largest ? bytes : largest;
+    return allocation_fails() ? NULL : original.xRealloc(memory, bytes);
+}
+
+static inline void count_allocations(void) {
+    sqlite3_mem_methods failing;
+    sqlite3_config(SQLITE_CONFIG_GETMALLOC, &original);
+    failing = original;
+    failing.xMalloc = failing_malloc;
+    failing.xRealloc = failing_realloc;
+    sqlite3_config(SQLITE_CONFIG_MALLOC, &failing);
+    sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0);
+    sqlite3_initialize();
+}
+
+#endif
