@@ -282,6 +282,12 @@ int bloom_whole_verify(struct bloom_layers *layers, char **problem) {
     return code;
 }
 
+/* Whether a repair leaves the number of keys alone. Where keys are taken out it can come to be above
+ * that of the ones without any damage, but then the ones tell more. */
+static bool keys_may_stay(const struct bloom_shape *shape, uint64_t keys, uint64_t ones) {
+    return keys <= ones && keys_are_possible(shape, keys, ones);
+}
+
 int bloom_whole_repair(struct bloom_layers *layers) {
     int code = SQLITE_OK;
     for (unsigned i = 0; i < layers->count && code == SQLITE_OK; i++) {
@@ -292,7 +298,7 @@ int bloom_whole_repair(struct bloom_layers *layers) {
         code = survey_layer(layers, i, &survey, &estimate);
         if (code == SQLITE_OK)
             code = bloom_layers_set_counts(layers, i,
-                                           keys_are_possible(shape, layer->keys, estimate.ones)
+                                           keys_may_stay(shape, layer->keys, estimate.ones)
                                                ? layer->keys
                                                : keys_of(shape, &estimate),
                                            survey.rows, estimate.ones);

@@ -1,11 +1,20 @@
 /* The oracle of filter tables: a random test that after every step works out from the shadow tables
  * what a table must answer, and from what was done which keys and counts must be in them.
  *
- *   oracle_test.c    the program: rounds, weights, search for the shortest way to a failure
- *   oracle_steps.c   the steps
- *   oracle_world.c   files and connections, and what each of them must hold (the model)
- *   oracle_look.c    reads the shadow tables by plain SQL and compares
- *   oracle_faults.c  allocations, authorizers and interrupts that fail a statement
+ *   oracle_test.c         the program: rounds, weights, search for the shortest way to a failure
+ *   oracle_keys.c         the keys, and what each is in a column of each type
+ *   oracle_world.c        files and connections, and what each of them must hold (the model)
+ *   oracle_raw.c          reads the shadow tables by plain SQL; what a change must make of them
+ *   oracle_look.c         compares
+ *   oracle_faults.c       allocations, authorizers and interrupts that fail a statement
+ *   oracle_run.c          runs a step's statements, and judges how they end
+ *   steps.c               the table of all steps
+ *   steps_keys.c          they add, take out, merge and clear
+ *   steps_queries.c       they ask
+ *   steps_transactions.c  transactions and savepoints
+ *   steps_schema.c        tables are created, dropped and renamed
+ *   steps_shadow.c        the shadow tables are changed by hand, by changesets, and repaired
+ *   steps_files.c         other files, connections and processes
  *
  * It knows of the extension what a user knows: SQL, the shadow tables as ext/FORMAT.md describes
  * them, and the filter library, which says whether a key is in the bits. It uses nothing of
@@ -17,7 +26,9 @@
  *      connection reads them. This holds in any state that can be read, also in one made by hand
  *      that will be rolled back.
  *   2. The shadow tables with the model: no key that was added is missing; keys, ones and chunks
- *      are exact. Rows of counts need to be right when no change is open; info always.
+ *      are exact. Rows of counts need to be right when no change is open; info always. What a
+ *      statement has made of the bits is what the filter library makes of them. A table that counts
+ *      has each key as often as it was added and not yet taken out.
  *
  * The model follows the transactions: a content for each file as it was committed, and for each
  * connection and attached file what it sees now and what it saw at each savepoint.
@@ -38,7 +49,7 @@
 #include <stdint.h>
 
 enum {
-    UNIVERSE = 1024, /* keys are numbers below; a half of them stands for texts */
+    UNIVERSE = 1024, /* keys are numbers below; see oracle_keys.c */
     SLOTS = 2,       /* tables of a file */
     NAMES = 3,       /* that they can have */
     FILES = 3,       /* number 0 is main for every connection, the others are attached as x */
@@ -64,8 +75,28 @@ static inline void keys_add(struct keys *keys, unsigned key) {
 
 unsigned keys_count(const struct keys *keys);
 void keys_unite(struct keys *keys, const struct keys *other);
-const uint64_t *key_words(unsigned key); /* its hash */
+
+/* Of the key column. */
+enum key_type { AS_IT_IS, BLOBS, TEXTS, NUMBERS, INTEGERS, REALS, KEY_TYPES };
+
+enum { KEY_TEXT_SIZE = 40 };
+
+struct key_value {
+    int type; /* as sqlite3_value_type */
+    sqlite3_int64 integer;
+    double real;
+    char text[KEY_TEXT_SIZE]; /* or bytes */
+    int length;
+};
+
+void keys_learn(void); /* what SQLite makes of them; first of all */
 void bind_key(sqlite3_stmt *statement, int parameter, unsigned key);
+
+/* What a column of that type stores of a key; the hash of that; and that of what is compared with
+ * the column. */
+const struct key_value *stored_key(enum key_type type, unsigned key);
+const uint64_t *added_words(enum key_type type, unsigned key);
+const uint64_t *asked_words(enum key_type type, unsigned key);
 
 /* ---- The model ---- */
 
@@ -74,23 +105,32 @@ struct options {
     uint64_t capacity;
     double rate;
     bool grows, refuses; /* growth=on, growth=error */
+    enum key_type key;
+    bool counts; /* layout=counting */
+    bool known;  /* by this release */
 };
 
-extern const struct options OPTIONS[];
-extern unsigned options_known; /* of OPTIONS, by this release: the last is a later one's */
+extern struct options OPTIONS[];
 
 struct table {
     bool exists;
     unsigned name;
     unsigned options;
-    struct keys keys;
+    struct keys keys; /* that must be in */
+    /* When it counts: how often each key is in at least, up to COPIES_MOST. */
+    uint8_t copies[UNIVERSE];
     /* What info counts: from counted to counted_most keys, the same when nothing has failed;
      * unknown after a merge, which estimates. The first look settles it. */
     uint64_t counted, counted_most;
     bool unknown;
     bool merged;       /* since it was cleared */
     uint64_t inserted; /* keys that were in no layer when they were added; at most */
+    /* When it counts: one that is taken out, and then is gone, may be one that was not counted when
+     * it was added, since it seemed to be in. */
+    bool drifts;
 };
+
+enum { COPIES_MOST = 15 };
 
 struct content {
     struct table tables[SLOTS];
@@ -110,12 +150,16 @@ enum statement {
     ADD,
     ADD_NEW,
     ADD_MANY,
+    ADD_MANY_NEW,
     ADD_MANY_FAILING, /* at the first key from ?1 on */
+    REMOVE,
+    REMOVE_MANY,
     CHECK,
     INFO,
     FILTER,
     MERGE,
     CLEAR,
+    REPAIR,
     STATEMENTS
 };
 
@@ -135,8 +179,9 @@ struct connection {
     struct file memory[SCHEMAS]; /* behind a schema after sqlite3_deserialize */
     sqlite3_stmt *statements[SCHEMAS][NAMES][STATEMENTS];
     sqlite3_stmt *cursor; /* a query that is not over, of a table; only within a transaction */
-    unsigned cursor_schema, cursor_slot, cursor_name;
-    int cursor_key; /* where it is */
+    unsigned cursor_schema, cursor_slot;
+    bool cursor_renamed; /* its table, since */
+    int cursor_key;      /* where it is */
     bool in_transaction, by_savepoint;
     unsigned depth;
     struct keys asked; /* what in_set() tells */
@@ -151,6 +196,7 @@ extern const char *const NAME[NAMES], *const SCHEMA[SCHEMAS];
 bool deserialize(struct connection *connection, unsigned schema, const struct file *from);
 
 void world_learn(void); /* what this release offers */
+unsigned random_options(void);
 void world_begin(void);
 void world_end(void);
 void connection_open(struct connection *connection);
@@ -169,6 +215,11 @@ void forget_statements(struct connection *connection, unsigned schema);
 struct content *view(struct connection *connection, unsigned schema);
 const struct content *peek(struct connection *connection, unsigned schema);
 struct content *change(struct connection *connection, unsigned schema);
+
+/* The model's part in what is done to a table. */
+void table_add(struct table *table, unsigned key, bool copy); /* copy: it was counted */
+void table_remove(struct table *table, const struct keys *keys);
+void table_clear(struct table *table);
 
 /* The transaction's end, and its savepoints, in the model. */
 void model_begin(struct connection *connection, bool by_savepoint);
@@ -203,7 +254,26 @@ struct raw {
 /* Reads the shadow tables. False when it was refused or there is nothing to read. */
 bool look_raw(struct connection *connection, unsigned schema, unsigned name, struct raw *raw);
 void raw_clear(struct raw *raw);
-bool raw_has(const struct raw *raw, unsigned key);
+
+/* Whether a key of that hash is in, and in how many layers. */
+bool raw_has(const struct raw *raw, const uint64_t *words);
+unsigned raw_layers_with(const struct raw *raw, const uint64_t *words);
+
+/* How often it could be taken out, of a table that counts; COPIES_MOST at most. */
+unsigned raw_copies(const struct raw *raw, const uint64_t *words);
+
+/* What the library makes of the bits of all layers when a key is added to the first layer that has
+ * it (unless that is to change nothing) or to the last one; or taken out. Whether it was new; gone
+ * from its layer. */
+bool raw_add(struct raw *raw, const uint64_t *words, bool again);
+bool raw_remove(struct raw *raw, const uint64_t *words);
+
+/* Whether the bits are the same in all layers of the first; the second may have more layers. */
+bool raw_same_bits(const struct raw *raw, const struct raw *other);
+
+/* What the rows of counts say must be so; the number of keys, as far as bits tell. */
+void compare_counts(const struct raw *raw, const char *where);
+void compare_keys(const struct raw *raw, const char *where);
 
 /* Compares everything that can be known of a table; all keys when thorough. */
 void look(struct connection *connection, unsigned schema, unsigned slot, bool thorough);
@@ -268,7 +338,10 @@ struct step {
 
 extern struct step STEPS[];
 extern const unsigned STEP_COUNT;
-extern unsigned weight_of_faults, weight_of_ignoring, weight_of_shared; /* percent */
+
+/* Percent: of statements, of faults, of rounds, of tables, of tables. */
+extern unsigned weight_of_faults, weight_of_ignoring, weight_of_shared, weight_of_counting,
+    weight_of_types;
 
 /* The other process: adds keys; prints a digit for each, 1 when it was new. */
 int other_process(char **arguments);

@@ -1,164 +1,11 @@
-/* Reads the shadow tables by plain SQL, as ext/FORMAT.md describes them, and compares. */
+/* Compares what tables say with the bits in the shadow tables, and these with the model. */
 #include "oracle.h"
-
-#include "filter/header.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LAYER_SHIFT = 40, CHUNK_BLOCKS_MOST = 1024 };
-
 uint64_t refusals, faults_met, looks;
-
-bool is_busy(int code) {
-    return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED;
-}
-
-int really(struct connection *connection, unsigned schema, int code) {
-    char sql[80];
-    if (code == SQLITE_OK || is_busy(code))
-        return code;
-    sqlite3_snprintf(sizeof sql, sql, "SELECT count(*) FROM %s.sqlite_master", SCHEMA[schema]);
-    char *message = sqlite3_mprintf("%s", sqlite3_errmsg(connection->database));
-    int locked = sqlite3_exec(connection->database, sql, NULL, NULL, NULL);
-    note("%s: -- result %d (%s)", connection->name, code, message);
-    sqlite3_free(message);
-    return is_busy(locked) ? locked : code;
-}
-
-void refused(struct connection *connection, unsigned schema) {
-    refusals++;
-    if (!connection->in_transaction || connection->links[schema].sure || shared_cache)
-        return;
-    sqlite3_exec(connection->database, "ROLLBACK", NULL, NULL, NULL);
-    note("%s: ROLLBACK, since its first look was refused", connection->name);
-    model_rollback(connection);
-}
-
-/* ---- The shadow tables ---- */
-
-void raw_clear(struct raw *raw) {
-    for (unsigned i = 0; i < raw->layer_count; i++)
-        free(raw->layers[i].payload);
-    raw->layer_count = 0;
-}
-
-static void digest(struct raw *raw, const void *bytes, size_t length) {
-    raw->digest = raw->digest * 31 + bloom_hash_bytes(bytes, length).words[0];
-}
-
-static void digest_number(struct raw *raw, sqlite3_int64 number) {
-    raw->digest = raw->digest * 31 + bloom_hash_integer(number).words[0];
-}
-
-static void read_layer(struct raw *raw, sqlite3_stmt *row) {
-    struct raw_layer *layer = &raw->layers[raw->layer_count];
-    char problem[BLOOM_PROBLEM_SIZE];
-    const uint8_t *header = sqlite3_column_blob(row, 1);
-    int length = sqlite3_column_bytes(row, 1);
-    for (int i = 0; i < 6; i++)
-        if (i != 1)
-            digest_number(raw, sqlite3_column_int64(row, i));
-    if (header != NULL)
-        digest(raw, header, (size_t)length);
-    if (!raw->sane || raw->layer_count == LAYERS_MOST ||
-        sqlite3_column_int64(row, 0) != raw->layer_count || length != BLOOM_HEADER_BYTES ||
-        !bloom_header_read(&layer->shape, header, problem) || layer->shape.layout->blocks == NULL) {
-        raw->sane = false;
-        return;
-    }
-    if (raw->layer_count == 0)
-        memcpy(raw->header, header, BLOOM_HEADER_BYTES);
-    layer->chunk_blocks = (uint64_t)sqlite3_column_int64(row, 2);
-    layer->keys = (uint64_t)sqlite3_column_int64(row, 3);
-    layer->chunks = (uint64_t)sqlite3_column_int64(row, 4);
-    layer->ones = (uint64_t)sqlite3_column_int64(row, 5);
-    layer->rows = layer->bits = 0;
-    layer->payload = calloc(1, (size_t)bloom_payload_bytes(&layer->shape));
-    expect(layer->payload != NULL, "no memory");
-    if (layer->chunk_blocks < 1 || layer->chunk_blocks > CHUNK_BLOCKS_MOST)
-        raw->sane = false;
-    raw->layer_count++;
-}
-
-static void read_chunk(struct raw *raw, sqlite3_stmt *row) {
-    sqlite3_int64 id = sqlite3_column_int64(row, 0);
-    const uint8_t *bits = sqlite3_column_blob(row, 1);
-    uint64_t length = (uint64_t)sqlite3_column_bytes(row, 1);
-    digest_number(raw, id);
-    digest(raw, bits, (size_t)length);
-    uint64_t index = (uint64_t)id >> LAYER_SHIFT;
-    if (id < 0 || index >= raw->layer_count) {
-        raw->strays++;
-        return;
-    }
-    struct raw_layer *layer = &raw->layers[index];
-    uint64_t first = ((uint64_t)id & ((UINT64_C(1) << LAYER_SHIFT) - 1)) * layer->chunk_blocks *
-                     layer->shape.layout->blocks->bytes;
-    uint64_t whole = bloom_payload_bytes(&layer->shape);
-    if (length != layer->chunk_blocks * layer->shape.layout->blocks->bytes) {
-        raw->sane = false;
-        raw->wrong_chunk_size = true;
-        return;
-    }
-    if (first >= whole) {
-        raw->strays++;
-        return;
-    }
-    layer->rows++;
-    uint64_t used = whole - first < length ? whole - first : length;
-    memcpy(layer->payload + first, bits, (size_t)used);
-    for (uint64_t i = used; i < length; i++)
-        if (bits[i] != 0)
-            raw->sane = false;
-}
-
-bool look_raw(struct connection *connection, unsigned schema, unsigned name, struct raw *raw) {
-    int code;
-    memset(raw, 0, sizeof *raw);
-    raw->sane = true;
-    bool tampered = view(connection, schema)->tampered;
-    for (enum statement which = LAYERS; which <= CHUNKS; which++) {
-        sqlite3_stmt *statement = statement_of(connection, schema, name, which, &code);
-        if (code == SQLITE_OK)
-            while ((code = sqlite3_step(statement)) == SQLITE_ROW)
-                which == LAYERS ? read_layer(raw, statement) : read_chunk(raw, statement);
-        if (statement != NULL)
-            code = sqlite3_reset(statement);
-        code = really(connection, schema, code);
-        if (is_busy(code)) {
-            raw_clear(raw);
-            refused(connection, schema);
-            return false;
-        }
-        expect(code == SQLITE_OK, "%s: the shadow tables of %s.%s cannot be read: %s",
-               connection->name, SCHEMA[schema], NAME[name], sqlite3_errmsg(connection->database));
-    }
-    connection->links[schema].sure = connection->in_transaction;
-    if (raw->layer_count == 0)
-        raw->sane = false;
-    expect(raw->sane || tampered, "%s: the shadow tables of %s.%s are damaged", connection->name,
-           SCHEMA[schema], NAME[name]);
-    for (unsigned i = 0; i < raw->layer_count; i++) {
-        struct raw_layer *layer = &raw->layers[i];
-        struct bloom_estimate estimate =
-            layer->shape.layout->estimate(&layer->shape, layer->payload);
-        layer->bits = estimate.ones;
-        layer->count = estimate.count;
-        layer->rate = estimate.rate;
-    }
-    return true;
-}
-
-bool raw_has(const struct raw *raw, unsigned key) {
-    for (unsigned i = 0; i < raw->layer_count; i++) {
-        const struct raw_layer *layer = &raw->layers[i];
-        if (layer->shape.layout->check(&layer->shape, layer->payload, key_words(key)))
-            return true;
-    }
-    return false;
-}
 
 /* ---- What the table says ---- */
 
@@ -166,9 +13,10 @@ struct answers {
     unsigned count;
     unsigned keys[UNIVERSE];
     bool found[UNIVERSE];
-    unsigned errors; /* of the questions */
-    char *info;      /* NULL: an error */
-    uint8_t *filter; /* NULL: none asked, or an error */
+    unsigned wrong_values; /* of key, beside what was asked */
+    unsigned errors;       /* of the questions */
+    char *info;            /* NULL: an error */
+    uint8_t *filter;       /* NULL: none asked, or an error */
     int filter_bytes;
     int filter_code;
     char error[200];
@@ -179,8 +27,23 @@ static void keep_error(struct connection *connection, struct answers *answers) {
                      sqlite3_errmsg(connection->database));
 }
 
+/* Whether the column key is what an ordinary column would hold. */
+static bool is_stored_key(sqlite3_stmt *row, enum key_type type, unsigned key) {
+    const struct key_value *stored = stored_key(type, key);
+    if (sqlite3_column_type(row, 0) != stored->type)
+        return false;
+    if (stored->type == SQLITE_INTEGER)
+        return sqlite3_column_int64(row, 0) == stored->integer;
+    if (stored->type == SQLITE_FLOAT)
+        return memcmp(&(double){sqlite3_column_double(row, 0)}, &stored->real, sizeof(double)) == 0;
+    const void *bytes = stored->type == SQLITE_BLOB ? sqlite3_column_blob(row, 0)
+                                                    : (const void *)sqlite3_column_text(row, 0);
+    return sqlite3_column_bytes(row, 0) == stored->length &&
+           memcmp(bytes, stored->text, (size_t)stored->length) == 0;
+}
+
 /* False when a lock was in the way. */
-static bool ask(struct connection *connection, unsigned schema, unsigned name,
+static bool ask(struct connection *connection, unsigned schema, unsigned name, enum key_type type,
                 struct answers *answers) {
     int code;
     sqlite3_stmt *statement = statement_of(connection, schema, name, CHECK, &code);
@@ -188,6 +51,8 @@ static bool ask(struct connection *connection, unsigned schema, unsigned name,
         if (statement != NULL) {
             bind_key(statement, 1, answers->keys[i]);
             answers->found[i] = sqlite3_step(statement) == SQLITE_ROW;
+            if (answers->found[i] && !is_stored_key(statement, type, answers->keys[i]))
+                answers->wrong_values++;
             code = sqlite3_reset(statement);
         }
         if (code != SQLITE_OK)
@@ -225,11 +90,11 @@ static void *ask_value(struct connection *connection, unsigned schema, unsigned 
     return copy;
 }
 
-static bool ask_all(struct connection *connection, unsigned schema, unsigned name, bool filter,
-                    struct answers *answers) {
+static bool ask_all(struct connection *connection, unsigned schema, unsigned name,
+                    enum key_type type, bool filter, struct answers *answers) {
     int code, length;
     bool info_first = random_once_in(3);
-    if (!info_first && !ask(connection, schema, name, answers))
+    if (!info_first && !ask(connection, schema, name, type, answers))
         return false;
     answers->info = ask_value(connection, schema, name, INFO, &length, &code);
     if (code != SQLITE_OK)
@@ -251,7 +116,7 @@ static bool ask_all(struct connection *connection, unsigned schema, unsigned nam
             return false;
         }
     }
-    return !info_first || ask(connection, schema, name, answers);
+    return !info_first || ask(connection, schema, name, type, answers);
 }
 
 /* The number after "name": from text on; and the place behind it. */
@@ -262,6 +127,12 @@ static double number_in(const char **text, const char *name, const char *where) 
     *text = found + strlen(key);
     sqlite3_free(key);
     return strtod(*text, NULL);
+}
+
+/* Bits of a layer, or counters. */
+static double cells_of(const struct raw_layer *layer) {
+    bool counts = layer->shape.layout->blocks->remove != NULL;
+    return (double)layer->shape.bits / (counts ? 4 : 1);
 }
 
 static bool near(double a, double b) {
@@ -303,9 +174,9 @@ static void compare_info(struct table *table, const struct raw *raw, const char 
                where, (unsigned long long)keys, i, (unsigned long long)layer->keys);
         sum += keys;
         told = number_in(&at, "fill", where);
-        expect(near(told, (double)layer->bits / (double)layer->shape.bits),
+        expect(near(told, (double)layer->bits / cells_of(layer)),
                "%s: info has a fill of %g in layer %u, not %g", where, told, i,
-               (double)layer->bits / (double)layer->shape.bits);
+               (double)layer->bits / cells_of(layer));
     }
     expect(strstr(at, "\"keys\"") == NULL, "%s: info has more than %u layers: %s", where,
            raw->layer_count, info);
@@ -321,7 +192,7 @@ static void compare_info(struct table *table, const struct raw *raw, const char 
     table->counted = table->counted_most = sum;
 }
 
-static void compare_counts(const struct raw *raw, const char *where) {
+void compare_counts(const struct raw *raw, const char *where) {
     for (unsigned i = 0; i < raw->layer_count; i++) {
         const struct raw_layer *layer = &raw->layers[i];
         expect(layer->ones == layer->bits,
@@ -333,15 +204,33 @@ static void compare_counts(const struct raw *raw, const char *where) {
     }
 }
 
+/* A key that is counted has set one bit at least, and at most as many as there are probes; where
+ * keys are taken out only the first is so, after a repair. */
+void compare_keys(const struct raw *raw, const char *where) {
+    for (unsigned i = 0; i < raw->layer_count; i++) {
+        const struct raw_layer *layer = &raw->layers[i];
+        bool counts = layer->shape.layout->blocks->remove != NULL;
+        expect(layer->keys <= layer->bits &&
+                   (counts || layer->keys * layer->shape.probes >= layer->bits),
+               "%s: layer %u has %llu keys, and %llu bits are set", where, i,
+               (unsigned long long)layer->keys, (unsigned long long)layer->bits);
+    }
+}
+
 /* What the model says must be in the bits. */
 static void compare_model(const struct table *table, const struct raw *raw, const char *where) {
     const struct options *options = &OPTIONS[table->options];
     unsigned missing = 0;
     double pass = 1;
     for (unsigned key = 0; key < UNIVERSE; key++)
-        missing += keys_have(&table->keys, key) && !raw_has(raw, key);
+        missing += keys_have(&table->keys, key) && !raw_has(raw, added_words(options->key, key));
     expect(missing == 0, "%s: %u of %u keys are not in the bits", where, missing,
            keys_count(&table->keys));
+    for (unsigned key = 0; options->counts && key < UNIVERSE; key++)
+        expect(table->copies[key] <= 1 ||
+                   raw_copies(raw, added_words(options->key, key)) >= table->copies[key],
+               "%s: key %u was added %u times, and is in %u times", where, key, table->copies[key],
+               raw_copies(raw, added_words(options->key, key)));
     expect(raw->strays == 0, "%s: %llu chunks of no layer", where, (unsigned long long)raw->strays);
     expect(options->grows || raw->layer_count == 1, "%s: %u layers without growth", where,
            raw->layer_count);
@@ -367,11 +256,12 @@ void look(struct connection *connection, unsigned schema, unsigned slot, bool th
     struct content *content = view(connection, schema);
     struct table *table = &content->tables[slot];
     unsigned name = table->name;
+    enum key_type type = OPTIONS[table->options].key;
     looks++;
     sqlite3_snprintf(sizeof where, where, "%s: %s.%s", connection->name, SCHEMA[schema],
                      NAME[name]);
     memset(&answers, 0, offsetof(struct answers, keys));
-    answers.errors = 0;
+    answers.errors = answers.wrong_values = 0;
     answers.info = NULL;
     answers.filter = NULL;
     /* Outside of a transaction each question takes and gives back a lock, which costs ten times the
@@ -384,7 +274,7 @@ void look(struct connection *connection, unsigned schema, unsigned slot, bool th
     if (raw_first)
         read = look_raw(connection, schema, name, &raw);
     if (read || !raw_first)
-        asked = ask_all(connection, schema, name, wants_filter, &answers);
+        asked = ask_all(connection, schema, name, type, wants_filter, &answers);
     if (asked && !raw_first)
         read = look_raw(connection, schema, name, &raw);
     if (asked && read && raw.wrong_chunk_size) {
@@ -395,12 +285,14 @@ void look(struct connection *connection, unsigned schema, unsigned slot, bool th
         bool tampered = content->tampered;
         expect(tampered || (answers.errors == 0 && answers.info != NULL), "%s: an error: %s", where,
                answers.error);
-        if (answers.errors == 0)
-            for (unsigned i = 0; i < answers.count; i++)
-                expect(answers.found[i] == raw_has(&raw, answers.keys[i]),
-                       "%s: key %u is said to be %s, by the bits it is %s", where, answers.keys[i],
-                       answers.found[i] ? "in" : "not in",
-                       raw_has(&raw, answers.keys[i]) ? "in" : "not in");
+        for (unsigned i = 0; answers.errors == 0 && i < answers.count; i++) {
+            bool is_in = raw_has(&raw, asked_words(type, answers.keys[i]));
+            expect(answers.found[i] == is_in, "%s: key %u is said to be %s, by the bits it is %s",
+                   where, answers.keys[i], answers.found[i] ? "in" : "not in",
+                   is_in ? "in" : "not in");
+        }
+        expect(answers.wrong_values == 0, "%s: %u keys come back as other values", where,
+               answers.wrong_values);
         bool settled = !change_is_open(connection, schema), own = connection->links[schema].wrote;
         if (answers.info != NULL)
             compare_info(table, &raw, answers.info, settled, tampered || (!settled && !own), where);

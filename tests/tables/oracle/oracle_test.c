@@ -10,10 +10,11 @@
  *     SEED=17 MINIMIZE=1 ...              looks for the fewest steps of it that still fail
  *
  * WEIGHTS is a file that biases the steps: a line for each, its name and its weight; steps without
- * a line are not taken. "faults", "ignoring" and "shared_cache" are percentages: of statements that
- * are made to fail, of those by an authorizer that answers SQLITE_IGNORE, and of rounds in which
- * both connections share a cache. tests/tables/oracle has such files, one for each kind of fault
- * that filter tables once had.
+ * a line are not taken. Some are percentages: "faults" of statements that are made to fail,
+ * "ignoring" of those by an authorizer that answers SQLITE_IGNORE, "shared_cache" of rounds in which
+ * both connections share a cache, "counting" and "key_types" of tables with layout=counting and with
+ * key=TYPE. tests/tables/oracle has such files, one for each kind of fault that filter tables once
+ * had.
  */
 #include "oracle.h"
 
@@ -29,7 +30,8 @@
 enum { STEPS_OF_ROUND = 400, NOTES_KEPT = 40, NOTE_SIZE = 300 };
 
 const char *program;
-unsigned weight_of_faults = 15, weight_of_ignoring = 20, weight_of_shared = 25;
+unsigned weight_of_faults = 15, weight_of_ignoring = 20, weight_of_shared = 25,
+         weight_of_counting = 30, weight_of_types = 25;
 
 static uint64_t state, seed;
 static unsigned step_number;
@@ -107,7 +109,16 @@ static void read_weights(const char *path) {
     }
     for (unsigned i = 0; i < STEP_COUNT; i++)
         STEPS[i].weight = 0;
-    weight_of_faults = weight_of_shared = 0;
+    static const struct {
+        const char *name;
+        unsigned *weight;
+    } PERCENTAGES[] = {{"faults", &weight_of_faults},
+                       {"ignoring", &weight_of_ignoring},
+                       {"shared_cache", &weight_of_shared},
+                       {"counting", &weight_of_counting},
+                       {"key_types", &weight_of_types}};
+    enum { PERCENTAGE_COUNT = sizeof PERCENTAGES / sizeof *PERCENTAGES };
+    weight_of_faults = weight_of_shared = weight_of_counting = weight_of_types = 0;
     while (fgets(line, sizeof line, file) != NULL) {
         bool known = line[0] == '#' || line[0] == '\n';
         if (!known && sscanf(line, "%99s %u", name, &weight) == 2) {
@@ -116,16 +127,11 @@ static void read_weights(const char *path) {
                     STEPS[i].weight = weight;
                     known = true;
                 }
-            if (strcmp(name, "faults") == 0) {
-                weight_of_faults = weight;
-                known = true;
-            } else if (strcmp(name, "ignoring") == 0) {
-                weight_of_ignoring = weight;
-                known = true;
-            } else if (strcmp(name, "shared_cache") == 0) {
-                weight_of_shared = weight;
-                known = true;
-            }
+            for (unsigned i = 0; i < PERCENTAGE_COUNT; i++)
+                if (strcmp(name, PERCENTAGES[i].name) == 0) {
+                    *PERCENTAGES[i].weight = weight;
+                    known = true;
+                }
         }
         if (!known) {
             fprintf(stderr, "%s: not a step and its weight: %s", path, line);
@@ -167,9 +173,9 @@ static void one_round(const bool *left_out) {
             if (connection->links[schema].file != NULL)
                 for (unsigned slot = 0; slot < SLOTS; slot++)
                     look(connection, schema, slot, over);
-        if (over)
-            for (unsigned i = 0; i < FILES; i++)
-                look_from_outside(&files[i]);
+        for (unsigned schema = 0; over && schema < SCHEMAS; schema++)
+            if (connection->links[schema].file != NULL)
+                look_from_outside(connection->links[schema].file);
     }
     world_end();
 }
@@ -225,6 +231,7 @@ int main(int count, char **arguments) {
     if (count > 1)
         read_weights(arguments[1]);
     faults_install();
+    keys_learn();
     world_learn();
     seed = from_environment("SEED", 1);
     tracing = from_environment("TRACE", 0) != 0;

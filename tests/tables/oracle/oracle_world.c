@@ -8,58 +8,33 @@
 
 const char *const NAME[NAMES] = {"seen", "other", "third"}, *const SCHEMA[SCHEMAS] = {"main", "x"};
 
-const struct options OPTIONS[] = {
-    {"capacity=40, fpr=0.02", 40, 0.02, true, false},
-    {"capacity=300, fpr=0.01, growth=on", 300, 0.01, true, false},
-    {"capacity=60, fpr=0.1, growth=off", 60, 0.1, false, false},
-    {"capacity=900, fpr=0.001", 900, 0.001, true, false},
-    {"capacity=8, fpr=0.05", 8, 0.05, true, false},
-    {"capacity=50, fpr=0.01, growth=error", 50, 0.01, false, true},
+struct options OPTIONS[] = {
+    {"capacity=40, fpr=0.02", 40, 0.02, true, false, AS_IT_IS, false, false},
+    {"capacity=300, fpr=0.01, growth=on", 300, 0.01, true, false, AS_IT_IS, false, false},
+    {"capacity=60, fpr=0.1, growth=off", 60, 0.1, false, false, AS_IT_IS, false, false},
+    {"capacity=900, fpr=0.001", 900, 0.001, true, false, AS_IT_IS, false, false},
+    {"capacity=8, fpr=0.05", 8, 0.05, true, false, AS_IT_IS, false, false},
+    {"capacity=50, fpr=0.01, growth=error", 50, 0.01, false, true, AS_IT_IS, false, false},
+    {"capacity=40, fpr=0.02, key=TEXT", 40, 0.02, true, false, TEXTS, false, false},
+    {"capacity=300, fpr=0.01, key=INTEGER", 300, 0.01, true, false, INTEGERS, false, false},
+    {"capacity=80, fpr=0.01, key=REAL", 80, 0.01, true, false, REALS, false, false},
+    {"capacity=90, fpr=0.01, growth=off, key=NUMERIC", 90, 0.01, false, false, NUMBERS, false,
+     false},
+    {"capacity=70, fpr=0.01, key=BLOB", 70, 0.01, true, false, BLOBS, false, false},
+    {"capacity=40, fpr=0.02, layout=counting", 40, 0.02, true, false, AS_IT_IS, true, false},
+    {"capacity=8, fpr=0.1, layout=counting", 8, 0.1, true, false, AS_IT_IS, true, false},
+    {"capacity=200, fpr=0.01, growth=off, layout=counting", 200, 0.01, false, false, AS_IT_IS, true,
+     false},
+    {"capacity=60, fpr=0.03, growth=error, layout=counting", 60, 0.03, false, true, AS_IT_IS, true,
+     false},
+    {"capacity=30, fpr=0.01, layout=counting, key=TEXT", 30, 0.01, true, false, TEXTS, true, false},
+    {"capacity=30, fpr=0.01, layout=counting, key=REAL", 30, 0.01, true, false, REALS, true, false},
 };
-unsigned options_known = sizeof OPTIONS / sizeof *OPTIONS;
+enum { OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS };
 
 struct file files[FILES];
 struct connection connections[CONNECTIONS];
 bool shared_cache, main_in_memory;
-
-unsigned keys_count(const struct keys *keys) {
-    unsigned count = 0;
-    for (size_t i = 0; i < UNIVERSE / 64; i++)
-        for (uint64_t word = keys->words[i]; word != 0; word &= word - 1)
-            count++;
-    return count;
-}
-
-void keys_unite(struct keys *keys, const struct keys *other) {
-    for (size_t i = 0; i < UNIVERSE / 64; i++)
-        keys->words[i] |= other->words[i];
-}
-
-static int key_text(unsigned key, char text[40]) {
-    return snprintf(text, 40, "http://%u.example/", key);
-}
-
-const uint64_t *key_words(unsigned key) {
-    static uint64_t words[UNIVERSE][2];
-    static bool known[UNIVERSE];
-    char text[40];
-    if (!known[key]) {
-        struct bloom_hash hash =
-            key % 2 ? bloom_hash_bytes(text, (size_t)key_text(key, text)) : bloom_hash_integer(key);
-        known[key] = true;
-        words[key][0] = hash.words[0];
-        words[key][1] = hash.words[1];
-    }
-    return words[key];
-}
-
-void bind_key(sqlite3_stmt *statement, int parameter, unsigned key) {
-    char text[40];
-    if (key % 2)
-        sqlite3_bind_text(statement, parameter, text, key_text(key, text), SQLITE_TRANSIENT);
-    else
-        sqlite3_bind_int64(statement, parameter, key);
-}
 
 /* ---- Connections ---- */
 
@@ -171,14 +146,18 @@ static const char *const SQL[STATEMENTS] = {
     [CHUNKS] = "SELECT id, bits FROM %s.%s_chunks ORDER BY id",
     [ADD] = "INSERT INTO %s.%s(key) VALUES (?1)",
     [ADD_NEW] = "INSERT OR IGNORE INTO %s.%s(key) VALUES (?1)",
-    [ADD_MANY] = "INSERT OR IGNORE INTO %s.%s(key) SELECT k FROM temp.universe WHERE in_set(i)",
+    [ADD_MANY] = "INSERT INTO %s.%s(key) SELECT k FROM temp.universe WHERE in_set(i)",
+    [ADD_MANY_NEW] = "INSERT OR IGNORE INTO %s.%s(key) SELECT k FROM temp.universe WHERE in_set(i)",
     [ADD_MANY_FAILING] = "INSERT OR IGNORE INTO %s.%s(key) SELECT CASE WHEN i < ?1 THEN k ELSE "
                          "fail() END FROM temp.universe WHERE in_set(i)",
-    [CHECK] = "SELECT 1 FROM %s.%s WHERE key = ?1",
+    [REMOVE] = "DELETE FROM %s.%s WHERE key = ?1",
+    [REMOVE_MANY] = "DELETE FROM %s.%s WHERE key IN (SELECT k FROM temp.universe WHERE in_set(i))",
+    [CHECK] = "SELECT key FROM %s.%s WHERE key = ?1",
     [INFO] = "SELECT info FROM %s.%s",
     [FILTER] = "SELECT filter FROM %s.%s",
     [MERGE] = "INSERT INTO %s.%s(%s, key) VALUES ('merge', ?1)",
     [CLEAR] = "INSERT INTO %s.%s(%s) VALUES ('clear')",
+    [REPAIR] = "INSERT INTO %s.%s(%s) VALUES ('repair')",
 };
 
 sqlite3_stmt *statement_of(struct connection *connection, unsigned schema, unsigned name,
@@ -192,6 +171,37 @@ sqlite3_stmt *statement_of(struct connection *connection, unsigned schema, unsig
         sqlite3_free(sql);
     }
     return *statement;
+}
+
+/* ---- Tables ---- */
+
+static void add_copies(struct table *table, unsigned key) {
+    if (table->copies[key] < COPIES_MOST)
+        table->copies[key]++;
+}
+
+void table_add(struct table *table, unsigned key, bool copy) {
+    keys_add(&table->keys, key);
+    if (copy)
+        add_copies(table, key);
+}
+
+/* Each once. What only seemed to be in when it was added, so that it was not, may be gone now. */
+void table_remove(struct table *table, const struct keys *keys) {
+    memset(&table->keys, 0, sizeof table->keys);
+    for (unsigned key = 0; key < UNIVERSE; key++) {
+        if (keys_have(keys, key) && table->copies[key] > 0)
+            table->copies[key]--;
+        if (table->copies[key] > 0)
+            keys_add(&table->keys, key);
+    }
+}
+
+void table_clear(struct table *table) {
+    memset(&table->keys, 0, sizeof table->keys);
+    memset(table->copies, 0, sizeof table->copies);
+    table->counted = table->counted_most = table->inserted = 0;
+    table->unknown = table->merged = table->drifts = false;
 }
 
 /* ---- Views ---- */
@@ -312,7 +322,7 @@ static void create_tables(struct file *file, const char *settings) {
     for (unsigned slot = 0; slot < SLOTS && code == SQLITE_OK; slot++) {
         struct table *table = &file->committed.tables[slot];
         table->name = slot;
-        table->options = slot == 0 && random_once_in(2) ? 0 : random_below(options_known);
+        table->options = slot == 0 && random_once_in(3) ? 0 : random_options();
         table->exists = true;
         char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE %s USING bloom(%s)", NAME[slot],
                                     OPTIONS[table->options].text);
@@ -328,11 +338,24 @@ static void create_tables(struct file *file, const char *settings) {
 void world_learn(void) {
     static const struct file MEMORY;
     sqlite3 *database = fresh_connection(&MEMORY, 0);
-    char *sql =
-        sqlite3_mprintf("CREATE VIRTUAL TABLE t USING bloom(%s)", OPTIONS[options_known - 1].text);
-    options_known -= sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK;
-    sqlite3_free(sql);
+    for (unsigned i = 0; i < OPTION_COUNT; i++) {
+        char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE t%u USING bloom(%s)", i, OPTIONS[i].text);
+        OPTIONS[i].known = sqlite3_exec(database, sql, NULL, NULL, NULL) == SQLITE_OK;
+        sqlite3_free(sql);
+    }
     sqlite3_close(database);
+}
+
+/* Of those that are known; such as count or have a type by their weights, as far as there are. */
+unsigned random_options(void) {
+    unsigned percent = random_below(100), fitting = 0, chosen[OPTION_COUNT];
+    bool counts = percent < weight_of_counting;
+    bool typed = !counts && percent < weight_of_counting + weight_of_types;
+    for (unsigned i = 0; i < OPTION_COUNT; i++)
+        if (OPTIONS[i].known && OPTIONS[i].counts == counts &&
+            (counts || (OPTIONS[i].key != AS_IT_IS) == typed))
+            chosen[fitting++] = i;
+    return fitting > 0 ? chosen[random_below(fitting)] : 0;
 }
 
 void world_begin(void) {

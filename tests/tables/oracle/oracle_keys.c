@@ -1,0 +1,183 @@
+/* The keys. A key is a number below UNIVERSE and stands for a value:
+ *
+ *   odd          a text, http://NUMBER.example/
+ *   even         the number itself, but one in four is the number two below in another form, which
+ *                a column may take for the same: a text, a REAL, a BLOB; or one near to it; or a
+ *                whole number that no REAL is
+ *
+ * What a column of a type makes of them SQLite tells, by an ordinary table with such a column. That
+ * keys are taken for equal where a comparison with the column says so is looked at, too. */
+#include "oracle.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { FORM_DIGITS, FORM_REAL, FORM_TEXT_REAL, FORM_SPACES, FORM_HALF, FORM_BLOB, FORM_LARGE };
+
+static const char *const TYPE_NAMES[KEY_TYPES] = {
+    [AS_IT_IS] = "",       [BLOBS] = "BLOB",       [TEXTS] = "TEXT",
+    [NUMBERS] = "NUMERIC", [INTEGERS] = "INTEGER", [REALS] = "REAL"};
+
+static const sqlite3_int64 LARGE = INT64_C(9007199254740993); /* 2^53 + 1 */
+
+static struct key_value stored[KEY_TYPES][UNIVERSE];
+static uint64_t words[KEY_TYPES][UNIVERSE][2];
+
+unsigned keys_count(const struct keys *keys) {
+    unsigned count = 0;
+    for (size_t i = 0; i < UNIVERSE / 64; i++)
+        for (uint64_t word = keys->words[i]; word != 0; word &= word - 1)
+            count++;
+    return count;
+}
+
+void keys_unite(struct keys *keys, const struct keys *other) {
+    for (size_t i = 0; i < UNIVERSE / 64; i++)
+        keys->words[i] |= other->words[i];
+}
+
+static void bind_format(sqlite3_stmt *statement, int parameter, const char *format,
+                        sqlite3_int64 number) {
+    char text[KEY_TEXT_SIZE];
+    sqlite3_snprintf(sizeof text, text, format, number);
+    sqlite3_bind_text(statement, parameter, text, -1, SQLITE_TRANSIENT);
+}
+
+void bind_key(sqlite3_stmt *statement, int parameter, unsigned key) {
+    char digits[KEY_TEXT_SIZE];
+    unsigned number = key - 2;
+    if (key % 2) {
+        bind_format(statement, parameter, "http://%lld.example/", key);
+        return;
+    }
+    if (key % 8 != 6) {
+        sqlite3_bind_int64(statement, parameter, key);
+        return;
+    }
+    switch (key / 8 % 8) {
+    case FORM_DIGITS:
+        bind_format(statement, parameter, "%lld", number);
+        break;
+    case FORM_REAL:
+        sqlite3_bind_double(statement, parameter, number);
+        break;
+    case FORM_TEXT_REAL:
+        bind_format(statement, parameter, "%lld.0", number);
+        break;
+    case FORM_SPACES:
+        bind_format(statement, parameter, " %lld ", number);
+        break;
+    case FORM_HALF:
+        sqlite3_bind_double(statement, parameter, number + 0.5);
+        break;
+    case FORM_BLOB:
+        sqlite3_bind_blob(statement, parameter, digits,
+                          snprintf(digits, sizeof digits, "%u", number), SQLITE_TRANSIENT);
+        break;
+    case FORM_LARGE:
+        sqlite3_bind_int64(statement, parameter, LARGE + number);
+        break;
+    default:
+        bind_format(statement, parameter, "%lld", LARGE + number);
+        break;
+    }
+}
+
+const struct key_value *stored_key(enum key_type type, unsigned key) {
+    return &stored[type][key];
+}
+
+const uint64_t *added_words(enum key_type type, unsigned key) {
+    return words[type][key];
+}
+
+/* A number is not made a REAL for a comparison. */
+const uint64_t *asked_words(enum key_type type, unsigned key) {
+    return words[type == REALS ? NUMBERS : type][key];
+}
+
+static void read_value(struct key_value *value, sqlite3_stmt *row, int column) {
+    const void *bytes;
+    memset(value, 0, sizeof *value);
+    value->type = sqlite3_column_type(row, column);
+    value->integer = sqlite3_column_int64(row, column);
+    value->real = sqlite3_column_double(row, column);
+    bytes = value->type == SQLITE_BLOB ? sqlite3_column_blob(row, column)
+                                       : sqlite3_column_text(row, column);
+    value->length = sqlite3_column_bytes(row, column);
+    expect(value->length < KEY_TEXT_SIZE, "a key of %d bytes", value->length);
+    memcpy(value->text, bytes, (size_t)value->length);
+}
+
+static struct bloom_hash hash_value(const struct key_value *value) {
+    if (value->type == SQLITE_INTEGER)
+        return bloom_hash_integer(value->integer);
+    if (value->type == SQLITE_FLOAT)
+        return bloom_hash_real(value->real);
+    return bloom_hash_bytes(value->text, (size_t)value->length);
+}
+
+/* As many keys must be equal to a key as a comparison with the column says; but a text and a BLOB
+ * of the same bytes are one key to a filter. */
+static void check_comparison(sqlite3 *database, enum key_type type) {
+    sqlite3_stmt *statement;
+    char sql[100];
+    sqlite3_snprintf(sizeof sql, sql, "SELECT count(*) FROM t%d WHERE k = ?1", (int)type);
+    int code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
+    expect(code == SQLITE_OK, "%s: %s", sql, sqlite3_errmsg(database));
+    for (unsigned asked = 0; asked < UNIVERSE; asked++) {
+        bool blob = stored[AS_IT_IS][asked].type == SQLITE_BLOB;
+        int equal = 0;
+        for (unsigned key = 0; key < UNIVERSE; key++)
+            equal += added_words(type, key)[0] == asked_words(type, asked)[0] &&
+                     (stored[type][key].type == SQLITE_BLOB) == blob;
+        bind_key(statement, 1, asked);
+        expect(sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int(statement, 0) == equal,
+               "key %u: %d keys are equal by their hash, and %d by SQLite in a column of type %s",
+               asked, equal, sqlite3_column_int(statement, 0), TYPE_NAMES[type]);
+        sqlite3_reset(statement);
+    }
+    sqlite3_finalize(statement);
+}
+
+static void learn_type(sqlite3 *database, enum key_type type) {
+    sqlite3_stmt *statement;
+    char sql[200];
+    sqlite3_snprintf(sizeof sql, sql,
+                     "CREATE TABLE t%d(i INTEGER PRIMARY KEY, k %s); "
+                     "CREATE INDEX i%d ON t%d(k)",
+                     (int)type, TYPE_NAMES[type], (int)type, (int)type);
+    int code = sqlite3_exec(database, sql, NULL, NULL, NULL);
+    sqlite3_snprintf(sizeof sql, sql, "INSERT INTO t%d VALUES (?1, ?2)", (int)type);
+    if (code == SQLITE_OK)
+        code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
+    expect(code == SQLITE_OK, "%s: %s", sql, sqlite3_errmsg(database));
+    for (unsigned key = 0; key < UNIVERSE; key++) {
+        sqlite3_bind_int64(statement, 1, key);
+        bind_key(statement, 2, key);
+        sqlite3_step(statement);
+        sqlite3_reset(statement);
+    }
+    sqlite3_finalize(statement);
+    sqlite3_snprintf(sizeof sql, sql, "SELECT k FROM t%d ORDER BY i", (int)type);
+    code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
+    expect(code == SQLITE_OK, "%s: %s", sql, sqlite3_errmsg(database));
+    for (unsigned key = 0; key < UNIVERSE && sqlite3_step(statement) == SQLITE_ROW; key++) {
+        read_value(&stored[type][key], statement, 0);
+        struct bloom_hash hash = hash_value(&stored[type][key]);
+        words[type][key][0] = hash.words[0];
+        words[type][key][1] = hash.words[1];
+    }
+    sqlite3_finalize(statement);
+}
+
+void keys_learn(void) {
+    sqlite3 *database;
+    int code = sqlite3_open(":memory:", &database);
+    expect(code == SQLITE_OK, "no database in memory");
+    for (unsigned type = 0; type < KEY_TYPES; type++)
+        learn_type(database, (enum key_type)type);
+    for (unsigned type = 0; type < KEY_TYPES; type++)
+        check_comparison(database, (enum key_type)type);
+    sqlite3_close(database);
+}

@@ -1,0 +1,185 @@
+/* Runs statements, does to the model what they do to the database, and judges how they end. What a
+ * failed one has left is found out by a look at the shadow tables. */
+#include "steps.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool lost_transaction(connection_t *connection) {
+    if (!connection->in_transaction || !sqlite3_get_autocommit(connection->database))
+        return false;
+    note("%s: -- the transaction was rolled back", connection->name);
+    model_rollback(connection);
+    return true;
+}
+
+char last_error[300];
+
+int run(connection_t *connection, sqlite3_stmt *statement, const char *sql, enum fault fault,
+        bool *met) {
+    sqlite3 *database = connection->database;
+    unsigned number = 1 + random_below(1U << random_below(9));
+    int code = SQLITE_OK;
+    fault_arm(database, fault, number);
+    if (statement != NULL) {
+        while (sqlite3_step(statement) == SQLITE_ROW)
+            continue;
+        code = sqlite3_reset(statement);
+    } else {
+        code = sqlite3_exec(database, sql, NULL, NULL, NULL);
+    }
+    sqlite3_snprintf(sizeof last_error, last_error, "%s", sqlite3_errmsg(database));
+    *met = fault_disarm(database);
+    static const char *const FAULTS[] = {"",     "allocation", "allocations from",
+                                         "DENY", "IGNORE",     "interrupt"};
+    if (fault != FAULT_NONE && *met)
+        note("%s: %s; -- result %d, with %s %u", connection->name,
+             sql != NULL ? sql : sqlite3_sql(statement), code, FAULTS[fault], number);
+    else
+        note("%s: %s; -- result %d", connection->name, sql != NULL ? sql : sqlite3_sql(statement),
+             code);
+    return code;
+}
+
+void judge(connection_t *connection, unsigned schema, int code, bool met, const char *what) {
+    if (code == SQLITE_OK || met)
+        return;
+    code = really(connection, schema, code);
+    if (is_busy(code)) {
+        refusals++;
+        return;
+    }
+    bool tampered = false; /* in any of its files: savepoints concern all */
+    for (unsigned i = 0; i < SCHEMAS; i++) {
+        const struct link *link = &connection->links[i];
+        if (link->file != NULL)
+            tampered = tampered || (shared_cache ? link->file->now.tampered
+                                                 : connection->in_transaction && link->sees &&
+                                                       link->now.tampered);
+    }
+    expect(tampered && ((code & 0xff) == SQLITE_CORRUPT || code == SQLITE_ERROR ||
+                        (code & 0xff) == SQLITE_CONSTRAINT || code == SQLITE_AUTH),
+           "%s: %s: result %d (%s)", connection->name, what, code, last_error);
+}
+
+bool plain(connection_t *connection, const char *sql) {
+    bool met;
+    int code = run(connection, NULL, sql, FAULT_NONE, &met);
+    lost_transaction(connection);
+    judge(connection, 0, code, false, sql);
+    return code == SQLITE_OK;
+}
+
+bool choose(connection_t *connection, unsigned *schema, unsigned *slot, bool exists) {
+    *schema = connection->links[1].file != NULL && random_once_in(2);
+    *slot = random_below(SLOTS);
+    for (unsigned i = 0; i < SLOTS; i++, *slot = (*slot + 1) % SLOTS)
+        if (peek(connection, *schema)->tables[*slot].exists == exists)
+            return true;
+    return false;
+}
+
+bool settle_view(connection_t *connection, unsigned schema) {
+    char sql[80];
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM %s.sqlite_master", SCHEMA[schema]);
+    int code = sqlite3_exec(connection->database, sql, NULL, NULL, NULL);
+    if (code == SQLITE_OK && !connection->in_transaction)
+        return true;
+    if (code == SQLITE_OK) {
+        view(connection, schema);
+        connection->links[schema].sure = true;
+        return true;
+    }
+    expect(is_busy(code), "%s: %s: %s", connection->name, sql,
+           sqlite3_errmsg(connection->database));
+    refused(connection, schema);
+    return false;
+}
+
+struct keys some_keys(void) {
+    struct keys keys = {{0}};
+    unsigned size = 1 + random_below(UNIVERSE >> random_below(8));
+    for (unsigned i = 0; i < size; i++)
+        keys_add(&keys, random_below(UNIVERSE));
+    return keys;
+}
+
+/* ---- Changes of one table ---- */
+
+bool attempt_begin(struct attempt *attempt, connection_t *connection) {
+    memset(attempt, 0, sizeof *attempt);
+    attempt->connection = connection;
+    if (!choose(connection, &attempt->schema, &attempt->slot, true))
+        return false;
+    attempt->table = &view(connection, attempt->schema)->tables[attempt->slot];
+    attempt->options = &OPTIONS[attempt->table->options];
+    return look_raw(connection, attempt->schema, attempt->table->name, &attempt->raw);
+}
+
+bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum fault fault) {
+    connection_t *connection = attempt->connection;
+    unsigned name = attempt->table->name;
+    attempt->fault = fault;
+    attempt->code = run(connection, statement, NULL, fault, &attempt->met);
+    /* No memory when SQLite takes back the first try of a statement, before it prepares it anew,
+     * ends the transaction; the second try succeeds without one. */
+    attempt->doubtful = lost_transaction(connection);
+    if (attempt->code == SQLITE_OK) {
+        attempt->table = &change(connection, attempt->schema)->tables[attempt->slot];
+        return true;
+    }
+    if (attempt->doubtful)
+        return false;
+    struct raw after;
+    if (look_raw(connection, attempt->schema, name, &after)) {
+        attempt->changed = after.digest != attempt->raw.digest;
+        raw_clear(&after);
+        /* SQLite may report an interrupt that came when all was done. */
+        bool late = attempt->changed && attempt->met && fault == FAULT_INTERRUPT;
+        expect(!attempt->changed || connection->in_transaction || late,
+               "%s: a failed statement without a transaction has changed %s", connection->name,
+               NAME[name]);
+        if (attempt->changed)
+            attempt->table = &change(connection, attempt->schema)->tables[attempt->slot];
+        attempt->doubtful = late;
+        if (late && !connection->in_transaction)
+            return true;
+    }
+    const struct options *options = attempt->options;
+    bool full = options->refuses &&
+                (attempt->code == SQLITE_ERROR || attempt->code == SQLITE_FULL) &&
+                (attempt->table->merged ||
+                 attempt->table->counted_most + attempt->keys > options->capacity);
+    bool refused = full || (attempt->may_refuse && attempt->code == SQLITE_ERROR);
+    judge(connection, attempt->schema, attempt->code, attempt->met || refused,
+          sqlite3_sql(statement));
+    return false;
+}
+
+sqlite3_stmt *statement_for(struct attempt *attempt, enum statement which) {
+    int code;
+    sqlite3_stmt *statement =
+        statement_of(attempt->connection, attempt->schema, attempt->table->name, which, &code);
+    if (statement == NULL)
+        expect(is_busy(code), "%s: %s.%s: %s", attempt->connection->name, SCHEMA[attempt->schema],
+               NAME[attempt->table->name], sqlite3_errmsg(attempt->connection->database));
+    return statement;
+}
+
+bool attempt_is_sure(const struct attempt *attempt) {
+    return !(attempt->met && attempt->fault == FAULT_IGNORE);
+}
+
+void attempt_compare(struct attempt *attempt, bool *grown) {
+    struct raw after;
+    const char *name = NAME[attempt->table->name];
+    *grown = false;
+    if (attempt->doubtful || !attempt_is_sure(attempt) || !attempt->raw.sane ||
+        !look_raw(attempt->connection, attempt->schema, attempt->table->name, &after))
+        return;
+    *grown = after.layer_count != attempt->raw.layer_count;
+    expect(*grown || raw_same_bits(&attempt->raw, &after),
+           "%s: the bits of %s.%s are not what the statement must have made of them",
+           attempt->connection->name, SCHEMA[attempt->schema], name);
+    raw_clear(&after);
+}

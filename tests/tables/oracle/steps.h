@@ -1,0 +1,103 @@
+/* What the files of steps share: how a statement is run, and judged. */
+#ifndef ORACLE_STEPS_H
+#define ORACLE_STEPS_H
+
+#include "oracle.h"
+
+typedef struct connection connection_t;
+
+/* The transaction is over without our doing: some errors roll it back. */
+bool lost_transaction(connection_t *connection);
+
+/* Runs a statement, or SQL when that is NULL, with a fault perhaps; whether it came to pass. */
+int run(connection_t *connection, sqlite3_stmt *statement, const char *sql, enum fault fault,
+        bool *met);
+extern char last_error[300]; /* of that */
+
+/* What may go wrong without a fault: a lock, and damage that somebody made by hand. */
+void judge(connection_t *connection, unsigned schema, int code, bool met, const char *what);
+
+/* Only for the world: must succeed or be refused by a lock. */
+bool plain(connection_t *connection, const char *sql);
+
+/* A table that is there, or a place for one that is not. */
+bool choose(connection_t *connection, unsigned *schema, unsigned *slot, bool exists);
+
+/* Makes sure what a transaction sees, which a statement that fails would leave in doubt; and that
+ * the connection knows the last schema, by which SQLite refuses names that are taken. */
+bool settle_view(connection_t *connection, unsigned schema);
+
+struct keys some_keys(void);
+
+/* ---- Changes of one table ---- */
+
+struct attempt {
+    connection_t *connection;
+    unsigned schema, slot;
+    struct table *table; /* as it is in view */
+    const struct options *options;
+    struct raw raw;    /* before; then, as the statement must have changed it */
+    uint64_t keys;     /* new ones at most */
+    bool may_refuse;   /* the table: a merge that takes the layer beyond its rate */
+    bool doubtful;     /* it was done, but what changed is not as if nothing had come between */
+    bool met, changed; /* the fault came to pass; the shadow tables changed */
+    enum fault fault;
+    int code;
+};
+
+/* Looks at what there is. False when it cannot be seen, or the table is not there. */
+bool attempt_begin(struct attempt *attempt, connection_t *connection);
+
+/* Runs it. True when it has succeeded, with attempt->table for the changed model. What failed in a
+ * transaction that goes on may have changed bits all the same. */
+bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum fault fault);
+
+sqlite3_stmt *statement_for(struct attempt *attempt, enum statement which);
+
+/* Whether all that the statement should do was done: it was not told to ignore some of it. */
+bool attempt_is_sure(const struct attempt *attempt);
+
+/* After attempt->raw has been changed as the statement must have changed it: looks whether it did.
+ * A table that has grown meanwhile has a further layer, for which grown is told. */
+void attempt_compare(struct attempt *attempt, bool *grown);
+
+/* ---- The steps ---- */
+
+void step_insert(connection_t *connection);
+void step_insert_many(connection_t *connection);
+void step_insert_failing(connection_t *connection);
+void step_delete(connection_t *connection);
+void step_delete_many(connection_t *connection);
+void step_merge(connection_t *connection);
+void step_clear(connection_t *connection);
+void step_query(connection_t *connection);
+void step_cursor(connection_t *connection);
+void step_begin(connection_t *connection);
+void step_commit(connection_t *connection);
+void step_rollback(connection_t *connection);
+void step_savepoint(connection_t *connection);
+void step_release(connection_t *connection);
+void step_rollback_to(connection_t *connection);
+void step_drop(connection_t *connection);
+void step_create(connection_t *connection);
+void step_rename(connection_t *connection);
+void step_aside(connection_t *connection);
+void step_hand_edit(connection_t *connection);
+void step_chunk_size(connection_t *connection);
+void step_repair(connection_t *connection);
+void step_changeset(connection_t *connection);
+void step_attach(connection_t *connection);
+void step_deserialize(connection_t *connection);
+void step_status(connection_t *connection);
+void step_backup(connection_t *connection);
+void step_vacuum(connection_t *connection);
+void step_reopen(connection_t *connection);
+void step_load(connection_t *connection);
+void step_read_uncommitted(connection_t *connection);
+void step_integrity(connection_t *connection);
+void step_process(connection_t *connection);
+
+/* Ends a query that goes on. */
+void cursor_end(connection_t *connection);
+
+#endif

@@ -1,0 +1,194 @@
+/* Steps: other files under the same name, connections and processes. */
+#include "steps.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void reset_link(connection_t *connection, struct file *file) {
+    struct link *link = &connection->links[1];
+    memset(link, 0, sizeof *link);
+    link->file = file;
+}
+
+/* Detaches, attaches, or both. The statements stay. */
+void step_attach(connection_t *connection) {
+    bool met;
+    if (connection->in_transaction || shared_cache)
+        return;
+    if (connection->links[1].file != NULL) {
+        int code = run(connection, NULL, "DETACH x", FAULT_NONE, &met);
+        if (code != SQLITE_OK) { /* "database x is locked" is a plain error */
+            expect(code == SQLITE_ERROR || is_busy(code), "DETACH: result %d (%s)", code,
+                   sqlite3_errmsg(connection->database));
+            return;
+        }
+        reset_link(connection, NULL);
+        if (random_once_in(4))
+            return;
+    }
+    struct file *file = &files[random_below(FILES)];
+    char *sql = sqlite3_mprintf("ATTACH %Q AS x", file->path);
+    if (plain(connection, sql))
+        reset_link(connection, file);
+    sqlite3_free(sql);
+}
+
+static bool same_schema(const struct content *a, const struct content *b) {
+    for (unsigned i = 0; i < SLOTS; i++)
+        if (!a->tables[i].exists || !b->tables[i].exists ||
+            a->tables[i].name != b->tables[i].name || a->tables[i].options != b->tables[i].options)
+            return false;
+    return true;
+}
+
+void step_deserialize(connection_t *connection) {
+    unsigned schema = !main_in_memory || random_once_in(2);
+    struct link *link = &connection->links[schema];
+    struct file *from = &files[random_below(FILES)];
+    if (connection->in_transaction || shared_cache || link->file == NULL)
+        return;
+    struct content before = link->file->committed;
+    /* SQLite does not prepare statements anew for this, so that they serve only when the schema is
+     * the same. */
+    if (deserialize(connection, schema, from) && !same_schema(&before, &from->committed))
+        forget_statements(connection, schema);
+}
+
+/* What proves to a table that nothing has happened may begin anew. */
+void step_status(connection_t *connection) {
+    int now, most;
+    sqlite3_db_status(connection->database, SQLITE_DBSTATUS_CACHE_HIT, &now, &most, 1);
+    sqlite3_db_status(connection->database, SQLITE_DBSTATUS_CACHE_MISS, &now, &most, 1);
+    note("%s: the counters of the page cache are reset", connection->name);
+}
+
+void step_backup(connection_t *connection) {
+    unsigned schema = connection->links[1].file != NULL && random_once_in(2);
+    struct link *link = &connection->links[schema];
+    struct file *from = &files[random_below(FILES)];
+    /* A file in WAL mode cannot be brought into memory like this. */
+    if (connection->in_transaction || shared_cache || from == link->file ||
+        link->file->path[0] == '\0')
+        return;
+    sqlite3 *source = fresh_connection(from, SQLITE_OPEN_PRIVATECACHE);
+    sqlite3_backup *backup =
+        sqlite3_backup_init(connection->database, SCHEMA[schema], source, "main");
+    if (backup != NULL) {
+        sqlite3_backup_step(backup, -1);
+        int code = sqlite3_backup_finish(backup);
+        note("%s: backup of %s into %s; -- result %d", connection->name, from->path, SCHEMA[schema],
+             code);
+        if (code == SQLITE_OK)
+            link->file->committed = from->committed;
+    }
+    sqlite3_close(source);
+}
+
+void step_vacuum(connection_t *connection) {
+    unsigned schema = connection->links[1].file != NULL && random_once_in(2);
+    char sql[100];
+    bool met;
+    if (connection->in_transaction)
+        return;
+    snprintf(sql, sizeof sql, "PRAGMA %s.page_size = %u; VACUUM %s", SCHEMA[schema],
+             512U << random_below(6), SCHEMA[schema]);
+    int code = run(connection, NULL, sql, FAULT_NONE, &met);
+    expect(code == SQLITE_OK || is_busy(code), "%s: %s: %s", connection->name, sql,
+           sqlite3_errmsg(connection->database));
+}
+
+void step_reopen(connection_t *connection) {
+    /* Not while a lock might keep it from reading the schema. */
+    for (unsigned i = 0; i < CONNECTIONS; i++)
+        if (connections[i].in_transaction && &connections[i] != connection)
+            return;
+    note("%s: closed and opened", connection->name);
+    connection_close(connection);
+    connection_open(connection);
+}
+
+void step_load(connection_t *connection) {
+    char *words = NULL;
+    int code = sqlite3_bloom_init(connection->database, &words, NULL);
+    note("%s: the extension is loaded again: result %d", connection->name, code);
+    expect(code == SQLITE_OK || words != NULL, "%s: loaded again: result %d (%s)", connection->name,
+           code, words != NULL ? words : "no words");
+    sqlite3_free(words);
+}
+
+void step_read_uncommitted(connection_t *connection) {
+    if (shared_cache && !connection->in_transaction)
+        plain(connection,
+              random_once_in(3) ? "PRAGMA read_uncommitted = 0" : "PRAGMA read_uncommitted = 1");
+}
+
+/* ---- Another process ---- */
+
+int other_process(char **arguments) {
+    struct file file;
+    sqlite3_stmt *statement = NULL;
+    memset(&file, 0, sizeof file);
+    snprintf(file.path, sizeof file.path, "%s", arguments[0]);
+    sqlite3 *database = fresh_connection(&file, 0);
+    char *sql = sqlite3_mprintf("INSERT OR IGNORE INTO %s(key) VALUES (?1)", arguments[1]);
+    if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) == SQLITE_OK)
+        for (char **key = arguments + 2; *key != NULL; key++) {
+            bind_key(statement, 1, (unsigned)atoi(*key));
+            int code = sqlite3_step(statement);
+            putchar(code == SQLITE_DONE ? '0' + (sqlite3_changes(database) > 0) : 'x');
+            sqlite3_reset(statement);
+        }
+    sqlite3_finalize(statement);
+    sqlite3_free(sql);
+    return sqlite3_close(database) == SQLITE_OK ? 0 : 1;
+}
+
+void step_process(connection_t *connection) {
+    enum { KEYS = 40 };
+    struct file *file = &files[random_below(FILES)];
+    struct table *table = &file->committed.tables[random_below(SLOTS)];
+    char texts[KEYS][12], *arguments[KEYS + 5], answer[KEYS + 1] = "";
+    unsigned keys[KEYS];
+    int ends[2], status = 0;
+    (void)connection;
+    if (shared_cache || !table->exists || pipe(ends) != 0)
+        return;
+    arguments[0] = (char *)(uintptr_t)program;
+    arguments[1] = (char *)(uintptr_t) "--process";
+    arguments[2] = file->path;
+    arguments[3] = (char *)(uintptr_t)NAME[table->name];
+    for (unsigned i = 0; i < KEYS; i++) {
+        keys[i] = random_below(UNIVERSE);
+        snprintf(texts[i], sizeof texts[i], "%u", keys[i]);
+        arguments[4 + i] = texts[i];
+    }
+    arguments[4 + KEYS] = NULL;
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], 1);
+        execv(program, arguments);
+        _exit(127);
+    }
+    close(ends[1]);
+    ssize_t length = 0, got;
+    while (length < KEYS && (got = read(ends[0], answer + length, (size_t)(KEYS - length))) > 0)
+        length += got;
+    close(ends[0]);
+    waitpid(child, &status, 0);
+    note("another process adds %d keys to %s in %s: %s", KEYS, NAME[table->name], file->path,
+         answer);
+    expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the other process ended with %d",
+           status);
+    for (unsigned i = 0; i < (unsigned)length; i++) {
+        if (answer[i] == 'x')
+            continue;
+        table_add(table, keys[i], answer[i] == '1');
+        table->drifts = true;
+        table->counted += answer[i] == '1';
+        table->counted_most += answer[i] == '1';
+        table->inserted += answer[i] == '1';
+    }
+}

@@ -1,0 +1,340 @@
+/* Steps: keys come and go. */
+#include "steps.h"
+
+#include "filter/header.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Keys that were added and were in no layer before. */
+static void count_added(struct attempt *attempt, uint64_t least, uint64_t most) {
+    attempt->table->counted += least;
+    attempt->table->counted_most += most;
+    attempt->table->inserted += most;
+}
+
+/* Something of a failed statement is in the bits; nobody knows what. */
+static void count_left(struct attempt *attempt, uint64_t most) {
+    attempt->table->drifts = true;
+    count_added(attempt, 0, most);
+}
+
+static const uint64_t *words_to_add(const struct attempt *attempt, unsigned key) {
+    return added_words(attempt->options->key, key);
+}
+
+/* ---- Adding ---- */
+
+static void insert_done(struct attempt *attempt, unsigned key, bool only_new) {
+    bool is_in = raw_has(&attempt->raw, words_to_add(attempt, key)), grown;
+    bool sure = attempt_is_sure(attempt), known = sure && !attempt->doubtful;
+    int changes = sqlite3_changes(attempt->connection->database);
+    expect(!known || changes == (!only_new || !is_in), "%s: changes() is %d for key %u that was %s",
+           attempt->connection->name, changes, key, is_in ? "in" : "not in");
+    if (sure) {
+        bool counted = !only_new || (known && !is_in);
+        attempt->table->drifts =
+            attempt->table->drifts || !known || (is_in && attempt->table->copies[key] == 0);
+        table_add(attempt->table, key, counted);
+    }
+    count_added(attempt, known && !is_in, !is_in || attempt->doubtful);
+    if (attempt->raw.sane)
+        raw_add(&attempt->raw, words_to_add(attempt, key), !only_new);
+    attempt_compare(attempt, &grown);
+    expect(!grown || !is_in, "%s: %s has grown for a key that was in", attempt->connection->name,
+           NAME[attempt->table->name]);
+}
+
+void step_insert(connection_t *connection) {
+    struct attempt attempt;
+    if (!attempt_begin(&attempt, connection))
+        return;
+    unsigned key = random_below(UNIVERSE);
+    bool only_new = random_once_in(2);
+    sqlite3_stmt *statement = statement_for(&attempt, only_new ? ADD_NEW : ADD);
+    if (statement != NULL) {
+        note("%s: -- key %u", connection->name, key);
+        bind_key(statement, 1, key);
+        attempt.keys = 1;
+        if (attempt_run(&attempt, statement, random_fault(true)))
+            insert_done(&attempt, key, only_new);
+        else if (attempt.changed)
+            count_left(&attempt, !raw_has(&attempt.raw, words_to_add(&attempt, key)));
+    }
+    raw_clear(&attempt.raw);
+}
+
+/* What the library makes of it tells which keys were new, unless the table has grown meanwhile. */
+static void insert_many_done(struct attempt *attempt, const struct keys *keys, bool only_new) {
+    struct table *table = attempt->table;
+    struct keys new = {{0}};
+    bool grown, sure = attempt_is_sure(attempt);
+    for (unsigned key = 0; key < UNIVERSE && attempt->raw.sane; key++)
+        if (keys_have(keys, key) && raw_add(&attempt->raw, words_to_add(attempt, key), !only_new))
+            keys_add(&new, key);
+    int changes = sqlite3_changes(attempt->connection->database);
+    attempt_compare(attempt, &grown);
+    bool known = sure && !grown && !attempt->doubtful && attempt->raw.sane;
+    unsigned wanted = keys_count(only_new ? &new : keys);
+    expect(!known || (unsigned)changes == wanted, "%s: changes() is %d, not %u",
+           attempt->connection->name, changes, wanted);
+    for (unsigned key = 0; key < UNIVERSE && sure; key++)
+        if (keys_have(keys, key)) {
+            bool is_new = known && keys_have(&new, key);
+            table->drifts = table->drifts || (!is_new && table->copies[key] == 0);
+            table_add(table, key, !only_new || is_new);
+        }
+    if (known)
+        count_added(attempt, keys_count(&new), keys_count(&new));
+    else if (only_new && sure && !attempt->doubtful)
+        count_added(attempt, (uint64_t)changes, (uint64_t)changes);
+    else
+        count_added(attempt, 0, keys_count(keys));
+}
+
+void step_insert_many(connection_t *connection) {
+    struct attempt attempt;
+    if (!attempt_begin(&attempt, connection))
+        return;
+    bool only_new = !random_once_in(3);
+    sqlite3_stmt *statement = statement_for(&attempt, only_new ? ADD_MANY_NEW : ADD_MANY);
+    if (statement != NULL) {
+        connection->asked = some_keys();
+        note("%s: -- %u keys", connection->name, keys_count(&connection->asked));
+        attempt.keys = keys_count(&connection->asked);
+        if (attempt_run(&attempt, statement, random_fault(true)))
+            insert_many_done(&attempt, &connection->asked, only_new);
+        else if (attempt.changed)
+            count_left(&attempt, keys_count(&connection->asked));
+    }
+    raw_clear(&attempt.raw);
+}
+
+/* The statement fails at one of its keys: it leaves nothing. */
+void step_insert_failing(connection_t *connection) {
+    struct attempt attempt;
+    if (!attempt_begin(&attempt, connection))
+        return;
+    sqlite3_stmt *statement = statement_for(&attempt, ADD_MANY_FAILING);
+    if (statement != NULL) {
+        connection->asked = some_keys();
+        unsigned last = UNIVERSE - 1;
+        while (!keys_have(&connection->asked, last))
+            last--;
+        unsigned from = random_below(last + 1);
+        note("%s: -- %u keys, fails from %u on", connection->name, keys_count(&connection->asked),
+             from);
+        sqlite3_bind_int(statement, 1, (int)from);
+        attempt.code = run(connection, statement, NULL, FAULT_NONE, &attempt.met);
+        expect(attempt.code != SQLITE_OK, "%s: succeeds", sqlite3_sql(statement));
+        struct raw after;
+        if (!lost_transaction(connection) &&
+            look_raw(connection, attempt.schema, attempt.table->name, &after)) {
+            expect(after.digest == attempt.raw.digest || connection->in_transaction,
+                   "%s: a failed statement without a transaction has changed %s", connection->name,
+                   NAME[attempt.table->name]);
+            expect(after.layer_count == attempt.raw.layer_count &&
+                       raw_same_bits(&attempt.raw, &after),
+                   "%s: a failed statement of several keys has left bits", connection->name);
+            raw_clear(&after);
+        }
+    }
+    raw_clear(&attempt.raw);
+}
+
+/* ---- Taking out ---- */
+
+/* One that was added; sometimes one that is certainly not in. Another one would take counts from
+ * those that are. */
+static bool choose_to_remove(const struct attempt *attempt, unsigned *key) {
+    *key = random_below(UNIVERSE);
+    if (random_once_in(4))
+        return !raw_has(&attempt->raw, asked_words(attempt->options->key, *key));
+    for (unsigned i = 0; i < UNIVERSE; i++, *key = (*key + 1) % UNIVERSE)
+        if (attempt->table->copies[*key] > 0)
+            return true;
+    return false;
+}
+
+/* Not counted are those that are gone, unless that was of no use to begin with. */
+static void count_removed(struct attempt *attempt, uint64_t least, uint64_t most) {
+    struct table *table = attempt->table;
+    table->counted = table->counted > most ? table->counted - most : 0;
+    if (!table->drifts)
+        table->counted_most = table->counted_most > least ? table->counted_most - least : 0;
+}
+
+/* It was rolled back before it was tried again, and the keys may not have been in then: they may
+ * have taken counts from all others. */
+static void forget_copies(struct table *table) {
+    memset(&table->keys, 0, sizeof table->keys);
+    memset(table->copies, 0, sizeof table->copies);
+    table->drifts = true;
+}
+
+static void delete_done(struct attempt *attempt, unsigned key) {
+    struct keys keys = {{0}};
+    const uint64_t *words = asked_words(attempt->options->key, key);
+    unsigned layers = raw_layers_with(&attempt->raw, words);
+    int changes = sqlite3_changes(attempt->connection->database);
+    bool sure = attempt_is_sure(attempt), grown;
+    expect(attempt->doubtful || !sure || changes == (layers > 0),
+           "%s: changes() is %d for the deletion of key %u that is in %u layers",
+           attempt->connection->name, changes, key, layers);
+    bool gone = attempt->raw.sane && raw_remove(&attempt->raw, words);
+    keys_add(&keys, key);
+    attempt_compare(attempt, &grown);
+    expect(!grown, "%s: %s has grown by a deletion", attempt->connection->name,
+           NAME[attempt->table->name]);
+    if (attempt->doubtful)
+        forget_copies(attempt->table);
+    else if (layers == 1)
+        table_remove(attempt->table, &keys);
+    count_removed(attempt, gone && sure, gone || attempt->doubtful);
+}
+
+void step_delete(connection_t *connection) {
+    struct attempt attempt;
+    unsigned key;
+    if (!attempt_begin(&attempt, connection))
+        return;
+    bool counts = attempt.options->counts;
+    sqlite3_stmt *statement = statement_for(&attempt, REMOVE);
+    if (statement != NULL && counts && choose_to_remove(&attempt, &key)) {
+        note("%s: -- key %u", connection->name, key);
+        bind_key(statement, 1, key);
+        if (attempt_run(&attempt, statement, random_fault(true))) {
+            delete_done(&attempt, key);
+        } else if (attempt.changed) {
+            struct keys keys = {{0}};
+            keys_add(&keys, key);
+            table_remove(attempt.table, &keys);
+            attempt.table->drifts = true;
+            count_removed(&attempt, 0, 1);
+        }
+    } else if (statement != NULL && !counts && random_once_in(10)) {
+        key = random_below(UNIVERSE);
+        bool is_in = raw_has(&attempt.raw, asked_words(attempt.options->key, key));
+        bind_key(statement, 1, key);
+        attempt.code = run(connection, statement, NULL, FAULT_NONE, &attempt.met);
+        expect(!is_in || attempt.code != SQLITE_OK,
+               "%s: key %u was deleted from %s, which does not count", connection->name, key,
+               NAME[attempt.table->name]);
+        bool refused = is_in && attempt.code == SQLITE_ERROR;
+        if (!lost_transaction(connection))
+            judge(connection, attempt.schema, attempt.code, refused, sqlite3_sql(statement));
+    }
+    raw_clear(&attempt.raw);
+}
+
+/* What several of them do to one another, so that one is left since it seems to be in another
+ * layer, is not worked out. */
+void step_delete_many(connection_t *connection) {
+    struct attempt attempt;
+    if (!attempt_begin(&attempt, connection))
+        return;
+    sqlite3_stmt *statement = attempt.options->counts ? statement_for(&attempt, REMOVE_MANY) : NULL;
+    if (statement != NULL) {
+        struct keys keys = some_keys();
+        for (unsigned key = 0; key < UNIVERSE; key++)
+            if (attempt.table->copies[key] == 0)
+                keys.words[key / 64] &= ~(UINT64_C(1) << key % 64);
+        connection->asked = keys;
+        unsigned count = keys_count(&keys);
+        note("%s: -- %u keys", connection->name, count);
+        bool done = attempt_run(&attempt, statement, random_fault(true));
+        if (done || attempt.changed) {
+            if (attempt.doubtful)
+                forget_copies(attempt.table);
+            else
+                table_remove(attempt.table, &keys);
+            attempt.table->drifts = attempt.table->drifts || !done;
+            count_removed(&attempt, 0, count);
+        }
+    }
+    raw_clear(&attempt.raw);
+}
+
+/* ---- Merging ---- */
+
+/* A filter of the first layer's shape, made by the filter library; from malloc. */
+static uint8_t *make_filter(const struct attempt *attempt, const struct keys *keys, size_t *bytes) {
+    const struct bloom_shape *shape = &attempt->raw.layers[0].shape;
+    *bytes = BLOOM_HEADER_BYTES + (size_t)bloom_payload_bytes(shape);
+    uint8_t *filter = calloc(1, *bytes);
+    expect(filter != NULL, "no memory");
+    memcpy(filter, attempt->raw.header, BLOOM_HEADER_BYTES);
+    for (unsigned key = 0; key < UNIVERSE; key++)
+        if (keys_have(keys, key))
+            shape->layout->add(shape, filter + BLOOM_HEADER_BYTES, words_to_add(attempt, key), 1);
+    return filter;
+}
+
+static void merge_done(struct attempt *attempt, const struct keys *keys, double rate) {
+    const struct options *options = attempt->options;
+    bool over = (options->grows || options->refuses) && rate > options->rate * 1.0001, grown;
+    expect(!over || attempt->met || rate < 1.6 * options->rate + 0.01,
+           "%s: a merge into %s.%s takes its first layer to %g, %g was asked for",
+           attempt->connection->name, SCHEMA[attempt->schema], NAME[attempt->table->name], rate,
+           options->rate);
+    for (unsigned key = 0; key < UNIVERSE && attempt_is_sure(attempt); key++)
+        if (keys_have(keys, key))
+            table_add(attempt->table, key, true);
+    attempt_compare(attempt, &grown);
+    expect(!grown, "%s: %s has grown by a merge", attempt->connection->name,
+           NAME[attempt->table->name]);
+}
+
+void step_merge(connection_t *connection) {
+    struct attempt attempt;
+    if (!attempt_begin(&attempt, connection))
+        return;
+    sqlite3_stmt *statement = statement_for(&attempt, MERGE);
+    if (statement != NULL && attempt.raw.sane) {
+        struct raw_layer *first = &attempt.raw.layers[0];
+        const struct options *options = attempt.options;
+        struct keys keys = some_keys();
+        size_t bytes;
+        uint8_t *filter = make_filter(&attempt, &keys, &bytes);
+        first->shape.layout->unite(first->payload, filter + BLOOM_HEADER_BYTES,
+                                   bytes - BLOOM_HEADER_BYTES);
+        double rate = first->shape.layout->estimate(&first->shape, first->payload).rate;
+        note("%s: -- a filter of %u keys; the layer would have a rate of %g", connection->name,
+             keys_count(&keys), rate);
+        sqlite3_bind_blob(statement, 1, filter, (int)bytes, SQLITE_STATIC);
+        attempt.may_refuse = (options->grows || options->refuses) && rate > 0.8 * options->rate;
+        bool done = attempt_run(&attempt, statement, random_fault(true));
+        if (done)
+            merge_done(&attempt, &keys, rate);
+        else if (attempt.code == SQLITE_ERROR && !attempt.met)
+            expect(strpbrk(last_error, "0123456789") != NULL,
+                   "%s: the refusal of a merge names no rate: %s", connection->name, last_error);
+        if (done || attempt.changed)
+            attempt.table->unknown = attempt.table->merged = attempt.table->drifts = true;
+        sqlite3_bind_null(statement, 1);
+        free(filter);
+    }
+    raw_clear(&attempt.raw);
+}
+
+void step_clear(connection_t *connection) {
+    struct attempt attempt;
+    if (!attempt_begin(&attempt, connection))
+        return;
+    sqlite3_stmt *statement = statement_for(&attempt, CLEAR);
+    if (statement != NULL) {
+        bool done = attempt_run(&attempt, statement, random_fault(true));
+        bool doubtful =
+            !attempt_is_sure(&attempt) || (attempt.met && attempt.fault == FAULT_INTERRUPT);
+        if (done || (doubtful && attempt.changed)) {
+            uint64_t inserted = attempt.table->inserted, counted = attempt.table->counted_most;
+            table_clear(attempt.table);
+            if (doubtful) {
+                attempt.table->unknown = attempt.table->merged = attempt.table->drifts = true;
+                attempt.table->inserted = inserted;
+                attempt.table->counted_most = counted;
+            }
+        }
+    }
+    raw_clear(&attempt.raw);
+}

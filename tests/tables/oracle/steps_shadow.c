@@ -1,0 +1,210 @@
+/* Steps: the shadow tables are changed by hand and by changesets, and repaired. */
+#include "steps.h"
+
+#include <string.h>
+
+static void edit_by_hand(connection_t *connection, const char *edit) {
+    unsigned schema, slot;
+    bool met;
+    if (!connection->in_transaction || !choose(connection, &schema, &slot, true) ||
+        !settle_view(connection, schema))
+        return;
+    const char *table = NAME[peek(connection, schema)->tables[slot].name];
+    char *sql = sqlite3_mprintf(edit, SCHEMA[schema], table, SCHEMA[schema], table);
+    int code = SQLITE_OK;
+    for (char *part = sql, *end; part != NULL && code == SQLITE_OK; part = end) {
+        end = strchr(part, ';');
+        if (end != NULL)
+            *end++ = '\0';
+        code = run(connection, NULL, part, FAULT_NONE, &met);
+        if (lost_transaction(connection))
+            break;
+        judge(connection, schema, code, false, part);
+        if (code == SQLITE_OK)
+            change(connection, schema)->tampered = true;
+    }
+    sqlite3_free(sql);
+}
+
+void step_hand_edit(connection_t *connection) {
+    static const char *const EDITS[] = {
+        "DELETE FROM %s.%s_layers WHERE layer > 0",
+        "DELETE FROM %s.%s_layers WHERE layer > 0; DELETE FROM %s.%s_chunks WHERE id >> 40 > 0",
+        "UPDATE %s.%s_layers SET keys = keys + 1000, ones = ones + 7",
+        "UPDATE %s.%s_layers SET keys = 0, ones = 0",
+        ("DELETE FROM %s.%s_chunks WHERE id IN (SELECT id FROM %s.%s_chunks ORDER BY random() "
+         "LIMIT 1)"),
+        "DELETE FROM %s.%s_chunks; UPDATE %s.%s_layers SET chunks = 0, keys = 0, ones = 0",
+        "UPDATE %s.%s_chunks SET bits = zeroblob(length(bits))",
+        "DELETE FROM %s.%s_chunks",
+        "INSERT INTO %s.%s_chunks VALUES (1 << 45, x'00')",
+        "DELETE FROM %s.%s_layers",
+    };
+    edit_by_hand(connection, EDITS[random_below(sizeof EDITS / sizeof *EDITS)]);
+}
+
+void step_chunk_size(connection_t *connection) {
+    edit_by_hand(connection, random_once_in(2)
+                                 ? "UPDATE %s.%s_layers SET chunk_blocks = 1 + (chunk_blocks = 1)"
+                                 : "UPDATE %s.%s_layers SET chunk_blocks = chunk_blocks + 1");
+}
+
+/* Counts are made wrong; repair counts anew, and the number of keys only where it cannot be right.
+ * What a former fault left in a file is like this. */
+void step_repair(connection_t *connection) {
+    static const struct {
+        const char *edit;
+        bool of_keys;
+    } WRONG[] = {
+        {"UPDATE %s.%s_layers SET ones = ones + 7", false},
+        {"UPDATE %s.%s_layers SET ones = 0, chunks = 0", false},
+        {"UPDATE %s.%s_layers SET chunks = chunks + 1", false},
+        {"UPDATE %s.%s_layers SET keys = keys + 100000", true},
+        {"UPDATE %s.%s_layers SET keys = 0, ones = 0", true},
+        {"UPDATE %s.%s_layers SET keys = keys", false},
+    };
+    struct attempt attempt;
+    char where[80];
+    bool met;
+    if (!connection->in_transaction || !attempt_begin(&attempt, connection))
+        return;
+    unsigned schema = attempt.schema, which = random_below(sizeof WRONG / sizeof *WRONG);
+    sqlite3_stmt *statement = statement_for(&attempt, REPAIR);
+    bool was_tampered = view(connection, schema)->tampered;
+    const char *name = NAME[attempt.table->name];
+    char *sql = sqlite3_mprintf(WRONG[which].edit, SCHEMA[schema], name);
+    if (statement != NULL) {
+        int code = run(connection, NULL, sql, FAULT_NONE, &met);
+        bool lost = lost_transaction(connection);
+        if (!lost)
+            judge(connection, schema, code, false, sql);
+        if (!lost && code == SQLITE_OK) {
+            struct raw after;
+            change(connection, schema)->tampered = true;
+            attempt.table = &view(connection, schema)->tables[attempt.slot];
+            if (attempt_run(&attempt, statement, random_fault(true)) && attempt_is_sure(&attempt) &&
+                !attempt.doubtful && attempt.raw.sane &&
+                look_raw(connection, schema, attempt.table->name, &after)) {
+                sqlite3_snprintf(sizeof where, where, "%s: repaired %s.%s", connection->name,
+                                 SCHEMA[schema], name);
+                compare_counts(&after, where);
+                expect(after.layer_count == attempt.raw.layer_count &&
+                           raw_same_bits(&attempt.raw, &after),
+                       "%s: bits have changed", where);
+                compare_keys(&after, where);
+                raw_clear(&after);
+                struct table *table = attempt.table;
+                if (WRONG[which].of_keys || table->merged ||
+                    table->counted != table->counted_most || attempt.options->counts)
+                    table->unknown = table->drifts = true;
+                view(connection, schema)->tampered = was_tampered;
+            }
+        }
+    }
+    sqlite3_free(sql);
+    raw_clear(&attempt.raw);
+}
+
+static int abort_on_conflict(void *unused, int conflict, sqlite3_changeset_iter *iterator) {
+    (void)unused, (void)conflict, (void)iterator;
+    return SQLITE_CHANGESET_ABORT;
+}
+
+/* What another replica has added to a copy of the file is applied to the shadow tables. */
+void step_changeset(connection_t *connection) {
+    struct link *link = &connection->links[0];
+    const struct content *content = peek(connection, 0);
+    sqlite3_session *session = NULL;
+    sqlite3_backup *backup;
+    sqlite3 *copy, *original;
+    void *changeset = NULL;
+    struct raw raw;
+    int size = 0, code;
+    unsigned slot = random_below(SLOTS);
+    if (main_in_memory || change_is_open(connection, 0) || !content->tables[slot].exists ||
+        content->tampered)
+        return;
+    /* The snapshot must be the last state: then the copy is the same. */
+    if (!shared_cache && memcmp(content, &link->file->committed, sizeof *content) != 0)
+        return;
+    if (!look_raw(connection, 0, content->tables[slot].name, &raw))
+        return;
+    raw_clear(&raw);
+    struct table table = content->tables[slot];
+    static const struct file MEMORY;
+    copy = fresh_connection(&MEMORY, 0);
+    original = fresh_connection(link->file, SQLITE_OPEN_PRIVATECACHE);
+    backup = sqlite3_backup_init(copy, "main", original, "main");
+    sqlite3_backup_step(backup, -1);
+    code = sqlite3_backup_finish(backup);
+    sqlite3_close(original);
+    if (code == SQLITE_OK)
+        code = sqlite3session_create(copy, "main", &session);
+    if (code == SQLITE_OK) {
+        sqlite3session_attach(session, NULL);
+        struct keys keys = some_keys();
+        uint64_t least = 0;
+        char *sql = sqlite3_mprintf("INSERT OR IGNORE INTO %s(key) VALUES (?1)", NAME[table.name]);
+        sqlite3_stmt *statement = NULL;
+        code = sqlite3_prepare_v2(copy, sql, -1, &statement, NULL);
+        sqlite3_exec(copy, "BEGIN", NULL, NULL, NULL);
+        for (unsigned key = 0; key < UNIVERSE && code == SQLITE_OK; key++)
+            if (keys_have(&keys, key)) {
+                bind_key(statement, 1, key);
+                sqlite3_step(statement);
+                bool new = sqlite3_changes(copy) > 0;
+                table_add(&table, key, new);
+                table.drifts = table.drifts || !new;
+                least += new;
+                code = sqlite3_reset(statement);
+            }
+        sqlite3_finalize(statement);
+        sqlite3_free(sql);
+        if (code == SQLITE_OK)
+            code = sqlite3_exec(copy, "COMMIT", NULL, NULL, NULL);
+        if (code == SQLITE_OK)
+            code = sqlite3session_changeset(session, &size, &changeset);
+        expect(code == SQLITE_OK || is_busy(code) || OPTIONS[table.options].refuses,
+               "%s: no changeset: %s", connection->name, sqlite3_errmsg(copy));
+        table.counted += least;
+        table.counted_most += least;
+        table.inserted += least;
+    }
+    if (session != NULL)
+        sqlite3session_delete(session);
+    expect(sqlite3_close(copy) == SQLITE_OK, "the copy cannot be closed");
+    if (code == SQLITE_OK && size > 0) {
+        code = sqlite3changeset_apply(connection->database, size, changeset, NULL,
+                                      abort_on_conflict, NULL);
+        note("%s: a changeset of %d bytes for %s applied; -- result %d", connection->name, size,
+             NAME[table.name], code);
+        /* It ends its savepoint, and when a lock is in the way of that commit, leaves it. */
+        if (code != SQLITE_OK && !connection->in_transaction)
+            sqlite3_exec(connection->database, "ROLLBACK", NULL, NULL, NULL);
+        if (!lost_transaction(connection)) {
+            expect(code == SQLITE_OK || is_busy(code), "%s: a changeset: result %d",
+                   connection->name, code);
+            if (code == SQLITE_OK)
+                change(connection, 0)->tables[slot] = table;
+        }
+    }
+    sqlite3_free(changeset);
+}
+
+void step_integrity(connection_t *connection) {
+    sqlite3_stmt *statement;
+    char *sql = sqlite3_mprintf("PRAGMA main.integrity_check");
+    if (shared_cache || connection->in_transaction || sqlite3_libversion_number() < 3044000) {
+        sqlite3_free(sql);
+        return;
+    }
+    if (sqlite3_prepare_v2(connection->database, sql, -1, &statement, NULL) == SQLITE_OK) {
+        if (sqlite3_step(statement) == SQLITE_ROW) {
+            const char *text = (const char *)sqlite3_column_text(statement, 0);
+            expect(strcmp(text, "ok") == 0 || strstr(text, "lock") != NULL, "%s: %s: %s",
+                   connection->name, sql, text);
+        }
+        sqlite3_finalize(statement);
+    }
+    sqlite3_free(sql);
+}
