@@ -210,7 +210,9 @@ static int add_to_layer_if_new(struct bloom_store *store, unsigned index, const 
     const struct bloom_blocks *blocks = shape->layout->blocks;
     struct bloom_block_edit edit;
     *found = *added = false;
-    int code = bloom_block_open(&store->chunks, &layer->geometry, blocks->of(shape, words), &edit);
+    int code = bloom_layers_expect_counts(&store->layers, index);
+    if (code == SQLITE_OK)
+        code = bloom_block_open(&store->chunks, &layer->geometry, blocks->of(shape, words), &edit);
     if (code != SQLITE_OK)
         return code;
     *found = blocks->check(shape, edit.bytes, words);
@@ -399,8 +401,7 @@ void bloom_store_leave(struct bloom_store *store) {
 }
 
 void bloom_store_begin(struct bloom_store *store) {
-    if (!store->layers.told)
-        bloom_layers_begin(&store->layers);
+    bloom_layers_begin(&store->layers);
 }
 
 int bloom_store_sync(struct bloom_store *store) {
