@@ -62,7 +62,8 @@ static void release_registration(void *argument) {
     sqlite3_free(registration);
 }
 
-static int register_function(sqlite3 *database, const struct bloom_function *function) {
+static int register_function(sqlite3 *database, struct bloom_connection *connection,
+                             const struct bloom_function *function) {
     int status = SQLITE_OK;
     for (int count = function->arguments_minimum;
          count <= function->arguments_maximum && status == SQLITE_OK; count++) {
@@ -71,11 +72,7 @@ static int register_function(sqlite3 *database, const struct bloom_function *fun
             return SQLITE_NOMEM;
         memset(registration, 0, sizeof *registration);
         registration->function = function;
-        registration->connection = bloom_connection_open(database);
-        if (registration->connection == NULL) {
-            sqlite3_free(registration);
-            return SQLITE_NOMEM;
-        }
+        registration->connection = bloom_connection_keep(connection);
         /* SQLite releases the registration with the connection, and at once when this fails. */
         status = sqlite3_create_function_v2(database, function->name, count, flags_of(function),
                                             registration, function->scalar, function->step,
@@ -100,8 +97,8 @@ static int refuse(char **error, const char *need) {
  * nothing under a statement that runs is replaced, which SQLite would refuse: whether this copy of
  * the library is registered on the connection to the end, or another one of the same release. */
 static bool is_loaded(sqlite3 *database, const struct bloom_connection *connection) {
+    static const char OURS[] = "bloom " BLOOM_RELEASE ","; /* see bloom_sql_version */
     sqlite3_stmt *statement;
-    bool loaded = false;
     if (connection->loaded)
         return true;
     if (sqlite3_prepare_v2(database, "SELECT bloom_version()", -1, &statement, NULL) != SQLITE_OK) {
@@ -110,23 +107,23 @@ static bool is_loaded(sqlite3 *database, const struct bloom_connection *connecti
         sqlite3_exec(database, "", NULL, NULL, NULL);
         return false;
     }
-    if (sqlite3_step(statement) == SQLITE_ROW) {
-        const char *version = (const char *)sqlite3_column_text(statement, 0);
-        loaded = version != NULL && strcmp(version, BLOOM_RELEASE) == 0;
-    }
-    return sqlite3_finalize(statement) == SQLITE_OK && loaded;
+    sqlite3_step(statement);
+    const char *version = (const char *)sqlite3_column_text(statement, 0); /* NULL: no row */
+    bool loaded = sqlite3_strnicmp(version, OURS, (int)strlen(OURS)) == 0;
+    sqlite3_finalize(statement);
+    return loaded;
 }
 
-static int register_all(sqlite3 *database) {
+static int register_all(sqlite3 *database, struct bloom_connection *connection) {
     int status = SQLITE_OK;
     for (size_t i = 0; i < sizeof MODULES / sizeof *MODULES && status == SQLITE_OK; i++)
         status = MODULES[i](database);
     for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS && status == SQLITE_OK; i++)
-        status = register_function(database, &FUNCTIONS[i]);
+        status = register_function(database, connection, &FUNCTIONS[i]);
     return status;
 }
 
-static void explain_failure(sqlite3 *database, int status, char **error) {
+static void explain_failure(int status, char **error) {
     if (error == NULL)
         return;
     if (status == SQLITE_BUSY)
@@ -134,9 +131,8 @@ static void explain_failure(sqlite3 *database, int status, char **error) {
                                  "statement runs: load it before, or when all are finished",
                                  BLOOM_RELEASE);
     else
-        *error =
-            sqlite3_mprintf("bloom %s could not be registered: %s", BLOOM_RELEASE,
-                            status == SQLITE_NOMEM ? "out of memory" : sqlite3_errmsg(database));
+        *error = sqlite3_mprintf("bloom %s could not be registered: %s", BLOOM_RELEASE,
+                                 sqlite3_errstr(status));
 }
 
 int sqlite3_bloom_init(sqlite3 *database, char **error, const sqlite3_api_routines *api) {
@@ -155,11 +151,11 @@ int sqlite3_bloom_init(sqlite3 *database, char **error, const sqlite3_api_routin
     if (connection == NULL) {
         status = SQLITE_NOMEM;
     } else if (!is_loaded(database, connection)) {
-        status = register_all(database);
+        status = register_all(database, connection);
         connection->loaded = status == SQLITE_OK;
     }
     if (status != SQLITE_OK)
-        explain_failure(database, status, error);
+        explain_failure(status, error);
     if (connection != NULL)
         bloom_connection_close(connection);
     return status;

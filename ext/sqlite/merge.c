@@ -11,15 +11,14 @@ struct merge {
     struct bloom_shape shape;
     uint8_t *filter;  /* ours; NULL before the first */
     uint64_t unasked; /* see bloom_sql_interrupted */
-    bool failed;      /* an error has been reported */
 };
 
 enum merge_kind { MERGE_UNION, MERGE_INTERSECTION };
 
+/* After an error was reported: SQLite takes no further step. */
 static bool merge_failed(struct merge *merge) {
     sqlite3_free(merge->filter);
     merge->filter = NULL;
-    merge->failed = true;
     return false;
 }
 
@@ -50,7 +49,9 @@ static bool merge_take(sqlite3_context *context, struct merge *merge, enum merge
     if (merge->filter == NULL) {
         merge->shape = filter->shape;
         merge->filter = bloom_sql_copy_filter(filter);
-        return merge->filter != NULL || merge_no_memory(context, merge);
+        if (merge->filter == NULL)
+            return merge_no_memory(context, merge);
+        return true;
     }
     if (!bloom_shape_merges(&merge->shape, &filter->shape, problem)) {
         bloom_sql_error(context, "%s (%s); make them with the same parameters", differs, problem);
@@ -71,7 +72,9 @@ static bool merge_take(sqlite3_context *context, struct merge *merge, enum merge
         merge_combine(kind, &merge->shape, merge->filter + BLOOM_HEADER_BYTES, &filter->shape,
                       bloom_stored_payload(filter));
     }
-    return !bloom_sql_interrupted(context, filter->length, &merge->unasked) || merge_failed(merge);
+    if (bloom_sql_interrupted(context, filter->length, &merge->unasked))
+        return merge_failed(merge);
+    return true;
 }
 
 static void merge_scalar(sqlite3_context *context, int count, sqlite3_value **arguments,
@@ -118,8 +121,6 @@ static void merge_step(sqlite3_context *context, sqlite3_value *value, enum merg
         sqlite3_result_error_nomem(context);
         return;
     }
-    if (merge->failed)
-        return;
     if (!bloom_sql_filter(context, 1, value, &filter))
         merge_failed(merge);
     else

@@ -80,6 +80,13 @@ struct bloom_connection *bloom_connection_open(sqlite3 *database) {
     return connection;
 }
 
+struct bloom_connection *bloom_connection_keep(struct bloom_connection *connection) {
+    lock_pins();
+    connection->references++;
+    unlock_pins();
+    return connection;
+}
+
 /* Returns what the caller is to release outside of the lock. */
 static struct bloom_connection *release_connection(struct bloom_connection *connection) {
     struct bloom_connection **link = &connections;

@@ -84,7 +84,7 @@ void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **argume
     case BLOOM_KEY_FOREIGN:
         sqlite3_result_int(context, 0);
         break;
-    case BLOOM_KEY_NO_MEMORY:
+    default: /* BLOOM_KEY_NO_MEMORY */
         sqlite3_result_error_nomem(context);
         break;
     }
@@ -163,17 +163,12 @@ void bloom_sql_hash(sqlite3_context *context, int count, sqlite3_value **argumen
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     uint8_t bytes[16];
     (void)count;
-    switch (bloom_sql_key(arguments[0], &SHAPE, words)) {
-    case BLOOM_KEY:
+    enum bloom_key_kind kind = bloom_sql_key(arguments[0], &SHAPE, words);
+    if (kind == BLOOM_KEY) {
         bloom_hash_write((struct bloom_hash){{words[0], words[1]}}, bytes);
         sqlite3_result_blob(context, bytes, sizeof bytes, SQLITE_TRANSIENT);
-        break;
-    case BLOOM_KEY_NULL:
-    case BLOOM_KEY_FOREIGN: /* there are none */
-        break;
-    case BLOOM_KEY_NO_MEMORY:
+    } else if (kind == BLOOM_KEY_NO_MEMORY) {
         sqlite3_result_error_nomem(context);
-        break;
     }
 }
 

@@ -128,6 +128,14 @@ enum bloom_key_kind { BLOOM_KEY, BLOOM_KEY_NULL, BLOOM_KEY_FOREIGN, BLOOM_KEY_NO
 enum bloom_key_kind bloom_sql_key(sqlite3_value *value, const struct bloom_shape *shape,
                                   uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
 
+/* The same of the text of a value, of an integer and of a real, whatever type a value has. */
+enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_shape *shape,
+                                       uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
+enum bloom_key_kind bloom_sql_integer_key(int64_t integer, const struct bloom_shape *shape,
+                                          uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
+enum bloom_key_kind bloom_sql_real_key(double real, const struct bloom_shape *shape,
+                                       uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
+
 /* The same for a key that is to be added to a filter of that shape: one that it has no room for is
  * an error. */
 enum bloom_key_added { BLOOM_KEY_ADD, BLOOM_KEY_SKIP, BLOOM_KEY_FAILED };
@@ -162,9 +170,10 @@ bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *u
 
 /* pins.c: filters as pointer values, which are never followed before they are found alive. */
 
-/* Finds what a connection has, or makes it. Every call takes a reference, which a function holds;
- * close gives it back. NULL: there is no memory. */
+/* Finds what a connection has, or makes it; or keeps what was found, and returns it. Every call
+ * takes a reference, which a function holds; close gives it back. NULL: there is no memory. */
 struct bloom_connection *bloom_connection_open(sqlite3 *database);
+struct bloom_connection *bloom_connection_keep(struct bloom_connection *connection);
 void bloom_connection_close(struct bloom_connection *connection);
 
 /* Makes a pin of a copy of the filter the function's result. */

@@ -231,40 +231,52 @@ bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **argume
            bloom_sql_shape_for(context, layout, capacity, rate, shape);
 }
 
+static enum bloom_key_kind kind_of_key(bool taken) {
+    return taken ? BLOOM_KEY : BLOOM_KEY_FOREIGN;
+}
+
+enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_shape *shape,
+                                       uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
+    const struct bloom_hashing *hashing = shape->layout->hashing;
+    const uint8_t *text = sqlite3_value_text(value); /* first: it may convert from UTF-16 */
+    if (text == NULL)
+        return BLOOM_KEY_NO_MEMORY;
+    size_t length = (size_t)sqlite3_value_bytes(value);
+    return kind_of_key(hashing->text != NULL && hashing->text(shape->extra, text, length, words));
+}
+
+enum bloom_key_kind bloom_sql_integer_key(int64_t integer, const struct bloom_shape *shape,
+                                          uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
+    const struct bloom_hashing *hashing = shape->layout->hashing;
+    return kind_of_key(hashing->integer != NULL && hashing->integer(shape->extra, integer, words));
+}
+
+enum bloom_key_kind bloom_sql_real_key(double real, const struct bloom_shape *shape,
+                                       uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
+    const struct bloom_hashing *hashing = shape->layout->hashing;
+    return kind_of_key(hashing->real != NULL && hashing->real(shape->extra, real, words));
+}
+
 enum bloom_key_kind bloom_sql_key(sqlite3_value *value, const struct bloom_shape *shape,
                                   uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
     const struct bloom_hashing *hashing = shape->layout->hashing;
-    bool (*take)(const uint64_t[2], const void *, size_t, uint64_t *);
     const uint8_t *bytes;
     uint64_t length;
     switch (sqlite3_value_type(value)) {
     case SQLITE_INTEGER:
-        return hashing->integer != NULL &&
-                       hashing->integer(shape->extra, sqlite3_value_int64(value), words)
-                   ? BLOOM_KEY
-                   : BLOOM_KEY_FOREIGN;
+        return bloom_sql_integer_key(sqlite3_value_int64(value), shape, words);
     case SQLITE_FLOAT:
-        return hashing->real != NULL &&
-                       hashing->real(shape->extra, sqlite3_value_double(value), words)
-                   ? BLOOM_KEY
-                   : BLOOM_KEY_FOREIGN;
+        return bloom_sql_real_key(sqlite3_value_double(value), shape, words);
     case SQLITE_TEXT:
-        bytes = sqlite3_value_text(value); /* first: it may convert from UTF-16 */
-        if (bytes == NULL)
-            return BLOOM_KEY_NO_MEMORY;
-        length = (uint64_t)sqlite3_value_bytes(value);
-        take = hashing->text;
-        break;
+        return bloom_sql_text_key(value, shape, words);
     case SQLITE_BLOB:
         if (!bloom_sql_blob(value, &bytes, &length))
             return BLOOM_KEY_NO_MEMORY;
-        take = hashing->bytes;
-        break;
+        return kind_of_key(hashing->bytes != NULL &&
+                           hashing->bytes(shape->extra, bytes, (size_t)length, words));
     default:
         return BLOOM_KEY_NULL;
     }
-    return take != NULL && take(shape->extra, bytes, (size_t)length, words) ? BLOOM_KEY
-                                                                            : BLOOM_KEY_FOREIGN;
 }
 
 enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position,
@@ -283,7 +295,7 @@ enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position
                          position, layout->name, layout->hashing->keys);
         bloom_sql_error_found(context, problem, value);
         return BLOOM_KEY_FAILED;
-    case BLOOM_KEY:
+    default:
         break;
     }
     if (layout->fits == NULL || layout->fits(shape, words, problem))

@@ -81,10 +81,10 @@ static int chunk_of_column(struct bloom_chunks *chunks, sqlite3_stmt *row, int c
     bool is_blob = sqlite3_value_type(value) == SQLITE_BLOB;
     int length = sqlite3_value_bytes(value); /* of text in the database's encoding */
     *bits = NULL;
-    if (is_blob && (uint32_t)length == bloom_chunk_bytes(geometry)) {
+    if (is_blob && (uint32_t)length == bloom_chunk_bytes(geometry))
         *bits = sqlite3_value_blob(value);
-        return *bits != NULL ? SQLITE_OK : SQLITE_NOMEM; /* of a zeroblob */
-    }
+    if (*bits != NULL)
+        return SQLITE_OK;
     return bloom_database_fail(
         chunks->database, SQLITE_CORRUPT_VTAB,
         "%s is damaged: chunk %lld is not a BLOB of %u bytes (%d bytes found)",
@@ -118,10 +118,9 @@ static int find_another(struct bloom_chunks *chunks, bool *finds) {
     sqlite3_int64 id;
     *finds = true;
     int code = id_before(chunks, INT64_MAX, &id);
+    if (code == SQLITE_OK && id >= 0)
+        code = bloom_database_begin(database, BLOOM_READ_CHUNK, &statement);
     if (code != SQLITE_OK || id < 0)
-        return code;
-    code = bloom_database_begin(database, BLOOM_READ_CHUNK, &statement);
-    if (code != SQLITE_OK)
         return code;
     sqlite3_bind_int64(statement, 1, id);
     *finds = database->finds_chunks = sqlite3_step(statement) == SQLITE_ROW;
@@ -331,15 +330,15 @@ int bloom_block_read(struct bloom_chunks *chunks, const struct bloom_geometry *g
 int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                      uint64_t block, struct bloom_block_edit *edit) {
     uint32_t offset;
-    bool may_read = false, may_write = false;
+    bool allowed = false;
     edit->geometry = geometry;
     edit->block = block;
     edit->handle = NULL;
     edit->has_row = true;
-    int code = bloom_database_allow(chunks->database, BLOOM_READ_CHUNK, &may_read);
+    int code = bloom_database_allow(chunks->database, BLOOM_READ_CHUNK, &allowed);
     if (code == SQLITE_OK)
-        code = bloom_database_allow(chunks->database, BLOOM_WRITE_CHUNK, &may_write);
-    if (code == SQLITE_OK && may_read && may_write)
+        code = bloom_database_allow(chunks->database, BLOOM_WRITE_CHUNK, &allowed);
+    if (code == SQLITE_OK && allowed)
         code = read_by_handle(chunks, geometry, block, true, &edit->handle, edit->bytes);
     if (code != SQLITE_OK || edit->handle != NULL)
         return code;

@@ -6,7 +6,7 @@
 
 /* Of a table leaf page, what is not the BLOB of its one row: 35 bytes that SQLite keeps off a
  * payload that shall not overflow, and up to 5 bytes of record header. */
-enum { PAGE_OVERHEAD = 40, PAGE_MINIMUM = 512, PAGE_MAXIMUM = 65536 };
+enum { PAGE_OVERHEAD = 40, PAGE_MINIMUM = 512 };
 
 enum { COLUMNS_MAXIMUM = 6 };
 
@@ -34,14 +34,13 @@ static const struct {
 
 enum kind { READS, WRITES };
 
-/* types: of the columns of a result, one letter each: i an INTEGER, b a BLOB, - one without a type.
- * */
+/* columns: of a result, one letter each: c a column of the table, - what is worked out. */
 static const struct {
     enum kind kind;
-    const char *types;
+    const char *columns;
     const char *sql; /* of schema and name, up to six times */
 } STATEMENTS[BLOOM_STATEMENTS] = {
-    [BLOOM_READ_LAYERS] = {READS, "ibiiii",
+    [BLOOM_READ_LAYERS] = {READS, "cccccc",
                            "SELECT layer, header, chunk_blocks, keys, chunks, ones FROM "
                            "\"%w\".\"%w_layers\" ORDER BY layer"},
     /* VALUES, and not SELECT, for which SQLite would begin a savepoint of its own: these are run
@@ -64,13 +63,13 @@ static const struct {
                          "INSERT INTO \"%w\".\"%w_layers\"(layer, header, chunk_blocks, keys, "
                          "chunks, ones) VALUES (?1, ?2, ?3, 0, 0, 0)"},
     [BLOOM_CLEAR_LAYERS] = {WRITES, "", "DELETE FROM \"%w\".\"%w_layers\" WHERE layer > 0"},
-    [BLOOM_READ_CHUNK] = {READS, "b", "SELECT bits FROM \"%w\".\"%w_chunks\" WHERE id = ?1"},
+    [BLOOM_READ_CHUNK] = {READS, "c", "SELECT bits FROM \"%w\".\"%w_chunks\" WHERE id = ?1"},
     [BLOOM_WRITE_CHUNK] = {WRITES, "",
                            "REPLACE INTO \"%w\".\"%w_chunks\"(id, bits) VALUES (?1, ?2)"},
-    [BLOOM_EACH_CHUNK] = {READS, "ib",
+    [BLOOM_EACH_CHUNK] = {READS, "cc",
                           "SELECT id, bits FROM \"%w\".\"%w_chunks\" WHERE id >= ?1 AND id < ?2 "
                           "ORDER BY id"},
-    [BLOOM_LAST_CHUNK] = {READS, "i",
+    [BLOOM_LAST_CHUNK] = {READS, "c",
                           "SELECT id FROM \"%w\".\"%w_chunks\" WHERE id < ?1 ORDER BY id "
                           "DESC LIMIT 1"},
     [BLOOM_COUNT_CHUNKS] = {READS, "-", "SELECT count(*) FROM \"%w\".\"%w_chunks\""},
@@ -173,7 +172,7 @@ bool bloom_database_open(struct bloom_database *database, sqlite3 *connection, c
 void bloom_database_forget(struct bloom_database *database) {
     for (int i = 0; i < BLOOM_STATEMENTS; i++)
         bloom_database_drop(database, (enum bloom_statement)i);
-    database->shape_known = database->writes_known = false;
+    database->shape_known = false;
 }
 
 void bloom_database_close(struct bloom_database *database) {
@@ -221,8 +220,7 @@ static int execute_format(struct bloom_database *database, const char *format, c
     if (code != SQLITE_OK)
         return code;
     ++*database->running;
-    while (sqlite3_step(statement) == SQLITE_ROW)
-        continue;
+    sqlite3_step(statement);
     code = sqlite3_finalize(statement);
     --*database->running;
     return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);
@@ -341,12 +339,11 @@ static int explain(struct bloom_database *database, const char *format, struct p
     if (code != SQLITE_OK)
         return code;
     while (sqlite3_step(statement) == SQLITE_ROW) {
+        /* NULL: no memory, which sqlite3_finalize tells. */
         const char *operation = (const char *)sqlite3_column_text(statement, 1);
-        if (operation == NULL)
-            continue; /* no memory, which sqlite3_finalize tells */
-        program->seeks_rowid = program->seeks_rowid || strcmp(operation, "SeekRowid") == 0;
+        program->seeks_rowid |= sqlite3_stricmp(operation, "SeekRowid") == 0;
         for (size_t i = 0; i < sizeof CALLS / sizeof *CALLS; i++)
-            program->calls = program->calls || strcmp(operation, CALLS[i]) == 0;
+            program->calls |= sqlite3_stricmp(operation, CALLS[i]) == 0;
     }
     code = sqlite3_finalize(statement);
     return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);
@@ -386,7 +383,7 @@ static int learn_shape(struct bloom_database *database) {
 }
 
 /* Whether the statements that write run only themselves. */
-static int learn_writes(struct bloom_database *database) {
+static int check_writes(struct bloom_database *database) {
     int code = SQLITE_OK;
     for (int i = 0; i < BLOOM_STATEMENTS && code == SQLITE_OK; i++) {
         struct program program;
@@ -399,7 +396,6 @@ static int learn_writes(struct bloom_database *database) {
                                        "foreign key or a check hangs on "
                                        "them");
     }
-    database->writes_known = code == SQLITE_OK;
     return code;
 }
 
@@ -407,15 +403,14 @@ static int learn_writes(struct bloom_database *database) {
  * or taken the whole statement away. */
 static int check_statement(struct bloom_database *database, enum bloom_statement which,
                            sqlite3_stmt *statement) {
-    const char *types = STATEMENTS[which].types;
-    int count = (int)strlen(types);
+    const char *columns = STATEMENTS[which].columns;
+    int count = (int)strlen(columns);
     bool whole = sqlite3_column_count(statement) == count &&
                  (STATEMENTS[which].kind == READS || !sqlite3_stmt_readonly(statement));
     for (int i = 0; i < count && whole; i++) {
         const char *type = sqlite3_column_decltype(statement, i);
-        if (types[i] != '-')
-            whole =
-                type != NULL && sqlite3_stricmp(type, types[i] == 'i' ? "INTEGER" : "BLOB") == 0;
+        if (columns[i] == 'c')
+            whole = type != NULL;
     }
     if (whole)
         return SQLITE_OK;
@@ -462,11 +457,11 @@ static int prepare_statement(struct bloom_database *database, enum bloom_stateme
      * out by what is stepped, but what is prepared would take it up as it is, so what reads the
      * layers, which comes before all else, and what writes look at it anew. */
     if (statement != NULL || which == BLOOM_READ_LAYERS || STATEMENTS[which].kind == WRITES)
-        database->shape_known = database->writes_known = false;
+        database->shape_known = false;
     if (!database->shape_known)
         code = learn_shape(database);
-    if (code == SQLITE_OK && STATEMENTS[which].kind != READS && !database->writes_known)
-        code = learn_writes(database);
+    if (code == SQLITE_OK && STATEMENTS[which].kind == WRITES)
+        code = check_writes(database);
     if (code != SQLITE_OK)
         return code;
     char *sql = text_of(database, STATEMENTS[which].sql);
@@ -550,15 +545,14 @@ int bloom_database_room_on_page(struct bloom_database *database, uint32_t *bytes
     code = sqlite3_finalize(statement);
     if (code != SQLITE_OK)
         return bloom_database_fail_sqlite(database, code);
-    if (page < PAGE_MINIMUM || page > PAGE_MAXIMUM)
+    if (page < PAGE_MINIMUM)
         return bloom_database_fail(database, SQLITE_AUTH,
                                    "the page size of the database cannot be learned: PRAGMA "
                                    "page_size must be allowed on this connection");
     int reserved = -1; /* bytes at the end of each page that extensions use; asked, not set */
     sqlite3_file_control(database->connection, database->schema, SQLITE_FCNTL_RESERVE_BYTES,
                          &reserved);
-    if (reserved < 0 || reserved > 255)
-        reserved = 0;
-    *bytes = (uint32_t)(page - reserved - PAGE_OVERHEAD);
+    /* Still -1 before SQLite 3.32, which does not tell. */
+    *bytes = (uint32_t)(page - (reserved > 0 ? reserved : 0) - PAGE_OVERHEAD);
     return SQLITE_OK;
 }

@@ -64,7 +64,6 @@ struct bloom_database {
     sqlite3_stmt *statements[BLOOM_STATEMENTS]; /* NULL: to be prepared */
     bool finds_chunks; /* BLOOM_READ_CHUNK was seen to find a row since it was prepared */
     bool shape_known;  /* rule 1 */
-    bool writes_known; /* rule 2, for what writes */
     int length_limit;  /* of the connection, while a statement is at work */
     char *message;
 };

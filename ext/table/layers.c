@@ -69,8 +69,7 @@ static const char *file_of(const struct bloom_layers *layers) {
 /* Whether the database is main, in a file with a path: what sqlite3_deserialize puts in the place
  * of main has a name, too, but no path. */
 static bool is_main_file(const struct bloom_layers *layers, const char *file) {
-    return layers->database->is_main && file != NULL &&
-           (strchr(file, '/') != NULL || strchr(file, '\\') != NULL);
+    return layers->database->is_main && file != NULL && strpbrk(file, "/\\") != NULL;
 }
 
 static bool is_proven_by_looks(const struct bloom_layers *layers) {
@@ -175,12 +174,12 @@ static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row, bool *lear
             layers->database->shadow_names[BLOOM_SHADOW_LAYERS], sqlite3_column_int64(row, 0));
     struct bloom_layer *layer = &layers->layers[index];
     sqlite3_value *header = sqlite3_column_value(row, 1);
-    if (sqlite3_value_type(header) != SQLITE_BLOB ||
-        sqlite3_value_bytes(header) != BLOOM_HEADER_BYTES)
-        return damaged(layers, "the header of layer %u is not 64 bytes", index);
-    const uint8_t *bytes = sqlite3_value_blob(header);
+    const uint8_t *bytes = NULL;
+    if (sqlite3_value_type(header) == SQLITE_BLOB &&
+        sqlite3_value_bytes(header) == BLOOM_HEADER_BYTES)
+        bytes = sqlite3_value_blob(header);
     if (bytes == NULL)
-        return SQLITE_NOMEM;
+        return damaged(layers, "the header of layer %u is not 64 bytes", index);
     sqlite3_int64 chunk_blocks = sqlite3_column_int64(row, 2);
     for (int i = 0; i < 3; i++) {
         counts[i] = sqlite3_column_int64(row, 3 + i);
@@ -203,18 +202,18 @@ static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row, bool *lear
     return SQLITE_OK;
 }
 
-/* Adds to a count, which nobody can make negative or overflow: a row may say anything. */
-static void add_count(uint64_t *count, int64_t more) {
-    if (more < 0 && (uint64_t)-more > *count)
-        *count = 0;
-    else
-        *count += (uint64_t)more;
+/* Adds to a count, which nobody can make negative or overflow: a row may say anything. So *more may
+ * become less. */
+static void add_count(uint64_t *count, int64_t *more) {
+    if (*more < 0 && (uint64_t) - *more > *count)
+        *more = -(int64_t)*count;
+    *count += (uint64_t)*more;
 }
 
-static void add_to_layer(struct bloom_layer *layer, int64_t keys, int64_t chunks, int64_t ones) {
-    add_count(&layer->keys, keys);
-    add_count(&layer->chunks, chunks);
-    add_count(&layer->ones, ones);
+static void add_to_layer(struct bloom_layer *layer, struct bloom_more *more) {
+    add_count(&layer->keys, &more->keys);
+    add_count(&layer->chunks, &more->chunks);
+    add_count(&layer->ones, &more->ones);
     layer->geometry.complete = layer->chunks >= bloom_chunks_of_layer(&layer->geometry);
 }
 
@@ -251,8 +250,7 @@ static void include_outstanding(struct bloom_layers *layers) {
     written.keys = layers->outstanding.row_keys;
     written.chunks = layers->outstanding.row_chunks;
     written.ones = layers->outstanding.row_ones;
-    add_to_layer(&written, layers->outstanding.keys, layers->outstanding.chunks,
-                 layers->outstanding.ones);
+    add_to_layer(&written, &layers->outstanding.more);
     if (layers->outstanding.doubtful && written.keys == layer->keys &&
         written.chunks == layer->chunks && written.ones == layer->ones) {
         drop_outstanding(layers);
@@ -262,8 +260,7 @@ static void include_outstanding(struct bloom_layers *layers) {
     layers->outstanding.row_keys = layer->keys;
     layers->outstanding.row_chunks = layer->chunks;
     layers->outstanding.row_ones = layer->ones;
-    add_to_layer(layer, layers->outstanding.keys, layers->outstanding.chunks,
-                 layers->outstanding.ones);
+    add_to_layer(layer, &layers->outstanding.more);
 }
 
 int bloom_layers_know(struct bloom_layers *layers) {
@@ -300,8 +297,8 @@ int bloom_layers_grow(struct bloom_layers *layers) {
     char problem[BLOOM_PROBLEM_SIZE];
     uint32_t room;
     sqlite3_stmt *statement;
-    if (!bloom_growth_shape(&layers->growth, index, &shape, problem))
-        return bloom_database_fail(layers->database, SQLITE_ERROR, "%s", problem);
+    /* Every layer is possible when the first one is, which the options were asked for. */
+    bloom_growth_shape(&layers->growth, index, &shape, problem);
     int code = bloom_database_room_on_page(layers->database, &room);
     if (code == SQLITE_OK)
         code = bloom_layers_write_counts(layers);
@@ -328,8 +325,8 @@ int bloom_layers_grow(struct bloom_layers *layers) {
 }
 
 static bool any_outstanding(const struct bloom_layers *layers) {
-    return layers->outstanding.keys != 0 || layers->outstanding.chunks != 0 ||
-           layers->outstanding.ones != 0;
+    const struct bloom_more *more = &layers->outstanding.more;
+    return more->keys != 0 || more->chunks != 0 || more->ones != 0;
 }
 
 int bloom_layers_expect_counts(struct bloom_layers *layers, unsigned index) {
@@ -339,23 +336,24 @@ int bloom_layers_expect_counts(struct bloom_layers *layers, unsigned index) {
 int bloom_layers_add_counts(struct bloom_layers *layers, unsigned index, int64_t keys,
                             int64_t chunks, int64_t ones) {
     struct bloom_layer *layer = &layers->layers[index];
+    struct bloom_more more = {keys, chunks, ones};
     if (!any_outstanding(layers)) {
         layers->outstanding.layer = index;
         layers->outstanding.row_keys = layer->keys;
         layers->outstanding.row_chunks = layer->chunks;
         layers->outstanding.row_ones = layer->ones;
     }
-    add_to_layer(layer, keys, chunks, ones);
-    layers->outstanding.keys += keys;
-    layers->outstanding.chunks += chunks;
-    layers->outstanding.ones += ones;
+    add_to_layer(layer, &more);
+    layers->outstanding.more.keys += more.keys;
+    layers->outstanding.more.chunks += more.chunks;
+    layers->outstanding.more.ones += more.ones;
     return layers->at_once ? bloom_layers_write_counts(layers) : SQLITE_OK;
 }
 
 /* Writes counts, to be added to those of the row or in the place of them. SQLite may ask for them
  * when the schema has changed, outside of a deed that would begin again. */
 static int write_row(struct bloom_layers *layers, enum bloom_statement which, unsigned index,
-                     sqlite3_int64 keys, sqlite3_int64 chunks, sqlite3_int64 ones) {
+                     const struct bloom_more *counts) {
     enum { TRIES = 3 };
     int code = SQLITE_SCHEMA;
     for (int i = 0; code == SQLITE_SCHEMA && i < TRIES; i++) {
@@ -366,9 +364,9 @@ static int write_row(struct bloom_layers *layers, enum bloom_statement which, un
         if (code != SQLITE_OK)
             continue;
         sqlite3_bind_int64(statement, 1, index);
-        sqlite3_bind_int64(statement, 2, keys);
-        sqlite3_bind_int64(statement, 3, chunks);
-        sqlite3_bind_int64(statement, 4, ones);
+        sqlite3_bind_int64(statement, 2, counts->keys);
+        sqlite3_bind_int64(statement, 3, counts->chunks);
+        sqlite3_bind_int64(statement, 4, counts->ones);
         code = bloom_database_write(layers->database, which, 1);
     }
     return code;
@@ -384,8 +382,8 @@ int bloom_layers_write_counts(struct bloom_layers *layers) {
         if (code != SQLITE_OK || !any_outstanding(layers))
             return code;
     }
-    code = write_row(layers, BLOOM_ADD_COUNTS, layers->outstanding.layer, layers->outstanding.keys,
-                     layers->outstanding.chunks, layers->outstanding.ones);
+    code =
+        write_row(layers, BLOOM_ADD_COUNTS, layers->outstanding.layer, &layers->outstanding.more);
     if (code == SQLITE_OK)
         drop_outstanding(layers);
     else
@@ -395,10 +393,10 @@ int bloom_layers_write_counts(struct bloom_layers *layers) {
 
 int bloom_layers_set_counts(struct bloom_layers *layers, unsigned index, uint64_t keys,
                             uint64_t chunks, uint64_t ones) {
+    const struct bloom_more counts = {(int64_t)keys, (int64_t)chunks, (int64_t)ones};
     int code = bloom_layers_write_counts(layers);
     if (code == SQLITE_OK)
-        code = write_row(layers, BLOOM_WRITE_COUNTS, index, (sqlite3_int64)keys,
-                         (sqlite3_int64)chunks, (sqlite3_int64)ones);
+        code = write_row(layers, BLOOM_WRITE_COUNTS, index, &counts);
     bloom_layers_forget(layers);
     return code;
 }

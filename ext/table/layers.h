@@ -69,6 +69,11 @@ struct bloom_layer {
     struct bloom_growth_limits limits;
 };
 
+/* What is added to the counts of a layer, or taken off. */
+struct bloom_more {
+    int64_t keys, chunks, ones;
+};
+
 struct bloom_layers {
     struct bloom_database *database;
     struct bloom_chunks *chunks;
@@ -90,7 +95,7 @@ struct bloom_layers {
     /* Counts to be added to the row of a layer; those in layers[] include them. */
     struct {
         unsigned layer;
-        int64_t keys, chunks, ones;
+        struct bloom_more more;
         uint64_t row_keys, row_chunks, row_ones; /* of the row, without them */
         bool doubtful;                           /* they may be in the row already */
     } outstanding;

@@ -195,10 +195,9 @@ static bool key_take(const struct table *table, sqlite3_value *value, bool added
     if (key->value == NULL)
         return false;
     if (table->key_type == BLOOM_KEY_TEXT) {
-        if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
-            return true;
-        key->form = KEY_TEXT;
-        return sqlite3_value_text(key->value) != NULL;
+        if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
+            key->form = KEY_TEXT;
+        return true;
     }
     if (type == SQLITE_INTEGER && added && table->key_type == BLOOM_KEY_REAL) {
         key->form = KEY_REAL;
@@ -217,31 +216,22 @@ static bool key_take(const struct table *table, sqlite3_value *value, bool added
 /* The words that decide about it, as bloom_sql_key. */
 static enum bloom_key_kind key_words(const struct table *table, const struct key *key,
                                      uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
-    const struct bloom_hashing *hashing = table->key_shape.layout->hashing;
-    const uint64_t *extra = table->key_shape.extra;
-    bool taken;
     switch (key->form) {
     case KEY_TEXT:
-        taken =
-            hashing->text != NULL && hashing->text(extra, sqlite3_value_text(key->value),
-                                                   (size_t)sqlite3_value_bytes(key->value), words);
-        break;
+        return bloom_sql_text_key(key->value, &table->key_shape, words);
     case KEY_INTEGER:
-        taken = hashing->integer != NULL && hashing->integer(extra, key->integer, words);
-        break;
+        return bloom_sql_integer_key(key->integer, &table->key_shape, words);
     case KEY_REAL:
-        taken = hashing->real != NULL && hashing->real(extra, key->real, words);
-        break;
+        return bloom_sql_real_key(key->real, &table->key_shape, words);
     default:
         return bloom_sql_key(key->value, &table->key_shape, words);
     }
-    return taken ? BLOOM_KEY : BLOOM_KEY_FOREIGN;
 }
 
+/* A key that was asked for: never a KEY_REAL; nor is there one in the row that describes the table,
+ * whose plan is taken only where the key is not read. */
 static void key_result(sqlite3_context *context, const struct key *key) {
     switch (key->form) {
-    case KEY_NONE:
-        break;
     case KEY_VALUE:
         sqlite3_result_value(context, key->value);
         break;
@@ -249,11 +239,8 @@ static void key_result(sqlite3_context *context, const struct key *key) {
         sqlite3_result_text(context, (const char *)sqlite3_value_text(key->value),
                             sqlite3_value_bytes(key->value), SQLITE_TRANSIENT);
         break;
-    case KEY_INTEGER:
+    default:
         sqlite3_result_int64(context, key->integer);
-        break;
-    case KEY_REAL:
-        sqlite3_result_double(context, key->real);
         break;
     }
 }
@@ -284,7 +271,6 @@ struct cursor {
 /* What the constraints on the columns ask for. */
 struct request {
     int key;         /* the constraint that gives the key; -1 */
-    bool key_waits;  /* for a table that comes later in this plan */
     bool by_command; /* an equality with the column named after the table */
     bool by_others;  /* one with info or filter: both together are what seen(?, ?) makes */
 };
@@ -294,7 +280,7 @@ static bool is_equality(int operation) {
 }
 
 static struct request read_request(const sqlite3_index_info *info) {
-    struct request request = {-1, false, false, false};
+    struct request request = {-1, false, false};
     for (int i = 0; i < info->nConstraint; i++) {
         const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
         if (!is_equality(constraint->op))
@@ -303,9 +289,7 @@ static struct request read_request(const sqlite3_index_info *info) {
         request.by_others = request.by_others || constraint->iColumn > COLUMN_COMMAND;
         if (constraint->iColumn != COLUMN_KEY && constraint->iColumn != COLUMN_COMMAND)
             continue;
-        if (!constraint->usable)
-            request.key_waits = true;
-        else if (request.key < 0)
+        if (constraint->usable && request.key < 0) /* else it waits for another table */
             request.key = i;
     }
     return request;
@@ -340,7 +324,7 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
     uint64_t used = info->colUsed;
     bool describes = (used & (1u << COLUMN_INFO | 1u << COLUMN_FILTER)) != 0;
     bool lists = (used & (1u << COLUMN_KEY | 1u << COLUMN_COMMAND)) != 0;
-    if (describes && !lists && !request.key_waits) {
+    if (describes && !lists) {
         info->idxNum = PLAN_DESCRIBE;
         info->estimatedCost = CHECK_COST;
         return SQLITE_OK;
@@ -395,15 +379,9 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     default:
         break;
     }
-    switch (words_of_value(table, arguments[0], false, &cursor->key, words)) {
-    case BLOOM_KEY_NO_MEMORY:
-        return SQLITE_NOMEM;
-    case BLOOM_KEY_NULL:
-    case BLOOM_KEY_FOREIGN:
-        return SQLITE_OK;
-    case BLOOM_KEY:
-        break;
-    }
+    enum bloom_key_kind kind = words_of_value(table, arguments[0], false, &cursor->key, words);
+    if (kind != BLOOM_KEY) /* NULL, or a key that the layout has not, is not in */
+        return kind == BLOOM_KEY_NO_MEMORY ? SQLITE_NOMEM : SQLITE_OK;
     int code = bloom_store_check(table->store, words, &cursor->at_row);
     if (code != SQLITE_OK)
         return report(table, code);
@@ -452,7 +430,7 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
         bloom_sql_result_filter(context, &shape, bytes);
         return SQLITE_OK;
     default: /* the key, also under the name of the table */
-        if (table->key_type == BLOOM_KEY_REAL && cursor->key.form == KEY_VALUE &&
+        if (table->key_type == BLOOM_KEY_REAL &&
             sqlite3_value_type(cursor->key.value) == SQLITE_INTEGER)
             sqlite3_result_double(context, sqlite3_value_double(cursor->key.value));
         else
@@ -517,7 +495,7 @@ static int insert_key(struct table *table, sqlite3_value *value) {
                            table->key_shape.layout->hashing->keys);
     case BLOOM_KEY_NULL:
         return ignore ? SQLITE_CONSTRAINT : SQLITE_OK;
-    case BLOOM_KEY:
+    default:
         break;
     }
     int code = report(table, bloom_store_add(table->store, words, !ignore, &found));

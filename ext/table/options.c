@@ -189,7 +189,7 @@ static int read_layout(const struct reader *reader, struct text value,
     options->growth.layout = bloom_layout_by_name(value.start, value.length);
     if (options->growth.layout == NULL)
         return wrong(error, "layout must be the name of a layout", value);
-    if (options->growth.layout->blocks == NULL || options->growth.layout->size == NULL)
+    if (options->growth.layout->blocks == NULL)
         return wrong(error, "layout must be one that a filter table can have, as blocked", value);
     return SQLITE_OK;
 }

@@ -401,8 +401,7 @@ void bloom_store_leave(struct bloom_store *store) {
 }
 
 void bloom_store_begin(struct bloom_store *store) {
-    if (!store->layers.told)
-        bloom_layers_begin(&store->layers);
+    bloom_layers_begin(&store->layers);
 }
 
 int bloom_store_sync(struct bloom_store *store) {

@@ -170,6 +170,46 @@ static void every_message_is_clean(void **state) {
     sqlite3_close(database);
 }
 
+/* Names are whatever bytes an application has chosen. */
+static void names_of_tables(void **state) {
+    static const struct {
+        const char *unit, *shown;
+        int units;
+    } NAMES[] = {
+        {"a", "a", 1},
+        {"gr\xc3\xbcn ", "gr\xc3\xbcn ", 3},
+        {"\xc3\xa4", "\xc3\xa4", 60},
+        {"\xe2\x82\xac", "\xe2\x82\xac", 40},
+        {"\n", "\\u000a", 5},
+        {"\xf0\x9f\x98\x80~", "\xf0\x9f\x98\x80~", 30},
+        {"\x80", "\\x80", 100},
+        {"\xff", "\\xff", 41},
+        {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80", 25},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(NAMES); i++) {
+        char name[401] = "", expected[700] = "";
+        for (int unit = 0; unit < NAMES[i].units; unit++) {
+            strcat(name, NAMES[i].unit);
+            strcat(expected, NAMES[i].shown);
+        }
+        strcat(expected, ": a filter table can neither list");
+        sqlite3 *database;
+        assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
+        assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);
+        char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE \"%w\" USING bloom; SELECT key FROM "
+                                    "\"%w\"",
+                                    name, name);
+        assert_int_equal(sqlite3_exec(database, sql, NULL, NULL, NULL), SQLITE_ERROR);
+        const char *message = sqlite3_errmsg(database);
+        assert_true(is_clean(message));
+        if (strncmp(message, expected, strlen(expected)) != 0)
+            fail_msg("%s, not %s", message, expected);
+        sqlite3_free(sql);
+        assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("Text stays as it is", text_stays),
@@ -178,6 +218,7 @@ int main(void) {
         TEST("Long text is cut off at a character", long_text_is_cut_off),
         TEST("Any bytes become clean text", any_bytes_become_clean_text),
         TEST("Every message is clean", every_message_is_clean),
+        TEST("Names of tables show as they are, or escaped", names_of_tables),
     };
     return cmocka_run_group_tests_name("messages", tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Every function, aggregate and table operation, and registering them all, is interrupted wherever
  * SQLite asks whether to go on, and forbidden or ignored wherever SQLite asks an authorizer, for
- * the statements that the extension itself runs, too.
+ * the statements that the extension itself runs, too; and an authorizer that forbids everything
+ * comes in while a statement runs, whichever.
  *
  * As in memory_test.c: the outcome must be SQLITE_INTERRUPT or SQLITE_AUTH, the database must be as
  * before the attempt (or as after it, when it succeeded all the same), and closing it must leave no
@@ -48,8 +49,29 @@ static void arm_authorizer(sqlite3 *database, long number) {
     sqlite3_set_authorizer(database, authorize, NULL);
 }
 
+static int forbid(void *argument, int action, const char *a, const char *b, const char *c,
+                  const char *d) {
+    (void)argument, (void)action, (void)a, (void)b, (void)c, (void)d;
+    return SQLITE_DENY;
+}
+
+/* A statement begins. */
+static int trace(unsigned type, void *database, void *statement, void *text) {
+    (void)type, (void)statement, (void)text;
+    if (refuses())
+        sqlite3_set_authorizer(database, forbid, NULL);
+    return 0;
+}
+
+static void arm_trace(sqlite3 *database, long number) {
+    failures = 0;
+    countdown = number;
+    sqlite3_trace_v2(database, SQLITE_TRACE_STMT, trace, database);
+}
+
 static void disarm(sqlite3 *database) {
     countdown = 0;
+    sqlite3_trace_v2(database, 0, NULL, NULL);
     sqlite3_progress_handler(database, 0, NULL, NULL);
     sqlite3_set_authorizer(database, NULL, NULL);
 }
@@ -107,7 +129,15 @@ int main(void) {
                                            arm_interrupt, disarm,           count_failures,   next};
     static const struct fault DENIAL = {"denial",       SQLITE_AUTH, SQLITE_ERROR,   false,
                                         arm_authorizer, disarm,      count_failures, next};
-    const struct fault *const faults[] = {&INTERRUPT, &DENIAL, NULL};
+    static const struct fault LATE_DENIAL = {"statement after which all is denied",
+                                             SQLITE_AUTH,
+                                             SQLITE_ERROR,
+                                             true,
+                                             arm_trace,
+                                             disarm,
+                                             count_failures,
+                                             next};
+    const struct fault *const faults[] = {&INTERRUPT, &DENIAL, &LATE_DENIAL, NULL};
     struct tally tally = {0};
     int scenarios = attempt_all(faults, &tally);
     long ignored = ignore_all();

@@ -32,13 +32,24 @@ static const char REGISTER_FIRST[] = "open and register"; /* another connection 
     "('a'), "                                                                                      \
     "('b');"
 /* The same, with all statements that the table keeps for itself still to be prepared. */
-#define TABLE_ANEW TABLE "ALTER TABLE seen RENAME TO other; ALTER TABLE other RENAME TO seen;"
+#define ANEW "ALTER TABLE seen RENAME TO other; ALTER TABLE other RENAME TO seen;"
+#define TABLE_ANEW TABLE ANEW
+#define COUNTING                                                                                   \
+    "CREATE VIRTUAL TABLE seen USING bloom(capacity=8, fpr=0.01, layout=counting); "               \
+    "INSERT INTO seen(key) VALUES ('a'), ('b'), ('c'), (1), (2), (3), (4), (5), (6), (7), (8);"
+#define TYPED(type)                                                                                \
+    "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=0.01, key=" type "); "                \
+    "INSERT INTO seen(key) VALUES ('a'), (1), (2.5), ('3');"
 #define TABLE_STATE                                                                                \
     "SELECT info || coalesce((SELECT group_concat(key) FROM seen WHERE key IN ('a', 'b', 'c', "    \
     "'d')), '') "                                                                                  \
     "FROM seen"
 
 #define UTF16 "PRAGMA encoding='UTF-16'; CREATE TABLE t(x); "
+/* At the beginning of what runs before: the database has a path, as files have, though none on
+ * disk: SQLite 3.36 and later. */
+#define IN_FILE "/* in a file */ "
+
 /* A filter that Guava made for ten keys, with "http://evil.example/a" and "abc" in it. */
 #define GUAVA "x'0107000000020a028080000008030040108420080000'"
 
@@ -84,6 +95,8 @@ static const struct scenario SCENARIOS[] = {
      "SELECT bloom_intersect(bloom_union(bloom_new(10), bloom_add(bloom_new(10), 1)), "
      "bloom_new(10))",
      NULL},
+    {"bloom_union of bitmaps of two sizes", "",
+     "SELECT bloom_union(bloom_new(9, NULL, 'bitmap'), bloom_new(9000, NULL, 'bitmap'))", NULL},
     {"bloom_info, bloom_count, bloom_fpr", "",
      "SELECT bloom_info(bloom_new(10)), bloom_count(bloom_new(10)), bloom_fpr(bloom_new(10))",
      NULL},
@@ -164,6 +177,8 @@ static const struct scenario SCENARIOS[] = {
      NULL},
     {"an error that quotes text in UTF-16", UTF16 "INSERT INTO t VALUES ('no filter')",
      "SELECT bloom_check(x, 1) FROM t", "SELECT count(*) FROM t"},
+    {"an error that quotes a rate in UTF-16", UTF16 "INSERT INTO t VALUES ('no rate')",
+     "SELECT bloom_new(10, x) FROM t", "SELECT count(*) FROM t"},
     {"an error that quotes a format in UTF-16", UTF16 "INSERT INTO t VALUES ('no format')",
      "SELECT bloom_import(x'00', x) FROM t", "SELECT count(*) FROM t"},
     {"an error that quotes bytes in UTF-16", UTF16 "INSERT INTO t VALUES ('no bytes')",
@@ -224,9 +239,65 @@ static const struct scenario SCENARIOS[] = {
      "seen(seen) VALUES "
      "('clear'); COMMIT",
      TABLE_STATE},
+    {"a filter table repaired", TABLE, "INSERT INTO seen(seen) VALUES ('repair')", TABLE_STATE},
+    {"a filter table repaired for the first time", TABLE_ANEW "UPDATE seen_layers SET keys = 0",
+     "INSERT INTO seen(seen) VALUES ('repair')", TABLE_STATE},
+    {"a filter table that is empty described",
+     "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=0.01)",
+     "SELECT info, filter FROM seen", TABLE_STATE},
+    {"a key deleted from a filter table", COUNTING, "DELETE FROM seen WHERE key = 'a'",
+     TABLE_STATE},
+    {"a key deleted for the first time", COUNTING ANEW, "DELETE FROM seen WHERE key = 'a'",
+     TABLE_STATE},
+    {"keys added to one layer and deleted from another", COUNTING,
+     "BEGIN; INSERT INTO seen(key) VALUES ('d'); DELETE FROM seen WHERE key = 'a'; "
+     "INSERT INTO seen(key) VALUES (9); DELETE FROM seen WHERE key = 'd'; COMMIT",
+     TABLE_STATE},
+    {"a filter table of keys of type TEXT", TYPED("TEXT"),
+     "INSERT INTO seen(key) VALUES (0.5), ('b'); SELECT key FROM seen WHERE key IN (1, 0.5, 'b')",
+     TABLE_STATE},
+    {"a filter table of keys of type TEXT asked for text in UTF-16",
+     UTF16 "INSERT INTO t VALUES ('b'), (2.5); " TYPED("TEXT"),
+     "INSERT INTO seen(key) SELECT x FROM t; SELECT key FROM t JOIN seen ON key = x", TABLE_STATE},
+    {"a filter table of keys of type INTEGER", TYPED("INTEGER"),
+     "INSERT INTO seen(key) VALUES ('b'), ('4'); SELECT key FROM seen WHERE key IN ('1', 4.0)",
+     TABLE_STATE},
+    {"a filter table of keys of type REAL", TYPED("REAL"),
+     "INSERT INTO seen(key) VALUES ('b'), (4); SELECT key FROM seen WHERE key IN ('1', 4)",
+     TABLE_STATE},
+    {"a filter table connected anew within a transaction", TABLE,
+     "BEGIN; INSERT INTO seen(key) VALUES ('c'); PRAGMA writable_schema = RESET; "
+     "INSERT INTO seen(key) VALUES ('d'); COMMIT",
+     TABLE_STATE},
+    {"a filter table connected anew and renamed within a transaction", TABLE,
+     "BEGIN; INSERT INTO seen(key) VALUES ('c'); PRAGMA writable_schema = RESET; "
+     "ALTER TABLE seen RENAME TO other; COMMIT",
+     "SELECT group_concat(name) FROM sqlite_schema WHERE name LIKE '%_chunks'"},
+    {"a filter table in a file asked and filled", IN_FILE TABLE,
+     "SELECT 1 FROM seen WHERE key = 'a'; INSERT INTO seen(key) VALUES ('c'); "
+     "SELECT info FROM seen",
+     TABLE_STATE},
+    {"a filter table in a file asked for the first time", IN_FILE TABLE_ANEW,
+     "SELECT 1 FROM seen WHERE key = 'a'", TABLE_STATE},
     {"a filter table checked", TABLE, VERIFY, TABLE_STATE},
     {"the error of a filter table that is damaged", TABLE_ANEW "DELETE FROM seen_layers",
      "SELECT info FROM seen", "SELECT count(*) FROM seen_layers"},
+    {"the error of an option that is none", "", "CREATE VIRTUAL TABLE seen USING bloom(size=1)",
+     NULL},
+    {"the error of an option that is given twice", "",
+     "CREATE VIRTUAL TABLE seen USING bloom(fpr=0.1, fpr=0.1)", NULL},
+    {"the error of an option with a wrong value", "",
+     "CREATE VIRTUAL TABLE seen USING bloom(capacity=0)", NULL},
+    {"the error of options that do not go together", "",
+     "CREATE VIRTUAL TABLE seen USING bloom(fpr=1e-9)", NULL},
+    {"the error of a filter table whose counts are damaged",
+     TABLE_ANEW "UPDATE seen_layers SET keys = -1", "SELECT info FROM seen",
+     "SELECT keys FROM seen_layers"},
+    {"the error of a filter table without its chunks", TABLE_ANEW "DROP TABLE seen_chunks",
+     "SELECT info FROM seen", "SELECT keys FROM seen_layers"},
+    {"the error of a filter table without a column",
+     TABLE_ANEW "ALTER TABLE seen_chunks RENAME COLUMN bits TO bytes", "SELECT info FROM seen",
+     "SELECT keys FROM seen_layers"},
     {"a filter table filled and renamed in one transaction", TABLE,
      "BEGIN; INSERT INTO seen(key) VALUES ('c'); ALTER TABLE seen RENAME TO other; COMMIT",
      "SELECT group_concat(name) FROM sqlite_schema WHERE name LIKE '%_chunks'"},
@@ -261,13 +332,15 @@ static int verify(sqlite3 *database) {
 }
 
 static int run(const struct scenario *scenario, sqlite3 *database) {
+    char *error = NULL;
     if (scenario->attempt == REGISTER)
         return sqlite3_bloom_init(database, NULL, NULL);
     if (scenario->attempt == REGISTER_FIRST) {
         sqlite3 *other;
         int code = sqlite3_open(":memory:", &other);
         if (code == SQLITE_OK)
-            code = sqlite3_bloom_init(other, NULL, NULL);
+            code = sqlite3_bloom_init(other, &error, NULL);
+        sqlite3_free(error);
         sqlite3_close(other);
         return code;
     }
@@ -278,7 +351,10 @@ static int run(const struct scenario *scenario, sqlite3 *database) {
 
 static sqlite3 *prepare(const struct scenario *scenario) {
     sqlite3 *database;
-    if (sqlite3_open(":memory:", &database) != SQLITE_OK ||
+    bool in_file = strncmp(scenario->before, IN_FILE, strlen(IN_FILE)) == 0;
+    if (sqlite3_open_v2(in_file ? "file:/scenario?vfs=memdb" : ":memory:", &database,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI,
+                        NULL) != SQLITE_OK ||
         sqlite3_bloom_init(database, NULL, NULL) != SQLITE_OK ||
         sqlite3_exec(database, scenario->before, NULL, NULL, NULL) != SQLITE_OK)
         fatal(scenario, "cannot be prepared", database);

@@ -62,6 +62,25 @@ static void one_that_does_not_grow_has_all_of_the_rate(void **state) {
     assert_int_equal(limits.ones, bloom_growth_merge_limit(&error, &shape));
 }
 
+/* Every layer of every table that may be made, and a first one of nine tenths of the rate. */
+static void every_layer_is_possible(void **state) {
+    static const struct bloom_layout *const LAYOUTS[] = {&bloom_layout_blocked,
+                                                         &bloom_layout_counting};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(LAYOUTS); i++)
+        for (uint64_t capacity = 1; capacity <= BLOOM_CAPACITY_MAXIMUM; capacity *= 4)
+            for (double rate = 1e-6; rate < 1; rate *= 3) {
+                struct bloom_growth growth = growth_of(capacity, rate, BLOOM_GROWTH_ON);
+                struct bloom_shape shape;
+                char problem[BLOOM_PROBLEM_SIZE];
+                growth.layout = LAYOUTS[i];
+                assert_true(bloom_growth_possible(&growth, problem));
+                for (unsigned layer = 0; layer < BLOOM_LAYERS_MAXIMUM; layer++)
+                    assert_true(layer_of(&growth, layer).bits > 0);
+                assert_true(bloom_shape_for(&shape, growth.layout, capacity, rate * 0.9, problem));
+            }
+}
+
 static void what_is_not_a_layer_of_it_is_known(void **state) {
     (void)state;
     struct bloom_growth growth = growth_of(1000, 0.01, BLOOM_GROWTH_ON);
@@ -159,6 +178,7 @@ static void what_cannot_be_is_said_in_words(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        TEST("Every layer of every table is possible", every_layer_is_possible),
         cmocka_unit_test(capacities_double_and_rates_halve),
         cmocka_unit_test(the_rates_add_up_to_that_of_the_table),
         cmocka_unit_test(one_that_does_not_grow_has_all_of_the_rate),

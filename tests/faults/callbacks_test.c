@@ -1,0 +1,511 @@
+/* What the callbacks of a connection may do while a statement that the extension runs for itself is
+ * prepared or at work: ask a filter table, make or drop one, outdate every statement, hide columns
+ * and whole statements. And what a connection that has functions of these names already makes of
+ * registering the extension.
+ *
+ * SQLite's documentation forbids some of it. A host that does it all the same gets an answer that
+ * is right or an error, and its table stays whole. */
+#include "../library/library_test.h"
+
+#include "sqlite-bloom.h"
+#include "filter/version.h"
+
+static sqlite3 *open_database(void) {
+    sqlite3 *database;
+    assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
+    assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);
+    return database;
+}
+
+static void run(sqlite3 *database, const char *sql) {
+    if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(database));
+}
+
+/* The one number of a query; -1 when it fails, with the code in *code unless that is NULL, which
+ * makes it a failure of the test. */
+static sqlite3_int64 ask(sqlite3 *database, const char *sql, int *code) {
+    sqlite3_stmt *statement = NULL;
+    sqlite3_int64 result = -1;
+    int ended = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
+    if (ended == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW)
+        result = sqlite3_column_int64(statement, 0);
+    if (ended == SQLITE_OK)
+        ended = sqlite3_finalize(statement);
+    if (code != NULL)
+        *code = ended;
+    else if (ended != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(database));
+    return ended == SQLITE_OK ? result : -1;
+}
+
+#define NUMBERS(most)                                                                              \
+    "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < " #most ") "
+
+/* ---- Statements that run within statements ---- */
+
+/* What a trace callback runs once, when a statement on the shadow tables of seen begins. */
+static struct {
+    const char *sql; /* NULL: nothing */
+    int code;
+    char error[200];
+} inner;
+
+static int run_inner(unsigned type, void *database, void *statement, void *text) {
+    (void)type, (void)statement;
+    const char *sql = inner.sql;
+    if (sql == NULL || strstr(text, "\"seen_") == NULL)
+        return 0;
+    inner.sql = NULL;
+    inner.code = sqlite3_exec(database, sql, NULL, NULL, NULL);
+    sqlite3_snprintf(sizeof inner.error, inner.error, "%s", sqlite3_errmsg(database));
+    return 0;
+}
+
+#define HANGS "something that hangs on the shadow tables of a filter table uses a filter table"
+
+static void no_table_is_used_within_its_own_statements(void **state) {
+    static const struct {
+        const char *sql, *error;
+    } INNER[] = {
+        {"SELECT 1 FROM seen WHERE key = 'a'", "seen: " HANGS},
+        {"SELECT info FROM other", "other: " HANGS},
+        {"INSERT INTO seen(key) VALUES ('b')", "seen: " HANGS},
+        {"INSERT INTO other(other) VALUES ('clear')", "other: " HANGS},
+        {"CREATE VIRTUAL TABLE third USING bloom(capacity=100)", "third: " HANGS},
+        {"ALTER TABLE other RENAME TO another", "other: " HANGS},
+        {"DROP TABLE other", "database table is locked"},
+    };
+    static const char *const OUTER[] = {
+        "SELECT count(*) FROM seen WHERE key = 'a'",
+        "INSERT INTO seen(key) VALUES ('c')",
+        "INSERT INTO seen(seen) VALUES ('repair')",
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(INNER); i++)
+        for (size_t j = 0; j < COUNT_OF(OUTER); j++) {
+            sqlite3 *database = open_database();
+            run(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=1e-6);"
+                          "CREATE VIRTUAL TABLE other USING bloom(capacity=100, fpr=1e-6);"
+                          "INSERT INTO seen(key) VALUES ('a'); INSERT INTO other(key) VALUES (1)");
+            sqlite3_int64 tables = ask(database, "SELECT count(*) FROM sqlite_master", NULL);
+            sqlite3_trace_v2(database, SQLITE_TRACE_STMT, run_inner, database);
+            inner.sql = INNER[i].sql;
+            inner.code = -1;
+            int code = sqlite3_exec(database, OUTER[j], NULL, NULL, NULL);
+            sqlite3_trace_v2(database, 0, NULL, NULL);
+            /* SQLite itself rolls back when what changes the schema fails. */
+            if (code != SQLITE_OK && (code != SQLITE_ABORT || i < 4))
+                fail_msg("%s: result %d (%s)", OUTER[j], code, sqlite3_errmsg(database));
+            assert_int_equal(inner.code, SQLITE_LOCKED);
+            assert_string_equal(inner.error, INNER[i].error);
+            assert_same((uint64_t)ask(database, "SELECT count(*) FROM sqlite_master", NULL),
+                        (uint64_t)tables, INNER[i].sql);
+            assert_same((uint64_t)ask(database, "SELECT count(*) FROM other(1)", NULL), 1,
+                        INNER[i].sql);
+            assert_same((uint64_t)ask(database, "SELECT keys FROM seen_layers", NULL),
+                        j == 1 && code == SQLITE_OK ? 2 : 1, INNER[i].sql);
+            assert_same(
+                (uint64_t)ask(database, "SELECT count(*) FROM seen WHERE key IN ('a', 'b')", NULL),
+                1, INNER[i].sql);
+            assert_int_equal(sqlite3_close(database), SQLITE_OK);
+        }
+}
+
+/* ---- Statements whose schema changes whenever they begin ---- */
+
+static unsigned schemas;
+
+static int change_schema(unsigned type, void *database, void *statement, void *text) {
+    (void)type, (void)statement;
+    if (strstr(text, "\"seen_") == NULL)
+        return 0;
+    char *sql = sqlite3_mprintf("CREATE VIEW v%u AS SELECT 1", schemas++);
+    run(database, sql);
+    sqlite3_free(sql);
+    return 0;
+}
+
+static void schemas_that_never_rest(void **state) {
+    static const char *const SQL[] = {
+        "SELECT count(*) FROM seen WHERE key = 1",
+        "INSERT INTO seen(key) VALUES (3)",
+        "SAVEPOINT s",
+        "COMMIT",
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(SQL); i++) {
+        sqlite3 *database = open_database();
+        run(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=1e-6);"
+                      "BEGIN; INSERT INTO seen(key) VALUES (1), (2)");
+        sqlite3_trace_v2(database, SQLITE_TRACE_STMT, change_schema, database);
+        schemas = 0;
+        /* A COMMIT that fails in a virtual table has rolled back, and SQLite tries it again. */
+        bool commits = i == 3;
+        assert_int_equal(sqlite3_exec(database, SQL[i], NULL, NULL, NULL),
+                         commits ? SQLITE_ERROR : SQLITE_SCHEMA);
+        assert_true(schemas > 1); /* it was tried again */
+        sqlite3_trace_v2(database, 0, NULL, NULL);
+        assert_int_equal(sqlite3_get_autocommit(database), commits);
+        run(database, commits ? "INSERT INTO seen(key) VALUES (4)"
+                              : "INSERT INTO seen(key) VALUES (4); COMMIT");
+        uint64_t keys = commits ? 1 : 3;
+        assert_same((uint64_t)ask(database, "SELECT keys FROM seen_layers", NULL), keys, SQL[i]);
+        assert_same(
+            (uint64_t)ask(database, "SELECT count(*) FROM seen WHERE key IN (1, 2, 3, 4)", NULL),
+            keys, SQL[i]);
+        assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    }
+}
+
+/* ---- Authorizers that hide ---- */
+
+enum what_is_hidden { KEYS_OF_CHUNKS, LAYER_ONCE, SELECT_ONCE };
+
+/* Hides the from-th of a kind, or all from there on. */
+static struct {
+    enum what_is_hidden what;
+    unsigned from, seen, hidden;
+    bool after_bits; /* the column asked for last was bits: now comes the key they are found by */
+} hiding;
+
+static bool may_be_hidden(int action, const char *table, const char *column) {
+    if (hiding.what == SELECT_ONCE)
+        return action == SQLITE_SELECT;
+    if (action != SQLITE_READ)
+        return false;
+    bool is_key = strcmp(table, "seen_chunks") == 0 && strcmp(column, "id") == 0;
+    bool after_bits = hiding.after_bits;
+    hiding.after_bits = strcmp(table, "seen_chunks") == 0 && strcmp(column, "bits") == 0;
+    if (hiding.what == KEYS_OF_CHUNKS)
+        return is_key && after_bits;
+    return strcmp(table, "seen_layers") == 0 && strcmp(column, "layer") == 0;
+}
+
+static int hide(void *argument, int action, const char *a, const char *b, const char *c,
+                const char *d) {
+    (void)argument, (void)c, (void)d;
+    if (!may_be_hidden(action, a, b))
+        return SQLITE_OK;
+    hiding.seen++;
+    if (hiding.seen < hiding.from || (hiding.seen > hiding.from && hiding.what != KEYS_OF_CHUNKS))
+        return SQLITE_OK;
+    hiding.hidden++;
+    return SQLITE_IGNORE;
+}
+
+/* Whatever is hidden, from the least on: the result is as without it, or one of two errors; no key
+ * that is in is not found, and the counts stay those of the rows. Returns how often the authorizer
+ * was blamed. */
+static unsigned assert_hiding_is_harmless(enum what_is_hidden what, unsigned least, const char *sql,
+                                          sqlite3_int64 expected, sqlite3_int64 keys_after) {
+    unsigned blamed = 0, from = least;
+    for (;; from++) {
+        sqlite3 *database = open_database();
+        int code;
+        run(database, "PRAGMA page_size = 1024; CREATE VIRTUAL TABLE seen USING bloom(capacity=60, "
+                      "fpr=1e-6); INSERT INTO seen(key) " NUMBERS(
+                          100) "SELECT x FROM n;"
+                               "ALTER TABLE seen RENAME TO other; ALTER TABLE other RENAME TO seen;"
+                               "EXPLAIN SELECT info FROM seen");
+        hiding.what = what;
+        hiding.from = from;
+        hiding.seen = hiding.hidden = 0;
+        hiding.after_bits = false;
+        sqlite3_set_authorizer(database, hide, NULL);
+        sqlite3_int64 result = ask(database, sql, &code);
+        const char *message = sqlite3_errmsg(database);
+        bool by_authorizer = strstr(message, "authorizer of this connection hides") != NULL;
+        if (code == SQLITE_OK && result != expected)
+            fail_msg("%s, %u hidden: %lld without an error", sql, from, (long long)result);
+        if (code != SQLITE_OK && !by_authorizer && strstr(message, "seen_") == NULL &&
+            strstr(message, "shadow tables are damaged") == NULL)
+            fail_msg("%s, %u hidden: fails with: %s", sql, from, message);
+        blamed += by_authorizer;
+        sqlite3_set_authorizer(database, NULL, NULL);
+        assert_same(
+            (uint64_t)ask(database,
+                          NUMBERS(100) "SELECT count(*) FROM n WHERE x IN (SELECT x FROM seen(x))",
+                          NULL),
+            code == SQLITE_OK ? (uint64_t)keys_after : 100, sql);
+        assert_same((uint64_t)ask(database,
+                                  "SELECT sum(chunks) = (SELECT count(*) FROM seen_chunks) FROM "
+                                  "seen_layers",
+                                  NULL),
+                    1, sql);
+        assert_int_equal(sqlite3_close(database), SQLITE_OK);
+        if (hiding.hidden == 0)
+            break;
+    }
+    assert_true(from > least);
+    return blamed;
+}
+
+#define FOUND "SELECT count(*) FROM seen WHERE key IN (1, 2, 3, 98, 99, 100)"
+#define DESCRIBED "SELECT info IS NOT NULL FROM seen"
+#define CLEAR "INSERT INTO seen(seen) VALUES ('clear')"
+#define REPAIR "INSERT INTO seen(seen) VALUES ('repair')"
+#define MERGE "INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg(1, 60, 1e-6 * 9 / 10)"
+
+static void hidden_keys_of_chunks(void **state) {
+    (void)state;
+    assert_true(assert_hiding_is_harmless(KEYS_OF_CHUNKS, 1, FOUND, 6, 100) > 0);
+    assert_true(assert_hiding_is_harmless(KEYS_OF_CHUNKS, 1, DESCRIBED, 1, 100) > 0);
+    assert_hiding_is_harmless(KEYS_OF_CHUNKS, 1, MERGE, -1, 100);
+    assert_hiding_is_harmless(KEYS_OF_CHUNKS, 1, REPAIR, -1, 100);
+}
+
+static void hidden_layers(void **state) {
+    (void)state;
+    assert_hiding_is_harmless(LAYER_ONCE, 1, FOUND, 6, 100);
+    assert_hiding_is_harmless(LAYER_ONCE, 1, CLEAR, -1, 0);
+    assert_hiding_is_harmless(LAYER_ONCE, 1, REPAIR, -1, 100);
+}
+
+/* The first SELECT is the statement's own. */
+static void statements_taken_away(void **state) {
+    (void)state;
+    assert_true(assert_hiding_is_harmless(SELECT_ONCE, 2, FOUND, 6, 100) > 0);
+    assert_true(assert_hiding_is_harmless(SELECT_ONCE, 2, DESCRIBED, 1, 100) > 0);
+}
+
+/* ---- Between two rows of a query ---- */
+
+/* A table of which all rows of chunks are there, and a query that is at a row, after so many looks
+ * that a BLOB handle is open. */
+static sqlite3 *open_amid_a_query(sqlite3_stmt **query) {
+    sqlite3 *database = open_database();
+    run(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=1e-6);"
+                  "INSERT INTO seen(key) " NUMBERS(50) "SELECT x FROM n");
+    assert_int_equal(sqlite3_prepare_v2(database,
+                                        NUMBERS(20) "SELECT (SELECT 1 FROM seen(x)) FROM n", -1,
+                                        query, NULL),
+                     SQLITE_OK);
+    for (int i = 0; i < 10; i++) {
+        assert_int_equal(sqlite3_step(*query), SQLITE_ROW);
+        assert_int_equal(sqlite3_column_int(*query, 0), 1);
+    }
+    return database;
+}
+
+static int deny_chunks(void *argument, int action, const char *table, const char *b, const char *c,
+                       const char *d) {
+    (void)argument, (void)b, (void)c, (void)d;
+    return action == SQLITE_READ && strcmp(table, "seen_chunks") == 0 ? SQLITE_DENY : SQLITE_OK;
+}
+
+static void denied_amid_a_query(void **state) {
+    (void)state;
+    sqlite3_stmt *query;
+    sqlite3 *database = open_amid_a_query(&query);
+    sqlite3_set_authorizer(database, deny_chunks, NULL);
+    assert_int_equal(sqlite3_step(query), SQLITE_AUTH);
+    assert_non_null(strstr(sqlite3_errmsg(database), "access to seen_chunks."));
+    sqlite3_finalize(query);
+    sqlite3_set_authorizer(database, NULL, NULL);
+    assert_int_equal(ask(database, "SELECT count(*) FROM seen(11)", NULL), 1);
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+}
+
+/* A rollback that takes a change of the schema back ends every open handle. */
+static void rolled_back_amid_a_query(void **state) {
+    (void)state;
+    sqlite3_stmt *query;
+    sqlite3 *database = open_amid_a_query(&query);
+    run(database, "BEGIN; CREATE TABLE t(x); INSERT INTO t VALUES (1); ROLLBACK");
+    for (int i = 10; i < 20; i++) {
+        assert_int_equal(sqlite3_step(query), SQLITE_ROW);
+        assert_int_equal(sqlite3_column_int(query, 0), 1);
+    }
+    assert_int_equal(sqlite3_step(query), SQLITE_DONE);
+    assert_int_equal(sqlite3_finalize(query), SQLITE_OK);
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+}
+
+/* ---- Counts in doubt ---- */
+
+static int deny_layers(void *argument, int action, const char *table, const char *b, const char *c,
+                       const char *d) {
+    (void)argument, (void)b, (void)c, (void)d;
+    return (action == SQLITE_INSERT || action == SQLITE_UPDATE) && strcmp(table, "seen_layers") == 0
+               ? SQLITE_DENY
+               : SQLITE_OK;
+}
+
+static unsigned steps_left; /* until a statement is stopped; 0: none is */
+
+static int stop(void *argument) {
+    (void)argument;
+    return steps_left > 0 && --steps_left == 0;
+}
+
+/* The counts of the table seen, in which there are so many keys, are those of its rows: repair
+ * changes nothing. */
+static void assert_counts(sqlite3 *database, sqlite3_int64 keys, const char *what) {
+    static const char COUNTS[] = "SELECT sum(keys) * 1000000000 + sum(chunks) * 100000 + sum(ones) "
+                                 "FROM seen_layers";
+    sqlite3_int64 counts = ask(database, COUNTS, NULL);
+    assert_same((uint64_t)(counts / 1000000000), (uint64_t)keys, what);
+    run(database, "INSERT INTO seen(seen) VALUES ('repair')");
+    assert_same((uint64_t)ask(database, COUNTS, NULL), (uint64_t)counts, what);
+}
+
+/* As many keys are added as are deleted, so that only chunks and bits tell whether counts were
+ * written: of pages of one block a key makes a new chunk; of one page there are more bits. */
+static void counts_that_could_not_be_written(void **state) {
+    static const unsigned PAGES[] = {512, 65536};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(PAGES); i++)
+        for (int savepoints = 1; savepoints <= 3; savepoints++) {
+            sqlite3 *database = open_database();
+            char *sql = sqlite3_mprintf(
+                "PRAGMA page_size = %u; CREATE VIRTUAL TABLE seen USING bloom(capacity=300, "
+                "fpr=0.3, layout=counting); INSERT INTO seen(key) VALUES (1), (2), (3);"
+                "BEGIN; INSERT INTO seen(key) VALUES ('a'), ('b'), ('c');"
+                "DELETE FROM seen WHERE key IN (1, 2, 3)",
+                PAGES[i]);
+            run(database, sql);
+            sqlite3_free(sql);
+            sqlite3_set_authorizer(database, deny_layers, NULL);
+            for (int j = 0; j < savepoints; j++)
+                assert_int_equal(sqlite3_exec(database, "SAVEPOINT s", NULL, NULL, NULL),
+                                 SQLITE_AUTH);
+            sqlite3_set_authorizer(database, NULL, NULL);
+            if (savepoints < 3)
+                run(database, "INSERT INTO seen(key) VALUES ('d'); DELETE FROM seen WHERE key = "
+                              "'a'");
+            run(database, "COMMIT");
+            assert_counts(database, 3, "counts denied at a savepoint");
+            assert_int_equal(sqlite3_close(database), SQLITE_OK);
+        }
+}
+
+/* A statement may be stopped when its work is done: then the row has the counts already. */
+static void counts_that_were_written_all_the_same(void **state) {
+    (void)state;
+    for (unsigned steps = 1;; steps++)
+        for (int again = 0; again < 2; again++) {
+            sqlite3 *database = open_database();
+            run(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=300, fpr=1e-6);"
+                          "BEGIN; INSERT INTO seen(key) VALUES (1), (2)");
+            sqlite3_progress_handler(database, 1, stop, NULL);
+            steps_left = steps;
+            int code = sqlite3_exec(database, "SAVEPOINT s", NULL, NULL, NULL);
+            bool stopped = steps_left == 0;
+            steps_left = 0;
+            sqlite3_progress_handler(database, 0, NULL, NULL);
+            assert_int_equal(code, stopped ? SQLITE_INTERRUPT : SQLITE_OK);
+            /* SQLite may have rolled back: then there is nothing left to count. */
+            bool goes_on = !sqlite3_get_autocommit(database);
+            run(database, again ? "SAVEPOINT t" : "INSERT INTO seen(key) VALUES (3)");
+            if (!sqlite3_get_autocommit(database))
+                run(database, "COMMIT");
+            assert_counts(database, (goes_on ? 2 : 0) + !again, "counts stopped at a savepoint");
+            assert_int_equal(sqlite3_close(database), SQLITE_OK);
+            if (!stopped && again)
+                return;
+        }
+}
+
+/* ---- Registering where something of these names is registered ---- */
+
+static const char *version_of_another;
+
+static void another_version(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    (void)count, (void)arguments;
+    sqlite3_result_text(context, version_of_another, -1, SQLITE_STATIC);
+}
+
+static void seven(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    (void)count, (void)arguments;
+    sqlite3_result_int(context, 7);
+}
+
+static sqlite3 *open_with(const char *name, int arguments,
+                          void (*function)(sqlite3_context *, int, sqlite3_value **)) {
+    sqlite3 *database;
+    assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_create_function(database, name, arguments, SQLITE_UTF8, NULL, function, NULL, NULL),
+        SQLITE_OK);
+    return database;
+}
+
+static void functions_at_work_are_not_replaced(void **state) {
+    (void)state;
+    sqlite3 *database = open_with("bloom_check", 2, seven);
+    sqlite3_stmt *statement;
+    char *error = NULL;
+    assert_int_equal(sqlite3_prepare_v2(database,
+                                        "SELECT bloom_check(1, 2) UNION ALL SELECT bloom_check(3, "
+                                        "4)",
+                                        -1, &statement, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_int_equal(sqlite3_bloom_init(database, &error, NULL), SQLITE_BUSY);
+    assert_string_equal(error, "bloom " BLOOM_RELEASE
+                               " cannot take the place of what is loaded while a statement runs: "
+                               "load it before, or when all are finished");
+    sqlite3_free(error);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_int_equal(sqlite3_column_int(statement, 0), 7);
+    assert_int_equal(sqlite3_finalize(statement), SQLITE_OK);
+    error = NULL;
+    assert_int_equal(sqlite3_bloom_init(database, &error, NULL), SQLITE_OK);
+    assert_null(error);
+    assert_int_equal(ask(database, "SELECT bloom_check(bloom_new(1), 2)", NULL), 0);
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+}
+
+static void another_copy_of_the_release_stays(void **state) {
+    (void)state;
+    sqlite3 *database = open_with("bloom_version", 0, another_version);
+    int code;
+    version_of_another = "bloom " BLOOM_RELEASE ", format 1, built elsewhere";
+    assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);
+    ask(database, "SELECT bloom_new(1)", &code);
+    assert_int_equal(code, SQLITE_ERROR); /* which that copy would have registered */
+    assert_string_equal(sqlite3_errmsg(database), "no such function: bloom_new");
+    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+}
+
+static void another_release_is_replaced(void **state) {
+    static const char *const VERSIONS[] = {"bloom " BLOOM_RELEASE "0, format 1, built elsewhere",
+                                           "bloom 0.9.0, format 1, built elsewhere", BLOOM_RELEASE,
+                                           "", NULL};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(VERSIONS); i++) {
+        sqlite3 *database = open_with("bloom_version", 0, another_version);
+        version_of_another = VERSIONS[i];
+        assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);
+        assert_int_equal(ask(database, "SELECT length(bloom_new(1)) > 64", NULL), 1);
+        assert_int_equal(ask(database,
+                             "SELECT bloom_version() LIKE 'bloom " BLOOM_RELEASE ", %linked in%'",
+                             NULL),
+                         1);
+        assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST("No filter table is asked, filled, made, renamed or dropped while a statement of one "
+             "is at work",
+             no_table_is_used_within_its_own_statements),
+        TEST("A schema that changes at every look ends in an error, and loses no count",
+             schemas_that_never_rest),
+        TEST("Hidden keys of chunks make no key absent", hidden_keys_of_chunks),
+        TEST("Hidden numbers of layers leave no half of a table", hidden_layers),
+        TEST("Statements that an authorizer takes away are missed", statements_taken_away),
+        TEST("What is denied amid a query is denied through a handle", denied_amid_a_query),
+        TEST("A rollback amid a query ends no answers", rolled_back_amid_a_query),
+        TEST("Counts that could not be written are written later",
+             counts_that_could_not_be_written),
+        TEST("Counts that were written by a statement that was stopped are not added twice",
+             counts_that_were_written_all_the_same),
+        TEST("Functions at work are not replaced, in words", functions_at_work_are_not_replaced),
+        TEST("Another copy of this release stays as it is", another_copy_of_the_release_stays),
+        TEST("Another release is replaced", another_release_is_replaced),
+    };
+    return cmocka_run_group_tests_name("callbacks", tests, NULL, NULL);
+}
