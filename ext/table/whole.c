@@ -282,8 +282,8 @@ int bloom_whole_verify(struct bloom_layers *layers, char **problem) {
     return code;
 }
 
-/* Whether a repair leaves the number of keys alone. Where keys are taken out it can come to be above
- * that of the ones without any damage, but then the ones tell more. */
+/* Whether a repair leaves the number of keys alone. Where keys are taken out it can come to be
+ * above that of the ones without any damage, but then the ones tell more. */
 static bool keys_may_stay(const struct bloom_shape *shape, uint64_t keys, uint64_t ones) {
     return keys <= ones && keys_are_possible(shape, keys, ones);
 }

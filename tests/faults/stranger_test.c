@@ -1,6 +1,5 @@
-/* Database files from strangers, whose shadow tables are not what the extension made: something else
- * in their place, chunks of any size, other keys, constraints and triggers.
- */
+/* Database files from strangers, whose shadow tables are not what the extension made: something
+ * else in their place, chunks of any size, other keys, constraints and triggers. */
 #include "hostile.h"
 
 /* Bounds the time of what follows: so many operations, in SQLite's counting. */

@@ -11,10 +11,10 @@
  *
  * WEIGHTS is a file that biases the steps: a line for each, its name and its weight; steps without
  * a line are not taken. Some are percentages: "faults" of statements that are made to fail,
- * "ignoring" of those by an authorizer that answers SQLITE_IGNORE, "shared_cache" of rounds in which
- * both connections share a cache, "counting" and "key_types" of tables with layout=counting and with
- * key=TYPE. tests/tables/oracle has such files, one for each kind of fault that filter tables once
- * had.
+ * "ignoring" of those by an authorizer that answers SQLITE_IGNORE, "shared_cache" of rounds in
+ * which both connections share a cache, "counting" and "key_types" of tables with layout=counting
+ * and with key=TYPE. tests/tables/oracle has such files, one for each kind of fault that filter
+ * tables once had.
  */
 #include "oracle.h"
 
