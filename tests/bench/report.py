@@ -181,7 +181,8 @@ class Floor:
                  "Hashes given, p = 1 %; ratios of medians of one run. With `make bench PEERS=FOLDER` RocksDB's filter is among "
                  "them.", "", *self.marks(), "",
                  "`add` is one key a call, `batch` 32, `bulk` 1024; `direct` is a kernel called without the layout before it; "
-                 "RocksDB is its FastLocalBloom with as many bits, libfilter its split block filter."]
+                 "RocksDB is its FastLocalBloom with as many bits, libfilter its split block filter. Beyond the caches a batch "
+                 "of 32 waits for memory about once, whoever asks it, so that there both are level."]
         for keys, heading in (("hashes", "hashes given"), ("URLs", "URLs of 60 to 80 bytes, hashed")):
             for rate in self.rates:
                 lines += ["", f"## p = {rate:.1%}, {heading}", "", *self.time_table(keys, rate)]

@@ -13,8 +13,8 @@
 
 /* Chunks come in classes of a size: by 16 bytes up to 1 KiB, then four to each doubling up to
  * 64 KiB. Room for 16 MiB of them is more than a target needs; what has no room, and what is
- * larger, comes from the sanitizer's allocator. A freed chunk goes behind the others of its class, so that
- * it stays forbidden as long as that takes. */
+ * larger, comes from the sanitizer's allocator. A freed chunk goes behind the others of its
+ * class, so that it stays forbidden as long as that takes. */
 enum { STEP = 16, SMALL = 1024, SMALL_CLASSES = SMALL / STEP, LARGE_CLASSES = 4 * 6 };
 enum { CLASSES = SMALL_CLASSES + LARGE_CLASSES, ARENA = 16 << 20, PART = 256 << 10 };
 
