@@ -30,7 +30,7 @@
  *
  * Every table has a database and a connection of its own, whose page cache holds all of it unless
  * said otherwise. "filter 16K" has pages of 16 KB, the others of 4 KB; "counting" has
- * layout=counting and stops at 10^7 keys, where it takes 60 MB. Medians of nine rounds, in ns; what
+ * layout=counting and stops at 10^7 keys, where it takes 60 MB. Medians of five rounds, in ns; what
  * making the key costs is taken off.
  */
 #include <sqlite3.h>
@@ -42,7 +42,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { ROUNDS = 9, CHECKS = 200000, ALONE = 50000, INSERTS = 50000, COMMITS = 5000 };
+enum { ROUNDS = 5, CHECKS = 200000, ALONE = 50000, INSERTS = 50000, COMMITS = 5000 };
 
 static void fail(sqlite3 *database, const char *what) {
     fprintf(stderr, "%s: %s\n", what, sqlite3_errmsg(database));
@@ -315,7 +315,7 @@ static void compare_kinds(const struct subject *subjects, int count) {
 }
 
 int main(int count, char **arguments) {
-    static struct subject subjects[16];
+    static struct subject subjects[32];
     int subject_count = 0;
     double largest = count > 3 ? atof(arguments[3]) : 1e8;
     const char *memory = count > 4 ? arguments[4] : NULL;
