@@ -267,10 +267,27 @@ static int not_ours(struct bloom_database *database, int shadow, const char *why
                                database->shadow_names[shadow], why);
 }
 
+static int find_table(struct bloom_database *database, int shadow) {
+    return sqlite3_table_column_metadata(database->connection, database->schema,
+                                         database->shadow_names[shadow], NULL, NULL, NULL, NULL,
+                                         NULL, NULL);
+}
+
+/* When a statement that drops this table is taken back, SQLite does not know the shadow tables that
+ * are there again, until it is asked to prepare a statement that uses them. */
 static int check_presence(struct bloom_database *database, int shadow) {
-    int code = sqlite3_table_column_metadata(database->connection, database->schema,
-                                             database->shadow_names[shadow], NULL, NULL, NULL, NULL,
-                                             NULL, NULL);
+    int code = find_table(database, shadow);
+    if (code == SQLITE_ERROR) {
+        sqlite3_stmt *statement;
+        char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\".\"%w\"", database->schema,
+                                    database->shadow_names[shadow]);
+        code = prepare_text(database, sql, &statement);
+        sqlite3_free(sql);
+        if (code != SQLITE_OK)
+            return code;
+        sqlite3_finalize(statement);
+        code = find_table(database, shadow);
+    }
     if (code == SQLITE_ERROR) /* a view is none, either */
         return bloom_database_fail(database, code, "no such table: %s.%s", database->schema,
                                    database->shadow_names[shadow]);

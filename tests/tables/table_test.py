@@ -496,6 +496,31 @@ class OpenStatements(TableTest):
         self.assertEqual(seen, [1, 2, 3, 4, 5])
         self.assertEqual(count_found(connection, 10, 59), 50)
 
+    def test_a_drop_that_is_refused_half_way_leaves_a_table_that_answers(self):
+        """Its chunks were dropped and are there again, which SQLite does not know at once."""
+        refuses = False
+
+        def authorize(action, name, *_):
+            denied = refuses and action == apsw.SQLITE_DROP_TABLE and name == "s_layers"
+            return apsw.SQLITE_DENY if denied else apsw.SQLITE_OK
+
+        connection = connect(":memory:")
+        either(connection, "set_authorizer", "setauthorizer")(authorize)
+        rows(connection, "CREATE VIRTUAL TABLE s USING bloom(capacity=100)")
+        rows(connection, "INSERT INTO s(key) VALUES ('a')")
+        for begin in ("PRAGMA schema_version", "BEGIN", "SAVEPOINT t"):
+            with self.subTest(begin):
+                rows(connection, begin)
+                self.assertEqual(rows(connection, "SELECT key FROM s WHERE key = 'a'"), [("a",)])
+                refuses = True
+                with self.assertRaises(apsw.AuthError):
+                    rows(connection, "DROP TABLE s")
+                refuses = False
+                self.assertEqual(rows(connection, "SELECT key FROM s WHERE key = 'a'"), [("a",)])
+                rows(connection, "INSERT INTO s(key) VALUES ('b')")
+        rows(connection, "COMMIT")
+        self.assertEqual(value(connection, "SELECT keys FROM s_layers"), 2)
+
     def test_another_connection_changes_the_schema_between_two_questions(self):
         connection, other = self.make(), self.open()
         insert_numbers(connection, 1, 10)

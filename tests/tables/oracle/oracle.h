@@ -56,6 +56,7 @@ enum {
     CONNECTIONS = 2,
     SCHEMAS = 2,
     DEPTH_MOST = 6,
+    QUESTIONS = 16, /* of one statement */
     LAYERS_MOST = 64
 };
 
@@ -155,6 +156,7 @@ enum statement {
     REMOVE,
     REMOVE_MANY,
     CHECK,
+    CHECK_MANY, /* of QUESTIONS keys; gives their numbers, from 0 */
     INFO,
     FILTER,
     MERGE,

@@ -28,43 +28,93 @@ static void keep_error(struct connection *connection, struct answers *answers) {
 }
 
 /* Whether the column key is what an ordinary column would hold. */
-static bool is_stored_key(sqlite3_stmt *row, enum key_type type, unsigned key) {
+static bool is_stored_key(sqlite3_stmt *row, int column, enum key_type type, unsigned key) {
     const struct key_value *stored = stored_key(type, key);
-    if (sqlite3_column_type(row, 0) != stored->type)
+    if (sqlite3_column_type(row, column) != stored->type)
         return false;
     if (stored->type == SQLITE_INTEGER)
-        return sqlite3_column_int64(row, 0) == stored->integer;
+        return sqlite3_column_int64(row, column) == stored->integer;
     if (stored->type == SQLITE_FLOAT)
-        return memcmp(&(double){sqlite3_column_double(row, 0)}, &stored->real, sizeof(double)) == 0;
-    const void *bytes = stored->type == SQLITE_BLOB ? sqlite3_column_blob(row, 0)
-                                                    : (const void *)sqlite3_column_text(row, 0);
-    return sqlite3_column_bytes(row, 0) == stored->length &&
+        return memcmp(&(double){sqlite3_column_double(row, column)}, &stored->real,
+                      sizeof(double)) == 0;
+    const void *bytes = stored->type == SQLITE_BLOB
+                            ? sqlite3_column_blob(row, column)
+                            : (const void *)sqlite3_column_text(row, column);
+    return sqlite3_column_bytes(row, column) == stored->length &&
            memcmp(bytes, stored->text, (size_t)stored->length) == 0;
+}
+
+/* Counts the result of a statement with some questions. False when a lock was in the way. */
+static bool note_result(struct connection *connection, unsigned schema, int code, unsigned asked,
+                        struct answers *answers) {
+    if (code != SQLITE_OK)
+        keep_error(connection, answers);
+    code = really(connection, schema, code);
+    if (is_busy(code)) {
+        refused(connection, schema);
+        return false;
+    }
+    if (code != SQLITE_OK)
+        answers->errors += asked;
+    return true;
+}
+
+/* From number first on, each key by a statement of its own, which outside of a transaction takes
+ * and gives back a lock. */
+static bool ask_singly(struct connection *connection, unsigned schema, unsigned name,
+                       enum key_type type, unsigned first, unsigned count,
+                       struct answers *answers) {
+    int code;
+    sqlite3_stmt *statement = statement_of(connection, schema, name, CHECK, &code);
+    for (unsigned i = first; i < first + count; i++) {
+        if (statement != NULL) {
+            bind_key(statement, 1, answers->keys[i]);
+            answers->found[i] = sqlite3_step(statement) == SQLITE_ROW;
+            if (answers->found[i] && !is_stored_key(statement, 0, type, answers->keys[i]))
+                answers->wrong_values++;
+            code = sqlite3_reset(statement);
+        }
+        if (!note_result(connection, schema, code, 1, answers))
+            return false;
+    }
+    return true;
+}
+
+/* One statement for several of them, at most QUESTIONS. */
+static bool ask_together(struct connection *connection, unsigned schema, unsigned name,
+                         enum key_type type, unsigned first, unsigned count,
+                         struct answers *answers) {
+    int code;
+    sqlite3_stmt *statement = statement_of(connection, schema, name, CHECK_MANY, &code);
+    if (statement != NULL) {
+        for (unsigned i = 0; i < count; i++) {
+            bind_key(statement, (int)i + 1, answers->keys[first + i]);
+            answers->found[first + i] = false;
+        }
+        while (sqlite3_step(statement) == SQLITE_ROW) {
+            unsigned i = first + (unsigned)sqlite3_column_int(statement, 0);
+            expect(i < first + count, "%s.%s: an answer to no question", SCHEMA[schema],
+                   NAME[name]);
+            answers->found[i] = true;
+            if (!is_stored_key(statement, 1, type, answers->keys[i]))
+                answers->wrong_values++;
+        }
+        code = sqlite3_reset(statement);
+        sqlite3_clear_bindings(statement);
+    }
+    return note_result(connection, schema, code, count, answers);
 }
 
 /* False when a lock was in the way. */
 static bool ask(struct connection *connection, unsigned schema, unsigned name, enum key_type type,
                 struct answers *answers) {
-    int code;
-    sqlite3_stmt *statement = statement_of(connection, schema, name, CHECK, &code);
-    for (unsigned i = 0; i < answers->count; i++) {
-        if (statement != NULL) {
-            bind_key(statement, 1, answers->keys[i]);
-            answers->found[i] = sqlite3_step(statement) == SQLITE_ROW;
-            if (answers->found[i] && !is_stored_key(statement, type, answers->keys[i]))
-                answers->wrong_values++;
-            code = sqlite3_reset(statement);
-        }
-        if (code != SQLITE_OK)
-            keep_error(connection, answers);
-        code = really(connection, schema, code);
-        if (is_busy(code)) {
-            refused(connection, schema);
+    enum { SINGLY = 4 };
+    if (!ask_singly(connection, schema, name, type, 0, SINGLY, answers))
+        return false;
+    for (unsigned first = SINGLY, count; first < answers->count; first += count) {
+        count = answers->count - first < QUESTIONS ? answers->count - first : QUESTIONS;
+        if (!ask_together(connection, schema, name, type, first, count, answers))
             return false;
-        }
-        if (code != SQLITE_OK) {
-            answers->errors++;
-        }
     }
     return true;
 }
@@ -264,9 +314,7 @@ void look(struct connection *connection, unsigned schema, unsigned slot, bool th
     answers.errors = answers.wrong_values = 0;
     answers.info = NULL;
     answers.filter = NULL;
-    /* Outside of a transaction each question takes and gives back a lock, which costs ten times the
-     * rest. */
-    answers.count = !thorough ? 20 : connection->in_transaction ? UNIVERSE : 100;
+    answers.count = thorough ? UNIVERSE : 4 + QUESTIONS;
     for (unsigned i = 0; i < answers.count; i++)
         answers.keys[i] = answers.count == UNIVERSE ? i : random_below(UNIVERSE);
     memset(&raw, 0, sizeof raw);

@@ -116,6 +116,16 @@ bool attempt_begin(struct attempt *attempt, connection_t *connection) {
     return look_raw(connection, attempt->schema, attempt->table->name, &attempt->raw);
 }
 
+/* Which table has a name, after a rollback that may have undone renames. */
+static void find_again(struct attempt *attempt, unsigned name) {
+    const struct content *content = peek(attempt->connection, attempt->schema);
+    for (unsigned slot = 0; slot < SLOTS; slot++)
+        if (content->tables[slot].exists && content->tables[slot].name == name) {
+            attempt->slot = slot;
+            attempt->options = &OPTIONS[content->tables[slot].options];
+        }
+}
+
 bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum fault fault) {
     connection_t *connection = attempt->connection;
     unsigned name = attempt->table->name;
@@ -124,6 +134,8 @@ bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum fault fa
     /* No memory when SQLite takes back the first try of a statement, before it prepares it anew,
      * ends the transaction; the second try succeeds without one. */
     attempt->doubtful = lost_transaction(connection);
+    if (attempt->code == SQLITE_OK && attempt->doubtful)
+        find_again(attempt, name);
     if (attempt->code == SQLITE_OK) {
         attempt->table = &change(connection, attempt->schema)->tables[attempt->slot];
         return true;

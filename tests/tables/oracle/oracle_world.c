@@ -153,6 +153,10 @@ static const char *const SQL[STATEMENTS] = {
     [REMOVE] = "DELETE FROM %s.%s WHERE key = ?1",
     [REMOVE_MANY] = "DELETE FROM %s.%s WHERE key IN (SELECT k FROM temp.universe WHERE in_set(i))",
     [CHECK] = "SELECT key FROM %s.%s WHERE key = ?1",
+    [CHECK_MANY] = "SELECT v.column1, t.key FROM (VALUES (0, ?1), (1, ?2), (2, ?3), (3, ?4), "
+                   "(4, ?5), (5, ?6), (6, ?7), (7, ?8), (8, ?9), (9, ?10), (10, ?11), (11, ?12), "
+                   "(12, ?13), (13, ?14), (14, ?15), (15, ?16)) AS v CROSS JOIN %s.%s AS t "
+                   "ON t.key = v.column2",
     [INFO] = "SELECT info FROM %s.%s",
     [FILTER] = "SELECT filter FROM %s.%s",
     [MERGE] = "INSERT INTO %s.%s(%s, key) VALUES ('merge', ?1)",

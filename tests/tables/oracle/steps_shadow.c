@@ -94,8 +94,10 @@ void step_repair(connection_t *connection) {
                 compare_keys(&after, where);
                 raw_clear(&after);
                 struct table *table = attempt.table;
-                if (WRONG[which].of_keys || table->merged ||
-                    table->counted != table->counted_most || attempt.options->counts)
+                if (WRONG[which].of_keys)
+                    table->merged = true; /* which estimates as well */
+                if (table->merged || table->counted != table->counted_most ||
+                    attempt.options->counts)
                     table->unknown = table->drifts = true;
                 view(connection, schema)->tampered = was_tampered;
             }
