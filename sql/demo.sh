@@ -197,7 +197,7 @@ INSERT INTO report SELECT 'on the list, but missed', printf('%,d', exact_hits - 
 INSERT INTO report SELECT 'false positives, measured',
   printf('%.4f', 100.0 * (hits - true_hits) / (visits - exact_hits)), '%' FROM figures;
 .print
-.print 'The visits: 1 of 20 to an entry, in ten spellings; 1 of 20 to a look-alike; others elsewhere'
+.print 'The visits: 1 of 20 to an entry, in ten spellings; 1 of 20 to a look-alike; rest elsewhere'
 SELECT * FROM lines_of_report;
 .print
 .print 'Against an exact index of the keys              filter        index'

@@ -307,9 +307,8 @@ int bloom_layers_grow(struct bloom_layers *layers) {
     if (code != SQLITE_OK)
         return code;
     bloom_header_write(&shape, header);
+    /* Not 0: SQLite leaves at least 480 bytes of a page, and a block has 256 at most. */
     sqlite3_int64 chunk_blocks = room / shape.layout->blocks->bytes;
-    if (chunk_blocks == 0)
-        chunk_blocks = 1; /* of a block larger than a page */
     sqlite3_bind_int64(statement, 1, index);
     sqlite3_bind_blob(statement, 2, header, sizeof header, SQLITE_TRANSIENT);
     sqlite3_bind_int64(statement, 3, chunk_blocks);

@@ -10,6 +10,8 @@ struct bloom_store {
     struct bloom_chunks chunks;
     struct bloom_layers layers;
     bool expects_new; /* the last key added was new, so the next one may be */
+    bool at_work;     /* for another object of its table, which SQLite does not know of */
+    bool closed;      /* meanwhile */
 };
 
 /* The registry */
@@ -31,13 +33,33 @@ static bool is_same_table(const struct bloom_store *a, const struct bloom_store 
            sqlite3_stricmp(a->database.name, b->database.name) == 0;
 }
 
+static void free_store(struct bloom_store *store) {
+    bloom_layers_close(&store->layers);
+    bloom_chunks_close(&store->chunks);
+    bloom_database_close(&store->database);
+    bloom_registry_release(store->registry);
+    sqlite3_free(store);
+}
+
+/* Writes the counts of an object that SQLite may keep for the transaction alone. An error (no
+ * memory, I/O, an interrupt) may roll that back amid the statement, and SQLite then lets go of the
+ * object: it is freed when the statement has ended. */
+static int write_counts_of(struct bloom_store *store) {
+    store->at_work = true;
+    int code = bloom_layers_write_counts(&store->layers);
+    store->at_work = false;
+    if (store->closed)
+        free_store(store);
+    return code;
+}
+
 /* Writes the counts of the other objects of this table. */
 static int write_counts_of_others(struct bloom_store *store) {
     int code = SQLITE_OK;
     for (struct bloom_store *other = store->registry->first; other != NULL && code == SQLITE_OK;
          other = other->next)
         if (other != store && is_same_table(other, store))
-            code = bloom_layers_write_counts(&other->layers);
+            code = write_counts_of(other);
     return code;
 }
 
@@ -71,11 +93,9 @@ void bloom_store_close(struct bloom_store *store) {
     while (*link != store)
         link = &(*link)->next;
     *link = store->next;
-    bloom_layers_close(&store->layers);
-    bloom_chunks_close(&store->chunks);
-    bloom_database_close(&store->database);
-    bloom_registry_release(store->registry);
-    sqlite3_free(store);
+    store->closed = true;
+    if (!store->at_work)
+        free_store(store);
 }
 
 int bloom_store_fail(struct bloom_store *store, const char *text) {

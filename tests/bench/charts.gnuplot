@@ -1,6 +1,7 @@
-# Draws the charts of tests/bench/results from the CSV files beside them: rate_by_fill.svg, the false-positive rate of a
-# filter as it fills, measured and predicted; cost_by_size.svg, nanoseconds per check and per add against the number of
-# keys, hashes given, p = 1 %; space.svg, bits per key against the rate. Run in that folder by tests/bench/run.sh.
+# Draws the charts of tests/bench/results from the CSV files beside them: rate_by_fill.svg, the
+# false-positive rate of a filter as it fills, measured and predicted; cost_by_size.svg, nanoseconds
+# per check and per add against the number of keys, hashes given, p = 1 %; space.svg, bits per key
+# against the rate. Run in that folder by tests/bench/run.sh.
 set terminal svg size 720,480 font "sans-serif,13" background "#ffffff" dashlength 0.6
 set datafile separator ","
 set grid linecolor "#dddddd"
@@ -23,10 +24,15 @@ set yrange [1e-5:100]
 set format y "%g"
 set key right bottom
 of(layout, column) = strcol(1) eq layout ? 100 * column : NaN
-plot "rate_by_fill.csv" using (100 * $2):(of("blocked", $5)) skip 1 with points linestyle 1 title "blocked, measured", \
-     "" using (strcol(1) eq "blocked" ? 100 * $2 : NaN):(100 * $7) skip 1 with lines linestyle 1 title "blocked, predicted", \
-     "" using (100 * $2):(of("classic", $5)) skip 1 with points linestyle 2 title "classic, measured", \
-     "" using (strcol(1) eq "classic" ? 100 * $2 : NaN):(100 * $7) skip 1 with lines linestyle 2 title "classic, predicted", \
+plot "rate_by_fill.csv" \
+     using (100 * $2):(of("blocked", $5)) skip 1 \
+         with points linestyle 1 title "blocked, measured", \
+     "" using (strcol(1) eq "blocked" ? 100 * $2 : NaN):(100 * $7) skip 1 \
+         with lines linestyle 1 title "blocked, predicted", \
+     "" using (100 * $2):(of("classic", $5)) skip 1 \
+         with points linestyle 2 title "classic, measured", \
+     "" using (strcol(1) eq "classic" ? 100 * $2 : NaN):(100 * $7) skip 1 \
+         with lines linestyle 2 title "classic, predicted", \
      1 with lines linestyle 5 title "asked for at 100 %"
 
 set output "cost_by_size.svg"

@@ -22,7 +22,8 @@ set -eu
 # The system's Python, which sees the modules of the system's packages; another one in front of it
 # may not.
 [ -n "${PYTHON:-}" ] || [ ! -x /usr/bin/python3 ] || PYTHON=/usr/bin/python3
-: "${CC:=cc}" "${CFLAGS:=-O2 -g}" "${PYTHON:=python3}" "${LIBRARY:=bloom.so}" "${OBJECTS:=$(echo build/loadable/*.o build/loadable/*/*.o)}"
+: "${CC:=cc}" "${CFLAGS:=-O2 -g}" "${PYTHON:=python3}" "${LIBRARY:=bloom.so}"
+: "${OBJECTS:=$(echo build/loadable/*.o build/loadable/*/*.o)}"
 export CC CFLAGS
 BENCH=tests/bench
 RESULTS=$BENCH/results
@@ -34,6 +35,14 @@ COMPILE="$CC $CFLAGS $WARNINGS -std=c11 -fPIC -ffp-contract=off"
 # includes HEADER: whether the compiler finds it.
 includes() {
     printf '#include <stdio.h>\n#include <%s>\n' "$1" | $CC -E - >/dev/null 2>&1
+}
+
+# begin_page TITLE SOURCE: how a page of results begins.
+begin_page() {
+    printf '# %s\n\nMade by `make bench`. ' "$1"
+    printf 'What was measured and how: the comment of `tests/bench/%s`.\n\n' "$2"
+    (cd $BENCH && "$PYTHON" -c 'from report import machine_state
+print("\n".join(machine_state()))')
 }
 
 missing=
@@ -60,7 +69,8 @@ else
 fi
 if [ -f "${PEERS:-}/rocksdb/util/bloom_impl.h" ]; then
     ${CXX:-c++} $CFLAGS -std=c++20 -march=native -DROCKSDB_PLATFORM_POSIX -DOS_LINUX \
-        -I"$PEERS/rocksdb" -I"$PEERS/rocksdb/include" -c -o $BUILD/floor_rocksdb.o $BENCH/floor_rocksdb.cc
+        -I"$PEERS/rocksdb" -I"$PEERS/rocksdb/include" \
+        -c -o $BUILD/floor_rocksdb.o $BENCH/floor_rocksdb.cc
     with="$with -DFLOOR_ROCKSDB"
 else
     echo "skipped: RocksDB's filter, for want of ${PEERS:-PEERS}/rocksdb/util/bloom_impl.h" >&2
@@ -70,11 +80,13 @@ if [ -f "${PEERS:-}/libfilter/c/include/filter/block.h" ]; then
     for source in $BENCH/floor_libfilter.c "$libfilter/lib/block.c" "$libfilter/lib/memory.c" \
         "$libfilter/lib/util.c"; do
         object=$BUILD/floor_libfilter_$(basename "$source" .c).o
-        $CC $CFLAGS -std=gnu11 -march=native -I"$libfilter/include" -I$BENCH -c -o "$object" "$source"
+        $CC $CFLAGS -std=gnu11 -march=native -I"$libfilter/include" -I$BENCH \
+            -c -o "$object" "$source"
     done
     with="$with -DFLOOR_LIBFILTER"
 else
-    echo "skipped: libfilter's filter, for want of ${PEERS:-PEERS}/libfilter/c/include/filter/block.h" >&2
+    echo "skipped: libfilter's filter, for want of" \
+        "${PEERS:-PEERS}/libfilter/c/include/filter/block.h" >&2
 fi
 $COMPILE -Iext $with -o $BUILD/floor $BENCH/floor.c $BUILD/floor_*.o $OBJECTS -lbloom -lm
 $COMPILE -D_POSIX_C_SOURCE=200809L -o $BUILD/table $BENCH/table.c -lsqlite3
@@ -97,7 +109,8 @@ for part; do
         $ALONE $BUILD/floor fill >$BUILD/fill.csv
         $BUILD/floor space >$BUILD/space.csv
         $ALONE $BUILD/floor hash >$BUILD/hash.csv
-        "$PYTHON" $BENCH/report.py $BUILD/speed.csv $BUILD/fill.csv $BUILD/space.csv $BUILD/hash.csv $RESULTS
+        "$PYTHON" $BENCH/report.py $BUILD/speed.csv $BUILD/fill.csv $BUILD/space.csv \
+            $BUILD/hash.csv $RESULTS
         ;;
     foreign)
         # shellcheck disable=SC2086 # words are meant
@@ -109,8 +122,7 @@ for part; do
         sizes="1e5 1e6 1e7"
         [ -z "${FULL:-}" ] || sizes="$sizes 1e8"
         {
-            printf '# Kinds of filters\n\nMade by `make bench`. What was measured and how: the comment of `tests/bench/kinds.c`.\n\n'
-            (cd $BENCH && "$PYTHON" -c 'from report import machine_state; print("\n".join(machine_state()), end="\n")')
+            begin_page "Kinds of filters" kinds.c
             # shellcheck disable=SC2086 # words are meant
             $ALONE $BUILD/kinds $sizes
             printf '\nbloom_keys, ten million numbers (a SELECT of their sum), ns each: '
@@ -119,7 +131,8 @@ import sqlite3, sys, time
 database = sqlite3.connect(":memory:")
 database.enable_load_extension(True)
 database.load_extension("./" + sys.argv[1])
-database.execute("CREATE TABLE b AS SELECT bloom_agg(i, NULL, NULL, 'bitmap') AS f FROM (WITH RECURSIVE n(i) AS "
+database.execute("CREATE TABLE b AS SELECT bloom_agg(i, NULL, NULL, 'bitmap') AS f FROM "
+                 "(WITH RECURSIVE n(i) AS "
                  "(VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 10000000) SELECT i FROM n)")
 started = time.process_time()
 database.execute("SELECT sum(key) FROM bloom_keys((SELECT f FROM b))").fetchall()
@@ -138,10 +151,11 @@ PYTHON_END
         largest=1e8
         [ -z "${QUICK:-}" ] || largest=1e7
         memory= # with room for 2 GB, or none
-        [ ! -w /dev/shm ] || [ "$(df -Pk /dev/shm | awk 'NR == 2 {print $4}')" -lt 2000000 ] || memory=/dev/shm
+        [ ! -w /dev/shm ] || [ "$(df -Pk /dev/shm | awk 'NR == 2 {print $4}')" -lt 2000000 ] ||
+            memory=/dev/shm
         {
-            printf '# Filter tables\n\nMade by `make bench`. What was measured and how: the comment of `tests/bench/table.c`.\n\n'
-            (cd $BENCH && "$PYTHON" -c 'from report import machine_state; print("\n".join(machine_state()), end="\n\n")')
+            begin_page "Filter tables" table.c
+            echo
             $ALONE $BUILD/table "./$LIBRARY" $BUILD $largest $memory
         } | tee $RESULTS/table.md
         ;;

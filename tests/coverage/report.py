@@ -14,8 +14,6 @@ The exceptions are paragraphs:
     with FLAG           only for processors that have FLAG in /proc/cpuinfo, or are called so (uname -m)
     without FLAG        only for the others; elsewhere the paragraph is left out
     all                 whatever of this function is not reached
-    open                a gap: no test reaches this yet, or not in every run; to be closed. Such a
-                        paragraph may stay when what it names is reached
     line TEXT           a line of the function, without the space around it
     branch N TEXT       branch N of such a line
     because REASON      up to the end of the paragraph
@@ -37,7 +35,6 @@ class Source:
     branches: list = field(default_factory=lambda: [0, 0])
     missed: list = field(default_factory=list)  # (line number, function, what, text)
     excepted: int = 0
-    open: int = 0
     stale: list = field(default_factory=list)
 
 
@@ -50,8 +47,8 @@ def processor_flags():
 
 
 def read_exceptions(path):
-    """A list of (file, function, what, text, is_open) for each single exception; what is "all",
-    "line" or "branch N"."""
+    """A list of (file, function, what, text) for each single exception; what is "all", "line" or
+    "branch N"."""
     flags = processor_flags()
     exceptions = []
     text = re.sub(r"^#.*\n", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
@@ -59,7 +56,7 @@ def read_exceptions(path):
         if not paragraph:
             continue
         head, *lines = paragraph.split("\n")
-        items, applies, reason, is_open = [], True, False, False
+        items, applies, reason = [], True, False
         for line in lines:
             if reason:
                 continue
@@ -67,8 +64,6 @@ def read_exceptions(path):
                 applies = applies and (match[2] in flags) == (match[1] == "with")
             elif match := re.fullmatch(r"(all)|(line|branch \d+) +(.*\S)", line):
                 items.append((match[1] or match[2], match[3] or ""))
-            elif line == "open":
-                is_open = True
             elif line.startswith("because "):
                 reason = True
             else:
@@ -76,7 +71,7 @@ def read_exceptions(path):
         if len(head.split()) != 2 or not items or not reason:
             sys.exit(f"{path}: needs a file and a function, what is excepted, and because: {head}")
         if applies:
-            exceptions += [(*head.split(), *item, is_open) for item in items]
+            exceptions += [(*head.split(), *item) for item in items]
     return exceptions
 
 
@@ -99,10 +94,7 @@ def examine(entry, folder, exceptions):
             source.missed.append((number, function, what, text[number - 1].strip()))
 
     left = []
-    gaps = [exception[1:4] for exception in exceptions
-            if exception[0] == source.name and exception[4]]
-    unused = [exception[1:4] for exception in exceptions
-              if exception[0] == source.name and not exception[4]]
+    unused = [exception[1:] for exception in exceptions if exception[0] == source.name]
     whole = {function for function, what, _ in unused if what == "all"}
     whole_needed = set()
     for missed in source.missed:
@@ -110,9 +102,6 @@ def examine(entry, folder, exceptions):
             whole_needed.add(missed[1])
         elif missed[1:] in unused:
             unused.remove(missed[1:])
-        elif missed[1:] in gaps:
-            gaps.remove(missed[1:])
-            source.open += 1
         else:
             left.append(missed)
     source.excepted = len(source.missed) - len(left)
@@ -135,13 +124,11 @@ def main(coverage, folder, exceptions_path):
     for source in sources:
         good = not source.missed and not source.stale
         print(f"{'ok  ' if good else 'FAIL'} {source.name:27} {share(source.lines)}  {share(source.branches)}"
-              + (f"  {source.excepted} excepted" if source.excepted else "")
-              + (f", {source.open} of them open" if source.open else ""))
-        total.open += source.open
+              + (f"  {source.excepted} excepted" if source.excepted else ""))
         for counts, more in ((total.lines, source.lines), (total.branches, source.branches)):
             counts[:] = [have + new for have, new in zip(counts, more)]
         total.excepted += source.excepted
-    print(f"     {total.name:27} {share(total.lines)}  {share(total.branches)}  {total.excepted} excepted, {total.open} of them open")
+    print(f"     {total.name:27} {share(total.lines)}  {share(total.branches)}  {total.excepted} excepted")
     for source in sources:
         for number, function, what, text in source.missed:
             print(f"{folder}/{source.name}:{number}: not reached: {function}: {what}: {text}")

@@ -7,7 +7,11 @@
 # shellcheck disable=SC2086 # $compile and the objects are several words
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-command -v gcovr >/dev/null || { echo "gcovr is needed: apt-get install gcovr"; echo "0 passed, 0 failed, 1 skipped"; exit 0; }
+if ! command -v gcovr >/dev/null; then
+    echo "gcovr is needed: apt-get install gcovr"
+    echo "0 passed, 0 failed, 1 skipped"
+    exit 0
+fi
 CC=${COVERAGE_CC:-gcc}
 PYTHON=${PYTHON:-python3}
 top=$PWD
@@ -50,15 +54,20 @@ done
 # What only newer releases of SQLite call (xIntegrity from 3.44 on) takes one: PyPI's apsw brings it
 # along.
 newest=$top/build/venv/bin/python
-if [ -x "$newest" ] || { "$PYTHON" -m venv "$top/build/venv" && "$top/build/venv/bin/pip" install -q apsw; }; then
-    set -- "$@" "scripts on the newest SQLite=$newest tests/runner/sqllogictest.py --load ./bloom.so tests/sql"
+scripts="tests/runner/sqllogictest.py --load ./bloom.so tests/sql"
+if [ -x "$newest" ] ||
+    { "$PYTHON" -m venv "$top/build/venv" && "$top/build/venv/bin/pip" install -q apsw; }; then
+    set -- "$@" "scripts on the newest SQLite=$newest $scripts"
 fi
 
 "$PYTHON" tests/runner/run.py "$@" \
-    "scripts=$PYTHON tests/runner/sqllogictest.py --load ./bloom.so tests/sql" \
+    "scripts=$PYTHON $scripts" \
     "filter tables=$PYTHON tests/tables/table_test.py" \
     "foreign formats=$PYTHON tests/exchange/foreign_test.py" \
-    "exchange=$PYTHON tests/exchange/exchange_test.py" || { echo "a suite failed: what it reaches tells nothing"; echo "0 passed, 1 failed"; exit 1; }
+    "exchange=$PYTHON tests/exchange/exchange_test.py" ||
+    { echo "a suite failed: what it reaches tells nothing"; echo "0 passed, 1 failed"; exit 1; }
 
-gcovr --root . --filter 'ext/' --gcov-executable "${GCOV:-gcov}" --json coverage.json >gcovr.log 2>&1 || { cat gcovr.log; exit 1; }
-cd "$top" && exec "$PYTHON" tests/coverage/report.py "$build/coverage.json" ext tests/coverage/exceptions.txt
+gcovr --root . --filter 'ext/' --gcov-executable "${GCOV:-gcov}" --json coverage.json \
+    >gcovr.log 2>&1 || { cat gcovr.log; exit 1; }
+cd "$top" && exec "$PYTHON" tests/coverage/report.py "$build/coverage.json" ext \
+    tests/coverage/exceptions.txt

@@ -1,4 +1,5 @@
-package com.google.common.hash; // where strategies can be chosen: BloomFilter.create with a strategy is package-private
+// Where strategies can be chosen: BloomFilter.create with a strategy is package-private.
+package com.google.common.hash;
 
 import java.io.BufferedReader;
 import java.io.ByteArrayInputStream;
@@ -19,7 +20,8 @@ import java.nio.charset.StandardCharsets;
  * estimate FUNNEL FILTER          approximateElementCount, expectedFpp
  * </pre>
  *
- * FUNNEL is string, chars, long, bytes or int. Filters, and keys that are strings (in UTF-8) or bytes, are hexadecimal with an x in front.
+ * FUNNEL is string, chars, long, bytes or int. Filters, and keys that are strings (in UTF-8) or
+ * bytes, are hexadecimal with an x in front.
  */
 public final class GuavaSide {
     private interface Side {
@@ -52,8 +54,12 @@ public final class GuavaSide {
         @Override
         public String answer(String[] words) throws IOException {
             if (words[0].equals("create")) {
-                BloomFilter.Strategy strategy = words[4].equals("32") ? BloomFilterStrategies.MURMUR128_MITZ_32 : BloomFilterStrategies.MURMUR128_MITZ_64;
-                return write(BloomFilter.<T>create(funnel, Long.parseLong(words[2]), Double.parseDouble(words[3]), strategy));
+                BloomFilter.Strategy strategy = words[4].equals("32")
+                    ? BloomFilterStrategies.MURMUR128_MITZ_32
+                    : BloomFilterStrategies.MURMUR128_MITZ_64;
+                long capacity = Long.parseLong(words[2]);
+                double rate = Double.parseDouble(words[3]);
+                return write(BloomFilter.<T>create(funnel, capacity, rate, strategy));
             }
             BloomFilter<T> filter = read(words[2]);
             switch (words[0]) {
@@ -92,7 +98,8 @@ public final class GuavaSide {
     private static String hexadecimal(byte[] bytes) {
         StringBuilder text = new StringBuilder("x");
         for (byte each : bytes) {
-            text.append(Character.forDigit(each >> 4 & 15, 16)).append(Character.forDigit(each & 15, 16));
+            text.append(Character.forDigit(each >> 4 & 15, 16));
+            text.append(Character.forDigit(each & 15, 16));
         }
         return text.toString();
     }
@@ -100,7 +107,8 @@ public final class GuavaSide {
     private static Side side(String funnel) {
         switch (funnel) {
             case "string":
-                return new Typed<CharSequence>(Funnels.stringFunnel(StandardCharsets.UTF_8), word -> new String(bytes(word), StandardCharsets.UTF_8));
+                return new Typed<CharSequence>(Funnels.stringFunnel(StandardCharsets.UTF_8),
+                    word -> new String(bytes(word), StandardCharsets.UTF_8));
             case "chars":
                 return new Typed<CharSequence>(Funnels.unencodedCharsFunnel(),
                     word -> new String(bytes(word), StandardCharsets.UTF_8));
@@ -116,7 +124,8 @@ public final class GuavaSide {
     }
 
     public static void main(String[] arguments) throws IOException {
-        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
+        BufferedReader lines =
+            new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
             String[] words = line.split(" ");
             String answer;

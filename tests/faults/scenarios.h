@@ -254,16 +254,20 @@ static const struct scenario SCENARIOS[] = {
      "INSERT INTO seen(key) VALUES (9); DELETE FROM seen WHERE key = 'd'; COMMIT",
      TABLE_STATE},
     {"a filter table of keys of type TEXT", TYPED("TEXT"),
-     "INSERT INTO seen(key) VALUES (0.5), ('b'); SELECT key FROM seen WHERE key IN (1, 0.5, 'b')",
+     "BEGIN; INSERT INTO seen(key) VALUES (0.5), ('b'); "
+     "SELECT key FROM seen WHERE key IN (1, 0.5, 'b'); COMMIT",
      TABLE_STATE},
     {"a filter table of keys of type TEXT asked for text in UTF-16",
      UTF16 "INSERT INTO t VALUES ('b'), (2.5); " TYPED("TEXT"),
-     "INSERT INTO seen(key) SELECT x FROM t; SELECT key FROM t JOIN seen ON key = x", TABLE_STATE},
+     "BEGIN; INSERT INTO seen(key) SELECT x FROM t; SELECT key FROM t JOIN seen ON key = x; COMMIT",
+     TABLE_STATE},
     {"a filter table of keys of type INTEGER", TYPED("INTEGER"),
-     "INSERT INTO seen(key) VALUES ('b'), ('4'); SELECT key FROM seen WHERE key IN ('1', 4.0)",
+     "BEGIN; INSERT INTO seen(key) VALUES ('b'), ('4'); "
+     "SELECT key FROM seen WHERE key IN ('1', 4.0); COMMIT",
      TABLE_STATE},
     {"a filter table of keys of type REAL", TYPED("REAL"),
-     "INSERT INTO seen(key) VALUES ('b'), (4); SELECT key FROM seen WHERE key IN ('1', 4)",
+     "BEGIN; INSERT INTO seen(key) VALUES ('b'), (4); "
+     "SELECT key FROM seen WHERE key IN ('1', 4); COMMIT",
      TABLE_STATE},
     {"a filter table connected anew within a transaction", TABLE,
      "BEGIN; INSERT INTO seen(key) VALUES ('c'); PRAGMA writable_schema = RESET; "
@@ -274,9 +278,7 @@ static const struct scenario SCENARIOS[] = {
      "ALTER TABLE seen RENAME TO other; COMMIT",
      "SELECT group_concat(name) FROM sqlite_schema WHERE name LIKE '%_chunks'"},
     {"a filter table in a file asked and filled", IN_FILE TABLE,
-     "SELECT 1 FROM seen WHERE key = 'a'; INSERT INTO seen(key) VALUES ('c'); "
-     "SELECT info FROM seen",
-     TABLE_STATE},
+     "SELECT 1 FROM seen WHERE key = 'a'; INSERT INTO seen(key) VALUES ('c')", TABLE_STATE},
     {"a filter table in a file asked for the first time", IN_FILE TABLE_ANEW,
      "SELECT 1 FROM seen WHERE key = 'a'", TABLE_STATE},
     {"a filter table checked", TABLE, VERIFY, TABLE_STATE},
@@ -402,6 +404,9 @@ static int attempt(const struct scenario *scenario, const struct fault *fault, l
     int code = run(scenario, database);
     fault->disarm(database);
     bool refused = code == fault->code || code == fault->other_code;
+    /* SQLite itself, with FTS5, too, may end so when there is no memory to read a schema anew. */
+    if (code == SQLITE_ROW && strstr(scenario->attempt, "= RESET") != NULL)
+        refused = true;
     if (code != expected && !refused) {
         fprintf(stderr, "%s, %s %ld: result %d (%s)\n", scenario->title, fault->what, number, code,
                 sqlite3_errmsg(database));

@@ -6,12 +6,16 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Scanner;
 
-/** Runs the statements of standard input, one a line, in one connection with the extension loaded; prints a line for each: its first value, or the error. */
+/**
+ * Runs the statements of standard input, one a line, in one connection with the extension loaded;
+ * prints a line for each: its first value, or the error.
+ */
 public class Statements {
     public static void main(String[] arguments) throws Exception {
         org.sqlite.SQLiteConfig configuration = new org.sqlite.SQLiteConfig();
         configuration.enableLoadExtension(true);
-        try (Connection connection = DriverManager.getConnection("jdbc:sqlite::memory:", configuration.toProperties());
+        try (Connection connection = DriverManager.getConnection("jdbc:sqlite::memory:",
+                    configuration.toProperties());
                 Scanner lines = new Scanner(System.in, StandardCharsets.UTF_8)) {
             print(connection, "SELECT sqlite_version()");
             print(connection, "SELECT load_extension('" + arguments[0] + "')");

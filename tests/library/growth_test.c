@@ -68,8 +68,8 @@ static void every_layer_is_possible(void **state) {
                                                          &bloom_layout_counting};
     (void)state;
     for (size_t i = 0; i < COUNT_OF(LAYOUTS); i++)
-        for (uint64_t capacity = 1; capacity <= BLOOM_CAPACITY_MAXIMUM; capacity *= 4)
-            for (double rate = 1e-6; rate < 1; rate *= 3) {
+        for (uint64_t capacity = 1; capacity <= BLOOM_CAPACITY_MAXIMUM; capacity *= 32)
+            for (double rate = 1e-6; rate < 1; rate *= 9) {
                 struct bloom_growth growth = growth_of(capacity, rate, BLOOM_GROWTH_ON);
                 struct bloom_shape shape;
                 char problem[BLOOM_PROBLEM_SIZE];

@@ -450,6 +450,21 @@ class Processes(TableTest):
         self.check_processes("delete")
 
 
+class Loads(TableTest):
+    def test_a_second_copy_of_the_library_leaves_the_first_one_at_work(self):
+        copy = self.folder / ("second" + pathlib.Path(LIBRARY).suffix)
+        shutil.copy(LIBRARY, copy)
+        connection = self.make()
+        insert_numbers(connection, 1, 10)
+        found = connection.cursor().execute("SELECT key FROM s WHERE key IN (1, 2, 3)")
+        self.assertEqual(next(found), (1,))
+        either(connection, "enable_load_extension", "enableloadextension")(True)
+        either(connection, "load_extension", "loadextension")(str(copy), "sqlite3_bloom_init")
+        self.assertEqual(list(found), [(2,), (3,)])
+        insert_numbers(connection, 11, 20)
+        self.assertEqual(count_found(connection, 1, 20), 20)
+
+
 class OpenStatements(TableTest):
     def half_read(self, connection):
         """A statement that stands at its first row of a filter table."""

@@ -6,7 +6,8 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 CC=${CC:-cc}
 build=build/threads
-flags="-std=c11 -O1 -g -D_XOPEN_SOURCE=700 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -ffp-contract=off -Iext -fsanitize=thread"
+flags="-std=c11 -O1 -g -D_XOPEN_SOURCE=700 -Wall -Wextra -Wpedantic -Wconversion -Wshadow"
+flags="$flags -ffp-contract=off -Iext -fsanitize=thread"
 mkdir -p $build
 
 # Older run-time libraries of the sanitizer stop with "unexpected memory mapping" when the kernel
@@ -50,7 +51,8 @@ program() {
     passed=$((passed + ${counted%% passed*}))
     counted=${counted#*, }
     counted=${counted%% failed*}
-    if grep -q 'WARNING: ThreadSanitizer' $build/log || { [ $status -ne 0 ] && [ "$counted" -eq 0 ]; }; then
+    if grep -q 'WARNING: ThreadSanitizer' $build/log ||
+        { [ $status -ne 0 ] && [ "$counted" -eq 0 ]; }; then
         bad $build/log "$name: see the report above"
     elif [ "$counted" -gt 0 ]; then
         failed=$((failed + counted))
@@ -60,7 +62,8 @@ program() {
 
 libraries="-lsqlite3 -lpthread -lm"
 objects() { # objects VARIANT FLAGS: builds them and prints where
-    make -s CC="$CC" CFLAGS="-O1 -g" objects VARIANT="$1" VARIANT_FLAGS="-fsanitize=thread $2" >&2 &&
+    make -s CC="$CC" CFLAGS="-O1 -g" objects \
+        VARIANT="$1" VARIANT_FLAGS="-fsanitize=thread $2" >&2 &&
         find "build/$1" -name '*.o'
 }
 linked=$(objects threads_linked -DSQLITE_CORE) && loaded=$(objects threads_loaded -fPIC) || exit 1
@@ -76,11 +79,14 @@ program "loaded" "./$build/bloom.so"
 
 # Would a race be found at all? sqlite/value.c with one put in, the other files as they are.
 # shellcheck disable=SC2086
-$CC $flags -DSQLITE_CORE -include tests/threads/race.h -c -o $build/race.o ext/sqlite/value.c || exit 1
+$CC $flags -DSQLITE_CORE -include tests/threads/race.h -c -o $build/race.o ext/sqlite/value.c ||
+    exit 1
 others=$(echo "$linked" | grep -v 'sqlite/value\.o$')
 # shellcheck disable=SC2086
-$CC $flags -DSQLITE_CORE -o $build/race_test tests/threads/threads_test.c $others $build/race.o $libraries || exit 1
-TSAN_OPTIONS="halt_on_error=1 suppressions=tests/threads/loaded.supp" $run $build/race_test $build >$build/log 2>&1
+$CC $flags -DSQLITE_CORE -o $build/race_test tests/threads/threads_test.c $others $build/race.o \
+    $libraries || exit 1
+TSAN_OPTIONS="halt_on_error=1 suppressions=tests/threads/loaded.supp" \
+    $run $build/race_test $build >$build/log 2>&1
 if grep -q "Location is global 'race_calls'" $build/log; then
     passed=$((passed + 1))
 else
