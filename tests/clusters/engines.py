@@ -70,6 +70,22 @@ def post(port, path, body, headers=None):
         connection.close()
 
 
+def flip_one_bit(path, table):
+    """Changes a database file past its engine: one bit in the last filter or chunk of a table.
+    Doing it again changes it back.
+    """
+    column = {"filters": "f", "plain_chunks": "bits"}[table]
+    database = sqlite3.connect(path, timeout=REQUEST_SECONDS)
+    try:
+        rowid, old = database.execute(
+            f"SELECT rowid, {column} FROM {table} ORDER BY rowid DESC LIMIT 1").fetchone()
+        new = old[:-1] + bytes([old[-1] ^ 1])
+        database.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (new, rowid))
+        database.commit()
+    finally:
+        database.close()
+
+
 class Engine:
     name = ""
     elects = True  # another node becomes the leader when the leader dies
@@ -120,6 +136,10 @@ class Engine:
                 self.kill(node)
             except (ProcessLookupError, PermissionError):
                 pass
+
+    def tamper(self, node, table):
+        """Changes one bit of a table (see flip_one_bit) in what a node has, past the engine."""
+        raise NotImplementedError
 
     def leader(self):
         raise NotImplementedError
@@ -178,6 +198,9 @@ class LibSQL(Engine):
             words += ["--extensions-path", "ext"]
         return words, {"NO_COLOR": "1"}
 
+    def tamper(self, node, table):
+        flip_one_bit(self.folder / f"d{node}/dbs/default/data", table)
+
     def leader(self):
         return 0
 
@@ -232,6 +255,9 @@ class Rqlite(Engine):
             self.settle(node)
         wait_for(lambda: self.leader() is not None, "rqlite: a leader")
 
+    def tamper(self, node, table):
+        flip_one_bit(self.folder / f"d{node}/db.sqlite", table)
+
     def leader(self):
         for node in self.processes:
             connection = http.client.HTTPConnection("127.0.0.1", self.http[node], timeout=2)
@@ -275,6 +301,7 @@ class Dqlite(Engine):
         self.http = free_ports(3)
         self.wire = free_ports(3)
         self.dumps = 0
+        self.tampered = []
 
     @staticmethod
     def shim():
@@ -339,6 +366,16 @@ class Dqlite(Engine):
         for statement in statements:
             self.shell(statement, node)
 
+    def tamper(self, node, table):
+        """dqlite has its pages in memory, and checksums over what it writes to its files: so it is
+        the copy of the node's pages that is changed.
+        """
+        change = (node, table)
+        if change in self.tampered:
+            self.tampered.remove(change)
+        else:
+            self.tampered.append(change)
+
     def copy(self, node):
         """The files of one node's database, as it has them."""
         self.dumps += 1
@@ -351,6 +388,9 @@ class Dqlite(Engine):
                              timeout=REQUEST_SECONDS)
         if not (folder / self.DATABASE).exists():
             raise Refused(ran.stderr)
+        for other, table in self.tampered:
+            if other == node:
+                flip_one_bit(folder / self.DATABASE, table)
         return folder / self.DATABASE
 
     def read(self, node, sql):

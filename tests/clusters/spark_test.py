@@ -50,6 +50,9 @@ def work():
     session = (SparkSession.builder.master("local[2]").appName("bloom")
                .config("spark.ui.enabled", "false").config("spark.driver.bindAddress", "127.0.0.1")
                .config("spark.driver.host", "127.0.0.1").config("spark.driver.memory", "2g")
+               # Else it makes no filter for more than 4,000,000 keys, and does not say so.
+               .config("spark.sql.optimizer.runtime.bloomFilter.maxNumItems", KEYS)
+               .config("spark.sql.optimizer.runtime.bloomFilter.maxNumBits", 64 * KEYS)
                .getOrCreate())
     session.sparkContext.setLogLevel("ERROR")
     database = connect()
@@ -79,6 +82,10 @@ def work():
     database.execute("CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL)")
     database.execute("INSERT INTO filters SELECT 'spark', bloom_import(?, 'spark')", (foreign,))
     database.execute("INSERT INTO filters VALUES ('united', ?)", (united,))
+    (as_asked,) = database.execute(
+        "SELECT bloom_size(?, ?, json_extract(bloom_info(f), '$.layout')) = length(f) FROM filters "
+        "WHERE name = 'spark'", (KEYS, RATE)).fetchone()
+    print(f"size {as_asked}")
     database.create_function("url", 1, url, deterministic=True)
     answers = []
     for name in ("spark", "united"):
@@ -111,12 +118,13 @@ class Spark(unittest.TestCase):
     def test_what_a_cluster_builds_is_asked_in_sqlite(self):
         python = str(VENV / "bin/python")
         ran = subprocess.run([python, __file__, "work"], capture_output=True, text=True,
-                             check=False, timeout=1500,
+                             check=False, timeout=max(1500, KEYS // 2000),
                              env={**os.environ, "PYSPARK_PYTHON": python})
         self.assertEqual(ran.returncode, 0, ran.stderr[-3000:])
         answers = [int(word) for word in
                    next(line for line in ran.stdout.split("\n") if line.startswith("answers"))
                    .split()[1:]]
+        self.assertIn("size 1\n", ran.stdout, "Spark made another size than it was asked for")
         self.assertEqual(answers[0], 100000)
         self.assertEqual(answers[2], 100000)
         for false_positives in (answers[1], answers[3]):  # six standard deviations

@@ -7,7 +7,8 @@ Each host is one of the short scripts in load/, which a user can copy. A script 
 key-1 to key-1000 and prints its MD5 digest as the host sees the BLOB, binds it again to count how
 many of its keys and of 1000 others it finds, binds the integer 42 as that host does, and shows the
 message of an error. What is not installed is skipped and says so. Packages of PyPI, npm, crates.io
-and the Go proxy are fetched by their own clients into build/packages/hosts, once.
+and the Go proxy are fetched by their own clients into build/packages/hosts, once; ours is installed
+by them each time.
 """
 
 import concurrent.futures
@@ -28,6 +29,7 @@ from registry import registry  # noqa: E402
 SCRIPTS = HERE / "load"
 FOLDER = BUILD / "hosts"
 LIBRARY = BUILD / "binaries/linux-x86_64/bloom.so"
+BUN, DENO = "../node_modules/.bin/bun", "../node_modules/.bin/deno"
 JAR = "/usr/share/java/sqlite-jdbc.jar"
 WANTED = {"md5": FILTER_MD5, "found": "{1} {2}".format(*FINGERPRINT_ANSWER), "integer": "1"}
 MESSAGE = "bloom_check: the filter (argument 1) is NULL; does the row exist that should hold it?"
@@ -66,28 +68,39 @@ def shell():
     return f"md5 {digest}\n" + ran.stdout.replace("Runtime error", "error")
 
 
+def environment(name, *packages):
+    """A virtual environment with our wheel, as pip chooses it, and with packages of PyPI."""
+    folder = fresh(name)
+    if not (folder / "bin/python").exists():
+        run(
+            "/usr/bin/python3" if pathlib.Path("/usr/bin/python3").exists() else sys.executable,
+            "-m",
+            "venv",
+            folder,
+        )
+    pip = [folder / "bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    run(*pip, "--no-index", "--find-links", BUILD / "python", "--force-reinstall", "sqlite-bloom")
+    if packages:
+        run(*pip, *packages)
+    return folder
+
+
 def python(script, *packages):
     def load():
-        folder = fresh(script)
-        if not (folder / "bin/python").exists():
-            run(
-                "/usr/bin/python3" if pathlib.Path("/usr/bin/python3").exists() else sys.executable,
-                "-m",
-                "venv",
-                folder,
-            )
-        pip = [folder / "bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        run(
-            *pip,
-            "--no-index",
-            "--find-links",
-            BUILD / "python",
-            "--force-reinstall",
-            "sqlite-bloom",
-        )
-        if packages:
-            run(*pip, *packages)
+        folder = environment(script, *packages)
         return run(folder / "bin/python", SCRIPTS / f"{script}.py", cwd=folder)
+
+    return load
+
+
+def command_line(script, *packages):
+    """A program of Python's that a shell script calls; it finds our package by itself."""
+
+    def load():
+        folder = environment(script, *packages)
+        (folder / "host.db").unlink(missing_ok=True)
+        path = f"{folder}/bin:{os.environ['PATH']}"
+        return run("sh", SCRIPTS / f"{script}.sh", "host.db", cwd=folder, env={"PATH": path})
 
     return load
 
@@ -153,42 +166,38 @@ def rust():
     return run("cargo", "run", "--quiet", "--", LIBRARY, cwd=folder)
 
 
-def install_from_npm():
-    """Lets npm install our package where all JavaScript hosts take it from."""
-    folder = FOLDER / "npm"
-    shutil.rmtree(folder, ignore_errors=True)
-    fresh("npm")
-    (folder / "package.json").write_text("{}")
-    with registry(BUILD / "npm") as address:
-        run(
-            "npm",
-            "install",
-            "--silent",
-            "--no-audit",
-            "--no-fund",
-            "--registry",
-            address,
-            "--cache",
-            folder / "cache",
-            "sqlite-bloom",
-            cwd=folder,
-        )
+def javascript(script, packages, *command, add=("npm", "install")):
+    """A JavaScript host: packages of npm once into a folder, and in an empty folder below it ours
+    by the host's own client (add).
+    """
 
-
-def javascript(script, packages, *command):
     def load():
         need("npm", "node")
-        folder = fresh(f"{script}-{command[0]}".replace("node_modules/.bin/", ""))
-        (folder / "package.json").write_text("{}")
+        folder = fresh(f"{script}-{pathlib.PurePath(command[0]).name}")
         options = ["--silent", "--no-audit", "--no-fund"]
-        if packages and not all(
-            (folder / "node_modules" / package.split("@")[0]).exists() for package in packages
-        ):
-            run("npm", "install", *options, "--no-save", "--prefer-offline", *packages, cwd=folder)
-        for path in (FOLDER / "npm/node_modules").glob("sqlite-bloom*"):
-            shutil.copytree(path, folder / "node_modules" / path.name, dirs_exist_ok=True)
-        shutil.copy(SCRIPTS / script, folder)
-        return run(*command, script, cwd=folder, env={"NO_COLOR": "1"})
+        if not all((folder / "node_modules" / name.split("@")[0]).exists() for name in packages):
+            (folder / "package.json").write_text("{}")
+            run("npm", "install", *options, "--prefer-offline", *packages, cwd=folder)
+        user = folder / "user"
+        shutil.rmtree(user, ignore_errors=True)
+        user.mkdir()
+        (user / "package.json").write_text("{}")
+        environment = {
+            "NO_COLOR": "1",
+            "BUN_INSTALL_CACHE_DIR": str(user / "cache"),
+            "DENO_DIR": str(user / "cache"),
+            "npm_config_cache": str(user / "cache"),
+        }
+        with registry(BUILD / "npm") as address:
+            run(
+                *add,
+                *(options if add[0] == "npm" else []),
+                "npm:sqlite-bloom" if "deno" in add[0] else "sqlite-bloom",
+                cwd=user,
+                env={**environment, "NPM_CONFIG_REGISTRY": address, "npm_config_registry": address},
+            )
+        shutil.copy(SCRIPTS / script, user)
+        return run(*command, script, cwd=user, env=environment)
 
     return load
 
@@ -197,8 +206,12 @@ HOSTS = [
     ("sqlite3 shell", shell),
     ("Python: sqlite3", debian_python),
     ("Python: apsw", python("python_apsw", "apsw")),
+    ("Python: pysqlite3", python("python_pysqlite3", "pysqlite3-binary")),
     ("Python: SQLAlchemy", python("python_sqlalchemy", "sqlalchemy")),
     ("Python: SQLCipher", python("python_sqlcipher", "sqlcipher3-wheels")),
+    ("Python: apsw-sqlite3mc", python("python_sqlite3mc", "apsw-sqlite3mc")),
+    ("sqlite-utils", command_line("sqlite_utils", "sqlite-utils")),
+    ("Datasette", command_line("datasette", "datasette")),
     (
         "PHP: SQLite3",
         interpreter(
@@ -226,23 +239,32 @@ HOSTS = [
     ("Node.js: better-sqlite3", javascript("better-sqlite3.mjs", ["better-sqlite3@12"], "node")),
     (
         "Node.js: node:sqlite",
-        javascript("node-sqlite.mjs", ["node@24"], "node_modules/node/bin/node"),
+        javascript("node-sqlite.mjs", ["node@24"], "../node_modules/node/bin/node"),
     ),
     ("Node.js: sqlite3", javascript("node-sqlite3.mjs", ["sqlite3@6"], "node")),
     ("Node.js: libsql", javascript("libsql.mjs", ["libsql"], "node")),
-    ("bun: bun:sqlite", javascript("bun.mjs", ["bun"], "node_modules/.bin/bun")),
+    (
+        "bun: bun:sqlite",
+        javascript(
+            "bun.mjs",
+            ["bun"],
+            BUN,
+            add=(BUN, "add"),
+        ),
+    ),
     (
         "deno: node:sqlite",
         javascript(
             "node-sqlite.mjs",
             ["deno"],
-            "node_modules/.bin/deno",
+            DENO,
             "run",
             "--quiet",
             "--allow-ffi",
             "--allow-read",
             "--allow-env",
             "--allow-sys",
+            add=(DENO, "add"),
         ),
     ),
 ]
@@ -280,8 +302,6 @@ def examine(host):
 def main(words):
     if not LIBRARY.exists():
         sys.exit("hosts.py: the packages are not built; run make packages first")
-    if not missing("npm", "node"):
-        install_from_npm()
     chosen = [host for host in HOSTS if not words or any(word in host[0] for word in words)]
     with concurrent.futures.ThreadPoolExecutor(
         int(os.environ.get("JOBS") or os.cpu_count() or 1)

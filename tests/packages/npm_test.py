@@ -64,6 +64,21 @@ class Npm(unittest.TestCase):
         )
         self.assertEqual(run("node", "module.mjs", cwd=folder).strip(), str(expected))
 
+    def test_tarballs_are_installed_by_name_where_no_registry_has_it(self):
+        folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder)
+        (folder / "empty").mkdir()
+        with registry(folder / "empty") as address:
+            run(
+                *("npm", "install", "--silent", "--no-audit", "--no-fund", "--registry", address),
+                *("--cache", folder / "cache", "--prefix", folder),
+                *(NPM / f"sqlite-bloom{name}-{RELEASE}.tgz" for name in ("", "-linux-x64")),
+                cwd=folder,
+            )
+        self.assertEqual(self.modules(folder), ["sqlite-bloom", "sqlite-bloom-linux-x64"])
+        program = "console.log(require('sqlite-bloom').getLoadablePath())"
+        self.assertIn("sqlite-bloom-linux-x64/bloom.so", run("node", "-e", program, cwd=folder))
+
     def test_npm_installs_the_library_of_each_other_platform_there(self):
         for platform, package in (
             ("linux arm64 glibc", "linux-arm64"),

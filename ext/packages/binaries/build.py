@@ -8,6 +8,7 @@ Needs the Python module ziglang, and the headers of SQLite from /usr/include or 
 SQLITE_INCLUDE names.
 """
 
+import concurrent.futures
 import os
 import pathlib
 import shutil
@@ -78,9 +79,18 @@ def main(names):
     for old in OUTPUT.glob("*.zip"):
         old.unlink()
     amalgamation = release.BUILD / "amalgamation"
-    for platform in chosen:
-        library = OUTPUT / platform.name / platform.library
-        compile_library(platform, amalgamation / "sqlite-bloom.c", headers, library)
+    libraries = [OUTPUT / platform.name / platform.library for platform in chosen]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(
+            pool.map(
+                lambda platform, library: compile_library(
+                    platform, amalgamation / "sqlite-bloom.c", headers, library
+                ),
+                chosen,
+                libraries,
+            )
+        )
+    for platform, library in zip(chosen, libraries):
         folder = f"sqlite-bloom-{release.RELEASE}-{platform.name}"
         release.write_zip(
             OUTPUT / f"{folder}.zip",

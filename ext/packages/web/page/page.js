@@ -298,8 +298,8 @@ async function startChoosing() {
     const head = make(
       "tr",
       {},
-      ...["layout", "bits a key", "size", ""].map((name) =>
-        make("th", { scope: "col", textContent: name }),
+      ...["layout", "bits a key", "size", ""].map((name, i) =>
+        make("th", { scope: "col", textContent: name, className: i === 0 ? "" : "number" }),
       ),
     );
     element("space").replaceChildren(
@@ -333,7 +333,7 @@ async function startChoosing() {
     );
     const probes = info.hashes ?? info.probes;
     const picture = element("rate");
-    const [left, right, top, bottom] = [52, 470, 12, 262];
+    const [left, right, top, bottom] = [84, 470, 12, 262];
     const highest = blockedRate(1.5 * keys, blocks, probes) * 1.05;
     const x = (part) => left + ((right - left) * part) / 1.5;
     const y = (value) => bottom - ((bottom - top) * Math.min(value, highest)) / highest;
@@ -363,7 +363,9 @@ async function startChoosing() {
       { class: "label", x: right, y: bottom + 34, "text-anchor": "end" },
       "keys in the filter",
     );
-    for (const value of [0, rate, highest / 1.05]) {
+    // Zero is left out where the rate that was asked for stands in its place.
+    const apart = (value) => value === rate || Math.abs(y(value) - y(rate)) > 16;
+    for (const value of [0, rate, highest / 1.05].filter(apart)) {
       draw(
         picture,
         "text",
