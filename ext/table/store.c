@@ -53,13 +53,16 @@ static int write_counts_of(struct bloom_store *store) {
     return code;
 }
 
-/* Writes the counts of the other objects of this table. */
+/* Writes the counts of the other objects of this table. The next one is known before: the object
+ * may be gone afterwards, and with it others, but only when there was an error. */
 static int write_counts_of_others(struct bloom_store *store) {
     int code = SQLITE_OK;
-    for (struct bloom_store *other = store->registry->first; other != NULL && code == SQLITE_OK;
-         other = other->next)
+    for (struct bloom_store *other = store->registry->first, *next;
+         other != NULL && code == SQLITE_OK; other = next) {
+        next = other->next;
         if (other != store && is_same_table(other, store))
             code = write_counts_of(other);
+    }
     return code;
 }
 
