@@ -79,8 +79,9 @@ static bool dcso_read_header(struct bloom_shape *shape, const uint8_t *bytes,
     return true;
 }
 
-static bool dcso_read(struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
-                      char problem[BLOOM_PROBLEM_SIZE]) {
+static bool dcso_read(unsigned form, struct bloom_shape *shape, const uint8_t *bytes,
+                      uint64_t length, char problem[BLOOM_PROBLEM_SIZE]) {
+    (void)form;
     if (length >= sizeof DCSO_GZIP && memcmp(bytes, DCSO_GZIP, sizeof DCSO_GZIP) == 0) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "are compressed with gzip; unpack the file first, with gunzip");
@@ -112,14 +113,16 @@ static bool dcso_read(struct bloom_shape *shape, const uint8_t *bytes, uint64_t 
     return true;
 }
 
-static void dcso_read_payload(const struct bloom_shape *shape, const uint8_t *bytes,
+static void dcso_read_payload(unsigned form, const struct bloom_shape *shape, const uint8_t *bytes,
                               uint64_t length, uint8_t *payload) {
+    (void)form;
     (void)length;
     memcpy(payload, bytes + DCSO_HEADER_BYTES, (size_t)bloom_payload_bytes(shape));
 }
 
-static bool dcso_measure(const struct bloom_shape *shape, uint64_t *length,
+static bool dcso_measure(unsigned form, const struct bloom_shape *shape, uint64_t *length,
                          char problem[BLOOM_PROBLEM_SIZE]) {
+    (void)form;
     if (shape->layout != &bloom_layout_dcso) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "has layout %s, which DCSO's bloom does not know; build it with layout dcso",
@@ -135,8 +138,10 @@ static bool dcso_measure(const struct bloom_shape *shape, uint64_t *length,
     return true;
 }
 
-static void dcso_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
+static void dcso_write(unsigned form, const struct bloom_shape *shape, const uint8_t *payload,
+                       uint8_t *bytes) {
     uint64_t rate, row = bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
+    (void)form;
     memcpy(&rate, &shape->rate, sizeof rate);
     bloom_store64(bytes, DCSO_FORM);
     bloom_store64(bytes + DCSO_AT_CAPACITY, shape->capacity);

@@ -1,9 +1,18 @@
 /* Filters as other systems serialise them, and the interface that every such foreign format
  * implements.
  *
- * A format is one file, NAME.c, and one row of the table in exchange.c. Reading and writing are in
- * two steps each, so that the caller allocates in between, and only after a filter is known to be
- * sound: what it allocates is then as long as what it has.
+ * A format is one file, NAME.c, and one row of the table in exchange.c; the forms in which a system
+ * writes the same filter are rows of one file. Reading and writing are in two steps each, so that
+ * the caller allocates in between, and only after a filter is known to be sound: what it allocates
+ * is then as long as what it has.
+ *
+ * What was read and is written again in the same format has the same bytes, with two exceptions.
+ * `go`, `parquet` and `parquet-int32`, which read every form, write the usual one; the other forms
+ * have formats of their own, which read only that form and write it. `dcso` and `redisbloom` count
+ * how many adds changed a bit. No set of keys tells that: a key whose bits other keys set, too, has
+ * counted when it came before them, and not when it came after, and the bits are the same. A filter
+ * that kept the count would have other bytes for the same keys, so none keeps it; what is written
+ * is the estimate from the bits.
  */
 #ifndef BLOOM_EXCHANGE_H
 #define BLOOM_EXCHANGE_H
@@ -12,24 +21,26 @@
 
 struct bloom_exchange {
     const char *name;
+    unsigned form; /* which of its file's formats: the first argument of every function */
 
     /* Reads and validates length bytes of which nothing is known. On true, shape is that of the
      * filter, and bytes may be given to read_payload. On false, problem completes the sentence "the
      * bytes ...". */
-    bool (*read)(struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
+    bool (*read)(unsigned form, struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
                  char problem[BLOOM_PROBLEM_SIZE]);
 
     /* Fills payload, of shape->bits bits, from bytes that read has found sound. */
-    void (*read_payload)(const struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
-                         uint8_t *payload);
+    void (*read_payload)(unsigned form, const struct bloom_shape *shape, const uint8_t *bytes,
+                         uint64_t length, uint8_t *payload);
 
     /* Sets length to the bytes that write will write for a filter of that shape. Returns false when
      * the format has no such filters; problem completes the sentence "the filter ...". */
-    bool (*measure)(const struct bloom_shape *shape, uint64_t *length,
+    bool (*measure)(unsigned form, const struct bloom_shape *shape, uint64_t *length,
                     char problem[BLOOM_PROBLEM_SIZE]);
 
     /* Writes a filter that measure has accepted. Equal shapes and payloads give equal bytes. */
-    void (*write)(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes);
+    void (*write)(unsigned form, const struct bloom_shape *shape, const uint8_t *payload,
+                  uint8_t *bytes);
 };
 
 extern const struct bloom_exchange bloom_exchange_guava;
@@ -37,8 +48,13 @@ extern const struct bloom_exchange bloom_exchange_guava_utf16;
 extern const struct bloom_exchange bloom_exchange_spark;
 extern const struct bloom_exchange bloom_exchange_dcso;
 extern const struct bloom_exchange bloom_exchange_go;
+extern const struct bloom_exchange bloom_exchange_go_little;
+extern const struct bloom_exchange bloom_exchange_go_words;
+extern const struct bloom_exchange bloom_exchange_go_words_little;
 extern const struct bloom_exchange bloom_exchange_parquet;
 extern const struct bloom_exchange bloom_exchange_parquet_int32;
+extern const struct bloom_exchange bloom_exchange_parquet_bitset;
+extern const struct bloom_exchange bloom_exchange_parquet_int32_bitset;
 extern const struct bloom_exchange bloom_exchange_redisbloom;
 
 /* Whether bytes begin as java.io.ObjectOutputStream does: the filters of Guava and Spark are

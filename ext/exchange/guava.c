@@ -30,13 +30,16 @@ enum {
     GUAVA_STRATEGY_32 = 0
 };
 
-/* By funnel and strategy; no filter of the older strategy is known that has this funnel. */
-typedef const struct bloom_layout *const guava_layouts[GUAVA_STRATEGIES];
-static guava_layouts GUAVA_BYTES = {&bloom_layout_classic32, &bloom_layout_classic};
-static guava_layouts GUAVA_UTF16 = {NULL, &bloom_layout_classic_utf16};
+/* The forms are the funnels. */
+enum { GUAVA_BYTES, GUAVA_UTF16, GUAVA_FUNNELS };
 
-static bool guava_read_as(guava_layouts layouts, struct bloom_shape *shape, const uint8_t *bytes,
-                          uint64_t length, char problem[BLOOM_PROBLEM_SIZE]) {
+/* By funnel and strategy; no filter of the older strategy is known that has the other funnel. */
+static const struct bloom_layout *const GUAVA_LAYOUTS[GUAVA_FUNNELS][GUAVA_STRATEGIES] = {
+    {&bloom_layout_classic32, &bloom_layout_classic}, {NULL, &bloom_layout_classic_utf16}};
+
+static bool guava_read(unsigned form, struct bloom_shape *shape, const uint8_t *bytes,
+                       uint64_t length, char problem[BLOOM_PROBLEM_SIZE]) {
+    const struct bloom_layout *const *layouts = GUAVA_LAYOUTS[form];
     if (bloom_exchange_is_java_object(bytes, length)) {
         snprintf(
             problem, BLOOM_PROBLEM_SIZE,
@@ -97,24 +100,16 @@ static bool guava_read_as(guava_layouts layouts, struct bloom_shape *shape, cons
     return true;
 }
 
-static bool guava_read(struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
-                       char problem[BLOOM_PROBLEM_SIZE]) {
-    return guava_read_as(GUAVA_BYTES, shape, bytes, length, problem);
-}
-
-static bool guava_utf16_read(struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
-                             char problem[BLOOM_PROBLEM_SIZE]) {
-    return guava_read_as(GUAVA_UTF16, shape, bytes, length, problem);
-}
-
-static void guava_read_payload(const struct bloom_shape *shape, const uint8_t *bytes,
+static void guava_read_payload(unsigned form, const struct bloom_shape *shape, const uint8_t *bytes,
                                uint64_t length, uint8_t *payload) {
+    (void)form;
     (void)length;
     bloom_swap_words(payload, bytes + GUAVA_HEADER_BYTES, bloom_payload_bytes(shape));
 }
 
-static bool guava_measure_as(guava_layouts layouts, const struct bloom_shape *shape,
-                             uint64_t *length, char problem[BLOOM_PROBLEM_SIZE]) {
+static bool guava_measure(unsigned form, const struct bloom_shape *shape, uint64_t *length,
+                          char problem[BLOOM_PROBLEM_SIZE]) {
+    const struct bloom_layout *const *layouts = GUAVA_LAYOUTS[form];
     if (shape->layout != layouts[0] && shape->layout != layouts[1]) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "has layout %s, which Guava does not know%s; build it with layout %s",
@@ -139,18 +134,9 @@ static bool guava_measure_as(guava_layouts layouts, const struct bloom_shape *sh
     return true;
 }
 
-static bool guava_measure(const struct bloom_shape *shape, uint64_t *length,
-                          char problem[BLOOM_PROBLEM_SIZE]) {
-    return guava_measure_as(GUAVA_BYTES, shape, length, problem);
-}
-
-static bool guava_utf16_measure(const struct bloom_shape *shape, uint64_t *length,
-                                char problem[BLOOM_PROBLEM_SIZE]) {
-    return guava_measure_as(GUAVA_UTF16, shape, length, problem);
-}
-
-static void guava_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
-    bytes[0] = shape->layout == GUAVA_BYTES[GUAVA_STRATEGY_32] ? 0 : 1;
+static void guava_write(unsigned form, const struct bloom_shape *shape, const uint8_t *payload,
+                        uint8_t *bytes) {
+    bytes[0] = shape->layout == GUAVA_LAYOUTS[form][GUAVA_STRATEGY_32] ? 0 : 1;
     bytes[GUAVA_AT_PROBES] = (uint8_t)shape->probes;
     bloom_store32_big(bytes + GUAVA_AT_WORDS, (uint32_t)(shape->bits / BLOOM_WORD_BITS));
     bloom_swap_words(bytes + GUAVA_HEADER_BYTES, payload, bloom_payload_bytes(shape));
@@ -158,6 +144,7 @@ static void guava_write(const struct bloom_shape *shape, const uint8_t *payload,
 
 const struct bloom_exchange bloom_exchange_guava = {
     .name = "guava",
+    .form = GUAVA_BYTES,
     .read = guava_read,
     .read_payload = guava_read_payload,
     .measure = guava_measure,
@@ -166,8 +153,9 @@ const struct bloom_exchange bloom_exchange_guava = {
 
 const struct bloom_exchange bloom_exchange_guava_utf16 = {
     .name = "guava-utf16",
-    .read = guava_utf16_read,
+    .form = GUAVA_UTF16,
+    .read = guava_read,
     .read_payload = guava_read_payload,
-    .measure = guava_utf16_measure,
+    .measure = guava_measure,
     .write = guava_write,
 };

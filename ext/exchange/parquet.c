@@ -1,5 +1,5 @@
-/* Formats `parquet` and `parquet-int32`: the Bloom filter of one column in one row group, as it
- * lies in an Apache Parquet file at bloom_filter_offset, or its bitset alone.
+/* Formats `parquet`, `parquet-int32` and both with `-bitset`: the Bloom filter of one column in one
+ * row group, as it lies in an Apache Parquet file at bloom_filter_offset, or its bitset alone.
  *
  *   header    BloomFilterHeader in Thrift's compact protocol: 15, then numBytes as a zigzag
  *             varint, then 1c 1c 00 00 three times (blocks, XXH64, no compression), then 00; 15 to
@@ -7,8 +7,8 @@
  *   bitset    numBytes, a multiple of 32: the payload
  *
  * A header makes the length no multiple of 32, so the two forms cannot be mistaken for one another.
- * What is written has the header. The form does not say what kind of values the column has; hence
- * two formats.
+ * `parquet` and `parquet-int32` read both and write the header; with `-bitset`, only the bitset is
+ * read and written. The bytes do not say what kind of values the column has; hence two of each.
  */
 #include "exchange/exchange.h"
 #include "exchange/words.h"
@@ -17,6 +17,9 @@
 #include <stdio.h>
 
 enum { PARQUET_BLOCK_SIZE = 32, PARQUET_HASHES = 8, PARQUET_HEADER_MOST = 1 + 5 + 13 };
+
+/* The parts of a form. */
+enum { PARQUET_FORM_INT32 = 1, PARQUET_FORM_BITSET = 2 };
 
 #define PARQUET_BYTES_MAXIMUM (UINT64_C(1) << 37)
 
@@ -47,9 +50,12 @@ static uint64_t parquet_before(const uint8_t *bytes, uint64_t length) {
     return is_header ? before : UINT64_MAX;
 }
 
-static bool parquet_read_as(const struct bloom_layout *layout, struct bloom_shape *shape,
-                            const uint8_t *bytes, uint64_t length,
-                            char problem[BLOOM_PROBLEM_SIZE]) {
+static const struct bloom_layout *parquet_layout(unsigned form) {
+    return (form & PARQUET_FORM_INT32) != 0 ? &bloom_layout_parquet_int32 : &bloom_layout_parquet;
+}
+
+static bool parquet_read(unsigned form, struct bloom_shape *shape, const uint8_t *bytes,
+                         uint64_t length, char problem[BLOOM_PROBLEM_SIZE]) {
     if (length >= 2 * sizeof PARQUET_FILE &&
         memcmp(bytes, PARQUET_FILE, sizeof PARQUET_FILE) == 0 &&
         memcmp(bytes + length - sizeof PARQUET_FILE, PARQUET_FILE, sizeof PARQUET_FILE) == 0) {
@@ -69,30 +75,28 @@ static bool parquet_read_as(const struct bloom_layout *layout, struct bloom_shap
         return false;
     }
     *shape = (struct bloom_shape){
-        .layout = layout, .probes = PARQUET_HASHES, .bits = (length - before) * 8};
+        .layout = parquet_layout(form), .probes = PARQUET_HASHES, .bits = (length - before) * 8};
+    if ((form & PARQUET_FORM_BITSET) != 0 && before > 0) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "are a Bloom filter of Parquet with its header; import them as format '%s'",
+                 shape->layout->name);
+        return false;
+    }
     return true;
 }
 
-static bool parquet_read(struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
-                         char problem[BLOOM_PROBLEM_SIZE]) {
-    return parquet_read_as(&bloom_layout_parquet, shape, bytes, length, problem);
-}
-
-static bool parquet_int32_read(struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
-                               char problem[BLOOM_PROBLEM_SIZE]) {
-    return parquet_read_as(&bloom_layout_parquet_int32, shape, bytes, length, problem);
-}
-
 /* The bitset comes last, with or without a header. */
-static void parquet_read_payload(const struct bloom_shape *shape, const uint8_t *bytes,
-                                 uint64_t length, uint8_t *payload) {
+static void parquet_read_payload(unsigned form, const struct bloom_shape *shape,
+                                 const uint8_t *bytes, uint64_t length, uint8_t *payload) {
     uint64_t size = bloom_payload_bytes(shape);
+    (void)form;
     memcpy(payload, bytes + (length - size), (size_t)size);
 }
 
-static bool parquet_measure_as(const struct bloom_layout *layout, const struct bloom_shape *shape,
-                               uint64_t *length, char problem[BLOOM_PROBLEM_SIZE]) {
+static bool parquet_measure(unsigned form, const struct bloom_shape *shape, uint64_t *length,
+                            char problem[BLOOM_PROBLEM_SIZE]) {
     uint8_t header[PARQUET_HEADER_MOST];
+    const struct bloom_layout *layout = parquet_layout(form);
     uint64_t size = bloom_payload_bytes(shape);
     if (shape->layout != layout) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
@@ -101,37 +105,30 @@ static bool parquet_measure_as(const struct bloom_layout *layout, const struct b
                  shape->layout->name, layout->name);
         return false;
     }
-    if (size > INT32_MAX) {
+    bool bare = (form & PARQUET_FORM_BITSET) != 0;
+    if (size > INT32_MAX && !bare) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "has %" PRIu64 " bytes of bits, but Parquet counts them with 31 bits; build "
                  "several filters",
                  size);
         return false;
     }
-    *length = parquet_header(size, header) + size;
+    *length = size + (bare ? 0 : parquet_header(size, header));
     return true;
 }
 
-static bool parquet_measure(const struct bloom_shape *shape, uint64_t *length,
-                            char problem[BLOOM_PROBLEM_SIZE]) {
-    return parquet_measure_as(&bloom_layout_parquet, shape, length, problem);
-}
-
-static bool parquet_int32_measure(const struct bloom_shape *shape, uint64_t *length,
-                                  char problem[BLOOM_PROBLEM_SIZE]) {
-    return parquet_measure_as(&bloom_layout_parquet_int32, shape, length, problem);
-}
-
-static void parquet_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
+static void parquet_write(unsigned form, const struct bloom_shape *shape, const uint8_t *payload,
+                          uint8_t *bytes) {
     uint8_t header[PARQUET_HEADER_MOST];
     uint64_t size = bloom_payload_bytes(shape);
-    size_t before = parquet_header(size, header);
+    size_t before = (form & PARQUET_FORM_BITSET) != 0 ? 0 : parquet_header(size, header);
     memcpy(bytes, header, before);
     memcpy(bytes + before, payload, (size_t)size);
 }
 
 const struct bloom_exchange bloom_exchange_parquet = {
     .name = "parquet",
+    .form = 0,
     .read = parquet_read,
     .read_payload = parquet_read_payload,
     .measure = parquet_measure,
@@ -140,8 +137,27 @@ const struct bloom_exchange bloom_exchange_parquet = {
 
 const struct bloom_exchange bloom_exchange_parquet_int32 = {
     .name = "parquet-int32",
-    .read = parquet_int32_read,
+    .form = PARQUET_FORM_INT32,
+    .read = parquet_read,
     .read_payload = parquet_read_payload,
-    .measure = parquet_int32_measure,
+    .measure = parquet_measure,
+    .write = parquet_write,
+};
+
+const struct bloom_exchange bloom_exchange_parquet_bitset = {
+    .name = "parquet-bitset",
+    .form = PARQUET_FORM_BITSET,
+    .read = parquet_read,
+    .read_payload = parquet_read_payload,
+    .measure = parquet_measure,
+    .write = parquet_write,
+};
+
+const struct bloom_exchange bloom_exchange_parquet_int32_bitset = {
+    .name = "parquet-int32-bitset",
+    .form = PARQUET_FORM_INT32 | PARQUET_FORM_BITSET,
+    .read = parquet_read,
+    .read_payload = parquet_read_payload,
+    .measure = parquet_measure,
     .write = parquet_write,
 };

@@ -77,8 +77,9 @@ static bool redis_read_link(struct bloom_shape *shape, const uint8_t *bytes,
     return sound;
 }
 
-static bool redis_read(struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
-                       char problem[BLOOM_PROBLEM_SIZE]) {
+static bool redis_read(unsigned form, struct bloom_shape *shape, const uint8_t *bytes,
+                       uint64_t length, char problem[BLOOM_PROBLEM_SIZE]) {
+    (void)form;
     if (length < REDIS_HEADER_BYTES) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "are cut off: there are %" PRIu64 ", the header of a RedisBloom filter alone has "
@@ -114,14 +115,16 @@ static bool redis_read(struct bloom_shape *shape, const uint8_t *bytes, uint64_t
     return true;
 }
 
-static void redis_read_payload(const struct bloom_shape *shape, const uint8_t *bytes,
+static void redis_read_payload(unsigned form, const struct bloom_shape *shape, const uint8_t *bytes,
                                uint64_t length, uint8_t *payload) {
+    (void)form;
     (void)length;
     memcpy(payload, bytes + REDIS_HEADER_BYTES, (size_t)bloom_payload_bytes(shape));
 }
 
-static bool redis_measure(const struct bloom_shape *shape, uint64_t *length,
+static bool redis_measure(unsigned form, const struct bloom_shape *shape, uint64_t *length,
                           char problem[BLOOM_PROBLEM_SIZE]) {
+    (void)form;
     if (shape->layout != &bloom_layout_redisbloom) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "has layout %s, which RedisBloom does not know; build it with layout redisbloom",
@@ -137,10 +140,12 @@ static bool redis_measure(const struct bloom_shape *shape, uint64_t *length,
     return true;
 }
 
-static void redis_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
+static void redis_write(unsigned form, const struct bloom_shape *shape, const uint8_t *payload,
+                        uint8_t *bytes) {
     bool scaling = (shape->extra[0] & BLOOM_REDISBLOOM_NONSCALING) == 0;
     double link_rate = bloom_redisbloom_link_rate(shape);
     uint64_t rate, size = bloom_payload_bytes(shape), count = bloom_exchange_count(shape, payload);
+    (void)form;
     memcpy(&rate, &link_rate, sizeof rate);
     bloom_store64(bytes, count);
     bloom_store32(bytes + REDIS_AT_LINKS, 1);

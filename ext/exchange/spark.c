@@ -30,9 +30,10 @@ static const struct {
 } SPARK_FORMS[SPARK_VERSIONS + 1] = {
     {NULL, 8}, {&bloom_layout_spark1, 12}, {&bloom_layout_spark2, 16}};
 
-static bool spark_read(struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
-                       char problem[BLOOM_PROBLEM_SIZE]) {
+static bool spark_read(unsigned form, struct bloom_shape *shape, const uint8_t *bytes,
+                       uint64_t length, char problem[BLOOM_PROBLEM_SIZE]) {
     uint32_t version = length >= 4 ? bloom_load32_big(bytes) : 0;
+    (void)form;
     if (bloom_exchange_is_java_object(bytes, length)) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "are a serialised object of Java; write the filter with BloomFilter.writeTo "
@@ -93,16 +94,18 @@ static uint32_t spark_version(const struct bloom_layout *layout) {
     return version;
 }
 
-static void spark_read_payload(const struct bloom_shape *shape, const uint8_t *bytes,
+static void spark_read_payload(unsigned form, const struct bloom_shape *shape, const uint8_t *bytes,
                                uint64_t length, uint8_t *payload) {
+    (void)form;
     (void)length;
     bloom_swap_words(payload, bytes + SPARK_FORMS[spark_version(shape->layout)].header_bytes,
                      bloom_payload_bytes(shape));
 }
 
-static bool spark_measure(const struct bloom_shape *shape, uint64_t *length,
+static bool spark_measure(unsigned form, const struct bloom_shape *shape, uint64_t *length,
                           char problem[BLOOM_PROBLEM_SIZE]) {
     uint32_t version = spark_version(shape->layout);
+    (void)form;
     if (version == 0) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "has layout %s, which Spark does not know; build it with layout spark1, or spark2 "
@@ -114,9 +117,11 @@ static bool spark_measure(const struct bloom_shape *shape, uint64_t *length,
     return true;
 }
 
-static void spark_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
+static void spark_write(unsigned form, const struct bloom_shape *shape, const uint8_t *payload,
+                        uint8_t *bytes) {
     uint32_t version = spark_version(shape->layout);
     uint8_t header = SPARK_FORMS[version].header_bytes;
+    (void)form;
     bloom_store32_big(bytes, version);
     bloom_store32_big(bytes + SPARK_AT_PROBES, shape->probes);
     if (version == 2)

@@ -56,7 +56,7 @@ void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **argum
         sqlite3_result_error_nomem(context);
         return;
     }
-    if (!format->read(&shape, bytes, length, problem)) {
+    if (!format->read(format->form, &shape, bytes, length, problem)) {
         if (bloom_filter_read(&shape, bytes, length, of_ours))
             bloom_sql_error(
                 context, "the bytes (argument 1) are a filter of this extension already; use them "
@@ -70,7 +70,7 @@ void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **argum
     uint8_t *filter = sqlite3_malloc64(bloom_filter_bytes(&shape));
     if (filter != NULL) {
         bloom_header_write(&shape, filter);
-        format->read_payload(&shape, bytes, length, filter + BLOOM_HEADER_BYTES);
+        format->read_payload(format->form, &shape, bytes, length, filter + BLOOM_HEADER_BYTES);
     }
     bloom_sql_result_filter(context, &shape, filter);
 }
@@ -86,7 +86,7 @@ void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **argum
     const struct bloom_exchange *format = read_format(context, arguments[1]);
     if (format == NULL)
         return;
-    if (!format->measure(&filter.shape, &length, problem)) {
+    if (!format->measure(format->form, &filter.shape, &length, problem)) {
         bloom_sql_error(context, "the filter (argument 1) %s", problem);
         return;
     }
@@ -95,7 +95,7 @@ void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **argum
         sqlite3_result_error_nomem(context);
         return;
     }
-    format->write(&filter.shape, bloom_stored_payload(&filter), bytes);
+    format->write(format->form, &filter.shape, bloom_stored_payload(&filter), bytes);
     /* Fails by itself beyond the length limit. */
     sqlite3_result_blob64(context, bytes, length, sqlite3_free);
 }

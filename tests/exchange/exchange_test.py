@@ -23,8 +23,9 @@ LIBRARY = TOP / ("bloom.dylib" if sys.platform == "darwin" else "bloom.so")
 STRINGS = bytes.fromhex("0107000000020a028080000008030040108420080000")
 LONG = bytes.fromhex("01070000000200000000000000000100000000000000")
 
-FORMATS = ("'guava', 'guava-utf16', 'spark', 'dcso', 'go', 'parquet', 'parquet-int32', "
-           "'redisbloom'")
+FORMATS = ("'guava', 'guava-utf16', 'spark', 'dcso', 'go', 'go-little', 'go-words', "
+           "'go-words-little', 'parquet', 'parquet-bitset', 'parquet-int32', "
+           "'parquet-int32-bitset', 'redisbloom'")
 
 IMPORT = "SELECT bloom_import(?1, 'guava')"
 EXPORT = "SELECT bloom_export(?1, 'guava')"
@@ -264,6 +265,22 @@ class Refusals(WithExtension):
                     problem = (f"were cut off or extended: there are {length}, their header says {len(data)}; "
                                "store exactly what BloomFilter.writeTo writes")
                 self.import_refused(problem, data[:length])
+
+    def test_every_bit_of_the_header(self):
+        """A changed header is refused, or is a filter that goes back as it came: strategy and k."""
+        for name in ("string_10_0.01_mitz64", "long_500_0.03_mitz32"):
+            data, taken = golden(name), []
+            for bit in range(8 * 6):
+                changed = bytearray(data)
+                changed[bit // 8] ^= 1 << bit % 8
+                try:
+                    imported = self.value(IMPORT, bytes(changed))
+                except apsw.SQLError as error:
+                    self.assertRegex(str(error), r"\(argument 1\) (are|were) .*; ")
+                    continue
+                taken.append(bit)
+                self.assertEqual(self.value(EXPORT, imported), bytes(changed))
+            self.assertEqual(taken, [0, *range(8, 16)], name)
 
     def test_trailing_bytes(self):
         for more in (1, 7, 8, 22, 1000):

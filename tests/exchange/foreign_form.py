@@ -113,7 +113,7 @@ def text_and_bytes(key):
 
 
 def whole(key):
-    if isinstance(key, float) and key == math.floor(key) and -2**63 <= key < 2**63:
+    if isinstance(key, float) and key.is_integer() and -2**63 <= key < 2**63:
         return int(key)
     return key if isinstance(key, int) else None
 
@@ -281,7 +281,8 @@ class Filter:
         row = bytes(self.bits) + bytes(-len(self.bits) % 8)
         return struct.pack(f"{order}{len(row) // 8}Q", *struct.unpack(f"<{len(row) // 8}Q", row))
 
-    def write(self, count=0):
+    def write(self, count=0, form=""):
+        """The bytes in the usual form, or in another one of FORMS."""
         name, words = self.layout.name, (self.m + 63) // 64
         if name == "spark1":
             return struct.pack(">iii", 1, self.k, words) + self.words(">")
@@ -291,18 +292,26 @@ class Filter:
             return (struct.pack("<QQdQQQ", 1, self.n, self.p, self.k, self.m, count)
                     + self.words("<"))
         if name == "go":
-            return struct.pack(">QQQ", self.m, self.k, self.m) + self.words(">")
+            order = "<" if form.endswith("little") else ">"
+            row = 64 * words if form.startswith("go-words") else self.m
+            return (struct.pack(">QQ", self.m, self.k) + struct.pack(order + "Q", row)
+                    + self.words(order))
         if name == "classic-utf16":
             return struct.pack(">bBi", 1, self.k, words) + self.words(">")
         if name == "redisbloom":
             per_key = -(math.log(self.p / 2) / 0.480453013918201)
             return struct.pack("<QIIIQQQddIQB", count, 1, 5, 2, self.m // 8, self.m, count,
                                self.p / 2, per_key, self.k, self.n, 0) + bytes(self.bits)
+        if form.endswith("bitset"):
+            return bytes(self.bits)
         return (b"\x15" + varint(2 * len(self.bits)) + bytes.fromhex("1c1c0000") * 3 + b"\0"
                 + bytes(self.bits))
 
 
 FORMAT_OF = {"spark1": "spark", "spark2": "spark", "classic-utf16": "guava-utf16"}
+# By layout, the formats that are one form alone; the format named as the layout reads them, too.
+FORMS = {"go": ("go-little", "go-words", "go-words-little"), "parquet": ("parquet-bitset",),
+         "parquet-int32": ("parquet-int32-bitset",)}
 
 
 def key_of(coded):

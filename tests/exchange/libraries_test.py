@@ -252,13 +252,41 @@ class GoOrders(WithSide):
     def command(cls):
         return go()
 
-    def test_little_endian(self):
+    FORMS = {"big": "go", "little": "go-little", "words-big": "go-words",
+             "words-little": "go-words-little"}
+
+    def test_every_form(self):
         for n in (1, 13, 200, 1000):
-            big = self.side.ask("make", "go", n, 0.03, *(f"{i}".encode() for i in range(n)))
-            little = self.side.ask("little", big)
-            self.assertNotEqual(big, little)
-            again = self.value("SELECT bloom_export(bloom_import(?1, 'go'), 'go')", little)
-            self.assertEqual(again, big)
+            usual = self.side.ask("make", "go", n, 0.03, *(f"{i}".encode() for i in range(n)))
+            filter_value = self.value(IMPORT, usual, "go")
+            made = {}
+            for form, name in self.FORMS.items():
+                with self.subTest(n=n, form=form):
+                    written = made[form] = self.side.ask("form", "big", form, usual)
+                    # There and back to the byte; and Go takes what is written here.
+                    self.assertEqual(self.value(EXPORT, filter_value, name), written)
+                    self.assertEqual(self.value(IMPORT, written, name), filter_value)
+                    self.assertEqual(self.value(IMPORT, written, "go"), filter_value)
+                    self.assertEqual(self.side.ask("form", form, form, written), written)
+            self.assertEqual(len(set(made.values())), 4)  # no m is whole words
+
+    def test_rows_that_grew(self):
+        """FromWithM with too few words: the row grows to the last bit that is set. It is read where
+        it has as many words as m."""
+        read = 0
+        for m, words in ((100, 1), (128, 1), (1000, 1), (1000, 15), (1000, 0)):
+            keys = [f"{i}".encode() for i in range(m)]
+            data = self.side.ask("short", words, m, 3, *keys[:m // 5])
+            whole = self.value(f"SELECT bloom_agg(key, bloom_import(?1, 'go')) FROM "
+                               f"{self.keys(keys[:m // 5])}",
+                               struct.pack(">QQQ", m, 3, m) + bytes((m + 63) // 64 * 8))
+            last = max(bit for bit in range(m) if whole[64 + bit // 8] >> bit % 8 & 1)
+            row = max(64 * words, last + 1)
+            self.assertEqual(struct.unpack_from(">Q", data, 16)[0], row)
+            if (row + 63) // 64 == (m + 63) // 64:
+                self.assertEqual(self.value(IMPORT, data, "go"), whole)
+                read += 1
+        self.assertEqual(read, 5)
 
 
 FLOR = """

@@ -16,11 +16,11 @@ static void largest_guava_filter(void **state) {
     uint64_t length = 0;
     struct bloom_shape shape = {
         .layout = &bloom_layout_classic, .probes = 7, .bits = 64 * UINT64_C(0x7fffffff)};
-    assert_true(guava()->measure(&shape, &length, problem));
+    assert_true(guava()->measure(0, &shape, &length, problem));
     assert_same(length, 6 + 8 * UINT64_C(0x7fffffff), "bytes");
     shape.bits += 64;
     length = 42;
-    assert_false(guava()->measure(&shape, &length, problem));
+    assert_false(guava()->measure(0, &shape, &length, problem));
     assert_string_equal(
         problem,
         "has 137438953472 bits, but Guava has at most 137438953408; build several filters");
@@ -34,11 +34,11 @@ static void largest_guava_filter_is_read(void **state) {
     char problem[BLOOM_PROBLEM_SIZE];
     struct bloom_shape shape;
     uint64_t length = 6 + 8 * UINT64_C(0x7fffffff);
-    assert_true(guava()->read(&shape, header, length, problem));
+    assert_true(guava()->read(0, &shape, header, length, problem));
     assert_same(shape.bits, 64 * UINT64_C(0x7fffffff), "bits");
     assert_int_equal(shape.probes, 7);
     assert_ptr_equal(shape.layout, &bloom_layout_classic);
-    assert_false(guava()->read(&shape, header, length + 1, problem));
+    assert_false(guava()->read(0, &shape, header, length + 1, problem));
     assert_string_equal(problem, "were cut off or extended: there are 17179869183, their header "
                                  "says 17179869182; store exactly what "
                                  "BloomFilter.writeTo writes");

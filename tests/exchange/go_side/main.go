@@ -5,9 +5,11 @@
 //	make LIBRARY N P KEY...     the filter with these keys
 //	put LIBRARY FILTER KEY...   the filter with the keys in it
 //	check LIBRARY FILTER KEY... a 1 or 0 for each key
-//	little FILTER               the same filter of bits-and-blooms, little-endian
+//	form FROM TO FILTER         the same filter of bits-and-blooms, read and written in these forms
+//	short WORDS M K KEY...      a filter of FromWithM with so many words, with these keys
 //
-// LIBRARY is go (bits-and-blooms) or dcso. Filters and keys are hexadecimal with an x in front.
+// A form is big or little, the byte order, and words-big or words-little, which is what FromWithM
+// makes of the words. LIBRARY is go (bits-and-blooms) or dcso. Filters and keys are hexadecimal with an x in front.
 package main
 
 import (
@@ -90,6 +92,20 @@ func unhex(word string) []byte {
 	return out
 }
 
+func number(word string) uint {
+	out, err := strconv.ParseUint(word, 10, 64)
+	must(err)
+	return uint(out)
+}
+
+func order(form string) {
+	if strings.HasSuffix(form, "little") {
+		bitset.LittleEndian()
+	} else {
+		bitset.BigEndian()
+	}
+}
+
 func answer(words []string) (line string) {
 	defer func() {
 		if problem := recover(); problem != nil {
@@ -99,10 +115,19 @@ func answer(words []string) (line string) {
 	var f filter
 	var keys []string
 	switch words[0] {
-	case "little":
-		f = read("go", words[1])
-		bitset.LittleEndian()
+	case "form":
 		defer bitset.BigEndian()
+		order(words[1])
+		f = read("go", words[3])
+		if strings.HasPrefix(words[2], "words") {
+			old := f.(goFilter).f
+			f = goFilter{bloom.FromWithM(old.BitSet().Words(), old.Cap(), old.K())}
+		}
+		order(words[2])
+	case "short":
+		f = goFilter{bloom.FromWithM(make([]uint64, number(words[1])), number(words[2]),
+			number(words[3]))}
+		keys = words[4:]
 	case "put", "check":
 		f, keys = read(words[1], words[2]), words[3:]
 	default:
