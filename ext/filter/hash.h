@@ -24,25 +24,36 @@ struct bloom_hash {
     uint64_t words[2];
 };
 
-/* Hash of length bytes. key may be NULL when length is 0. */
-struct bloom_hash bloom_hash_bytes(const void *key, size_t length);
+/* Writes the hash of length bytes. key may be NULL when length is 0. */
+void bloom_hash_bytes_to(const void *key, size_t length, uint64_t words[2]);
 
-/* The same for a key that comes in pieces: from a state of zeros through all whole blocks of 16
- * bytes, in order, to the end with the 0 to 15 bytes that are left; length is that of the whole
- * key. */
-#define BLOOM_HASH_BLOCK_BYTES 16
-struct bloom_hash bloom_hash_blocks(struct bloom_hash state, const uint8_t *bytes, size_t blocks);
-struct bloom_hash bloom_hash_end(struct bloom_hash state, const uint8_t *tail, size_t left,
-                                 uint64_t length);
-
-/* Hash of an integer key. */
-struct bloom_hash bloom_hash_integer(int64_t key);
+/* That of an integer key. */
+void bloom_hash_integer_to(int64_t key, uint64_t words[2]);
 
 /* Whether a number is equal to an integer of 64 bits, which integer then is. */
 bool bloom_integer_of(double key, int64_t *integer);
 
-/* Hash of a floating-point key. NaN, which SQLite turns into NULL, counts by its bits. */
-struct bloom_hash bloom_hash_real(double key);
+/* That of a floating-point key. NaN, which SQLite turns into NULL, counts by its bits. */
+void bloom_hash_real_to(double key, uint64_t words[2]);
+
+/* The same as values, where nothing depends on speed: see murmur3.h. */
+static inline struct bloom_hash bloom_hash_bytes(const void *key, size_t length) {
+    struct bloom_hash hash;
+    bloom_hash_bytes_to(key, length, hash.words);
+    return hash;
+}
+
+static inline struct bloom_hash bloom_hash_integer(int64_t key) {
+    struct bloom_hash hash;
+    bloom_hash_integer_to(key, hash.words);
+    return hash;
+}
+
+static inline struct bloom_hash bloom_hash_real(double key) {
+    struct bloom_hash hash;
+    bloom_hash_real_to(key, hash.words);
+    return hash;
+}
 
 /* The 16 bytes of a hash as every published implementation prints them: the first word, then the
  * second, each little-endian. */

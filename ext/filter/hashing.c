@@ -18,26 +18,23 @@ const struct bloom_hashing *bloom_hashing_by_number(unsigned number) {
     return NULL;
 }
 
-static inline bool murmur3_take(struct bloom_hash hash, uint64_t *words) {
-    words[0] = hash.words[0];
-    words[1] = hash.words[1];
-    return true;
-}
-
 static bool murmur3_bytes(const uint64_t extra[2], const void *bytes, size_t length,
                           uint64_t *words) {
     (void)extra;
-    return murmur3_take(bloom_hash_bytes(bytes, length), words);
+    bloom_hash_bytes_to(bytes, length, words);
+    return true;
 }
 
 static bool murmur3_integer(const uint64_t extra[2], int64_t key, uint64_t *words) {
     (void)extra;
-    return murmur3_take(bloom_hash_integer(key), words);
+    bloom_hash_integer_to(key, words);
+    return true;
 }
 
 static bool murmur3_real(const uint64_t extra[2], double key, uint64_t *words) {
     (void)extra;
-    return murmur3_take(bloom_hash_real(key), words);
+    bloom_hash_real_to(key, words);
+    return true;
 }
 
 const struct bloom_hashing bloom_hashing_murmur3 = {

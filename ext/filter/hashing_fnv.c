@@ -3,15 +3,29 @@
  * numbers.
  *
  * A byte waits for the product of the one before it: some 1.2 ns a byte, which is in the
- * definition.
+ * definition. Eight bytes a turn: a loop over single ones ends at a moment that no processor
+ * foresees, once for each key.
  */
 #include "filter/hashing.h"
 
+#define FNV_PRIME UINT64_C(0x100000001b3)
+
 static bool fnv_bytes(const uint64_t extra[2], const void *bytes, size_t length, uint64_t *words) {
+    const uint8_t *at = bytes;
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     (void)extra;
-    for (size_t i = 0; i < length; i++)
-        hash = hash * UINT64_C(0x100000001b3) ^ ((const uint8_t *)bytes)[i];
+    for (; length >= 8; length -= 8, at += 8) {
+        hash = hash * FNV_PRIME ^ at[0];
+        hash = hash * FNV_PRIME ^ at[1];
+        hash = hash * FNV_PRIME ^ at[2];
+        hash = hash * FNV_PRIME ^ at[3];
+        hash = hash * FNV_PRIME ^ at[4];
+        hash = hash * FNV_PRIME ^ at[5];
+        hash = hash * FNV_PRIME ^ at[6];
+        hash = hash * FNV_PRIME ^ at[7];
+    }
+    for (; length > 0; length--)
+        hash = hash * FNV_PRIME ^ *at++;
     words[0] = hash;
     return true;
 }

@@ -28,12 +28,8 @@ static uint64_t murmur2(const uint8_t *bytes, size_t length, uint64_t seed) {
     size_t left = length;
     for (; left >= 8; left -= 8, bytes += 8)
         hash = (hash ^ murmur2_scramble(bloom_load64(bytes))) * MURMUR2_FACTOR;
-    if (left > 0) {
-        uint64_t tail = 0;
-        while (left > 0)
-            tail = tail << 8 | bytes[--left];
-        hash = (hash ^ tail) * MURMUR2_FACTOR;
-    }
+    if (left > 0)
+        hash = (hash ^ bloom_load_partial(bytes, left)) * MURMUR2_FACTOR;
     hash = (hash ^ hash >> 47) * MURMUR2_FACTOR;
     return hash ^ hash >> 47;
 }

@@ -6,29 +6,30 @@
  */
 #include "filter/hashing.h"
 
-#include "filter/hash.h"
-
-#include <string.h>
+#include "filter/murmur3.h"
 
 static bool murmur3_twice_bytes(const uint64_t extra[2], const void *bytes, size_t length,
                                 uint64_t *words) {
-    uint8_t tail[BLOOM_HASH_BLOCK_BYTES] = {0}; /* what is not read: so that gcc sees it, too */
-    size_t left = length % sizeof tail, blocks = length / sizeof tail;
-    struct bloom_hash state = {{0, 0}};
+    size_t left = length % BLOOM_MURMUR3_BLOCK_BYTES;
+    struct bloom_murmur3 state = {0, 0}, first;
+    uint64_t low = 0, high = 0;
     (void)extra;
-    if (blocks > 0)
-        state = bloom_hash_blocks(state, bytes, blocks);
+    if (length >= BLOOM_MURMUR3_BLOCK_BYTES)
+        bloom_murmur3_blocks(&state, bytes, length / BLOOM_MURMUR3_BLOCK_BYTES);
     if (left > 0)
-        memcpy(tail, (const uint8_t *)bytes + length - left, left);
-    struct bloom_hash first = bloom_hash_end(state, tail, left, length);
-    tail[left++] = 1;
-    if (left == sizeof tail) {
-        state = bloom_hash_blocks(state, tail, 1);
-        left = 0;
-    }
-    struct bloom_hash second = bloom_hash_end(state, tail, left, length + 1);
-    memcpy(words, first.words, sizeof first.words);
-    memcpy(words + 2, second.words, sizeof second.words);
+        bloom_murmur3_load_tail((const uint8_t *)bytes + length - left, left, &low, &high);
+    first = state;
+    bloom_murmur3_tail(&first, low, high);
+    bloom_murmur3_end(first, length, words);
+    if (left < 8)
+        low |= UINT64_C(1) << 8 * left;
+    else
+        high |= UINT64_C(1) << 8 * (left - 8);
+    if (left == BLOOM_MURMUR3_BLOCK_BYTES - 1)
+        bloom_murmur3_block(&state, low, high);
+    else
+        bloom_murmur3_tail(&state, low, high);
+    bloom_murmur3_end(state, length + 1, words + 2);
     return true;
 }
 

@@ -8,29 +8,27 @@
  */
 #include "filter/hashing.h"
 
-#include "filter/hash.h"
-#include "filter/portable.h"
-
-#include <string.h>
+#include "filter/murmur3.h"
 
 enum { REPLACEMENT = 0xfffd, CONTINUATION_LEAST = 0x80, CONTINUATION_MOST = 0xbf };
 
 /* Code units on their way into the hash. */
 struct utf16_stream {
-    struct bloom_hash state;
-    uint64_t length; /* bytes in all, without those that wait */
-    size_t waiting;
-    uint8_t block[BLOOM_HASH_BLOCK_BYTES];
+    struct bloom_murmur3 state;
+    uint64_t low, high; /* those that are in no block yet */
+    uint64_t length;    /* bytes in all */
 };
 
-static inline void utf16_put(struct utf16_stream *stream, uint32_t unit) {
-    stream->block[stream->waiting] = (uint8_t)unit;
-    stream->block[stream->waiting + 1] = (uint8_t)(unit >> 8);
-    stream->waiting += 2;
-    if (stream->waiting == sizeof stream->block) {
-        stream->state = bloom_hash_blocks(stream->state, stream->block, 1);
-        stream->length += sizeof stream->block;
-        stream->waiting = 0;
+static inline void utf16_put(struct utf16_stream *stream, uint64_t unit) {
+    unsigned waiting = stream->length % BLOOM_MURMUR3_BLOCK_BYTES;
+    if (waiting < 8)
+        stream->low |= unit << 8 * waiting;
+    else
+        stream->high |= unit << 8 * (waiting - 8);
+    stream->length += 2;
+    if (waiting == BLOOM_MURMUR3_BLOCK_BYTES - 2) {
+        bloom_murmur3_block(&stream->state, stream->low, stream->high);
+        stream->low = stream->high = 0;
     }
 }
 
@@ -40,17 +38,30 @@ static inline uint64_t utf16_widen(uint64_t bytes) {
     return (bytes | bytes << 8) & UINT64_C(0x00ff00ff00ff00ff);
 }
 
-/* Takes ASCII eight bytes at a time, which are a block, as long as none waits; returns how many. */
-static size_t utf16_put_ascii(struct utf16_stream *stream, const uint8_t *text, size_t left) {
-    enum { STEP = BLOOM_HASH_BLOCK_BYTES / 2 };
+static inline bool utf16_is_ascii(uint64_t bytes) {
+    return (bytes & UINT64_C(0x8080808080808080)) == 0;
+}
+
+/* Takes ASCII eight bytes at a time, which are a block, as long as none waits, and what is left of
+ * the text if it is ASCII, too; returns how many. */
+static inline size_t utf16_put_ascii(struct utf16_stream *stream, const uint8_t *text,
+                                     size_t left) {
+    enum { STEP = BLOOM_MURMUR3_BLOCK_BYTES / 2 };
     size_t taken = 0;
     for (; left - taken >= STEP; taken += STEP) {
         uint64_t word = bloom_load64(text + taken);
-        if ((word & UINT64_C(0x8080808080808080)) != 0)
+        if (!utf16_is_ascii(word))
             break;
-        bloom_store64(stream->block, utf16_widen(word & UINT32_MAX));
-        bloom_store64(stream->block + 8, utf16_widen(word >> 32));
-        stream->state = bloom_hash_blocks(stream->state, stream->block, 1);
+        bloom_murmur3_block(&stream->state, utf16_widen(word & UINT32_MAX),
+                            utf16_widen(word >> 32));
+    }
+    if (left - taken > 0 && left - taken < STEP) {
+        uint64_t word = bloom_load_partial(text + taken, left - taken);
+        if (utf16_is_ascii(word)) {
+            stream->low = utf16_widen(word & UINT32_MAX);
+            stream->high = utf16_widen(word >> 32);
+            taken = left;
+        }
     }
     stream->length += 2 * taken;
     return taken;
@@ -93,10 +104,10 @@ static size_t utf16_decode(const uint8_t *text, size_t left, uint32_t *character
 
 static bool utf16_text(const uint64_t extra[2], const void *text, size_t length, uint64_t *words) {
     const uint8_t *at = text;
-    struct utf16_stream stream = {.waiting = 0};
+    struct utf16_stream stream = {.length = 0};
     (void)extra;
     while (length > 0) {
-        if (stream.waiting == 0) {
+        if (stream.length % BLOOM_MURMUR3_BLOCK_BYTES == 0) {
             size_t ascii = utf16_put_ascii(&stream, at, length);
             at += ascii;
             length -= ascii;
@@ -115,9 +126,8 @@ static bool utf16_text(const uint64_t extra[2], const void *text, size_t length,
             utf16_put(&stream, character);
         }
     }
-    struct bloom_hash hash =
-        bloom_hash_end(stream.state, stream.block, stream.waiting, stream.length + stream.waiting);
-    memcpy(words, hash.words, sizeof hash.words);
+    bloom_murmur3_tail(&stream.state, stream.low, stream.high);
+    bloom_murmur3_end(stream.state, stream.length, words);
     return true;
 }
 
