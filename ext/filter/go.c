@@ -21,21 +21,31 @@ static bool go_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE])
     return bloom_foreign_keeps(shape, BLOOM_POSITIONS_ALTERNATING, problem);
 }
 
-static inline uint64_t go_bit(const uint64_t *words, uint64_t turn, uint64_t bits) {
-    return (words[turn & 1] + turn * words[2 + ((turn + (turn & 1)) >> 1 & 1)]) % bits;
+/* Position number turn, which is kind modulo 4; a constant kind spares the choice of words. */
+static inline uint64_t go_bit(const uint64_t *words, uint64_t turn, unsigned kind, uint64_t bits) {
+    return (words[kind & 1] + turn * words[2 + ((kind + (kind & 1)) >> 1 & 1)]) % bits;
 }
 
 static void go_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words,
                    size_t count) {
     for (size_t i = 0; i < count; i++, words += GO_HASH_WORDS)
-        for (uint64_t turn = 0; turn < shape->probes; turn++)
-            bloom_classic_set(payload, go_bit(words, turn, shape->bits));
+        for (unsigned turn = 0; turn < shape->probes; turn++)
+            bloom_classic_set(payload, go_bit(words, turn, turn & 3, shape->bits));
+}
+
+static inline bool go_is_set(const struct bloom_shape *shape, const uint8_t *payload,
+                             const uint64_t *words, uint64_t turn, unsigned kind) {
+    return turn >= shape->probes ||
+           bloom_classic_is_set(payload, go_bit(words, turn, kind, shape->bits));
 }
 
 static bool go_check(const struct bloom_shape *shape, const uint8_t *payload,
                      const uint64_t *words) {
-    for (uint64_t turn = 0; turn < shape->probes; turn++)
-        if (!bloom_classic_is_set(payload, go_bit(words, turn, shape->bits)))
+    for (uint64_t turn = 0; turn < shape->probes; turn += 4)
+        if (!go_is_set(shape, payload, words, turn, 0) ||
+            !go_is_set(shape, payload, words, turn + 1, 1) ||
+            !go_is_set(shape, payload, words, turn + 2, 2) ||
+            !go_is_set(shape, payload, words, turn + 3, 3))
             return false;
     return true;
 }

@@ -32,7 +32,7 @@ enum {
     PARQUET_WORDS = 8,
     PARQUET_BLOCK_BYTES = 32,
     PARQUET_BLOCK_BITS = 8 * PARQUET_BLOCK_BYTES,
-    PARQUET_BATCH = 32
+    PARQUET_BLOCKS_AHEAD = 64 /* as of blocked: see blocked_kernel.h */
 };
 
 /* Writers make 32 bytes to 128 MiB; readers of bare blocks may hold more. The number of blocks has
@@ -127,17 +127,29 @@ static inline uint32_t parquet_mask(uint64_t word, unsigned i) {
     return UINT32_C(1) << ((uint32_t)word * PARQUET_SALT[i] >> 27);
 }
 
-static bool parquet_portable_check(const uint8_t *block, uint64_t word) {
+static inline bool parquet_portable_find(const uint8_t *block, uint64_t word) {
     uint32_t missing = 0;
     for (unsigned i = 0; i < PARQUET_WORDS; i++)
         missing |= parquet_mask(word, i) & ~bloom_load32(block + 4 * i);
     return missing == 0;
 }
 
-static void parquet_portable_check_batch(const uint8_t *const *blocks, const uint64_t *words,
-                                         size_t count, uint8_t *found) {
-    for (size_t i = 0; i < count; i++)
-        found[i] = parquet_portable_check(blocks[i], words[i]);
+static bool parquet_portable_check(const struct bloom_shape *shape, const uint8_t *payload,
+                                   const uint64_t *words) {
+    return parquet_portable_find(parquet_block(shape, payload, words[0]), words[0]);
+}
+
+/* The loops over many prefetch in their own bodies: see blocked_kernel.h. */
+static void parquet_portable_check_many(const struct bloom_shape *shape, const uint8_t *payload,
+                                        const uint64_t *words, size_t count, uint8_t *found) {
+    const struct bloom_shape here = *shape; /* what is written to found cannot change it */
+    for (size_t i = 0; i < count && i < PARQUET_BLOCKS_AHEAD; i++)
+        BLOOM_PREFETCH(parquet_block(&here, payload, words[i]));
+    for (size_t i = 0; i < count; i++) {
+        if (i + PARQUET_BLOCKS_AHEAD < count)
+            BLOOM_PREFETCH(parquet_block(&here, payload, words[i + PARQUET_BLOCKS_AHEAD]));
+        found[i] = parquet_portable_find(parquet_block(&here, payload, words[i]), words[i]);
+    }
 }
 
 static bool parquet_portable_supported(void) {
@@ -145,7 +157,11 @@ static bool parquet_portable_supported(void) {
 }
 
 static const struct bloom_parquet_kernel PARQUET_PORTABLE = {
-    "portable", parquet_portable_supported, parquet_portable_check, parquet_portable_check_batch};
+    .name = "portable",
+    .supported = parquet_portable_supported,
+    .check = parquet_portable_check,
+    .check_many = parquet_portable_check_many,
+};
 
 #ifdef PARQUET_X86
 /* One register holds a block, one the eight masks. */
@@ -157,16 +173,25 @@ __attribute__((target("avx2"))) static inline bool parquet_avx2_find(const uint8
     return _mm256_testc_si256(_mm256_loadu_si256((const __m256i *)(const void *)block), mask) != 0;
 }
 
-__attribute__((target("avx2"))) static bool parquet_avx2_check(const uint8_t *block,
-                                                               uint64_t word) {
-    return parquet_avx2_find(block, word);
+__attribute__((target("avx2"))) static bool
+parquet_avx2_check(const struct bloom_shape *shape, const uint8_t *payload, const uint64_t *words) {
+    return parquet_avx2_find(parquet_block(shape, payload, words[0]), words[0]);
 }
 
-__attribute__((target("avx2"))) static void parquet_avx2_check_batch(const uint8_t *const *blocks,
-                                                                     const uint64_t *words,
-                                                                     size_t count, uint8_t *found) {
-    for (size_t i = 0; i < count; i++)
-        found[i] = parquet_avx2_find(blocks[i], words[i]);
+__attribute__((target("avx2"))) static void parquet_avx2_check_many(const struct bloom_shape *shape,
+                                                                    const uint8_t *payload,
+                                                                    const uint64_t *words,
+                                                                    size_t count, uint8_t *found) {
+    const struct bloom_shape here = *shape; /* what is written to found cannot change it */
+    size_t i;
+    for (i = 0; i < count && i < PARQUET_BLOCKS_AHEAD; i++)
+        BLOOM_PREFETCH(parquet_block(&here, payload, words[i]));
+    for (i = 0; i + PARQUET_BLOCKS_AHEAD < count; i++) {
+        BLOOM_PREFETCH(parquet_block(&here, payload, words[i + PARQUET_BLOCKS_AHEAD]));
+        found[i] = parquet_avx2_find(parquet_block(&here, payload, words[i]), words[i]);
+    }
+    for (; i < count; i++)
+        found[i] = parquet_avx2_find(parquet_block(&here, payload, words[i]), words[i]);
 }
 
 static bool parquet_avx2_supported(void) {
@@ -174,7 +199,11 @@ static bool parquet_avx2_supported(void) {
 }
 
 static const struct bloom_parquet_kernel PARQUET_AVX2 = {
-    "avx2", parquet_avx2_supported, parquet_avx2_check, parquet_avx2_check_batch};
+    .name = "avx2",
+    .supported = parquet_avx2_supported,
+    .check = parquet_avx2_check,
+    .check_many = parquet_avx2_check_many,
+};
 #endif
 
 const struct bloom_parquet_kernel *const bloom_parquet_kernels[] = {
@@ -199,57 +228,28 @@ static inline const struct bloom_parquet_kernel *parquet_kernel(void) {
     return known;
 }
 
-static inline size_t parquet_begin_batch(const struct bloom_shape *shape, const uint8_t *payload,
-                                         const uint64_t *words, size_t count,
-                                         const uint8_t *blocks[PARQUET_BATCH]) {
-    if (count > PARQUET_BATCH)
-        count = PARQUET_BATCH;
-    for (size_t i = 0; i < count; i++) {
-        blocks[i] = parquet_block(shape, payload, words[i]);
-        BLOOM_PREFETCH(blocks[i]);
-    }
-    return count;
-}
-
-/* One batch is added, or tested, while the next is being loaded. */
 static void parquet_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words,
                         size_t count) {
-    const uint8_t *blocks[2][PARQUET_BATCH];
-    size_t now = parquet_begin_batch(shape, payload, words, count, blocks[0]);
-    for (unsigned turn = 0; now > 0; turn ^= 1) {
-        size_t next =
-            parquet_begin_batch(shape, payload, words + now, count - now, blocks[turn ^ 1]);
-        for (size_t i = 0; i < now; i++) {
-            uint8_t *block = payload + (blocks[turn][i] - payload);
-            for (unsigned j = 0; j < PARQUET_WORDS; j++)
-                bloom_store32(block + 4 * j,
-                              bloom_load32(block + 4 * j) | parquet_mask(words[i], j));
-        }
-        words += now;
-        count -= now;
-        now = next;
+    const struct bloom_shape here = *shape; /* what is written to payload cannot change it */
+    for (size_t i = 0; i < count && i < PARQUET_BLOCKS_AHEAD; i++)
+        BLOOM_PREFETCH(parquet_block(&here, payload, words[i]));
+    for (size_t i = 0; i < count; i++) {
+        if (i + PARQUET_BLOCKS_AHEAD < count)
+            BLOOM_PREFETCH(parquet_block(&here, payload, words[i + PARQUET_BLOCKS_AHEAD]));
+        uint8_t *block = payload + (parquet_block(&here, payload, words[i]) - payload);
+        for (unsigned j = 0; j < PARQUET_WORDS; j++)
+            bloom_store32(block + 4 * j, bloom_load32(block + 4 * j) | parquet_mask(words[i], j));
     }
 }
 
 static bool parquet_check(const struct bloom_shape *shape, const uint8_t *payload,
                           const uint64_t *words) {
-    return parquet_kernel()->check(parquet_block(shape, payload, words[0]), words[0]);
+    return parquet_kernel()->check(shape, payload, words);
 }
 
 static void parquet_check_many(const struct bloom_shape *shape, const uint8_t *payload,
                                const uint64_t *words, size_t count, uint8_t *found) {
-    const struct bloom_parquet_kernel *chosen = parquet_kernel();
-    const uint8_t *blocks[2][PARQUET_BATCH];
-    size_t now = parquet_begin_batch(shape, payload, words, count, blocks[0]);
-    for (unsigned turn = 0; now > 0; turn ^= 1) {
-        size_t next =
-            parquet_begin_batch(shape, payload, words + now, count - now, blocks[turn ^ 1]);
-        chosen->check_batch(blocks[turn], words, now, found);
-        words += now;
-        found += now;
-        count -= now;
-        now = next;
-    }
+    parquet_kernel()->check_many(shape, payload, words, count, found);
 }
 
 /* count: a key sets one bit in each word of its block, so it leaves a bit zero with 1 - 1 / (32 z).

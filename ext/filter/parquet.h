@@ -1,20 +1,17 @@
-/* The inner loop of layout `parquet`: testing the eight bits of a key in its block. parquet.c
- * defines the layout, finds blocks and overlaps cache misses. Every kernel gives the same answers
- * as the portable one. */
+/* The inner loops of layout `parquet`: testing the eight bits of a key in its block, with the
+ * contracts of the members of the same names in layout.h. parquet.c defines the layout. Every kernel
+ * gives the same answers as the portable one. */
 #ifndef BLOOM_PARQUET_H
 #define BLOOM_PARQUET_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "filter/layout.h"
 
 struct bloom_parquet_kernel {
     const char *name;
     bool (*supported)(void); /* by this processor */
-    bool (*check)(const uint8_t *block, uint64_t word);
-    /* The same for count keys whose blocks are on their way into the cache. */
-    void (*check_batch)(const uint8_t *const *blocks, const uint64_t *words, size_t count,
-                        uint8_t *found);
+    bool (*check)(const struct bloom_shape *shape, const uint8_t *payload, const uint64_t *words);
+    void (*check_many)(const struct bloom_shape *shape, const uint8_t *payload,
+                       const uint64_t *words, size_t count, uint8_t *found);
 };
 
 /* All kernels of this build, fastest first, the last one portable; ends with NULL. */

@@ -307,15 +307,50 @@ static void parquet_kernels(void **state) {
             bloom_layout_parquet.add(&shape, block, &word, 1);
             if (round % 2 == 0) /* without one of its bits */
                 block[random_below(&random, BLOCK)] &= (uint8_t)random_next(&random);
-            bool expected = portable->check(block, word);
-            assert_int_equal(kernel->check(block, word), expected);
-            kernel->check_batch((const uint8_t *[]){block}, &word, 1, &found);
+            bool expected = portable->check(&shape, block, &word);
+            assert_int_equal(kernel->check(&shape, block, &word), expected);
+            kernel->check_many(&shape, block, &word, 1, &found);
             assert_int_equal(found, expected);
             yes += expected;
             free(block);
         }
         assert_true(yes >= ROUNDS / 2 && yes < ROUNDS);
     }
+}
+
+static void parquet_kernels_with_many(void **state) {
+    (void)state;
+    enum { KEYS = 200 };
+    uint64_t random = 5, words[KEYS], yes = 0;
+    struct bloom_shape shape = {.layout = &bloom_layout_parquet, .probes = 8, .bits = 256 * 37};
+    uint8_t *payload = allocate_exactly((size_t)bloom_payload_bytes(&shape));
+    for (size_t i = 0; i < KEYS; i++)
+        words[i] = random_next(&random);
+    for (size_t i = 0; i < KEYS; i += 2)
+        bloom_layout_parquet.add(&shape, payload, words + i, 1);
+    uint8_t *at_once = allocate_exactly((size_t)bloom_payload_bytes(&shape));
+    uint64_t *evens = (uint64_t *)(void *)allocate_exactly(KEYS / 2 * sizeof *evens);
+    for (size_t i = 0; i < KEYS; i += 2)
+        evens[i / 2] = words[i];
+    bloom_layout_parquet.add(&shape, at_once, evens, KEYS / 2);
+    assert_memory_equal(at_once, payload, (size_t)bloom_payload_bytes(&shape));
+    for (size_t i = 0; bloom_parquet_kernels[i] != NULL; i++) {
+        const struct bloom_parquet_kernel *kernel = bloom_parquet_kernels[i];
+        for (size_t count = 0; count <= KEYS && kernel->supported(); count++) {
+            uint8_t *found = allocate_exactly(count);
+            kernel->check_many(&shape, payload, words, count, found);
+            for (size_t j = 0; j < count; j++) {
+                assert_int_equal(found[j], kernel->check(&shape, payload, words + j));
+                assert_true(found[j] == 1 || (found[j] == 0 && j % 2 == 1));
+                yes += found[j];
+            }
+            free(found);
+        }
+    }
+    assert_true(yes > 0);
+    free(evens);
+    free(at_once);
+    free(payload);
 }
 
 static void parquet_estimates(void **state) {
@@ -602,6 +637,8 @@ int main(void) {
         TEST("Positions are those of the libraries", examples_of_positions),
         TEST("Every foreign layout agrees with a naive implementation bit for bit", as_naive),
         TEST("Every kernel of layout parquet answers as the portable one", parquet_kernels),
+        TEST("Every kernel of layout parquet answers many keys as one by one",
+             parquet_kernels_with_many),
         TEST("Estimates of layout parquet are right", parquet_estimates),
         TEST("Sizes are those of the libraries", sizes),
         TEST("Rounded arithmetic is that of IEEE doubles", rounded_as_doubles),
