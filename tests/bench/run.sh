@@ -115,7 +115,15 @@ for part; do
     foreign)
         # shellcheck disable=SC2086 # words are meant
         $COMPILE -Iext -o $BUILD/foreign $BENCH/foreign.c $OBJECTS -lm
-        $ALONE $BUILD/foreign | tee $RESULTS/foreign.csv
+        sizes="1e5 1e7"
+        [ -n "${QUICK:-}" ] || sizes="$sizes 1e8"
+        {
+            printf '# Filters of other systems\n\nMade by `make bench`. What was measured and how: the comments of `tests/bench/foreign.c` and\n`foreign_sql.py`. Each layout stands above its yardstick (in brackets).\n\n'
+            (cd $BENCH && "$PYTHON" -c 'from report import machine_state; print("\n".join(machine_state()))')
+            # shellcheck disable=SC2086 # words are meant
+            $ALONE $BUILD/foreign $sizes
+            $ALONE "$PYTHON" $BENCH/foreign_sql.py "$LIBRARY"
+        } | tee $RESULTS/foreign.md
         ;;
     kinds)
         $COMPILE -Iext -o $BUILD/kinds $BENCH/kinds.c $OBJECTS -lm
