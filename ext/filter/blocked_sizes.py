@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
-"""Prints ext/filter/blocked_sizes.h: the bits per key that the layout `blocked` needs for a false-positive rate.
+"""Prints ext/filter/blocked_sizes.h: the bits per key that the layout `blocked` needs for a
+false-positive rate.
 
-The exact rate of a filter of 512-bit blocks with k probes per key, each drawn independently, at c bits per key:
+The exact rate of a filter of 512-bit blocks with k probes per key, each drawn independently, at c
+bits per key:
 
     rate(k, c) = sum over i of Poisson(i; 512 / c) * E[(X / 512)^k]
 
-where X is the number of bits set in a block after i * k throws (Putze, Sanders, Singler, "Cache-, Hash- and
-Space-Efficient Bloom Filters", 2007, whose closed formula takes the power of the mean of X instead of the mean
-of its power and is 1 to 5 % too optimistic). Here the mean of the power is taken exactly: k further throws hit
-j distinct bits with probability S(k, j) 512 (511) ... / 512^k (S: Stirling numbers of the second kind), and by
-inclusion and exclusion these are all set with probability sum over s of (-1)^s C(j, s) (1 - s/512)^(i k), which
-the Poisson mixture turns into exp(-(512/c) (1 - (1 - s/512)^k)). The alternating sum cancels, hence 60 digits.
+where X is the number of bits set in a block after i * k throws (Putze, Sanders, Singler, "Cache-,
+Hash- and Space-Efficient Bloom Filters", 2007, whose closed formula takes the power of the mean of
+X instead of the mean of its power and is 1 to 5 % too optimistic). Here the mean of the power is
+taken exactly: k further throws hit j distinct bits with probability S(k, j) 512 (511) ... / 512^k
+(S: Stirling numbers of the second kind), and by inclusion and exclusion these are all set with
+probability sum over s of (-1)^s C(j, s) (1 - s/512)^(i k), which the Poisson mixture turns into
+exp(-(512/c) (1 - (1 - s/512)^k)). The alternating sum cancels, hence 60 digits.
 
 `blocked_sizes.py` prints the table; `blocked_sizes.py rate K BITS_PER_KEY` prints one rate.
 """
+
 import sys
 from decimal import ROUND_CEILING, Decimal, getcontext
 from math import comb
@@ -25,7 +29,9 @@ OCTAVES = 30          # rates from 2^-30 (9.3e-10) to 1
 ROWS_PER_OCTAVE = 8
 FRACTION_BITS = 16    # fixed point of the bits per key
 HASHES_MAXIMUM = 21   # what three 64-bit words of seven probes serve; the optimum at 2^-30
-FEWER_HASHES_WORTH = Decimal("1.002")  # 0.2 % of space for one probe less: a probe costs more time than that
+FEWER_HASHES_WORTH = Decimal(
+    "1.002"
+)  # 0.2 % of space for one probe less: a probe costs more time than that
 
 
 def rate_terms(hashes):
@@ -43,7 +49,9 @@ def rate_terms(hashes):
             placements = 1
             for used in range(distinct):
                 placements *= BLOCK_BITS - used
-            ways += (-1) ** missed * comb(distinct, missed) * stirling[hashes][distinct] * placements
+            ways += (
+                (-1) ** missed * comb(distinct, missed) * stirling[hashes][distinct] * placements
+            )
         terms.append((Decimal(ways) / Decimal(BLOCK_BITS) ** hashes,
                       1 - (1 - Decimal(missed) / BLOCK_BITS) ** hashes))
     return terms
@@ -58,7 +66,8 @@ def rate(hashes, bits_per_key):
 
 
 def bits_needed(hashes, wanted_rate):
-    """The fewest bits per key, to 10 digits, that keep the wanted rate with this number of hashes."""
+    """The fewest bits per key, to 10 digits, that keep the wanted rate with this number of
+    hashes."""
     low, high = Decimal("0.0005"), Decimal(200)
     if wanted_rate >= 1:
         return Decimal(0)
@@ -83,10 +92,19 @@ def fixed(bits_per_key):
 
 
 def print_table():
-    print("/* Made by ext/filter/blocked_sizes.py, which says how; a test compares the two. Do not edit.")
+    print(
+        "/* Made by ext/filter/blocked_sizes.py, which says how; a test compares the two. Do not"
+        " edit."
+    )
     print(" *")
-    print(f" * One row for each {ROWS_PER_OCTAVE}th of an octave of the false-positive rate, from 2^-{OCTAVES} to 1:")
-    print(f" * hashes, then the bits per key (in 1/{2 ** FRACTION_BITS}) at the lower and at the upper rate of the row. */")
+    print(
+        f" * One row for each {ROWS_PER_OCTAVE}th of an octave of the false-positive rate, from"
+        f" 2^-{OCTAVES} to 1:"
+    )
+    print(
+        f" * hashes, then the bits per key (in 1/{2 ** FRACTION_BITS}) at the lower and at the"
+        " upper rate of the row. */"
+    )
     print("/* clang-format off */")
     hashes = HASHES_MAXIMUM
     for octave in range(-OCTAVES, 0):

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""What the benchmarks have in common (databases, the state of the machine, tables) and the report of floor.c.
+"""What the benchmarks have in common (databases, the state of the machine, tables) and the report
+of floor.c.
 
     report.py SPEED.csv FILL.csv SPACE.csv HASH.csv RESULTS
 
-reads what `floor speed`, `floor fill`, `floor space` and `floor hash` have printed and writes into the folder RESULTS:
-floor.csv and floor.md (all times, their ratios to libbloom's, the ratios that must hold) and the data of the three charts:
-rate_by_fill.csv (with the rate that theory predicts: for layout blocked from ext/filter/blocked_sizes.py, for
-layout classic (1 - e^(-k/c))^k at c bits per key), cost_by_size.csv and space.csv (with the bound of information
-theory, log2(1/p)).
+reads what `floor speed`, `floor fill`, `floor space` and `floor hash` have printed and writes into
+the folder RESULTS: floor.csv and floor.md (all times, their ratios to libbloom's, the ratios that
+must hold) and the data of the three charts: rate_by_fill.csv (with the rate that theory predicts:
+for layout blocked from ext/filter/blocked_sizes.py, for layout classic (1 - e^(-k/c))^k at c bits
+per key), cost_by_size.csv and space.csv (with the bound of information theory, log2(1/p)).
 """
+
 import csv
 import datetime
 import math
@@ -25,8 +27,16 @@ OPERATIONS = [call + deed for deed in DEEDS for call in CALLS]
 # many times its time. Ratios, since they hold on any machine; to RocksDB's when it was measured.
 FLOOR_MARKS = [(call + "check mixed", "blocked", call + "check absent", 1.15) for call in CALLS] + [
     (operation, "RocksDB", operation, limit)
-    for operation, limit in (("check absent", 1.2), ("check mixed", 1.2), ("add", 1.0), ("batch add", 1.0),
-                             ("bulk add", 1.0), ("batch check mixed", 1.0), ("bulk check mixed", 1.0))]
+    for operation, limit in (
+        ("check absent", 1.2),
+        ("check mixed", 1.2),
+        ("add", 1.0),
+        ("batch add", 1.0),
+        ("bulk add", 1.0),
+        ("batch check mixed", 1.0),
+        ("bulk check mixed", 1.0),
+    )
+]
 
 
 def open_database(path, library, build, **settings):
@@ -74,17 +84,24 @@ def cache_sizes():
 def machine_state(more=()):
     """Markdown lines that say on what, with what and when was measured."""
     memory = first_line("/proc/meminfo").removeprefix("MemTotal:").strip()
-    compiler = subprocess.run([*os.environ.get("CC", "cc").split(), "--version"], capture_output=True, text=True)
-    facts = [("processor", processor()),
-             ("cores", f"{os.cpu_count()}, of them used: 1"),
-             ("caches", cache_sizes()),
-             ("frequency governor", first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
-             ("load average at the end", " ".join(first_line("/proc/loadavg").split()[:3])),
-             ("memory", f"{memory}, huge pages: {first_line('/sys/kernel/mm/transparent_hugepage/enabled')}"),
-             ("system", f"{platform.system()} {platform.machine()}"),
-             ("compiler", f"{compiler.stdout.splitlines()[0]}, {os.environ.get('CFLAGS', '-O2 -g')}"),
-             *more,
-             ("date", datetime.date.today().isoformat())]
+    compiler = subprocess.run(
+        [*os.environ.get("CC", "cc").split(), "--version"], capture_output=True, text=True
+    )
+    facts = [
+        ("processor", processor()),
+        ("cores", f"{os.cpu_count()}, of them used: 1"),
+        ("caches", cache_sizes()),
+        ("frequency governor", first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+        ("load average at the end", " ".join(first_line("/proc/loadavg").split()[:3])),
+        (
+            "memory",
+            f"{memory}, huge pages: {first_line('/sys/kernel/mm/transparent_hugepage/enabled')}",
+        ),
+        ("system", f"{platform.system()} {platform.machine()}"),
+        ("compiler", f"{compiler.stdout.splitlines()[0]}, {os.environ.get('CFLAGS', '-O2 -g')}"),
+        *more,
+        ("date", datetime.date.today().isoformat()),
+    ]
     return [f"- {name}: {value}" for name, value in facts]
 
 
@@ -120,8 +137,16 @@ class Floor:
 
     def __init__(self, path):
         with open(path, newline="") as file:
-            self.values = {(row["keys"], int(row["n"]), float(row["p"]), row["filter"], row["operation"]):
-                           float(row["median"]) for row in csv.DictReader(file)}
+            self.values = {
+                (
+                    row["keys"],
+                    int(row["n"]),
+                    float(row["p"]),
+                    row["filter"],
+                    row["operation"],
+                ): float(row["median"])
+                for row in csv.DictReader(file)
+            }
         self.sizes = sorted({key[1] for key in self.values})
         self.rates = sorted({key[2] for key in self.values}, reverse=True)
         self.filters = list(dict.fromkeys(key[3] for key in self.values))
@@ -159,7 +184,9 @@ class Floor:
                     if measured:
                         rows.append([f"{rate:.1%}", name, keys, f"{[b for b in bits if b][-1]:.2f}",
                                      *(f"{value:.4%}" if value else "-" for value in measured)])
-        return table(["p asked for", "filter", "keys", "bits per key", *map(thousands, self.sizes)], rows)
+        return table(
+            ["p asked for", "filter", "keys", "bits per key", *map(thousands, self.sizes)], rows
+        )
 
     def marks(self):
         rows = []
@@ -169,46 +196,120 @@ class Floor:
                 value = self.get("hashes", size, 0.01, other, theirs)
                 if value is not None:
                     of = theirs if other == "blocked" else f"{other}, {theirs}"
-                    rows.append([operation, of, thousands(size), f"{limit:.2f}", f"{ours / value:.2f}",
-                                 "yes" if ours <= limit * value else "**no**"])
+                    rows.append(
+                        [
+                            operation,
+                            of,
+                            thousands(size),
+                            f"{limit:.2f}",
+                            f"{ours / value:.2f}",
+                            "yes" if ours <= limit * value else "**no**",
+                        ]
+                    )
         return table(["work", "against", "n", "at most, times", "measured", "holds"], rows)
 
     def report(self, fill, hashes):
-        lines = ["# The filter library alone", "",
-                 "Made by `make bench`. What was measured and how: the comment of `tests/bench/floor.c`. Times are "
-                 "medians, in nanoseconds per key.", "", *machine_state(), "",
-                 "## Figures that must hold", "",
-                 "Hashes given, p = 1 %; ratios of medians of one run. With `make bench PEERS=FOLDER` RocksDB's filter is among "
-                 "them.", "", *self.marks(), "",
-                 "`add` is one key a call, `batch` 32, `bulk` 1024; `direct` is a kernel called without the layout before it; "
-                 "RocksDB is its FastLocalBloom with as many bits, libfilter its split block filter. Beyond the caches a batch "
-                 "of 32 waits for memory about once, whoever asks it, so that there both are level."]
-        for keys, heading in (("hashes", "hashes given"), ("URLs", "URLs of 60 to 80 bytes, hashed")):
+        lines = [
+            "# The filter library alone",
+            "",
+            (
+                "Made by `make bench`. What was measured and how: the comment of"
+                " `tests/bench/floor.c`. Times are medians, in nanoseconds per key."
+            ),
+            "",
+            *machine_state(),
+            "",
+            "## Figures that must hold",
+            "",
+            (
+                "Hashes given, p = 1 %; ratios of medians of one run. With `make bench"
+                " PEERS=FOLDER` RocksDB's filter is among them."
+            ),
+            "",
+            *self.marks(),
+            "",
+            (
+                "`add` is one key a call, `batch` 32, `bulk` 1024; `direct` is a kernel called"
+                " without the layout before it; RocksDB is its FastLocalBloom with as many bits,"
+                " libfilter its split block filter. Beyond the caches a batch of 32 waits for"
+                " memory about once, whoever asks it, so that there both are level."
+            ),
+        ]
+        for keys, heading in (
+            ("hashes", "hashes given"),
+            ("URLs", "URLs of 60 to 80 bytes, hashed"),
+        ):
             for rate in self.rates:
                 lines += ["", f"## p = {rate:.1%}, {heading}", "", *self.time_table(keys, rate)]
-        lines += ["", "## The rate that was asked for, and the rate measured", "",
-                  "Over a million keys that are not in the filter: sampling alone moves 1 % by 0.01 percentage points "
-                  "and 0.1 % by 0.0032 (one standard deviation).", "", *self.rate_table(), "",
-                  "## What the hash costs", "",
-                  "Of keys in cache. MurmurHash3 is kept all the same: filters are exchanged with Guava and others that have it, "
-                  "and what is stored must be found again.", "", *hash_table(hashes), "",
-                  "## As a filter fills", "",
-                  "A filter for 1,000,000 keys at p = 1 %; `from bits` is what `bloom_fpr` returns.", "",
-                  *table(["layout", "filled", "measured", "predicted", "from bits"],
-                         [[row["layout"], f"{float(row['filled']):.0%}",
-                           *(f"{float(row[name]):.4%}" for name in ("measured", "predicted", "from bits"))]
-                          for row in fill if round(float(row["filled"]) * 10) in (2, 5, 8, 10, 12, 15, 20)]), "",
-                  "![rate against fill](rate_by_fill.svg)", "", "![cost against size](cost_by_size.svg)", "",
-                  "![space against rate](space.svg)"]
+        lines += [
+            "",
+            "## The rate that was asked for, and the rate measured",
+            "",
+            (
+                "Over a million keys that are not in the filter: sampling alone moves 1 % by 0.01"
+                " percentage points and 0.1 % by 0.0032 (one standard deviation)."
+            ),
+            "",
+            *self.rate_table(),
+            "",
+            "## What the hash costs",
+            "",
+            (
+                "Of keys in cache. MurmurHash3 is kept all the same: filters are exchanged with"
+                " Guava and others that have it, and what is stored must be found again."
+            ),
+            "",
+            *hash_table(hashes),
+            "",
+            "## As a filter fills",
+            "",
+            "A filter for 1,000,000 keys at p = 1 %; `from bits` is what `bloom_fpr` returns.",
+            "",
+            *table(
+                ["layout", "filled", "measured", "predicted", "from bits"],
+                [
+                    [
+                        row["layout"],
+                        f"{float(row['filled']):.0%}",
+                        *(
+                            f"{float(row[name]):.4%}"
+                            for name in ("measured", "predicted", "from bits")
+                        ),
+                    ]
+                    for row in fill
+                    if round(float(row["filled"]) * 10) in (2, 5, 8, 10, 12, 15, 20)
+                ],
+            ),
+            "",
+            "![rate against fill](rate_by_fill.svg)",
+            "",
+            "![cost against size](cost_by_size.svg)",
+            "",
+            "![space against rate](space.svg)",
+        ]
         return lines
 
     def cost_by_size(self):
-        columns = [("blocked check", "blocked", "check absent"), ("blocked bulk check", "blocked", "bulk check absent"),
-                   ("classic check", "classic", "check absent"), ("libbloom check", "libbloom", "check absent"),
-                   ("blocked add", "blocked", "add"), ("blocked bulk add", "blocked", "bulk add"),
-                   ("classic add", "classic", "add"), ("libbloom add", "libbloom", "add")]
-        rows = [[size, *(self.get("hashes", size, 0.01, name, operation) for _, name, operation in columns)]
-                for size in self.sizes]
+        columns = [
+            ("blocked check", "blocked", "check absent"),
+            ("blocked bulk check", "blocked", "bulk check absent"),
+            ("classic check", "classic", "check absent"),
+            ("libbloom check", "libbloom", "check absent"),
+            ("blocked add", "blocked", "add"),
+            ("blocked bulk add", "blocked", "bulk add"),
+            ("classic add", "classic", "add"),
+            ("libbloom add", "libbloom", "add"),
+        ]
+        rows = [
+            [
+                size,
+                *(
+                    self.get("hashes", size, 0.01, name, operation)
+                    for _, name, operation in columns
+                ),
+            ]
+            for size in self.sizes
+        ]
         return ["n", *(title for title, _, _ in columns)], rows
 
 
@@ -218,7 +319,14 @@ def hash_table(rows):
     cells = []
     for kind in kinds:
         ours, theirs = times[kind, "MurmurHash3"], times.get((kind, "XXH3"))
-        cells.append([kind, f"{ours:.1f}", f"{theirs:.1f}" if theirs else "-", f"{ours / theirs:.1f}" if theirs else "-"])
+        cells.append(
+            [
+                kind,
+                f"{ours:.1f}",
+                f"{theirs:.1f}" if theirs else "-",
+                f"{ours / theirs:.1f}" if theirs else "-",
+            ]
+        )
     return table(["ns per key", "MurmurHash3", "XXH3", "ratio"], cells)
 
 
@@ -237,14 +345,28 @@ def main(speed, fill_path, space_path, hash_path, results):
     with open(fill_path, newline="") as file:
         fill = list(csv.DictReader(file))
     for row in fill:
-        row["predicted"] = f"{predicted_rate(row['layout'], int(row['hashes']), float(row['bits per key'])):.7f}"
+        row["predicted"] = (
+            f"{predicted_rate(row['layout'], int(row['hashes']), float(row['bits per key'])):.7f}"
+        )
     write_csv(results / "rate_by_fill.csv", list(fill[0]), [row.values() for row in fill])
     write_csv(results / "cost_by_size.csv", *floor.cost_by_size())
     with open(space_path, newline="") as file:
         rows = list(csv.DictReader(file))
-    write_csv(results / "space.csv", ["p", "blocked", "classic", "bound", "fuse", "counting"],
-              [[row["p"], row["blocked"], row["classic"], f"{-math.log2(float(row['p'])):.4f}", row["fuse"], row["counting"]]
-               for row in rows])
+    write_csv(
+        results / "space.csv",
+        ["p", "blocked", "classic", "bound", "fuse", "counting"],
+        [
+            [
+                row["p"],
+                row["blocked"],
+                row["classic"],
+                f"{-math.log2(float(row['p'])):.4f}",
+                row["fuse"],
+                row["counting"],
+            ]
+            for row in rows
+        ],
+    )
     with open(hash_path, newline="") as file:
         hashes = list(csv.DictReader(file))
     write_lines(results / "floor.md", floor.report(fill, hashes))

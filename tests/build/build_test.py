@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""What a build must keep: one exported name, a caller's CC, CFLAGS and LDFLAGS, an installation that loads, and linking it in."""
+"""What a build must keep: one exported name, a caller's CC, CFLAGS and LDFLAGS, an installation
+that loads, and linking it in."""
+
 import os
 import pathlib
 import re
@@ -14,11 +16,22 @@ LIBRARY = "bloom.dylib" if sys.platform == "darwin" else "bloom.so"
 
 
 def run(*command, **options):
-    return subprocess.run(command, cwd=options.pop("cwd", TOP), capture_output=True, text=True, check=True, **options).stdout
+    return subprocess.run(
+        command, cwd=options.pop("cwd", TOP), capture_output=True, text=True, check=True, **options
+    ).stdout
 
 
 def version_through_shell(library):
-    return run("sqlite3", "-batch", "-init", "/dev/null", "-cmd", f".load {library}", ":memory:", "SELECT bloom_version();")
+    return run(
+        "sqlite3",
+        "-batch",
+        "-init",
+        "/dev/null",
+        "-cmd",
+        f".load {library}",
+        ":memory:",
+        "SELECT bloom_version();",
+    )
 
 
 class Build(unittest.TestCase):
@@ -29,7 +42,9 @@ class Build(unittest.TestCase):
     def copy(self):
         """The sources alone, as a clean checkout has them."""
         shutil.copytree(TOP / "ext", self.folder / "ext")
-        shutil.copytree(TOP / "tests", self.folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            TOP / "tests", self.folder / "tests", ignore=shutil.ignore_patterns("__pycache__")
+        )
         shutil.copy(TOP / "Makefile", self.folder)
         return self.folder
 
@@ -42,26 +57,36 @@ class Build(unittest.TestCase):
         self.assertLessEqual(set(needed), {"libc.so.6", "libm.so.6"}, needed)
 
     def test_compiler_and_flags_on_the_command_line_are_honoured(self):
-        output = run("make", "CC=gcc", "CFLAGS=-O1 -DGIVEN_BY_TEST", "LDFLAGS=-Wl,-z,now", cwd=self.copy())
+        output = run(
+            "make", "CC=gcc", "CFLAGS=-O1 -DGIVEN_BY_TEST", "LDFLAGS=-Wl,-z,now", cwd=self.copy()
+        )
         compiled = [line for line in output.splitlines() if " -c " in line]
         linked = [line for line in output.splitlines() if " -shared " in line]
         self.assertGreater(len(compiled), 5)
-        self.assertTrue(all(line.startswith("gcc ") and "-O1 -DGIVEN_BY_TEST" in line for line in compiled))
+        self.assertTrue(
+            all(line.startswith("gcc ") and "-O1 -DGIVEN_BY_TEST" in line for line in compiled)
+        )
         self.assertEqual(len(linked), 1)
         self.assertIn("-Wl,-z,now", linked[0])
 
     def test_install_puts_library_and_header_under_destdir_and_prefix(self):
         run("make", "install", f"DESTDIR={self.folder}", "PREFIX=/opt/x")
-        files = sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file())
+        files = sorted(
+            str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file()
+        )
         self.assertEqual(files, ["opt/x/include/sqlite-bloom.h", f"opt/x/lib/{LIBRARY}"])
-        self.assertRegex(version_through_shell(self.folder / "opt/x/lib" / LIBRARY), r"^bloom \d+\.\d+\.\d+, ")
+        self.assertRegex(
+            version_through_shell(self.folder / "opt/x/lib" / LIBRARY), r"^bloom \d+\.\d+\.\d+, "
+        )
 
     def test_install_and_uninstall_take_paths_with_spaces(self):
         for destination, prefix in ((f"{self.folder}/a b", "/opt/x y"), (f"{self.folder}", "/o'p")):
             arguments = [f"DESTDIR={destination}", f"PREFIX={prefix}"]
             run("make", "install", *arguments)
             root = pathlib.Path(destination + prefix)
-            files = sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
+            files = sorted(
+                str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()
+            )
             self.assertEqual(files, ["include/sqlite-bloom.h", f"lib/{LIBRARY}"])
             other = root / "lib" / "other.so"
             other.write_text("not ours")
@@ -89,8 +114,19 @@ class Build(unittest.TestCase):
         program = self.folder / "embed"
         sources = sorted(str(path) for path in (TOP / "ext").rglob("*.c")
                          if TOP / "ext/packages" not in path.parents)
-        run(os.environ.get("CC", "cc"), "-std=c11", "-O1", "-DSQLITE_CORE", "-Iext", "tests/build/embed.c", *sources,
-            "-o", str(program), "-lsqlite3", "-lm")
+        run(
+            os.environ.get("CC", "cc"),
+            "-std=c11",
+            "-O1",
+            "-DSQLITE_CORE",
+            "-Iext",
+            "tests/build/embed.c",
+            *sources,
+            "-o",
+            str(program),
+            "-lsqlite3",
+            "-lm",
+        )
         self.assertEqual(run(str(program)), "1 passed, 0 failed\n")
 
     def test_the_public_header_stands_alone_in_c_and_cpp(self):
@@ -98,8 +134,22 @@ class Build(unittest.TestCase):
             if shutil.which(compiler) is None:
                 self.skipTest(f"no {compiler}")
             source = self.folder / f"header.{name}"
-            source.write_text('#include "sqlite-bloom.h"\n#include "sqlite-bloom.h"\nint use(void);\nint use(void) { return sqlite3_bloom_init != 0; }\n')
-            run(compiler, f"-std={standard}", "-Wall", "-Wno-address", "-Werror", "-Iext", "-c", str(source), "-o", str(self.folder / "header.o"))
+            source.write_text(
+                '#include "sqlite-bloom.h"\n#include "sqlite-bloom.h"\nint use(void);\nint'
+                ' use(void) { return sqlite3_bloom_init != 0; }\n'
+            )
+            run(
+                compiler,
+                f"-std={standard}",
+                "-Wall",
+                "-Wno-address",
+                "-Werror",
+                "-Iext",
+                "-c",
+                str(source),
+                "-o",
+                str(self.folder / "header.o"),
+            )
 
 
 class Release(unittest.TestCase):

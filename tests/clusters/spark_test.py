@@ -96,9 +96,11 @@ def work():
                 "WHERE name = ?2), url(i))) FROM n", (first, name)).fetchone()[0])
     print(f"answers {' '.join(map(str, answers))}")
     print(f"equal {int(united == whole)} partitions {len(parts)}")
-    print(f"figures: {KEYS} URLs, {PARTITIONS} partitions, 2 workers: Spark's own filter "
-          f"{spark_seconds:.1f} s, {len(foreign)} bytes; partial filters of this extension, united: "
-          f"{ours_seconds:.1f} s, {len(united)} bytes, {len(united) * len(parts)} shipped")
+    print(
+        f"figures: {KEYS} URLs, {PARTITIONS} partitions, 2 workers: Spark's own filter "
+        f"{spark_seconds:.1f} s, {len(foreign)} bytes; partial filters of this extension, united: "
+        f"{ours_seconds:.1f} s, {len(united)} bytes, {len(united) * len(parts)} shipped"
+    )
 
 
 class Spark(unittest.TestCase):

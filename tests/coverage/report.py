@@ -1,25 +1,30 @@
 #!/usr/bin/env python3
-"""Reports what the tests reach of each source file, from the JSON file of gcovr, and what they do not reach and is not excepted.
+"""Reports what the tests reach of each source file, from the JSON file of gcovr, and what they do
+not reach and is not excepted.
 
     report.py COVERAGE.json FOLDER EXCEPTIONS.txt
 
-A file has passed when each of its lines and branches was reached, or is excepted, and each of its exceptions is still needed. The exit
-status is 1 when one has not. Branches are numbered from 1 within a line, in gcov's order: for a condition the first is the one that goes on to the
-next line of the listing, which is mostly the way taken when it holds. Branches of a line that was never reached count, but are not
-listed besides the line.
+A file has passed when each of its lines and branches was reached, or is excepted, and each of its
+exceptions is still needed. The exit status is 1 when one has not. Branches are numbered from 1
+within a line, in gcov's order: for a condition the first is the one that goes on to the next line
+of the listing, which is mostly the way taken when it holds. Branches of a line that was never
+reached count, but are not listed besides the line.
 
 The exceptions are paragraphs:
 
     FILE FUNCTION
-    with FLAG           only for processors that have FLAG in /proc/cpuinfo, or are called so (uname -m)
+    with FLAG           only for processors that have FLAG in /proc/cpuinfo, or are called so (uname
+                        -m)
     without FLAG        only for the others; elsewhere the paragraph is left out
     all                 whatever of this function is not reached
     line TEXT           a line of the function, without the space around it
     branch N TEXT       branch N of such a line
     because REASON      up to the end of the paragraph
 
-Each `line` and `branch` excepts one; a second line of the same text in the same function takes a second one. Lines that begin with # are comments.
+Each `line` and `branch` excepts one; a second line of the same text in the same function takes a
+second one. Lines that begin with # are comments.
 """
+
 import json
 import pathlib
 import platform
@@ -85,7 +90,9 @@ def examine(entry, folder, exceptions):
         if line["gcovr/noncode"] or line["gcovr/excluded"]:
             continue
         function = next((name for start, name in reversed(functions) if start <= number), "-")
-        missed = [f"branch {i}" for i, branch in enumerate(line["branches"], 1) if branch["count"] == 0]
+        missed = [
+            f"branch {i}" for i, branch in enumerate(line["branches"], 1) if branch["count"] == 0
+        ]
         source.lines[0] += line["count"] > 0
         source.lines[1] += 1
         source.branches[0] += len(line["branches"]) - len(missed)
@@ -123,17 +130,26 @@ def main(coverage, folder, exceptions_path):
     print(f"     {'':27} {'lines':>23} {'branches':>24}")
     for source in sources:
         good = not source.missed and not source.stale
-        print(f"{'ok  ' if good else 'FAIL'} {source.name:27} {share(source.lines)}  {share(source.branches)}"
-              + (f"  {source.excepted} excepted" if source.excepted else ""))
+        print(
+            f"{'ok  ' if good else 'FAIL'} {source.name:27} {share(source.lines)} "
+            f" {share(source.branches)}"
+            + (f"  {source.excepted} excepted" if source.excepted else "")
+        )
         for counts, more in ((total.lines, source.lines), (total.branches, source.branches)):
             counts[:] = [have + new for have, new in zip(counts, more)]
         total.excepted += source.excepted
-    print(f"     {total.name:27} {share(total.lines)}  {share(total.branches)}  {total.excepted} excepted")
+    print(
+        f"     {total.name:27} {share(total.lines)}  {share(total.branches)}  {total.excepted}"
+        " excepted"
+    )
     for source in sources:
         for number, function, what, text in source.missed:
             print(f"{folder}/{source.name}:{number}: not reached: {function}: {what}: {text}")
         for function, what, text in source.stale:
-            print(f"{folder}/{source.name}: reached, or gone, though excepted: {function}: {what}: {text}")
+            print(
+                f"{folder}/{source.name}: reached, or gone, though excepted: {function}: {what}:"
+                f" {text}"
+            )
     known = {source.name for source in sources}
     lost = sorted({exception[0] for exception in exceptions} - known)
     for name in lost:

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Runs the examples of README.md and ext/FORMAT.md as they are printed there.
 
-A fenced block marked `sql` that is followed by one marked `text` is typed into the sqlite3 shell, with the extension loaded, and must
-print exactly that. The blocks of one document share one database, in order, as a reader would type them.
-Every `make` target and file that the documents name must exist.
+A fenced block marked `sql` that is followed by one marked `text` is typed into the sqlite3 shell,
+with the extension loaded, and must print exactly that. The blocks of one document share one
+database, in order, as a reader would type them. Every `make` target and file that the documents
+name must exist.
 """
+
 import pathlib
 import re
 import subprocess
@@ -24,9 +26,17 @@ class Examples(unittest.TestCase):
         pairs = examples(document)
         self.assertGreaterEqual(sum(1 for _, wanted in pairs if wanted is not None), at_least)
         script = "".join(f"{sql}\n.print '{SEPARATOR}'\n" for sql, _ in pairs)
-        run = subprocess.run(["sqlite3", "-batch", "-init", "/dev/null", "-cmd", ".load ./bloom", ":memory:"],
-                             input=script, cwd=TOP, capture_output=True, text=True, check=False)
-        printed = (run.stdout + "\n" + run.stderr if run.stderr else run.stdout).split(SEPARATOR + "\n")
+        run = subprocess.run(
+            ["sqlite3", "-batch", "-init", "/dev/null", "-cmd", ".load ./bloom", ":memory:"],
+            input=script,
+            cwd=TOP,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        printed = (run.stdout + "\n" + run.stderr if run.stderr else run.stdout).split(
+            SEPARATOR + "\n"
+        )
         for (sql, wanted), got in zip(pairs, printed):
             with self.subTest(document=document, sql=sql):
                 self.assertEqual(got, wanted or "", sql)
@@ -46,7 +56,9 @@ class Examples(unittest.TestCase):
 class Names(unittest.TestCase):
     def test_files_that_the_readme_names_exist(self):
         text = (TOP / "README.md").read_text()
-        names = set(re.findall(r"`((?:ext|sql|tests)/[\w./-]+)`", text)) | set(re.findall(r"\]\(([\w./-]+)\)", text))
+        names = set(re.findall(r"`((?:ext|sql|tests)/[\w./-]+)`", text)) | set(
+            re.findall(r"\]\(([\w./-]+)\)", text)
+        )
         self.assertGreater(len(names), 3)
         for name in sorted(names):
             with self.subTest(name=name):
@@ -60,7 +72,9 @@ class Names(unittest.TestCase):
                            ("Makefile", "tests/rules.mk", "ext/packages/rules.mk"))
         for target in sorted(targets):
             with self.subTest(target=target):
-                self.assertTrue(re.search(rf"(?m)^{target}:", makefile), f"no such target: {target}")
+                self.assertTrue(
+                    re.search(rf"(?m)^{target}:", makefile), f"no such target: {target}"
+                )
 
     def test_every_function_that_is_registered_is_in_the_readme(self):
         text = (TOP / "README.md").read_text()

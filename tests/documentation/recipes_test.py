@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
-"""Runs the recipes of sql/ and compares what they print with their .out files; runs the demo on lists of every odd kind.
+"""Runs the recipes of sql/ and compares what they print with their .out files; runs the demo on
+lists of every odd kind.
 
     recipes_test.py             run the tests (and any option of unittest)
-    recipes_test.py --update    write the .out files anew from what the recipes print; look at the difference before you keep it
+    recipes_test.py --update    write the .out files anew from what the recipes print; look at the
+                                difference before you keep it
 
-SQLITE3=path in the environment names another sqlite3 shell. Everything runs in a copy of the tree, with an empty home.
+SQLITE3=path in the environment names another sqlite3 shell. Everything runs in a copy of the tree,
+with an empty home.
 """
+
 import math
 import os
 import pathlib
@@ -24,12 +28,15 @@ SQLITE = os.environ.get("SQLITE3", "sqlite3")
 
 
 def shell_version():
-    words = subprocess.run([SQLITE, "--version"], capture_output=True, text=True, check=True).stdout.split()
+    words = subprocess.run(
+        [SQLITE, "--version"], capture_output=True, text=True, check=True
+    ).stdout.split()
     return tuple(int(part) for part in words[0].split("."))
 
 
 class Tree:
-    """A copy of what a user runs: the extension and sql/, in a folder of its own beside an empty home and a temporary folder."""
+    """A copy of what a user runs: the extension and sql/, in a folder of its own beside an empty
+    home and a temporary folder."""
 
     def __init__(self, temporary="temporary"):
         self.base = pathlib.Path(tempfile.mkdtemp())
@@ -47,13 +54,34 @@ class Tree:
         shutil.rmtree(self.base)
 
     def files(self):
-        return sorted((str(path.relative_to(self.base)), path.stat().st_size) for path in self.base.rglob("*") if path.is_file())
+        return sorted(
+            (str(path.relative_to(self.base)), path.stat().st_size)
+            for path in self.base.rglob("*")
+            if path.is_file()
+        )
 
     def run(self, command, stdin=subprocess.DEVNULL, **variables):
-        environment = {name: value for name, value in os.environ.items() if name not in ("URLS", "VISITS", "SQLITE3")}
-        environment |= {"HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home), "TMPDIR": str(self.temporary)} | variables
-        return subprocess.run(command, stdin=stdin, cwd=self.top, env=environment, capture_output=True, text=True,
-                              errors="surrogateescape", check=False, timeout=300)
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in ("URLS", "VISITS", "SQLITE3")
+        }
+        environment |= {
+            "HOME": str(self.home),
+            "XDG_CONFIG_HOME": str(self.home),
+            "TMPDIR": str(self.temporary),
+        } | variables
+        return subprocess.run(
+            command,
+            stdin=stdin,
+            cwd=self.top,
+            env=environment,
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
+            check=False,
+            timeout=300,
+        )
 
     def recipe(self, name):
         with open(self.top / "sql" / name, encoding="utf-8") as script:
@@ -82,10 +110,13 @@ class Recipes(TreeTest):
         self.assertEqual(run.stderr, "")
         self.assertEqual(run.returncode, 0)
         wanted, got = expected.read_text(encoding="utf-8").splitlines(), run.stdout.splitlines()
-        if shell_version() >= (3, 52, 0):  # from this one on the shell aligns columns otherwise: the words must agree
+        # From this one on the shell aligns columns otherwise: the words must agree.
+        if shell_version() >= (3, 52, 0):
             wanted, got = ([" ".join(line.split()) for line in lines] for lines in (wanted, got))
         self.assertEqual(got, wanted)
-        self.assertEqual(self.tree.files(), before, "a recipe leaves no file behind and changes none")
+        self.assertEqual(
+            self.tree.files(), before, "a recipe leaves no file behind and changes none"
+        )
 
     def test_there_are_recipes_and_each_output_has_one(self):
         self.assertGreaterEqual(len(RECIPES), 6)
@@ -180,13 +211,36 @@ class Demo(TreeTest):
         self.assertEqual(self.figures(URLS="")[0]["lines with an entry"], 6254)
 
     def test_duplicates_quotes_commas_spaces_and_long_lines(self):
-        lines = [b'say"so', b'"quoted, with comma"', b"it's", b"it''s", b'a,b,"c', b'"', b"tab\tinside", b"two  blanks", b"back\\slash",
-                 b"$HOME `date` %s %d", b"caf\xc3\xa9", b"caf\xe9", b"NULL", b"x'00'", b"1", b"1.0", b"http://a.example/#part",
-                 b"l" + b"o" * 200_000 + b"ng", b"l" + b"o" * 200_000 + b"nger"]
-        self.assertEqual(self.counted(b"\n".join(lines + lines) + b"\n"), (2 * len(lines), len(lines)))
+        lines = [
+            b'say"so',
+            b'"quoted, with comma"',
+            b"it's",
+            b"it''s",
+            b'a,b,"c',
+            b'"',
+            b"tab\tinside",
+            b"two  blanks",
+            b"back\\slash",
+            b"$HOME `date` %s %d",
+            b"caf\xc3\xa9",
+            b"caf\xe9",
+            b"NULL",
+            b"x'00'",
+            b"1",
+            b"1.0",
+            b"http://a.example/#part",
+            b"l" + b"o" * 200_000 + b"ng",
+            b"l" + b"o" * 200_000 + b"nger",
+        ]
+        self.assertEqual(
+            self.counted(b"\n".join(lines + lines) + b"\n"), (2 * len(lines), len(lines))
+        )
 
     def test_windows_line_ends_blank_lines_and_comments(self):
-        content = b"\xef\xbb\xbf# first\r\n\r\na.example\r\n   \r\n\t# another\r\n  b.example\t\r\na.example\r\n#\r\nc.example#\r\n"
+        content = (
+            b"\xef\xbb\xbf# first\r\n\r\na.example\r\n   \r\n\t# another\r\n "
+            b" b.example\t\r\na.example\r\n#\r\nc.example#\r\n"
+        )
         self.assertEqual(self.counted(content), (4, 3))
 
     def test_a_byte_order_mark_is_no_part_of_the_first_url(self):
@@ -202,15 +256,22 @@ class Demo(TreeTest):
         self.assertEqual(self.counted(b"a\x00.example\na.example\nb\x1f.example\n\x1f\n\x01\x02\n"), (4, 3))
 
     def test_one_url_in_a_file_with_an_odd_name(self):
-        self.assertEqual(self.counted(b"a.example\n", "it's a \"list\" of $URLs; `one`\\n.txt"), (1, 1))
+        self.assertEqual(
+            self.counted(b"a.example\n", "it's a \"list\" of $URLs; `one`\\n.txt"), (1, 1)
+        )
 
     def test_many_urls(self):
-        self.assertEqual(self.counted(b"".join(b"host%d.test/page\n" % (i * i % 50_021) for i in range(50_021))), (50_021, 25_011))
+        self.assertEqual(
+            self.counted(b"".join(b"host%d.test/page\n" % (i * i % 50_021) for i in range(50_021))),
+            (50_021, 25_011),
+        )
 
     def test_a_hosts_file(self):
-        content = (b"# block list\n127.0.0.1 localhost\n::1 localhost ip6-localhost\n0.0.0.0 0.0.0.0\n"
-                   b"0.0.0.0 Evil.example\n0.0.0.0\tbad.example  worse.example\t# both\n"
-                   b"fe80::1%lo0 x\n:: v6.example\n127.0.0.1 evil.example.\r\n  0.0.0.0  c.example#d\n")
+        content = (
+            b"# block list\n127.0.0.1 localhost\n::1 localhost ip6-localhost\n0.0.0.0 0.0.0.0\n"
+            b"0.0.0.0 Evil.example\n0.0.0.0\tbad.example  worse.example\t# both\n"
+            b"fe80::1%lo0 x\n:: v6.example\n127.0.0.1 evil.example.\r\n  0.0.0.0  c.example#d\n"
+        )
         self.assertEqual(self.counted(content), (6, 5))
 
     def test_a_list_of_domains_and_one_of_urls(self):
@@ -219,7 +280,9 @@ class Demo(TreeTest):
                                       b"evil.example/a/\nmailto:a@b\nhttp://16909060/#x\n"), (6, 3))
 
     def test_a_listed_url_among_the_visits_is_no_false_positive(self):
-        path = self.write(b"blog4226.example\n")  # of the second visit; the last one goes to an entry
+        path = self.write(
+            b"blog4226.example\n"
+        )  # of the second visit; the last one goes to an entry
         run = self.tree.demo(URLS=path, VISITS="20")
         self.assertRegex(run.stdout, r"really on it, by verification +2 visits")
         self.assertRegex(run.stdout, r"false positives +0 visits")
@@ -231,10 +294,22 @@ class Demo(TreeTest):
         self.assertEqual(run.returncode, 0)
 
     def test_lists_without_a_url(self):
-        for content in (b"", b"\n", b"\r\n\r\n", b"# only\n# comments", b" \n\t\n", b"\xef\xbb\xbf", b"\x00"):
+        for content in (
+            b"",
+            b"\n",
+            b"\r\n\r\n",
+            b"# only\n# comments",
+            b" \n\t\n",
+            b"\xef\xbb\xbf",
+            b"\x00",
+        ):
             with self.subTest(content=content):
                 path = self.write(content)
-                self.refused(f"no URL in '{path}'; it should have one URL or domain a line, or be a hosts file", URLS=path)
+                self.refused(
+                    f"no URL in '{path}'; it should have one URL or domain a line, or be a hosts"
+                    " file",
+                    URLS=path,
+                )
 
     def test_a_number_of_visits_that_is_none(self):
         for number in ("x", "-1", "1e3", "1;DROP", "100000000"):
@@ -242,11 +317,16 @@ class Demo(TreeTest):
 
     def test_no_file(self):
         path = str(self.tree.base / "it's missing.txt")
-        self.refused(f"there is no file '{path}'; URLS=path names a list, one URL or domain a line", URLS=path)
+        self.refused(
+            f"there is no file '{path}'; URLS=path names a list, one URL or domain a line",
+            URLS=path,
+        )
 
     def test_a_folder(self):
         path = str(self.tree.home)
-        self.refused(f"'{path}' is a folder; URLS=path names a list, one URL or domain a line", URLS=path)
+        self.refused(
+            f"'{path}' is a folder; URLS=path names a list, one URL or domain a line", URLS=path
+        )
 
     def test_a_file_without_permission(self):
         path = self.write(b"a.example\n")
@@ -261,13 +341,20 @@ class Demo(TreeTest):
         tools.mkdir()
         for tool in ("dirname", "mktemp", "rm", "sed", "tr"):
             (tools / tool).symlink_to(shutil.which(tool))
-        self.refused("there is no 'sqlite3'; install the sqlite3 shell (on Debian: apt install sqlite3) "
-                     "or name one: SQLITE3=path", PATH=str(tools), SQLITE3="")
+        self.refused(
+            "there is no 'sqlite3'; install the sqlite3 shell (on Debian: apt install sqlite3) "
+            "or name one: SQLITE3=path",
+            PATH=str(tools),
+            SQLITE3="",
+        )
 
     def test_a_shell_without_extension_loading(self):
         error = 'Error: unknown command or invalid arguments:  "load". Enter ".help" for help'
-        self.refused("this sqlite3 shell was built without extension loading; name another one: SQLITE3=path",
-                     SQLITE3=self.stand_in(f"echo '{error}' >&2; exit 1"))
+        self.refused(
+            "this sqlite3 shell was built without extension loading; name another one:"
+            " SQLITE3=path",
+            SQLITE3=self.stand_in(f"echo '{error}' >&2; exit 1"),
+        )
 
     def test_an_extension_that_does_not_load(self):
         for library in LIBRARIES:

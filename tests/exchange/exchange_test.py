@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""bloom_import and bloom_export, without Java: golden files that Guava wrote, hostile input, every error message.
+"""bloom_import and bloom_export, without Java: golden files that Guava wrote, hostile input, every
+error message.
 
-golden/NAME.guava is a filter as Guava 31.1 wrote it, golden/answers.txt what Guava said of it, a line for each: name, approximateElementCount,
-expectedFpp, and its answers for the absent keys of guava_form.py as one hexadecimal number, the first key highest. guava_test.py --update
-writes them.
+golden/NAME.guava is a filter as Guava 31.1 wrote it, golden/answers.txt what Guava said of it, a
+line for each: name, approximateElementCount, expectedFpp, and its answers for the absent keys of
+guava_form.py as one hexadecimal number, the first key highest. guava_test.py --update writes them.
 """
+
 import math
 import pathlib
 import random
@@ -51,11 +53,21 @@ class WithExtension(unittest.TestCase):
         self.database.cursor().execute("CREATE TEMP TABLE IF NOT EXISTS keys(key)")
         self.database.cursor().execute("DELETE FROM keys")
         with self.database:
-            self.database.cursor().executemany("INSERT INTO keys VALUES (?)", [(key,) for key in keys])
+            self.database.cursor().executemany(
+                "INSERT INTO keys VALUES (?)", [(key,) for key in keys]
+            )
         return "keys"
 
     def answers(self, filter_value, keys):
-        return "".join(map(str, self.values(f"SELECT bloom_check(?1, key) FROM {self.keys(keys)} ORDER BY rowid", filter_value)))
+        return "".join(
+            map(
+                str,
+                self.values(
+                    f"SELECT bloom_check(?1, key) FROM {self.keys(keys)} ORDER BY rowid",
+                    filter_value,
+                ),
+            )
+        )
 
     def refused(self, message, sql, *arguments):
         with self.assertRaises(apsw.Error) as caught:
@@ -69,7 +81,10 @@ def golden(name):
 
 def golden_answers():
     with open(guava_form.GOLDEN / "answers.txt", encoding="utf-8") as lines:
-        return {name: (int(count), float(fpp), answers) for name, count, fpp, answers in map(str.split, lines)}
+        return {
+            name: (int(count), float(fpp), answers)
+            for name, count, fpp, answers in map(str.split, lines)
+        }
 
 
 class Golden(WithExtension):
@@ -102,27 +117,42 @@ class Golden(WithExtension):
     def test_estimates_are_those_of_guava(self):
         for _, _, imported, (count, fpp, _) in self.each():
             self.assertEqual(self.value("SELECT bloom_count(?1)", imported), count)
-            self.assertTrue(math.isclose(self.value("SELECT bloom_fpr(?1)", imported), fpp, rel_tol=1e-13))
+            self.assertTrue(
+                math.isclose(self.value("SELECT bloom_fpr(?1)", imported), fpp, rel_tol=1e-13)
+            )
 
     def test_the_same_keys_added_here_give_the_same_bytes(self):
         for (funnel, n, _, _), data, imported, _ in self.each():
             empty = self.value(IMPORT, data[:6] + bytes(len(data) - 6))
             table = self.keys(guava_form.present(funnel, n))
             self.assertEqual(self.value(f"SELECT bloom_agg(key, ?1) FROM {table}", empty), imported)
-            self.assertEqual(self.value(f"SELECT bloom_agg(key, ?1) FROM {table}", imported), imported)
+            self.assertEqual(
+                self.value(f"SELECT bloom_agg(key, ?1) FROM {table}", imported), imported
+            )
 
     def test_shape(self):
         for (funnel, n, p, strategy), data, imported, _ in self.each():
             guava = guava_form.Filter.read(data)
             self.assertEqual(guava.strategy, strategy)
-            info = self.value("SELECT json_extract(bloom_info(?1), '$.layout', '$.n', '$.p', '$.bits', '$.hashes', '$.bytes')", imported)
+            info = self.value(
+                "SELECT json_extract(bloom_info(?1), '$.layout', '$.n', '$.p', '$.bits',"
+                " '$.hashes', '$.bytes')",
+                imported,
+            )
             layout = {64: "classic", 32: "classic32"}[strategy]
-            self.assertEqual(info, f'["{layout}",null,null,{64 * guava.words},{guava.k},{len(data) + 58}]')
+            self.assertEqual(
+                info, f'["{layout}",null,null,{64 * guava.words},{guava.k},{len(data) + 58}]'
+            )
 
     def test_the_python_of_the_tests_agrees(self):
         for (funnel, n, _, _), data, _, _ in self.each():
             guava = guava_form.Filter.read(data)
-            self.assertEqual(guava_form.Filter(guava.strategy, guava.k, guava.words).add(*guava_form.present(funnel, n)).write(), data)
+            self.assertEqual(
+                guava_form.Filter(guava.strategy, guava.k, guava.words)
+                .add(*guava_form.present(funnel, n))
+                .write(),
+                data,
+            )
 
 
 class Exchange(WithExtension):
@@ -130,14 +160,28 @@ class Exchange(WithExtension):
         generator = random.Random(1)
         for turn in range(120):
             strategy = (32, 64)[turn % 2]
-            plain = guava_form.Filter(strategy, generator.choice([1, 2, 7, 13, generator.randint(1, 255)]), generator.randint(1, 40))
+            plain = guava_form.Filter(
+                strategy,
+                generator.choice([1, 2, 7, 13, generator.randint(1, 255)]),
+                generator.randint(1, 40),
+            )
             data = plain.write()
             filter_value = self.value(IMPORT, data)
-            keys = [generator.choice([generator.randint(-(2**63), 2**63 - 1), "k" * generator.randint(0, 40) + str(turn),
-                                      generator.randbytes(generator.randint(0, 40))]) for _ in range(generator.randint(1, 30))]
+            keys = [
+                generator.choice(
+                    [
+                        generator.randint(-(2**63), 2**63 - 1),
+                        "k" * generator.randint(0, 40) + str(turn),
+                        generator.randbytes(generator.randint(0, 40)),
+                    ]
+                )
+                for _ in range(generator.randint(1, 30))
+            ]
             for key in keys[:3]:
                 filter_value = self.value("SELECT bloom_add(?1, ?2)", filter_value, key)
-            filter_value = self.value(f"SELECT bloom_union(?1, bloom_agg(key, ?1)) FROM {self.keys(keys)}", filter_value)
+            filter_value = self.value(
+                f"SELECT bloom_union(?1, bloom_agg(key, ?1)) FROM {self.keys(keys)}", filter_value
+            )
             self.assertEqual(self.value(EXPORT, filter_value), plain.add(*keys).write())
             for key in [*keys, *range(50)]:
                 self.assertEqual(self.value(CHECK, filter_value, key), int(plain.check(key)))
@@ -145,27 +189,53 @@ class Exchange(WithExtension):
     def test_unions_and_intersections(self):
         for parameters in guava_form.SETS:
             guava = guava_form.Filter.read(golden(guava_form.name(*parameters)))
-            one, two = (guava_form.Filter(guava.strategy, guava.k, guava.words).add(*keys)
-                        for keys in (guava_form.present(parameters[0], 8), guava_form.absent(parameters[0], 8)))
+            one, two = (
+                guava_form.Filter(guava.strategy, guava.k, guava.words).add(*keys)
+                for keys in (
+                    guava_form.present(parameters[0], 8),
+                    guava_form.absent(parameters[0], 8),
+                )
+            )
             first, second = (self.value(IMPORT, each.write()) for each in (one, two))
-            for sql, bits in (("bloom_union(?1, ?2)", one.bits | two.bits), ("bloom_intersect(?1, ?2)", one.bits & two.bits)):
+            for sql, bits in (
+                ("bloom_union(?1, ?2)", one.bits | two.bits),
+                ("bloom_intersect(?1, ?2)", one.bits & two.bits),
+            ):
                 merged = guava_form.Filter(guava.strategy, guava.k, guava.words, bits).write()
-                self.assertEqual(self.value(f"SELECT bloom_export({sql}, 'guava')", first, second), merged)
+                self.assertEqual(
+                    self.value(f"SELECT bloom_export({sql}, 'guava')", first, second), merged
+                )
             table = self.keys([first, second, None])
-            self.assertEqual(self.value(f"SELECT bloom_union_agg(key) FROM {table}"), self.value("SELECT bloom_union(?1, ?2)", first, second))
+            self.assertEqual(
+                self.value(f"SELECT bloom_union_agg(key) FROM {table}"),
+                self.value("SELECT bloom_union(?1, ?2)", first, second),
+            )
 
     def test_the_strategies_do_not_mix(self):
-        self.refused("bloom_union: argument 2 differs from the first filter (layout classic and classic32); make them with the same parameters",
-                     "SELECT bloom_union(bloom_import(?1, 'guava'), bloom_import(?2, 'guava'))", STRINGS, b"\0" + STRINGS[1:])
+        self.refused(
+            "bloom_union: argument 2 differs from the first filter (layout classic and classic32);"
+            " make them with the same parameters",
+            "SELECT bloom_union(bloom_import(?1, 'guava'), bloom_import(?2, 'guava'))",
+            STRINGS,
+            b"\0" + STRINGS[1:],
+        )
 
     def test_filters_made_here(self):
         for n in (0, 1, 2, 10, 63, 1000, 12345):
             for p in (0.6, 0.5, 0.03, 0.01):
                 with self.subTest(n=n, p=p):
-                    made = self.value("SELECT bloom_agg(value, ?1, ?2, 'classic') FROM json_each('[1, 2, \"three\"]')", n, p)
+                    made = self.value(
+                        "SELECT bloom_agg(value, ?1, ?2, 'classic') FROM json_each('[1, 2,"
+                        " \"three\"]')",
+                        n,
+                        p,
+                    )
                     exported = self.value(EXPORT, made)
                     plain = guava_form.Filter.read(exported)
-                    self.assertEqual(plain.write(), guava_form.Filter(64, plain.k, plain.words).add(1, 2, "three").write())
+                    self.assertEqual(
+                        plain.write(),
+                        guava_form.Filter(64, plain.k, plain.words).add(1, 2, "three").write(),
+                    )
                     again = self.value(IMPORT, exported)
                     self.assertEqual(again[64:], made[64:])
                     self.assertEqual(self.value(EXPORT, again), exported)
@@ -173,45 +243,87 @@ class Exchange(WithExtension):
     def test_the_shape_of_guava_made_here_merges_with_guavas(self):
         self.assertEqual(self.value(IMPORT, STRINGS),
                          self.value("SELECT bloom_add(bloom_add(bloom_new_bits(128, 7), 'abc'), 'http://evil.example/a')"))
-        self.assertEqual(self.value(IMPORT, LONG), self.value("SELECT bloom_add(bloom_new_bits(128, 7), 42)"))
+        self.assertEqual(
+            self.value(IMPORT, LONG), self.value("SELECT bloom_add(bloom_new_bits(128, 7), 42)")
+        )
 
     def test_a_round_trip_forgets_n_and_p(self):
-        self.assertEqual(self.value("SELECT bloom_import(bloom_export(bloom_new(10, 0.01, 'classic'), 'guava'), 'guava')")[24:40], bytes(16))
+        self.assertEqual(
+            self.value(
+                "SELECT bloom_import(bloom_export(bloom_new(10, 0.01, 'classic'), 'guava'),"
+                " 'guava')"
+            )[24:40],
+            bytes(16),
+        )
 
     def test_integers_reals_text_and_blobs(self):
         imported = self.value(IMPORT, LONG)
-        self.assertEqual([self.value(CHECK, imported, key) for key in (42, 42.0, "42", b"\x2a" + bytes(7), None)], [1, 1, 0, 1, None])
+        self.assertEqual(
+            [
+                self.value(CHECK, imported, key)
+                for key in (42, 42.0, "42", b"\x2a" + bytes(7), None)
+            ],
+            [1, 1, 0, 1, None],
+        )
         imported = self.value(IMPORT, STRINGS)
-        self.assertEqual([self.value(CHECK, imported, key) for key in ("abc", b"abc", "ABC", "abc\0")], [1, 1, 0, 0])
+        self.assertEqual(
+            [self.value(CHECK, imported, key) for key in ("abc", b"abc", "ABC", "abc\0")],
+            [1, 1, 0, 0],
+        )
 
     def test_names_in_any_case(self):
         for name in ("guava", "Guava", "GUAVA"):
-            self.assertEqual(self.value("SELECT bloom_export(bloom_import(?1, ?2), ?2)", STRINGS, name), STRINGS)
+            self.assertEqual(
+                self.value("SELECT bloom_export(bloom_import(?1, ?2), ?2)", STRINGS, name), STRINGS
+            )
 
     def test_a_pinned_filter_is_exported(self):
-        self.assertEqual(self.value("SELECT bloom_export((SELECT bloom_pin(bloom_import(?1, 'guava'))), 'guava')", STRINGS), STRINGS)
+        self.assertEqual(
+            self.value(
+                "SELECT bloom_export((SELECT bloom_pin(bloom_import(?1, 'guava'))), 'guava')",
+                STRINGS,
+            ),
+            STRINGS,
+        )
 
     def test_nothing_is_modified(self):
         self.database.cursor().execute("CREATE TABLE stored(bytes, filter)")
-        self.database.cursor().execute("INSERT INTO stored VALUES (?1, bloom_import(?1, 'guava'))", (STRINGS,))
-        for sql in ("bloom_import(bytes, 'guava') = filter", "bloom_export(filter, 'guava') = bytes"):
+        self.database.cursor().execute(
+            "INSERT INTO stored VALUES (?1, bloom_import(?1, 'guava'))", (STRINGS,)
+        )
+        for sql in (
+            "bloom_import(bytes, 'guava') = filter",
+            "bloom_export(filter, 'guava') = bytes",
+        ):
             self.assertEqual(self.value(f"SELECT {sql} AND {sql} FROM stored"), 1)
 
     def test_they_may_be_used_in_a_schema_that_is_not_trusted(self):
         cursor = self.database.cursor()
         cursor.execute("PRAGMA trusted_schema = OFF")
-        cursor.execute("CREATE TABLE received(bytes BLOB CHECK (bloom_import(bytes, 'guava') IS NOT NULL),"
-                       " filter AS (bloom_import(bytes, 'guava')), again AS (bloom_export(bloom_import(bytes, 'guava'), 'guava')) STORED)")
-        cursor.execute("CREATE INDEX exported ON received(bloom_export(bloom_import(bytes, 'guava'), 'guava'))")
+        cursor.execute(
+            "CREATE TABLE received(bytes BLOB CHECK (bloom_import(bytes, 'guava') IS NOT NULL),"
+            " filter AS (bloom_import(bytes, 'guava')), again AS (bloom_export(bloom_import(bytes,"
+            " 'guava'), 'guava')) STORED)"
+        )
+        cursor.execute(
+            "CREATE INDEX exported ON received(bloom_export(bloom_import(bytes, 'guava'), 'guava'))"
+        )
         cursor.execute("INSERT INTO received(bytes) VALUES (?)", (STRINGS,))
-        self.assertEqual(self.value("SELECT bloom_check(filter, 'abc') AND again = bytes FROM received"), 1)
-        self.refused("bloom_import: the bytes (argument 1) are cut off: there are 0, the header of a Guava filter alone has 6; "
-                     "store all that BloomFilter.writeTo writes", "INSERT INTO received(bytes) VALUES (x'') RETURNING 1")
+        self.assertEqual(
+            self.value("SELECT bloom_check(filter, 'abc') AND again = bytes FROM received"), 1
+        )
+        self.refused(
+            "bloom_import: the bytes (argument 1) are cut off: there are 0, the header of a Guava"
+            " filter alone has 6; store all that BloomFilter.writeTo writes",
+            "INSERT INTO received(bytes) VALUES (x'') RETURNING 1",
+        )
 
     def test_a_large_filter(self):
         words = 2_000_000
         data = struct.pack(">bBi", 1, 3, words) + bytes(8 * words)
-        added = self.value("SELECT bloom_export(bloom_add(bloom_import(?1, 'guava'), 'abc'), 'guava')", data)
+        added = self.value(
+            "SELECT bloom_export(bloom_add(bloom_import(?1, 'guava'), 'abc'), 'guava')", data
+        )
         plain = guava_form.Filter(64, 3, words)
         for position in plain.positions("abc"):
             at = 6 + position // 64 * 8 + 7 - position % 64 // 8
@@ -222,7 +334,10 @@ class Exchange(WithExtension):
 class Layout(WithExtension):
     """classic32: filters come from Guava alone."""
 
-    ONLY = "layout classic32 is only for filters imported from Guava's older strategy MURMUR128_MITZ_32; ask for layout classic"
+    ONLY = (
+        "layout classic32 is only for filters imported from Guava's older strategy"
+        " MURMUR128_MITZ_32; ask for layout classic"
+    )
 
     def test_none_is_made(self):
         self.refused(f"bloom_new: {self.ONLY}", "SELECT bloom_new(10, 0.01, 'classic32')")
@@ -237,18 +352,33 @@ class Layout(WithExtension):
         self.assertNotIn("'classic32'", str(caught.exception))
 
     def test_bytes(self):
-        """h[0] of 'hello' is cbd8a7b341bd9b02: a = 41bd9b02, b = cbd8a7b3; c = 0d9642b5, d96eea68 (so 26911597), a547921b (5ab86de4)."""
-        filter_value = self.value("SELECT bloom_add(bloom_import(x'0003000000010000000000000000', 'guava'), 'hello')")
-        self.assertEqual(filter_value[:56].hex(), "89424c4d01030100" "0300000000000000" "4000000000000000" + 32 * "00" * 1)
-        self.assertEqual(int.from_bytes(filter_value[64:], "little"), 1 << 0x35 | 1 << 0x17 | 1 << 0x24)
+        """h[0] of 'hello' is cbd8a7b341bd9b02: a = 41bd9b02, b = cbd8a7b3; c = 0d9642b5, d96eea68
+        (so 26911597), a547921b (5ab86de4)."""
+        filter_value = self.value(
+            "SELECT bloom_add(bloom_import(x'0003000000010000000000000000', 'guava'), 'hello')"
+        )
+        self.assertEqual(
+            filter_value[:56].hex(),
+            "89424c4d0103010003000000000000004000000000000000" + 32 * "00" * 1,
+        )
+        self.assertEqual(
+            int.from_bytes(filter_value[64:], "little"), 1 << 0x35 | 1 << 0x17 | 1 << 0x24
+        )
 
     def test_a_filter_with_another_number_of_bits_is_none(self):
         """A header that nothing writes: 65 bits."""
-        header = bytearray(self.value("SELECT bloom_import(x'0003000000010000000000000000', 'guava')")[:64])
+        header = bytearray(
+            self.value("SELECT bloom_import(x'0003000000010000000000000000', 'guava')")[:64]
+        )
         header[16] = 65
         header[56:] = struct.pack("<Q", guava_form.murmur3(bytes(header[:56]))[0])
-        self.refused("bloom_check: the filter (argument 1) is invalid: its header says 65 bits, layout classic32 has a multiple of 64 up to "
-                     "4503599627370496", CHECK, bytes(header) + bytes(9), 1)
+        self.refused(
+            "bloom_check: the filter (argument 1) is invalid: its header says 65 bits, layout"
+            " classic32 has a multiple of 64 up to 4503599627370496",
+            CHECK,
+            bytes(header) + bytes(9),
+            1,
+        )
 
 
 class Refusals(WithExtension):
@@ -260,10 +390,15 @@ class Refusals(WithExtension):
             data = golden(name)
             for length in range(len(data)):
                 if length < 6:
-                    problem = f"are cut off: there are {length}, the header of a Guava filter alone has 6; store all that BloomFilter.writeTo writes"
+                    problem = (
+                        f"are cut off: there are {length}, the header of a Guava filter alone has"
+                        " 6; store all that BloomFilter.writeTo writes"
+                    )
                 else:
-                    problem = (f"were cut off or extended: there are {length}, their header says {len(data)}; "
-                               "store exactly what BloomFilter.writeTo writes")
+                    problem = (
+                        f"were cut off or extended: there are {length}, their header says"
+                        f" {len(data)}; store exactly what BloomFilter.writeTo writes"
+                    )
                 self.import_refused(problem, data[:length])
 
     def test_every_bit_of_the_header(self):
@@ -284,48 +419,73 @@ class Refusals(WithExtension):
 
     def test_trailing_bytes(self):
         for more in (1, 7, 8, 22, 1000):
-            self.import_refused(f"were cut off or extended: there are {22 + more}, their header says 22; "
-                                "store exactly what BloomFilter.writeTo writes", STRINGS + bytes(more))
+            self.import_refused(
+                f"were cut off or extended: there are {22 + more}, their header says 22; "
+                "store exactly what BloomFilter.writeTo writes",
+                STRINGS + bytes(more),
+            )
 
     def test_a_length_that_lies_allocates_nothing(self):
         largest = apsw.SQLITE_STATUS_MALLOC_SIZE
         for words in (3, 2**16, 2**28, 2**31 - 1):
             for payload in (b"", b"\1", bytes(8), bytes(16)):
                 apsw.status(largest, True)
-                self.import_refused(f"were cut off or extended: there are {6 + len(payload)}, their header says {6 + 8 * words}; "
-                                    "store exactly what BloomFilter.writeTo writes", struct.pack(">bBi", 1, 7, words) + payload)
+                self.import_refused(
+                    f"were cut off or extended: there are {6 + len(payload)}, their header says"
+                    f" {6 + 8 * words}; store exactly what BloomFilter.writeTo writes",
+                    struct.pack(">bBi", 1, 7, words) + payload,
+                )
                 self.assertLess(apsw.status(largest)[1], 100_000)
 
     def test_negative_and_zero_counts(self):
         for words in (0, -1, -2, -(2**31), -(2**31) + 1):
-            self.import_refused(f"are damaged: they say {words} words of 64 bits, a Guava filter has 1 to 2147483647; "
-                                "write the filter again with BloomFilter.writeTo", struct.pack(">bBi", 1, 7, words) + bytes(16))
+            self.import_refused(
+                f"are damaged: they say {words} words of 64 bits, a Guava filter has 1 to"
+                " 2147483647; write the filter again with BloomFilter.writeTo",
+                struct.pack(">bBi", 1, 7, words) + bytes(16),
+            )
 
     def test_unknown_strategies(self):
         for strategy in range(2, 256):
-            self.import_refused("are no Guava filter that release " + self.value("SELECT bloom_version()").split()[1].rstrip(",") +
-                                f" of this extension knows: the strategy in their first byte is {strategy}, known are 0 (MURMUR128_MITZ_32) and "
-                                "1 (MURMUR128_MITZ_64); write the filter with BloomFilter.writeTo or get a newer release",
-                                bytes([strategy]) + STRINGS[1:])
+            self.import_refused(
+                "are no Guava filter that release "
+                + self.value("SELECT bloom_version()").split()[1].rstrip(",")
+                + f" of this extension knows: the strategy in their first byte is {strategy}, known"
+                " are 0 (MURMUR128_MITZ_32) and 1 (MURMUR128_MITZ_64); write the filter with"
+                " BloomFilter.writeTo or get a newer release",
+                bytes([strategy]) + STRINGS[1:],
+            )
 
     def test_no_hashes(self):
         for strategy in (0, 1):
-            self.import_refused("are damaged: they say 0 hashes per key, a Guava filter has 1 to 255; write the filter again with "
-                                "BloomFilter.writeTo", bytes([strategy, 0]) + STRINGS[2:])
+            self.import_refused(
+                "are damaged: they say 0 hashes per key, a Guava filter has 1 to 255; write the"
+                " filter again with BloomFilter.writeTo",
+                bytes([strategy, 0]) + STRINGS[2:],
+            )
             for k in range(1, 256):
                 data = bytes([strategy, k]) + STRINGS[2:]
-                self.assertEqual(self.value("SELECT bloom_export(bloom_import(?1, 'guava'), 'guava')", data), data)
+                self.assertEqual(
+                    self.value("SELECT bloom_export(bloom_import(?1, 'guava'), 'guava')", data),
+                    data,
+                )
 
     def test_random_damage(self):
-        """Whatever bytes come, they are refused with reason, or are a filter that goes back as it came."""
+        """Whatever bytes come, they are refused with reason, or are a filter that goes back as it
+        came."""
         generator = random.Random(2)
-        originals = [golden(guava_form.name(*parameters)) for parameters in guava_form.SETS] + [STRINGS, LONG]
+        originals = [golden(guava_form.name(*parameters)) for parameters in guava_form.SETS] + [
+            STRINGS,
+            LONG,
+        ]
         accepted = 0
         for _ in range(20_000):
             data = bytearray(generator.choice(originals)[:300])
             data[2:6] = struct.pack(">i", len(data) // 8 - (len(data) % 8 < 6))
             for _ in range(generator.randint(1, 4)):
-                data[generator.randrange(min(len(data), 12))] = generator.choice((0, 1, 0x7F, 0x80, 0xFF, generator.randrange(256)))
+                data[generator.randrange(min(len(data), 12))] = generator.choice(
+                    (0, 1, 0x7F, 0x80, 0xFF, generator.randrange(256))
+                )
             if generator.random() < 0.3:
                 del data[generator.randrange(len(data)):]
             if generator.random() < 0.3:
@@ -333,7 +493,9 @@ class Refusals(WithExtension):
             try:
                 imported = self.value(IMPORT, bytes(data))
             except apsw.SQLError as error:
-                self.assertRegex(str(error), r"bloom_import: the bytes \(argument 1\) (are|were) .*; ")
+                self.assertRegex(
+                    str(error), r"bloom_import: the bytes \(argument 1\) (are|were) .*; "
+                )
             else:
                 accepted += 1
                 self.assertEqual(self.value(EXPORT, imported), bytes(data))
@@ -341,53 +503,113 @@ class Refusals(WithExtension):
         self.assertGreater(accepted, 500)
 
     def test_java_serialisation(self):
-        self.import_refused("are a serialised object of Java; write the filter with BloomFilter.writeTo instead of ObjectOutputStream",
-                            bytes.fromhex("aced0005737200"))
+        self.import_refused(
+            "are a serialised object of Java; write the filter with BloomFilter.writeTo instead of"
+            " ObjectOutputStream",
+            bytes.fromhex("aced0005737200"),
+        )
 
     def test_filters_of_this_extension(self):
         for sql in ("bloom_new(1)", "bloom_import(?1, 'guava')"):
-            self.refused("bloom_import: the bytes (argument 1) are a filter of this extension already; use them without an import",
-                         f"SELECT bloom_import({sql}, 'guava')", *([STRINGS] if "?" in sql else []))
+            self.refused(
+                "bloom_import: the bytes (argument 1) are a filter of this extension already; use"
+                " them without an import",
+                f"SELECT bloom_import({sql}, 'guava')",
+                *([STRINGS] if "?" in sql else []),
+            )
 
     def test_bytes_that_are_none(self):
         self.import_refused("are NULL; does the row or file exist that should hold them?", None)
-        for value, what in (("0107", "the text '0107'"), ("", "the text ''"), (1, "1"), (1.5, "1.5")):
-            self.import_refused(f"must be a BLOB, not {what}; hexadecimal text becomes one with unhex(), from SQLite 3.41 on", value)
-        self.refused("bloom_import: the bytes (argument 1) are NULL; does the row or file exist that should hold them?",
-                     "SELECT bloom_import((SELECT bloom_pin(bloom_new(1))), 'guava')")
+        for value, what in (
+            ("0107", "the text '0107'"),
+            ("", "the text ''"),
+            (1, "1"),
+            (1.5, "1.5"),
+        ):
+            self.import_refused(
+                f"must be a BLOB, not {what}; hexadecimal text becomes one with unhex(), from"
+                " SQLite 3.41 on",
+                value,
+            )
+        self.refused(
+            "bloom_import: the bytes (argument 1) are NULL; does the row or file exist that should"
+            " hold them?",
+            "SELECT bloom_import((SELECT bloom_pin(bloom_new(1))), 'guava')",
+        )
 
     def test_unknown_formats(self):
-        for function, argument in (("bloom_import", STRINGS), ("bloom_export", self.value("SELECT bloom_new(1, 0.1, 'classic')"))):
+        for function, argument in (
+            ("bloom_import", STRINGS),
+            ("bloom_export", self.value("SELECT bloom_new(1, 0.1, 'classic')")),
+        ):
             sql = f"SELECT {function}(?1, ?2)"
             problem = f"{function}: format (argument 2) must be one of {FORMATS}, not "
-            for name, found in (("", "''"), ("guav", "'guav'"), ("guavas", "'guavas'"), (" guava", "' guava'"), ("redis", "'redis'"),
-                                ("guava\0", "'guava\\u0000'"), ("g" * 100, "'" + "g" * 60 + "'..."), ("gu\u00e4va", "'gu\u00e4va'")):
+            for name, found in (
+                ("", "''"),
+                ("guav", "'guav'"),
+                ("guavas", "'guavas'"),
+                (" guava", "' guava'"),
+                ("redis", "'redis'"),
+                ("guava\0", "'guava\\u0000'"),
+                ("g" * 100, "'" + "g" * 60 + "'..."),
+                ("gu\u00e4va", "'gu\u00e4va'"),
+            ):
                 self.refused(f"{problem}the text {found}", sql, argument, name)
-            for value, found in ((None, "NULL"), (1, "1"), (1.0, "1.0"), (b"guava", "a BLOB of 5 bytes")):
+            for value, found in (
+                (None, "NULL"),
+                (1, "1"),
+                (1.0, "1.0"),
+                (b"guava", "a BLOB of 5 bytes"),
+            ):
                 self.refused(problem + found, sql, argument, value)
 
     def test_wrong_numbers_of_arguments(self):
         for function in ("bloom_import", "bloom_export"):
             for arguments in ("", "x''", "x'', 'guava', 1"):
-                self.refused(f"wrong number of arguments to function {function}()", f"SELECT {function}({arguments})")
+                self.refused(
+                    f"wrong number of arguments to function {function}()",
+                    f"SELECT {function}({arguments})",
+                )
 
     def test_filters_that_guava_has_not(self):
-        self.refused("bloom_export: the filter (argument 1) has layout blocked, which Guava does not know; build it with layout classic",
-                     "SELECT bloom_export(bloom_new(10), 'guava')")
+        self.refused(
+            "bloom_export: the filter (argument 1) has layout blocked, which Guava does not know;"
+            " build it with layout classic",
+            "SELECT bloom_export(bloom_new(10), 'guava')",
+        )
         for bits, enough in ((1, 64), (63, 64), (65, 128), (100, 128), (1000, 1024)):
-            self.refused(f"bloom_export: the filter (argument 1) has {bits} bits, but Guava has only multiples of 64; build it with {enough} bits, "
-                         "or with bloom_new and layout classic", "SELECT bloom_export(bloom_new_bits(?1, 3), 'guava')", bits)
+            self.refused(
+                f"bloom_export: the filter (argument 1) has {bits} bits, but Guava has only"
+                f" multiples of 64; build it with {enough} bits, or with bloom_new and layout"
+                " classic",
+                "SELECT bloom_export(bloom_new_bits(?1, 3), 'guava')",
+                bits,
+            )
 
     def test_exports_of_what_is_no_filter(self):
-        self.refused("bloom_export: the filter (argument 1) is NULL; does the row exist that should hold it? (a pinned filter is NULL beyond a join, "
-                     "a view, a subquery in FROM or coalesce: pin it in a scalar subquery)", EXPORT, None)
-        self.refused("bloom_export: the filter (argument 1) is not one: these 22 bytes do not begin with 89424c4d", EXPORT, STRINGS)
+        self.refused(
+            "bloom_export: the filter (argument 1) is NULL; does the row exist that should hold it?"
+            " (a pinned filter is NULL beyond a join, a view, a subquery in FROM or coalesce: pin"
+            " it in a scalar subquery)",
+            EXPORT,
+            None,
+        )
+        self.refused(
+            "bloom_export: the filter (argument 1) is not one: these 22 bytes do not begin with"
+            " 89424c4d",
+            EXPORT,
+            STRINGS,
+        )
 
     def test_the_length_limit_of_the_connection(self):
         data = golden("string_1000_0.001_mitz64")
         self.database.limit(apsw.SQLITE_LIMIT_LENGTH, 1863)
-        self.refused("bloom_import: the filter needs 1864 bytes, but a value of this connection is limited to 1863 bytes; make it smaller, or use a "
-                     "filter table, which has no such limit", IMPORT, data)
+        self.refused(
+            "bloom_import: the filter needs 1864 bytes, but a value of this connection is limited"
+            " to 1863 bytes; make it smaller, or use a filter table, which has no such limit",
+            IMPORT,
+            data,
+        )
         self.database.limit(apsw.SQLITE_LIMIT_LENGTH, 1864)
         self.assertEqual(len(self.value(IMPORT, data)), 1864)
 

@@ -1,6 +1,7 @@
-"""Guava's Bloom filters in the plainest Python, written from the description of their form and from nothing in ext/; and the keys that
-the golden files hold.
+"""Guava's Bloom filters in the plainest Python, written from the description of their form and from
+nothing in ext/; and the keys that the golden files hold.
 """
+
 import pathlib
 import struct
 
@@ -89,12 +90,16 @@ class Filter:
     @classmethod
     def read(cls, data):
         strategy, k, words = struct.unpack(">bBi", data[:6])
-        bits = int.from_bytes(struct.pack(f"<{words}Q", *struct.unpack(f">{words}Q", data[6:])), "little")
+        bits = int.from_bytes(
+            struct.pack(f"<{words}Q", *struct.unpack(f">{words}Q", data[6:])), "little"
+        )
         return cls((32, 64)[strategy], k, words, bits)
 
     def write(self):
         words = struct.unpack(f"<{self.words}Q", self.bits.to_bytes(8 * self.words, "little"))
-        return struct.pack(f">bBi{self.words}Q", (32, 64).index(self.strategy), self.k, self.words, *words)
+        return struct.pack(
+            f">bBi{self.words}Q", (32, 64).index(self.strategy), self.k, self.words, *words
+        )
 
     def positions(self, key):
         first, second = hashed(key)

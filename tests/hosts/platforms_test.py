@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """The filter library gives the same bytes on big-endian, arm64, 32-bit and musl platforms as here.
 
-Each platform is a compiler and what runs its programs (qemu-user); one that is not installed is skipped visibly. Debian packages: gcc-s390x-linux-gnu
-gcc-aarch64-linux-gnu gcc-i686-linux-gnu libc6-dev-s390x-cross libc6-dev-arm64-cross libc6-dev-i386-cross qemu-user musl-tools.
+Each platform is a compiler and what runs its programs (qemu-user); one that is not installed is
+skipped visibly. Debian packages: gcc-s390x-linux-gnu gcc-aarch64-linux-gnu gcc-i686-linux-gnu
+libc6-dev-s390x-cross libc6-dev-arm64-cross libc6-dev-i386-cross qemu-user musl-tools.
 """
+
 import pathlib
 import platform
 import shutil
@@ -12,23 +14,46 @@ import tempfile
 import unittest
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-SOURCES = [path for floor in ("filter", "exchange") for path in sorted((TOP / "ext" / floor).glob("*.c"))]
+SOURCES = [
+    path for floor in ("filter", "exchange") for path in sorted((TOP / "ext" / floor).glob("*.c"))
+]
 
 PLATFORMS = {
     "big-endian (s390x)": (["s390x-linux-gnu-gcc", "-static"], ["qemu-s390x"]),
     "arm64": (["aarch64-linux-gnu-gcc", "-static"], ["qemu-aarch64"]),
-    "32-bit (i386, x87 arithmetic)": (["i686-linux-gnu-gcc", "-static", "-mfpmath=387"], ["qemu-i386"]),
+    "32-bit (i386, x87 arithmetic)": (
+        ["i686-linux-gnu-gcc", "-static", "-mfpmath=387"],
+        ["qemu-i386"],
+    ),
     "musl": (["musl-gcc"], []),
     "clang": (["clang"], []),
-    "without 128-bit integers and prefetch": (["gcc", "-U__SIZEOF_INT128__", "-Wno-builtin-macro-redefined"], []),
+    "without 128-bit integers and prefetch": (
+        ["gcc", "-U__SIZEOF_INT128__", "-Wno-builtin-macro-redefined"],
+        [],
+    ),
     "fast arithmetic of the compiler": (["gcc", "-O3", "-ffp-contract=fast", "-march=native"], []),
 }
 
 
 def fingerprint(folder, compiler, runner, name):
     program = pathlib.Path(folder) / name
-    subprocess.run([*compiler, "-std=c11", "-O2", "-I", TOP / "ext", TOP / "tests/hosts/fingerprint.c", *SOURCES, "-lm", "-o", program],
-                   check=True, capture_output=True, text=True)
+    subprocess.run(
+        [
+            *compiler,
+            "-std=c11",
+            "-O2",
+            "-I",
+            TOP / "ext",
+            TOP / "tests/hosts/fingerprint.c",
+            *SOURCES,
+            "-lm",
+            "-o",
+            program,
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     return subprocess.run([*runner, program], check=True, capture_output=True, text=True).stdout
 
 
@@ -41,8 +66,15 @@ class Platforms(unittest.TestCase):
             self.assertNotRegex(here, r"[1-9]\d* missed")
             for name, (compiler, runner) in PLATFORMS.items():
                 with self.subTest(platform=name):
-                    if shutil.which(compiler[0]) is None or runner and shutil.which(runner[0]) is None:
-                        self.skipTest(f"skipped on {platform.machine()}: {' '.join(compiler + runner)} not installed")
+                    if (
+                        shutil.which(compiler[0]) is None
+                        or runner
+                        and shutil.which(runner[0]) is None
+                    ):
+                        self.skipTest(
+                            f"skipped on {platform.machine()}: {' '.join(compiler + runner)} not"
+                            " installed"
+                        )
                     self.assertEqual(fingerprint(folder, compiler, runner, "there"), here)
 
 

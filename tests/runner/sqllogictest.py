@@ -3,71 +3,87 @@
 
     sqllogictest.py [--load EXTENSION | --no-load] [--update] [--timing] FILE_OR_DIRECTORY...
 
-A script is a plain text file of SQL and the results it must give. A directory stands for every *.test file below it.
-The exit code is 0 when everything passed, 1 when something failed, 2 when the command line is wrong or the extension
-does not load. It needs Python 3.11 and apsw, of any release from 3.40. This text is the reference of the script syntax.
+A script is a plain text file of SQL and the results it must give. A directory stands for every
+*.test file below it. The exit code is 0 when everything passed, 1 when something failed, 2 when the
+command line is wrong or the extension does not load. It needs Python 3.11 and apsw, of any release
+from 3.40. This text is the reference of the script syntax.
 
 Scripts
-    A script is a series of records with at least one blank line between them. A line with `#` in its first column is
-    a comment wherever it stands, also inside SQL and among results. So SQL can hold neither blank lines nor lines that
-    begin with `#`. The file is UTF-8. Every script starts with an empty database in memory and, as its working
-    directory, an empty directory of its own that is removed afterwards: ATTACH 'b.db' and VACUUM INTO 'b.db' go there.
+    A script is a series of records with at least one blank line between them. A line with `#` in
+    its first column is a comment wherever it stands, also inside SQL and among results. So SQL can
+    hold neither blank lines nor lines that begin with `#`. The file is UTF-8. Every script starts
+    with an empty database in memory and, as its working directory, an empty directory of its own
+    that is removed afterwards: ATTACH 'b.db' and VACUUM INTO 'b.db' go there.
 
-statement ok                The SQL on the lines below, up to a blank line, must succeed. Several statements with
-INSERT INTO t VALUES (1)    semicolons between them are run in turn.
+statement ok                The SQL on the lines below, up to a blank line, must succeed. Several
+INSERT INTO t VALUES (1)    statements with semicolons between them are run in turn.
 
-statement error             The SQL must fail. What follows the word `error` is optional: a regular expression that
-INSERT INTO t VALUES (1)    must be found somewhere in SQLite's message: `statement error UNIQUE constraint`.
+statement error             The SQL must fail. What follows the word `error` is optional: a regular
+INSERT INTO t VALUES (1)    expression that must be found somewhere in SQLite's message, as in
+                            `statement error UNIQUE constraint`.
 
-query IT rowsort            The SQL must succeed with these results. `query TYPES [SORT [LABEL]]`: TYPES has one letter
-SELECT a, b FROM t          per column. Below the line `----` stands one value per line, row by row. No value there
-----                        means that no row may come.
+query IT rowsort            The SQL must succeed with these results. `query TYPES [SORT [LABEL]]`:
+SELECT a, b FROM t          TYPES has one letter per column. Below the line `----` stands one value
+----                        per line, row by row. No value there means that no row may come.
 1
 one
 
-TYPES   T   text: a number as SQLite writes it, a BLOB byte by byte. Each byte of the UTF-8 outside 0x20 to 0x7E is
-            shown as `@`, and a value without bytes as `(empty)`.
-        I   an integer of 64 bits; other values are converted as by sqlite3_column_int64, which is CAST AS INTEGER.
-        R   a real number, with printf's `%.3f`; other values are first converted as by CAST AS REAL.
+TYPES   T   text: a number as SQLite writes it, a BLOB byte by byte. Each byte of the UTF-8 outside
+            0x20 to 0x7E is shown as `@`, and a value without bytes as `(empty)`.
+        I   an integer of 64 bits; other values are converted as by sqlite3_column_int64, which is
+            CAST AS INTEGER.
+        R   a real number, with printf's `%.3f`; other values are first converted as by CAST AS
+            REAL.
         NULL is shown as `NULL` in all three.
 SORT    nosort      as the rows come; the default
-        rowsort     rows in the order of their values as shown, compared byte by byte, column after column
+        rowsort     rows in the order of their values as shown, compared byte by byte, column after
+                    column
         valuesort   all values in that order, without regard to rows
 LABEL   all queries of a script with the same label must give the same values (after sorting).
 
-A result may also be given by its MD5 digest, of the values in their order with a newline after each:
+A result may also be given by its MD5 digest, of the values in their order with a newline after
+each:
     3 values hashing to c0710d6b4f15dfa88f600b0e6b624077
 
-Conditions stand on lines of their own directly above the record they apply to, and may end with a comment:
+Conditions stand on lines of their own directly above the record they apply to, and may end with a
+comment:
 skipif NAME                 Leave the record out on the database NAME. Ours is `sqlite`.
-onlyif NAME                 Leave the record out on all others. With several conditions, all must agree to run it.
-onlyif sqlite>=3.44         `sqlite` can be compared (< <= = >= >) with a version, of which only as many numbers count
-                            as are given: 3.44.2 is = 3.44 and not > 3.44.
-connection NAME             Stands in the same place: runs the statement or query below it on a further connection to
-                            the same database file, which is opened when its name is first used.
+onlyif NAME                 Leave the record out on all others. With several conditions, all must
+                            agree to run it.
+onlyif sqlite>=3.44         `sqlite` can be compared (< <= = >= >) with a version, of which only as
+                            many numbers count as are given: 3.44.2 is = 3.44 and not > 3.44.
+connection NAME             Stands in the same place: runs the statement or query below it on a
+                            further connection to the same database file, which is opened when its
+                            name is first used.
 
 Control records are one line each:
-hash-threshold N            --update writes results of more than N values as a digest; 0, as at the start, means never.
+hash-threshold N            --update writes results of more than N values as a digest; 0, as at the
+                            start, means never.
 halt                        Stop the script here.
-load FILE                   Close all connections and open FILE, a path in the script's directory, a `file:` URI, or
-                            `:memory:` for another empty database.
+load FILE                   Close all connections and open FILE, a path in the script's directory, a
+                            `file:` URI, or `:memory:` for another empty database.
 reconnect                   Close all connections and open the same file again.
-include FILE                Run the records of FILE, a path relative to the including script, as if they stood here.
-loop NAME START END         Run the records up to the matching `endloop` for each integer from START to END - 1. In all
-...                         of them `${NAME}` stands for it: in SQL, results, labels, patterns, names of files and
-endloop                     connections, and bounds of inner loops. `${x}` for an x that is no loop's name is an error.
+include FILE                Run the records of FILE, a path relative to the including script, as if
+                            they stood here.
+loop NAME START END         Run the records up to the matching `endloop` for each integer from START
+...                         to END - 1. In all of them `${NAME}` stands for it: in SQL, results,
+endloop                     labels, patterns, names of files and connections, and bounds of inner
+                            loops. `${x}` for an x that is no loop's name is an error.
 require-sqlite VERSION      On an older SQLite, leave out the rest of the script, and say so.
 
 Updating
-    --update fills in what the queries return: where a result is missing or differs, the lines below `----` are
-    replaced, and nothing else in the file changes. It takes the answers as they come: read them. In loops and included
-    files this works if the result is always the same. Values that the syntax cannot hold (blank, or beginning with `#`)
-    and everything else that fails are reported as usual.
+    --update fills in what the queries return: where a result is missing or differs, the lines below
+    `----` are replaced, and nothing else in the file changes. It takes the answers as they come:
+    read them. In loops and included files this works if the result is always the same. Values that
+    the syntax cannot hold (blank, or beginning with `#`) and everything else that fails are
+    reported as usual.
 
 What this runner cannot do
-    - apsw cannot hand over TEXT that is not valid UTF-8: select CAST(x AS BLOB), which is shown in the same way.
+    - apsw cannot hand over TEXT that is not valid UTF-8: select CAST(x AS BLOB), which is shown in
+      the same way.
     - Nothing binds parameters (`?`, `:name`).
-    - apsw 3.40 as built by Debian aborts when a record with more than 16383 bytes of SQL fails while it runs.
+    - apsw 3.40 as built by Debian aborts when a record with more than 16383 bytes of SQL fails
+      while it runs.
 """
 
 import argparse
@@ -85,10 +101,18 @@ from pathlib import Path
 import apsw
 
 SORT_MODES = ("nosort", "rowsort", "valuesort")
-WORDS_AFTER = dict.fromkeys(["halt", "reconnect", "endloop"], 0)  # the first word of each control record
+WORDS_AFTER = dict.fromkeys(
+    ["halt", "reconnect", "endloop"], 0
+)  # the first word of each control record
 WORDS_AFTER |= dict.fromkeys(["hash-threshold", "load", "include", "require-sqlite"], 1)
 WORDS_AFTER |= {"loop": 3}
-COMPARISONS = {"<": operator.lt, "<=": operator.le, "=": operator.eq, ">=": operator.ge, ">": operator.gt}
+COMPARISONS = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "=": operator.eq,
+    ">=": operator.ge,
+    ">": operator.gt,
+}
 CONDITION = re.compile(r"(skipif|onlyif)\s+(\w+)(?:\s*(<=|>=|=|<|>)\s*(\d+(?:\.\d+)*))?\s*(?:#.*)?")
 DIGEST_LINE = re.compile(r"[0-9]+ values hashing to [0-9a-f]{32}")
 VARIABLE = re.compile(r"\$\{(\w+)\}")
@@ -97,17 +121,21 @@ MOST_VALUES_SHOWN = 12
 
 
 def either(owner, name, older_name):
-    """The attribute of an apsw object under its present name, or under the one it had in apsw 3.40."""
+    """The attribute of an apsw object under its present name, or under the one it had in apsw
+    3.40."""
     return getattr(owner, name, None) or getattr(owner, older_name)
 
 
 SQLITE_VERSION = either(apsw, "sqlite_lib_version", "sqlitelibversion")()
 APSW_VERSION = either(apsw, "apsw_version", "apswversion")()
-CASTING_CONNECTION = apsw.Connection(":memory:")  # to convert values as SQLite does, without any script's notice
+CASTING_CONNECTION = apsw.Connection(
+    ":memory:"
+)  # to convert values as SQLite does, without any script's notice
 
 
 class Failure(Exception):
-    """A record did not do what the script says, or the script says something that makes no sense."""
+    """A record did not do what the script says, or the script says something that makes no
+    sense."""
 
     def __init__(self, message, expected=None, got=None):
         super().__init__(message)
@@ -146,7 +174,8 @@ class Record:
 
 
 def read_script(file, shown_file, including_files=()):
-    """The records of a script. What cannot be understood becomes a broken record, which fails when it is run."""
+    """The records of a script. What cannot be understood becomes a broken record, which fails when
+    it is run."""
     try:
         lines = file.read_bytes().decode().split("\n")
     except (OSError, UnicodeDecodeError) as error:
@@ -161,7 +190,9 @@ def read_script(file, shown_file, including_files=()):
                     read_included_script(record, (file, *including_files))
                 elif record.kind == "endloop":
                     if not open_loops or record.conditions:
-                        raise Failure("endloop with a condition" if open_loops else "endloop without a loop")
+                        raise Failure(
+                            "endloop with a condition" if open_loops else "endloop without a loop"
+                        )
                     open_loops.pop()
                     continue
             except Failure as failure:
@@ -188,7 +219,8 @@ def split_into_paragraphs(lines):
 
 
 def read_record(record, paragraph):
-    """Take the first record off a paragraph: its conditions, its first line and, unless that is all, the rest."""
+    """Take the first record off a paragraph: its conditions, its first line and, unless that is
+    all, the rest."""
     words = []
     while not words or words[0] in ("skipif", "onlyif", "connection"):
         if not paragraph:
@@ -211,12 +243,16 @@ def read_record(record, paragraph):
             raise Failure(f"`{text}` is not `statement ok` or `statement error [PATTERN]`")
     elif kind == "query":
         if not 2 <= len(words) <= 4 or not re.fullmatch("[TIR]+", words[1]):
-            raise Failure(f"`{text}` is not `query TYPES [SORT [LABEL]]` with one of T, I, R per column")
+            raise Failure(
+                f"`{text}` is not `query TYPES [SORT [LABEL]]` with one of T, I, R per column"
+            )
         record.types = words[1]
         record.sort_mode = words[2] if len(words) > 2 else "nosort"
         record.label = words[3] if len(words) > 3 else ""
         if record.sort_mode not in SORT_MODES:
-            raise Failure(f"unknown sort mode `{record.sort_mode}`; there are {', '.join(SORT_MODES)}")
+            raise Failure(
+                f"unknown sort mode `{record.sort_mode}`; there are {', '.join(SORT_MODES)}"
+            )
     elif kind not in WORDS_AFTER:
         raise Failure(f"unknown record `{kind}`")
     elif len(words) - 1 != WORDS_AFTER[kind]:
@@ -256,7 +292,8 @@ def read_included_script(record, including_files):
 
 
 class ScriptRun:
-    """One run of one script: its connections, variables and labels, and the count of what happened."""
+    """One run of one script: its connections, variables and labels, and the count of what
+    happened."""
 
     def __init__(self, extension, query_outcomes):
         self.extension = extension
@@ -312,7 +349,9 @@ class ScriptRun:
             self.hash_threshold = self.integer(record.argument)
         elif record.kind == "require-sqlite":
             if not condition_allows("onlyif", "sqlite", ">=", record.argument):
-                self.skip_reason = f"{record.place} requires SQLite {record.argument}, this is {SQLITE_VERSION}"
+                self.skip_reason = (
+                    f"{record.place} requires SQLite {record.argument}, this is {SQLITE_VERSION}"
+                )
         else:  # load or reconnect
             if record.kind == "reconnect" and self.database == ":memory:":
                 raise Failure("a database in memory cannot be opened again; `load FILE` first")
@@ -349,20 +388,27 @@ class ScriptRun:
 
     def run_query(self, record):
         if record.expected is None and self.query_outcomes is None:
-            raise Failure("the query has no line ---- with the expected values below it (--update can write them)")
+            raise Failure(
+                "the query has no line ---- with the expected values below it (--update can write"
+                " them)"
+            )
         rows, column_counts, error = self.execute(record)
         if error is not None:
             raise Failure("the query failed", got=error)
         for count in [count for count in column_counts if count] or [0]:
             if count != len(record.types):
-                raise Failure("wrong number of columns", expected=f"{len(record.types)}", got=f"{count}")
+                raise Failure(
+                    "wrong number of columns", expected=f"{len(record.types)}", got=f"{count}"
+                )
         rows = [[render(*pair) for pair in zip(row, record.types)] for row in rows]
         if record.sort_mode == "rowsort":
             rows.sort()
         values = [value for row in rows for value in row]
         if record.sort_mode == "valuesort":
             values.sort()
-        expected = None if record.expected is None else [self.fill(value) for value in record.expected]
+        expected = (
+            None if record.expected is None else [self.fill(value) for value in record.expected]
+        )
         matches = expected is not None and expected in (values, [digest_line(values)])
         if self.query_outcomes is not None:
             self.note_outcome(record, matches, values)
@@ -372,15 +418,25 @@ class ScriptRun:
             self.check_label(record, values)
 
     def check_label(self, record, values):
-        """Hold the values, or the digest line that stands for them, against those first seen with this label."""
+        """Hold the values, or the digest line that stands for them, against those first seen with
+        this label."""
         label = self.fill(record.label)
-        line = values[0] if len(values) == 1 and DIGEST_LINE.fullmatch(values[0]) else digest_line(values)
+        line = (
+            values[0]
+            if len(values) == 1 and DIGEST_LINE.fullmatch(values[0])
+            else digest_line(values)
+        )
         first_line, first_place = self.labels.setdefault(label, (line, record.place))
         if line != first_line:
-            raise Failure(f"another result of label {label} than at {first_place}", expected=first_line, got=line)
+            raise Failure(
+                f"another result of label {label} than at {first_place}",
+                expected=first_line,
+                got=line,
+            )
 
     def note_outcome(self, record, matches, values):
-        """Remember for write_updates what the lines of the result should be; None for "as they are"."""
+        """Remember for write_updates what the lines of the result should be; None for "as they
+        are"."""
         lines = tuple(values)
         if self.hash_threshold and len(values) > self.hash_threshold:
             lines = (digest_line(values),)
@@ -391,7 +447,8 @@ class ScriptRun:
         outcomes.add(None if matches else lines)
 
     def execute(self, record):
-        """Run the SQL. Give all rows, the number of columns of each statement, and the error message or None."""
+        """Run the SQL. Give all rows, the number of columns of each statement, and the error
+        message or None."""
         column_counts = []
 
         def note_columns(cursor, statement, bindings):
@@ -406,13 +463,18 @@ class ScriptRun:
             raise Failure("the SQL has a parameter, and a script cannot bind it") from None
         except apsw.Error as error:
             return [], column_counts, message_of(error)
-        except ValueError as error:  # from apsw itself; it has no means to get at TEXT that it cannot decode
-            raise Failure("no result: where TEXT is not valid UTF-8, use CAST(... AS BLOB)", got=str(error)) from None
+        except (
+            ValueError
+        ) as error:  # from apsw itself; it has no means to get at TEXT that it cannot decode
+            raise Failure(
+                "no result: where TEXT is not valid UTF-8, use CAST(... AS BLOB)", got=str(error)
+            ) from None
         finally:
             cursor.close(True)
 
     def connect(self, name):
-        """The connection of that name, opened if need be. The one that is used by default has the name ""."""
+        """The connection of that name, opened if need be. The one that is used by default has the
+        name ""."""
         if name not in self.connections:
             if name and self.database == ":memory:":
                 raise Failure("a database in memory has only one connection; `load FILE` first")
@@ -450,7 +512,11 @@ class ScriptRun:
         self.reported_places.add(record.place)
         variables = ", ".join(f"{name} = {value}" for name, value in self.variables.items())
         print(f"FAIL {record.place}: {failure}" + (f" ({variables})" if variables else ""))
-        for title, text in (("expected", failure.expected), ("got", failure.got), ("SQL", record.sql)):
+        for title, text in (
+            ("expected", failure.expected),
+            ("got", failure.got),
+            ("SQL", record.sql),
+        ):
             if text:
                 print(f"     {title + ':':<10}" + text.replace("\n", "\n" + 15 * " "))
 
@@ -472,13 +538,17 @@ def message_of(error):
 
 def count_records(record):
     """How many statements and queries a record that is left out stands for; a loop counts once."""
-    return (record.kind in ("statement", "query")) + sum(count_records(inner) for inner in record.body)
+    return (record.kind in ("statement", "query")) + sum(
+        count_records(inner) for inner in record.body
+    )
 
 
 def condition_allows(word, name, comparison, version):
     holds = name.lower() == "sqlite"
     if holds and comparison:
-        wanted, running = ([int(number) for number in text.split(".")] for text in (version, SQLITE_VERSION))
+        wanted, running = (
+            [int(number) for number in text.split(".")] for text in (version, SQLITE_VERSION)
+        )
         holds = COMPARISONS[comparison](running[: len(wanted)], wanted)
     return holds == (word == "onlyif")
 
@@ -501,7 +571,9 @@ def render(value, column_type):
 
 
 def cast(value, sqlite_type):
-    return next(CASTING_CONNECTION.cursor().execute(f"SELECT CAST(? AS {sqlite_type})", (value,)))[0]
+    return next(CASTING_CONNECTION.cursor().execute(f"SELECT CAST(? AS {sqlite_type})", (value,)))[
+        0
+    ]
 
 
 def digest_line(values):
@@ -517,11 +589,14 @@ def describe_difference(expected, values, columns):
     while first < min(len(expected), len(values)) and expected[first] == values[first]:
         first += 1
     message = f"wrong result, first at row {first // columns + 1}, column {first % columns + 1}"
-    return Failure(message, expected=describe_values(expected, first), got=describe_values(values, first))
+    return Failure(
+        message, expected=describe_values(expected, first), got=describe_values(values, first)
+    )
 
 
 def describe_values(values, first):
-    """A line about a result, which begins a little before the first difference when there are many values."""
+    """A line about a result, which begins a little before the first difference when there are many
+    values."""
     start = max(0, first - 2) if len(values) > MOST_VALUES_SHOWN else 0
     shown = values[start : start + MOST_VALUES_SHOWN]
     before = "... | " if start else ""
@@ -538,16 +613,23 @@ def write_updates(query_outcomes):
     for record, outcomes in query_outcomes.values():
         if len(outcomes) > 1:
             conflicts += 1
-            print(f"FAIL {record.place}: cannot be updated: its result is not the same each time it runs")
+            print(
+                f"FAIL {record.place}: cannot be updated: its result is not the same each time it"
+                " runs"
+            )
         elif outcomes != {None}:
             changes.setdefault(record.file, []).append((record.line, record, *outcomes))
     for file, file_changes in changes.items():
         lines = file.read_bytes().decode().split("\n")
-        for _, record, values in sorted(file_changes, reverse=True):  # from the end, so that line numbers stay valid
+        for _, record, values in sorted(
+            file_changes, reverse=True
+        ):  # from the end, so that line numbers stay valid
             line_end = "\r" if lines[record.line - 1].endswith("\r") else ""
             comments = [line for line in lines[record.result_lines] if line.startswith("#")]
             separator = ["----" + line_end] if record.expected is None else []
-            lines[record.result_lines] = separator + comments + [value + line_end for value in values]
+            lines[record.result_lines] = (
+                separator + comments + [value + line_end for value in values]
+            )
         file.write_bytes("\n".join(lines).encode())
         print(f"updated {record.shown_file} ({len(file_changes)} queries)")
     return conflicts
@@ -579,9 +661,15 @@ def run_file(path, extension, query_outcomes, show_time):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description="Run sqllogictest scripts against SQLite.")
-    parser.add_argument("--load", metavar="EXTENSION", help="load this extension into every connection")
-    parser.add_argument("--no-load", dest="load", action="store_const", const=None, help="undo an earlier --load")
-    parser.add_argument("--update", action="store_true", help="write the actual results of queries into the scripts")
+    parser.add_argument(
+        "--load", metavar="EXTENSION", help="load this extension into every connection"
+    )
+    parser.add_argument(
+        "--no-load", dest="load", action="store_const", const=None, help="undo an earlier --load"
+    )
+    parser.add_argument(
+        "--update", action="store_true", help="write the actual results of queries into the scripts"
+    )
     parser.add_argument("--timing", action="store_true", help="show how long each script took")
     parser.add_argument("paths", nargs="+", metavar="FILE_OR_DIRECTORY", type=Path)
     options = parser.parse_args(arguments)
@@ -592,11 +680,19 @@ def main(arguments=None):
     except apsw.Error as error:
         parser.error(f"{options.load} does not load: {message_of(error)}")
 
-    print(f"SQLite {SQLITE_VERSION}, apsw {APSW_VERSION}" + (f", with {options.load}" if extension else ""))
+    print(
+        f"SQLite {SQLITE_VERSION}, apsw {APSW_VERSION}"
+        + (f", with {options.load}" if extension else "")
+    )
     query_outcomes = {} if options.update else None
     runs = [run_file(path, extension, query_outcomes, options.timing) for path in scripts]
-    failed = sum(run.failed for run in runs) + (write_updates(query_outcomes) if options.update else 0)
-    print(f"{sum(run.passed for run in runs)} passed, {failed} failed, {sum(run.skipped for run in runs)} skipped")
+    failed = sum(run.failed for run in runs) + (
+        write_updates(query_outcomes) if options.update else 0
+    )
+    print(
+        f"{sum(run.passed for run in runs)} passed, {failed} failed,"
+        f" {sum(run.skipped for run in runs)} skipped"
+    )
     return 1 if failed else 0
 
 

@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""Kills a process that writes to a filter table, at random moments, and looks at what is left: nothing that was committed may be lost.
+"""Kills a process that writes to a filter table, at random moments, and looks at what is left:
+nothing that was committed may be lost.
 
     crash_test.py           run the tests (and any option of unittest)
 
-A writer commits batches of keys, of known sizes and in a known order, to a table that grows all the time; it prints the number of
-each batch once COMMIT has returned. SIGKILL ends it. Then every key of every batch that was reported must be found, the batch
-that was being written must be in as a whole or not at all, and the database and the table's bookkeeping must be sound. The next
-writer goes on in the same database.
+A writer commits batches of keys, of known sizes and in a known order, to a table that grows all the
+time; it prints the number of each batch once COMMIT has returned. SIGKILL ends it. Then every key
+of every batch that was reported must be found, the batch that was being written must be in as a
+whole or not at all, and the database and the table's bookkeeping must be sound. The next writer
+goes on in the same database.
 
-ROUNDS=n in the environment sets how often a writer is killed, for each journal mode (60; for a long run some hundreds or thousands),
-SEED=n the moments. KEEP=folder keeps the databases there. What was done is printed to standard error, one line for each journal mode.
+ROUNDS=n in the environment sets how often a writer is killed, for each journal mode (60; for a long
+run some hundreds or thousands), SEED=n the moments. KEEP=folder keeps the databases there. What was
+done is printed to standard error, one line for each journal mode.
 """
+
 import os
 import pathlib
 import random
@@ -29,11 +33,14 @@ ROUNDS = int(os.environ.get("ROUNDS", "60"))
 SEED = int(os.environ.get("SEED", "1"))
 LONGEST_LIFE = 0.05  # of a writer after its first commit, in seconds
 CAPACITY = 300
-ROUNDS_OF_DATABASE = 100  # then a new one: every round looks at all keys, so that the time for a database goes with the square
+# Then a new one: every round looks at all keys, so that the time for a database goes with the
+# square.
+ROUNDS_OF_DATABASE = 100
 
 
 def first_key(batch):
-    """Batches have 1 to 40 keys, in cycles, so that the first key of each is known: 820 keys in 40 batches."""
+    """Batches have 1 to 40 keys, in cycles, so that the first key of each is known: 820 keys in 40
+    batches."""
     cycle, place = divmod(batch, 40)
     return cycle * 820 + place * (place + 1) // 2
 
@@ -46,8 +53,9 @@ def add_batch(connection, batch):
 def write(path, synchronous):
     """The writer: goes on where the last one was killed."""
     connection = connect(path)
-    # With a small cache pages reach the file before they are committed, too. Not so in WAL mode: there, SQLite 3.40 itself loses
-    # what was committed last when it is killed, if pages were written ahead more than once and taken back by ROLLBACK TO.
+    # With a small cache pages reach the file before they are committed, too. Not so in WAL mode:
+    # there, SQLite 3.40 itself loses what was committed last when it is killed, if pages were
+    # written ahead more than once and taken back by ROLLBACK TO.
     if value(connection, "PRAGMA journal_mode") != "wal":
         rows(connection, "PRAGMA cache_size = 5")
     rows(connection, f"PRAGMA synchronous = {synchronous}")
@@ -92,9 +100,13 @@ class Crash(unittest.TestCase):
         connection.close()
 
     def kill_a_writer(self):
-        # Waiting for the disk takes most of a writer's life: most of them do not wait, and so are killed at other moments.
+        # Waiting for the disk takes most of a writer's life: most of them do not wait, and so are
+        # killed at other moments.
         synchronous = "full" if self.random.random() < 0.3 else "off"
-        writer = subprocess.Popen([sys.executable, __file__, "--write", str(self.path), synchronous], stdout=subprocess.PIPE)
+        writer = subprocess.Popen(
+            [sys.executable, __file__, "--write", str(self.path), synchronous],
+            stdout=subprocess.PIPE,
+        )
         try:
             ready, _, _ = select.select([writer.stdout], [], [], 60)
             if self.random.random() < 0.9:  # else at once after a commit
@@ -107,7 +119,10 @@ class Crash(unittest.TestCase):
         self.kills += 1
         whole_lines = reported.decode().split("\n")[:-1]
         if whole_lines:
-            self.assertEqual(list(map(int, whole_lines)), list(range(int(whole_lines[0]), int(whole_lines[0]) + len(whole_lines))))
+            self.assertEqual(
+                list(map(int, whole_lines)),
+                list(range(int(whole_lines[0]), int(whole_lines[0]) + len(whole_lines))),
+            )
             self.assertGreater(int(whole_lines[0]), self.reported)
             self.reported = int(whole_lines[-1])
         journal = self.folder / "crash.db-journal"
@@ -115,14 +130,18 @@ class Crash(unittest.TestCase):
 
     def check(self, connection):
         last = value(connection, "SELECT max(batch) FROM log")
-        self.assertIn(last, (self.reported, self.reported + 1))  # the report of the last one may have been too late
+        self.assertIn(
+            last, (self.reported, self.reported + 1)
+        )  # the report of the last one may have been too late
         self.unreported += last > self.reported
         self.reported = last
         keys = first_key(last + 1)
         self.assertEqual(count_found(connection, 0, keys - 1), keys)
         self.checked += keys
         self.assertEqual(rows(connection, "PRAGMA integrity_check"), [("ok",)])
-        chunks, = rows(connection, "SELECT (SELECT sum(chunks) FROM s_layers), (SELECT count(*) FROM s_chunks)")
+        (chunks,) = rows(
+            connection, "SELECT (SELECT sum(chunks) FROM s_layers), (SELECT count(*) FROM s_chunks)"
+        )
         self.assertEqual(chunks[0], chunks[1])
         new = value(connection, "SELECT sum(keys) FROM s_layers")
         self.assertLessEqual(new, keys)
@@ -155,13 +174,22 @@ class Crash(unittest.TestCase):
             if round_ % ROUNDS_OF_DATABASE == 0:
                 self.create(journal_mode)
             with self.subTest(seed=SEED, round=round_):
-                self.play_round(journal_mode, (round_ + 1) % ROUNDS_OF_DATABASE == 0 or round_ == ROUNDS - 1)
-            if self.rounds == round_:  # it failed, and what comes later in this database says nothing
+                self.play_round(
+                    journal_mode, (round_ + 1) % ROUNDS_OF_DATABASE == 0 or round_ == ROUNDS - 1
+                )
+            if (
+                self.rounds == round_
+            ):  # it failed, and what comes later in this database says nothing
                 break
         # A line of its own: unittest has just printed a dot.
-        print(f"\nfigures: {journal_mode}: {self.rounds} of {ROUNDS} rounds sound, {self.kills} kills ({self.hot} leaving a rollback journal, "
-              f"{self.unreported} after a commit that was not reported yet), {self.databases} databases, {self.batches} batches, "
-              f"{self.keys} keys, {self.checked} times a key looked for, seed {SEED}, {time.monotonic() - start:.0f} s", file=sys.stderr)
+        print(
+            f"\nfigures: {journal_mode}: {self.rounds} of {ROUNDS} rounds sound, {self.kills} kills"
+            f" ({self.hot} leaving a rollback journal, {self.unreported} after a commit that was"
+            f" not reported yet), {self.databases} databases, {self.batches} batches, {self.keys}"
+            f" keys, {self.checked} times a key looked for, seed {SEED},"
+            f" {time.monotonic() - start:.0f} s",
+            file=sys.stderr,
+        )
         self.assertEqual(self.rounds, ROUNDS)
         self.assertGreater(self.batches, ROUNDS)
 

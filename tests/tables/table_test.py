@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""What scripts cannot test of filter tables: pages on disk, backups and dumps, several processes, statements left open.
+"""What scripts cannot test of filter tables: pages on disk, backups and dumps, several processes,
+statements left open.
 
     table_test.py       run the tests (and any option of unittest)
 
-It needs apsw, of any release from 3.40, and for some tests the sqlite3 shell, which SQLITE3=path in the environment names.
+It needs apsw, of any release from 3.40, and for some tests the sqlite3 shell, which SQLITE3=path in
+the environment names.
 """
+
 import ctypes
 import json
 import os
@@ -18,13 +21,17 @@ import unittest
 import apsw
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-LIBRARY = next((str(TOP / name) for name in ("bloom.so", "bloom.dylib", "bloom.dll") if (TOP / name).exists()), "bloom")
+LIBRARY = next(
+    (str(TOP / name) for name in ("bloom.so", "bloom.dylib", "bloom.dll") if (TOP / name).exists()),
+    "bloom",
+)
 SQLITE = os.environ.get("SQLITE3", "sqlite3")
 NUMBERS = "WITH RECURSIVE n(x) AS (SELECT {0} UNION ALL SELECT x + 1 FROM n WHERE x < {1}) "
 
 
 def either(owner, name, older_name):
-    """The attribute of an apsw object under its present name, or under the one it had in apsw 3.40."""
+    """The attribute of an apsw object under its present name, or under the one it had in apsw
+    3.40."""
     return getattr(owner, name, None) or getattr(owner, older_name)
 
 
@@ -54,12 +61,18 @@ def insert_numbers(connection, first, last, table="s"):
 
 
 def count_found(connection, first, last, table="s"):
-    return value(connection, NUMBERS.format(first, last) + f"SELECT count(*) FROM n WHERE EXISTS (SELECT 1 FROM {table} WHERE key = x)")
+    return value(
+        connection,
+        NUMBERS.format(first, last)
+        + f"SELECT count(*) FROM n WHERE EXISTS (SELECT 1 FROM {table} WHERE key = x)",
+    )
 
 
 def stored(connection, table="s", schema="main"):
     """All that a table stores."""
-    return [rows(connection, f"SELECT * FROM {schema}.{table}_{part}") for part in ("layers", "chunks")]
+    return [
+        rows(connection, f"SELECT * FROM {schema}.{table}_{part}") for part in ("layers", "chunks")
+    ]
 
 
 class TableTest(unittest.TestCase):
@@ -89,8 +102,13 @@ class TableTest(unittest.TestCase):
     def shell(self, database, *commands):
         if shutil.which(SQLITE) is None:
             self.skipTest("no sqlite3 shell")
-        run = subprocess.run([SQLITE, "-batch", "-init", os.devnull, str(self.folder / database)],
-                             input="\n".join([f".load {LIBRARY}", *commands, ""]), capture_output=True, text=True, check=False)
+        run = subprocess.run(
+            [SQLITE, "-batch", "-init", os.devnull, str(self.folder / database)],
+            input="\n".join([f".load {LIBRARY}", *commands, ""]),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         return run.stdout
 
@@ -98,7 +116,19 @@ class TableTest(unittest.TestCase):
 class Bindings(TableTest):
     def test_keys_of_every_type_as_parameters(self):
         connection = self.make()
-        keys = [1, -(2 ** 63), 2.5, "text", "", "nul\0inside", "grün 😀", b"", b"\0\xff", float("inf"), "x" * 1_000_000]
+        keys = [
+            1,
+            -(2**63),
+            2.5,
+            "text",
+            "",
+            "nul\0inside",
+            "grün 😀",
+            b"",
+            b"\0\xff",
+            float("inf"),
+            "x" * 1_000_000,
+        ]
         for key in keys:
             rows(connection, "INSERT INTO s(key) VALUES (?)", (key,))
         for key in keys:
@@ -117,7 +147,10 @@ class Bindings(TableTest):
 
     def test_a_filter_as_a_parameter_of_merge(self):
         connection = self.make()
-        bytes_ = value(connection, "SELECT bloom_agg(column1, (SELECT filter FROM s)) FROM (VALUES ('a'), ('b'))")
+        bytes_ = value(
+            connection,
+            "SELECT bloom_agg(column1, (SELECT filter FROM s)) FROM (VALUES ('a'), ('b'))",
+        )
         rows(connection, "INSERT INTO s(s, key) VALUES ('merge', ?)", (bytes_,))
         self.assertEqual(value(connection, "SELECT filter FROM s"), bytes_)
 
@@ -125,7 +158,11 @@ class Bindings(TableTest):
         connection = self.make(capacity=100_000)
         insert_numbers(connection, 1, 10)
         connection.limit(apsw.SQLITE_LIMIT_LENGTH, 100_000)
-        with self.assertRaisesRegex(apsw.Error, r"s: its filter needs \d+ bytes, but a value of this connection is limited to 100000 bytes$"):
+        with self.assertRaisesRegex(
+            apsw.Error,
+            r"s: its filter needs \d+ bytes, but a value of this connection is limited to 100000"
+            r" bytes$",
+        ):
             rows(connection, "SELECT filter FROM s")
         self.assertEqual(count_found(connection, 1, 10), 10)
 
@@ -140,8 +177,14 @@ class Protection(TableTest):
         rows(connection, "SAVEPOINT a")
         insert_numbers(connection, 501, 600)
         rows(connection, "ROLLBACK TO a; COMMIT")
-        for statement in ("UPDATE s_layers SET keys = 0", "DELETE FROM s_chunks", "INSERT INTO s_chunks VALUES (99, x'')", "DROP TABLE s_chunks",
-                          "ALTER TABLE s_layers RENAME TO x", "ALTER TABLE s_layers ADD COLUMN x"):
+        for statement in (
+            "UPDATE s_layers SET keys = 0",
+            "DELETE FROM s_chunks",
+            "INSERT INTO s_chunks VALUES (99, x'')",
+            "DROP TABLE s_chunks",
+            "ALTER TABLE s_layers RENAME TO x",
+            "ALTER TABLE s_layers ADD COLUMN x",
+        ):
             with self.assertRaises(apsw.Error, msg=statement):
                 rows(connection, statement)
         self.assertEqual(count_found(connection, 1, 500), 500)
@@ -149,8 +192,13 @@ class Protection(TableTest):
         rows(connection, "INSERT INTO t(key) VALUES ('renamed')")
         self.assertEqual(count_found(connection, 1, 500, "t"), 500)
         rows(connection, "INSERT INTO t(t) VALUES ('clear')")
-        rows(connection, "INSERT INTO t(t, key) VALUES ('merge', (SELECT bloom_add(filter, 'm') FROM t))")
-        self.assertEqual(rows(connection, "SELECT key FROM t WHERE key IN ('m', 'renamed', 1)"), [("m",)])
+        rows(
+            connection,
+            "INSERT INTO t(t, key) VALUES ('merge', (SELECT bloom_add(filter, 'm') FROM t))",
+        )
+        self.assertEqual(
+            rows(connection, "SELECT key FROM t WHERE key IN ('m', 'renamed', 1)"), [("m",)]
+        )
         rows(connection, "VACUUM")
         self.check_integrity(connection)
         rows(connection, "DROP TABLE t")
@@ -169,8 +217,17 @@ class Protection(TableTest):
 
     def test_options_stand_between_white_space_of_any_kind(self):
         connection = self.open()
-        rows(connection, "CREATE VIRTUAL TABLE s USING bloom(\r\n\t capacity \r\n= \t50\r, growth\t=\roff\r\n)")
-        self.assertEqual(value(connection, "SELECT json_extract(info, '$.capacity') || json_extract(info, '$.growth') FROM s"), "500")
+        rows(
+            connection,
+            "CREATE VIRTUAL TABLE s USING bloom(\r\n\t capacity \r\n= \t50\r, growth\t=\roff\r\n)",
+        )
+        self.assertEqual(
+            value(
+                connection,
+                "SELECT json_extract(info, '$.capacity') || json_extract(info, '$.growth') FROM s",
+            ),
+            "500",
+        )
 
     def test_an_option_runs_no_sql_of_a_stranger(self):
         """The arguments are stored in the schema, and read again by whoever opens the database."""
@@ -185,9 +242,12 @@ class Protection(TableTest):
 
 class Pages(TableTest):
     def tree(self, connection, table):
-        """Of the pages of a table: leaves, cells on the fullest leaf, overflow pages, unused bytes on the emptiest leaf."""
-        sql = (f"SELECT sum(pagetype = 'leaf'), max(CASE pagetype WHEN 'leaf' THEN ncell END), sum(pagetype = 'overflow') "
-               f"FROM dbstat WHERE name = '{table}'")
+        """Of the pages of a table: leaves, cells on the fullest leaf, overflow pages, unused bytes
+        on the emptiest leaf."""
+        sql = (
+            "SELECT sum(pagetype = 'leaf'), max(CASE pagetype WHEN 'leaf' THEN ncell END),"
+            f" sum(pagetype = 'overflow') FROM dbstat WHERE name = '{table}'"
+        )
         try:
             return rows(connection, sql)[0]
         except apsw.Error:
@@ -199,7 +259,9 @@ class Pages(TableTest):
         self.assertGreater(chunks, 3)
         self.assertEqual(self.tree(connection, "s_chunks"), (chunks, 1, 0))
         lengths = rows(connection, "SELECT DISTINCT length(bits) FROM s_chunks")
-        self.assertEqual(lengths, [((usable - 40) // 64 * 64,)])  # not a block less than there is room for
+        self.assertEqual(
+            lengths, [((usable - 40) // 64 * 64,)]
+        )  # not a block less than there is room for
 
     def test_a_chunk_fills_a_page_of_every_size_and_overflows_none(self):
         for page_size in (512, 1024, 2048, 4096, 8192, 16384, 32768, 65536):
@@ -215,7 +277,14 @@ class Pages(TableTest):
                 self.connections.clear()
 
     def test_reserved_bytes_at_the_end_of_each_page_are_left_alone(self):
-        for page_size, reserved in ((512, 32), (1024, 255), (4096, 8), (4096, 32), (4096, 63), (65536, 100)):
+        for page_size, reserved in (
+            (512, 32),
+            (1024, 255),
+            (4096, 8),
+            (4096, 32),
+            (4096, 63),
+            (65536, 100),
+        ):
             with self.subTest(page_size=page_size, reserved=reserved):
                 (self.folder / "a.db").unlink(missing_ok=True)
                 connection = self.open()
@@ -224,7 +293,10 @@ class Pages(TableTest):
                 control = either(connection, "file_control", "filecontrol")
                 control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(number))
                 rows(connection, "VACUUM")
-                rows(connection, f"CREATE VIRTUAL TABLE s USING bloom(capacity={page_size * 2}, fpr=0.001)")
+                rows(
+                    connection,
+                    f"CREATE VIRTUAL TABLE s USING bloom(capacity={page_size * 2}, fpr=0.001)",
+                )
                 last = page_size * 5 // 2
                 insert_numbers(connection, 1, last)
                 self.assertEqual((self.folder / "a.db").read_bytes()[20], reserved)
@@ -237,7 +309,9 @@ class Pages(TableTest):
         """A table of many chunks all of which have a row, on a database page each."""
         connection = self.make(capacity=100_000, fpr=0.01, journal_mode=journal_mode)
         insert_numbers(connection, 1, 5000)
-        self.assertEqual(value(connection, "SELECT count(*) FROM s_chunks"), -(-1_017_856 // (63 * 512)))
+        self.assertEqual(
+            value(connection, "SELECT count(*) FROM s_chunks"), -(-1_017_856 // (63 * 512))
+        )
         return connection
 
     def test_an_insert_dirties_its_data_page_and_one_of_bookkeeping(self):
@@ -249,7 +323,11 @@ class Pages(TableTest):
             rows(connection, "INSERT INTO s(key) VALUES (?)", (f"single {key}",))
             after = path.read_bytes()
             self.assertEqual(len(after), len(before))
-            changed = {page + 1 for page in range(len(after) // 4096) if after[page * 4096:][:4096] != before[page * 4096:][:4096]}
+            changed = {
+                page + 1
+                for page in range(len(after) // 4096)
+                if after[page * 4096 :][:4096] != before[page * 4096 :][:4096]
+            }
             self.assertIn(1, changed)  # the file change counter
             most.add(len(changed))
             before = after
@@ -268,7 +346,10 @@ class Pages(TableTest):
             frames = written
 
     def test_a_key_that_is_known_writes_no_page(self):
-        for statement in ("INSERT INTO s(key) VALUES (?)", "INSERT OR IGNORE INTO s(key) VALUES (?)"):
+        for statement in (
+            "INSERT INTO s(key) VALUES (?)",
+            "INSERT OR IGNORE INTO s(key) VALUES (?)",
+        ):
             with self.subTest(statement=statement):
                 shutil.rmtree(self.folder)
                 self.folder.mkdir()
@@ -330,8 +411,17 @@ class Copies(TableTest):
         self.grown().close()
         if shutil.which(SQLITE) is None:
             self.skipTest("no sqlite3 shell")
-        dump = subprocess.run([SQLITE, "-batch", "-init", os.devnull, str(self.folder / "a.db"), ".dump"], capture_output=True, check=True).stdout
-        subprocess.run([SQLITE, "-batch", "-init", os.devnull, str(self.folder / "b.db")], input=dump, capture_output=True, check=True)
+        dump = subprocess.run(
+            [SQLITE, "-batch", "-init", os.devnull, str(self.folder / "a.db"), ".dump"],
+            capture_output=True,
+            check=True,
+        ).stdout
+        subprocess.run(
+            [SQLITE, "-batch", "-init", os.devnull, str(self.folder / "b.db")],
+            input=dump,
+            capture_output=True,
+            check=True,
+        )
         self.check_copy(self.open("a.db"), self.open("b.db"))
 
     def test_restore_into_a_database_of_another_page_size(self):
@@ -344,7 +434,9 @@ class Copies(TableTest):
         self.assertEqual(stored(copy), stored(connection))
         insert_numbers(copy, 2001, 9000)
         self.assertEqual(count_found(copy, 1, 9000), 9000)
-        self.assertEqual(rows(copy, "SELECT DISTINCT chunk_blocks FROM s_layers ORDER BY 1"), [(15,), (63,)])
+        self.assertEqual(
+            rows(copy, "SELECT DISTINCT chunk_blocks FROM s_layers ORDER BY 1"), [(15,), (63,)]
+        )
         self.check_integrity(copy)
 
     def test_backup_while_keys_go_in(self):
@@ -362,7 +454,8 @@ class Copies(TableTest):
         self.check_copy(connection, target)
 
     def test_backup_over_a_table_in_use(self):
-        """The connection that is written to has seen another table of the same name: it must forget it."""
+        """The connection that is written to has seen another table of the same name: it must forget
+        it."""
         connection = self.grown()
         target = self.make(capacity=10, name="b.db")
         insert_numbers(target, 5000, 5020)
@@ -415,9 +508,28 @@ print(new, flush=True)
 class Processes(TableTest):
     def check_processes(self, journal_mode):
         connection = self.make(capacity=200, fpr=0.001, journal_mode=journal_mode)
-        ranges = [(1, 3000, 20), (2001, 5000, 1 if journal_mode == "wal" else 10), (4001, 7000, 7), (6001, 9000, 100)]  # which overlap
-        writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(pathlib.Path(__file__).parent), str(self.folder / "a.db"),
-                                     *map(str, numbers)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for numbers in ranges]
+        ranges = [
+            (1, 3000, 20),
+            (2001, 5000, 1 if journal_mode == "wal" else 10),
+            (4001, 7000, 7),
+            (6001, 9000, 100),
+        ]  # which overlap
+        writers = [
+            subprocess.Popen(
+                [
+                    sys.executable,
+                    "-c",
+                    WRITER,
+                    str(pathlib.Path(__file__).parent),
+                    str(self.folder / "a.db"),
+                    *map(str, numbers),
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for numbers in ranges
+        ]
         for writer in writers:
             self.assertEqual(writer.stdout.readline(), "ready\n")
         for writer in writers:
@@ -504,7 +616,9 @@ class OpenStatements(TableTest):
         rows(connection, "INSERT INTO s(key) VALUES (1)")
         cursor = connection.cursor()
         seen = []
-        for (key,) in cursor.execute("SELECT x FROM wanted WHERE EXISTS (SELECT 1 FROM s WHERE key = x)"):
+        for (key,) in cursor.execute(
+            "SELECT x FROM wanted WHERE EXISTS (SELECT 1 FROM s WHERE key = x)"
+        ):
             seen.append(key)
             insert_numbers(connection, 10 * key, 10 * key + 9)
             rows(connection, "INSERT INTO s(key) VALUES (?)", (key + 1,))
@@ -574,9 +688,10 @@ class OpenStatements(TableTest):
         self.assertEqual(count_found(again, 1, 10), 10)
 
 
-# Calls the entry point of an extension (second argument) for a connection of the SQLite library (first argument), with a
-# copy of its table of functions in which those named by further arguments are NULL; prints the result code and the message.
-# The copy is of 240 functions: SQLite 3.31 has a few more, and all that the extension calls are among them.
+# Calls the entry point of an extension (second argument) for a connection of the SQLite library
+# (first argument), with a copy of its table of functions in which those named by further arguments
+# are NULL; prints the result code and the message. The copy is of 240 functions: SQLite 3.31 has a
+# few more, and all that the extension calls are among them.
 WITHOUT_A_FUNCTION = """
 import ctypes, sys
 sqlite = ctypes.CDLL(sys.argv[1])
@@ -589,7 +704,8 @@ assert sqlite.sqlite3_open(b":memory:", ctypes.byref(database)) == 0
 table = (ctypes.c_void_p * 240).from_buffer_copy((ctypes.c_void_p * 240).from_address(tables[0]))
 for name in sys.argv[3:]:
     table[table[:].index(ctypes.cast(sqlite[name], ctypes.c_void_p).value)] = None
-print(ctypes.CDLL(sys.argv[2]).sqlite3_bloom_init(database, ctypes.byref(error), table), (error.value or b"").decode())
+code = ctypes.CDLL(sys.argv[2]).sqlite3_bloom_init(database, ctypes.byref(error), table)
+print(code, (error.value or b"").decode())
 """
 
 
@@ -598,11 +714,26 @@ class Hosts(unittest.TestCase):
     def test_an_sqlite_built_without_what_tables_need_is_refused(self):
         for missing in ([], ["sqlite3_create_module_v2"], ["sqlite3_blob_open"]):
             with self.subTest(missing=missing):
-                run = subprocess.run([sys.executable, "-c", WITHOUT_A_FUNCTION, "libsqlite3.so.0", LIBRARY, *missing],
-                                     capture_output=True, text=True, check=True)
+                run = subprocess.run(
+                    [
+                        sys.executable,
+                        "-c",
+                        WITHOUT_A_FUNCTION,
+                        "libsqlite3.so.0",
+                        LIBRARY,
+                        *missing,
+                    ],
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                )
                 if missing:
-                    self.assertRegex(run.stdout, r"^1 bloom \d+\.\d+\.\d+ needs an SQLite that was built without SQLITE_OMIT_VIRTUALTABLE "
-                                                 r"and SQLITE_OMIT_INCRBLOB, this is 3\.\d+\.\d+\n$")
+                    self.assertRegex(
+                        run.stdout,
+                        r"^1 bloom \d+\.\d+\.\d+ needs an SQLite that was built without"
+                        r" SQLITE_OMIT_VIRTUALTABLE "
+                        r"and SQLITE_OMIT_INCRBLOB, this is 3\.\d+\.\d+\n$",
+                    )
                 else:
                     self.assertEqual(run.stdout, "0 \n")
 
@@ -633,7 +764,10 @@ class Failures(TableTest):
     def test_a_merge_that_does_not_fit_is_taken_back(self):
         connection = self.make(capacity=100_000, page_size=512)
         insert_numbers(connection, 1, 10)
-        filter_ = value(connection, NUMBERS.format(1, 50_000) + "SELECT bloom_agg(x, (SELECT filter FROM s)) FROM n")
+        filter_ = value(
+            connection,
+            NUMBERS.format(1, 50_000) + "SELECT bloom_agg(x, (SELECT filter FROM s)) FROM n",
+        )
         before = stored(connection)
         rows(connection, f"PRAGMA max_page_count = {value(connection, 'PRAGMA page_count') + 50}")
         with self.assertRaises(apsw.FullError):
@@ -646,8 +780,13 @@ class Failures(TableTest):
 
     def test_a_merge_that_fails_half_way_leaves_the_transaction_as_it_was(self):
         connection = self.make(capacity=10_000, page_size=512)
-        filter_ = value(connection, NUMBERS.format(1, 5000) + "SELECT bloom_agg(x, (SELECT filter FROM s)) FROM n")
-        rows(connection, "INSERT INTO s_chunks VALUES (20, x'00')")  # found when the chunks before it are written
+        filter_ = value(
+            connection,
+            NUMBERS.format(1, 5000) + "SELECT bloom_agg(x, (SELECT filter FROM s)) FROM n",
+        )
+        rows(
+            connection, "INSERT INTO s_chunks VALUES (20, x'00')"
+        )  # found when the chunks before it are written
         rows(connection, "BEGIN")
         with self.assertRaisesRegex(apsw.Error, "s_chunks is damaged: chunk 20 "):
             rows(connection, "INSERT INTO s(s, key) VALUES ('merge', ?)", (filter_,))
@@ -682,7 +821,8 @@ class Failures(TableTest):
         self.assertEqual(count_found(connection, 1, 1000), 1000)
 
     def test_a_begin_that_was_interrupted_leaves_no_trace(self):
-        """The first write of a transaction reads the layers; that it failed must not make the connection deaf to others."""
+        """The first write of a transaction reads the layers; that it failed must not make the
+        connection deaf to others."""
         connection, other = self.make(capacity=10), self.open()
         insert_numbers(connection, 1, 5)
         failures = 0
@@ -695,7 +835,11 @@ class Failures(TableTest):
             either(connection, "set_progress_handler", "setprogresshandler")(None)
             count_found(connection, 1, 5)
             insert_numbers(other, 1000 * steps, 1000 * steps + 20)
-            self.assertEqual(count_found(connection, 1000 * steps, 1000 * steps + 20), 21, f"after an interrupt at step {steps}")
+            self.assertEqual(
+                count_found(connection, 1000 * steps, 1000 * steps + 20),
+                21,
+                f"after an interrupt at step {steps}",
+            )
         self.assertGreater(failures, 0)
 
 
