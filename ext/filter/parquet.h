@@ -1,6 +1,6 @@
 /* The inner loops of layout `parquet`: testing the eight bits of a key in its block, with the
- * contracts of the members of the same names in layout.h. parquet.c defines the layout. Every kernel
- * gives the same answers as the portable one. */
+ * contracts of the members of the same names in layout.h. parquet.c defines the layout. Every
+ * kernel gives the same answers as the portable one. */
 #ifndef BLOOM_PARQUET_H
 #define BLOOM_PARQUET_H
 
