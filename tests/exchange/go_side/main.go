@@ -9,8 +9,8 @@
 //	short WORDS M K KEY...      a filter of FromWithM with so many words, with these keys
 //
 // A form is big or little, the byte order, and words-big or words-little, which is what FromWithM
-// makes of the words. LIBRARY is go (bits-and-blooms) or dcso. Filters and keys are hexadecimal with
-// an x in front.
+// makes of the words. LIBRARY is go (bits-and-blooms) or dcso. Filters and keys are hexadecimal
+// with an x in front.
 package main
 
 import (
