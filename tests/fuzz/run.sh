@@ -28,7 +28,8 @@ clang $flags -D_GNU_SOURCE -c tests/fuzz/memory.c -o build/fuzz/memory.o || exit
 # Short stacks, a small quarantine and no filling make the targets faster still.
 ASAN_OPTIONS=${ASAN_OPTIONS:-malloc_context_size=1:quarantine_size_mb=8:max_malloc_fill_size=0}
 export ASAN_OPTIONS
-if [ -n "${RUNS:-}" ]; then limit="-runs=$RUNS"; else limit="-max_total_time=${SECONDS_EACH:-20}"; fi
+limit="-max_total_time=${SECONDS_EACH:-20}"
+if [ -n "${RUNS:-}" ]; then limit="-runs=$RUNS"; fi
 passed=0
 failed=0
 for target in $targets; do
