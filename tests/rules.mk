@@ -26,7 +26,7 @@ $(BUILD)/tests/rate_test: LIBRARY_FLAGS =
 $(BUILD)/tests/rate_test: $(call objects_of,loadable,$(LIBRARY_SOURCES))
 $(BUILD)/tests/hash_test: LIBRARY_TEST_LIBRARIES = -lmurmurhash
 
-$(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c tests/library/library_test.h tests/rules.mk \
+$(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c $(wildcard tests/library/*.h) tests/rules.mk \
     $(LIBRARY_OBJECTS)
 	@mkdir -p $(@D)
 	$(COMPILE) $(LIBRARY_FLAGS) $(LDFLAGS) -o $@ $< $(LIBRARY_OBJECTS) -lcmocka \

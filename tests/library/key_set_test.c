@@ -3,6 +3,7 @@
  *
  * The truth is computed by sorting. Memory comes from a counting allocator that can be told to
  * fail. */
+#include "inverse_hash.h"
 #include "library_test.h"
 
 #include "filter/hash.h"
@@ -346,25 +347,8 @@ static uint64_t rotate_right(uint64_t word, int count) {
     return word >> count | word << (64 - count);
 }
 
-/* The number by which an odd one is multiplied to give 1, by Newton's steps. */
-static uint64_t reciprocal(uint64_t odd) {
-    uint64_t inverse = odd;
-    for (int i = 0; i < 5; i++)
-        inverse *= 2 - odd * inverse;
-    return inverse;
-}
-
-static uint64_t unmix(uint64_t word) {
-    word ^= word >> 33;
-    word *= reciprocal(UINT64_C(0xc4ceb9fe1a85ec53));
-    word ^= word >> 33;
-    word *= reciprocal(UINT64_C(0xff51afd7ed558ccd));
-    return word ^ word >> 33;
-}
-
 /* The 16 bytes whose MurmurHash3 x64 128 is wanted: its steps backwards. */
 static void key_with_hash(struct bloom_hash wanted, uint8_t key[16]) {
-    const uint64_t c1 = UINT64_C(0x87c37b91114253d5), c2 = UINT64_C(0x4cf5ad432745937f);
     uint64_t h1 = wanted.words[0], h2 = wanted.words[1];
     h2 -= h1;
     h1 -= h2;
@@ -378,8 +362,8 @@ static void key_with_hash(struct bloom_hash wanted, uint8_t key[16]) {
     h2 = rotate_right(h2 - h1, 31);
     h1 = (h1 - UINT64_C(0x52dce729)) * reciprocal(5);
     h1 = rotate_right(h1, 27); /* h2 was 0 when it was added, and h1 itself */
-    h1 = rotate_right(h1 * reciprocal(c2), 31) * reciprocal(c1);
-    h2 = rotate_right(h2 * reciprocal(c1), 33) * reciprocal(c2);
+    h1 = rotate_right(h1 * reciprocal(HASH_C2), 31) * reciprocal(HASH_C1);
+    h2 = rotate_right(h2 * reciprocal(HASH_C1), 33) * reciprocal(HASH_C2);
     for (int i = 0; i < 8; i++) {
         key[i] = (uint8_t)(h1 >> 8 * i);
         key[8 + i] = (uint8_t)(h2 >> 8 * i);
