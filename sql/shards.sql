@@ -28,7 +28,8 @@ SELECT column1 AS key,
 
 -- What a large set takes, by arithmetic that needs no filter: bytes at 1 % and at 0.1 %, shards of
 -- 1 GB (the most that SQLite allows for a value by default), and bytes that 64 builders ship when
--- each builds a whole filter to be united, or when keys are sent to their shard first.
+-- each builds a whole filter to be united, or when keys are sent to their shard first. (Really run,
+-- with 10^7 URLs and 8 builders of whole filters: 12.4 MB each, 99 MB shipped; tests/clusters.)
 SELECT printf('10^%d', round(log10(n))) AS keys,
        printf('%.2f GB', bloom_size(n) / 1e9) AS "at 1 %",
        printf('%.2f GB', bloom_size(n, 0.001) / 1e9) AS "at 0.1 %",

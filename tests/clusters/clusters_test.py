@@ -26,7 +26,7 @@ LOAD_KEYS = 100_000
 
 
 def figures(text):
-    print(f"figures: {text}", flush=True)
+    print(f"\nfigures: {text}", flush=True)  # unittest's dots end without a line feed
 
 
 def keys_in(engine, node, table, first, last):
