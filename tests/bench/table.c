@@ -25,7 +25,8 @@
  *                   but not an index
  *   commit          a prepared INSERT of a new key in a transaction of its own; WAL,
  *                   synchronous=NORMAL
- *   commit memory   the same with the database in MEMORY: what is left without a device, which must
+ *   delete commit   a prepared DELETE of each of these keys, likewise
+ *   commit memory   commit with the database in MEMORY: what is left without a device, which must
  *                   write every page that was changed at the next checkpoint
  *
  * Every table has a database and a connection of its own, whose page cache holds all of it unless
@@ -127,12 +128,14 @@ enum job {
     JOB_DELETE,
     JOB_INSERT_64,
     JOB_COMMIT,
+    JOB_DELETE_COMMIT,
     JOB_COMMIT_MEMORY,
     JOBS
 };
 
 static const char *const JOB_NAMES[JOBS] = {
-    "alone", "check", "row", "join", "insert", "delete", "insert 64 MB", "commit", "commit memory"};
+    "alone",  "check",        "row",    "join",          "insert",
+    "delete", "insert 64 MB", "commit", "delete commit", "commit memory"};
 
 struct subject {
     const char *kind;
@@ -266,7 +269,12 @@ static void measure_all(struct subject *subject, int round, double making) {
     }
     run(database, "COMMIT");
     run(database, "PRAGMA wal_checkpoint(TRUNCATE)");
+    first_key = next_random;
     subject->times[JOB_COMMIT][round] = measure(subject->insert, commits) - making;
+    if (subject->take_out != NULL) {
+        next_random = first_key;
+        subject->times[JOB_DELETE_COMMIT][round] = measure(subject->take_out, commits) - making;
+    }
     if (subject->memory != NULL) {
         run(subject->memory, "PRAGMA wal_checkpoint(TRUNCATE)");
         subject->times[JOB_COMMIT_MEMORY][round] =
@@ -309,8 +317,11 @@ static void compare_kinds(const struct subject *subjects, int count) {
                 printf(" %s %.2f,", JOB_NAMES[job],
                        counting->times[job][ROUNDS / 2] / filter->times[job][ROUNDS / 2]);
             }
-            printf(" delete / insert %.2f\n", counting->times[JOB_DELETE][ROUNDS / 2] /
-                                                  counting->times[JOB_INSERT][ROUNDS / 2]);
+            printf(" delete / insert %.2f, each with its commit %.2f\n",
+                   counting->times[JOB_DELETE][ROUNDS / 2] /
+                       counting->times[JOB_INSERT][ROUNDS / 2],
+                   counting->times[JOB_DELETE_COMMIT][ROUNDS / 2] /
+                       counting->times[JOB_COMMIT][ROUNDS / 2]);
         }
 }
 
@@ -360,7 +371,7 @@ int main(int count, char **arguments) {
             double *times = subject->times[job];
             qsort(times, ROUNDS, sizeof(double), compare);
             if ((job == JOB_ROW && subject->row == NULL) ||
-                (job == JOB_DELETE && subject->take_out == NULL) ||
+                ((job == JOB_DELETE || job == JOB_DELETE_COMMIT) && subject->take_out == NULL) ||
                 (job == JOB_COMMIT_MEMORY && subject->memory == NULL))
                 printf(" |");
             else
