@@ -69,6 +69,25 @@ class Build(unittest.TestCase):
         self.assertEqual(len(linked), 1)
         self.assertIn("-Wl,-z,now", linked[0])
 
+    def test_no_flags_lose_a_unit_test_or_its_sanitizers(self):
+        tests = {path.stem for path in (TOP / "tests/library").glob("*_test.c")} - {"rate_test"}
+        self.assertGreater(len(tests), 10)
+        folder = self.copy()
+        environment = {name: value for name, value in os.environ.items() if "MAKE" not in name}
+        for flags in ("", "CPPFLAGS=-include stddef.h", "CFLAGS=-O1 -include stddef.h"):
+            with self.subTest(flags=flags):
+                output = run("make", "-n", *filter(None, [flags]), "test", cwd=folder,
+                             env=environment)
+                suites = set(re.findall(r"'(\w+_test)=build/tests/\1'", output))
+                self.assertEqual(suites, tests)
+                joined = output.replace("\\\n", " ")
+                linked = {match[2]: match[1] for match in
+                          re.finditer(r"^(.* -o build/tests/(\w+) .*)$", joined, re.MULTILINE)}
+                self.assertEqual(set(linked), tests)
+                for name, command in linked.items():
+                    self.assertIn("-fsanitize=address", command, name)
+                    self.assertIn(flags.partition("=")[2], command, name)
+
     def test_install_puts_library_and_header_under_destdir_and_prefix(self):
         run("make", "install", f"DESTDIR={self.folder}", "PREFIX=/opt/x")
         files = sorted(

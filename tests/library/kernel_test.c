@@ -73,13 +73,18 @@ static void with_each_kernel(void (*compare)(const struct bloom_blocked_kernel *
     assert_true(compared >= 1);
 }
 
+/* What cannot be compared is told where the suites are summed up. */
+static void report_kernel(const char *layout, const char *name, bool supported) {
+    print_message("%skernel %s of %s: %s\n", supported ? "" : "figures: ", name, layout,
+                  supported ? "compared" : "not on this processor, so not compared");
+}
+
 static void last_is_portable(void **state) {
     (void)state;
     size_t count = 0;
     while (bloom_blocked_kernels[count] != NULL) {
-        print_message("kernel %s: %s\n", bloom_blocked_kernels[count]->name,
-                      bloom_blocked_kernels[count]->supported() ? "compared"
-                                                                : "not on this processor");
+        report_kernel("blocked", bloom_blocked_kernels[count]->name,
+                      bloom_blocked_kernels[count]->supported());
         count++;
     }
     assert_true(count >= 1);
@@ -266,9 +271,8 @@ static void counting_kernels_agree(void **state) {
     uint64_t random = 6, answers[2] = {0, 0};
     size_t kernels = 0;
     for (; bloom_counting_kernels[kernels] != NULL; kernels++)
-        print_message("counting kernel %s: %s\n", bloom_counting_kernels[kernels]->name,
-                      bloom_counting_kernels[kernels]->supported() ? "compared"
-                                                                   : "not on this processor");
+        report_kernel("counting", bloom_counting_kernels[kernels]->name,
+                      bloom_counting_kernels[kernels]->supported());
     assert_string_equal(bloom_counting_kernels[kernels - 1]->name, "portable");
     assert_true(bloom_counting_kernels[kernels - 1]->supported());
     for (unsigned round = 0; round < ROUNDS; round++)

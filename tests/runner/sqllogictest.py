@@ -32,8 +32,9 @@ TYPES   T   text: a number as SQLite writes it, a BLOB byte by byte. Each byte o
             0x20 to 0x7E is shown as `@`, and a value without bytes as `(empty)`.
         I   an integer of 64 bits; other values are converted as by sqlite3_column_int64, which is
             CAST AS INTEGER.
-        R   a real number, with printf's `%.3f`; other values are first converted as by CAST AS
-            REAL.
+        R   a real number, with SQLite's own printf('%.3f'), as SQLite's reference runner: it tells
+            some 16 digits, after which zeros follow, rounds as its release does, and infinity is
+            `Inf`. Other values are first converted as by sqlite3_column_double, which is CAST AS REAL.
         NULL is shown as `NULL` in all three.
 SORT    nosort      as the rows come; the default
         rowsort     rows in the order of their values as shown, compared byte by byte, column after
@@ -561,19 +562,17 @@ def render(value, column_type):
     if value is None:
         return "NULL"
     if column_type == "I":
-        return str(value if isinstance(value, int) else cast(value, "INTEGER"))
+        return str(value if isinstance(value, int) else convert("CAST(? AS INTEGER)", value))
     if column_type == "R":
-        number = value if isinstance(value, (int, float)) else cast(value, "REAL")
-        return f"{number:.3f}"
+        return convert("printf('%.3f', ?)", value)
     if not isinstance(value, bytes):
-        value = (cast(value, "TEXT") if isinstance(value, float) else str(value)).encode()
+        text = convert("CAST(? AS TEXT)", value) if isinstance(value, float) else str(value)
+        value = text.encode()
     return value.translate(SHOWN_BYTES).decode() or "(empty)"
 
 
-def cast(value, sqlite_type):
-    return next(CASTING_CONNECTION.cursor().execute(f"SELECT CAST(? AS {sqlite_type})", (value,)))[
-        0
-    ]
+def convert(expression, value):
+    return next(CASTING_CONNECTION.cursor().execute(f"SELECT {expression}", (value,)))[0]
 
 
 def digest_line(values):
