@@ -34,7 +34,8 @@ TYPES   T   text: a number as SQLite writes it, a BLOB byte by byte. Each byte o
             CAST AS INTEGER.
         R   a real number, with SQLite's own printf('%.3f'), as SQLite's reference runner: it tells
             some 16 digits, after which zeros follow, rounds as its release does, and infinity is
-            `Inf`. Other values are first converted as by sqlite3_column_double, which is CAST AS REAL.
+            `Inf`. Other values are first converted as by sqlite3_column_double, which is CAST AS
+            REAL.
         NULL is shown as `NULL` in all three.
 SORT    nosort      as the rows come; the default
         rowsort     rows in the order of their values as shown, compared byte by byte, column after
