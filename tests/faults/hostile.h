@@ -44,7 +44,7 @@ static inline void run_apart(void **state, void (*test)(void)) {
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        alarm(120); /* what hangs fails, too */
+        alarm(600); /* what hangs fails, too, but not what a busy machine takes long for */
         test();
         exit(0); /* with what a sanitizer or a coverage build does at the end */
     }
