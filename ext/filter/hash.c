@@ -39,6 +39,24 @@ void bloom_hash_real_to(double key, uint64_t words[2]) {
     bloom_hash_integer_to(bits, words);
 }
 
+struct bloom_hash bloom_hash_bytes(const void *key, size_t length) {
+    struct bloom_hash hash;
+    bloom_hash_bytes_to(key, length, hash.words);
+    return hash;
+}
+
+struct bloom_hash bloom_hash_integer(int64_t key) {
+    struct bloom_hash hash;
+    bloom_hash_integer_to(key, hash.words);
+    return hash;
+}
+
+struct bloom_hash bloom_hash_real(double key) {
+    struct bloom_hash hash;
+    bloom_hash_real_to(key, hash.words);
+    return hash;
+}
+
 void bloom_hash_write(struct bloom_hash hash, uint8_t bytes[16]) {
     bloom_store64(bytes, hash.words[0]);
     bloom_store64(bytes + 8, hash.words[1]);

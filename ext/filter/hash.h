@@ -37,23 +37,9 @@ bool bloom_integer_of(double key, int64_t *integer);
 void bloom_hash_real_to(double key, uint64_t words[2]);
 
 /* The same as values, where nothing depends on speed: see murmur3.h. */
-static inline struct bloom_hash bloom_hash_bytes(const void *key, size_t length) {
-    struct bloom_hash hash;
-    bloom_hash_bytes_to(key, length, hash.words);
-    return hash;
-}
-
-static inline struct bloom_hash bloom_hash_integer(int64_t key) {
-    struct bloom_hash hash;
-    bloom_hash_integer_to(key, hash.words);
-    return hash;
-}
-
-static inline struct bloom_hash bloom_hash_real(double key) {
-    struct bloom_hash hash;
-    bloom_hash_real_to(key, hash.words);
-    return hash;
-}
+struct bloom_hash bloom_hash_bytes(const void *key, size_t length);
+struct bloom_hash bloom_hash_integer(int64_t key);
+struct bloom_hash bloom_hash_real(double key);
 
 /* The 16 bytes of a hash as every published implementation prints them: the first word, then the
  * second, each little-endian. */

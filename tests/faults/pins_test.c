@@ -281,7 +281,7 @@ static void two_copies_do_not_take_each_others_pins(void **state) {
     assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
     sqlite3_enable_load_extension(database, 1);
     if (sqlite3_load_extension(database, "./bloom", "sqlite3_bloom_init", &error) != SQLITE_OK)
-        fail_msg("%s", error); /* to be built first */
+        fail_msg("%s", error);                                             /* to be built first */
     assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK); /* leaves that one */
     name_again(database, &PIN);
     name_again(database, &CHECK);
