@@ -50,7 +50,7 @@ static inline void bloom_murmur3_blocks(struct bloom_murmur3 *state, const uint8
         bloom_murmur3_block(state, bloom_load64(bytes), bloom_load64(bytes + 8));
 }
 
-/* The 0 to 15 bytes that are in no block, as two words, missing bytes zero. */
+/* The 1 to 15 bytes that are in no block, as two words, missing bytes zero. */
 static inline void bloom_murmur3_load_tail(const uint8_t *bytes, size_t left, uint64_t *low,
                                            uint64_t *high) {
     *low = *high = 0;
@@ -58,7 +58,7 @@ static inline void bloom_murmur3_load_tail(const uint8_t *bytes, size_t left, ui
         /* Reading 8 bytes that end with the key is in bounds here. */
         *high = bloom_load64(bytes + left - 8) >> (8 * (BLOOM_MURMUR3_BLOCK_BYTES - left));
         *low = bloom_load64(bytes);
-    } else if (left > 0) {
+    } else {
         *low = bloom_load_partial(bytes, left);
     }
 }

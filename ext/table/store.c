@@ -56,14 +56,15 @@ static int write_counts_of(struct bloom_store *store) {
 /* Writes the counts of the other objects of this table. The next one is known before: the object
  * may be gone afterwards, and with it others, but only when there was an error. */
 static int write_counts_of_others(struct bloom_store *store) {
-    int code = SQLITE_OK;
-    for (struct bloom_store *other = store->registry->first, *next;
-         other != NULL && code == SQLITE_OK; other = next) {
+    for (struct bloom_store *other = store->registry->first, *next; other != NULL; other = next) {
         next = other->next;
-        if (other != store && is_same_table(other, store))
-            code = write_counts_of(other);
+        if (other == store || !is_same_table(other, store))
+            continue;
+        int code = write_counts_of(other);
+        if (code != SQLITE_OK)
+            return code;
     }
-    return code;
+    return SQLITE_OK;
 }
 
 /* Life */

@@ -447,6 +447,7 @@ static void functions_at_work_are_not_replaced(void **state) {
                                " cannot take the place of what is loaded while a statement runs: "
                                "load it before, or when all are finished");
     sqlite3_free(error);
+    assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_BUSY);
     assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
     assert_int_equal(sqlite3_column_int(statement, 0), 7);
     assert_int_equal(sqlite3_finalize(statement), SQLITE_OK);
@@ -455,6 +456,32 @@ static void functions_at_work_are_not_replaced(void **state) {
     assert_null(error);
     assert_int_equal(ask(database, "SELECT bloom_check(bloom_new(1), 2)", NULL), 0);
     assert_int_equal(sqlite3_close(database), SQLITE_OK);
+}
+
+/* The heap is as small as SQLite allows, then 64 bytes larger each time, until loading succeeds. */
+static void loading_without_memory_says_so(void **state) {
+    (void)state;
+    unsigned said = 0;
+    int code = SQLITE_NOMEM;
+    for (sqlite3_int64 room = 0; code != SQLITE_OK && room < 1 << 20; room += 64) {
+        sqlite3 *database;
+        char *error = NULL;
+        assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
+        sqlite3_hard_heap_limit64(sqlite3_memory_used() + room);
+        code = sqlite3_bloom_init(database, &error, NULL);
+        sqlite3_hard_heap_limit64(0);
+        assert_true(code == SQLITE_OK || code == SQLITE_NOMEM);
+        if (error != NULL) {
+            assert_int_equal(code, SQLITE_NOMEM);
+            assert_string_equal(error,
+                                "bloom " BLOOM_RELEASE " could not be registered: out of memory");
+            said++;
+        }
+        sqlite3_free(error);
+        assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    }
+    assert_int_equal(code, SQLITE_OK);
+    assert_true(said > 0);
 }
 
 static void another_copy_of_the_release_stays(void **state) {
@@ -504,6 +531,7 @@ int main(void) {
         TEST("Counts that were written by a statement that was stopped are not added twice",
              counts_that_were_written_all_the_same),
         TEST("Functions at work are not replaced, in words", functions_at_work_are_not_replaced),
+        TEST("Loading without memory says so", loading_without_memory_says_so),
         TEST("Another copy of this release stays as it is", another_copy_of_the_release_stays),
         TEST("Another release is replaced", another_release_is_replaced),
     };

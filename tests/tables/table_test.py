@@ -577,6 +577,19 @@ class Loads(TableTest):
         self.assertEqual(count_found(connection, 1, 20), 20)
 
 
+class Messages(TableTest):
+    def test_a_name_that_cannot_be_printed_is_escaped(self):
+        connection = connect(":memory:")
+        connection.cursor().execute('CREATE VIRTUAL TABLE "a\x7f\x7fb" USING bloom')
+        connection.cursor().execute('DROP TABLE "a\x7f\x7fb_chunks"')
+        with self.assertRaises(apsw.SQLError) as caught:
+            value(connection, 'SELECT count(*) FROM "a\x7f\x7fb" WHERE key = 1')
+        self.assertEqual(
+            str(caught.exception).removeprefix("SQLError: "),
+            r"a\u007f\u007fb: no such table: main.a\u007f\u007fb_chunks",
+        )
+
+
 class OpenStatements(TableTest):
     def half_read(self, connection):
         """A statement that stands at its first row of a filter table."""
