@@ -242,7 +242,8 @@ enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_
     if (text == NULL)
         return BLOOM_KEY_NO_MEMORY;
     size_t length = (size_t)sqlite3_value_bytes(value);
-    return kind_of_key(hashing->text != NULL && hashing->text(shape->extra, text, length, words));
+    bool taken = hashing->text != NULL && hashing->text(shape->extra, text, length, words);
+    return kind_of_key(taken);
 }
 
 enum bloom_key_kind bloom_sql_integer_key(int64_t integer, const struct bloom_shape *shape,
