@@ -85,7 +85,9 @@ def fingerprint(name, target):
         *([] if name.startswith("windows") else ["-lm"]),
     )
     command = EMULATED[name][0] if name in EMULATED else ""
-    return run(*command.split(), path).splitlines()
+    # %a of Windows writes zeros at the end: 0x1.8000000000000p-1.
+    said = re.sub(r"\.([0-9a-f]*?)0+p", r".\1p", run(*command.split(), path))
+    return said.replace(".p", "p").splitlines()
 
 
 def program(platform, target):
@@ -137,7 +139,9 @@ class Running(unittest.TestCase):
             )
         there = fingerprint(name, target or platform.target)
         self.assertGreater(len(there), 3000)
-        self.assertEqual(there, self.here())
+        self.assertEqual(len(there), len(self.here()))
+        for line, line_here in zip(there, self.here()):  # of two long lists a difference takes long
+            self.assertEqual(line, line_here)
         self.assertRegex(
             scripts(LIBRARIES[name], f"{command} {program(platform, target)}"),
             r"^\d{4,} passed, 0 failed",
