@@ -85,7 +85,7 @@ static bool is_arithmetic(const char *text) {
             return false;
         i += length;
         /* 12abc: what follows a literal at once is an operator or a blank. */
-        if (length > 0 && (is_hexadecimal(text[i - 1]) || text[i - 1] == '.') && text[i] != '\0' &&
+        if ((is_hexadecimal(text[i - 1]) || text[i - 1] == '.') && text[i] != '\0' &&
             strchr("+-*/() \t\n\r\f", text[i]) == NULL)
             return false;
     }
