@@ -78,18 +78,19 @@ static const struct {
 
 /* Messages */
 
-/* The length of the longest beginning of text that goes into one quotation: printable ASCII, or the
- * rest. */
+static bool is_plain(char letter) {
+    return letter >= ' ' && letter <= '~';
+}
+
+/* The length of the longest beginning of text, which is not empty, that goes into one quotation:
+ * printable ASCII, or anything else. */
 static size_t piece_of(const char *text) {
     enum { PIECE_MOST = 40 };
-    size_t length = 0;
-    while (text[length] >= ' ' && text[length] <= '~')
+    bool plain = is_plain(*text);
+    size_t length = 1;
+    while (text[length] != '\0' && is_plain(text[length]) == plain)
         length++;
-    if (length > 0)
-        return length;
-    while (text[length] != '\0' && !(text[length] >= ' ' && text[length] <= '~'))
-        length++;
-    if (length <= PIECE_MOST)
+    if (plain || length <= PIECE_MOST)
         return length;
     length = PIECE_MOST;
     while (length > PIECE_MOST - 4 && ((unsigned char)text[length] & 0xc0) == 0x80)
@@ -104,7 +105,7 @@ static char *make_legible(sqlite3 *connection, const char *text) {
     sqlite3_str *legible = sqlite3_str_new(connection);
     while (*text != '\0') {
         size_t length = piece_of(text);
-        if (*text >= ' ' && *text <= '~') {
+        if (is_plain(*text)) {
             sqlite3_str_append(legible, text, (int)length);
         } else {
             bloom_sql_quote(quoted, text, length);

@@ -59,7 +59,7 @@ static bool keys_are_possible(const struct bloom_shape *shape, uint64_t keys, ui
 /* The number of keys that so many ones tell of. */
 static uint64_t keys_of(const struct bloom_shape *shape, const struct bloom_estimate *estimate) {
     uint64_t fewest = fewest_keys(shape, estimate->ones);
-    uint64_t keys = isfinite(estimate->count) && estimate->count < (double)estimate->ones
+    uint64_t keys = estimate->count < (double)estimate->ones /* infinite when all are set */
                         ? (uint64_t)floor(estimate->count + 0.5)
                         : estimate->ones;
     return keys < fewest ? fewest : keys;

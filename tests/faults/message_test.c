@@ -180,6 +180,7 @@ static void names_of_tables(void **state) {
         {"gr\xc3\xbcn ", "gr\xc3\xbcn ", 3},
         {"\xc3\xa4", "\xc3\xa4", 60},
         {"\xe2\x82\xac", "\xe2\x82\xac", 40},
+        {"\x7f", "\\u007f", 3},
         {"\n", "\\u000a", 5},
         {"\xf0\x9f\x98\x80~", "\xf0\x9f\x98\x80~", 30},
         {"\x80", "\\x80", 100},
