@@ -124,15 +124,12 @@ static int register_all(sqlite3 *database, struct bloom_connection *connection) 
 }
 
 static void explain_failure(int status, char **error) {
-    if (error == NULL)
-        return;
-    if (status == SQLITE_BUSY)
-        *error = sqlite3_mprintf("bloom %s cannot take the place of what is loaded while a "
-                                 "statement runs: load it before, or when all are finished",
-                                 BLOOM_RELEASE);
-    else
-        *error = sqlite3_mprintf("bloom %s could not be registered: %s", BLOOM_RELEASE,
-                                 sqlite3_errstr(status));
+    const char *format = status == SQLITE_BUSY
+                             ? "bloom %s cannot take the place of what is loaded while a statement "
+                               "runs: load it before, or when all are finished"
+                             : "bloom %s could not be registered: %s";
+    if (error != NULL)
+        *error = sqlite3_mprintf(format, BLOOM_RELEASE, sqlite3_errstr(status));
 }
 
 int sqlite3_bloom_init(sqlite3 *database, char **error, const sqlite3_api_routines *api) {
