@@ -122,12 +122,16 @@ void connection_open(struct connection *connection) {
         expect(deserialize(connection, 0, &files[0]), "%s: no content", connection->name);
 }
 
+void forget_statements_of(struct connection *connection, unsigned schema, unsigned name) {
+    for (unsigned i = 0; i < STATEMENTS; i++) {
+        sqlite3_finalize(connection->statements[schema][name][i]);
+        connection->statements[schema][name][i] = NULL;
+    }
+}
+
 void forget_statements(struct connection *connection, unsigned schema) {
     for (unsigned name = 0; name < NAMES; name++)
-        for (unsigned i = 0; i < STATEMENTS; i++) {
-            sqlite3_finalize(connection->statements[schema][name][i]);
-            connection->statements[schema][name][i] = NULL;
-        }
+        forget_statements_of(connection, schema, name);
 }
 
 void connection_close(struct connection *connection) {

@@ -51,10 +51,15 @@ void step_deserialize(connection_t *connection) {
     if (connection->in_transaction || shared_cache || link->file == NULL)
         return;
     struct content before = link->file->committed;
+    if (!deserialize(connection, schema, from))
+        return;
     /* SQLite does not prepare statements anew for this, so that they serve only when the schema is
-     * the same. */
-    if (deserialize(connection, schema, from) && !same_schema(&before, &from->committed))
-        forget_statements(connection, schema);
+     * the same; and those of a name that no table has now may be of a schema between. */
+    const struct table *tables = from->committed.tables;
+    for (unsigned name = 0; name < NAMES; name++)
+        if (!same_schema(&before, &from->committed) ||
+            (tables[0].name != name && tables[1].name != name))
+            forget_statements_of(connection, schema, name);
 }
 
 /* What proves to a table that nothing has happened may begin anew. */

@@ -184,8 +184,7 @@ void step_changeset(connection_t *connection) {
         if (code != SQLITE_OK && !connection->in_transaction)
             sqlite3_exec(connection->database, "ROLLBACK", NULL, NULL, NULL);
         if (!lost_transaction(connection)) {
-            expect(code == SQLITE_OK || is_busy(code), "%s: a changeset: result %d",
-                   connection->name, code);
+            judge(connection, 0, code, false, "a changeset");
             if (code == SQLITE_OK)
                 change(connection, 0)->tables[slot] = table;
         }
