@@ -142,7 +142,8 @@ bool bloom_foreign_keeps(const struct bloom_shape *shape, enum bloom_foreign_pos
         if (probes >= 3)
             coincidences = foreign_coincidences(shape, load, true);
         break;
-    case BLOOM_POSITIONS_ALTERNATING: /* multiples of 4 steps meet in an odd m more rarely */
+    case BLOOM_POSITIONS_ALTERNATING: /* measured: k^3 / 10 m more, and a quarter of it where m is
+                                       * odd, since multiples of four steps then meet more rarely */
         more = (probes * probes * probes << 20) / (shape->bits % 2 == 0 ? 10 : 40) / shape->bits;
         break;
     default: /* BLOOM_POSITIONS_CHAINED */
