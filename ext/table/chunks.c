@@ -259,11 +259,11 @@ int bloom_chunks_clear(struct bloom_chunks *chunks) {
 
 /* Blocks */
 
-/* Reads a block through a handle: *handle, moved to the row, or a new one when that is NULL. After
- * an error the handle is closed and NULL. So it is, without an error, where the row is missing or
- * is not as long as a chunk, which a statement reports better (a TEXT of that length passes, since
- * a handle does not tell the type), or where no handle can be had, as when somebody has put an
- * index on the column. */
+/* Moves a handle to the row of a block, or makes one when *handle is NULL, and reads the block,
+ * unless bytes is NULL. After an error the handle is closed and NULL. So it is, without an error,
+ * where the row is missing or is not as long as a chunk, which a statement reports better (a TEXT
+ * of that length passes, since a handle does not tell the type), or where no handle can be had, as
+ * when somebody has put an index on the column. */
 static int read_by_handle(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                           uint64_t block, bool for_writing, sqlite3_blob **handle, uint8_t *bytes) {
     struct bloom_database *database = chunks->database;
@@ -278,7 +278,7 @@ static int read_by_handle(struct bloom_chunks *chunks, const struct bloom_geomet
                                  for_writing, handle);
     if (code == SQLITE_OK && (uint32_t)sqlite3_blob_bytes(*handle) != bloom_chunk_bytes(geometry))
         code = SQLITE_ERROR;
-    if (code == SQLITE_OK)
+    if (code == SQLITE_OK && bytes != NULL)
         code = sqlite3_blob_read(*handle, bytes, (int)block_bytes(geometry), (int)offset);
     if (code == SQLITE_OK)
         return code;
@@ -328,7 +328,7 @@ int bloom_block_read(struct bloom_chunks *chunks, const struct bloom_geometry *g
 /* A handle of its own for each change takes less time than to read the row and to write it, and
  * leaves the rest of the page alone. */
 int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     uint64_t block, struct bloom_block_edit *edit) {
+                     uint64_t block, const uint8_t *known, struct bloom_block_edit *edit) {
     uint32_t offset;
     bool allowed = false;
     edit->geometry = geometry;
@@ -339,7 +339,10 @@ int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *g
     if (code == SQLITE_OK)
         code = bloom_database_allow(chunks->database, BLOOM_WRITE_CHUNK, &allowed);
     if (code == SQLITE_OK && allowed)
-        code = read_by_handle(chunks, geometry, block, true, &edit->handle, edit->bytes);
+        code = read_by_handle(chunks, geometry, block, true, &edit->handle,
+                              known != NULL ? NULL : edit->bytes);
+    if (edit->handle != NULL && known != NULL)
+        memcpy(edit->bytes, known, block_bytes(geometry));
     if (code != SQLITE_OK || edit->handle != NULL)
         return code;
     code = bloom_chunk_read(chunks, geometry, chunk_of_block(geometry, block, &offset),

@@ -71,9 +71,10 @@ struct bloom_block_edit {
 };
 
 /* Reads a block to change its bytes; then saves them, or closes it as it was. After an error
- * nothing is open. Saving may have made a new row: edit->has_row was false. */
+ * nothing is open. Saving may have made a new row: edit->has_row was false. known is NULL, or the
+ * block's bytes, where it is proven that they are what would be read. */
 int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     uint64_t block, struct bloom_block_edit *edit);
+                     uint64_t block, const uint8_t *known, struct bloom_block_edit *edit);
 int bloom_block_save(struct bloom_chunks *chunks, struct bloom_block_edit *edit);
 void bloom_block_close(struct bloom_block_edit *edit);
 

@@ -69,6 +69,152 @@ static int table_error(struct table *table, const char *format, ...) {
     return report(table, code);
 }
 
+/* Keys */
+
+/* A value under the affinity of the column: as it is, or its text, or a number in place of it. */
+struct key {
+    enum { KEY_AS_IS, KEY_TEXT, KEY_INTEGER, KEY_REAL } form;
+    sqlite3_value *value; /* SQLite's */
+    sqlite3_int64 integer;
+    double real;
+};
+
+/* Applies the affinity of the column to a value: what is added as an ordinary column would store
+ * it, what is asked as it would be compared with it, so that a whole number stays one where the
+ * column is REAL.
+ *
+ * The value must be one that SQLite passed: a copy belongs to no connection, and SQLite 3.53
+ * follows that pointer (a NULL) when it is text that is asked for its numeric type. */
+static struct key key_of_value(const struct table *table, sqlite3_value *value, bool added) {
+    struct key key = {.form = KEY_AS_IS, .value = value};
+    if (table->key_type <= BLOOM_KEY_BLOB)
+        return key;
+    bool numeric = table->key_type != BLOOM_KEY_TEXT;
+    int type = numeric ? sqlite3_value_numeric_type(value) : sqlite3_value_type(value);
+    if (!numeric) {
+        if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
+            key.form = KEY_TEXT;
+    } else if (type == SQLITE_INTEGER && added && table->key_type == BLOOM_KEY_REAL) {
+        key.form = KEY_REAL;
+        key.real = (double)sqlite3_value_int64(value);
+    } else if (type == SQLITE_FLOAT && table->key_type != BLOOM_KEY_REAL) {
+        double real = sqlite3_value_double(value);
+        if (real > -9223372036854775808.0 && real < 9223372036854775808.0 &&
+            (double)(sqlite3_int64)real == real) {
+            key.form = KEY_INTEGER;
+            key.integer = (sqlite3_int64)real;
+        }
+    }
+    return key;
+}
+
+/* The words that decide about it, as bloom_sql_key. */
+static enum bloom_key_kind key_words(const struct table *table, const struct key *key,
+                                     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
+    switch (key->form) {
+    case KEY_TEXT:
+        return bloom_sql_text_key(key->value, &table->key_shape, words);
+    case KEY_INTEGER:
+        return bloom_sql_integer_key(key->integer, &table->key_shape, words);
+    case KEY_REAL:
+        return bloom_sql_real_key(key->real, &table->key_shape, words);
+    default:
+        return bloom_sql_key(key->value, &table->key_shape, words);
+    }
+}
+
+/* The key of a row, for as long as the cursor is there. Its memory is kept for the next row: most
+ * are short, and for each to allocate it took a tenth of what a DELETE takes. */
+struct kept_key {
+    int type; /* of SQLite; 0: none */
+    sqlite3_int64 integer;
+    double real;
+    char *bytes; /* from sqlite3_malloc; not NULL where there are none, which would be SQL's NULL */
+    int length;  /* of text, in UTF-8, and of BLOBs */
+    int room;    /* for one more than the length */
+};
+
+enum { KEPT_ROOM_MAXIMUM = 4096 };
+
+/* False: no memory. */
+static bool keep_bytes(struct kept_key *kept, const void *bytes, int length) {
+    if (bytes == NULL && length > 0)
+        return false;
+    if (length >= kept->room) {
+        char *larger = sqlite3_realloc64(kept->bytes, (sqlite3_uint64)length + 1);
+        if (larger == NULL)
+            return false;
+        kept->bytes = larger;
+        kept->room = length + 1;
+    }
+    kept->length = length;
+    if (length > 0)
+        memcpy(kept->bytes, bytes, (size_t)length);
+    return true;
+}
+
+/* Keeps a key that was asked for and hashed, so that its text was made: never a KEY_REAL. False: no
+ * memory. */
+static bool keep_key(const struct table *table, struct kept_key *kept, const struct key *key) {
+    const void *bytes;
+    kept->type = sqlite3_value_type(key->value);
+    if (key->form == KEY_TEXT)
+        kept->type = SQLITE_TEXT;
+    else if (key->form == KEY_INTEGER)
+        kept->type = SQLITE_INTEGER;
+    switch (kept->type) {
+    case SQLITE_INTEGER:
+        kept->integer = key->form == KEY_INTEGER ? key->integer : sqlite3_value_int64(key->value);
+        if (table->key_type == BLOOM_KEY_REAL) {
+            kept->type = SQLITE_FLOAT;
+            kept->real = (double)kept->integer;
+        }
+        return true;
+    case SQLITE_FLOAT:
+        kept->real = sqlite3_value_double(key->value);
+        return true;
+    default:
+        /* First the bytes, since their number is that of the form they have then. */
+        bytes = kept->type == SQLITE_TEXT ? sqlite3_value_text(key->value)
+                                          : sqlite3_value_blob(key->value);
+        return keep_bytes(kept, bytes, sqlite3_value_bytes(key->value));
+    }
+}
+
+/* There is none in the row that describes the table, whose plan is taken only where the key is not
+ * read. */
+static void key_result(sqlite3_context *context, const struct kept_key *kept) {
+    switch (kept->type) {
+    case SQLITE_INTEGER:
+        sqlite3_result_int64(context, kept->integer);
+        break;
+    case SQLITE_FLOAT:
+        sqlite3_result_double(context, kept->real);
+        break;
+    case SQLITE_TEXT:
+        sqlite3_result_text(context, kept->bytes, kept->length, SQLITE_TRANSIENT);
+        break;
+    default:
+        sqlite3_result_blob(context, kept->bytes, kept->length, SQLITE_TRANSIENT);
+        break;
+    }
+}
+
+struct cursor {
+    sqlite3_vtab_cursor base; /* first */
+    bool at_row;
+    struct kept_key key;
+    /* The key's hash: SQLite tells rows of different keys apart by it, as for key = 1 OR key = 2,
+     * and DELETE hands nothing but it back. */
+    sqlite3_int64 rowid;
+};
+
+static void cursor_free(struct cursor *cursor) {
+    if (cursor != NULL)
+        sqlite3_free(cursor->key.bytes);
+    sqlite3_free(cursor);
+}
+
 /* Life of a table */
 
 static int declare(sqlite3 *connection, const char *name, enum bloom_key_type key_type,
@@ -142,7 +288,7 @@ static int table_connect(sqlite3 *connection, void *data, int count, const char 
 static int table_disconnect(sqlite3_vtab *base) {
     struct table *table = table_of(base);
     bloom_store_close(table->store);
-    sqlite3_free(table->spare);
+    cursor_free(table->spare);
     sqlite3_free(base->zErrMsg); /* SQLite takes no message from a failed xDestroy or xSavepoint */
     sqlite3_free(table);
     return SQLITE_OK;
@@ -165,106 +311,6 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
                                name);
     return report(table_of(base), bloom_store_rename(table_of(base)->store, name));
 }
-
-/* Keys */
-
-/* A key after the affinity of the column was applied to it. */
-struct key {
-    enum { KEY_NONE, KEY_VALUE, KEY_TEXT, KEY_INTEGER, KEY_REAL } form;
-    sqlite3_value *value; /* a copy; NULL where none is needed */
-    sqlite3_int64 integer;
-    double real;
-};
-
-static void key_clear(struct key *key) {
-    if (key->value != NULL)
-        sqlite3_value_free(key->value);
-    *key = (struct key){.form = KEY_NONE};
-}
-
-/* Applies the affinity of the column to a value: what is added as an ordinary column would store
- * it, what is asked as it would be compared with it, so that a whole number stays one where the
- * column is REAL. False: no memory.
- *
- * Only the value that SQLite passed may be asked for its numeric type: a copy belongs to no
- * connection, and SQLite 3.53 follows that pointer (a NULL) when the value is text. */
-static bool key_take(const struct table *table, sqlite3_value *value, bool added, struct key *key) {
-    int type = table->key_type == BLOOM_KEY_TEXT ? sqlite3_value_type(value)
-                                                 : sqlite3_value_numeric_type(value);
-    *key = (struct key){.form = KEY_VALUE, .value = sqlite3_value_dup(value)};
-    if (key->value == NULL)
-        return false;
-    if (table->key_type == BLOOM_KEY_TEXT) {
-        if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
-            key->form = KEY_TEXT;
-        return true;
-    }
-    if (type == SQLITE_INTEGER && added && table->key_type == BLOOM_KEY_REAL) {
-        key->form = KEY_REAL;
-        key->real = (double)sqlite3_value_int64(key->value);
-    } else if (type == SQLITE_FLOAT && table->key_type != BLOOM_KEY_REAL) {
-        double real = sqlite3_value_double(key->value);
-        if (real > -9223372036854775808.0 && real < 9223372036854775808.0 &&
-            (double)(sqlite3_int64)real == real) {
-            key->form = KEY_INTEGER;
-            key->integer = (sqlite3_int64)real;
-        }
-    }
-    return true;
-}
-
-/* The words that decide about it, as bloom_sql_key. */
-static enum bloom_key_kind key_words(const struct table *table, const struct key *key,
-                                     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
-    switch (key->form) {
-    case KEY_TEXT:
-        return bloom_sql_text_key(key->value, &table->key_shape, words);
-    case KEY_INTEGER:
-        return bloom_sql_integer_key(key->integer, &table->key_shape, words);
-    case KEY_REAL:
-        return bloom_sql_real_key(key->real, &table->key_shape, words);
-    default:
-        return bloom_sql_key(key->value, &table->key_shape, words);
-    }
-}
-
-/* A key that was asked for: never a KEY_REAL; nor is there one in the row that describes the table,
- * whose plan is taken only where the key is not read. */
-static void key_result(sqlite3_context *context, const struct key *key) {
-    switch (key->form) {
-    case KEY_VALUE:
-        sqlite3_result_value(context, key->value);
-        break;
-    case KEY_TEXT:
-        sqlite3_result_text(context, (const char *)sqlite3_value_text(key->value),
-                            sqlite3_value_bytes(key->value), SQLITE_TRANSIENT);
-        break;
-    default:
-        sqlite3_result_int64(context, key->integer);
-        break;
-    }
-}
-
-/* The words of a value, and the key if it is kept; without an affinity no copy is made for the
- * words alone. */
-static enum bloom_key_kind words_of_value(const struct table *table, sqlite3_value *value,
-                                          bool added, struct key *key,
-                                          uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
-    if (table->key_type <= BLOOM_KEY_BLOB)
-        return bloom_sql_key(value, &table->key_shape, words);
-    if (!key_take(table, value, added, key))
-        return BLOOM_KEY_NO_MEMORY;
-    return key_words(table, key, words);
-}
-
-struct cursor {
-    sqlite3_vtab_cursor base; /* first */
-    bool at_row;
-    struct key key;
-    /* The key's hash: SQLite tells rows of different keys apart by it, as for key = 1 OR key = 2,
-     * and DELETE hands nothing but it back. */
-    sqlite3_int64 rowid;
-};
 
 /* Queries */
 
@@ -336,11 +382,15 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
 
 static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
     struct table *table = table_of(base);
-    struct cursor *cursor = table->spare ? table->spare : sqlite3_malloc(sizeof *cursor);
-    if (cursor == NULL)
-        return SQLITE_NOMEM;
+    struct cursor *cursor = table->spare;
+    if (cursor == NULL) {
+        cursor = sqlite3_malloc(sizeof *cursor);
+        if (cursor == NULL)
+            return SQLITE_NOMEM;
+        memset(cursor, 0, sizeof *cursor);
+    }
     table->spare = NULL;
-    memset(cursor, 0, sizeof *cursor);
+    cursor->base = (sqlite3_vtab_cursor){.pVtab = base};
     bloom_store_enter(table->store);
     *result = &cursor->base;
     return SQLITE_OK;
@@ -349,9 +399,12 @@ static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
 static int cursor_close(sqlite3_vtab_cursor *base) {
     struct cursor *cursor = (struct cursor *)base;
     struct table *table = table_of(base->pVtab);
-    key_clear(&cursor->key);
+    if (cursor->key.room > KEPT_ROOM_MAXIMUM) {
+        sqlite3_free(cursor->key.bytes);
+        cursor->key = (struct kept_key){.type = 0};
+    }
     bloom_store_leave(table->store);
-    sqlite3_free(table->spare);
+    cursor_free(table->spare);
     table->spare = cursor;
     return SQLITE_OK;
 }
@@ -363,7 +416,6 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     (void)text;
     (void)count;
-    key_clear(&cursor->key);
     cursor->at_row = false;
     cursor->rowid = 0;
     switch (plan) {
@@ -379,7 +431,8 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     default:
         break;
     }
-    enum bloom_key_kind kind = words_of_value(table, arguments[0], false, &cursor->key, words);
+    struct key key = key_of_value(table, arguments[0], false);
+    enum bloom_key_kind kind = key_words(table, &key, words);
     if (kind != BLOOM_KEY) /* NULL, or a key that the layout has not, is not in */
         return kind == BLOOM_KEY_NO_MEMORY ? SQLITE_NOMEM : SQLITE_OK;
     int code = bloom_store_check(table->store, words, &cursor->at_row);
@@ -388,12 +441,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     if (!cursor->at_row)
         return SQLITE_OK;
     cursor->rowid = (sqlite3_int64)words[0];
-    if (cursor->key.form == KEY_NONE) {
-        cursor->key = (struct key){.form = KEY_VALUE, .value = sqlite3_value_dup(arguments[0])};
-        if (cursor->key.value == NULL)
-            return SQLITE_NOMEM;
-    }
-    return SQLITE_OK;
+    return keep_key(table, &cursor->key, &key) ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 static int cursor_next(sqlite3_vtab_cursor *base) {
@@ -430,11 +478,7 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
         bloom_sql_result_filter(context, &shape, bytes);
         return SQLITE_OK;
     default: /* the key, also under the name of the table */
-        if (table->key_type == BLOOM_KEY_REAL &&
-            sqlite3_value_type(cursor->key.value) == SQLITE_INTEGER)
-            sqlite3_result_double(context, sqlite3_value_double(cursor->key.value));
-        else
-            key_result(context, &cursor->key);
+        key_result(context, &cursor->key);
         return SQLITE_OK;
     }
 }
@@ -483,11 +527,9 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
 static int insert_key(struct table *table, sqlite3_value *value) {
     bool ignore = sqlite3_vtab_on_conflict(table->connection) == SQLITE_IGNORE;
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    struct key key = {.form = KEY_NONE};
+    struct key key = key_of_value(table, value, true);
     bool found;
-    enum bloom_key_kind kind = words_of_value(table, value, true, &key, words);
-    key_clear(&key);
-    switch (kind) {
+    switch (key_words(table, &key, words)) {
     case BLOOM_KEY_NO_MEMORY:
         return SQLITE_NOMEM;
     case BLOOM_KEY_FOREIGN:

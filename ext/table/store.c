@@ -9,6 +9,16 @@ struct bloom_store {
     struct bloom_database database;
     struct bloom_chunks chunks;
     struct bloom_layers layers;
+    /* The block that a check read last: DELETE looks for the key before it takes it out, and need
+     * not read the block twice. It is believed as the rows of layers are (see layers.h), until
+     * anything is changed, and no longer than the statement: a DELETE looks itself, and an INSERT
+     * begins without. */
+    struct {
+        bool there;
+        unsigned layer, readings;
+        uint64_t block;
+        uint8_t bytes[BLOOM_BLOCK_BYTES_MAXIMUM];
+    } at_hand;
     bool expects_new; /* the last key added was new, so the next one may be */
     bool at_work;     /* for another object of its table, which SQLite does not know of */
     bool closed;      /* meanwhile */
@@ -149,6 +159,8 @@ static int do_deed(struct bloom_store *store, struct deed *deed) {
         sqlite3_free(bloom_store_message(store));
         code = try_deed(store, deed);
     }
+    if (code != SQLITE_OK || deed->changes)
+        store->at_hand.there = false;
     if (code == SQLITE_OK)
         bloom_layers_settle(&store->layers, deed->changes);
     else
@@ -198,11 +210,22 @@ static int check_layer(struct bloom_store *store, unsigned index, const uint64_t
                        bool *found) {
     const struct bloom_geometry *geometry = &store->layers.layers[index].geometry;
     const struct bloom_blocks *blocks = geometry->shape.layout->blocks;
-    uint8_t bytes[BLOOM_BLOCK_BYTES_MAXIMUM];
-    int code =
-        bloom_block_read(&store->chunks, geometry, blocks->of(&geometry->shape, words), bytes);
-    *found = code == SQLITE_OK && blocks->check(&geometry->shape, bytes, words);
+    uint64_t block = blocks->of(&geometry->shape, words);
+    int code = bloom_block_read(&store->chunks, geometry, block, store->at_hand.bytes);
+    store->at_hand.there = code == SQLITE_OK;
+    store->at_hand.layer = index;
+    store->at_hand.readings = store->layers.readings;
+    store->at_hand.block = block;
+    *found = code == SQLITE_OK && blocks->check(&geometry->shape, store->at_hand.bytes, words);
     return code;
+}
+
+/* The bytes of a block when they are at hand, otherwise NULL. */
+static const uint8_t *bytes_at_hand(const struct bloom_store *store, unsigned index,
+                                    uint64_t block) {
+    bool are = store->at_hand.there && store->at_hand.layer == index &&
+               store->at_hand.block == block && store->at_hand.readings == store->layers.readings;
+    return are ? store->at_hand.bytes : NULL;
 }
 
 static int run_check(struct bloom_store *store, struct deed *deed) {
@@ -234,9 +257,11 @@ static int add_to_layer_if_new(struct bloom_store *store, unsigned index, const 
     const struct bloom_blocks *blocks = shape->layout->blocks;
     struct bloom_block_edit edit;
     *found = *added = false;
+    uint64_t block = blocks->of(shape, words);
     int code = bloom_layers_expect_counts(&store->layers, index);
     if (code == SQLITE_OK)
-        code = bloom_block_open(&store->chunks, &layer->geometry, blocks->of(shape, words), &edit);
+        code = bloom_block_open(&store->chunks, &layer->geometry, block,
+                                bytes_at_hand(store, index, block), &edit);
     if (code != SQLITE_OK)
         return code;
     *found = blocks->check(shape, edit.bytes, words);
@@ -276,7 +301,7 @@ static int run_add(struct bloom_store *store, struct deed *deed) {
     bool added = false, counts = deed->again && bloom_store_layout(store)->blocks->remove != NULL;
     unsigned at = 0; /* the layer it was found in */
     int code = SQLITE_OK;
-    deed->found = false;
+    deed->found = store->at_hand.there = false;
     /* To look is half as dear as to open a block for change. Keys that are in and keys that are new
      * come in runs, so the last layer is looked at first when the key before was in. */
     for (unsigned i = 0;
@@ -306,21 +331,23 @@ static int remove_from_layer(struct bloom_store *store, unsigned index, const ui
     const struct bloom_shape *shape = &geometry->shape;
     const struct bloom_blocks *blocks = shape->layout->blocks;
     struct bloom_block_edit edit;
+    uint64_t block = blocks->of(shape, words);
     int code = bloom_layers_expect_counts(&store->layers, index);
     if (code == SQLITE_OK)
-        code = bloom_block_open(&store->chunks, geometry, blocks->of(shape, words), &edit);
+        code = bloom_block_open(&store->chunks, geometry, block, bytes_at_hand(store, index, block),
+                                &edit);
     if (code != SQLITE_OK)
         return code;
     if (!blocks->check(shape, edit.bytes, words)) {
         bloom_block_close(&edit);
         return SQLITE_OK;
     }
-    unsigned ones = blocks->remove(shape, edit.bytes, words);
-    bool gone = !blocks->check(shape, edit.bytes, words);
+    /* It is gone when one of its counters is zero now. */
+    unsigned zeros = blocks->remove(shape, edit.bytes, words);
     code = bloom_block_save(&store->chunks, &edit);
     if (code != SQLITE_OK)
         return code;
-    return bloom_layers_add_counts(&store->layers, index, gone ? -1 : 0, 0, -(int64_t)ones);
+    return bloom_layers_add_counts(&store->layers, index, zeros > 0 ? -1 : 0, 0, -(int64_t)zeros);
 }
 
 /* The only layer is not looked at before: its block is opened for change in any case. */

@@ -1,7 +1,7 @@
 /* What the callbacks of a connection may do while a statement that the extension runs for itself is
  * prepared or at work: ask a filter table, make or drop one, outdate every statement, hide columns
- * and whole statements. And what a connection that has functions of these names already makes of
- * registering the extension.
+ * and whole statements. What functions may do between the look at a key and its change. And what a
+ * connection that has functions of these names already makes of registering the extension.
  *
  * SQLite's documentation forbids some of it. A host that does it all the same gets an answer that
  * is right or an error, and its table stays whole. */
@@ -420,6 +420,69 @@ static void counts_that_were_written_all_the_same(void **state) {
         }
 }
 
+/* ---- Functions between the look at a key and its change ---- */
+
+/* Runs its SQL once, and is true. */
+static void run_between(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    (void)count, (void)arguments;
+    const char *sql = inner.sql;
+    inner.sql = NULL;
+    if (sql != NULL)
+        inner.code = sqlite3_exec(sqlite3_context_db_handle(context), sql, NULL, NULL, NULL);
+    sqlite3_result_int(context, 1);
+}
+
+/* DELETE looks for the key, SQLite asks the rest of WHERE, and then the key is taken out: of the
+ * block as it is then. All keys are in the same block. */
+static void block_as_it_is_then(void **state) {
+    static const struct {
+        const char *between;
+        const char *left; /* of the keys a, a, b, c, when one a was to be taken out */
+    } CASES[] = {
+        {"SELECT 1", "a1 b1 c1 d0"},
+        {"SELECT 1 FROM seen WHERE key = 'c'", "a1 b1 c1 d0"},
+        {"INSERT INTO seen(key) VALUES ('d')", "a1 b1 c1 d1"},
+        {"DELETE FROM seen WHERE key = 'c'", "a1 b1 c0 d0"},
+        {"DELETE FROM seen WHERE key = 'a'", "a0 b1 c1 d0"},
+        {"DELETE FROM seen WHERE key IN ('a', 'b', 'c')", "a0 b0 c0 d0"},
+        {"INSERT INTO seen(seen) VALUES ('clear')", "a0 b0 c0 d0"},
+        {"INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg('d', 60, 0.01, 'counting')",
+         "a1 b1 c1 d1"},
+        {"UPDATE seen_chunks SET bits = zeroblob(length(bits))", "a0 b0 c0 d0"},
+        {"UPDATE seen_chunks SET bits = (SELECT bits FROM kept)", "a0 b1 c0 d0"},
+    };
+    static const char *const FRAMES[][2] = {{"SELECT 1", "SELECT 2"}, {"BEGIN", "COMMIT"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES * 2; i++) {
+        sqlite3 *database = open_database();
+        const char *between = CASES[i / 2].between;
+        sqlite3_stmt *statement;
+        sqlite3_create_function(database, "between_them", 0, SQLITE_UTF8, NULL, run_between, NULL,
+                                NULL);
+        run(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=60, fpr=0.01, growth=off, "
+                      "layout=counting);"
+                      "INSERT INTO seen(key) VALUES ('a'), ('b');"
+                      "CREATE TABLE kept AS SELECT bits FROM seen_chunks;"
+                      "INSERT INTO seen(key) VALUES ('a'), ('c')");
+        run(database, FRAMES[i % 2][0]);
+        inner.sql = between;
+        run(database, "DELETE FROM seen WHERE key = 'a' AND between_them()");
+        assert_null(inner.sql);
+        if (inner.code != SQLITE_OK)
+            fail_msg("%s: %s", between, sqlite3_errmsg(database));
+        run(database, FRAMES[i % 2][1]);
+        static const char LEFT[] =
+            "SELECT group_concat(k || (SELECT count(*) FROM seen WHERE key = k), ' ') FROM (SELECT "
+            "'a' AS k UNION ALL SELECT 'b' UNION ALL SELECT 'c' UNION ALL SELECT 'd')";
+        assert_int_equal(sqlite3_prepare_v2(database, LEFT, -1, &statement, NULL), SQLITE_OK);
+        assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+        if (strcmp((const char *)sqlite3_column_text(statement, 0), CASES[i / 2].left) != 0)
+            fail_msg("%s; %s: %s", FRAMES[i % 2][0], between, sqlite3_column_text(statement, 0));
+        sqlite3_finalize(statement);
+        sqlite3_close(database);
+    }
+}
+
 /* ---- Registering where something of these names is registered ---- */
 
 static const char *version_of_another;
@@ -543,6 +606,7 @@ int main(void) {
              counts_that_could_not_be_written),
         TEST("Counts that were written by a statement that was stopped are not added twice",
              counts_that_were_written_all_the_same),
+        TEST("A DELETE takes a key out of the block as it is then", block_as_it_is_then),
         TEST("Functions at work are not replaced, in words", functions_at_work_are_not_replaced),
         TEST("Loading without memory says so", loading_without_memory_says_so),
         TEST("Another copy of this release stays as it is", another_copy_of_the_release_stays),
