@@ -138,8 +138,6 @@ enum { KEPT_ROOM_MAXIMUM = 4096 };
 
 /* False: no memory. */
 static bool keep_bytes(struct kept_key *kept, const void *bytes, int length) {
-    if (bytes == NULL && length > 0)
-        return false;
     if (length >= kept->room) {
         char *larger = sqlite3_realloc64(kept->bytes, (sqlite3_uint64)length + 1);
         if (larger == NULL)
