@@ -416,6 +416,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     (void)count;
     cursor->at_row = false;
     cursor->rowid = 0;
+    cursor->key.type = cursor->key.length = 0;
     switch (plan) {
     case PLAN_LIST:
         return table_error(
