@@ -82,6 +82,12 @@ void bloom_blocked_portable_add(const struct bloom_shape *shape, uint8_t *payloa
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define BLOOM_X86_KERNELS 1
+
+/* How far to shift a word so that its probes, a number from 1 to 7, come to the low ends of eight
+ * lanes: eight of these, from the one whose index is that number less one; the lanes left over look
+ * at the first probe once more. */
+static const uint64_t BLOOM_LANE_SHIFTS[] = {55, 55, 55, 55, 55, 55, 55, 55, 46, 37, 28, 19, 10, 1};
+
 extern const struct bloom_blocked_kernel bloom_blocked_avx2;
 extern const struct bloom_blocked_kernel bloom_blocked_avx512;
 #endif

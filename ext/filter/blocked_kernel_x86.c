@@ -117,24 +117,17 @@ const struct bloom_blocked_kernel bloom_blocked_avx2 = {
  * count, so what lies above a probe needs no mask.
  *
  * Returns the lanes whose probe is zero. */
-WITH_AVX512_INLINE unsigned avx512_zeros(__m512i block, uint64_t word, __m512i shifts) {
-    __m512i probes = _mm512_srlv_epi64(_mm512_set1_epi64((long long)word), shifts);
-    __m512i words = _mm512_permutexvar_epi64(_mm512_srli_epi64(probes, 6), block);
-    __m512i bits = _mm512_slli_epi64(_mm512_rorv_epi64(words, probes), 63);
+WITH_AVX512_INLINE unsigned avx512_zeros(__m512i block, uint64_t word, uint32_t probes) {
+    __m512i shifts = _mm512_loadu_si512(BLOOM_LANE_SHIFTS + probes - 1);
+    __m512i lanes = _mm512_srlv_epi64(_mm512_set1_epi64((long long)word), shifts);
+    __m512i words = _mm512_permutexvar_epi64(_mm512_srli_epi64(lanes, 6), block);
+    __m512i bits = _mm512_slli_epi64(_mm512_rorv_epi64(words, lanes), 63);
     return _mm512_testn_epi64_mask(bits, bits);
-}
-
-/* How far to shift a word so that its probes, a number from 1 to 7, come to the low ends of lanes;
- * the lanes left over look at the first probe once more. */
-WITH_AVX512_INLINE __m512i avx512_shifts(uint32_t probes) {
-    static const uint64_t SHIFTS[] = {55, 55, 55, 55, 55, 55, 55, 55, 46, 37, 28, 19, 10, 1};
-    return _mm512_loadu_si512(SHIFTS + probes - 1);
 }
 
 /* Of at most as many probes as one word has. */
 WITH_AVX512_INLINE bool avx512_few(const uint8_t *block, uint64_t value, uint32_t probes) {
-    return avx512_zeros(_mm512_loadu_si512(block), bloom_probe_word(value),
-                        avx512_shifts(probes)) == 0;
+    return avx512_zeros(_mm512_loadu_si512(block), bloom_probe_word(value), probes) == 0;
 }
 
 /* Of more. */
@@ -143,10 +136,10 @@ WITH_AVX512_INLINE bool avx512_many(const uint8_t *block, uint64_t value, uint32
     uint64_t word = bloom_probe_word(value);
     unsigned zeros = 0;
     for (; probes > BLOOM_PROBES_PER_WORD; probes -= BLOOM_PROBES_PER_WORD) {
-        zeros |= avx512_zeros(whole, word, avx512_shifts(BLOOM_PROBES_PER_WORD));
+        zeros |= avx512_zeros(whole, word, BLOOM_PROBES_PER_WORD);
         word = bloom_next_probe_word(word);
     }
-    return (zeros | avx512_zeros(whole, word, avx512_shifts(probes))) == 0;
+    return (zeros | avx512_zeros(whole, word, probes)) == 0;
 }
 
 WITH_AVX512_INLINE bool avx512_all(const uint8_t *block, uint64_t value, uint32_t probes) {

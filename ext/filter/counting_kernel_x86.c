@@ -21,23 +21,17 @@ struct counting_block {
  *
  * Returns the lanes whose counter is zero. */
 WITH_COUNTING_AVX512_INLINE unsigned counting_zeros(const struct counting_block *block,
-                                                    uint64_t word, __m512i shifts) {
+                                                    uint64_t word, uint32_t probes) {
     const __m512i topmost = _mm512_set1_epi64(1 << (BLOOM_PROBE_BITS - 1));
     const __m512i counter = _mm512_set1_epi64(15);
-    __m512i probes = _mm512_srlv_epi64(_mm512_set1_epi64((long long)word), shifts);
-    __m512i index = _mm512_srli_epi64(probes, 4);
+    __m512i shifts = _mm512_loadu_si512(BLOOM_LANE_SHIFTS + probes - 1);
+    __m512i lanes = _mm512_srlv_epi64(_mm512_set1_epi64((long long)word), shifts);
+    __m512i index = _mm512_srli_epi64(lanes, 4);
     __m512i lower = _mm512_permutex2var_epi64(block->part[0], index, block->part[1]);
     __m512i upper = _mm512_permutex2var_epi64(block->part[2], index, block->part[3]);
-    __m512i words = _mm512_mask_blend_epi64(_mm512_test_epi64_mask(probes, topmost), lower, upper);
-    __m512i counters = _mm512_rorv_epi64(words, _mm512_slli_epi64(probes, 2));
+    __m512i words = _mm512_mask_blend_epi64(_mm512_test_epi64_mask(lanes, topmost), lower, upper);
+    __m512i counters = _mm512_rorv_epi64(words, _mm512_slli_epi64(lanes, 2));
     return _mm512_testn_epi64_mask(counters, counter);
-}
-
-/* How far to shift a word so that its probes, a number from 1 to 7, come to the low ends of lanes;
- * the lanes left over look at the first probe once more. */
-WITH_COUNTING_AVX512_INLINE __m512i counting_shifts(uint32_t probes) {
-    static const uint64_t SHIFTS[] = {55, 55, 55, 55, 55, 55, 55, 55, 46, 37, 28, 19, 10, 1};
-    return _mm512_loadu_si512(SHIFTS + probes - 1);
 }
 
 WITH_COUNTING_AVX512 bool counting_check_avx512(const struct bloom_shape *shape,
@@ -52,10 +46,10 @@ WITH_COUNTING_AVX512 bool counting_check_avx512(const struct bloom_shape *shape,
     uint32_t probes = shape->probes;
     unsigned zeros = 0;
     for (; probes > BLOOM_PROBES_PER_WORD; probes -= BLOOM_PROBES_PER_WORD) {
-        zeros |= counting_zeros(&whole, word, counting_shifts(BLOOM_PROBES_PER_WORD));
+        zeros |= counting_zeros(&whole, word, BLOOM_PROBES_PER_WORD);
         word = bloom_next_probe_word(word);
     }
-    return (zeros | counting_zeros(&whole, word, counting_shifts(probes))) == 0;
+    return (zeros | counting_zeros(&whole, word, probes)) == 0;
 }
 
 static bool counting_avx512_supported(void) {
