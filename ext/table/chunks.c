@@ -191,37 +191,49 @@ int bloom_chunk_write(struct bloom_chunks *chunks, const struct bloom_geometry *
     return bloom_database_write(chunks->database, BLOOM_WRITE_CHUNK, 1);
 }
 
-int bloom_chunks_for_each(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                          void (*visit)(void *argument, const struct bloom_geometry *geometry,
-                                        uint64_t chunk, const uint8_t *bits),
-                          void *argument) {
+/* Visits the rows as the statement finds them. */
+static int visit_rows(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                      void (*visit)(void *argument, const struct bloom_geometry *geometry,
+                                    uint64_t chunk, const uint8_t *bits),
+                      void *argument, bool *any) {
     sqlite3_int64 first = chunk_id(geometry, 0);
     sqlite3_stmt *statement;
     int code = bloom_database_begin(chunks->database, BLOOM_EACH_CHUNK, &statement);
+    *any = false;
     if (code != SQLITE_OK)
         return code;
     sqlite3_bind_int64(statement, 1, first);
     sqlite3_bind_int64(statement, 2, chunk_id(geometry, bloom_chunks_of_layer(geometry)));
-    bool any = false;
     while (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
         sqlite3_int64 id = sqlite3_column_int64(statement, 0);
         const uint8_t *bits;
         code = chunk_of_column(chunks, statement, 1, id, geometry, &bits);
         if (code == SQLITE_OK)
             visit(argument, geometry, (uint64_t)(id - first), bits);
-        any = true;
+        *any = true;
     }
     int ended = bloom_database_end(chunks->database, BLOOM_EACH_CHUNK);
-    if (code == SQLITE_OK)
-        code = ended;
-    if (code != SQLITE_OK || any)
-        return code;
-    /* None: unless an authorizer has hidden the key, so that no row is between two. */
-    sqlite3_int64 last;
-    code = id_before(chunks, chunk_id(geometry, bloom_chunks_of_layer(geometry)), &last);
-    if (code != SQLITE_OK || last < first)
-        return code;
-    bloom_database_drop(chunks->database, BLOOM_EACH_CHUNK);
+    return code == SQLITE_OK ? ended : code;
+}
+
+/* Where none is found, an authorizer may have hidden the key when the statement was prepared, so
+ * that no row is between two: it is prepared once more. */
+int bloom_chunks_for_each(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                          void (*visit)(void *argument, const struct bloom_geometry *geometry,
+                                        uint64_t chunk, const uint8_t *bits),
+                          void *argument) {
+    enum { TRIES = 2 };
+    for (int i = 0; i < TRIES; i++) {
+        sqlite3_int64 last;
+        bool any;
+        int code = visit_rows(chunks, geometry, visit, argument, &any);
+        if (code != SQLITE_OK || any)
+            return code;
+        code = id_before(chunks, chunk_id(geometry, bloom_chunks_of_layer(geometry)), &last);
+        if (code != SQLITE_OK || last < chunk_id(geometry, 0))
+            return code;
+        bloom_database_drop(chunks->database, BLOOM_EACH_CHUNK);
+    }
     return hidden_tables(chunks);
 }
 

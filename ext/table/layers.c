@@ -301,25 +301,29 @@ int bloom_layers_grow(struct bloom_layers *layers) {
     /* Every layer is possible when the first one is, which the options were asked for. */
     bloom_growth_shape(&layers->growth, index, &shape, problem);
     int code = bloom_database_room_on_page(layers->database, &room);
+    if (code != SQLITE_OK)
+        return code;
+    bloom_header_write(&shape, header);
+    /* Not 0: SQLite leaves at least 480 bytes of a page, and a block has 256 at most. */
+    sqlite3_int64 chunk_blocks = room / shape.layout->blocks->bytes;
+    code = learn_layer(layers, index, header, chunk_blocks);
+    /* Chunks whose layer somebody took away may be of another size. */
+    if (code == SQLITE_OK && index > 0)
+        code = bloom_chunks_check(layers->chunks, &layer->geometry);
+    layer->learned = code == SQLITE_OK;
     if (code == SQLITE_OK)
         code = bloom_layers_write_counts(layers);
     if (code == SQLITE_OK)
         code = bloom_database_begin(layers->database, BLOOM_NEW_LAYER, &statement);
     if (code != SQLITE_OK)
         return code;
-    bloom_header_write(&shape, header);
-    /* Not 0: SQLite leaves at least 480 bytes of a page, and a block has 256 at most. */
-    sqlite3_int64 chunk_blocks = room / shape.layout->blocks->bytes;
     sqlite3_bind_int64(statement, 1, index);
     sqlite3_bind_blob(statement, 2, header, sizeof header, SQLITE_TRANSIENT);
     sqlite3_bind_int64(statement, 3, chunk_blocks);
     code = bloom_database_write(layers->database, BLOOM_NEW_LAYER, 1);
-    if (code == SQLITE_OK)
-        code = learn_layer(layers, index, header, chunk_blocks);
     if (code != SQLITE_OK)
         return code;
     layer->keys = layer->chunks = layer->ones = 0;
-    layer->geometry.complete = false;
     layers->count++;
     return SQLITE_OK;
 }

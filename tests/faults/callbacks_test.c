@@ -255,6 +255,41 @@ static void hidden_keys_of_chunks(void **state) {
     assert_hiding_is_harmless(KEYS_OF_CHUNKS, 1, REPAIR, -1, 100);
 }
 
+/* What was prepared while one answer of the authorizer was to ignore is found out later, too: in an
+ * empty table that no row is found is no sign. SQLite is not told that the authorizer answers
+ * otherwise from then on, so that it prepares nothing anew. */
+static unsigned ignored_from, ignored_at;
+
+static int ignore_one(void *argument, int action, const char *a, const char *b, const char *c,
+                      const char *d) {
+    (void)argument, (void)a, (void)b, (void)c, (void)d;
+    bool may_be = action == SQLITE_READ || action == SQLITE_SELECT;
+    return may_be && ++ignored_at == ignored_from ? SQLITE_IGNORE : SQLITE_OK;
+}
+
+static void ignored_while_there_was_no_key(void **state) {
+    (void)state;
+    bool was_ignored = true;
+    unsigned from = 0;
+    while (was_ignored) {
+        sqlite3 *database = open_database();
+        int code;
+        run(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=1e-6)");
+        ignored_from = ++from;
+        ignored_at = 0;
+        sqlite3_set_authorizer(database, ignore_one, NULL);
+        ask(database, "SELECT count(*) FROM (SELECT filter FROM seen)", &code);
+        ask(database, "SELECT count(*) FROM seen(1)", &code);
+        was_ignored = ignored_at >= ignored_from;
+        ignored_from = 0;
+        run(database, "INSERT INTO seen(key) VALUES (1)");
+        assert_int_equal(ask(database, "SELECT bloom_check(filter, 1) FROM seen", NULL), 1);
+        assert_int_equal(ask(database, "SELECT count(*) FROM seen(1)", NULL), 1);
+        assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    }
+    assert_true(from > 10);
+}
+
 static void hidden_layers(void **state) {
     (void)state;
     assert_hiding_is_harmless(LAYER_ONCE, 1, FOUND, 6, 100);
@@ -598,6 +633,8 @@ int main(void) {
         TEST("A schema that changes at every look ends in an error, and loses no count",
              schemas_that_never_rest),
         TEST("Hidden keys of chunks make no key absent", hidden_keys_of_chunks),
+        TEST("What was ignored while there was no key is found out later",
+             ignored_while_there_was_no_key),
         TEST("Hidden numbers of layers leave no half of a table", hidden_layers),
         TEST("Statements that an authorizer takes away are missed", statements_taken_away),
         TEST("What is denied amid a query is denied through a handle", denied_amid_a_query),
