@@ -306,9 +306,9 @@ int bloom_layers_grow(struct bloom_layers *layers) {
     bloom_header_write(&shape, header);
     /* Not 0: SQLite leaves at least 480 bytes of a page, and a block has 256 at most. */
     sqlite3_int64 chunk_blocks = room / shape.layout->blocks->bytes;
-    code = learn_layer(layers, index, header, chunk_blocks);
+    learn_layer(layers, index, header, chunk_blocks); /* of a header of our own: cannot fail */
     /* Chunks whose layer somebody took away may be of another size. */
-    if (code == SQLITE_OK && index > 0)
+    if (index > 0)
         code = bloom_chunks_check(layers->chunks, &layer->geometry);
     layer->learned = code == SQLITE_OK;
     if (code == SQLITE_OK)
