@@ -464,8 +464,18 @@ void bloom_store_end(struct bloom_store *store) {
     bloom_layers_end(&store->layers);
 }
 
+/* A savepoint that one table refuses does not begin, and those that were told of it already are not
+ * told so. With the error SQLite may have let go of this object. */
 int bloom_store_savepoint(struct bloom_store *store, int depth) {
-    return store->registry->running > 0 ? SQLITE_OK : bloom_layers_savepoint(&store->layers, depth);
+    struct bloom_registry *registry = store->registry;
+    if (registry->running > 0)
+        return SQLITE_OK;
+    registry->references++;
+    int code = bloom_layers_savepoint(&store->layers, depth);
+    for (store = registry->first; code != SQLITE_OK && store != NULL; store = store->next)
+        bloom_layers_release(&store->layers, depth);
+    bloom_registry_release(registry);
+    return code;
 }
 
 void bloom_store_release(struct bloom_store *store, int depth) {

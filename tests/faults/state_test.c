@@ -341,6 +341,40 @@ static void failure_of_another_table_is_harmless(void) {
             }
 }
 
+/* A savepoint that one table refused is none for the others that were told of it: when the next one
+ * fails, too, they lose nothing. */
+static void two_failures_are_harmless(void) {
+    static const char *const TABLES[] = {"other_layers", "seen_layers"};
+    static const char *const FIRST[] = {"INSERT INTO other(key) VALUES (1);"
+                                        "INSERT INTO seen(key) VALUES (1)",
+                                        "INSERT INTO seen(key) VALUES (1);"
+                                        "INSERT INTO other(key) VALUES (1)"};
+    for (unsigned i = 0; i < 8; i++) {
+        sqlite3 *database = open_database(":memory:");
+        run(database, "CREATE VIRTUAL TABLE other USING bloom(capacity=1000, fpr=1e-6);"
+                      "CREATE VIRTUAL TABLE seen USING bloom(capacity=1000, fpr=1e-6);"
+                      "CREATE TABLE t(x UNIQUE); BEGIN");
+        run(database, FIRST[i / 4]);
+        for (unsigned j = 0; j < 2; j++) {
+            refused_table = TABLES[i >> j & 1];
+            calls_before_refusal = 0;
+            sqlite3_set_authorizer(database, refuses_once, NULL);
+            require(try(database, NULL,
+                        j == 0 ? "SAVEPOINT s" : "INSERT INTO t " NUMBERS(2) "SELECT x FROM n") !=
+                        SQLITE_OK,
+                    "case %u: nothing is refused", i);
+            sqlite3_set_authorizer(database, NULL, NULL);
+            if (j == 0)
+                run(database,
+                    "INSERT INTO seen(key) VALUES (2); INSERT INTO other(key) VALUES (2)");
+        }
+        run(database, "COMMIT");
+        require_counts(database, "main", 2);
+        require_number(database, 2, "SELECT keys FROM other_layers");
+        close_database(database);
+    }
+}
+
 static int interrupt_after;
 
 static int interrupts(void *unused) {
@@ -408,6 +442,7 @@ APART(dropped_in_a_savepoint)
 APART(renamed_in_a_savepoint)
 APART(failed_savepoints_are_harmless)
 APART(failure_of_another_table_is_harmless)
+APART(two_failures_are_harmless)
 APART(late_interrupt_is_harmless)
 APART(locked_shadow_table_is_harmless)
 
@@ -433,6 +468,7 @@ int main(void) {
         TEST("A statement or savepoint that fails loses no counts of those before it",
              failed_savepoints_are_harmless_apart),
         TEST("Nor those of another table", failure_of_another_table_is_harmless_apart),
+        TEST("Nor when two fail, one after the other", two_failures_are_harmless_apart),
         TEST("An interrupt that comes late counts nothing twice", late_interrupt_is_harmless_apart),
         TEST("Nor does one that a lock in a shared cache refuses",
              locked_shadow_table_is_harmless_apart),
