@@ -43,7 +43,8 @@
  *   - a rollback to it takes back the bits of exactly those keys that are outstanding, which are
  *     dropped;
  *   - a rollback to one that the table was not told of takes back nothing: SQLite tells of it when
- *     a savepoint could not begin, since this table or another one refused it;
+ *     a savepoint could not begin, since this table or another one refused it. One that was told
+ *     of, and then refused by another filter table, counts as not told of (see store.c);
  *   - a second object of the same table (SQLite connects a table anew when the schema has changed,
  *     and keeps the older object until the transaction ends) first has those of the others added:
  *     see store.c;
