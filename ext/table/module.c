@@ -153,7 +153,7 @@ static bool keep_bytes(struct kept_key *kept, const void *bytes, int length) {
 
 /* Keeps a key that was asked for and hashed, so that its text was made: never a KEY_REAL. False: no
  * memory. */
-static bool keep_key(const struct table *table, struct kept_key *kept, const struct key *key) {
+static bool keep_row_key(const struct table *table, struct kept_key *kept, const struct key *key) {
     const void *bytes;
     kept->type = sqlite3_value_type(key->value);
     if (key->form == KEY_TEXT)
@@ -440,7 +440,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     if (!cursor->at_row)
         return SQLITE_OK;
     cursor->rowid = (sqlite3_int64)words[0];
-    return keep_key(table, &cursor->key, &key) ? SQLITE_OK : SQLITE_NOMEM;
+    return keep_row_key(table, &cursor->key, &key) ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 static int cursor_next(sqlite3_vtab_cursor *base) {

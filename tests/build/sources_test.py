@@ -2,14 +2,16 @@
 """The rules of the house that a compiler does not see: storeys, widths, names.
 
 A source file includes nothing of a storey above its own; the filter library names no SQLite; no
-line of code, comment or text is wider than 100 columns; a new layout with a hashing of its own
-needs one file each and one row each, which a toy that is not shipped shows.
+line of code, comment or text is wider than 100 columns; no two files give one name to two things,
+so that all of them make one file; a new layout with a hashing of its own needs one file each and
+one row each, which a toy that is not shipped shows.
 """
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -68,6 +70,14 @@ class House(unittest.TestCase):
                         and not self.is_of_one_line(name, text, number):
                     wide.append(f"{name}:{number}")
         self.assertEqual(wide, [])
+
+    def test_all_sources_make_one_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            made = subprocess.run([sys.executable, TOP / "ext/packages/amalgamation/amalgamate.py",
+                                   folder], capture_output=True, text=True, check=False)
+            self.assertEqual((made.stderr, made.returncode), ("", 0))
+            subprocess.run([*os.environ.get("CC", "cc").split(), "-std=c11", "-Wall", "-Wextra",
+                            "-Werror", "-fsyntax-only", f"{folder}/sqlite-bloom.c"], check=True)
 
     def is_of_one_line(self, name, text, number):
         """What the form of a file wants on one line: a row of a table and a link of Markdown; in a
