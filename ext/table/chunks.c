@@ -15,7 +15,7 @@ enum {
 };
 
 bool bloom_chunks_open(struct bloom_chunks *chunks, struct bloom_database *database) {
-    *chunks = (struct bloom_chunks){.database = database};
+    *chunks = (struct bloom_chunks){.database = database, .in_buffer = -1};
     chunks->chunk = sqlite3_malloc(BLOOM_CHUNK_BYTES_MAXIMUM);
     return chunks->chunk != NULL;
 }
@@ -24,7 +24,8 @@ void bloom_chunks_rest(struct bloom_chunks *chunks) {
     sqlite3_blob *handle = chunks->handle;
     chunks->handle = NULL;
     chunks->reads = 0;
-    sqlite3_blob_close(handle); /* an error in it has been reported when it happened */
+    if (handle != NULL)
+        sqlite3_blob_close(handle); /* an error in it has been reported when it happened */
 }
 
 void bloom_chunks_close(struct bloom_chunks *chunks) {
@@ -176,8 +177,12 @@ static int read_row(struct bloom_chunks *chunks, const struct bloom_geometry *ge
 
 int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                      uint64_t chunk, bool *has_row) {
-    return read_row(chunks, geometry, chunk, 0, bloom_chunk_bytes(geometry), chunks->chunk,
-                    has_row);
+    chunks->in_buffer = -1;
+    int code =
+        read_row(chunks, geometry, chunk, 0, bloom_chunk_bytes(geometry), chunks->chunk, has_row);
+    if (code == SQLITE_OK && *has_row)
+        chunks->in_buffer = chunk_id(geometry, chunk);
+    return code;
 }
 
 int bloom_chunk_write(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
@@ -315,11 +320,19 @@ static bool handle_pays(struct bloom_chunks *chunks, const struct bloom_geometry
            chunks->reads++ >= READS_BEFORE_HANDLE;
 }
 
+/* To read a chunk and to write it takes a seventh less time than to read a block and to change it
+ * through a handle: 0.2 us with pages of 4 KB. */
 int bloom_block_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     uint64_t block, uint8_t *bytes) {
+                     uint64_t block, bool for_change, uint8_t *bytes) {
     uint32_t offset;
     bool has_row, allowed = false;
     int code = SQLITE_OK;
+    if (for_change && bloom_chunk_bytes(geometry) < LARGE_CHUNK_BYTES) {
+        code =
+            bloom_chunk_read(chunks, geometry, chunk_of_block(geometry, block, &offset), &has_row);
+        memcpy(bytes, chunks->chunk + offset, block_bytes(geometry));
+        return code;
+    }
     if (handle_pays(chunks, geometry))
         code = bloom_database_allow(chunks->database, BLOOM_READ_CHUNK, &allowed);
     if (code != SQLITE_OK)
@@ -345,8 +358,13 @@ int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *g
     bool allowed = false;
     edit->geometry = geometry;
     edit->block = block;
-    edit->handle = NULL;
     edit->has_row = true;
+    uint64_t chunk = chunk_of_block(geometry, block, &offset);
+    if (known != NULL && chunks->in_buffer == chunk_id(geometry, chunk)) {
+        bloom_block_close(edit);
+        memcpy(edit->bytes, known, block_bytes(geometry));
+        return SQLITE_OK;
+    }
     int code = bloom_database_allow(chunks->database, BLOOM_READ_CHUNK, &allowed);
     if (code == SQLITE_OK)
         code = bloom_database_allow(chunks->database, BLOOM_WRITE_CHUNK, &allowed);
@@ -357,8 +375,7 @@ int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *g
         memcpy(edit->bytes, known, block_bytes(geometry));
     if (code != SQLITE_OK || edit->handle != NULL)
         return code;
-    code = bloom_chunk_read(chunks, geometry, chunk_of_block(geometry, block, &offset),
-                            &edit->has_row);
+    code = bloom_chunk_read(chunks, geometry, chunk, &edit->has_row);
     memcpy(edit->bytes, chunks->chunk + offset, block_bytes(geometry));
     return code;
 }
@@ -380,5 +397,6 @@ int bloom_block_save(struct bloom_chunks *chunks, struct bloom_block_edit *edit)
 void bloom_block_close(struct bloom_block_edit *edit) {
     sqlite3_blob *handle = edit->handle;
     edit->handle = NULL;
-    sqlite3_blob_close(handle);
+    if (handle != NULL)
+        sqlite3_blob_close(handle);
 }

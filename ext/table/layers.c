@@ -435,10 +435,8 @@ void bloom_layers_leave(struct bloom_layers *layers) {
     if (--layers->cursors > 0)
         return;
     layers->held = false;
-    if (layers->told)
-        return;
     bloom_chunks_rest(layers->chunks);
-    if (layers->proof == BLOOM_PROOF_VERSION && layers->file == NULL)
+    if (!layers->told && layers->proof == BLOOM_PROOF_VERSION && layers->file == NULL)
         bloom_layers_forget(layers);
 }
 

@@ -20,8 +20,10 @@ struct bloom_store {
         uint8_t bytes[BLOOM_BLOCK_BYTES_MAXIMUM];
     } at_hand;
     bool expects_new; /* the last key added was new, so the next one may be */
-    bool at_work;     /* for another object of its table, which SQLite does not know of */
-    bool closed;      /* meanwhile */
+    bool
+        expects_removal; /* the last key was taken out, so the next one that is looked for may be */
+    bool at_work;        /* for another object of its table, which SQLite does not know of */
+    bool closed;         /* meanwhile */
 };
 
 /* The registry */
@@ -159,6 +161,8 @@ static int do_deed(struct bloom_store *store, struct deed *deed) {
         sqlite3_free(bloom_store_message(store));
         code = try_deed(store, deed);
     }
+    if (store->layers.cursors == 0)
+        bloom_chunks_rest(&store->chunks);
     if (code != SQLITE_OK || deed->changes)
         store->at_hand.there = false;
     if (code == SQLITE_OK)
@@ -211,7 +215,9 @@ static int check_layer(struct bloom_store *store, unsigned index, const uint64_t
     const struct bloom_geometry *geometry = &store->layers.layers[index].geometry;
     const struct bloom_blocks *blocks = geometry->shape.layout->blocks;
     uint64_t block = blocks->of(&geometry->shape, words);
-    int code = bloom_block_read(&store->chunks, geometry, block, store->at_hand.bytes);
+    bool for_change = store->expects_removal;
+    store->expects_removal = false;
+    int code = bloom_block_read(&store->chunks, geometry, block, for_change, store->at_hand.bytes);
     store->at_hand.there = code == SQLITE_OK;
     store->at_hand.layer = index;
     store->at_hand.readings = store->layers.readings;
@@ -248,41 +254,50 @@ static bool has_room(const struct bloom_layer *layer) {
     return layer->keys < layer->limits.keys && layer->ones < layer->limits.ones;
 }
 
+/* Opens the block of a key in a layer, and tells whether it is in. */
+static int open_block(struct bloom_store *store, unsigned index, const uint64_t *words,
+                      struct bloom_block_edit *edit, bool *found) {
+    const struct bloom_geometry *geometry = &store->layers.layers[index].geometry;
+    const struct bloom_blocks *blocks = geometry->shape.layout->blocks;
+    uint64_t block = blocks->of(&geometry->shape, words);
+    int code =
+        bloom_block_open(&store->chunks, geometry, block, bytes_at_hand(store, index, block), edit);
+    *found = code == SQLITE_OK && blocks->check(&geometry->shape, edit->bytes, words);
+    return code;
+}
+
 /* Adds a key to a layer, unless it is found there, which counts it once more if it is to be; or
- * unless the layer is full, which leaves *found and *added false. */
+ * unless the layer is full, which leaves *found and *added false. The edit, which may be open, is
+ * closed. */
 static int add_to_layer_if_new(struct bloom_store *store, unsigned index, const uint64_t *words,
-                               bool again, bool *found, bool *added) {
+                               bool again, struct bloom_block_edit *edit, bool *found,
+                               bool *added) {
     struct bloom_layer *layer = &store->layers.layers[index];
     const struct bloom_shape *shape = &layer->geometry.shape;
-    const struct bloom_blocks *blocks = shape->layout->blocks;
-    struct bloom_block_edit edit;
     *found = *added = false;
-    uint64_t block = blocks->of(shape, words);
     int code = bloom_layers_expect_counts(&store->layers, index);
     if (code == SQLITE_OK)
-        code = bloom_block_open(&store->chunks, &layer->geometry, block,
-                                bytes_at_hand(store, index, block), &edit);
+        code = open_block(store, index, words, edit, found);
     if (code != SQLITE_OK)
         return code;
-    *found = blocks->check(shape, edit.bytes, words);
     *added = !*found && has_room(layer);
     if (!*added && !(*found && again)) {
-        bloom_block_close(&edit);
+        bloom_block_close(edit);
         return SQLITE_OK;
     }
-    unsigned ones = blocks->add(shape, edit.bytes, words);
-    code = bloom_block_save(&store->chunks, &edit);
+    unsigned ones = shape->layout->blocks->add(shape, edit->bytes, words);
+    code = bloom_block_save(&store->chunks, edit);
     if (code != SQLITE_OK || *found)
         return code;
-    return bloom_layers_add_counts(&store->layers, index, 1, !edit.has_row, ones);
+    return bloom_layers_add_counts(&store->layers, index, 1, !edit->has_row, ones);
 }
 
 /* Adds a key to the last layer, or to a further one when it is full. */
 static int add_to_last_layer(struct bloom_store *store, const uint64_t *words, bool again,
-                             bool *found, bool *added) {
+                             struct bloom_block_edit *edit, bool *found, bool *added) {
     struct bloom_layers *layers = &store->layers;
     for (;;) {
-        int code = add_to_layer_if_new(store, layers->count - 1, words, again, found, added);
+        int code = add_to_layer_if_new(store, layers->count - 1, words, again, edit, found, added);
         if (code != SQLITE_OK || *found || *added)
             return code;
         if (layers->growth.mode == BLOOM_GROWTH_ERROR)
@@ -297,22 +312,38 @@ static int add_to_last_layer(struct bloom_store *store, const uint64_t *words, b
     }
 }
 
+/* Whether a key is in one of the layers, and in which; in all but the last one it is looked for
+ * where a new key is expected, and its block in the last one looked at is left open: a handle for
+ * change is opened anyway, and takes less time to move than a statement takes. Otherwise the last
+ * layer, which is the largest, comes first. */
+static int find_key(struct bloom_store *store, const uint64_t *words, struct bloom_block_edit *edit,
+                    bool *found, unsigned *at) {
+    unsigned count = store->layers.count;
+    int code = SQLITE_OK;
+    for (unsigned i = 0; code == SQLITE_OK && store->expects_new && i + 1 < count && !*found; i++) {
+        code = open_block(store, i, words, edit, found);
+        *at = i;
+    }
+    for (unsigned i = count; code == SQLITE_OK && !store->expects_new && i > 0 && !*found; i--) {
+        code = check_layer(store, i - 1, words, found);
+        *at = i - 1;
+    }
+    return code;
+}
+
 static int run_add(struct bloom_store *store, struct deed *deed) {
+    struct bloom_block_edit edit;
     bool added = false, counts = deed->again && bloom_store_layout(store)->blocks->remove != NULL;
     unsigned at = 0; /* the layer it was found in */
-    int code = SQLITE_OK;
+    edit.handle = NULL;
     deed->found = store->at_hand.there = false;
-    /* To look is half as dear as to open a block for change. Keys that are in and keys that are new
-     * come in runs, so the last layer is looked at first when the key before was in. */
-    for (unsigned i = 0;
-         code == SQLITE_OK && i + store->expects_new < store->layers.count && !deed->found; i++) {
-        code = check_layer(store, i, deed->words, &deed->found);
-        at = i;
-    }
+    /* Keys that are in and keys that are new come in runs. */
+    int code = find_key(store, deed->words, &edit, &deed->found, &at);
     if (code == SQLITE_OK && !deed->found)
-        code = add_to_last_layer(store, deed->words, counts, &deed->found, &added);
+        code = add_to_last_layer(store, deed->words, counts, &edit, &deed->found, &added);
     else if (code == SQLITE_OK && counts)
-        code = add_to_layer_if_new(store, at, deed->words, true, &deed->found, &added);
+        code = add_to_layer_if_new(store, at, deed->words, true, &edit, &deed->found, &added);
+    bloom_block_close(&edit);
     store->expects_new = added;
     deed->changes = !deed->found || deed->again;
     return code;
@@ -325,49 +356,48 @@ int bloom_store_add(struct bloom_store *store, const uint64_t *words, bool again
     return code;
 }
 
-/* Takes a key out of a layer, if it is in. */
-static int remove_from_layer(struct bloom_store *store, unsigned index, const uint64_t *words) {
-    const struct bloom_geometry *geometry = &store->layers.layers[index].geometry;
-    const struct bloom_shape *shape = &geometry->shape;
-    const struct bloom_blocks *blocks = shape->layout->blocks;
-    struct bloom_block_edit edit;
-    uint64_t block = blocks->of(shape, words);
-    int code = bloom_layers_expect_counts(&store->layers, index);
-    if (code == SQLITE_OK)
-        code = bloom_block_open(&store->chunks, geometry, block, bytes_at_hand(store, index, block),
-                                &edit);
-    if (code != SQLITE_OK)
-        return code;
-    if (!blocks->check(shape, edit.bytes, words)) {
-        bloom_block_close(&edit);
-        return SQLITE_OK;
-    }
+/* Takes a key out of the block that is open, in which it is. */
+static int remove_from_block(struct bloom_store *store, unsigned index, const uint64_t *words,
+                             struct bloom_block_edit *edit) {
+    const struct bloom_shape *shape = &store->layers.layers[index].geometry.shape;
     /* It is gone when one of its counters is zero now. */
-    unsigned zeros = blocks->remove(shape, edit.bytes, words);
-    code = bloom_block_save(&store->chunks, &edit);
+    unsigned zeros = shape->layout->blocks->remove(shape, edit->bytes, words);
+    int code = bloom_block_save(&store->chunks, edit);
     if (code != SQLITE_OK)
         return code;
     return bloom_layers_add_counts(&store->layers, index, zeros > 0 ? -1 : 0, 0, -(int64_t)zeros);
 }
 
-/* The only layer is not looked at before: its block is opened for change in any case. */
+/* A key that is in several layers stays. */
 static int run_remove(struct bloom_store *store, struct deed *deed) {
-    unsigned layers_with = 0, at = 0;
+    struct bloom_block_edit edit;
+    unsigned layers_with = 0, count = store->layers.count, at = 0;
+    bool found;
     int code = SQLITE_OK;
-    if (store->layers.count == 1)
-        return remove_from_layer(store, 0, deed->words);
-    for (unsigned i = 0; code == SQLITE_OK && i < store->layers.count; i++) {
-        bool found;
-        code = check_layer(store, i, deed->words, &found);
+    edit.handle = NULL;
+    if (count == 1)
+        code = bloom_layers_expect_counts(&store->layers, 0);
+    for (unsigned i = 0; code == SQLITE_OK && i < count; i++) {
+        code = open_block(store, i, deed->words, &edit, &found);
         layers_with += found;
         at = found ? i : at;
     }
-    return code == SQLITE_OK && layers_with == 1 ? remove_from_layer(store, at, deed->words) : code;
+    if (code == SQLITE_OK && layers_with == 1 && count > 1) {
+        code = bloom_layers_expect_counts(&store->layers, at);
+        if (code == SQLITE_OK)
+            code = open_block(store, at, deed->words, &edit, &found);
+    }
+    if (code == SQLITE_OK && layers_with == 1)
+        return remove_from_block(store, at, deed->words, &edit);
+    bloom_block_close(&edit);
+    return code;
 }
 
 int bloom_store_remove(struct bloom_store *store, const uint64_t *words) {
     struct deed deed = {.run = run_remove, .words = words, .changes = true};
-    return do_deed(store, &deed);
+    int code = do_deed(store, &deed);
+    store->expects_removal = true;
+    return code;
 }
 
 /* The whole */
