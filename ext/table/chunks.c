@@ -327,10 +327,13 @@ int bloom_block_read(struct bloom_chunks *chunks, const struct bloom_geometry *g
     uint32_t offset;
     bool has_row, allowed = false;
     int code = SQLITE_OK;
+    uint64_t chunk = chunk_of_block(geometry, block, &offset);
+    chunks->in_buffer = -1;
     if (for_change && bloom_chunk_bytes(geometry) < LARGE_CHUNK_BYTES) {
-        code =
-            bloom_chunk_read(chunks, geometry, chunk_of_block(geometry, block, &offset), &has_row);
+        code = bloom_chunk_read(chunks, geometry, chunk, &has_row);
         memcpy(bytes, chunks->chunk + offset, block_bytes(geometry));
+        if (code == SQLITE_OK && has_row)
+            chunks->in_buffer = chunk_id(geometry, chunk);
         return code;
     }
     if (handle_pays(chunks, geometry))
@@ -346,7 +349,6 @@ int bloom_block_read(struct bloom_chunks *chunks, const struct bloom_geometry *g
             return code;
         chunks->reads = 0;
     }
-    uint64_t chunk = chunk_of_block(geometry, block, &offset);
     return read_row(chunks, geometry, chunk, offset, block_bytes(geometry), bytes, &has_row);
 }
 

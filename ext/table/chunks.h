@@ -45,10 +45,11 @@ struct bloom_geometry {
 
 struct bloom_chunks {
     struct bloom_database *database;
-    sqlite3_blob *handle;    /* for reading; NULL when there is none */
-    unsigned reads;          /* of blocks, since the handle was closed last */
-    uint8_t *chunk;          /* the buffer: a chunk of largest size */
-    sqlite3_int64 in_buffer; /* the id of the one that was read last; -1 for none */
+    sqlite3_blob *handle; /* for reading; NULL when there is none */
+    unsigned reads;       /* of blocks, since the handle was closed last */
+    uint8_t *chunk;       /* the buffer: a chunk of largest size */
+    sqlite3_int64
+        in_buffer; /* the id of the chunk that the last bloom_block_read put there, or -1 */
 };
 
 /* False: no memory. To be closed in either case. */
