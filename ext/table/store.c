@@ -312,21 +312,19 @@ static int add_to_last_layer(struct bloom_store *store, const uint64_t *words, b
     }
 }
 
-/* Whether a key is in one of the layers, and in which; in all but the last one it is looked for
- * where a new key is expected, and its block in the last one looked at is left open: a handle for
- * change is opened anyway, and takes less time to move than a statement takes. Otherwise the last
- * layer, which is the largest, comes first. */
-static int find_key(struct bloom_store *store, const uint64_t *words, struct bloom_block_edit *edit,
-                    bool *found, unsigned *at) {
+/* Whether a key is in one of the layers, and in which. Where a new key is expected it is not looked
+ * for in the last one, and the block in the last one looked at is left open: a handle for change is
+ * opened anyway, and takes less time to move than a statement takes. Otherwise the last layer, which
+ * is the largest, comes first, unless the key is to be counted, in the first layer that has it. */
+static int find_key(struct bloom_store *store, const uint64_t *words, bool counts,
+                    struct bloom_block_edit *edit, bool *found, unsigned *at) {
     unsigned count = store->layers.count;
     int code = SQLITE_OK;
-    for (unsigned i = 0; code == SQLITE_OK && store->expects_new && i + 1 < count && !*found; i++) {
-        code = open_block(store, i, words, edit, found);
-        *at = i;
-    }
-    for (unsigned i = count; code == SQLITE_OK && !store->expects_new && i > 0 && !*found; i--) {
-        code = check_layer(store, i - 1, words, found);
-        *at = i - 1;
+    *found = false;
+    for (unsigned i = 0; code == SQLITE_OK && i + store->expects_new < count && !*found; i++) {
+        *at = counts || store->expects_new ? i : count - 1 - i;
+        code = store->expects_new ? open_block(store, *at, words, edit, found)
+                                  : check_layer(store, *at, words, found);
     }
     return code;
 }
@@ -336,9 +334,9 @@ static int run_add(struct bloom_store *store, struct deed *deed) {
     bool added = false, counts = deed->again && bloom_store_layout(store)->blocks->remove != NULL;
     unsigned at = 0; /* the layer it was found in */
     edit.handle = NULL;
-    deed->found = store->at_hand.there = false;
+    store->at_hand.there = false;
     /* Keys that are in and keys that are new come in runs. */
-    int code = find_key(store, deed->words, &edit, &deed->found, &at);
+    int code = find_key(store, deed->words, counts, &edit, &deed->found, &at);
     if (code == SQLITE_OK && !deed->found)
         code = add_to_last_layer(store, deed->words, counts, &edit, &deed->found, &added);
     else if (code == SQLITE_OK && counts)

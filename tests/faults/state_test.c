@@ -429,6 +429,51 @@ static void locked_shadow_table_is_harmless(void) {
     close_database(writer);
 }
 
+/* SQLite ends the transaction of a failed statement before it tells the tables: what a table still
+ * reads then keeps the lock, which nobody lets go of before the connection's next statement. */
+static void failed_statement_leaves_no_lock(void) {
+    static const char SET_UP[] = "CREATE TABLE n(x INTEGER PRIMARY KEY); INSERT INTO n " NUMBERS(
+        500) "SELECT x FROM n;"
+             "CREATE VIEW failing AS SELECT CASE WHEN x < 9 THEN x ELSE abs(-9223372036854775807 - "
+             "1) "
+             "    END AS x FROM n;"
+             "CREATE TABLE visits(x UNIQUE);"
+             "CREATE TRIGGER visit AFTER INSERT ON visits BEGIN"
+             "    INSERT OR IGNORE INTO seen(key) VALUES (new.x); END;"
+             "CREATE VIRTUAL TABLE seen USING bloom(capacity=100);"
+             "CREATE VIRTUAL TABLE live USING bloom(capacity=500, layout=counting);"
+             "INSERT INTO seen(key) SELECT x FROM n; INSERT INTO live(key) SELECT x FROM n";
+    static const char *const FAILING[] = {
+        "DELETE FROM seen WHERE key = 1",
+        "INSERT INTO seen(key) SELECT x FROM failing",
+        "INSERT OR IGNORE INTO live(key) SELECT x FROM failing",
+        "DELETE FROM live WHERE key IN (SELECT x FROM failing)",
+        "INSERT INTO visits SELECT x FROM n UNION ALL SELECT 1",
+        "BEGIN; INSERT INTO seen(key) VALUES (501); SELECT count(*) FROM seen(3);"
+        "INSERT OR ROLLBACK INTO visits VALUES (1), (1)",
+        "BEGIN; DELETE FROM live WHERE key = 1; DELETE FROM live WHERE key = 2;"
+        "SELECT count(*) FROM live(3); INSERT OR ROLLBACK INTO visits VALUES (1), (1)",
+        "BEGIN; INSERT OR IGNORE INTO seen(key) SELECT x FROM n;"
+        "INSERT OR ROLLBACK INTO visits VALUES (1), (1)"};
+    static const int PAGES[] = {512, 4096, 65536};
+    for (unsigned i = 0; i < COUNT_OF(PAGES); i++) {
+        const char *path = path_of(i == 0 ? "small.db" : i == 1 ? "usual.db" : "large.db");
+        sqlite3 *database = open_database(path), *other = open_database(path);
+        require(try(database, NULL, "PRAGMA page_size = %d; %s", PAGES[i], SET_UP) == SQLITE_OK,
+                "%s", sqlite3_errmsg(database));
+        for (unsigned j = 0; j < COUNT_OF(FAILING); j++) {
+            require(try(database, NULL, "%s", FAILING[j]) != SQLITE_OK, "%s: succeeds", FAILING[j]);
+            require(sqlite3_get_autocommit(database), "%s: the transaction goes on", FAILING[j]);
+            int code = try(other, NULL, "UPDATE visits SET x = x");
+            require(code == SQLITE_OK, "pages of %d bytes, after %s: another connection gets %s",
+                    PAGES[i], FAILING[j], sqlite3_errmsg(other));
+        }
+        require_counts(database, "main", 500);
+        close_database(other);
+        close_database(database);
+    }
+}
+
 /* ---- */
 
 APART(layers_deleted_and_rolled_back)
@@ -445,6 +490,7 @@ APART(failure_of_another_table_is_harmless)
 APART(two_failures_are_harmless)
 APART(late_interrupt_is_harmless)
 APART(locked_shadow_table_is_harmless)
+APART(failed_statement_leaves_no_lock)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -472,6 +518,7 @@ int main(void) {
         TEST("An interrupt that comes late counts nothing twice", late_interrupt_is_harmless_apart),
         TEST("Nor does one that a lock in a shared cache refuses",
              locked_shadow_table_is_harmless_apart),
+        TEST("A statement that fails leaves no lock behind", failed_statement_leaves_no_lock_apart),
     };
     return cmocka_run_group_tests_name("state", tests, NULL, NULL);
 }
