@@ -220,7 +220,7 @@ static void undone_in_a_savepoint(const char *undone, const char *then) {
             sqlite3 *database = open_database(":memory:");
             char sql[300];
             sqlite3_snprintf(sizeof sql, sql,
-                             "CREATE VIRTUAL TABLE other USING bloom(capacity=100);"
+                             "CREATE VIRTUAL TABLE other USING bloom(capacity=100, fpr=1e-6);"
                              "CREATE VIRTUAL TABLE seen USING bloom(capacity=%u, fpr=1e-6);"
                              "INSERT INTO seen(key) VALUES ('x')",
                              capacity);
@@ -440,8 +440,8 @@ static void failed_statement_leaves_no_lock(void) {
              "CREATE TABLE visits(x UNIQUE);"
              "CREATE TRIGGER visit AFTER INSERT ON visits BEGIN"
              "    INSERT OR IGNORE INTO seen(key) VALUES (new.x); END;"
-             "CREATE VIRTUAL TABLE seen USING bloom(capacity=100);"
-             "CREATE VIRTUAL TABLE live USING bloom(capacity=500, layout=counting);"
+             "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=1e-6);"
+             "CREATE VIRTUAL TABLE live USING bloom(capacity=500, fpr=1e-6, layout=counting);"
              "INSERT INTO seen(key) SELECT x FROM n; INSERT INTO live(key) SELECT x FROM n";
     static const char *const FAILING[] = {
         "DELETE FROM seen WHERE key = 1",
@@ -455,17 +455,18 @@ static void failed_statement_leaves_no_lock(void) {
         "SELECT count(*) FROM live(3); INSERT OR ROLLBACK INTO visits VALUES (1), (1)",
         "BEGIN; INSERT OR IGNORE INTO seen(key) SELECT x FROM n;"
         "INSERT OR ROLLBACK INTO visits VALUES (1), (1)"};
-    static const int PAGES[] = {512, 4096, 65536};
     for (unsigned i = 0; i < COUNT_OF(PAGES); i++) {
-        const char *path = path_of(i == 0 ? "small.db" : i == 1 ? "usual.db" : "large.db");
+        char name[20];
+        sqlite3_snprintf(sizeof name, name, "%u.db", PAGES[i]);
+        const char *path = path_of(name);
         sqlite3 *database = open_database(path), *other = open_database(path);
-        require(try(database, NULL, "PRAGMA page_size = %d; %s", PAGES[i], SET_UP) == SQLITE_OK,
+        require(try(database, NULL, "PRAGMA page_size = %u; %s", PAGES[i], SET_UP) == SQLITE_OK,
                 "%s", sqlite3_errmsg(database));
         for (unsigned j = 0; j < COUNT_OF(FAILING); j++) {
             require(try(database, NULL, "%s", FAILING[j]) != SQLITE_OK, "%s: succeeds", FAILING[j]);
             require(sqlite3_get_autocommit(database), "%s: the transaction goes on", FAILING[j]);
             int code = try(other, NULL, "UPDATE visits SET x = x");
-            require(code == SQLITE_OK, "pages of %d bytes, after %s: another connection gets %s",
+            require(code == SQLITE_OK, "pages of %u bytes, after %s: another connection gets %s",
                     PAGES[i], FAILING[j], sqlite3_errmsg(other));
         }
         require_counts(database, "main", 500);
