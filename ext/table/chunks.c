@@ -178,11 +178,8 @@ static int read_row(struct bloom_chunks *chunks, const struct bloom_geometry *ge
 int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                      uint64_t chunk, bool *has_row) {
     chunks->in_buffer = -1;
-    int code =
-        read_row(chunks, geometry, chunk, 0, bloom_chunk_bytes(geometry), chunks->chunk, has_row);
-    if (code == SQLITE_OK && *has_row)
-        chunks->in_buffer = chunk_id(geometry, chunk);
-    return code;
+    return read_row(chunks, geometry, chunk, 0, bloom_chunk_bytes(geometry), chunks->chunk,
+                    has_row);
 }
 
 int bloom_chunk_write(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
@@ -385,6 +382,7 @@ int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *g
 int bloom_block_save(struct bloom_chunks *chunks, struct bloom_block_edit *edit) {
     uint32_t offset, length = block_bytes(edit->geometry);
     uint64_t chunk = chunk_of_block(edit->geometry, edit->block, &offset);
+    chunks->in_buffer = -1;
     if (edit->handle == NULL) {
         memcpy(chunks->chunk + offset, edit->bytes, length);
         return bloom_chunk_write(chunks, edit->geometry, chunk);

@@ -45,11 +45,10 @@ struct bloom_geometry {
 
 struct bloom_chunks {
     struct bloom_database *database;
-    sqlite3_blob *handle; /* for reading; NULL when there is none */
-    unsigned reads;       /* of blocks, since the handle was closed last */
-    uint8_t *chunk;       /* the buffer: a chunk of largest size */
-    sqlite3_int64
-        in_buffer; /* the id of the chunk that the last bloom_block_read put there, or -1 */
+    sqlite3_blob *handle;    /* for reading; NULL when there is none */
+    unsigned reads;          /* of blocks, since the handle was closed last */
+    uint8_t *chunk;          /* the buffer: a chunk of largest size */
+    sqlite3_int64 in_buffer; /* its id, if the last bloom_block_read put it there; or -1 */
 };
 
 /* False: no memory. To be closed in either case. */
@@ -82,9 +81,9 @@ struct bloom_block_edit {
 
 /* Reads a block to change its bytes; then saves them, or closes it as it was. One that is open may
  * be opened as another one, which takes a third of the time of the first. After an error nothing is
- * open. Saving may have made a new row: edit->has_row was false. known is NULL, or the
- * block's bytes, where it is proven that they, and the chunk in the buffer if it is theirs, are
- * what would be read. */
+ * open. Saving may have made a new row: edit->has_row was false. known is NULL, or the block's
+ * bytes, where it is proven that they, and their chunk if it is in the buffer, are what would be
+ * read. */
 int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                      uint64_t block, const uint8_t *known, struct bloom_block_edit *edit);
 int bloom_block_save(struct bloom_chunks *chunks, struct bloom_block_edit *edit);

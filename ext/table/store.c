@@ -19,11 +19,10 @@ struct bloom_store {
         uint64_t block;
         uint8_t bytes[BLOOM_BLOCK_BYTES_MAXIMUM];
     } at_hand;
-    bool expects_new; /* the last key added was new, so the next one may be */
-    bool
-        expects_removal; /* the last key was taken out, so the next one that is looked for may be */
-    bool at_work;        /* for another object of its table, which SQLite does not know of */
-    bool closed;         /* meanwhile */
+    bool expects_new;     /* the last key added was new, so the next one may be */
+    bool expects_removal; /* the last thing done took a key out, so the next one may, too */
+    bool at_work;         /* for another object of its table, which SQLite does not know of */
+    bool closed;          /* meanwhile */
 };
 
 /* The registry */
@@ -334,7 +333,7 @@ static int run_add(struct bloom_store *store, struct deed *deed) {
     bool added = false, counts = deed->again && bloom_store_layout(store)->blocks->remove != NULL;
     unsigned at = 0; /* the layer it was found in */
     edit.handle = NULL;
-    store->at_hand.there = false;
+    store->at_hand.there = store->expects_removal = false;
     /* Keys that are in and keys that are new come in runs. */
     int code = find_key(store, deed->words, counts, &edit, &deed->found, &at);
     if (code == SQLITE_OK && !deed->found)
