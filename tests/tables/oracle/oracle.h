@@ -186,6 +186,9 @@ struct connection {
     int cursor_key;      /* where it is */
     bool in_transaction, by_savepoint;
     unsigned depth;
+    /* A change of the schema was refused within the transaction: SQLite may keep the number of the
+     * schema that did not come to be, and not see another connection's that gets the same one. */
+    bool schema_in_doubt;
     struct keys asked; /* what in_set() tells */
 };
 
@@ -287,8 +290,9 @@ void look_from_outside(const struct file *file);
 /* Whether a result is one of a lock of somebody else. */
 bool is_busy(int code);
 
-/* A result, or that of a lock, for which SQLite could not see that its schema is an old one. */
-int really(struct connection *connection, unsigned schema, int code);
+/* A result, or that of a lock on any database, for which SQLite could not see that a schema is an
+ * old one. */
+int really(struct connection *connection, int code);
 
 /* A lock of somebody else was in the way. When that was the first look of a transaction, nobody can
  * say what it sees; so it ends. */

@@ -49,7 +49,7 @@ static bool note_result(struct connection *connection, unsigned schema, int code
                         struct answers *answers) {
     if (code != SQLITE_OK)
         keep_error(connection, answers);
-    code = really(connection, schema, code);
+    code = really(connection, code);
     if (is_busy(code)) {
         refused(connection, schema);
         return false;
@@ -149,7 +149,7 @@ static bool ask_all(struct connection *connection, unsigned schema, unsigned nam
     answers->info = ask_value(connection, schema, name, INFO, &length, &code);
     if (code != SQLITE_OK)
         keep_error(connection, answers);
-    code = really(connection, schema, code);
+    code = really(connection, code);
     if (is_busy(code)) {
         refused(connection, schema);
         return false;

@@ -13,13 +13,17 @@ bool is_busy(int code) {
     return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED;
 }
 
-int really(struct connection *connection, unsigned schema, int code) {
+int really(struct connection *connection, int code) {
     char sql[80];
     if (code == SQLITE_OK || is_busy(code))
         return code;
-    sqlite3_snprintf(sizeof sql, sql, "SELECT count(*) FROM %s.sqlite_master", SCHEMA[schema]);
     char *message = sqlite3_mprintf("%s", sqlite3_errmsg(connection->database));
-    int locked = sqlite3_exec(connection->database, sql, NULL, NULL, NULL);
+    int locked = SQLITE_OK;
+    for (unsigned schema = 0; schema < SCHEMAS && !is_busy(locked); schema++) {
+        sqlite3_snprintf(sizeof sql, sql, "SELECT count(*) FROM %s.sqlite_master", SCHEMA[schema]);
+        if (connection->links[schema].file != NULL)
+            locked = sqlite3_exec(connection->database, sql, NULL, NULL, NULL);
+    }
     note("%s: -- result %d (%s)", connection->name, code, message);
     sqlite3_free(message);
     return is_busy(locked) ? locked : code;
@@ -124,7 +128,7 @@ bool look_raw(struct connection *connection, unsigned schema, unsigned name, str
                 which == LAYERS ? read_layer(raw, statement) : read_chunk(raw, statement);
         if (statement != NULL)
             code = sqlite3_reset(statement);
-        code = really(connection, schema, code);
+        code = really(connection, code);
         if (is_busy(code)) {
             raw_clear(raw);
             refused(connection, schema);

@@ -44,7 +44,7 @@ int run(connection_t *connection, sqlite3_stmt *statement, const char *sql, enum
 void judge(connection_t *connection, unsigned schema, int code, bool met, const char *what) {
     if (code == SQLITE_OK || met)
         return;
-    code = really(connection, schema, code);
+    code = really(connection, code);
     if (is_busy(code)) {
         refusals++;
         return;
@@ -182,16 +182,17 @@ bool attempt_is_sure(const struct attempt *attempt) {
     return !(attempt->met && attempt->fault == FAULT_IGNORE);
 }
 
-void attempt_compare(struct attempt *attempt, bool *grown) {
+bool attempt_compare(struct attempt *attempt, bool *grown) {
     struct raw after;
     const char *name = NAME[attempt->table->name];
     *grown = false;
     if (attempt->doubtful || !attempt_is_sure(attempt) || !attempt->raw.sane ||
         !look_raw(attempt->connection, attempt->schema, attempt->table->name, &after))
-        return;
+        return false;
     *grown = after.layer_count != attempt->raw.layer_count;
     expect(*grown || raw_same_bits(&attempt->raw, &after),
            "%s: the bits of %s.%s are not what the statement must have made of them",
            attempt->connection->name, SCHEMA[attempt->schema], name);
     raw_clear(&after);
+    return true;
 }

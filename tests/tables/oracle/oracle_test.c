@@ -151,6 +151,23 @@ static const struct step *random_step(void) {
     return &STEPS[i];
 }
 
+/* Outside of a transaction: no lock is held, whatever failed before; if the schema is in doubt it is
+ * changed and rolled back, so that SQLite reads it anew. */
+static void rest(struct connection *connection) {
+    if (connection->in_transaction)
+        return;
+#if SQLITE_VERSION_NUMBER >= 3034000
+    expect(sqlite3_txn_state(connection->database, NULL) == SQLITE_TXN_NONE, "%s: a lock is left",
+           connection->name);
+#endif
+    if (!connection->schema_in_doubt ||
+        sqlite3_exec(connection->database, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
+        return;
+    int code = sqlite3_exec(connection->database, "CREATE TABLE main.n(x)", NULL, NULL, NULL);
+    sqlite3_exec(connection->database, "ROLLBACK", NULL, NULL, NULL);
+    connection->schema_in_doubt = code != SQLITE_OK;
+}
+
 /* Each step has random numbers of its own, so that others may be left out. */
 static void one_round(const bool *left_out) {
     state = seed * UINT64_C(0x2545f4914f6cdd1d);
@@ -163,6 +180,8 @@ static void one_round(const bool *left_out) {
         struct connection *connection = &connections[random_below(CONNECTIONS)];
         bool was_in_transaction = connection->in_transaction;
         random_step()->run(connection);
+        for (unsigned i = 0; i < CONNECTIONS; i++)
+            rest(&connections[i]);
         if (files[0].writer == NULL && shared_cache)
             files[0].committed = files[0].now;
         /* Sometimes several steps without a look between them. */

@@ -59,7 +59,7 @@ bool attempt_is_sure(const struct attempt *attempt);
 
 /* After attempt->raw has been changed as the statement must have changed it: looks whether it did.
  * A table that has grown meanwhile has a further layer, for which grown is told. */
-void attempt_compare(struct attempt *attempt, bool *grown);
+bool attempt_compare(struct attempt *attempt, bool *grown);
 
 /* ---- The steps ---- */
 

@@ -15,6 +15,7 @@ static bool change_schema(connection_t *connection, unsigned schema, const char 
     if (lost_transaction(connection))
         return false;
     judge(connection, schema, code, met, sql);
+    connection->schema_in_doubt |= code != SQLITE_OK && connection->in_transaction;
     return code == SQLITE_OK;
 }
 
@@ -60,6 +61,9 @@ void step_rename(connection_t *connection) {
     unsigned name = free_name(content);
     char *sql = sqlite3_mprintf("ALTER TABLE %s.%s RENAME TO %s", SCHEMA[schema],
                                 NAME[content->tables[slot].name], NAME[name]);
+    /* After sqlite3_deserialize of a file whose schema has the same number SQLite runs statements
+     * that it should have prepared anew, on tables that have another name meanwhile. */
+    forget_statements_of(connection, schema, content->tables[slot].name);
     if (change_schema(connection, schema, sql)) {
         change(connection, schema)->tables[slot].name = name;
         if (connection->cursor_schema == schema && connection->cursor_slot == slot)
