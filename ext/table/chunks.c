@@ -239,9 +239,10 @@ int bloom_chunks_for_each(struct bloom_chunks *chunks, const struct bloom_geomet
     return hidden_tables(chunks);
 }
 
-int bloom_chunks_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry) {
+int bloom_chunks_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                       bool *any) {
     sqlite3_int64 last;
-    bool has_row;
+    *any = false;
     int code = id_before(chunks, first_id(geometry->layer + 1), &last);
     if (code != SQLITE_OK || last < first_id(geometry->layer))
         return code;
@@ -251,7 +252,9 @@ int bloom_chunks_check(struct bloom_chunks *chunks, const struct bloom_geometry 
                                    "%s is damaged: chunk %lld is beyond the last one of layer %u",
                                    chunks->database->shadow_names[BLOOM_SHADOW_CHUNKS], last,
                                    geometry->layer);
-    return bloom_chunk_read(chunks, geometry, chunk, &has_row);
+    code = bloom_chunk_read(chunks, geometry, chunk, any);
+    *any = *any && code == SQLITE_OK;
+    return code;
 }
 
 int bloom_chunks_count(struct bloom_chunks *chunks, uint64_t *rows) {

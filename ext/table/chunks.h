@@ -102,8 +102,9 @@ int bloom_chunks_for_each(struct bloom_chunks *chunks, const struct bloom_geomet
                           void *argument);
 
 /* Whether rows of the layer contradict its geometry: a chunk beyond the last, or one of another
- * length. */
-int bloom_chunks_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry);
+ * length. *any tells whether there is a row that says so. */
+int bloom_chunks_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                       bool *any);
 
 /* All rows, whatever layer they are of. */
 int bloom_chunks_count(struct bloom_chunks *chunks, uint64_t *rows);

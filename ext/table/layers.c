@@ -141,7 +141,7 @@ static int learn_layer(struct bloom_layers *layers, unsigned index, const uint8_
     struct bloom_layer *layer = &layers->layers[index];
     struct bloom_shape shape;
     char problem[BLOOM_PROBLEM_SIZE];
-    layer->learned = false;
+    layer->learned = layer->checked = false;
     if (!bloom_header_read(&shape, header, problem))
         return bloom_database_fail(
             layers->database, SQLITE_CORRUPT_VTAB, "%s is damaged: layer %u %s",
@@ -161,13 +161,11 @@ static int learn_layer(struct bloom_layers *layers, unsigned index, const uint8_
     return SQLITE_OK;
 }
 
-/* Reads the row that a statement is at. *learned tells whether the layer is another one than
- * before. */
-static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row, bool *learned) {
+/* Reads the row that a statement is at. */
+static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row) {
     unsigned index = layers->count;
     sqlite3_int64 counts[3];
     int code = SQLITE_OK;
-    *learned = false;
     if (index == BLOOM_LAYERS_MAXIMUM || sqlite3_column_int64(row, 0) != index)
         return bloom_database_fail(
             layers->database, SQLITE_CORRUPT_VTAB, "%s is damaged: layer %lld is not expected",
@@ -188,10 +186,8 @@ static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row, bool *lear
     }
     if (code == SQLITE_OK &&
         (!layer->learned || memcmp(bytes, layer->header, sizeof layer->header) != 0 ||
-         (sqlite3_int64)layer->geometry.chunk_blocks != chunk_blocks)) {
-        *learned = true;
+         (sqlite3_int64)layer->geometry.chunk_blocks != chunk_blocks))
         code = learn_layer(layers, index, bytes, chunk_blocks);
-    }
     if (code != SQLITE_OK)
         return code;
     layer->keys = (uint64_t)counts[0];
@@ -217,20 +213,15 @@ static void add_to_layer(struct bloom_layer *layer, struct bloom_more *more) {
     layer->geometry.complete = layer->chunks >= bloom_chunks_of_layer(&layer->geometry);
 }
 
-/* Reads all rows; *learned is a set of bits, one for each layer that is another one than before. */
-static int read_layers(struct bloom_layers *layers, uint64_t *learned) {
+/* Reads all rows. */
+static int read_layers(struct bloom_layers *layers) {
     sqlite3_stmt *statement;
     int code = bloom_database_begin(layers->database, BLOOM_READ_LAYERS, &statement);
     layers->count = 0;
-    *learned = 0;
     if (code != SQLITE_OK)
         return code;
-    while (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
-        bool is_new;
-        code = read_layer(layers, statement, &is_new);
-        if (code == SQLITE_OK && is_new)
-            *learned |= UINT64_C(1) << (layers->count - 1);
-    }
+    while (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW)
+        code = read_layer(layers, statement);
     int ended = bloom_database_end(layers->database, BLOOM_READ_LAYERS);
     if (ended != SQLITE_OK)
         code = ended;
@@ -264,24 +255,21 @@ static void include_outstanding(struct bloom_layers *layers) {
 }
 
 int bloom_layers_know(struct bloom_layers *layers) {
-    uint64_t learned;
     if ((layers->proof == BLOOM_PROOF_LOOKS && is_proven_by_looks(layers)) ||
         (layers->proof == BLOOM_PROOF_VERSION && is_proven_by_version(layers)))
         return SQLITE_OK;
     bloom_layers_forget(layers);
     layers->readings++;
-    int code = read_layers(layers, &learned);
+    int code = read_layers(layers);
     if (code == SQLITE_OK && layers->count == 0)
         code = bloom_database_fail(layers->database, SQLITE_CORRUPT_VTAB,
                                    "%s is damaged: it has no rows",
                                    layers->database->shadow_names[BLOOM_SHADOW_LAYERS]);
     /* Under another chunk size keys would be looked for in the wrong places. */
-    for (unsigned i = 0; i < layers->count; i++)
-        if (learned >> i & 1) {
-            if (code == SQLITE_OK)
-                code = bloom_chunks_check(layers->chunks, &layers->layers[i].geometry);
-            layers->layers[i].learned = code == SQLITE_OK;
-        }
+    for (unsigned i = 0; code == SQLITE_OK && i < layers->count; i++)
+        if (!layers->layers[i].checked)
+            code = bloom_chunks_check(layers->chunks, &layers->layers[i].geometry,
+                                      &layers->layers[i].checked);
     if (code != SQLITE_OK)
         return code;
     include_outstanding(layers);
@@ -309,8 +297,7 @@ int bloom_layers_grow(struct bloom_layers *layers) {
     learn_layer(layers, index, header, chunk_blocks); /* of a header of our own: cannot fail */
     /* Chunks whose layer somebody took away may be of another size. */
     if (index > 0)
-        code = bloom_chunks_check(layers->chunks, &layer->geometry);
-    layer->learned = code == SQLITE_OK;
+        code = bloom_chunks_check(layers->chunks, &layer->geometry, &layer->checked);
     if (code == SQLITE_OK)
         code = bloom_layers_write_counts(layers);
     if (code == SQLITE_OK)

@@ -33,7 +33,8 @@
  *                  proves more.
  *
  *   Immutable      The shape of a layer follows from its header. It is not worked out again when
- *                  the 64 bytes and chunk_blocks that were read are those of the last time.
+ *                  the 64 bytes and chunk_blocks that were read are those of the last time; nor is
+ *                  chunk_blocks compared with the length of a chunk again once there was one.
  *
  * **Counts.** The bits of a key are written at once. Its counts are added to the last layer's row
  * before the transaction commits or opens a savepoint, since a write for each key would cost half
@@ -63,6 +64,7 @@
 struct bloom_layer {
     struct bloom_geometry geometry;
     bool learned; /* geometry and limits follow from this header */
+    bool checked; /* a chunk was there, of the length that follows from it */
     uint8_t header[BLOOM_HEADER_BYTES];
     uint64_t keys;
     uint64_t chunks; /* that have a row */
