@@ -15,7 +15,7 @@ enum {
 };
 
 bool bloom_chunks_open(struct bloom_chunks *chunks, struct bloom_database *database) {
-    *chunks = (struct bloom_chunks){.database = database, .in_buffer = -1};
+    *chunks = (struct bloom_chunks){.database = database};
     chunks->chunk = sqlite3_malloc(BLOOM_CHUNK_BYTES_MAXIMUM);
     return chunks->chunk != NULL;
 }
@@ -177,7 +177,6 @@ static int read_row(struct bloom_chunks *chunks, const struct bloom_geometry *ge
 
 int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                      uint64_t chunk, bool *has_row) {
-    chunks->in_buffer = -1;
     return read_row(chunks, geometry, chunk, 0, bloom_chunk_bytes(geometry), chunks->chunk,
                     has_row);
 }
@@ -276,8 +275,8 @@ int bloom_chunks_clear(struct bloom_chunks *chunks) {
 
 /* Blocks */
 
-/* Moves a handle to the row of a block, or makes one when *handle is NULL, and reads the block,
- * unless bytes is NULL. After an error the handle is closed and NULL. So it is, without an error,
+/* Moves a handle to the row of a block, or makes one when *handle is NULL, and reads the block.
+ * After an error the handle is closed and NULL. So it is, without an error,
  * where the row is missing or is not as long as a chunk, which a statement reports better (a TEXT
  * of that length passes, since a handle does not tell the type), or where no handle can be had, as
  * when somebody has put an index on the column. */
@@ -295,7 +294,7 @@ static int read_by_handle(struct bloom_chunks *chunks, const struct bloom_geomet
                                  for_writing, handle);
     if (code == SQLITE_OK && (uint32_t)sqlite3_blob_bytes(*handle) != bloom_chunk_bytes(geometry))
         code = SQLITE_ERROR;
-    if (code == SQLITE_OK && bytes != NULL)
+    if (code == SQLITE_OK)
         code = sqlite3_blob_read(*handle, bytes, (int)block_bytes(geometry), (int)offset);
     if (code == SQLITE_OK)
         return code;
@@ -320,22 +319,12 @@ static bool handle_pays(struct bloom_chunks *chunks, const struct bloom_geometry
            chunks->reads++ >= READS_BEFORE_HANDLE;
 }
 
-/* To read a chunk and to write it takes a seventh less time than to read a block and to change it
- * through a handle: 0.2 us with pages of 4 KB. */
 int bloom_block_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     uint64_t block, bool for_change, uint8_t *bytes) {
+                     uint64_t block, uint8_t *bytes) {
     uint32_t offset;
     bool has_row, allowed = false;
     int code = SQLITE_OK;
     uint64_t chunk = chunk_of_block(geometry, block, &offset);
-    chunks->in_buffer = -1;
-    if (for_change && bloom_chunk_bytes(geometry) < LARGE_CHUNK_BYTES) {
-        code = bloom_chunk_read(chunks, geometry, chunk, &has_row);
-        memcpy(bytes, chunks->chunk + offset, block_bytes(geometry));
-        if (code == SQLITE_OK && has_row)
-            chunks->in_buffer = chunk_id(geometry, chunk);
-        return code;
-    }
     if (handle_pays(chunks, geometry))
         code = bloom_database_allow(chunks->database, BLOOM_READ_CHUNK, &allowed);
     if (code != SQLITE_OK)
@@ -355,26 +344,18 @@ int bloom_block_read(struct bloom_chunks *chunks, const struct bloom_geometry *g
 /* A handle of its own for each change takes less time than to read the row and to write it, and
  * leaves the rest of the page alone. */
 int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     uint64_t block, const uint8_t *known, struct bloom_block_edit *edit) {
+                     uint64_t block, struct bloom_block_edit *edit) {
     uint32_t offset;
     bool allowed = false;
     edit->geometry = geometry;
     edit->block = block;
     edit->has_row = true;
     uint64_t chunk = chunk_of_block(geometry, block, &offset);
-    if (known != NULL && chunks->in_buffer == chunk_id(geometry, chunk)) {
-        bloom_block_close(edit);
-        memcpy(edit->bytes, known, block_bytes(geometry));
-        return SQLITE_OK;
-    }
     int code = bloom_database_allow(chunks->database, BLOOM_READ_CHUNK, &allowed);
     if (code == SQLITE_OK)
         code = bloom_database_allow(chunks->database, BLOOM_WRITE_CHUNK, &allowed);
     if (code == SQLITE_OK && allowed)
-        code = read_by_handle(chunks, geometry, block, true, &edit->handle,
-                              known != NULL ? NULL : edit->bytes);
-    if (edit->handle != NULL && known != NULL)
-        memcpy(edit->bytes, known, block_bytes(geometry));
+        code = read_by_handle(chunks, geometry, block, true, &edit->handle, edit->bytes);
     if (code != SQLITE_OK || edit->handle != NULL)
         return code;
     code = bloom_chunk_read(chunks, geometry, chunk, &edit->has_row);
@@ -385,7 +366,6 @@ int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *g
 int bloom_block_save(struct bloom_chunks *chunks, struct bloom_block_edit *edit) {
     uint32_t offset, length = block_bytes(edit->geometry);
     uint64_t chunk = chunk_of_block(edit->geometry, edit->block, &offset);
-    chunks->in_buffer = -1;
     if (edit->handle == NULL) {
         memcpy(chunks->chunk + offset, edit->bytes, length);
         return bloom_chunk_write(chunks, edit->geometry, chunk);

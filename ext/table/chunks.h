@@ -45,10 +45,9 @@ struct bloom_geometry {
 
 struct bloom_chunks {
     struct bloom_database *database;
-    sqlite3_blob *handle;    /* for reading; NULL when there is none */
-    unsigned reads;          /* of blocks, since the handle was closed last */
-    uint8_t *chunk;          /* the buffer: a chunk of largest size */
-    sqlite3_int64 in_buffer; /* its id, if the last bloom_block_read put it there; or -1 */
+    sqlite3_blob *handle; /* for reading; NULL when there is none */
+    unsigned reads;       /* of blocks, since the handle was closed last */
+    uint8_t *chunk;       /* the buffer: a chunk of largest size */
 };
 
 /* False: no memory. To be closed in either case. */
@@ -64,10 +63,9 @@ uint64_t bloom_chunks_of_layer(const struct bloom_geometry *geometry);
 uint32_t bloom_chunk_bytes(const struct bloom_geometry *geometry);
 uint32_t bloom_blocks_of_chunk(const struct bloom_geometry *geometry, uint64_t chunk);
 
-/* Reads a block; when it may be changed next, with its chunk into the buffer, where chunks are
- * small. */
+/* Reads a block. */
 int bloom_block_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     uint64_t block, bool for_change, uint8_t *bytes);
+                     uint64_t block, uint8_t *bytes);
 
 /* A block that is open for change; none while the handle is NULL and nothing was opened. No
  * statement may come between the last open and save. */
@@ -81,11 +79,9 @@ struct bloom_block_edit {
 
 /* Reads a block to change its bytes; then saves them, or closes it as it was. One that is open may
  * be opened as another one, which takes a third of the time of the first. After an error nothing is
- * open. Saving may have made a new row: edit->has_row was false. known is NULL, or the block's
- * bytes, where it is proven that they, and their chunk if it is in the buffer, are what would be
- * read. */
+ * open. Saving may have made a new row: edit->has_row was false. */
 int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     uint64_t block, const uint8_t *known, struct bloom_block_edit *edit);
+                     uint64_t block, struct bloom_block_edit *edit);
 int bloom_block_save(struct bloom_chunks *chunks, struct bloom_block_edit *edit);
 void bloom_block_close(struct bloom_block_edit *edit);
 

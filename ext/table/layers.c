@@ -259,7 +259,6 @@ int bloom_layers_know(struct bloom_layers *layers) {
         (layers->proof == BLOOM_PROOF_VERSION && is_proven_by_version(layers)))
         return SQLITE_OK;
     bloom_layers_forget(layers);
-    layers->readings++;
     int code = read_layers(layers);
     if (code == SQLITE_OK && layers->count == 0)
         code = bloom_database_fail(layers->database, SQLITE_CORRUPT_VTAB,

@@ -85,7 +85,6 @@ struct bloom_layers {
     unsigned count;
     struct bloom_layer layers[BLOOM_LAYERS_MAXIMUM];
 
-    unsigned readings; /* of all rows: what was read since the last one is as believable */
     enum { BLOOM_PROOF_NONE, BLOOM_PROOF_VERSION, BLOOM_PROOF_LOOKS } proof;
     unsigned version; /* of the database */
     char *file;       /* of the database; NULL: not believed beyond a statement */

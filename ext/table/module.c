@@ -483,7 +483,14 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
 }
 
 static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
-    *rowid = ((struct cursor *)base)->rowid;
+    struct cursor *cursor = (struct cursor *)base;
+    struct table *table = table_of(base->pVtab);
+    if (cursor->key.type == 0) /* the row that describes the table */
+        return table_error(table, table->key_shape.layout->blocks->remove != NULL
+                                      ? "there is no rowid beside info and filter; a key is "
+                                        "deleted by DELETE FROM ... WHERE key = ..."
+                                      : "there is no rowid beside info and filter");
+    *rowid = cursor->rowid;
     return SQLITE_OK;
 }
 
@@ -562,8 +569,6 @@ static int delete_row(struct table *table, sqlite3_value *rowid) {
         return table_error(table,
                            "keys cannot be deleted from a filter table, since keys share bits; the "
                            "command clear empties it");
-    if (words[0] == 0) /* the row that describes the table; of a key by a chance of 2^-64 */
-        return table_error(table, "a key is deleted by DELETE FROM ... WHERE key = ...");
     return report(table, bloom_store_remove(table->store, words));
 }
 

@@ -9,20 +9,9 @@ struct bloom_store {
     struct bloom_database database;
     struct bloom_chunks chunks;
     struct bloom_layers layers;
-    /* The block that a check read last: DELETE looks for the key before it takes it out, and need
-     * not read the block twice. It is believed as the rows of layers are (see layers.h), until
-     * anything is changed, and no longer than the statement: a DELETE looks itself, and an INSERT
-     * begins without. */
-    struct {
-        bool there;
-        unsigned layer, readings;
-        uint64_t block;
-        uint8_t bytes[BLOOM_BLOCK_BYTES_MAXIMUM];
-    } at_hand;
-    bool expects_new;     /* the last key added was new, so the next one may be */
-    bool expects_removal; /* the last thing done took a key out, so the next one may, too */
-    bool at_work;         /* for another object of its table, which SQLite does not know of */
-    bool closed;          /* meanwhile */
+    bool expects_new; /* the last key added was new, so the next one may be */
+    bool at_work;     /* for another object of its table, which SQLite does not know of */
+    bool closed;      /* meanwhile */
 };
 
 /* The registry */
@@ -162,8 +151,6 @@ static int do_deed(struct bloom_store *store, struct deed *deed) {
     }
     if (store->layers.cursors == 0)
         bloom_chunks_rest(&store->chunks);
-    if (code != SQLITE_OK || deed->changes)
-        store->at_hand.there = false;
     if (code == SQLITE_OK)
         bloom_layers_settle(&store->layers, deed->changes);
     else
@@ -213,24 +200,11 @@ static int check_layer(struct bloom_store *store, unsigned index, const uint64_t
                        bool *found) {
     const struct bloom_geometry *geometry = &store->layers.layers[index].geometry;
     const struct bloom_blocks *blocks = geometry->shape.layout->blocks;
-    uint64_t block = blocks->of(&geometry->shape, words);
-    bool for_change = store->expects_removal;
-    store->expects_removal = false;
-    int code = bloom_block_read(&store->chunks, geometry, block, for_change, store->at_hand.bytes);
-    store->at_hand.there = code == SQLITE_OK;
-    store->at_hand.layer = index;
-    store->at_hand.readings = store->layers.readings;
-    store->at_hand.block = block;
-    *found = code == SQLITE_OK && blocks->check(&geometry->shape, store->at_hand.bytes, words);
+    uint8_t bytes[BLOOM_BLOCK_BYTES_MAXIMUM];
+    int code =
+        bloom_block_read(&store->chunks, geometry, blocks->of(&geometry->shape, words), bytes);
+    *found = code == SQLITE_OK && blocks->check(&geometry->shape, bytes, words);
     return code;
-}
-
-/* The bytes of a block when they are at hand, otherwise NULL. */
-static const uint8_t *bytes_at_hand(const struct bloom_store *store, unsigned index,
-                                    uint64_t block) {
-    bool are = store->at_hand.there && store->at_hand.layer == index &&
-               store->at_hand.block == block && store->at_hand.readings == store->layers.readings;
-    return are ? store->at_hand.bytes : NULL;
 }
 
 static int run_check(struct bloom_store *store, struct deed *deed) {
@@ -258,9 +232,8 @@ static int open_block(struct bloom_store *store, unsigned index, const uint64_t 
                       struct bloom_block_edit *edit, bool *found) {
     const struct bloom_geometry *geometry = &store->layers.layers[index].geometry;
     const struct bloom_blocks *blocks = geometry->shape.layout->blocks;
-    uint64_t block = blocks->of(&geometry->shape, words);
     int code =
-        bloom_block_open(&store->chunks, geometry, block, bytes_at_hand(store, index, block), edit);
+        bloom_block_open(&store->chunks, geometry, blocks->of(&geometry->shape, words), edit);
     *found = code == SQLITE_OK && blocks->check(&geometry->shape, edit->bytes, words);
     return code;
 }
@@ -333,7 +306,6 @@ static int run_add(struct bloom_store *store, struct deed *deed) {
     bool added = false, counts = deed->again && bloom_store_layout(store)->blocks->remove != NULL;
     unsigned at = 0; /* the layer it was found in */
     edit.handle = NULL;
-    store->at_hand.there = store->expects_removal = false;
     /* Keys that are in and keys that are new come in runs. */
     int code = find_key(store, deed->words, counts, &edit, &deed->found, &at);
     if (code == SQLITE_OK && !deed->found)
@@ -392,9 +364,7 @@ static int run_remove(struct bloom_store *store, struct deed *deed) {
 
 int bloom_store_remove(struct bloom_store *store, const uint64_t *words) {
     struct deed deed = {.run = run_remove, .words = words, .changes = true};
-    int code = do_deed(store, &deed);
-    store->expects_removal = true;
-    return code;
+    return do_deed(store, &deed);
 }
 
 /* The whole */

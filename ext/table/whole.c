@@ -136,7 +136,9 @@ int bloom_whole_info(struct bloom_layers *layers, char **json) {
     uint64_t chunks = 0;
     int code = SQLITE_OK;
     *json = NULL;
-    sqlite3_str *list = sqlite3_str_new(layers->database->connection);
+    /* Not that of the connection: what is too long for it is no lack of memory, and SQLite says so
+     * of the result. */
+    sqlite3_str *list = sqlite3_str_new(NULL);
     for (unsigned i = 0; i < layers->count && code == SQLITE_OK; i++) {
         const struct bloom_layer *layer = &layers->layers[i];
         const struct bloom_shape *shape = &layer->geometry.shape;

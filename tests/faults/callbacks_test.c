@@ -467,6 +467,16 @@ static void run_between(sqlite3_context *context, int count, sqlite3_value **arg
     sqlite3_result_int(context, 1);
 }
 
+static sqlite3_blob *positioned; /* at the chunk, from before the statement */
+
+/* Writes its argument there, of which SQLite counts neither a row nor a look at a page. */
+static void write_positioned(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    (void)count;
+    int code = sqlite3_blob_write(positioned, sqlite3_value_blob(arguments[0]),
+                                  sqlite3_value_bytes(arguments[0]), 0);
+    sqlite3_result_error_code(context, code);
+}
+
 /* DELETE looks for the key, SQLite asks the rest of WHERE, and then the key is taken out: of the
  * block as it is then. All keys are in the same block. */
 static void block_as_it_is_then(void **state) {
@@ -485,6 +495,7 @@ static void block_as_it_is_then(void **state) {
          "a1 b1 c1 d1"},
         {"UPDATE seen_chunks SET bits = zeroblob(length(bits))", "a0 b0 c0 d0"},
         {"UPDATE seen_chunks SET bits = (SELECT bits FROM kept)", "a0 b1 c0 d0"},
+        {"SELECT write_positioned(bits) FROM kept", "a0 b1 c0 d0"},
     };
     static const char *const FRAMES[][2] = {{"SELECT 1", "SELECT 2"}, {"BEGIN", "COMMIT"}};
     (void)state;
@@ -494,14 +505,20 @@ static void block_as_it_is_then(void **state) {
         sqlite3_stmt *statement;
         sqlite3_create_function(database, "between_them", 0, SQLITE_UTF8, NULL, run_between, NULL,
                                 NULL);
+        sqlite3_create_function(database, "write_positioned", 1, SQLITE_UTF8, NULL,
+                                write_positioned, NULL, NULL);
         run(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=60, fpr=0.01, growth=off, "
                       "layout=counting);"
                       "INSERT INTO seen(key) VALUES ('a'), ('b');"
                       "CREATE TABLE kept AS SELECT bits FROM seen_chunks;"
                       "INSERT INTO seen(key) VALUES ('a'), ('c')");
         run(database, FRAMES[i % 2][0]);
+        assert_int_equal(
+            sqlite3_blob_open(database, "main", "seen_chunks", "bits", 0, 1, &positioned),
+            SQLITE_OK);
         inner.sql = between;
         run(database, "DELETE FROM seen WHERE key = 'a' AND between_them()");
+        sqlite3_blob_close(positioned); /* an error if its row was written otherwise */
         assert_null(inner.sql);
         if (inner.code != SQLITE_OK)
             fail_msg("%s: %s", between, sqlite3_errmsg(database));

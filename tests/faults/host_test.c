@@ -301,8 +301,13 @@ static void tiny_limits(void **state) {
     sqlite3 *database = open_with_keys();
     int code;
     size_t length;
+    assert_int_equal(sqlite3_exec(database, "CREATE VIRTUAL TABLE told USING bloom(capacity=10)",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
     for (int limit = 60; limit <= 70; limit += 10) {
         sqlite3_limit(database, SQLITE_LIMIT_LENGTH, limit);
+        assert_null(ask(database, "SELECT info FROM told", &code, &length));
+        assert_int_equal(code, SQLITE_TOOBIG);
         for (int i = 0; i < 2; i++) {
             uint8_t *filter = ask(database, i == 0 ? NONE : SOME, &code, &length);
             assert_int_equal(code, limit < 65 ? SQLITE_ERROR : SQLITE_OK);

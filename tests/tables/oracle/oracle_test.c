@@ -151,7 +151,7 @@ static const struct step *random_step(void) {
     return &STEPS[i];
 }
 
-/* Outside of a transaction: no lock is held, whatever failed before; if the schema is in doubt it is
+/* Outside of a transaction: no lock is held, whatever failed before; a schema that is in doubt is
  * changed and rolled back, so that SQLite reads it anew. */
 static void rest(struct connection *connection) {
     if (connection->in_transaction)
