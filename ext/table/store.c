@@ -286,8 +286,8 @@ static int add_to_last_layer(struct bloom_store *store, const uint64_t *words, b
 
 /* Whether a key is in one of the layers, and in which. Where a new key is expected it is not looked
  * for in the last one, and the block in the last one looked at is left open: a handle for change is
- * opened anyway, and takes less time to move than a statement takes. Otherwise the last layer, which
- * is the largest, comes first, unless the key is to be counted, in the first layer that has it. */
+ * opened anyway, and takes less time to move than a statement takes. Otherwise the last layer comes
+ * first, which is the largest, unless the key is to be counted, in the first layer that has it. */
 static int find_key(struct bloom_store *store, const uint64_t *words, bool counts,
                     struct bloom_block_edit *edit, bool *found, unsigned *at) {
     unsigned count = store->layers.count;
