@@ -16,7 +16,9 @@
  *                  (SQLITE_DBSTATUS_CACHE_HIT) must stand still, and of rows none may be
  *                  counted but the one of this table's own last INSERT. A host that sets the first
  *                  back, and then happens to look at as many pages, is found out by the second, and
- *                  the other way round.
+ *                  the other way round. Neither tells of a write through a BLOB handle that a host
+ *                  had open before, which can reach a header, but no number of a row; bits are read
+ *                  each time.
  *
  *   No proof       In a write transaction before xBegin; where the cache is shared with other
  *                  connections, whose uncommitted changes may be seen; before SQLite 3.34, which
