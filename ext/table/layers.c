@@ -99,6 +99,12 @@ void bloom_layers_forget(struct bloom_layers *layers) {
     layers->proof = BLOOM_PROOF_NONE;
 }
 
+/* The chunks may be others than were compared with the sizes of the layers. */
+static void uncheck(struct bloom_layers *layers) {
+    for (unsigned i = 0; i < BLOOM_LAYERS_MAXIMUM; i++)
+        layers->layers[i].checked = false;
+}
+
 /* Right after the rows were read: by what they may be believed. */
 static int find_proof(struct bloom_layers *layers) {
     const char *file = file_of(layers);
@@ -254,7 +260,7 @@ static void include_outstanding(struct bloom_layers *layers) {
     add_to_layer(layer, &layers->outstanding.more);
 }
 
-int bloom_layers_know(struct bloom_layers *layers) {
+int bloom_layers_know(struct bloom_layers *layers, bool of_any_size) {
     if ((layers->proof == BLOOM_PROOF_LOOKS && is_proven_by_looks(layers)) ||
         (layers->proof == BLOOM_PROOF_VERSION && is_proven_by_version(layers)))
         return SQLITE_OK;
@@ -266,13 +272,16 @@ int bloom_layers_know(struct bloom_layers *layers) {
                                    layers->database->shadow_names[BLOOM_SHADOW_LAYERS]);
     /* Under another chunk size keys would be looked for in the wrong places. */
     for (unsigned i = 0; code == SQLITE_OK && i < layers->count; i++)
-        if (!layers->layers[i].checked)
+        if (!layers->layers[i].checked && !of_any_size)
             code = bloom_chunks_check(layers->chunks, &layers->layers[i].geometry,
                                       &layers->layers[i].checked);
     if (code != SQLITE_OK)
         return code;
     include_outstanding(layers);
-    return find_proof(layers);
+    code = find_proof(layers);
+    if (layers->proof == BLOOM_PROOF_NONE)
+        uncheck(layers);
+    return code;
 }
 
 /* Changes */
@@ -368,7 +377,7 @@ int bloom_layers_write_counts(struct bloom_layers *layers) {
         return SQLITE_OK;
     if (layers->outstanding.doubtful) {
         bloom_layers_forget(layers);
-        code = bloom_layers_know(layers);
+        code = bloom_layers_know(layers, false);
         if (code != SQLITE_OK || !any_outstanding(layers))
             return code;
     }
@@ -448,15 +457,18 @@ void bloom_layers_release(struct bloom_layers *layers, int depth) {
 void bloom_layers_rollback_to(struct bloom_layers *layers, int depth) {
     bloom_chunks_rest(layers->chunks);
     bloom_layers_forget(layers);
+    uncheck(layers);
     if (depth >= layers->savepoints)
         return;
     drop_outstanding(layers);
     layers->savepoints = depth + 1;
 }
 
-void bloom_layers_end(struct bloom_layers *layers) {
+void bloom_layers_end(struct bloom_layers *layers, bool rolled_back) {
     bloom_chunks_rest(layers->chunks);
     bloom_layers_forget(layers);
+    if (rolled_back)
+        uncheck(layers);
     drop_outstanding(layers);
     layers->told = layers->at_once = false;
 }

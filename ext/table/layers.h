@@ -35,8 +35,9 @@
  *                  proves more.
  *
  *   Immutable      The shape of a layer follows from its header. It is not worked out again when
- *                  the 64 bytes and chunk_blocks that were read are those of the last time; nor is
- *                  chunk_blocks compared with the length of a chunk again once there was one.
+ *                  the 64 bytes and chunk_blocks that were read are those of the last time. Nor is
+ *                  chunk_blocks compared with the length of a chunk again once there was one, until
+ *                  a rollback, or where there is no proof.
  *
  * **Counts.** The bits of a key are written at once. Its counts are added to the last layer's row
  * before the transaction commits or opens a savepoint, since a write for each key would cost half
@@ -113,8 +114,9 @@ void bloom_layers_open(struct bloom_layers *layers, struct bloom_database *datab
                        struct bloom_chunks *chunks, const struct bloom_growth *growth);
 void bloom_layers_close(struct bloom_layers *layers);
 
-/* Makes layers[] and count what the database says; at least one layer. */
-int bloom_layers_know(struct bloom_layers *layers);
+/* Makes layers[] and count what the database says; at least one layer. Chunks of the wrong size are
+ * an error, unless they are of_any_size: they will be taken away. */
+int bloom_layers_know(struct bloom_layers *layers, bool of_any_size);
 
 /* After work that went well: whatever looks at pages there were, they were ours. Called last;
  * changed tells whether SQLite will count a row. */
@@ -152,6 +154,6 @@ void bloom_layers_begin(struct bloom_layers *layers);
 int bloom_layers_savepoint(struct bloom_layers *layers, int depth);
 void bloom_layers_release(struct bloom_layers *layers, int depth);
 void bloom_layers_rollback_to(struct bloom_layers *layers, int depth);
-void bloom_layers_end(struct bloom_layers *layers);
+void bloom_layers_end(struct bloom_layers *layers, bool rolled_back);
 
 #endif

@@ -605,8 +605,13 @@ static int table_sync(sqlite3_vtab *base) {
     return report(table, code);
 }
 
-static int table_end(sqlite3_vtab *base) {
-    bloom_store_end(table_of(base)->store);
+static int table_commit(sqlite3_vtab *base) {
+    bloom_store_end(table_of(base)->store, false);
+    return SQLITE_OK;
+}
+
+static int table_rollback(sqlite3_vtab *base) {
+    bloom_store_end(table_of(base)->store, true);
     return SQLITE_OK;
 }
 
@@ -668,8 +673,8 @@ static const struct module MODULE = {
             .xUpdate = table_update,
             .xBegin = table_begin,
             .xSync = table_sync,
-            .xCommit = table_end,
-            .xRollback = table_end,
+            .xCommit = table_commit,
+            .xRollback = table_rollback,
             .xRename = table_rename,
             .xSavepoint = table_savepoint,
             .xRelease = table_release,

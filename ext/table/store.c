@@ -119,7 +119,8 @@ char *bloom_store_message(struct bloom_store *store) {
 
 struct deed {
     int (*run)(struct bloom_store *store, struct deed *deed);
-    bool changes; /* SQLite counts a row for it */
+    bool changes;     /* SQLite counts a row for it */
+    bool of_any_size; /* it takes all chunks away */
     const uint64_t *words;
     bool again, found;
     int64_t length_limit;
@@ -132,7 +133,7 @@ struct deed {
 static int try_deed(struct bloom_store *store, struct deed *deed) {
     int code = write_counts_of_others(store);
     if (code == SQLITE_OK)
-        code = bloom_layers_know(&store->layers);
+        code = bloom_layers_know(&store->layers, deed->of_any_size);
     return code == SQLITE_OK ? deed->run(store, deed) : code;
 }
 
@@ -407,7 +408,7 @@ static int run_clear(struct bloom_store *store, struct deed *deed) {
 }
 
 int bloom_store_clear(struct bloom_store *store) {
-    struct deed deed = {.run = run_clear, .changes = true};
+    struct deed deed = {.run = run_clear, .changes = true, .of_any_size = true};
     return do_deed(store, &deed);
 }
 
@@ -457,8 +458,8 @@ int bloom_store_sync(struct bloom_store *store) {
     return bloom_layers_write_counts(&store->layers);
 }
 
-void bloom_store_end(struct bloom_store *store) {
-    bloom_layers_end(&store->layers);
+void bloom_store_end(struct bloom_store *store, bool rolled_back) {
+    bloom_layers_end(&store->layers, rolled_back);
 }
 
 /* A savepoint that one table refuses does not begin, and those that were told of it already are not

@@ -84,7 +84,7 @@ void bloom_store_leave(struct bloom_store *store);
  * rolled back to one. */
 void bloom_store_begin(struct bloom_store *store);
 int bloom_store_sync(struct bloom_store *store);
-void bloom_store_end(struct bloom_store *store);
+void bloom_store_end(struct bloom_store *store, bool rolled_back);
 int bloom_store_savepoint(struct bloom_store *store, int depth);
 void bloom_store_release(struct bloom_store *store, int depth);
 void bloom_store_rollback_to(struct bloom_store *store, int depth);
