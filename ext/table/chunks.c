@@ -154,6 +154,16 @@ static int read_row_once(struct bloom_chunks *chunks, const struct bloom_geometr
     return code == SQLITE_OK ? ended : code;
 }
 
+/* Before a chunk without a row is believed to be zeros. The check takes the buffer, which the bytes
+ * may be in. */
+static int check_before_zeros(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                              uint32_t length, uint8_t *bytes) {
+    bool any;
+    int code = bloom_chunks_check(chunks, geometry, &any);
+    memset(bytes, 0, length);
+    return code;
+}
+
 static int read_row(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                     uint64_t chunk, uint32_t offset, uint32_t length, uint8_t *bytes,
                     bool *has_row) {
@@ -165,8 +175,11 @@ static int read_row(struct bloom_chunks *chunks, const struct bloom_geometry *ge
             code = find_another(chunks, &finds);
         if (code != SQLITE_OK)
             return code;
-        if (*has_row || (finds && !geometry->complete))
+        if (*has_row)
             return SQLITE_OK;
+        if (finds && !geometry->complete)
+            return geometry->checked ? SQLITE_OK
+                                     : check_before_zeros(chunks, geometry, length, bytes);
         if (finds)
             return bloom_database_fail(
                 chunks->database, SQLITE_CORRUPT_VTAB, "%s is damaged: chunk %lld is missing",

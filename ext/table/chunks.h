@@ -41,6 +41,7 @@ struct bloom_geometry {
     struct bloom_shape shape;
     uint32_t chunk_blocks;
     bool complete; /* every chunk has a row: one that is missing is damage */
+    bool checked;  /* there is a row that is as long as chunk_blocks says */
 };
 
 struct bloom_chunks {

@@ -102,7 +102,7 @@ void bloom_layers_forget(struct bloom_layers *layers) {
 /* The chunks may be others than were compared with the sizes of the layers. */
 static void uncheck(struct bloom_layers *layers) {
     for (unsigned i = 0; i < BLOOM_LAYERS_MAXIMUM; i++)
-        layers->layers[i].checked = false;
+        layers->layers[i].geometry.checked = false;
 }
 
 /* Right after the rows were read: by what they may be believed. */
@@ -147,7 +147,7 @@ static int learn_layer(struct bloom_layers *layers, unsigned index, const uint8_
     struct bloom_layer *layer = &layers->layers[index];
     struct bloom_shape shape;
     char problem[BLOOM_PROBLEM_SIZE];
-    layer->learned = layer->checked = false;
+    layer->learned = false;
     if (!bloom_header_read(&shape, header, problem))
         return bloom_database_fail(
             layers->database, SQLITE_CORRUPT_VTAB, "%s is damaged: layer %u %s",
@@ -260,7 +260,7 @@ static void include_outstanding(struct bloom_layers *layers) {
     add_to_layer(layer, &layers->outstanding.more);
 }
 
-int bloom_layers_know(struct bloom_layers *layers, bool of_any_size) {
+int bloom_layers_know(struct bloom_layers *layers, enum bloom_chunk_sizes sizes) {
     if ((layers->proof == BLOOM_PROOF_LOOKS && is_proven_by_looks(layers)) ||
         (layers->proof == BLOOM_PROOF_VERSION && is_proven_by_version(layers)))
         return SQLITE_OK;
@@ -270,17 +270,24 @@ int bloom_layers_know(struct bloom_layers *layers, bool of_any_size) {
         code = bloom_database_fail(layers->database, SQLITE_CORRUPT_VTAB,
                                    "%s is damaged: it has no rows",
                                    layers->database->shadow_names[BLOOM_SHADOW_LAYERS]);
-    /* Under another chunk size keys would be looked for in the wrong places. */
-    for (unsigned i = 0; code == SQLITE_OK && i < layers->count; i++)
-        if (!layers->layers[i].checked && !of_any_size)
-            code = bloom_chunks_check(layers->chunks, &layers->layers[i].geometry,
-                                      &layers->layers[i].checked);
     if (code != SQLITE_OK)
         return code;
     include_outstanding(layers);
     code = find_proof(layers);
+    if (sizes == BLOOM_SIZES_ANY ||
+        (sizes == BLOOM_SIZES_LATER && layers->proof == BLOOM_PROOF_NONE)) {
+        uncheck(layers);
+        return code;
+    }
+    for (unsigned i = 0; code == SQLITE_OK && i < layers->count; i++) {
+        struct bloom_geometry *geometry = &layers->layers[i].geometry;
+        if (!geometry->checked)
+            code = bloom_chunks_check(layers->chunks, geometry, &geometry->checked);
+    }
     if (layers->proof == BLOOM_PROOF_NONE)
         uncheck(layers);
+    if (code != SQLITE_OK)
+        bloom_layers_forget(layers);
     return code;
 }
 
@@ -305,7 +312,7 @@ int bloom_layers_grow(struct bloom_layers *layers) {
     learn_layer(layers, index, header, chunk_blocks); /* of a header of our own: cannot fail */
     /* Chunks whose layer somebody took away may be of another size. */
     if (index > 0)
-        code = bloom_chunks_check(layers->chunks, &layer->geometry, &layer->checked);
+        code = bloom_chunks_check(layers->chunks, &layer->geometry, &layer->geometry.checked);
     if (code == SQLITE_OK)
         code = bloom_layers_write_counts(layers);
     if (code == SQLITE_OK)
@@ -377,7 +384,7 @@ int bloom_layers_write_counts(struct bloom_layers *layers) {
         return SQLITE_OK;
     if (layers->outstanding.doubtful) {
         bloom_layers_forget(layers);
-        code = bloom_layers_know(layers, false);
+        code = bloom_layers_know(layers, BLOOM_SIZES_NOW);
         if (code != SQLITE_OK || !any_outstanding(layers))
             return code;
     }

@@ -37,7 +37,7 @@
  *   Immutable      The shape of a layer follows from its header. It is not worked out again when
  *                  the 64 bytes and chunk_blocks that were read are those of the last time. Nor is
  *                  chunk_blocks compared with the length of a chunk again once there was one, until
- *                  a rollback, or where there is no proof.
+ *                  a rollback; where there is no proof it is whenever a chunk is missing.
  *
  * **Counts.** The bits of a key are written at once. Its counts are added to the last layer's row
  * before the transaction commits or opens a savepoint, since a write for each key would cost half
@@ -67,7 +67,6 @@
 struct bloom_layer {
     struct bloom_geometry geometry;
     bool learned; /* geometry and limits follow from this header */
-    bool checked; /* a chunk was there, of the length that follows from it */
     uint8_t header[BLOOM_HEADER_BYTES];
     uint64_t keys;
     uint64_t chunks; /* that have a row */
@@ -114,9 +113,13 @@ void bloom_layers_open(struct bloom_layers *layers, struct bloom_database *datab
                        struct bloom_chunks *chunks, const struct bloom_growth *growth);
 void bloom_layers_close(struct bloom_layers *layers);
 
-/* Makes layers[] and count what the database says; at least one layer. Chunks of the wrong size are
- * an error, unless they are of_any_size: they will be taken away. */
-int bloom_layers_know(struct bloom_layers *layers, bool of_any_size);
+/* Whether chunks of another size than the rows say, in which keys would be looked for in the wrong
+ * places, are noticed now; later, before one that is missing is believed to be zeros; or not, since
+ * all will be taken away. */
+enum bloom_chunk_sizes { BLOOM_SIZES_NOW, BLOOM_SIZES_LATER, BLOOM_SIZES_ANY };
+
+/* Makes layers[] and count what the database says; at least one layer. */
+int bloom_layers_know(struct bloom_layers *layers, enum bloom_chunk_sizes sizes);
 
 /* After work that went well: whatever looks at pages there were, they were ours. Called last;
  * changed tells whether SQLite will count a row. */

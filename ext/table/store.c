@@ -119,8 +119,8 @@ char *bloom_store_message(struct bloom_store *store) {
 
 struct deed {
     int (*run)(struct bloom_store *store, struct deed *deed);
-    bool changes;     /* SQLite counts a row for it */
-    bool of_any_size; /* it takes all chunks away */
+    bool changes; /* SQLite counts a row for it */
+    enum bloom_chunk_sizes sizes;
     const uint64_t *words;
     bool again, found;
     int64_t length_limit;
@@ -133,7 +133,7 @@ struct deed {
 static int try_deed(struct bloom_store *store, struct deed *deed) {
     int code = write_counts_of_others(store);
     if (code == SQLITE_OK)
-        code = bloom_layers_know(&store->layers, deed->of_any_size);
+        code = bloom_layers_know(&store->layers, deed->sizes);
     return code == SQLITE_OK ? deed->run(store, deed) : code;
 }
 
@@ -218,7 +218,7 @@ static int run_check(struct bloom_store *store, struct deed *deed) {
 }
 
 int bloom_store_check(struct bloom_store *store, const uint64_t *words, bool *found) {
-    struct deed deed = {.run = run_check, .words = words};
+    struct deed deed = {.run = run_check, .sizes = BLOOM_SIZES_LATER, .words = words};
     int code = do_deed(store, &deed);
     *found = deed.found;
     return code;
@@ -408,7 +408,7 @@ static int run_clear(struct bloom_store *store, struct deed *deed) {
 }
 
 int bloom_store_clear(struct bloom_store *store) {
-    struct deed deed = {.run = run_clear, .changes = true, .of_any_size = true};
+    struct deed deed = {.run = run_clear, .changes = true, .sizes = BLOOM_SIZES_ANY};
     return do_deed(store, &deed);
 }
 
