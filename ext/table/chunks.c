@@ -289,10 +289,10 @@ int bloom_chunks_clear(struct bloom_chunks *chunks) {
 /* Blocks */
 
 /* Moves a handle to the row of a block, or makes one when *handle is NULL, and reads the block.
- * After an error the handle is closed and NULL. So it is, without an error,
- * where the row is missing or is not as long as a chunk, which a statement reports better (a TEXT
- * of that length passes, since a handle does not tell the type), or where no handle can be had, as
- * when somebody has put an index on the column. */
+ * After an error the handle is closed and NULL. So it is, without an error, where the row is
+ * missing or is not as long as a chunk, which a statement reports better (a TEXT of that length
+ * passes, since a handle does not tell the type), or where no handle can be had, as when somebody
+ * has put an index on the column. */
 static int read_by_handle(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                           uint64_t block, bool for_writing, sqlite3_blob **handle, uint8_t *bytes) {
     struct bloom_database *database = chunks->database;

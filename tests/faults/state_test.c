@@ -432,17 +432,17 @@ static void locked_shadow_table_is_harmless(void) {
 /* SQLite ends the transaction of a failed statement before it tells the tables: what a table still
  * reads then keeps the lock, which nobody lets go of before the connection's next statement. */
 static void failed_statement_leaves_no_lock(void) {
-    static const char SET_UP[] = "CREATE TABLE n(x INTEGER PRIMARY KEY); INSERT INTO n " NUMBERS(
-        500) "SELECT x FROM n;"
-             "CREATE VIEW failing AS SELECT CASE WHEN x < 9 THEN x ELSE abs(-9223372036854775807 - "
-             "1) "
-             "    END AS x FROM n;"
-             "CREATE TABLE visits(x UNIQUE);"
-             "CREATE TRIGGER visit AFTER INSERT ON visits BEGIN"
-             "    INSERT OR IGNORE INTO seen(key) VALUES (new.x); END;"
-             "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=1e-6);"
-             "CREATE VIRTUAL TABLE live USING bloom(capacity=500, fpr=1e-6, layout=counting);"
-             "INSERT INTO seen(key) SELECT x FROM n; INSERT INTO live(key) SELECT x FROM n";
+    static const char NUMBER_TABLE[] =
+        "CREATE TABLE n(x INTEGER PRIMARY KEY); INSERT INTO n " NUMBERS(500) "SELECT x FROM n";
+    static const char SET_UP[] =
+        "CREATE VIEW failing AS"
+        "    SELECT CASE WHEN x < 9 THEN x ELSE abs(-9223372036854775807 - 1) END AS x FROM n;"
+        "CREATE TABLE visits(x UNIQUE);"
+        "CREATE TRIGGER visit AFTER INSERT ON visits BEGIN"
+        "    INSERT OR IGNORE INTO seen(key) VALUES (new.x); END;"
+        "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=1e-6);"
+        "CREATE VIRTUAL TABLE live USING bloom(capacity=500, fpr=1e-6, layout=counting);"
+        "INSERT INTO seen(key) SELECT x FROM n; INSERT INTO live(key) SELECT x FROM n";
     static const char *const FAILING[] = {
         "DELETE FROM seen WHERE key = 1",
         "INSERT INTO seen(key) SELECT x FROM failing",
@@ -460,8 +460,10 @@ static void failed_statement_leaves_no_lock(void) {
         sqlite3_snprintf(sizeof name, name, "%u.db", PAGES[i]);
         const char *path = path_of(name);
         sqlite3 *database = open_database(path), *other = open_database(path);
-        require(try(database, NULL, "PRAGMA page_size = %u; %s", PAGES[i], SET_UP) == SQLITE_OK,
-                "%s", sqlite3_errmsg(database));
+        require(try(database, NULL, "PRAGMA page_size = %u", PAGES[i]) == SQLITE_OK, "%s",
+                sqlite3_errmsg(database));
+        run(database, NUMBER_TABLE);
+        run(database, SET_UP);
         for (unsigned j = 0; j < COUNT_OF(FAILING); j++) {
             require(try(database, NULL, "%s", FAILING[j]) != SQLITE_OK, "%s: succeeds", FAILING[j]);
             require(sqlite3_get_autocommit(database), "%s: the transaction goes on", FAILING[j]);

@@ -189,7 +189,8 @@ struct connection {
     /* A change of the schema was refused within the transaction: SQLite may keep the number of the
      * schema that did not come to be, and not see another connection's that gets the same one. */
     bool schema_in_doubt;
-    struct keys asked; /* what in_set() tells */
+    bool renamed[SCHEMAS]; /* a table, since the file was put there: see deserialize */
+    struct keys asked;     /* what in_set() tells */
 };
 
 extern struct file files[FILES];

@@ -71,6 +71,11 @@ bool deserialize(struct connection *connection, unsigned schema, const struct fi
         return false;
     if (size > 20)
         bytes[18] = bytes[19] = 1; /* no WAL in memory */
+    /* Where the number of the schema stays the same, SQLite prepares no kept statement anew, and
+     * runs it on a table that has another name meanwhile. */
+    if (connection->renamed[schema])
+        forget_statements(connection, schema);
+    connection->renamed[schema] = false;
     int code = sqlite3_deserialize(connection->database, SCHEMA[schema], bytes, size, size,
                                    SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE);
     note("%s: sqlite3_deserialize into %s of %s; -- result %d", connection->name, SCHEMA[schema],

@@ -58,7 +58,8 @@ sqlite3_stmt *statement_for(struct attempt *attempt, enum statement which);
 bool attempt_is_sure(const struct attempt *attempt);
 
 /* After attempt->raw has been changed as the statement must have changed it: looks whether it did.
- * A table that has grown meanwhile has a further layer, for which grown is told. */
+ * A table that has grown meanwhile has a further layer, for which grown is told. False: it could
+ * not look, or nobody knows what must be there. */
 bool attempt_compare(struct attempt *attempt, bool *grown);
 
 /* ---- The steps ---- */

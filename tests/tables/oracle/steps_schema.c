@@ -61,11 +61,9 @@ void step_rename(connection_t *connection) {
     unsigned name = free_name(content);
     char *sql = sqlite3_mprintf("ALTER TABLE %s.%s RENAME TO %s", SCHEMA[schema],
                                 NAME[content->tables[slot].name], NAME[name]);
-    /* After sqlite3_deserialize of a file whose schema has the same number SQLite runs statements
-     * that it should have prepared anew, on tables that have another name meanwhile. */
-    forget_statements_of(connection, schema, content->tables[slot].name);
     if (change_schema(connection, schema, sql)) {
         change(connection, schema)->tables[slot].name = name;
+        connection->renamed[schema] = true;
         if (connection->cursor_schema == schema && connection->cursor_slot == slot)
             connection->cursor_renamed = true;
     }
