@@ -285,19 +285,19 @@ static int add_to_last_layer(struct bloom_store *store, const uint64_t *words, b
     }
 }
 
-/* Whether a key is in one of the layers, and in which. Where a new key is expected it is not looked
- * for in the last one, and the block in the last one looked at is left open: a handle for change is
- * opened anyway, and takes less time to move than a statement takes. Otherwise the last layer comes
- * first, which is the largest, unless the key is to be counted, in the first layer that has it. */
-static int find_key(struct bloom_store *store, const uint64_t *words, bool counts,
+/* Whether a key is in one of the layers, and in which. Where a block will be changed, as the key is
+ * new or is to be counted, the key is not looked for in the last one, and the block in the last one
+ * looked at is left open: a handle for change is opened anyway, and takes less time to move than a
+ * statement takes. Otherwise the last layer comes first, which is the largest. */
+static int find_key(struct bloom_store *store, const uint64_t *words, bool expects_change,
                     struct bloom_block_edit *edit, bool *found, unsigned *at) {
     unsigned count = store->layers.count;
     int code = SQLITE_OK;
     *found = false;
-    for (unsigned i = 0; code == SQLITE_OK && i + store->expects_new < count && !*found; i++) {
-        *at = counts || store->expects_new ? i : count - 1 - i;
-        code = store->expects_new ? open_block(store, *at, words, edit, found)
-                                  : check_layer(store, *at, words, found);
+    for (unsigned i = 0; code == SQLITE_OK && i + expects_change < count && !*found; i++) {
+        *at = expects_change ? i : count - 1 - i;
+        code = expects_change ? open_block(store, *at, words, edit, found)
+                              : check_layer(store, *at, words, found);
     }
     return code;
 }
@@ -308,7 +308,7 @@ static int run_add(struct bloom_store *store, struct deed *deed) {
     unsigned at = 0; /* the layer it was found in */
     edit.handle = NULL;
     /* Keys that are in and keys that are new come in runs. */
-    int code = find_key(store, deed->words, counts, &edit, &deed->found, &at);
+    int code = find_key(store, deed->words, counts || store->expects_new, &edit, &deed->found, &at);
     if (code == SQLITE_OK && !deed->found)
         code = add_to_last_layer(store, deed->words, counts, &edit, &deed->found, &added);
     else if (code == SQLITE_OK && counts)
