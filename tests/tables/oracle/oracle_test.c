@@ -151,11 +151,26 @@ static const struct step *random_step(void) {
     return &STEPS[i];
 }
 
+/* In a transaction SQLite may begin to read a database that no statement named, as when it reads all
+ * schemas anew: from then on it sees what there is now. */
+static void see_what_is_read(struct connection *connection) {
+#if SQLITE_VERSION_NUMBER >= 3034000
+    for (unsigned schema = 0; schema < SCHEMAS; schema++)
+        if (connection->links[schema].file != NULL &&
+            sqlite3_txn_state(connection->database, SCHEMA[schema]) > SQLITE_TXN_NONE)
+            view(connection, schema);
+#else
+    (void)connection;
+#endif
+}
+
 /* Outside of a transaction: no lock is held, whatever failed before; a schema that is in doubt is
  * changed and rolled back, so that SQLite reads it anew. */
 static void rest(struct connection *connection) {
-    if (connection->in_transaction)
+    if (connection->in_transaction) {
+        see_what_is_read(connection);
         return;
+    }
 #if SQLITE_VERSION_NUMBER >= 3034000
     expect(sqlite3_txn_state(connection->database, NULL) == SQLITE_TXN_NONE, "%s: a lock is left",
            connection->name);
