@@ -1,10 +1,11 @@
-/* See growth.h. All arithmetic on rates is IEEE 754 binary64, from left to right, so that every
- * machine finds the same layers. */
+/* See growth.h. Rates are worked out step by step as rounded.h does, so that every machine finds the
+ * same layers. */
 #include "filter/growth.h"
+
+#include "filter/rounded.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* The smallest rate of a further layer: what the layouts can keep for any capacity. */
 static const double LAYER_RATE_MINIMUM = 1e-9;
@@ -18,8 +19,20 @@ static const double GROWING_RATE_MINIMUM = 1e-6;
  * in 10^7 closes early. At 10^6 keys and 1 % the margin is 0.12 % of the ones. */
 static const double MARGIN = 2.5;
 
+/* Rates nearer to each other than 2^-44 of them are the same one. Who reads a table works its rates
+ * out anew, from a number that SQLite reads as text; its releases read one of many digits as doubles
+ * that differ in their last bits, and so do machines that keep more digits than a double has. */
+static const double RATE_PRECISION = 0x1p-44;
+
+static struct bloom_rounded tenths(double rate, uint64_t count) {
+    struct bloom_rounded product =
+        bloom_rounded_times(bloom_rounded_double(rate), bloom_rounded_integer(count));
+    return bloom_rounded_over(product, bloom_rounded_integer(10));
+}
+
 static double first_rate(const struct bloom_growth *growth) {
-    return growth->mode == BLOOM_GROWTH_ON ? growth->rate * 9 / 10 : growth->rate;
+    return growth->mode == BLOOM_GROWTH_ON ? bloom_rounded_as_double(tenths(growth->rate, 9))
+                                           : growth->rate;
 }
 
 static void numbers_of_layer(const struct bloom_growth *growth, unsigned index, uint64_t *capacity,
@@ -31,8 +44,10 @@ static void numbers_of_layer(const struct bloom_growth *growth, unsigned index, 
     *capacity = growth->capacity > BLOOM_CAPACITY_MAXIMUM >> index ? BLOOM_CAPACITY_MAXIMUM
                                                                    : growth->capacity << index;
     /* Twice what keys of equal 64-bit hashes cost in any case. */
-    double minimum = LAYER_RATE_MINIMUM + ldexp((double)*capacity, -63);
-    *rate = ldexp(growth->rate / 10, -(int)index);
+    double minimum = bloom_rounded_as_double(
+        bloom_rounded_plus(bloom_rounded_double(LAYER_RATE_MINIMUM),
+                           bloom_rounded_double(ldexp((double)*capacity, -63))));
+    *rate = ldexp(bloom_rounded_as_double(tenths(growth->rate, 1)), -(int)index);
     if (*rate < minimum)
         *rate = minimum;
 }
@@ -57,7 +72,7 @@ bool bloom_growth_shape(const struct bloom_growth *growth, unsigned index,
 }
 
 static bool same_rate(double a, double b) {
-    return memcmp(&a, &b, sizeof a) == 0;
+    return fabs(a - b) <= RATE_PRECISION * b;
 }
 
 /* Whether a first layer was made by the former rule. */

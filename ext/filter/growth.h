@@ -56,8 +56,8 @@ bool bloom_growth_possible(const struct bloom_growth *growth, char problem[BLOOM
 bool bloom_growth_shape(const struct bloom_growth *growth, unsigned index,
                         struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]);
 
-/* Whether a layer that was made once can be number index of such a filter: n and p count, and the
- * layout; bits and probes do not, since a later release may size better. */
+/* Whether a layer that was made once can be number index of such a filter: n and p count, p up to
+ * 2^-44 of it, and the layout; bits and probes do not, since a later release may size better. */
 bool bloom_growth_knows(const struct bloom_growth *growth, unsigned index,
                         const struct bloom_shape *shape);
 

@@ -269,8 +269,9 @@ static struct bloom_estimate parquet_estimate(const struct bloom_shape *shape,
         estimate.rate += found;
     }
     estimate.rate /= (double)blocks;
-    double fill = (double)estimate.ones / (double)shape->bits;
-    estimate.count = fill > 0 ? log1p(-fill) / log1p(-1 / (32 * (double)blocks)) : 0;
+    estimate.fill = (double)estimate.ones / (double)shape->bits;
+    estimate.count =
+        estimate.fill > 0 ? log1p(-estimate.fill) / log1p(-1 / (32 * (double)blocks)) : 0;
     return estimate;
 }
 

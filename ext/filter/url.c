@@ -474,11 +474,14 @@ static bool url_skip_scheme(const uint8_t *text, size_t length, size_t *start) {
         *start = colon + 3;
         return true;
     }
-    /* Not a scheme: a host with a port, an IPv6 address without brackets. */
+    /* Not a scheme: a host with a port, an IPv6 address, whose zone has no brackets. */
     size_t end = url_find_authority(text, 0, length).end, i = colon + 1;
     while (i < end && url_is_digit(text[i]))
         i++;
-    return (i == end && i > colon + 1) || url_read_ipv6(text, end, groups);
+    if (i == end && i > colon + 1)
+        return true;
+    return url_find(text, 0, end, '[') == end && url_find(text, 0, end, ']') == end &&
+           url_read_ipv6(text, end, groups);
 }
 
 /* Writes a name in lower case without empty labels; plain: its bytes stand for themselves. */

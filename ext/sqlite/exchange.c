@@ -27,7 +27,7 @@ static const struct bloom_exchange *read_format(sqlite3_context *context, sqlite
 
 /* bloom_import(bytes, format): the filter that another system serialised. */
 void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **arguments) {
-    char problem[BLOOM_PROBLEM_SIZE], of_ours[BLOOM_PROBLEM_SIZE], words[BLOOM_WORDS_SIZE];
+    char problem[BLOOM_PROBLEM_SIZE], words[BLOOM_WORDS_SIZE];
     struct bloom_shape shape;
     const uint8_t *bytes;
     uint64_t length;
@@ -56,13 +56,14 @@ void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **argum
         sqlite3_result_error_nomem(context);
         return;
     }
+    /* First of all: what has no header of its own could be anything, a filter of ours, too. */
+    if (bloom_filter_read(&shape, bytes, length, problem)) {
+        bloom_sql_error(context, "the bytes (argument 1) are a filter of this extension already; "
+                                 "use them without an import");
+        return;
+    }
     if (!format->read(format->form, &shape, bytes, length, problem)) {
-        if (bloom_filter_read(&shape, bytes, length, of_ours))
-            bloom_sql_error(
-                context, "the bytes (argument 1) are a filter of this extension already; use them "
-                         "without an import");
-        else
-            bloom_sql_error(context, "the bytes (argument 1) %s", problem);
+        bloom_sql_error(context, "the bytes (argument 1) %s", problem);
         return;
     }
     if (!bloom_sql_check_length(context, &shape))

@@ -236,6 +236,7 @@ class Urls(unittest.TestCase):
             found += ipv6(text) is not None
             self.check(b"http://[" + text + b"]/")
             self.check(text)
+            self.check(text + source.choice((b"@b.c", b"%]@b.c", b"%25[x]@b.c/", b"%z@b.c")))
         self.assertGreater(found, 100)
 
     def test_punycode(self):

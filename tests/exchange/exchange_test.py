@@ -10,6 +10,7 @@ guava_form.py as one hexadecimal number, the first key highest. guava_test.py --
 import math
 import pathlib
 import random
+import re
 import struct
 import sys
 import unittest
@@ -517,6 +518,17 @@ class Refusals(WithExtension):
                 f"SELECT bloom_import({sql}, 'guava')",
                 *([STRINGS] if "?" in sql else []),
             )
+
+    def test_filters_of_this_extension_as_every_format(self):
+        """A bitset without a header could be anything, of ours, too."""
+        for format in re.findall("'([^']+)'", FORMATS):
+            for layout in ("blocked", "counting", "parquet"):
+                self.refused(
+                    "bloom_import: the bytes (argument 1) are a filter of this extension already;"
+                    " use them without an import",
+                    f"SELECT bloom_import(bloom_agg(1, NULL, 0.01, '{layout}'), ?1)",
+                    format,
+                )
 
     def test_bytes_that_are_none(self):
         self.import_refused("are NULL; does the row or file exist that should hold them?", None)

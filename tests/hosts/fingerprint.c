@@ -1,6 +1,7 @@
 /* Prints what must come out the same on every platform: sizes, headers, hashes and payloads of many
  * filters, one a line. platforms_test.py compares the output of other processors and C libraries
  * with that of this one. */
+#include "filter/growth.h"
 #include "filter/header.h"
 #include "filter/hash.h"
 #include "filter/key_set.h"
@@ -123,6 +124,22 @@ static void print_kind(const struct bloom_layout *layout, uint64_t count, double
     free(filter);
 }
 
+/* The headers of the layers of a table. */
+static void print_layers(uint64_t capacity, double rate, enum bloom_growth_mode mode) {
+    struct bloom_growth growth = {&bloom_layout_blocked, capacity, rate, mode};
+    uint8_t headers[BLOOM_LAYERS_MAXIMUM][BLOOM_HEADER_BYTES];
+    char problem[BLOOM_PROBLEM_SIZE];
+    unsigned count = mode == BLOOM_GROWTH_ON ? BLOOM_LAYERS_MAXIMUM : 1;
+    for (unsigned i = 0; i < count; i++) {
+        struct bloom_shape shape;
+        if (!bloom_growth_shape(&growth, i, &shape, problem))
+            exit(1);
+        bloom_header_write(&shape, headers[i]);
+    }
+    printf("%u layers of %" PRIu64 " %a", count, capacity, rate);
+    print_hash("", headers, count * sizeof *headers);
+}
+
 /* Falling rates below 1, three to an octave, that every arithmetic represents exactly. */
 static double rate_number(int i) {
     return ldexp(1 + (i * 37 % 64) / 64.0, -1 - i / 3);
@@ -140,6 +157,12 @@ int main(void) {
         0.0, -0.0, 1.0, 0.5, -1e300, 9223372036854775808.0, -9223372036854775808.0, 5e-324};
     for (size_t i = 0; i < sizeof REALS / sizeof *REALS; i++)
         printf("real %016" PRIx64 "\n", bloom_hash_real(REALS[i]).words[0]);
+    for (uint64_t capacity = 1; capacity <= BLOOM_CAPACITY_MAXIMUM; capacity = capacity * 99 + 1)
+        for (int i = 1; i < 1000; i++) {
+            print_layers(capacity, i / 1000.0, BLOOM_GROWTH_ON);
+            print_layers(capacity, i / 1000000.0, BLOOM_GROWTH_ON);
+            print_layers(capacity, i / 1000000.0, BLOOM_GROWTH_ERROR);
+        }
     static const struct bloom_layout *const KINDS[] = {&bloom_layout_counting, &bloom_layout_fuse,
                                                        &bloom_layout_bitmap};
     for (unsigned i = 0; i < sizeof KINDS / sizeof *KINDS; i++)

@@ -105,6 +105,50 @@ static void what_is_not_a_layer_of_it_is_known(void **state) {
     assert_false(bloom_growth_knows(&growth, 1, &second));
 }
 
+/* The text of a rate is read as doubles that differ in their last bits. */
+static void a_rate_read_otherwise_is_the_same(void **state) {
+    static const double NEAR[] = {1 + 0x1p-45, 1 - 0x1p-45}, OFF[] = {1 + 0x1p-43, 1 - 0x1p-43};
+    (void)state;
+    for (unsigned layer = 0; layer < 40; layer++)
+        for (int i = 0; i < 2; i++) {
+            struct bloom_growth growth = growth_of(1000, 0.01, BLOOM_GROWTH_ON);
+            struct bloom_shape shape = layer_of(&growth, layer);
+            double rate = shape.rate;
+            shape.rate = rate * NEAR[i];
+            assert_true(bloom_growth_knows(&growth, layer, &shape));
+            shape.rate = rate * OFF[i];
+            assert_false(bloom_growth_knows(&growth, layer, &shape));
+        }
+}
+
+/* A first layer of the former rule whose rate was read otherwise is still one. */
+static void a_former_layer_read_otherwise_is_full_as_ever(void **state) {
+    (void)state;
+    struct bloom_growth growth = growth_of(100000, 0.01, BLOOM_GROWTH_ON);
+    struct bloom_growth off = growth_of(100000, 0.01, BLOOM_GROWTH_OFF);
+    struct bloom_shape former = layer_of(&off, 0);
+    uint64_t ones = bloom_growth_limits_of(&growth, 0, &former).ones;
+    former.rate = nextafter(former.rate, 1);
+    assert_true(bloom_growth_knows(&growth, 0, &former));
+    assert_true(fabs((double)bloom_growth_limits_of(&growth, 0, &former).ones - (double)ones) <= 1);
+}
+
+/* 9/10 of 0.01, 0.001, 0.05, 0.1 and 0.02 are other doubles when the product is not rounded. */
+static void nine_tenths_are_rounded_twice(void **state) {
+    static const struct {
+        double rate, first;
+    } ROWS[] = {{0.01, 0x1.26e978d4fdf3bp-7},
+                {0.001, 0x1.d7dbf487fcb93p-11},
+                {0.05, 0x1.70a3d70a3d70ap-5},
+                {0.1, 0x1.70a3d70a3d70ap-4},
+                {0.02, 0x1.26e978d4fdf3bp-6}};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
+        struct bloom_growth growth = growth_of(1000, ROWS[i].rate, BLOOM_GROWTH_ON);
+        assert_true(layer_of(&growth, 0).rate == ROWS[i].first);
+    }
+}
+
 /* The first layer of a table of the former rule is full when it has 9/10 of its rate. */
 static void the_former_rule_is_kept(void **state) {
     (void)state;
@@ -183,6 +227,9 @@ int main(void) {
         cmocka_unit_test(the_rates_add_up_to_that_of_the_table),
         cmocka_unit_test(one_that_does_not_grow_has_all_of_the_rate),
         cmocka_unit_test(what_is_not_a_layer_of_it_is_known),
+        cmocka_unit_test(a_rate_read_otherwise_is_the_same),
+        cmocka_unit_test(a_former_layer_read_otherwise_is_full_as_ever),
+        cmocka_unit_test(nine_tenths_are_rounded_twice),
         cmocka_unit_test(the_former_rule_is_kept),
         cmocka_unit_test(the_last_layer_never_closes),
         cmocka_unit_test(random_keys_fit_up_to_the_capacity),

@@ -305,6 +305,11 @@ static void ipv6_addresses(void **state) {
         {"abcd:1:2:3:4:5:6:7?x", "[abcd:1:2:3:4:5:6:7]/?x"},
         {"http://::1/", "[::1]/"},
         {"::ffff:1.2.3.4", "1.2.3.4/"},
+        {"fe80::1%25x", "[fe80::1]/"},
+        {"a::%25x@b", "b/"},
+        {"a::%25]@b", NULL}, /* a scheme, since the zone of an address has no brackets */
+        {"fe80::1%25[x]@b.example/p", NULL},
+        {"fe80::1%[@b.example/p", NULL},
         /* None. */
         {"http://[", NULL},
         {"http://[]/", NULL},
