@@ -356,11 +356,25 @@ int bloom_layers_add_counts(struct bloom_layers *layers, unsigned index, int64_t
     return layers->at_once ? bloom_layers_write_counts(layers) : SQLITE_OK;
 }
 
-/* Writes counts, to be added to those of the row or in the place of them. SQLite may ask for them
- * when the schema has changed, outside of a deed that would begin again. */
+/* SQLite may ask for counts when the schema has changed, outside of a deed that would begin again:
+ * then what they need is tried again here. */
+enum { TRIES = 3 };
+
+/* Reads the rows anew. */
+static int know_anew(struct bloom_layers *layers) {
+    int code = SQLITE_SCHEMA;
+    for (int i = 0; code == SQLITE_SCHEMA && i < TRIES; i++) {
+        if (i > 0)
+            bloom_database_forget(layers->database);
+        bloom_layers_forget(layers);
+        code = bloom_layers_know(layers, BLOOM_SIZES_NOW);
+    }
+    return code;
+}
+
+/* Writes counts, to be added to those of the row or in the place of them. */
 static int write_row(struct bloom_layers *layers, enum bloom_statement which, unsigned index,
                      const struct bloom_more *counts) {
-    enum { TRIES = 3 };
     int code = SQLITE_SCHEMA;
     for (int i = 0; code == SQLITE_SCHEMA && i < TRIES; i++) {
         sqlite3_stmt *statement;
@@ -383,8 +397,7 @@ int bloom_layers_write_counts(struct bloom_layers *layers) {
     if (!any_outstanding(layers))
         return SQLITE_OK;
     if (layers->outstanding.doubtful) {
-        bloom_layers_forget(layers);
-        code = bloom_layers_know(layers, BLOOM_SIZES_NOW);
+        code = know_anew(layers);
         if (code != SQLITE_OK || !any_outstanding(layers))
             return code;
     }
