@@ -10,19 +10,20 @@
 CREATE TABLE blocklist(url TEXT PRIMARY KEY, since TEXT);
 CREATE VIRTUAL TABLE live USING bloom(capacity=1000, fpr=0.01, layout=counting);
 
--- 1. Two triggers keep the filter in step, a third is for addresses that are corrected. Every plain
--- INSERT counts, so each DELETE takes out just what was put in. (INSERT OR REPLACE INTO blocklist
--- deletes rows without telling triggers, unless PRAGMA recursive_triggers is on; and INSERT OR
--- IGNORE INTO live counts nothing when a key seems to be in, so it must not be paired with DELETE.)
+-- 1. Two triggers keep the filter in step, a third is for addresses that are corrected. The command
+-- add counts every time, so each DELETE takes out just what was put in. (A plain INSERT would not
+-- do: in the trigger of an INSERT OR IGNORE INTO blocklist it is an OR IGNORE itself, for SQLite,
+-- and counts nothing when a key seems to be in. And INSERT OR REPLACE INTO blocklist deletes rows
+-- without telling triggers, unless PRAGMA recursive_triggers is on.)
 CREATE TRIGGER listed AFTER INSERT ON blocklist BEGIN
-  INSERT INTO live(key) VALUES (new.url);
+  INSERT INTO live(live, key) VALUES ('add', new.url);
 END;
 CREATE TRIGGER unlisted AFTER DELETE ON blocklist BEGIN
   DELETE FROM live WHERE key = old.url;
 END;
 CREATE TRIGGER corrected AFTER UPDATE OF url ON blocklist BEGIN
   DELETE FROM live WHERE key = old.url;
-  INSERT INTO live(key) VALUES (new.url);
+  INSERT INTO live(live, key) VALUES ('add', new.url);
 END;
 
 -- 2. The list fills, and changes.
@@ -53,7 +54,7 @@ SELECT length(filter) AS "counting bytes", length(f) AS "bytes shipped",
 
 -- 4. When more is listed than the table was made for, it grows by a layer, and a key that seems to
 -- be in two layers is left where it is. So make it anew, larger, now and then: the triggers stay.
-INSERT INTO blocklist SELECT printf('http://worse%d.example/', value), '2026-11-02'
+INSERT OR IGNORE INTO blocklist SELECT printf('http://worse%d.example/', value), '2026-11-02'
   FROM generate_series(1, 1500);
 SELECT json_array_length(info, '$.layers') AS layers FROM live;
 

@@ -496,42 +496,8 @@ static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
 
 /* Changes */
 
-static int run_command(struct table *table, sqlite3_value *command, sqlite3_value *argument) {
-    static const struct {
-        const char *name;
-        int (*run)(struct bloom_store *store);
-    } WITHOUT_KEY[] = {{"clear", bloom_store_clear}, {"repair", bloom_store_repair}};
-    const char *name = (const char *)sqlite3_value_text(command);
-    struct bloom_stored filter;
-    char problem[BLOOM_PROBLEM_SIZE], quoted[BLOOM_QUOTE_SIZE];
-    if (name == NULL)
-        return SQLITE_NOMEM;
-    for (size_t i = 0; i < sizeof WITHOUT_KEY / sizeof *WITHOUT_KEY; i++) {
-        if (sqlite3_stricmp(name, WITHOUT_KEY[i].name) != 0)
-            continue;
-        if (sqlite3_value_type(argument) != SQLITE_NULL)
-            return table_error(table, "the command %s takes no key", WITHOUT_KEY[i].name);
-        return report(table, WITHOUT_KEY[i].run(table->store));
-    }
-    if (sqlite3_stricmp(name, "merge") != 0)
-        return table_error(
-            table,
-            "unknown command %s; the commands are merge (with a filter as key), clear and repair",
-            bloom_sql_quote(quoted, name, (size_t)sqlite3_value_bytes(command)));
-    switch (bloom_sql_stored(table->connection, argument, &filter, problem)) {
-    case BLOOM_STORED:
-        return report(table, bloom_store_merge(table->store, &filter));
-    case BLOOM_STORED_NO_MEMORY:
-        return SQLITE_NOMEM;
-    default:
-        return table_error(table, "the command merge needs a filter as key: the filter %s",
-                           problem);
-    }
-}
-
-/* With OR IGNORE a key that is in is ignored, and so is what is no key. */
-static int insert_key(struct table *table, sqlite3_value *value) {
-    bool ignore = sqlite3_vtab_on_conflict(table->connection) == SQLITE_IGNORE;
+/* With ignore a key that is in is ignored, and so is what is no key. */
+static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     struct key key = key_of_value(table, value, true);
     bool found;
@@ -550,6 +516,48 @@ static int insert_key(struct table *table, sqlite3_value *value) {
     return code == SQLITE_OK && found && ignore ? SQLITE_CONSTRAINT : code;
 }
 
+/* Of a value that is text already. */
+static bool is_command(sqlite3_value *command, const char *name) {
+    return (size_t)sqlite3_value_bytes(command) == strlen(name) &&
+           sqlite3_stricmp((const char *)sqlite3_value_text(command), name) == 0;
+}
+
+static int run_command(struct table *table, sqlite3_value *command, sqlite3_value *argument) {
+    static const struct {
+        const char *name;
+        int (*run)(struct bloom_store *store);
+    } WITHOUT_KEY[] = {{"clear", bloom_store_clear}, {"repair", bloom_store_repair}};
+    struct bloom_stored filter;
+    char problem[BLOOM_PROBLEM_SIZE], quoted[BLOOM_QUOTE_SIZE];
+    if (sqlite3_value_text(command) == NULL)
+        return SQLITE_NOMEM;
+    for (size_t i = 0; i < sizeof WITHOUT_KEY / sizeof *WITHOUT_KEY; i++) {
+        if (!is_command(command, WITHOUT_KEY[i].name))
+            continue;
+        if (sqlite3_value_type(argument) != SQLITE_NULL)
+            return table_error(table, "the command %s takes no key", WITHOUT_KEY[i].name);
+        return report(table, WITHOUT_KEY[i].run(table->store));
+    }
+    /* Whatever OR the statement has, which in a trigger is that of the statement around it. */
+    if (is_command(command, "add"))
+        return insert_key(table, argument, false);
+    if (!is_command(command, "merge"))
+        return table_error(table,
+                           "unknown command %s; the commands are add (with a key), merge (with a "
+                           "filter as key), clear and repair",
+                           bloom_sql_quote(quoted, (const char *)sqlite3_value_text(command),
+                                           (size_t)sqlite3_value_bytes(command)));
+    switch (bloom_sql_stored(table->connection, argument, &filter, problem)) {
+    case BLOOM_STORED:
+        return report(table, bloom_store_merge(table->store, &filter));
+    case BLOOM_STORED_NO_MEMORY:
+        return SQLITE_NOMEM;
+    default:
+        return table_error(table, "the command merge needs a filter as key: the filter %s",
+                           problem);
+    }
+}
+
 static int insert_row(struct table *table, sqlite3_value *rowid, sqlite3_value **columns) {
     if (sqlite3_value_type(rowid) != SQLITE_NULL)
         return table_error(
@@ -560,7 +568,8 @@ static int insert_row(struct table *table, sqlite3_value *rowid, sqlite3_value *
             table, "info and filter cannot be written; insert into key, or use the command merge");
     if (sqlite3_value_type(columns[COLUMN_COMMAND]) != SQLITE_NULL)
         return run_command(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
-    return insert_key(table, columns[COLUMN_KEY]);
+    return insert_key(table, columns[COLUMN_KEY],
+                      sqlite3_vtab_on_conflict(table->connection) == SQLITE_IGNORE);
 }
 
 static int delete_row(struct table *table, sqlite3_value *rowid) {
