@@ -126,6 +126,7 @@ long: $(LIBRARY) $(LINKED_TESTS) $(LONG_LIBRARY_TESTS)
 	    'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
 	    'a filter of 1 GB=$(PYTHON) tests/exchange/large_test.py' \
 	    'platforms=$(PYTHON) tests/hosts/platforms_test.py' \
+	    'options of SQLite=$(PYTHON) tests/hosts/options_test.py' \
 	    'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
 	    'faults on the oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Oldest' \
 	    'faults on the newest SQLite=$(PYTHON) tests/hosts/releases_test.py Newest' \

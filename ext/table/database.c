@@ -339,6 +339,7 @@ static int check_column(struct bloom_database *database, int shadow, int positio
 /* What the program of a statement would call or look for. */
 struct program {
     bool seeks_rowid;
+    bool makes_null; /* as in the place of a column that an authorizer hides */
     /* A trigger, an action of a foreign key, a function; or fills an index, for which SQLite begins
      * savepoints (see BLOOM_ADD_COUNTS). */
     bool calls;
@@ -348,7 +349,7 @@ static int explain(struct bloom_database *database, const char *format, struct p
     static const char *const CALLS[] = {"Program",  "Function", "Function0",
                                         "PureFunc", "VOpen",    "IdxInsert"};
     sqlite3_stmt *statement;
-    *program = (struct program){false, false};
+    *program = (struct program){false, false, false};
     char *sql = text_of(database, format);
     char *explanation = sql != NULL ? sqlite3_mprintf("EXPLAIN %s", sql) : NULL;
     int code = prepare_text(database, explanation, &statement);
@@ -360,6 +361,7 @@ static int explain(struct bloom_database *database, const char *format, struct p
         /* NULL: no memory, which sqlite3_finalize tells. */
         const char *operation = (const char *)sqlite3_column_text(statement, 1);
         program->seeks_rowid |= sqlite3_stricmp(operation, "SeekRowid") == 0;
+        program->makes_null |= sqlite3_stricmp(operation, "Null") == 0;
         for (size_t i = 0; i < sizeof CALLS / sizeof *CALLS; i++)
             program->calls |= sqlite3_stricmp(operation, CALLS[i]) == 0;
     }
@@ -417,21 +419,49 @@ static int check_writes(struct bloom_database *database) {
     return code;
 }
 
+/* Whether this SQLite tells the types of columns: not with SQLITE_OMIT_DECLTYPE. */
+static bool tells_types(void) {
+#if defined(SQLITE_OMIT_DECLTYPE)
+    return false;
+#elif defined(SQLITE_CORE)
+    return true;
+#else
+    return sqlite3_api->column_decltype != NULL;
+#endif
+}
+
+/* Whether a result has a column of a table in every place where it should: what was put there
+ * instead has no type, and is made by the program. */
+static int check_columns(struct bloom_database *database, enum bloom_statement which,
+                         sqlite3_stmt *statement, bool *whole) {
+    const char *columns = STATEMENTS[which].columns;
+    int count = (int)strlen(columns);
+    *whole = sqlite3_column_count(statement) == count;
+    if (!tells_types()) {
+        struct program program;
+        int code = explain(database, STATEMENTS[which].sql, &program);
+        *whole = *whole && (!program.makes_null || strchr(columns, 'c') == NULL);
+        return code;
+    }
+#if !defined(SQLITE_OMIT_DECLTYPE)
+    for (int i = 0; i < count && *whole; i++)
+        *whole = columns[i] != 'c' || sqlite3_column_decltype(statement, i) != NULL;
+#endif
+    return SQLITE_OK;
+}
+
 /* Whether a statement does what it says: an authorizer may have put NULL in the place of columns,
  * or taken the whole statement away. */
 static int check_statement(struct bloom_database *database, enum bloom_statement which,
                            sqlite3_stmt *statement) {
-    const char *columns = STATEMENTS[which].columns;
-    int count = (int)strlen(columns);
-    bool whole = sqlite3_column_count(statement) == count &&
-                 (STATEMENTS[which].kind == READS || !sqlite3_stmt_readonly(statement));
-    for (int i = 0; i < count && whole; i++) {
-        const char *type = sqlite3_column_decltype(statement, i);
-        if (columns[i] == 'c')
-            whole = type != NULL;
-    }
-    if (whole)
-        return SQLITE_OK;
+    bool whole = true;
+    int code = SQLITE_OK;
+    if (STATEMENTS[which].kind == READS)
+        code = check_columns(database, which, statement, &whole);
+    else
+        whole = sqlite3_column_count(statement) == 0 && !sqlite3_stmt_readonly(statement);
+    if (code != SQLITE_OK || whole)
+        return code;
     return bloom_database_fail(database, SQLITE_AUTH,
                                "the authorizer of this connection hides the shadow tables");
 }

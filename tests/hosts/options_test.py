@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""The extension, as it was built, in a SQLite that was compiled as its documentation recommends
+(https://sqlite.org/compile.html): some functions are missing there, so that their place in the
+table which extensions get is empty.
+
+Needs npm, which brings SQLite's source; skips visibly without it.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path[:0] = [str(TOP / "ext" / "packages"), str(TOP / "tests" / "hosts")]
+import oldest_test  # noqa: E402
+import sqlite_source  # noqa: E402
+
+RECOMMENDED = ("DQS=0", "THREADSAFE=0", "DEFAULT_MEMSTATUS=0", "DEFAULT_WAL_SYNCHRONOUS=1",
+               "LIKE_DOESNT_MATCH_BLOBS", "MAX_EXPR_DEPTH=0", "OMIT_DECLTYPE", "OMIT_DEPRECATED",
+               "OMIT_PROGRESS_CALLBACK", "OMIT_SHARED_CACHE", "USE_ALLOCA", "OMIT_AUTOINIT",
+               "STRICT_SUBTYPE=1")
+CHECKED = ("ENABLE_API_ARMOR", "DQS=0", "STRICT_SUBTYPE=1", "OMIT_DECLTYPE")
+
+TABLES = [
+    ("CREATE VIRTUAL TABLE seen USING bloom(capacity=100, layout=counting)", "done"),
+    ("BEGIN", "done"),
+    ("INSERT INTO seen(key) VALUES ('a'), ('b'), ('c')", "done"),
+    ("SAVEPOINT s", "done"),
+    ("DELETE FROM seen WHERE key IN ('a', 'b')", "done"),
+    ("SELECT count(*) FROM seen WHERE key IN ('a', 'b', 'c')", "1"),
+    ("ROLLBACK TO s", "done"),
+    ("SELECT count(*) FROM seen WHERE key IN ('a', 'b', 'c')", "3"),
+    ("DELETE FROM seen WHERE key = 'a'", "done"),
+    ("COMMIT", "done"),
+    ("SELECT json_extract(info, '$.layers[0].keys') FROM seen", "2"),
+    ("SELECT group_concat(key) FROM bloom_keys((SELECT bloom_agg(value, NULL, NULL, 'bitmap') FROM "
+     "json_each('[5,1]')))", "1,5"),
+    ("SELECT group_concat(key) FROM bloom_url_keys('http://a.example/b')",
+     "a.example/b,a.example/"),
+    ("INSERT INTO seen(seen) VALUES ('clear')", "done"),
+    ("SELECT count(*) FROM seen('c')", "0"),
+    ("INSERT INTO seen(key) VALUES ('c')", "done"),
+    ("PRAGMA integrity_check", "ok"),
+    ("hide bits", None),
+    ("SELECT count(*) FROM seen('c')",
+     "seen: the authorizer of this connection hides the shadow tables"),
+    ("INSERT INTO seen(key) VALUES ('d')",
+     "seen: the authorizer of this connection hides the shadow tables"),
+    ("hide id", None),
+    ("SELECT count(*) FROM seen('c')",
+     "seen: seen_chunks is damaged: its key is not the rowid"),
+    ("hide nothing", None),
+    ("SELECT count(*) FROM seen('c')", "1"),
+]
+
+
+class Options(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        try:
+            cls.source = sqlite_source.folder()
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise unittest.SkipTest(f"skipped: SQLite's amalgamation cannot be had: {error}")
+
+    def run_with(self, options):
+        statements = oldest_test.STATEMENTS + TABLES
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder) / "options"
+            subprocess.run(
+                [os.environ.get("CC", "cc"), "-O1", "-w", f"-I{self.source}",
+                 *(f"-DSQLITE_{option}" for option in options), "-o", program,
+                 TOP / "tests" / "hosts" / "options.c", self.source / "sqlite3.c", "-ldl", "-lm",
+                 "-lpthread"],
+                check=True)
+            run = subprocess.run([program, TOP / "bloom.so"],
+                                 input="\n".join(sql for sql, _ in statements) + "\n",
+                                 capture_output=True, text=True, check=False)
+        wanted = [answer for _, answer in statements if answer is not None]
+        self.assertEqual(run.stdout.splitlines(), wanted, run.stderr)
+        self.assertEqual(run.returncode, 0)
+
+    def test_recommended_options(self):
+        self.run_with(RECOMMENDED)
+
+    def test_api_armor(self):
+        self.run_with(CHECKED)
+
+
+if __name__ == "__main__":
+    unittest.main()
