@@ -67,8 +67,9 @@ struct bloom_tally {
  * payload: a filter table stores each stretch of blocks in a database page of its own. words are
  * the words of a key's hash, block the bytes of the block that `of` names; no alignment is needed.
  */
+enum { BLOOM_BLOCK_BYTES_MAXIMUM = 256 };
 struct bloom_blocks {
-    uint32_t bytes; /* of a block; a power of two, at least 64 */
+    uint32_t bytes; /* of a block; a power of two from 64 to BLOOM_BLOCK_BYTES_MAXIMUM */
 
     /* Blocks in a filter of that shape, and the number of the one that decides about a key. */
     uint64_t (*count)(const struct bloom_shape *shape);
@@ -81,7 +82,7 @@ struct bloom_blocks {
     unsigned (*add)(const struct bloom_shape *shape, uint8_t *block, const uint64_t *words);
 
     /* Takes a key that is probably in out once. Returns how many ones the block has fewer. NULL:
-     * keys cannot be taken out. */
+     * keys cannot be taken out; else one word decides about a key. */
     unsigned (*remove)(const struct bloom_shape *shape, uint8_t *block, const uint64_t *words);
 
     /* Counts count blocks that follow one another. */

@@ -29,9 +29,6 @@
 
 #include "table/database.h"
 
-/* The largest block of any layout. */
-enum { BLOOM_BLOCK_BYTES_MAXIMUM = 1024 };
-
 /* Chunk ids of a layer. */
 enum { BLOOM_CHUNK_ID_BITS = 40 };
 

@@ -569,11 +569,12 @@ int bloom_database_end(struct bloom_database *database, enum bloom_statement whi
 }
 
 int bloom_database_write(struct bloom_database *database, enum bloom_statement which, int rows) {
-    int before = sqlite3_total_changes(database->connection);
+    /* Without a sign, since the number of all changes wraps around. */
+    unsigned before = (unsigned)sqlite3_total_changes(database->connection);
     sqlite3_step(database->statements[which]);
     int code = bloom_database_end(database, which);
     if (code != SQLITE_OK || rows < 0 ||
-        sqlite3_total_changes(database->connection) - before == rows)
+        (unsigned)sqlite3_total_changes(database->connection) - before == (unsigned)rows)
         return code;
     bloom_database_drop(database, which);
     return bloom_database_fail(

@@ -73,8 +73,10 @@ static bool is_main_file(const struct bloom_layers *layers, const char *file) {
 }
 
 static bool is_proven_by_looks(const struct bloom_layers *layers) {
-    int changes = sqlite3_total_changes(layers->database->connection) - layers->changes;
-    return (changes == 0 || changes == layers->own_changes) && count_looks(layers) == layers->looks;
+    unsigned changes =
+        (unsigned)sqlite3_total_changes(layers->database->connection) - layers->changes;
+    return (changes == 0 || changes == (unsigned)layers->own_changes) &&
+           count_looks(layers) == layers->looks;
 }
 
 static bool is_proven_by_version(const struct bloom_layers *layers) {
@@ -91,7 +93,7 @@ void bloom_layers_settle(struct bloom_layers *layers, bool changed) {
     if (!layers->told)
         return;
     layers->looks = count_looks(layers);
-    layers->changes = sqlite3_total_changes(layers->database->connection);
+    layers->changes = (unsigned)sqlite3_total_changes(layers->database->connection);
     layers->own_changes = changed;
 }
 
@@ -307,7 +309,7 @@ int bloom_layers_grow(struct bloom_layers *layers) {
     if (code != SQLITE_OK)
         return code;
     bloom_header_write(&shape, header);
-    /* Not 0: SQLite leaves at least 480 bytes of a page, and a block has 256 at most. */
+    /* Not 0: SQLite leaves at least 480 bytes of a page, more than a block has. */
     sqlite3_int64 chunk_blocks = room / shape.layout->blocks->bytes;
     learn_layer(layers, index, header, chunk_blocks); /* of a header of our own: cannot fail */
     /* Chunks whose layer somebody took away may be of another size. */

@@ -91,7 +91,7 @@ struct bloom_layers {
     unsigned version; /* of the database */
     char *file;       /* of the database; NULL: not believed beyond a statement */
     int looks;        /* at pages */
-    int changes;      /* rows counted */
+    unsigned changes; /* rows counted */
     bool own_changes; /* and one more when the statement at work ends */
     unsigned cursors; /* open ones */
     bool held;        /* what is known was known under the cursors that are open */

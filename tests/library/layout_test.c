@@ -541,6 +541,24 @@ static void any_number_at_once(void **state) {
     }
 }
 
+/* What filter tables build upon, of every layout that has blocks. */
+static void blocks_of_every_layout(void **state) {
+    (void)state;
+    unsigned with_blocks = 0;
+    for (unsigned number = 0; number < 65536; number++) {
+        const struct bloom_layout *layout = bloom_layout_by_numbers(number >> 8, number & 255);
+        if (layout == NULL || layout->blocks == NULL)
+            continue;
+        with_blocks++;
+        uint32_t bytes = layout->blocks->bytes;
+        assert_true(bytes >= 64 && bytes <= BLOOM_BLOCK_BYTES_MAXIMUM &&
+                    (bytes & (bytes - 1)) == 0);
+        if (layout->repeats || layout->blocks->remove != NULL)
+            assert_int_equal(layout->hash_words, 1);
+    }
+    assert_int_equal(with_blocks, 2);
+}
+
 static void estimates_of_nothing(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(SHAPES); i++) {
