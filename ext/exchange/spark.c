@@ -28,7 +28,7 @@ static const struct {
     const struct bloom_layout *layout;
     uint8_t header_bytes; /* the last four of which are the number of words */
 } SPARK_FORMS[SPARK_VERSIONS + 1] = {
-    {NULL, 8}, {&bloom_layout_spark1, 12}, {&bloom_layout_spark2, 16}};
+    {NULL, 12}, {&bloom_layout_spark1, 12}, {&bloom_layout_spark2, 16}};
 
 static bool spark_read(unsigned form, struct bloom_shape *shape, const uint8_t *bytes,
                        uint64_t length, char problem[BLOOM_PROBLEM_SIZE]) {

@@ -35,6 +35,7 @@
  */
 #include "filter/layout.h"
 
+#include "filter/hash.h"
 #include "filter/key_set.h"
 #include "filter/number.h"
 #include "filter/portable.h"
@@ -85,14 +86,6 @@ static inline struct fuse_form fuse_form_of(const struct bloom_shape *shape) {
         .bits = shape->bits,
         .width = fuse_width(shape),
     };
-}
-
-/* A bijection of 64-bit words: Stafford's variant 13 of the finaliser of MurmurHash3, as in
- * SplitMix64. */
-static inline uint64_t fuse_mix(uint64_t word) {
-    word = (word ^ word >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    word = (word ^ word >> 27) * UINT64_C(0x94d049bb133111eb);
-    return word ^ word >> 31;
 }
 
 static inline void fuse_places(const struct fuse_form *form, uint64_t hash,
@@ -176,7 +169,7 @@ static inline uint64_t fuse_missing(const struct fuse_form *form, const uint8_t 
 static bool fuse_check(const struct bloom_shape *shape, const uint8_t *payload,
                        const uint64_t *words) {
     struct fuse_form form = fuse_form_of(shape);
-    uint64_t places[FUSE_PLACES], hash = fuse_mix(words[0] + form.seed);
+    uint64_t places[FUSE_PLACES], hash = bloom_mix(words[0] + form.seed);
     fuse_places(&form, hash, places);
     return fuse_missing(&form, payload, hash, places) == 0 && shape->capacity > 0;
 }
@@ -189,7 +182,7 @@ static void fuse_check_many(const struct bloom_shape *shape, const uint8_t *payl
     while (count > 0) {
         size_t now = count < FUSE_BATCH ? count : FUSE_BATCH;
         for (size_t i = 0; i < now; i++) {
-            hashes[i] = fuse_mix(words[i] + form.seed);
+            hashes[i] = bloom_mix(words[i] + form.seed);
             fuse_places(&form, hashes[i], places[i]);
             for (unsigned j = 0; j < FUSE_PLACES; j++)
                 BLOOM_PREFETCH(payload + (places[i][j] * form.width >> 3));
@@ -326,19 +319,19 @@ static inline uint64_t fuse_bucket_of(const struct fuse_builder *builder, uint64
 static void fuse_digest_keys(void *argument, const uint64_t *words, size_t count) {
     struct fuse_builder *builder = argument;
     for (size_t i = 0; i < count; i++)
-        builder->digest += fuse_mix(words[i]);
+        builder->digest += bloom_mix(words[i]);
 }
 
 static void fuse_count_keys(void *argument, const uint64_t *words, size_t count) {
     struct fuse_builder *builder = argument;
     for (size_t i = 0; i < count; i++)
-        builder->ends[fuse_bucket_of(builder, fuse_mix(words[i] + builder->form.seed))]++;
+        builder->ends[fuse_bucket_of(builder, bloom_mix(words[i] + builder->form.seed))]++;
 }
 
 static void fuse_deal_keys(void *argument, const uint64_t *words, size_t count) {
     struct fuse_builder *builder = argument;
     for (size_t i = 0; i < count; i++) {
-        uint64_t hash = fuse_mix(words[i] + builder->form.seed);
+        uint64_t hash = bloom_mix(words[i] + builder->form.seed);
         builder->hashes[builder->ends[fuse_bucket_of(builder, hash)]++] = hash;
     }
 }
@@ -480,7 +473,7 @@ static enum bloom_built fuse_find(struct fuse_builder *builder, struct bloom_sha
     if (!bloom_key_set_each(builder->set, fuse_digest_keys, builder))
         return BLOOM_BUILD_INTERRUPTED;
     for (uint64_t turn = 0;; turn++) {
-        builder->form.seed = fuse_mix(builder->digest + turn);
+        builder->form.seed = bloom_mix(builder->digest + turn);
         enum bloom_built built = fuse_try(builder);
         if (built != BLOOM_BUILT)
             return built;

@@ -121,8 +121,9 @@ static bool plainly_same(enum size_source source, int count, sqlite3_value **arg
         (sqlite3_value_type(arguments[1]) != SQLITE_INTEGER ||
          sqlite3_value_int64(arguments[1]) != (sqlite3_int64)first->capacity))
         return false;
-    return count < 3 || (sqlite3_value_type(arguments[2]) == SQLITE_FLOAT &&
-                         sqlite3_value_double(arguments[2]) == first->rate);
+    return count < 3 ||
+           (sqlite3_value_type(arguments[2]) == SQLITE_FLOAT && !first->layout->exact &&
+            sqlite3_value_double(arguments[2]) == first->rate);
 }
 
 /* Whether a later row asks for what the first one asked for. */

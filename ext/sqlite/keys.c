@@ -39,8 +39,9 @@ struct keys_cursor {
     struct bloom_stored filter; /* bytes: ours, NULL when there are none */
     uint64_t first, last;       /* still to be listed, none when first > last */
     bool descending;
-    sqlite3_int64 mark; /* see keys_rowid; 0: not known yet */
-    size_t at, count;   /* in listed */
+    bool hashed;            /* see keys_rowid */
+    struct bloom_hash hash; /* of the filter */
+    size_t at, count;       /* in listed */
     uint64_t listed[128];
 };
 
@@ -72,6 +73,7 @@ static int keys_disconnect(sqlite3_vtab *table) {
 static int keys_comparison(unsigned char op) {
     switch (op) {
     case SQLITE_INDEX_CONSTRAINT_EQ:
+    case SQLITE_INDEX_CONSTRAINT_IS: /* no key is NULL, and no filter */
         return KEYS_EQUAL;
     case SQLITE_INDEX_CONSTRAINT_GT:
         return KEYS_ABOVE;
@@ -269,7 +271,7 @@ static int keys_filter(sqlite3_vtab_cursor *base, int plan, const char *text, in
     (void)count;
     keys_release(cursor);
     cursor->at = cursor->count = 0;
-    cursor->mark = 0;
+    cursor->hashed = false;
     if (plan & KEYS_NO_FILTER)
         return keys_fail(cursor, sqlite3_mprintf("bloom_keys: there is no filter; give it one, as "
                                                  "in bloom_keys((SELECT f FROM filters))"));
@@ -321,16 +323,16 @@ static int keys_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
     return SQLITE_OK;
 }
 
-/* Equal keys of different filters have different numbers, by which SQLite tells rows apart in
- * filter = ?1 OR filter = ?2 AND key = 0: the upper bits are of the hash of the filter. */
+/* SQLite tells rows apart by these numbers, as in filter = ?1 AND key = 0 OR filter = ?2 AND key = 1:
+ * those of one filter are different, and those of two filters are as if drawn from 2^64 by lot, so
+ * that two filters of a million keys have one in common in one of 20 million cases. */
 static int keys_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
     struct keys_cursor *cursor = (struct keys_cursor *)base;
-    if (cursor->mark == 0) {
-        uint64_t hash =
-            bloom_hash_bytes(cursor->filter.bytes, (size_t)cursor->filter.length).words[0];
-        cursor->mark = (sqlite3_int64)((hash | 1) >> 1 & ~(BLOOM_CAPACITY_MAXIMUM - 1)) | 1;
-    }
-    *rowid = (cursor->mark ^ 1) + (sqlite3_int64)cursor->listed[cursor->at];
+    if (!cursor->hashed)
+        cursor->hash = bloom_hash_bytes(cursor->filter.bytes, (size_t)cursor->filter.length);
+    cursor->hashed = true;
+    uint64_t mixed = bloom_mix(cursor->listed[cursor->at] ^ cursor->hash.words[0]);
+    *rowid = (sqlite3_int64)bloom_mix(mixed ^ cursor->hash.words[1]);
     return SQLITE_OK;
 }
 

@@ -188,11 +188,12 @@ bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *
     uint64_t bytes = bloom_filter_bytes(shape);
     if (bytes <= (uint64_t)limit)
         return true;
-    bloom_sql_error(context,
-                    "the filter needs %llu bytes, but a value of this connection is limited to %d "
-                    "bytes; make it smaller%s",
-                    (sqlite3_uint64)bytes, limit,
-                    shape->layout->exact ? "" : ", or use a filter table, which has no such limit");
+    bloom_sql_error(
+        context,
+        "the filter needs %llu bytes, but a value of this connection is limited to %d "
+        "bytes; make it smaller%s",
+        (sqlite3_uint64)bytes, limit,
+        shape->layout->blocks == NULL ? "" : ", or use a filter table, which has no such limit");
     return false;
 }
 

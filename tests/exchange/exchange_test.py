@@ -618,7 +618,7 @@ class Refusals(WithExtension):
         self.database.limit(apsw.SQLITE_LIMIT_LENGTH, 1863)
         self.refused(
             "bloom_import: the filter needs 1864 bytes, but a value of this connection is limited"
-            " to 1863 bytes; make it smaller, or use a filter table, which has no such limit",
+            " to 1863 bytes; make it smaller",
             IMPORT,
             data,
         )

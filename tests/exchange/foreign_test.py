@@ -634,7 +634,7 @@ class Refusals(exchange_test.WithExtension):
         self.refused_bytes("are cut off: there are 15, the header of a Spark filter alone has 16; "
                            "store all that BloomFilter.writeTo writes",
                            self.sample("spark2").write()[:15], "spark")
-        self.refused_bytes("are cut off: there are 0, the header of a Spark filter alone has 8; "
+        self.refused_bytes("are cut off: there are 0, the header of a Spark filter alone has 12; "
                            "store all that BloomFilter.writeTo writes", b"", "spark")
         self.refused_bytes(f"were cut off or extended: there are {len(good) + 3}, their header "
                            f"says {len(good)}; store exactly what BloomFilter.writeTo writes",

@@ -752,6 +752,7 @@ int main(void) {
         TEST("An intersection keeps every common key", intersection_keeps_common_keys),
         TEST("A payload may lie at any address and is never left", any_address),
         TEST("Any number of keys may be added and checked at once", any_number_at_once),
+        TEST("Blocks are of the sizes that filter tables can have", blocks_of_every_layout),
         TEST("An empty filter has no ones, no keys and rate zero", estimates_of_nothing),
         TEST("A full filter has infinitely many keys and rate one", estimates_of_a_full_filter),
         TEST("Blocks kept apart are those of the whole", blocks_apart),
