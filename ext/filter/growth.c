@@ -1,5 +1,5 @@
-/* See growth.h. Rates are worked out step by step as rounded.h does, so that every machine finds the
- * same layers. */
+/* See growth.h. Rates are worked out step by step as rounded.h does, so that every machine finds
+ * the same layers. */
 #include "filter/growth.h"
 
 #include "filter/rounded.h"
@@ -20,8 +20,9 @@ static const double GROWING_RATE_MINIMUM = 1e-6;
 static const double MARGIN = 2.5;
 
 /* Rates nearer to each other than 2^-44 of them are the same one. Who reads a table works its rates
- * out anew, from a number that SQLite reads as text; its releases read one of many digits as doubles
- * that differ in their last bits, and so do machines that keep more digits than a double has. */
+ * out anew, from a text that SQLite reads as a number; its releases read one of many digits as
+ * doubles that differ in their last bits. So do machines that keep more digits than a double has.
+ */
 static const double RATE_PRECISION = 0x1p-44;
 
 static struct bloom_rounded tenths(double rate, uint64_t count) {

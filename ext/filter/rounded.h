@@ -4,9 +4,10 @@
  * Filters of other systems have the size that their library computes in doubles, and the layers of
  * a filter that grows have rates that follow from its own. The same must come out here on every
  * machine: those that keep more digits in registers (x87), fuse multiplication with addition, or
- * have another logarithm included. So these steps are made of integers. The logarithm is the true one rounded, from which the libraries' own differ in the last
- * bit at most; that decides about a size only where n ln p / ln^2 2 is within some 10^-15 of it of
- * a whole number, and there the libraries differ among themselves from machine to machine.
+ * have another logarithm included. So these steps are made of integers. The logarithm is the true
+ * one rounded, from which the libraries' own differ in the last bit at most; that decides about a
+ * size only where n ln p / ln^2 2 is within some 10^-15 of it of a whole number, and there the
+ * libraries differ among themselves from machine to machine.
  */
 #ifndef BLOOM_ROUNDED_H
 #define BLOOM_ROUNDED_H

@@ -1,5 +1,5 @@
 /* Loads the extension and runs statements, one a line, each of whose first values it prints; or
- * "done", or the error. "hide COLUMN" has an authorizer answer SQLITE_IGNORE for it from then on. */
+ * "done", or the error. From "hide COLUMN" on an authorizer answers SQLITE_IGNORE for it. */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>

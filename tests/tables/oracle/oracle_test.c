@@ -151,8 +151,8 @@ static const struct step *random_step(void) {
     return &STEPS[i];
 }
 
-/* In a transaction SQLite may begin to read a database that no statement named, as when it reads all
- * schemas anew: from then on it sees what there is now. */
+/* In a transaction SQLite may begin to read a database that no statement named, as when it reads
+ * all schemas anew: from then on it sees what there is now. */
 static void see_what_is_read(struct connection *connection) {
 #if SQLITE_VERSION_NUMBER >= 3034000
     for (unsigned schema = 0; schema < SCHEMAS; schema++)
