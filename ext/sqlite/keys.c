@@ -323,9 +323,9 @@ static int keys_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
     return SQLITE_OK;
 }
 
-/* SQLite tells rows apart by these numbers, as in filter = ?1 AND key = 0 OR filter = ?2 AND key
- * = 1: those of one filter are different, and those of two filters are as if drawn from 2^64 by lot,
- * so that two filters of a million keys have one in common in one of 20 million cases. */
+/* SQLite tells rows apart by these numbers where a query asks several filters with OR. Those of one
+ * filter are different, and those of two filters are as if drawn from 2^64 by lot, so that two of a
+ * million keys have one in common in one of 20 million cases. */
 static int keys_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
     struct keys_cursor *cursor = (struct keys_cursor *)base;
     if (!cursor->hashed)
