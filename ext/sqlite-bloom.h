@@ -1,7 +1,8 @@
 /* Bloom filters for SQLite, for programs that link them in.
  *
- * Compile all of ext/ (every .c file) with -DSQLITE_CORE into the program, then, before the first
- * connection is opened:
+ * Compile every .c file of ext/, ext/filter, ext/exchange, ext/sqlite and ext/table into the
+ * program with -std=c11 -ffp-contract=off -DSQLITE_CORE -Iext, and link it with -lm; then, before
+ * the first connection is opened:
  *
  *     sqlite3_auto_extension((void (*)(void))sqlite3_bloom_init);
  *

@@ -34,6 +34,6 @@ SELECT printf('10^%d', round(log10(n))) AS keys,
        printf('%.2f GB', bloom_size(n) / 1e9) AS "at 1 %",
        printf('%.2f GB', bloom_size(n, 0.001) / 1e9) AS "at 0.1 %",
        (bloom_size(n) + 999999999) / 1000000000 AS "shards of 1 GB",
-       printf('%.0f GB', 64 * bloom_size(n) / 1e9) AS "shipped, united",
+       printf('%d GB', round(64 * bloom_size(n) / 1e9)) AS "shipped, united",
        printf('%.1f GB', bloom_size(n) / 1e9) AS "shipped, sharded"
   FROM (SELECT 100000000 AS n UNION SELECT 1000000000 UNION SELECT 10000000000);

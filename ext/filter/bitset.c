@@ -1,4 +1,4 @@
-/* See bitset.h. Eight bytes at a time; compilers make vector code of these loops. */
+/* See bitset.h. Compilers make vector code of these loops. */
 #include "filter/bitset.h"
 
 #include "filter/portable.h"

@@ -1,8 +1,8 @@
-/* What the layouts share whose bits lie anywhere in the filter: layout_classic.c,
- * layout_classic32.c. They differ in where the bits of a key are, not in what a number of set bits
+/* What the layouts share whose bits lie anywhere in the filter: classic, classic32, those of Spark,
+ * DCSO, Go and Redis. They differ in where the bits of a key are, not in what a number of set bits
  * says. */
-#ifndef BLOOM_LAYOUT_CLASSIC_H
-#define BLOOM_LAYOUT_CLASSIC_H
+#ifndef BLOOM_CLASSIC_H
+#define BLOOM_CLASSIC_H
 
 #include "filter/layout.h"
 
@@ -17,6 +17,8 @@ static inline bool bloom_classic_is_set(const uint8_t *payload, uint64_t bit) {
     return (payload[bit >> 3] >> (bit & 7) & 1) != 0;
 }
 
+/* What a payload of shape->bits bits, those beyond zero, tells: as Guava's approximateElementCount
+ * and expectedFpp, -(m / k) ln(1 - fill) and fill^k. */
 struct bloom_estimate bloom_classic_estimate(const struct bloom_shape *shape,
                                              const uint8_t *payload);
 

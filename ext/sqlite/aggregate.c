@@ -1,4 +1,4 @@
-/* The aggregates bloom_agg and bloom_union_agg. */
+/* The aggregate bloom_agg. */
 #include "sqlite/sqlite.h"
 
 #include "filter/key_set.h"

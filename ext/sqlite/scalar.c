@@ -1,5 +1,5 @@
 /* The scalar functions, one C function for each. Their SQL signatures are in README.md, their
- * registration in extension.c, the readers of their arguments in sql_value.c. */
+ * registration in extension.c, the readers of their arguments in value.c. */
 #include "sqlite/sqlite.h"
 
 #include "filter/version.h"

@@ -367,7 +367,9 @@ int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *g
     int code = bloom_database_allow(chunks->database, BLOOM_READ_CHUNK, &allowed);
     if (code == SQLITE_OK)
         code = bloom_database_allow(chunks->database, BLOOM_WRITE_CHUNK, &allowed);
-    if (code == SQLITE_OK && allowed)
+    if (code != SQLITE_OK || !allowed)
+        bloom_block_close(edit);
+    else
         code = read_by_handle(chunks, geometry, block, true, &edit->handle, edit->bytes);
     if (code != SQLITE_OK || edit->handle != NULL)
         return code;

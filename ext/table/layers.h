@@ -26,9 +26,10 @@
  *
  *   Which file     DETACH and ATTACH, or sqlite3_deserialize, may put another database in the place
  *                  of this one, with the same version. Neither can while the table has a cursor
- *                  open or a part in a transaction. Beyond that only the database main is believed,
- *                  as long as its file is called the same: main cannot be detached, and what is
- *                  deserialized has no path.
+ *                  open or a part in a transaction (up to SQLite 3.40 at least deserialize can,
+ *                  which leaves what is open without its database, and a host must not do). Beyond
+ *                  that only the database main is believed, as long as its file is called the same:
+ *                  main cannot be detached, and what is deserialized has no path.
  *
  *   Boundaries     xBegin, the end of a transaction, a rollback to a savepoint and every error
  *                  forget (bloom_layers_forget). So does the end of a statement, where no file

@@ -66,7 +66,7 @@ int bloom_store_add(struct bloom_store *store, const uint64_t *words, bool again
  * known, and the wrong one would lose other keys. The layout counts. */
 int bloom_store_remove(struct bloom_store *store, const uint64_t *words);
 
-/* See whole.h. */
+/* The whole: see whole.h; clear is bloom_layers_clear. */
 int bloom_store_filter(struct bloom_store *store, int64_t length_limit, struct bloom_shape *shape,
                        uint8_t **bytes);
 int bloom_store_info(struct bloom_store *store, char **json);

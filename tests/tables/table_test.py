@@ -428,7 +428,8 @@ class Copies(TableTest):
         self.grown().close()
         dump = self.shell("a.db", ".dump")
         (self.folder / "dump.sql").write_text(dump, encoding="utf-8")
-        self.shell("b.db", "PRAGMA page_size = 1024;", f".read {self.folder / 'dump.sql'}")
+        self.shell("b.db", "PRAGMA page_size = 1024;", ".dbconfig defensive off",
+                   f".read {self.folder / 'dump.sql'}")
         connection, copy = self.open("a.db"), self.open("b.db")
         self.assertEqual(value(copy, "PRAGMA page_size"), 1024)
         self.assertEqual(stored(copy), stored(connection))
