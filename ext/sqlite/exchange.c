@@ -73,7 +73,7 @@ void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **argum
         bloom_header_write(&shape, filter);
         format->read_payload(format->form, &shape, bytes, length, filter + BLOOM_HEADER_BYTES);
     }
-    bloom_sql_result_filter(context, &shape, filter);
+    bloom_sql_result_pass(context, &shape, filter);
 }
 
 /* bloom_export(filter, format): the filter as another system serialises it. */
@@ -97,6 +97,10 @@ void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **argum
         return;
     }
     format->write(format->form, &filter.shape, bloom_stored_payload(&filter), bytes);
+    if (bloom_sql_interrupted(context, length, &(uint64_t){0})) {
+        sqlite3_free(bytes);
+        return;
+    }
     /* Fails by itself beyond the length limit. */
     sqlite3_result_blob64(context, bytes, length, sqlite3_free);
 }

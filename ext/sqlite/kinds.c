@@ -26,7 +26,7 @@ void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **argum
     uint8_t *copy = bloom_sql_copy_filter(&filter);
     if (copy != NULL && kind == BLOOM_KEY)
         layout->remove(&filter.shape, copy + BLOOM_HEADER_BYTES, words);
-    bloom_sql_result_filter(context, &filter.shape, copy);
+    bloom_sql_result_pass(context, &filter.shape, copy);
 }
 
 /* bloom_convert(filter, layout): the filter that bloom_agg makes in that layout of the same keys,
@@ -57,5 +57,5 @@ void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **argu
     if (made != NULL)
         shape->layout->convert(shape, bloom_stored_payload(&filter), &converted,
                                made + BLOOM_HEADER_BYTES);
-    bloom_sql_result_filter(context, &converted, made);
+    bloom_sql_result_pass(context, &converted, made);
 }

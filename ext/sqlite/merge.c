@@ -27,13 +27,21 @@ static bool merge_no_memory(sqlite3_context *context, struct merge *merge) {
     return merge_failed(merge);
 }
 
-/* Combines two payloads of which the shorter one counts. */
-static void merge_combine(enum merge_kind kind, const struct bloom_shape *into_shape, uint8_t *into,
+/* Combines two payloads of which the shorter one counts. False: interrupted. */
+static bool merge_combine(sqlite3_context *context, struct merge *merge, enum merge_kind kind,
+                          const struct bloom_shape *into_shape, uint8_t *into,
                           const struct bloom_shape *from_shape, const uint8_t *from) {
     const struct bloom_layout *layout = into_shape->layout;
     uint64_t bytes = bloom_payload_bytes(into_shape), other = bloom_payload_bytes(from_shape);
-    (kind == MERGE_UNION ? layout->unite
-                         : layout->intersect)(into, from, (size_t)(bytes < other ? bytes : other));
+    bytes = bytes < other ? bytes : other;
+    for (uint64_t at = 0, now; at < bytes; at += now) {
+        now = bytes - at < BLOOM_SQL_STRETCH ? bytes - at : BLOOM_SQL_STRETCH;
+        (kind == MERGE_UNION ? layout->unite : layout->intersect)(into + at, from + at,
+                                                                  (size_t)now);
+        if (bloom_sql_interrupted(context, now, &merge->unasked))
+            return false;
+    }
+    return true;
 }
 
 /* Takes one more filter in; differs begins the message for one that does not fit. Returns false
@@ -51,8 +59,10 @@ static bool merge_take(sqlite3_context *context, struct merge *merge, enum merge
         merge->filter = bloom_sql_copy_filter(filter);
         if (merge->filter == NULL)
             return merge_no_memory(context, merge);
-        return true;
+        return !bloom_sql_interrupted(context, filter->length, &merge->unasked) ||
+               merge_failed(merge);
     }
+    bool combined;
     if (!bloom_shape_merges(&merge->shape, &filter->shape, problem)) {
         bloom_sql_error(context, "%s (%s); make them with the same parameters", differs, problem);
         return merge_failed(merge);
@@ -63,18 +73,17 @@ static bool merge_take(sqlite3_context *context, struct merge *merge, enum merge
         uint8_t *copy = bloom_sql_copy_filter(filter);
         if (copy == NULL)
             return merge_no_memory(context, merge);
-        merge_combine(kind, &filter->shape, copy + BLOOM_HEADER_BYTES, &merge->shape,
-                      merge->filter + BLOOM_HEADER_BYTES);
+        combined = merge_combine(context, merge, kind, &filter->shape, copy + BLOOM_HEADER_BYTES,
+                                 &merge->shape, merge->filter + BLOOM_HEADER_BYTES);
         sqlite3_free(merge->filter);
         merge->filter = copy;
         merge->shape = filter->shape;
     } else {
-        merge_combine(kind, &merge->shape, merge->filter + BLOOM_HEADER_BYTES, &filter->shape,
-                      bloom_stored_payload(filter));
+        combined =
+            merge_combine(context, merge, kind, &merge->shape, merge->filter + BLOOM_HEADER_BYTES,
+                          &filter->shape, bloom_stored_payload(filter));
     }
-    if (bloom_sql_interrupted(context, filter->length, &merge->unasked))
-        return merge_failed(merge);
-    return true;
+    return combined || merge_failed(merge);
 }
 
 static void merge_scalar(sqlite3_context *context, int count, sqlite3_value **arguments,

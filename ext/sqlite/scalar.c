@@ -64,7 +64,7 @@ void bloom_sql_add(sqlite3_context *context, int count, sqlite3_value **argument
     uint8_t *copy = bloom_sql_copy_filter(&filter);
     if (copy != NULL && added == BLOOM_KEY_ADD)
         layout->add(&filter.shape, copy + BLOOM_HEADER_BYTES, words, 1);
-    bloom_sql_result_filter(context, &filter.shape, copy);
+    bloom_sql_result_pass(context, &filter.shape, copy);
 }
 
 /* bloom_check(filter, key): 1 probably in, 0 certainly not, NULL for a NULL key. */
@@ -90,11 +90,28 @@ void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **argume
     }
 }
 
+/* False after failing the function. */
 static bool read_estimate(sqlite3_context *context, sqlite3_value *value,
                           struct bloom_stored *filter, struct bloom_estimate *estimate) {
     if (!bloom_sql_filter(context, 1, value, filter))
         return false;
-    *estimate = filter->shape.layout->estimate(&filter->shape, bloom_stored_payload(filter));
+    const struct bloom_shape *shape = &filter->shape;
+    const struct bloom_blocks *blocks = shape->layout->blocks;
+    const uint8_t *payload = bloom_stored_payload(filter);
+    struct bloom_tally tally = {0};
+    uint64_t unasked = 0;
+    if (blocks == NULL) { /* one pass: up to half a second for as much as a value can hold */
+        *estimate = shape->layout->estimate(shape, payload);
+        return !bloom_sql_interrupted(context, filter->length, &unasked);
+    }
+    uint64_t count = blocks->count(shape), stretch = BLOOM_SQL_STRETCH / blocks->bytes;
+    for (uint64_t at = 0, now; at < count; at += now) {
+        now = count - at < stretch ? count - at : stretch;
+        blocks->tally(&tally, payload + at * blocks->bytes, now);
+        if (bloom_sql_interrupted(context, now * blocks->bytes, &unasked))
+            return false;
+    }
+    *estimate = blocks->estimate(shape, &tally);
     return true;
 }
 

@@ -154,7 +154,10 @@ uint8_t *bloom_sql_new_filter(const struct bloom_shape *shape);
 /* A copy of a filter, likewise. */
 uint8_t *bloom_sql_copy_filter(const struct bloom_stored *filter);
 
-/* Makes filter, whose memory goes over to SQLite, the function's result; NULL is out of memory. */
+/* Makes filter, whose memory goes over to SQLite, the function's result; NULL is out of memory.
+ * After a pass over it: unless the caller wanted the statement to end meanwhile. */
+void bloom_sql_result_pass(sqlite3_context *context, const struct bloom_shape *shape,
+                           uint8_t *filter);
 void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape *shape,
                              uint8_t *filter);
 
@@ -162,6 +165,9 @@ void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape 
  * otherwise SQLITE_OK. Takes 10 to 20 us. *statement is NULL at the first call and the caller's to
  * finalize. */
 int bloom_sql_ask(sqlite3 *database, sqlite3_stmt **statement);
+
+/* What is long is done in stretches of so many bytes, a whole number of blocks of any layout. */
+enum { BLOOM_SQL_STRETCH = 4 << 20 };
 
 /* The same in a function that has worked on so many bytes more, which asks after every few
  * megabytes of them and counts the others in *unasked. When the answer is yes the function has

@@ -339,6 +339,15 @@ void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape 
         sqlite3_result_error_nomem(context);
 }
 
+void bloom_sql_result_pass(sqlite3_context *context, const struct bloom_shape *shape,
+                           uint8_t *filter) {
+    if (filter == NULL ||
+        !bloom_sql_interrupted(context, bloom_filter_bytes(shape), &(uint64_t){0}))
+        bloom_sql_result_filter(context, shape, filter);
+    else
+        sqlite3_free(filter);
+}
+
 /* SQLite tells functions of an interrupt only from 3.41 on; but a nested statement meets both
  * interrupts and progress handlers on every version. This one runs some 1000 operations, so that
  * handlers with long intervals get their turn, too. */
@@ -358,10 +367,9 @@ int bloom_sql_ask(sqlite3 *database, sqlite3_stmt **statement) {
 }
 
 bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *unasked) {
-    enum { BYTES_BETWEEN_QUESTIONS = 4 << 20 }; /* a millisecond's work or so */
     sqlite3_stmt *statement = NULL;
     *unasked += bytes;
-    if (*unasked < BYTES_BETWEEN_QUESTIONS)
+    if (*unasked < BLOOM_SQL_STRETCH) /* a millisecond's work or so */
         return false;
     *unasked = 0;
     int code = bloom_sql_ask(sqlite3_context_db_handle(context), &statement);
