@@ -2,10 +2,12 @@
 #ifndef BLOOM_WORDS_H
 #define BLOOM_WORDS_H
 
+#include "filter/foreign.h"
 #include "filter/portable.h"
 
-enum { BLOOM_WORD_BITS = 64, BLOOM_WORD_BYTES = 8 };
+enum { BLOOM_WORD_BYTES = BLOOM_WORD_BITS / 8 };
 
+/* Eight bytes, or four, from any address as a big-endian number, and back. */
 static inline uint64_t bloom_load64_big(const uint8_t *bytes) {
     return bloom_swap64(bloom_load64(bytes));
 }

@@ -76,6 +76,7 @@ struct bloom_blocked_kernel {
                         const uint64_t *words);
 };
 
+/* The kernel that every machine can run, and its add, which AVX2 does not do faster. */
 extern const struct bloom_blocked_kernel bloom_blocked_portable;
 void bloom_blocked_portable_add(const struct bloom_shape *shape, uint8_t *payload,
                                 const uint64_t *words, size_t count);

@@ -17,6 +17,16 @@ static inline bool bloom_classic_is_set(const uint8_t *payload, uint64_t bit) {
     return (payload[bit >> 3] >> (bit & 7) & 1) != 0;
 }
 
+/* Keys by two halves of 32 bits of their first word: the bit of turn 1 to k is low + turn * high,
+ * or its complement where that is negative as a number of 32 bits, modulo m. Guava's older strategy
+ * and Spark's first version place them so. */
+void bloom_classic32_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *values,
+                         size_t count);
+bool bloom_classic32_check(const struct bloom_shape *shape, const uint8_t *payload,
+                           const uint64_t *value);
+void bloom_classic32_check_many(const struct bloom_shape *shape, const uint8_t *payload,
+                                const uint64_t *values, size_t count, uint8_t *found);
+
 /* What a payload of shape->bits bits, those beyond zero, tells: as Guava's approximateElementCount
  * and expectedFpp, -(m / k) ln(1 - fill) and fill^k. */
 struct bloom_estimate bloom_classic_estimate(const struct bloom_shape *shape,

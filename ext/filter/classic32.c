@@ -12,10 +12,11 @@
 #include "filter/classic.h"
 
 #include "filter/bitset.h"
+#include "filter/foreign.h"
 
 #include <stdio.h>
 
-enum { CLASSIC32_NUMBER = 3, GUAVA_WORD_BITS = 64 };
+enum { CLASSIC32_NUMBER = 3 };
 
 static bool classic32_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
     (void)shape;
@@ -31,25 +32,25 @@ static inline uint64_t classic32_bit(uint64_t value, uint32_t turn, uint64_t bit
     return (combined > INT32_MAX ? ~combined : combined) % bits;
 }
 
-static void classic32_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *values,
-                          size_t count) {
+void bloom_classic32_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *values,
+                         size_t count) {
     for (size_t i = 0; i < count; i++)
         for (uint32_t turn = 1; turn <= shape->probes; turn++)
             bloom_classic_set(payload, classic32_bit(values[i], turn, shape->bits));
 }
 
-static bool classic32_check(const struct bloom_shape *shape, const uint8_t *payload,
-                            const uint64_t *value) {
+bool bloom_classic32_check(const struct bloom_shape *shape, const uint8_t *payload,
+                           const uint64_t *value) {
     for (uint32_t turn = 1; turn <= shape->probes; turn++)
         if (!bloom_classic_is_set(payload, classic32_bit(*value, turn, shape->bits)))
             return false;
     return true;
 }
 
-static void classic32_check_many(const struct bloom_shape *shape, const uint8_t *payload,
-                                 const uint64_t *values, size_t count, uint8_t *found) {
+void bloom_classic32_check_many(const struct bloom_shape *shape, const uint8_t *payload,
+                                const uint64_t *values, size_t count, uint8_t *found) {
     for (size_t i = 0; i < count; i++)
-        found[i] = classic32_check(shape, payload, values + i);
+        found[i] = bloom_classic32_check(shape, payload, values + i);
 }
 
 const struct bloom_layout bloom_layout_classic32 = {
@@ -58,12 +59,12 @@ const struct bloom_layout bloom_layout_classic32 = {
     .number = CLASSIC32_NUMBER,
     .hash_words = 1,
     .probes_maximum = BLOOM_CLASSIC_PROBES_MAXIMUM,
-    .bits_multiple = GUAVA_WORD_BITS, /* as Guava counts them */
+    .bits_multiple = BLOOM_WORD_BITS, /* as Guava counts them */
     .imported_only = true,
     .size = classic32_size,
-    .add = classic32_add,
-    .check = classic32_check,
-    .check_many = classic32_check_many,
+    .add = bloom_classic32_add,
+    .check = bloom_classic32_check,
+    .check_many = bloom_classic32_check_many,
     .unite = bloom_bitset_union,
     .intersect = bloom_bitset_intersect,
     .estimate = bloom_classic_estimate,

@@ -75,7 +75,7 @@ static struct bloom_rounded foreign_coincidences(const struct bloom_shape *shape
         bloom_rounded_times(
             load, bloom_rounded_plus(bloom_rounded_times(bloom_rounded_integer(28), eighth),
                                      bloom_rounded_times(bloom_rounded_integer(10), load))));
-    uint64_t words = shape->bits / BLOOM_FOREIGN_WORD_BITS, odd = words;
+    uint64_t words = shape->bits / BLOOM_WORD_BITS, odd = words;
     while (odd % 2 == 0)
         odd /= 2;
     if (classes_count && (words % 2 == 0 || words == 1) && odd < ODD_MOST && shape->probes > 3) {
@@ -160,13 +160,13 @@ bool bloom_foreign_keeps(const struct bloom_shape *shape, enum bloom_foreign_pos
 bool bloom_foreign_size_as_guava(struct bloom_shape *shape, enum bloom_foreign_positions positions,
                                  char problem[BLOOM_PROBLEM_SIZE]) {
     uint64_t bits = bloom_rounded_floor(bloom_foreign_bits(shape));
-    uint64_t words = bits / BLOOM_FOREIGN_WORD_BITS + (bits % BLOOM_FOREIGN_WORD_BITS != 0);
+    uint64_t words = bits / BLOOM_WORD_BITS + (bits % BLOOM_WORD_BITS != 0);
     uint64_t probes = bloom_rounded_nearest(
         bloom_rounded_times(bloom_rounded_over(bloom_rounded_integer(bits),
                                                bloom_rounded_integer(bloom_foreign_keys(shape))),
                             BLOOM_ROUNDED_LN2));
     shape->probes = probes > 0 ? (uint32_t)probes : 1;
-    return bloom_foreign_set_bits(shape, words * BLOOM_FOREIGN_WORD_BITS, BLOOM_FOREIGN_JAVA_BITS,
+    return bloom_foreign_set_bits(shape, words * BLOOM_WORD_BITS, BLOOM_FOREIGN_JAVA_BITS,
                                   problem) &&
            bloom_foreign_keeps(shape, positions, problem);
 }

@@ -11,9 +11,9 @@
  */
 #define BLOOM_FOREIGN_PROBES_MAXIMUM 65535
 
-/* Filters of Java have whole words, which an int counts. */
-enum { BLOOM_FOREIGN_WORD_BITS = 64 };
-#define BLOOM_FOREIGN_JAVA_BITS (UINT64_C(0x7fffffff) * BLOOM_FOREIGN_WORD_BITS)
+/* Bits of most systems come in words; those of Java in whole ones, which an int counts. */
+enum { BLOOM_WORD_BITS = 64 };
+#define BLOOM_FOREIGN_JAVA_BITS (UINT64_C(0x7fffffff) * BLOOM_WORD_BITS)
 
 /* The keys a filter is sized for: n, or 1 for n = 0. */
 static inline uint64_t bloom_foreign_keys(const struct bloom_shape *shape) {

@@ -16,6 +16,7 @@
 #define BLOOM_BIG_ENDIAN 0
 #endif
 
+/* The same bytes in the other order. */
 static inline uint64_t bloom_swap64(uint64_t value) {
 #if defined(__GNUC__)
     return __builtin_bswap64(value);
@@ -39,6 +40,7 @@ static inline uint64_t bloom_little64(uint64_t value) {
     return BLOOM_BIG_ENDIAN ? bloom_swap64(value) : value;
 }
 
+/* Eight bytes, or four, from any address as a little-endian number, and back. */
 static inline uint64_t bloom_load64(const void *bytes) {
     uint64_t value;
     memcpy(&value, bytes, sizeof value);
@@ -96,6 +98,7 @@ static inline uint64_t bloom_reduce(uint64_t value, uint64_t range) {
     return bloom_multiply_wide(value, range, &low);
 }
 
+/* How many bits are set: 0 to 64. */
 static inline unsigned bloom_popcount64(uint64_t value) {
 #if defined(__GNUC__) && defined(__POPCNT__)
     return (unsigned)__builtin_popcountll(value);

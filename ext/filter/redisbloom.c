@@ -22,7 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { REDISBLOOM_NUMBER = 12, REDISBLOOM_WORD_BITS = 64, REDISBLOOM_GROWTH = 2 };
+enum { REDISBLOOM_NUMBER = 12, REDISBLOOM_GROWTH = 2 };
 
 /* ln^2 2 and ln 2 as they stand in deps/bloom/bloom.c, to 15 digits. */
 #define REDISBLOOM_LN2_SQUARED 0.480453013918201
@@ -57,7 +57,7 @@ static bool redisbloom_size(struct bloom_shape *shape, char problem[BLOOM_PROBLE
     shape->probes = (uint32_t)redisbloom_probes(bits_per_key);
     uint64_t bits = bloom_rounded_floor(
         bloom_rounded_times(bloom_rounded_integer(bloom_foreign_keys(shape)), bits_per_key));
-    shape->bits = ((bits - 1) / REDISBLOOM_WORD_BITS + 1) * REDISBLOOM_WORD_BITS;
+    shape->bits = ((bits - 1) / BLOOM_WORD_BITS + 1) * BLOOM_WORD_BITS;
     return bloom_foreign_keeps(shape, BLOOM_POSITIONS_STEPPED, problem);
 }
 
@@ -112,7 +112,7 @@ const struct bloom_layout bloom_layout_redisbloom = {
     .number = REDISBLOOM_NUMBER,
     .hash_words = 2,
     .probes_maximum = BLOOM_FOREIGN_PROBES_MAXIMUM,
-    .bits_multiple = REDISBLOOM_WORD_BITS,
+    .bits_multiple = BLOOM_WORD_BITS,
     .size = redisbloom_size,
     .valid = redisbloom_valid,
     .add = redisbloom_add,

@@ -21,7 +21,7 @@
 
 #include <stdio.h>
 
-enum { SPARK1_NUMBER = 7, SPARK2_NUMBER = 8, SPARK_WORD_BITS = 64 };
+enum { SPARK1_NUMBER = 7, SPARK2_NUMBER = 8 };
 
 static bool spark1_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
     return bloom_foreign_size_as_guava(shape, BLOOM_POSITIONS_OF_31_BITS, problem);
@@ -51,32 +51,6 @@ static bool spark2_valid(const struct bloom_shape *shape, char problem[BLOOM_PRO
         return spark_valid_bits(shape, problem);
     snprintf(problem, BLOOM_PROBLEM_SIZE, "is invalid: layout spark2 has a seed of 32 bits");
     return false;
-}
-
-static inline uint64_t spark1_bit(uint64_t word, uint32_t turn, uint64_t bits) {
-    uint32_t combined = (uint32_t)word + turn * (uint32_t)(word >> 32);
-    return (combined > INT32_MAX ? ~combined : combined) % bits;
-}
-
-static void spark1_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words,
-                       size_t count) {
-    for (size_t i = 0; i < count; i++)
-        for (uint32_t turn = 1; turn <= shape->probes; turn++)
-            bloom_classic_set(payload, spark1_bit(words[i], turn, shape->bits));
-}
-
-static bool spark1_check(const struct bloom_shape *shape, const uint8_t *payload,
-                         const uint64_t *words) {
-    for (uint32_t turn = 1; turn <= shape->probes; turn++)
-        if (!bloom_classic_is_set(payload, spark1_bit(words[0], turn, shape->bits)))
-            return false;
-    return true;
-}
-
-static void spark1_check_many(const struct bloom_shape *shape, const uint8_t *payload,
-                              const uint64_t *words, size_t count, uint8_t *found) {
-    for (size_t i = 0; i < count; i++)
-        found[i] = spark1_check(shape, payload, words + i);
 }
 
 /* The low 32 bits as a signed number, in two's complement of 64 bits. */
@@ -120,12 +94,12 @@ const struct bloom_layout bloom_layout_spark1 = {
     .number = SPARK1_NUMBER,
     .hash_words = 1,
     .probes_maximum = BLOOM_FOREIGN_PROBES_MAXIMUM,
-    .bits_multiple = SPARK_WORD_BITS,
+    .bits_multiple = BLOOM_WORD_BITS,
     .size = spark1_size,
     .valid = spark1_valid,
-    .add = spark1_add,
-    .check = spark1_check,
-    .check_many = spark1_check_many,
+    .add = bloom_classic32_add,
+    .check = bloom_classic32_check,
+    .check_many = bloom_classic32_check_many,
     .unite = bloom_bitset_union,
     .intersect = bloom_bitset_intersect,
     .estimate = bloom_classic_estimate,
@@ -137,7 +111,7 @@ const struct bloom_layout bloom_layout_spark2 = {
     .number = SPARK2_NUMBER,
     .hash_words = 1,
     .probes_maximum = BLOOM_FOREIGN_PROBES_MAXIMUM,
-    .bits_multiple = SPARK_WORD_BITS,
+    .bits_multiple = BLOOM_WORD_BITS,
     .size = spark2_size,
     .valid = spark2_valid,
     .add = spark2_add,

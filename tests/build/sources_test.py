@@ -24,6 +24,10 @@ GENERATED = re.compile(r"\.(out|csv|svg|json|lock)$|/(results|data|golden|corpus
 UNBREAKABLE = re.compile(r"[^\s,()]{60}|'[^']{60,}'|https?://\S")
 
 
+# Of SQLite and of RedisBloom.
+OTHERS_FILES = {"sqlite3.h", "sqlite3ext.h", "bloom.c"}
+
+
 def sources():
     return sorted(path for storey in STOREYS for path in (TOP / "ext" / storey).glob("*.[ch]"))
 
@@ -54,6 +58,21 @@ class House(unittest.TestCase):
         for path in sources():
             if path.parent.name in ("filter", "exchange"):
                 self.assertIsNone(re.search(r"\bsqlite3_\w+\s*\(", path.read_text()), path)
+
+    def test_files_that_comments_name_are_there(self):
+        """layout.h, filter/layout.h, growth_test.c: of this folder, of ext, or of the tests."""
+        names = {pathlib.Path(name).name for name in tracked()} | OTHERS_FILES
+        if not tracked():
+            self.skipTest("skipped: no git checkout")
+        found, missing = 0, []
+        for path in sources() + sorted((TOP / "ext").glob("*.[ch]")):
+            for comment in re.findall(r"/\*.*?\*/", path.read_text(), re.DOTALL):
+                for name in re.findall(r"\b[a-z][a-z0-9_-]*\.(?:c|h|md|py|sql)\b", comment):
+                    found += 1
+                    if name not in names:
+                        missing.append(f"{path.name}: {name}")
+        self.assertEqual(missing, [])
+        self.assertGreater(found, 50)
 
     def test_no_line_is_wider_than_100_columns(self):
         names = tracked()
