@@ -459,7 +459,7 @@ static int check_statement(struct bloom_database *database, enum bloom_statement
     if (STATEMENTS[which].kind == READS)
         code = check_columns(database, which, statement, &whole);
     else
-        whole = sqlite3_column_count(statement) == 0 && !sqlite3_stmt_readonly(statement);
+        whole = !sqlite3_stmt_readonly(statement);
     if (code != SQLITE_OK || whole)
         return code;
     return bloom_database_fail(database, SQLITE_AUTH,
