@@ -59,8 +59,9 @@ static bool merge_take(sqlite3_context *context, struct merge *merge, enum merge
         merge->filter = bloom_sql_copy_filter(filter);
         if (merge->filter == NULL)
             return merge_no_memory(context, merge);
-        return !bloom_sql_interrupted(context, filter->length, &merge->unasked) ||
-               merge_failed(merge);
+        if (bloom_sql_interrupted(context, filter->length, &merge->unasked))
+            return merge_failed(merge);
+        return true;
     }
     bool combined;
     if (!bloom_shape_merges(&merge->shape, &filter->shape, problem)) {
@@ -83,7 +84,7 @@ static bool merge_take(sqlite3_context *context, struct merge *merge, enum merge
             merge_combine(context, merge, kind, &merge->shape, merge->filter + BLOOM_HEADER_BYTES,
                           &filter->shape, bloom_stored_payload(filter));
     }
-    return combined || merge_failed(merge);
+    return combined ? true : merge_failed(merge);
 }
 
 static void merge_scalar(sqlite3_context *context, int count, sqlite3_value **arguments,
