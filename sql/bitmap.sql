@@ -20,14 +20,17 @@ SELECT key FROM bloom_keys((SELECT numbers FROM collected)) WHERE key > 150000 O
 SELECT key AS last FROM bloom_keys((SELECT numbers FROM collected)) ORDER BY key DESC LIMIT 2;
 
 -- 3. Which ones occur more than once? Two rows differ in at least one bit of their rowid. So for
--- each bit, intersect the numbers of the rows that have it with those of the rows that do not.
+-- each bit, up to the highest of the largest rowid, intersect the numbers of the rows that have it
+-- with those of the rows that do not. (A bit that all have, or none, tells nothing.)
 CREATE TEMP TABLE repeated AS
-  SELECT bloom_union_agg(both) AS numbers FROM (
-    SELECT bloom_intersect(
-             bloom_agg(number, NULL, NULL, 'bitmap') FILTER (WHERE invoices.rowid >> bit & 1),
-             bloom_agg(number, NULL, NULL, 'bitmap') FILTER (WHERE NOT invoices.rowid >> bit & 1))
-           AS both
-      FROM (SELECT value AS bit FROM generate_series(0, 17)), invoices GROUP BY bit);
+  SELECT bloom_union_agg(CASE WHEN with_bit IS NOT NULL AND without IS NOT NULL
+                              THEN bloom_intersect(with_bit, without) END) AS numbers FROM (
+    SELECT bloom_agg(number, NULL, NULL, 'bitmap') FILTER (WHERE invoices.rowid >> bit & 1)
+             AS with_bit,
+           bloom_agg(number, NULL, NULL, 'bitmap') FILTER (WHERE NOT invoices.rowid >> bit & 1)
+             AS without
+      FROM (SELECT value AS bit FROM generate_series(0, 62)
+             WHERE 1 << value <= (SELECT max(rowid) FROM invoices)), invoices GROUP BY bit);
 SELECT bloom_count(numbers) AS repeated, (SELECT count(*) FROM
     (SELECT number FROM invoices GROUP BY number HAVING count(*) > 1)) AS "by GROUP BY"
   FROM repeated;

@@ -13,15 +13,16 @@ CREATE VIRTUAL TABLE live USING bloom(capacity=1000, fpr=0.01, layout=counting);
 -- 1. Two triggers keep the filter in step, a third is for addresses that are corrected. The command
 -- add counts every time, so each DELETE takes out just what was put in. (A plain INSERT would not
 -- do: in the trigger of an INSERT OR IGNORE INTO blocklist it is an OR IGNORE itself, for SQLite,
--- and counts nothing when a key seems to be in. And INSERT OR REPLACE INTO blocklist deletes rows
--- without telling triggers, unless PRAGMA recursive_triggers is on.)
+-- and counts nothing when a key seems to be in. What replaces rows, as INSERT OR REPLACE INTO
+-- blocklist does, deletes without telling triggers, unless PRAGMA recursive_triggers is on. Other
+-- triggers of the list must neither change url nor RAISE(IGNORE): SQLite runs the newest first.)
 CREATE TRIGGER listed AFTER INSERT ON blocklist BEGIN
   INSERT INTO live(live, key) VALUES ('add', new.url);
 END;
 CREATE TRIGGER unlisted AFTER DELETE ON blocklist BEGIN
   DELETE FROM live WHERE key = old.url;
 END;
-CREATE TRIGGER corrected AFTER UPDATE OF url ON blocklist BEGIN
+CREATE TRIGGER corrected AFTER UPDATE ON blocklist WHEN new.url IS NOT old.url BEGIN
   DELETE FROM live WHERE key = old.url;
   INSERT INTO live(live, key) VALUES ('add', new.url);
 END;

@@ -7,7 +7,9 @@
 .bail on
 .load ./bloom
 
--- The list, one entry a line. Mode ascii takes every line as it is: quotes and commas mean nothing.
+-- The list, one entry a line: a host, or a URL with or without a scheme. Mode ascii takes every
+-- line as it is: quotes and commas mean nothing. Lists of other forms (hosts files, *.host, ||host^,
+-- CSV, a BOM, remarks behind an entry) must be cut down to that before; demo.sh does it for some.
 CREATE TABLE lines(entry TEXT NOT NULL);
 .mode ascii
 .separator "\037" "\n"
@@ -104,7 +106,8 @@ CREATE TABLE new_entries(entry TEXT);
 INSERT INTO new_entries VALUES ('WWW.shop7.example'), ('http://shop8.example/item/708/');
 INSERT INTO new_entries SELECT key FROM allowed LIMIT 1;
 BEGIN;
-INSERT INTO malicious SELECT bloom_url(entry), entry FROM new_entries;
+INSERT INTO malicious SELECT bloom_url(entry), entry FROM new_entries
+ WHERE bloom_url(entry) IS NOT NULL;
 DELETE FROM allowed
  WHERE EXISTS (SELECT 1 FROM bloom_url_keys(allowed.key) AS u JOIN malicious USING (key));
 UPDATE filters

@@ -14,7 +14,7 @@ CREATE VIRTUAL TABLE guard USING bloom(capacity=2000, fpr=0.001);
 CREATE TRIGGER guard_insert AFTER INSERT ON users BEGIN
   INSERT INTO guard(key) VALUES (NEW.name);
 END;
-CREATE TRIGGER guard_update AFTER UPDATE OF name ON users BEGIN
+CREATE TRIGGER guard_update AFTER UPDATE ON users WHEN NEW.name IS NOT OLD.name BEGIN
   INSERT INTO guard(key) VALUES (NEW.name);
 END;
 

@@ -20,6 +20,7 @@ RELEASE = re.search(r'BLOOM_RELEASE "([^"]+)"', (EXT / "filter/version.h").read_
 
 # The oldest date that a zip can hold: equal contents give equal bytes.
 ZIP_DATE = (1980, 1, 1, 0, 0, 0)
+EPOCH = 315532800  # the same in seconds
 
 
 def write_zip(path, files):

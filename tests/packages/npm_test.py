@@ -196,6 +196,7 @@ class Files(unittest.TestCase):
             'import Database from "better-sqlite3";\nimport { getLoadablePath, load } from'
             ' "sqlite-bloom";\nconst path: string = getLoadablePath();\nload(new'
             ' Database(":memory:"));\n// @ts-expect-error\nload(path);\n'
+            '// @ts-expect-error\nimport none from "sqlite-bloom";\n'
         )
         run(
             "node_modules/.bin/tsc",

@@ -136,7 +136,7 @@ class Wheel(unittest.TestCase):
 
     def test_a_python_without_extension_loading_is_told_of_apsw(self):
         program = (
-            "import sqlite_bloom\nclass Connection:\n    pass\ntry:\n   "
+            "import sqlite_bloom\nclass Connection:\n    cursor = None\ntry:\n   "
             " sqlite_bloom.load(Connection())\nexcept NotImplementedError as error:\n   "
             " print(error)\n"
         )
@@ -147,12 +147,43 @@ class Wheel(unittest.TestCase):
 
     def test_a_connection_on_which_loading_fails_has_loading_off_again(self):
         program = (
-            "import sqlite_bloom\nclass Connection:\n    state = []\n    def"
+            "import sqlite_bloom\nclass Connection:\n    cursor = None\n    state = []\n    def"
             " enable_load_extension(self, on):\n        self.state.append(on)\n    def"
             " load_extension(self, path):\n        raise ValueError(path)\ntry:\n   "
             " sqlite_bloom.load(Connection())\nexcept ValueError:\n    print(Connection.state)\n"
         )
         self.assertEqual(self.environment.run("python", "-c", program), "[True, False]\n")
+
+
+    def test_what_is_no_connection_or_an_asynchronous_one_is_refused(self):
+        program = """
+import sqlite_bloom
+class Asynchronous:
+    cursor = None
+    async def enable_load_extension(self, on): pass
+    async def load_extension(self, path): pass
+for value in ("a.db", None, Asynchronous()):
+    try:
+        sqlite_bloom.load(value)
+    except TypeError as error:
+        print(error)
+"""
+        lines = self.environment.run("python", "-c", program).splitlines()
+        self.assertEqual(len(lines), 3)
+        self.assertIn("expects a connection of sqlite3, apsw or the like, not builtins.str", lines[0])
+        self.assertIn("not builtins.NoneType", lines[1])
+        self.assertIn("is asynchronous: await its enable_load_extension(True)", lines[2])
+
+    def test_apsw_up_to_3_41_has_other_names(self):
+        program = """
+import sqlite_bloom
+class Connection:
+    cursor = None
+    def enableloadextension(self, on): print(on)
+    def loadextension(self, path): print(path == sqlite_bloom.loadable_path())
+sqlite_bloom.load(Connection())
+"""
+        self.assertEqual(self.environment.run("python", "-c", program), "True\nTrue\nFalse\n")
 
 
 class SourceDistribution(unittest.TestCase):

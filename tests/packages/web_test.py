@@ -26,18 +26,33 @@ BROWSER = WORK / "browser"
 MODULE_PROGRAM = f"""
 import {{ createHash }} from "node:crypto";
 import {{ open }} from "{WEB}/module/sqlite-bloom.mjs";
-const database = await open();
+const [database, other] = await Promise.all([open(), open()]);
+database.run("CREATE TABLE apart(x)");
+const apart = other.run("SELECT count(*) FROM sqlite_master")[0].rows[0][0];
+other.close();
+const refusals = [];
+for (const run of [
+  () => database.run("SELECT ?", [new Date()]),
+  () => database.run("SELECT ?", [["ab"]]),
+  () => database.run("SELECT ?", [2n ** 64n + 5n]),
+  () => database.run("SELECT :a", {{ a: 1 }}),
+  () => other.run("SELECT 1"),
+]) {{
+  try {{ run(); refusals.push("none"); }}
+  catch (error) {{ refusals.push(`${{error.constructor.name}}: ${{error.message}}`); }}
+}}
 const one = (sql, parameters) => database.run(sql, parameters)[0].rows[0];
 const digest = createHash("md5").update(one("{FILTER}")[0]).digest("hex");
 const bytes = new Uint8Array([0, 255]);
-const values = [1, -1.5, 2n ** 62n, 9007199254740993n, "a\\u0000ü", bytes, null, true];
+const values = [1, -1.5, 2n ** 62n, 9007199254740993n, "\\ufeffa\\u0000ü", bytes, null, true,
+  bytes.buffer, new DataView(bytes.buffer, 1)];
 const back = values.map((value) => one("SELECT ?", [value])[0]);
 const integers = "SELECT bloom_check(bloom_agg(42), ?)";
 let message;
 try {{ database.run("SELECT 1; SELECT bloom_check(NULL, 1)"); }}
 catch (error) {{ message = error.message; }}
 console.log(JSON.stringify({{
-  fingerprint: one("{FINGERPRINT}"), digest, message, version: one("SELECT bloom_version()")[0],
+  apart, refusals, fingerprint: one("{FINGERPRINT}"), digest, message, version: one("SELECT bloom_version()")[0],
   back: back.map((value) => (value instanceof Uint8Array ? [...value]
     : typeof value === "bigint" ? `${{value}}n` : value)),
   found: [42, 42.0, 42n, "42"].map((value) => one(integers, [value])[0]),
@@ -62,7 +77,22 @@ class Module(unittest.TestCase):
         self.assertRegex(seen["version"], rf"^bloom {re.escape(RELEASE)}, .*, linked in, 32 bits$")
         self.assertRegex(seen["message"], r"^bloom_check: the filter \(argument 1\) is NULL")
         self.assertEqual(
-            seen["back"], [1, -1.5, f"{2 ** 62}n", "9007199254740993n", "a\0ü", [0, 255], None, 1]
+            seen["back"],
+            [1, -1.5, f"{2 ** 62}n", "9007199254740993n", "\ufeffa\0ü", [0, 255], None, 1, [0, 255],
+             [255]],
+        )
+        self.assertEqual(seen["apart"], 0)
+        wanted = ("a number, BigInt, boolean, string, null, ArrayBuffer or view of one is wanted,"
+                  " not ")
+        self.assertEqual(
+            seen["refusals"],
+            [
+                f"TypeError: parameter 1: {wanted}Date",
+                f"TypeError: parameter 1: {wanted}Array",
+                "RangeError: parameter 1: 18446744073709551621 has more than 64 bits",
+                "TypeError: the parameters must be an array",
+                "SqliteError: the database is closed",
+            ],
         )
         self.assertEqual(seen["found"], [1, 1, 1, 0])
         self.assertEqual(

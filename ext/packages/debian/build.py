@@ -7,6 +7,7 @@ functions of the manual page come from the tables of README.md, whose first colu
 """
 
 import gzip
+import os
 import pathlib
 import re
 import shutil
@@ -152,6 +153,7 @@ def main():
             ["dpkg-deb", "--root-owner-group", "-Zxz", "--build", tree, package],
             check=True,
             stdout=subprocess.DEVNULL,
+            env={**os.environ, "SOURCE_DATE_EPOCH": str(release.EPOCH)},
         )
         print(f"  {package.name} {package.stat().st_size:,} bytes")
 

@@ -9,7 +9,7 @@
 package bloom
 
 /*
-#cgo CFLAGS: -std=c11 -O2 -ffp-contract=off -DSQLITE_CORE -DSQLITE_OMIT_DEPRECATED
+#cgo CFLAGS: -std=c11 -O2 -DSQLITE_CORE -DSQLITE_OMIT_DEPRECATED
 #cgo linux LDFLAGS: -lm
 #cgo freebsd LDFLAGS: -lm
 #cgo darwin LDFLAGS: -Wl,-undefined,dynamic_lookup

@@ -27,9 +27,10 @@ def pack(name, manifest, files):
     folder = TREE / name
     folder.mkdir(parents=True)
     manifest = {"name": name, "version": release.RELEASE, "license": "MIT", **manifest}
-    (folder / "package.json").write_text(json.dumps(manifest, indent=2) + "\n")
+    files["package.json"] = (json.dumps(manifest, indent=2) + "\n").encode()
     for file, content in {"LICENSE": (release.TOP / "LICENSE").read_bytes(), **files}.items():
         (folder / file).write_bytes(content)
+        (folder / file).chmod(0o644)  # whatever the umask is: npm packs the modes
     subprocess.run(
         ["npm", "pack", "--silent", "--pack-destination", OUTPUT],
         cwd=folder,
@@ -62,6 +63,7 @@ def main():
             {platform.library: library.read_bytes(), "README.md": readme.encode()},
         )
     files = ("index.cjs", "index.mjs", "index.d.ts")
+    types = (release.PACKAGES / "npm" / "index.d.ts").read_bytes()
     pack(
         "sqlite-bloom",
         {
@@ -77,14 +79,25 @@ def main():
             "module": "./index.mjs",
             "types": "./index.d.ts",
             "exports": {
-                ".": {"types": "./index.d.ts", "import": "./index.mjs", "require": "./index.cjs"}
+                # The same declarations twice: by its name a file is one of a module or not.
+                ".": {
+                    "import": {"types": "./index.d.mts", "default": "./index.mjs"},
+                    "require": {"types": "./index.d.ts", "default": "./index.cjs"},
+                },
+                "./package.json": "./package.json",
             },
-            "files": list(files),
+            "files": [*files, "index.d.mts"],
             "optionalDependencies": {
                 package_name(platform): release.RELEASE for platform in platforms.PLATFORMS
             },
         },
-        {name: (release.PACKAGES / "npm" / name).read_bytes() for name in (*files, "README.md")},
+        {
+            **{
+                name: (release.PACKAGES / "npm" / name).read_bytes()
+                for name in (*files, "README.md")
+            },
+            "index.d.mts": types,
+        },
     )
     for path in sorted(OUTPUT.iterdir()):
         print(f"  {path.name} {path.stat().st_size:,} bytes")

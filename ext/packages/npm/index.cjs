@@ -4,32 +4,42 @@
 
 const LIBRARIES = { linux: "bloom.so", darwin: "bloom.dylib", win32: "bloom.dll" };
 
-// Which packages may hold the library, the likelier one first: on Linux there are two C libraries.
+// Which packages may hold the library: on Linux there are two C libraries.
 function candidates(platform, processor) {
   const name = `sqlite-bloom-${platform === "win32" ? "windows" : platform}-${processor}`;
-  if (platform !== "linux") return [name];
-  const report = process.report ? process.report.getReport() : undefined;
-  const isMusl =
-    report !== undefined &&
-    report.header !== undefined &&
-    !report.header.glibcVersionRuntime &&
-    !isBunOrDeno();
-  return isMusl ? [`${name}-musl`, name] : [name, `${name}-musl`];
+  return platform === "linux" ? [name, `${name}-musl`] : [name];
 }
 
-function isBunOrDeno() {
-  return Boolean(process.versions.bun || process.versions.deno);
+// Whether this Linux has musl. The report would ask name servers for every open socket, which takes
+// seconds.
+function isMusl() {
+  if (!process.report || process.versions.bun || process.versions.deno) return false;
+  const before = process.report.excludeNetwork;
+  process.report.excludeNetwork = true;
+  const { header } = process.report.getReport();
+  process.report.excludeNetwork = before;
+  return header !== undefined && !header.glibcVersionRuntime;
 }
+
+function resolved(name) {
+  try {
+    return require.resolve(`${name}/${LIBRARIES[process.platform]}`);
+  } catch {
+    return undefined;
+  }
+}
+
+let found; // once and for all
 
 function getLoadablePath() {
-  const library = LIBRARIES[process.platform];
+  if (found !== undefined) return found;
   const names = candidates(process.platform, process.arch);
-  for (const name of names) {
-    try {
-      return require.resolve(`${name}/${library}`);
-    } catch {
-      // the next one
-    }
+  const paths = names.map(resolved);
+  const installed = paths.filter((path) => path !== undefined);
+  // npm installs the one that fits; whoever copied both has us ask.
+  if (installed.length > 0) {
+    found = installed.length > 1 && isMusl() ? paths[1] : installed[0];
+    return found;
   }
   throw new Error(
     `sqlite-bloom: no library for ${process.platform} on ${process.arch}: ` +

@@ -46,7 +46,7 @@ def hatch(target, **environment):
         check=True,
         stderr=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        env={**os.environ, "SOURCE_DATE_EPOCH": "315532800", **environment},
+        env={**os.environ, "SOURCE_DATE_EPOCH": str(release.EPOCH), **environment},
     )
 
 

@@ -15,6 +15,7 @@ const [INTEGER, REAL, TEXT, BLOB] = [1, 2, 3, 4];
 const TRANSIENT = -1;
 
 let engine;
+let loading; // of the engine: the one promise that all who open wait for
 
 async function wasmBytes() {
   const address = new URL("sqlite-bloom.wasm", import.meta.url);
@@ -28,16 +29,33 @@ async function wasmBytes() {
   return answer.arrayBuffer();
 }
 
+async function load(wasm) {
+  engine = await createEngine({ wasmBinary: wasm ?? (await wasmBytes()) });
+  if (engine._web_register() !== OK) throw new Error("bloom could not be registered");
+}
+
 /** Opens an empty database in memory. wasm: the bytes of sqlite-bloom.wasm, if not beside this. */
 export async function open({ wasm } = {}) {
-  if (engine === undefined) {
-    engine = await createEngine({ wasmBinary: wasm ?? (await wasmBytes()) });
-    if (engine._web_register() !== OK) throw new Error("bloom could not be registered");
-  }
+  loading ??= load(wasm).catch((error) => {
+    loading = undefined; // the next one tries again
+    throw error;
+  });
+  await loading;
   return new Database();
 }
 
 export class SqliteError extends Error {}
+
+function bytesOf(value, i) {
+  if (value instanceof ArrayBuffer) return new Uint8Array(value);
+  if (ArrayBuffer.isView(value))
+    return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  const what = Object.prototype.toString.call(value).slice("[object ".length, -1);
+  throw new TypeError(
+    `parameter ${i}: a number, BigInt, boolean, string, null, ArrayBuffer or view of one is ` +
+      `wanted, not ${what}`,
+  );
+}
 
 export class Database {
   #handle;
@@ -59,9 +77,12 @@ export class Database {
 
   /**
    * Runs all statements of the SQL. Gives one { columns, rows } for each that has columns.
-   * asText: values as SQLite writes them.
+   * parameters: an array of numbers, BigInts of 64 bits, booleans, strings, null, and bytes (an
+   * ArrayBuffer or a view of one). asText: values as SQLite writes them.
    */
   run(sql, parameters = [], { asText = false } = {}) {
+    if (this.#handle === 0) throw new SqliteError("the database is closed");
+    if (!Array.isArray(parameters)) throw new TypeError("the parameters must be an array");
     const results = [];
     const start = this.#text(sql);
     const place = engine._malloc(8);
@@ -116,7 +137,7 @@ export class Database {
     const start = engine._sqlite3_column_text(statement, i);
     return start === 0
       ? null
-      : new TextDecoder().decode(
+      : new TextDecoder("utf-8", { ignoreBOM: true }).decode(
           engine.HEAPU8.subarray(start, start + engine._sqlite3_column_bytes(statement, i)),
         );
   }
@@ -130,7 +151,11 @@ export class Database {
 
   #bindOne(statement, i, value) {
     if (value === null || value === undefined) return engine._sqlite3_bind_null(statement, i);
-    if (typeof value === "bigint") return engine._sqlite3_bind_int64(statement, i, value);
+    if (typeof value === "bigint") {
+      if (BigInt.asIntN(64, value) !== value)
+        throw new RangeError(`parameter ${i}: ${value} has more than 64 bits`);
+      return engine._sqlite3_bind_int64(statement, i, value);
+    }
     if (typeof value === "boolean") return engine._sqlite3_bind_int64(statement, i, BigInt(value));
     if (typeof value === "number") {
       if (Number.isSafeInteger(value))
@@ -138,7 +163,7 @@ export class Database {
       return engine._sqlite3_bind_double(statement, i, value);
     }
     const isText = typeof value === "string";
-    const bytes = isText ? new TextEncoder().encode(value) : value;
+    const bytes = isText ? new TextEncoder().encode(value) : bytesOf(value, i);
     const start = engine._malloc(bytes.length + 1);
     engine.HEAPU8.set(bytes, start);
     const bind = isText ? engine._sqlite3_bind_text : engine._sqlite3_bind_blob;

@@ -7,6 +7,7 @@
 (1,)
 """
 
+import inspect
 import os
 import sys
 from typing import Any
@@ -29,18 +30,37 @@ def load(connection: Any) -> None:
     tables of bloom.
 
     Extension loading is switched on for this one call and off again. Raises what the module of the
-    connection raises when the library cannot be loaded, and NotImplementedError when its SQLite was
-    built without extension loading.
+    connection raises when the library cannot be loaded, TypeError when the connection is none, or
+    an asynchronous one, and NotImplementedError when its SQLite was built without extension
+    loading.
     """
-    if not hasattr(connection, "enable_load_extension"):
+    if not hasattr(connection, "cursor"):
+        raise TypeError(
+            "sqlite_bloom.load expects a connection of sqlite3, apsw or the like, not"
+            f" {type(connection).__module__}.{type(connection).__qualname__}; a wrapper has one"
+            " inside, as SQLAlchemy's connection.connection.driver_connection"
+        )
+    # apsw up to 3.41 writes them in one word.
+    enable = getattr(connection, "enable_load_extension", None) or getattr(
+        connection, "enableloadextension", None
+    )
+    load_extension = getattr(connection, "load_extension", None) or getattr(
+        connection, "loadextension", None
+    )
+    if enable is None or load_extension is None:
         raise NotImplementedError(
             f"{type(connection).__module__} of this Python ({sys.executable}) was built without"
             " extension loading. Use the module apsw (pip install apsw), whose connections can be"
             " passed to sqlite_bloom.load, or a Python built with"
             " --enable-loadable-sqlite-extensions"
         )
-    connection.enable_load_extension(True)
+    if inspect.iscoroutinefunction(enable):
+        raise TypeError(
+            f"a connection of {type(connection).__module__} is asynchronous: await its"
+            " enable_load_extension(True), then its load_extension(sqlite_bloom.loadable_path())"
+        )
+    enable(True)
     try:
-        connection.load_extension(loadable_path())
+        load_extension(loadable_path())
     finally:
-        connection.enable_load_extension(False)
+        enable(False)

@@ -26,7 +26,7 @@ async function unpack(text) {
 
 const files = JSON.parse(element("files").textContent);
 async function readFile(name) {
-  if (!(name in files))
+  if (!Object.hasOwn(files, name))
     throw new Error(
       `there is no file ${name} in this page; it has ${Object.keys(files).join(", ")}`,
     );

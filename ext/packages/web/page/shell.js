@@ -55,6 +55,7 @@ async function runCommand(database, { command, words, rest }, readFile, shown) {
     shown.push({ text: words.length === 1 ? words[0] : rest });
   } else if (command === "import") {
     const [file, table] = words;
+    if (table === undefined) throw new Error(".import needs a file and a table");
     const lines = (await readFile(file)).split("\n").filter((line) => line !== "");
     database.run("BEGIN");
     for (const line of lines)
