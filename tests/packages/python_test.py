@@ -170,7 +170,8 @@ for value in ("a.db", None, Asynchronous()):
 """
         lines = self.environment.run("python", "-c", program).splitlines()
         self.assertEqual(len(lines), 3)
-        self.assertIn("expects a connection of sqlite3, apsw or the like, not builtins.str", lines[0])
+        self.assertIn("expects a connection of sqlite3, apsw or the like", lines[0])
+        self.assertIn("not builtins.str", lines[0])
         self.assertIn("not builtins.NoneType", lines[1])
         self.assertIn("is asynchronous: await its enable_load_extension(True)", lines[2])
 

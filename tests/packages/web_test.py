@@ -52,7 +52,8 @@ let message;
 try {{ database.run("SELECT 1; SELECT bloom_check(NULL, 1)"); }}
 catch (error) {{ message = error.message; }}
 console.log(JSON.stringify({{
-  apart, refusals, fingerprint: one("{FINGERPRINT}"), digest, message, version: one("SELECT bloom_version()")[0],
+  apart, refusals, digest, message,
+  fingerprint: one("{FINGERPRINT}"), version: one("SELECT bloom_version()")[0],
   back: back.map((value) => (value instanceof Uint8Array ? [...value]
     : typeof value === "bigint" ? `${{value}}n` : value)),
   found: [42, 42.0, 42n, "42"].map((value) => one(integers, [value])[0]),
@@ -78,8 +79,8 @@ class Module(unittest.TestCase):
         self.assertRegex(seen["message"], r"^bloom_check: the filter \(argument 1\) is NULL")
         self.assertEqual(
             seen["back"],
-            [1, -1.5, f"{2 ** 62}n", "9007199254740993n", "\ufeffa\0ü", [0, 255], None, 1, [0, 255],
-             [255]],
+            [1, -1.5, f"{2 ** 62}n", "9007199254740993n", "\ufeffa\0ü", [0, 255], None, 1,
+             [0, 255], [255]],
         )
         self.assertEqual(seen["apart"], 0)
         wanted = ("a number, BigInt, boolean, string, null, ArrayBuffer or view of one is wanted,"
