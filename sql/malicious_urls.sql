@@ -8,8 +8,9 @@
 .load ./bloom
 
 -- The list, one entry a line: a host, or a URL with or without a scheme. Mode ascii takes every
--- line as it is: quotes and commas mean nothing. Lists of other forms (hosts files, *.host, ||host^,
--- CSV, a BOM, remarks behind an entry) must be cut down to that before; demo.sh does it for some.
+-- line as it is: quotes and commas mean nothing. Lists of other forms (hosts files, *.host, CSV,
+-- ||host^, a BOM, remarks behind an entry) must be cut down to that before; demo.sh does it for
+-- some.
 CREATE TABLE lines(entry TEXT NOT NULL);
 .mode ascii
 .separator "\037" "\n"
