@@ -150,6 +150,7 @@ enum statement {
     CHUNKS,
     ADD,
     ADD_NEW,
+    ADD_COUNTED,
     ADD_MANY,
     ADD_MANY_NEW,
     ADD_MANY_FAILING, /* at the first key from ?1 on */

@@ -53,7 +53,8 @@ void step_insert(connection_t *connection) {
         return;
     unsigned key = random_below(UNIVERSE);
     bool only_new = random_once_in(2);
-    sqlite3_stmt *statement = statement_for(&attempt, only_new ? ADD_NEW : ADD);
+    enum statement counted = random_once_in(3) ? ADD_COUNTED : ADD;
+    sqlite3_stmt *statement = statement_for(&attempt, only_new ? ADD_NEW : counted);
     if (statement != NULL) {
         note("%s: -- key %u", connection->name, key);
         bind_key(statement, 1, key);
