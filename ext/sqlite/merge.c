@@ -84,7 +84,9 @@ static bool merge_take(sqlite3_context *context, struct merge *merge, enum merge
             merge_combine(context, merge, kind, &merge->shape, merge->filter + BLOOM_HEADER_BYTES,
                           &filter->shape, bloom_stored_payload(filter));
     }
-    return combined ? true : merge_failed(merge);
+    if (!combined)
+        return merge_failed(merge);
+    return true;
 }
 
 static void merge_scalar(sqlite3_context *context, int count, sqlite3_value **arguments,
