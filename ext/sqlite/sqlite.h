@@ -154,12 +154,14 @@ uint8_t *bloom_sql_new_filter(const struct bloom_shape *shape);
 /* A copy of a filter, likewise. */
 uint8_t *bloom_sql_copy_filter(const struct bloom_stored *filter);
 
-/* Makes filter, whose memory goes over to SQLite, the function's result; NULL is out of memory.
- * After a pass over it: unless the caller wanted the statement to end meanwhile. */
-void bloom_sql_result_pass(sqlite3_context *context, const struct bloom_shape *shape,
-                           uint8_t *filter);
+/* Makes filter, whose memory goes over to SQLite, the function's result; NULL is out of memory. */
 void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape *shape,
                              uint8_t *filter);
+
+/* The same after a pass over the whole of it, unless the caller wanted the statement to end
+ * meanwhile: then it is freed, and the function has failed with that. */
+void bloom_sql_result_pass(sqlite3_context *context, const struct bloom_shape *shape,
+                           uint8_t *filter);
 
 /* Whether the caller wants the statement to end: SQLITE_INTERRUPT or SQLITE_NOMEM when so,
  * otherwise SQLITE_OK. Takes 10 to 20 us. *statement is NULL at the first call and the caller's to

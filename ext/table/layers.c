@@ -360,12 +360,12 @@ int bloom_layers_add_counts(struct bloom_layers *layers, unsigned index, int64_t
 
 /* SQLite may ask for counts when the schema has changed, outside of a deed that would begin again:
  * then what they need is tried again here. */
-enum { TRIES = 3 };
+enum { SCHEMA_TRIES = 3 };
 
 /* Reads the rows anew. */
 static int know_anew(struct bloom_layers *layers) {
     int code = SQLITE_SCHEMA;
-    for (int i = 0; code == SQLITE_SCHEMA && i < TRIES; i++) {
+    for (int i = 0; code == SQLITE_SCHEMA && i < SCHEMA_TRIES; i++) {
         if (i > 0)
             bloom_database_forget(layers->database);
         bloom_layers_forget(layers);
@@ -378,7 +378,7 @@ static int know_anew(struct bloom_layers *layers) {
 static int write_row(struct bloom_layers *layers, enum bloom_statement which, unsigned index,
                      const struct bloom_more *counts) {
     int code = SQLITE_SCHEMA;
-    for (int i = 0; code == SQLITE_SCHEMA && i < TRIES; i++) {
+    for (int i = 0; code == SQLITE_SCHEMA && i < SCHEMA_TRIES; i++) {
         sqlite3_stmt *statement;
         if (i > 0)
             bloom_database_forget(layers->database);
