@@ -1,5 +1,4 @@
-/* What concerns all chunks of a filter table: its filter, info, merge, integrity, repair. Each
- * takes layers that are known (bloom_layers_know).
+/* What concerns all chunks of a filter table: its filter, info, merge, clear, integrity, repair.
  */
 #ifndef BLOOM_TABLE_WHOLE_H
 #define BLOOM_TABLE_WHOLE_H
@@ -22,7 +21,10 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
  * sqlite3_free. */
 int bloom_whole_verify(struct bloom_layers *layers, char **problem);
 
-/* Writes the counts that the bits say. */
+/* Takes all keys out, and all layers but the first away. */
+int bloom_whole_clear(struct bloom_layers *layers);
+
+/* Writes the counts that the bits say, and takes layers at the end away that hold no key. */
 int bloom_whole_repair(struct bloom_layers *layers);
 
 #endif
