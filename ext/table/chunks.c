@@ -65,12 +65,12 @@ uint32_t bloom_blocks_of_chunk(const struct bloom_geometry *geometry, uint64_t c
     return left < geometry->chunk_blocks ? (uint32_t)left : geometry->chunk_blocks;
 }
 
-static sqlite3_int64 first_id(unsigned number) {
+sqlite3_int64 bloom_chunks_first_id(unsigned number) {
     return (sqlite3_int64)((uint64_t)number << BLOOM_CHUNK_ID_BITS);
 }
 
 static sqlite3_int64 chunk_id(const struct bloom_geometry *geometry, uint64_t chunk) {
-    return first_id(geometry->number) + (sqlite3_int64)chunk;
+    return bloom_chunks_first_id(geometry->number) + (sqlite3_int64)chunk;
 }
 
 /* The chunk that a block is in, and where. */
@@ -143,31 +143,10 @@ static int chunk_of_column(struct bloom_chunks *chunks, sqlite3_stmt *row, sqlit
                                   bloom_chunk_bytes(geometry), length);
 }
 
-/* Whether there is no row with that id, which a handle tells whatever the authorizer says. */
-static int check_absence(struct bloom_chunks *chunks, sqlite3_int64 id) {
-    struct bloom_database *database = chunks->database;
-    sqlite3_blob *handle = NULL;
-    int code =
-        sqlite3_blob_open(database->connection, database->schema,
-                          database->shadow_names[BLOOM_SHADOW_CHUNKS], "bits", id, 0, &handle);
-    sqlite3_blob_close(handle);
-    if (code == SQLITE_ERROR)
-        return SQLITE_OK;
-    if (code != SQLITE_OK)
-        return bloom_database_fail_sqlite(database, code);
-    bloom_database_forget(database);
-    return bloom_database_hidden(database);
-}
-
-/* What a row must have when it is absent: a layer with room for it, of the geometry that is told. */
+/* Before a chunk without a row is believed to be zeros. */
 static int check_before_zeros(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                               sqlite3_int64 id) {
     bool any;
-    if (!chunks->database->finds_chunks) {
-        int code = check_absence(chunks, id);
-        if (code != SQLITE_OK)
-            return code;
-    }
     if (geometry->complete)
         return bloom_database_damaged(chunks->database, BLOOM_SHADOW_CHUNKS,
                                       "chunk %lld is missing", id);
@@ -181,11 +160,10 @@ static int read_row(struct bloom_chunks *chunks, const struct bloom_geometry *ge
     sqlite3_stmt *statement;
     const uint8_t *bits;
     sqlite3_int64 id = chunk_id(geometry, chunk);
-    int code = bloom_database_read(chunks->database, BLOOM_READ_CHUNK, id, -1, &statement, has_row);
+    int code = bloom_database_read(chunks->database, BLOOM_READ_CHUNK, id, 0, &statement, has_row);
     if (code != SQLITE_OK)
         return code;
     if (*has_row) {
-        chunks->database->finds_chunks = true;
         code = chunk_of_column(chunks, statement, id, geometry, &bits);
         if (code == SQLITE_OK && (!geometry->ages || generation_of(bits) == geometry->generation))
             memcpy(bytes, bits + offset, length);
@@ -229,42 +207,37 @@ int bloom_chunks_for_each(struct bloom_chunks *chunks, const struct bloom_geomet
     return code == SQLITE_OK ? ended : code;
 }
 
-int bloom_chunks_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                       bool *any) {
+int bloom_chunks_last(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_int64 before,
+                      bool *any, sqlite3_int64 *id) {
     sqlite3_stmt *statement;
-    int code = bloom_database_read(chunks->database, BLOOM_LAST_CHUNK, first_id(geometry->number),
-                                   first_id(geometry->number + 1), &statement, any);
+    int code =
+        bloom_database_read(chunks->database, BLOOM_LAST_CHUNK, from, before, &statement, any);
     if (code != SQLITE_OK)
         return code;
-    sqlite3_int64 last = *any ? sqlite3_column_int64(statement, 0) : 0;
-    code = bloom_database_end(chunks->database, BLOOM_LAST_CHUNK);
+    *id = *any ? sqlite3_column_int64(statement, 0) : 0;
+    return bloom_database_end(chunks->database, BLOOM_LAST_CHUNK);
+}
+
+int bloom_chunks_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                       bool *any) {
+    sqlite3_int64 first = bloom_chunks_first_id(geometry->number), last;
+    int code =
+        bloom_chunks_last(chunks, first, bloom_chunks_first_id(geometry->number + 1), any, &last);
     if (code != SQLITE_OK || !*any)
         return code;
-    uint64_t chunk = (uint64_t)(last - first_id(geometry->number));
-    if (chunk >= bloom_chunks_of_layer(geometry))
+    if ((uint64_t)(last - first) >= bloom_chunks_of_layer(geometry))
         return bloom_database_damaged(chunks->database, BLOOM_SHADOW_CHUNKS,
                                       "chunk %lld is beyond the last one of layer %u", last,
                                       geometry->number);
-    return read_row(chunks, geometry, chunk, 0, 0, (uint8_t[1]){0}, any);
+    return read_row(chunks, geometry, (uint64_t)(last - first), 0, 0, (uint8_t[1]){0}, any);
 }
 
-int bloom_chunks_count(struct bloom_chunks *chunks, uint64_t *rows) {
-    sqlite3_stmt *statement;
-    bool row;
-    int code = bloom_database_read(chunks->database, BLOOM_COUNT_CHUNKS, -1, -1, &statement, &row);
-    if (code != SQLITE_OK)
-        return code;
-    *rows = row ? (uint64_t)sqlite3_column_int64(statement, 0) : 0;
-    return bloom_database_end(chunks->database, BLOOM_COUNT_CHUNKS);
-}
-
-int bloom_chunks_delete(struct bloom_chunks *chunks, unsigned from, unsigned before) {
+int bloom_chunks_delete(struct bloom_chunks *chunks, sqlite3_int64 from) {
     sqlite3_stmt *statement;
     int code = bloom_database_begin(chunks->database, BLOOM_DELETE_CHUNKS, &statement);
     if (code != SQLITE_OK)
         return code;
-    sqlite3_bind_int64(statement, 1, first_id(from));
-    sqlite3_bind_int64(statement, 2, first_id(before));
+    sqlite3_bind_int64(statement, 1, from);
     return bloom_database_write(chunks->database, BLOOM_DELETE_CHUNKS, -1);
 }
 
@@ -408,24 +381,26 @@ int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *g
     return SQLITE_OK;
 }
 
-/* A row of zeros; it counts for nothing until it has reported a key. */
-int bloom_block_make_row(struct bloom_chunks *chunks, struct bloom_block_edit *edit) {
+/* Makes a row of zeros, and opens it. It counts for nothing until it has reported a key. */
+static int make_row(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                    uint64_t chunk, sqlite3_blob **handle) {
     sqlite3_stmt *statement;
-    uint32_t offset;
-    uint64_t chunk = chunk_of_block(edit->geometry, edit->block, &offset);
-    if (edit->handle != NULL)
-        return SQLITE_OK;
     int code = bloom_database_begin(chunks->database, BLOOM_NEW_CHUNK, &statement);
     if (code != SQLITE_OK)
         return code;
-    sqlite3_bind_int64(statement, 1, chunk_id(edit->geometry, chunk));
-    sqlite3_bind_zeroblob(statement, 2, (int)bloom_chunk_bytes(edit->geometry));
+    sqlite3_bind_int64(statement, 1, chunk_id(geometry, chunk));
+    sqlite3_bind_zeroblob(statement, 2, (int)bloom_chunk_bytes(geometry));
     code = bloom_database_write(chunks->database, BLOOM_NEW_CHUNK, 1);
     if (code == SQLITE_OK)
-        code = open_row(chunks, edit->geometry, chunk, &edit->handle);
-    if (code == SQLITE_OK && edit->handle == NULL)
-        code = bloom_database_hidden(chunks->database);
-    return code;
+        code = open_row(chunks, geometry, chunk, handle);
+    return code == SQLITE_OK && *handle == NULL ? bloom_database_hidden(chunks->database) : code;
+}
+
+int bloom_block_make_row(struct bloom_chunks *chunks, struct bloom_block_edit *edit) {
+    uint32_t offset;
+    uint64_t chunk = chunk_of_block(edit->geometry, edit->block, &offset);
+    return edit->handle != NULL ? SQLITE_OK
+                                : make_row(chunks, edit->geometry, chunk, &edit->handle);
 }
 
 /* Zeros over a row of another generation. */
@@ -463,39 +438,30 @@ void bloom_block_close(struct bloom_block_edit *edit) {
 /* Whole chunks */
 
 int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     uint64_t chunk, bool *has_row, struct bloom_counts *counts, uint8_t **blocks) {
+                     uint64_t chunk, struct bloom_counts *counts, uint8_t **blocks) {
+    bool has_row;
     if (chunks->chunk == NULL)
         chunks->chunk = sqlite3_malloc(BLOOM_CHUNK_BYTES_MAXIMUM);
     if (chunks->chunk == NULL)
         return SQLITE_NOMEM;
     *blocks = chunks->chunk + BLOOM_COUNTS_BYTES;
     int code =
-        read_row(chunks, geometry, chunk, 0, bloom_chunk_bytes(geometry), chunks->chunk, has_row);
+        read_row(chunks, geometry, chunk, 0, bloom_chunk_bytes(geometry), chunks->chunk, &has_row);
     *counts = load_counts(chunks->chunk);
-    if (!*has_row || geometry->ages)
+    if (!has_row || geometry->ages)
         counts->generation = geometry->generation;
     return code;
 }
 
 int bloom_chunk_write(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                      uint64_t chunk, bool has_row, const struct bloom_counts *counts) {
-    int length = (int)bloom_chunk_bytes(geometry);
-    sqlite3_stmt *statement;
+                      uint64_t chunk, const struct bloom_counts *counts) {
     sqlite3_blob *handle = NULL;
-    write_counts(counts, chunks->chunk);
-    if (!has_row) {
-        int code = bloom_database_begin(chunks->database, BLOOM_NEW_CHUNK, &statement);
-        if (code != SQLITE_OK)
-            return code;
-        sqlite3_bind_int64(statement, 1, chunk_id(geometry, chunk));
-        sqlite3_bind_blob(statement, 2, chunks->chunk, length, SQLITE_STATIC);
-        return bloom_database_write(chunks->database, BLOOM_NEW_CHUNK, 1);
-    }
     int code = open_row(chunks, geometry, chunk, &handle);
     if (code == SQLITE_OK && handle == NULL)
-        code = bloom_database_hidden(chunks->database);
+        code = make_row(chunks, geometry, chunk, &handle);
     if (code != SQLITE_OK)
         return code;
-    code = sqlite3_blob_write(handle, chunks->chunk, length, 0);
+    write_counts(counts, chunks->chunk);
+    code = sqlite3_blob_write(handle, chunks->chunk, (int)bloom_chunk_bytes(geometry), 0);
     return code == SQLITE_OK ? end_handle(&handle, code) : handle_failed(chunks, &handle, code);
 }

@@ -122,11 +122,11 @@ int bloom_counts_check(struct bloom_chunks *chunks, const struct bloom_geometry 
 /* Reads a chunk: counts, which are not checked, and blocks, which *blocks points to until the next
  * call; zeros when it has no row or one of another generation. */
 int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     uint64_t chunk, bool *has_row, struct bloom_counts *counts, uint8_t **blocks);
+                     uint64_t chunk, struct bloom_counts *counts, uint8_t **blocks);
 
 /* Writes the chunk that was read last: with these counts, and the blocks as they are now. */
 int bloom_chunk_write(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                      uint64_t chunk, bool has_row, const struct bloom_counts *counts);
+                      uint64_t chunk, const struct bloom_counts *counts);
 
 /* Calls visit for every chunk of a layer that has a row, in order, beginning with number from,
  * until it returns false. Counts are not checked; blocks is NULL for a row of another generation. */
@@ -141,10 +141,14 @@ int bloom_chunks_for_each(struct bloom_chunks *chunks, const struct bloom_geomet
 int bloom_chunks_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                        bool *any);
 
-/* All rows, whatever layer they are of. */
-int bloom_chunks_count(struct bloom_chunks *chunks, uint64_t *rows);
+/* The last row from one id to before another. */
+int bloom_chunks_last(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_int64 before,
+                      bool *any, sqlite3_int64 *id);
 
-/* Deletes the rows of the layers from one number to before another. */
-int bloom_chunks_delete(struct bloom_chunks *chunks, unsigned from, unsigned before);
+/* Deletes all rows from an id on, of whatever layers. */
+int bloom_chunks_delete(struct bloom_chunks *chunks, sqlite3_int64 from);
+
+/* The first id of the layer with that number. */
+sqlite3_int64 bloom_chunks_first_id(unsigned number);
 
 #endif

@@ -22,78 +22,35 @@ static const struct {
 
 enum { SHADOW_TABLE_COUNT = sizeof SHADOW_TABLES / sizeof *SHADOW_TABLES };
 
-/* What a statement does. columns: of a result, one letter each: c a column of the table, - what is
- * worked out; NULL: it writes. parameters: that are bound. sql: of schema and name. */
+/* writes; the parameters that are bound; SQL of schema and name. */
 static const struct {
-    const char *columns;
+    bool writes;
     unsigned parameters;
     const char *sql;
 } STATEMENTS[BLOOM_STATEMENTS] = {
-    [BLOOM_READ_LAYERS] = {"ccccccc", 0,
+    [BLOOM_READ_LAYERS] = {false, 0,
                            "SELECT layer, header, chunk_blocks, generation, keys, chunks, ones "
                            "FROM \"%w\".\"%w_layers\" ORDER BY layer"},
-    [BLOOM_READ_CHUNK] = {"cc", 1, "SELECT id, bits FROM \"%w\".\"%w_chunks\" WHERE id = ?1"},
-    [BLOOM_EACH_CHUNK] = {"cc", 2,
+    [BLOOM_READ_CHUNK] = {false, 1, "SELECT id, bits FROM \"%w\".\"%w_chunks\" WHERE id = ?1"},
+    [BLOOM_EACH_CHUNK] = {false, 2,
                           "SELECT id, bits FROM \"%w\".\"%w_chunks\" WHERE id >= ?1 AND id < ?2 "
                           "ORDER BY id"},
-    [BLOOM_LAST_CHUNK] = {"c", 2,
+    [BLOOM_LAST_CHUNK] = {false, 2,
                           "SELECT id FROM \"%w\".\"%w_chunks\" WHERE id >= ?1 AND id < ?2 "
                           "ORDER BY id DESC LIMIT 1"},
-    [BLOOM_COUNT_CHUNKS] = {"-", 0, "SELECT count(*) FROM \"%w\".\"%w_chunks\""},
-    [BLOOM_NEW_LAYER] = {NULL, 4,
+    [BLOOM_NEW_LAYER] = {true, 4,
                          "INSERT INTO \"%w\".\"%w_layers\"(layer, header, chunk_blocks, "
                          "generation, keys, chunks, ones) VALUES (?1, ?2, ?3, ?4, 0, 0, 0)"},
-    [BLOOM_WRITE_LAYER] = {NULL, 5,
+    [BLOOM_WRITE_LAYER] = {true, 5,
                            "UPDATE \"%w\".\"%w_layers\" SET keys = ?2, chunks = ?3, ones = ?4, "
                            "generation = ?5 WHERE layer = ?1"},
-    [BLOOM_DELETE_LAYERS] = {NULL, 2,
-                             "DELETE FROM \"%w\".\"%w_layers\" WHERE layer >= ?1 AND layer < ?2"},
-    [BLOOM_NEW_CHUNK] = {NULL, 2, "INSERT INTO \"%w\".\"%w_chunks\"(id, bits) VALUES (?1, ?2)"},
-    [BLOOM_WRITE_CHUNK] = {NULL, 2, "UPDATE \"%w\".\"%w_chunks\" SET bits = ?2 WHERE id = ?1"},
-    [BLOOM_DELETE_CHUNKS] = {NULL, 2,
-                             "DELETE FROM \"%w\".\"%w_chunks\" WHERE id >= ?1 AND id < ?2"},
+    [BLOOM_DELETE_LAYERS] = {true, 1, "DELETE FROM \"%w\".\"%w_layers\" WHERE layer >= ?1"},
+    [BLOOM_NEW_CHUNK] = {true, 2, "INSERT INTO \"%w\".\"%w_chunks\"(id, bits) VALUES (?1, ?2)"},
+    [BLOOM_WRITE_CHUNK] = {true, 2, "UPDATE \"%w\".\"%w_chunks\" SET bits = ?2 WHERE id = ?1"},
+    [BLOOM_DELETE_CHUNKS] = {true, 1, "DELETE FROM \"%w\".\"%w_chunks\" WHERE id >= ?1"},
 };
 
 /* Messages */
-
-static bool is_plain(char letter) {
-    return letter >= ' ' && letter <= '~';
-}
-
-/* The length of the longest beginning of text, which is not empty, that goes into one quotation:
- * printable ASCII, or anything else. */
-static size_t piece_of(const char *text) {
-    enum { PIECE_MOST = 40 };
-    bool plain = is_plain(*text);
-    size_t length = 1;
-    while (text[length] != '\0' && is_plain(text[length]) == plain)
-        length++;
-    if (plain || length <= PIECE_MOST)
-        return length;
-    length = PIECE_MOST;
-    while (length > PIECE_MOST - 4 && ((unsigned char)text[length] & 0xc0) == 0x80)
-        length--; /* to the beginning of a character */
-    return length;
-}
-
-/* A message as valid UTF-8 without control characters, whatever names and SQLite's own messages
- * hold, from sqlite3_malloc; NULL: no memory. It is not bound by the connection's limit: a message
- * that is too long for it is no lack of memory. */
-static char *make_legible(const char *text) {
-    char quoted[BLOOM_QUOTE_SIZE];
-    sqlite3_str *legible = sqlite3_str_new(NULL);
-    while (*text != '\0') {
-        size_t length = piece_of(text);
-        if (is_plain(*text)) {
-            sqlite3_str_append(legible, text, (int)length);
-        } else {
-            bloom_sql_quote(quoted, text, length);
-            sqlite3_str_append(legible, quoted + 1, (int)strlen(quoted) - 2);
-        }
-        text += length;
-    }
-    return sqlite3_str_finish(legible);
-}
 
 /* Keeps "TABLE: ", a beginning and a text, which it frees. */
 static int keep_message(struct bloom_database *database, int code, const char *beginning,
@@ -102,7 +59,7 @@ static int keep_message(struct bloom_database *database, int code, const char *b
         text != NULL ? sqlite3_mprintf("%s: %s%s", database->name, beginning, text) : NULL;
     sqlite3_free(text);
     sqlite3_free(database->message);
-    database->message = whole != NULL ? make_legible(whole) : NULL;
+    database->message = whole != NULL ? bloom_sql_legible(whole) : NULL;
     sqlite3_free(whole);
     return database->message != NULL ? code : SQLITE_NOMEM;
 }
@@ -177,7 +134,7 @@ bool bloom_database_open(struct bloom_database *database, sqlite3 *connection, c
 }
 
 void bloom_database_forget(struct bloom_database *database) {
-    database->shape_known = database->finds_chunks = database->writes_layers = false;
+    database->shape_known = database->writes_layers = false;
     for (int i = 0; i < BLOOM_STATEMENTS; i++) {
         sqlite3_stmt *statement = database->statements[i];
         database->statements[i] = NULL;
@@ -316,19 +273,16 @@ static int check_shadow(struct bloom_database *database, int shadow) {
     return code;
 }
 
-/* What the program of a statement would do. */
-struct program {
-    unsigned parameters; /* that it uses */
-    bool makes_null;     /* as in the place of a column that an authorizer hides */
-    bool calls;          /* a trigger, an action of a foreign key, a function, a virtual table */
-};
-
-static int explain(struct bloom_database *database, const char *format, struct program *program) {
+/* Whether a statement runs only itself, and all of itself: its program must not call anything, must
+ * use every value that is bound, and, when it reads, must make no NULL. An authorizer may have put
+ * that in the place of a column, or taken the whole statement away. */
+static int check_program(struct bloom_database *database, enum bloom_statement which) {
     static const char *const CALLS[] = {"Program",  "Function", "Function0",
                                         "PureFunc", "VOpen",    "IdxInsert"};
     sqlite3_stmt *statement;
-    *program = (struct program){0, false, false};
-    char *sql = sqlite3_mprintf(format, database->schema, database->name);
+    unsigned parameters = 0;
+    bool calls = false, makes_null = false;
+    char *sql = sqlite3_mprintf(STATEMENTS[which].sql, database->schema, database->name);
     int code = prepare_text(database, sql != NULL ? sqlite3_mprintf("EXPLAIN %s", sql) : NULL, 0,
                             &statement);
     sqlite3_free(sql);
@@ -337,57 +291,19 @@ static int explain(struct bloom_database *database, const char *format, struct p
     while (sqlite3_step(statement) == SQLITE_ROW) {
         /* NULL: no memory, which sqlite3_finalize tells. */
         const char *operation = (const char *)sqlite3_column_text(statement, 1);
-        program->makes_null |= sqlite3_stricmp(operation, "Null") == 0;
-        program->parameters += sqlite3_stricmp(operation, "Variable") == 0;
+        makes_null |= sqlite3_stricmp(operation, "Null") == 0;
+        parameters += sqlite3_stricmp(operation, "Variable") == 0;
         for (size_t i = 0; i < sizeof CALLS / sizeof *CALLS; i++)
-            program->calls |= sqlite3_stricmp(operation, CALLS[i]) == 0;
+            calls |= sqlite3_stricmp(operation, CALLS[i]) == 0;
     }
     code = sqlite3_finalize(statement);
-    return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);
-}
-
-/* Whether this SQLite tells the types of columns: not with SQLITE_OMIT_DECLTYPE. */
-static bool tells_types(void) {
-#if defined(SQLITE_OMIT_DECLTYPE)
-    return false;
-#elif defined(SQLITE_CORE)
-    return true;
-#else
-    return sqlite3_api->column_decltype != NULL;
-#endif
-}
-
-/* Whether a result has a column of a table in every place where it should: what was put there
- * instead has no type, and is made by the program. */
-static int check_columns(struct bloom_database *database, enum bloom_statement which,
-                         sqlite3_stmt *statement) {
-    const char *columns = STATEMENTS[which].columns;
-    int count = (int)strlen(columns), code = SQLITE_OK;
-    bool whole = sqlite3_column_count(statement) == count;
-    if (!tells_types()) {
-        struct program program;
-        code = explain(database, STATEMENTS[which].sql, &program);
-        whole = whole && (!program.makes_null || strchr(columns, 'c') == NULL);
-    }
-#if !defined(SQLITE_OMIT_DECLTYPE)
-    for (int i = 0; i < count && whole && tells_types(); i++)
-        whole = columns[i] != 'c' || sqlite3_column_decltype(statement, i) != NULL;
-#endif
-    return code == SQLITE_OK && !whole ? bloom_database_hidden(database) : code;
-}
-
-/* Whether a statement that writes runs only itself, and all of itself: an authorizer may have taken
- * a value or the whole statement away. */
-static int check_write(struct bloom_database *database, enum bloom_statement which,
-                       sqlite3_stmt *statement) {
-    struct program program;
-    int code = explain(database, STATEMENTS[which].sql, &program);
-    if (code == SQLITE_OK && program.calls)
-        code = on_shadow_tables(database);
-    if (code == SQLITE_OK &&
-        (sqlite3_stmt_readonly(statement) || program.parameters < STATEMENTS[which].parameters))
-        code = bloom_database_hidden(database);
-    return code;
+    if (code != SQLITE_OK)
+        return bloom_database_fail_sqlite(database, code);
+    if (calls)
+        return on_shadow_tables(database);
+    if (parameters < STATEMENTS[which].parameters || (makes_null && !STATEMENTS[which].writes))
+        return bloom_database_hidden(database);
+    return SQLITE_OK;
 }
 
 /* Statements that stay */
@@ -428,8 +344,9 @@ static int prepare_statement(struct bloom_database *database, enum bloom_stateme
             SQLITE_PREPARE_PERSISTENT, &statement);
     if (code != SQLITE_OK)
         return code;
-    code = STATEMENTS[which].columns != NULL ? check_columns(database, which, statement)
-                                             : check_write(database, which, statement);
+    code = check_program(database, which);
+    if (code == SQLITE_OK && (sqlite3_stmt_readonly(statement) != 0) == STATEMENTS[which].writes)
+        code = bloom_database_hidden(database);
     if (code == SQLITE_OK) {
         database->statements[which] = statement;
     } else {
@@ -443,7 +360,7 @@ int bloom_database_prepare(struct bloom_database *database, enum bloom_statement
     if (!bloom_database_tells_expiry()) {
         sqlite3_stmt *statement;
         bool row;
-        int code = bloom_database_read(database, BLOOM_READ_CHUNK, INT64_MAX, -1, &statement, &row);
+        int code = bloom_database_read(database, BLOOM_READ_CHUNK, -1, 0, &statement, &row);
         if (code == SQLITE_OK)
             code = bloom_database_end(database, BLOOM_READ_CHUNK);
         if (code != SQLITE_OK)
@@ -502,9 +419,9 @@ int bloom_database_read(struct bloom_database *database, enum bloom_statement wh
         int code = bloom_database_begin(database, which, statement);
         if (code != SQLITE_OK)
             return code;
-        if (first >= 0)
+        if (STATEMENTS[which].parameters > 0)
             sqlite3_bind_int64(*statement, 1, first);
-        if (second >= 0)
+        if (STATEMENTS[which].parameters > 1)
             sqlite3_bind_int64(*statement, 2, second);
         int stepped = sqlite3_step(*statement);
         *row = stepped == SQLITE_ROW;

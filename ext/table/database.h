@@ -17,9 +17,9 @@
  *   4. No value that is longer than a chunk can be is loaded: while a statement is at work, the
  *      limit of the connection is as low as that.
  *   5. Authorizers count. What one denies is denied. What one answers with SQLITE_IGNORE is found
- *      out: a column that reads as NULL has no type, a statement that writes must use every value
- *      that is bound, and the first UPDATE after it was prepared is read back (layers.c). A
- *      statement that ended in an error is prepared anew.
+ *      out by EXPLAIN, too: a statement that reads makes no NULL, and each uses every value that is
+ *      bound. The first UPDATE after it was prepared is read back (layers.c). A statement that
+ *      ended in an error is prepared anew.
  *
  * Every int below is an SQLite result code; on an error other than SQLITE_NOMEM the message is kept
  * for bloom_database_message.
@@ -40,13 +40,12 @@ enum bloom_statement {
     BLOOM_READ_CHUNK,
     BLOOM_EACH_CHUNK, /* from one id to before another */
     BLOOM_LAST_CHUNK, /* the largest id from one to before another */
-    BLOOM_COUNT_CHUNKS,
     BLOOM_NEW_LAYER,
     BLOOM_WRITE_LAYER,   /* its counts and its generation */
-    BLOOM_DELETE_LAYERS, /* from one number to before another */
+    BLOOM_DELETE_LAYERS, /* from one number on */
     BLOOM_NEW_CHUNK,
     BLOOM_WRITE_CHUNK, /* never run: whether it may be asks the authorizer before a handle writes */
-    BLOOM_DELETE_CHUNKS, /* from one id to before another */
+    BLOOM_DELETE_CHUNKS, /* from one id on */
     BLOOM_STATEMENTS
 };
 
@@ -61,8 +60,7 @@ struct bloom_database {
     char *shadow_names[2]; /* NAME_layers, NAME_chunks */
     unsigned *running; /* statements of this kind at work, of all filter tables of the connection */
     sqlite3_stmt *statements[BLOOM_STATEMENTS]; /* NULL: to be prepared */
-    bool finds_chunks;  /* BLOOM_READ_CHUNK was seen to find a row since it was prepared */
-    bool writes_layers; /* BLOOM_WRITE_LAYER was seen to change a row, likewise */
+    bool writes_layers; /* BLOOM_WRITE_LAYER was seen to change a row since it was prepared */
     bool shape_known;   /* rule 1 */
     int length_limit;   /* of the connection, while a statement is at work */
     char *message;
@@ -106,7 +104,7 @@ int bloom_database_prepare(struct bloom_database *database, enum bloom_statement
  * Otherwise bloom_database_prepare costs a read. */
 bool bloom_database_tells_expiry(void);
 
-/* Binds what is not below 0, takes the first step of a statement that reads, and tells whether it
+/* Binds its parameters, takes the first step of a statement that reads, and tells whether it
  * is at a row. Until bloom_database_end it counts as running, and may be stepped on. After an error
  * it has ended. */
 int bloom_database_read(struct bloom_database *database, enum bloom_statement which,

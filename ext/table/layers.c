@@ -232,7 +232,7 @@ static int read_layers(struct bloom_layers *layers) {
     sqlite3_stmt *statement;
     bool row;
     layers->count = 0;
-    int code = bloom_database_read(layers->database, BLOOM_READ_LAYERS, -1, -1, &statement, &row);
+    int code = bloom_database_read(layers->database, BLOOM_READ_LAYERS, 0, 0, &statement, &row);
     if (code != SQLITE_OK)
         return code;
     for (; code == SQLITE_OK && row; row = sqlite3_step(statement) == SQLITE_ROW)
@@ -331,26 +331,6 @@ bool bloom_layers_has_room(const struct bloom_layers *layers, unsigned index) {
     return layer->sums.keys < layer->limits.keys && layer->sums.ones < layer->limits.ones;
 }
 
-/* Whether the row of a layer has these sums now. */
-static int read_back(struct bloom_layers *layers, unsigned number, const struct bloom_sums *sums) {
-    sqlite3_stmt *statement;
-    sqlite3_int64 numbers[COLUMNS];
-    bool row, written = false;
-    int code = bloom_database_read(layers->database, BLOOM_READ_LAYERS, -1, -1, &statement, &row);
-    if (code != SQLITE_OK)
-        return code;
-    for (; row && !written; row = sqlite3_step(statement) == SQLITE_ROW)
-        written = sqlite3_column_int64(statement, 0) == number &&
-                  read_numbers(statement, numbers) && (uint64_t)numbers[KEYS] == sums->keys &&
-                  (uint64_t)numbers[CHUNKS] == sums->chunks &&
-                  (uint64_t)numbers[ONES] == sums->ones;
-    code = bloom_database_end(layers->database, BLOOM_READ_LAYERS);
-    if (code != SQLITE_OK || written)
-        return code;
-    bloom_database_forget(layers->database);
-    return bloom_database_hidden(layers->database);
-}
-
 int bloom_layers_write(struct bloom_layers *layers, unsigned index, const struct bloom_sums *sums) {
     struct bloom_layer *layer = &layers->layers[index];
     sqlite3_stmt *statement;
@@ -364,8 +344,11 @@ int bloom_layers_write(struct bloom_layers *layers, unsigned index, const struct
     sqlite3_bind_int64(statement, 5, layer->geometry.generation);
     code = bloom_database_write(layers->database, BLOOM_WRITE_LAYER, 1);
     if (code == SQLITE_OK && !layers->database->writes_layers) {
-        code = read_back(layers, layer->geometry.number, sums);
-        layers->database->writes_layers = code == SQLITE_OK;
+        code = read_layers(layers);
+        layers->database->writes_layers =
+            code == SQLITE_OK && memcmp(&layer->sums, sums, sizeof *sums) == 0;
+        if (code == SQLITE_OK && !layers->database->writes_layers)
+            code = bloom_database_hidden(layers->database);
     }
     if (code == SQLITE_OK)
         set_sums(layer, sums);
@@ -405,41 +388,37 @@ int bloom_layers_report(struct bloom_layers *layers, unsigned index, struct bloo
     return bloom_layers_write(layers, index, &sums);
 }
 
-/* Rows from one number on are deleted, whatever layers they are of. */
-static int delete_layers(struct bloom_layers *layers, unsigned from) {
+/* All is prepared before anything is done, so that an authorizer refuses all or nothing. Rows of no
+ * layer go, too. */
+static int delete_from(struct bloom_layers *layers, unsigned number, sqlite3_int64 id) {
     sqlite3_stmt *statement;
-    int code = bloom_database_begin(layers->database, BLOOM_DELETE_LAYERS, &statement);
+    int code = bloom_database_prepare(layers->database, BLOOM_DELETE_LAYERS);
+    if (code == SQLITE_OK)
+        code = bloom_chunks_delete(layers->chunks, id);
+    if (code == SQLITE_OK)
+        code = bloom_database_begin(layers->database, BLOOM_DELETE_LAYERS, &statement);
     if (code != SQLITE_OK)
         return code;
-    sqlite3_bind_int64(statement, 1, from);
-    sqlite3_bind_int64(statement, 2, BLOOM_LAYERS_MAXIMUM);
-    return bloom_database_write(layers->database, BLOOM_DELETE_LAYERS, (int)(layers->count - from));
-}
-
-/* All is prepared before anything is done, so that an authorizer refuses all or nothing. */
-static int prepare_deletes(struct bloom_layers *layers) {
-    int code = bloom_database_prepare(layers->database, BLOOM_DELETE_CHUNKS);
-    return code == SQLITE_OK ? bloom_database_prepare(layers->database, BLOOM_DELETE_LAYERS) : code;
-}
-
-int bloom_layers_truncate(struct bloom_layers *layers, unsigned count) {
-    int code = prepare_deletes(layers);
-    if (code == SQLITE_OK)
-        code = bloom_chunks_delete(layers->chunks, count, BLOOM_LAYERS_MAXIMUM);
-    if (code == SQLITE_OK)
-        code = delete_layers(layers, count);
+    sqlite3_bind_int64(statement, 1, number);
+    code =
+        bloom_database_write(layers->database, BLOOM_DELETE_LAYERS, (int)(layers->count - number));
     bloom_layers_forget(layers);
+    layers->count = number;
     return code;
 }
 
+int bloom_layers_truncate(struct bloom_layers *layers, unsigned count) {
+    return delete_from(layers, count, bloom_chunks_first_id(count));
+}
+
 int bloom_layers_clear(struct bloom_layers *layers) {
-    int code = prepare_deletes(layers);
+    bloom_chunks_rest(layers->chunks);
+    int code = bloom_database_prepare(layers->database, BLOOM_DELETE_CHUNKS);
+    if (code == SQLITE_OK)
+        code = bloom_database_prepare(layers->database, BLOOM_DELETE_LAYERS);
     if (code == SQLITE_OK)
         code = bloom_layers_write(layers, 0, &(struct bloom_sums){0});
-    /* Rows of no layer, too. */
-    if (code == SQLITE_OK)
-        code = bloom_chunks_delete(layers->chunks, 0, BLOOM_LAYERS_MAXIMUM);
-    return code == SQLITE_OK ? delete_layers(layers, 1) : code;
+    return code == SQLITE_OK ? delete_from(layers, 1, INT64_MIN) : code;
 }
 
 /* Statements and transactions */

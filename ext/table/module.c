@@ -515,16 +515,20 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
     int code;
     switch (column) {
     case COLUMN_INFO:
-        code = bloom_whole_info(&table->layers, &json);
+        code = bloom_layers_start(&table->layers, BLOOM_SIZES_NOW);
+        if (code == SQLITE_OK)
+            code =
+                bloom_layers_finish(&table->layers, bloom_whole_info(&table->layers, &json), false);
         if (code != SQLITE_OK)
             return report(table, code);
         sqlite3_result_text(context, json, -1, sqlite3_free);
         sqlite3_result_subtype(context, JSON);
         return SQLITE_OK;
     case COLUMN_FILTER:
-        code = bloom_whole_filter(&table->layers,
-                                  sqlite3_limit(table->connection, SQLITE_LIMIT_LENGTH, -1), &shape,
-                                  &bytes);
+        code = bloom_layers_start(&table->layers, BLOOM_SIZES_NOW);
+        if (code == SQLITE_OK)
+            code = bloom_layers_finish(&table->layers,
+                                       bloom_whole_filter(&table->layers, &shape, &bytes), false);
         if (code != SQLITE_OK)
             return report(table, code);
         bloom_sql_result_filter(context, &shape, bytes);
@@ -579,9 +583,12 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
     static const struct {
         const char *name;
         int (*run)(struct bloom_layers *layers);
-    } WITHOUT_KEY[] = {{"clear", bloom_whole_clear}, {"repair", bloom_whole_repair}};
+        enum bloom_chunk_sizes sizes;
+    } WITHOUT_KEY[] = {{"clear", bloom_layers_clear, BLOOM_SIZES_ANY},
+                       {"repair", bloom_whole_repair, BLOOM_SIZES_NOW}};
     struct bloom_stored filter;
     char problem[BLOOM_PROBLEM_SIZE], quoted[BLOOM_QUOTE_SIZE];
+    int code;
     if (sqlite3_value_text(command) == NULL)
         return SQLITE_NOMEM;
     for (size_t i = 0; i < sizeof WITHOUT_KEY / sizeof *WITHOUT_KEY; i++) {
@@ -589,7 +596,10 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
             continue;
         if (sqlite3_value_type(argument) != SQLITE_NULL)
             return table_error(table, "the command %s takes no key", WITHOUT_KEY[i].name);
-        return report(table, WITHOUT_KEY[i].run(&table->layers));
+        code = bloom_layers_start(&table->layers, WITHOUT_KEY[i].sizes);
+        if (code == SQLITE_OK)
+            code = bloom_layers_finish(&table->layers, WITHOUT_KEY[i].run(&table->layers), true);
+        return report(table, code);
     }
     /* Whatever OR the statement has, which in a trigger is that of the statement around it. */
     if (is_command(command, "add"))
@@ -602,7 +612,11 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
                                            (size_t)sqlite3_value_bytes(command)));
     switch (bloom_sql_stored(table->connection, argument, &filter, problem)) {
     case BLOOM_STORED:
-        return report(table, bloom_whole_merge(&table->layers, &filter));
+        code = bloom_layers_start(&table->layers, BLOOM_SIZES_NOW);
+        if (code == SQLITE_OK)
+            code = bloom_layers_finish(&table->layers, bloom_whole_merge(&table->layers, &filter),
+                                       true);
+        return report(table, code);
     case BLOOM_STORED_NO_MEMORY:
         return SQLITE_NOMEM;
     default:
@@ -692,7 +706,10 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     (void)name;
     (void)flags;
     struct table *table = table_of(base);
-    int code = bloom_whole_verify(&table->layers, problem);
+    int code = bloom_layers_start(&table->layers, BLOOM_SIZES_NOW);
+    if (code == SQLITE_OK)
+        code =
+            bloom_layers_finish(&table->layers, bloom_whole_verify(&table->layers, problem), false);
     /* Damage is what is to be found; of any other error nothing is known. */
     if ((code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_ERROR) {
         *problem = bloom_database_message(&table->database);

@@ -14,7 +14,7 @@ static bool any_bit(const uint8_t *bytes, size_t length) {
 /* What the chunks of a layer that have a row tell. */
 struct survey {
     struct bloom_tally tally;
-    uint64_t rows, stale;       /* those of another generation among them */
+    uint64_t rows;
     uint64_t keys;              /* that the chunks count */
     struct bloom_sums reported; /* that they say they reported */
     bool bits_beyond;           /* set beyond the last block of the layer */
@@ -88,7 +88,6 @@ static bool survey_chunk(void *argument, const struct bloom_geometry *geometry, 
     struct survey *survey = argument;
     struct bloom_tally tally = {0};
     survey->rows++;
-    survey->stale += blocks == NULL;
     if (blocks == NULL)
         return true;
     uint32_t count = bloom_blocks_of_chunk(geometry, chunk);
@@ -145,9 +144,9 @@ static bool copy_chunk(void *argument, const struct bloom_geometry *geometry, ui
     return true;
 }
 
-static int filter_started(struct bloom_layers *layers, int64_t length_limit,
-                          struct bloom_shape *shape, uint8_t **bytes) {
+int bloom_whole_filter(struct bloom_layers *layers, struct bloom_shape *shape, uint8_t **bytes) {
     const struct bloom_geometry *geometry = &layers->layers[0].geometry;
+    const int length_limit = sqlite3_limit(layers->database->connection, SQLITE_LIMIT_LENGTH, -1);
     *bytes = NULL;
     *shape = geometry->shape;
     if (layers->count > 1)
@@ -159,8 +158,8 @@ static int filter_started(struct bloom_layers *layers, int64_t length_limit,
     if (bloom_filter_bytes(shape) > (uint64_t)length_limit)
         return bloom_database_fail(
             layers->database, SQLITE_TOOBIG,
-            "its filter needs %llu bytes, but a value of this connection is limited to %lld bytes",
-            (sqlite3_uint64)bloom_filter_bytes(shape), (sqlite3_int64)length_limit);
+            "its filter needs %llu bytes, but a value of this connection is limited to %d bytes",
+            (sqlite3_uint64)bloom_filter_bytes(shape), length_limit);
     *bytes = bloom_sql_new_filter(shape);
     if (*bytes == NULL)
         return SQLITE_NOMEM;
@@ -175,15 +174,6 @@ static int filter_started(struct bloom_layers *layers, int64_t length_limit,
     return code;
 }
 
-int bloom_whole_filter(struct bloom_layers *layers, int64_t length_limit, struct bloom_shape *shape,
-                       uint8_t **bytes) {
-    int code = bloom_layers_start(layers, BLOOM_SIZES_NOW);
-    return code == SQLITE_OK
-               ? bloom_layers_finish(layers, filter_started(layers, length_limit, shape, bytes),
-                                     false)
-               : code;
-}
-
 static const char *mode_as_json(enum bloom_growth_mode mode) {
     static const char *const MODES[] = {[BLOOM_GROWTH_ON] = "true",
                                         [BLOOM_GROWTH_OFF] = "false",
@@ -191,7 +181,7 @@ static const char *mode_as_json(enum bloom_growth_mode mode) {
     return MODES[mode];
 }
 
-static int info_started(struct bloom_layers *layers, char **json) {
+int bloom_whole_info(struct bloom_layers *layers, char **json) {
     const struct bloom_growth *growth = &layers->growth;
     double count = 0;
     double pass = 1; /* probability that a key that is not in is found in no layer */
@@ -239,16 +229,10 @@ static int info_started(struct bloom_layers *layers, char **json) {
     return code == SQLITE_OK && *json == NULL ? SQLITE_NOMEM : code;
 }
 
-int bloom_whole_info(struct bloom_layers *layers, char **json) {
-    int code = bloom_layers_start(layers, BLOOM_SIZES_NOW);
-    return code == SQLITE_OK ? bloom_layers_finish(layers, info_started(layers, json), false)
-                             : code;
-}
-
 /* A chunk of the first layer as it will be when a filter is merged: read into the buffer, and
  * united there with the filter's part. */
 struct merged_chunk {
-    bool has_row, has_new;
+    bool has_new;
     uint64_t ones_before;
     struct bloom_counts counts;
     struct bloom_tally tally;
@@ -263,7 +247,7 @@ static int merge_chunk(struct bloom_layers *layers, const struct bloom_stored *f
     size_t length = (size_t)bloom_payload_bytes(&shape);
     uint8_t *blocks;
     struct bloom_counts *counts = &merged->counts;
-    int code = bloom_chunk_read(layers->chunks, geometry, chunk, &merged->has_row, counts, &blocks);
+    int code = bloom_chunk_read(layers->chunks, geometry, chunk, counts, &blocks);
     if (code == SQLITE_OK)
         code = bloom_counts_check(layers->chunks, geometry, chunk, counts);
     if (code != SQLITE_OK)
@@ -296,7 +280,7 @@ static int beyond_rate(struct bloom_layers *layers, double rate) {
 
 /* Everything that may be refused comes before the first change, and the layer's row before the
  * chunks. What is merged is reported. */
-static int merge_started(struct bloom_layers *layers, const struct bloom_stored *filter) {
+int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *filter) {
     const struct bloom_layer *layer = &layers->layers[0];
     const struct bloom_geometry *geometry = &layer->geometry;
     uint64_t chunk_count = bloom_chunks_of_layer(geometry), ones_before = 0;
@@ -338,15 +322,9 @@ static int merge_started(struct bloom_layers *layers, const struct bloom_stored 
             continue;
         merged.counts.reported_keys = merged.counts.keys;
         merged.counts.reported_ones = merged.counts.ones;
-        code = bloom_chunk_write(layers->chunks, geometry, chunk, merged.has_row, &merged.counts);
+        code = bloom_chunk_write(layers->chunks, geometry, chunk, &merged.counts);
     }
     return code;
-}
-
-int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *filter) {
-    int code = bloom_layers_start(layers, BLOOM_SIZES_NOW);
-    return code == SQLITE_OK ? bloom_layers_finish(layers, merge_started(layers, filter), true)
-                             : code;
 }
 
 static char *problem_of_layer(const struct bloom_layers *layers, unsigned index,
@@ -370,30 +348,27 @@ static char *problem_of_layer(const struct bloom_layers *layers, unsigned index,
     return NULL;
 }
 
-static int verify_started(struct bloom_layers *layers, char **problem) {
-    uint64_t rows_in_layers = 0, rows = 0;
+int bloom_whole_verify(struct bloom_layers *layers, char **problem) {
+    sqlite3_int64 id;
+    bool any;
     int code = SQLITE_OK;
-    *problem = NULL;
     for (unsigned i = 0; code == SQLITE_OK && i < layers->count && *problem == NULL; i++) {
         struct survey survey;
-        struct bloom_estimate estimate = {0};
-        code = survey_layer(layers, i, &survey, &estimate);
-        rows_in_layers += survey.rows;
+        struct bloom_estimate estimate;
+        code = bloom_chunks_check(layers->chunks, &layers->layers[i].geometry, &any);
+        if (code == SQLITE_OK)
+            code = survey_layer(layers, i, &survey, &estimate);
         if (code == SQLITE_OK)
             *problem = problem_of_layer(layers, i, &survey);
     }
     if (code == SQLITE_OK && *problem == NULL)
-        code = bloom_chunks_count(layers->chunks, &rows);
-    if (code == SQLITE_OK && *problem == NULL && rows != rows_in_layers)
-        *problem = sqlite3_mprintf("%s: %llu chunks are of no layer", layers->database->name,
-                                   (sqlite3_uint64)(rows - rows_in_layers));
+        code = bloom_chunks_last(layers->chunks, bloom_chunks_first_id(layers->count), INT64_MAX,
+                                 &any, &id);
+    if (code == SQLITE_OK && *problem == NULL && !any)
+        code = bloom_chunks_last(layers->chunks, INT64_MIN, 0, &any, &id);
+    if (code == SQLITE_OK && *problem == NULL && any)
+        *problem = sqlite3_mprintf("%s: chunk %lld is of no layer", layers->database->name, id);
     return code;
-}
-
-int bloom_whole_verify(struct bloom_layers *layers, char **problem) {
-    int code = bloom_layers_start(layers, BLOOM_SIZES_NOW);
-    return code == SQLITE_OK ? bloom_layers_finish(layers, verify_started(layers, problem), false)
-                             : code;
 }
 
 /* One pass of a repair over a layer: sums up what its chunks will have reported, and stops at the
@@ -424,7 +399,6 @@ static bool repair_chunk(void *argument, const struct bloom_geometry *geometry, 
 static int repair_layer(struct bloom_layers *layers, unsigned index, uint64_t *ones) {
     const struct bloom_geometry *geometry = &layers->layers[index].geometry;
     struct repair repair = {.stops = false};
-    bool has_row;
     struct bloom_counts counts;
     uint8_t *blocks;
     int code = bloom_chunks_for_each(layers->chunks, geometry, 0, repair_chunk, &repair);
@@ -436,14 +410,14 @@ static int repair_layer(struct bloom_layers *layers, unsigned index, uint64_t *o
         code = bloom_chunks_for_each(layers->chunks, geometry, from, repair_chunk, &repair);
         if (code != SQLITE_OK || !repair.stopped)
             return code;
-        code = bloom_chunk_read(layers->chunks, geometry, repair.chunk, &has_row, &counts, &blocks);
+        code = bloom_chunk_read(layers->chunks, geometry, repair.chunk, &counts, &blocks);
         if (code == SQLITE_OK)
-            code = bloom_chunk_write(layers->chunks, geometry, repair.chunk, true, &repair.counts);
+            code = bloom_chunk_write(layers->chunks, geometry, repair.chunk, &repair.counts);
     }
     return code;
 }
 
-static int repair_started(struct bloom_layers *layers) {
+int bloom_whole_repair(struct bloom_layers *layers) {
     unsigned with_keys = 1;
     int code = SQLITE_OK;
     for (unsigned i = 0; i < layers->count && code == SQLITE_OK; i++) {
@@ -454,15 +428,4 @@ static int repair_started(struct bloom_layers *layers) {
     }
     return code == SQLITE_OK && with_keys < layers->count ? bloom_layers_truncate(layers, with_keys)
                                                           : code;
-}
-
-int bloom_whole_repair(struct bloom_layers *layers) {
-    int code = bloom_layers_start(layers, BLOOM_SIZES_NOW);
-    return code == SQLITE_OK ? bloom_layers_finish(layers, repair_started(layers), true) : code;
-}
-
-int bloom_whole_clear(struct bloom_layers *layers) {
-    int code = bloom_layers_start(layers, BLOOM_SIZES_ANY);
-    bloom_chunks_rest(layers->chunks);
-    return code == SQLITE_OK ? bloom_layers_finish(layers, bloom_layers_clear(layers), true) : code;
 }
