@@ -15,6 +15,7 @@
  *   steps_schema.c        tables are created, dropped and renamed
  *   steps_shadow.c        the shadow tables are changed by hand, by changesets, and repaired
  *   steps_files.c         other files, connections and processes
+ *   steps_application.c   what an application does beside SQL
  *
  * It knows of the extension what a user knows: SQL, the shadow tables as ext/FORMAT.md describes
  * them, and the filter library, which says whether a key is in the bits. It uses nothing of
@@ -186,6 +187,7 @@ struct connection {
     bool cursor_renamed; /* its table, since */
     int cursor_key;      /* where it is */
     bool in_transaction, by_savepoint;
+    bool query_only;
     unsigned depth;
     /* A change of the schema was refused within the transaction: SQLite may keep the number of the
      * schema that did not come to be, and not see another connection's that gets the same one. */
@@ -197,7 +199,12 @@ struct connection {
 extern struct file files[FILES];
 extern struct connection connections[CONNECTIONS];
 extern bool shared_cache, main_in_memory; /* in this round */
+extern char broken_file[200];             /* the path of one that is no database */
 extern const char *const NAME[NAMES], *const SCHEMA[SCHEMAS];
+
+/* Puts bytes of sqlite3_serialize behind a schema, and owns them. */
+bool put_bytes(struct connection *connection, unsigned schema, unsigned char *bytes,
+               sqlite3_int64 size);
 
 /* Puts the committed content of a file behind a schema. */
 bool deserialize(struct connection *connection, unsigned schema, const struct file *from);
@@ -288,6 +295,9 @@ void look(struct connection *connection, unsigned schema, unsigned slot, bool th
 
 /* The same for all tables of a file from a new connection. */
 void look_from_outside(const struct file *file);
+
+/* And of a copy that sqlite3_serialize has made; owns the bytes. */
+void look_at_copy(unsigned char *bytes, sqlite3_int64 size, const struct content *content);
 
 /* Whether a result is one of a lock of somebody else. */
 bool is_busy(int code);

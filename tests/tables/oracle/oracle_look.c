@@ -169,6 +169,45 @@ static bool ask_all(struct connection *connection, unsigned schema, unsigned nam
     return !info_first || ask(connection, schema, name, type, answers);
 }
 
+/* ---- That questions change nothing ---- */
+
+struct trace {
+    int changes, total_changes;
+    sqlite3_int64 rowid, size;
+    unsigned char *pages; /* of the whole file; NULL: not compared */
+};
+
+/* With pages, all of them, as they are in the cache. Nothing of theirs is told of a file in memory,
+ * of which SQLite gives what is committed. */
+static struct trace trace_begin(const struct connection *connection, unsigned schema, bool pages) {
+    struct trace trace = {.changes = sqlite3_changes(connection->database),
+                          .total_changes = sqlite3_total_changes(connection->database),
+                          .rowid = (sqlite3_int64)(random_next() >> 1)};
+    sqlite3_set_last_insert_rowid(connection->database, trace.rowid);
+    if (pages)
+        trace.pages = sqlite3_serialize(connection->database, SCHEMA[schema], &trace.size, 0);
+    return trace;
+}
+
+static void trace_end(const struct connection *connection, unsigned schema, struct trace *trace,
+                      const char *where) {
+    expect(sqlite3_changes(connection->database) == trace->changes &&
+               sqlite3_total_changes(connection->database) == trace->total_changes,
+           "%s: questions count as changes", where);
+    expect(sqlite3_last_insert_rowid(connection->database) == trace->rowid,
+           "%s: after questions last_insert_rowid() is another one", where);
+    sqlite3_int64 size = 0;
+    unsigned char *pages =
+        trace->pages != NULL
+            ? sqlite3_serialize(connection->database, SCHEMA[schema], &size, 0)
+            : NULL;
+    expect(pages == NULL ||
+               (size == trace->size && memcmp(pages, trace->pages, (size_t)size) == 0),
+           "%s: questions have changed pages", where);
+    sqlite3_free(pages);
+    sqlite3_free(trace->pages);
+}
+
 /* The number after "name": from text on; and the place behind it. */
 static double number_in(const char **text, const char *name, const char *where) {
     char *key = sqlite3_mprintf("\"%s\":", name);
@@ -321,8 +360,11 @@ void look(struct connection *connection, unsigned schema, unsigned slot, bool th
     bool wants_filter = random_once_in(4);
     if (raw_first)
         read = look_raw(connection, schema, name, &raw);
-    if (read || !raw_first)
+    if (read || !raw_first) {
+        struct trace trace = trace_begin(connection, schema, random_once_in(8));
         asked = ask_all(connection, schema, name, type, wants_filter, &answers);
+        trace_end(connection, schema, &trace, where);
+    }
     if (asked && !raw_first)
         read = look_raw(connection, schema, name, &raw);
     if (asked && read && raw.wrong_chunk_size) {
@@ -367,6 +409,19 @@ void look(struct connection *connection, unsigned schema, unsigned slot, bool th
 
 /* ---- From outside ---- */
 
+/* Looks at all tables of a file from a connection that is there for this alone. */
+static void look_at_all(struct connection *outside, struct file *file) {
+    bool shared = shared_cache;
+    shared_cache = false;
+    outside->links[0].file = file;
+    sqlite3_exec(outside->database, "BEGIN", NULL, NULL, NULL);
+    model_begin(outside, false);
+    for (unsigned slot = 0; slot < SLOTS && outside->in_transaction; slot++)
+        look(outside, 0, slot, true);
+    connection_close(outside);
+    shared_cache = shared;
+}
+
 void look_from_outside(const struct file *file) {
     struct connection outside;
     struct file copy = *file;
@@ -374,15 +429,19 @@ void look_from_outside(const struct file *file) {
         return;
     memset(&outside, 0, sizeof outside);
     outside.name = "a new connection";
-    bool shared = shared_cache;
-    shared_cache = false;
     copy.writer = NULL;
-    outside.links[0].file = &copy;
     outside.database = fresh_connection(file, SQLITE_OPEN_PRIVATECACHE);
-    sqlite3_exec(outside.database, "BEGIN", NULL, NULL, NULL);
-    model_begin(&outside, false);
-    for (unsigned slot = 0; slot < SLOTS && outside.in_transaction; slot++)
-        look(&outside, 0, slot, true);
-    connection_close(&outside);
-    shared_cache = shared;
+    look_at_all(&outside, &copy);
+}
+
+void look_at_copy(unsigned char *bytes, sqlite3_int64 size, const struct content *content) {
+    struct connection outside;
+    struct file memory;
+    memset(&outside, 0, sizeof outside);
+    memset(&memory, 0, sizeof memory);
+    outside.name = "a copy";
+    memory.committed = *content;
+    outside.database = fresh_connection(&memory, SQLITE_OPEN_PRIVATECACHE);
+    expect(put_bytes(&outside, 0, bytes, size), "a copy cannot be opened");
+    look_at_all(&outside, &memory);
 }

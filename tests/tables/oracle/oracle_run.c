@@ -41,7 +41,7 @@ int run(connection_t *connection, sqlite3_stmt *statement, const char *sql, enum
     return code;
 }
 
-void judge(connection_t *connection, unsigned schema, int code, bool met, const char *what) {
+void judge(connection_t *connection, int code, bool met, const char *what) {
     if (code == SQLITE_OK || met)
         return;
     code = really(connection, code);
@@ -62,11 +62,16 @@ void judge(connection_t *connection, unsigned schema, int code, bool met, const 
            "%s: %s: result %d (%s)", connection->name, what, code, last_error);
 }
 
+void judge_write(connection_t *connection, int code, bool met, const char *what) {
+    bool refused = connection->query_only && (code & 0xff) == SQLITE_READONLY;
+    judge(connection, code, met || refused, what);
+}
+
 bool plain(connection_t *connection, const char *sql) {
     bool met;
     int code = run(connection, NULL, sql, FAULT_NONE, &met);
     lost_transaction(connection);
-    judge(connection, 0, code, false, sql);
+    judge_write(connection, code, false, sql);
     return code == SQLITE_OK;
 }
 
@@ -134,6 +139,8 @@ bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum fault fa
     /* No memory when SQLite takes back the first try of a statement, before it prepares it anew,
      * ends the transaction; the second try succeeds without one. */
     attempt->doubtful = lost_transaction(connection);
+    expect(attempt->code != SQLITE_OK || !connection->query_only, "%s: a change under query_only",
+           connection->name);
     if (attempt->code == SQLITE_OK && attempt->doubtful)
         find_again(attempt, name);
     if (attempt->code == SQLITE_OK) {
@@ -163,8 +170,7 @@ bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum fault fa
                 (attempt->table->merged ||
                  attempt->table->counted_most + attempt->keys > options->capacity);
     bool refused = full || (attempt->may_refuse && attempt->code == SQLITE_ERROR);
-    judge(connection, attempt->schema, attempt->code, attempt->met || refused,
-          sqlite3_sql(statement));
+    judge_write(connection, attempt->code, attempt->met || refused, sqlite3_sql(statement));
     return false;
 }
 

@@ -175,8 +175,11 @@ static void rest(struct connection *connection) {
     expect(sqlite3_txn_state(connection->database, NULL) == SQLITE_TXN_NONE, "%s: a lock is left",
            connection->name);
 #endif
-    if (!connection->schema_in_doubt ||
-        sqlite3_exec(connection->database, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
+    if (!connection->schema_in_doubt)
+        return;
+    sqlite3_exec(connection->database, "PRAGMA query_only = 0", NULL, NULL, NULL);
+    connection->query_only = false;
+    if (sqlite3_exec(connection->database, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
         return;
     int code = sqlite3_exec(connection->database, "CREATE TABLE main.n(x)", NULL, NULL, NULL);
     sqlite3_exec(connection->database, "ROLLBACK", NULL, NULL, NULL);

@@ -35,6 +35,7 @@ enum { OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS };
 struct file files[FILES];
 struct connection connections[CONNECTIONS];
 bool shared_cache, main_in_memory;
+char broken_file[200];
 
 /* ---- Connections ---- */
 
@@ -60,6 +61,15 @@ sqlite3 *fresh_connection(const struct file *file, int flags) {
     return database;
 }
 
+bool put_bytes(struct connection *connection, unsigned schema, unsigned char *bytes,
+               sqlite3_int64 size) {
+    bytes[18] = bytes[19] = 1; /* no WAL in memory */
+    int code = sqlite3_deserialize(connection->database, SCHEMA[schema], bytes, size, size,
+                                   SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE);
+    note("%s: -- result %d", connection->name, code);
+    return code == SQLITE_OK;
+}
+
 bool deserialize(struct connection *connection, unsigned schema, const struct file *from) {
     struct link *link = &connection->links[schema];
     struct file *memory = &connection->memory[schema];
@@ -69,18 +79,13 @@ bool deserialize(struct connection *connection, unsigned schema, const struct fi
     sqlite3_close(source);
     if (bytes == NULL)
         return false;
-    if (size > 20)
-        bytes[18] = bytes[19] = 1; /* no WAL in memory */
     /* Where the number of the schema stays the same, SQLite prepares no kept statement anew, and
      * runs it on a table that has another name meanwhile. */
     if (connection->renamed[schema])
         forget_statements(connection, schema);
     connection->renamed[schema] = false;
-    int code = sqlite3_deserialize(connection->database, SCHEMA[schema], bytes, size, size,
-                                   SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE);
-    note("%s: sqlite3_deserialize into %s of %s; -- result %d", connection->name, SCHEMA[schema],
-         from->path, code);
-    if (code != SQLITE_OK)
+    note("%s: sqlite3_deserialize into %s of %s", connection->name, SCHEMA[schema], from->path);
+    if (!put_bytes(connection, schema, bytes, size))
         return false;
     memory->committed = from->committed;
     memset(link, 0, sizeof *link);
@@ -92,6 +97,7 @@ void connection_open(struct connection *connection) {
     sqlite3_stmt *statement;
     memset(connection->links, 0, sizeof connection->links);
     connection->links[0].file = &files[0];
+    connection->query_only = false;
     connection->database =
         fresh_connection(main_in_memory ? &connection->memory[0] : &files[0],
                          shared_cache ? SQLITE_OPEN_SHAREDCACHE : SQLITE_OPEN_PRIVATECACHE);
@@ -391,6 +397,10 @@ void world_begin(void) {
         snprintf(files[i].path, sizeof files[i].path, "%s/%u.db", folder, i);
         create_tables(&files[i], settings);
     }
+    snprintf(broken_file, sizeof broken_file, "%s/broken", folder);
+    FILE *broken = fopen(broken_file, "w");
+    expect(broken != NULL && fprintf(broken, "%01000d", 0) == 1000 && fclose(broken) == 0,
+           "no file %s", broken_file);
     for (unsigned i = 0; i < CONNECTIONS; i++) {
         memset(&connections[i], 0, sizeof connections[i]);
         connections[i].name = i == 0 ? "a" : "b";
@@ -411,6 +421,7 @@ void world_end(void) {
             unlink(path);
         }
     }
+    unlink(broken_file);
     rmdir(folder);
     expect(sqlite3_memory_used() == 0, "%lld bytes are left when all is closed",
            (long long)sqlite3_memory_used());

@@ -15,7 +15,10 @@ int run(connection_t *connection, sqlite3_stmt *statement, const char *sql, enum
 extern char last_error[300]; /* of that */
 
 /* What may go wrong without a fault: a lock, and damage that somebody made by hand. */
-void judge(connection_t *connection, unsigned schema, int code, bool met, const char *what);
+void judge(connection_t *connection, int code, bool met, const char *what);
+
+/* And a statement that writes, which query_only refuses. */
+void judge_write(connection_t *connection, int code, bool met, const char *what);
 
 /* Only for the world: must succeed or be refused by a lock. */
 bool plain(connection_t *connection, const char *sql);
@@ -97,6 +100,10 @@ void step_load(connection_t *connection);
 void step_read_uncommitted(connection_t *connection);
 void step_integrity(connection_t *connection);
 void step_process(connection_t *connection);
+void step_busy_close(connection_t *connection);
+void step_query_only(connection_t *connection);
+void step_failed_attach(connection_t *connection);
+void step_serialize(connection_t *connection);
 
 /* Ends a query that goes on. */
 void cursor_end(connection_t *connection);

@@ -225,7 +225,7 @@ void step_delete(connection_t *connection) {
                NAME[attempt.table->name]);
         bool refused = is_in && attempt.code == SQLITE_ERROR;
         if (!lost_transaction(connection))
-            judge(connection, attempt.schema, attempt.code, refused, sqlite3_sql(statement));
+            judge_write(connection, attempt.code, refused, sqlite3_sql(statement));
     }
     raw_clear(&attempt.raw);
 }

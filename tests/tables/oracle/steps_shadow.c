@@ -19,7 +19,7 @@ static void edit_by_hand(connection_t *connection, const char *edit) {
         code = run(connection, NULL, part, FAULT_NONE, &met);
         if (lost_transaction(connection))
             break;
-        judge(connection, schema, code, false, part);
+        judge_write(connection, code, false, part);
         if (code == SQLITE_OK)
             change(connection, schema)->tampered = true;
     }
@@ -77,7 +77,7 @@ void step_repair(connection_t *connection) {
         int code = run(connection, NULL, sql, FAULT_NONE, &met);
         bool lost = lost_transaction(connection);
         if (!lost)
-            judge(connection, schema, code, false, sql);
+            judge_write(connection, code, false, sql);
         if (!lost && code == SQLITE_OK) {
             struct raw after;
             change(connection, schema)->tampered = true;
@@ -184,7 +184,7 @@ void step_changeset(connection_t *connection) {
         if (code != SQLITE_OK && !connection->in_transaction)
             sqlite3_exec(connection->database, "ROLLBACK", NULL, NULL, NULL);
         if (!lost_transaction(connection)) {
-            judge(connection, 0, code, false, "a changeset");
+            judge_write(connection, code, false, "a changeset");
             if (code == SQLITE_OK)
                 change(connection, 0)->tables[slot] = table;
         }
