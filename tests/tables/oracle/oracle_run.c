@@ -118,7 +118,10 @@ bool attempt_begin(struct attempt *attempt, connection_t *connection) {
         return false;
     attempt->table = &view(connection, attempt->schema)->tables[attempt->slot];
     attempt->options = &OPTIONS[attempt->table->options];
-    return look_raw(connection, attempt->schema, attempt->table->name, &attempt->raw);
+    if (!look_raw(connection, attempt->schema, attempt->table->name, &attempt->raw))
+        return false;
+    attempt->keys_before = raw_keys(&attempt->raw);
+    return true;
 }
 
 /* Which table has a name, after a rollback that may have undone renames. */
@@ -145,6 +148,7 @@ bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum fault fa
         find_again(attempt, name);
     if (attempt->code == SQLITE_OK) {
         attempt->table = &change(connection, attempt->schema)->tables[attempt->slot];
+        attempt->table->unknown = true;
         return true;
     }
     if (attempt->doubtful)
@@ -158,17 +162,18 @@ bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum fault fa
         expect(!attempt->changed || connection->in_transaction || late,
                "%s: a failed statement without a transaction has changed %s", connection->name,
                NAME[name]);
-        if (attempt->changed)
+        if (attempt->changed) {
             attempt->table = &change(connection, attempt->schema)->tables[attempt->slot];
+            attempt->table->unknown = true;
+        }
         attempt->doubtful = late;
         if (late && !connection->in_transaction)
             return true;
     }
     const struct options *options = attempt->options;
-    bool full = options->refuses &&
-                (attempt->code == SQLITE_ERROR || attempt->code == SQLITE_FULL) &&
-                (attempt->table->merged ||
-                 attempt->table->counted_most + attempt->keys > options->capacity);
+    bool full =
+        options->refuses && (attempt->code == SQLITE_ERROR || attempt->code == SQLITE_FULL) &&
+        (attempt->table->merged || attempt->keys_before + attempt->keys > options->capacity);
     bool refused = full || (attempt->may_refuse && attempt->code == SQLITE_ERROR);
     judge_write(connection, attempt->code, attempt->met || refused, sqlite3_sql(statement));
     return false;
@@ -196,9 +201,19 @@ bool attempt_compare(struct attempt *attempt, bool *grown) {
         !look_raw(attempt->connection, attempt->schema, attempt->table->name, &after))
         return false;
     *grown = after.layer_count != attempt->raw.layer_count;
-    expect(*grown || raw_same_bits(&attempt->raw, &after),
-           "%s: the bits of %s.%s are not what the statement must have made of them",
-           attempt->connection->name, SCHEMA[attempt->schema], name);
+    if (!*grown) {
+        expect(raw_same_bits(&attempt->raw, &after),
+               "%s: the bits of %s.%s are not what the statement must have made of them",
+               attempt->connection->name, SCHEMA[attempt->schema], name);
+        expect(attempt->estimates || raw_same_keys(&attempt->raw, &after),
+               "%s: the keys of %s.%s are not what the statement must have made of them",
+               attempt->connection->name, SCHEMA[attempt->schema], name);
+        if (!view(attempt->connection, attempt->schema)->tampered)
+            compare_reports(&attempt->raw, &after, attempt->options, name);
+    }
+    attempt->keys_after = raw_keys(&after);
+    attempt->table->counted = attempt->keys_after;
+    attempt->table->unknown = false;
     raw_clear(&after);
     return true;
 }

@@ -34,7 +34,7 @@ enum { OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS };
 
 struct file files[FILES];
 struct connection connections[CONNECTIONS];
-bool shared_cache, main_in_memory;
+bool shared_cache, main_in_memory, crowded;
 char broken_file[200];
 
 /* ---- Connections ---- */
@@ -93,6 +93,45 @@ bool deserialize(struct connection *connection, unsigned schema, const struct fi
     return true;
 }
 
+/* Of a database with the crowd's tables, made once. */
+static unsigned char *crowd_bytes;
+static sqlite3_int64 crowd_size;
+
+static void make_crowd(void) {
+    static const struct file MEMORY;
+    sqlite3 *database = fresh_connection(&MEMORY, 0);
+    int code = sqlite3_exec(database, "BEGIN", NULL, NULL, NULL);
+    for (unsigned i = 0; i < CROWD && code == SQLITE_OK; i++) {
+        char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE c%u USING bloom(%s)", i, OPTIONS[0].text);
+        code = sqlite3_exec(database, sql, NULL, NULL, NULL);
+        sqlite3_free(sql);
+    }
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(database, "COMMIT", NULL, NULL, NULL);
+    expect(code == SQLITE_OK, "no crowd: %s", sqlite3_errmsg(database));
+    void *bytes = sqlite3_serialize(database, "main", &crowd_size, 0);
+    crowd_bytes = malloc((size_t)crowd_size);
+    expect(bytes != NULL && crowd_bytes != NULL, "no memory");
+    memcpy(crowd_bytes, bytes, (size_t)crowd_size);
+    sqlite3_free(bytes);
+    sqlite3_close(database);
+}
+
+/* Each of its tables is asked once, so that the connection has them all. */
+static void attach_crowd(struct connection *connection) {
+    if (crowd_bytes == NULL)
+        make_crowd();
+    int code = sqlite3_exec(connection->database, "ATTACH ':memory:' AS crowd", NULL, NULL, NULL);
+    unsigned char *bytes = sqlite3_malloc64((sqlite3_uint64)crowd_size);
+    expect(code == SQLITE_OK && bytes != NULL, "no crowd");
+    memcpy(bytes, crowd_bytes, (size_t)crowd_size);
+    code = sqlite3_deserialize(connection->database, "crowd", bytes, crowd_size, crowd_size,
+                               SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE);
+    expect(code == SQLITE_OK, "no crowd");
+    for (unsigned i = 0; i < CROWD; i++)
+        look_in_crowd(connection, i);
+}
+
 void connection_open(struct connection *connection) {
     sqlite3_stmt *statement;
     memset(connection->links, 0, sizeof connection->links);
@@ -129,6 +168,8 @@ void connection_open(struct connection *connection) {
     expect(code == SQLITE_OK, "no connection: %s", sqlite3_errmsg(connection->database));
     if (!shared_cache && random_once_in(3))
         sqlite3_exec(connection->database, "PRAGMA mmap_size = 1000000", NULL, NULL, NULL);
+    if (crowded)
+        attach_crowd(connection);
     if (main_in_memory)
         expect(deserialize(connection, 0, &files[0]), "%s: no content", connection->name);
 }
@@ -180,16 +221,22 @@ static const char *const SQL[STATEMENTS] = {
     [REPAIR] = "INSERT INTO %s.%s(%s) VALUES ('repair')",
 };
 
+sqlite3_stmt *prepare(struct connection *connection, const char *schema, const char *table,
+                      enum statement which, int *code) {
+    sqlite3_stmt *statement;
+    char *sql = sqlite3_mprintf(SQL[which], schema, table, table);
+    *code = sqlite3_prepare_v3(connection->database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement,
+                               NULL);
+    sqlite3_free(sql);
+    return statement;
+}
+
 sqlite3_stmt *statement_of(struct connection *connection, unsigned schema, unsigned name,
                            enum statement which, int *code) {
     sqlite3_stmt **statement = &connection->statements[schema][name][which];
     *code = SQLITE_OK;
-    if (*statement == NULL) {
-        char *sql = sqlite3_mprintf(SQL[which], SCHEMA[schema], NAME[name], NAME[name]);
-        *code = sqlite3_prepare_v3(connection->database, sql, -1, SQLITE_PREPARE_PERSISTENT,
-                                   statement, NULL);
-        sqlite3_free(sql);
-    }
+    if (*statement == NULL)
+        *statement = prepare(connection, SCHEMA[schema], NAME[name], which, code);
     return *statement;
 }
 
@@ -220,8 +267,8 @@ void table_remove(struct table *table, const struct keys *keys) {
 void table_clear(struct table *table) {
     memset(&table->keys, 0, sizeof table->keys);
     memset(table->copies, 0, sizeof table->copies);
-    table->counted = table->counted_most = table->inserted = 0;
-    table->unknown = table->merged = table->drifts = false;
+    table->counted = 0;
+    table->unknown = table->merged = false;
 }
 
 /* ---- Views ---- */
@@ -387,11 +434,12 @@ void world_begin(void) {
     expect(mkdtemp(folder) != NULL, "no folder %s", folder);
     shared_cache = random_below(100) < weight_of_shared;
     main_in_memory = !shared_cache && random_once_in(5);
+    crowded = random_below(100) < weight_of_crowds;
     snprintf(settings, sizeof settings,
              "PRAGMA page_size = %u; PRAGMA encoding = '%s'; PRAGMA journal_mode = %s",
              PAGES[random_below(sizeof PAGES / sizeof *PAGES)],
              !main_in_memory && random_once_in(4) ? "UTF-16" : "UTF-8", JOURNALS[random_below(5)]);
-    note("%s%s", settings, shared_cache ? " (shared cache)" : "");
+    note("%s%s%s", settings, shared_cache ? " (shared cache)" : "", crowded ? " (a crowd)" : "");
     memset(files, 0, sizeof files);
     for (unsigned i = 0; i < FILES; i++) {
         snprintf(files[i].path, sizeof files[i].path, "%s/%u.db", folder, i);

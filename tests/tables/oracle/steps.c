@@ -39,5 +39,6 @@ struct step STEPS[] = {
     {"query_only", 15, step_query_only},
     {"failed_attach", 15, step_failed_attach},
     {"serialize", 15, step_serialize},
+    {"crowd", 30, step_crowd},
 };
 const unsigned STEP_COUNT = sizeof STEPS / sizeof *STEPS;

@@ -1,10 +1,6 @@
 /* Steps: what an application does beside SQL, and what it sees of it. */
 #include "steps.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* A close that is refused, since a statement is left, tells all tables of a rollback that does not
  * take place: the transaction goes on. */
 void step_busy_close(connection_t *connection) {
@@ -45,11 +41,29 @@ void step_serialize(connection_t *connection) {
     struct link *link = &connection->links[schema];
     sqlite3_int64 size;
     bool foreign = link->file->writer != NULL && link->file->writer != connection;
-    if (link->file->path[0] == '\0' || foreign || !settle_view(connection, schema) || peek(connection, schema)->tampered)
+    if (link->file->path[0] == '\0' || foreign || !settle_view(connection, schema) ||
+        peek(connection, schema)->tampered)
         return;
     unsigned char *bytes = sqlite3_serialize(connection->database, SCHEMA[schema], &size, 0);
     note("%s: sqlite3_serialize of %s, %s bytes", connection->name, SCHEMA[schema],
          bytes != NULL ? "with" : "without");
     if (bytes != NULL)
         look_at_copy(bytes, size, peek(connection, schema));
+}
+
+/* Keys come to some of the other tables, of which each must agree with itself. */
+void step_crowd(connection_t *connection) {
+    if (!crowded)
+        return;
+    for (unsigned tables = 1 + random_below(20); tables > 0; tables--) {
+        bool met;
+        char *sql = sqlite3_mprintf("INSERT INTO crowd.c%u(key) VALUES (%u)", random_below(CROWD),
+                                    random_below(UNIVERSE));
+        int code = run(connection, NULL, sql, random_fault(true), &met);
+        if (!lost_transaction(connection))
+            judge_write(connection, code, met, sql);
+        sqlite3_free(sql);
+    }
+    for (unsigned tables = 10; tables > 0; tables--)
+        look_in_crowd(connection, random_below(CROWD));
 }

@@ -191,9 +191,6 @@ void step_process(connection_t *connection) {
         if (answer[i] == 'x')
             continue;
         table_add(table, keys[i], answer[i] == '1');
-        table->drifts = true;
         table->counted += answer[i] == '1';
-        table->counted_most += answer[i] == '1';
-        table->inserted += answer[i] == '1';
     }
 }
