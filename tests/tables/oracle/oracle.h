@@ -258,7 +258,7 @@ struct raw_layer {
     uint8_t *payload;
     uint64_t chunk_blocks, keys, chunks, ones; /* as the row says */
     struct raw_chunk *each;                    /* chunk; zeros where there is none */
-    uint64_t chunk_count, rows;                /* with rows */
+    uint64_t chunk_count, rows;                /* those that there are */
     uint64_t bits;
     double count, rate; /* estimates */
 };

@@ -126,7 +126,9 @@ static void *ask_value(sqlite3_stmt *statement, int *length, int *code) {
     if (statement == NULL)
         return NULL;
     if (sqlite3_step(statement) == SQLITE_ROW) {
-        const void *bytes = sqlite3_column_blob(statement, 0);
+        const void *bytes = sqlite3_column_type(statement, 0) == SQLITE_TEXT
+                                ? sqlite3_column_text(statement, 0)
+                                : sqlite3_column_blob(statement, 0);
         *length = sqlite3_column_bytes(statement, 0);
         copy = calloc(1, (size_t)*length + 1);
         expect(copy != NULL, "no memory");

@@ -69,7 +69,7 @@ static void read_layer(struct raw *raw, sqlite3_stmt *row) {
     char problem[BLOOM_PROBLEM_SIZE];
     const uint8_t *header = sqlite3_column_blob(row, 1);
     int length = sqlite3_column_bytes(row, 1);
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 7; i++)
         if (i != 1)
             digest_number(raw, sqlite3_column_int64(row, i));
     if (header != NULL)
@@ -89,7 +89,7 @@ static void read_layer(struct raw *raw, sqlite3_stmt *row) {
     layer->ones = (uint64_t)sqlite3_column_int64(row, 5);
     layer->rows = layer->bits = layer->chunk_count = 0;
     layer->payload = calloc(1, (size_t)bloom_payload_bytes(&layer->shape));
-    if (layer->chunk_blocks < 1 ||
+    if (sqlite3_column_int64(row, 6) != 0 || layer->chunk_blocks < 1 ||
         layer->chunk_blocks > (ROW_BYTES_MOST - COUNTS_BYTES) / block_bytes) {
         raw->sane = false;
     } else {
@@ -339,23 +339,26 @@ static void compare_chunk(const struct raw_layer *layer, const struct raw_chunk 
            (unsigned long long)chunk->keys, (unsigned long long)chunk->bits);
     expect(lag < REPORT_AT, "%s: a chunk has %llu keys, and has reported %llu", where,
            (unsigned long long)chunk->keys, (unsigned long long)chunk->reported_keys);
+    expect(chunk->reported_keys > 0 || chunk->keys == 0, "%s: a chunk has not reported a key",
+           where);
 }
 
 void compare_counts(const struct raw *raw, const char *where) {
     for (unsigned i = 0; i < raw->layer_count; i++) {
         const struct raw_layer *layer = &raw->layers[i];
-        uint64_t keys = 0, ones = 0;
+        uint64_t keys = 0, ones = 0, chunks = 0;
         for (uint64_t c = 0; c < layer->chunk_count; c++) {
             compare_chunk(layer, &layer->each[c], where);
             keys += layer->each[c].reported_keys;
             ones += layer->each[c].reported_ones;
+            chunks += layer->each[c].reported_keys > 0;
         }
-        expect(layer->keys == keys && layer->ones == ones && layer->chunks == layer->rows,
+        expect(layer->keys == keys && layer->ones == ones && layer->chunks == chunks,
                "%s: the row of layer %u has %llu keys, %llu ones, %llu chunks; reported are %llu, "
                "%llu, %llu",
                where, i, (unsigned long long)layer->keys, (unsigned long long)layer->ones,
                (unsigned long long)layer->chunks, (unsigned long long)keys,
-               (unsigned long long)ones, (unsigned long long)layer->rows);
+               (unsigned long long)ones, (unsigned long long)chunks);
     }
 }
 

@@ -197,8 +197,8 @@ void connection_close(struct connection *connection) {
 }
 
 static const char *const SQL[STATEMENTS] = {
-    [LAYERS] = "SELECT layer, header, chunk_blocks, keys, chunks, ones FROM %s.%s_layers "
-               "ORDER BY layer",
+    [LAYERS] = "SELECT layer, header, chunk_blocks, keys, chunks, ones, generation "
+               "FROM %s.%s_layers ORDER BY layer",
     [CHUNKS] = "SELECT id, bits FROM %s.%s_chunks ORDER BY id",
     [ADD] = "INSERT INTO %s.%s(key) VALUES (?1)",
     [ADD_NEW] = "INSERT OR IGNORE INTO %s.%s(key) VALUES (?1)",
