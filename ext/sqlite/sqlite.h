@@ -220,6 +220,11 @@ char *bloom_sql_quote(char quoted[BLOOM_QUOTE_SIZE], const void *text, size_t le
  * when there is no memory. */
 char *bloom_sql_describe(char words[BLOOM_WORDS_SIZE], sqlite3_value *value);
 
+/* A whole message as valid UTF-8 without control characters, whatever it quotes, from
+ * sqlite3_malloc; NULL: no memory. It is not bound by the connection's limit of lengths: a message
+ * that is too long for it is no lack of memory. */
+char *bloom_sql_legible(const char *text);
+
 /* scalar.c */
 void bloom_sql_new(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_new_bits(sqlite3_context *context, int count, sqlite3_value **arguments);
