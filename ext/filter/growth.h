@@ -13,13 +13,11 @@
  * the last one never closes.
  *
  * Nine tenths for the first layer, since most users choose a capacity that they do not exceed: it
- * costs 2 % more bits than all of p would. Filters that were made before that rule have a first
- * layer for (capacity, p), which is closed when its rate reaches 9/10 of p; the header of the first
- * layer tells the two apart.
+ * costs 2 % more bits than all of p would.
  *
  * A layer is full by the number of its keys, or by its bits that are set, whichever comes first.
- * Keys alone do not do: one that is taken for a key that is in already sets no bit and is not
- * counted, so that of 100 keys added at a rate of one half only 60 are.
+ * A key count is not enough: false positives set no bits and are not counted, so that
+ * of 100 keys added at a rate of one half only 60 are.
  */
 #ifndef BLOOM_GROWTH_H
 #define BLOOM_GROWTH_H
