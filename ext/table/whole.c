@@ -316,6 +316,8 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
         code = bloom_database_prepare(layers->database, BLOOM_WRITE_CHUNK);
     if (code == SQLITE_OK)
         code = bloom_layers_write(layers, 0, &sums);
+    layers->layers[0].geometry.complete =
+        false; /* rows that the sums count are made from here on */
     for (uint64_t chunk = 0; chunk < chunk_count && code == SQLITE_OK; chunk++) {
         code = merge_chunk(layers, filter, chunk, &merged);
         if (code != SQLITE_OK || !merged.has_new)
@@ -324,6 +326,7 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
         merged.counts.reported_ones = merged.counts.ones;
         code = bloom_chunk_write(layers->chunks, geometry, chunk, &merged.counts);
     }
+    bloom_layers_forget(layers);
     return code;
 }
 
@@ -365,7 +368,7 @@ int bloom_whole_verify(struct bloom_layers *layers, char **problem) {
         code = bloom_chunks_last(layers->chunks, bloom_chunks_first_id(layers->count), INT64_MAX,
                                  &any, &id);
     if (code == SQLITE_OK && *problem == NULL && !any)
-        code = bloom_chunks_last(layers->chunks, INT64_MIN, 0, &any, &id);
+        code = bloom_chunks_last(layers->chunks, INT64_MIN, -1, &any, &id);
     if (code == SQLITE_OK && *problem == NULL && any)
         *problem = sqlite3_mprintf("%s: chunk %lld is of no layer", layers->database->name, id);
     return code;
