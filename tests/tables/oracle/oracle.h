@@ -275,7 +275,7 @@ struct raw {
 
 /* Reads the shadow tables. False when it was refused or there is nothing to read. */
 bool look_raw(struct connection *connection, unsigned schema, unsigned name, struct raw *raw);
-void look_raw_in_crowd(struct connection *connection, const char *name, struct raw *raw);
+bool look_raw_in_crowd(struct connection *connection, const char *name, struct raw *raw);
 void raw_clear(struct raw *raw);
 
 /* Keys that the chunks of a layer count; of all layers. */

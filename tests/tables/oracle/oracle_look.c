@@ -381,7 +381,8 @@ void look_in_crowd(struct connection *connection, unsigned number) {
     int code, length;
     sqlite3_snprintf(sizeof name, name, "c%u", number);
     sqlite3_snprintf(sizeof where, where, "%s: crowd.%s", connection->name, name);
-    look_raw_in_crowd(connection, name, &raw);
+    if (!look_raw_in_crowd(connection, name, &raw))
+        return;
     sqlite3_stmt *statement = prepare(connection, "crowd", name, INFO, &code);
     char *info = ask_value(statement, &length, &code);
     expect(code == SQLITE_OK && info != NULL, "%s: %s", where,

@@ -166,7 +166,7 @@ static void estimate(struct raw *raw) {
     }
 }
 
-void look_raw_in_crowd(struct connection *connection, const char *name, struct raw *raw) {
+bool look_raw_in_crowd(struct connection *connection, const char *name, struct raw *raw) {
     int code = SQLITE_OK;
     memset(raw, 0, sizeof *raw);
     raw->sane = true;
@@ -176,9 +176,14 @@ void look_raw_in_crowd(struct connection *connection, const char *name, struct r
             code = read_rows(raw, which, statement);
         sqlite3_finalize(statement);
     }
+    if (is_busy(really(connection, code))) {
+        raw_clear(raw);
+        return false;
+    }
     expect(code == SQLITE_OK && raw->sane && raw->strays == 0 && raw->layer_count > 0,
            "%s: the shadow tables of %s are damaged", connection->name, name);
     estimate(raw);
+    return true;
 }
 
 bool look_raw(struct connection *connection, unsigned schema, unsigned name, struct raw *raw) {

@@ -438,7 +438,8 @@ void world_begin(void) {
     snprintf(settings, sizeof settings,
              "PRAGMA page_size = %u; PRAGMA encoding = '%s'; PRAGMA journal_mode = %s",
              PAGES[random_below(sizeof PAGES / sizeof *PAGES)],
-             !main_in_memory && random_once_in(4) ? "UTF-16" : "UTF-8", JOURNALS[random_below(5)]);
+             !main_in_memory && !crowded && random_once_in(4) ? "UTF-16" : "UTF-8",
+             JOURNALS[random_below(5)]);
     note("%s%s%s", settings, shared_cache ? " (shared cache)" : "", crowded ? " (a crowd)" : "");
     memset(files, 0, sizeof files);
     for (unsigned i = 0; i < FILES; i++) {
