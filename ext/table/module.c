@@ -136,6 +136,8 @@ static int create_shadow_tables(struct table *table) {
         code = bloom_database_create_tables(&table->database);
     if (code == SQLITE_OK)
         code = bloom_layers_grow(&table->layers);
+    /* The schema goes on to change, and no statement that reads would show it. */
+    bloom_database_forget(&table->database);
     sqlite3_set_last_insert_rowid(table->connection, last_rowid);
     bloom_layers_begin(&table->layers);
     return code;
