@@ -176,7 +176,11 @@ struct trace trace_begin(const struct connection *connection, unsigned schema, b
                           .total_changes = sqlite3_total_changes(connection->database),
                           .rowid = (sqlite3_int64)(random_next() >> 1)};
     sqlite3_set_last_insert_rowid(connection->database, trace.rowid);
-    if (pages)
+    /* sqlite3_serialize takes the size of a page from the last look: another connection may have
+     * changed it since, and then it reads beyond its buffer. */
+    char sql[80];
+    sqlite3_snprintf(sizeof sql, sql, "SELECT count(*) FROM %s.sqlite_master", SCHEMA[schema]);
+    if (pages && sqlite3_exec(connection->database, sql, NULL, NULL, NULL) == SQLITE_OK)
         trace.pages = sqlite3_serialize(connection->database, SCHEMA[schema], &trace.size, 0);
     return trace;
 }
