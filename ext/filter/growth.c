@@ -127,3 +127,21 @@ uint64_t bloom_growth_merge_limit(const struct bloom_growth *growth,
                                   const struct bloom_shape *first) {
     return growth->mode == BLOOM_GROWTH_OFF ? UINT64_MAX : ones_and_margin(first);
 }
+
+uint64_t bloom_keys_fewest(const struct bloom_shape *shape, uint64_t ones) {
+    return (ones + shape->probes - 1) / shape->probes;
+}
+
+bool bloom_keys_are_possible(const struct bloom_shape *shape, uint64_t keys, uint64_t ones) {
+    if (shape->layout->blocks->remove != NULL)
+        return true;
+    return keys >= bloom_keys_fewest(shape, ones) && keys <= ones;
+}
+
+uint64_t bloom_keys_of(const struct bloom_shape *shape, const struct bloom_estimate *estimate) {
+    uint64_t fewest = bloom_keys_fewest(shape, estimate->ones);
+    uint64_t keys = estimate->count < (double)estimate->ones /* infinite when all are set */
+                        ? (uint64_t)floor(estimate->count + 0.5)
+                        : estimate->ones;
+    return keys < fewest ? fewest : keys;
+}

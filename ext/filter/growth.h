@@ -70,4 +70,12 @@ struct bloom_growth_limits bloom_growth_limits_of(const struct bloom_growth *gro
 uint64_t bloom_growth_merge_limit(const struct bloom_growth *growth,
                                   const struct bloom_shape *first);
 
+/* What ones tell of keys, in blocks of one shape. A key that was counted set one bit that was not
+ * set, and at most one for each probe: the fewest keys that can have set so many ones; whether keys
+ * and ones go together, of which nothing is known where keys can be taken out; and the number that
+ * an estimate tells, within these bounds. */
+uint64_t bloom_keys_fewest(const struct bloom_shape *shape, uint64_t ones);
+bool bloom_keys_are_possible(const struct bloom_shape *shape, uint64_t keys, uint64_t ones);
+uint64_t bloom_keys_of(const struct bloom_shape *shape, const struct bloom_estimate *estimate);
+
 #endif

@@ -207,11 +207,10 @@ int bloom_chunks_for_each(struct bloom_chunks *chunks, const struct bloom_geomet
     return code == SQLITE_OK ? ended : code;
 }
 
-int bloom_chunks_last(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_int64 before,
-                      bool *any, sqlite3_int64 *id) {
+int bloom_chunks_last(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_int64 to, bool *any,
+                      sqlite3_int64 *id) {
     sqlite3_stmt *statement;
-    int code =
-        bloom_database_read(chunks->database, BLOOM_LAST_CHUNK, from, before, &statement, any);
+    int code = bloom_database_read(chunks->database, BLOOM_LAST_CHUNK, from, to, &statement, any);
     if (code != SQLITE_OK)
         return code;
     *id = *any ? sqlite3_column_int64(statement, 0) : 0;
@@ -221,24 +220,33 @@ int bloom_chunks_last(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_i
 int bloom_chunks_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                        bool *any) {
     sqlite3_int64 first = bloom_chunks_first_id(geometry->number), last;
-    int code =
-        bloom_chunks_last(chunks, first, bloom_chunks_first_id(geometry->number + 1), any, &last);
-    if (code != SQLITE_OK || !*any)
+    bool found;
+    *any = false;
+    int code = bloom_chunks_last(chunks, first, bloom_chunks_first_id(geometry->number + 1) - 1,
+                                 &found, &last);
+    if (code != SQLITE_OK || !found)
         return code;
     if ((uint64_t)(last - first) >= bloom_chunks_of_layer(geometry))
         return bloom_database_damaged(chunks->database, BLOOM_SHADOW_CHUNKS,
                                       "chunk %lld is beyond the last one of layer %u", last,
                                       geometry->number);
-    return read_row(chunks, geometry, (uint64_t)(last - first), 0, 0, (uint8_t[1]){0}, any);
+    code = read_row(chunks, geometry, (uint64_t)(last - first), 0, 0, (uint8_t[1]){0}, &found);
+    *any = code == SQLITE_OK && found;
+    return code;
 }
 
 int bloom_chunks_delete(struct bloom_chunks *chunks, sqlite3_int64 from) {
     sqlite3_stmt *statement;
+    sqlite3_int64 last;
+    bool any;
     int code = bloom_database_begin(chunks->database, BLOOM_DELETE_CHUNKS, &statement);
     if (code != SQLITE_OK)
         return code;
     sqlite3_bind_int64(statement, 1, from);
-    return bloom_database_write(chunks->database, BLOOM_DELETE_CHUNKS, -1);
+    code = bloom_database_write(chunks->database, BLOOM_DELETE_CHUNKS, -1);
+    if (code == SQLITE_OK)
+        code = bloom_chunks_last(chunks, from, INT64_MAX, &any, &last);
+    return code == SQLITE_OK && any ? bloom_database_hidden(chunks->database) : code;
 }
 
 /* Rows by handle */

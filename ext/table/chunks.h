@@ -141,9 +141,9 @@ int bloom_chunks_for_each(struct bloom_chunks *chunks, const struct bloom_geomet
 int bloom_chunks_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                        bool *any);
 
-/* The last row from one id to before another. */
-int bloom_chunks_last(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_int64 before,
-                      bool *any, sqlite3_int64 *id);
+/* The last row from one id to another. */
+int bloom_chunks_last(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_int64 to, bool *any,
+                      sqlite3_int64 *id);
 
 /* Deletes all rows from an id on, of whatever layers. */
 int bloom_chunks_delete(struct bloom_chunks *chunks, sqlite3_int64 from);

@@ -22,7 +22,9 @@ static const struct {
 
 enum { SHADOW_TABLE_COUNT = sizeof SHADOW_TABLES / sizeof *SHADOW_TABLES };
 
-/* writes; the parameters that are bound; SQL of schema and name. */
+/* Whether it writes; the parameters that are bound; SQL of schema and name. Where a column of a
+ * result stands in a condition, too, SQLite asks the authorizer about it once, in the subquery, so
+ * that what hides it from the one hides it from the other. */
 static const struct {
     bool writes;
     unsigned parameters;
@@ -31,13 +33,16 @@ static const struct {
     [BLOOM_READ_LAYERS] = {false, 0,
                            "SELECT layer, header, chunk_blocks, generation, keys, chunks, ones "
                            "FROM \"%w\".\"%w_layers\" ORDER BY layer"},
-    [BLOOM_READ_CHUNK] = {false, 1, "SELECT id, bits FROM \"%w\".\"%w_chunks\" WHERE id = ?1"},
-    [BLOOM_EACH_CHUNK] = {false, 2,
-                          "SELECT id, bits FROM \"%w\".\"%w_chunks\" WHERE id >= ?1 AND id < ?2 "
-                          "ORDER BY id"},
+    [BLOOM_READ_CHUNK] =
+        {false, 1,
+         "SELECT id, bits FROM (SELECT id, bits FROM \"%w\".\"%w_chunks\") WHERE id = ?1"},
+    [BLOOM_EACH_CHUNK] =
+        {false, 2,
+         "SELECT id, bits FROM (SELECT id, bits FROM \"%w\".\"%w_chunks\") WHERE id "
+         ">= ?1 AND id < ?2 ORDER BY 1"},
     [BLOOM_LAST_CHUNK] = {false, 2,
-                          "SELECT id FROM \"%w\".\"%w_chunks\" WHERE id >= ?1 AND id < ?2 "
-                          "ORDER BY id DESC LIMIT 1"},
+                          "SELECT id FROM (SELECT id FROM \"%w\".\"%w_chunks\") WHERE id >= ?1 "
+                          "AND id <= ?2 ORDER BY 1 DESC LIMIT 1"},
     [BLOOM_NEW_LAYER] = {true, 4,
                          "INSERT INTO \"%w\".\"%w_layers\"(layer, header, chunk_blocks, "
                          "generation, keys, chunks, ones) VALUES (?1, ?2, ?3, ?4, 0, 0, 0)"},
@@ -94,6 +99,7 @@ int bloom_database_fail_sqlite(struct bloom_database *database, int code) {
 }
 
 int bloom_database_hidden(struct bloom_database *database) {
+    bloom_database_forget(database);
     return bloom_database_fail(database, SQLITE_AUTH,
                                "the authorizer of this connection hides the shadow tables");
 }
@@ -106,21 +112,20 @@ char *bloom_database_message(struct bloom_database *database) {
 
 /* Life */
 
+/* All three names in one piece of memory. */
 static bool set_name(struct bloom_database *database, const char *name) {
-    char *names[3] = {sqlite3_mprintf("%s", name), sqlite3_mprintf("%s_layers", name),
-                      sqlite3_mprintf("%s_chunks", name)};
-    bool made = names[0] != NULL && names[1] != NULL && names[2] != NULL;
-    char **places[3] = {&database->name, &database->shadow_names[BLOOM_SHADOW_LAYERS],
-                        &database->shadow_names[BLOOM_SHADOW_CHUNKS]};
-    for (int i = 0; i < 3; i++) {
-        if (made) {
-            sqlite3_free(*places[i]);
-            *places[i] = names[i];
-        } else {
-            sqlite3_free(names[i]);
-        }
+    const sqlite3_uint64 length = strlen(name) + sizeof "_layers";
+    char *names = sqlite3_malloc64(3 * length);
+    if (names == NULL)
+        return false;
+    sqlite3_free(database->name);
+    database->name = sqlite3_snprintf((int)length, names, "%s", name);
+    for (int i = 0; i < SHADOW_TABLE_COUNT; i++) {
+        names += length;
+        database->shadow_names[i] =
+            sqlite3_snprintf((int)length, names, "%s_%s", name, SHADOW_TABLES[i].suffix);
     }
-    return made;
+    return true;
 }
 
 bool bloom_database_open(struct bloom_database *database, sqlite3 *connection, const char *schema,
@@ -146,8 +151,6 @@ void bloom_database_close(struct bloom_database *database) {
     bloom_database_forget(database);
     sqlite3_free(database->schema);
     sqlite3_free(database->name);
-    sqlite3_free(database->shadow_names[BLOOM_SHADOW_LAYERS]);
-    sqlite3_free(database->shadow_names[BLOOM_SHADOW_CHUNKS]);
     sqlite3_free(database->message);
 }
 
@@ -273,10 +276,34 @@ static int check_shadow(struct bloom_database *database, int shadow) {
     return code;
 }
 
+/* Whether this SQLite tells the types of columns: not with SQLITE_OMIT_DECLTYPE. */
+static bool tells_types(void) {
+#if defined(SQLITE_OMIT_DECLTYPE)
+    return false;
+#elif defined(SQLITE_CORE)
+    return true;
+#else
+    return sqlite3_api->column_decltype != NULL;
+#endif
+}
+
+/* Whether a result has a type in every place: what was put there instead of a column has none. */
+static bool has_columns(sqlite3_stmt *statement) {
+    int count = sqlite3_column_count(statement);
+    bool all = count > 0;
+#if !defined(SQLITE_OMIT_DECLTYPE)
+    for (int i = 0; i < count && all && tells_types(); i++)
+        all = sqlite3_column_decltype(statement, i) != NULL;
+#endif
+    return all;
+}
+
 /* Whether a statement runs only itself, and all of itself: its program must not call anything, must
- * use every value that is bound, and, when it reads, must make no NULL. An authorizer may have put
- * that in the place of a column, or taken the whole statement away. */
-static int check_program(struct bloom_database *database, enum bloom_statement which) {
+ * use every value that is bound, and, when it reads, must make no NULL, where no types tell. An
+ * authorizer may have put that in the place of a column, or taken the whole statement away. */
+static int check_program(struct bloom_database *database, enum bloom_statement which,
+                         sqlite3_stmt *prepared) {
+    const bool writes = STATEMENTS[which].writes;
     static const char *const CALLS[] = {"Program",  "Function", "Function0",
                                         "PureFunc", "VOpen",    "IdxInsert"};
     sqlite3_stmt *statement;
@@ -301,7 +328,9 @@ static int check_program(struct bloom_database *database, enum bloom_statement w
         return bloom_database_fail_sqlite(database, code);
     if (calls)
         return on_shadow_tables(database);
-    if (parameters < STATEMENTS[which].parameters || (makes_null && !STATEMENTS[which].writes))
+    if (parameters < STATEMENTS[which].parameters ||
+        (sqlite3_stmt_readonly(prepared) != 0) == writes ||
+        (!writes && (!has_columns(prepared) || (makes_null && !tells_types()))))
         return bloom_database_hidden(database);
     return SQLITE_OK;
 }
@@ -344,9 +373,7 @@ static int prepare_statement(struct bloom_database *database, enum bloom_stateme
             SQLITE_PREPARE_PERSISTENT, &statement);
     if (code != SQLITE_OK)
         return code;
-    code = check_program(database, which);
-    if (code == SQLITE_OK && (sqlite3_stmt_readonly(statement) != 0) == STATEMENTS[which].writes)
-        code = bloom_database_hidden(database);
+    code = check_program(database, which, statement);
     if (code == SQLITE_OK) {
         database->statements[which] = statement;
     } else {

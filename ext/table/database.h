@@ -17,9 +17,9 @@
  *   4. No value that is longer than a chunk can be is loaded: while a statement is at work, the
  *      limit of the connection is as low as that.
  *   5. Authorizers count. What one denies is denied. What one answers with SQLITE_IGNORE is found
- *      out by EXPLAIN, too: a statement that reads makes no NULL, and each uses every value that is
- *      bound. The first UPDATE after it was prepared is read back (layers.c). A statement that
- *      ended in an error is prepared anew.
+ *      out: a column that reads as NULL has no type, EXPLAIN shows whether every value that is
+ *      bound is used, the first UPDATE after it was prepared is read back (layers.c), and so is
+ *      every DELETE. A statement that ended in an error is prepared anew.
  *
  * Every int below is an SQLite result code; on an error other than SQLITE_NOMEM the message is kept
  * for bloom_database_message.
@@ -39,7 +39,7 @@ enum bloom_statement {
     BLOOM_READ_LAYERS, /* all rows of NAME_layers */
     BLOOM_READ_CHUNK,
     BLOOM_EACH_CHUNK, /* from one id to before another */
-    BLOOM_LAST_CHUNK, /* the largest id from one to before another */
+    BLOOM_LAST_CHUNK, /* the largest id from one to another */
     BLOOM_NEW_LAYER,
     BLOOM_WRITE_LAYER,   /* its counts and its generation */
     BLOOM_DELETE_LAYERS, /* from one number on */

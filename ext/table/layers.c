@@ -296,6 +296,8 @@ int bloom_layers_grow(struct bloom_layers *layers) {
     char problem[BLOOM_PROBLEM_SIZE];
     uint32_t room;
     sqlite3_stmt *statement;
+    sqlite3_int64 id;
+    bool any;
     int code = make_room(layers);
     if (code == SQLITE_OK)
         code = bloom_database_room_on_page(layers->database, &room);
@@ -307,9 +309,12 @@ int bloom_layers_grow(struct bloom_layers *layers) {
     bloom_header_write(&shape, header);
     sqlite3_int64 chunk_blocks = bloom_blocks_in_room(&shape, room);
     learn_layer(layers, index, header, chunk_blocks); /* of a header of our own: cannot fail */
-    /* Chunks whose layer somebody took away may be of another size. */
+    /* Chunks whose layer somebody took away count for nothing. */
     if (index > 0)
-        code = bloom_chunks_check(layers->chunks, &layer->geometry, &layer->geometry.checked);
+        code =
+            bloom_chunks_last(layers->chunks, bloom_chunks_first_id(index), INT64_MAX, &any, &id);
+    if (code == SQLITE_OK && index > 0 && any)
+        code = bloom_chunks_delete(layers->chunks, bloom_chunks_first_id(index));
     if (code == SQLITE_OK)
         code = bloom_database_begin(layers->database, BLOOM_NEW_LAYER, &statement);
     if (code != SQLITE_OK)

@@ -19,18 +19,8 @@
 #ifndef BLOOM_TABLE_OPTIONS_H
 #define BLOOM_TABLE_OPTIONS_H
 
-#include "sqlite/sqlite.h"
 #include "filter/growth.h"
-
-/* The type of the column key, whose affinity is applied to keys as an ordinary column would. */
-enum bloom_key_type {
-    BLOOM_KEY_AS_IT_IS, /* none given */
-    BLOOM_KEY_BLOB,
-    BLOOM_KEY_TEXT,
-    BLOOM_KEY_NUMERIC,
-    BLOOM_KEY_INTEGER,
-    BLOOM_KEY_REAL,
-};
+#include "sqlite/affinity.h"
 
 struct bloom_options {
     struct bloom_growth growth;

@@ -27,26 +27,6 @@ static struct bloom_estimate estimate_of(const struct bloom_shape *shape,
     return shape->layout->blocks->estimate(shape, tally);
 }
 
-/* A key that was counted set one bit that was not set, and at most one for each probe. */
-static uint64_t fewest_keys(const struct bloom_shape *shape, uint64_t ones) {
-    return (ones + shape->probes - 1) / shape->probes;
-}
-
-static bool keys_are_possible(const struct bloom_shape *shape, uint64_t keys, uint64_t ones) {
-    if (shape->layout->blocks->remove != NULL)
-        return true; /* what is taken out may have set fewer, or more */
-    return keys >= fewest_keys(shape, ones) && keys <= ones;
-}
-
-/* The number of keys that so many ones tell of. */
-static uint64_t keys_of(const struct bloom_shape *shape, const struct bloom_estimate *estimate) {
-    uint64_t fewest = fewest_keys(shape, estimate->ones);
-    uint64_t keys = estimate->count < (double)estimate->ones /* infinite when all are set */
-                        ? (uint64_t)floor(estimate->count + 0.5)
-                        : estimate->ones;
-    return keys < fewest ? fewest : keys;
-}
-
 /* The shape of one chunk alone, for estimates. */
 static struct bloom_shape shape_of_chunk(const struct bloom_geometry *geometry, uint64_t chunk) {
     struct bloom_shape shape = geometry->shape;
@@ -64,11 +44,12 @@ static struct bloom_counts right_counts(const struct bloom_geometry *geometry, u
     struct bloom_estimate estimate = estimate_of(&shape, tally);
     struct bloom_counts right = *counts;
     if (bloom_counts_are_sound(geometry, counts) && counts->ones == estimate.ones &&
-        keys_are_possible(&shape, counts->keys, estimate.ones) && lag > -BLOOM_REPORT_KEYS &&
+        bloom_keys_are_possible(&shape, counts->keys, estimate.ones) && lag > -BLOOM_REPORT_KEYS &&
         lag < BLOOM_REPORT_KEYS)
         return right;
-    if (!keys_are_possible(&shape, counts->keys, estimate.ones) || counts->keys > estimate.ones)
-        right.keys = (uint32_t)keys_of(&shape, &estimate);
+    if (!bloom_keys_are_possible(&shape, counts->keys, estimate.ones) ||
+        counts->keys > estimate.ones)
+        right.keys = (uint32_t)bloom_keys_of(&shape, &estimate);
     right.ones = (uint32_t)estimate.ones;
     right.reported_keys = right.keys;
     right.reported_ones = right.ones;
@@ -262,8 +243,8 @@ static int merge_chunk(struct bloom_layers *layers, const struct bloom_stored *f
         return SQLITE_OK;
     struct bloom_estimate estimate = estimate_of(&shape, &merged->tally);
     if (estimate.ones > counts->ones) {
-        uint64_t least = counts->keys + fewest_keys(&shape, estimate.ones - counts->ones);
-        uint64_t keys = keys_of(&shape, &estimate);
+        uint64_t least = counts->keys + bloom_keys_fewest(&shape, estimate.ones - counts->ones);
+        uint64_t keys = bloom_keys_of(&shape, &estimate);
         counts->keys = (uint32_t)(keys > least ? keys : least);
         counts->ones = (uint32_t)estimate.ones;
     }
@@ -316,6 +297,8 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
         code = bloom_database_prepare(layers->database, BLOOM_WRITE_CHUNK);
     if (code == SQLITE_OK)
         code = bloom_layers_write(layers, 0, &sums);
+    layers->layers[0].geometry.complete =
+        false; /* rows that the sums count are made from here on */
     for (uint64_t chunk = 0; chunk < chunk_count && code == SQLITE_OK; chunk++) {
         code = merge_chunk(layers, filter, chunk, &merged);
         if (code != SQLITE_OK || !merged.has_new)
@@ -324,6 +307,7 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
         merged.counts.reported_ones = merged.counts.ones;
         code = bloom_chunk_write(layers->chunks, geometry, chunk, &merged.counts);
     }
+    bloom_layers_forget(layers);
     return code;
 }
 
@@ -365,7 +349,7 @@ int bloom_whole_verify(struct bloom_layers *layers, char **problem) {
         code = bloom_chunks_last(layers->chunks, bloom_chunks_first_id(layers->count), INT64_MAX,
                                  &any, &id);
     if (code == SQLITE_OK && *problem == NULL && !any)
-        code = bloom_chunks_last(layers->chunks, INT64_MIN, 0, &any, &id);
+        code = bloom_chunks_last(layers->chunks, INT64_MIN, -1, &any, &id);
     if (code == SQLITE_OK && *problem == NULL && any)
         *problem = sqlite3_mprintf("%s: chunk %lld is of no layer", layers->database->name, id);
     return code;
