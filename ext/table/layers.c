@@ -155,12 +155,12 @@ static int make_room(struct bloom_layers *layers) {
 
 /* Works out a layer from its header. */
 static int learn_layer(struct bloom_layers *layers, unsigned index, const uint8_t *header,
-                       sqlite3_int64 chunk_blocks) {
+                       size_t length, sqlite3_int64 chunk_blocks) {
     struct bloom_layer *layer = &layers->layers[index];
     struct bloom_shape shape;
     char problem[BLOOM_PROBLEM_SIZE];
     layer->learned = false;
-    if (!bloom_header_read(&shape, header, problem))
+    if (!bloom_header_read(&shape, header, length, problem))
         return damaged(layers, index, problem);
     /* How layers follow from the options is part of the format, so that a header that was exchanged
      * does not go unnoticed. */
@@ -172,7 +172,7 @@ static int learn_layer(struct bloom_layers *layers, unsigned index, const uint8_
     layer->geometry = (struct bloom_geometry){
         .number = index, .shape = shape, .chunk_blocks = (uint32_t)chunk_blocks};
     layer->limits = bloom_growth_limits_of(&layers->growth, index, &shape);
-    memcpy(layer->header, header, sizeof layer->header);
+    memcpy(layer->header, header, length);
     layer->learned = true;
     return SQLITE_OK;
 }
@@ -209,16 +209,19 @@ static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row) {
     struct bloom_layer *layer = &layers->layers[index];
     sqlite3_value *header = sqlite3_column_value(row, 1);
     const uint8_t *bytes = NULL;
-    if (sqlite3_value_type(header) == SQLITE_BLOB &&
-        sqlite3_value_bytes(header) == BLOOM_HEADER_BYTES)
+    const size_t length =
+        layers->growth.keying.salted ? BLOOM_HEADER_BYTES_MAXIMUM : BLOOM_HEADER_BYTES;
+    if (sqlite3_value_type(header) == SQLITE_BLOB && sqlite3_value_bytes(header) == (int)length)
         bytes = sqlite3_value_blob(header);
     if (bytes == NULL)
-        return damaged(layers, index, "has a header that is not 64 bytes");
+        return damaged(layers, index,
+                       length == BLOOM_HEADER_BYTES ? "has a header that is not 64 bytes"
+                                                    : "has a header that is not 128 bytes");
     if (!read_numbers(row, numbers) || numbers[GENERATION] != 0)
         return damaged(layers, index, "has numbers that are out of range");
-    if (!layer->learned || memcmp(bytes, layer->header, sizeof layer->header) != 0 ||
+    if (!layer->learned || memcmp(bytes, layer->header, length) != 0 ||
         (sqlite3_int64)layer->geometry.chunk_blocks != numbers[CHUNK_BLOCKS])
-        code = learn_layer(layers, index, bytes, numbers[CHUNK_BLOCKS]);
+        code = learn_layer(layers, index, bytes, length, numbers[CHUNK_BLOCKS]);
     if (code != SQLITE_OK)
         return code;
     set_sums(layer, &(struct bloom_sums){(uint64_t)numbers[KEYS], (uint64_t)numbers[CHUNKS],
@@ -292,7 +295,7 @@ int bloom_layers_finish(struct bloom_layers *layers, int code, bool changed) {
 int bloom_layers_grow(struct bloom_layers *layers) {
     unsigned index = layers->count;
     struct bloom_shape shape;
-    uint8_t header[BLOOM_HEADER_BYTES];
+    uint8_t header[BLOOM_HEADER_BYTES_MAXIMUM];
     char problem[BLOOM_PROBLEM_SIZE];
     uint32_t room;
     sqlite3_stmt *statement;
@@ -307,8 +310,10 @@ int bloom_layers_grow(struct bloom_layers *layers) {
     /* Every layer is possible when the first one is, which the options were asked for. */
     bloom_growth_shape(&layers->growth, index, &shape, problem);
     bloom_header_write(&shape, header);
+    const size_t length = bloom_header_bytes(&shape);
     sqlite3_int64 chunk_blocks = bloom_blocks_in_room(&shape, room);
-    learn_layer(layers, index, header, chunk_blocks); /* of a header of our own: cannot fail */
+    /* Of a header of our own: cannot fail. */
+    learn_layer(layers, index, header, length, chunk_blocks);
     /* Chunks whose layer somebody took away count for nothing. */
     if (index > 0)
         code =
@@ -320,7 +325,7 @@ int bloom_layers_grow(struct bloom_layers *layers) {
     if (code != SQLITE_OK)
         return code;
     sqlite3_bind_int64(statement, 1, index);
-    sqlite3_bind_blob(statement, 2, header, sizeof header, SQLITE_TRANSIENT);
+    sqlite3_bind_blob(statement, 2, header, (int)length, SQLITE_TRANSIENT);
     sqlite3_bind_int64(statement, 3, chunk_blocks);
     sqlite3_bind_int64(statement, 4, layer->geometry.generation);
     code = bloom_database_write(layers->database, BLOOM_NEW_LAYER, 1);
@@ -339,7 +344,12 @@ bool bloom_layers_has_room(const struct bloom_layers *layers, unsigned index) {
 int bloom_layers_write(struct bloom_layers *layers, unsigned index, const struct bloom_sums *sums) {
     struct bloom_layer *layer = &layers->layers[index];
     sqlite3_stmt *statement;
-    int code = bloom_database_begin(layers->database, BLOOM_WRITE_LAYER, &statement);
+    int code = SQLITE_OK;
+    /* Reading back must not be what is refused. */
+    if (!layers->database->writes_layers)
+        code = bloom_database_prepare(layers->database, BLOOM_READ_LAYERS);
+    if (code == SQLITE_OK)
+        code = bloom_database_begin(layers->database, BLOOM_WRITE_LAYER, &statement);
     if (code != SQLITE_OK)
         return code;
     sqlite3_bind_int64(statement, 1, layer->geometry.number);

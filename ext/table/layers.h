@@ -75,7 +75,7 @@ struct bloom_sums {
 struct bloom_layer {
     struct bloom_geometry geometry;
     bool learned; /* geometry and limits follow from this header */
-    uint8_t header[BLOOM_HEADER_BYTES];
+    uint8_t header[BLOOM_HEADER_BYTES_MAXIMUM];
     struct bloom_sums sums;
     struct bloom_growth_limits limits;
 };

@@ -136,6 +136,8 @@ static int create_shadow_tables(struct table *table) {
         code = bloom_database_create_tables(&table->database);
     if (code == SQLITE_OK)
         code = bloom_layers_grow(&table->layers);
+    /* The schema goes on to change, and no statement that reads would show it. */
+    bloom_database_forget(&table->database);
     sqlite3_set_last_insert_rowid(table->connection, last_rowid);
     bloom_layers_begin(&table->layers);
     return code;
@@ -156,8 +158,8 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
     enum { OPTIONS = 3 }; /* after module, schema and table */
     struct registry *registry = data;
     struct bloom_options options;
-    int code = bloom_options_read(connection, count - OPTIONS, arguments + OPTIONS, create,
-                                  &options, error);
+    int code =
+        bloom_options_read(connection, count - OPTIONS, arguments + OPTIONS, &options, error);
     if (code == SQLITE_OK)
         code = declare(connection, arguments[2], options.key, error);
     if (code != SQLITE_OK)
@@ -168,7 +170,8 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
     memset(table, 0, sizeof *table);
     table->connection = connection;
     table->key_type = options.key;
-    table->key_shape = (struct bloom_shape){.layout = options.growth.layout};
+    table->key_shape =
+        (struct bloom_shape){.layout = options.growth.layout, .keying = options.growth.keying};
     table->registry = registry;
     registry->references++;
     bloom_chunks_open(&table->chunks, &table->database);

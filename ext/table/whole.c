@@ -144,7 +144,7 @@ int bloom_whole_filter(struct bloom_layers *layers, struct bloom_shape *shape, u
     *bytes = bloom_sql_new_filter(shape);
     if (*bytes == NULL)
         return SQLITE_NOMEM;
-    struct copy copy = {*bytes + BLOOM_HEADER_BYTES, 0};
+    struct copy copy = {*bytes + bloom_header_bytes(shape), 0};
     int code = bloom_chunks_for_each(layers->chunks, geometry, 0, copy_chunk, &copy);
     if (code == SQLITE_OK)
         code = check_rows(layers, 0, copy.rows);
