@@ -161,6 +161,8 @@ static bool ask_all(struct connection *connection, unsigned schema, unsigned nam
     if (filter) {
         statement = statement_of(connection, schema, name, FILTER, &answers->filter_code);
         answers->filter = ask_value(statement, &answers->filter_bytes, &answers->filter_code);
+        if (answers->filter_code != SQLITE_OK)
+            keep_error(connection, answers);
         if (is_busy(answers->filter_code)) {
             refused(connection, schema);
             return false;
@@ -375,7 +377,8 @@ void look(struct connection *connection, unsigned schema, unsigned slot, bool th
                        memcmp(answers.filter + 64, layer->payload, bytes) == 0,
                    "%s: filter is not what the bits are", where);
         } else if (wants_filter) {
-            expect(raw.layer_count > 1 || tampered, "%s: no filter of a table of one layer", where);
+            expect(raw.layer_count > 1 || tampered, "%s: no filter of a table of one layer: %d, %s",
+                   where, answers.filter_code, answers.error);
         }
         if (!tampered) {
             compare_counts(&raw, where);
