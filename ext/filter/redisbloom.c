@@ -58,7 +58,7 @@ static bool redisbloom_size(struct bloom_shape *shape, char problem[BLOOM_PROBLE
     uint64_t bits = bloom_rounded_floor(
         bloom_rounded_times(bloom_rounded_integer(bloom_foreign_keys(shape)), bits_per_key));
     shape->bits = ((bits - 1) / BLOOM_WORD_BITS + 1) * BLOOM_WORD_BITS;
-    return bloom_foreign_keeps(shape, BLOOM_POSITIONS_STEPPED, problem);
+    return true;
 }
 
 /* The bits per key may differ in the last digits, as logarithms of different machines do. */
