@@ -69,7 +69,10 @@ bool bloom_growth_shape(const struct bloom_growth *growth, unsigned index,
     uint64_t capacity;
     double rate;
     numbers_of_layer(growth, index, &capacity, &rate);
-    return bloom_shape_for(shape, growth->layout, capacity, rate, problem);
+    if (!bloom_shape_for(shape, growth->layout, capacity, rate, problem))
+        return false;
+    shape->keying = growth->keying;
+    return true;
 }
 
 static bool same_rate(double a, double b) {
@@ -85,8 +88,10 @@ bool bloom_growth_knows(const struct bloom_growth *growth, unsigned index,
                         const struct bloom_shape *shape) {
     uint64_t capacity;
     double rate;
+    char problem[BLOOM_PROBLEM_SIZE];
     numbers_of_layer(growth, index, &capacity, &rate);
     return shape->layout == growth->layout && shape->capacity == capacity &&
+           bloom_keying_same(&shape->keying, &growth->keying, problem) &&
            (same_rate(shape->rate, rate) || (index == 0 && is_former(growth, shape)));
 }
 

@@ -37,6 +37,7 @@ enum bloom_growth_mode {
 
 struct bloom_growth {
     const struct bloom_layout *layout; /* has blocks and size */
+    struct bloom_keying keying;        /* one that the layout offers */
     uint64_t capacity;                 /* 1 to BLOOM_CAPACITY_MAXIMUM */
     double rate;
     enum bloom_growth_mode mode;
@@ -57,7 +58,7 @@ bool bloom_growth_shape(const struct bloom_growth *growth, unsigned index,
                         struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]);
 
 /* Whether a layer that was made once can be number index of such a filter: n and p count, p up to
- * 2^-44 of it, and the layout; bits and probes do not, since a later release may size better. */
+ * 2^-44 of it, layout and keying; bits and probes do not, since a later release may size better. */
 bool bloom_growth_knows(const struct bloom_growth *growth, unsigned index,
                         const struct bloom_shape *shape);
 

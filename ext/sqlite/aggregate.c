@@ -154,10 +154,9 @@ static bool build_grows(const struct build *build) {
 }
 
 static void set_bits(struct build *build) {
-    const struct bloom_layout *layout = build->shape.layout;
-    layout->add(build_grows(build) ? &build->growing.shape : &build->shape,
-                build->filter + BLOOM_HEADER_BYTES, build->batch,
-                build->waiting / layout->hash_words);
+    const struct bloom_shape *shape = build_grows(build) ? &build->growing.shape : &build->shape;
+    shape->layout->add(shape, build->filter + bloom_header_bytes(shape), build->batch,
+                       build->waiting / shape->layout->hash_words);
     build->waiting = 0;
 }
 
@@ -256,7 +255,8 @@ static int fill_from_keys(sqlite3_context *context, struct build *build) {
     build->filter = bloom_sql_new_filter(&build->shape);
     if (build->filter == NULL)
         return SQLITE_NOMEM;
-    built = bloom_key_set_build(set, &build->shape, build->filter + BLOOM_HEADER_BYTES);
+    built =
+        bloom_key_set_build(set, &build->shape, build->filter + bloom_header_bytes(&build->shape));
     bloom_header_write(&build->shape, build->filter); /* which the building may have changed */
     return CODES[built];
 }

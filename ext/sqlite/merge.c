@@ -50,7 +50,7 @@ static bool merge_halve(sqlite3_context *context, struct merge *merge, struct bl
                         uint8_t *filter, uint64_t bits) {
     while (shape->bits > bits) {
         uint64_t bytes = bloom_payload_bytes(shape);
-        shape->layout->halve(filter + BLOOM_HEADER_BYTES, bytes);
+        shape->layout->halve(filter + bloom_header_bytes(shape), bytes);
         shape->bits /= 2;
         bloom_header_write(shape, filter);
         if (bloom_sql_interrupted(context, bytes, &merge->unasked))
@@ -97,15 +97,15 @@ static bool merge_take(sqlite3_context *context, struct merge *merge, enum merge
             return merge_no_memory(context, merge);
         combined = (layout->halve == NULL ||
                     merge_halve(context, merge, &shape, copy, merge->shape.bits)) &&
-                   merge_combine(context, merge, kind, &shape, copy + BLOOM_HEADER_BYTES,
-                                 &merge->shape, merge->filter + BLOOM_HEADER_BYTES);
+                   merge_combine(context, merge, kind, &shape, copy + bloom_header_bytes(&shape),
+                                 &merge->shape, merge->filter + bloom_header_bytes(&merge->shape));
         sqlite3_free(merge->filter);
         merge->filter = copy;
         merge->shape = shape;
     } else {
-        combined =
-            merge_combine(context, merge, kind, &merge->shape, merge->filter + BLOOM_HEADER_BYTES,
-                          &filter->shape, bloom_stored_payload(filter));
+        combined = merge_combine(context, merge, kind, &merge->shape,
+                                 merge->filter + bloom_header_bytes(&merge->shape), &filter->shape,
+                                 bloom_stored_payload(filter));
     }
     if (!combined)
         return merge_failed(merge);

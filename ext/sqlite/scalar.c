@@ -63,17 +63,44 @@ void bloom_sql_add(sqlite3_context *context, int count, sqlite3_value **argument
         return;
     uint8_t *copy = bloom_sql_copy_filter(&filter);
     if (copy != NULL && added == BLOOM_KEY_ADD)
-        layout->add(&filter.shape, copy + BLOOM_HEADER_BYTES, words, 1);
+        layout->add(&filter.shape, copy + bloom_header_bytes(&filter.shape), words, 1);
     bloom_sql_result_pass(context, &filter.shape, copy);
 }
 
-/* bloom_check(filter, key): 1 probably in, 0 certainly not, NULL for a NULL key. */
+/* By a key rule: whether any of the keys that may cover a value is in. */
+static void check_by_rule(sqlite3_context *context, const struct bloom_stored *filter,
+                          sqlite3_value *value) {
+    uint64_t words[BLOOM_ASKED_WORDS];
+    uint8_t found[BLOOM_RULE_KEYS_MAXIMUM], any = 0;
+    unsigned count;
+    switch (bloom_sql_asked_keys(value, &filter->shape, words, &count)) {
+    case BLOOM_KEY:
+        filter->shape.layout->check_many(&filter->shape, bloom_stored_payload(filter), words, count,
+                                         found);
+        for (unsigned i = 0; i < count; i++)
+            any |= found[i];
+        sqlite3_result_int(context, any);
+        break;
+    case BLOOM_KEY_NO_MEMORY:
+        sqlite3_result_error_nomem(context);
+        break;
+    default:
+        break;
+    }
+}
+
+/* bloom_check(filter, key): 1 probably in, 0 certainly not, NULL for a NULL key, and for what has
+ * none by the filter's key rule. */
 void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_stored filter;
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     (void)count;
     if (!bloom_sql_filter(context, 1, arguments[0], &filter))
         return;
+    if (filter.shape.keying.rule != NULL) {
+        check_by_rule(context, &filter, arguments[1]);
+        return;
+    }
     switch (bloom_sql_key(arguments[1], &filter.shape, words)) {
     case BLOOM_KEY:
         sqlite3_result_int(context, filter.shape.layout->check(

@@ -29,12 +29,12 @@ struct bloom_stored {
 };
 
 static inline const uint8_t *bloom_stored_payload(const struct bloom_stored *filter) {
-    return filter->bytes + BLOOM_HEADER_BYTES;
+    return filter->bytes + bloom_header_bytes(&filter->shape);
 }
 
 /* The header that passed validation last, and the pin that was found alive last. Zeros: none. */
 struct bloom_recent_header {
-    uint8_t bytes[BLOOM_HEADER_BYTES];
+    uint8_t bytes[BLOOM_HEADER_BYTES_MAXIMUM];
     struct bloom_shape shape;
 };
 struct bloom_recent_pin {
@@ -120,15 +120,23 @@ bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *
 bool bloom_sql_whole_number(sqlite3_context *context, const char *name, sqlite3_value *value,
                             uint64_t minimum, uint64_t maximum, uint64_t *number);
 
-/* BLOOM_KEY_FOREIGN: the hashing has no such keys, so that none can be in. */
+/* BLOOM_KEY_FOREIGN: the hashing has no such keys, or the key rule none for the value, so that none
+ * can be in. */
 enum bloom_key_kind { BLOOM_KEY, BLOOM_KEY_NULL, BLOOM_KEY_FOREIGN, BLOOM_KEY_NO_MEMORY };
 
-/* The words that decide about a key in filters of that shape, of which layout and extra count.
- * NULL is no key. */
+/* The words that decide about a key in filters of that shape, of which layout, keying and extra
+ * count: the key under which the value is added. NULL is no key. */
 enum bloom_key_kind bloom_sql_key(sqlite3_value *value, const struct bloom_shape *shape,
                                   uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
 
-/* The same of the text of a value, of an integer and of a real, whatever type a value has. */
+/* The words of all keys of which any may cover a value, those of key i from i * hash_words on: one
+ * without a key rule, by which alone a value that has none is BLOOM_KEY_NULL. */
+enum { BLOOM_ASKED_WORDS = BLOOM_RULE_KEYS_MAXIMUM * BLOOM_HASH_WORDS_MAXIMUM };
+enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloom_shape *shape,
+                                         uint64_t words[BLOOM_ASKED_WORDS], unsigned *count);
+
+/* As bloom_sql_key, of the text of a value, of an integer and of a real, whatever type a value has,
+ * without a key rule. */
 enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_shape *shape,
                                        uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
 enum bloom_key_kind bloom_sql_integer_key(int64_t integer, const struct bloom_shape *shape,

@@ -150,7 +150,7 @@ static int learn_layer(struct bloom_layers *layers, unsigned index, const uint8_
     struct bloom_shape shape;
     char problem[BLOOM_PROBLEM_SIZE];
     layer->learned = false;
-    if (!bloom_header_read(&shape, header, problem))
+    if (!bloom_header_read(&shape, header, BLOOM_HEADER_BYTES, problem))
         return bloom_database_fail(
             layers->database, SQLITE_CORRUPT_VTAB, "%s is damaged: layer %u %s",
             layers->database->shadow_names[BLOOM_SHADOW_LAYERS], index, problem);
