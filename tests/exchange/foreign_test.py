@@ -850,8 +850,6 @@ class Refusals(exchange_test.WithExtension):
             data[56:64] = struct.pack("<Q", foreign_form.guava_form.murmur3(bytes(data[:56]))[0])
             return bytes(data)
 
-        no_such = ("is invalid: the bits per key or the options in its header are none that "
-                   "RedisBloom has")
         for layout, at, value, problem in (
                 ("spark1", 40, b"\1", "is invalid: layout spark1 has no seed"),
                 ("spark1", 48, b"\1", "is invalid: layout spark1 has no seed"),
@@ -863,9 +861,8 @@ class Refusals(exchange_test.WithExtension):
                                       "and no further parameters"),
                 ("parquet-int32", 40, b"\1", "is invalid: layout parquet-int32 has 8 hashes, at "
                                              "most 2^40 bits and no further parameters"),
-                ("redisbloom", 8, b"\7", no_such), ("redisbloom", 44, b"\2", no_such),
-                ("redisbloom", 48, b"\x99\x99", no_such),
-                ("redisbloom", 32, struct.pack("<d", 0), no_such)):
+                ("redisbloom", 44, b"\2", "is invalid: the options in its header are none that "
+                                          "RedisBloom has")):
             self.refused(f"bloom_check: the filter (argument 1) {problem}", exchange_test.CHECK,
                          with_header(layout, at, value), 1)
         self.refused("bloom_export: the filter (argument 1) was made for n = 0 keys, and DCSO's "
@@ -874,6 +871,13 @@ class Refusals(exchange_test.WithExtension):
         self.refused("bloom_export: the filter (argument 1) was made for n = 0 keys, and DCSO's "
                      "bloom has no such filter; build it for 1", EXPORT,
                      with_header("dcso", 32, bytes(8)), "dcso")
+        for at, value in ((8, b"\7"), (48, b"\x99\x99"), (32, struct.pack("<d", 0))):
+            k = 7 if at == 8 else 6
+            filter_value = with_header("redisbloom", at, value)
+            self.assertEqual(self.value(exchange_test.CHECK, filter_value, "a"), 0)
+            self.refused("bloom_export: the filter (argument 1) says p or bits per key that no "
+                         f"filter of RedisBloom has for its {k} hashes; build it with "
+                         "bloom_agg(key, n, p, 'redisbloom')", EXPORT, filter_value, "redisbloom")
         words = struct.pack("<Q", 2**31 * 64)
         for layout in ("spark1", "spark2"):
             self.refused(f"bloom_check: the filter (argument 1) is invalid: layout {layout} has at "
