@@ -19,8 +19,8 @@ static const double GROWING_RATE_MINIMUM = 1e-6;
  * in 10^7 closes early. At 10^6 keys and 1 % the margin is 0.12 % of the ones. */
 static const double MARGIN = 2.5;
 
-/* Rates nearer to each other than 2^-44 of them are the same one. Who reads a table works its rates
- * out anew, from a text that SQLite reads as a number; its releases read one of many digits as
+/* Rates nearer to each other than 2^-44 of them are the same one. Every reader of a table works
+ * its rates out anew, from a text that SQLite reads as a number; its releases read one of many digits as
  * doubles that differ in their last bits. So do machines that keep more digits than a double has.
  */
 static const double RATE_PRECISION = 0x1p-44;
@@ -79,11 +79,6 @@ static bool same_rate(double a, double b) {
     return fabs(a - b) <= RATE_PRECISION * b;
 }
 
-/* Whether a first layer was made by the former rule. */
-static bool is_former(const struct bloom_growth *growth, const struct bloom_shape *first) {
-    return growth->mode == BLOOM_GROWTH_ON && same_rate(first->rate, growth->rate);
-}
-
 bool bloom_growth_knows(const struct bloom_growth *growth, unsigned index,
                         const struct bloom_shape *shape) {
     uint64_t capacity;
@@ -92,7 +87,7 @@ bool bloom_growth_knows(const struct bloom_growth *growth, unsigned index,
     numbers_of_layer(growth, index, &capacity, &rate);
     return shape->layout == growth->layout && shape->capacity == capacity &&
            bloom_keying_same(&shape->keying, &growth->keying, problem) &&
-           (same_rate(shape->rate, rate) || (index == 0 && is_former(growth, shape)));
+           same_rate(shape->rate, rate);
 }
 
 static double expected_ones(const struct bloom_shape *shape, double keys) {
@@ -104,31 +99,36 @@ static uint64_t ones_and_margin(const struct bloom_shape *shape) {
     return (uint64_t)(ones + MARGIN * sqrt(ones)) + 1;
 }
 
-/* By the former rule the first layer is full with as many keys as its blocks hold at nine tenths of
- * its rate. */
-static uint64_t former_ones(const struct bloom_shape *first) {
-    struct bloom_shape stricter;
-    char problem[BLOOM_PROBLEM_SIZE];
-    double keys = (double)first->capacity;
-    /* A table that grows has a rate from which a tenth can always be taken: growth_test.c. */
-    bloom_shape_for(&stricter, first->layout, first->capacity, first->rate * 0.9, problem);
-    return (uint64_t)expected_ones(first, keys * ((double)first->bits / (double)stricter.bits));
-}
-
 struct bloom_growth_limits bloom_growth_limits_of(const struct bloom_growth *growth, unsigned index,
                                                   const struct bloom_shape *shape) {
     struct bloom_growth_limits limits = {UINT64_MAX, UINT64_MAX};
     if (growth->mode == BLOOM_GROWTH_OFF || index + 1 == BLOOM_LAYERS_MAXIMUM)
         return limits;
     limits.keys = shape->capacity;
-    if (index > 0)
-        limits.ones = (uint64_t)expected_ones(shape, (double)shape->capacity);
-    else
-        limits.ones = is_former(growth, shape) ? former_ones(shape) : ones_and_margin(shape);
+    limits.ones = index > 0 ? (uint64_t)expected_ones(shape, (double)shape->capacity)
+                            : ones_and_margin(shape);
     return limits;
 }
 
 uint64_t bloom_growth_merge_limit(const struct bloom_growth *growth,
                                   const struct bloom_shape *first) {
     return growth->mode == BLOOM_GROWTH_OFF ? UINT64_MAX : ones_and_margin(first);
+}
+
+uint64_t bloom_keys_fewest(const struct bloom_shape *shape, uint64_t ones) {
+    return (ones + shape->probes - 1) / shape->probes;
+}
+
+bool bloom_keys_are_possible(const struct bloom_shape *shape, uint64_t keys, uint64_t ones) {
+    if (shape->layout->blocks->remove != NULL)
+        return true;
+    return keys >= bloom_keys_fewest(shape, ones) && keys <= ones;
+}
+
+uint64_t bloom_keys_of(const struct bloom_shape *shape, const struct bloom_estimate *estimate) {
+    uint64_t fewest = bloom_keys_fewest(shape, estimate->ones);
+    uint64_t keys = estimate->count < (double)estimate->ones /* infinite when all are set */
+                        ? (uint64_t)floor(estimate->count + 0.5)
+                        : estimate->ones;
+    return keys < fewest ? fewest : keys;
 }

@@ -13,13 +13,11 @@
  * the last one never closes.
  *
  * Nine tenths for the first layer, since most users choose a capacity that they do not exceed: it
- * costs 2 % more bits than all of p would. Filters that were made before that rule have a first
- * layer for (capacity, p), which is closed when its rate reaches 9/10 of p; the header of the first
- * layer tells the two apart.
+ * costs 2 % more bits than all of p would.
  *
  * A layer is full by the number of its keys, or by its bits that are set, whichever comes first.
- * Keys alone do not do: one that is taken for a key that is in already sets no bit and is not
- * counted, so that of 100 keys added at a rate of one half only 60 are.
+ * A key count is not enough: false positives set no bits and are not counted, so that
+ * of 100 keys added at a rate of one half only 60 are.
  */
 #ifndef BLOOM_GROWTH_H
 #define BLOOM_GROWTH_H
@@ -70,5 +68,13 @@ struct bloom_growth_limits bloom_growth_limits_of(const struct bloom_growth *gro
  * many keys as it was made for. */
 uint64_t bloom_growth_merge_limit(const struct bloom_growth *growth,
                                   const struct bloom_shape *first);
+
+/* What ones tell of keys, in blocks of one shape. A key that was counted set one bit that was not
+ * set, and at most one for each probe: the fewest keys that can have set so many ones; whether keys
+ * and ones go together, of which nothing is known where keys can be taken out; and the number that
+ * an estimate tells, within these bounds. */
+uint64_t bloom_keys_fewest(const struct bloom_shape *shape, uint64_t ones);
+bool bloom_keys_are_possible(const struct bloom_shape *shape, uint64_t keys, uint64_t ones);
+uint64_t bloom_keys_of(const struct bloom_shape *shape, const struct bloom_estimate *estimate);
 
 #endif

@@ -75,6 +75,22 @@ bool bloom_shape_for_keys(struct bloom_shape *shape, const struct bloom_layout *
     return layout->size_for_keys(shape, keys, problem);
 }
 
+bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity,
+                      char problem[BLOOM_PROBLEM_SIZE]) {
+    const struct bloom_keying keying = shape->keying;
+    bool possible = bloom_shape_for(shape, shape->layout, capacity, shape->rate, problem);
+    shape->keying = keying;
+    return possible;
+}
+
+bool bloom_shape_size_for_keys(struct bloom_shape *shape, const struct bloom_key_summary *keys,
+                               char problem[BLOOM_PROBLEM_SIZE]) {
+    const struct bloom_keying keying = shape->keying;
+    bool possible = bloom_shape_for_keys(shape, shape->layout, keys, shape->rate, problem);
+    shape->keying = keying;
+    return possible;
+}
+
 /* Appends to problem, which has room for every parameter at its longest. */
 static void append_difference(char problem[BLOOM_PROBLEM_SIZE], const char *format, ...) {
     size_t used = strlen(problem);

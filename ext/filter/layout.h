@@ -222,7 +222,13 @@ void bloom_layout_list(char *text, size_t size);
 bool bloom_shape_for(struct bloom_shape *shape, const struct bloom_layout *layout,
                      uint64_t capacity, double rate, char problem[BLOOM_PROBLEM_SIZE]);
 
-/* The same for a filter that is to be built of a settled set of keys. */
+/* The same for a shape of which layout, keying and rate are given. */
+bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity,
+                      char problem[BLOOM_PROBLEM_SIZE]);
+bool bloom_shape_size_for_keys(struct bloom_shape *shape, const struct bloom_key_summary *keys,
+                               char problem[BLOOM_PROBLEM_SIZE]);
+
+/* The same as bloom_shape_for, for a filter that is to be built of a settled set of keys. */
 bool bloom_shape_for_keys(struct bloom_shape *shape, const struct bloom_layout *layout,
                           const struct bloom_key_summary *keys, double rate,
                           char problem[BLOOM_PROBLEM_SIZE]);

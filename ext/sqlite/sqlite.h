@@ -90,28 +90,24 @@ static inline bool bloom_sql_blob(sqlite3_value *value, const uint8_t **bytes, u
     return *bytes != NULL || *length == 0;
 }
 
-/* What the arguments n, p and layout of count arguments in arguments say; p is 0.01 and the layout
+/* What the arguments n, p and options of count arguments in arguments say; p is 0.01 and the layout
  * blocked when left out. The shape is also checked against the length limit of the connection. */
 bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **arguments,
                      struct bloom_shape *shape);
 
-/* The same for an aggregate that learns n only later: just p and layout, from arguments[0] and [1]
- * on. */
-bool bloom_sql_rate_and_layout(sqlite3_context *context, int count, sqlite3_value **arguments,
-                               double *rate, const struct bloom_layout **layout);
+/* The same for an aggregate that learns n only later: just rate, layout and keying, from p and
+ * options in arguments[0] and [1]. */
+bool bloom_sql_rate_and_options(sqlite3_context *context, int count, sqlite3_value **arguments,
+                                struct bloom_shape *shape);
 
 /* A layout by its name. */
 bool bloom_sql_layout(sqlite3_context *context, sqlite3_value *value,
                       const struct bloom_layout **layout);
 
-/* Turns capacity, rate and layout into a shape, checked against the length limit. */
-bool bloom_sql_shape_for(sqlite3_context *context, const struct bloom_layout *layout,
-                         uint64_t capacity, double rate, struct bloom_shape *shape);
-
-/* The same for a filter of exactly these keys. */
-bool bloom_sql_shape_for_keys(sqlite3_context *context, const struct bloom_layout *layout,
-                              const struct bloom_key_summary *keys, double rate,
-                              struct bloom_shape *shape);
+/* Sizes a shape, of which rate, layout and keying are given, for exactly these keys, and checks it
+ * against the length limit. */
+bool bloom_sql_size_for_keys(sqlite3_context *context, const struct bloom_key_summary *keys,
+                             struct bloom_shape *shape);
 
 /* Fails when a filter of that shape is longer than a value of this connection may be. */
 bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *shape);
@@ -244,6 +240,11 @@ char *bloom_sql_quote(char quoted[BLOOM_QUOTE_SIZE], const void *text, size_t le
 /* Writes what a value is: NULL, a number, the text '...', a BLOB of 3 bytes. Returns words, or NULL
  * when there is no memory. */
 char *bloom_sql_describe(char words[BLOOM_WORDS_SIZE], sqlite3_value *value);
+
+/* A whole message as valid UTF-8 without control characters, whatever it quotes, from
+ * sqlite3_malloc; NULL: no memory. It is not bound by the connection's limit of lengths: a message
+ * that is too long for it is no lack of memory. */
+char *bloom_sql_legible(const char *text);
 
 /* scalar.c */
 void bloom_sql_new(sqlite3_context *context, int count, sqlite3_value **arguments);

@@ -2,6 +2,8 @@
  * sqlite.h. */
 #include "sqlite/sqlite.h"
 
+#include "sqlite/options.h"
+
 #include <stdarg.h>
 #include <string.h>
 
@@ -183,12 +185,38 @@ bool bloom_sql_layout(sqlite3_context *context, sqlite3_value *value,
     return false;
 }
 
-bool bloom_sql_rate_and_layout(sqlite3_context *context, int count, sqlite3_value **arguments,
-                               double *rate, const struct bloom_layout **layout) {
-    *rate = BLOOM_RATE_DEFAULT;
-    *layout = bloom_layout_default();
-    return (count < 2 || bloom_sql_layout(context, arguments[1], layout)) &&
-           (count < 1 || read_rate(context, *layout, arguments[0], rate));
+/* Options, or the name of a layout alone, into layout and keying of a shape that is zeros else. */
+static bool read_options(sqlite3_context *context, sqlite3_value *value,
+                         struct bloom_shape *shape) {
+    struct bloom_text text = {NULL, 0};
+    char *error = NULL;
+    *shape = (struct bloom_shape){.layout = bloom_layout_default()};
+    if (sqlite3_value_type(value) == SQLITE_TEXT) {
+        text.start = (const char *)sqlite3_value_text(value);
+        if (text.start == NULL) {
+            sqlite3_result_error_nomem(context);
+            return false;
+        }
+        text.length = (size_t)sqlite3_value_bytes(value);
+    }
+    if (text.length == 0 || memchr(text.start, '=', text.length) == NULL)
+        return bloom_sql_layout(context, value, &shape->layout);
+    int code = bloom_options_of_value(text, shape, &error);
+    if (code == SQLITE_ERROR)
+        bloom_sql_error(context, "%s", error);
+    else if (code != SQLITE_OK)
+        sqlite3_result_error_nomem(context);
+    sqlite3_free(error);
+    return code == SQLITE_OK;
+}
+
+bool bloom_sql_rate_and_options(sqlite3_context *context, int count, sqlite3_value **arguments,
+                                struct bloom_shape *shape) {
+    *shape = (struct bloom_shape){.layout = bloom_layout_default()};
+    if (count > 1 && !read_options(context, arguments[1], shape))
+        return false;
+    shape->rate = BLOOM_RATE_DEFAULT;
+    return count < 1 || read_rate(context, shape->layout, arguments[0], &shape->rate);
 }
 
 bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *shape) {
@@ -214,31 +242,21 @@ static bool shape_result(sqlite3_context *context, bool found, const struct bloo
     return false;
 }
 
-bool bloom_sql_shape_for(sqlite3_context *context, const struct bloom_layout *layout,
-                         uint64_t capacity, double rate, struct bloom_shape *shape) {
+bool bloom_sql_size_for_keys(sqlite3_context *context, const struct bloom_key_summary *keys,
+                             struct bloom_shape *shape) {
     char problem[BLOOM_PROBLEM_SIZE];
-    return bloom_sql_offers(context, layout, layout->size != NULL, "choose n for") &&
-           shape_result(context, bloom_shape_for(shape, layout, capacity, rate, problem), shape,
-                        problem);
-}
-
-bool bloom_sql_shape_for_keys(sqlite3_context *context, const struct bloom_layout *layout,
-                              const struct bloom_key_summary *keys, double rate,
-                              struct bloom_shape *shape) {
-    char problem[BLOOM_PROBLEM_SIZE];
-    return shape_result(context, bloom_shape_for_keys(shape, layout, keys, rate, problem), shape,
-                        problem);
+    return shape_result(context, bloom_shape_size_for_keys(shape, keys, problem), shape, problem);
 }
 
 bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **arguments,
                      struct bloom_shape *shape) {
     uint64_t capacity;
-    double rate;
-    const struct bloom_layout *layout;
+    char problem[BLOOM_PROBLEM_SIZE];
     return bloom_sql_whole_number(context, "n", arguments[0], 0, BLOOM_CAPACITY_MAXIMUM,
                                   &capacity) &&
-           bloom_sql_rate_and_layout(context, count - 1, arguments + 1, &rate, &layout) &&
-           bloom_sql_shape_for(context, layout, capacity, rate, shape);
+           bloom_sql_rate_and_options(context, count - 1, arguments + 1, shape) &&
+           bloom_sql_offers(context, shape->layout, shape->layout->size != NULL, "choose n for") &&
+           shape_result(context, bloom_shape_size(shape, capacity, problem), shape, problem);
 }
 
 static enum bloom_key_kind kind_of_key(bool taken) {

@@ -14,7 +14,7 @@ static bool change_schema(connection_t *connection, unsigned schema, const char 
     int code = run(connection, NULL, sql, fault, &met);
     if (lost_transaction(connection))
         return false;
-    judge(connection, schema, code, met, sql);
+    judge_write(connection, code, met, sql);
     connection->schema_in_doubt |= code != SQLITE_OK && connection->in_transaction;
     return code == SQLITE_OK;
 }
