@@ -124,22 +124,40 @@ static bool copy_chunk(void *argument, const struct bloom_geometry *geometry, ui
     return true;
 }
 
+/* Whether there is a row of the layer's generation. */
+static bool find_row(void *argument, const struct bloom_geometry *geometry, uint64_t chunk,
+                     const struct bloom_counts *counts, const uint8_t *blocks) {
+    bool *any = argument;
+    (void)geometry, (void)chunk, (void)counts;
+    *any = blocks != NULL;
+    return !*any;
+}
+
 int bloom_whole_filter(struct bloom_layers *layers, struct bloom_shape *shape, uint8_t **bytes) {
     const struct bloom_layer *layer = bloom_layers_at(layers, bloom_layers_older(layers));
     const struct bloom_geometry *geometry = &layer->geometry;
     const int length_limit = sqlite3_limit(layers->database->connection, SQLITE_LIMIT_LENGTH, -1);
+    int code = SQLITE_OK;
     *bytes = NULL;
     *shape = geometry->shape;
-    for (unsigned i = 0; i < layers->count; i++)
-        if (&layers->layers[i] != layer && layers->layers[i].sums.chunks > 0)
-            return bloom_database_fail(
+    for (unsigned i = 0; i < layers->count && code == SQLITE_OK; i++) {
+        bool any = layers->growth.generations == 1;
+        if (&layers->layers[i] == layer)
+            continue;
+        if (!any)
+            code = bloom_chunks_for_each(layers->chunks, &layers->layers[i].geometry, 0, find_row,
+                                         &any);
+        if (code == SQLITE_OK && any)
+            code = bloom_database_fail(
                 layers->database, SQLITE_ERROR,
                 layers->growth.generations > 1
-                    ? "keys are in %u layers of several generations, which no single filter can "
-                      "hold"
+                    ? "keys are in several of %u layers, which no single filter can hold"
                     : "the table has grown to %u layers, which no single filter can hold; make a "
                       "table or a filter with a larger capacity",
                 layers->count);
+    }
+    if (code != SQLITE_OK)
+        return code;
     if (bloom_filter_bytes(shape) > (uint64_t)length_limit)
         return bloom_database_fail(
             layers->database, SQLITE_TOOBIG,
@@ -149,7 +167,7 @@ int bloom_whole_filter(struct bloom_layers *layers, struct bloom_shape *shape, u
     if (*bytes == NULL)
         return SQLITE_NOMEM;
     struct copy copy = {*bytes + bloom_header_bytes(shape), 0};
-    int code = bloom_chunks_for_each(layers->chunks, geometry, 0, copy_chunk, &copy);
+    code = bloom_chunks_for_each(layers->chunks, geometry, 0, copy_chunk, &copy);
     if (code == SQLITE_OK)
         code = check_rows(layers, geometry, copy.rows);
     if (code != SQLITE_OK) {
