@@ -445,7 +445,7 @@ int bloom_layers_rotate(struct bloom_layers *layers) {
     if (layers->newest == UINT32_MAX)
         return bloom_database_fail(layers->database, SQLITE_ERROR,
                                    "the table has rotated 4294967295 times, and there are no more "
-                                   "numbers; the command clear begins anew");
+                                   "numbers; make a new one");
     int code = read_layers_and(layers, (layers->newest + 1) % generations * SLOT_ROWS, &exists);
     if (code == SQLITE_OK)
         code = open_layer(layers, 0, layers->newest + 1, exists);
@@ -516,10 +516,9 @@ int bloom_layers_clear(struct bloom_layers *layers) {
     int code = bloom_database_prepare(layers->database, BLOOM_DELETE_CHUNKS);
     if (code == SQLITE_OK)
         code = bloom_database_prepare(layers->database, BLOOM_DELETE_LAYERS);
-    /* Chunks first: between the two the first slot may be older than others allow. */
     if (code == SQLITE_OK)
-        code = delete_from(layers, 1, INT64_MIN);
-    return code == SQLITE_OK ? write_row(layers, 0, 0, &(struct bloom_sums){0}) : code;
+        code = bloom_layers_write(layers, &layers->layers[0], &(struct bloom_sums){0});
+    return code == SQLITE_OK ? delete_from(layers, 1, INT64_MIN) : code;
 }
 
 /* Statements and transactions */
