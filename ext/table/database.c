@@ -112,21 +112,20 @@ char *bloom_database_message(struct bloom_database *database) {
 
 /* Life */
 
+/* All three names in one piece of memory. */
 static bool set_name(struct bloom_database *database, const char *name) {
-    char *names[3] = {sqlite3_mprintf("%s", name), sqlite3_mprintf("%s_layers", name),
-                      sqlite3_mprintf("%s_chunks", name)};
-    bool made = names[0] != NULL && names[1] != NULL && names[2] != NULL;
-    char **places[3] = {&database->name, &database->shadow_names[BLOOM_SHADOW_LAYERS],
-                        &database->shadow_names[BLOOM_SHADOW_CHUNKS]};
-    for (int i = 0; i < 3; i++) {
-        if (made) {
-            sqlite3_free(*places[i]);
-            *places[i] = names[i];
-        } else {
-            sqlite3_free(names[i]);
-        }
+    const sqlite3_uint64 length = strlen(name) + sizeof "_layers";
+    char *names = sqlite3_malloc64(3 * length);
+    if (names == NULL)
+        return false;
+    sqlite3_free(database->name);
+    database->name = sqlite3_snprintf((int)length, names, "%s", name);
+    for (int i = 0; i < SHADOW_TABLE_COUNT; i++) {
+        names += length;
+        database->shadow_names[i] =
+            sqlite3_snprintf((int)length, names, "%s_%s", name, SHADOW_TABLES[i].suffix);
     }
-    return made;
+    return true;
 }
 
 bool bloom_database_open(struct bloom_database *database, sqlite3 *connection, const char *schema,
@@ -152,8 +151,6 @@ void bloom_database_close(struct bloom_database *database) {
     bloom_database_forget(database);
     sqlite3_free(database->schema);
     sqlite3_free(database->name);
-    sqlite3_free(database->shadow_names[BLOOM_SHADOW_LAYERS]);
-    sqlite3_free(database->shadow_names[BLOOM_SHADOW_CHUNKS]);
     sqlite3_free(database->message);
 }
 

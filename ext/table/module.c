@@ -14,7 +14,7 @@
  *   3. INSERT of a key adds it; with OR IGNORE, one that is probably in already is ignored, so that
  *      changes() tells. A layout that counts counts every other INSERT.
  *   4. INSERT of a command and its argument runs it: 'add' with a key, 'merge' with a filter as the
- *      key, 'clear', 'repair'.
+ *      key, 'clear', 'repair', 'rotate'.
  *   5. DELETE takes one count of a key back where the layout counts; otherwise it is an error, as
  *      UPDATE always is.
  *
@@ -23,6 +23,7 @@
  */
 #include "table/module.h"
 
+#include "sqlite/affinity.h"
 #include "table/keys.h"
 #include "table/options.h"
 #include "table/whole.h"
@@ -87,139 +88,10 @@ static int table_error(struct table *table, const char *format, ...) {
     return report(table, code);
 }
 
-/* Keys */
-
-/* A value under the affinity of the column: as it is, or its text, or a number in place of it. */
-struct key {
-    enum { KEY_AS_IS, KEY_TEXT, KEY_INTEGER, KEY_REAL } form;
-    sqlite3_value *value; /* SQLite's */
-    sqlite3_int64 integer;
-    double real;
-};
-
-/* Applies the affinity of the column to a value: what is added as an ordinary column would store
- * it, what is asked as it would be compared with it, so that a whole number stays one where the
- * column is REAL.
- *
- * The value must be one that SQLite passed: a copy belongs to no connection, and SQLite 3.53
- * follows that pointer (a NULL) when it is text that is asked for its numeric type. */
-static struct key key_of_value(const struct table *table, sqlite3_value *value, bool added) {
-    struct key key = {.form = KEY_AS_IS, .value = value};
-    if (table->key_type <= BLOOM_KEY_BLOB)
-        return key;
-    bool numeric = table->key_type != BLOOM_KEY_TEXT;
-    int type = numeric ? sqlite3_value_numeric_type(value) : sqlite3_value_type(value);
-    if (!numeric) {
-        if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
-            key.form = KEY_TEXT;
-    } else if (type == SQLITE_INTEGER && added && table->key_type == BLOOM_KEY_REAL) {
-        key.form = KEY_REAL;
-        key.real = (double)sqlite3_value_int64(value);
-    } else if (type == SQLITE_FLOAT && table->key_type != BLOOM_KEY_REAL) {
-        double real = sqlite3_value_double(value);
-        if (real > -9223372036854775808.0 && real < 9223372036854775808.0 &&
-            (double)(sqlite3_int64)real == real) {
-            key.form = KEY_INTEGER;
-            key.integer = (sqlite3_int64)real;
-        }
-    }
-    return key;
-}
-
-/* The words that decide about it, as bloom_sql_key. */
-static enum bloom_key_kind key_words(const struct table *table, const struct key *key,
-                                     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
-    switch (key->form) {
-    case KEY_TEXT:
-        return bloom_sql_text_key(key->value, &table->key_shape, words);
-    case KEY_INTEGER:
-        return bloom_sql_integer_key(key->integer, &table->key_shape, words);
-    case KEY_REAL:
-        return bloom_sql_real_key(key->real, &table->key_shape, words);
-    default:
-        return bloom_sql_key(key->value, &table->key_shape, words);
-    }
-}
-
-/* The key of a row, for as long as the cursor is there. Its memory is kept for the next row: most
- * are short, and for each to allocate it took a tenth of what a DELETE takes. */
-struct kept_key {
-    int type; /* of SQLite; 0: none */
-    sqlite3_int64 integer;
-    double real;
-    char *bytes; /* from sqlite3_malloc; not NULL where there are none, which would be SQL's NULL */
-    int length;  /* of text, in UTF-8, and of BLOBs */
-    int room;    /* for one more than the length */
-};
-
-enum { KEPT_ROOM_MAXIMUM = 4096 };
-
-/* False: no memory. */
-static bool keep_bytes(struct kept_key *kept, const void *bytes, int length) {
-    if (length >= kept->room) {
-        char *larger = sqlite3_realloc64(kept->bytes, (sqlite3_uint64)length + 1);
-        if (larger == NULL)
-            return false;
-        kept->bytes = larger;
-        kept->room = length + 1;
-    }
-    kept->length = length;
-    if (length > 0)
-        memcpy(kept->bytes, bytes, (size_t)length);
-    return true;
-}
-
-/* Keeps a key that was asked for and hashed, so that its text was made: never a KEY_REAL. False: no
- * memory. */
-static bool keep_row_key(const struct table *table, struct kept_key *kept, const struct key *key) {
-    const void *bytes;
-    kept->type = sqlite3_value_type(key->value);
-    if (key->form == KEY_TEXT)
-        kept->type = SQLITE_TEXT;
-    else if (key->form == KEY_INTEGER)
-        kept->type = SQLITE_INTEGER;
-    switch (kept->type) {
-    case SQLITE_INTEGER:
-        kept->integer = key->form == KEY_INTEGER ? key->integer : sqlite3_value_int64(key->value);
-        if (table->key_type == BLOOM_KEY_REAL) {
-            kept->type = SQLITE_FLOAT;
-            kept->real = (double)kept->integer;
-        }
-        return true;
-    case SQLITE_FLOAT:
-        kept->real = sqlite3_value_double(key->value);
-        return true;
-    default:
-        /* First the bytes, since their number is that of the form they have then. */
-        bytes = kept->type == SQLITE_TEXT ? sqlite3_value_text(key->value)
-                                          : sqlite3_value_blob(key->value);
-        return keep_bytes(kept, bytes, sqlite3_value_bytes(key->value));
-    }
-}
-
-/* There is none in the row that describes the table, whose plan is taken only where the key is not
- * read. */
-static void key_result(sqlite3_context *context, const struct kept_key *kept) {
-    switch (kept->type) {
-    case SQLITE_INTEGER:
-        sqlite3_result_int64(context, kept->integer);
-        break;
-    case SQLITE_FLOAT:
-        sqlite3_result_double(context, kept->real);
-        break;
-    case SQLITE_TEXT:
-        sqlite3_result_text(context, kept->bytes, kept->length, SQLITE_TRANSIENT);
-        break;
-    default:
-        sqlite3_result_blob(context, kept->bytes, kept->length, SQLITE_TRANSIENT);
-        break;
-    }
-}
-
 struct cursor {
     sqlite3_vtab_cursor base; /* first */
     bool at_row;
-    struct kept_key key;
+    struct bloom_kept_key key;
     /* The key's hash: SQLite tells rows of different keys apart by it, as for key = 1 OR key = 2,
      * and DELETE hands nothing but it back. */
     sqlite3_int64 rowid;
@@ -227,7 +99,7 @@ struct cursor {
 
 static void cursor_free(struct cursor *cursor) {
     if (cursor != NULL)
-        sqlite3_free(cursor->key.bytes);
+        bloom_kept_key_free(&cursor->key);
     sqlite3_free(cursor);
 }
 
@@ -263,7 +135,7 @@ static int create_shadow_tables(struct table *table) {
     if (code == SQLITE_OK)
         code = bloom_database_create_tables(&table->database);
     if (code == SQLITE_OK)
-        code = bloom_layers_grow(&table->layers);
+        code = bloom_layers_create(&table->layers);
     /* The schema goes on to change, and no statement that reads would show it. */
     bloom_database_forget(&table->database);
     sqlite3_set_last_insert_rowid(table->connection, last_rowid);
@@ -286,8 +158,8 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
     enum { OPTIONS = 3 }; /* after module, schema and table */
     struct registry *registry = data;
     struct bloom_options options;
-    int code = bloom_options_read(connection, count - OPTIONS, arguments + OPTIONS, create,
-                                  &options, error);
+    int code =
+        bloom_options_read(connection, count - OPTIONS, arguments + OPTIONS, &options, error);
     if (code == SQLITE_OK)
         code = declare(connection, arguments[2], options.key, error);
     if (code != SQLITE_OK)
@@ -298,7 +170,8 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
     memset(table, 0, sizeof *table);
     table->connection = connection;
     table->key_type = options.key;
-    table->key_shape = (struct bloom_shape){.layout = options.growth.layout};
+    table->key_shape =
+        (struct bloom_shape){.layout = options.growth.layout, .keying = options.growth.keying};
     table->registry = registry;
     registry->references++;
     bloom_chunks_open(&table->chunks, &table->database);
@@ -451,10 +324,7 @@ static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
 static int cursor_close(sqlite3_vtab_cursor *base) {
     struct cursor *cursor = (struct cursor *)base;
     struct table *table = table_of(base->pVtab);
-    if (cursor->key.room > KEPT_ROOM_MAXIMUM) {
-        sqlite3_free(cursor->key.bytes);
-        cursor->key = (struct kept_key){.type = 0};
-    }
+    bloom_kept_key_shrink(&cursor->key);
     bloom_layers_leave(&table->layers);
     cursor_free(table->spare);
     table->spare = cursor;
@@ -470,7 +340,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     (void)count;
     cursor->at_row = false;
     cursor->rowid = 0;
-    cursor->key.type = cursor->key.length = 0;
+    cursor->key.type = 0;
     switch (plan) {
     case PLAN_LIST:
         return table_error(table,
@@ -485,8 +355,8 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     default:
         break;
     }
-    struct key key = key_of_value(table, arguments[0], false);
-    enum bloom_key_kind kind = key_words(table, &key, words);
+    struct bloom_typed_key key = bloom_typed_key(table->key_type, arguments[0], false);
+    enum bloom_key_kind kind = bloom_typed_key_words(&key, &table->key_shape, words);
     if (kind != BLOOM_KEY) /* NULL, or a key that the layout has not, is not in */
         return kind == BLOOM_KEY_NO_MEMORY ? SQLITE_NOMEM : SQLITE_OK;
     int code = bloom_keys_check(&table->layers, words, &cursor->at_row);
@@ -495,7 +365,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     if (!cursor->at_row)
         return SQLITE_OK;
     cursor->rowid = (sqlite3_int64)words[0];
-    return keep_row_key(table, &cursor->key, &key) ? SQLITE_OK : SQLITE_NOMEM;
+    return bloom_kept_key_keep(&cursor->key, &key) ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 static int cursor_next(sqlite3_vtab_cursor *base) {
@@ -536,7 +406,7 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
         bloom_sql_result_filter(context, &shape, bytes);
         return SQLITE_OK;
     default: /* the key, also under the name of the table */
-        key_result(context, &cursor->key);
+        bloom_kept_key_result(context, &cursor->key);
         return SQLITE_OK;
     }
 }
@@ -558,9 +428,9 @@ static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
 /* With ignore a key that is in is ignored, and so is what is no key. */
 static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    struct key key = key_of_value(table, value, true);
+    struct bloom_typed_key key = bloom_typed_key(table->key_type, value, true);
     bool found;
-    switch (key_words(table, &key, words)) {
+    switch (bloom_typed_key_words(&key, &table->key_shape, words)) {
     case BLOOM_KEY_NO_MEMORY:
         return SQLITE_NOMEM;
     case BLOOM_KEY_FOREIGN:
@@ -587,7 +457,8 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
         int (*run)(struct bloom_layers *layers);
         enum bloom_chunk_sizes sizes;
     } WITHOUT_KEY[] = {{"clear", bloom_layers_clear, BLOOM_SIZES_ANY},
-                       {"repair", bloom_whole_repair, BLOOM_SIZES_NOW}};
+                       {"repair", bloom_whole_repair, BLOOM_SIZES_NOW},
+                       {"rotate", bloom_layers_rotate, BLOOM_SIZES_NOW}};
     struct bloom_stored filter;
     char problem[BLOOM_PROBLEM_SIZE], quoted[BLOOM_QUOTE_SIZE];
     int code;
@@ -609,7 +480,7 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
     if (!is_command(command, "merge"))
         return table_error(table,
                            "unknown command %s; the commands are add (with a key), merge (with a "
-                           "filter as key), clear and repair",
+                           "filter as key), clear, repair and rotate",
                            bloom_sql_quote(quoted, (const char *)sqlite3_value_text(command),
                                            (size_t)sqlite3_value_bytes(command)));
     switch (bloom_sql_stored(table->connection, argument, &filter, problem)) {

@@ -15,8 +15,8 @@ static const uint64_t *words_to_add(const struct attempt *attempt, unsigned key)
 static void insert_done(struct attempt *attempt, unsigned key, bool only_new) {
     const struct raw_layer *last = &attempt->raw.layers[attempt->raw.layer_count - 1];
     bool is_in = raw_has(&attempt->raw, words_to_add(attempt, key)), grown;
-    bool full =
-        attempt->raw.sane && !has_room(last, attempt->options, attempt->raw.layer_count - 1);
+    bool full = !attempt->raw.sane || view(attempt->connection, attempt->schema)->tampered ||
+                !has_room(last, attempt->options, attempt->raw.layer_count - 1);
     bool sure = attempt_is_sure(attempt), known = sure && !attempt->doubtful;
     int changes = sqlite3_changes(attempt->connection->database);
     if (attempt->raw.sane)
