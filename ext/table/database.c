@@ -102,7 +102,7 @@ static size_t piece_of(const char *text) {
  * hold, from sqlite3_malloc; NULL: no memory. */
 static char *make_legible(sqlite3 *connection, const char *text) {
     char quoted[BLOOM_QUOTE_SIZE];
-    sqlite3_str *legible = sqlite3_str_new(connection);
+    sqlite3_str *legible = sqlite3_str_new(NULL); /* of any length, whatever the connection's */
     while (*text != '\0') {
         size_t length = piece_of(text);
         if (is_plain(*text)) {
@@ -113,7 +113,10 @@ static char *make_legible(sqlite3 *connection, const char *text) {
         }
         text += length;
     }
-    return sqlite3_str_finish(legible);
+    char *message = sqlite3_str_finish(legible);
+    if (message != NULL)
+        bloom_sql_cut(connection, message);
+    return message;
 }
 
 int bloom_database_fail(struct bloom_database *database, int code, const char *format, ...) {
