@@ -118,6 +118,7 @@ long: $(LIBRARY) $(LINKED_TESTS) $(LONG_LIBRARY_TESTS)
 	    'the program around it=$(BUILD)/tests/host_test' \
 	    'pins=$(BUILD)/tests/pins_test' \
 	    'messages=$(BUILD)/tests/message_test' \
+	    'chosen keys=$(BUILD)/tests/attack_test' \
 	    'memory failures=$(BUILD)/tests/memory_test' \
 	    'refusals=$(BUILD)/tests/refusal_test' \
 	    'I/O failures=$(BUILD)/tests/io_test' \

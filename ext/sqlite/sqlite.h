@@ -237,6 +237,10 @@ enum { BLOOM_QUOTE_SIZE = 200, BLOOM_WORDS_SIZE = BLOOM_QUOTE_SIZE + 16 };
  * cut off with three dots when they are long. Returns quoted. */
 char *bloom_sql_quote(char quoted[BLOOM_QUOTE_SIZE], const void *text, size_t length);
 
+/* Cuts a message to the length that values of the connection may have, at a character: SQLite drops
+ * the text of a longer one, and the error is without words. */
+void bloom_sql_cut(sqlite3 *database, char *message);
+
 /* Writes what a value is: NULL, a number, the text '...', a BLOB of 3 bytes. Returns words, or NULL
  * when there is no memory. */
 char *bloom_sql_describe(char words[BLOOM_WORDS_SIZE], sqlite3_value *value);
