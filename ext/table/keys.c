@@ -4,7 +4,7 @@
 /* Whether a key is in one layer. */
 static int check_layer(struct bloom_layers *layers, unsigned index, const uint64_t *words,
                        bool *found) {
-    const struct bloom_geometry *geometry = &layers->layers[index].geometry;
+    const struct bloom_geometry *geometry = &bloom_layers_at(layers, index)->geometry;
     const struct bloom_blocks *blocks = geometry->shape.layout->blocks;
     uint8_t bytes[BLOOM_BLOCK_BYTES_MAXIMUM];
     int code =
@@ -27,7 +27,7 @@ int bloom_keys_check(struct bloom_layers *layers, const uint64_t *words, bool *f
 /* Opens the block of a key in a layer, and tells whether it is in. */
 static int open_block(struct bloom_layers *layers, unsigned index, const uint64_t *words,
                       struct bloom_block_edit *edit, bool *found) {
-    const struct bloom_geometry *geometry = &layers->layers[index].geometry;
+    const struct bloom_geometry *geometry = &bloom_layers_at(layers, index)->geometry;
     const struct bloom_blocks *blocks = geometry->shape.layout->blocks;
     int code =
         bloom_block_open(layers->chunks, geometry, blocks->of(&geometry->shape, words), edit);
@@ -50,7 +50,7 @@ static int save_block(struct bloom_layers *layers, unsigned index, struct bloom_
         counts->ones = sum < 0                              ? 0
                        : sum > (int64_t)BLOOM_COUNT_MAXIMUM ? BLOOM_COUNT_MAXIMUM
                                                             : (uint32_t)sum;
-        code = bloom_layers_report(layers, index, counts);
+        code = bloom_layers_report(layers, bloom_layers_at(layers, index), counts);
     }
     if (code == SQLITE_OK)
         return bloom_block_save(layers->chunks, edit);
@@ -63,12 +63,12 @@ static int save_block(struct bloom_layers *layers, unsigned index, struct bloom_
  * closed. */
 static int add_to_layer(struct bloom_layers *layers, unsigned index, const uint64_t *words,
                         bool again, struct bloom_block_edit *edit, bool *found, bool *added) {
-    const struct bloom_shape *shape = &layers->layers[index].geometry.shape;
+    const struct bloom_shape *shape = &bloom_layers_at(layers, index)->geometry.shape;
     *added = false;
     int code = open_block(layers, index, words, edit, found);
     if (code != SQLITE_OK)
         return code;
-    *added = !*found && bloom_layers_has_room(layers, index);
+    *added = !*found && bloom_layers_has_room(bloom_layers_at(layers, index));
     if (!*added && !(*found && again)) {
         bloom_block_close(edit);
         return SQLITE_OK;
@@ -96,17 +96,17 @@ static int add_to_last_layer(struct bloom_layers *layers, const uint64_t *words,
     }
 }
 
-/* Whether a key is in one of the layers, and in which. Where a block will be changed, as the key is
+/* Whether a key is in one of the layers from one on, and in which. Where a block will be changed, as the key is
  * new or is to be counted, the key is not looked for in the last one, and the block in the last one
  * looked at is left open: a handle for change is opened anyway, and takes less time to move than a
  * statement takes. Otherwise the last layer comes first, which is the largest. */
-static int find_key(struct bloom_layers *layers, const uint64_t *words, bool expects_change,
-                    struct bloom_block_edit *edit, bool *found, unsigned *at) {
+static int find_key(struct bloom_layers *layers, unsigned from, const uint64_t *words,
+                    bool expects_change, struct bloom_block_edit *edit, bool *found, unsigned *at) {
     unsigned count = layers->count;
     int code = SQLITE_OK;
     *found = false;
-    for (unsigned i = 0; code == SQLITE_OK && i + expects_change < count && !*found; i++) {
-        *at = expects_change ? i : count - 1 - i;
+    for (unsigned i = from; code == SQLITE_OK && i + expects_change < count && !*found; i++) {
+        *at = expects_change ? i : count - 1 - (i - from);
         code = expects_change ? open_block(layers, *at, words, edit, found)
                               : check_layer(layers, *at, words, found);
     }
@@ -123,7 +123,8 @@ int bloom_keys_add(struct bloom_layers *layers, const uint64_t *words, bool agai
         return code;
     edit.handle = NULL;
     /* Keys that are in and keys that are new come in runs. */
-    code = find_key(layers, words, counts || layers->expects_new, &edit, found, &at);
+    code = find_key(layers, again ? bloom_layers_older(layers) : 0, words,
+                    counts || layers->expects_new, &edit, found, &at);
     if (code == SQLITE_OK && !*found)
         code = add_to_last_layer(layers, words, counts, &edit, found, &added);
     else if (code == SQLITE_OK && counts)
@@ -136,7 +137,7 @@ int bloom_keys_add(struct bloom_layers *layers, const uint64_t *words, bool agai
 /* Takes a key out of the layer in which it is. It is gone when one of its counters is zero then. */
 static int remove_from_layer(struct bloom_layers *layers, unsigned index, const uint64_t *words,
                              struct bloom_block_edit *edit) {
-    const struct bloom_shape *shape = &layers->layers[index].geometry.shape;
+    const struct bloom_shape *shape = &bloom_layers_at(layers, index)->geometry.shape;
     bool found;
     int code = open_block(layers, index, words, edit, &found);
     if (code != SQLITE_OK || !found)

@@ -153,24 +153,29 @@ static int make_room(struct bloom_layers *layers) {
     return SQLITE_OK;
 }
 
-/* Works out a layer from its header. */
-static int learn_layer(struct bloom_layers *layers, unsigned index, const uint8_t *header,
-                       size_t length, sqlite3_int64 chunk_blocks) {
-    struct bloom_layer *layer = &layers->layers[index];
+/* Rows of a slot: layers are at most 41. */
+enum { SLOT_ROWS = 64 };
+
+/* Works out a layer from its row. */
+static int learn_layer(struct bloom_layers *layers, struct bloom_layer *layer, unsigned number,
+                       const uint8_t *header, size_t length, sqlite3_int64 chunk_blocks) {
+    const unsigned index = number % SLOT_ROWS;
     struct bloom_shape shape;
     char problem[BLOOM_PROBLEM_SIZE];
     layer->learned = false;
     if (!bloom_header_read(&shape, header, length, problem))
-        return damaged(layers, index, problem);
+        return damaged(layers, number, problem);
     /* How layers follow from the options is part of the format, so that a header that was exchanged
      * does not go unnoticed. */
     if (!bloom_growth_knows(&layers->growth, index, &shape))
-        return damaged(layers, index, "has a header that is not one of this table");
+        return damaged(layers, number, "has a header that is not one of this table");
     if (chunk_blocks < 1 ||
         chunk_blocks > (sqlite3_int64)bloom_blocks_in_room(&shape, BLOOM_CHUNK_BYTES_MAXIMUM))
-        return damaged(layers, index, "has numbers that are out of range");
-    layer->geometry = (struct bloom_geometry){
-        .number = index, .shape = shape, .chunk_blocks = (uint32_t)chunk_blocks};
+        return damaged(layers, number, "has numbers that are out of range");
+    layer->geometry = (struct bloom_geometry){.number = number,
+                                              .shape = shape,
+                                              .chunk_blocks = (uint32_t)chunk_blocks,
+                                              .ages = layers->growth.generations > 1};
     layer->limits = bloom_growth_limits_of(&layers->growth, index, &shape);
     memcpy(layer->header, header, length);
     layer->learned = true;
@@ -196,17 +201,33 @@ static bool read_numbers(sqlite3_stmt *row, sqlite3_int64 numbers[COLUMNS]) {
     return true;
 }
 
-/* Reads the row that a statement is at. */
+/* Reads the row that a statement is at, unless it is of a generation that is forgotten. */
 static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row) {
-    unsigned index = layers->count;
+    const sqlite3_int64 number = sqlite3_column_int64(row, 0);
+    const unsigned index = (unsigned)(number % SLOT_ROWS);
+    const struct bloom_layer *before =
+        layers->count > 0 ? &layers->layers[layers->count - 1] : NULL;
     sqlite3_int64 numbers[COLUMNS];
-    if (index == BLOOM_LAYERS_MAXIMUM || sqlite3_column_int64(row, 0) != index)
+    if (number < 0 || number / SLOT_ROWS >= layers->growth.generations ||
+        index >= BLOOM_LAYERS_MAXIMUM)
         return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS,
-                                      "layer %lld is not expected", sqlite3_column_int64(row, 0));
+                                      "layer %lld is not expected", number);
+    if (!read_numbers(row, numbers) || numbers[GENERATION] > UINT32_MAX ||
+        (unsigned)(numbers[GENERATION] % layers->growth.generations) != number / SLOT_ROWS)
+        return damaged(layers, (unsigned)number, "has numbers that are out of range");
+    if (index > 0) {
+        const bool follows = before != NULL && before->geometry.number + 1 == number;
+        if (layers->growth.generations > 1 &&
+            !(follows && before->geometry.generation == numbers[GENERATION]))
+            return SQLITE_OK;
+        if (!follows)
+            return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS,
+                                          "layer %lld is not expected", number);
+    }
     int code = make_room(layers);
     if (code != SQLITE_OK)
         return code;
-    struct bloom_layer *layer = &layers->layers[index];
+    struct bloom_layer *layer = &layers->layers[layers->count];
     sqlite3_value *header = sqlite3_column_value(row, 1);
     const uint8_t *bytes = NULL;
     const size_t length =
@@ -214,39 +235,63 @@ static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row) {
     if (sqlite3_value_type(header) == SQLITE_BLOB && sqlite3_value_bytes(header) == (int)length)
         bytes = sqlite3_value_blob(header);
     if (bytes == NULL)
-        return damaged(layers, index,
+        return damaged(layers, (unsigned)number,
                        length == BLOOM_HEADER_BYTES ? "has a header that is not 64 bytes"
                                                     : "has a header that is not 128 bytes");
-    if (!read_numbers(row, numbers) || numbers[GENERATION] != 0)
-        return damaged(layers, index, "has numbers that are out of range");
-    if (!layer->learned || memcmp(bytes, layer->header, length) != 0 ||
+    if (!layer->learned || layer->geometry.number != number ||
+        memcmp(bytes, layer->header, length) != 0 ||
         (sqlite3_int64)layer->geometry.chunk_blocks != numbers[CHUNK_BLOCKS])
-        code = learn_layer(layers, index, bytes, length, numbers[CHUNK_BLOCKS]);
+        code = learn_layer(layers, layer, (unsigned)number, bytes, length, numbers[CHUNK_BLOCKS]);
     if (code != SQLITE_OK)
         return code;
+    layer->geometry.generation = (uint32_t)numbers[GENERATION];
     set_sums(layer, &(struct bloom_sums){(uint64_t)numbers[KEYS], (uint64_t)numbers[CHUNKS],
                                          (uint64_t)numbers[ONES]});
     layers->count++;
     return SQLITE_OK;
 }
 
-/* Reads all rows. */
-static int read_layers(struct bloom_layers *layers) {
+/* Finds the newest generation, and the oldest one's first layer, which follows the newest one's last
+ * in the ring. */
+static int find_newest(struct bloom_layers *layers) {
+    unsigned last = 0;
+    if (layers->count == 0 || layers->layers[0].geometry.number != 0)
+        return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS, "%s",
+                                      "it has no first layer");
+    for (unsigned i = 0; i < layers->count; i++)
+        if (layers->layers[i].geometry.generation >= layers->layers[last].geometry.generation)
+            last = i;
+    layers->newest = layers->layers[last].geometry.generation;
+    layers->first = (last + 1) % layers->count;
+    for (unsigned i = 0; i < layers->count; i++)
+        if (layers->newest - layers->layers[i].geometry.generation >= layers->growth.generations)
+            return damaged(layers, layers->layers[i].geometry.number,
+                           "is of a generation that should be forgotten");
+    return SQLITE_OK;
+}
+
+/* Reads all rows. *exists tells whether there is one with that number. */
+static int read_layers_and(struct bloom_layers *layers, unsigned number, bool *exists) {
     sqlite3_stmt *statement;
     bool row;
     layers->count = 0;
+    *exists = false;
     int code = bloom_database_read(layers->database, BLOOM_READ_LAYERS, 0, 0, &statement, &row);
     if (code != SQLITE_OK)
         return code;
-    for (; code == SQLITE_OK && row; row = sqlite3_step(statement) == SQLITE_ROW)
+    for (; code == SQLITE_OK && row; row = sqlite3_step(statement) == SQLITE_ROW) {
+        *exists |= sqlite3_column_int64(statement, 0) == number;
         code = read_layer(layers, statement);
+    }
     int ended = bloom_database_end(layers->database, BLOOM_READ_LAYERS);
     if (ended != SQLITE_OK)
         return ended;
-    if (code == SQLITE_OK && layers->count == 0)
-        code =
-            bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS, "%s", "it has no rows");
-    return code;
+    return code == SQLITE_OK ? find_newest(layers) : code;
+}
+
+static int read_layers(struct bloom_layers *layers) {
+    bool exists;
+    return read_layers_and(layers, 0, &exists);
 }
 
 static int know(struct bloom_layers *layers, enum bloom_chunk_sizes sizes) {
@@ -292,82 +337,123 @@ int bloom_layers_finish(struct bloom_layers *layers, int code, bool changed) {
 
 /* Changes */
 
-int bloom_layers_grow(struct bloom_layers *layers) {
-    unsigned index = layers->count;
-    struct bloom_shape shape;
-    uint8_t header[BLOOM_HEADER_BYTES_MAXIMUM];
-    char problem[BLOOM_PROBLEM_SIZE];
-    uint32_t room;
-    sqlite3_stmt *statement;
-    sqlite3_int64 id;
-    bool any;
-    int code = make_room(layers);
-    if (code == SQLITE_OK)
-        code = bloom_database_room_on_page(layers->database, &room);
-    if (code != SQLITE_OK)
-        return code;
-    struct bloom_layer *layer = &layers->layers[index];
-    /* Every layer is possible when the first one is, which the options were asked for. */
-    bloom_growth_shape(&layers->growth, index, &shape, problem);
-    bloom_header_write(&shape, header);
-    const size_t length = bloom_header_bytes(&shape);
-    sqlite3_int64 chunk_blocks = bloom_blocks_in_room(&shape, room);
-    /* Of a header of our own: cannot fail. */
-    learn_layer(layers, index, header, length, chunk_blocks);
-    /* Chunks whose layer somebody took away count for nothing. */
-    if (index > 0)
-        code =
-            bloom_chunks_last(layers->chunks, bloom_chunks_first_id(index), INT64_MAX, &any, &id);
-    if (code == SQLITE_OK && index > 0 && any)
-        code = bloom_chunks_delete(layers->chunks, bloom_chunks_first_id(index));
-    if (code == SQLITE_OK)
-        code = bloom_database_begin(layers->database, BLOOM_NEW_LAYER, &statement);
-    if (code != SQLITE_OK)
-        return code;
-    sqlite3_bind_int64(statement, 1, index);
-    sqlite3_bind_blob(statement, 2, header, (int)length, SQLITE_TRANSIENT);
-    sqlite3_bind_int64(statement, 3, chunk_blocks);
-    sqlite3_bind_int64(statement, 4, layer->geometry.generation);
-    code = bloom_database_write(layers->database, BLOOM_NEW_LAYER, 1);
-    if (code != SQLITE_OK)
-        return code;
-    set_sums(layer, &(struct bloom_sums){0});
-    layers->count++;
-    return SQLITE_OK;
+unsigned bloom_layers_older(const struct bloom_layers *layers) {
+    unsigned older = 0;
+    while (bloom_layers_at(layers, older)->geometry.generation != layers->newest)
+        older++;
+    return older;
 }
 
-bool bloom_layers_has_room(const struct bloom_layers *layers, unsigned index) {
-    const struct bloom_layer *layer = &layers->layers[index];
-    return layer->sums.keys < layer->limits.keys && layer->sums.ones < layer->limits.ones;
+sqlite3_int64 bloom_layers_end_id(const struct bloom_layers *layers) {
+    const unsigned generations = layers->growth.generations;
+    return bloom_chunks_first_id(generations > 1 ? generations * SLOT_ROWS : layers->count);
 }
 
-int bloom_layers_write(struct bloom_layers *layers, unsigned index, const struct bloom_sums *sums) {
-    struct bloom_layer *layer = &layers->layers[index];
+/* Writes sums and generation of a row. The first time since the statement was prepared they are read
+ * back, which must not be what is refused. */
+static int write_row(struct bloom_layers *layers, unsigned number, uint32_t generation,
+                     const struct bloom_sums *sums) {
     sqlite3_stmt *statement;
     int code = SQLITE_OK;
-    /* Reading back must not be what is refused. */
     if (!layers->database->writes_layers)
         code = bloom_database_prepare(layers->database, BLOOM_READ_LAYERS);
     if (code == SQLITE_OK)
         code = bloom_database_begin(layers->database, BLOOM_WRITE_LAYER, &statement);
     if (code != SQLITE_OK)
         return code;
-    sqlite3_bind_int64(statement, 1, layer->geometry.number);
+    sqlite3_bind_int64(statement, 1, number);
     sqlite3_bind_int64(statement, 2, (sqlite3_int64)sums->keys);
     sqlite3_bind_int64(statement, 3, (sqlite3_int64)sums->chunks);
     sqlite3_bind_int64(statement, 4, (sqlite3_int64)sums->ones);
-    sqlite3_bind_int64(statement, 5, layer->geometry.generation);
+    sqlite3_bind_int64(statement, 5, generation);
     code = bloom_database_write(layers->database, BLOOM_WRITE_LAYER, 1);
-    if (code == SQLITE_OK && !layers->database->writes_layers) {
-        code = read_layers(layers);
-        layers->database->writes_layers =
-            code == SQLITE_OK && memcmp(&layer->sums, sums, sizeof *sums) == 0;
-        if (code == SQLITE_OK && !layers->database->writes_layers)
-            code = bloom_database_hidden(layers->database);
+    if (code != SQLITE_OK || layers->database->writes_layers)
+        return code;
+    code = read_layers(layers);
+    for (unsigned i = 0; code == SQLITE_OK && i < layers->count; i++) {
+        const struct bloom_layer *layer = &layers->layers[i];
+        if (layer->geometry.number == number && layer->geometry.generation == generation &&
+            memcmp(&layer->sums, sums, sizeof *sums) == 0)
+            layers->database->writes_layers = true;
     }
+    return code == SQLITE_OK && !layers->database->writes_layers
+               ? bloom_database_hidden(layers->database)
+               : code;
+}
+
+int bloom_layers_write(struct bloom_layers *layers, struct bloom_layer *layer,
+                       const struct bloom_sums *sums) {
+    int code = write_row(layers, layer->geometry.number, layer->geometry.generation, sums);
     if (code == SQLITE_OK)
         set_sums(layer, sums);
     return code;
+}
+
+/* Makes the row of layer number index of a generation, or takes the one that an older generation has
+ * left. */
+static int open_layer(struct bloom_layers *layers, unsigned index, uint32_t generation,
+                      bool exists) {
+    const unsigned number = generation % layers->growth.generations * SLOT_ROWS + index;
+    struct bloom_shape shape;
+    uint8_t header[BLOOM_HEADER_BYTES_MAXIMUM];
+    char problem[BLOOM_PROBLEM_SIZE];
+    uint32_t room;
+    sqlite3_stmt *statement;
+    if (exists)
+        return write_row(layers, number, generation, &(struct bloom_sums){0});
+    int code = bloom_database_room_on_page(layers->database, &room);
+    if (code == SQLITE_OK)
+        code = bloom_database_begin(layers->database, BLOOM_NEW_LAYER, &statement);
+    if (code != SQLITE_OK)
+        return code;
+    /* Every layer is possible when the first one is, which the options were asked for. */
+    bloom_growth_shape(&layers->growth, index, &shape, problem);
+    bloom_header_write(&shape, header);
+    sqlite3_bind_int64(statement, 1, number);
+    sqlite3_bind_blob(statement, 2, header, (int)bloom_header_bytes(&shape), SQLITE_TRANSIENT);
+    sqlite3_bind_int64(statement, 3, bloom_blocks_in_room(&shape, room));
+    sqlite3_bind_int64(statement, 4, generation);
+    return bloom_database_write(layers->database, BLOOM_NEW_LAYER, 1);
+}
+
+int bloom_layers_create(struct bloom_layers *layers) {
+    return open_layer(layers, 0, 0, false);
+}
+
+int bloom_layers_grow(struct bloom_layers *layers) {
+    const unsigned last = bloom_layers_at(layers, layers->count - 1)->geometry.number;
+    sqlite3_int64 from = bloom_chunks_first_id(last + 1), id;
+    bool any = false, exists;
+    int code = read_layers_and(layers, last + 1, &exists);
+    /* Chunks whose layer somebody took away count for nothing. */
+    if (code == SQLITE_OK && layers->growth.generations == 1)
+        code = bloom_chunks_last(layers->chunks, from, INT64_MAX, &any, &id);
+    if (code == SQLITE_OK && any)
+        code = bloom_chunks_delete(layers->chunks, from);
+    if (code == SQLITE_OK)
+        code = open_layer(layers, last % SLOT_ROWS + 1, layers->newest, exists);
+    return code == SQLITE_OK ? read_layers(layers) : code;
+}
+
+int bloom_layers_rotate(struct bloom_layers *layers) {
+    const unsigned generations = layers->growth.generations;
+    bool exists;
+    if (generations == 1)
+        return bloom_database_fail(layers->database, SQLITE_ERROR,
+                                   "the table has no generations to rotate; make one with "
+                                   "generations=G, from 2 to 64");
+    if (layers->newest == UINT32_MAX)
+        return bloom_database_fail(layers->database, SQLITE_ERROR,
+                                   "the table has rotated 4294967295 times, and there are no more "
+                                   "numbers; the command clear begins anew");
+    int code = read_layers_and(layers, (layers->newest + 1) % generations * SLOT_ROWS, &exists);
+    if (code == SQLITE_OK)
+        code = open_layer(layers, 0, layers->newest + 1, exists);
+    return code == SQLITE_OK ? read_layers(layers) : code;
+}
+
+bool bloom_layers_has_room(const struct bloom_layer *layer) {
+    return layer->sums.keys < layer->limits.keys && layer->sums.ones < layer->limits.ones;
 }
 
 /* Whether a chunk must report counts that have become these. */
@@ -390,8 +476,8 @@ static uint64_t sum_of(uint64_t sum, uint32_t now, uint32_t reported) {
     return sum + now > reported ? sum + now - reported : 0;
 }
 
-int bloom_layers_report(struct bloom_layers *layers, unsigned index, struct bloom_counts *counts) {
-    const struct bloom_layer *layer = &layers->layers[index];
+int bloom_layers_report(struct bloom_layers *layers, struct bloom_layer *layer,
+                        struct bloom_counts *counts) {
     if (!must_report(layers, layer, counts))
         return SQLITE_OK;
     struct bloom_sums sums = {
@@ -400,40 +486,40 @@ int bloom_layers_report(struct bloom_layers *layers, unsigned index, struct bloo
         sum_of(layer->sums.ones, counts->ones, counts->reported_ones)};
     counts->reported_keys = counts->keys;
     counts->reported_ones = counts->ones;
-    return bloom_layers_write(layers, index, &sums);
+    return bloom_layers_write(layers, layer, &sums);
 }
 
-/* All is prepared before anything is done, so that an authorizer refuses all or nothing. Rows of no
- * layer go, too. */
+/* Deletes rows from a number and an id on, also those of no layer. */
 static int delete_from(struct bloom_layers *layers, unsigned number, sqlite3_int64 id) {
     sqlite3_stmt *statement;
-    int code = bloom_database_prepare(layers->database, BLOOM_DELETE_LAYERS);
-    if (code == SQLITE_OK)
-        code = bloom_chunks_delete(layers->chunks, id);
+    int code = bloom_chunks_delete(layers->chunks, id);
     if (code == SQLITE_OK)
         code = bloom_database_begin(layers->database, BLOOM_DELETE_LAYERS, &statement);
     if (code != SQLITE_OK)
         return code;
     sqlite3_bind_int64(statement, 1, number);
-    code =
-        bloom_database_write(layers->database, BLOOM_DELETE_LAYERS, (int)(layers->count - number));
-    bloom_layers_forget(layers);
-    layers->count = number;
-    return code;
+    code = bloom_database_write(layers->database, BLOOM_DELETE_LAYERS, -1);
+    if (code == SQLITE_OK)
+        code = read_layers(layers);
+    return code == SQLITE_OK && layers->count > number ? bloom_database_hidden(layers->database)
+                                                       : code;
 }
 
 int bloom_layers_truncate(struct bloom_layers *layers, unsigned count) {
-    return delete_from(layers, count, bloom_chunks_first_id(count));
+    int code = bloom_database_prepare(layers->database, BLOOM_DELETE_LAYERS);
+    return code == SQLITE_OK ? delete_from(layers, count, bloom_chunks_first_id(count)) : code;
 }
 
+/* All is prepared before anything is done, so that an authorizer refuses all or nothing. */
 int bloom_layers_clear(struct bloom_layers *layers) {
     bloom_chunks_rest(layers->chunks);
     int code = bloom_database_prepare(layers->database, BLOOM_DELETE_CHUNKS);
     if (code == SQLITE_OK)
         code = bloom_database_prepare(layers->database, BLOOM_DELETE_LAYERS);
+    /* Chunks first: between the two the first slot may be older than others allow. */
     if (code == SQLITE_OK)
-        code = bloom_layers_write(layers, 0, &(struct bloom_sums){0});
-    return code == SQLITE_OK ? delete_from(layers, 1, INT64_MIN) : code;
+        code = delete_from(layers, 1, INT64_MIN);
+    return code == SQLITE_OK ? write_row(layers, 0, 0, &(struct bloom_sums){0}) : code;
 }
 
 /* Statements and transactions */

@@ -4,7 +4,7 @@
  * is proven, at every look, that nothing has changed it; otherwise it is read again.** Reading
  * again takes 0.5 us and is always right, so whatever is in doubt is read again.
  *
- *   What is kept   The rows of NAME_layers (41 at most): header, chunk_blocks, generation, keys,
+ *   What is kept   The rows of NAME_layers that count: header, chunk_blocks, generation, keys,
  *                  chunks, ones.
  *
  *   Two proofs     Outside of a write transaction of this connection only commits change anything,
@@ -40,6 +40,12 @@
  *                  the header and chunk_blocks that were read are those of the last time. Nor is
  *                  chunk_blocks compared with the length of a chunk again once there was one, until
  *                  a rollback; where there is no proof it is whenever a chunk is missing.
+ *
+ * **Generations.** Layer i (0 to 40) of generation g is the row with number 64 * (g mod G) + i. A
+ * table without generations has G = 1 and g = 0. The newest generation is the largest number that
+ * the first rows of the slots have. A further row of a slot counts while it is of the generation of
+ * the slot's first row; it stays, as do the chunks, and is overwritten when a key comes to it. So a
+ * rotation writes one row.
  *
  * **Counts.** Each chunk has its own, which are written with its bits (chunks.h); nothing is
  * outstanding between two calls of SQLite. A layer's row holds what its chunks have reported: keys
@@ -80,12 +86,15 @@ struct bloom_layer {
     struct bloom_growth_limits limits;
 };
 
+/* The layers of all generations that live. They lie by their numbers, in slots; first is that of the
+ * oldest generation, from which bloom_layers_at counts. */
 struct bloom_layers {
     struct bloom_database *database;
     struct bloom_chunks *chunks;
     struct bloom_growth growth;
 
-    unsigned count, room;
+    unsigned count, room, first;
+    uint32_t newest;            /* generation */
     struct bloom_layer *layers; /* room of them, from the first look on */
 
     enum { BLOOM_PROOF_NONE, BLOOM_PROOF_VERSION, BLOOM_PROOF_LOOKS } proof;
@@ -120,22 +129,38 @@ int bloom_layers_finish(struct bloom_layers *layers, int code, bool changed);
 /* The one function that forgets. */
 void bloom_layers_forget(struct bloom_layers *layers);
 
-/* Makes the first layer, or the one after the last. */
+/* Where layer number index is, from the first of the oldest generation, and how many are older than
+ * the first of the newest. */
+static inline struct bloom_layer *bloom_layers_at(const struct bloom_layers *layers,
+                                                  unsigned index) {
+    return &layers->layers[(layers->first + index) % layers->count];
+}
+unsigned bloom_layers_older(const struct bloom_layers *layers);
+
+/* From this id on no layer has chunks. */
+sqlite3_int64 bloom_layers_end_id(const struct bloom_layers *layers);
+
+/* Makes the first layer of an empty table; a further one of the newest generation; the first one of
+ * a new generation, which takes the slot of the one that is forgotten. Then indices are others. */
+int bloom_layers_create(struct bloom_layers *layers);
 int bloom_layers_grow(struct bloom_layers *layers);
+int bloom_layers_rotate(struct bloom_layers *layers);
 
 /* What the row has no room for is a key that is new. */
-bool bloom_layers_has_room(const struct bloom_layers *layers, unsigned index);
+bool bloom_layers_has_room(const struct bloom_layer *layer);
 
 /* Reports the counts of a chunk that are about to be written, if that is due. */
-int bloom_layers_report(struct bloom_layers *layers, unsigned index, struct bloom_counts *counts);
+int bloom_layers_report(struct bloom_layers *layers, struct bloom_layer *layer,
+                        struct bloom_counts *counts);
 
 /* Writes sums in the place of those in the row. */
-int bloom_layers_write(struct bloom_layers *layers, unsigned index, const struct bloom_sums *sums);
+int bloom_layers_write(struct bloom_layers *layers, struct bloom_layer *layer,
+                       const struct bloom_sums *sums);
 
-/* Takes the layers from one on away, with their chunks. */
+/* Takes the layers of a table without generations from one on away, with their chunks. */
 int bloom_layers_truncate(struct bloom_layers *layers, unsigned count);
 
-/* Takes all keys and all layers but the first away. */
+/* Takes all keys, all generations and all layers but the first away. */
 int bloom_layers_clear(struct bloom_layers *layers);
 
 /* A cursor is opened, and closed. */

@@ -14,7 +14,7 @@
  *   3. INSERT of a key adds it; with OR IGNORE, one that is probably in already is ignored, so that
  *      changes() tells. A layout that counts counts every other INSERT.
  *   4. INSERT of a command and its argument runs it: 'add' with a key, 'merge' with a filter as the
- *      key, 'clear', 'repair'.
+ *      key, 'clear', 'repair', 'rotate'.
  *   5. DELETE takes one count of a key back where the layout counts; otherwise it is an error, as
  *      UPDATE always is.
  *
@@ -135,7 +135,7 @@ static int create_shadow_tables(struct table *table) {
     if (code == SQLITE_OK)
         code = bloom_database_create_tables(&table->database);
     if (code == SQLITE_OK)
-        code = bloom_layers_grow(&table->layers);
+        code = bloom_layers_create(&table->layers);
     /* The schema goes on to change, and no statement that reads would show it. */
     bloom_database_forget(&table->database);
     sqlite3_set_last_insert_rowid(table->connection, last_rowid);
@@ -457,7 +457,8 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
         int (*run)(struct bloom_layers *layers);
         enum bloom_chunk_sizes sizes;
     } WITHOUT_KEY[] = {{"clear", bloom_layers_clear, BLOOM_SIZES_ANY},
-                       {"repair", bloom_whole_repair, BLOOM_SIZES_NOW}};
+                       {"repair", bloom_whole_repair, BLOOM_SIZES_NOW},
+                       {"rotate", bloom_layers_rotate, BLOOM_SIZES_NOW}};
     struct bloom_stored filter;
     char problem[BLOOM_PROBLEM_SIZE], quoted[BLOOM_QUOTE_SIZE];
     int code;
@@ -479,7 +480,7 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
     if (!is_command(command, "merge"))
         return table_error(table,
                            "unknown command %s; the commands are add (with a key), merge (with a "
-                           "filter as key), clear and repair",
+                           "filter as key), clear, repair and rotate",
                            bloom_sql_quote(quoted, (const char *)sqlite3_value_text(command),
                                            (size_t)sqlite3_value_bytes(command)));
     switch (bloom_sql_stored(table->connection, argument, &filter, problem)) {

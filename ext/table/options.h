@@ -7,6 +7,7 @@
  *   fpr         a number between 0 and 1
  *   growth      on, off or error
  *   layout      the name of a layout that filter tables can have
+ *   generations a number: a whole one from 2 to 64
  *   key         TEXT, INTEGER, REAL, NUMERIC or BLOB, or the name of a key rule
  *   salt        32 hexadecimal digits; in quotes, since SQLite refuses digits that letters follow
  *   number      a literal as in SQL, perhaps with a sign: 1000000, 1e6, .01, 0xF4240

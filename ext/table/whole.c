@@ -68,9 +68,9 @@ static bool survey_chunk(void *argument, const struct bloom_geometry *geometry, 
                          const struct bloom_counts *counts, const uint8_t *blocks) {
     struct survey *survey = argument;
     struct bloom_tally tally = {0};
-    survey->rows++;
     if (blocks == NULL)
         return true;
+    survey->rows++;
     uint32_t count = bloom_blocks_of_chunk(geometry, chunk);
     size_t used = (size_t)count * geometry->shape.layout->blocks->bytes;
     geometry->shape.layout->blocks->tally(&tally, blocks, count);
@@ -89,18 +89,17 @@ static bool survey_chunk(void *argument, const struct bloom_geometry *geometry, 
 
 /* Where every chunk has a row, all must have been visited. Elsewhere one that is gone cannot be
  * told from one that was never written. */
-static int check_rows(struct bloom_layers *layers, unsigned index, uint64_t rows) {
-    const struct bloom_geometry *geometry = &layers->layers[index].geometry;
+static int check_rows(struct bloom_layers *layers, const struct bloom_geometry *geometry,
+                      uint64_t rows) {
     if (!geometry->complete || rows == bloom_chunks_of_layer(geometry))
         return SQLITE_OK;
     return bloom_database_damaged(
         layers->database, BLOOM_SHADOW_CHUNKS, "of the %llu chunks of layer %u only %llu are there",
-        (sqlite3_uint64)bloom_chunks_of_layer(geometry), index, (sqlite3_uint64)rows);
+        (sqlite3_uint64)bloom_chunks_of_layer(geometry), geometry->number, (sqlite3_uint64)rows);
 }
 
-static int survey_layer(struct bloom_layers *layers, unsigned index, struct survey *survey,
-                        struct bloom_estimate *estimate) {
-    const struct bloom_geometry *geometry = &layers->layers[index].geometry;
+static int survey_layer(struct bloom_layers *layers, const struct bloom_geometry *geometry,
+                        struct survey *survey, struct bloom_estimate *estimate) {
     *survey = (struct survey){.rows = 0};
     int code = bloom_chunks_for_each(layers->chunks, geometry, 0, survey_chunk, survey);
     if (code == SQLITE_OK)
@@ -117,7 +116,7 @@ static bool copy_chunk(void *argument, const struct bloom_geometry *geometry, ui
                        const struct bloom_counts *counts, const uint8_t *blocks) {
     struct copy *copy = argument;
     (void)counts;
-    copy->rows++;
+    copy->rows += blocks != NULL;
     if (blocks != NULL)
         memcpy(copy->payload + chunk * bloom_chunk_block_bytes(geometry), blocks,
                (size_t)bloom_blocks_of_chunk(geometry, chunk) *
@@ -125,17 +124,40 @@ static bool copy_chunk(void *argument, const struct bloom_geometry *geometry, ui
     return true;
 }
 
+/* Whether there is a row of the layer's generation. */
+static bool find_row(void *argument, const struct bloom_geometry *geometry, uint64_t chunk,
+                     const struct bloom_counts *counts, const uint8_t *blocks) {
+    bool *any = argument;
+    (void)geometry, (void)chunk, (void)counts;
+    *any = blocks != NULL;
+    return !*any;
+}
+
 int bloom_whole_filter(struct bloom_layers *layers, struct bloom_shape *shape, uint8_t **bytes) {
-    const struct bloom_geometry *geometry = &layers->layers[0].geometry;
+    const struct bloom_layer *layer = bloom_layers_at(layers, bloom_layers_older(layers));
+    const struct bloom_geometry *geometry = &layer->geometry;
     const int length_limit = sqlite3_limit(layers->database->connection, SQLITE_LIMIT_LENGTH, -1);
+    int code = SQLITE_OK;
     *bytes = NULL;
     *shape = geometry->shape;
-    if (layers->count > 1)
-        return bloom_database_fail(
-            layers->database, SQLITE_ERROR,
-            "the table has grown to %u layers, which no single filter can hold; make a table or a "
-            "filter with a larger capacity",
-            layers->count);
+    for (unsigned i = 0; i < layers->count && code == SQLITE_OK; i++) {
+        bool any = layers->growth.generations == 1;
+        if (&layers->layers[i] == layer)
+            continue;
+        if (!any)
+            code = bloom_chunks_for_each(layers->chunks, &layers->layers[i].geometry, 0, find_row,
+                                         &any);
+        if (code == SQLITE_OK && any)
+            code = bloom_database_fail(
+                layers->database, SQLITE_ERROR,
+                layers->growth.generations > 1
+                    ? "keys are in several of %u layers, which no single filter can hold"
+                    : "the table has grown to %u layers, which no single filter can hold; make a "
+                      "table or a filter with a larger capacity",
+                layers->count);
+    }
+    if (code != SQLITE_OK)
+        return code;
     if (bloom_filter_bytes(shape) > (uint64_t)length_limit)
         return bloom_database_fail(
             layers->database, SQLITE_TOOBIG,
@@ -145,9 +167,9 @@ int bloom_whole_filter(struct bloom_layers *layers, struct bloom_shape *shape, u
     if (*bytes == NULL)
         return SQLITE_NOMEM;
     struct copy copy = {*bytes + bloom_header_bytes(shape), 0};
-    int code = bloom_chunks_for_each(layers->chunks, geometry, 0, copy_chunk, &copy);
+    code = bloom_chunks_for_each(layers->chunks, geometry, 0, copy_chunk, &copy);
     if (code == SQLITE_OK)
-        code = check_rows(layers, 0, copy.rows);
+        code = check_rows(layers, geometry, copy.rows);
     if (code != SQLITE_OK) {
         sqlite3_free(*bytes);
         *bytes = NULL;
@@ -162,28 +184,62 @@ static const char *mode_as_json(enum bloom_growth_mode mode) {
     return MODES[mode];
 }
 
+/* What is known of a generation, or of all. */
+struct total {
+    double count, pass; /* pass: probability that a key that is not in is found in no layer */
+    double ones, bits;
+    uint64_t keys, chunks;
+};
+
+static void add_to_total(struct total *total, const struct bloom_shape *shape,
+                         const struct survey *survey, const struct bloom_estimate *estimate) {
+    total->count += estimate->count;
+    total->pass *= 1 - estimate->rate;
+    total->ones += estimate->fill * (double)shape->bits;
+    total->bits += (double)shape->bits;
+    total->keys += survey->keys;
+    total->chunks += survey->rows;
+}
+
+/* Texts from sqlite3_malloc, joined to the JSON of the whole; NULL: no memory. */
+static char *join_info(const struct bloom_growth *growth, const struct total *all,
+                       const struct total *newest, const char *generations, const char *list) {
+    char *count_text = isfinite(all->count)
+                           ? sqlite3_mprintf("%lld", (sqlite3_int64)floor(all->count + 0.5))
+                           : sqlite3_mprintf("null");
+    char *json = NULL;
+    if (count_text != NULL && generations != NULL && list != NULL)
+        json = sqlite3_mprintf(
+            "{\"version\":%d,\"layout\":\"%s\",\"capacity\":%llu,\"p\":%!.15g,\"growth\":%s,"
+            "\"chunks\":%llu,\"used\":%!.15g,\"count\":%s,\"fpr\":%!.15g,%s\"layers\":[%s]}",
+            BLOOM_FORMAT_VERSION, growth->layout->name, (sqlite3_uint64)growth->capacity,
+            growth->rate, mode_as_json(growth->mode), (sqlite3_uint64)all->chunks,
+            (double)newest->keys / (double)growth->capacity, count_text, 1 - all->pass, generations,
+            list);
+    sqlite3_free(count_text);
+    return json;
+}
+
 int bloom_whole_info(struct bloom_layers *layers, char **json) {
-    const struct bloom_growth *growth = &layers->growth;
-    double count = 0;
-    double pass = 1; /* probability that a key that is not in is found in no layer */
-    uint64_t chunks = 0, keys = 0;
+    const bool ages = layers->growth.generations > 1;
+    struct total all = {.pass = 1}, one = {.pass = 1};
     int code = SQLITE_OK;
-    *json = NULL;
-    /* Not that of the connection: what is too long for it is no lack of memory, and SQLite says so
+    /* Not those of the connection: what is too long for it is no lack of memory, and SQLite says so
      * of the result. */
-    sqlite3_str *list = sqlite3_str_new(NULL);
+    sqlite3_str *list = sqlite3_str_new(NULL), *generations = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(generations, ages ? "\"generations\":[" : "");
     for (unsigned i = 0; i < layers->count && code == SQLITE_OK; i++) {
-        const struct bloom_layer *layer = &layers->layers[i];
-        const struct bloom_shape *shape = &layer->geometry.shape;
+        const struct bloom_geometry *geometry = &bloom_layers_at(layers, i)->geometry;
+        const struct bloom_shape *shape = &geometry->shape;
         struct survey survey;
         struct bloom_estimate estimate = {0};
-        code = survey_layer(layers, i, &survey, &estimate);
+        code = survey_layer(layers, geometry, &survey, &estimate);
         if (code == SQLITE_OK)
-            code = check_rows(layers, i, survey.rows);
-        count += estimate.count;
-        pass *= 1 - estimate.rate;
-        chunks += survey.rows;
-        keys += survey.keys;
+            code = check_rows(layers, geometry, survey.rows);
+        if (i > 0 && bloom_layers_at(layers, i - 1)->geometry.generation != geometry->generation)
+            one = (struct total){.pass = 1};
+        add_to_total(&all, shape, &survey, &estimate);
+        add_to_total(&one, shape, &survey, &estimate);
         sqlite3_str_appendf(
             list,
             "%s{\"n\":%llu,\"p\":%!.15g,\"bits\":%llu,\"hashes\":%u,\"keys\":%llu,\"fill\":%!"
@@ -191,26 +247,23 @@ int bloom_whole_info(struct bloom_layers *layers, char **json) {
             i > 0 ? "," : "", (sqlite3_uint64)shape->capacity, shape->rate,
             (sqlite3_uint64)shape->bits, shape->probes, (sqlite3_uint64)survey.keys, estimate.fill,
             estimate.rate);
+        if (ages && (i + 1 == layers->count ||
+                     bloom_layers_at(layers, i + 1)->geometry.generation != geometry->generation))
+            sqlite3_str_appendf(
+                generations, "{\"generation\":%u,\"keys\":%llu,\"fill\":%!.15g,\"fpr\":%!.15g}%s",
+                geometry->generation, (sqlite3_uint64)one.keys, one.ones / one.bits, 1 - one.pass,
+                i + 1 < layers->count ? "," : "],");
     }
-    char *list_text = sqlite3_str_finish(list);
-    if (code == SQLITE_OK && list_text != NULL) {
-        char *count_text = isfinite(count)
-                               ? sqlite3_mprintf("%lld", (sqlite3_int64)floor(count + 0.5))
-                               : sqlite3_mprintf("null");
-        if (count_text != NULL)
-            *json = sqlite3_mprintf(
-                "{\"version\":%d,\"layout\":\"%s\",\"capacity\":%llu,\"p\":%!.15g,\"growth\":%s,"
-                "\"chunks\":%llu,\"used\":%!.15g,\"count\":%s,\"fpr\":%!.15g,\"layers\":[%s]}",
-                BLOOM_FORMAT_VERSION, growth->layout->name, (sqlite3_uint64)growth->capacity,
-                growth->rate, mode_as_json(growth->mode), (sqlite3_uint64)chunks,
-                (double)keys / (double)growth->capacity, count_text, 1 - pass, list_text);
-        sqlite3_free(count_text);
-    }
+    char *list_text = sqlite3_str_finish(list), *generations_text = sqlite3_str_finish(generations);
+    *json = NULL;
+    if (code == SQLITE_OK)
+        *json = join_info(&layers->growth, &all, &one, ages ? generations_text : "", list_text);
+    sqlite3_free(generations_text);
     sqlite3_free(list_text);
     return code == SQLITE_OK && *json == NULL ? SQLITE_NOMEM : code;
 }
 
-/* A chunk of the first layer as it will be when a filter is merged: read into the buffer, and
+/* A chunk of a layer as it will be when a filter is merged: read into the buffer, and
  * united there with the filter's part. */
 struct merged_chunk {
     bool has_new;
@@ -220,9 +273,9 @@ struct merged_chunk {
 };
 
 /* Keys of a chunk are estimated, where its ones are more, but are more then, too. */
-static int merge_chunk(struct bloom_layers *layers, const struct bloom_stored *filter,
-                       uint64_t chunk, struct merged_chunk *merged) {
-    const struct bloom_geometry *geometry = &layers->layers[0].geometry;
+static int merge_chunk(struct bloom_layers *layers, const struct bloom_geometry *geometry,
+                       const struct bloom_stored *filter, uint64_t chunk,
+                       struct merged_chunk *merged) {
     const struct bloom_shape shape = shape_of_chunk(geometry, chunk);
     const uint8_t *from = bloom_stored_payload(filter) + chunk * bloom_chunk_block_bytes(geometry);
     size_t length = (size_t)bloom_payload_bytes(&shape);
@@ -251,18 +304,18 @@ static int merge_chunk(struct bloom_layers *layers, const struct bloom_stored *f
     return SQLITE_OK;
 }
 
-static int beyond_rate(struct bloom_layers *layers, double rate) {
+static int beyond_rate(struct bloom_layers *layers, double rate, double limit) {
     return bloom_database_fail(
         layers->database, SQLITE_ERROR,
         "with these keys the first layer would have a false-positive rate of %!.3g, but it is made "
         "for %!.3g; merge into a table with a larger capacity, or with growth=off",
-        rate, layers->layers[0].geometry.shape.rate);
+        rate, limit);
 }
 
 /* Everything that may be refused comes before the first change, and the layer's row before the
  * chunks. What is merged is reported. */
 int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *filter) {
-    const struct bloom_layer *layer = &layers->layers[0];
+    struct bloom_layer *layer = bloom_layers_at(layers, bloom_layers_older(layers));
     const struct bloom_geometry *geometry = &layer->geometry;
     uint64_t chunk_count = bloom_chunks_of_layer(geometry), ones_before = 0;
     struct bloom_tally tally = {0};
@@ -276,7 +329,7 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
                                    "with bloom_agg(key, (SELECT filter FROM %s))",
                                    problem, layers->database->name);
     for (uint64_t chunk = 0; chunk < chunk_count && code == SQLITE_OK; chunk++) {
-        code = merge_chunk(layers, filter, chunk, &merged);
+        code = merge_chunk(layers, geometry, filter, chunk, &merged);
         if (code != SQLITE_OK)
             return code;
         ones_before += merged.ones_before;
@@ -291,16 +344,15 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
     struct bloom_estimate estimate = estimate_of(&geometry->shape, &tally);
     if (estimate.ones > ones_before && estimate.rate > geometry->shape.rate &&
         estimate.ones > bloom_growth_merge_limit(&layers->growth, &geometry->shape))
-        return beyond_rate(layers, estimate.rate);
+        return beyond_rate(layers, estimate.rate, geometry->shape.rate);
     code = bloom_database_prepare(layers->database, BLOOM_NEW_CHUNK);
     if (code == SQLITE_OK)
         code = bloom_database_prepare(layers->database, BLOOM_WRITE_CHUNK);
     if (code == SQLITE_OK)
-        code = bloom_layers_write(layers, 0, &sums);
-    layers->layers[0].geometry.complete =
-        false; /* rows that the sums count are made from here on */
+        code = bloom_layers_write(layers, layer, &sums);
+    layer->geometry.complete = false; /* rows that the sums count are made from here on */
     for (uint64_t chunk = 0; chunk < chunk_count && code == SQLITE_OK; chunk++) {
-        code = merge_chunk(layers, filter, chunk, &merged);
+        code = merge_chunk(layers, geometry, filter, chunk, &merged);
         if (code != SQLITE_OK || !merged.has_new)
             continue;
         merged.counts.reported_keys = merged.counts.keys;
@@ -311,22 +363,22 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
     return code;
 }
 
-static char *problem_of_layer(const struct bloom_layers *layers, unsigned index,
+static char *problem_of_layer(const char *name, const struct bloom_layer *layer,
                               const struct survey *survey) {
-    const struct bloom_sums *sums = &layers->layers[index].sums;
-    const char *name = layers->database->name;
+    const struct bloom_sums *sums = &layer->sums;
+    const unsigned number = layer->geometry.number;
     if (survey->bits_beyond)
-        return sqlite3_mprintf("%s: bits are set beyond the last block of layer %u", name, index);
+        return sqlite3_mprintf("%s: bits are set beyond the last block of layer %u", name, number);
     if (survey->damaged)
         return sqlite3_mprintf("%s: the counts of chunk %llu of layer %u are not those of its "
                                "bits; the command repair counts anew",
-                               name, (sqlite3_uint64)survey->chunk, index);
+                               name, (sqlite3_uint64)survey->chunk, number);
     if (survey->reported.keys != sums->keys || survey->reported.chunks != sums->chunks ||
         survey->reported.ones != sums->ones)
         return sqlite3_mprintf(
             "%s: the row of layer %u says %llu chunks, %llu keys and %llu bits, but %llu chunks "
             "reported %llu keys and %llu bits; the command repair counts anew",
-            name, index, (sqlite3_uint64)sums->chunks, (sqlite3_uint64)sums->keys,
+            name, number, (sqlite3_uint64)sums->chunks, (sqlite3_uint64)sums->keys,
             (sqlite3_uint64)sums->ones, (sqlite3_uint64)survey->reported.chunks,
             (sqlite3_uint64)survey->reported.keys, (sqlite3_uint64)survey->reported.ones);
     return NULL;
@@ -337,17 +389,17 @@ int bloom_whole_verify(struct bloom_layers *layers, char **problem) {
     bool any;
     int code = SQLITE_OK;
     for (unsigned i = 0; code == SQLITE_OK && i < layers->count && *problem == NULL; i++) {
+        const struct bloom_layer *layer = &layers->layers[i];
         struct survey survey;
         struct bloom_estimate estimate;
-        code = bloom_chunks_check(layers->chunks, &layers->layers[i].geometry, &any);
+        code = bloom_chunks_check(layers->chunks, &layer->geometry, &any);
         if (code == SQLITE_OK)
-            code = survey_layer(layers, i, &survey, &estimate);
+            code = survey_layer(layers, &layer->geometry, &survey, &estimate);
         if (code == SQLITE_OK)
-            *problem = problem_of_layer(layers, i, &survey);
+            *problem = problem_of_layer(layers->database->name, layer, &survey);
     }
     if (code == SQLITE_OK && *problem == NULL)
-        code = bloom_chunks_last(layers->chunks, bloom_chunks_first_id(layers->count), INT64_MAX,
-                                 &any, &id);
+        code = bloom_chunks_last(layers->chunks, bloom_layers_end_id(layers), INT64_MAX, &any, &id);
     if (code == SQLITE_OK && *problem == NULL && !any)
         code = bloom_chunks_last(layers->chunks, INT64_MIN, -1, &any, &id);
     if (code == SQLITE_OK && *problem == NULL && any)
@@ -380,15 +432,15 @@ static bool repair_chunk(void *argument, const struct bloom_geometry *geometry, 
     return !repair->stopped;
 }
 
-static int repair_layer(struct bloom_layers *layers, unsigned index, uint64_t *ones) {
-    const struct bloom_geometry *geometry = &layers->layers[index].geometry;
+static int repair_layer(struct bloom_layers *layers, struct bloom_layer *layer, uint64_t *ones) {
+    const struct bloom_geometry *geometry = &layer->geometry;
     struct repair repair = {.stops = false};
     struct bloom_counts counts;
     uint8_t *blocks;
     int code = bloom_chunks_for_each(layers->chunks, geometry, 0, repair_chunk, &repair);
     *ones = repair.ones;
     if (code == SQLITE_OK)
-        code = bloom_layers_write(layers, index, &repair.sums);
+        code = bloom_layers_write(layers, layer, &repair.sums);
     for (uint64_t from = 0; code == SQLITE_OK; from = repair.chunk + 1) {
         repair = (struct repair){.stops = true};
         code = bloom_chunks_for_each(layers->chunks, geometry, from, repair_chunk, &repair);
@@ -406,10 +458,11 @@ int bloom_whole_repair(struct bloom_layers *layers) {
     int code = SQLITE_OK;
     for (unsigned i = 0; i < layers->count && code == SQLITE_OK; i++) {
         uint64_t ones;
-        code = repair_layer(layers, i, &ones);
+        code = repair_layer(layers, &layers->layers[i], &ones);
         if (ones > 0)
             with_keys = i + 1;
     }
-    return code == SQLITE_OK && with_keys < layers->count ? bloom_layers_truncate(layers, with_keys)
-                                                          : code;
+    return code == SQLITE_OK && with_keys < layers->count && layers->growth.generations == 1
+               ? bloom_layers_truncate(layers, with_keys)
+               : code;
 }
