@@ -225,7 +225,6 @@ sqlite3_stmt *prepare(struct connection *connection, const char *schema, const c
                       enum statement which, int *code);
 
 void forget_statements(struct connection *connection, unsigned schema);
-void forget_statements_of(struct connection *connection, unsigned schema, unsigned name);
 
 /* What the connection must see, when it reads, or has read; when it does not read now; and after a
  * change, which has been made. */

@@ -180,16 +180,12 @@ void connection_open(struct connection *connection) {
         expect(deserialize(connection, 0, &files[0]), "%s: no content", connection->name);
 }
 
-void forget_statements_of(struct connection *connection, unsigned schema, unsigned name) {
-    for (unsigned i = 0; i < STATEMENTS; i++) {
-        sqlite3_finalize(connection->statements[schema][name][i]);
-        connection->statements[schema][name][i] = NULL;
-    }
-}
-
 void forget_statements(struct connection *connection, unsigned schema) {
     for (unsigned name = 0; name < NAMES; name++)
-        forget_statements_of(connection, schema, name);
+        for (unsigned i = 0; i < STATEMENTS; i++) {
+            sqlite3_finalize(connection->statements[schema][name][i]);
+            connection->statements[schema][name][i] = NULL;
+        }
 }
 
 void connection_close(struct connection *connection) {
