@@ -241,7 +241,8 @@ static void keys_list(struct keys_cursor *cursor) {
         return;
     if (cursor->last - cursor->first < room)
         room = (size_t)(cursor->last - cursor->first) + 1;
-    size_t count = (cursor->descending ? shape->layout->list_down : shape->layout->list)(
+    size_t count = (cursor->descending ? shape->layout->numbers->list_down
+                                       : shape->layout->numbers->list)(
         shape, payload, cursor->descending ? cursor->last : cursor->first, cursor->listed, room);
     /* Keys beyond the other end are not wanted, nor is anything after them. */
     while (count > 0 && (cursor->descending ? cursor->listed[count - 1] < cursor->first
@@ -283,7 +284,7 @@ static int keys_filter(sqlite3_vtab_cursor *base, int plan, const char *text, in
         return keys_fail(cursor,
                          sqlite3_mprintf("bloom_keys: the filter (argument 1) %s", problem));
     const struct bloom_layout *layout = argument.shape.layout;
-    if (layout->list == NULL)
+    if (layout->numbers == NULL)
         return keys_fail(cursor, sqlite3_mprintf("bloom_keys: cannot list the keys of a filter of "
                                                  "layout %s, only those of layout bitmap",
                                                  layout->name));
