@@ -53,7 +53,7 @@ bool bloom_shape_for(struct bloom_shape *shape, const struct bloom_layout *layou
                  BLOOM_CAPACITY_MAXIMUM, capacity);
         return false;
     }
-    if (layout->exact) {
+    if (layout->numbers != NULL) {
         rate = 0;
     } else if (!(rate > 0 && rate < 1)) {
         char number[BLOOM_NUMBER_SIZE];
@@ -71,7 +71,7 @@ bool bloom_shape_for_keys(struct bloom_shape *shape, const struct bloom_layout *
     if (layout->size_for_keys == NULL)
         return bloom_shape_for(shape, layout, keys->keys, rate, problem);
     *shape = (struct bloom_shape){
-        .layout = layout, .capacity = keys->keys, .rate = layout->exact ? 0 : rate};
+        .layout = layout, .capacity = keys->keys, .rate = layout->numbers != NULL ? 0 : rate};
     return layout->size_for_keys(shape, keys, problem);
 }
 
@@ -164,7 +164,7 @@ static bool halves_to(uint64_t one, uint64_t other) {
 bool bloom_shape_merges(const struct bloom_shape *a, const struct bloom_shape *b,
                         char problem[BLOOM_PROBLEM_SIZE]) {
     struct bloom_shape same = *b;
-    if (a->layout == b->layout && a->layout->sizes_mix)
+    if (a->layout == b->layout && a->layout->numbers != NULL)
         return true;
     if (a->layout->halve != NULL && halves_to(a->bits, b->bits))
         same.bits = a->bits;
