@@ -178,13 +178,11 @@ static inline struct chunks_sums sum_chunks(sqlite3 *database, const char *schem
     return sums;
 }
 
-/* The chunks of the table seen count so many keys, and the bits that are set; the rows of its
- * layers are the sums of what they reported. */
-static inline void require_counts(sqlite3 *database, const char *schema, sqlite3_int64 keys) {
+/* The chunks of the table seen count the bits that are set; the rows of its layers are the sums of
+ * what they reported. */
+static inline struct chunks_sums require_sums(sqlite3 *database, const char *schema) {
     const struct chunks_sums sums = sum_chunks(database, schema);
     char sql[200];
-    require(sums.keys == keys, "the chunks count %lld keys, not %lld", (long long)sums.keys,
-            (long long)keys);
     require(sums.ones == sums.set, "the chunks count %lld bits, but %lld are set",
             (long long)sums.ones, (long long)sums.set);
     sqlite3_snprintf(sizeof sql, sql, "SELECT sum(keys) FROM %s.seen_layers", schema);
@@ -193,6 +191,14 @@ static inline void require_counts(sqlite3 *database, const char *schema, sqlite3
     require_number(database, sums.reported_ones, sql);
     sqlite3_snprintf(sizeof sql, sql, "SELECT sum(chunks) FROM %s.seen_layers", schema);
     require_number(database, sums.reported_chunks, sql);
+    return sums;
+}
+
+/* So they do, and count so many keys. */
+static inline void require_counts(sqlite3 *database, const char *schema, sqlite3_int64 keys) {
+    const struct chunks_sums sums = require_sums(database, schema);
+    require(sums.keys == keys, "the chunks count %lld keys, not %lld", (long long)sums.keys,
+            (long long)keys);
 }
 
 static inline sqlite3_stmt *kept(sqlite3 *database, const char *sql) {
