@@ -21,7 +21,7 @@ static const struct bloom_function FUNCTIONS[] = {
     {"bloom_check", 2, 2, bloom_sql_check, NULL, NULL},
     {"bloom_union", -1, -1, bloom_sql_union, NULL, NULL},
     {"bloom_intersect", -1, -1, bloom_sql_intersect, NULL, NULL},
-    {"bloom_count", 1, 1, bloom_sql_count, NULL, NULL},
+    {"bloom_count", 1, 2, bloom_sql_count, NULL, NULL},
     {"bloom_fpr", 1, 1, bloom_sql_fpr, NULL, NULL},
     {"bloom_info", 1, 1, bloom_sql_info, NULL, NULL},
     {"bloom_size", 1, 3, bloom_sql_size, NULL, NULL},

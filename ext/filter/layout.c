@@ -164,7 +164,7 @@ static bool halves_to(uint64_t one, uint64_t other) {
 bool bloom_shape_merges(const struct bloom_shape *a, const struct bloom_shape *b,
                         char problem[BLOOM_PROBLEM_SIZE]) {
     struct bloom_shape same = *b;
-    if (a->layout == b->layout && a->layout->sizes_mix)
+    if (a->layout == b->layout && a->layout->numbers != NULL)
         return true;
     if (a->layout->halve != NULL && halves_to(a->bits, b->bits))
         same.bits = a->bits;

@@ -11,6 +11,9 @@
 /* Keys that wait until their bits are set together, so that the cache misses overlap. */
 enum { BATCH_WORDS = 64 };
 
+/* sqlite3_malloc64 gives at most so many bytes, on every version. */
+enum { ALLOCATION_MAXIMUM = 0x7ffffeff };
+
 /* How n was given with the first row of a group: it must stay the same for all. */
 enum size_source { SIZE_UNDECIDED, SIZE_FROM_KEYS, SIZE_FROM_NUMBER, SIZE_FROM_FILTER };
 
@@ -176,7 +179,7 @@ static bool same_parameters(sqlite3_context *context, int count, sqlite3_value *
 }
 
 static bool build_grows(const struct build *build) {
-    return build->source == SIZE_FROM_KEYS && build->shape.layout->sizes_mix;
+    return build->source == SIZE_FROM_KEYS && build->shape.layout->numbers != NULL;
 }
 
 static void set_bits(struct build *build) {
@@ -187,7 +190,8 @@ static void set_bits(struct build *build) {
 }
 
 /* Makes room for a key. Half as much again is asked for each time, so that growing costs no more
- * than a few copies in all. Returns false after failing the function. */
+ * than a few copies in all, up to what a value, and an allocation of SQLite, may be. Returns false
+ * after failing the function. */
 static bool grow_for(sqlite3_context *context, struct build *build, const uint64_t *words) {
     struct growing *growing = &build->growing;
     const struct bloom_key_summary keys = {.keys = 1, .largest = words[0]};
@@ -200,7 +204,11 @@ static bool grow_for(sqlite3_context *context, struct build *build, const uint64
     uint64_t bytes = bloom_filter_bytes(&growing->shape);
     if (bytes <= growing->room)
         return true;
-    bytes += bytes / 2;
+    const uint64_t limit =
+        (uint64_t)sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1);
+    const uint64_t most = limit < ALLOCATION_MAXIMUM ? limit : ALLOCATION_MAXIMUM;
+    if (bytes < most)
+        bytes = bytes + bytes / 2 < most ? bytes + bytes / 2 : most;
     uint8_t *larger = sqlite3_realloc64(build->filter, bytes);
     if (larger == NULL) {
         sqlite3_result_error_nomem(context);
@@ -243,11 +251,8 @@ void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arg
                                   : true);
     if (build->failed)
         return;
-    /* A filter that the keys decide has room for every key. */
-    struct bloom_shape shape = build->shape;
-    if (build->source == SIZE_FROM_KEYS)
-        shape.bits = UINT64_MAX;
-    enum bloom_key_added added = bloom_sql_key_to_add(context, 1, arguments[0], &shape, words);
+    enum bloom_key_added added =
+        bloom_sql_key_to_add(context, 1, arguments[0], &build->shape, words);
     build->failed =
         added == BLOOM_KEY_FAILED || (added == BLOOM_KEY_ADD && !agg_take(context, build, words));
 }
