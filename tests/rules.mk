@@ -102,8 +102,7 @@ test: $(LIBRARY) $(TEST_SUITES)
 	    'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
 	    'recipes=$(PYTHON) tests/documentation/recipes_test.py' \
 	    'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
-	    'a reader of the format=$(PYTHON) tests/documentation/format_test.py' \
-	    'a writer of the kinds=$(PYTHON) tests/documentation/kinds_format_test.py' \
+	    'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
 	    'a maker of URL keys=$(PYTHON) tests/documentation/urls_test.py' \
 	    'build=$(PYTHON) tests/build/build_test.py'
 
