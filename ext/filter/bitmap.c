@@ -154,6 +154,7 @@ const struct bloom_layout bloom_layout_bitmap = {
     .name = "bitmap",
     .hashing = &bloom_hashing_integer,
     .number = BITMAP_NUMBER,
+    .exact = true,
     .hash_words = 1,
     .probes_maximum = 1,
     .bits_multiple = 1,

@@ -14,7 +14,7 @@ static const struct bloom_layout *const LAYOUTS[] = {
     &bloom_layout_counting,      &bloom_layout_fuse,       &bloom_layout_bitmap,
     &bloom_layout_classic_utf16, &bloom_layout_spark1,     &bloom_layout_spark2,
     &bloom_layout_dcso,          &bloom_layout_go,         &bloom_layout_parquet,
-    &bloom_layout_parquet_int32, &bloom_layout_redisbloom,
+    &bloom_layout_parquet_int32, &bloom_layout_redisbloom, &bloom_layout_hashes,
 };
 
 #define LAYOUT_COUNT (sizeof LAYOUTS / sizeof *LAYOUTS)
@@ -53,7 +53,7 @@ bool bloom_shape_for(struct bloom_shape *shape, const struct bloom_layout *layou
                  BLOOM_CAPACITY_MAXIMUM, capacity);
         return false;
     }
-    if (layout->numbers != NULL) {
+    if (layout->exact) {
         rate = 0;
     } else if (!(rate > 0 && rate < 1)) {
         char number[BLOOM_NUMBER_SIZE];
@@ -71,7 +71,7 @@ bool bloom_shape_for_keys(struct bloom_shape *shape, const struct bloom_layout *
     if (layout->size_for_keys == NULL)
         return bloom_shape_for(shape, layout, keys->keys, rate, problem);
     *shape = (struct bloom_shape){
-        .layout = layout, .capacity = keys->keys, .rate = layout->numbers != NULL ? 0 : rate};
+        .layout = layout, .capacity = keys->keys, .rate = layout->exact ? 0 : rate};
     return layout->size_for_keys(shape, keys, problem);
 }
 

@@ -137,6 +137,7 @@ struct bloom_layout {
     uint32_t bits_multiple;  /* m is a multiple of this */
     bool keying;             /* key rules and salts may be chosen */
     bool imported_only;      /* no filter is made in it, only read from another system's */
+    bool exact;              /* p plays no part and is 0 */
     bool repeats; /* a key counts as often as it is added, BLOOM_REPEATS_MAXIMUM times at most; one
                    * word decides about it */
     const char *advice; /* what to do instead of what it does not offer, as a sentence */
@@ -213,6 +214,7 @@ extern const struct bloom_layout bloom_layout_go;
 extern const struct bloom_layout bloom_layout_parquet;
 extern const struct bloom_layout bloom_layout_parquet_int32;
 extern const struct bloom_layout bloom_layout_redisbloom;
+extern const struct bloom_layout bloom_layout_hashes;
 
 /* The layout of those numbers of layout and hashing, which is its own or, where salts may be
  * chosen, siphash; or of that name (length bytes, any case). NULL when there is none. */
@@ -274,7 +276,7 @@ static inline uint64_t bloom_payload_bytes(const struct bloom_shape *shape) {
 bool bloom_shape_same(const struct bloom_shape *a, const struct bloom_shape *b,
                       char problem[BLOOM_PROBLEM_SIZE]);
 
-/* Whether filters of two shapes may be merged: equal ones, sets of numbers, or filters that differ by
+/* Whether filters of two shapes may be merged: equal ones, or sets of numbers, or that differ by
  * bits alone of which the larger can be halved to the smaller. */
 bool bloom_shape_merges(const struct bloom_shape *a, const struct bloom_shape *b,
                         char problem[BLOOM_PROBLEM_SIZE]);

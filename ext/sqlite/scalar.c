@@ -261,7 +261,7 @@ void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **argumen
     if (shape->rate > 0)
         sqlite3_str_appendf(text, ",\"n\":%llu,\"p\":%!.15g", (sqlite3_uint64)shape->capacity,
                             shape->rate);
-    else if (shape->layout->numbers != NULL)
+    else if (shape->layout->exact)
         sqlite3_str_appendf(text, ",\"n\":%llu,\"p\":null", (sqlite3_uint64)shape->capacity);
     else
         sqlite3_str_appendf(text, ",\"n\":null,\"p\":null");

@@ -152,7 +152,7 @@ static bool read_rate(sqlite3_context *context, const struct bloom_layout *layou
                       sqlite3_value *value, double *rate) {
     int type = sqlite3_value_type(value);
     char problem[BLOOM_PROBLEM_SIZE];
-    if (layout->numbers != NULL) {
+    if (layout->exact) {
         *rate = 0;
         if (type == SQLITE_NULL)
             return true;
@@ -260,15 +260,16 @@ bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **argume
            shape_result(context, bloom_shape_size(shape, capacity, problem), shape, problem);
 }
 
-static enum bloom_key_kind kind_of_key(bool taken) {
+static inline enum bloom_key_kind kind_of_key(bool taken) {
     return taken ? BLOOM_KEY : BLOOM_KEY_FOREIGN;
 }
 
-static enum bloom_key_kind hash_text(const struct bloom_shape *shape, const void *text,
-                                     size_t length, uint64_t *words) {
-    const struct bloom_hashing *hashing = bloom_shape_hashing(shape);
-    return kind_of_key(hashing->text != NULL &&
-                       hashing->text(bloom_shape_seed(shape), text, length, words));
+static inline enum bloom_key_kind hash_text(const struct bloom_shape *shape, const void *text,
+                                            size_t length, uint64_t *words) {
+    if (shape->keying.salted) /* a hashing that has text */
+        return kind_of_key(bloom_hashing_siphash.text(shape->keying.salt, text, length, words));
+    const struct bloom_hashing *hashing = shape->layout->hashing;
+    return kind_of_key(hashing->text != NULL && hashing->text(shape->extra, text, length, words));
 }
 
 enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_shape *shape,
