@@ -381,10 +381,11 @@ int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *g
         if (code != SQLITE_OK)
             return handle_failed(chunks, &edit->handle, code);
         edit->counts = load_counts(counts);
-        code = bloom_counts_check(chunks, geometry, chunk, &edit->counts);
+        edit->is_stale = is_stale(geometry, edit->counts.generation);
+        if (!edit->is_stale)
+            code = bloom_counts_check(chunks, geometry, chunk, &edit->counts);
         if (code != SQLITE_OK)
             return end_handle(&edit->handle, code);
-        edit->is_stale = is_stale(geometry, edit->counts.generation);
     }
     if (edit->handle == NULL || edit->is_stale) {
         edit->counts = no_counts(geometry);
