@@ -94,7 +94,7 @@ test: $(LIBRARY) $(TEST_SUITES)
 	    'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
 	    'a reader of the format=$(PYTHON) tests/documentation/format_test.py' \
 	    'a writer of the kinds=$(PYTHON) tests/documentation/kinds_format_test.py' \
-	    'a maker of URL keys=$(PYTHON) tests/documentation/urls_test.py' \
+	    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py' \
 	    'build=$(PYTHON) tests/build/build_test.py'
 
 # The tests and what takes longer.
@@ -122,6 +122,7 @@ long: $(LIBRARY) $(LINKED_TESTS) $(LONG_LIBRARY_TESTS)
 	    'files from strangers=$(BUILD)/tests/stranger_test' \
 	    'oracle of filter tables=STEPS=15000 $(BUILD)/tests/oracle_test' \
 	    'crashes, long run=ROUNDS=300 $(PYTHON) tests/tables/crash_test.py' \
+	    'a million spellings of URLs=COUNT=1000000 $(PYTHON) tests/documentation/urls_test.py' \
 	    'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
 	    'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
 	    'a filter of 1 GB=$(PYTHON) tests/exchange/large_test.py' \

@@ -1,4 +1,4 @@
-/* URLs in SQL: what the filter library knows of them (filter/url.h), as functions.
+/* URLs in SQL: what the filter library knows of them (url/url.h), as functions.
  *
  *   bloom_url(url)                the canonical key of a list entry or URL, without a scheme
  *   bloom_check_url(filter, url)  whether any key of a URL is probably in
@@ -9,7 +9,7 @@
  */
 #include "sqlite/sqlite.h"
 
-#include "filter/url.h"
+#include "url/url.h"
 
 #include <string.h>
 

@@ -1,10 +1,13 @@
 /* URLs as keys: the canonical form of a URL, and the keys under which a list may hold it.
  *
+ * The key of a URL is that of what a browser makes of it: first the URL Standard's parser
+ * (standard.h), then the canonical form of Google's Safe Browsing ("URLs and Hashing"; Update API
+ * v4, and v5 for IPv6), which browsers use. Where the former fails, the latter decides alone.
+ * ext/URLS.md specifies all of it, for readers of any language.
+ *
  * Lists of addresses name hosts, folders and pages; visits are whole URLs in every spelling. Both
  * meet when a list entry is stored in its canonical form, and a visit is looked up under the
  * canonical forms of all that it lies in: its page, its folders, its host, the domains above it.
- * ext/URLS.md specifies both, for readers of any language; they are those of Google's Safe
- * Browsing ("URLs and Hashing"; Update API v4, and v5 for IPv6), which browsers use.
  *
  * The canonical form here is `host/path?query`, without a scheme, of printable ASCII only. Every
  * key of a URL is a stretch of this text: a shorter host is its end, a shorter path its beginning.
@@ -38,9 +41,9 @@ struct bloom_url_key {
 };
 
 /* The bytes of room that bloom_url_parse needs for a URL of length bytes. The canonical text itself
- * has at most 3 * length + 8. */
+ * has at most 3 * length + 256: a name may become longer, but not as long as that. */
 static inline uint64_t bloom_url_room(size_t length) {
-    return 4 * (uint64_t)length + 64;
+    return 4 * (uint64_t)length + 320;
 }
 
 /* Writes the canonical text of length bytes into text, which has the room for it and does not
