@@ -237,6 +237,7 @@ const struct bloom_layout bloom_layout_blocked = {
     .hashing = &bloom_hashing_murmur3,
     .number = BLOCKED_NUMBER,
     .hash_words = 1,
+    .keying = true,
     .probes_maximum = BLOOM_BLOCKED_PROBES_MAXIMUM,
     .bits_multiple = BLOOM_BLOCK_BITS,
     .size = blocked_size,

@@ -337,6 +337,7 @@ const struct bloom_layout bloom_layout_counting = {
     .hashing = &bloom_hashing_murmur3,
     .number = COUNTING_NUMBER,
     .hash_words = 1,
+    .keying = true,
     .probes_maximum = BLOOM_BLOCKED_PROBES_MAXIMUM,
     .bits_multiple = COUNTING_BLOCK_BITS,
     .repeats = true,

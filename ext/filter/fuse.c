@@ -538,6 +538,7 @@ const struct bloom_layout bloom_layout_fuse = {
     .hashing = &bloom_hashing_murmur3,
     .number = FUSE_NUMBER,
     .hash_words = 1,
+    .keying = true,
     .probes_maximum = FUSE_PLACES,
     .bits_multiple = 1,
     .advice = "it is made of a finished set: make it anew of all keys, as in "

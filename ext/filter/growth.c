@@ -19,8 +19,8 @@ static const double GROWING_RATE_MINIMUM = 1e-6;
  * in 10^7 closes early. At 10^6 keys and 1 % the margin is 0.12 % of the ones. */
 static const double MARGIN = 2.5;
 
-/* Rates nearer to each other than 2^-44 of them are the same one. Who reads a table works its rates
- * out anew, from a text that SQLite reads as a number; its releases read one of many digits as
+/* Rates nearer to each other than 2^-44 of them are the same one. Every reader of a table works
+ * its rates out anew, from a text that SQLite reads as a number; its releases read one of many digits as
  * doubles that differ in their last bits. So do machines that keep more digits than a double has.
  */
 static const double RATE_PRECISION = 0x1p-44;
@@ -69,25 +69,25 @@ bool bloom_growth_shape(const struct bloom_growth *growth, unsigned index,
     uint64_t capacity;
     double rate;
     numbers_of_layer(growth, index, &capacity, &rate);
-    return bloom_shape_for(shape, growth->layout, capacity, rate, problem);
+    if (!bloom_shape_for(shape, growth->layout, capacity, rate, problem))
+        return false;
+    shape->keying = growth->keying;
+    return true;
 }
 
 static bool same_rate(double a, double b) {
     return fabs(a - b) <= RATE_PRECISION * b;
 }
 
-/* Whether a first layer was made by the former rule. */
-static bool is_former(const struct bloom_growth *growth, const struct bloom_shape *first) {
-    return growth->mode == BLOOM_GROWTH_ON && same_rate(first->rate, growth->rate);
-}
-
 bool bloom_growth_knows(const struct bloom_growth *growth, unsigned index,
                         const struct bloom_shape *shape) {
     uint64_t capacity;
     double rate;
+    char problem[BLOOM_PROBLEM_SIZE];
     numbers_of_layer(growth, index, &capacity, &rate);
     return shape->layout == growth->layout && shape->capacity == capacity &&
-           (same_rate(shape->rate, rate) || (index == 0 && is_former(growth, shape)));
+           bloom_keying_same(&shape->keying, &growth->keying, problem) &&
+           same_rate(shape->rate, rate);
 }
 
 static double expected_ones(const struct bloom_shape *shape, double keys) {
@@ -99,27 +99,14 @@ static uint64_t ones_and_margin(const struct bloom_shape *shape) {
     return (uint64_t)(ones + MARGIN * sqrt(ones)) + 1;
 }
 
-/* By the former rule the first layer is full with as many keys as its blocks hold at nine tenths of
- * its rate. */
-static uint64_t former_ones(const struct bloom_shape *first) {
-    struct bloom_shape stricter;
-    char problem[BLOOM_PROBLEM_SIZE];
-    double keys = (double)first->capacity;
-    /* A table that grows has a rate from which a tenth can always be taken: growth_test.c. */
-    bloom_shape_for(&stricter, first->layout, first->capacity, first->rate * 0.9, problem);
-    return (uint64_t)expected_ones(first, keys * ((double)first->bits / (double)stricter.bits));
-}
-
 struct bloom_growth_limits bloom_growth_limits_of(const struct bloom_growth *growth, unsigned index,
                                                   const struct bloom_shape *shape) {
     struct bloom_growth_limits limits = {UINT64_MAX, UINT64_MAX};
     if (growth->mode == BLOOM_GROWTH_OFF || index + 1 == BLOOM_LAYERS_MAXIMUM)
         return limits;
     limits.keys = shape->capacity;
-    if (index > 0)
-        limits.ones = (uint64_t)expected_ones(shape, (double)shape->capacity);
-    else
-        limits.ones = is_former(growth, shape) ? former_ones(shape) : ones_and_margin(shape);
+    limits.ones = index > 0 ? (uint64_t)expected_ones(shape, (double)shape->capacity)
+                            : ones_and_margin(shape);
     return limits;
 }
 

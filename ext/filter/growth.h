@@ -13,13 +13,11 @@
  * the last one never closes.
  *
  * Nine tenths for the first layer, since most users choose a capacity that they do not exceed: it
- * costs 2 % more bits than all of p would. Filters that were made before that rule have a first
- * layer for (capacity, p), which is closed when its rate reaches 9/10 of p; the header of the first
- * layer tells the two apart.
+ * costs 2 % more bits than all of p would.
  *
  * A layer is full by the number of its keys, or by its bits that are set, whichever comes first.
- * Keys alone do not do: one that is taken for a key that is in already sets no bit and is not
- * counted, so that of 100 keys added at a rate of one half only 60 are.
+ * A key count is not enough: false positives set no bits and are not counted, so that
+ * of 100 keys added at a rate of one half only 60 are.
  */
 #ifndef BLOOM_GROWTH_H
 #define BLOOM_GROWTH_H
@@ -37,6 +35,7 @@ enum bloom_growth_mode {
 
 struct bloom_growth {
     const struct bloom_layout *layout; /* has blocks and size */
+    struct bloom_keying keying;        /* one that the layout offers */
     uint64_t capacity;                 /* 1 to BLOOM_CAPACITY_MAXIMUM */
     double rate;
     enum bloom_growth_mode mode;
@@ -57,7 +56,7 @@ bool bloom_growth_shape(const struct bloom_growth *growth, unsigned index,
                         struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]);
 
 /* Whether a layer that was made once can be number index of such a filter: n and p count, p up to
- * 2^-44 of it, and the layout; bits and probes do not, since a later release may size better. */
+ * 2^-44 of it, layout and keying; bits and probes do not, since a later release may size better. */
 bool bloom_growth_knows(const struct bloom_growth *growth, unsigned index,
                         const struct bloom_shape *shape);
 

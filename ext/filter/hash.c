@@ -32,11 +32,15 @@ bool bloom_integer_of(double key, int64_t *integer) {
     return (double)*integer == key;
 }
 
-void bloom_hash_real_to(double key, uint64_t words[2]) {
+int64_t bloom_real_as_integer(double key) {
     int64_t bits;
     if (!bloom_integer_of(key, &bits))
         memcpy(&bits, &key, sizeof bits);
-    bloom_hash_integer_to(bits, words);
+    return bits;
+}
+
+void bloom_hash_real_to(double key, uint64_t words[2]) {
+    bloom_hash_integer_to(bloom_real_as_integer(key), words);
 }
 
 struct bloom_hash bloom_hash_bytes(const void *key, size_t length) {

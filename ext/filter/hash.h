@@ -33,7 +33,11 @@ void bloom_hash_integer_to(int64_t key, uint64_t words[2]);
 /* Whether a number is equal to an integer of 64 bits, which integer then is. */
 bool bloom_integer_of(double key, int64_t *integer);
 
-/* That of a floating-point key. NaN, which SQLite turns into NULL, counts by its bits. */
+/* The integer that is hashed for a floating-point key: the one that it is equal to, else its bits.
+ * NaN, which SQLite turns into NULL, counts by its bits, too. */
+int64_t bloom_real_as_integer(double key);
+
+/* The hash of a floating-point key. */
 void bloom_hash_real_to(double key, uint64_t words[2]);
 
 /* A bijection of 64-bit words that spreads them: variant 13 of David Stafford ("Better Bit Mixing",

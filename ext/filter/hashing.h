@@ -1,8 +1,9 @@
 /* From a key to the words that decide about it, and the interface that every such rule implements.
  *
  * A hashing is a rule for each type of key. Its number is byte 6 of a filter's header: what a
- * number stands for is never changed, only joined by further numbers. A hashing is one file and
- * one row of the table in hashing.c; which layouts use it, their rows say.
+ * number stands for is never changed, only joined by further numbers. From 128 on they are private:
+ * no release assigns them. A hashing is one file, hashing_NAME.c; which layouts use it, their rows
+ * say.
  *
  *   1  murmur3   MurmurHash3 x64 128 with seed 0, by the rules of hash.h; two words
  *   2  integer   the number itself, for whole numbers from 0 on; one word
@@ -13,8 +14,7 @@
  *   7  xxh64     XXH64 of Parquet's values; one word
  *   8  xxh64-int32    the same of whole numbers as 4 bytes
  *   9  murmur2   MurmurHash64A, twice; two words
- *
- * The project's own is in hashing.c, each other one in hashing_NAME.c.
+ *  10  siphash   SipHash-2-4 under the salt of a filter, of the bytes that murmur3 hashes; one word
  */
 #ifndef BLOOM_HASHING_H
 #define BLOOM_HASHING_H
@@ -32,14 +32,14 @@ struct bloom_hashing {
     uint8_t number;   /* as stored in the header */
     unsigned words;   /* that each function below writes: 1 to BLOOM_HASH_WORDS_MAXIMUM */
 
-    /* One for each type of key. extra are the 16 bytes that the filter's header keeps for its
-     * layout, as two words: a hashing with a seed finds it there; it is zero while keys are
-     * collected for a filter that is still to be sized. Returns false when there is no such key:
-     * nothing was ever added under it. A member that is NULL: no keys of that type. */
-    bool (*text)(const uint64_t extra[2], const void *text, size_t length, uint64_t *words);
-    bool (*bytes)(const uint64_t extra[2], const void *bytes, size_t length, uint64_t *words);
-    bool (*integer)(const uint64_t extra[2], int64_t key, uint64_t *words);
-    bool (*real)(const uint64_t extra[2], double key, uint64_t *words);
+    /* One for each type of key. seed is what else the words depend on, as bloom_shape_seed has it:
+     * the salt, or what the header keeps for its layout, where the hashing of another system has
+     * its seed. Returns false when there is no such key: nothing was ever added under it. A member
+     * that is NULL: no keys of that type. */
+    bool (*text)(const uint64_t seed[2], const void *text, size_t length, uint64_t *words);
+    bool (*bytes)(const uint64_t seed[2], const void *bytes, size_t length, uint64_t *words);
+    bool (*integer)(const uint64_t seed[2], int64_t key, uint64_t *words);
+    bool (*real)(const uint64_t seed[2], double key, uint64_t *words);
 };
 
 extern const struct bloom_hashing bloom_hashing_murmur3;
@@ -51,8 +51,6 @@ extern const struct bloom_hashing bloom_hashing_murmur3_twice;
 extern const struct bloom_hashing bloom_hashing_xxh64;
 extern const struct bloom_hashing bloom_hashing_xxh64_int32;
 extern const struct bloom_hashing bloom_hashing_murmur2;
-
-/* Whether a release with that hashing number is known at all: NULL when it is not. */
-const struct bloom_hashing *bloom_hashing_by_number(unsigned number);
+extern const struct bloom_hashing bloom_hashing_siphash;
 
 #endif

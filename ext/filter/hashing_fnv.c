@@ -10,10 +10,10 @@
 
 #define FNV_PRIME UINT64_C(0x100000001b3)
 
-static bool fnv_bytes(const uint64_t extra[2], const void *bytes, size_t length, uint64_t *words) {
+static bool fnv_bytes(const uint64_t seed[2], const void *bytes, size_t length, uint64_t *words) {
     const uint8_t *at = bytes;
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    (void)extra;
+    (void)seed;
     for (; length >= 8; length -= 8, at += 8) {
         hash = hash * FNV_PRIME ^ at[0];
         hash = hash * FNV_PRIME ^ at[1];

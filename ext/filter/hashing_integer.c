@@ -6,14 +6,14 @@
  */
 #include "filter/hashing.h"
 
-static bool integer_of_integer(const uint64_t extra[2], int64_t key, uint64_t *words) {
-    (void)extra;
+static bool integer_of_integer(const uint64_t seed[2], int64_t key, uint64_t *words) {
+    (void)seed;
     words[0] = (uint64_t)key;
     return key >= 0;
 }
 
-static bool integer_of_real(const uint64_t extra[2], double key, uint64_t *words) {
-    (void)extra;
+static bool integer_of_real(const uint64_t seed[2], double key, uint64_t *words) {
+    (void)seed;
     /* 2^63 is an exact double, so that the conversion is defined; the comparisons are false for a
      * NaN. */
     bool in_range = key >= 0 && key < 9223372036854775808.0;

@@ -8,12 +8,12 @@
 
 #include "filter/murmur3.h"
 
-static bool murmur3_twice_bytes(const uint64_t extra[2], const void *bytes, size_t length,
+static bool murmur3_twice_bytes(const uint64_t seed[2], const void *bytes, size_t length,
                                 uint64_t *words) {
     size_t left = length % BLOOM_MURMUR3_BLOCK_BYTES;
     struct bloom_murmur3 state = {0, 0}, first;
     uint64_t low = 0, high = 0;
-    (void)extra;
+    (void)seed;
     if (length >= BLOOM_MURMUR3_BLOCK_BYTES)
         bloom_murmur3_blocks(&state, bytes, length / BLOOM_MURMUR3_BLOCK_BYTES);
     if (left > 0)

@@ -102,10 +102,10 @@ static size_t utf16_decode(const uint8_t *text, size_t left, uint32_t *character
     return more + 1;
 }
 
-static bool utf16_text(const uint64_t extra[2], const void *text, size_t length, uint64_t *words) {
+static bool utf16_text(const uint64_t seed[2], const void *text, size_t length, uint64_t *words) {
     const uint8_t *at = text;
     struct utf16_stream stream = {.length = 0};
-    (void)extra;
+    (void)seed;
     while (length > 0) {
         if (stream.length % BLOOM_MURMUR3_BLOCK_BYTES == 0) {
             size_t ascii = utf16_put_ascii(&stream, at, length);

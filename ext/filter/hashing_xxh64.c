@@ -75,34 +75,33 @@ static uint64_t xxh64(const uint8_t *bytes, size_t length) {
     return xxh64_finish(hash);
 }
 
-static bool xxh64_bytes(const uint64_t extra[2], const void *bytes, size_t length,
-                        uint64_t *words) {
-    (void)extra;
+static bool xxh64_bytes(const uint64_t seed[2], const void *bytes, size_t length, uint64_t *words) {
+    (void)seed;
     words[0] = xxh64(bytes, length);
     return true;
 }
 
-static bool xxh64_integer(const uint64_t extra[2], int64_t key, uint64_t *words) {
-    (void)extra;
+static bool xxh64_integer(const uint64_t seed[2], int64_t key, uint64_t *words) {
+    (void)seed;
     words[0] = xxh64_finish(xxh64_take8(XXH64_PRIMES[4] + 8, (uint64_t)key));
     return true;
 }
 
-static bool xxh64_real(const uint64_t extra[2], double key, uint64_t *words) {
+static bool xxh64_real(const uint64_t seed[2], double key, uint64_t *words) {
     int64_t bits;
     memcpy(&bits, &key, sizeof bits);
-    return xxh64_integer(extra, bits, words);
+    return xxh64_integer(seed, bits, words);
 }
 
-static bool xxh64_integer32(const uint64_t extra[2], int64_t key, uint64_t *words) {
-    (void)extra;
+static bool xxh64_integer32(const uint64_t seed[2], int64_t key, uint64_t *words) {
+    (void)seed;
     words[0] = xxh64_finish(xxh64_take4(XXH64_PRIMES[4] + 4, (uint32_t)key));
     return key >= INT32_MIN && key <= UINT32_MAX;
 }
 
-static bool xxh64_real32(const uint64_t extra[2], double key, uint64_t *words) {
+static bool xxh64_real32(const uint64_t seed[2], double key, uint64_t *words) {
     int64_t integer;
-    return bloom_integer_of(key, &integer) && xxh64_integer32(extra, integer, words);
+    return bloom_integer_of(key, &integer) && xxh64_integer32(seed, integer, words);
 }
 
 const struct bloom_hashing bloom_hashing_xxh64 = {

@@ -1,15 +1,16 @@
 /* Reading and writing the header of a filter. See header.h and FORMAT.md.
  *
- *    0  4  magic 89 42 4c 4d          24  8  n, 0 when made from m and k
- *    4  1  version, 1                 32  8  p as IEEE 754 double, 0 when made from m and k
- *    5  1  layout                     40 16  the layout's own, zero unless its specification says
- *       more
- *    6  1  hashing                    56  8  checksum: first word of the MurmurHash3 of bytes 0 to
- *       55
- *    7  1  reserved, zero             64     payload of ceil(m / 8) bytes; bits beyond m are zero
+ *    0  4  magic 89 42 4c 4d          16  8  m
+ *    4  1  version, 1                 24  8  n, 0 when made from m and k
+ *    5  1  layout                     32  8  p as IEEE 754 double, 0 when made from m and k
+ *    6  1  hashing                    40 16  the layout's own, or zeros
+ *    7  1  further header lines       56  8  checksum
  *    8  4  k
- *   12  4  reserved, zero
- *   16  8  m
+ *   12  1  key rule                   64 16  with one further line: the salt
+ *   13  3  zeros                      80 48  zeros
+ *
+ * The checksum is the first word of the MurmurHash3 of all other bytes of the header. The payload
+ * of ceil(m / 8) bytes follows the header; its bits beyond m are zero.
  */
 #include "filter/header.h"
 
@@ -28,34 +29,50 @@ enum {
     AT_VERSION = 4,
     AT_LAYOUT = 5,
     AT_HASHING = 6,
-    AT_RESERVED_BYTE = 7,
+    AT_LINES = 7,
     AT_PROBES = 8,
-    AT_RESERVED_WORD = 12,
+    AT_RULE = 12, /* and three zeros */
     AT_BITS = 16,
     AT_CAPACITY = 24,
     AT_RATE = 32,
     AT_EXTRA = 40,
-    AT_CHECKSUM = 56
+    AT_CHECKSUM = 56,
+    AT_SALT = 64,
+    AT_SALT_END = 80,
+    PRIVATE_NUMBERS = 128 /* of layouts, hashings and key rules: from this on */
 };
 
 static uint64_t checksum(const uint8_t *header) {
-    return bloom_hash_bytes(header, AT_CHECKSUM).words[0];
+    enum { AFTER = AT_CHECKSUM + 8, COVERED = BLOOM_HEADER_BYTES_MAXIMUM - 8 };
+    uint8_t covered[COVERED];
+    if (header[AT_LINES] == 0)
+        return bloom_hash_bytes(header, AT_CHECKSUM).words[0];
+    memcpy(covered, header, AT_CHECKSUM);
+    memcpy(covered + AT_CHECKSUM, header + AFTER, COVERED - AT_CHECKSUM);
+    return bloom_hash_bytes(covered, COVERED).words[0];
 }
 
-void bloom_header_write(const struct bloom_shape *shape, uint8_t header[BLOOM_HEADER_BYTES]) {
+void bloom_header_write(const struct bloom_shape *shape, uint8_t *header) {
+    const struct bloom_keying *keying = &shape->keying;
     uint64_t rate;
     memcpy(&rate, &shape->rate, sizeof rate);
-    memset(header, 0, BLOOM_HEADER_BYTES);
+    memset(header, 0, bloom_header_bytes(shape));
     memcpy(header, MAGIC, sizeof MAGIC);
     header[AT_VERSION] = BLOOM_FORMAT_VERSION;
     header[AT_LAYOUT] = shape->layout->number;
-    header[AT_HASHING] = shape->layout->hashing->number;
+    header[AT_HASHING] = bloom_shape_hashing(shape)->number;
+    header[AT_LINES] = keying->salted;
     bloom_store32(header + AT_PROBES, shape->probes);
+    header[AT_RULE] = keying->rule != NULL ? keying->rule->number : 0;
     bloom_store64(header + AT_BITS, shape->bits);
     bloom_store64(header + AT_CAPACITY, shape->capacity);
     bloom_store64(header + AT_RATE, rate);
     bloom_store64(header + AT_EXTRA, shape->extra[0]);
     bloom_store64(header + AT_EXTRA + 8, shape->extra[1]);
+    if (keying->salted) {
+        bloom_store64(header + AT_SALT, keying->salt[0]);
+        bloom_store64(header + AT_SALT + 8, keying->salt[1]);
+    }
     bloom_store64(header + AT_CHECKSUM, checksum(header));
 }
 
@@ -66,18 +83,24 @@ bool bloom_filter_read(struct bloom_shape *shape, const void *bytes, uint64_t le
                  "is not one: these %" PRIu64 " bytes do not begin with 89424c4d", length);
         return false;
     }
+    return bloom_header_read(shape, bytes, length, problem) &&
+           bloom_payload_read(shape, bytes, length, problem);
+}
+
+/* Who knows a number that this release does not. */
+static const char *who_knows(unsigned number) {
+    return number >= PRIVATE_NUMBERS ? "it is private to the program that wrote it"
+                                     : "get a newer release";
+}
+
+/* Whether the bytes are a header of this version, unchanged since it was written. */
+static bool is_intact(const uint8_t *header, uint64_t length, char problem[BLOOM_PROBLEM_SIZE]) {
     if (length < BLOOM_HEADER_BYTES) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "is cut off: it has %" PRIu64 " bytes, its header alone has %d", length,
                  BLOOM_HEADER_BYTES);
         return false;
     }
-    return bloom_header_read(shape, bytes, problem) &&
-           bloom_payload_read(shape, bytes, length, problem);
-}
-
-bool bloom_header_read(struct bloom_shape *shape, const uint8_t *header,
-                       char problem[BLOOM_PROBLEM_SIZE]) {
     if (memcmp(header, MAGIC, sizeof MAGIC) != 0) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "is damaged: its header does not begin with 89424c4d");
@@ -90,19 +113,82 @@ bool bloom_header_read(struct bloom_shape *shape, const uint8_t *header,
                  header[AT_VERSION], BLOOM_RELEASE, BLOOM_FORMAT_VERSION, header[AT_VERSION]);
         return false;
     }
+    if (header[AT_LINES] > 1) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "has %u further header lines, but release %s of this extension reads at most 1; "
+                 "it is damaged, or you need a newer release",
+                 header[AT_LINES], BLOOM_RELEASE);
+        return false;
+    }
+    if (header[AT_LINES] == 1 && length < BLOOM_HEADER_BYTES_MAXIMUM) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "is cut off: it has %" PRIu64 " bytes, its header alone has %d", length,
+                 BLOOM_HEADER_BYTES_MAXIMUM);
+        return false;
+    }
     if (checksum(header) != bloom_load64(header + AT_CHECKSUM)) {
         snprintf(problem, BLOOM_PROBLEM_SIZE, "is damaged: the checksum of its header is wrong");
         return false;
     }
+    return true;
+}
+
+/* Whether every byte that must be zero is. */
+static bool spare_is_zero(const struct bloom_shape *shape, const uint8_t *header) {
+    uint64_t spare = bloom_load32(header + AT_RULE) >> 8;
+    if (shape->layout->valid == NULL)
+        spare |= shape->extra[0] | shape->extra[1];
+    if (header[AT_LINES] > 0)
+        for (size_t at = AT_SALT_END; at < BLOOM_HEADER_BYTES_MAXIMUM; at += 8)
+            spare |= bloom_load64(header + at);
+    return spare == 0;
+}
+
+/* Key rule and salt. */
+static bool read_keying(struct bloom_shape *shape, const uint8_t *header,
+                        char problem[BLOOM_PROBLEM_SIZE]) {
+    struct bloom_keying *keying = &shape->keying;
+    *keying = (struct bloom_keying){.salted = header[AT_LINES] == 1};
+    if (keying->salted) {
+        keying->salt[0] = bloom_load64(header + AT_SALT);
+        keying->salt[1] = bloom_load64(header + AT_SALT + 8);
+    }
+    if (bloom_shape_hashing(shape)->number != header[AT_HASHING]) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "is invalid: its header has hash %u and %u further lines; hash %u goes with one, "
+                 "the salt, and no other with any",
+                 header[AT_HASHING], header[AT_LINES], bloom_hashing_siphash.number);
+        return false;
+    }
+    if (!bloom_key_rule_by_number(header[AT_RULE], &keying->rule)) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "has key rule %u, which release %s of this extension does not know; %s",
+                 header[AT_RULE], BLOOM_RELEASE, who_knows(header[AT_RULE]));
+        return false;
+    }
+    if (keying->rule != NULL && !shape->layout->keying) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "is invalid: its header says key rule %u, layout %s has none", header[AT_RULE],
+                 shape->layout->name);
+        return false;
+    }
+    return true;
+}
+
+bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t length,
+                       char problem[BLOOM_PROBLEM_SIZE]) {
+    const uint8_t *header = bytes;
+    if (!is_intact(header, length, problem))
+        return false;
 
     /* From here on only a writer that knows the checksum can be at fault: a newer release, or
      * malice. */
     shape->layout = bloom_layout_by_numbers(header[AT_LAYOUT], header[AT_HASHING]);
     if (shape->layout == NULL) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "has layout %u and hash %u, which release %s of this extension does not know; "
-                 "get a newer release",
-                 header[AT_LAYOUT], header[AT_HASHING], BLOOM_RELEASE);
+                 "has layout %u and hash %u, which release %s of this extension does not know; %s",
+                 header[AT_LAYOUT], header[AT_HASHING], BLOOM_RELEASE,
+                 who_knows(header[AT_LAYOUT] | header[AT_HASHING]));
         return false;
     }
     uint64_t rate = bloom_load64(header + AT_RATE);
@@ -110,13 +196,11 @@ bool bloom_header_read(struct bloom_shape *shape, const uint8_t *header,
     shape->probes = bloom_load32(header + AT_PROBES);
     shape->bits = bloom_load64(header + AT_BITS);
     shape->capacity = bloom_load64(header + AT_CAPACITY);
-
     shape->extra[0] = bloom_load64(header + AT_EXTRA);
     shape->extra[1] = bloom_load64(header + AT_EXTRA + 8);
-
-    bool extra_unknown = shape->layout->valid == NULL && (shape->extra[0] | shape->extra[1]) != 0;
-    if ((header[AT_RESERVED_BYTE] | bloom_load32(header + AT_RESERVED_WORD)) != 0 ||
-        extra_unknown) {
+    if (!read_keying(shape, header, problem))
+        return false;
+    if (!spare_is_zero(shape, header)) {
         snprintf(
             problem, BLOOM_PROBLEM_SIZE,
             "uses reserved bytes of its header, which release %s of this extension does not know; "

@@ -21,7 +21,9 @@ static const struct bloom_layout *const LAYOUTS[] = {
 
 const struct bloom_layout *bloom_layout_by_numbers(unsigned layout, unsigned hashing) {
     for (size_t i = 0; i < LAYOUT_COUNT; i++)
-        if (LAYOUTS[i]->number == layout && LAYOUTS[i]->hashing->number == hashing)
+        if (LAYOUTS[i]->number == layout &&
+            (LAYOUTS[i]->hashing->number == hashing ||
+             (LAYOUTS[i]->keying && bloom_hashing_siphash.number == hashing)))
             return LAYOUTS[i];
     return NULL;
 }
@@ -73,6 +75,22 @@ bool bloom_shape_for_keys(struct bloom_shape *shape, const struct bloom_layout *
     return layout->size_for_keys(shape, keys, problem);
 }
 
+bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity,
+                      char problem[BLOOM_PROBLEM_SIZE]) {
+    const struct bloom_keying keying = shape->keying;
+    bool possible = bloom_shape_for(shape, shape->layout, capacity, shape->rate, problem);
+    shape->keying = keying;
+    return possible;
+}
+
+bool bloom_shape_size_for_keys(struct bloom_shape *shape, const struct bloom_key_summary *keys,
+                               char problem[BLOOM_PROBLEM_SIZE]) {
+    const struct bloom_keying keying = shape->keying;
+    bool possible = bloom_shape_for_keys(shape, shape->layout, keys, shape->rate, problem);
+    shape->keying = keying;
+    return possible;
+}
+
 /* Appends to problem, which has room for every parameter at its longest. */
 static void append_difference(char problem[BLOOM_PROBLEM_SIZE], const char *format, ...) {
     size_t used = strlen(problem);
@@ -84,6 +102,27 @@ static void append_difference(char problem[BLOOM_PROBLEM_SIZE], const char *form
     va_start(list, format);
     vsnprintf(problem + used, BLOOM_PROBLEM_SIZE - used, format, list);
     va_end(list);
+}
+
+static const char *rule_name(const struct bloom_keying *keying) {
+    return keying->rule != NULL ? keying->rule->name : "none";
+}
+
+static void append_keying(char problem[BLOOM_PROBLEM_SIZE], const struct bloom_keying *a,
+                          const struct bloom_keying *b) {
+    if (a->rule != b->rule)
+        append_difference(problem, "key rule %s and %s", rule_name(a), rule_name(b));
+    if (a->salted != b->salted)
+        append_difference(problem, "%s", a->salted ? "a salt and none" : "no salt and one");
+    else if (memcmp(a->salt, b->salt, sizeof a->salt) != 0)
+        append_difference(problem, "two salts");
+}
+
+bool bloom_keying_same(const struct bloom_keying *a, const struct bloom_keying *b,
+                       char problem[BLOOM_PROBLEM_SIZE]) {
+    problem[0] = '\0';
+    append_keying(problem, a, b);
+    return problem[0] == '\0';
 }
 
 bool bloom_shape_same(const struct bloom_shape *a, const struct bloom_shape *b,
@@ -109,6 +148,7 @@ bool bloom_shape_same(const struct bloom_shape *a, const struct bloom_shape *b,
         append_difference(problem, "%" PRIu32 " and %" PRIu32 " hashes", a->probes, b->probes);
     if (memcmp(a->extra, b->extra, sizeof a->extra) != 0)
         append_difference(problem, "header bytes 40 to 55");
+    append_keying(problem, &a->keying, &b->keying);
     return problem[0] == '\0';
 }
 

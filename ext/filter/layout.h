@@ -7,6 +7,7 @@
 #define BLOOM_LAYOUT_H
 
 #include "filter/hashing.h"
+#include "filter/key_rule.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +19,14 @@
 struct bloom_key_set;
 struct bloom_layout;
 
+/* How values become the words that decide about keys, as far as a user chooses it. Zeros: each
+ * value is its own key, hashed as the layout does it. */
+struct bloom_keying {
+    const struct bloom_key_rule *rule; /* NULL: none */
+    bool salted;                       /* hashed by siphash, under salt; else salt is zeros */
+    uint64_t salt[2];                  /* its 16 bytes as two little-endian numbers */
+};
+
 /* The parameters of a filter: everything that its header holds. */
 struct bloom_shape {
     const struct bloom_layout *layout;
@@ -27,6 +36,7 @@ struct bloom_shape {
     double rate;       /* false-positive rate it was made for, p; 0 when made from m and k */
     uint64_t
         extra[2]; /* header bytes 40 to 55: the layout's own, zero where it has no use for them */
+    struct bloom_keying keying; /* zeros, unless the layout offers more */
 };
 
 /* p where none is given. */
@@ -104,6 +114,7 @@ struct bloom_layout {
     unsigned hash_words; /* of a key's words, the first so many decide everything */
     uint32_t probes_maximum; /* k is 1 to this */
     uint32_t bits_multiple;  /* m is a multiple of this */
+    bool keying;             /* key rules and salts may be chosen */
     bool imported_only;      /* no filter is made in it, only read from another system's */
     bool exact;              /* no false positives: p plays no part and is 0 */
     bool repeats; /* a key counts as often as it is added, BLOOM_REPEATS_MAXIMUM times at most; one
@@ -187,8 +198,8 @@ extern const struct bloom_layout bloom_layout_parquet;
 extern const struct bloom_layout bloom_layout_parquet_int32;
 extern const struct bloom_layout bloom_layout_redisbloom;
 
-/* The layout of those numbers of layout and hashing, or of that name (length bytes, any case); NULL
- * when there is none. */
+/* The layout of those numbers of layout and hashing, which is its own or, where salts may be
+ * chosen, siphash; or of that name (length bytes, any case). NULL when there is none. */
 const struct bloom_layout *bloom_layout_by_numbers(unsigned layout, unsigned hashing);
 const struct bloom_layout *bloom_layout_by_name(const char *name, size_t length);
 
@@ -206,10 +217,30 @@ void bloom_layout_list(char *text, size_t size);
 bool bloom_shape_for(struct bloom_shape *shape, const struct bloom_layout *layout,
                      uint64_t capacity, double rate, char problem[BLOOM_PROBLEM_SIZE]);
 
-/* The same for a filter that is to be built of a settled set of keys. */
+/* The same for a shape of which layout, keying and rate are given. */
+bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity,
+                      char problem[BLOOM_PROBLEM_SIZE]);
+bool bloom_shape_size_for_keys(struct bloom_shape *shape, const struct bloom_key_summary *keys,
+                               char problem[BLOOM_PROBLEM_SIZE]);
+
+/* The same as bloom_shape_for, for a filter that is to be built of a settled set of keys. */
 bool bloom_shape_for_keys(struct bloom_shape *shape, const struct bloom_layout *layout,
                           const struct bloom_key_summary *keys, double rate,
                           char problem[BLOOM_PROBLEM_SIZE]);
+
+/* The hashing of a filter's keys, and the seed to call it with. */
+static inline const struct bloom_hashing *bloom_shape_hashing(const struct bloom_shape *shape) {
+    return shape->keying.salted ? &bloom_hashing_siphash : shape->layout->hashing;
+}
+
+static inline const uint64_t *bloom_shape_seed(const struct bloom_shape *shape) {
+    return shape->keying.salted ? shape->keying.salt : shape->extra;
+}
+
+/* Whether the two keyings are equal; otherwise problem says in what they differ, the salts
+ * unprinted. */
+bool bloom_keying_same(const struct bloom_keying *a, const struct bloom_keying *b,
+                       char problem[BLOOM_PROBLEM_SIZE]);
 
 /* Bytes of the payload alone. */
 static inline uint64_t bloom_payload_bytes(const struct bloom_shape *shape) {

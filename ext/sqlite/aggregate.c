@@ -2,7 +2,6 @@
 #include "sqlite/sqlite.h"
 
 #include "filter/key_set.h"
-#include "filter/names.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,9 +22,12 @@ struct growing {
 struct build {
     enum size_source source;
     bool failed;              /* an error has been reported: the final step has only to clean up */
-    struct bloom_shape shape; /* SIZE_FROM_KEYS: rate and layout only, until the end */
+    struct bloom_shape shape; /* SIZE_FROM_KEYS: rate, layout and keying only, until the end */
     uint8_t *filter;          /* otherwise: the filter in the making, ours */
-    unsigned waiting;         /* words in batch */
+    bool options_kept;        /* of the first row */
+    int options_length;
+    char options[120];
+    unsigned waiting; /* words in batch */
     uint64_t batch[BATCH_WORDS];
     struct bloom_key_set keys; /* SIZE_FROM_KEYS */
     struct growing growing;    /* SIZE_FROM_KEYS in a layout whose sizes mix, instead of keys */
@@ -54,7 +56,7 @@ static enum size_source source_of(int count, sqlite3_value **arguments) {
     }
 }
 
-/* Reads n, p and layout of a row. A shape without bits is one that the keys decide. */
+/* Reads n, p and options of a row. A shape without bits is one that the keys decide. */
 static bool read_shape(sqlite3_context *context, int count, sqlite3_value **arguments,
                        enum size_source source, struct bloom_shape *shape) {
     struct bloom_stored template;
@@ -64,7 +66,7 @@ static bool read_shape(sqlite3_context *context, int count, sqlite3_value **argu
     case SIZE_FROM_FILTER:
         if (count > 2) {
             bloom_sql_error(context,
-                            "p and layout come from the filter given as n; leave them out");
+                            "p and options come from the filter given as n; leave them out");
             return false;
         }
         if (!bloom_sql_filter(context, 2, arguments[1], &template))
@@ -72,9 +74,26 @@ static bool read_shape(sqlite3_context *context, int count, sqlite3_value **argu
         *shape = template.shape;
         return true;
     default:
-        return bloom_sql_rate_and_layout(context, count - 2, arguments + 2, &shape->rate,
-                                         &shape->layout);
+        if (count == 2) {
+            bloom_sql_error(context,
+                            "n (argument 2) is NULL: is the filter not there, or its pin lost? To "
+                            "size by the keys, leave n out or give p, too: "
+                            "bloom_agg(key, NULL, 0.01)");
+            return false;
+        }
+        return bloom_sql_rate_and_options(context, count - 2, arguments + 2, shape);
     }
+}
+
+/* Keeps the options of the first row. A text that is too long is read again for each row. */
+static void keep_options(struct build *build, sqlite3_value *value) {
+    const void *text = sqlite3_value_text(value);
+    int length = sqlite3_value_bytes(value);
+    build->options_kept = text != NULL && length <= (int)sizeof build->options;
+    if (!build->options_kept)
+        return;
+    memcpy(build->options, text, (size_t)length);
+    build->options_length = length;
 }
 
 static bool begin(sqlite3_context *context, int count, sqlite3_value **arguments,
@@ -99,23 +118,27 @@ static bool begin(sqlite3_context *context, int count, sqlite3_value **arguments
             return false;
         }
     }
+    if (count > 3)
+        keep_options(build, arguments[3]);
     build->source = source;
     return true;
 }
 
-/* Whether a value is the name of a layout. */
-static bool is_name_of(sqlite3_value *value, const struct bloom_layout *layout) {
-    if (sqlite3_value_type(value) != SQLITE_TEXT)
+/* Whether a value is the text of the first row's options. */
+static bool are_kept_options(const struct build *build, sqlite3_value *value) {
+    if (sqlite3_value_type(value) != SQLITE_TEXT || !build->options_kept)
         return false;
-    const char *name = (const char *)sqlite3_value_text(value);
-    return name != NULL && bloom_name_is(layout->name, name, (size_t)sqlite3_value_bytes(value));
+    const void *text = sqlite3_value_text(value);
+    return text != NULL && sqlite3_value_bytes(value) == build->options_length &&
+           memcmp(text, build->options, (size_t)build->options_length) == 0;
 }
 
 /* Whether it is plain that a row asks for what the first one asked for: sizing a filter again takes
  * as long as adding a key. */
 static bool plainly_same(enum size_source source, int count, sqlite3_value **arguments,
-                         const struct bloom_shape *first) {
-    if (source == SIZE_FROM_FILTER || (count > 3 && !is_name_of(arguments[3], first->layout)))
+                         const struct build *build) {
+    const struct bloom_shape *first = &build->shape;
+    if (source == SIZE_FROM_FILTER || (count > 3 && !are_kept_options(build, arguments[3])))
         return false;
     if (source == SIZE_FROM_NUMBER &&
         (sqlite3_value_type(arguments[1]) != SQLITE_INTEGER ||
@@ -137,14 +160,14 @@ static bool same_parameters(sqlite3_context *context, int count, sqlite3_value *
     char problem[BLOOM_PROBLEM_SIZE];
     if (source != build->source) {
         snprintf(problem, sizeof problem, "%s and %s", SOURCES[build->source], SOURCES[source]);
-    } else if (plainly_same(source, count, arguments, &build->shape)) {
+    } else if (plainly_same(source, count, arguments, build)) {
         return true;
     } else if (!read_shape(context, count, arguments, source, &shape)) {
         return false;
     } else if (bloom_shape_same(&build->shape, &shape, problem)) {
         return true;
     }
-    bloom_sql_error(context, "n, p and layout must be the same for all rows of a group, not %s",
+    bloom_sql_error(context, "n, p and options must be the same for all rows of a group, not %s",
                     problem);
     return false;
 }
@@ -154,10 +177,9 @@ static bool build_grows(const struct build *build) {
 }
 
 static void set_bits(struct build *build) {
-    const struct bloom_layout *layout = build->shape.layout;
-    layout->add(build_grows(build) ? &build->growing.shape : &build->shape,
-                build->filter + BLOOM_HEADER_BYTES, build->batch,
-                build->waiting / layout->hash_words);
+    const struct bloom_shape *shape = build_grows(build) ? &build->growing.shape : &build->shape;
+    shape->layout->add(shape, build->filter + bloom_header_bytes(shape), build->batch,
+                       build->waiting / shape->layout->hash_words);
     build->waiting = 0;
 }
 
@@ -168,8 +190,8 @@ static bool grow_for(sqlite3_context *context, struct build *build, const uint64
     const struct bloom_key_summary keys = {.keys = 1, .largest = words[0]};
     if (growing->shape.layout != NULL && words[0] <= growing->largest)
         return true;
-    if (!bloom_sql_shape_for_keys(context, build->shape.layout, &keys, build->shape.rate,
-                                  &growing->shape))
+    growing->shape = build->shape;
+    if (!bloom_sql_size_for_keys(context, &keys, &growing->shape))
         return false;
     growing->largest = words[0];
     uint64_t bytes = bloom_filter_bytes(&growing->shape);
@@ -205,7 +227,7 @@ static bool agg_take(sqlite3_context *context, struct build *build, const uint64
     return true;
 }
 
-/* bloom_agg(key [, n [, p [, layout]]]), or bloom_agg(key, filter). */
+/* bloom_agg(key [, n [, p [, options]]]), or bloom_agg(key, filter). */
 void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct build *build = sqlite3_aggregate_context(context, sizeof *build);
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
@@ -251,12 +273,13 @@ static int fill_from_keys(sqlite3_context *context, struct build *build) {
     enum bloom_built built = bloom_key_set_settle(set, &keys);
     if (built != BLOOM_BUILT)
         return CODES[built];
-    if (!bloom_sql_shape_for_keys(context, set->layout, &keys, build->shape.rate, &build->shape))
+    if (!bloom_sql_size_for_keys(context, &keys, &build->shape))
         return SQLITE_ERROR;
     build->filter = bloom_sql_new_filter(&build->shape);
     if (build->filter == NULL)
         return SQLITE_NOMEM;
-    built = bloom_key_set_build(set, &build->shape, build->filter + BLOOM_HEADER_BYTES);
+    built =
+        bloom_key_set_build(set, &build->shape, build->filter + bloom_header_bytes(&build->shape));
     bloom_header_write(&build->shape, build->filter); /* which the building may have changed */
     return CODES[built];
 }
@@ -279,14 +302,13 @@ static bool finish_from_keys(sqlite3_context *context, struct build *build) {
 /* Cuts the filter to the size of its largest key. */
 static bool finish_growing(sqlite3_context *context, struct build *build) {
     static const struct bloom_key_summary NO_KEYS = {0};
-    const struct bloom_layout *layout = build->shape.layout;
     if (build->growing.shape.layout != NULL) {
         set_bits(build);
         build->shape = build->growing.shape;
         bloom_header_write(&build->shape, build->filter);
         return true;
     }
-    if (!bloom_sql_shape_for_keys(context, layout, &NO_KEYS, build->shape.rate, &build->shape))
+    if (!bloom_sql_size_for_keys(context, &NO_KEYS, &build->shape))
         return false;
     build->filter = bloom_sql_new_filter(&build->shape); /* NULL: the result is out of memory */
     return true;

@@ -71,7 +71,8 @@ void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **argum
     uint8_t *filter = sqlite3_malloc64(bloom_filter_bytes(&shape));
     if (filter != NULL) {
         bloom_header_write(&shape, filter);
-        format->read_payload(format->form, &shape, bytes, length, filter + BLOOM_HEADER_BYTES);
+        format->read_payload(format->form, &shape, bytes, length,
+                             filter + bloom_header_bytes(&shape));
     }
     bloom_sql_result_pass(context, &shape, filter);
 }

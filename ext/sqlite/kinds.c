@@ -25,7 +25,7 @@ void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **argum
     }
     uint8_t *copy = bloom_sql_copy_filter(&filter);
     if (copy != NULL && kind == BLOOM_KEY)
-        layout->remove(&filter.shape, copy + BLOOM_HEADER_BYTES, words);
+        layout->remove(&filter.shape, copy + bloom_header_bytes(&filter.shape), words);
     bloom_sql_result_pass(context, &filter.shape, copy);
 }
 
@@ -56,6 +56,6 @@ void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **argu
     uint8_t *made = bloom_sql_new_filter(&converted);
     if (made != NULL)
         shape->layout->convert(shape, bloom_stored_payload(&filter), &converted,
-                               made + BLOOM_HEADER_BYTES);
+                               made + bloom_header_bytes(&converted));
     bloom_sql_result_pass(context, &converted, made);
 }

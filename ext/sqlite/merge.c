@@ -74,15 +74,16 @@ static bool merge_take(sqlite3_context *context, struct merge *merge, enum merge
         uint8_t *copy = bloom_sql_copy_filter(filter);
         if (copy == NULL)
             return merge_no_memory(context, merge);
-        combined = merge_combine(context, merge, kind, &filter->shape, copy + BLOOM_HEADER_BYTES,
-                                 &merge->shape, merge->filter + BLOOM_HEADER_BYTES);
+        combined = merge_combine(context, merge, kind, &filter->shape,
+                                 copy + bloom_header_bytes(&filter->shape), &merge->shape,
+                                 merge->filter + bloom_header_bytes(&merge->shape));
         sqlite3_free(merge->filter);
         merge->filter = copy;
         merge->shape = filter->shape;
     } else {
-        combined =
-            merge_combine(context, merge, kind, &merge->shape, merge->filter + BLOOM_HEADER_BYTES,
-                          &filter->shape, bloom_stored_payload(filter));
+        combined = merge_combine(context, merge, kind, &merge->shape,
+                                 merge->filter + bloom_header_bytes(&merge->shape), &filter->shape,
+                                 bloom_stored_payload(filter));
     }
     if (!combined)
         return merge_failed(merge);

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* bloom_new(n [, p [, layout]]): an empty filter. */
+/* bloom_new(n [, p [, options]]): an empty filter. */
 void bloom_sql_new(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_shape shape;
     if (bloom_sql_shape(context, count, arguments, &shape))
@@ -27,21 +27,19 @@ void bloom_sql_new_bits(sqlite3_context *context, int count, sqlite3_value **arg
         bloom_sql_result_filter(context, &shape, bloom_sql_new_filter(&shape));
 }
 
-/* bloom_size(n [, p [, layout]]): bytes of what bloom_new would return. Not bound by the length
+/* bloom_size(n [, p [, options]]): bytes of what bloom_new would return. Not bound by the length
  * limit: that a filter would be too long is what a caller may want to find out. */
 void bloom_sql_size(sqlite3_context *context, int count, sqlite3_value **arguments) {
     char problem[BLOOM_PROBLEM_SIZE];
     struct bloom_shape shape;
     uint64_t capacity;
-    double rate;
-    const struct bloom_layout *layout;
     if (!bloom_sql_whole_number(context, "n", arguments[0], 0, BLOOM_CAPACITY_MAXIMUM, &capacity) ||
-        !bloom_sql_rate_and_layout(context, count - 1, arguments + 1, &rate, &layout))
+        !bloom_sql_rate_and_options(context, count - 1, arguments + 1, &shape))
         return;
     /* A layout that is only made of keys: as large as for so many of them. */
     const struct bloom_key_summary keys = {.keys = capacity};
-    if (layout->size != NULL ? bloom_shape_for(&shape, layout, capacity, rate, problem)
-                             : bloom_shape_for_keys(&shape, layout, &keys, rate, problem))
+    if (shape.layout->size != NULL ? bloom_shape_size(&shape, capacity, problem)
+                                   : bloom_shape_size_for_keys(&shape, &keys, problem))
         sqlite3_result_int64(context, (sqlite3_int64)bloom_filter_bytes(&shape));
     else
         bloom_sql_error(context, "%s", problem);
@@ -63,17 +61,44 @@ void bloom_sql_add(sqlite3_context *context, int count, sqlite3_value **argument
         return;
     uint8_t *copy = bloom_sql_copy_filter(&filter);
     if (copy != NULL && added == BLOOM_KEY_ADD)
-        layout->add(&filter.shape, copy + BLOOM_HEADER_BYTES, words, 1);
+        layout->add(&filter.shape, copy + bloom_header_bytes(&filter.shape), words, 1);
     bloom_sql_result_pass(context, &filter.shape, copy);
 }
 
-/* bloom_check(filter, key): 1 probably in, 0 certainly not, NULL for a NULL key. */
+/* By a key rule: whether any of the keys that may cover a value is in. */
+static void check_by_rule(sqlite3_context *context, const struct bloom_stored *filter,
+                          sqlite3_value *value) {
+    uint64_t words[BLOOM_ASKED_WORDS];
+    uint8_t found[BLOOM_RULE_KEYS_MAXIMUM], any = 0;
+    unsigned count;
+    switch (bloom_sql_asked_keys(value, &filter->shape, words, &count)) {
+    case BLOOM_KEY:
+        filter->shape.layout->check_many(&filter->shape, bloom_stored_payload(filter), words, count,
+                                         found);
+        for (unsigned i = 0; i < count; i++)
+            any |= found[i];
+        sqlite3_result_int(context, any);
+        break;
+    case BLOOM_KEY_NO_MEMORY:
+        sqlite3_result_error_nomem(context);
+        break;
+    default:
+        break;
+    }
+}
+
+/* bloom_check(filter, key): 1 probably in, 0 certainly not, NULL for a NULL key, and for what has
+ * none by the filter's key rule. */
 void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_stored filter;
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     (void)count;
     if (!bloom_sql_filter(context, 1, arguments[0], &filter))
         return;
+    if (filter.shape.keying.rule != NULL) {
+        check_by_rule(context, &filter, arguments[1]);
+        return;
+    }
     switch (bloom_sql_key(arguments[1], &filter.shape, words)) {
     case BLOOM_KEY:
         sqlite3_result_int(context, filter.shape.layout->check(
@@ -146,6 +171,10 @@ void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **argumen
     sqlite3_str *text = sqlite3_str_new(sqlite3_context_db_handle(context));
     sqlite3_str_appendf(text, "{\"version\":%d,\"layout\":\"%s\"", BLOOM_FORMAT_VERSION,
                         shape->layout->name);
+    if (shape->keying.rule != NULL)
+        sqlite3_str_appendf(text, ",\"key\":\"%s\"", shape->keying.rule->name);
+    if (shape->keying.salted)
+        sqlite3_str_appendf(text, ",\"salted\":true");
     if (shape->rate > 0)
         sqlite3_str_appendf(text, ",\"n\":%llu,\"p\":%!.15g", (sqlite3_uint64)shape->capacity,
                             shape->rate);

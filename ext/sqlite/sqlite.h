@@ -29,12 +29,12 @@ struct bloom_stored {
 };
 
 static inline const uint8_t *bloom_stored_payload(const struct bloom_stored *filter) {
-    return filter->bytes + BLOOM_HEADER_BYTES;
+    return filter->bytes + bloom_header_bytes(&filter->shape);
 }
 
 /* The header that passed validation last, and the pin that was found alive last. Zeros: none. */
 struct bloom_recent_header {
-    uint8_t bytes[BLOOM_HEADER_BYTES];
+    uint8_t bytes[BLOOM_HEADER_BYTES_MAXIMUM];
     struct bloom_shape shape;
 };
 struct bloom_recent_pin {
@@ -90,28 +90,24 @@ static inline bool bloom_sql_blob(sqlite3_value *value, const uint8_t **bytes, u
     return *bytes != NULL || *length == 0;
 }
 
-/* What the arguments n, p and layout of count arguments in arguments say; p is 0.01 and the layout
+/* What the arguments n, p and options of count arguments in arguments say; p is 0.01 and the layout
  * blocked when left out. The shape is also checked against the length limit of the connection. */
 bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **arguments,
                      struct bloom_shape *shape);
 
-/* The same for an aggregate that learns n only later: just p and layout, from arguments[0] and [1]
- * on. */
-bool bloom_sql_rate_and_layout(sqlite3_context *context, int count, sqlite3_value **arguments,
-                               double *rate, const struct bloom_layout **layout);
+/* The same for an aggregate that learns n only later: just rate, layout and keying, from p and
+ * options in arguments[0] and [1]. */
+bool bloom_sql_rate_and_options(sqlite3_context *context, int count, sqlite3_value **arguments,
+                                struct bloom_shape *shape);
 
 /* A layout by its name. */
 bool bloom_sql_layout(sqlite3_context *context, sqlite3_value *value,
                       const struct bloom_layout **layout);
 
-/* Turns capacity, rate and layout into a shape, checked against the length limit. */
-bool bloom_sql_shape_for(sqlite3_context *context, const struct bloom_layout *layout,
-                         uint64_t capacity, double rate, struct bloom_shape *shape);
-
-/* The same for a filter of exactly these keys. */
-bool bloom_sql_shape_for_keys(sqlite3_context *context, const struct bloom_layout *layout,
-                              const struct bloom_key_summary *keys, double rate,
-                              struct bloom_shape *shape);
+/* Sizes a shape, of which rate, layout and keying are given, for exactly these keys, and checks it
+ * against the length limit. */
+bool bloom_sql_size_for_keys(sqlite3_context *context, const struct bloom_key_summary *keys,
+                             struct bloom_shape *shape);
 
 /* Fails when a filter of that shape is longer than a value of this connection may be. */
 bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *shape);
@@ -120,15 +116,23 @@ bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *
 bool bloom_sql_whole_number(sqlite3_context *context, const char *name, sqlite3_value *value,
                             uint64_t minimum, uint64_t maximum, uint64_t *number);
 
-/* BLOOM_KEY_FOREIGN: the hashing has no such keys, so that none can be in. */
+/* BLOOM_KEY_FOREIGN: the hashing has no such keys, or the key rule none for the value, so that none
+ * can be in. */
 enum bloom_key_kind { BLOOM_KEY, BLOOM_KEY_NULL, BLOOM_KEY_FOREIGN, BLOOM_KEY_NO_MEMORY };
 
-/* The words that decide about a key in filters of that shape, of which layout and extra count.
- * NULL is no key. */
+/* The words that decide about a key in filters of that shape, of which layout, keying and extra
+ * count: the key under which the value is added. NULL is no key. */
 enum bloom_key_kind bloom_sql_key(sqlite3_value *value, const struct bloom_shape *shape,
                                   uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
 
-/* The same of the text of a value, of an integer and of a real, whatever type a value has. */
+/* The words of all keys of which any may cover a value, those of key i from i * hash_words on: one
+ * without a key rule, by which alone a value that has none is BLOOM_KEY_NULL. */
+enum { BLOOM_ASKED_WORDS = BLOOM_RULE_KEYS_MAXIMUM * BLOOM_HASH_WORDS_MAXIMUM };
+enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloom_shape *shape,
+                                         uint64_t words[BLOOM_ASKED_WORDS], unsigned *count);
+
+/* As bloom_sql_key, of the text of a value, of an integer and of a real, whatever type a value has,
+ * without a key rule. */
 enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_shape *shape,
                                        uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
 enum bloom_key_kind bloom_sql_integer_key(int64_t integer, const struct bloom_shape *shape,

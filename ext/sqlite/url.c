@@ -88,8 +88,9 @@ static bool url_any_key_in(const struct bloom_stored *filter, const struct url_t
     uint8_t any = 0;
     unsigned count = bloom_url_keys(&parsed->url, parsed->text, keys);
     for (unsigned i = 0; i < count; i++)
-        hashed += layout->hashing->text(shape->extra, parsed->text + keys[i].start, keys[i].length,
-                                        words + hashed * layout->hash_words);
+        hashed +=
+            bloom_shape_hashing(shape)->text(bloom_shape_seed(shape), parsed->text + keys[i].start,
+                                             keys[i].length, words + hashed * layout->hash_words);
     layout->check_many(shape, bloom_stored_payload(filter), words, hashed, found);
     for (size_t i = 0; i < hashed; i++)
         any |= found[i];

@@ -2,6 +2,8 @@
  * sqlite.h. */
 #include "sqlite/sqlite.h"
 
+#include "sqlite/options.h"
+
 #include <stdarg.h>
 #include <string.h>
 
@@ -33,18 +35,27 @@ void bloom_sql_error_found(sqlite3_context *context, const char *expectation,
         sqlite3_result_error_nomem(context);
 }
 
+/* Whether the second line of a header is that of a recent one, the first being equal. */
+static bool has_second_line_of(const struct bloom_stored *filter,
+                               const struct bloom_recent_header *recent) {
+    return filter->length >= BLOOM_HEADER_BYTES_MAXIMUM &&
+           memcmp(filter->bytes + BLOOM_HEADER_BYTES, recent->bytes + BLOOM_HEADER_BYTES,
+                  BLOOM_HEADER_BYTES) == 0;
+}
+
 /* As bloom_filter_read, without its work when recent is of the same header; it may be NULL. */
 static inline bool read_header(struct bloom_recent_header *recent, struct bloom_stored *filter,
                                char problem[BLOOM_PROBLEM_SIZE]) {
     if (recent != NULL && recent->shape.layout != NULL && filter->length >= BLOOM_HEADER_BYTES &&
-        memcmp(filter->bytes, recent->bytes, BLOOM_HEADER_BYTES) == 0) {
+        memcmp(filter->bytes, recent->bytes, BLOOM_HEADER_BYTES) == 0 &&
+        (!recent->shape.keying.salted || has_second_line_of(filter, recent))) {
         filter->shape = recent->shape;
         return bloom_payload_read(&filter->shape, filter->bytes, filter->length, problem);
     }
     if (!bloom_filter_read(&filter->shape, filter->bytes, filter->length, problem))
         return false;
     if (recent != NULL) {
-        memcpy(recent->bytes, filter->bytes, BLOOM_HEADER_BYTES);
+        memcpy(recent->bytes, filter->bytes, bloom_header_bytes(&filter->shape));
         recent->shape = filter->shape;
     }
     return true;
@@ -174,12 +185,38 @@ bool bloom_sql_layout(sqlite3_context *context, sqlite3_value *value,
     return false;
 }
 
-bool bloom_sql_rate_and_layout(sqlite3_context *context, int count, sqlite3_value **arguments,
-                               double *rate, const struct bloom_layout **layout) {
-    *rate = BLOOM_RATE_DEFAULT;
-    *layout = bloom_layout_default();
-    return (count < 2 || bloom_sql_layout(context, arguments[1], layout)) &&
-           (count < 1 || read_rate(context, *layout, arguments[0], rate));
+/* Options, or the name of a layout alone, into layout and keying of a shape that is zeros else. */
+static bool read_options(sqlite3_context *context, sqlite3_value *value,
+                         struct bloom_shape *shape) {
+    struct bloom_text text = {NULL, 0};
+    char *error = NULL;
+    *shape = (struct bloom_shape){.layout = bloom_layout_default()};
+    if (sqlite3_value_type(value) == SQLITE_TEXT) {
+        text.start = (const char *)sqlite3_value_text(value);
+        if (text.start == NULL) {
+            sqlite3_result_error_nomem(context);
+            return false;
+        }
+        text.length = (size_t)sqlite3_value_bytes(value);
+    }
+    if (text.length == 0 || memchr(text.start, '=', text.length) == NULL)
+        return bloom_sql_layout(context, value, &shape->layout);
+    int code = bloom_options_of_value(text, shape, &error);
+    if (code == SQLITE_ERROR)
+        bloom_sql_error(context, "%s", error);
+    else if (code != SQLITE_OK)
+        sqlite3_result_error_nomem(context);
+    sqlite3_free(error);
+    return code == SQLITE_OK;
+}
+
+bool bloom_sql_rate_and_options(sqlite3_context *context, int count, sqlite3_value **arguments,
+                                struct bloom_shape *shape) {
+    *shape = (struct bloom_shape){.layout = bloom_layout_default()};
+    if (count > 1 && !read_options(context, arguments[1], shape))
+        return false;
+    shape->rate = BLOOM_RATE_DEFAULT;
+    return count < 1 || read_rate(context, shape->layout, arguments[0], &shape->rate);
 }
 
 bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *shape) {
@@ -205,65 +242,117 @@ static bool shape_result(sqlite3_context *context, bool found, const struct bloo
     return false;
 }
 
-bool bloom_sql_shape_for(sqlite3_context *context, const struct bloom_layout *layout,
-                         uint64_t capacity, double rate, struct bloom_shape *shape) {
+bool bloom_sql_size_for_keys(sqlite3_context *context, const struct bloom_key_summary *keys,
+                             struct bloom_shape *shape) {
     char problem[BLOOM_PROBLEM_SIZE];
-    return bloom_sql_offers(context, layout, layout->size != NULL, "choose n for") &&
-           shape_result(context, bloom_shape_for(shape, layout, capacity, rate, problem), shape,
-                        problem);
-}
-
-bool bloom_sql_shape_for_keys(sqlite3_context *context, const struct bloom_layout *layout,
-                              const struct bloom_key_summary *keys, double rate,
-                              struct bloom_shape *shape) {
-    char problem[BLOOM_PROBLEM_SIZE];
-    return shape_result(context, bloom_shape_for_keys(shape, layout, keys, rate, problem), shape,
-                        problem);
+    return shape_result(context, bloom_shape_size_for_keys(shape, keys, problem), shape, problem);
 }
 
 bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **arguments,
                      struct bloom_shape *shape) {
     uint64_t capacity;
-    double rate;
-    const struct bloom_layout *layout;
+    char problem[BLOOM_PROBLEM_SIZE];
     return bloom_sql_whole_number(context, "n", arguments[0], 0, BLOOM_CAPACITY_MAXIMUM,
                                   &capacity) &&
-           bloom_sql_rate_and_layout(context, count - 1, arguments + 1, &rate, &layout) &&
-           bloom_sql_shape_for(context, layout, capacity, rate, shape);
+           bloom_sql_rate_and_options(context, count - 1, arguments + 1, shape) &&
+           bloom_sql_offers(context, shape->layout, shape->layout->size != NULL, "choose n for") &&
+           shape_result(context, bloom_shape_size(shape, capacity, problem), shape, problem);
 }
 
 static enum bloom_key_kind kind_of_key(bool taken) {
     return taken ? BLOOM_KEY : BLOOM_KEY_FOREIGN;
 }
 
+static enum bloom_key_kind hash_text(const struct bloom_shape *shape, const void *text,
+                                     size_t length, uint64_t *words) {
+    const struct bloom_hashing *hashing = bloom_shape_hashing(shape);
+    return kind_of_key(hashing->text != NULL &&
+                       hashing->text(bloom_shape_seed(shape), text, length, words));
+}
+
 enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_shape *shape,
                                        uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
-    const struct bloom_hashing *hashing = shape->layout->hashing;
     const uint8_t *text = sqlite3_value_text(value); /* first: it may convert from UTF-16 */
     if (text == NULL)
         return BLOOM_KEY_NO_MEMORY;
-    size_t length = (size_t)sqlite3_value_bytes(value);
-    bool taken = hashing->text != NULL && hashing->text(shape->extra, text, length, words);
-    return kind_of_key(taken);
+    return hash_text(shape, text, (size_t)sqlite3_value_bytes(value), words);
 }
 
 enum bloom_key_kind bloom_sql_integer_key(int64_t integer, const struct bloom_shape *shape,
                                           uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
-    const struct bloom_hashing *hashing = shape->layout->hashing;
-    return kind_of_key(hashing->integer != NULL && hashing->integer(shape->extra, integer, words));
+    const struct bloom_hashing *hashing = bloom_shape_hashing(shape);
+    return kind_of_key(hashing->integer != NULL &&
+                       hashing->integer(bloom_shape_seed(shape), integer, words));
 }
 
 enum bloom_key_kind bloom_sql_real_key(double real, const struct bloom_shape *shape,
                                        uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
-    const struct bloom_hashing *hashing = shape->layout->hashing;
-    return kind_of_key(hashing->real != NULL && hashing->real(shape->extra, real, words));
+    const struct bloom_hashing *hashing = bloom_shape_hashing(shape);
+    return kind_of_key(hashing->real != NULL &&
+                       hashing->real(bloom_shape_seed(shape), real, words));
+}
+
+/* The text of a value that a key rule works on, a BLOB's bytes as they are, and the room for its
+ * keys. What fits needs no allocation: a URL of 496 bytes does, which but one in a thousand of real
+ * ones exceeds. */
+struct ruled_text {
+    const uint8_t *text;
+    size_t length;
+    uint8_t *room;
+    uint8_t inside[2048];
+};
+
+/* After BLOOM_KEY the caller releases it. */
+static enum bloom_key_kind read_ruled(sqlite3_value *value, const struct bloom_key_rule *rule,
+                                      struct ruled_text *ruled) {
+    uint64_t length;
+    switch (sqlite3_value_type(value)) {
+    case SQLITE_NULL:
+        return BLOOM_KEY_NULL;
+    case SQLITE_BLOB:
+        if (!bloom_sql_blob(value, &ruled->text, &length))
+            return BLOOM_KEY_NO_MEMORY;
+        break;
+    default:
+        ruled->text = sqlite3_value_text(value); /* first: it may convert from UTF-16 */
+        if (ruled->text == NULL)
+            return BLOOM_KEY_NO_MEMORY;
+        length = (uint64_t)sqlite3_value_bytes(value);
+    }
+    ruled->length = (size_t)length;
+    uint64_t room = rule->room(ruled->length);
+    ruled->room = room <= sizeof ruled->inside ? ruled->inside : sqlite3_malloc64(room);
+    return ruled->room != NULL ? BLOOM_KEY : BLOOM_KEY_NO_MEMORY;
+}
+
+static void release_ruled(struct ruled_text *ruled) {
+    if (ruled->room != ruled->inside)
+        sqlite3_free(ruled->room);
+}
+
+/* As bloom_sql_key, by a key rule. */
+static enum bloom_key_kind key_by_rule(sqlite3_value *value, const struct bloom_shape *shape,
+                                       uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
+    const struct bloom_key_rule *rule = shape->keying.rule;
+    struct ruled_text ruled;
+    struct bloom_rule_key key;
+    enum bloom_key_kind kind = read_ruled(value, rule, &ruled);
+    if (kind != BLOOM_KEY)
+        return kind;
+    kind = rule->add(ruled.text, ruled.length, ruled.room, &key)
+               ? hash_text(shape, key.bytes, key.length, words)
+               : BLOOM_KEY_FOREIGN;
+    release_ruled(&ruled);
+    return kind;
 }
 
 enum bloom_key_kind bloom_sql_key(sqlite3_value *value, const struct bloom_shape *shape,
                                   uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
-    const struct bloom_hashing *hashing = shape->layout->hashing;
+    const struct bloom_hashing *hashing;
     const uint8_t *bytes;
     uint64_t length;
+    if (shape->keying.rule != NULL)
+        return key_by_rule(value, shape, words);
     switch (sqlite3_value_type(value)) {
     case SQLITE_INTEGER:
         return bloom_sql_integer_key(sqlite3_value_int64(value), shape, words);
@@ -274,18 +363,39 @@ enum bloom_key_kind bloom_sql_key(sqlite3_value *value, const struct bloom_shape
     case SQLITE_BLOB:
         if (!bloom_sql_blob(value, &bytes, &length))
             return BLOOM_KEY_NO_MEMORY;
+        hashing = bloom_shape_hashing(shape);
         return kind_of_key(hashing->bytes != NULL &&
-                           hashing->bytes(shape->extra, bytes, (size_t)length, words));
+                           hashing->bytes(bloom_shape_seed(shape), bytes, (size_t)length, words));
     default:
         return BLOOM_KEY_NULL;
     }
+}
+
+enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloom_shape *shape,
+                                         uint64_t words[BLOOM_ASKED_WORDS], unsigned *count) {
+    const struct bloom_key_rule *rule = shape->keying.rule;
+    struct bloom_rule_key keys[BLOOM_RULE_KEYS_MAXIMUM];
+    struct ruled_text ruled;
+    *count = 1;
+    if (rule == NULL)
+        return bloom_sql_key(value, shape, words);
+    enum bloom_key_kind kind = read_ruled(value, rule, &ruled);
+    if (kind != BLOOM_KEY)
+        return kind;
+    *count = rule->ask(ruled.text, ruled.length, ruled.room, keys);
+    /* A hashing may write more words than decide: the next key's go over them. */
+    for (unsigned i = 0; i < *count; i++)
+        hash_text(shape, keys[i].bytes, keys[i].length, words + i * shape->layout->hash_words);
+    release_ruled(&ruled);
+    return *count > 0 ? BLOOM_KEY : BLOOM_KEY_NULL;
 }
 
 enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position,
                                           sqlite3_value *value, const struct bloom_shape *shape,
                                           uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
     const struct bloom_layout *layout = shape->layout;
-    char problem[BLOOM_PROBLEM_SIZE];
+    const struct bloom_key_rule *rule = shape->keying.rule;
+    char problem[BLOOM_PROBLEM_SIZE], found[BLOOM_WORDS_SIZE];
     switch (bloom_sql_key(value, shape, words)) {
     case BLOOM_KEY_NULL:
         return BLOOM_KEY_SKIP;
@@ -293,6 +403,14 @@ enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position
         sqlite3_result_error_nomem(context);
         return BLOOM_KEY_FAILED;
     case BLOOM_KEY_FOREIGN:
+        if (rule != NULL) {
+            if (bloom_sql_describe(found, value) == NULL)
+                sqlite3_result_error_nomem(context);
+            else
+                bloom_sql_error(context, "the key (argument %d), %s, has none by key=%s; %s",
+                                position, found, rule->name, rule->advice);
+            return BLOOM_KEY_FAILED;
+        }
         sqlite3_snprintf(sizeof problem, problem, "the key (argument %d): layout %s takes %s",
                          position, layout->name, layout->hashing->keys);
         bloom_sql_error_found(context, problem, value);

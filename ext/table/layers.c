@@ -145,12 +145,12 @@ static int damaged(struct bloom_layers *layers, const char *format, unsigned ind
 
 /* Works out a layer from its header. */
 static int learn_layer(struct bloom_layers *layers, unsigned index, const uint8_t *header,
-                       sqlite3_int64 chunk_blocks) {
+                       size_t length, sqlite3_int64 chunk_blocks) {
     struct bloom_layer *layer = &layers->layers[index];
     struct bloom_shape shape;
     char problem[BLOOM_PROBLEM_SIZE];
     layer->learned = false;
-    if (!bloom_header_read(&shape, header, problem))
+    if (!bloom_header_read(&shape, header, length, problem))
         return bloom_database_fail(
             layers->database, SQLITE_CORRUPT_VTAB, "%s is damaged: layer %u %s",
             layers->database->shadow_names[BLOOM_SHADOW_LAYERS], index, problem);
@@ -164,7 +164,7 @@ static int learn_layer(struct bloom_layers *layers, unsigned index, const uint8_
     layer->geometry = (struct bloom_geometry){
         .layer = index, .shape = shape, .chunk_blocks = (uint32_t)chunk_blocks};
     layer->limits = bloom_growth_limits_of(&layers->growth, index, &shape);
-    memcpy(layer->header, header, sizeof layer->header);
+    memcpy(layer->header, header, length);
     layer->learned = true;
     return SQLITE_OK;
 }
@@ -181,21 +181,24 @@ static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row) {
     struct bloom_layer *layer = &layers->layers[index];
     sqlite3_value *header = sqlite3_column_value(row, 1);
     const uint8_t *bytes = NULL;
-    if (sqlite3_value_type(header) == SQLITE_BLOB &&
-        sqlite3_value_bytes(header) == BLOOM_HEADER_BYTES)
+    const size_t length =
+        layers->growth.keying.salted ? BLOOM_HEADER_BYTES_MAXIMUM : BLOOM_HEADER_BYTES;
+    if (sqlite3_value_type(header) == SQLITE_BLOB && sqlite3_value_bytes(header) == (int)length)
         bytes = sqlite3_value_blob(header);
     if (bytes == NULL)
-        return damaged(layers, "the header of layer %u is not 64 bytes", index);
+        return damaged(layers,
+                       length == BLOOM_HEADER_BYTES ? "the header of layer %u is not 64 bytes"
+                                                    : "the header of layer %u is not 128 bytes",
+                       index);
     sqlite3_int64 chunk_blocks = sqlite3_column_int64(row, 2);
     for (int i = 0; i < 3; i++) {
         counts[i] = sqlite3_column_int64(row, 3 + i);
         if (counts[i] < 0 || counts[i] > COUNT_MAXIMUM)
             code = damaged(layers, "the numbers of layer %u are out of range", index);
     }
-    if (code == SQLITE_OK &&
-        (!layer->learned || memcmp(bytes, layer->header, sizeof layer->header) != 0 ||
-         (sqlite3_int64)layer->geometry.chunk_blocks != chunk_blocks))
-        code = learn_layer(layers, index, bytes, chunk_blocks);
+    if (code == SQLITE_OK && (!layer->learned || memcmp(bytes, layer->header, length) != 0 ||
+                              (sqlite3_int64)layer->geometry.chunk_blocks != chunk_blocks))
+        code = learn_layer(layers, index, bytes, length, chunk_blocks);
     if (code != SQLITE_OK)
         return code;
     layer->keys = (uint64_t)counts[0];
@@ -299,7 +302,7 @@ int bloom_layers_grow(struct bloom_layers *layers) {
     unsigned index = layers->count;
     struct bloom_layer *layer = &layers->layers[index];
     struct bloom_shape shape;
-    uint8_t header[BLOOM_HEADER_BYTES];
+    uint8_t header[BLOOM_HEADER_BYTES_MAXIMUM];
     char problem[BLOOM_PROBLEM_SIZE];
     uint32_t room;
     sqlite3_stmt *statement;
@@ -309,9 +312,11 @@ int bloom_layers_grow(struct bloom_layers *layers) {
     if (code != SQLITE_OK)
         return code;
     bloom_header_write(&shape, header);
+    const size_t length = bloom_header_bytes(&shape);
     /* Not 0: SQLite leaves at least 480 bytes of a page, more than a block has. */
     sqlite3_int64 chunk_blocks = room / shape.layout->blocks->bytes;
-    learn_layer(layers, index, header, chunk_blocks); /* of a header of our own: cannot fail */
+    learn_layer(layers, index, header, length,
+                chunk_blocks); /* of a header of our own: cannot fail */
     /* Chunks whose layer somebody took away may be of another size. */
     if (index > 0)
         code = bloom_chunks_check(layers->chunks, &layer->geometry, &layer->geometry.checked);
@@ -322,7 +327,7 @@ int bloom_layers_grow(struct bloom_layers *layers) {
     if (code != SQLITE_OK)
         return code;
     sqlite3_bind_int64(statement, 1, index);
-    sqlite3_bind_blob(statement, 2, header, sizeof header, SQLITE_TRANSIENT);
+    sqlite3_bind_blob(statement, 2, header, (int)length, SQLITE_TRANSIENT);
     sqlite3_bind_int64(statement, 3, chunk_blocks);
     code = bloom_database_write(layers->database, BLOOM_NEW_LAYER, 1);
     if (code != SQLITE_OK)

@@ -68,7 +68,7 @@
 struct bloom_layer {
     struct bloom_geometry geometry;
     bool learned; /* geometry and limits follow from this header */
-    uint8_t header[BLOOM_HEADER_BYTES];
+    uint8_t header[BLOOM_HEADER_BYTES_MAXIMUM];
     uint64_t keys;
     uint64_t chunks; /* that have a row */
     uint64_t ones;   /* bits set; of counters: that are not zero */

@@ -240,8 +240,8 @@ static int open_table(sqlite3 *connection, void *registry, int count, const char
                       bool create, sqlite3_vtab **result, char **error) {
     enum { OPTIONS = 3 }; /* after module, schema and table */
     struct bloom_options options;
-    int code = bloom_options_read(connection, count - OPTIONS, arguments + OPTIONS, create,
-                                  &options, error);
+    int code =
+        bloom_options_read(connection, count - OPTIONS, arguments + OPTIONS, &options, error);
     if (code == SQLITE_OK)
         code = declare(connection, arguments[2], options.key, error);
     if (code != SQLITE_OK)
@@ -252,7 +252,8 @@ static int open_table(sqlite3 *connection, void *registry, int count, const char
     memset(table, 0, sizeof *table);
     table->connection = connection;
     table->key_type = options.key;
-    table->key_shape = (struct bloom_shape){.layout = options.growth.layout};
+    table->key_shape =
+        (struct bloom_shape){.layout = options.growth.layout, .keying = options.growth.keying};
     table->store =
         bloom_store_open(registry, connection, arguments[1], arguments[2], &options.growth);
     code = table->store != NULL ? SQLITE_OK : SQLITE_NOMEM;

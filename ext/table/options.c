@@ -1,18 +1,9 @@
 /* See options.h. */
 #include "table/options.h"
 
-#include "filter/names.h"
+#include "sqlite/options.h"
 
 #include <string.h>
-
-struct text {
-    const char *start;
-    size_t length;
-};
-
-static bool is_space(char letter) {
-    return letter == ' ' || letter == '\t' || letter == '\n' || letter == '\r' || letter == '\f';
-}
 
 static bool is_digit(char letter) {
     return letter >= '0' && letter <= '9';
@@ -20,28 +11,6 @@ static bool is_digit(char letter) {
 
 static bool is_hexadecimal(char letter) {
     return is_digit(letter) || (letter >= 'a' && letter <= 'f') || (letter >= 'A' && letter <= 'F');
-}
-
-static struct text trim(const char *start, size_t length) {
-    while (length > 0 && is_space(*start)) {
-        start++;
-        length--;
-    }
-    while (length > 0 && is_space(start[length - 1]))
-        length--;
-    return (struct text){start, length};
-}
-
-/* Takes quotes off; what would have to be unescaped is no value that anything takes. */
-static struct text unquote(struct text text) {
-    if (text.length >= 2 && (*text.start == '\'' || *text.start == '"') &&
-        text.start[text.length - 1] == *text.start)
-        return trim(text.start + 1, text.length - 2);
-    return text;
-}
-
-static bool is_word(struct text text, const char *word) {
-    return text.length == strlen(word) && sqlite3_strnicmp(text.start, word, (int)text.length) == 0;
 }
 
 /* Numbers */
@@ -73,53 +42,32 @@ static size_t literal_length(const char *text) {
     return i;
 }
 
-/* Whether a text that ends with a NUL consists of literals and operators, of which two - in a row,
- * and a / before a *, would begin a comment. Whether they make sense SQLite finds out. */
-static bool is_arithmetic(const char *text) {
-    for (size_t i = 0; text[i] != '\0';) {
-        size_t length = literal_length(text + i);
-        if (length == 0 && strchr("+-*/() \t\n\r\f", text[i]) != NULL)
-            length = 1;
-        if (length == 0 || (text[i] == '-' && text[i + 1] == '-') ||
-            (text[i] == '/' && text[i + 1] == '*'))
-            return false;
-        i += length;
-        /* 12abc: what follows a literal at once is an operator or a blank. */
-        if ((is_hexadecimal(text[i - 1]) || text[i - 1] == '.') && text[i] != '\0' &&
-            strchr("+-*/() \t\n\r\f", text[i]) == NULL)
-            return false;
-    }
-    return true;
-}
-
 static bool is_literal(const char *text) {
     text += *text == '+' || *text == '-';
     size_t length = literal_length(text);
     return length > 0 && text[length] == '\0';
 }
 
-/* Who reads the options: what they were in former releases is only for tables that are there
- * already. */
-struct reader {
+/* What an option is read into. */
+struct target {
     sqlite3 *connection;
-    bool create;
+    struct bloom_options *options;
 };
 
 /* Returns SQLITE_ERROR for what is no number. */
-static int read_number(const struct reader *reader, struct text text, double *number) {
+static int read_number(sqlite3 *connection, struct bloom_text text, double *number) {
     sqlite3_stmt *statement;
     char *copy = sqlite3_mprintf("%.*s", (int)text.length, text.start);
     if (copy == NULL)
         return SQLITE_NOMEM;
-    bool readable = is_literal(copy) || (!reader->create && text.length > 0 && is_arithmetic(copy));
+    bool readable = is_literal(copy);
     char *sql = readable ? sqlite3_mprintf("SELECT (%s)", copy) : NULL;
     sqlite3_free(copy);
     if (!readable)
         return SQLITE_ERROR;
     if (sql == NULL)
         return SQLITE_NOMEM;
-    int code =
-        sqlite3_prepare_v3(reader->connection, sql, -1, SQLITE_PREPARE_NO_VTAB, &statement, NULL);
+    int code = sqlite3_prepare_v3(connection, sql, -1, SQLITE_PREPARE_NO_VTAB, &statement, NULL);
     sqlite3_free(sql);
     if (code != SQLITE_OK)
         return code == SQLITE_NOMEM || code == SQLITE_INTERRUPT ? code : SQLITE_ERROR;
@@ -136,61 +84,54 @@ static int read_number(const struct reader *reader, struct text text, double *nu
 
 /* The options. Each reads its value, and says what it wants when it gets something else. */
 
-static int wrong(char **error, const char *expectation, struct text value) {
-    char quoted[BLOOM_QUOTE_SIZE];
-    *error = sqlite3_mprintf("bloom: %s, not %s", expectation,
-                             bloom_sql_quote(quoted, value.start, value.length));
-    return *error != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
-}
-
-static int read_capacity(const struct reader *reader, struct text value,
-                         struct bloom_options *options, char **error) {
+static int read_capacity(void *target, struct bloom_text value, char **error) {
+    struct target *to = target;
     double number = 0;
-    int code = read_number(reader, value, &number);
+    int code = read_number(to->connection, value, &number);
     if (code != SQLITE_OK && code != SQLITE_ERROR)
         return code;
     if (code == SQLITE_OK && number >= 1 && number <= (double)BLOOM_CAPACITY_MAXIMUM &&
         (double)(uint64_t)number == number) {
-        options->growth.capacity = (uint64_t)number;
+        to->options->growth.capacity = (uint64_t)number;
         return SQLITE_OK;
     }
-    return wrong(error, "capacity must be a whole number from 1 to 1099511627776", value);
+    return bloom_option_wrong(error, "capacity must be a whole number from 1 to 1099511627776",
+                              value);
 }
 
-static int read_fpr(const struct reader *reader, struct text value, struct bloom_options *options,
-                    char **error) {
+static int read_fpr(void *target, struct bloom_text value, char **error) {
+    struct target *to = target;
     double number = 0;
-    int code = read_number(reader, value, &number);
+    int code = read_number(to->connection, value, &number);
     if (code != SQLITE_OK && code != SQLITE_ERROR)
         return code;
     if (code == SQLITE_OK && number > 0 && number < 1) {
-        options->growth.rate = number;
+        to->options->growth.rate = number;
         return SQLITE_OK;
     }
-    return wrong(error, "fpr must be between 0 and 1", value);
+    return bloom_option_wrong(error, "fpr must be between 0 and 1", value);
 }
 
-static int read_growth(const struct reader *reader, struct text value,
-                       struct bloom_options *options, char **error) {
+static int read_growth(void *target, struct bloom_text value, char **error) {
     static const char *const MODES[] = {
         [BLOOM_GROWTH_ON] = "on", [BLOOM_GROWTH_OFF] = "off", [BLOOM_GROWTH_ERROR] = "error"};
-    (void)reader;
+    struct target *to = target;
     for (unsigned i = 0; i < sizeof MODES / sizeof *MODES; i++)
-        if (is_word(value, MODES[i])) {
-            options->growth.mode = (enum bloom_growth_mode)i;
+        if (bloom_text_is(value, MODES[i])) {
+            to->options->growth.mode = (enum bloom_growth_mode)i;
             return SQLITE_OK;
         }
-    return wrong(error, "growth must be on, off or error", value);
+    return bloom_option_wrong(error, "growth must be on, off or error", value);
 }
 
-static int read_layout(const struct reader *reader, struct text value,
-                       struct bloom_options *options, char **error) {
-    (void)reader;
-    options->growth.layout = bloom_layout_by_name(value.start, value.length);
-    if (options->growth.layout == NULL)
-        return wrong(error, "layout must be the name of a layout", value);
-    if (options->growth.layout->blocks == NULL)
-        return wrong(error, "layout must be one that a filter table can have, as blocked", value);
+static int read_layout(void *target, struct bloom_text value, char **error) {
+    struct target *to = target;
+    to->options->growth.layout = bloom_layout_by_name(value.start, value.length);
+    if (to->options->growth.layout == NULL)
+        return bloom_option_wrong(error, "layout must be the name of a layout", value);
+    if (to->options->growth.layout->blocks == NULL)
+        return bloom_option_wrong(
+            error, "layout must be one that a filter table can have, as blocked", value);
     return SQLITE_OK;
 }
 
@@ -202,55 +143,52 @@ const char *bloom_key_type_name(enum bloom_key_type type) {
     return KEY_TYPES[type];
 }
 
-static int read_key(const struct reader *reader, struct text value, struct bloom_options *options,
-                    char **error) {
-    (void)reader;
+static int read_key(void *target, struct bloom_text value, char **error) {
+    char rules[BLOOM_PROBLEM_SIZE / 2], expectation[BLOOM_PROBLEM_SIZE];
+    struct target *to = target;
     for (unsigned i = BLOOM_KEY_BLOB; i < sizeof KEY_TYPES / sizeof *KEY_TYPES; i++)
-        if (is_word(value, KEY_TYPES[i])) {
-            options->key = (enum bloom_key_type)i;
+        if (bloom_text_is(value, KEY_TYPES[i])) {
+            to->options->key = (enum bloom_key_type)i;
             return SQLITE_OK;
         }
-    return wrong(error, "key must be TEXT, INTEGER, REAL, NUMERIC or BLOB", value);
+    struct bloom_keying *keying = &to->options->growth.keying;
+    keying->rule = bloom_key_rule_by_name(value.start, value.length);
+    if (keying->rule != NULL)
+        return SQLITE_OK;
+    bloom_key_rule_list(rules, sizeof rules);
+    sqlite3_snprintf(sizeof expectation, expectation,
+                     "key must be TEXT, INTEGER, REAL, NUMERIC or BLOB%s%s",
+                     rules[0] != '\0' ? ", or a key rule: " : "", rules);
+    return bloom_option_wrong(error, expectation, value);
 }
 
-static const struct option {
-    const char *name;
-    int (*read)(const struct reader *reader, struct text value, struct bloom_options *options,
-                char **error);
-} OPTIONS[] = {
-    {"capacity", read_capacity}, {"fpr", read_fpr}, {"growth", read_growth},
-    {"layout", read_layout},     {"key", read_key},
+static int read_salt(void *target, struct bloom_text value, char **error) {
+    struct target *to = target;
+    return bloom_option_salt(value, &to->options->growth.keying, error);
+}
+
+static const struct bloom_option OPTIONS[] = {
+    {"capacity", read_capacity},
+    {"fpr", read_fpr},
+    {"growth", read_growth},
+    {"layout", read_layout},
+    {"key", read_key},
+    {"salt", read_salt},
+    {NULL, NULL},
 };
+static const char OPTION_LIST[] = "capacity=N, fpr=P, growth=on, off or error, layout=NAME, "
+                                  "key=TYPE and salt='DIGITS'";
 
-enum { OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS };
-
-static int read_option(const struct reader *reader, const char *argument,
-                       struct bloom_options *options, unsigned *given, char **error) {
-    const char *equals = strchr(argument, '=');
-    struct text name =
-        trim(argument, equals != NULL ? (size_t)(equals - argument) : strlen(argument));
-    unsigned which = 0;
-    while (which < OPTION_COUNT && !is_word(name, OPTIONS[which].name))
-        which++;
-    if (which == OPTION_COUNT || equals == NULL) {
-        char quoted[BLOOM_QUOTE_SIZE];
-        *error = sqlite3_mprintf("bloom: unknown option %s; the options are capacity=N, fpr=P, "
-                                 "growth=on, off or error, layout=NAME and key=TYPE",
-                                 bloom_sql_quote(quoted, name.start, name.length));
-        return *error != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
-    }
-    if (*given & 1u << which) {
-        *error = sqlite3_mprintf("bloom: option %s is given twice", OPTIONS[which].name);
-        return *error != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
-    }
-    *given |= 1u << which;
-    struct text value = unquote(trim(equals + 1, strlen(equals + 1)));
-    return OPTIONS[which].read(reader, value, options, error);
+/* Begins a message with the name of the module. */
+static void name_module(char **error) {
+    char *named = *error != NULL ? sqlite3_mprintf("bloom: %s", *error) : NULL;
+    sqlite3_free(*error);
+    *error = named;
 }
 
-int bloom_options_read(sqlite3 *connection, int count, const char *const *arguments, bool create,
+int bloom_options_read(sqlite3 *connection, int count, const char *const *arguments,
                        struct bloom_options *options, char **error) {
-    const struct reader reader = {connection, create};
+    struct target target = {connection, options};
     char problem[BLOOM_PROBLEM_SIZE];
     unsigned given = 0;
     int code = SQLITE_OK;
@@ -258,10 +196,17 @@ int bloom_options_read(sqlite3 *connection, int count, const char *const *argume
                                                  .capacity = 1000000,
                                                  .rate = 0.01,
                                                  .mode = BLOOM_GROWTH_ON}};
-    for (int i = 0; i < count && code == SQLITE_OK; i++)
-        code = read_option(&reader, arguments[i], options, &given, error);
-    if (code != SQLITE_OK || bloom_growth_possible(&options->growth, problem))
-        return code;
-    *error = sqlite3_mprintf("bloom: %s", problem);
-    return *error != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
+    for (int i = 0; i < count && code == SQLITE_OK; i++) {
+        const struct bloom_text argument = {arguments[i], strlen(arguments[i])};
+        code = bloom_option_read(OPTIONS, OPTION_LIST, argument, &target, &given, error);
+    }
+    if (code == SQLITE_OK)
+        code = bloom_options_fit(options->growth.layout, &options->growth.keying, error);
+    if (code == SQLITE_OK && !bloom_growth_possible(&options->growth, problem)) {
+        *error = sqlite3_mprintf("%s", problem);
+        code = SQLITE_ERROR;
+    }
+    if (code == SQLITE_ERROR)
+        name_module(error);
+    return code == SQLITE_ERROR && *error == NULL ? SQLITE_NOMEM : code;
 }

@@ -1,20 +1,18 @@
 /* What the arguments of CREATE VIRTUAL TABLE ... USING bloom(...) say.
  *
  * They are stored in the schema and read again by whoever opens the database, so they are read as
- * text of a stranger, by this grammar and nothing else:
+ * text of a stranger, by this grammar, that of sqlite/options.h, and nothing else:
  *
- *   argument    NAME = VALUE, white space around both; VALUE may stand in quotes, '' or ""
  *   capacity    a number: a whole one from 1 to 2^40
  *   fpr         a number between 0 and 1
  *   growth      on, off or error
  *   layout      the name of a layout that filter tables can have
- *   key         TEXT, INTEGER, REAL, NUMERIC or BLOB
+ *   key         TEXT, INTEGER, REAL, NUMERIC or BLOB, or the name of a key rule
+ *   salt        32 hexadecimal digits; in quotes, since SQLite refuses digits that letters follow
  *   number      a literal as in SQL, perhaps with a sign: 1000000, 1e6, .01, 0xF4240
  *
- * Former releases took arithmetic, too: literals with + - * / ( ) between them. A table that was
- * created so is still opened, but no new one is. A number is worked out by SQLite, since strtod()
- * depends on the locale, after every token of it was found to be a literal or an operator, so that
- * there is nothing in it that could be called.
+ * A number is worked out by SQLite, since strtod() depends on the locale, after it was found to be
+ * a literal, so that there is nothing in it that could be called.
  */
 #ifndef BLOOM_TABLE_OPTIONS_H
 #define BLOOM_TABLE_OPTIONS_H
@@ -37,9 +35,10 @@ struct bloom_options {
     enum bloom_key_type key;
 };
 
-/* Reads count arguments; with create, those of a table that is about to be created. On an error
- * other than SQLITE_NOMEM, *error is a message from sqlite3_malloc, or NULL when that fails. */
-int bloom_options_read(sqlite3 *connection, int count, const char *const *arguments, bool create,
+/* Reads count arguments. Returns SQLITE_OK, SQLITE_ERROR with a message from sqlite3_malloc in
+ * *error, or SQLITE_NOMEM. Layout, rule and salt are in growth, which gives the shape of a layer:
+ * bloom_growth_shape. */
+int bloom_options_read(sqlite3 *connection, int count, const char *const *arguments,
                        struct bloom_options *options, char **error);
 
 /* The name of a type in a declaration. */

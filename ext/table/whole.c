@@ -111,7 +111,7 @@ int bloom_whole_filter(struct bloom_layers *layers, int64_t length_limit, struct
     *bytes = bloom_sql_new_filter(shape);
     if (*bytes == NULL)
         return SQLITE_NOMEM;
-    struct copy copy = {*bytes + BLOOM_HEADER_BYTES, 0};
+    struct copy copy = {*bytes + bloom_header_bytes(shape), 0};
     int code = bloom_chunks_for_each(layers->chunks, geometry, copy_chunk, &copy);
     if (code == SQLITE_OK)
         code = check_rows(layers, 0, copy.rows);

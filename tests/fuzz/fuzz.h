@@ -99,13 +99,19 @@ static inline uint8_t *fuzz_copy(const uint8_t *data, size_t size) {
 static inline int fuzz_repair(uint8_t *bytes, size_t size) {
     if (size < BLOOM_HEADER_BYTES)
         return 0;
-    uint8_t before[BLOOM_HEADER_BYTES];
+    uint8_t before[BLOOM_HEADER_BYTES], covered[BLOOM_HEADER_BYTES_MAXIMUM - 8];
+    size_t length = 56;
     memcpy(before, bytes, sizeof before);
     memcpy(bytes,
            "\x89"
            "BLM\x01",
            5);
-    bloom_store64(bytes + 56, bloom_hash_bytes(bytes, 56).words[0]);
+    memcpy(covered, bytes, length);
+    if (bytes[7] != 0 && size >= BLOOM_HEADER_BYTES_MAXIMUM) {
+        memcpy(covered + length, bytes + BLOOM_HEADER_BYTES, BLOOM_HEADER_BYTES);
+        length = sizeof covered;
+    }
+    bloom_store64(bytes + 56, bloom_hash_bytes(covered, length).words[0]);
     return memcmp(before, bytes, sizeof before) != 0;
 }
 
@@ -152,7 +158,7 @@ static inline void fuzz_use_kinds(const struct bloom_shape *shape, uint8_t *payl
  * copy of exact size, header first. */
 static inline void fuzz_use_filter(const struct bloom_shape *shape, uint8_t *bytes) {
     enum { KEYS = 8 };
-    uint8_t *payload = bytes + BLOOM_HEADER_BYTES;
+    uint8_t *payload = bytes + bloom_header_bytes(shape);
     size_t length = (size_t)bloom_payload_bytes(shape);
     const struct bloom_layout *layout = shape->layout;
     uint8_t found[KEYS];
@@ -189,7 +195,7 @@ static inline void fuzz_use_filter(const struct bloom_shape *shape, uint8_t *byt
 
     /* It is still a filter: no bit has been set beyond the last. */
     struct bloom_shape again;
-    if (!bloom_filter_read(&again, bytes, BLOOM_HEADER_BYTES + length, problem) ||
+    if (!bloom_filter_read(&again, bytes, bloom_filter_bytes(shape), problem) ||
         !bloom_shape_same(shape, &again, problem))
         abort();
 }

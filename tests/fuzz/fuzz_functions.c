@@ -27,7 +27,12 @@ static const char *const STATEMENTS[] = {
     "bloom_agg(k, "
     "NULL, 0.1, 'classic') FROM k",
     "WITH f(f) AS (VALUES (?1), (NULL), (?1)) SELECT bloom_union_agg(f) FROM f",
-    "SELECT bloom_remove(?1, ?1), bloom_remove(?1, 5)",
+    "SELECT bloom_new(10, 0.1, 'salt=' || CAST(?1 AS TEXT)), bloom_size(10, 0.1, 'key=' || ?1), "
+    "bloom_new(10, 0.1, 'layout=' || substr(CAST(?1 AS TEXT), 1, 7) || ', salt=' || hex(?1))",
+    "WITH k(k) AS (VALUES (1), (?1), (length(?1))) SELECT bloom_check(bloom_agg(k, NULL, 0.1, "
+    "'layout=fuse, salt=' || substr(hex(zeroblob(16) || ?1), 1, 32)), ?1), bloom_agg(k, 5, 0.1, "
+    "'layout=counting, salt=' || substr(hex(?1 || zeroblob(16)), 1, 32)) FROM k",
+    "SELECT bloom_remove(?1, ?1), bloom_remove(?1, 5), bloom_count(?1, ?1), bloom_count(?1, 5)",
     "SELECT bloom_convert(?1, 'blocked'), bloom_convert(?1, CAST(?1 AS TEXT))",
     "SELECT key, rowid FROM bloom_keys(?1) WHERE key > 3 LIMIT 300",
     "SELECT key FROM bloom_keys(?1) ORDER BY key DESC LIMIT 300",

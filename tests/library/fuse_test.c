@@ -284,7 +284,7 @@ static void sizes(void **state) {
         before = shape.bits;
         uint8_t header[BLOOM_HEADER_BYTES];
         bloom_header_write(&shape, header);
-        assert_true(bloom_header_read(&shape, header, problem));
+        assert_true(bloom_header_read(&shape, header, BLOOM_HEADER_BYTES, problem));
     }
     const struct bloom_key_summary too_many = {.keys = UINT64_C(4000000000)}, one = {.keys = 1};
     assert_false(bloom_shape_for_keys(&shape, &bloom_layout_fuse, &too_many, 0.004, problem));
@@ -321,7 +321,7 @@ static bool accepted(const struct bloom_shape *shape) {
     char problem[BLOOM_PROBLEM_SIZE] = "";
     uint8_t header[BLOOM_HEADER_BYTES];
     bloom_header_write(shape, header);
-    bool valid = bloom_header_read(&read, header, problem);
+    bool valid = bloom_header_read(&read, header, BLOOM_HEADER_BYTES, problem);
     assert_int_equal(valid, problem[0] == '\0');
     return valid;
 }

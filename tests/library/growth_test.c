@@ -97,8 +97,18 @@ static void what_is_not_a_layer_of_it_is_known(void **state) {
     other = first;
     other.bits += 512; /* a release that sizes otherwise */
     assert_true(bloom_growth_knows(&growth, 0, &other));
-    other.rate = 0.01; /* the former rule, only for the first layer of one that grows */
+    other.rate = 0.01;
+    assert_false(bloom_growth_knows(&growth, 0, &other));
+    other = first;
+    other.keying.salted = true;
+    assert_false(bloom_growth_knows(&growth, 0, &other));
+    growth.keying.salted = true;
     assert_true(bloom_growth_knows(&growth, 0, &other));
+    assert_true(layer_of(&growth, 7).keying.salted);
+    growth.keying.salt[0] = 1;
+    assert_false(bloom_growth_knows(&growth, 0, &other));
+    growth.keying = (struct bloom_keying){.salted = false};
+    other = first;
     other.rate = 0.009;
     assert_false(bloom_growth_knows(&off, 0, &other));
     second.rate = 0.01;
@@ -121,18 +131,6 @@ static void a_rate_read_otherwise_is_the_same(void **state) {
         }
 }
 
-/* A first layer of the former rule whose rate was read otherwise is still one. */
-static void a_former_layer_read_otherwise_is_full_as_ever(void **state) {
-    (void)state;
-    struct bloom_growth growth = growth_of(100000, 0.01, BLOOM_GROWTH_ON);
-    struct bloom_growth off = growth_of(100000, 0.01, BLOOM_GROWTH_OFF);
-    struct bloom_shape former = layer_of(&off, 0);
-    uint64_t ones = bloom_growth_limits_of(&growth, 0, &former).ones;
-    former.rate = nextafter(former.rate, 1);
-    assert_true(bloom_growth_knows(&growth, 0, &former));
-    assert_true(fabs((double)bloom_growth_limits_of(&growth, 0, &former).ones - (double)ones) <= 1);
-}
-
 /* 9/10 of 0.01, 0.001, 0.05, 0.1 and 0.02 are other doubles when the product is not rounded. */
 static void nine_tenths_are_rounded_twice(void **state) {
     static const struct {
@@ -147,20 +145,6 @@ static void nine_tenths_are_rounded_twice(void **state) {
         struct bloom_growth growth = growth_of(1000, ROWS[i].rate, BLOOM_GROWTH_ON);
         assert_true(layer_of(&growth, 0).rate == ROWS[i].first);
     }
-}
-
-/* The first layer of a table of the former rule is full when it has 9/10 of its rate. */
-static void the_former_rule_is_kept(void **state) {
-    (void)state;
-    struct bloom_growth growth = growth_of(100000, 0.01, BLOOM_GROWTH_ON);
-    struct bloom_growth off = growth_of(100000, 0.01, BLOOM_GROWTH_OFF);
-    struct bloom_shape former = layer_of(&off, 0), stricter;
-    char problem[BLOOM_PROBLEM_SIZE];
-    assert_true(bloom_shape_for(&stricter, former.layout, 100000, 0.01 * 0.9, problem));
-    double keys = 100000.0 * (double)former.bits / (double)stricter.bits;
-    struct bloom_growth_limits limits = bloom_growth_limits_of(&growth, 0, &former);
-    assert_int_equal(limits.keys, 100000);
-    assert_int_equal(limits.ones, (uint64_t)former.layout->blocks->expected_ones(&former, keys));
 }
 
 static void the_last_layer_never_closes(void **state) {
@@ -228,9 +212,7 @@ int main(void) {
         cmocka_unit_test(one_that_does_not_grow_has_all_of_the_rate),
         cmocka_unit_test(what_is_not_a_layer_of_it_is_known),
         cmocka_unit_test(a_rate_read_otherwise_is_the_same),
-        cmocka_unit_test(a_former_layer_read_otherwise_is_full_as_ever),
         cmocka_unit_test(nine_tenths_are_rounded_twice),
-        cmocka_unit_test(the_former_rule_is_kept),
         cmocka_unit_test(the_last_layer_never_closes),
         cmocka_unit_test(random_keys_fit_up_to_the_capacity),
         cmocka_unit_test(what_cannot_be_is_said_in_words),

@@ -21,6 +21,8 @@ static const char *const FRESH[] = {
     "bloom_new(4000, 1e-6)",
     "bloom_new(100, 0.5, 'classic')",
     "bloom_new(700, 0.01, 'CLASSIC')",
+    "bloom_new(200, 0.02, 'salt=000102030405060708090a0b0c0d0e0f')",
+    "bloom_new(200, 0.02, 'salt=000102030405060708090a0b0c0d0e0e')",
     "bloom_new_bits(86272, 30)",
     "bloom_new_bits(9593, 7)",
     "bloom_new_bits(3200, 3)",
@@ -38,9 +40,11 @@ static const char *const AGGREGATES[][2] = {
     {"bloom_new(300, 0.003)", "bloom_agg(k, 300.0, 0.003)"},
     {"bloom_new(300, 0.003, 'classic')", "bloom_agg(k, 300, 0.003, 'classic')"},
     {"bloom_new(?2)", "bloom_agg(k)"},
-    {"bloom_new(?2)", "bloom_agg(k, NULL)"},
+    {"bloom_new(?2)", "bloom_agg(k, NULL, 0.01)"},
     {"bloom_new(?2, 0.1)", "bloom_agg(k, NULL, 0.1)"},
     {"bloom_new(?2, 0.5, 'classic')", "bloom_agg(k, NULL, 0.5, 'classic')"},
+    {"bloom_new(?2, 0.02, 'salt=6c7967656e657261736f6d6570736575')",
+     "bloom_agg(k, NULL, 0.02, ' SALT = \"6C7967656E657261736F6D6570736575\", layout=Blocked')"},
 };
 enum { AGGREGATE_COUNT = sizeof AGGREGATES / sizeof *AGGREGATES };
 
@@ -149,13 +153,18 @@ static void put(struct slot *slot, struct filter filter, struct set keys, uint8_
     *slot = (struct slot){filter, keys, base};
 }
 
+/* A salted filter has a second line. */
+static size_t header_bytes(struct filter filter) {
+    return (size_t)BLOOM_HEADER_BYTES * (1 + (size_t)filter.bytes[7]);
+}
+
 static size_t payload_bytes(struct filter filter) {
-    return (size_t)filter.length - BLOOM_HEADER_BYTES;
+    return (size_t)filter.length - header_bytes(filter);
 }
 
 /* Whether the two may be merged. */
 static bool same_header(struct filter a, struct filter b) {
-    return memcmp(a.bytes, b.bytes, BLOOM_HEADER_BYTES) == 0;
+    return a.bytes[7] == b.bytes[7] && memcmp(a.bytes, b.bytes, header_bytes(a)) == 0;
 }
 
 /* The keys added one at a time on the library floor. */
@@ -166,7 +175,7 @@ static struct filter rebuild_singly(struct filter filter) {
     struct filter result = {copy(filter.bytes, (size_t)filter.length), filter.length};
     expect(bloom_filter_read(&shape, result.bytes, (uint64_t)result.length, problem), "a filter %s",
            problem);
-    memset(result.bytes + BLOOM_HEADER_BYTES, 0, payload_bytes(result));
+    memset(result.bytes + header_bytes(result), 0, payload_bytes(result));
     for (unsigned key = 0; key < UNIVERSE; key++)
         if (set_has(&asked, key)) {
             sqlite3_bind_int64(probes, 1, key);
@@ -175,7 +184,7 @@ static struct filter rebuild_singly(struct filter filter) {
             uint64_t words[2] = {0, 0};
             for (unsigned i = 0; i < 16; i++)
                 words[i / 8] |= (uint64_t)bytes[i] << i % 8 * 8;
-            shape.layout->add(&shape, result.bytes + BLOOM_HEADER_BYTES, words, 1);
+            shape.layout->add(&shape, result.bytes + header_bytes(result), words, 1);
             sqlite3_reset(probes);
             operations++;
         }
@@ -185,13 +194,13 @@ static struct filter rebuild_singly(struct filter filter) {
 /* A filter of the keys in asked, in the shape of another one. */
 static struct filter rebuild(struct filter filter) {
     struct filter result;
-    if (random_once_in(4))
+    if (filter.bytes[7] == 0 && random_once_in(4)) /* bloom_hash knows no salt */
         return rebuild_singly(filter);
     result = ask_about(REBUILD + random_below(3), filter);
     operations += set_count(&asked);
     if (result.bytes == NULL) { /* no row, no filter */
         result = (struct filter){copy(filter.bytes, (size_t)filter.length), filter.length};
-        memset(result.bytes + BLOOM_HEADER_BYTES, 0, payload_bytes(result));
+        memset(result.bytes + header_bytes(result), 0, payload_bytes(result));
     }
     return result;
 }
@@ -216,7 +225,7 @@ static void verify(const struct slot *slot, const char *step) {
 
     struct filter expected = rebuild(filter);
     for (size_t i = 0; slot->base != NULL && i < payload_bytes(expected); i++)
-        expected.bytes[BLOOM_HEADER_BYTES + i] |= slot->base[i];
+        expected.bytes[header_bytes(expected) + i] |= slot->base[i];
     expect(expected.length == filter.length &&
                memcmp(expected.bytes, filter.bytes, (size_t)filter.length) == 0,
            "%s: %u keys, equal sets, other bytes", step, set_count(&slot->keys));
@@ -295,12 +304,13 @@ static const char *step_merge(struct slot *into, bool intersect) {
                same_header(filter, mates[0]->filter),
            "%s: another header", SQL[which]);
     if (intersect)
-        base = copy(mates[0]->filter.bytes + BLOOM_HEADER_BYTES, bytes);
+        base = copy(mates[0]->filter.bytes + header_bytes(mates[0]->filter), bytes);
     else if (mates[0]->base != NULL)
         base = copy(mates[0]->base, bytes);
     for (unsigned mate = 1; mate < count; mate++) {
-        const uint8_t *from =
-            intersect ? mates[mate]->filter.bytes + BLOOM_HEADER_BYTES : mates[mate]->base;
+        const uint8_t *from = intersect
+                                  ? mates[mate]->filter.bytes + header_bytes(mates[mate]->filter)
+                                  : mates[mate]->base;
         if (intersect)
             set_intersect(&keys, &mates[mate]->keys);
         else

@@ -66,7 +66,8 @@ static void read_layer(struct raw *raw, sqlite3_stmt *row) {
         digest(raw, header, (size_t)length);
     if (!raw->sane || raw->layer_count == LAYERS_MOST ||
         sqlite3_column_int64(row, 0) != raw->layer_count || length != BLOOM_HEADER_BYTES ||
-        !bloom_header_read(&layer->shape, header, problem) || layer->shape.layout->blocks == NULL) {
+        !bloom_header_read(&layer->shape, header, BLOOM_HEADER_BYTES, problem) ||
+        layer->shape.layout->blocks == NULL) {
         raw->sane = false;
         return;
     }

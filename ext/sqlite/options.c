@@ -1,0 +1,170 @@
+/* See options.h. */
+#include "sqlite/options.h"
+
+#include "filter/names.h"
+
+#include <string.h>
+
+enum { SALT_DIGITS = 32 };
+
+static bool is_space(char letter) {
+    return letter == ' ' || letter == '\t' || letter == '\n' || letter == '\r' || letter == '\f';
+}
+
+static struct bloom_text trim(const char *start, size_t length) {
+    while (length > 0 && is_space(*start)) {
+        start++;
+        length--;
+    }
+    while (length > 0 && is_space(start[length - 1]))
+        length--;
+    return (struct bloom_text){start, length};
+}
+
+/* Takes quotes off; what would have to be unescaped is no value that anything takes. */
+static struct bloom_text unquote(struct bloom_text text) {
+    if (text.length >= 2 && (*text.start == '\'' || *text.start == '"') &&
+        text.start[text.length - 1] == *text.start)
+        return trim(text.start + 1, text.length - 2);
+    return text;
+}
+
+bool bloom_text_is(struct bloom_text text, const char *word) {
+    return text.length == strlen(word) && sqlite3_strnicmp(text.start, word, (int)text.length) == 0;
+}
+
+static int told(const char *error) {
+    return error != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
+}
+
+int bloom_option_wrong(char **error, const char *expectation, struct bloom_text value) {
+    char quoted[BLOOM_QUOTE_SIZE];
+    *error = sqlite3_mprintf("%s, not %s", expectation,
+                             bloom_sql_quote(quoted, value.start, value.length));
+    return told(*error);
+}
+
+int bloom_option_read(const struct bloom_option *options, const char *list,
+                      struct bloom_text argument, void *target, unsigned *given, char **error) {
+    const char *equals = argument.length > 0 ? memchr(argument.start, '=', argument.length) : NULL;
+    size_t before = equals != NULL ? (size_t)(equals - argument.start) : argument.length;
+    struct bloom_text name = trim(argument.start, before);
+    unsigned which = 0;
+    while (options[which].name != NULL && !bloom_text_is(name, options[which].name))
+        which++;
+    if (options[which].name == NULL || equals == NULL) {
+        char quoted[BLOOM_QUOTE_SIZE];
+        *error = sqlite3_mprintf("unknown option %s; the options are %s",
+                                 bloom_sql_quote(quoted, name.start, name.length), list);
+        return told(*error);
+    }
+    if (*given & 1u << which) {
+        *error = sqlite3_mprintf("option %s is given twice", options[which].name);
+        return told(*error);
+    }
+    *given |= 1u << which;
+    struct bloom_text value = unquote(trim(equals + 1, argument.length - before - 1));
+    return options[which].read(target, value, error);
+}
+
+int bloom_option_rule(struct bloom_text value, struct bloom_keying *keying, char **error) {
+    char names[BLOOM_PROBLEM_SIZE] = "key must be a key rule: ";
+    keying->rule = bloom_key_rule_by_name(value.start, value.length);
+    if (keying->rule != NULL)
+        return SQLITE_OK;
+    bloom_key_rule_list(names + strlen(names), sizeof names - strlen(names));
+    return bloom_option_wrong(error, names, value);
+}
+
+/* The number of a hexadecimal digit; 16 for any other character. */
+static unsigned digit_of(char letter) {
+    static const char DIGITS[] = "0123456789abcdef";
+    const char *digit = letter != '\0' ? strchr(DIGITS, letter | (letter >= 'A' ? 0x20 : 0)) : NULL;
+    return digit != NULL ? (unsigned)(digit - DIGITS) : 16;
+}
+
+int bloom_option_salt(struct bloom_text value, struct bloom_keying *keying, char **error) {
+    size_t digits = 0;
+    for (; digits < value.length && digit_of(value.start[digits]) < 16; digits++)
+        if (digits < SALT_DIGITS) /* byte digits / 2, the upper half of it first */
+            keying->salt[digits / 16] |= (uint64_t)digit_of(value.start[digits])
+                                         << (8 * (digits / 2 % 8) + (digits % 2 == 0 ? 4 : 0));
+    keying->salted = true;
+    if (digits == SALT_DIGITS && value.length == SALT_DIGITS)
+        return SQLITE_OK;
+    *error = sqlite3_mprintf("salt must be %d hexadecimal digits, in quotes where a table is "
+                             "created, as lower(hex(randomblob(16))) makes them; %llu of the "
+                             "%llu characters given are",
+                             SALT_DIGITS, (sqlite3_uint64)digits, (sqlite3_uint64)value.length);
+    return told(*error);
+}
+
+int bloom_options_fit(const struct bloom_layout *layout, const struct bloom_keying *keying,
+                      char **error) {
+    if (layout->keying || (keying->rule == NULL && !keying->salted))
+        return SQLITE_OK;
+    *error = sqlite3_mprintf("layout %s has no option %s; blocked, counting and fuse have it",
+                             layout->name, keying->salted ? "salt" : "key");
+    return told(*error);
+}
+
+static int value_layout(void *target, struct bloom_text value, char **error) {
+    struct bloom_shape *shape = target;
+    char names[BLOOM_PROBLEM_SIZE] = "layout must be one of ";
+    shape->layout = bloom_layout_by_name(value.start, value.length);
+    if (shape->layout != NULL)
+        return SQLITE_OK;
+    bloom_layout_list(names + strlen(names), sizeof names - strlen(names));
+    return bloom_option_wrong(error, names, value);
+}
+
+static int value_key(void *target, struct bloom_text value, char **error) {
+    static const char *const AFFINITIES[] = {"TEXT", "INTEGER", "REAL", "NUMERIC", "BLOB"};
+    struct bloom_shape *shape = target;
+    for (unsigned i = 0; i < sizeof AFFINITIES / sizeof *AFFINITIES; i++)
+        if (bloom_text_is(value, AFFINITIES[i])) {
+            *error = sqlite3_mprintf("key=%s is for filter tables, whose column has a type; here "
+                                     "cast what you add and ask, as in CAST(x AS %s)",
+                                     AFFINITIES[i], AFFINITIES[i]);
+            return told(*error);
+        }
+    return bloom_option_rule(value, &shape->keying, error);
+}
+
+static int value_salt(void *target, struct bloom_text value, char **error) {
+    struct bloom_shape *shape = target;
+    return bloom_option_salt(value, &shape->keying, error);
+}
+
+/* Cuts the first argument off a list of them; commas in quotes belong to it. */
+static struct bloom_text next_argument(struct bloom_text *list) {
+    char quote = '\0';
+    size_t length = 0;
+    for (; length < list->length && (quote != '\0' || list->start[length] != ','); length++) {
+        char letter = list->start[length];
+        if (quote != '\0')
+            quote = letter == quote ? '\0' : quote;
+        else if (letter == '\'' || letter == '"')
+            quote = letter;
+    }
+    struct bloom_text argument = {list->start, length};
+    size_t taken = length < list->length ? length + 1 : length;
+    *list = (struct bloom_text){list->start + taken, list->length - taken};
+    return argument;
+}
+
+int bloom_options_of_value(struct bloom_text text, struct bloom_shape *shape, char **error) {
+    static const struct bloom_option OPTIONS[] = {
+        {"layout", value_layout}, {"key", value_key}, {"salt", value_salt}, {NULL, NULL}};
+    static const char LIST[] = "layout=NAME, key=RULE and salt=DIGITS";
+    unsigned given = 0;
+    int code = SQLITE_OK;
+    *shape = (struct bloom_shape){.layout = bloom_layout_default()};
+    for (bool more = true; more && code == SQLITE_OK;) {
+        size_t before = text.length;
+        struct bloom_text argument = next_argument(&text);
+        more = argument.length < before; /* a comma follows */
+        code = bloom_option_read(OPTIONS, LIST, argument, shape, &given, error);
+    }
+    return code == SQLITE_OK ? bloom_options_fit(shape->layout, &shape->keying, error) : code;
+}
