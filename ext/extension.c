@@ -2,6 +2,7 @@
 #include "sqlite-bloom.h"
 #include "filter/version.h"
 #include "sqlite/sqlite.h"
+#include "sqlite/table_function.h"
 #include "table/module.h"
 
 #include <stdbool.h>
@@ -36,11 +37,9 @@ static const struct bloom_function FUNCTIONS[] = {
     {"bloom_version", 0, 0, bloom_sql_version, NULL, NULL}, /* the last: see is_loaded */
 };
 
-/* Tables: the module of filter tables, and table-valued functions. */
-static int (*const MODULES[])(sqlite3 *database) = {
-    bloom_table_register,
-    bloom_sql_url_keys_register,
-    bloom_sql_keys_register,
+static const struct bloom_table_function *const TABLE_FUNCTIONS[] = {
+    &bloom_url_keys_function,
+    &bloom_keys_function,
 };
 
 /* SQLite 3.45 and later wants to know which functions set a subtype (bloom_info); earlier ones
@@ -115,9 +114,10 @@ static bool is_loaded(sqlite3 *database, const struct bloom_connection *connecti
 }
 
 static int register_all(sqlite3 *database, struct bloom_connection *connection) {
-    int status = SQLITE_OK;
-    for (size_t i = 0; i < sizeof MODULES / sizeof *MODULES && status == SQLITE_OK; i++)
-        status = MODULES[i](database);
+    int status = bloom_table_register(database);
+    for (size_t i = 0; i < sizeof TABLE_FUNCTIONS / sizeof *TABLE_FUNCTIONS && status == SQLITE_OK;
+         i++)
+        status = bloom_table_function_register(database, TABLE_FUNCTIONS[i]);
     for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS && status == SQLITE_OK; i++)
         status = register_function(database, connection, &FUNCTIONS[i]);
     return status;

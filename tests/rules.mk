@@ -86,6 +86,7 @@ test: $(LIBRARY) $(TEST_SUITES)
 	    'scripts=$(PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
 	    'filter tables=$(PYTHON) tests/tables/table_test.py' \
 	    'planner=$(PYTHON) tests/tables/planner_test.py' \
+	    'listed keys=$(PYTHON) tests/random/keys_test.py Here' \
 	    'crashes=ROUNDS=20 $(PYTHON) tests/tables/crash_test.py' \
 	    'exchange=$(PYTHON) tests/exchange/exchange_test.py' \
 	    'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
@@ -116,6 +117,7 @@ long: $(LIBRARY) $(LINKED_TESTS) $(LONG_LIBRARY_TESTS)
 	    'interrupts!=$(BUILD)/tests/interrupt_test' \
 	    'threads=sh tests/threads/run.sh' \
 	    'random operations=$(BUILD)/tests/random_test' \
+	    'listed keys on the newest SQLite=$(PYTHON) tests/random/keys_test.py Newest' \
 	    'the state of a table=$(BUILD)/tests/state_test' \
 	    'capacity and counts=$(BUILD)/tests/capacity_test' \
 	    'what applications do=$(BUILD)/tests/application_test' \

@@ -64,7 +64,7 @@ static bool redis_read_link(struct bloom_shape *shape, const uint8_t *bytes,
                  bloom_load64(bytes) == bloom_load64(bytes + REDIS_AT_LINK_SIZE) &&
                  shape->capacity > 0 && shape->capacity <= BLOOM_CAPACITY_MAXIMUM &&
                  shape->probes > 0 && shape->probes <= BLOOM_FOREIGN_PROBES_MAXIMUM &&
-                 shape->rate > 0 && shape->rate < 1 && shape->layout->valid(shape, problem);
+                 shape->rate > 0 && shape->rate < 1 && bloom_redisbloom_is_of_redis(shape);
     if (!sound) {
         char number[BLOOM_NUMBER_SIZE];
         snprintf(problem, BLOOM_PROBLEM_SIZE,
@@ -134,6 +134,13 @@ static bool redis_measure(unsigned form, const struct bloom_shape *shape, uint64
     if (shape->capacity == 0) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "was made for n = 0 keys, and RedisBloom has no such filter; build it for 1");
+        return false;
+    }
+    if (!bloom_redisbloom_is_of_redis(shape)) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "says p or bits per key that no filter of RedisBloom has for its %" PRIu32
+                 " hashes; build it with bloom_agg(key, n, p, 'redisbloom')",
+                 shape->probes);
         return false;
     }
     *length = REDIS_HEADER_BYTES + bloom_payload_bytes(shape);

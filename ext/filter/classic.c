@@ -16,11 +16,6 @@
 
 enum { CLASSIC_NUMBER = 2 };
 
-/* As Guava does, so that filters of the same n and p from both sides merge. */
-static bool classic_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
-    return bloom_foreign_size_as_guava(shape, BLOOM_POSITIONS_STEPPED, problem);
-}
-
 static inline uint64_t classic_bit(uint64_t combined, uint64_t bits) {
     return (combined & INT64_MAX) % bits;
 }
@@ -68,7 +63,7 @@ const struct bloom_layout bloom_layout_classic = {
     .hash_words = 2,
     .probes_maximum = BLOOM_CLASSIC_PROBES_MAXIMUM,
     .bits_multiple = 1,
-    .size = classic_size,
+    .size = bloom_foreign_size_as_guava, /* so that filters of the same n and p merge */
     .add = classic_add,
     .check = classic_check,
     .check_many = classic_check_many,
@@ -85,7 +80,7 @@ const struct bloom_layout bloom_layout_classic_utf16 = {
     .hash_words = 2,
     .probes_maximum = BLOOM_CLASSIC_PROBES_MAXIMUM,
     .bits_multiple = 1,
-    .size = classic_size,
+    .size = bloom_foreign_size_as_guava, /* so that filters of the same n and p merge */
     .add = classic_add,
     .check = classic_check,
     .check_many = classic_check_many,

@@ -21,8 +21,7 @@ enum { DCSO_NUMBER = 9 };
 static bool dcso_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
     uint64_t bits = bloom_rounded_floor(bloom_foreign_bits(shape));
     shape->probes = (uint32_t)bloom_rounded_ceiling(bloom_foreign_probes(shape, bits));
-    return bloom_foreign_set_bits(shape, bits, BLOOM_BITS_MAXIMUM, problem) &&
-           bloom_foreign_keeps(shape, BLOOM_POSITIONS_CHAINED, problem);
+    return bloom_foreign_set_bits(shape, bits, BLOOM_BITS_MAXIMUM, problem);
 }
 
 static inline uint64_t dcso_reduced(uint64_t value) {

@@ -1,5 +1,6 @@
-/* What the layouts of other systems share: how their libraries choose a size, in the very doubles
- * (see rounded.h), and whether that size keeps the rate.
+/* What the layouts of other systems share: how their libraries choose a size for n and p, in the
+ * very doubles (see rounded.h). It is never refused for the rate that it gives: both sides of an
+ * exchange get the same filter. How far that rate is from p: sql/README.md.
  */
 #ifndef BLOOM_FOREIGN_H
 #define BLOOM_FOREIGN_H
@@ -26,30 +27,10 @@ struct bloom_rounded bloom_foreign_bits(const struct bloom_shape *shape);
 /* ln 2 * m / n, in that order. */
 struct bloom_rounded bloom_foreign_probes(const struct bloom_shape *shape, uint64_t bits);
 
-/* How the positions of a key follow from its hash: a step and its multiples; the same, of which a
- * negative one counts as its complement; that with 31 bits; two steps in turns; each from the one
- * before. */
-enum bloom_foreign_positions {
-    BLOOM_POSITIONS_STEPPED,
-    BLOOM_POSITIONS_FOLDED,
-    BLOOM_POSITIONS_OF_31_BITS,
-    BLOOM_POSITIONS_ALTERNATING,
-    BLOOM_POSITIONS_CHAINED
-};
-
-/* Whether a filter of that shape has at most 11/10 of its rate p when all n keys are in. Otherwise
- * problem says what rate it would have. */
-bool bloom_foreign_keeps(const struct bloom_shape *shape, enum bloom_foreign_positions positions,
-                         char problem[BLOOM_PROBLEM_SIZE]);
-
-/* As bloom_foreign_keeps for a rate found otherwise. */
-bool bloom_foreign_kept(const struct bloom_shape *shape, struct bloom_rounded rate,
-                        char problem[BLOOM_PROBLEM_SIZE]);
-
 /* Sizes a filter as Guava's BloomFilter.create(n, p) does, from which Spark has it: m = n ln(1/p) /
- * ln^2 2, truncated, then k = ln 2 m / n rounded, then m up to whole words of 64 bits. */
-bool bloom_foreign_size_as_guava(struct bloom_shape *shape, enum bloom_foreign_positions positions,
-                                 char problem[BLOOM_PROBLEM_SIZE]);
+ * ln^2 2, truncated, then k = ln 2 m / n rounded, then m up to whole words of 64 bits. Refuses, as
+ * Guava does, what has no bits, or more bits or hashes than the layout. */
+bool bloom_foreign_size_as_guava(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]);
 
 /* Sets bits, or says in problem that there are none or more than maximum. */
 bool bloom_foreign_set_bits(struct bloom_shape *shape, uint64_t bits, uint64_t maximum,

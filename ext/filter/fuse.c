@@ -254,25 +254,22 @@ static bool fuse_size_for_keys(struct bloom_shape *shape, const struct bloom_key
     return true;
 }
 
-/* Every place of every key must be within the payload. */
+/* Every place of every key must be within the payload. How w follows from p is for writers. */
 static bool fuse_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
     uint32_t width = fuse_width(shape), segment_log = fuse_segment_log(shape);
     uint64_t segments = fuse_segments(shape);
-    bool valid = shape->probes == FUSE_PLACES && shape->rate > 0 &&
-                 width == fuse_width_for(shape->rate) && width <= FUSE_WIDTH_MAXIMUM &&
+    bool valid = shape->probes == FUSE_PLACES && width >= 1 && width <= FUSE_WIDTH_MAXIMUM &&
                  segment_log >= FUSE_SEGMENT_LOG_MINIMUM &&
                  segment_log <= FUSE_SEGMENT_LOG_MAXIMUM && segments >= 1 &&
                  segments <= UINT32_MAX >> segment_log &&
                  (segments + FUSE_PLACES - 1) << segment_log <= UINT32_MAX &&
                  ((segments + FUSE_PLACES - 1) << segment_log) * width == shape->bits;
-    if (!valid) {
-        char rate[BLOOM_NUMBER_SIZE];
-        snprintf(
-            problem, BLOOM_PROBLEM_SIZE,
-            "is invalid: its header says %" PRIu64 " segments of 2^%" PRIu32 " numbers of %" PRIu32
-            " bits, which is not what layout fuse has for %" PRIu64 " bits and p = %s",
-            segments, segment_log, width, shape->bits, bloom_number_text(rate, shape->rate, 6));
-    }
+    if (!valid)
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "is invalid: its header says %" PRIu64 " segments of 2^%" PRIu32
+                 " numbers of %" PRIu32 " bits, which is not what layout fuse has for %" PRIu64
+                 " bits",
+                 segments, segment_log, width, shape->bits);
     return valid;
 }
 

@@ -152,7 +152,21 @@ bool bloom_shape_same(const struct bloom_shape *a, const struct bloom_shape *b,
     return problem[0] == '\0';
 }
 
+/* Whether one is 1, 2, 4, ... times the other. */
+static bool halves_to(uint64_t one, uint64_t other) {
+    while (one < other)
+        one *= 2;
+    while (other < one)
+        other *= 2;
+    return one == other;
+}
+
 bool bloom_shape_merges(const struct bloom_shape *a, const struct bloom_shape *b,
                         char problem[BLOOM_PROBLEM_SIZE]) {
-    return (a->layout == b->layout && a->layout->sizes_mix) || bloom_shape_same(a, b, problem);
+    struct bloom_shape same = *b;
+    if (a->layout == b->layout && a->layout->sizes_mix)
+        return true;
+    if (a->layout->halve != NULL && halves_to(a->bits, b->bits))
+        same.bits = a->bits;
+    return bloom_shape_same(a, &same, problem);
 }

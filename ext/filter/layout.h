@@ -125,8 +125,8 @@ struct bloom_layout {
     const char *advice; /* what to do instead of what it does not offer, as a sentence */
 
     /* Sets probes, bits and extra from capacity and rate, which are in range (see bloom_shape_for).
-     * Returns false and says why in problem when this layout cannot keep the rate. The same answer
-     * on every machine. NULL: it is made of a set of keys only. */
+     * Returns false and says why in problem when this layout cannot keep the rate, or has no such
+     * filter. The same answer on every machine. NULL: it is made of a set of keys only. */
     bool (*size)(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]);
 
     /* The same for a filter of exactly these keys, rate given. NULL: size, for so many keys. */
@@ -163,6 +163,11 @@ struct bloom_layout {
     /* Merges bytes of one payload, or of whole blocks, into those of another of equal shape. */
     void (*unite)(uint8_t *into, const uint8_t *from, size_t bytes);
     void (*intersect)(uint8_t *into, const uint8_t *from, size_t bytes);
+
+    /* Makes of a payload of so many bytes that of a filter of the same keys with half the bits, in
+     * the first half of them: so filters merge of which one has 2, 4, 8, ... times the bits of the
+     * other. NULL: they do not. */
+    void (*halve)(uint8_t *payload, uint64_t bytes);
 
     struct bloom_estimate (*estimate)(const struct bloom_shape *shape, const uint8_t *payload);
 
@@ -252,7 +257,8 @@ static inline uint64_t bloom_payload_bytes(const struct bloom_shape *shape) {
 bool bloom_shape_same(const struct bloom_shape *a, const struct bloom_shape *b,
                       char problem[BLOOM_PROBLEM_SIZE]);
 
-/* Whether filters of two shapes may be merged: equal ones, or of a layout whose sizes mix. */
+/* Whether filters of two shapes may be merged: equal ones, or of a layout whose sizes mix, or that
+ * differ by bits alone of which the larger can be halved to the smaller. */
 bool bloom_shape_merges(const struct bloom_shape *a, const struct bloom_shape *b,
                         char problem[BLOOM_PROBLEM_SIZE]);
 

@@ -54,43 +54,7 @@ static struct bloom_rounded parquet_bits(const struct bloom_shape *shape) {
     return bloom_rounded_over(keys, bloom_rounded_log(bloom_rounded_share(log)));
 }
 
-/* How likely a key is found in a block of so many others: (1 - (31/32)^keys)^8. */
-static struct bloom_rounded parquet_found(uint64_t keys) {
-    const struct bloom_rounded zero_stays =
-        bloom_rounded_over(bloom_rounded_integer(31), bloom_rounded_integer(32));
-    return bloom_rounded_power(
-        bloom_rounded_complement(bloom_rounded_power(zero_stays, (uint32_t)keys)), PARQUET_WORDS);
-}
-
-/* The rate of a filter of that many keys per block: the sum over j of Poisson(j; load) times
- * (1 - (31/32)^j)^8. Its parts are added up in units of 2^-64, in 64 bits: the sum must stay below
- * 1. From 768 keys on the rate is 1 - 8 e^-24 or more, which counts as 1; below, the 3 * 10^-10
- * that are missing are a thousand times what rounding adds. */
-static struct bloom_rounded parquet_rate(struct bloom_rounded load) {
-    enum { PARTS_BITS = 10, KEYS_BEYOND = 64, LOAD_FULL = 768 };
-    if (bloom_rounded_floor(load) >= LOAD_FULL)
-        return bloom_rounded_integer(1);
-    const struct bloom_rounded unit = {UINT64_C(1) << 52, -52 - 64};
-    const struct bloom_rounded zero_stays =
-        bloom_rounded_over(bloom_rounded_integer(31), bloom_rounded_integer(32));
-    struct bloom_rounded part = load; /* of the load, so small that e^-part has all its digits */
-    part.exponent -= PARTS_BITS;
-    struct bloom_rounded chance =
-        bloom_rounded_power(bloom_rounded_complement(bloom_rounded_share(part)), 1 << PARTS_BITS);
-    struct bloom_rounded zeros = bloom_rounded_integer(1);
-    uint64_t sum = 0;
-    uint64_t most = 2 * bloom_rounded_floor(load) + KEYS_BEYOND;
-    for (uint64_t keys = 1; keys <= most; keys++) {
-        chance = bloom_rounded_over(bloom_rounded_times(chance, load), bloom_rounded_integer(keys));
-        zeros = bloom_rounded_times(zeros, zero_stays);
-        struct bloom_rounded found =
-            bloom_rounded_power(bloom_rounded_complement(zeros), PARQUET_WORDS);
-        sum += bloom_rounded_floor(bloom_rounded_over(bloom_rounded_times(chance, found), unit));
-    }
-    return bloom_rounded_times(bloom_rounded_integer(sum), unit);
-}
-
-/* As every writer does: see FORMAT.md. Its bits are a power of two. */
+/* As every writer does. Its bits are a power of two. */
 static bool parquet_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
     uint64_t wanted = bloom_rounded_floor(parquet_bits(shape));
     uint64_t bits = PARQUET_BITS_LEAST;
@@ -98,13 +62,8 @@ static bool parquet_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_S
         bits *= 2;
     shape->bits = bits;
     shape->probes = PARQUET_WORDS;
-    struct bloom_rounded load =
-        bloom_rounded_over(bloom_rounded_integer(bloom_foreign_keys(shape)),
-                           bloom_rounded_integer(bits / PARQUET_BLOCK_BITS));
-    /* One block has all keys, not as many as chance gives it. */
-    struct bloom_rounded rate =
-        bits == PARQUET_BLOCK_BITS ? parquet_found(bloom_foreign_keys(shape)) : parquet_rate(load);
-    return bloom_foreign_kept(shape, rate, problem);
+    (void)problem;
+    return true;
 }
 
 static bool parquet_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
@@ -115,6 +74,15 @@ static bool parquet_valid(const struct bloom_shape *shape, char problem[BLOOM_PR
              "is invalid: layout %s has 8 hashes, at most 2^40 bits and no further parameters",
              shape->layout->name);
     return false;
+}
+
+/* Of half as many blocks a key has block floor(block / 2), and there the same bits. */
+static void parquet_halve(uint8_t *payload, uint64_t bytes) {
+    for (uint64_t at = 0; at < bytes / 2; at += 4) {
+        uint64_t from = at / PARQUET_BLOCK_BYTES * PARQUET_BLOCK_BYTES + at;
+        bloom_store32(payload + at, bloom_load32(payload + from) |
+                                        bloom_load32(payload + from + PARQUET_BLOCK_BYTES));
+    }
 }
 
 static inline const uint8_t *parquet_block(const struct bloom_shape *shape, const uint8_t *payload,
@@ -289,6 +257,7 @@ const struct bloom_layout bloom_layout_parquet = {
     .check_many = parquet_check_many,
     .unite = bloom_bitset_union,
     .intersect = bloom_bitset_intersect,
+    .halve = parquet_halve,
     .estimate = parquet_estimate,
 };
 
@@ -306,5 +275,6 @@ const struct bloom_layout bloom_layout_parquet_int32 = {
     .check_many = parquet_check_many,
     .unite = bloom_bitset_union,
     .intersect = bloom_bitset_intersect,
+    .halve = parquet_halve,
     .estimate = parquet_estimate,
 };

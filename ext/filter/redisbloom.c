@@ -58,27 +58,28 @@ static bool redisbloom_size(struct bloom_shape *shape, char problem[BLOOM_PROBLE
     uint64_t bits = bloom_rounded_floor(
         bloom_rounded_times(bloom_rounded_integer(bloom_foreign_keys(shape)), bits_per_key));
     shape->bits = ((bits - 1) / BLOOM_WORD_BITS + 1) * BLOOM_WORD_BITS;
-    return bloom_foreign_keeps(shape, BLOOM_POSITIONS_STEPPED, problem);
+    return true;
 }
 
-/* The bits per key may differ in the last digits, as logarithms of different machines do. */
-static bool redisbloom_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+bool bloom_redisbloom_is_of_redis(const struct bloom_shape *shape) {
     enum { UNITS_TOLERATED = 8 };
-    bool sound = (shape->extra[0] >> 33) == 0 && shape->rate >= BLOOM_REDISBLOOM_RATE_MINIMUM;
-    if (sound) {
-        double value = bloom_rounded_as_double(redisbloom_bits_per_key(shape));
-        double stored;
-        uint64_t expected;
-        memcpy(&expected, &value, sizeof expected);
-        memcpy(&stored, &shape->extra[1], sizeof stored);
-        sound = shape->extra[1] - expected + UNITS_TOLERATED <= 2 * UNITS_TOLERATED &&
-                redisbloom_probes(bloom_rounded_double(stored)) == shape->probes;
-    }
-    if (!sound)
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is invalid: the bits per key or the options in its header are none that "
-                 "RedisBloom has");
-    return sound;
+    if (shape->capacity == 0 || shape->rate < BLOOM_REDISBLOOM_RATE_MINIMUM)
+        return false;
+    double value = bloom_rounded_as_double(redisbloom_bits_per_key(shape));
+    double stored;
+    uint64_t expected;
+    memcpy(&expected, &value, sizeof expected);
+    memcpy(&stored, &shape->extra[1], sizeof stored);
+    return shape->extra[1] - expected + UNITS_TOLERATED <= 2 * UNITS_TOLERATED &&
+           redisbloom_probes(bloom_rounded_double(stored)) == shape->probes;
+}
+
+static bool redisbloom_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+    if ((shape->extra[0] >> 33) == 0)
+        return true;
+    snprintf(problem, BLOOM_PROBLEM_SIZE,
+             "is invalid: the options in its header are none that RedisBloom has");
+    return false;
 }
 
 static inline uint64_t redisbloom_bit(const uint64_t *words, uint64_t turn, uint64_t bits) {

@@ -155,23 +155,6 @@ struct bloom_rounded bloom_rounded_share(struct bloom_rounded value) {
     return bloom_rounded_wide(0, series, -64, false);
 }
 
-struct bloom_rounded bloom_rounded_complement(struct bloom_rounded value) {
-    int down = value.exponent + 64; /* to units of 2^-64 */
-    if (value.mantissa == 0 || down <= -MANTISSA_BITS)
-        return bloom_rounded_integer(1);
-    /* 1 itself is 2^64 units, which are 0 here as its complement is. */
-    return bloom_rounded_wide(0, 0 - (down >= 0 ? value.mantissa << down : value.mantissa >> -down),
-                              -64, false);
-}
-
-struct bloom_rounded bloom_rounded_power(struct bloom_rounded value, uint32_t power) {
-    struct bloom_rounded product = bloom_rounded_integer(1);
-    for (; power > 0; power >>= 1, value = bloom_rounded_times(value, value))
-        if (power & 1)
-            product = bloom_rounded_times(product, value);
-    return product;
-}
-
 uint64_t bloom_rounded_floor(struct bloom_rounded value) {
     if (value.exponent <= -MANTISSA_BITS || value.mantissa == 0)
         return 0;

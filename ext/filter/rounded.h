@@ -40,12 +40,6 @@ struct bloom_rounded bloom_rounded_log(struct bloom_rounded value);
 /* 1 - e^-value, within 2^-54. */
 struct bloom_rounded bloom_rounded_share(struct bloom_rounded value);
 
-/* 1 - value, for a value from 0 to 1: within 2^-64. */
-struct bloom_rounded bloom_rounded_complement(struct bloom_rounded value);
-
-/* value to that power, which is at least 1. */
-struct bloom_rounded bloom_rounded_power(struct bloom_rounded value, uint32_t power);
-
 /* The whole number below, above, and nearest (halves up); at most UINT64_MAX. */
 uint64_t bloom_rounded_floor(struct bloom_rounded value);
 uint64_t bloom_rounded_ceiling(struct bloom_rounded value);

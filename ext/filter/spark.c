@@ -23,14 +23,6 @@
 
 enum { SPARK1_NUMBER = 7, SPARK2_NUMBER = 8 };
 
-static bool spark1_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
-    return bloom_foreign_size_as_guava(shape, BLOOM_POSITIONS_OF_31_BITS, problem);
-}
-
-static bool spark2_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
-    return bloom_foreign_size_as_guava(shape, BLOOM_POSITIONS_FOLDED, problem);
-}
-
 static bool spark_valid_bits(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
     if (shape->bits <= BLOOM_FOREIGN_JAVA_BITS)
         return true;
@@ -95,7 +87,7 @@ const struct bloom_layout bloom_layout_spark1 = {
     .hash_words = 1,
     .probes_maximum = BLOOM_FOREIGN_PROBES_MAXIMUM,
     .bits_multiple = BLOOM_WORD_BITS,
-    .size = spark1_size,
+    .size = bloom_foreign_size_as_guava,
     .valid = spark1_valid,
     .add = bloom_classic32_add,
     .check = bloom_classic32_check,
@@ -112,7 +104,7 @@ const struct bloom_layout bloom_layout_spark2 = {
     .hash_words = 1,
     .probes_maximum = BLOOM_FOREIGN_PROBES_MAXIMUM,
     .bits_multiple = BLOOM_WORD_BITS,
-    .size = spark2_size,
+    .size = bloom_foreign_size_as_guava,
     .valid = spark2_valid,
     .add = spark2_add,
     .check = spark2_check,

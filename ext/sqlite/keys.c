@@ -7,68 +7,33 @@
  * so that SQLite neither looks at other keys nor sorts. A comparison with a number that is not
  * whole, with text or with a BLOB means what it means for a column of integers.
  *
- * A cursor has a copy of the filter: SQLite keeps the argument no longer than the call that hands
- * it over. Keys are taken from the copy some hundred at a time.
+ * Keys are taken from the filter some hundred at a time.
  */
-#include "sqlite/sqlite.h"
+#include "sqlite/table_function.h"
 
 #include <string.h>
 
 enum { KEYS_COLUMN_KEY, KEYS_COLUMN_FILTER };
 
-/* idxNum: how the key is compared with the arguments that follow the filter, one for each of these
- * that is set, in this order; and how the rows are ordered. */
+/* What a plan says: how the key is compared with the values that follow, one for each of these that
+ * is set, in this order. */
 enum {
     KEYS_EQUAL = 1,
     KEYS_ABOVE = 2,
     KEYS_FROM = 4,
     KEYS_BELOW = 8,
     KEYS_TO = 16,
-    KEYS_COMPARISONS = 5,
-    KEYS_DESCENDING = 32,
-    KEYS_NO_FILTER = 64
-};
-
-struct keys_table {
-    sqlite3_vtab base;
-    sqlite3 *database;
+    KEYS_COMPARISONS = 5
 };
 
 struct keys_cursor {
-    sqlite3_vtab_cursor base;
-    struct bloom_stored filter; /* bytes: ours, NULL when there are none */
+    struct bloom_rows rows;     /* first; row is the key */
+    struct bloom_stored filter; /* bytes: of the cursor's argument */
     uint64_t first, last;       /* still to be listed, none when first > last */
     bool descending;
-    bool hashed;            /* see keys_rowid */
-    struct bloom_hash hash; /* of the filter */
-    size_t at, count;       /* in listed */
+    size_t at, count; /* in listed */
     uint64_t listed[128];
 };
-
-static int keys_connect(sqlite3 *database, void *data, int count, const char *const *arguments,
-                        sqlite3_vtab **result, char **error) {
-    (void)data;
-    (void)count;
-    (void)arguments;
-    (void)error;
-    int code = sqlite3_declare_vtab(database, "CREATE TABLE x(key INTEGER, filter HIDDEN)");
-    if (code == SQLITE_OK)
-        code = sqlite3_vtab_config(database, SQLITE_VTAB_INNOCUOUS);
-    if (code != SQLITE_OK)
-        return code;
-    struct keys_table *table = sqlite3_malloc(sizeof *table);
-    if (table == NULL)
-        return SQLITE_NOMEM;
-    memset(table, 0, sizeof *table);
-    table->database = database;
-    *result = &table->base;
-    return SQLITE_OK;
-}
-
-static int keys_disconnect(sqlite3_vtab *table) {
-    sqlite3_free(table);
-    return SQLITE_OK;
-}
 
 static int keys_comparison(unsigned char op) {
     switch (op) {
@@ -88,77 +53,24 @@ static int keys_comparison(unsigned char op) {
     }
 }
 
-/* A plan in which the filter is not known yet is refused, so that SQLite takes another one; one
- * without any fails when it is run, with words. */
-static int keys_best_index(sqlite3_vtab *table, sqlite3_index_info *info) {
-    int filter = -1, of_comparison[KEYS_COMPARISONS] = {-1, -1, -1, -1, -1};
-    bool waits = false;
-    (void)table;
+static unsigned keys_plan(sqlite3_index_info *info, int argument) {
+    int of_comparison[KEYS_COMPARISONS] = {-1, -1, -1, -1, -1};
+    unsigned plan = 0;
     for (int i = 0; i < info->nConstraint; i++) {
         const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
         int comparison = keys_comparison(constraint->op);
-        if (constraint->iColumn == KEYS_COLUMN_FILTER && comparison == KEYS_EQUAL) {
-            if (constraint->usable)
-                filter = i;
-            else
-                waits = true;
-        } else if (constraint->iColumn == KEYS_COLUMN_KEY && constraint->usable) {
+        if (constraint->iColumn == KEYS_COLUMN_KEY && constraint->usable)
             for (int bit = 0; bit < KEYS_COMPARISONS; bit++)
                 if (comparison == 1 << bit)
                     of_comparison[bit] = i;
-        }
     }
-    info->estimatedCost = 1e12;
-    info->idxNum = KEYS_NO_FILTER;
-    if (filter < 0)
-        return waits ? SQLITE_CONSTRAINT : SQLITE_OK;
-
-    int arguments = 1;
-    info->idxNum = 0;
-    info->aConstraintUsage[filter].argvIndex = arguments;
-    info->aConstraintUsage[filter].omit = 1;
     for (int bit = 0; bit < KEYS_COMPARISONS; bit++)
         if (of_comparison[bit] >= 0) {
-            info->aConstraintUsage[of_comparison[bit]].argvIndex = ++arguments;
+            info->aConstraintUsage[of_comparison[bit]].argvIndex = argument++;
             info->aConstraintUsage[of_comparison[bit]].omit = 1;
-            info->idxNum |= 1 << bit;
+            plan |= 1U << bit;
         }
-    if (info->nOrderBy == 1 && info->aOrderBy[0].iColumn == KEYS_COLUMN_KEY) {
-        info->orderByConsumed = 1;
-        info->idxNum |= info->aOrderBy[0].desc ? KEYS_DESCENDING : 0;
-    }
-    /* A million keys, a hundredth of them for each end that is given; and, for each time that the
-     * listing begins, the copying of the filter, which is about as dear as a thousand keys. */
-    double rows = 1e6;
-    for (int bit = 0; bit < KEYS_COMPARISONS; bit++)
-        if (of_comparison[bit] >= 0)
-            rows = bit == 0 ? 1 : rows / 100 + 1;
-    info->estimatedRows = (sqlite3_int64)rows;
-    info->estimatedCost = rows + 1000;
-    if (info->idxNum & KEYS_EQUAL)
-        info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
-    return SQLITE_OK;
-}
-
-static int keys_open(sqlite3_vtab *table, sqlite3_vtab_cursor **result) {
-    struct keys_cursor *cursor = sqlite3_malloc(sizeof *cursor);
-    (void)table;
-    if (cursor == NULL)
-        return SQLITE_NOMEM;
-    memset(cursor, 0, sizeof *cursor);
-    *result = &cursor->base;
-    return SQLITE_OK;
-}
-
-static void keys_release(struct keys_cursor *cursor) {
-    sqlite3_free((void *)(uintptr_t)cursor->filter.bytes);
-    cursor->filter.bytes = NULL;
-}
-
-static int keys_close(sqlite3_vtab_cursor *base) {
-    keys_release((struct keys_cursor *)base);
-    sqlite3_free(base);
-    return SQLITE_OK;
+    return plan;
 }
 
 static void keys_none(struct keys_cursor *cursor) {
@@ -256,99 +168,77 @@ static void keys_list(struct keys_cursor *cursor) {
         cursor->first = cursor->listed[count - 1] + 1;
 }
 
-static int keys_fail(struct keys_cursor *cursor, char *message) {
-    sqlite3_free(cursor->base.pVtab->zErrMsg);
-    cursor->base.pVtab->zErrMsg = message;
-    return message != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
+/* To the next key that was listed, or the end. */
+static void keys_arrive(struct keys_cursor *cursor) {
+    if (cursor->at == cursor->count)
+        keys_list(cursor);
+    cursor->rows.at_end = cursor->at == cursor->count;
+    cursor->rows.row = cursor->rows.at_end ? 0 : cursor->listed[cursor->at];
 }
 
-static int keys_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int count,
-                       sqlite3_value **arguments) {
-    struct keys_cursor *cursor = (struct keys_cursor *)base;
-    struct bloom_stored argument;
+/* Reads the filter, of which the cursor has a copy unless it is pinned. */
+static int keys_read(struct keys_cursor *cursor, sqlite3_value *value) {
+    struct bloom_rows *rows = &cursor->rows;
     char problem[BLOOM_PROBLEM_SIZE];
-    (void)text;
-    (void)count;
-    keys_release(cursor);
-    cursor->at = cursor->count = 0;
-    cursor->hashed = false;
-    if (plan & KEYS_NO_FILTER)
-        return keys_fail(cursor, sqlite3_mprintf("bloom_keys: there is no filter; give it one, as "
-                                                 "in bloom_keys((SELECT f FROM filters))"));
-    sqlite3 *database = ((const struct keys_table *)base->pVtab)->database;
-    enum bloom_stored_kind kind = bloom_sql_stored(database, arguments[0], &argument, problem);
-    if (kind == BLOOM_STORED_NO_MEMORY)
+    size_t length;
+    switch (bloom_sql_stored(bloom_rows_database(rows), value, &cursor->filter, problem)) {
+    case BLOOM_STORED:
+        break;
+    case BLOOM_STORED_NO_MEMORY:
         return SQLITE_NOMEM;
-    if (kind == BLOOM_STORED_NOT)
-        return keys_fail(cursor,
-                         sqlite3_mprintf("bloom_keys: the filter (argument 1) %s", problem));
-    const struct bloom_layout *layout = argument.shape.layout;
+    default:
+        return bloom_rows_fail(rows, "the filter (argument 1) %s", problem);
+    }
+    if (sqlite3_value_type(value) == SQLITE_BLOB)
+        cursor->filter.bytes = bloom_rows_bytes(rows, &length);
+    const struct bloom_layout *layout = cursor->filter.shape.layout;
     if (layout->list == NULL)
-        return keys_fail(cursor, sqlite3_mprintf("bloom_keys: cannot list the keys of a filter of "
-                                                 "layout %s, only those of layout bitmap",
-                                                 layout->name));
-    cursor->filter = argument;
-    cursor->filter.bytes = bloom_sql_copy_filter(&argument);
-    if (cursor->filter.bytes == NULL)
-        return SQLITE_NOMEM;
+        return bloom_rows_fail(rows,
+                               "cannot list the keys of a filter of layout %s, only those of "
+                               "layout bitmap",
+                               layout->name);
+    return SQLITE_OK;
+}
+
+static int keys_begin(struct bloom_rows *rows, sqlite3_value *value, bool same, unsigned plan,
+                      bool descending, sqlite3_value **further) {
+    struct keys_cursor *cursor = (struct keys_cursor *)rows;
+    int code = same ? SQLITE_OK : keys_read(cursor, value);
+    if (code != SQLITE_OK)
+        return code;
     cursor->first = 0;
     cursor->last = UINT64_MAX;
-    cursor->descending = (plan & KEYS_DESCENDING) != 0;
-    for (int bit = 0, argument_number = 1; bit < KEYS_COMPARISONS; bit++)
-        if (plan & 1 << bit)
-            keys_compare_value(cursor, 1 << bit, arguments[argument_number++]);
-    keys_list(cursor);
+    cursor->descending = descending;
+    cursor->at = cursor->count = 0;
+    for (int bit = 0; bit < KEYS_COMPARISONS; bit++)
+        if (plan & 1U << bit)
+            keys_compare_value(cursor, 1 << bit, *further++);
+    keys_arrive(cursor);
     return SQLITE_OK;
 }
 
-static int keys_next(sqlite3_vtab_cursor *base) {
-    struct keys_cursor *cursor = (struct keys_cursor *)base;
-    if (++cursor->at == cursor->count)
-        keys_list(cursor);
-    return SQLITE_OK;
+static void keys_next(struct bloom_rows *rows) {
+    struct keys_cursor *cursor = (struct keys_cursor *)rows;
+    cursor->at++;
+    keys_arrive(cursor);
 }
 
-static int keys_eof(sqlite3_vtab_cursor *base) {
-    const struct keys_cursor *cursor = (const struct keys_cursor *)base;
-    return cursor->at == cursor->count;
+static void keys_column(const struct bloom_rows *rows, sqlite3_context *context, int column) {
+    (void)column;
+    sqlite3_result_int64(context, (sqlite3_int64)rows->row);
 }
 
-static int keys_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column) {
-    const struct keys_cursor *cursor = (const struct keys_cursor *)base;
-    if (column == KEYS_COLUMN_KEY)
-        sqlite3_result_int64(context, (sqlite3_int64)cursor->listed[cursor->at]);
-    else
-        sqlite3_result_blob64(context, cursor->filter.bytes, cursor->filter.length,
-                              SQLITE_TRANSIENT);
-    return SQLITE_OK;
-}
-
-/* SQLite tells rows apart by these numbers where a query asks several filters with OR. Those of one
- * filter are different, and those of two filters are as if drawn from 2^64 by lot, so that two of a
- * million keys have one in common in one of 20 million cases. */
-static int keys_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
-    struct keys_cursor *cursor = (struct keys_cursor *)base;
-    if (!cursor->hashed)
-        cursor->hash = bloom_hash_bytes(cursor->filter.bytes, (size_t)cursor->filter.length);
-    cursor->hashed = true;
-    uint64_t mixed = bloom_mix(cursor->listed[cursor->at] ^ cursor->hash.words[0]);
-    *rowid = (sqlite3_int64)bloom_mix(mixed ^ cursor->hash.words[1]);
-    return SQLITE_OK;
-}
-
-int bloom_sql_keys_register(sqlite3 *database) {
-    /* Without xCreate the table is there under its name, and no other can be made. */
-    static const sqlite3_module MODULE = {
-        .xConnect = keys_connect,
-        .xBestIndex = keys_best_index,
-        .xDisconnect = keys_disconnect,
-        .xOpen = keys_open,
-        .xClose = keys_close,
-        .xFilter = keys_filter,
-        .xNext = keys_next,
-        .xEof = keys_eof,
-        .xColumn = keys_column,
-        .xRowid = keys_rowid,
-    };
-    return sqlite3_create_module_v2(database, "bloom_keys", &MODULE, NULL, NULL);
-}
+const struct bloom_table_function bloom_keys_function = {
+    .name = "bloom_keys",
+    .declaration = "CREATE TABLE x(key INTEGER, filter HIDDEN)",
+    .missing = "there is no filter; give it one, as in bloom_keys((SELECT f FROM filters))",
+    .argument_column = KEYS_COLUMN_FILTER,
+    .ordered_column = KEYS_COLUMN_KEY,
+    .descends = true,
+    .rows = 1e6,
+    .cursor_size = sizeof(struct keys_cursor),
+    .plan = keys_plan,
+    .begin = keys_begin,
+    .next = keys_next,
+    .column = keys_column,
+};

@@ -2,7 +2,8 @@
  *
  * All four take filters one after the other into one that is in the making. The filters must have
  * equal parameters, except in layouts whose sizes mix: there a union has the size of the largest
- * filter, an intersection that of the smallest.
+ * filter, an intersection that of the smallest. Filters of a layout that can be halved get the size
+ * of the smallest.
  */
 #include "sqlite/sqlite.h"
 
@@ -44,6 +45,20 @@ static bool merge_combine(sqlite3_context *context, struct merge *merge, enum me
     return true;
 }
 
+/* Halves a filter, which is ours, to so many bits. False: interrupted. */
+static bool merge_halve(sqlite3_context *context, struct merge *merge, struct bloom_shape *shape,
+                        uint8_t *filter, uint64_t bits) {
+    while (shape->bits > bits) {
+        uint64_t bytes = bloom_payload_bytes(shape);
+        shape->layout->halve(filter + bloom_header_bytes(shape), bytes);
+        shape->bits /= 2;
+        bloom_header_write(shape, filter);
+        if (bloom_sql_interrupted(context, bytes, &merge->unasked))
+            return false;
+    }
+    return true;
+}
+
 /* Takes one more filter in; differs begins the message for one that does not fit. Returns false
  * after failing the function, and holds nothing then. */
 static bool merge_take(sqlite3_context *context, struct merge *merge, enum merge_kind kind,
@@ -68,18 +83,25 @@ static bool merge_take(sqlite3_context *context, struct merge *merge, enum merge
         bloom_sql_error(context, "%s (%s); make them with the same parameters", differs, problem);
         return merge_failed(merge);
     }
-    /* Where sizes mix, the result is as large as the one that decides. */
-    if (kind == MERGE_UNION ? filter->shape.bits > merge->shape.bits
-                            : filter->shape.bits < merge->shape.bits) {
+    /* The result is as large as the one that decides: the smaller one where the larger is halved,
+     * and for an intersection. */
+    bool smaller = filter->shape.bits < merge->shape.bits;
+    if (layout->halve != NULL && smaller &&
+        !merge_halve(context, merge, &merge->shape, merge->filter, filter->shape.bits))
+        return merge_failed(merge);
+    if (kind == MERGE_UNION || layout->halve != NULL ? filter->shape.bits > merge->shape.bits
+                                                     : smaller) {
         uint8_t *copy = bloom_sql_copy_filter(filter);
+        struct bloom_shape shape = filter->shape;
         if (copy == NULL)
             return merge_no_memory(context, merge);
-        combined = merge_combine(context, merge, kind, &filter->shape,
-                                 copy + bloom_header_bytes(&filter->shape), &merge->shape,
-                                 merge->filter + bloom_header_bytes(&merge->shape));
+        combined = (layout->halve == NULL ||
+                    merge_halve(context, merge, &shape, copy, merge->shape.bits)) &&
+                   merge_combine(context, merge, kind, &shape, copy + bloom_header_bytes(&shape),
+                                 &merge->shape, merge->filter + bloom_header_bytes(&merge->shape));
         sqlite3_free(merge->filter);
         merge->filter = copy;
-        merge->shape = filter->shape;
+        merge->shape = shape;
     } else {
         combined = merge_combine(context, merge, kind, &merge->shape,
                                  merge->filter + bloom_header_bytes(&merge->shape), &filter->shape,

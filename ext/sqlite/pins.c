@@ -9,10 +9,11 @@
  *      names another pin that is alive, at worst.)
  *   2. The pins that are alive are in one table. A number that is not in it, or is that of a pin of
  *      another connection, is no pin. No pin is looked at before it was found there.
- *   3. SQLite owns a pin by the destructor that it is given with the pointer, and calls it once. It
- *      is given the number alone, and may call it when the functions of the connection are gone.
- *      So the table belongs to this copy of the extension rather than to a connection, and a lock
- *      guards it.
+ *   3. SQLite calls the destructor that it is given with a pointer once for each time that it was
+ *      given one: these are a pin's references, to which those of cursors come (bloom_pin_keep). It
+ *      passes the number alone, and may do so when the functions of the connection are gone. So the
+ *      table belongs to this copy of the extension rather than to a connection, and a lock guards
+ *      it.
  *   4. A second copy of the extension in the process has its own table and its own serial numbers.
  *      The type of the pointers tells them apart: its text holds an address of the copy.
  *   5. What a connection has is a count of its pins that died. While it stays as it is, no pin can
@@ -27,6 +28,7 @@
 
 struct bloom_pin {
     uintptr_t number;
+    uint64_t references;
     struct bloom_connection *connection;
     struct bloom_pin *next; /* in its bucket */
     struct bloom_stored filter;
@@ -118,12 +120,17 @@ static void release_pin(void *pointer) {
     lock_pins();
     struct bloom_pin **link = link_of((uintptr_t)pointer);
     struct bloom_pin *pin = *link;
-    *link = pin->next;
-    pin->connection->deaths++;
-    struct bloom_connection *unused = release_connection(pin->connection);
+    struct bloom_connection *unused = NULL;
+    bool dead = --pin->references == 0;
+    if (dead) {
+        *link = pin->next;
+        pin->connection->deaths++;
+        unused = release_connection(pin->connection);
+    }
     unlock_pins();
     sqlite3_free(unused);
-    sqlite3_free(pin);
+    if (dead)
+        sqlite3_free(pin);
 }
 
 void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *filter) {
@@ -142,6 +149,7 @@ void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *f
     pin->filter = *filter;
     pin->filter.bytes = bytes;
     pin->connection = registration->connection;
+    pin->references = 1;
     lock_pins();
     pin->connection->references++;
     do
@@ -154,15 +162,48 @@ void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *f
     sqlite3_result_pointer(context, (void *)pin->number, bloom_pin_type, release_pin);
 }
 
-/* The living pin of that number and connection; NULL when there is none. It lives until its value
- * goes, and so as long as the call does that was given the value. */
+/* The living pin of that number and connection; NULL when there is none. The lock is held. */
+static struct bloom_pin *living_pin(const sqlite3 *database, uintptr_t number) {
+    struct bloom_pin *pin = *link_of(number);
+    return pin != NULL && pin->connection->database == database ? pin : NULL;
+}
+
+/* The same without the lock. The pin lives until its value goes, and so as long as the call does
+ * that was given the value. */
 static const struct bloom_pin *find_pin(const sqlite3 *database, uintptr_t number) {
     lock_pins();
-    const struct bloom_pin *pin = *link_of(number);
-    if (pin != NULL && pin->connection->database != database)
-        pin = NULL;
+    const struct bloom_pin *pin = living_pin(database, number);
     unlock_pins();
     return pin;
+}
+
+struct bloom_kept_pin bloom_pin_keep(sqlite3 *database, sqlite3_value *value) {
+    struct bloom_kept_pin kept = {0, NULL};
+    uintptr_t number = (uintptr_t)sqlite3_value_pointer(value, bloom_pin_type);
+    if (number == 0)
+        return kept;
+    lock_pins();
+    struct bloom_pin *pin = living_pin(database, number);
+    if (pin != NULL) {
+        pin->references++;
+        kept = (struct bloom_kept_pin){number, &pin->filter};
+    }
+    unlock_pins();
+    return kept;
+}
+
+void bloom_pin_release(const struct bloom_kept_pin *kept) {
+    if (kept->number != 0)
+        release_pin((void *)kept->number);
+}
+
+void bloom_pin_result(sqlite3_context *context, const struct bloom_kept_pin *kept) {
+    if (kept->number == 0)
+        return;
+    lock_pins();
+    (*link_of(kept->number))->references++;
+    unlock_pins();
+    sqlite3_result_pointer(context, (void *)kept->number, bloom_pin_type, release_pin);
 }
 
 bool bloom_sql_is_null(sqlite3_value *value) {

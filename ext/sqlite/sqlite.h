@@ -194,6 +194,18 @@ void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *f
 /* The filter of a pin that is alive, until the running function or method returns; else NULL. */
 const struct bloom_stored *bloom_sql_pinned(sqlite3 *database, sqlite3_value *value);
 
+/* A pin that a cursor keeps alive; zeros for a value that is no living pin of this connection. The
+ * reference that keep takes is given back by release. */
+struct bloom_kept_pin {
+    uintptr_t number;
+    const struct bloom_stored *filter;
+};
+struct bloom_kept_pin bloom_pin_keep(sqlite3 *database, sqlite3_value *value);
+void bloom_pin_release(const struct bloom_kept_pin *kept);
+
+/* Makes a pin that is kept the function's result, with a reference of its own. */
+void bloom_pin_result(sqlite3_context *context, const struct bloom_kept_pin *kept);
+
 /* The type of the pointers, and the pin of such a pointer, remembered for the function's next call.
  */
 extern char bloom_pin_type[];
@@ -208,6 +220,11 @@ bloom_sql_recent_pin(struct bloom_registration *registration, sqlite3_value *val
     return number == recent->number && registration->connection->deaths == recent->deaths
                ? recent->filter
                : bloom_sql_find_pin(registration, number);
+}
+
+/* Whether a value is the pin that is kept, or neither is one. */
+static inline bool bloom_pin_is(const struct bloom_kept_pin *kept, sqlite3_value *value) {
+    return (uintptr_t)sqlite3_value_pointer(value, bloom_pin_type) == kept->number;
 }
 
 /* Whether a value is NULL, and not a pin, alive or gone, which looks like NULL. */
@@ -241,9 +258,6 @@ void bloom_sql_version(sqlite3_context *context, int count, sqlite3_value **argu
 void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **arguments);
 
-/* keys.c */
-int bloom_sql_keys_register(sqlite3 *database); /* the table; an SQLite result code */
-
 /* merge.c */
 void bloom_sql_union(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_intersect(sqlite3_context *context, int count, sqlite3_value **arguments);
@@ -258,7 +272,6 @@ void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **argum
 /* url.c */
 void bloom_sql_url(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_check_url(sqlite3_context *context, int count, sqlite3_value **arguments);
-int bloom_sql_url_keys_register(sqlite3 *database); /* the table; an SQLite result code */
 
 /* aggregate.c */
 void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments);

@@ -7,7 +7,7 @@
  * A URL is TEXT; the bytes of a BLOB count as they are; a number counts as its text, so that the
  * IPv4 address 3279880203 is one. NULL and what has no host have no key: NULL, and no rows.
  */
-#include "sqlite/sqlite.h"
+#include "sqlite/table_function.h"
 
 #include "url/url.h"
 
@@ -124,174 +124,65 @@ void bloom_sql_check_url(sqlite3_context *context, int count, sqlite3_value **ar
  * a column of the query is meant. */
 enum url_keys_column { URL_KEYS_KEY, URL_KEYS_RANK, URL_KEYS_ARGUMENT };
 
-/* idxNum of a plan. */
-enum url_keys_plan { URL_KEYS_ALL, URL_KEYS_OF_URL };
-
 struct url_keys_cursor {
-    sqlite3_vtab_cursor base; /* first: SQLite sees only this */
-    sqlite3_value *argument;  /* NULL before the first url */
+    struct bloom_rows rows; /* first; row is the rank */
     struct bloom_url_key keys[BLOOM_URL_KEYS_MOST];
     unsigned count;
-    unsigned rank; /* of the row; count after the last */
-    struct url_text parsed;
+    struct url_text parsed; /* text is NULL when there is none */
 };
 
-static int url_keys_connect(sqlite3 *database, void *data, int count, const char *const *arguments,
-                            sqlite3_vtab **result, char **error) {
-    (void)data;
-    (void)count;
-    (void)arguments;
-    (void)error;
-    int code =
-        sqlite3_declare_vtab(database, "CREATE TABLE x(key TEXT, rank INTEGER, argument HIDDEN)");
-    if (code == SQLITE_OK)
-        code = sqlite3_vtab_config(database, SQLITE_VTAB_INNOCUOUS);
-    if (code != SQLITE_OK)
-        return code;
-    *result = sqlite3_malloc(sizeof **result);
-    if (*result == NULL)
-        return SQLITE_NOMEM;
-    memset(*result, 0, sizeof **result);
-    return SQLITE_OK;
-}
-
-static int url_keys_disconnect(sqlite3_vtab *table) {
-    sqlite3_free(table);
-    return SQLITE_OK;
-}
-
-/* There must be a URL. A plan in which it is not known yet is refused, so that SQLite takes another
- * one; one without any fails when it is run, with words. */
-static int url_keys_best_index(sqlite3_vtab *table, sqlite3_index_info *info) {
-    bool waits = false;
-    (void)table;
-    for (int i = 0; i < info->nConstraint; i++) {
-        const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
-        if (constraint->iColumn != URL_KEYS_ARGUMENT ||
-            (constraint->op != SQLITE_INDEX_CONSTRAINT_EQ &&
-             constraint->op != SQLITE_INDEX_CONSTRAINT_IS))
-            continue;
-        if (!constraint->usable) {
-            waits = true;
-            continue;
-        }
-        info->aConstraintUsage[i].argvIndex = 1;
-        info->aConstraintUsage[i].omit = 1;
-        info->idxNum = URL_KEYS_OF_URL;
-        /* Some ten keys, about as dear as ten look-ups in a small table. */
-        info->estimatedCost = 10;
-        info->estimatedRows = 10;
-        info->orderByConsumed = info->nOrderBy == 1 && !info->aOrderBy[0].desc &&
-                                info->aOrderBy[0].iColumn == URL_KEYS_RANK;
-        return SQLITE_OK;
-    }
-    if (waits)
-        return SQLITE_CONSTRAINT;
-    info->idxNum = URL_KEYS_ALL;
-    info->estimatedCost = 1e12;
-    return SQLITE_OK;
-}
-
-static int url_keys_open(sqlite3_vtab *table, sqlite3_vtab_cursor **result) {
-    struct url_keys_cursor *cursor = sqlite3_malloc(sizeof *cursor);
-    (void)table;
-    if (cursor == NULL)
-        return SQLITE_NOMEM;
-    cursor->argument = NULL;
-    cursor->parsed.text = NULL;
-    cursor->count = cursor->rank = 0;
-    *result = &cursor->base;
-    return SQLITE_OK;
-}
-
-/* Back to no URL. */
-static void url_keys_reset(struct url_keys_cursor *cursor) {
+static void url_keys_release(struct bloom_rows *rows) {
+    struct url_keys_cursor *cursor = (struct url_keys_cursor *)rows;
     url_text_release(&cursor->parsed);
-    sqlite3_value_free(cursor->argument);
-    cursor->argument = NULL;
     cursor->parsed.text = NULL;
-    cursor->count = cursor->rank = 0;
+    cursor->count = 0;
 }
 
-static int url_keys_close(sqlite3_vtab_cursor *base) {
-    url_keys_reset((struct url_keys_cursor *)base);
-    sqlite3_free(base);
-    return SQLITE_OK;
-}
-
-static int url_keys_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int count,
-                           sqlite3_value **arguments) {
-    struct url_keys_cursor *cursor = (struct url_keys_cursor *)base;
-    (void)text;
-    (void)count;
-    url_keys_reset(cursor);
-    if (plan == URL_KEYS_ALL) {
-        sqlite3_free(base->pVtab->zErrMsg);
-        base->pVtab->zErrMsg = sqlite3_mprintf(
-            "bloom_url_keys: there is no URL; give it one, as in bloom_url_keys('evil.example/a')");
-        return base->pVtab->zErrMsg != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
+static int url_keys_begin(struct bloom_rows *rows, sqlite3_value *value, bool same, unsigned plan,
+                          bool descending, sqlite3_value **further) {
+    struct url_keys_cursor *cursor = (struct url_keys_cursor *)rows;
+    (void)plan;
+    (void)descending;
+    (void)further;
+    if (!same) {
+        url_keys_release(rows);
+        enum url_outcome outcome = url_text_read(&cursor->parsed, value);
+        if (outcome == URL_READ)
+            cursor->count = bloom_url_keys(&cursor->parsed.url, cursor->parsed.text, cursor->keys);
+        else
+            cursor->parsed.text = NULL;
+        if (outcome == URL_NO_MEMORY)
+            return SQLITE_NOMEM;
     }
-    enum url_outcome outcome = url_text_read(&cursor->parsed, arguments[0]);
-    if (outcome != URL_READ) {
-        cursor->parsed.text = NULL;
-        return outcome == URL_NONE ? SQLITE_OK : SQLITE_NOMEM;
-    }
-    cursor->argument = sqlite3_value_dup(arguments[0]);
-    if (cursor->argument == NULL)
-        return SQLITE_NOMEM;
-    cursor->count = bloom_url_keys(&cursor->parsed.url, cursor->parsed.text, cursor->keys);
+    rows->row = 0;
+    rows->at_end = cursor->count == 0;
     return SQLITE_OK;
 }
 
-static int url_keys_next(sqlite3_vtab_cursor *base) {
-    ((struct url_keys_cursor *)base)->rank++;
-    return SQLITE_OK;
+static void url_keys_next(struct bloom_rows *rows) {
+    rows->at_end = ++rows->row == ((const struct url_keys_cursor *)rows)->count;
 }
 
-static int url_keys_eof(sqlite3_vtab_cursor *base) {
-    const struct url_keys_cursor *cursor = (const struct url_keys_cursor *)base;
-    return cursor->rank >= cursor->count;
-}
-
-static int url_keys_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column) {
-    const struct url_keys_cursor *cursor = (const struct url_keys_cursor *)base;
-    const struct bloom_url_key *key = &cursor->keys[cursor->rank];
+static void url_keys_column(const struct bloom_rows *rows, sqlite3_context *context, int column) {
+    const struct url_keys_cursor *cursor = (const struct url_keys_cursor *)rows;
+    const struct bloom_url_key *key = &cursor->keys[rows->row];
     if (column == URL_KEYS_KEY)
         sqlite3_result_text64(context, (const char *)cursor->parsed.text + key->start, key->length,
                               SQLITE_TRANSIENT, SQLITE_UTF8);
-    else if (column == URL_KEYS_RANK)
-        sqlite3_result_int64(context, cursor->rank);
     else
-        sqlite3_result_value(context, cursor->argument);
-    return SQLITE_OK;
+        sqlite3_result_int64(context, (sqlite3_int64)rows->row);
 }
 
-/* Rows of different URLs have different numbers, by which SQLite tells them apart in
- * argument = ?1 OR argument = ?2 AND rank = 0. */
-static int url_keys_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
-    static const struct bloom_shape SHAPE = {.layout = &bloom_layout_blocked};
-    const struct url_keys_cursor *cursor = (const struct url_keys_cursor *)base;
-    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM] = {0};
-    /* The argument was converted before it was copied, so that this cannot fail. */
-    bloom_sql_key(cursor->argument, &SHAPE, words);
-    words[0] += (uint64_t)sqlite3_value_type(cursor->argument);
-    *rowid = (sqlite3_int64)(words[0] * (BLOOM_URL_KEYS_MOST + 2) + cursor->rank);
-    return SQLITE_OK;
-}
-
-int bloom_sql_url_keys_register(sqlite3 *database) {
-    /* Without xCreate the table is there under its name, and no other can be made. */
-    static const sqlite3_module MODULE = {
-        .xConnect = url_keys_connect,
-        .xBestIndex = url_keys_best_index,
-        .xDisconnect = url_keys_disconnect,
-        .xOpen = url_keys_open,
-        .xClose = url_keys_close,
-        .xFilter = url_keys_filter,
-        .xNext = url_keys_next,
-        .xEof = url_keys_eof,
-        .xColumn = url_keys_column,
-        .xRowid = url_keys_rowid,
-    };
-    return sqlite3_create_module_v2(database, "bloom_url_keys", &MODULE, NULL, NULL);
-}
+const struct bloom_table_function bloom_url_keys_function = {
+    .name = "bloom_url_keys",
+    .declaration = "CREATE TABLE x(key TEXT, rank INTEGER, argument HIDDEN)",
+    .missing = "there is no URL; give it one, as in bloom_url_keys('evil.example/a')",
+    .argument_column = URL_KEYS_ARGUMENT,
+    .ordered_column = URL_KEYS_RANK,
+    .rows = 10, /* about as dear as ten look-ups in a small table */
+    .cursor_size = sizeof(struct url_keys_cursor),
+    .begin = url_keys_begin,
+    .next = url_keys_next,
+    .column = url_keys_column,
+    .close = url_keys_release,
+};

@@ -466,16 +466,15 @@ static void sizes(void **state) {
         {&bloom_layout_redisbloom, 1000000000000, 0.37, 3512100881984, 3},
     };
     char problem[BLOOM_PROBLEM_SIZE];
-    unsigned kept = 0;
     for (size_t i = 0; i < COUNT_OF(table); i++) {
         struct bloom_shape shape;
-        kept += bloom_shape_for(&shape, table[i].layout, table[i].capacity, table[i].rate, problem);
+        if (!bloom_shape_for(&shape, table[i].layout, table[i].capacity, table[i].rate, problem))
+            fail_msg("%s", problem);
         if (shape.bits != table[i].bits || shape.probes != table[i].probes)
             fail_msg("%s, n = %llu, p = %g: m = %llu, k = %u", table[i].layout->name,
                      (unsigned long long)table[i].capacity, table[i].rate,
                      (unsigned long long)shape.bits, (unsigned)shape.probes);
     }
-    assert_true(kept > COUNT_OF(table) / 2);
 }
 
 static void rounded_as_doubles(void **state) {
@@ -525,12 +524,6 @@ static void rounded_functions(void **state) {
         double x = ldexp(part, 8 - (int)random_below(&random, 60));
         double share = bloom_rounded_as_double(bloom_rounded_share(bloom_rounded_double(x)));
         assert_true(fabs(share + expm1(-x)) <= 4e-18 + 1e-15 * share);
-        double rest = bloom_rounded_as_double(bloom_rounded_complement(bloom_rounded_double(part)));
-        assert_true(fabs(rest - (1 - part)) <= 0x1p-53);
-        uint32_t power = 1 + (uint32_t)random_below(&random, 40);
-        double raised =
-            bloom_rounded_as_double(bloom_rounded_power(bloom_rounded_double(part), power));
-        assert_true(fabs(raised - pow(part, power)) <= 1e-13 * raised);
     }
     assert_true(different < ROUNDS / 100);
 }
@@ -542,8 +535,6 @@ static void rounded_edges(void **state) {
     assert_same(bloom_rounded_floor(zero) + bloom_rounded_ceiling(zero), 0, "nothing");
     assert_same(bloom_rounded_nearest(zero), 0, "nothing");
     assert_true(bloom_rounded_share(zero).mantissa == 0);
-    assert_same(bloom_rounded_floor(bloom_rounded_complement(zero)), 1, "1 - 0");
-    assert_true(bloom_rounded_complement(one).mantissa == 0);
     assert_same(bloom_rounded_floor(bloom_rounded_plus(zero, one)), 1, "0 + 1");
     assert_same(bloom_rounded_floor(bloom_rounded_plus(one, zero)), 1, "1 + 0");
     assert_true(bloom_rounded_plus(zero, zero).mantissa == 0);
@@ -556,7 +547,6 @@ static void rounded_edges(void **state) {
     struct bloom_rounded tiny = bloom_rounded_double(0x1p-1074);
     assert_same(bloom_rounded_ceiling(tiny), 1, "2^-1074");
     assert_same(bloom_rounded_nearest(tiny), 0, "2^-1074");
-    assert_same(bloom_rounded_floor(bloom_rounded_complement(tiny)), 1, "1 - 2^-1074");
     /* Half to even, both ways. */
     assert_true(bloom_rounded_as_double(bloom_rounded_integer((UINT64_C(1) << 53) + 1)) == 0x1p53);
     assert_true(bloom_rounded_as_double(bloom_rounded_integer((UINT64_C(1) << 53) + 3)) ==

@@ -46,10 +46,10 @@ static void assert_messages(void) {
     assert_false(bloom_shape_for(&shape, &bloom_layout_blocked, 1, 1e-10, problem));
     assert_string_equal(problem, "p = 1e-10 is less than layout blocked can keep for 1 keys; ask "
                                  "for p = 9.36e-10 or more");
-    assert_false(bloom_shape_for(&shape, &bloom_layout_classic, 5, 0.001, problem));
+    assert_false(bloom_shape_for(&shape, &bloom_layout_classic, 1, 0.9, problem));
     assert_string_equal(
-        problem, "n = 5 and p = 0.001: layout classic, with the size that its own library gives "
-                 "it, would have the rate 0.0055; ask for layout blocked, or for other n and p");
+        problem, "n = 1 and p = 0.9: layout classic, with the size that its own library gives it, "
+                 "would have no bits; ask for a smaller p");
     struct bloom_shape other;
     assert_true(bloom_shape_for(&shape, &bloom_layout_blocked, 100, 0.01, problem));
     assert_true(bloom_shape_for(&other, &bloom_layout_blocked, 100, 0.0101, problem));

@@ -1,0 +1,318 @@
+/* What all table-valued functions have in common; see table_function.h. */
+#include "sqlite/table_function.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* A counted copy of an argument: the cursor has one reference, each value that SQLite was given
+ * another. A value of a statement is released on the thread that runs it, so the count needs no
+ * lock. */
+struct bloom_argument {
+    uint64_t references;
+    int type; /* of SQLite: SQLITE_NULL for a pin */
+    struct bloom_kept_pin pin;
+    bool hashed;
+    struct bloom_hash hash; /* of type and bytes: see rows_rowid */
+    size_t length, room;
+    uint8_t bytes[]; /* of a number its eight, of a pin none */
+};
+
+struct function_table {
+    sqlite3_vtab base; /* first */
+    sqlite3 *database;
+    const struct bloom_table_function *function;
+};
+
+/* idxNum: these, and above them what the function's own plan returned. */
+enum { PLAN_ARGUMENT = 1, PLAN_DESCENDING = 2, PLAN_SHIFT = 2 };
+
+static const struct function_table *function_table_of(const struct bloom_rows *rows) {
+    return (const struct function_table *)rows->base.pVtab;
+}
+
+sqlite3 *bloom_rows_database(const struct bloom_rows *rows) {
+    return function_table_of(rows)->database;
+}
+
+const uint8_t *bloom_rows_bytes(const struct bloom_rows *rows, size_t *length) {
+    *length = rows->argument->length;
+    return rows->argument->bytes;
+}
+
+int bloom_rows_fail(struct bloom_rows *rows, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    char *text = sqlite3_vmprintf(format, list);
+    va_end(list);
+    sqlite3_free(rows->base.pVtab->zErrMsg);
+    rows->base.pVtab->zErrMsg =
+        text != NULL ? sqlite3_mprintf("%s: %s", function_table_of(rows)->function->name, text)
+                     : NULL;
+    sqlite3_free(text);
+    return rows->base.pVtab->zErrMsg != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
+}
+
+/* Arguments */
+
+static void argument_release(struct bloom_argument *argument) {
+    if (argument == NULL || --argument->references > 0)
+        return;
+    bloom_pin_release(&argument->pin);
+    sqlite3_free(argument);
+}
+
+/* SQLite's destructor of a value that is the bytes of an argument. */
+static void argument_release_bytes(void *bytes) {
+    argument_release((struct bloom_argument *)(void *)((uint8_t *)bytes -
+                                                       offsetof(struct bloom_argument, bytes)));
+}
+
+/* The bytes that tell arguments of one type apart; a pin has none. False: no memory. */
+static bool argument_bytes(sqlite3_value *value, int type, uint8_t number[8], const void **bytes,
+                           size_t *length) {
+    sqlite3_int64 integer;
+    double real;
+    *bytes = number;
+    *length = 8;
+    switch (type) {
+    case SQLITE_INTEGER:
+        integer = sqlite3_value_int64(value);
+        memcpy(number, &integer, sizeof integer);
+        return true;
+    case SQLITE_FLOAT:
+        real = sqlite3_value_double(value);
+        memcpy(number, &real, sizeof real);
+        return true;
+    case SQLITE_NULL:
+        *length = 0;
+        return true;
+    case SQLITE_TEXT:
+        *bytes = sqlite3_value_text(value); /* first: it may convert from UTF-16 */
+        *length = (size_t)sqlite3_value_bytes(value);
+        return *bytes != NULL;
+    default:
+        *length = (size_t)sqlite3_value_bytes(value); /* first: see bloom_sql_blob */
+        *bytes = sqlite3_value_blob(value);
+        return *bytes != NULL || *length == 0;
+    }
+}
+
+/* Keeps a value in the place of the one before. *same: both are equal. False: no memory; then none
+ * is kept. */
+static bool argument_keep(struct bloom_rows *rows, sqlite3_value *value, bool *same) {
+    struct bloom_argument *kept = rows->argument;
+    sqlite3 *database = bloom_rows_database(rows);
+    int type = sqlite3_value_type(value);
+    uint8_t number[8];
+    const void *bytes;
+    size_t length;
+    bool fits = argument_bytes(value, type, number, &bytes, &length);
+    *same = fits && kept != NULL && kept->type == type && kept->length == length &&
+            (length == 0 || memcmp(kept->bytes, bytes, length) == 0) &&
+            bloom_pin_is(&kept->pin, value);
+    if (*same)
+        return true;
+    if (!fits || kept == NULL || kept->references > 1 || kept->room < length) {
+        argument_release(kept);
+        rows->argument = kept = fits ? sqlite3_malloc64(sizeof *kept + length) : NULL;
+        if (kept == NULL)
+            return false;
+        kept->room = length;
+    } else {
+        bloom_pin_release(&kept->pin);
+    }
+    kept->references = 1;
+    kept->type = type;
+    kept->pin = bloom_pin_keep(database, value);
+    kept->hashed = false;
+    kept->length = length;
+    if (length > 0)
+        memcpy(kept->bytes, bytes, length);
+    return true;
+}
+
+/* Makes the argument, as it was given, the value of its column. */
+static void argument_result(sqlite3_context *context, struct bloom_argument *argument) {
+    sqlite3_int64 integer;
+    double real;
+    switch (argument->type) {
+    case SQLITE_INTEGER:
+        memcpy(&integer, argument->bytes, sizeof integer);
+        sqlite3_result_int64(context, integer);
+        break;
+    case SQLITE_FLOAT:
+        memcpy(&real, argument->bytes, sizeof real);
+        sqlite3_result_double(context, real);
+        break;
+    case SQLITE_NULL:
+        bloom_pin_result(context, &argument->pin);
+        break;
+    case SQLITE_TEXT:
+        argument->references++;
+        sqlite3_result_text64(context, (const char *)argument->bytes, argument->length,
+                              argument_release_bytes, SQLITE_UTF8);
+        break;
+    default:
+        argument->references++;
+        sqlite3_result_blob64(context, argument->bytes, argument->length, argument_release_bytes);
+    }
+}
+
+/* The table */
+
+static int rows_connect(sqlite3 *database, void *data, int count, const char *const *arguments,
+                        sqlite3_vtab **result, char **error) {
+    const struct bloom_table_function *function = data;
+    (void)count;
+    (void)arguments;
+    (void)error;
+    int code = sqlite3_declare_vtab(database, function->declaration);
+    if (code == SQLITE_OK)
+        code = sqlite3_vtab_config(database, SQLITE_VTAB_INNOCUOUS);
+    if (code != SQLITE_OK)
+        return code;
+    struct function_table *table = sqlite3_malloc(sizeof *table);
+    if (table == NULL)
+        return SQLITE_NOMEM;
+    *table = (struct function_table){.database = database, .function = function};
+    *result = &table->base;
+    return SQLITE_OK;
+}
+
+static int rows_disconnect(sqlite3_vtab *table) {
+    sqlite3_free(table);
+    return SQLITE_OK;
+}
+
+/* A plan in which the argument is not known yet is refused, so that SQLite takes another one; one
+ * without any fails when it is run, with words. */
+static int rows_best_index(sqlite3_vtab *table, sqlite3_index_info *info) {
+    const struct bloom_table_function *function = ((struct function_table *)table)->function;
+    int found = -1;
+    bool waits = false;
+    for (int i = 0; i < info->nConstraint; i++) {
+        const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
+        if (constraint->iColumn != function->argument_column ||
+            (constraint->op != SQLITE_INDEX_CONSTRAINT_EQ &&
+             constraint->op != SQLITE_INDEX_CONSTRAINT_IS))
+            continue;
+        if (constraint->usable)
+            found = i;
+        else
+            waits = true;
+    }
+    if (found < 0) {
+        info->idxNum = 0;
+        info->estimatedCost = 1e12;
+        return waits ? SQLITE_CONSTRAINT : SQLITE_OK;
+    }
+    info->idxNum = PLAN_ARGUMENT;
+    info->aConstraintUsage[found].argvIndex = 1;
+    info->aConstraintUsage[found].omit = 1;
+    if (function->plan != NULL)
+        info->idxNum |= (int)(function->plan(info, 2) << PLAN_SHIFT);
+    if (info->nOrderBy == 1 && info->aOrderBy[0].iColumn == function->ordered_column &&
+        (function->descends || !info->aOrderBy[0].desc)) {
+        info->orderByConsumed = 1;
+        info->idxNum |= info->aOrderBy[0].desc ? PLAN_DESCENDING : 0;
+    }
+    info->estimatedCost = function->rows;
+    info->estimatedRows = (sqlite3_int64)function->rows;
+    return SQLITE_OK;
+}
+
+static int rows_open(sqlite3_vtab *table, sqlite3_vtab_cursor **result) {
+    size_t size = ((struct function_table *)table)->function->cursor_size;
+    *result = sqlite3_malloc64(size);
+    if (*result == NULL)
+        return SQLITE_NOMEM;
+    memset(*result, 0, size);
+    return SQLITE_OK;
+}
+
+static int rows_close(sqlite3_vtab_cursor *base) {
+    struct bloom_rows *rows = (struct bloom_rows *)base;
+    const struct bloom_table_function *function = function_table_of(rows)->function;
+    if (function->close != NULL)
+        function->close(rows);
+    argument_release(rows->argument);
+    sqlite3_free(rows);
+    return SQLITE_OK;
+}
+
+static int rows_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int count,
+                       sqlite3_value **arguments) {
+    struct bloom_rows *rows = (struct bloom_rows *)base;
+    const struct bloom_table_function *function = function_table_of(rows)->function;
+    bool same;
+    (void)text;
+    (void)count;
+    rows->at_end = true;
+    if ((plan & PLAN_ARGUMENT) == 0)
+        return bloom_rows_fail(rows, "%s", function->missing);
+    if (!argument_keep(rows, arguments[0], &same))
+        return SQLITE_NOMEM;
+    int code = function->begin(rows, arguments[0], same, (unsigned)plan >> PLAN_SHIFT,
+                               (plan & PLAN_DESCENDING) != 0, arguments + 1);
+    if (code != SQLITE_OK) { /* the next run is not the same */
+        argument_release(rows->argument);
+        rows->argument = NULL;
+    }
+    return code;
+}
+
+static int rows_next(sqlite3_vtab_cursor *base) {
+    struct bloom_rows *rows = (struct bloom_rows *)base;
+    function_table_of(rows)->function->next(rows);
+    return SQLITE_OK;
+}
+
+static int rows_eof(sqlite3_vtab_cursor *base) {
+    return ((const struct bloom_rows *)base)->at_end;
+}
+
+static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column) {
+    const struct bloom_rows *rows = (const struct bloom_rows *)base;
+    const struct bloom_table_function *function = function_table_of(rows)->function;
+    if (column == function->argument_column)
+        argument_result(context, rows->argument);
+    else
+        function->column(rows, context, column);
+    return SQLITE_OK;
+}
+
+/* SQLite tells rows apart by these numbers where a query has several arguments with OR. Those of
+ * one argument are different, and those of two arguments are as if drawn from 2^64 by lot, so that
+ * two of a million rows have one in common in one of 20 million cases. */
+static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
+    const struct bloom_rows *rows = (const struct bloom_rows *)base;
+    struct bloom_argument *argument = rows->argument;
+    if (!argument->hashed) {
+        const struct bloom_stored *pinned = argument->pin.filter;
+        argument->hash = pinned == NULL ? bloom_hash_bytes(argument->bytes, argument->length)
+                                        : bloom_hash_bytes(pinned->bytes, (size_t)pinned->length);
+        argument->hash.words[0] += (uint64_t)argument->type;
+        argument->hashed = true;
+    }
+    uint64_t mixed = bloom_mix(rows->row ^ argument->hash.words[0]);
+    *rowid = (sqlite3_int64)bloom_mix(mixed ^ argument->hash.words[1]);
+    return SQLITE_OK;
+}
+
+int bloom_table_function_register(sqlite3 *database, const struct bloom_table_function *function) {
+    /* Without xCreate the table is there under its name, and no other can be made. */
+    static const sqlite3_module MODULE = {
+        .xConnect = rows_connect,
+        .xBestIndex = rows_best_index,
+        .xDisconnect = rows_disconnect,
+        .xOpen = rows_open,
+        .xClose = rows_close,
+        .xFilter = rows_filter,
+        .xNext = rows_next,
+        .xEof = rows_eof,
+        .xColumn = rows_column,
+        .xRowid = rows_rowid,
+    };
+    return sqlite3_create_module_v2(database, function->name, &MODULE, (void *)(uintptr_t)function,
+                                    NULL);
+}
