@@ -35,6 +35,7 @@ struct idna_name {
     /* Decomposed: with the combining class in the bits from 21 on, in canonical order. Composed:
      * alone. */
     uint32_t points[IDNA_POINTS];
+    uint32_t classes[IDNA_MOST]; /* of the composed label, when it is checked */
 };
 
 static unsigned idna_status(uint32_t class) {
@@ -187,7 +188,7 @@ static void idna_check_bidi(struct idna_name *name) {
     bool allowed = true, left = false;
     unsigned seen = 0, last = BIDI_NEUTRAL;
     for (size_t i = 0; i < name->count; i++) {
-        unsigned bidi = idna_bidi(idna_class(name->points[i]));
+        unsigned bidi = idna_bidi(name->classes[i]);
         if (i == 0)
             left = bidi == BIDI_LEFT;
         allowed = allowed && (i > 0 || left || bidi == BIDI_RIGHT) && bidi <= BIDI_NEUTRAL;
@@ -210,7 +211,7 @@ static bool idna_joiners_allowed(const struct idna_name *name) {
     bool joins = false; /* the last that is not transparent joins what follows it */
     unsigned before = 0;
     for (size_t i = 0; i < name->count; i++) {
-        uint32_t point = name->points[i], class = idna_class(point);
+        uint32_t point = name->points[i], class = name->classes[i];
         if (point == ZERO_WIDTH_NON_JOINER || point == ZERO_WIDTH_JOINER) {
             size_t next = i + 1;
             if (i == 0)
@@ -218,11 +219,9 @@ static bool idna_joiners_allowed(const struct idna_name *name) {
             if (before != IDNA_VIRAMA) {
                 if (point == ZERO_WIDTH_JOINER || !joins)
                     return false;
-                while (next < name->count &&
-                       (idna_joining(idna_class(name->points[next])) & TRANSPARENT) != 0)
+                while (next < name->count && (idna_joining(name->classes[next]) & TRANSPARENT) != 0)
                     next++;
-                if (next == name->count ||
-                    (idna_joining(idna_class(name->points[next])) & JOINS_RIGHT) == 0)
+                if (next == name->count || (idna_joining(name->classes[next]) & JOINS_RIGHT) == 0)
                     return false;
             }
         }
@@ -233,17 +232,19 @@ static bool idna_joiners_allowed(const struct idna_name *name) {
     return true;
 }
 
-/* Section 4.1: the validity criteria, but for NFC, in which the label is. */
+/* Section 4.1: the validity criteria, but for NFC, in which the label is. It has IDNA_MOST points
+ * at most. */
 static bool idna_label_is_valid(struct idna_name *name) {
     const uint32_t *points = name->points;
     bool joiners = false;
-    if (idna_is_mark(idna_class(points[0])))
-        return false;
     for (size_t i = 0; i < name->count; i++) {
-        if (idna_status(idna_class(points[i])) != IDNA_VALID)
+        name->classes[i] = idna_class(points[i]);
+        if (idna_status(name->classes[i]) != IDNA_VALID)
             return false;
         joiners |= points[i] == ZERO_WIDTH_NON_JOINER || points[i] == ZERO_WIDTH_JOINER;
     }
+    if (idna_is_mark(name->classes[0]))
+        return false;
     if (name->count >= 4 && points[0] == 'x' && points[1] == 'n' && points[2] == '-' &&
         points[3] == '-')
         return false;
