@@ -349,8 +349,18 @@ static bool url_parse_refused(struct bloom_url *url, const uint8_t *bytes, size_
     return true;
 }
 
+uint64_t bloom_url_room(size_t length) {
+    return 4 * (uint64_t)length + 320;
+}
+
+void bloom_url_lower(uint8_t *text, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        text[i] = url_lower(text[i]);
+}
+
 bool bloom_url_parse(struct bloom_url *url, const uint8_t *bytes, size_t length, uint8_t *text) {
     struct url_opened opened;
+    url->opened = true;
     if (length == 0)
         return false; /* bytes may be NULL, to which nothing can be added */
     if (url_parse_plain(url, bytes, length, text))
@@ -362,6 +372,7 @@ bool bloom_url_parse(struct bloom_url *url, const uint8_t *bytes, size_t length,
     case URL_OPENED:
         return url_parse_opened(url, &opened, text, scratch);
     case URL_REFUSED:
+        url->opened = false;
         return url_parse_refused(url, bytes, length, text, scratch);
     case URL_NOWHERE:
         break;

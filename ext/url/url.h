@@ -29,6 +29,7 @@ struct bloom_url {
     size_t path;   /* where the path ends; the query follows */
     size_t length; /* bytes of it all */
     bool address;  /* the host is an IPv4 or IPv6 address */
+    bool opened;   /* a browser opens it: the standard's parser does not fail */
 };
 
 /* Five hosts, and for each of them six paths. */
@@ -42,14 +43,15 @@ struct bloom_url_key {
 
 /* The bytes of room that bloom_url_parse needs for a URL of length bytes. The canonical text itself
  * has at most 3 * length + 256: a name may become longer, but not as long as that. */
-static inline uint64_t bloom_url_room(size_t length) {
-    return 4 * (uint64_t)length + 320;
-}
+uint64_t bloom_url_room(size_t length);
 
 /* Writes the canonical text of length bytes into text, which has the room for it and does not
  * overlap bytes. bytes may be NULL when length is 0. Returns false when there is no host; text
  * then holds nothing of use. */
 bool bloom_url_parse(struct bloom_url *url, const uint8_t *bytes, size_t length, uint8_t *text);
+
+/* Makes the ASCII letters of a canonical text lower case, those of escapes included. */
+void bloom_url_lower(uint8_t *text, size_t length);
 
 /* The keys of a parsed URL, each once, the most exact first: the hosts from the longest on, and
  * for each of them the paths from the longest on. Returns their number, 1 or more. */
