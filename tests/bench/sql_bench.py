@@ -21,8 +21,8 @@ SQLite. What it measures:
   sizes of filter and index. --full repeats this and the scan above with ten million keys;
 - 100,000 groups of 20 keys: bloom_agg against group_concat and count(DISTINCT);
 - URLs of 60 to 80 bytes with nine or ten keys each: bloom_check with key=url, a filter of as many
-  keys as the URLhaus list has (6,000), always in cache, and one of 1,000,000, against the exact join of
-  bloom_url_keys with the keys in a table WITHOUT ROWID.
+  keys as the URLhaus list has (6,000), always in cache, and one of 1,000,000, against the exact
+  join of bloom_url_keys with the keys in a table WITHOUT ROWID.
 
 The cases of a section take turns; a time is the median of up to seven turns (fewer for cases that
 take long), and is processor time: the data are in the page cache of the connection, and what other

@@ -106,7 +106,7 @@ class Urls(unittest.TestCase):
             parts = [answer and urls_program.of_href(answer) for answer in (href, other)]
             if parts[0] != parts[1]:
                 explained += 1
-                self.assertTrue(browsers.is_explained(parser, text, href), (text, href, other))
+                self.assertTrue(browsers.is_explained(parser, text, other), (text, href, other))
         self.assertLess(explained, len(texts) // 20)
 
     def test_vectors_of_the_page(self):

@@ -1,6 +1,6 @@
 /* Lists: whatever the bytes, an entry lies in them, lines ascend, and a key is that of a URL and
- * canonical; a quarter of a megabyte of anything takes linear time. What each form means is tested by
- * lists.test. */
+ * canonical; a quarter of a megabyte of anything takes linear time. What each form means is tested
+ * by lists.test. */
 #include "library_test.h"
 
 #include "url/list.h"

@@ -68,14 +68,14 @@ def by_chromium(urls):
     return json.loads(html.unescape(re.search(r"<body>(.*)</body>", dom, re.DOTALL)[1]))
 
 
-def is_explained(parser, text, href):
-    """Whether a parser may answer otherwise than whatwg-url (ext/URLS.md, differences)."""
+def is_explained(parser, text, other):
+    """Whether a parser may answer otherwise than whatwg-url (ext/URLS.md)."""
     text = urllib.parse.unquote(text)
-    if parser is by_node and any(character == "\u1e9e" or unicodedata.category(character) == "Cn"
-                                 for character in text):
+    if parser is by_node and (other is None or "\u1e9e" in text):
         return True  # Node up to 20 has the tables before Unicode 15.1
-    # ada-url, which Node has, too, takes labels for themselves where RFC 5893 looks at the whole
-    # name, and lets any code point stand between a joiner and the letter that it joins.
-    lenient = parser in (by_ada, by_node)
-    return lenient and href is None and any(
-        unicodedata.bidirectional(character) in ("R", "AL", "AN") for character in text)
+    # ada-url, which Node has, too, has rules of its own for names with letters from right to left
+    # and for labels that begin with xn--. What this Python does not know may be such a letter.
+    visible = "".join(character for character in text
+                      if unicodedata.category(character) not in ("Cf", "Mn")).lower()
+    return parser in (by_ada, by_node) and ("xn-" in visible or any(
+        unicodedata.bidirectional(character) in ("R", "AL", "AN", "") for character in text))
