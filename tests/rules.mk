@@ -40,7 +40,7 @@ $(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c $(wildcard tests/library/*
 # takes the SQLite whose amalgamation (sqlite3.c, sqlite3.h) is in a folder, instead of the
 # system's; each needs a BUILD of its own.
 LINKED_TESTS = $(patsubst tests/faults/%.c,$(BUILD)/tests/%,$(wildcard tests/faults/*_test.c)) \
-    $(BUILD)/tests/random_test $(BUILD)/tests/oracle_test
+    $(BUILD)/tests/random_test $(BUILD)/tests/oracle_test $(BUILD)/tests/crowd_test
 LINKED_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 $(eval $(call objects,linked,-DSQLITE_CORE $$(LINKED_SANITIZERS)))
 $(eval $(call objects,linked_fast,-DSQLITE_CORE))
@@ -49,6 +49,10 @@ LINKED_FLAGS = $(LINKED_SANITIZERS)
 $(BUILD)/tests/interrupt_test: LINKED_OBJECTS = $(call objects_of,linked_fast,$(SOURCES))
 $(BUILD)/tests/interrupt_test: LINKED_FLAGS =
 $(BUILD)/tests/interrupt_test: $(call objects_of,linked_fast,$(SOURCES))
+# Calls the test in each basic block of ext/, which counts them.
+$(eval $(call objects,counted,-DSQLITE_CORE -fsanitize-coverage=trace-pc))
+$(BUILD)/tests/crowd_test: LINKED_OBJECTS = $(call objects_of,counted,$(SOURCES))
+$(BUILD)/tests/crowd_test: $(call objects_of,counted,$(SOURCES))
 $(LINKED_TESTS): $(LINKED_OBJECTS) tests/rules.mk
 ifdef SQLITE
 LINKED_SQLITE = $(BUILD)/sqlite3.o -ldl
@@ -69,10 +73,15 @@ $(BUILD)/tests/%_test: tests/faults/%_test.c $(wildcard tests/faults/*.h)
 $(BUILD)/tests/random_test: $(wildcard tests/random/*.[ch])
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $(filter tests/random/%.c,$^) $(LINKED_OBJECTS) $(LINKED_SQLITE) -lpthread -lm
+ORACLE_WEIGHTS = $(wildcard tests/tables/oracle/*.steps)
 $(BUILD)/tests/oracle_test: $(wildcard tests/tables/oracle/*.[ch])
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $(filter tests/tables/oracle/%.c,$^) $(LINKED_OBJECTS) $(LINKED_SQLITE) \
 	    -lpthread -lm
+
+$(BUILD)/tests/crowd_test: tests/tables/crowd_test.c
+	@mkdir -p $(@D)
+	$(LINK) -o $@ $< $(LINKED_OBJECTS) -lcmocka $(LINKED_SQLITE) -lpthread -lm
 
 # A suite is NAME=COMMAND; run.py runs them side by side, those named NAME! alone.
 unit_suites = $(foreach program,$(1),'$(notdir $(program))=$(program)')
@@ -93,8 +102,7 @@ test: $(LIBRARY) $(TEST_SUITES)
 	    'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
 	    'recipes=$(PYTHON) tests/documentation/recipes_test.py' \
 	    'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
-	    'a reader of the format=$(PYTHON) tests/documentation/format_test.py' \
-	    'a writer of the kinds=$(PYTHON) tests/documentation/kinds_format_test.py' \
+	    'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
 	    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py' \
 	    'build=$(PYTHON) tests/build/build_test.py'
 
@@ -109,6 +117,7 @@ long: $(LIBRARY) $(LINKED_TESTS) $(LONG_LIBRARY_TESTS)
 	    'the program around it=$(BUILD)/tests/host_test' \
 	    'pins=$(BUILD)/tests/pins_test' \
 	    'messages=$(BUILD)/tests/message_test' \
+	    'chosen keys=$(BUILD)/tests/attack_test' \
 	    'memory failures=$(BUILD)/tests/memory_test' \
 	    'refusals=$(BUILD)/tests/refusal_test' \
 	    'I/O failures=$(BUILD)/tests/io_test' \
@@ -123,6 +132,8 @@ long: $(LIBRARY) $(LINKED_TESTS) $(LONG_LIBRARY_TESTS)
 	    'what applications do=$(BUILD)/tests/application_test' \
 	    'files from strangers=$(BUILD)/tests/stranger_test' \
 	    'oracle of filter tables=STEPS=15000 $(BUILD)/tests/oracle_test' \
+	    'oracle, one fault after the other=STEPS=15000 $(BUILD)/tests/oracle_test $(ORACLE_WEIGHTS)' \
+	    'other filter tables=$(BUILD)/tests/crowd_test' \
 	    'crashes, long run=ROUNDS=300 $(PYTHON) tests/tables/crash_test.py' \
 	    'a million spellings of URLs=COUNT=1000000 $(PYTHON) tests/documentation/urls_test.py' \
 	    'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \

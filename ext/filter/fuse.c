@@ -24,9 +24,10 @@
  * which are in the second-level cache. Peeled keys overwrite the keys that were loaded, so that the
  * work needs 8 + 1 bytes for each key and 8 + 1 for each place: 19.2 bytes a key.
  *
- * Seeds come from a digest of the set. A fixed list of them would let somebody choose keys that
- * fail with all of it; so every set is as good as a random one, for which one try in fifty fails or
- * less.
+ * Seeds follow from a digest of the set, the sum of mix(v), so that equal sets have equal seeds. Of
+ * random sets one try in forty fails or less. Whoever chooses keys can choose the digest first, and
+ * then two keys for each seed that share all places. So a build tries 64 seeds and gives up; under a
+ * salt, nobody who does not know it can choose hashes.
  *
  * Three places or four, measured with bench kinds at 10^7 keys, p = 2^-8: four need 8.61 bits a key
  * instead of 9.02, and as long to build; a check of a filter out of cache reads four lines instead
@@ -52,6 +53,7 @@ enum {
     /* 96 places at least, 12 bytes, so that eight can be read wherever a number is. */
     FUSE_SEGMENT_LOG_MINIMUM = 5,
     FUSE_SEGMENT_LOG_MAXIMUM = 31,
+    FUSE_SEEDS_MAXIMUM = 64,
     /* Keys handled together: enough for their cache misses to overlap. */
     FUSE_BATCH = 32
 };
@@ -469,7 +471,7 @@ static enum bloom_built fuse_find(struct fuse_builder *builder, struct bloom_sha
                                   uint8_t *payload) {
     if (!bloom_key_set_each(builder->set, fuse_digest_keys, builder))
         return BLOOM_BUILD_INTERRUPTED;
-    for (uint64_t turn = 0;; turn++) {
+    for (uint64_t turn = 0; turn < FUSE_SEEDS_MAXIMUM; turn++) {
         builder->form.seed = bloom_mix(builder->digest + turn);
         enum bloom_built built = fuse_try(builder);
         if (built != BLOOM_BUILT)
@@ -479,6 +481,7 @@ static enum bloom_built fuse_find(struct fuse_builder *builder, struct bloom_sha
             return fuse_assign(builder, payload);
         }
     }
+    return BLOOM_BUILD_NO_SEED;
 }
 
 static enum bloom_built fuse_build(struct bloom_shape *shape, uint8_t *payload,

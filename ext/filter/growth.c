@@ -25,21 +25,20 @@ static const double MARGIN = 2.5;
  */
 static const double RATE_PRECISION = 0x1p-44;
 
-static struct bloom_rounded tenths(double rate, uint64_t count) {
+/* So many tenths of the share that a generation has of the rate; all of it is the rate itself. */
+static double tenths(const struct bloom_growth *growth, uint64_t count) {
+    if (count == 10 && growth->generations == 1)
+        return growth->rate;
     struct bloom_rounded product =
-        bloom_rounded_times(bloom_rounded_double(rate), bloom_rounded_integer(count));
-    return bloom_rounded_over(product, bloom_rounded_integer(10));
-}
-
-static double first_rate(const struct bloom_growth *growth) {
-    return growth->mode == BLOOM_GROWTH_ON ? bloom_rounded_as_double(tenths(growth->rate, 9))
-                                           : growth->rate;
+        bloom_rounded_times(bloom_rounded_double(growth->rate), bloom_rounded_integer(count));
+    return bloom_rounded_as_double(
+        bloom_rounded_over(product, bloom_rounded_integer(10 * (uint64_t)growth->generations)));
 }
 
 static void numbers_of_layer(const struct bloom_growth *growth, unsigned index, uint64_t *capacity,
                              double *rate) {
     *capacity = growth->capacity;
-    *rate = first_rate(growth);
+    *rate = tenths(growth, growth->mode == BLOOM_GROWTH_ON ? 9 : 10);
     if (index == 0)
         return;
     *capacity = growth->capacity > BLOOM_CAPACITY_MAXIMUM >> index ? BLOOM_CAPACITY_MAXIMUM
@@ -48,17 +47,24 @@ static void numbers_of_layer(const struct bloom_growth *growth, unsigned index, 
     double minimum = bloom_rounded_as_double(
         bloom_rounded_plus(bloom_rounded_double(LAYER_RATE_MINIMUM),
                            bloom_rounded_double(ldexp((double)*capacity, -63))));
-    *rate = ldexp(bloom_rounded_as_double(tenths(growth->rate, 1)), -(int)index);
+    *rate = ldexp(tenths(growth, 1), -(int)index);
     if (*rate < minimum)
         *rate = minimum;
 }
 
 bool bloom_growth_possible(const struct bloom_growth *growth, char problem[BLOOM_PROBLEM_SIZE]) {
     struct bloom_shape shape;
-    if (growth->mode == BLOOM_GROWTH_ON && growth->rate < GROWING_RATE_MINIMUM) {
+    if (growth->generations > 1 && growth->layout->blocks->remove != NULL) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "a table that grows needs an fpr of 1e-6 or more; use growth=off with the "
-                 "capacity it needs");
+                 "layout=%s has no generations; use layout=blocked, or delete keys one by one",
+                 growth->layout->name);
+        return false;
+    }
+    if (growth->mode == BLOOM_GROWTH_ON && tenths(growth, 10) < GROWING_RATE_MINIMUM) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "a table that grows needs an fpr of 1e-6 or more%s; use growth=off with the "
+                 "capacity it needs",
+                 growth->generations > 1 ? " for each generation" : "");
         return false;
     }
     return bloom_growth_shape(growth, 0, &shape, problem);
@@ -113,4 +119,22 @@ struct bloom_growth_limits bloom_growth_limits_of(const struct bloom_growth *gro
 uint64_t bloom_growth_merge_limit(const struct bloom_growth *growth,
                                   const struct bloom_shape *first) {
     return growth->mode == BLOOM_GROWTH_OFF ? UINT64_MAX : ones_and_margin(first);
+}
+
+uint64_t bloom_keys_fewest(const struct bloom_shape *shape, uint64_t ones) {
+    return (ones + shape->probes - 1) / shape->probes;
+}
+
+bool bloom_keys_are_possible(const struct bloom_shape *shape, uint64_t keys, uint64_t ones) {
+    if (shape->layout->blocks->remove != NULL)
+        return true;
+    return keys >= bloom_keys_fewest(shape, ones) && keys <= ones;
+}
+
+uint64_t bloom_keys_of(const struct bloom_shape *shape, const struct bloom_estimate *estimate) {
+    uint64_t fewest = bloom_keys_fewest(shape, estimate->ones);
+    uint64_t keys = estimate->count < (double)estimate->ones /* infinite when all are set */
+                        ? (uint64_t)floor(estimate->count + 0.5)
+                        : estimate->ones;
+    return keys < fewest ? fewest : keys;
 }

@@ -26,6 +26,11 @@
 
 enum { BLOOM_LAYERS_MAXIMUM = 41 };
 
+/* Generations: a filter that forgets by age is a ring of filters, each of which grows by itself.
+ * Each has its share of the rate, so that of G together at most G times p / G of absent keys are
+ * found. */
+enum { BLOOM_GENERATIONS_MAXIMUM = 64 };
+
 /* What happens to the key that finds the first layer full. */
 enum bloom_growth_mode {
     BLOOM_GROWTH_ON,    /* a further layer */
@@ -37,7 +42,8 @@ struct bloom_growth {
     const struct bloom_layout *layout; /* has blocks and size */
     struct bloom_keying keying;        /* one that the layout offers */
     uint64_t capacity;                 /* 1 to BLOOM_CAPACITY_MAXIMUM */
-    double rate;
+    double rate;                       /* of all generations together */
+    unsigned generations; /* 1 to BLOOM_GENERATIONS_MAXIMUM; of one none is forgotten */
     enum bloom_growth_mode mode;
 };
 
@@ -50,7 +56,7 @@ struct bloom_growth_limits {
 /* Whether there can be such a filter; otherwise problem says why not, as a sentence. */
 bool bloom_growth_possible(const struct bloom_growth *growth, char problem[BLOOM_PROBLEM_SIZE]);
 
-/* The shape of layer number index, from 0. False, with the reason in problem, when the layout has
+/* The shape of layer number index of a generation, from 0. False, with the reason in problem, when the layout has
  * none: never for a filter that is possible. */
 bool bloom_growth_shape(const struct bloom_growth *growth, unsigned index,
                         struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]);
@@ -68,5 +74,13 @@ struct bloom_growth_limits bloom_growth_limits_of(const struct bloom_growth *gro
  * many keys as it was made for. */
 uint64_t bloom_growth_merge_limit(const struct bloom_growth *growth,
                                   const struct bloom_shape *first);
+
+/* What ones tell of keys, in blocks of one shape. A key that was counted set one bit that was not
+ * set, and at most one for each probe: the fewest keys that can have set so many ones; whether keys
+ * and ones go together, of which nothing is known where keys can be taken out; and the number that
+ * an estimate tells, within these bounds. */
+uint64_t bloom_keys_fewest(const struct bloom_shape *shape, uint64_t ones);
+bool bloom_keys_are_possible(const struct bloom_shape *shape, uint64_t keys, uint64_t ones);
+uint64_t bloom_keys_of(const struct bloom_shape *shape, const struct bloom_estimate *estimate);
 
 #endif

@@ -63,8 +63,13 @@ struct bloom_key_summary {
 /* So many copies of a key decide as much as more: every counter of theirs is full. */
 #define BLOOM_REPEATS_MAXIMUM 15
 
-/* How the making of a filter from a set ended. */
-enum bloom_built { BLOOM_BUILT, BLOOM_BUILD_NO_MEMORY, BLOOM_BUILD_INTERRUPTED };
+/* Result of building a filter. No seed: the keys were chosen so that none can be made of them. */
+enum bloom_built {
+    BLOOM_BUILT,
+    BLOOM_BUILD_NO_MEMORY,
+    BLOOM_BUILD_INTERRUPTED,
+    BLOOM_BUILD_NO_SEED
+};
 
 /* How many blocks have how many ones: all that an estimate needs. Begins as zeros; blocks that are
  * nowhere count as empty. */

@@ -41,8 +41,8 @@ $(PACKAGES)/go/built: $(PACKAGES)/binaries/built $(wildcard ext/packages/go/*)
 	$(PYTHON) ext/packages/go/build.py
 	@touch $@
 
-$(PACKAGES)/debian/built: $(PACKAGES)/binaries/built README.md CHANGELOG.md ext/FORMAT.md \
-    ext/URLS.md $(wildcard ext/packages/debian/*)
+$(PACKAGES)/debian/built: $(PACKAGES)/binaries/built README.md CHANGELOG.md $(wildcard ext/*.md) \
+    $(wildcard ext/packages/debian/*)
 	$(PYTHON) ext/packages/debian/build.py
 	@touch $@
 

@@ -262,6 +262,15 @@ static bool is_interrupted(void *argument) {
     return question->code != SQLITE_OK;
 }
 
+static int fail_without_seed(sqlite3_context *context, const struct bloom_shape *shape) {
+    bloom_sql_error(context,
+                    "no filter of layout %s can be made of these keys: they were chosen against "
+                    "it; give %s salt of 32 random hexadecimal digits, as in 'layout=%s, salt=...'",
+                    shape->layout->name, shape->keying.salted ? "another" : "a",
+                    shape->layout->name);
+    return SQLITE_ERROR;
+}
+
 /* Sizes the filter for the keys found and fills it. Returns SQLITE_ERROR when an error has been
  * reported. */
 static int fill_from_keys(sqlite3_context *context, struct build *build) {
@@ -280,6 +289,8 @@ static int fill_from_keys(sqlite3_context *context, struct build *build) {
         return SQLITE_NOMEM;
     built =
         bloom_key_set_build(set, &build->shape, build->filter + bloom_header_bytes(&build->shape));
+    if (built == BLOOM_BUILD_NO_SEED)
+        return fail_without_seed(context, &build->shape);
     bloom_header_write(&build->shape, build->filter); /* which the building may have changed */
     return CODES[built];
 }

@@ -71,6 +71,17 @@ char *bloom_sql_quote(char quoted[BLOOM_QUOTE_SIZE], const void *text, size_t le
     return quoted;
 }
 
+void bloom_sql_cut(sqlite3 *database, char *message) {
+    /* With its terminator. */
+    int limit = sqlite3_limit(database, SQLITE_LIMIT_LENGTH, -1);
+    size_t most = limit > 0 ? (size_t)limit - 1 : 0;
+    if (strlen(message) <= most)
+        return;
+    while (most > 0 && ((unsigned char)message[most] & 0xc0) == 0x80)
+        most--;
+    message[most] = '\0';
+}
+
 char *bloom_sql_describe(char words[BLOOM_WORDS_SIZE], sqlite3_value *value) {
     char quoted[BLOOM_QUOTE_SIZE];
     const void *text;
@@ -91,4 +102,40 @@ char *bloom_sql_describe(char words[BLOOM_WORDS_SIZE], sqlite3_value *value) {
     default:
         return sqlite3_snprintf(BLOOM_WORDS_SIZE, words, "NULL");
     }
+}
+
+static bool is_plain(char letter) {
+    return letter >= ' ' && letter <= '~';
+}
+
+/* The length of the longest beginning of text, which is not empty, that goes into one quotation:
+ * printable ASCII, or anything else. */
+static size_t piece_of(const char *text) {
+    enum { PIECE_MOST = 40 };
+    bool plain = is_plain(*text);
+    size_t length = 1;
+    while (text[length] != '\0' && is_plain(text[length]) == plain)
+        length++;
+    if (plain || length <= PIECE_MOST)
+        return length;
+    length = PIECE_MOST;
+    while (length > PIECE_MOST - 4 && ((unsigned char)text[length] & 0xc0) == 0x80)
+        length--; /* to the beginning of a character */
+    return length;
+}
+
+char *bloom_sql_legible(const char *text) {
+    char quoted[BLOOM_QUOTE_SIZE];
+    sqlite3_str *legible = sqlite3_str_new(NULL);
+    while (*text != '\0') {
+        size_t length = piece_of(text);
+        if (is_plain(*text)) {
+            sqlite3_str_append(legible, text, (int)length);
+        } else {
+            bloom_sql_quote(quoted, text, length);
+            sqlite3_str_append(legible, quoted + 1, (int)strlen(quoted) - 2);
+        }
+        text += length;
+    }
+    return sqlite3_str_finish(legible);
 }

@@ -194,9 +194,10 @@ void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **argumen
     else
         sqlite3_str_appendf(text, ",\"count\":null");
     sqlite3_str_appendf(text, ",\"fpr\":%!.15g}", estimate.rate);
+    int code = sqlite3_str_errcode(text); /* before finish, which forgets it */
     char *json = sqlite3_str_finish(text);
     if (json == NULL) {
-        sqlite3_result_error_nomem(context);
+        sqlite3_result_error_code(context, code);
         return;
     }
     sqlite3_result_text(context, json, -1, sqlite3_free);

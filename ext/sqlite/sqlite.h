@@ -237,9 +237,18 @@ enum { BLOOM_QUOTE_SIZE = 200, BLOOM_WORDS_SIZE = BLOOM_QUOTE_SIZE + 16 };
  * cut off with three dots when they are long. Returns quoted. */
 char *bloom_sql_quote(char quoted[BLOOM_QUOTE_SIZE], const void *text, size_t length);
 
+/* Cuts a message to the length that values of the connection may have, at a character: SQLite drops
+ * the text of a longer one, and the error is without words. */
+void bloom_sql_cut(sqlite3 *database, char *message);
+
 /* Writes what a value is: NULL, a number, the text '...', a BLOB of 3 bytes. Returns words, or NULL
  * when there is no memory. */
 char *bloom_sql_describe(char words[BLOOM_WORDS_SIZE], sqlite3_value *value);
+
+/* A whole message as valid UTF-8 without control characters, whatever it quotes, from
+ * sqlite3_malloc; NULL: no memory. It is not bound by the connection's limit of lengths: a message
+ * that is too long for it is no lack of memory. */
+char *bloom_sql_legible(const char *text);
 
 /* scalar.c */
 void bloom_sql_new(sqlite3_context *context, int count, sqlite3_value **arguments);

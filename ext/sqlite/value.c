@@ -18,10 +18,12 @@ void bloom_sql_error(sqlite3_context *context, const char *format, ...) {
     char *text = sqlite3_vmprintf(format, list);
     va_end(list);
     char *message = text ? sqlite3_mprintf("%s: %s", function_name(context), text) : NULL;
-    if (message)
+    if (message) {
+        bloom_sql_cut(sqlite3_context_db_handle(context), message);
         sqlite3_result_error(context, message, -1);
-    else
+    } else {
         sqlite3_result_error_nomem(context);
+    }
     sqlite3_free(message);
     sqlite3_free(text);
 }

@@ -1,6 +1,8 @@
 /* See chunks.h. */
 #include "table/chunks.h"
 
+#include "filter/portable.h"
+
 #include <string.h>
 
 enum {
@@ -14,10 +16,8 @@ enum {
     LARGE_CHUNK_BYTES = 16000
 };
 
-bool bloom_chunks_open(struct bloom_chunks *chunks, struct bloom_database *database) {
+void bloom_chunks_open(struct bloom_chunks *chunks, struct bloom_database *database) {
     *chunks = (struct bloom_chunks){.database = database};
-    chunks->chunk = sqlite3_malloc(BLOOM_CHUNK_BYTES_MAXIMUM);
-    return chunks->chunk != NULL;
 }
 
 void bloom_chunks_rest(struct bloom_chunks *chunks) {
@@ -39,8 +39,17 @@ static uint32_t block_bytes(const struct bloom_geometry *geometry) {
     return geometry->shape.layout->blocks->bytes;
 }
 
-uint32_t bloom_chunk_bytes(const struct bloom_geometry *geometry) {
+uint32_t bloom_blocks_in_room(const struct bloom_shape *shape, uint32_t room) {
+    uint32_t most = BLOOM_CHUNK_BYTES_MAXIMUM;
+    return ((room < most ? room : most) - BLOOM_COUNTS_BYTES) / shape->layout->blocks->bytes;
+}
+
+uint32_t bloom_chunk_block_bytes(const struct bloom_geometry *geometry) {
     return geometry->chunk_blocks * block_bytes(geometry);
+}
+
+uint32_t bloom_chunk_bytes(const struct bloom_geometry *geometry) {
+    return BLOOM_COUNTS_BYTES + bloom_chunk_block_bytes(geometry);
 }
 
 static uint64_t blocks_of_layer(const struct bloom_geometry *geometry) {
@@ -56,29 +65,72 @@ uint32_t bloom_blocks_of_chunk(const struct bloom_geometry *geometry, uint64_t c
     return left < geometry->chunk_blocks ? (uint32_t)left : geometry->chunk_blocks;
 }
 
-static sqlite3_int64 first_id(unsigned layer) {
-    return (sqlite3_int64)((uint64_t)layer << BLOOM_CHUNK_ID_BITS);
+sqlite3_int64 bloom_chunks_first_id(unsigned number) {
+    return (sqlite3_int64)((uint64_t)number << BLOOM_CHUNK_ID_BITS);
 }
 
 static sqlite3_int64 chunk_id(const struct bloom_geometry *geometry, uint64_t chunk) {
-    return first_id(geometry->layer) + (sqlite3_int64)chunk;
+    return bloom_chunks_first_id(geometry->number) + (sqlite3_int64)chunk;
 }
 
 /* The chunk that a block is in, and where. */
 static uint64_t chunk_of_block(const struct bloom_geometry *geometry, uint64_t block,
                                uint32_t *offset) {
-    *offset = (uint32_t)(block % geometry->chunk_blocks) * block_bytes(geometry);
+    *offset =
+        BLOOM_COUNTS_BYTES + (uint32_t)(block % geometry->chunk_blocks) * block_bytes(geometry);
     return block / geometry->chunk_blocks;
+}
+
+/* Counts */
+
+enum { AT_GENERATION = 16, AT_ZERO = 20 };
+
+static struct bloom_counts no_counts(const struct bloom_geometry *geometry) {
+    return (struct bloom_counts){.generation = geometry->generation};
+}
+
+static uint32_t generation_of(const uint8_t *bytes) {
+    return bloom_load32(bytes + AT_GENERATION);
+}
+
+static struct bloom_counts load_counts(const uint8_t *bytes) {
+    return (struct bloom_counts){bloom_load32(bytes),     bloom_load32(bytes + 4),
+                                 bloom_load32(bytes + 8), bloom_load32(bytes + 12),
+                                 generation_of(bytes),    bloom_load32(bytes + AT_ZERO)};
+}
+
+bool bloom_counts_are_sound(const struct bloom_geometry *geometry,
+                            const struct bloom_counts *counts) {
+    return (counts->keys | counts->ones | counts->reported_keys | counts->reported_ones) <=
+               BLOOM_COUNT_MAXIMUM &&
+           counts->zero == 0 && (geometry->ages || counts->generation == geometry->generation);
+}
+
+int bloom_counts_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                       uint64_t chunk, const struct bloom_counts *counts) {
+    if (bloom_counts_are_sound(geometry, counts))
+        return SQLITE_OK;
+    return bloom_database_damaged(chunks->database, BLOOM_SHADOW_CHUNKS,
+                                  "the counts of chunk %lld are out of range",
+                                  chunk_id(geometry, chunk));
+}
+
+static void write_counts(const struct bloom_counts *counts, uint8_t bytes[BLOOM_COUNTS_BYTES]) {
+    bloom_store32(bytes, counts->keys);
+    bloom_store32(bytes + 4, counts->ones);
+    bloom_store32(bytes + 8, counts->reported_keys);
+    bloom_store32(bytes + 12, counts->reported_ones);
+    bloom_store32(bytes + AT_GENERATION, counts->generation);
+    bloom_store32(bytes + AT_ZERO, 0);
 }
 
 /* Rows by statement */
 
 /* The chunk in a column of the row that a statement is at; valid until it goes on. */
-static int chunk_of_column(struct bloom_chunks *chunks, sqlite3_stmt *row, int column,
-                           sqlite3_int64 id, const struct bloom_geometry *geometry,
-                           const uint8_t **bits) {
+static int chunk_of_column(struct bloom_chunks *chunks, sqlite3_stmt *row, sqlite3_int64 id,
+                           const struct bloom_geometry *geometry, const uint8_t **bits) {
     /* One look at the value: each call of sqlite3_column_... takes the connection's mutex. */
-    sqlite3_value *value = sqlite3_column_value(row, column);
+    sqlite3_value *value = sqlite3_column_value(row, 1);
     bool is_blob = sqlite3_value_type(value) == SQLITE_BLOB;
     int length = sqlite3_value_bytes(value); /* of text in the database's encoding */
     *bits = NULL;
@@ -86,218 +138,134 @@ static int chunk_of_column(struct bloom_chunks *chunks, sqlite3_stmt *row, int c
         *bits = sqlite3_value_blob(value);
     if (*bits != NULL)
         return SQLITE_OK;
-    return bloom_database_fail(
-        chunks->database, SQLITE_CORRUPT_VTAB,
-        "%s is damaged: chunk %lld is not a BLOB of %u bytes (%d bytes found)",
-        chunks->database->shadow_names[BLOOM_SHADOW_CHUNKS], id, bloom_chunk_bytes(geometry),
-        length);
+    return bloom_database_damaged(chunks->database, BLOOM_SHADOW_CHUNKS,
+                                  "chunk %lld is not a BLOB of %u bytes (%d bytes found)", id,
+                                  bloom_chunk_bytes(geometry), length);
 }
 
-static int hidden_tables(struct bloom_chunks *chunks) {
-    return bloom_database_fail(chunks->database, SQLITE_AUTH,
-                               "the authorizer of this connection hides the shadow tables");
-}
-
-/* The largest id below another one; -1 when there is none from 0 on. */
-static int id_before(struct bloom_chunks *chunks, sqlite3_int64 limit, sqlite3_int64 *id) {
-    sqlite3_stmt *statement;
-    int code = bloom_database_begin(chunks->database, BLOOM_LAST_CHUNK, &statement);
-    *id = -1;
-    if (code != SQLITE_OK)
-        return code;
-    sqlite3_bind_int64(statement, 1, limit);
-    if (sqlite3_step(statement) == SQLITE_ROW)
-        *id = sqlite3_column_int64(statement, 0);
-    return bloom_database_end(chunks->database, BLOOM_LAST_CHUNK);
-}
-
-/* Before the first row that is not found is believed to be absent: whether the statement finds one
- * that is there, and is not one whose key an authorizer has hidden, which is forgotten. */
-static int find_another(struct bloom_chunks *chunks, bool *finds) {
-    struct bloom_database *database = chunks->database;
-    sqlite3_stmt *statement;
-    sqlite3_int64 id;
-    *finds = true;
-    int code = id_before(chunks, INT64_MAX, &id);
-    if (code == SQLITE_OK && id >= 0)
-        code = bloom_database_begin(database, BLOOM_READ_CHUNK, &statement);
-    if (code != SQLITE_OK || id < 0)
-        return code;
-    sqlite3_bind_int64(statement, 1, id);
-    *finds = database->finds_chunks = sqlite3_step(statement) == SQLITE_ROW;
-    code = bloom_database_end(database, BLOOM_READ_CHUNK);
-    if (!*finds)
-        bloom_database_drop(database, BLOOM_READ_CHUNK);
-    return code;
-}
-
-/* A part of a row, or zeros when there is none. */
-static int read_row_once(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                         uint64_t chunk, uint32_t offset, uint32_t length, uint8_t *bytes,
-                         bool *has_row) {
-    sqlite3_stmt *statement;
-    const uint8_t *bits;
-    int code = bloom_database_begin(chunks->database, BLOOM_READ_CHUNK, &statement);
-    *has_row = false;
-    if (code != SQLITE_OK)
-        return code;
-    sqlite3_bind_int64(statement, 1, chunk_id(geometry, chunk));
-    if (sqlite3_step(statement) == SQLITE_ROW) {
-        *has_row = chunks->database->finds_chunks = true;
-        code = chunk_of_column(chunks, statement, 0, chunk_id(geometry, chunk), geometry, &bits);
-        if (code == SQLITE_OK)
-            memcpy(bytes, bits + offset, length);
-    } else {
-        memset(bytes, 0, length);
-    }
-    int ended = bloom_database_end(chunks->database, BLOOM_READ_CHUNK);
-    return code == SQLITE_OK ? ended : code;
-}
-
-/* Before a chunk without a row is believed to be zeros. The check takes the buffer, which the bytes
- * may be in. */
+/* Before a chunk without a row is believed to be zeros. */
 static int check_before_zeros(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                              uint32_t length, uint8_t *bytes) {
+                              sqlite3_int64 id) {
     bool any;
-    int code = bloom_chunks_check(chunks, geometry, &any);
-    memset(bytes, 0, length);
-    return code;
+    if (geometry->complete)
+        return bloom_database_damaged(chunks->database, BLOOM_SHADOW_CHUNKS,
+                                      "chunk %lld is missing", id);
+    return geometry->checked ? SQLITE_OK : bloom_chunks_check(chunks, geometry, &any);
 }
 
+/* A part of a row, or zeros when there is none or it is of another generation. */
 static int read_row(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                     uint64_t chunk, uint32_t offset, uint32_t length, uint8_t *bytes,
                     bool *has_row) {
-    enum { TRIES = 2 };
-    for (int i = 0; i < TRIES; i++) {
-        bool finds = true;
-        int code = read_row_once(chunks, geometry, chunk, offset, length, bytes, has_row);
-        if (code == SQLITE_OK && !*has_row && !chunks->database->finds_chunks)
-            code = find_another(chunks, &finds);
-        if (code != SQLITE_OK)
-            return code;
-        if (*has_row)
-            return SQLITE_OK;
-        if (finds && !geometry->complete)
-            return geometry->checked ? SQLITE_OK
-                                     : check_before_zeros(chunks, geometry, length, bytes);
-        if (finds)
-            return bloom_database_fail(
-                chunks->database, SQLITE_CORRUPT_VTAB, "%s is damaged: chunk %lld is missing",
-                chunks->database->shadow_names[BLOOM_SHADOW_CHUNKS], chunk_id(geometry, chunk));
-    }
-    return hidden_tables(chunks);
-}
-
-int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     uint64_t chunk, bool *has_row) {
-    return read_row(chunks, geometry, chunk, 0, bloom_chunk_bytes(geometry), chunks->chunk,
-                    has_row);
-}
-
-int bloom_chunk_write(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                      uint64_t chunk) {
     sqlite3_stmt *statement;
-    int code = bloom_database_begin(chunks->database, BLOOM_WRITE_CHUNK, &statement);
+    const uint8_t *bits;
+    sqlite3_int64 id = chunk_id(geometry, chunk);
+    int code = bloom_database_read(chunks->database, BLOOM_READ_CHUNK, id, 0, &statement, has_row);
     if (code != SQLITE_OK)
         return code;
-    sqlite3_bind_int64(statement, 1, chunk_id(geometry, chunk));
-    sqlite3_bind_blob(statement, 2, chunks->chunk, (int)bloom_chunk_bytes(geometry), SQLITE_STATIC);
-    return bloom_database_write(chunks->database, BLOOM_WRITE_CHUNK, 1);
+    if (*has_row) {
+        code = chunk_of_column(chunks, statement, id, geometry, &bits);
+        if (code == SQLITE_OK && (!geometry->ages || generation_of(bits) == geometry->generation))
+            memcpy(bytes, bits + offset, length);
+        else
+            memset(bytes, 0, length);
+    }
+    int ended = bloom_database_end(chunks->database, BLOOM_READ_CHUNK);
+    if (code == SQLITE_OK)
+        code = ended;
+    if (code != SQLITE_OK || *has_row)
+        return code;
+    memset(bytes, 0, length);
+    return check_before_zeros(chunks, geometry, id);
 }
 
 /* Visits the rows as the statement finds them. */
-static int visit_rows(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                      void (*visit)(void *argument, const struct bloom_geometry *geometry,
-                                    uint64_t chunk, const uint8_t *bits),
-                      void *argument, bool *any) {
+int bloom_chunks_for_each(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                          uint64_t from, bloom_chunk_visit *visit, void *argument) {
     sqlite3_int64 first = chunk_id(geometry, 0);
     sqlite3_stmt *statement;
-    int code = bloom_database_begin(chunks->database, BLOOM_EACH_CHUNK, &statement);
-    *any = false;
+    bool row;
+    int code =
+        bloom_database_read(chunks->database, BLOOM_EACH_CHUNK, chunk_id(geometry, from),
+                            chunk_id(geometry, bloom_chunks_of_layer(geometry)), &statement, &row);
     if (code != SQLITE_OK)
         return code;
-    sqlite3_bind_int64(statement, 1, first);
-    sqlite3_bind_int64(statement, 2, chunk_id(geometry, bloom_chunks_of_layer(geometry)));
-    while (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
+    while (row) {
         sqlite3_int64 id = sqlite3_column_int64(statement, 0);
+        struct bloom_counts counts;
         const uint8_t *bits;
-        code = chunk_of_column(chunks, statement, 1, id, geometry, &bits);
-        if (code == SQLITE_OK)
-            visit(argument, geometry, (uint64_t)(id - first), bits);
-        *any = true;
+        code = chunk_of_column(chunks, statement, id, geometry, &bits);
+        if (code != SQLITE_OK)
+            break;
+        counts = load_counts(bits);
+        bool stale = geometry->ages && counts.generation != geometry->generation;
+        row = visit(argument, geometry, (uint64_t)(id - first), &counts,
+                    stale ? NULL : bits + BLOOM_COUNTS_BYTES) &&
+              sqlite3_step(statement) == SQLITE_ROW;
     }
     int ended = bloom_database_end(chunks->database, BLOOM_EACH_CHUNK);
     return code == SQLITE_OK ? ended : code;
 }
 
-/* Where none is found, an authorizer may have hidden the key when the statement was prepared, so
- * that no row is between two: it is prepared once more. */
-int bloom_chunks_for_each(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                          void (*visit)(void *argument, const struct bloom_geometry *geometry,
-                                        uint64_t chunk, const uint8_t *bits),
-                          void *argument) {
-    enum { TRIES = 2 };
-    for (int i = 0; i < TRIES; i++) {
-        sqlite3_int64 last;
-        bool any;
-        int code = visit_rows(chunks, geometry, visit, argument, &any);
-        if (code != SQLITE_OK || any)
-            return code;
-        code = id_before(chunks, chunk_id(geometry, bloom_chunks_of_layer(geometry)), &last);
-        if (code != SQLITE_OK || last < chunk_id(geometry, 0))
-            return code;
-        bloom_database_drop(chunks->database, BLOOM_EACH_CHUNK);
-    }
-    return hidden_tables(chunks);
+int bloom_chunks_last(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_int64 to, bool *any,
+                      sqlite3_int64 *id) {
+    sqlite3_stmt *statement;
+    int code = bloom_database_read(chunks->database, BLOOM_LAST_CHUNK, from, to, &statement, any);
+    if (code != SQLITE_OK)
+        return code;
+    *id = *any ? sqlite3_column_int64(statement, 0) : 0;
+    return bloom_database_end(chunks->database, BLOOM_LAST_CHUNK);
 }
 
 int bloom_chunks_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                        bool *any) {
-    sqlite3_int64 last;
+    sqlite3_int64 first = bloom_chunks_first_id(geometry->number), last;
+    bool found;
     *any = false;
-    int code = id_before(chunks, first_id(geometry->layer + 1), &last);
-    if (code != SQLITE_OK || last < first_id(geometry->layer))
+    int code = bloom_chunks_last(chunks, first, bloom_chunks_first_id(geometry->number + 1) - 1,
+                                 &found, &last);
+    if (code != SQLITE_OK || !found)
         return code;
-    uint64_t chunk = (uint64_t)(last - first_id(geometry->layer));
-    if (chunk >= bloom_chunks_of_layer(geometry))
-        return bloom_database_fail(chunks->database, SQLITE_CORRUPT_VTAB,
-                                   "%s is damaged: chunk %lld is beyond the last one of layer %u",
-                                   chunks->database->shadow_names[BLOOM_SHADOW_CHUNKS], last,
-                                   geometry->layer);
-    code = bloom_chunk_read(chunks, geometry, chunk, any);
-    *any = *any && code == SQLITE_OK;
+    if ((uint64_t)(last - first) >= bloom_chunks_of_layer(geometry))
+        return bloom_database_damaged(chunks->database, BLOOM_SHADOW_CHUNKS,
+                                      "chunk %lld is beyond the last one of layer %u", last,
+                                      geometry->number);
+    code = read_row(chunks, geometry, (uint64_t)(last - first), 0, 0, (uint8_t[1]){0}, &found);
+    *any = code == SQLITE_OK && found;
     return code;
 }
 
-int bloom_chunks_count(struct bloom_chunks *chunks, uint64_t *rows) {
+int bloom_chunks_delete(struct bloom_chunks *chunks, sqlite3_int64 from) {
     sqlite3_stmt *statement;
-    int code = bloom_database_begin(chunks->database, BLOOM_COUNT_CHUNKS, &statement);
+    sqlite3_int64 last;
+    bool any;
+    int code = bloom_database_begin(chunks->database, BLOOM_DELETE_CHUNKS, &statement);
     if (code != SQLITE_OK)
         return code;
-    *rows =
-        sqlite3_step(statement) == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(statement, 0) : 0;
-    return bloom_database_end(chunks->database, BLOOM_COUNT_CHUNKS);
+    sqlite3_bind_int64(statement, 1, from);
+    code = bloom_database_write(chunks->database, BLOOM_DELETE_CHUNKS, -1);
+    if (code == SQLITE_OK)
+        code = bloom_chunks_last(chunks, from, INT64_MAX, &any, &last);
+    return code == SQLITE_OK && any ? bloom_database_hidden(chunks->database) : code;
 }
 
-int bloom_chunks_clear(struct bloom_chunks *chunks) {
-    sqlite3_stmt *statement;
-    int code = bloom_database_begin(chunks->database, BLOOM_CLEAR_CHUNKS, &statement);
-    return code == SQLITE_OK ? bloom_database_write(chunks->database, BLOOM_CLEAR_CHUNKS, -1)
-                             : code;
+/* Rows by handle */
+
+static int end_handle(sqlite3_blob **handle, int code) {
+    sqlite3_blob *closing = *handle;
+    *handle = NULL;
+    sqlite3_blob_close(closing); /* NULL: does nothing */
+    return code;
 }
 
-/* Blocks */
-
-/* Moves a handle to the row of a block, or makes one when *handle is NULL, and reads the block.
- * After an error the handle is closed and NULL. So it is, without an error, where the row is
- * missing or is not as long as a chunk, which a statement reports better (a TEXT of that length
- * passes, since a handle does not tell the type), or where no handle can be had, as when somebody
- * has put an index on the column. */
-static int read_by_handle(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                          uint64_t block, bool for_writing, sqlite3_blob **handle, uint8_t *bytes) {
+/* Moves a handle to a row, or makes one when *handle is NULL. After an error it is closed and NULL.
+ * So it is, without an error, where the row is missing or is not as long as a chunk, which a
+ * statement reports better (a TEXT of that length passes, since a handle does not tell the type),
+ * or where a rollback has ended it (SQLITE_ABORT). */
+static int move_handle(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                       uint64_t chunk, bool for_writing, sqlite3_blob **handle) {
     struct bloom_database *database = chunks->database;
-    uint32_t offset;
-    sqlite3_int64 id = chunk_id(geometry, chunk_of_block(geometry, block, &offset));
+    sqlite3_int64 id = chunk_id(geometry, chunk);
     int code;
     if (*handle != NULL)
         code = sqlite3_blob_reopen(*handle, id);
@@ -305,96 +273,203 @@ static int read_by_handle(struct bloom_chunks *chunks, const struct bloom_geomet
         code = sqlite3_blob_open(database->connection, database->schema,
                                  database->shadow_names[BLOOM_SHADOW_CHUNKS], "bits", id,
                                  for_writing, handle);
-    if (code == SQLITE_OK && (uint32_t)sqlite3_blob_bytes(*handle) != bloom_chunk_bytes(geometry))
-        code = SQLITE_ERROR;
-    if (code == SQLITE_OK)
-        code = sqlite3_blob_read(*handle, bytes, (int)block_bytes(geometry), (int)offset);
-    if (code == SQLITE_OK)
+    if (code == SQLITE_OK && (uint32_t)sqlite3_blob_bytes(*handle) == bloom_chunk_bytes(geometry))
         return code;
-    /* SQLITE_ABORT is a handle that a rollback has ended. */
     if ((code & 0xff) == SQLITE_ERROR || (code & 0xff) == SQLITE_ABORT)
         code = SQLITE_OK;
-    else
-        code = bloom_database_fail_sqlite(database, code);
-    sqlite3_blob *closing = *handle;
-    *handle = NULL;
-    sqlite3_blob_close(closing);
-    return code;
+    return end_handle(handle,
+                      code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code));
+}
+
+/* A failed read or write, after which the handle is of no more use. */
+static int handle_failed(struct bloom_chunks *chunks, sqlite3_blob **handle, int code) {
+    return end_handle(handle, bloom_database_fail_sqlite(chunks->database, code));
 }
 
 /* Whether the handle pays: not before some reads, since it must be opened, unless the chunks are
  * large; and not as long as the layer has chunks without a row, each of which would cost the
  * handle. */
 static bool handle_pays(struct bloom_chunks *chunks, const struct bloom_geometry *geometry) {
-    if (!geometry->complete)
+    if (!geometry->complete || !bloom_database_tells_expiry())
         return false;
     return chunks->handle != NULL || bloom_chunk_bytes(geometry) >= LARGE_CHUNK_BYTES ||
            chunks->reads++ >= READS_BEFORE_HANDLE;
 }
 
+/* Reads a block through the handle that is kept; *done: it could be had. */
+static int read_by_handle(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                          uint64_t chunk, uint32_t offset, uint8_t *bytes, bool *done) {
+    uint8_t counts[BLOOM_COUNTS_BYTES];
+    int code = bloom_database_prepare(chunks->database, BLOOM_READ_CHUNK);
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_blob *handle = chunks->handle;
+    chunks->handle = NULL;
+    code = move_handle(chunks, geometry, chunk, false, &handle);
+    *done = handle != NULL;
+    if (!*done) {
+        chunks->reads = 0;
+        return code;
+    }
+    code = sqlite3_blob_read(handle, bytes, (int)block_bytes(geometry), (int)offset);
+    if (code == SQLITE_OK && geometry->ages) {
+        code = sqlite3_blob_read(handle, counts, BLOOM_COUNTS_BYTES, 0);
+        if (code == SQLITE_OK && generation_of(counts) != geometry->generation)
+            memset(bytes, 0, block_bytes(geometry));
+    }
+    if (code != SQLITE_OK)
+        return handle_failed(chunks, &handle, code);
+    chunks->handle = handle;
+    return code;
+}
+
 int bloom_block_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                      uint64_t block, uint8_t *bytes) {
     uint32_t offset;
-    bool has_row, allowed = false;
-    int code = SQLITE_OK;
+    bool has_row, done = false;
     uint64_t chunk = chunk_of_block(geometry, block, &offset);
-    if (handle_pays(chunks, geometry))
-        code = bloom_database_allow(chunks->database, BLOOM_READ_CHUNK, &allowed);
-    if (code != SQLITE_OK)
-        return code;
-    if (allowed) {
-        sqlite3_blob *handle = chunks->handle;
-        chunks->handle = NULL;
-        code = read_by_handle(chunks, geometry, block, false, &handle, bytes);
-        chunks->handle = handle;
-        if (handle != NULL || code != SQLITE_OK)
+    if (handle_pays(chunks, geometry)) {
+        int code = read_by_handle(chunks, geometry, chunk, offset, bytes, &done);
+        if (done || code != SQLITE_OK)
             return code;
-        chunks->reads = 0;
     }
     return read_row(chunks, geometry, chunk, offset, block_bytes(geometry), bytes, &has_row);
 }
 
-/* A handle of its own for each change takes less time than to read the row and to write it, and
- * leaves the rest of the page alone. */
+/* Opens a row for change, by the permission to read and to write it; *handle stays NULL where there
+ * is none. */
+static int open_row(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                    uint64_t chunk, sqlite3_blob **handle) {
+    bool has_row;
+    bool moved = *handle != NULL;
+    int code = bloom_database_prepare(chunks->database, BLOOM_READ_CHUNK);
+    if (code == SQLITE_OK)
+        code = bloom_database_prepare(chunks->database, BLOOM_WRITE_CHUNK);
+    if (code != SQLITE_OK)
+        return end_handle(handle, code);
+    code = move_handle(chunks, geometry, chunk, true, handle);
+    if (code == SQLITE_OK && *handle == NULL && moved)
+        code = move_handle(chunks, geometry, chunk, true, handle);
+    if (code != SQLITE_OK || *handle != NULL)
+        return code;
+    code = read_row(chunks, geometry, chunk, 0, 0, (uint8_t[1]){0}, &has_row);
+    if (code == SQLITE_OK && has_row)
+        code = bloom_database_damaged(chunks->database, BLOOM_SHADOW_CHUNKS,
+                                      "chunk %lld cannot be opened", chunk_id(geometry, chunk));
+    return code;
+}
+
 int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                      uint64_t block, struct bloom_block_edit *edit) {
-    uint32_t offset;
-    bool allowed = false;
+    uint32_t offset, length = block_bytes(geometry);
+    uint8_t counts[BLOOM_COUNTS_BYTES];
+    uint64_t chunk = chunk_of_block(geometry, block, &offset);
     edit->geometry = geometry;
     edit->block = block;
-    edit->has_row = true;
-    uint64_t chunk = chunk_of_block(geometry, block, &offset);
-    int code = bloom_database_allow(chunks->database, BLOOM_READ_CHUNK, &allowed);
-    if (code == SQLITE_OK)
-        code = bloom_database_allow(chunks->database, BLOOM_WRITE_CHUNK, &allowed);
-    if (code != SQLITE_OK || !allowed)
-        bloom_block_close(edit);
-    else
-        code = read_by_handle(chunks, geometry, block, true, &edit->handle, edit->bytes);
-    if (code != SQLITE_OK || edit->handle != NULL)
+    edit->is_stale = false;
+    int code = open_row(chunks, geometry, chunk, &edit->handle);
+    if (code != SQLITE_OK)
         return code;
-    code = bloom_chunk_read(chunks, geometry, chunk, &edit->has_row);
-    memcpy(edit->bytes, chunks->chunk + offset, block_bytes(geometry));
+    if (edit->handle != NULL) {
+        code = sqlite3_blob_read(edit->handle, counts, BLOOM_COUNTS_BYTES, 0);
+        if (code == SQLITE_OK)
+            code = sqlite3_blob_read(edit->handle, edit->bytes, (int)length, (int)offset);
+        if (code != SQLITE_OK)
+            return handle_failed(chunks, &edit->handle, code);
+        edit->counts = load_counts(counts);
+        code = bloom_counts_check(chunks, geometry, chunk, &edit->counts);
+        if (code != SQLITE_OK)
+            return end_handle(&edit->handle, code);
+        edit->is_stale = edit->counts.generation != geometry->generation;
+    }
+    if (edit->handle == NULL || edit->is_stale) {
+        edit->counts = no_counts(geometry);
+        memset(edit->bytes, 0, length);
+    }
+    return SQLITE_OK;
+}
+
+/* Makes a row of zeros, and opens it. It counts for nothing until it has reported a key. */
+static int make_row(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                    uint64_t chunk, sqlite3_blob **handle) {
+    sqlite3_stmt *statement;
+    int code = bloom_database_begin(chunks->database, BLOOM_NEW_CHUNK, &statement);
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_bind_int64(statement, 1, chunk_id(geometry, chunk));
+    sqlite3_bind_zeroblob(statement, 2, (int)bloom_chunk_bytes(geometry));
+    code = bloom_database_write(chunks->database, BLOOM_NEW_CHUNK, 1);
+    if (code == SQLITE_OK)
+        code = open_row(chunks, geometry, chunk, handle);
+    return code == SQLITE_OK && *handle == NULL ? bloom_database_hidden(chunks->database) : code;
+}
+
+int bloom_block_make_row(struct bloom_chunks *chunks, struct bloom_block_edit *edit) {
+    uint32_t offset;
+    uint64_t chunk = chunk_of_block(edit->geometry, edit->block, &offset);
+    return edit->handle != NULL ? SQLITE_OK
+                                : make_row(chunks, edit->geometry, chunk, &edit->handle);
+}
+
+/* Zeros over a row of another generation. */
+static int wipe(sqlite3_blob *handle) {
+    static const uint8_t ZEROS[4096];
+    int length = sqlite3_blob_bytes(handle), code = SQLITE_OK;
+    for (int at = 0; at < length && code == SQLITE_OK; at += (int)sizeof ZEROS)
+        code = sqlite3_blob_write(
+            handle, ZEROS, length - at < (int)sizeof ZEROS ? length - at : (int)sizeof ZEROS, at);
     return code;
 }
 
 int bloom_block_save(struct bloom_chunks *chunks, struct bloom_block_edit *edit) {
-    uint32_t offset, length = block_bytes(edit->geometry);
-    uint64_t chunk = chunk_of_block(edit->geometry, edit->block, &offset);
-    if (edit->handle == NULL) {
-        memcpy(chunks->chunk + offset, edit->bytes, length);
-        return bloom_chunk_write(chunks, edit->geometry, chunk);
-    }
-    int code = sqlite3_blob_write(edit->handle, edit->bytes, (int)length, (int)offset);
+    uint32_t offset;
+    uint8_t counts[BLOOM_COUNTS_BYTES];
+    chunk_of_block(edit->geometry, edit->block, &offset);
+    write_counts(&edit->counts, counts);
+    int code = edit->is_stale ? wipe(edit->handle) : SQLITE_OK;
+    if (code == SQLITE_OK)
+        code = sqlite3_blob_write(edit->handle, counts, BLOOM_COUNTS_BYTES, 0);
+    if (code == SQLITE_OK)
+        code = sqlite3_blob_write(edit->handle, edit->bytes, (int)block_bytes(edit->geometry),
+                                  (int)offset);
     if (code != SQLITE_OK)
-        code = bloom_database_fail_sqlite(chunks->database, code);
+        return handle_failed(chunks, &edit->handle, code);
     bloom_block_close(edit);
-    return code;
+    return SQLITE_OK;
 }
 
 void bloom_block_close(struct bloom_block_edit *edit) {
-    sqlite3_blob *handle = edit->handle;
-    edit->handle = NULL;
-    if (handle != NULL)
-        sqlite3_blob_close(handle);
+    if (edit->handle != NULL)
+        end_handle(&edit->handle, SQLITE_OK);
+}
+
+/* Whole chunks */
+
+int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                     uint64_t chunk, struct bloom_counts *counts, uint8_t **blocks) {
+    bool has_row;
+    if (chunks->chunk == NULL)
+        chunks->chunk = sqlite3_malloc(BLOOM_CHUNK_BYTES_MAXIMUM);
+    if (chunks->chunk == NULL)
+        return SQLITE_NOMEM;
+    *blocks = chunks->chunk + BLOOM_COUNTS_BYTES;
+    int code =
+        read_row(chunks, geometry, chunk, 0, bloom_chunk_bytes(geometry), chunks->chunk, &has_row);
+    *counts = load_counts(chunks->chunk);
+    if (!has_row || geometry->ages)
+        counts->generation = geometry->generation;
+    return code;
+}
+
+int bloom_chunk_write(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                      uint64_t chunk, const struct bloom_counts *counts) {
+    sqlite3_blob *handle = NULL;
+    int code = open_row(chunks, geometry, chunk, &handle);
+    if (code == SQLITE_OK && handle == NULL)
+        code = make_row(chunks, geometry, chunk, &handle);
+    if (code != SQLITE_OK)
+        return code;
+    write_counts(counts, chunks->chunk);
+    code = sqlite3_blob_write(handle, chunks->chunk, (int)bloom_chunk_bytes(geometry), 0);
+    return code == SQLITE_OK ? end_handle(&handle, code) : handle_failed(chunks, &handle, code);
 }

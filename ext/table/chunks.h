@@ -1,13 +1,24 @@
 /* Rows of NAME_chunks: the blocks of a layer, as many in each row as fill a database page without
- * overflowing it.
+ * overflowing it, behind the counts of what is in them.
  *
- * Chunk c of layer l is the row with id l * 2^40 + c. It holds the blocks from c * chunk_blocks on
- * and is always of full length, the last one of a layer, too, so that it fills its page; blocks
- * beyond the last one are zero. It is absent until one of its blocks is written; an absent one is
- * zeros.
+ * Chunk c of the layer with number l is the row with id l * 2^40 + c. Its BLOB begins with 24
+ * bytes, numbers of 4 bytes, little-endian:
  *
- * A block is read and changed by a statement, or, where that takes less time, through a BLOB
- * handle, which does not copy the whole row. Two rules keep handles from doing harm:
+ *    0  keys           that were new when they were added, minus those that were taken out
+ *    4  ones           bits that are set; of counters: that are not zero
+ *    8  reported_keys  what of these is in the layer's row: see layers.h
+ *   12  reported_ones
+ *   16  generation     of the keys: that of the layer. In a table with generations a row of another
+ *                      one counts as zeros, and is overwritten
+ *   20  zero
+ *
+ * Then the blocks follow from c * chunk_blocks on. A row is always of full length, the last one of
+ * a layer, too, so that it fills its page; blocks beyond the last one are zero. It is absent until
+ * one of its blocks is written; an absent one is zeros.
+ *
+ * A block is read by a statement, or, where that takes less time, through a BLOB handle, which does
+ * not copy the whole row. Rows that are there are changed through a handle alone: bits and counts
+ * are written together. Two rules keep handles from doing harm:
  *
  *   1. SQLite asks no authorizer about a handle. So none is used unless the statement that does the
  *      same is prepared, by the authorizer that there is now.
@@ -19,10 +30,10 @@
  *      before.
  *
  * When a statement fails and takes its transaction back, SQLite first ends the transaction and then
- * tells the tables. Who still reads then keeps the lock, which nobody lets go of until the
- * connection's next statement ends. So a handle is not kept from one statement to the next, not
- * even within a transaction, but only while the table has a cursor open: SQLite closes the cursors
- * of a statement before.
+ * tells the tables. A reader that is still open keeps the lock until the connection's next
+ * statement ends. So a handle is not kept from one statement to the next, not even within a
+ * transaction, but only while the table has a cursor open: SQLite closes the cursors of a statement
+ * before.
  */
 #ifndef BLOOM_TABLE_CHUNKS_H
 #define BLOOM_TABLE_CHUNKS_H
@@ -32,11 +43,20 @@
 /* Chunk ids of a layer. */
 enum { BLOOM_CHUNK_ID_BITS = 40 };
 
+enum { BLOOM_COUNTS_BYTES = 24 };
+
+struct bloom_counts {
+    uint32_t keys, ones, reported_keys, reported_ones, generation, zero;
+};
+#define BLOOM_COUNT_MAXIMUM ((uint32_t)INT32_MAX) /* of the first four, in a sound row */
+
 /* Where the blocks of a layer are. */
 struct bloom_geometry {
-    unsigned layer;
+    unsigned number; /* of the layer */
     struct bloom_shape shape;
     uint32_t chunk_blocks;
+    uint32_t generation;
+    bool ages;     /* rows of other generations are expected, and count as zeros */
     bool complete; /* every chunk has a row: one that is missing is damage */
     bool checked;  /* there is a row that is as long as chunk_blocks says */
 };
@@ -45,65 +65,90 @@ struct bloom_chunks {
     struct bloom_database *database;
     sqlite3_blob *handle; /* for reading; NULL when there is none */
     unsigned reads;       /* of blocks, since the handle was closed last */
-    uint8_t *chunk;       /* the buffer: a chunk of largest size */
+    uint8_t *chunk;       /* a chunk of largest size, from its first use on */
 };
 
-/* False: no memory. To be closed in either case. */
-bool bloom_chunks_open(struct bloom_chunks *chunks, struct bloom_database *database);
+/* Takes no memory yet. */
+void bloom_chunks_open(struct bloom_chunks *chunks, struct bloom_database *database);
 void bloom_chunks_close(struct bloom_chunks *chunks);
 
 /* Closes the handle. */
 void bloom_chunks_rest(struct bloom_chunks *chunks);
 
-/* Chunks of a layer, with a row or not; bytes of each; and blocks in one of them: chunk_blocks,
- * fewer in the last one. */
+/* Blocks that go into a row with room for so many bytes, at least 1: SQLite leaves at least 480
+ * bytes of a page, more than counts and a block take. */
+uint32_t bloom_blocks_in_room(const struct bloom_shape *shape, uint32_t room);
+
+/* Chunks of a layer, with a row or not; bytes of each, and of its blocks; and blocks in one of
+ * them: chunk_blocks, fewer in the last one. */
 uint64_t bloom_chunks_of_layer(const struct bloom_geometry *geometry);
 uint32_t bloom_chunk_bytes(const struct bloom_geometry *geometry);
+uint32_t bloom_chunk_block_bytes(const struct bloom_geometry *geometry);
 uint32_t bloom_blocks_of_chunk(const struct bloom_geometry *geometry, uint64_t chunk);
 
 /* Reads a block. */
 int bloom_block_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                      uint64_t block, uint8_t *bytes);
 
-/* A block that is open for change; none while the handle is NULL and nothing was opened. No
- * statement may come between the last open and save. */
+/* A block that is open for change. handle is NULL before the first open. No statement but an UPDATE
+ * of the layer's row may come between the last open and save. */
 struct bloom_block_edit {
     const struct bloom_geometry *geometry;
     uint64_t block;
-    sqlite3_blob *handle; /* NULL: the whole chunk is in the buffer */
-    bool has_row;
+    sqlite3_blob *handle; /* NULL: nothing is open, or there is no row */
+    bool is_stale;        /* the row is of another generation */
+    struct bloom_counts counts;
     uint8_t bytes[BLOOM_BLOCK_BYTES_MAXIMUM];
 };
 
-/* Reads a block to change its bytes; then saves them, or closes it as it was. One that is open may
- * be opened as another one, which takes a third of the time of the first. After an error nothing is
- * open. Saving may have made a new row: edit->has_row was false. */
+/* Reads a block and the counts of its chunk, to change them. One that is open may be opened as
+ * another one, which takes a third of the time of the first. To save, make the row, if there is
+ * none, then do what may still be refused, then save; or close it as it was. After an error nothing
+ * is open. */
 int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                      uint64_t block, struct bloom_block_edit *edit);
+int bloom_block_make_row(struct bloom_chunks *chunks, struct bloom_block_edit *edit);
 int bloom_block_save(struct bloom_chunks *chunks, struct bloom_block_edit *edit);
 void bloom_block_close(struct bloom_block_edit *edit);
 
-/* Reads a chunk into the buffer, zeros when it has no row; writes it from there. */
-int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     uint64_t chunk, bool *has_row);
-int bloom_chunk_write(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                      uint64_t chunk);
+/* Whether the counts of a chunk may be believed, as far as they alone tell. */
+bool bloom_counts_are_sound(const struct bloom_geometry *geometry,
+                            const struct bloom_counts *counts);
 
-/* Calls visit for every chunk of a layer that has a row, in order. */
+/* The same as an error. */
+int bloom_counts_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                       uint64_t chunk, const struct bloom_counts *counts);
+
+/* Reads a chunk: counts, which are not checked, and blocks, which *blocks points to until the next
+ * call; zeros when it has no row or one of another generation. */
+int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                     uint64_t chunk, struct bloom_counts *counts, uint8_t **blocks);
+
+/* Writes the chunk that was read last: with these counts, and the blocks as they are now. */
+int bloom_chunk_write(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                      uint64_t chunk, const struct bloom_counts *counts);
+
+/* Calls visit for every chunk of a layer that has a row, in order, beginning with number from,
+ * until it returns false. Counts are not checked; blocks is NULL for a row of another generation. */
+typedef bool bloom_chunk_visit(void *argument, const struct bloom_geometry *geometry,
+                               uint64_t chunk, const struct bloom_counts *counts,
+                               const uint8_t *blocks);
 int bloom_chunks_for_each(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                          void (*visit)(void *argument, const struct bloom_geometry *geometry,
-                                        uint64_t chunk, const uint8_t *bits),
-                          void *argument);
+                          uint64_t from, bloom_chunk_visit *visit, void *argument);
 
 /* Whether rows of the layer contradict its geometry: a chunk beyond the last, or one of another
  * length. *any tells whether there is a row that says so. */
 int bloom_chunks_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                        bool *any);
 
-/* All rows, whatever layer they are of. */
-int bloom_chunks_count(struct bloom_chunks *chunks, uint64_t *rows);
+/* The last row from one id to another. */
+int bloom_chunks_last(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_int64 to, bool *any,
+                      sqlite3_int64 *id);
 
-/* Takes all rows away. */
-int bloom_chunks_clear(struct bloom_chunks *chunks);
+/* Deletes all rows from an id on, of whatever layers. */
+int bloom_chunks_delete(struct bloom_chunks *chunks, sqlite3_int64 from);
+
+/* The first id of the layer with that number. */
+sqlite3_int64 bloom_chunks_first_id(unsigned number);
 
 #endif

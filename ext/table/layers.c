@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* No sum of counts comes near the end of 64 bits. */
-static const sqlite3_int64 COUNT_MAXIMUM = INT64_C(1) << 62;
+static const sqlite3_int64 SUM_MAXIMUM = INT64_C(1) << 62;
 
 void bloom_layers_open(struct bloom_layers *layers, struct bloom_database *database,
                        struct bloom_chunks *chunks, const struct bloom_growth *growth) {
@@ -16,7 +16,7 @@ void bloom_layers_open(struct bloom_layers *layers, struct bloom_database *datab
 
 void bloom_layers_close(struct bloom_layers *layers) {
     sqlite3_free(layers->file);
-    layers->file = NULL;
+    sqlite3_free(layers->layers);
 }
 
 /* The proof */
@@ -43,8 +43,7 @@ static bool is_writing(const struct bloom_layers *layers) {
     return true; /* it does not say */
 }
 
-/* Whether another connection uses one of the caches: what is used by all is then more than our
- * share. */
+/* Whether another connection uses one of the caches: total use then exceeds our share. */
 static bool is_shared(const struct bloom_layers *layers) {
     int used, share, highest;
     sqlite3 *connection = layers->database->connection;
@@ -88,7 +87,8 @@ static bool is_proven_by_version(const struct bloom_layers *layers) {
     return file != NULL && strcmp(file, layers->file) == 0;
 }
 
-void bloom_layers_settle(struct bloom_layers *layers, bool changed) {
+/* After work that went well: whatever looks at pages there were, they were ours. */
+static void settle(struct bloom_layers *layers, bool changed) {
     layers->held = layers->cursors > 0;
     if (!layers->told)
         return;
@@ -103,7 +103,7 @@ void bloom_layers_forget(struct bloom_layers *layers) {
 
 /* The chunks may be others than were compared with the sizes of the layers. */
 static void uncheck(struct bloom_layers *layers) {
-    for (unsigned i = 0; i < BLOOM_LAYERS_MAXIMUM; i++)
+    for (unsigned i = 0; i < layers->room; i++)
         layers->layers[i].geometry.checked = false;
 }
 
@@ -133,52 +133,101 @@ static int find_proof(struct bloom_layers *layers) {
 
 /* Rows */
 
-static int damaged(struct bloom_layers *layers, const char *format, unsigned index) {
-    char *what = sqlite3_mprintf(format, index);
-    if (what == NULL)
-        return SQLITE_NOMEM;
-    int code = bloom_database_fail(layers->database, SQLITE_CORRUPT_VTAB, "%s is damaged: %s",
-                                   layers->database->shadow_names[BLOOM_SHADOW_LAYERS], what);
-    sqlite3_free(what);
-    return code;
+static int damaged(struct bloom_layers *layers, unsigned index, const char *what) {
+    return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS, "layer %u %s", index,
+                                  what);
 }
 
-/* Works out a layer from its header. */
-static int learn_layer(struct bloom_layers *layers, unsigned index, const uint8_t *header,
-                       size_t length, sqlite3_int64 chunk_blocks) {
-    struct bloom_layer *layer = &layers->layers[index];
+/* Makes room for one layer more than there are. */
+static int make_room(struct bloom_layers *layers) {
+    if (layers->count < layers->room)
+        return SQLITE_OK;
+    unsigned room = layers->room + layers->room / 2 + 2;
+    struct bloom_layer *larger =
+        sqlite3_realloc64(layers->layers, room * (sqlite3_uint64)sizeof *larger);
+    if (larger == NULL)
+        return SQLITE_NOMEM;
+    memset(larger + layers->room, 0, (room - layers->room) * sizeof *larger);
+    layers->layers = larger;
+    layers->room = room;
+    return SQLITE_OK;
+}
+
+/* Rows of a slot: layers are at most 41. */
+enum { SLOT_ROWS = 64 };
+
+/* Works out a layer from its row. */
+static int learn_layer(struct bloom_layers *layers, struct bloom_layer *layer, unsigned number,
+                       const uint8_t *header, size_t length, sqlite3_int64 chunk_blocks) {
+    const unsigned index = number % SLOT_ROWS;
     struct bloom_shape shape;
     char problem[BLOOM_PROBLEM_SIZE];
     layer->learned = false;
     if (!bloom_header_read(&shape, header, length, problem))
-        return bloom_database_fail(
-            layers->database, SQLITE_CORRUPT_VTAB, "%s is damaged: layer %u %s",
-            layers->database->shadow_names[BLOOM_SHADOW_LAYERS], index, problem);
+        return damaged(layers, number, problem);
     /* How layers follow from the options is part of the format, so that a header that was exchanged
      * does not go unnoticed. */
     if (!bloom_growth_knows(&layers->growth, index, &shape))
-        return damaged(layers, "the header of layer %u is not one of this table", index);
+        return damaged(layers, number, "has a header that is not one of this table");
     if (chunk_blocks < 1 ||
-        chunk_blocks > (sqlite3_int64)(BLOOM_CHUNK_BYTES_MAXIMUM / shape.layout->blocks->bytes))
-        return damaged(layers, "the numbers of layer %u are out of range", index);
-    layer->geometry = (struct bloom_geometry){
-        .layer = index, .shape = shape, .chunk_blocks = (uint32_t)chunk_blocks};
+        chunk_blocks > (sqlite3_int64)bloom_blocks_in_room(&shape, BLOOM_CHUNK_BYTES_MAXIMUM))
+        return damaged(layers, number, "has numbers that are out of range");
+    layer->geometry = (struct bloom_geometry){.number = number,
+                                              .shape = shape,
+                                              .chunk_blocks = (uint32_t)chunk_blocks,
+                                              .ages = layers->growth.generations > 1};
     layer->limits = bloom_growth_limits_of(&layers->growth, index, &shape);
     memcpy(layer->header, header, length);
     layer->learned = true;
     return SQLITE_OK;
 }
 
-/* Reads the row that a statement is at. */
+static void set_sums(struct bloom_layer *layer, const struct bloom_sums *sums) {
+    layer->sums = *sums;
+    layer->geometry.complete = sums->chunks >= bloom_chunks_of_layer(&layer->geometry);
+}
+
+/* The columns of a row that are numbers, of which none is believed that has another type. */
+enum { CHUNK_BLOCKS = 2, GENERATION, KEYS, CHUNKS, ONES, COLUMNS };
+
+static bool read_numbers(sqlite3_stmt *row, sqlite3_int64 numbers[COLUMNS]) {
+    for (int i = CHUNK_BLOCKS; i < COLUMNS; i++) {
+        sqlite3_value *value = sqlite3_column_value(row, i);
+        numbers[i] = sqlite3_value_int64(value);
+        if (sqlite3_value_type(value) != SQLITE_INTEGER || numbers[i] < 0 ||
+            numbers[i] > SUM_MAXIMUM)
+            return false;
+    }
+    return true;
+}
+
+/* Reads the row that a statement is at, unless it is of a generation that is forgotten. */
 static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row) {
-    unsigned index = layers->count;
-    sqlite3_int64 counts[3];
-    int code = SQLITE_OK;
-    if (index == BLOOM_LAYERS_MAXIMUM || sqlite3_column_int64(row, 0) != index)
-        return bloom_database_fail(
-            layers->database, SQLITE_CORRUPT_VTAB, "%s is damaged: layer %lld is not expected",
-            layers->database->shadow_names[BLOOM_SHADOW_LAYERS], sqlite3_column_int64(row, 0));
-    struct bloom_layer *layer = &layers->layers[index];
+    const sqlite3_int64 number = sqlite3_column_int64(row, 0);
+    const unsigned index = (unsigned)(number % SLOT_ROWS);
+    const struct bloom_layer *before =
+        layers->count > 0 ? &layers->layers[layers->count - 1] : NULL;
+    sqlite3_int64 numbers[COLUMNS];
+    if (number < 0 || number / SLOT_ROWS >= layers->growth.generations ||
+        index >= BLOOM_LAYERS_MAXIMUM)
+        return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS,
+                                      "layer %lld is not expected", number);
+    if (!read_numbers(row, numbers) || numbers[GENERATION] > UINT32_MAX ||
+        (unsigned)(numbers[GENERATION] % layers->growth.generations) != number / SLOT_ROWS)
+        return damaged(layers, (unsigned)number, "has numbers that are out of range");
+    if (index > 0) {
+        const bool follows = before != NULL && before->geometry.number + 1 == number;
+        if (layers->growth.generations > 1 &&
+            !(follows && before->geometry.generation == numbers[GENERATION]))
+            return SQLITE_OK;
+        if (!follows)
+            return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS,
+                                          "layer %lld is not expected", number);
+    }
+    int code = make_room(layers);
+    if (code != SQLITE_OK)
+        return code;
+    struct bloom_layer *layer = &layers->layers[layers->count];
     sqlite3_value *header = sqlite3_column_value(row, 1);
     const uint8_t *bytes = NULL;
     const size_t length =
@@ -186,99 +235,73 @@ static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row) {
     if (sqlite3_value_type(header) == SQLITE_BLOB && sqlite3_value_bytes(header) == (int)length)
         bytes = sqlite3_value_blob(header);
     if (bytes == NULL)
-        return damaged(layers,
-                       length == BLOOM_HEADER_BYTES ? "the header of layer %u is not 64 bytes"
-                                                    : "the header of layer %u is not 128 bytes",
-                       index);
-    sqlite3_int64 chunk_blocks = sqlite3_column_int64(row, 2);
-    for (int i = 0; i < 3; i++) {
-        counts[i] = sqlite3_column_int64(row, 3 + i);
-        if (counts[i] < 0 || counts[i] > COUNT_MAXIMUM)
-            code = damaged(layers, "the numbers of layer %u are out of range", index);
-    }
-    if (code == SQLITE_OK && (!layer->learned || memcmp(bytes, layer->header, length) != 0 ||
-                              (sqlite3_int64)layer->geometry.chunk_blocks != chunk_blocks))
-        code = learn_layer(layers, index, bytes, length, chunk_blocks);
+        return damaged(layers, (unsigned)number,
+                       length == BLOOM_HEADER_BYTES ? "has a header that is not 64 bytes"
+                                                    : "has a header that is not 128 bytes");
+    if (!layer->learned || layer->geometry.number != number ||
+        memcmp(bytes, layer->header, length) != 0 ||
+        (sqlite3_int64)layer->geometry.chunk_blocks != numbers[CHUNK_BLOCKS])
+        code = learn_layer(layers, layer, (unsigned)number, bytes, length, numbers[CHUNK_BLOCKS]);
     if (code != SQLITE_OK)
         return code;
-    layer->keys = (uint64_t)counts[0];
-    layer->chunks = (uint64_t)counts[1];
-    layer->ones = (uint64_t)counts[2];
-    layer->geometry.complete = layer->chunks >= bloom_chunks_of_layer(&layer->geometry);
+    layer->geometry.generation = (uint32_t)numbers[GENERATION];
+    set_sums(layer, &(struct bloom_sums){(uint64_t)numbers[KEYS], (uint64_t)numbers[CHUNKS],
+                                         (uint64_t)numbers[ONES]});
     layers->count++;
     return SQLITE_OK;
 }
 
-/* Adds to a count, which nobody can make negative or overflow: a row may say anything. So *more may
- * become less. */
-static void add_count(uint64_t *count, int64_t *more) {
-    if (*more < 0 && (uint64_t) - *more > *count)
-        *more = -(int64_t)*count;
-    *count += (uint64_t)*more;
+/* Finds the newest generation, and the oldest one's first layer, which follows the newest one's last
+ * in the ring. */
+static int find_newest(struct bloom_layers *layers) {
+    unsigned last = 0;
+    if (layers->count == 0 || layers->layers[0].geometry.number != 0)
+        return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS, "%s",
+                                      "it has no first layer");
+    for (unsigned i = 0; i < layers->count; i++)
+        if (layers->layers[i].geometry.generation >= layers->layers[last].geometry.generation)
+            last = i;
+    layers->newest = layers->layers[last].geometry.generation;
+    layers->first = (last + 1) % layers->count;
+    for (unsigned i = 0; i < layers->count; i++)
+        if (layers->newest - layers->layers[i].geometry.generation >= layers->growth.generations)
+            return damaged(layers, layers->layers[i].geometry.number,
+                           "is of a generation that should be forgotten");
+    return SQLITE_OK;
 }
 
-static void add_to_layer(struct bloom_layer *layer, struct bloom_more *more) {
-    add_count(&layer->keys, &more->keys);
-    add_count(&layer->chunks, &more->chunks);
-    add_count(&layer->ones, &more->ones);
-    layer->geometry.complete = layer->chunks >= bloom_chunks_of_layer(&layer->geometry);
-}
-
-/* Reads all rows. */
-static int read_layers(struct bloom_layers *layers) {
+/* Reads all rows. *exists tells whether there is one with that number. */
+static int read_layers_and(struct bloom_layers *layers, unsigned number, bool *exists) {
     sqlite3_stmt *statement;
-    int code = bloom_database_begin(layers->database, BLOOM_READ_LAYERS, &statement);
+    bool row;
     layers->count = 0;
+    *exists = false;
+    int code = bloom_database_read(layers->database, BLOOM_READ_LAYERS, 0, 0, &statement, &row);
     if (code != SQLITE_OK)
         return code;
-    while (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW)
+    for (; code == SQLITE_OK && row; row = sqlite3_step(statement) == SQLITE_ROW) {
+        *exists |= sqlite3_column_int64(statement, 0) == number;
         code = read_layer(layers, statement);
+    }
     int ended = bloom_database_end(layers->database, BLOOM_READ_LAYERS);
     if (ended != SQLITE_OK)
-        code = ended;
-    return code;
+        return ended;
+    return code == SQLITE_OK ? find_newest(layers) : code;
 }
 
-static void drop_outstanding(struct bloom_layers *layers) {
-    memset(&layers->outstanding, 0, sizeof layers->outstanding);
+static int read_layers(struct bloom_layers *layers) {
+    bool exists;
+    return read_layers_and(layers, 0, &exists);
 }
 
-/* After the rows were read: with outstanding counts, unless the row has them already. */
-static void include_outstanding(struct bloom_layers *layers) {
-    if (layers->outstanding.layer >= layers->count)
-        return;
-    struct bloom_layer *layer = &layers->layers[layers->outstanding.layer];
-    struct bloom_layer written = *layer;
-    written.keys = layers->outstanding.row_keys;
-    written.chunks = layers->outstanding.row_chunks;
-    written.ones = layers->outstanding.row_ones;
-    add_to_layer(&written, &layers->outstanding.more);
-    if (layers->outstanding.doubtful && written.keys == layer->keys &&
-        written.chunks == layer->chunks && written.ones == layer->ones) {
-        drop_outstanding(layers);
-        return;
-    }
-    layers->outstanding.doubtful = false;
-    layers->outstanding.row_keys = layer->keys;
-    layers->outstanding.row_chunks = layer->chunks;
-    layers->outstanding.row_ones = layer->ones;
-    add_to_layer(layer, &layers->outstanding.more);
-}
-
-int bloom_layers_know(struct bloom_layers *layers, enum bloom_chunk_sizes sizes) {
+static int know(struct bloom_layers *layers, enum bloom_chunk_sizes sizes) {
     if ((layers->proof == BLOOM_PROOF_LOOKS && is_proven_by_looks(layers)) ||
         (layers->proof == BLOOM_PROOF_VERSION && is_proven_by_version(layers)))
         return SQLITE_OK;
     bloom_layers_forget(layers);
     int code = read_layers(layers);
-    if (code == SQLITE_OK && layers->count == 0)
-        code = bloom_database_fail(layers->database, SQLITE_CORRUPT_VTAB,
-                                   "%s is damaged: it has no rows",
-                                   layers->database->shadow_names[BLOOM_SHADOW_LAYERS]);
-    if (code != SQLITE_OK)
-        return code;
-    include_outstanding(layers);
-    code = find_proof(layers);
+    if (code == SQLITE_OK)
+        code = find_proof(layers);
     if (sizes == BLOOM_SIZES_ANY ||
         (sizes == BLOOM_SIZES_LATER && layers->proof == BLOOM_PROOF_NONE)) {
         uncheck(layers);
@@ -291,160 +314,211 @@ int bloom_layers_know(struct bloom_layers *layers, enum bloom_chunk_sizes sizes)
     }
     if (layers->proof == BLOOM_PROOF_NONE)
         uncheck(layers);
+    return code;
+}
+
+int bloom_layers_start(struct bloom_layers *layers, enum bloom_chunk_sizes sizes) {
+    int code = bloom_database_enter(layers->database);
     if (code != SQLITE_OK)
+        return code;
+    code = know(layers, sizes);
+    return code == SQLITE_OK ? code : bloom_layers_finish(layers, code, false);
+}
+
+int bloom_layers_finish(struct bloom_layers *layers, int code, bool changed) {
+    if (layers->cursors == 0)
+        bloom_chunks_rest(layers->chunks);
+    if (code == SQLITE_OK)
+        settle(layers, changed);
+    else
         bloom_layers_forget(layers);
     return code;
 }
 
 /* Changes */
 
-int bloom_layers_grow(struct bloom_layers *layers) {
-    unsigned index = layers->count;
-    struct bloom_layer *layer = &layers->layers[index];
+unsigned bloom_layers_older(const struct bloom_layers *layers) {
+    unsigned older = 0;
+    while (bloom_layers_at(layers, older)->geometry.generation != layers->newest)
+        older++;
+    return older;
+}
+
+sqlite3_int64 bloom_layers_end_id(const struct bloom_layers *layers) {
+    const unsigned generations = layers->growth.generations;
+    return bloom_chunks_first_id(generations > 1 ? generations * SLOT_ROWS : layers->count);
+}
+
+/* Writes sums and generation of a row. The first time since the statement was prepared they are read
+ * back, which must not be what is refused. */
+static int write_row(struct bloom_layers *layers, unsigned number, uint32_t generation,
+                     const struct bloom_sums *sums) {
+    sqlite3_stmt *statement;
+    int code = SQLITE_OK;
+    if (!layers->database->writes_layers)
+        code = bloom_database_prepare(layers->database, BLOOM_READ_LAYERS);
+    if (code == SQLITE_OK)
+        code = bloom_database_begin(layers->database, BLOOM_WRITE_LAYER, &statement);
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_bind_int64(statement, 1, number);
+    sqlite3_bind_int64(statement, 2, (sqlite3_int64)sums->keys);
+    sqlite3_bind_int64(statement, 3, (sqlite3_int64)sums->chunks);
+    sqlite3_bind_int64(statement, 4, (sqlite3_int64)sums->ones);
+    sqlite3_bind_int64(statement, 5, generation);
+    code = bloom_database_write(layers->database, BLOOM_WRITE_LAYER, 1);
+    if (code != SQLITE_OK || layers->database->writes_layers)
+        return code;
+    code = read_layers(layers);
+    for (unsigned i = 0; code == SQLITE_OK && i < layers->count; i++) {
+        const struct bloom_layer *layer = &layers->layers[i];
+        if (layer->geometry.number == number && layer->geometry.generation == generation &&
+            memcmp(&layer->sums, sums, sizeof *sums) == 0)
+            layers->database->writes_layers = true;
+    }
+    return code == SQLITE_OK && !layers->database->writes_layers
+               ? bloom_database_hidden(layers->database)
+               : code;
+}
+
+int bloom_layers_write(struct bloom_layers *layers, struct bloom_layer *layer,
+                       const struct bloom_sums *sums) {
+    int code = write_row(layers, layer->geometry.number, layer->geometry.generation, sums);
+    if (code == SQLITE_OK)
+        set_sums(layer, sums);
+    return code;
+}
+
+/* Makes the row of layer number index of a generation, or takes the one that an older generation has
+ * left. */
+static int open_layer(struct bloom_layers *layers, unsigned index, uint32_t generation,
+                      bool exists) {
+    const unsigned number = generation % layers->growth.generations * SLOT_ROWS + index;
     struct bloom_shape shape;
     uint8_t header[BLOOM_HEADER_BYTES_MAXIMUM];
     char problem[BLOOM_PROBLEM_SIZE];
     uint32_t room;
     sqlite3_stmt *statement;
-    /* Every layer is possible when the first one is, which the options were asked for. */
-    bloom_growth_shape(&layers->growth, index, &shape, problem);
+    if (exists)
+        return write_row(layers, number, generation, &(struct bloom_sums){0});
     int code = bloom_database_room_on_page(layers->database, &room);
-    if (code != SQLITE_OK)
-        return code;
-    bloom_header_write(&shape, header);
-    const size_t length = bloom_header_bytes(&shape);
-    /* Not 0: SQLite leaves at least 480 bytes of a page, more than a block has. */
-    sqlite3_int64 chunk_blocks = room / shape.layout->blocks->bytes;
-    learn_layer(layers, index, header, length,
-                chunk_blocks); /* of a header of our own: cannot fail */
-    /* Chunks whose layer somebody took away may be of another size. */
-    if (index > 0)
-        code = bloom_chunks_check(layers->chunks, &layer->geometry, &layer->geometry.checked);
-    if (code == SQLITE_OK)
-        code = bloom_layers_write_counts(layers);
     if (code == SQLITE_OK)
         code = bloom_database_begin(layers->database, BLOOM_NEW_LAYER, &statement);
     if (code != SQLITE_OK)
         return code;
-    sqlite3_bind_int64(statement, 1, index);
-    sqlite3_bind_blob(statement, 2, header, (int)length, SQLITE_TRANSIENT);
-    sqlite3_bind_int64(statement, 3, chunk_blocks);
-    code = bloom_database_write(layers->database, BLOOM_NEW_LAYER, 1);
+    /* Every layer is possible when the first one is, which the options were asked for. */
+    bloom_growth_shape(&layers->growth, index, &shape, problem);
+    bloom_header_write(&shape, header);
+    sqlite3_bind_int64(statement, 1, number);
+    sqlite3_bind_blob(statement, 2, header, (int)bloom_header_bytes(&shape), SQLITE_TRANSIENT);
+    sqlite3_bind_int64(statement, 3, bloom_blocks_in_room(&shape, room));
+    sqlite3_bind_int64(statement, 4, generation);
+    return bloom_database_write(layers->database, BLOOM_NEW_LAYER, 1);
+}
+
+int bloom_layers_create(struct bloom_layers *layers) {
+    return open_layer(layers, 0, 0, false);
+}
+
+int bloom_layers_grow(struct bloom_layers *layers) {
+    const unsigned last = bloom_layers_at(layers, layers->count - 1)->geometry.number;
+    sqlite3_int64 from = bloom_chunks_first_id(last + 1), id;
+    bool any = false, exists;
+    int code = read_layers_and(layers, last + 1, &exists);
+    /* Chunks whose layer somebody took away count for nothing. */
+    if (code == SQLITE_OK && layers->growth.generations == 1)
+        code = bloom_chunks_last(layers->chunks, from, INT64_MAX, &any, &id);
+    if (code == SQLITE_OK && any)
+        code = bloom_chunks_delete(layers->chunks, from);
+    if (code == SQLITE_OK)
+        code = open_layer(layers, last % SLOT_ROWS + 1, layers->newest, exists);
+    return code == SQLITE_OK ? read_layers(layers) : code;
+}
+
+int bloom_layers_rotate(struct bloom_layers *layers) {
+    const unsigned generations = layers->growth.generations;
+    bool exists;
+    if (generations == 1)
+        return bloom_database_fail(layers->database, SQLITE_ERROR,
+                                   "the table has no generations to rotate; make one with "
+                                   "generations=G, from 2 to 64");
+    if (layers->newest == UINT32_MAX)
+        return bloom_database_fail(layers->database, SQLITE_ERROR,
+                                   "the table has rotated 4294967295 times, and there are no more "
+                                   "numbers; make a new one");
+    int code = read_layers_and(layers, (layers->newest + 1) % generations * SLOT_ROWS, &exists);
+    if (code == SQLITE_OK)
+        code = open_layer(layers, 0, layers->newest + 1, exists);
+    return code == SQLITE_OK ? read_layers(layers) : code;
+}
+
+bool bloom_layers_has_room(const struct bloom_layer *layer) {
+    return layer->sums.keys < layer->limits.keys && layer->sums.ones < layer->limits.ones;
+}
+
+/* Whether a chunk must report counts that have become these. */
+static bool must_report(const struct bloom_layers *layers, const struct bloom_layer *layer,
+                        const struct bloom_counts *counts) {
+    const uint64_t probes = layer->geometry.shape.probes;
+    const uint64_t lag = (BLOOM_REPORT_KEYS - 1) * layer->sums.chunks;
+    int64_t keys = (int64_t)counts->keys - counts->reported_keys;
+    int64_t ones = (int64_t)counts->ones - counts->reported_ones;
+    return counts->reported_keys == 0 || keys >= BLOOM_REPORT_KEYS || keys <= -BLOOM_REPORT_KEYS ||
+           ones >= BLOOM_REPORT_KEYS * (int64_t)probes ||
+           ones <= -BLOOM_REPORT_KEYS * (int64_t)probes ||
+           layers->growth.mode == BLOOM_GROWTH_ERROR ||
+           layer->sums.keys + lag >= layer->limits.keys ||
+           layer->sums.ones + lag * probes >= layer->limits.ones;
+}
+
+/* A sum and what is added to it, or taken off. Clamped at 0: stored counts are not trusted. */
+static uint64_t sum_of(uint64_t sum, uint32_t now, uint32_t reported) {
+    return sum + now > reported ? sum + now - reported : 0;
+}
+
+int bloom_layers_report(struct bloom_layers *layers, struct bloom_layer *layer,
+                        struct bloom_counts *counts) {
+    if (!must_report(layers, layer, counts))
+        return SQLITE_OK;
+    struct bloom_sums sums = {
+        sum_of(layer->sums.keys, counts->keys, counts->reported_keys),
+        sum_of(layer->sums.chunks, counts->keys > 0, counts->reported_keys > 0),
+        sum_of(layer->sums.ones, counts->ones, counts->reported_ones)};
+    counts->reported_keys = counts->keys;
+    counts->reported_ones = counts->ones;
+    return bloom_layers_write(layers, layer, &sums);
+}
+
+/* Deletes rows from a number and an id on, also those of no layer. */
+static int delete_from(struct bloom_layers *layers, unsigned number, sqlite3_int64 id) {
+    sqlite3_stmt *statement;
+    int code = bloom_chunks_delete(layers->chunks, id);
+    if (code == SQLITE_OK)
+        code = bloom_database_begin(layers->database, BLOOM_DELETE_LAYERS, &statement);
     if (code != SQLITE_OK)
         return code;
-    layer->keys = layer->chunks = layer->ones = 0;
-    layers->count++;
-    return SQLITE_OK;
-}
-
-static bool any_outstanding(const struct bloom_layers *layers) {
-    const struct bloom_more *more = &layers->outstanding.more;
-    return more->keys != 0 || more->chunks != 0 || more->ones != 0;
-}
-
-int bloom_layers_expect_counts(struct bloom_layers *layers, unsigned index) {
-    return layers->outstanding.layer == index ? SQLITE_OK : bloom_layers_write_counts(layers);
-}
-
-int bloom_layers_add_counts(struct bloom_layers *layers, unsigned index, int64_t keys,
-                            int64_t chunks, int64_t ones) {
-    struct bloom_layer *layer = &layers->layers[index];
-    struct bloom_more more = {keys, chunks, ones};
-    if (!any_outstanding(layers)) {
-        layers->outstanding.layer = index;
-        layers->outstanding.row_keys = layer->keys;
-        layers->outstanding.row_chunks = layer->chunks;
-        layers->outstanding.row_ones = layer->ones;
-    }
-    add_to_layer(layer, &more);
-    layers->outstanding.more.keys += more.keys;
-    layers->outstanding.more.chunks += more.chunks;
-    layers->outstanding.more.ones += more.ones;
-    return layers->at_once ? bloom_layers_write_counts(layers) : SQLITE_OK;
-}
-
-/* SQLite may ask for counts when the schema has changed, outside of a deed that would begin again:
- * then what they need is tried again here. */
-enum { SCHEMA_TRIES = 3 };
-
-/* Reads the rows anew. */
-static int know_anew(struct bloom_layers *layers) {
-    int code = SQLITE_SCHEMA;
-    for (int i = 0; code == SQLITE_SCHEMA && i < SCHEMA_TRIES; i++) {
-        if (i > 0)
-            bloom_database_forget(layers->database);
-        bloom_layers_forget(layers);
-        code = bloom_layers_know(layers, BLOOM_SIZES_NOW);
-    }
-    return code;
-}
-
-/* Writes counts, to be added to those of the row or in the place of them. */
-static int write_row(struct bloom_layers *layers, enum bloom_statement which, unsigned index,
-                     const struct bloom_more *counts) {
-    int code = SQLITE_SCHEMA;
-    for (int i = 0; code == SQLITE_SCHEMA && i < SCHEMA_TRIES; i++) {
-        sqlite3_stmt *statement;
-        if (i > 0)
-            bloom_database_forget(layers->database);
-        code = bloom_database_begin(layers->database, which, &statement);
-        if (code != SQLITE_OK)
-            continue;
-        sqlite3_bind_int64(statement, 1, index);
-        sqlite3_bind_int64(statement, 2, counts->keys);
-        sqlite3_bind_int64(statement, 3, counts->chunks);
-        sqlite3_bind_int64(statement, 4, counts->ones);
-        code = bloom_database_write(layers->database, which, 1);
-    }
-    return code;
-}
-
-int bloom_layers_write_counts(struct bloom_layers *layers) {
-    int code = SQLITE_OK;
-    if (!any_outstanding(layers))
-        return SQLITE_OK;
-    if (layers->outstanding.doubtful) {
-        code = know_anew(layers);
-        if (code != SQLITE_OK || !any_outstanding(layers))
-            return code;
-    }
-    code =
-        write_row(layers, BLOOM_ADD_COUNTS, layers->outstanding.layer, &layers->outstanding.more);
+    sqlite3_bind_int64(statement, 1, number);
+    code = bloom_database_write(layers->database, BLOOM_DELETE_LAYERS, -1);
     if (code == SQLITE_OK)
-        drop_outstanding(layers);
-    else
-        layers->outstanding.doubtful = true;
-    return code;
+        code = read_layers(layers);
+    return code == SQLITE_OK && layers->count > number ? bloom_database_hidden(layers->database)
+                                                       : code;
 }
 
-int bloom_layers_set_counts(struct bloom_layers *layers, unsigned index, uint64_t keys,
-                            uint64_t chunks, uint64_t ones) {
-    const struct bloom_more counts = {(int64_t)keys, (int64_t)chunks, (int64_t)ones};
-    int code = bloom_layers_write_counts(layers);
-    if (code == SQLITE_OK)
-        code = write_row(layers, BLOOM_WRITE_COUNTS, index, &counts);
-    bloom_layers_forget(layers);
-    return code;
+int bloom_layers_truncate(struct bloom_layers *layers, unsigned count) {
+    int code = bloom_database_prepare(layers->database, BLOOM_DELETE_LAYERS);
+    return code == SQLITE_OK ? delete_from(layers, count, bloom_chunks_first_id(count)) : code;
 }
 
 /* All is prepared before anything is done, so that an authorizer refuses all or nothing. */
 int bloom_layers_clear(struct bloom_layers *layers) {
-    sqlite3_stmt *statement;
-    bool allowed;
-    int code = bloom_database_allow(layers->database, BLOOM_WRITE_COUNTS, &allowed);
+    bloom_chunks_rest(layers->chunks);
+    int code = bloom_database_prepare(layers->database, BLOOM_DELETE_CHUNKS);
     if (code == SQLITE_OK)
-        code = bloom_database_allow(layers->database, BLOOM_CLEAR_CHUNKS, &allowed);
+        code = bloom_database_prepare(layers->database, BLOOM_DELETE_LAYERS);
     if (code == SQLITE_OK)
-        code = bloom_database_allow(layers->database, BLOOM_CLEAR_LAYERS, &allowed);
-    if (code == SQLITE_OK)
-        code = bloom_layers_set_counts(layers, 0, 0, 0, 0);
-    if (code == SQLITE_OK)
-        code = bloom_chunks_clear(layers->chunks);
-    if (code == SQLITE_OK)
-        code = bloom_database_begin(layers->database, BLOOM_CLEAR_LAYERS, &statement);
-    return code == SQLITE_OK
-               ? bloom_database_write(layers->database, BLOOM_CLEAR_LAYERS, (int)layers->count - 1)
-               : code;
+        code = bloom_layers_write(layers, &layers->layers[0], &(struct bloom_sums){0});
+    return code == SQLITE_OK ? delete_from(layers, 1, INT64_MIN) : code;
 }
 
 /* Statements and transactions */
@@ -465,30 +539,25 @@ void bloom_layers_leave(struct bloom_layers *layers) {
 void bloom_layers_begin(struct bloom_layers *layers) {
     bloom_layers_forget(layers);
     layers->told = true;
-    layers->savepoints = 0;
 }
 
-int bloom_layers_savepoint(struct bloom_layers *layers, int depth) {
-    bloom_chunks_rest(layers->chunks);
-    int code = bloom_layers_write_counts(layers);
-    if (code == SQLITE_OK)
-        layers->savepoints = depth + 1;
-    return code;
+/* A statement of our own may make savepoints, which are its own business: it goes well or it fails,
+ * which its caller deals with. */
+static bool is_own(const struct bloom_layers *layers) {
+    return *layers->database->running > 0;
 }
 
-void bloom_layers_release(struct bloom_layers *layers, int depth) {
-    if (layers->savepoints > depth)
-        layers->savepoints = depth;
+void bloom_layers_savepoint(struct bloom_layers *layers) {
+    if (!is_own(layers))
+        bloom_chunks_rest(layers->chunks);
 }
 
-void bloom_layers_rollback_to(struct bloom_layers *layers, int depth) {
+void bloom_layers_rollback_to(struct bloom_layers *layers) {
+    if (is_own(layers))
+        return;
     bloom_chunks_rest(layers->chunks);
     bloom_layers_forget(layers);
     uncheck(layers);
-    if (depth >= layers->savepoints)
-        return;
-    drop_outstanding(layers);
-    layers->savepoints = depth + 1;
 }
 
 void bloom_layers_end(struct bloom_layers *layers, bool rolled_back) {
@@ -496,6 +565,5 @@ void bloom_layers_end(struct bloom_layers *layers, bool rolled_back) {
     bloom_layers_forget(layers);
     if (rolled_back)
         uncheck(layers);
-    drop_outstanding(layers);
-    layers->told = layers->at_once = false;
+    layers->told = false;
 }

@@ -2,9 +2,10 @@
  *
  * The state has one owner, this file, and one rule: **what was read is believed only as long as it
  * is proven, at every look, that nothing has changed it; otherwise it is read again.** Reading
- * again takes 0.3 us and is always right, so whatever is in doubt is read again.
+ * again takes 0.5 us and is always right, so whatever is in doubt is read again.
  *
- *   What is kept   The rows of NAME_layers (41 at most): header, chunk_blocks, keys, chunks, ones.
+ *   What is kept   The rows of NAME_layers that count: header, chunk_blocks, generation, keys,
+ *                  chunks, ones.
  *
  *   Two proofs     Outside of a write transaction of this connection only commits change anything,
  *                  and each commit changes the database's data version (SQLITE_FCNTL_DATA_VERSION).
@@ -36,28 +37,30 @@
  *                  proves more.
  *
  *   Immutable      The shape of a layer follows from its header. It is not worked out again when
- *                  the 64 bytes and chunk_blocks that were read are those of the last time. Nor is
+ *                  the header and chunk_blocks that were read are those of the last time. Nor is
  *                  chunk_blocks compared with the length of a chunk again once there was one, until
  *                  a rollback; where there is no proof it is whenever a chunk is missing.
  *
- * **Counts.** The bits of a key are written at once. Its counts are added to the last layer's row
- * before the transaction commits or opens a savepoint, since a write for each key would cost half
- * as much again as the bits. Until then they are outstanding: here, as differences. Since a
- * savepoint that the table was told of began with none outstanding,
+ * **Generations.** Layer i (0 to 40) of generation g is the row with number 64 * (g mod G) + i. A
+ * table without generations has G = 1 and g = 0. The newest generation is the largest number that
+ * the first rows of the slots have. A further row of a slot counts while it is of the generation of
+ * the slot's first row; it stays, as do the chunks, and is overwritten when a key comes to it. So a
+ * rotation writes one row.
  *
- *   - a rollback to it takes back the bits of exactly those keys that are outstanding, which are
- *     dropped;
- *   - a rollback to one that the table was not told of takes back nothing: SQLite tells of it when
- *     a savepoint could not begin, since this table or another one refused it. One that was told
- *     of, and then refused by another filter table, counts as not told of (see store.c);
- *   - a second object of the same table (SQLite connects a table anew when the schema has changed,
- *     and keeps the older object until the transaction ends) first has those of the others added:
- *     see store.c;
- *   - a table that was created in this transaction may be taken back by a rollback that it is not
- *     told of. So its counts are added at once.
+ * **Counts.** Each chunk has its own, which are written with its bits (chunks.h); nothing is
+ * outstanding between two calls of SQLite. A layer's row holds what its chunks have reported: keys
+ * and ones are exactly the sums of their reported_keys and reported_ones, and chunks is the number
+ * of those whose reported_keys is not zero. To write the row takes a second page and 0.3 us, so a
+ * chunk reports
  *
- * A write that failed may have been done all the same (an interrupt can come late). The row itself
- * tells: it has the sums or it has not.
+ *   - its first key;
+ *   - when its keys differ from what it reported by 16, or its ones by 16 times k;
+ *   - every key, once the layer may be full: when the row's keys + 15 * chunks reach the limit of
+ *     keys, or its ones + 15 * k * chunks that of ones; and always with growth=error.
+ *
+ * So a layer closes at exactly n keys, unless a chunk gets none of the last 15 keys for each chunk
+ * (one in 3 million), which may then hide up to 15. The row is written before the chunk, since
+ * another connection of a shared cache, or an authorizer, may refuse it.
  */
 #ifndef BLOOM_TABLE_LAYERS_H
 #define BLOOM_TABLE_LAYERS_H
@@ -65,28 +68,34 @@
 #include "filter/growth.h"
 #include "table/chunks.h"
 
+/* A chunk that has so many keys more or fewer than it reported reports. */
+enum { BLOOM_REPORT_KEYS = 16 };
+
+/* As the row has them. */
+struct bloom_sums {
+    uint64_t keys;   /* reported ones */
+    uint64_t chunks; /* that have reported a key */
+    uint64_t ones;   /* reported bits that are set; of counters: that are not zero */
+};
+
 struct bloom_layer {
     struct bloom_geometry geometry;
     bool learned; /* geometry and limits follow from this header */
     uint8_t header[BLOOM_HEADER_BYTES_MAXIMUM];
-    uint64_t keys;
-    uint64_t chunks; /* that have a row */
-    uint64_t ones;   /* bits set; of counters: that are not zero */
+    struct bloom_sums sums;
     struct bloom_growth_limits limits;
 };
 
-/* What is added to the counts of a layer, or taken off. */
-struct bloom_more {
-    int64_t keys, chunks, ones;
-};
-
+/* The layers of all generations that live. They lie by their numbers, in slots; first is that of the
+ * oldest generation, from which bloom_layers_at counts. */
 struct bloom_layers {
     struct bloom_database *database;
     struct bloom_chunks *chunks;
     struct bloom_growth growth;
 
-    unsigned count;
-    struct bloom_layer layers[BLOOM_LAYERS_MAXIMUM];
+    unsigned count, room, first;
+    uint32_t newest;            /* generation */
+    struct bloom_layer *layers; /* room of them, from the first look on */
 
     enum { BLOOM_PROOF_NONE, BLOOM_PROOF_VERSION, BLOOM_PROOF_LOOKS } proof;
     unsigned version; /* of the database */
@@ -97,19 +106,10 @@ struct bloom_layers {
     unsigned cursors; /* open ones */
     bool held;        /* what is known was known under the cursors that are open */
     bool told;        /* of savepoints */
-
-    /* Counts to be added to the row of a layer; those in layers[] include them. */
-    struct {
-        unsigned layer;
-        struct bloom_more more;
-        uint64_t row_keys, row_chunks, row_ones; /* of the row, without them */
-        bool doubtful;                           /* they may be in the row already */
-    } outstanding;
-    int savepoints; /* the table was told of the one before this depth, and of no deeper one */
-    bool at_once;   /* the table was created in this transaction */
+    bool expects_new; /* the last key added was new, so the next one may be: see keys.c */
 };
 
-/* Nothing to be closed but by bloom_layers_close. */
+/* Takes no memory yet. */
 void bloom_layers_open(struct bloom_layers *layers, struct bloom_database *database,
                        struct bloom_chunks *chunks, const struct bloom_growth *growth);
 void bloom_layers_close(struct bloom_layers *layers);
@@ -119,34 +119,48 @@ void bloom_layers_close(struct bloom_layers *layers);
  * all will be taken away. */
 enum bloom_chunk_sizes { BLOOM_SIZES_NOW, BLOOM_SIZES_LATER, BLOOM_SIZES_ANY };
 
-/* Makes layers[] and count what the database says; at least one layer. */
-int bloom_layers_know(struct bloom_layers *layers, enum bloom_chunk_sizes sizes);
+/* Begins whatever is done to a table in one call of SQLite: makes layers[] and count what the
+ * database says; at least one layer. */
+int bloom_layers_start(struct bloom_layers *layers, enum bloom_chunk_sizes sizes);
 
-/* After work that went well: whatever looks at pages there were, they were ours. Called last;
- * changed tells whether SQLite will count a row. */
-void bloom_layers_settle(struct bloom_layers *layers, bool changed);
+/* Ends it, and returns code, with which it ended. changed tells whether SQLite will count a row. */
+int bloom_layers_finish(struct bloom_layers *layers, int code, bool changed);
 
-/* The one function that forgets. Outstanding counts are no knowledge, and stay. */
+/* The one function that forgets. */
 void bloom_layers_forget(struct bloom_layers *layers);
 
-/* Makes the first layer, or the one after the last. */
+/* Where layer number index is, from the first of the oldest generation, and how many are older than
+ * the first of the newest. */
+static inline struct bloom_layer *bloom_layers_at(const struct bloom_layers *layers,
+                                                  unsigned index) {
+    return &layers->layers[(layers->first + index) % layers->count];
+}
+unsigned bloom_layers_older(const struct bloom_layers *layers);
+
+/* From this id on no layer has chunks. */
+sqlite3_int64 bloom_layers_end_id(const struct bloom_layers *layers);
+
+/* Makes the first layer of an empty table; a further one of the newest generation; the first one of
+ * a new generation, which takes the slot of the one that is forgotten. Then indices are others. */
+int bloom_layers_create(struct bloom_layers *layers);
 int bloom_layers_grow(struct bloom_layers *layers);
+int bloom_layers_rotate(struct bloom_layers *layers);
 
-/* Before a layer is changed: those of one layer alone can be outstanding. */
-int bloom_layers_expect_counts(struct bloom_layers *layers, unsigned index);
+/* What the row has no room for is a key that is new. */
+bool bloom_layers_has_room(const struct bloom_layer *layer);
 
-/* Notes that a layer has so many more keys, chunks and ones. */
-int bloom_layers_add_counts(struct bloom_layers *layers, unsigned index, int64_t keys,
-                            int64_t chunks, int64_t ones);
+/* Reports the counts of a chunk that are about to be written, if that is due. */
+int bloom_layers_report(struct bloom_layers *layers, struct bloom_layer *layer,
+                        struct bloom_counts *counts);
 
-/* Writes the outstanding counts. When that fails they stay outstanding, and are in doubt. */
-int bloom_layers_write_counts(struct bloom_layers *layers);
+/* Writes sums in the place of those in the row. */
+int bloom_layers_write(struct bloom_layers *layers, struct bloom_layer *layer,
+                       const struct bloom_sums *sums);
 
-/* Puts other counts in the place of those in the row, and of outstanding ones. */
-int bloom_layers_set_counts(struct bloom_layers *layers, unsigned index, uint64_t keys,
-                            uint64_t chunks, uint64_t ones);
+/* Takes the layers of a table without generations from one on away, with their chunks. */
+int bloom_layers_truncate(struct bloom_layers *layers, unsigned count);
 
-/* Takes all keys and all layers but the first away. */
+/* Takes all keys, all generations and all layers but the first away. */
 int bloom_layers_clear(struct bloom_layers *layers);
 
 /* A cursor is opened, and closed. */
@@ -155,9 +169,8 @@ void bloom_layers_leave(struct bloom_layers *layers);
 
 /* What SQLite tells of the transaction; see the rule above. */
 void bloom_layers_begin(struct bloom_layers *layers);
-int bloom_layers_savepoint(struct bloom_layers *layers, int depth);
-void bloom_layers_release(struct bloom_layers *layers, int depth);
-void bloom_layers_rollback_to(struct bloom_layers *layers, int depth);
+void bloom_layers_savepoint(struct bloom_layers *layers);
+void bloom_layers_rollback_to(struct bloom_layers *layers);
 void bloom_layers_end(struct bloom_layers *layers, bool rolled_back);
 
 #endif

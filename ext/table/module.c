@@ -3,8 +3,7 @@
  *   CREATE VIRTUAL TABLE seen USING bloom(capacity=1000000, fpr=0.01, growth=on);
  *
  * Columns: key, and hidden ones: one named after the table, which takes commands and in a query is
- * the key (it is the first one that is hidden, for which the argument of seen(?) stands, as in
- * FTS5), info and filter. So INSERT INTO seen VALUES (?) adds a key, and ? IN seen fails as a
+ * the key (seen(?) binds to the first hidden column, as in FTS5), info and filter. So INSERT INTO seen VALUES (?) adds a key, and ? IN seen fails as a
  * listing of keys, where it would compare with info if that were the column to be seen. What a
  * statement may do:
  *
@@ -14,8 +13,8 @@
  *      error: keys cannot be listed.
  *   3. INSERT of a key adds it; with OR IGNORE, one that is probably in already is ignored, so that
  *      changes() tells. A layout that counts counts every other INSERT.
- *   4. INSERT of a command and its argument runs it: 'merge' with a filter as the key, 'clear',
- *      'repair'.
+ *   4. INSERT of a command and its argument runs it: 'add' with a key, 'merge' with a filter as the
+ *      key, 'clear', 'repair', 'rotate'.
  *   5. DELETE takes one count of a key back where the layout counts; otherwise it is an error, as
  *      UPDATE always is.
  *
@@ -24,8 +23,10 @@
  */
 #include "table/module.h"
 
+#include "sqlite/affinity.h"
+#include "table/keys.h"
 #include "table/options.h"
-#include "table/store.h"
+#include "table/whole.h"
 
 #include <string.h>
 
@@ -34,10 +35,27 @@ enum table_column { COLUMN_KEY, COLUMN_COMMAND, COLUMN_INFO, COLUMN_FILTER };
 /* idxNum of a plan. */
 enum plan { PLAN_KEY = 1, PLAN_DESCRIBE, PLAN_LIST, PLAN_ARGUMENTS };
 
+/* What the filter tables of a connection share. It is reference-counted by the module and its
+ * tables: SQLite releases what belongs to a module before the last table is disconnected when
+ * another module takes its name (3.40), which a second load of the extension does. */
+struct registry {
+    unsigned references;
+    unsigned running; /* statements of all tables at work: see database.h */
+};
+
+static void registry_release(void *data) {
+    struct registry *registry = data;
+    if (--registry->references == 0)
+        sqlite3_free(registry);
+}
+
 struct table {
     sqlite3_vtab base; /* first: SQLite sees only this */
     sqlite3 *connection;
-    struct bloom_store *store;
+    struct registry *registry;
+    struct bloom_database database;
+    struct bloom_chunks chunks;
+    struct bloom_layers layers;
     enum bloom_key_type key_type;
     struct bloom_shape key_shape; /* how keys are hashed: as its layout does it */
     /* The last cursor closed: most statements open just one, a thousand times over. */
@@ -48,9 +66,9 @@ static struct table *table_of(sqlite3_vtab *base) {
     return (struct table *)base;
 }
 
-/* Hands the store's message for a failed call on to SQLite. */
+/* Hands the message for a failed call on to SQLite. */
 static int report(struct table *table, int code) {
-    char *message = bloom_store_message(table->store);
+    char *message = bloom_database_message(&table->database);
     if (message != NULL) {
         sqlite3_free(table->base.zErrMsg);
         table->base.zErrMsg = message;
@@ -64,144 +82,16 @@ static int table_error(struct table *table, const char *format, ...) {
     va_start(list, format);
     char *text = sqlite3_vmprintf(format, list);
     va_end(list);
-    int code = text != NULL ? bloom_store_fail(table->store, text) : SQLITE_NOMEM;
+    int code = text != NULL ? bloom_database_fail(&table->database, SQLITE_ERROR, "%s", text)
+                            : SQLITE_NOMEM;
     sqlite3_free(text);
     return report(table, code);
-}
-
-/* Keys */
-
-/* A value under the affinity of the column: as it is, or its text, or a number in place of it. */
-struct key {
-    enum { KEY_AS_IS, KEY_TEXT, KEY_INTEGER, KEY_REAL } form;
-    sqlite3_value *value; /* SQLite's */
-    sqlite3_int64 integer;
-    double real;
-};
-
-/* Applies the affinity of the column to a value: what is added as an ordinary column would store
- * it, what is asked as it would be compared with it, so that a whole number stays one where the
- * column is REAL.
- *
- * The value must be one that SQLite passed: a copy belongs to no connection, and SQLite 3.53
- * follows that pointer (a NULL) when it is text that is asked for its numeric type. */
-static struct key key_of_value(const struct table *table, sqlite3_value *value, bool added) {
-    struct key key = {.form = KEY_AS_IS, .value = value};
-    if (table->key_type <= BLOOM_KEY_BLOB)
-        return key;
-    bool numeric = table->key_type != BLOOM_KEY_TEXT;
-    int type = numeric ? sqlite3_value_numeric_type(value) : sqlite3_value_type(value);
-    if (!numeric) {
-        if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
-            key.form = KEY_TEXT;
-    } else if (type == SQLITE_INTEGER && added && table->key_type == BLOOM_KEY_REAL) {
-        key.form = KEY_REAL;
-        key.real = (double)sqlite3_value_int64(value);
-    } else if (type == SQLITE_FLOAT && table->key_type != BLOOM_KEY_REAL) {
-        double real = sqlite3_value_double(value);
-        if (real > -9223372036854775808.0 && real < 9223372036854775808.0 &&
-            (double)(sqlite3_int64)real == real) {
-            key.form = KEY_INTEGER;
-            key.integer = (sqlite3_int64)real;
-        }
-    }
-    return key;
-}
-
-/* The words that decide about it, as bloom_sql_key. */
-static enum bloom_key_kind key_words(const struct table *table, const struct key *key,
-                                     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
-    switch (key->form) {
-    case KEY_TEXT:
-        return bloom_sql_text_key(key->value, &table->key_shape, words);
-    case KEY_INTEGER:
-        return bloom_sql_integer_key(key->integer, &table->key_shape, words);
-    case KEY_REAL:
-        return bloom_sql_real_key(key->real, &table->key_shape, words);
-    default:
-        return bloom_sql_key(key->value, &table->key_shape, words);
-    }
-}
-
-/* The key of a row, for as long as the cursor is there. Its memory is kept for the next row: most
- * are short, and for each to allocate it took a tenth of what a DELETE takes. */
-struct kept_key {
-    int type; /* of SQLite; 0: none */
-    sqlite3_int64 integer;
-    double real;
-    char *bytes; /* from sqlite3_malloc; not NULL where there are none, which would be SQL's NULL */
-    int length;  /* of text, in UTF-8, and of BLOBs */
-    int room;    /* for one more than the length */
-};
-
-enum { KEPT_ROOM_MAXIMUM = 4096 };
-
-/* False: no memory. */
-static bool keep_bytes(struct kept_key *kept, const void *bytes, int length) {
-    if (length >= kept->room) {
-        char *larger = sqlite3_realloc64(kept->bytes, (sqlite3_uint64)length + 1);
-        if (larger == NULL)
-            return false;
-        kept->bytes = larger;
-        kept->room = length + 1;
-    }
-    kept->length = length;
-    if (length > 0)
-        memcpy(kept->bytes, bytes, (size_t)length);
-    return true;
-}
-
-/* Keeps a key that was asked for and hashed, so that its text was made: never a KEY_REAL. False: no
- * memory. */
-static bool keep_row_key(const struct table *table, struct kept_key *kept, const struct key *key) {
-    const void *bytes;
-    kept->type = sqlite3_value_type(key->value);
-    if (key->form == KEY_TEXT)
-        kept->type = SQLITE_TEXT;
-    else if (key->form == KEY_INTEGER)
-        kept->type = SQLITE_INTEGER;
-    switch (kept->type) {
-    case SQLITE_INTEGER:
-        kept->integer = key->form == KEY_INTEGER ? key->integer : sqlite3_value_int64(key->value);
-        if (table->key_type == BLOOM_KEY_REAL) {
-            kept->type = SQLITE_FLOAT;
-            kept->real = (double)kept->integer;
-        }
-        return true;
-    case SQLITE_FLOAT:
-        kept->real = sqlite3_value_double(key->value);
-        return true;
-    default:
-        /* First the bytes, since their number is that of the form they have then. */
-        bytes = kept->type == SQLITE_TEXT ? sqlite3_value_text(key->value)
-                                          : sqlite3_value_blob(key->value);
-        return keep_bytes(kept, bytes, sqlite3_value_bytes(key->value));
-    }
-}
-
-/* There is none in the row that describes the table, whose plan is taken only where the key is not
- * read. */
-static void key_result(sqlite3_context *context, const struct kept_key *kept) {
-    switch (kept->type) {
-    case SQLITE_INTEGER:
-        sqlite3_result_int64(context, kept->integer);
-        break;
-    case SQLITE_FLOAT:
-        sqlite3_result_double(context, kept->real);
-        break;
-    case SQLITE_TEXT:
-        sqlite3_result_text(context, kept->bytes, kept->length, SQLITE_TRANSIENT);
-        break;
-    default:
-        sqlite3_result_blob(context, kept->bytes, kept->length, SQLITE_TRANSIENT);
-        break;
-    }
 }
 
 struct cursor {
     sqlite3_vtab_cursor base; /* first */
     bool at_row;
-    struct kept_key key;
+    struct bloom_kept_key key;
     /* The key's hash: SQLite tells rows of different keys apart by it, as for key = 1 OR key = 2,
      * and DELETE hands nothing but it back. */
     sqlite3_int64 rowid;
@@ -209,7 +99,7 @@ struct cursor {
 
 static void cursor_free(struct cursor *cursor) {
     if (cursor != NULL)
-        sqlite3_free(cursor->key.bytes);
+        bloom_kept_key_free(&cursor->key);
     sqlite3_free(cursor);
 }
 
@@ -236,9 +126,37 @@ static int declare(sqlite3 *connection, const char *name, enum bloom_key_type ke
     return code;
 }
 
-static int open_table(sqlite3 *connection, void *registry, int count, const char *const *arguments,
+/* The shadow tables, with one empty layer. SQLite takes the creation for the begin of the table's
+ * transaction. */
+static int create_shadow_tables(struct table *table) {
+    /* Writing the shadow tables must not be seen in last_insert_rowid(). */
+    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->connection);
+    int code = bloom_database_enter(&table->database);
+    if (code == SQLITE_OK)
+        code = bloom_database_create_tables(&table->database);
+    if (code == SQLITE_OK)
+        code = bloom_layers_create(&table->layers);
+    /* The schema goes on to change, and no statement that reads would show it. */
+    bloom_database_forget(&table->database);
+    sqlite3_set_last_insert_rowid(table->connection, last_rowid);
+    bloom_layers_begin(&table->layers);
+    return code;
+}
+
+static void free_table(struct table *table) {
+    bloom_layers_close(&table->layers);
+    bloom_chunks_close(&table->chunks);
+    bloom_database_close(&table->database);
+    registry_release(table->registry);
+    cursor_free(table->spare);
+    sqlite3_free(table->base.zErrMsg); /* none is taken from a failed xDestroy */
+    sqlite3_free(table);
+}
+
+static int open_table(sqlite3 *connection, void *data, int count, const char *const *arguments,
                       bool create, sqlite3_vtab **result, char **error) {
     enum { OPTIONS = 3 }; /* after module, schema and table */
+    struct registry *registry = data;
     struct bloom_options options;
     int code =
         bloom_options_read(connection, count - OPTIONS, arguments + OPTIONS, &options, error);
@@ -254,22 +172,21 @@ static int open_table(sqlite3 *connection, void *registry, int count, const char
     table->key_type = options.key;
     table->key_shape =
         (struct bloom_shape){.layout = options.growth.layout, .keying = options.growth.keying};
-    table->store =
-        bloom_store_open(registry, connection, arguments[1], arguments[2], &options.growth);
-    code = table->store != NULL ? SQLITE_OK : SQLITE_NOMEM;
-    if (code == SQLITE_OK && create) {
-        /* Writing the shadow tables must not be seen in last_insert_rowid(). */
-        sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(connection);
-        code = bloom_store_create(table->store);
-        sqlite3_set_last_insert_rowid(connection, last_rowid);
-        if (code != SQLITE_OK)
-            *error = bloom_store_message(table->store);
-    }
+    table->registry = registry;
+    registry->references++;
+    bloom_chunks_open(&table->chunks, &table->database);
+    bloom_layers_open(&table->layers, &table->database, &table->chunks, &options.growth);
+    code = bloom_database_open(&table->database, connection, arguments[1], arguments[2],
+                               &registry->running)
+               ? SQLITE_OK
+               : SQLITE_NOMEM;
+    if (code == SQLITE_OK && create)
+        code = create_shadow_tables(table);
     if (code == SQLITE_OK) {
         *result = &table->base;
     } else {
-        bloom_store_close(table->store);
-        sqlite3_free(table);
+        *error = bloom_database_message(&table->database);
+        free_table(table);
     }
     return code;
 }
@@ -285,17 +202,22 @@ static int table_connect(sqlite3 *connection, void *data, int count, const char 
 }
 
 static int table_disconnect(sqlite3_vtab *base) {
-    struct table *table = table_of(base);
-    bloom_store_close(table->store);
-    cursor_free(table->spare);
-    sqlite3_free(base->zErrMsg); /* SQLite takes no message from a failed xDestroy or xSavepoint */
-    sqlite3_free(table);
+    free_table(table_of(base));
     return SQLITE_OK;
+}
+
+/* Before the shadow tables are dropped or renamed. */
+static int let_go(struct table *table) {
+    bloom_chunks_rest(&table->chunks);
+    bloom_layers_forget(&table->layers);
+    return bloom_database_enter(&table->database);
 }
 
 static int table_destroy(sqlite3_vtab *base) {
     struct table *table = table_of(base);
-    int code = bloom_store_drop(table->store);
+    int code = let_go(table);
+    if (code == SQLITE_OK)
+        code = bloom_database_drop_tables(&table->database);
     return code == SQLITE_OK ? table_disconnect(base) : report(table, code);
 }
 
@@ -308,7 +230,11 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
             return table_error(table_of(base),
                                "a filter table cannot be called %s: it has a column of that name",
                                name);
-    return report(table_of(base), bloom_store_rename(table_of(base)->store, name));
+    struct table *table = table_of(base);
+    int code = let_go(table);
+    if (code == SQLITE_OK)
+        code = bloom_database_rename_tables(&table->database, name);
+    return report(table, code);
 }
 
 /* Queries */
@@ -390,7 +316,7 @@ static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
     }
     table->spare = NULL;
     cursor->base = (sqlite3_vtab_cursor){.pVtab = base};
-    bloom_store_enter(table->store);
+    bloom_layers_enter(&table->layers);
     *result = &cursor->base;
     return SQLITE_OK;
 }
@@ -398,11 +324,8 @@ static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
 static int cursor_close(sqlite3_vtab_cursor *base) {
     struct cursor *cursor = (struct cursor *)base;
     struct table *table = table_of(base->pVtab);
-    if (cursor->key.room > KEPT_ROOM_MAXIMUM) {
-        sqlite3_free(cursor->key.bytes);
-        cursor->key = (struct kept_key){.type = 0};
-    }
-    bloom_store_leave(table->store);
+    bloom_kept_key_shrink(&cursor->key);
+    bloom_layers_leave(&table->layers);
     cursor_free(table->spare);
     table->spare = cursor;
     return SQLITE_OK;
@@ -417,12 +340,13 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     (void)count;
     cursor->at_row = false;
     cursor->rowid = 0;
-    cursor->key.type = cursor->key.length = 0;
+    cursor->key.type = 0;
     switch (plan) {
     case PLAN_LIST:
-        return table_error(
-            table, "a filter table can neither list nor count nor delete its keys: ask with "
-                   "WHERE key = ..., or select info or filter alone");
+        return table_error(table,
+                           "a filter table cannot list its keys; ask with EXISTS (SELECT 1 FROM "
+                           "%s WHERE key = x), or select info or filter alone",
+                           table->database.name);
     case PLAN_ARGUMENTS:
         return table_error(table, "as a function a filter table takes one argument, the key");
     case PLAN_DESCRIBE:
@@ -431,17 +355,17 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     default:
         break;
     }
-    struct key key = key_of_value(table, arguments[0], false);
-    enum bloom_key_kind kind = key_words(table, &key, words);
+    struct bloom_typed_key key = bloom_typed_key(table->key_type, arguments[0], false);
+    enum bloom_key_kind kind = bloom_typed_key_words(&key, &table->key_shape, words);
     if (kind != BLOOM_KEY) /* NULL, or a key that the layout has not, is not in */
         return kind == BLOOM_KEY_NO_MEMORY ? SQLITE_NOMEM : SQLITE_OK;
-    int code = bloom_store_check(table->store, words, &cursor->at_row);
+    int code = bloom_keys_check(&table->layers, words, &cursor->at_row);
     if (code != SQLITE_OK)
         return report(table, code);
     if (!cursor->at_row)
         return SQLITE_OK;
     cursor->rowid = (sqlite3_int64)words[0];
-    return keep_row_key(table, &cursor->key, &key) ? SQLITE_OK : SQLITE_NOMEM;
+    return bloom_kept_key_keep(&cursor->key, &key) ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 static int cursor_next(sqlite3_vtab_cursor *base) {
@@ -463,22 +387,26 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
     int code;
     switch (column) {
     case COLUMN_INFO:
-        code = bloom_store_info(table->store, &json);
+        code = bloom_layers_start(&table->layers, BLOOM_SIZES_NOW);
+        if (code == SQLITE_OK)
+            code =
+                bloom_layers_finish(&table->layers, bloom_whole_info(&table->layers, &json), false);
         if (code != SQLITE_OK)
             return report(table, code);
         sqlite3_result_text(context, json, -1, sqlite3_free);
         sqlite3_result_subtype(context, JSON);
         return SQLITE_OK;
     case COLUMN_FILTER:
-        code = bloom_store_filter(table->store,
-                                  sqlite3_limit(table->connection, SQLITE_LIMIT_LENGTH, -1), &shape,
-                                  &bytes);
+        code = bloom_layers_start(&table->layers, BLOOM_SIZES_NOW);
+        if (code == SQLITE_OK)
+            code = bloom_layers_finish(&table->layers,
+                                       bloom_whole_filter(&table->layers, &shape, &bytes), false);
         if (code != SQLITE_OK)
             return report(table, code);
         bloom_sql_result_filter(context, &shape, bytes);
         return SQLITE_OK;
     default: /* the key, also under the name of the table */
-        key_result(context, &cursor->key);
+        bloom_kept_key_result(context, &cursor->key);
         return SQLITE_OK;
     }
 }
@@ -500,9 +428,9 @@ static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
 /* With ignore a key that is in is ignored, and so is what is no key. */
 static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    struct key key = key_of_value(table, value, true);
+    struct bloom_typed_key key = bloom_typed_key(table->key_type, value, true);
     bool found;
-    switch (key_words(table, &key, words)) {
+    switch (bloom_typed_key_words(&key, &table->key_shape, words)) {
     case BLOOM_KEY_NO_MEMORY:
         return SQLITE_NOMEM;
     case BLOOM_KEY_FOREIGN:
@@ -513,7 +441,7 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
     default:
         break;
     }
-    int code = report(table, bloom_store_add(table->store, words, !ignore, &found));
+    int code = report(table, bloom_keys_add(&table->layers, words, !ignore, &found));
     return code == SQLITE_OK && found && ignore ? SQLITE_CONSTRAINT : code;
 }
 
@@ -526,10 +454,14 @@ static bool is_command(sqlite3_value *command, const char *name) {
 static int run_command(struct table *table, sqlite3_value *command, sqlite3_value *argument) {
     static const struct {
         const char *name;
-        int (*run)(struct bloom_store *store);
-    } WITHOUT_KEY[] = {{"clear", bloom_store_clear}, {"repair", bloom_store_repair}};
+        int (*run)(struct bloom_layers *layers);
+        enum bloom_chunk_sizes sizes;
+    } WITHOUT_KEY[] = {{"clear", bloom_layers_clear, BLOOM_SIZES_ANY},
+                       {"repair", bloom_whole_repair, BLOOM_SIZES_NOW},
+                       {"rotate", bloom_layers_rotate, BLOOM_SIZES_NOW}};
     struct bloom_stored filter;
     char problem[BLOOM_PROBLEM_SIZE], quoted[BLOOM_QUOTE_SIZE];
+    int code;
     if (sqlite3_value_text(command) == NULL)
         return SQLITE_NOMEM;
     for (size_t i = 0; i < sizeof WITHOUT_KEY / sizeof *WITHOUT_KEY; i++) {
@@ -537,7 +469,10 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
             continue;
         if (sqlite3_value_type(argument) != SQLITE_NULL)
             return table_error(table, "the command %s takes no key", WITHOUT_KEY[i].name);
-        return report(table, WITHOUT_KEY[i].run(table->store));
+        code = bloom_layers_start(&table->layers, WITHOUT_KEY[i].sizes);
+        if (code == SQLITE_OK)
+            code = bloom_layers_finish(&table->layers, WITHOUT_KEY[i].run(&table->layers), true);
+        return report(table, code);
     }
     /* Whatever OR the statement has, which in a trigger is that of the statement around it. */
     if (is_command(command, "add"))
@@ -545,12 +480,16 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
     if (!is_command(command, "merge"))
         return table_error(table,
                            "unknown command %s; the commands are add (with a key), merge (with a "
-                           "filter as key), clear and repair",
+                           "filter as key), clear, repair and rotate",
                            bloom_sql_quote(quoted, (const char *)sqlite3_value_text(command),
                                            (size_t)sqlite3_value_bytes(command)));
     switch (bloom_sql_stored(table->connection, argument, &filter, problem)) {
     case BLOOM_STORED:
-        return report(table, bloom_store_merge(table->store, &filter));
+        code = bloom_layers_start(&table->layers, BLOOM_SIZES_NOW);
+        if (code == SQLITE_OK)
+            code = bloom_layers_finish(&table->layers, bloom_whole_merge(&table->layers, &filter),
+                                       true);
+        return report(table, code);
     case BLOOM_STORED_NO_MEMORY:
         return SQLITE_NOMEM;
     default:
@@ -561,8 +500,8 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
 
 static int insert_row(struct table *table, sqlite3_value *rowid, sqlite3_value **columns) {
     if (sqlite3_value_type(rowid) != SQLITE_NULL)
-        return table_error(
-            table, "keys of a filter table have no rowid that could be chosen; insert into key");
+        return table_error(table,
+                           "filter tables have no rowid that a user assigns; insert into key");
     if (sqlite3_value_type(columns[COLUMN_INFO]) != SQLITE_NULL ||
         sqlite3_value_type(columns[COLUMN_FILTER]) != SQLITE_NULL)
         return table_error(
@@ -577,9 +516,10 @@ static int delete_row(struct table *table, sqlite3_value *rowid) {
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM] = {(uint64_t)sqlite3_value_int64(rowid)};
     if (table->key_shape.layout->blocks->remove == NULL)
         return table_error(table,
-                           "keys cannot be deleted from a filter table, since keys share bits; the "
-                           "command clear empties it");
-    return report(table, bloom_store_remove(table->store, words));
+                           "keys share bits, so that none can be deleted from a filter table with "
+                           "layout=%s: make one with layout=counting; the command clear empties it",
+                           table->key_shape.layout->name);
+    return report(table, bloom_keys_remove(&table->layers, words));
 }
 
 static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments,
@@ -602,44 +542,30 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
 /* Transactions */
 
 static int table_begin(sqlite3_vtab *base) {
-    bloom_store_begin(table_of(base)->store);
+    bloom_layers_begin(&table_of(base)->layers);
     return SQLITE_OK;
 }
 
-/* Counts are written, which must not be seen in last_insert_rowid(). */
-static int table_sync(sqlite3_vtab *base) {
-    struct table *table = table_of(base);
-    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->connection);
-    int code = bloom_store_sync(table->store);
-    sqlite3_set_last_insert_rowid(table->connection, last_rowid);
-    return report(table, code);
-}
-
 static int table_commit(sqlite3_vtab *base) {
-    bloom_store_end(table_of(base)->store, false);
+    bloom_layers_end(&table_of(base)->layers, false);
     return SQLITE_OK;
 }
 
 static int table_rollback(sqlite3_vtab *base) {
-    bloom_store_end(table_of(base)->store, true);
+    bloom_layers_end(&table_of(base)->layers, true);
     return SQLITE_OK;
 }
 
+/* SQLite tells of rollbacks to the savepoints that xSavepoint was called for. */
 static int table_savepoint(sqlite3_vtab *base, int depth) {
-    struct table *table = table_of(base);
-    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->connection);
-    int code = bloom_store_savepoint(table->store, depth);
-    sqlite3_set_last_insert_rowid(table->connection, last_rowid);
-    return report(table, code);
-}
-
-static int table_release(sqlite3_vtab *base, int depth) {
-    bloom_store_release(table_of(base)->store, depth);
+    (void)depth;
+    bloom_layers_savepoint(&table_of(base)->layers);
     return SQLITE_OK;
 }
 
 static int table_rollback_to(sqlite3_vtab *base, int depth) {
-    bloom_store_rollback_to(table_of(base)->store, depth);
+    (void)depth;
+    bloom_layers_rollback_to(&table_of(base)->layers);
     return SQLITE_OK;
 }
 
@@ -652,7 +578,17 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     (void)schema;
     (void)name;
     (void)flags;
-    return bloom_store_verify(table_of(base)->store, problem);
+    struct table *table = table_of(base);
+    int code = bloom_layers_start(&table->layers, BLOOM_SIZES_NOW);
+    if (code == SQLITE_OK)
+        code =
+            bloom_layers_finish(&table->layers, bloom_whole_verify(&table->layers, problem), false);
+    /* Damage is what is to be found; of any other error nothing is known. */
+    if ((code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_ERROR) {
+        *problem = bloom_database_message(&table->database);
+        code = SQLITE_OK;
+    }
+    return code;
 }
 
 /* The module. xIntegrity came with SQLite 3.44 (version 4 of the structure); earlier ones do not
@@ -682,12 +618,10 @@ static const struct module MODULE = {
             .xRowid = cursor_rowid,
             .xUpdate = table_update,
             .xBegin = table_begin,
-            .xSync = table_sync,
             .xCommit = table_commit,
             .xRollback = table_rollback,
             .xRename = table_rename,
             .xSavepoint = table_savepoint,
-            .xRelease = table_release,
             .xRollbackTo = table_rollback_to,
             .xShadowName = table_shadow_name,
 #if SQLITE_VERSION_NUMBER >= 3044000
@@ -699,14 +633,11 @@ static const struct module MODULE = {
 #endif
 };
 
-static void release_registry(void *registry) {
-    bloom_registry_release(registry);
-}
-
 int bloom_table_register(sqlite3 *database) {
-    struct bloom_registry *registry = bloom_registry_new();
+    struct registry *registry = sqlite3_malloc(sizeof *registry);
     if (registry == NULL)
         return SQLITE_NOMEM;
+    *registry = (struct registry){.references = 1};
     /* SQLite releases the module's reference with the module, and at once when this fails. */
-    return sqlite3_create_module_v2(database, "bloom", &MODULE.base, registry, release_registry);
+    return sqlite3_create_module_v2(database, "bloom", &MODULE.base, registry, registry_release);
 }

@@ -84,19 +84,34 @@ static int read_number(sqlite3 *connection, struct bloom_text text, double *numb
 
 /* The options. Each reads its value, and says what it wants when it gets something else. */
 
-static int read_capacity(void *target, struct bloom_text value, char **error) {
+/* *whole stays as it is unless the value is a whole number from minimum to maximum. */
+static int read_whole(void *target, struct bloom_text value, uint64_t minimum, uint64_t maximum,
+                      uint64_t *whole, const char *expectation, char **error) {
     struct target *to = target;
     double number = 0;
     int code = read_number(to->connection, value, &number);
     if (code != SQLITE_OK && code != SQLITE_ERROR)
         return code;
-    if (code == SQLITE_OK && number >= 1 && number <= (double)BLOOM_CAPACITY_MAXIMUM &&
-        (double)(uint64_t)number == number) {
-        to->options->growth.capacity = (uint64_t)number;
-        return SQLITE_OK;
-    }
-    return bloom_option_wrong(error, "capacity must be a whole number from 1 to 1099511627776",
-                              value);
+    if (code != SQLITE_OK || number < (double)minimum || number > (double)maximum ||
+        (double)(uint64_t)number != number)
+        return bloom_option_wrong(error, expectation, value);
+    *whole = (uint64_t)number;
+    return SQLITE_OK;
+}
+
+static int read_capacity(void *target, struct bloom_text value, char **error) {
+    struct target *to = target;
+    return read_whole(target, value, 1, BLOOM_CAPACITY_MAXIMUM, &to->options->growth.capacity,
+                      "capacity must be a whole number from 1 to 1099511627776", error);
+}
+
+static int read_generations(void *target, struct bloom_text value, char **error) {
+    struct target *to = target;
+    uint64_t generations = 1;
+    int code = read_whole(target, value, 2, BLOOM_GENERATIONS_MAXIMUM, &generations,
+                          "generations must be a whole number from 2 to 64", error);
+    to->options->growth.generations = (unsigned)generations;
+    return code;
 }
 
 static int read_fpr(void *target, struct bloom_text value, char **error) {
@@ -170,14 +185,15 @@ static int read_salt(void *target, struct bloom_text value, char **error) {
 static const struct bloom_option OPTIONS[] = {
     {"capacity", read_capacity},
     {"fpr", read_fpr},
+    {"generations", read_generations},
     {"growth", read_growth},
     {"layout", read_layout},
     {"key", read_key},
     {"salt", read_salt},
     {NULL, NULL},
 };
-static const char OPTION_LIST[] = "capacity=N, fpr=P, growth=on, off or error, layout=NAME, "
-                                  "key=TYPE and salt='DIGITS'";
+static const char OPTION_LIST[] = "capacity=N, fpr=P, generations=G, growth=on, off or "
+                                  "error, layout=NAME, key=TYPE and salt='DIGITS'";
 
 /* Begins a message with the name of the module. */
 static void name_module(char **error) {
@@ -195,6 +211,7 @@ int bloom_options_read(sqlite3 *connection, int count, const char *const *argume
     *options = (struct bloom_options){.growth = {.layout = bloom_layout_default(),
                                                  .capacity = 1000000,
                                                  .rate = 0.01,
+                                                 .generations = 1,
                                                  .mode = BLOOM_GROWTH_ON}};
     for (int i = 0; i < count && code == SQLITE_OK; i++) {
         const struct bloom_text argument = {arguments[i], strlen(arguments[i])};

@@ -7,6 +7,7 @@
  *   fpr         a number between 0 and 1
  *   growth      on, off or error
  *   layout      the name of a layout that filter tables can have
+ *   generations a number: a whole one from 2 to 64
  *   key         TEXT, INTEGER, REAL, NUMERIC or BLOB, or the name of a key rule
  *   salt        32 hexadecimal digits; in quotes, since SQLite refuses digits that letters follow
  *   number      a literal as in SQL, perhaps with a sign: 1000000, 1e6, .01, 0xF4240
@@ -17,18 +18,8 @@
 #ifndef BLOOM_TABLE_OPTIONS_H
 #define BLOOM_TABLE_OPTIONS_H
 
-#include "sqlite/sqlite.h"
 #include "filter/growth.h"
-
-/* The type of the column key, whose affinity is applied to keys as an ordinary column would. */
-enum bloom_key_type {
-    BLOOM_KEY_AS_IT_IS, /* none given */
-    BLOOM_KEY_BLOB,
-    BLOOM_KEY_TEXT,
-    BLOOM_KEY_NUMERIC,
-    BLOOM_KEY_INTEGER,
-    BLOOM_KEY_REAL,
-};
+#include "sqlite/affinity.h"
 
 struct bloom_options {
     struct bloom_growth growth;

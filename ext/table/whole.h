@@ -1,5 +1,5 @@
-/* What concerns all chunks of a filter table: its filter, info, merge, integrity, repair. Each
- * takes layers that are known (bloom_layers_know).
+/* What concerns all chunks of a filter table: its filter, info, merge, integrity, repair. Each is called
+ * between bloom_layers_start and bloom_layers_finish.
  */
 #ifndef BLOOM_TABLE_WHOLE_H
 #define BLOOM_TABLE_WHOLE_H
@@ -8,8 +8,7 @@
 
 /* A table of one layer as a filter: its shape, and its bytes from sqlite3_malloc64, which become
  * the caller's. */
-int bloom_whole_filter(struct bloom_layers *layers, int64_t length_limit, struct bloom_shape *shape,
-                       uint8_t **bytes);
+int bloom_whole_filter(struct bloom_layers *layers, struct bloom_shape *shape, uint8_t **bytes);
 
 /* Everything about the table as a JSON object, from sqlite3_malloc, the caller's. */
 int bloom_whole_info(struct bloom_layers *layers, char **json);
@@ -22,7 +21,7 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
  * sqlite3_free. */
 int bloom_whole_verify(struct bloom_layers *layers, char **problem);
 
-/* Writes the counts that the bits say. */
+/* Writes the counts that the bits say, and takes layers at the end away that hold no key. */
 int bloom_whole_repair(struct bloom_layers *layers);
 
 #endif

@@ -372,7 +372,7 @@ class Layout(WithExtension):
             self.value("SELECT bloom_import(x'0003000000010000000000000000', 'guava')")[:64]
         )
         header[16] = 65
-        header[56:] = struct.pack("<Q", guava_form.murmur3(bytes(header[:56]))[0])
+        header[56:] = struct.pack("<Q", guava_form.pages.murmur3(bytes(header[:56]))[0])
         self.refused(
             "bloom_check: the filter (argument 1) is invalid: its header says 65 bits, layout"
             " classic32 has a multiple of 64 up to 4503599627370496",

@@ -3,7 +3,7 @@
  *
  * Every test runs in a process of its own, so that one that crashes, or that a sanitizer stops,
  * fails alone. Black-box, as tests/tables/oracle: SQL, SQLite's interface, and the shadow tables as
- * ext/FORMAT.md describes them.
+ * ext/FORMAT-tables.md describes them.
  */
 #ifndef BLOOM_HOSTILE_H
 #define BLOOM_HOSTILE_H

@@ -20,7 +20,7 @@ sys.path[:0] = [str(TOP / "ext" / "packages"), str(TOP / "tests" / "hosts")]
 import oldest_test  # noqa: E402
 import sqlite_source  # noqa: E402
 
-PROGRAMS = ("state", "capacity", "application", "stranger", "pins", "message", "oracle")
+PROGRAMS = ("state", "capacity", "application", "stranger", "pins", "message", "crowd", "oracle")
 
 
 class Release:
@@ -45,8 +45,8 @@ class Release:
         version = re.search(r'#define SQLITE_VERSION +"([\d.]+)"', header)[1]
         self.assertRegex(version, self.version)
 
-    def run_program(self, program, **environment):
-        run = subprocess.run([f"build/{self.build}/tests/{program}_test"], cwd=TOP,
+    def run_program(self, program, *arguments, **environment):
+        run = subprocess.run([f"build/{self.build}/tests/{program}_test", *arguments], cwd=TOP,
                              env={**os.environ, **environment}, capture_output=True,
                              text=True, errors="replace", check=False)
         self.assertEqual(run.returncode, 0, (run.stdout + run.stderr)[-4000:])
@@ -69,8 +69,15 @@ class Release:
     def test_messages(self):
         self.run_program("message")
 
+    def test_other_filter_tables(self):
+        self.run_program("crowd")
+
     def test_oracle(self):
         self.run_program("oracle", STEPS="3000", SEED="1")
+
+    def test_oracle_with_one_fault_after_the_other(self):
+        weights = sorted(map(str, (TOP / "tests/tables/oracle").glob("*.steps")))
+        self.run_program("oracle", *weights, STEPS="6000", SEED="1")
 
 
 class Oldest(Release, unittest.TestCase):

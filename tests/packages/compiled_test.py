@@ -209,6 +209,8 @@ class Debian(Scratch):
                     [
                         "usr/include/sqlite-bloom.h",
                         f"usr/lib/{triplet}/bloom.so",
+                        "usr/share/doc/sqlite-bloom/FORMAT-layouts.md.gz",
+                        "usr/share/doc/sqlite-bloom/FORMAT-tables.md.gz",
                         "usr/share/doc/sqlite-bloom/FORMAT.md.gz",
                         "usr/share/doc/sqlite-bloom/URLS.md.gz",
                         "usr/share/doc/sqlite-bloom/changelog.gz",

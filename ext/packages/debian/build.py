@@ -45,7 +45,7 @@ def troff(text):
     text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
     text = text.replace(", see below", ": NOTES below")
     text = re.sub(
-        r"\[[^]]+\]\(ext/(FORMAT|URLS)\.md[^)]*\)", r"\1.md", text
+        r"\[[^]]+\]\(ext/(FORMAT[-a-z]*|URLS)\.md[^)]*\)", r"\1.md", text
     )  # which the package has
     text = re.sub(r":? \[[^]]+\]\([^)]*\)", "", text)
     text = re.sub(r"`([^`]*)`", r"\\fB\1\\fR", text).replace("**", "")
@@ -121,12 +121,12 @@ def main():
                 (release.BUILD / "amalgamation/sqlite-bloom.h").read_bytes()
             ),
             "usr/share/man/man3/bloom.3sql.gz": compressed((OUTPUT / "bloom.3sql").read_bytes()),
-            "usr/share/doc/sqlite-bloom/FORMAT.md.gz": compressed(
-                (release.EXT / "FORMAT.md").read_bytes()
-            ),
-            "usr/share/doc/sqlite-bloom/URLS.md.gz": compressed(
-                (release.EXT / "URLS.md").read_bytes()
-            ),
+            **{
+                f"usr/share/doc/sqlite-bloom/{page}.md.gz": compressed(
+                    (release.EXT / f"{page}.md").read_bytes()
+                )
+                for page in ("FORMAT", "FORMAT-layouts", "FORMAT-tables", "URLS")
+            },
             "usr/share/doc/sqlite-bloom/changelog.gz": compressed(
                 (release.TOP / "CHANGELOG.md").read_bytes()
             ),

@@ -15,20 +15,21 @@
  *   steps_schema.c        tables are created, dropped and renamed
  *   steps_shadow.c        the shadow tables are changed by hand, by changesets, and repaired
  *   steps_files.c         other files, connections and processes
+ *   steps_application.c   what an application does beside SQL
  *
- * It knows of the extension what a user knows: SQL, the shadow tables as ext/FORMAT.md describes
- * them, and the filter library, which says whether a key is in the bits. It uses nothing of
- * ext/table.
+ * It knows of the extension what a user knows: SQL, the shadow tables as ext/FORMAT-tables.md
+ * describes them, and the filter library, which says whether a key is in the bits. It uses nothing
+ * of ext/table.
  *
  * Two things are compared:
  *
- *   1. Answers, info and filter of the table with the bits in the shadow tables, as the same
- *      connection reads them. This holds in any state that can be read, also in one made by hand
- *      that will be rolled back.
- *   2. The shadow tables with the model: no key that was added is missing; keys, ones and chunks
- *      are exact. Rows of counts need to be right when no change is open; info always. What a
- *      statement has made of the bits is what the filter library makes of them. A table that counts
- *      has each key as often as it was added and not yet taken out.
+ *   1. Answers, info and filter of the table with the bits and counts in the shadow tables, as the
+ *      same connection reads them. This holds in any state that can be read, also in one made by
+ *      hand that will be rolled back. Asking changes nothing.
+ *   2. The shadow tables with the model, also amid transactions: no key that was added is missing;
+ *      the counts of each chunk are those of its bits, and those of a layer what its chunks have
+ *      reported. What a statement has made of bits and keys is what the filter library makes of
+ *      them. A table that counts has each key as often as it was added and not yet taken out.
  *
  * The model follows the transactions: a content for each file as it was committed, and for each
  * connection and attached file what it sees now and what it saw at each savepoint.
@@ -55,6 +56,7 @@ enum {
     FILES = 3,       /* number 0 is main for every connection, the others are attached as x */
     CONNECTIONS = 2,
     SCHEMAS = 2,
+    CROWD = 300, /* filter tables beside those, in a schema of this name: c0, c1, ... */
     DEPTH_MOST = 6,
     QUESTIONS = 16, /* of one statement */
     LAYERS_MOST = 64
@@ -120,15 +122,9 @@ struct table {
     struct keys keys; /* that must be in */
     /* When it counts: how often each key is in at least, up to COPIES_MOST. */
     uint8_t copies[UNIVERSE];
-    /* What info counts: from counted to counted_most keys, the same when nothing has failed;
-     * unknown after a merge, which estimates. The first look settles it. */
-    uint64_t counted, counted_most;
-    bool unknown;
-    bool merged;       /* since it was cleared */
-    uint64_t inserted; /* keys that were in no layer when they were added; at most */
-    /* When it counts: one that is taken out, and then is gone, may be one that was not counted when
-     * it was added, since it seemed to be in. */
-    bool drifts;
+    uint64_t counted; /* what info counts */
+    bool unknown;     /* that is, since a change was not followed; the next look settles it */
+    bool merged;      /* since it was cleared, or repaired: keys are estimated */
 };
 
 enum { COPIES_MOST = 15 };
@@ -186,18 +182,27 @@ struct connection {
     bool cursor_renamed; /* its table, since */
     int cursor_key;      /* where it is */
     bool in_transaction, by_savepoint;
+    bool query_only;
     unsigned depth;
     /* A change of the schema was refused within the transaction: SQLite may keep the number of the
      * schema that did not come to be, and not see another connection's that gets the same one. */
     bool schema_in_doubt;
-    bool renamed[SCHEMAS]; /* a table, since the file was put there: see deserialize */
-    struct keys asked;     /* what in_set() tells */
+    bool other_schema[SCHEMAS]; /* than when statements were prepared, perhaps: see deserialize */
+    struct keys asked;          /* what in_set() tells */
 };
 
 extern struct file files[FILES];
 extern struct connection connections[CONNECTIONS];
-extern bool shared_cache, main_in_memory; /* in this round */
+extern bool shared_cache, main_in_memory, crowded; /* in this round */
+extern char broken_file[200];                      /* the path of one that is no database */
 extern const char *const NAME[NAMES], *const SCHEMA[SCHEMAS];
+
+/* Puts bytes of sqlite3_serialize behind a schema, and owns them. */
+bool put_bytes(struct connection *connection, unsigned schema, unsigned char *bytes,
+               sqlite3_int64 size);
+
+/* A schema was changed in some file, or is of another file now. */
+void schema_changed(void);
 
 /* Puts the committed content of a file behind a schema. */
 bool deserialize(struct connection *connection, unsigned schema, const struct file *from);
@@ -215,8 +220,11 @@ sqlite3 *fresh_connection(const struct file *file, int flags);
 sqlite3_stmt *statement_of(struct connection *connection, unsigned schema, unsigned name,
                            enum statement which, int *code);
 
+/* And one that is the caller's. */
+sqlite3_stmt *prepare(struct connection *connection, const char *schema, const char *table,
+                      enum statement which, int *code);
+
 void forget_statements(struct connection *connection, unsigned schema);
-void forget_statements_of(struct connection *connection, unsigned schema, unsigned name);
 
 /* What the connection must see, when it reads, or has read; when it does not read now; and after a
  * change, which has been made. */
@@ -241,12 +249,20 @@ bool is_tampered(const struct connection *connection); /* by itself: it may not 
 
 /* ---- Looking ---- */
 
+struct raw_chunk {
+    uint64_t keys, ones, reported_keys, reported_ones; /* as its row says */
+    uint64_t bits;                                     /* or counters, that are set */
+    bool took;                                         /* a new key, by raw_add */
+};
+
 struct raw_layer {
     struct bloom_shape shape;
     uint8_t *payload;
     uint64_t chunk_blocks, keys, chunks, ones; /* as the row says */
-    uint64_t rows, bits;                       /* rows of chunks and bits set in them */
-    double count, rate;                        /* estimates */
+    struct raw_chunk *each;                    /* chunk; zeros where there is none */
+    uint64_t chunk_count, rows;                /* those that there are */
+    uint64_t bits;
+    double count, rate; /* estimates */
 };
 
 struct raw {
@@ -261,7 +277,15 @@ struct raw {
 
 /* Reads the shadow tables. False when it was refused or there is nothing to read. */
 bool look_raw(struct connection *connection, unsigned schema, unsigned name, struct raw *raw);
+bool look_raw_in_crowd(struct connection *connection, const char *name, struct raw *raw);
 void raw_clear(struct raw *raw);
+
+/* Keys that the chunks of a layer count; of all layers. */
+uint64_t keys_of_layer(const struct raw_layer *layer);
+uint64_t raw_keys(const struct raw *raw);
+
+/* Whether the table that is read had room in that layer for a key. */
+bool has_room(const struct raw_layer *layer, const struct options *options, unsigned index);
 
 /* Whether a key of that hash is in, and in how many layers. */
 bool raw_has(const struct raw *raw, const uint64_t *words);
@@ -270,24 +294,46 @@ unsigned raw_layers_with(const struct raw *raw, const uint64_t *words);
 /* How often it could be taken out, of a table that counts; COPIES_MOST at most. */
 unsigned raw_copies(const struct raw *raw, const uint64_t *words);
 
-/* What the library makes of the bits of all layers when a key is added to the first layer that has
- * it (unless that is to change nothing) or to the last one; or taken out. Whether it was new; gone
- * from its layer. */
+/* What the library makes of the bits of all layers, and what becomes of the keys of chunks, when a
+ * key is added to the first layer that has it (unless that is to change nothing) or to the last
+ * one; or taken out. Whether it was new; gone from its layer. */
 bool raw_add(struct raw *raw, const uint64_t *words, bool again);
 bool raw_remove(struct raw *raw, const uint64_t *words);
 
-/* Whether the bits are the same in all layers of the first; the second may have more layers. */
+/* Whether the bits are the same in all layers of the first; the second may have more layers. And
+ * the keys of their chunks. */
 bool raw_same_bits(const struct raw *raw, const struct raw *other);
+bool raw_same_keys(const struct raw *raw, const struct raw *other);
 
-/* What the rows of counts say must be so; the number of keys, as far as bits tell. */
+/* That the counts are right: of each chunk, and of each layer. */
 void compare_counts(const struct raw *raw, const char *where);
-void compare_keys(const struct raw *raw, const char *where);
+
+/* That chunks which took new keys since before have reported them, where that is due at each. */
+void compare_reports(const struct raw *before, const struct raw *after,
+                     const struct options *options, const char *where);
+
+/* Questions between the two must change nothing: no row, no last_insert_rowid(), and with pages no
+ * page. Of a file in memory these are as they were committed. */
+struct trace {
+    int changes, total_changes;
+    sqlite3_int64 rowid, size;
+    unsigned char *pages; /* NULL: not compared */
+};
+struct trace trace_begin(const struct connection *connection, unsigned schema, bool pages);
+void trace_end(const struct connection *connection, unsigned schema, struct trace *trace,
+               const char *where);
 
 /* Compares everything that can be known of a table; all keys when thorough. */
 void look(struct connection *connection, unsigned schema, unsigned slot, bool thorough);
 
+/* That a table of the crowd agrees with itself; all have the first of OPTIONS. */
+void look_in_crowd(struct connection *connection, unsigned number);
+
 /* The same for all tables of a file from a new connection. */
 void look_from_outside(const struct file *file);
+
+/* And of a copy that sqlite3_serialize has made; owns the bytes. */
+void look_at_copy(unsigned char *bytes, sqlite3_int64 size, const struct content *content);
 
 /* Whether a result is one of a lock of somebody else. */
 bool is_busy(int code);
@@ -348,9 +394,9 @@ struct step {
 extern struct step STEPS[];
 extern const unsigned STEP_COUNT;
 
-/* Percent: of statements, of faults, of rounds, of tables, of tables. */
+/* Percent: of statements, of faults, of rounds, of tables, of tables, of rounds. */
 extern unsigned weight_of_faults, weight_of_ignoring, weight_of_shared, weight_of_counting,
-    weight_of_types;
+    weight_of_types, weight_of_crowds;
 
 /* The other process: adds keys; prints a digit for each, 1 when it was new. */
 int other_process(char **arguments);

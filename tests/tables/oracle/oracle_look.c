@@ -120,16 +120,15 @@ static bool ask(struct connection *connection, unsigned schema, unsigned name, e
 }
 
 /* The one value of a statement, in memory of malloc. */
-static void *ask_value(struct connection *connection, unsigned schema, unsigned name,
-                       enum statement which, int *length, int *code) {
+static void *ask_value(sqlite3_stmt *statement, int *length, int *code) {
     void *copy = NULL;
-    sqlite3_stmt *statement = statement_of(connection, schema, name, which, code);
     *length = 0;
     if (statement == NULL)
         return NULL;
     if (sqlite3_step(statement) == SQLITE_ROW) {
-        const void *bytes =
-            which == INFO ? sqlite3_column_text(statement, 0) : sqlite3_column_blob(statement, 0);
+        const void *bytes = sqlite3_column_type(statement, 0) == SQLITE_TEXT
+                                ? sqlite3_column_text(statement, 0)
+                                : sqlite3_column_blob(statement, 0);
         *length = sqlite3_column_bytes(statement, 0);
         copy = calloc(1, (size_t)*length + 1);
         expect(copy != NULL, "no memory");
@@ -146,7 +145,8 @@ static bool ask_all(struct connection *connection, unsigned schema, unsigned nam
     bool info_first = random_once_in(3);
     if (!info_first && !ask(connection, schema, name, type, answers))
         return false;
-    answers->info = ask_value(connection, schema, name, INFO, &length, &code);
+    sqlite3_stmt *statement = statement_of(connection, schema, name, INFO, &code);
+    answers->info = ask_value(statement, &length, &code);
     if (code != SQLITE_OK)
         keep_error(connection, answers);
     code = really(connection, code);
@@ -159,14 +159,59 @@ static bool ask_all(struct connection *connection, unsigned schema, unsigned nam
         answers->info = NULL;
     }
     if (filter) {
-        answers->filter = ask_value(connection, schema, name, FILTER, &answers->filter_bytes,
-                                    &answers->filter_code);
+        statement = statement_of(connection, schema, name, FILTER, &answers->filter_code);
+        answers->filter = ask_value(statement, &answers->filter_bytes, &answers->filter_code);
+        if (answers->filter_code != SQLITE_OK)
+            keep_error(connection, answers);
         if (is_busy(answers->filter_code)) {
             refused(connection, schema);
             return false;
         }
     }
     return !info_first || ask(connection, schema, name, type, answers);
+}
+
+/* ---- That questions change nothing ---- */
+
+/* What a rollback leaves in free pages is not defined. To ask also tells SQLite the size of a page,
+ * which another connection may have changed: sqlite3_serialize takes it from the last look, and
+ * would read beyond its buffer. */
+static bool has_no_free_pages(const struct connection *connection, unsigned schema) {
+    sqlite3_stmt *statement;
+    char sql[60];
+    sqlite3_snprintf(sizeof sql, sql, "PRAGMA %s.freelist_count", SCHEMA[schema]);
+    if (sqlite3_prepare_v2(connection->database, sql, -1, &statement, NULL) != SQLITE_OK)
+        return false;
+    bool none = sqlite3_step(statement) == SQLITE_ROW && sqlite3_column_int(statement, 0) == 0;
+    sqlite3_finalize(statement);
+    return none;
+}
+
+struct trace trace_begin(const struct connection *connection, unsigned schema, bool pages) {
+    struct trace trace = {.changes = sqlite3_changes(connection->database),
+                          .total_changes = sqlite3_total_changes(connection->database),
+                          .rowid = (sqlite3_int64)(random_next() >> 1)};
+    sqlite3_set_last_insert_rowid(connection->database, trace.rowid);
+    if (pages && has_no_free_pages(connection, schema))
+        trace.pages = sqlite3_serialize(connection->database, SCHEMA[schema], &trace.size, 0);
+    return trace;
+}
+
+void trace_end(const struct connection *connection, unsigned schema, struct trace *trace,
+               const char *where) {
+    expect(sqlite3_changes(connection->database) == trace->changes &&
+               sqlite3_total_changes(connection->database) == trace->total_changes,
+           "%s: questions count as changes", where);
+    expect(sqlite3_last_insert_rowid(connection->database) == trace->rowid,
+           "%s: after questions last_insert_rowid() is another one", where);
+    sqlite3_int64 size = 0;
+    unsigned char *pages = trace->pages != NULL
+                               ? sqlite3_serialize(connection->database, SCHEMA[schema], &size, 0)
+                               : NULL;
+    expect(pages == NULL || (size == trace->size && memcmp(pages, trace->pages, (size_t)size) == 0),
+           "%s: questions have changed pages", where);
+    sqlite3_free(pages);
+    sqlite3_free(trace->pages);
 }
 
 /* The number after "name": from text on; and the place behind it. */
@@ -191,12 +236,10 @@ static bool near(double a, double b) {
 
 /* ---- Comparing ---- */
 
-/* With foreign counts, of a change that is open in another connection or was made by hand, those of
- * keys and chunks mean nothing. */
-static void compare_info(struct table *table, const struct raw *raw, const char *info, bool settled,
-                         bool foreign, const char *where) {
+static void compare_info(const struct raw *raw, const struct options *options, const char *info,
+                         const char *where) {
     const char *at = info;
-    uint64_t chunks = 0, sum = 0;
+    uint64_t chunks = 0;
     double count = 0, pass = 1;
     for (unsigned i = 0; i < raw->layer_count; i++) {
         chunks += raw->layers[i].rows;
@@ -204,14 +247,19 @@ static void compare_info(struct table *table, const struct raw *raw, const char 
         pass *= 1 - raw->layers[i].rate;
     }
     double told = number_in(&at, "chunks", where);
-    expect(foreign || near(told, (double)chunks), "%s: info has %.0f chunks, there are %llu", where,
-           told, (unsigned long long)chunks);
+    expect(near(told, (double)chunks), "%s: info has %.0f chunks, there are %llu", where, told,
+           (unsigned long long)chunks);
     told = number_in(&at, "count", where);
     expect(!isfinite(count) || near(told, floor(count + 0.5)), "%s: info has a count of %g, not %g",
            where, told, count);
     told = number_in(&at, "fpr", where);
     expect(near(told, 1 - pass), "%s: info has fpr %g, not %g", where, told, 1 - pass);
-    at = strstr(at, "\"layers\":");
+    at = info;
+    told = number_in(&at, "used", where);
+    expect(near(told, (double)raw_keys(raw) / (double)options->capacity),
+           "%s: info has used %g of %llu keys, capacity %llu", where, told,
+           (unsigned long long)raw_keys(raw), (unsigned long long)options->capacity);
+    at = strstr(info, "\"layers\":");
     for (unsigned i = 0; i < raw->layer_count; i++) {
         const struct raw_layer *layer = &raw->layers[i];
         expect(at != NULL && strstr(at, "\"keys\"") != NULL,
@@ -219,10 +267,10 @@ static void compare_info(struct table *table, const struct raw *raw, const char 
         told = number_in(&at, "bits", where);
         expect(near(told, (double)layer->shape.bits), "%s: info has %.0f bits in layer %u", where,
                told, i);
-        uint64_t keys = (uint64_t)number_in(&at, "keys", where);
-        expect(!settled || keys == layer->keys, "%s: info has %llu keys in layer %u, its row %llu",
-               where, (unsigned long long)keys, i, (unsigned long long)layer->keys);
-        sum += keys;
+        told = number_in(&at, "keys", where);
+        expect(near(told, (double)keys_of_layer(layer)),
+               "%s: info has %.0f keys in layer %u, its chunks %llu", where, told, i,
+               (unsigned long long)keys_of_layer(layer));
         told = number_in(&at, "fill", where);
         expect(near(told, (double)layer->bits / cells_of(layer)),
                "%s: info has a fill of %g in layer %u, not %g", where, told, i,
@@ -230,45 +278,10 @@ static void compare_info(struct table *table, const struct raw *raw, const char 
     }
     expect(strstr(at, "\"keys\"") == NULL, "%s: info has more than %u layers: %s", where,
            raw->layer_count, info);
-    if (foreign)
-        return;
-    if (table->unknown) {
-        table->counted = table->counted_most = sum;
-        table->unknown = false;
-    }
-    expect(sum >= table->counted && sum <= table->counted_most,
-           "%s: info has %llu keys; %llu to %llu were added", where, (unsigned long long)sum,
-           (unsigned long long)table->counted, (unsigned long long)table->counted_most);
-    table->counted = table->counted_most = sum;
-}
-
-void compare_counts(const struct raw *raw, const char *where) {
-    for (unsigned i = 0; i < raw->layer_count; i++) {
-        const struct raw_layer *layer = &raw->layers[i];
-        expect(layer->ones == layer->bits,
-               "%s: layer %u has %llu ones in its row, %llu in its bits", where, i,
-               (unsigned long long)layer->ones, (unsigned long long)layer->bits);
-        expect(layer->chunks == layer->rows,
-               "%s: layer %u has %llu chunks in its row, %llu are there", where, i,
-               (unsigned long long)layer->chunks, (unsigned long long)layer->rows);
-    }
-}
-
-/* A key that is counted has set one bit at least, and at most as many as there are probes; where
- * keys are taken out only the first is so, after a repair. */
-void compare_keys(const struct raw *raw, const char *where) {
-    for (unsigned i = 0; i < raw->layer_count; i++) {
-        const struct raw_layer *layer = &raw->layers[i];
-        bool counts = layer->shape.layout->blocks->remove != NULL;
-        expect(layer->keys <= layer->bits &&
-                   (counts || layer->keys * layer->shape.probes >= layer->bits),
-               "%s: layer %u has %llu keys, and %llu bits are set", where, i,
-               (unsigned long long)layer->keys, (unsigned long long)layer->bits);
-    }
 }
 
 /* What the model says must be in the bits. */
-static void compare_model(const struct table *table, const struct raw *raw, const char *where) {
+static void compare_model(struct table *table, const struct raw *raw, const char *where) {
     const struct options *options = &OPTIONS[table->options];
     unsigned missing = 0;
     double pass = 1;
@@ -284,11 +297,22 @@ static void compare_model(const struct table *table, const struct raw *raw, cons
     expect(raw->strays == 0, "%s: %llu chunks of no layer", where, (unsigned long long)raw->strays);
     expect(options->grows || raw->layer_count == 1, "%s: %u layers without growth", where,
            raw->layer_count);
-    expect(table->merged || raw->layer_count == 1 || table->inserted > options->capacity,
-           "%s: %u layers for at most %llu keys, capacity %llu", where, raw->layer_count,
-           (unsigned long long)table->inserted, (unsigned long long)options->capacity);
-    expect(!options->refuses || table->merged || table->counted <= options->capacity,
-           "%s: %llu keys, though growth is an error", where, (unsigned long long)table->counted);
+    uint64_t keys = raw_keys(raw);
+    expect(table->unknown || keys == table->counted, "%s: %llu keys are counted, not %llu", where,
+           (unsigned long long)keys, (unsigned long long)table->counted);
+    table->counted = keys;
+    table->unknown = false;
+    for (unsigned i = 0; i < raw->layer_count && !table->merged; i++) {
+        const struct raw_layer *layer = &raw->layers[i];
+        bool closed = i + 1 < raw->layer_count;
+        keys = keys_of_layer(layer);
+        expect((!options->grows && !options->refuses) || keys <= layer->shape.capacity,
+               "%s: layer %u has %llu keys, and is made for %llu", where, i,
+               (unsigned long long)keys, (unsigned long long)layer->shape.capacity);
+        expect(!closed || options->counts || !has_room(layer, options, i),
+               "%s: layer %u is closed with %llu keys and %llu ones", where, i,
+               (unsigned long long)keys, (unsigned long long)layer->bits);
+    }
     /* The rate is kept on average; a layer of one block may be some way off. */
     for (unsigned i = 0; i < raw->layer_count; i++)
         pass *= 1 - raw->layers[i].rate;
@@ -321,8 +345,11 @@ void look(struct connection *connection, unsigned schema, unsigned slot, bool th
     bool wants_filter = random_once_in(4);
     if (raw_first)
         read = look_raw(connection, schema, name, &raw);
-    if (read || !raw_first)
+    if (read || !raw_first) {
+        struct trace trace = trace_begin(connection, schema, random_once_in(8));
         asked = ask_all(connection, schema, name, type, wants_filter, &answers);
+        trace_end(connection, schema, &trace, where);
+    }
     if (asked && !raw_first)
         read = look_raw(connection, schema, name, &raw);
     if (asked && read && raw.wrong_chunk_size) {
@@ -341,9 +368,8 @@ void look(struct connection *connection, unsigned schema, unsigned slot, bool th
         }
         expect(answers.wrong_values == 0, "%s: %u keys come back as other values", where,
                answers.wrong_values);
-        bool settled = !change_is_open(connection, schema), own = connection->links[schema].wrote;
         if (answers.info != NULL)
-            compare_info(table, &raw, answers.info, settled, tampered || (!settled && !own), where);
+            compare_info(&raw, &OPTIONS[table->options], answers.info, where);
         if (answers.filter != NULL) {
             const struct raw_layer *layer = &raw.layers[0];
             size_t bytes = (size_t)bloom_payload_bytes(&layer->shape);
@@ -351,12 +377,13 @@ void look(struct connection *connection, unsigned schema, unsigned slot, bool th
                        memcmp(answers.filter + 64, layer->payload, bytes) == 0,
                    "%s: filter is not what the bits are", where);
         } else if (wants_filter) {
-            expect(raw.layer_count > 1 || tampered, "%s: no filter of a table of one layer", where);
+            expect(raw.layer_count > 1 || tampered, "%s: no filter of a table of one layer: %d, %s",
+                   where, answers.filter_code, answers.error);
         }
-        if (settled && !tampered)
+        if (!tampered) {
             compare_counts(&raw, where);
-        if (!tampered)
             compare_model(table, &raw, where);
+        }
     }
     raw_clear(&raw);
     free(answers.info);
@@ -365,7 +392,39 @@ void look(struct connection *connection, unsigned schema, unsigned slot, bool th
     answers.filter = NULL;
 }
 
+void look_in_crowd(struct connection *connection, unsigned number) {
+    static struct raw raw;
+    char where[80], name[20];
+    int code, length;
+    sqlite3_snprintf(sizeof name, name, "c%u", number);
+    sqlite3_snprintf(sizeof where, where, "%s: crowd.%s", connection->name, name);
+    if (!look_raw_in_crowd(connection, name, &raw))
+        return;
+    sqlite3_stmt *statement = prepare(connection, "crowd", name, INFO, &code);
+    char *info = ask_value(statement, &length, &code);
+    expect(code == SQLITE_OK && info != NULL, "%s: %s", where,
+           sqlite3_errmsg(connection->database));
+    compare_info(&raw, &OPTIONS[0], info, where);
+    compare_counts(&raw, where);
+    sqlite3_finalize(statement);
+    free(info);
+    raw_clear(&raw);
+}
+
 /* ---- From outside ---- */
+
+/* Looks at all tables of a file from a connection that is there for this alone. */
+static void look_at_all(struct connection *outside, struct file *file) {
+    bool shared = shared_cache;
+    shared_cache = false;
+    outside->links[0].file = file;
+    sqlite3_exec(outside->database, "BEGIN", NULL, NULL, NULL);
+    model_begin(outside, false);
+    for (unsigned slot = 0; slot < SLOTS && outside->in_transaction; slot++)
+        look(outside, 0, slot, true);
+    connection_close(outside);
+    shared_cache = shared;
+}
 
 void look_from_outside(const struct file *file) {
     struct connection outside;
@@ -374,15 +433,19 @@ void look_from_outside(const struct file *file) {
         return;
     memset(&outside, 0, sizeof outside);
     outside.name = "a new connection";
-    bool shared = shared_cache;
-    shared_cache = false;
     copy.writer = NULL;
-    outside.links[0].file = &copy;
     outside.database = fresh_connection(file, SQLITE_OPEN_PRIVATECACHE);
-    sqlite3_exec(outside.database, "BEGIN", NULL, NULL, NULL);
-    model_begin(&outside, false);
-    for (unsigned slot = 0; slot < SLOTS && outside.in_transaction; slot++)
-        look(&outside, 0, slot, true);
-    connection_close(&outside);
-    shared_cache = shared;
+    look_at_all(&outside, &copy);
+}
+
+void look_at_copy(unsigned char *bytes, sqlite3_int64 size, const struct content *content) {
+    struct connection outside;
+    struct file memory;
+    memset(&outside, 0, sizeof outside);
+    memset(&memory, 0, sizeof memory);
+    outside.name = "a copy";
+    memory.committed = *content;
+    outside.database = fresh_connection(&memory, SQLITE_OPEN_PRIVATECACHE);
+    expect(put_bytes(&outside, 0, bytes, size), "a copy cannot be opened");
+    look_at_all(&outside, &memory);
 }

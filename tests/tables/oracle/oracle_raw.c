@@ -1,13 +1,12 @@
-/* Reads the shadow tables by plain SQL, as ext/FORMAT.md describes them; and does to what was read
+/* Reads the shadow tables by plain SQL, as ext/FORMAT-tables.md describes them; and does to what was read
  * what a statement must do to it. */
 #include "oracle.h"
 
+#include "filter/growth.h"
 #include "filter/header.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { LAYER_SHIFT = 40, CHUNK_BLOCKS_MOST = 1024 };
 
 bool is_busy(int code) {
     return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED;
@@ -42,7 +41,7 @@ void refused(struct connection *connection, unsigned schema) {
 
 void raw_clear(struct raw *raw) {
     for (unsigned i = 0; i < raw->layer_count; i++)
-        free(raw->layers[i].payload);
+        free(raw->layers[i].payload), free(raw->layers[i].each);
     raw->layer_count = 0;
 }
 
@@ -54,12 +53,23 @@ static void digest_number(struct raw *raw, sqlite3_int64 number) {
     raw->digest = raw->digest * 31 + bloom_hash_integer(number).words[0];
 }
 
+/* The form of the rows. A chunk begins with five numbers of four bytes, and four zero bytes. */
+enum { LAYER_SHIFT = 40, COUNT_BYTES = 4, COUNTS_BYTES = 24, ROW_BYTES_MOST = 65536 };
+enum { KEYS, ONES, REPORTED_KEYS, REPORTED_ONES, GENERATION, ZERO };
+enum { REPORT_AT = 16 }; /* keys that a chunk has not reported */
+
+static uint32_t read_count(const uint8_t *row, unsigned which) {
+    const uint8_t *bytes = row + (size_t)which * COUNT_BYTES;
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+           (uint32_t)bytes[3] << 24;
+}
+
 static void read_layer(struct raw *raw, sqlite3_stmt *row) {
     struct raw_layer *layer = &raw->layers[raw->layer_count];
     char problem[BLOOM_PROBLEM_SIZE];
     const uint8_t *header = sqlite3_column_blob(row, 1);
     int length = sqlite3_column_bytes(row, 1);
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 7; i++)
         if (i != 1)
             digest_number(raw, sqlite3_column_int64(row, i));
     if (header != NULL)
@@ -73,48 +83,108 @@ static void read_layer(struct raw *raw, sqlite3_stmt *row) {
     }
     if (raw->layer_count == 0)
         memcpy(raw->header, header, BLOOM_HEADER_BYTES);
+    size_t block_bytes = layer->shape.layout->blocks->bytes;
     layer->chunk_blocks = (uint64_t)sqlite3_column_int64(row, 2);
     layer->keys = (uint64_t)sqlite3_column_int64(row, 3);
     layer->chunks = (uint64_t)sqlite3_column_int64(row, 4);
     layer->ones = (uint64_t)sqlite3_column_int64(row, 5);
-    layer->rows = layer->bits = 0;
+    layer->rows = layer->bits = layer->chunk_count = 0;
     layer->payload = calloc(1, (size_t)bloom_payload_bytes(&layer->shape));
-    expect(layer->payload != NULL, "no memory");
-    if (layer->chunk_blocks < 1 || layer->chunk_blocks > CHUNK_BLOCKS_MOST)
+    if (sqlite3_column_int64(row, 6) != 0 || layer->chunk_blocks < 1 ||
+        layer->chunk_blocks > (ROW_BYTES_MOST - COUNTS_BYTES) / block_bytes) {
         raw->sane = false;
+    } else {
+        uint64_t chunk_bytes = layer->chunk_blocks * block_bytes;
+        layer->chunk_count = (bloom_payload_bytes(&layer->shape) + chunk_bytes - 1) / chunk_bytes;
+    }
+    layer->each = calloc((size_t)layer->chunk_count + 1, sizeof *layer->each);
+    expect(layer->payload != NULL && layer->each != NULL, "no memory");
     raw->layer_count++;
+}
+
+static unsigned count_set(const struct bloom_shape *shape, const uint8_t *bytes, uint64_t length) {
+    unsigned cell_bits = shape->layout->blocks->remove != NULL ? 4 : 1, count = 0;
+    for (uint64_t i = 0; i < length; i++)
+        for (unsigned bit = 0; bit < 8; bit += cell_bits)
+            count += (bytes[i] >> bit & ((1U << cell_bits) - 1)) != 0;
+    return count;
 }
 
 static void read_chunk(struct raw *raw, sqlite3_stmt *row) {
     sqlite3_int64 id = sqlite3_column_int64(row, 0);
-    const uint8_t *bits = sqlite3_column_blob(row, 1);
+    const uint8_t *bytes = sqlite3_column_blob(row, 1);
     uint64_t length = (uint64_t)sqlite3_column_bytes(row, 1);
     digest_number(raw, id);
-    digest(raw, bits, (size_t)length);
-    uint64_t index = (uint64_t)id >> LAYER_SHIFT;
-    if (id < 0 || index >= raw->layer_count) {
+    digest(raw, bytes, (size_t)length);
+    uint64_t layer_number = (uint64_t)id >> LAYER_SHIFT;
+    uint64_t number = (uint64_t)id & ((UINT64_C(1) << LAYER_SHIFT) - 1);
+    if (id < 0 || layer_number >= raw->layer_count) {
         raw->strays++;
         return;
     }
-    struct raw_layer *layer = &raw->layers[index];
-    uint64_t first = ((uint64_t)id & ((UINT64_C(1) << LAYER_SHIFT) - 1)) * layer->chunk_blocks *
-                     layer->shape.layout->blocks->bytes;
-    uint64_t whole = bloom_payload_bytes(&layer->shape);
-    if (length != layer->chunk_blocks * layer->shape.layout->blocks->bytes) {
+    struct raw_layer *layer = &raw->layers[layer_number];
+    uint64_t chunk_bytes = layer->chunk_blocks * layer->shape.layout->blocks->bytes;
+    if (length != COUNTS_BYTES + chunk_bytes) {
         raw->sane = false;
         raw->wrong_chunk_size = true;
         return;
     }
-    if (first >= whole) {
+    if (number >= layer->chunk_count) {
         raw->strays++;
         return;
     }
+    const uint8_t *bits = bytes + COUNTS_BYTES;
+    uint64_t first = number * chunk_bytes, whole = bloom_payload_bytes(&layer->shape);
+    uint64_t used = whole - first < chunk_bytes ? whole - first : chunk_bytes;
     layer->rows++;
-    uint64_t used = whole - first < length ? whole - first : length;
+    layer->each[number] = (struct raw_chunk){.keys = read_count(bytes, KEYS),
+                                             .ones = read_count(bytes, ONES),
+                                             .reported_keys = read_count(bytes, REPORTED_KEYS),
+                                             .reported_ones = read_count(bytes, REPORTED_ONES),
+                                             .bits = count_set(&layer->shape, bits, used)};
     memcpy(layer->payload + first, bits, (size_t)used);
-    for (uint64_t i = used; i < length; i++)
+    for (uint64_t i = used; i < chunk_bytes; i++)
         if (bits[i] != 0)
             raw->sane = false;
+    if (read_count(bytes, GENERATION) != 0 || read_count(bytes, ZERO) != 0)
+        raw->sane = false;
+}
+
+static int read_rows(struct raw *raw, enum statement which, sqlite3_stmt *statement) {
+    while (sqlite3_step(statement) == SQLITE_ROW)
+        which == LAYERS ? read_layer(raw, statement) : read_chunk(raw, statement);
+    return sqlite3_reset(statement);
+}
+
+static void estimate(struct raw *raw) {
+    for (unsigned i = 0; i < raw->layer_count; i++) {
+        struct raw_layer *layer = &raw->layers[i];
+        struct bloom_estimate estimate =
+            layer->shape.layout->estimate(&layer->shape, layer->payload);
+        layer->bits = estimate.ones;
+        layer->count = estimate.count;
+        layer->rate = estimate.rate;
+    }
+}
+
+bool look_raw_in_crowd(struct connection *connection, const char *name, struct raw *raw) {
+    int code = SQLITE_OK;
+    memset(raw, 0, sizeof *raw);
+    raw->sane = true;
+    for (enum statement which = LAYERS; which <= CHUNKS && code == SQLITE_OK; which++) {
+        sqlite3_stmt *statement = prepare(connection, "crowd", name, which, &code);
+        if (code == SQLITE_OK)
+            code = read_rows(raw, which, statement);
+        sqlite3_finalize(statement);
+    }
+    if (is_busy(really(connection, code))) {
+        raw_clear(raw);
+        return false;
+    }
+    expect(code == SQLITE_OK && raw->sane && raw->strays == 0 && raw->layer_count > 0,
+           "%s: the shadow tables of %s are damaged", connection->name, name);
+    estimate(raw);
+    return true;
 }
 
 bool look_raw(struct connection *connection, unsigned schema, unsigned name, struct raw *raw) {
@@ -125,10 +195,7 @@ bool look_raw(struct connection *connection, unsigned schema, unsigned name, str
     for (enum statement which = LAYERS; which <= CHUNKS; which++) {
         sqlite3_stmt *statement = statement_of(connection, schema, name, which, &code);
         if (code == SQLITE_OK)
-            while ((code = sqlite3_step(statement)) == SQLITE_ROW)
-                which == LAYERS ? read_layer(raw, statement) : read_chunk(raw, statement);
-        if (statement != NULL)
-            code = sqlite3_reset(statement);
+            code = read_rows(raw, which, statement);
         code = really(connection, code);
         if (is_busy(code)) {
             raw_clear(raw);
@@ -143,14 +210,7 @@ bool look_raw(struct connection *connection, unsigned schema, unsigned name, str
         raw->sane = false;
     expect(raw->sane || tampered, "%s: the shadow tables of %s.%s are damaged", connection->name,
            SCHEMA[schema], NAME[name]);
-    for (unsigned i = 0; i < raw->layer_count; i++) {
-        struct raw_layer *layer = &raw->layers[i];
-        struct bloom_estimate estimate =
-            layer->shape.layout->estimate(&layer->shape, layer->payload);
-        layer->bits = estimate.ones;
-        layer->count = estimate.count;
-        layer->rate = estimate.rate;
-    }
+    estimate(raw);
     return true;
 }
 
@@ -189,6 +249,11 @@ unsigned raw_copies(const struct raw *raw, const uint64_t *words) {
     return copies;
 }
 
+static struct raw_chunk *chunk_of(const struct raw_layer *layer, const uint64_t *words) {
+    return &layer
+                ->each[layer->shape.layout->blocks->of(&layer->shape, words) / layer->chunk_blocks];
+}
+
 bool raw_add(struct raw *raw, const uint64_t *words, bool again) {
     struct raw_layer *last = &raw->layers[raw->layer_count - 1];
     for (unsigned i = 0; i < raw->layer_count; i++) {
@@ -200,17 +265,22 @@ bool raw_add(struct raw *raw, const uint64_t *words, bool again) {
         return false;
     }
     last->shape.layout->add(&last->shape, last->payload, words, 1);
+    chunk_of(last, words)->keys++;
+    chunk_of(last, words)->took = true;
     return true;
 }
 
-/* One that is in several layers stays: who knows of which it is. */
+/* One that is in several layers stays: which of them it was added to is not known. */
 bool raw_remove(struct raw *raw, const uint64_t *words) {
     if (raw_layers_with(raw, words) != 1)
         return false;
     for (unsigned i = 0; i < raw->layer_count; i++) {
         struct raw_layer *layer = &raw->layers[i];
-        if (layer_has(layer, words))
-            layer->shape.layout->remove(&layer->shape, layer->payload, words);
+        if (!layer_has(layer, words))
+            continue;
+        layer->shape.layout->remove(&layer->shape, layer->payload, words);
+        if (!layer_has(layer, words) && chunk_of(layer, words)->keys > 0)
+            chunk_of(layer, words)->keys--;
     }
     return !raw_has(raw, words);
 }
@@ -223,4 +293,92 @@ bool raw_same_bits(const struct raw *raw, const struct raw *other) {
                    (size_t)bloom_payload_bytes(&raw->layers[i].shape)) != 0)
             return false;
     return true;
+}
+
+bool raw_same_keys(const struct raw *raw, const struct raw *other) {
+    for (unsigned i = 0; i < raw->layer_count; i++)
+        for (uint64_t c = 0; c < raw->layers[i].chunk_count; c++)
+            if (raw->layers[i].each[c].keys != other->layers[i].each[c].keys)
+                return false;
+    return true;
+}
+
+/* ---- Counts ---- */
+
+uint64_t keys_of_layer(const struct raw_layer *layer) {
+    uint64_t sum = 0;
+    for (uint64_t c = 0; c < layer->chunk_count; c++)
+        sum += layer->each[c].keys;
+    return sum;
+}
+
+uint64_t raw_keys(const struct raw *raw) {
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < raw->layer_count; i++)
+        sum += keys_of_layer(&raw->layers[i]);
+    return sum;
+}
+
+bool has_room(const struct raw_layer *layer, const struct options *options, unsigned index) {
+    struct bloom_growth growth = {.layout = layer->shape.layout,
+                                  .capacity = options->capacity,
+                                  .rate = options->rate,
+                                  .mode = options->grows     ? BLOOM_GROWTH_ON
+                                          : options->refuses ? BLOOM_GROWTH_ERROR
+                                                             : BLOOM_GROWTH_OFF};
+    struct bloom_growth_limits limits = bloom_growth_limits_of(&growth, index, &layer->shape);
+    return keys_of_layer(layer) < limits.keys && layer->bits < limits.ones;
+}
+
+/* A key that is counted has set one bit at least, and at most as many as there are probes. Where
+ * keys are taken out that is not so: some were not counted, as they seemed to be in. */
+static void compare_chunk(const struct raw_layer *layer, const struct raw_chunk *chunk,
+                          const char *where) {
+    uint64_t lag = chunk->keys > chunk->reported_keys ? chunk->keys - chunk->reported_keys
+                                                      : chunk->reported_keys - chunk->keys;
+    bool counting = layer->shape.layout->blocks->remove != NULL;
+    expect(chunk->ones == chunk->bits, "%s: a chunk counts %llu ones, and has %llu", where,
+           (unsigned long long)chunk->ones, (unsigned long long)chunk->bits);
+    expect(counting ||
+               (chunk->keys <= chunk->bits && chunk->keys * layer->shape.probes >= chunk->bits),
+           "%s: a chunk has %llu keys, and %llu bits are set", where,
+           (unsigned long long)chunk->keys, (unsigned long long)chunk->bits);
+    expect(lag < REPORT_AT, "%s: a chunk has %llu keys, and has reported %llu", where,
+           (unsigned long long)chunk->keys, (unsigned long long)chunk->reported_keys);
+    expect(chunk->reported_keys > 0 || chunk->keys == 0, "%s: a chunk has not reported a key",
+           where);
+}
+
+void compare_counts(const struct raw *raw, const char *where) {
+    for (unsigned i = 0; i < raw->layer_count; i++) {
+        const struct raw_layer *layer = &raw->layers[i];
+        uint64_t keys = 0, ones = 0, chunks = 0;
+        for (uint64_t c = 0; c < layer->chunk_count; c++) {
+            compare_chunk(layer, &layer->each[c], where);
+            keys += layer->each[c].reported_keys;
+            ones += layer->each[c].reported_ones;
+            chunks += layer->each[c].reported_keys > 0;
+        }
+        expect(layer->keys == keys && layer->ones == ones && layer->chunks == chunks,
+               "%s: the row of layer %u has %llu keys, %llu ones, %llu chunks; reported are %llu, "
+               "%llu, %llu",
+               where, i, (unsigned long long)layer->keys, (unsigned long long)layer->ones,
+               (unsigned long long)layer->chunks, (unsigned long long)keys,
+               (unsigned long long)ones, (unsigned long long)chunks);
+    }
+}
+
+void compare_reports(const struct raw *before, const struct raw *after,
+                     const struct options *options, const char *where) {
+    for (unsigned i = 0; i < before->layer_count; i++) {
+        const struct raw_layer *layer = &before->layers[i];
+        bool near = layer->keys + (REPORT_AT - 1) * layer->chunks >= layer->shape.capacity;
+        for (uint64_t c = 0; c < layer->chunk_count; c++) {
+            const struct raw_chunk *chunk = &after->layers[i].each[c];
+            expect(!layer->each[c].took || !(options->refuses || (options->grows && near)) ||
+                       chunk->keys == chunk->reported_keys,
+                   "%s: near its end layer %u has a chunk of %llu keys, which reported %llu", where,
+                   i, (unsigned long long)chunk->keys, (unsigned long long)chunk->reported_keys);
+        }
+    }
 }

@@ -41,7 +41,7 @@ int run(connection_t *connection, sqlite3_stmt *statement, const char *sql, enum
     return code;
 }
 
-void judge(connection_t *connection, unsigned schema, int code, bool met, const char *what) {
+void judge(connection_t *connection, int code, bool met, const char *what) {
     if (code == SQLITE_OK || met)
         return;
     code = really(connection, code);
@@ -62,11 +62,16 @@ void judge(connection_t *connection, unsigned schema, int code, bool met, const 
            "%s: %s: result %d (%s)", connection->name, what, code, last_error);
 }
 
+void judge_write(connection_t *connection, int code, bool met, const char *what) {
+    bool refused = connection->query_only && (code & 0xff) == SQLITE_READONLY;
+    judge(connection, code, met || refused, what);
+}
+
 bool plain(connection_t *connection, const char *sql) {
     bool met;
     int code = run(connection, NULL, sql, FAULT_NONE, &met);
     lost_transaction(connection);
-    judge(connection, 0, code, false, sql);
+    judge_write(connection, code, false, sql);
     return code == SQLITE_OK;
 }
 
@@ -113,7 +118,10 @@ bool attempt_begin(struct attempt *attempt, connection_t *connection) {
         return false;
     attempt->table = &view(connection, attempt->schema)->tables[attempt->slot];
     attempt->options = &OPTIONS[attempt->table->options];
-    return look_raw(connection, attempt->schema, attempt->table->name, &attempt->raw);
+    if (!look_raw(connection, attempt->schema, attempt->table->name, &attempt->raw))
+        return false;
+    attempt->keys_before = raw_keys(&attempt->raw);
+    return true;
 }
 
 /* Which table has a name, after a rollback that may have undone renames. */
@@ -134,10 +142,13 @@ bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum fault fa
     /* No memory when SQLite takes back the first try of a statement, before it prepares it anew,
      * ends the transaction; the second try succeeds without one. */
     attempt->doubtful = lost_transaction(connection);
+    expect(attempt->code != SQLITE_OK || !connection->query_only, "%s: a change under query_only",
+           connection->name);
     if (attempt->code == SQLITE_OK && attempt->doubtful)
         find_again(attempt, name);
     if (attempt->code == SQLITE_OK) {
         attempt->table = &change(connection, attempt->schema)->tables[attempt->slot];
+        attempt->table->unknown = true;
         return true;
     }
     if (attempt->doubtful)
@@ -151,20 +162,20 @@ bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum fault fa
         expect(!attempt->changed || connection->in_transaction || late,
                "%s: a failed statement without a transaction has changed %s", connection->name,
                NAME[name]);
-        if (attempt->changed)
+        if (attempt->changed) {
             attempt->table = &change(connection, attempt->schema)->tables[attempt->slot];
+            attempt->table->unknown = true;
+        }
         attempt->doubtful = late;
         if (late && !connection->in_transaction)
             return true;
     }
     const struct options *options = attempt->options;
-    bool full = options->refuses &&
-                (attempt->code == SQLITE_ERROR || attempt->code == SQLITE_FULL) &&
-                (attempt->table->merged ||
-                 attempt->table->counted_most + attempt->keys > options->capacity);
+    bool full =
+        options->refuses && (attempt->code == SQLITE_ERROR || attempt->code == SQLITE_FULL) &&
+        (attempt->table->merged || attempt->keys_before + attempt->keys > options->capacity);
     bool refused = full || (attempt->may_refuse && attempt->code == SQLITE_ERROR);
-    judge(connection, attempt->schema, attempt->code, attempt->met || refused,
-          sqlite3_sql(statement));
+    judge_write(connection, attempt->code, attempt->met || refused, sqlite3_sql(statement));
     return false;
 }
 
@@ -190,9 +201,19 @@ bool attempt_compare(struct attempt *attempt, bool *grown) {
         !look_raw(attempt->connection, attempt->schema, attempt->table->name, &after))
         return false;
     *grown = after.layer_count != attempt->raw.layer_count;
-    expect(*grown || raw_same_bits(&attempt->raw, &after),
-           "%s: the bits of %s.%s are not what the statement must have made of them",
-           attempt->connection->name, SCHEMA[attempt->schema], name);
+    if (!*grown) {
+        expect(raw_same_bits(&attempt->raw, &after),
+               "%s: the bits of %s.%s are not what the statement must have made of them",
+               attempt->connection->name, SCHEMA[attempt->schema], name);
+        expect(attempt->estimates || raw_same_keys(&attempt->raw, &after),
+               "%s: the keys of %s.%s are not what the statement must have made of them",
+               attempt->connection->name, SCHEMA[attempt->schema], name);
+        if (!view(attempt->connection, attempt->schema)->tampered)
+            compare_reports(&attempt->raw, &after, attempt->options, name);
+    }
+    attempt->keys_after = raw_keys(&after);
+    attempt->table->counted = attempt->keys_after;
+    attempt->table->unknown = false;
     raw_clear(&after);
     return true;
 }

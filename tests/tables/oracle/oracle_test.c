@@ -1,6 +1,6 @@
 /* The program of the oracle: see oracle.h.
  *
- *     STEPS=1000000 SECONDS=60 SEED=1 build/tests/oracle_test [WEIGHTS]
+ *     STEPS=1000000 SECONDS=60 SEED=1 build/tests/oracle_test [WEIGHTS ...]
  *
  * runs rounds of 400 steps, each with the next seed and files of its own, until so many steps are
  * done or so many seconds over (without either: 30000 steps). A failure tells its seed and what was
@@ -9,12 +9,13 @@
  *     ROUNDS=1 SEED=17 TRACE=1 ...        that round again, with all that is done
  *     SEED=17 MINIMIZE=1 ...              looks for the fewest steps of it that still fail
  *
- * WEIGHTS is a file that biases the steps: a line for each, its name and its weight; steps without
- * a line are not taken. Some are percentages: "faults" of statements that are made to fail,
- * "ignoring" of those by an authorizer that answers SQLITE_IGNORE, "shared_cache" of rounds in
- * which both connections share a cache, "counting" and "key_types" of tables with layout=counting
- * and with key=TYPE. tests/tables/oracle has such files, one for each kind of fault that filter
- * tables once had.
+ * WEIGHTS are files that bias the steps; each round takes one, by its seed. They have a line for
+ * each step, its name and its weight; steps without a line are not taken. Some are percentages:
+ * "faults" of statements that are made to fail, "ignoring" of those by an authorizer that answers
+ * SQLITE_IGNORE, "shared_cache" of rounds in which both connections share a cache, "crowds" of
+ * rounds with hundreds of other filter tables on each connection, "counting" and "key_types" of
+ * tables with layout=counting and with key=TYPE. The files named .steps beside this one are such,
+ * one for each kind of fault that filter tables once had.
  */
 #include "oracle.h"
 
@@ -31,9 +32,11 @@ enum { STEPS_OF_ROUND = 400, NOTES_KEPT = 40, NOTE_SIZE = 300 };
 
 const char *program;
 unsigned weight_of_faults = 15, weight_of_ignoring = 20, weight_of_shared = 25,
-         weight_of_counting = 30, weight_of_types = 25;
+         weight_of_counting = 30, weight_of_types = 25, weight_of_crowds = 10;
 
 static uint64_t state, seed;
+static char **weight_files;
+static unsigned weight_file_count; /* 0: the weights of steps.c */
 static unsigned step_number;
 static bool tracing;
 static char notes[NOTES_KEPT][NOTE_SIZE];
@@ -77,6 +80,10 @@ void note(const char *format, ...) {
     }
 }
 
+static const char *weights_of_round(void) {
+    return weight_file_count > 0 ? weight_files[seed % weight_file_count] : "";
+}
+
 void expect(bool holds, const char *format, ...) {
     va_list list;
     if (holds)
@@ -85,7 +92,8 @@ void expect(bool holds, const char *format, ...) {
         for (unsigned i = note_count > NOTES_KEPT ? note_count - NOTES_KEPT : 0; i < note_count;
              i++)
             puts(notes[i % NOTES_KEPT]);
-    printf("SQLite %s, SEED=%" PRIu64 ", step %u: ", sqlite3_libversion(), seed, step_number);
+    printf("SQLite %s, SEED=%" PRIu64 "%s%s, step %u: ", sqlite3_libversion(), seed,
+           weight_file_count > 0 ? ", " : "", weights_of_round(), step_number);
     va_start(list, format);
     vprintf(format, list);
     va_end(list);
@@ -112,13 +120,12 @@ static void read_weights(const char *path) {
     static const struct {
         const char *name;
         unsigned *weight;
-    } PERCENTAGES[] = {{"faults", &weight_of_faults},
-                       {"ignoring", &weight_of_ignoring},
-                       {"shared_cache", &weight_of_shared},
-                       {"counting", &weight_of_counting},
-                       {"key_types", &weight_of_types}};
+    } PERCENTAGES[] = {{"faults", &weight_of_faults},       {"ignoring", &weight_of_ignoring},
+                       {"shared_cache", &weight_of_shared}, {"crowds", &weight_of_crowds},
+                       {"counting", &weight_of_counting},   {"key_types", &weight_of_types}};
     enum { PERCENTAGE_COUNT = sizeof PERCENTAGES / sizeof *PERCENTAGES };
-    weight_of_faults = weight_of_shared = weight_of_counting = weight_of_types = 0;
+    for (unsigned i = 0; i < PERCENTAGE_COUNT; i++)
+        *PERCENTAGES[i].weight = 0;
     while (fgets(line, sizeof line, file) != NULL) {
         bool known = line[0] == '#' || line[0] == '\n';
         if (!known && sscanf(line, "%99s %u", name, &weight) == 2) {
@@ -175,8 +182,11 @@ static void rest(struct connection *connection) {
     expect(sqlite3_txn_state(connection->database, NULL) == SQLITE_TXN_NONE, "%s: a lock is left",
            connection->name);
 #endif
-    if (!connection->schema_in_doubt ||
-        sqlite3_exec(connection->database, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
+    if (!connection->schema_in_doubt)
+        return;
+    sqlite3_exec(connection->database, "PRAGMA query_only = 0", NULL, NULL, NULL);
+    connection->query_only = false;
+    if (sqlite3_exec(connection->database, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
         return;
     int code = sqlite3_exec(connection->database, "CREATE TABLE main.n(x)", NULL, NULL, NULL);
     sqlite3_exec(connection->database, "ROLLBACK", NULL, NULL, NULL);
@@ -185,6 +195,8 @@ static void rest(struct connection *connection) {
 
 /* Each step has random numbers of its own, so that others may be left out. */
 static void one_round(const bool *left_out) {
+    if (weight_file_count > 0)
+        read_weights(weights_of_round());
     state = seed * UINT64_C(0x2545f4914f6cdd1d);
     step_number = 0;
     world_begin();
@@ -262,8 +274,8 @@ int main(int count, char **arguments) {
     program = arguments[0];
     if (count > 2 && strcmp(arguments[1], "--process") == 0)
         return other_process(arguments + 2);
-    if (count > 1)
-        read_weights(arguments[1]);
+    weight_files = arguments + 1;
+    weight_file_count = (unsigned)count - 1;
     faults_install();
     keys_learn();
     world_learn();

@@ -34,7 +34,8 @@ enum { OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS };
 
 struct file files[FILES];
 struct connection connections[CONNECTIONS];
-bool shared_cache, main_in_memory;
+bool shared_cache, main_in_memory, crowded;
+char broken_file[200];
 
 /* ---- Connections ---- */
 
@@ -60,6 +61,21 @@ sqlite3 *fresh_connection(const struct file *file, int flags) {
     return database;
 }
 
+bool put_bytes(struct connection *connection, unsigned schema, unsigned char *bytes,
+               sqlite3_int64 size) {
+    bytes[18] = bytes[19] = 1; /* no WAL in memory */
+    int code = sqlite3_deserialize(connection->database, SCHEMA[schema], bytes, size, size,
+                                   SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE);
+    note("%s: -- result %d", connection->name, code);
+    return code == SQLITE_OK;
+}
+
+void schema_changed(void) {
+    for (unsigned i = 0; i < CONNECTIONS; i++)
+        for (unsigned schema = 0; schema < SCHEMAS; schema++)
+            connections[i].other_schema[schema] = true;
+}
+
 bool deserialize(struct connection *connection, unsigned schema, const struct file *from) {
     struct link *link = &connection->links[schema];
     struct file *memory = &connection->memory[schema];
@@ -69,18 +85,13 @@ bool deserialize(struct connection *connection, unsigned schema, const struct fi
     sqlite3_close(source);
     if (bytes == NULL)
         return false;
-    if (size > 20)
-        bytes[18] = bytes[19] = 1; /* no WAL in memory */
-    /* Where the number of the schema stays the same, SQLite prepares no kept statement anew, and
-     * runs it on a table that has another name meanwhile. */
-    if (connection->renamed[schema])
+    /* Where the number of the schema is by chance that of a kept statement, SQLite does not prepare
+     * it anew, and runs it on a table that may have another name or other options now. */
+    if (connection->other_schema[schema])
         forget_statements(connection, schema);
-    connection->renamed[schema] = false;
-    int code = sqlite3_deserialize(connection->database, SCHEMA[schema], bytes, size, size,
-                                   SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE);
-    note("%s: sqlite3_deserialize into %s of %s; -- result %d", connection->name, SCHEMA[schema],
-         from->path, code);
-    if (code != SQLITE_OK)
+    connection->other_schema[schema] = false;
+    note("%s: sqlite3_deserialize into %s of %s", connection->name, SCHEMA[schema], from->path);
+    if (!put_bytes(connection, schema, bytes, size))
         return false;
     memory->committed = from->committed;
     memset(link, 0, sizeof *link);
@@ -88,10 +99,50 @@ bool deserialize(struct connection *connection, unsigned schema, const struct fi
     return true;
 }
 
+/* Of a database with the crowd's tables, made once. */
+static unsigned char *crowd_bytes;
+static sqlite3_int64 crowd_size;
+
+static void make_crowd(void) {
+    static const struct file MEMORY;
+    sqlite3 *database = fresh_connection(&MEMORY, 0);
+    int code = sqlite3_exec(database, "BEGIN", NULL, NULL, NULL);
+    for (unsigned i = 0; i < CROWD && code == SQLITE_OK; i++) {
+        char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE c%u USING bloom(%s)", i, OPTIONS[0].text);
+        code = sqlite3_exec(database, sql, NULL, NULL, NULL);
+        sqlite3_free(sql);
+    }
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(database, "COMMIT", NULL, NULL, NULL);
+    expect(code == SQLITE_OK, "no crowd: %s", sqlite3_errmsg(database));
+    void *bytes = sqlite3_serialize(database, "main", &crowd_size, 0);
+    crowd_bytes = malloc((size_t)crowd_size);
+    expect(bytes != NULL && crowd_bytes != NULL, "no memory");
+    memcpy(crowd_bytes, bytes, (size_t)crowd_size);
+    sqlite3_free(bytes);
+    sqlite3_close(database);
+}
+
+/* Each of its tables is asked once, so that the connection has them all. */
+static void attach_crowd(struct connection *connection) {
+    if (crowd_bytes == NULL)
+        make_crowd();
+    int code = sqlite3_exec(connection->database, "ATTACH ':memory:' AS crowd", NULL, NULL, NULL);
+    unsigned char *bytes = sqlite3_malloc64((sqlite3_uint64)crowd_size);
+    expect(code == SQLITE_OK && bytes != NULL, "no crowd");
+    memcpy(bytes, crowd_bytes, (size_t)crowd_size);
+    code = sqlite3_deserialize(connection->database, "crowd", bytes, crowd_size, crowd_size,
+                               SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE);
+    expect(code == SQLITE_OK, "no crowd");
+    for (unsigned i = 0; i < CROWD; i++)
+        look_in_crowd(connection, i);
+}
+
 void connection_open(struct connection *connection) {
     sqlite3_stmt *statement;
     memset(connection->links, 0, sizeof connection->links);
     connection->links[0].file = &files[0];
+    connection->query_only = false;
     connection->database =
         fresh_connection(main_in_memory ? &connection->memory[0] : &files[0],
                          shared_cache ? SQLITE_OPEN_SHAREDCACHE : SQLITE_OPEN_PRIVATECACHE);
@@ -123,20 +174,18 @@ void connection_open(struct connection *connection) {
     expect(code == SQLITE_OK, "no connection: %s", sqlite3_errmsg(connection->database));
     if (!shared_cache && random_once_in(3))
         sqlite3_exec(connection->database, "PRAGMA mmap_size = 1000000", NULL, NULL, NULL);
+    if (crowded)
+        attach_crowd(connection);
     if (main_in_memory)
         expect(deserialize(connection, 0, &files[0]), "%s: no content", connection->name);
 }
 
-void forget_statements_of(struct connection *connection, unsigned schema, unsigned name) {
-    for (unsigned i = 0; i < STATEMENTS; i++) {
-        sqlite3_finalize(connection->statements[schema][name][i]);
-        connection->statements[schema][name][i] = NULL;
-    }
-}
-
 void forget_statements(struct connection *connection, unsigned schema) {
     for (unsigned name = 0; name < NAMES; name++)
-        forget_statements_of(connection, schema, name);
+        for (unsigned i = 0; i < STATEMENTS; i++) {
+            sqlite3_finalize(connection->statements[schema][name][i]);
+            connection->statements[schema][name][i] = NULL;
+        }
 }
 
 void connection_close(struct connection *connection) {
@@ -150,8 +199,8 @@ void connection_close(struct connection *connection) {
 }
 
 static const char *const SQL[STATEMENTS] = {
-    [LAYERS] = "SELECT layer, header, chunk_blocks, keys, chunks, ones FROM %s.%s_layers "
-               "ORDER BY layer",
+    [LAYERS] = "SELECT layer, header, chunk_blocks, keys, chunks, ones, generation "
+               "FROM %s.%s_layers ORDER BY layer",
     [CHUNKS] = "SELECT id, bits FROM %s.%s_chunks ORDER BY id",
     [ADD] = "INSERT INTO %s.%s(key) VALUES (?1)",
     [ADD_NEW] = "INSERT OR IGNORE INTO %s.%s(key) VALUES (?1)",
@@ -174,16 +223,22 @@ static const char *const SQL[STATEMENTS] = {
     [REPAIR] = "INSERT INTO %s.%s(%s) VALUES ('repair')",
 };
 
+sqlite3_stmt *prepare(struct connection *connection, const char *schema, const char *table,
+                      enum statement which, int *code) {
+    sqlite3_stmt *statement;
+    char *sql = sqlite3_mprintf(SQL[which], schema, table, table);
+    *code = sqlite3_prepare_v3(connection->database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement,
+                               NULL);
+    sqlite3_free(sql);
+    return statement;
+}
+
 sqlite3_stmt *statement_of(struct connection *connection, unsigned schema, unsigned name,
                            enum statement which, int *code) {
     sqlite3_stmt **statement = &connection->statements[schema][name][which];
     *code = SQLITE_OK;
-    if (*statement == NULL) {
-        char *sql = sqlite3_mprintf(SQL[which], SCHEMA[schema], NAME[name], NAME[name]);
-        *code = sqlite3_prepare_v3(connection->database, sql, -1, SQLITE_PREPARE_PERSISTENT,
-                                   statement, NULL);
-        sqlite3_free(sql);
-    }
+    if (*statement == NULL)
+        *statement = prepare(connection, SCHEMA[schema], NAME[name], which, code);
     return *statement;
 }
 
@@ -214,8 +269,8 @@ void table_remove(struct table *table, const struct keys *keys) {
 void table_clear(struct table *table) {
     memset(&table->keys, 0, sizeof table->keys);
     memset(table->copies, 0, sizeof table->copies);
-    table->counted = table->counted_most = table->inserted = 0;
-    table->unknown = table->merged = table->drifts = false;
+    table->counted = 0;
+    table->unknown = table->merged = false;
 }
 
 /* ---- Views ---- */
@@ -381,16 +436,22 @@ void world_begin(void) {
     expect(mkdtemp(folder) != NULL, "no folder %s", folder);
     shared_cache = random_below(100) < weight_of_shared;
     main_in_memory = !shared_cache && random_once_in(5);
+    crowded = random_below(100) < weight_of_crowds;
     snprintf(settings, sizeof settings,
              "PRAGMA page_size = %u; PRAGMA encoding = '%s'; PRAGMA journal_mode = %s",
              PAGES[random_below(sizeof PAGES / sizeof *PAGES)],
-             !main_in_memory && random_once_in(4) ? "UTF-16" : "UTF-8", JOURNALS[random_below(5)]);
-    note("%s%s", settings, shared_cache ? " (shared cache)" : "");
+             !main_in_memory && !crowded && random_once_in(4) ? "UTF-16" : "UTF-8",
+             JOURNALS[random_below(5)]);
+    note("%s%s%s", settings, shared_cache ? " (shared cache)" : "", crowded ? " (a crowd)" : "");
     memset(files, 0, sizeof files);
     for (unsigned i = 0; i < FILES; i++) {
         snprintf(files[i].path, sizeof files[i].path, "%s/%u.db", folder, i);
         create_tables(&files[i], settings);
     }
+    snprintf(broken_file, sizeof broken_file, "%s/broken", folder);
+    FILE *broken = fopen(broken_file, "w");
+    expect(broken != NULL && fprintf(broken, "%01000d", 0) == 1000 && fclose(broken) == 0,
+           "no file %s", broken_file);
     for (unsigned i = 0; i < CONNECTIONS; i++) {
         memset(&connections[i], 0, sizeof connections[i]);
         connections[i].name = i == 0 ? "a" : "b";
@@ -411,6 +472,7 @@ void world_end(void) {
             unlink(path);
         }
     }
+    unlink(broken_file);
     rmdir(folder);
     expect(sqlite3_memory_used() == 0, "%lld bytes are left when all is closed",
            (long long)sqlite3_memory_used());

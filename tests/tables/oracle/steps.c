@@ -35,5 +35,10 @@ struct step STEPS[] = {
     {"read_uncommitted", 10, step_read_uncommitted},
     {"integrity_check", 5, step_integrity},
     {"process", 1, step_process},
+    {"busy_close", 15, step_busy_close},
+    {"query_only", 15, step_query_only},
+    {"failed_attach", 15, step_failed_attach},
+    {"serialize", 15, step_serialize},
+    {"crowd", 30, step_crowd},
 };
 const unsigned STEP_COUNT = sizeof STEPS / sizeof *STEPS;

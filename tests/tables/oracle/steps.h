@@ -15,7 +15,10 @@ int run(connection_t *connection, sqlite3_stmt *statement, const char *sql, enum
 extern char last_error[300]; /* of that */
 
 /* What may go wrong without a fault: a lock, and damage that somebody made by hand. */
-void judge(connection_t *connection, unsigned schema, int code, bool met, const char *what);
+void judge(connection_t *connection, int code, bool met, const char *what);
+
+/* And a statement that writes, which query_only refuses. */
+void judge_write(connection_t *connection, int code, bool met, const char *what);
 
 /* Only for the world: must succeed or be refused by a lock. */
 bool plain(connection_t *connection, const char *sql);
@@ -36,9 +39,11 @@ struct attempt {
     unsigned schema, slot;
     struct table *table; /* as it is in view */
     const struct options *options;
-    struct raw raw;    /* before; then, as the statement must have changed it */
-    uint64_t keys;     /* new ones at most */
-    bool may_refuse;   /* the table: a merge that takes the layer beyond its rate */
+    struct raw raw;                   /* before; then, as the statement must have changed it */
+    uint64_t keys;                    /* new ones at most */
+    uint64_t keys_before, keys_after; /* that the chunks count */
+    bool estimates;                   /* keys, by bits */
+    bool may_refuse;                  /* the table: a merge that takes the layer beyond its rate */
     bool doubtful;     /* it was done, but what changed is not as if nothing had come between */
     bool met, changed; /* the fault came to pass; the shadow tables changed */
     enum fault fault;
@@ -57,9 +62,9 @@ sqlite3_stmt *statement_for(struct attempt *attempt, enum statement which);
 /* Whether all that the statement should do was done: it was not told to ignore some of it. */
 bool attempt_is_sure(const struct attempt *attempt);
 
-/* After attempt->raw has been changed as the statement must have changed it: looks whether it did.
- * A table that has grown meanwhile has a further layer, for which grown is told. False: it could
- * not look, or nobody knows what must be there. */
+/* After attempt->raw has been changed as the statement must have changed it: looks whether it did,
+ * and sets attempt->keys_after. A table that has grown meanwhile has a further layer, for which
+ * grown is told. False: it could not look, or what must be there is not known. */
 bool attempt_compare(struct attempt *attempt, bool *grown);
 
 /* ---- The steps ---- */
@@ -97,6 +102,11 @@ void step_load(connection_t *connection);
 void step_read_uncommitted(connection_t *connection);
 void step_integrity(connection_t *connection);
 void step_process(connection_t *connection);
+void step_busy_close(connection_t *connection);
+void step_query_only(connection_t *connection);
+void step_failed_attach(connection_t *connection);
+void step_serialize(connection_t *connection);
+void step_crowd(connection_t *connection);
 
 /* Ends a query that goes on. */
 void cursor_end(connection_t *connection);

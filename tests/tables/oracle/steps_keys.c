@@ -6,19 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keys that were added and were in no layer before. */
-static void count_added(struct attempt *attempt, uint64_t least, uint64_t most) {
-    attempt->table->counted += least;
-    attempt->table->counted_most += most;
-    attempt->table->inserted += most;
-}
-
-/* Something of a failed statement is in the bits; nobody knows what. */
-static void count_left(struct attempt *attempt, uint64_t most) {
-    attempt->table->drifts = true;
-    count_added(attempt, 0, most);
-}
-
 static const uint64_t *words_to_add(const struct attempt *attempt, unsigned key) {
     return added_words(attempt->options->key, key);
 }
@@ -26,7 +13,10 @@ static const uint64_t *words_to_add(const struct attempt *attempt, unsigned key)
 /* ---- Adding ---- */
 
 static void insert_done(struct attempt *attempt, unsigned key, bool only_new) {
+    const struct raw_layer *last = &attempt->raw.layers[attempt->raw.layer_count - 1];
     bool is_in = raw_has(&attempt->raw, words_to_add(attempt, key)), grown;
+    bool full = !attempt->raw.sane || view(attempt->connection, attempt->schema)->tampered ||
+                !has_room(last, attempt->options, attempt->raw.layer_count - 1);
     bool sure = attempt_is_sure(attempt), known = sure && !attempt->doubtful;
     int changes = sqlite3_changes(attempt->connection->database);
     if (attempt->raw.sane)
@@ -34,17 +24,18 @@ static void insert_done(struct attempt *attempt, unsigned key, bool only_new) {
     bool compared = attempt_compare(attempt, &grown);
     expect(!grown || !is_in, "%s: %s has grown for a key that was in", attempt->connection->name,
            NAME[attempt->table->name]);
+    expect(!grown || full, "%s: %s has grown before it was full", attempt->connection->name,
+           NAME[attempt->table->name]);
+    expect(!grown || attempt->raw.strays > 0 || attempt->keys_after == attempt->keys_before + 1,
+           "%s: %s has grown for one key, and counts %llu more", attempt->connection->name,
+           NAME[attempt->table->name],
+           (unsigned long long)(attempt->keys_after - attempt->keys_before));
     /* The key may be in chunks whose layer was taken away, and is there again since it grew. */
     known = known && (attempt->raw.strays == 0 || (compared && !grown));
     expect(!known || changes == (!only_new || !is_in), "%s: changes() is %d for key %u that was %s",
            attempt->connection->name, changes, key, is_in ? "in" : "not in");
-    if (sure) {
-        bool counted = !only_new || (known && !is_in);
-        attempt->table->drifts =
-            attempt->table->drifts || !known || (is_in && attempt->table->copies[key] == 0);
-        table_add(attempt->table, key, counted);
-    }
-    count_added(attempt, known && !is_in, !is_in || attempt->doubtful);
+    if (sure)
+        table_add(attempt->table, key, !only_new || (known && !is_in));
 }
 
 void step_insert(connection_t *connection) {
@@ -61,38 +52,30 @@ void step_insert(connection_t *connection) {
         attempt.keys = 1;
         if (attempt_run(&attempt, statement, random_fault(true)))
             insert_done(&attempt, key, only_new);
-        else if (attempt.changed)
-            count_left(&attempt, !raw_has(&attempt.raw, words_to_add(&attempt, key)));
     }
     raw_clear(&attempt.raw);
 }
 
 /* What the library makes of it tells which keys were new, unless the table has grown meanwhile. */
 static void insert_many_done(struct attempt *attempt, const struct keys *keys, bool only_new) {
-    struct table *table = attempt->table;
     struct keys new = {{0}};
     bool grown, sure = attempt_is_sure(attempt);
     for (unsigned key = 0; key < UNIVERSE && attempt->raw.sane; key++)
         if (keys_have(keys, key) && raw_add(&attempt->raw, words_to_add(attempt, key), !only_new))
             keys_add(&new, key);
     int changes = sqlite3_changes(attempt->connection->database);
-    attempt_compare(attempt, &grown);
+    bool compared = attempt_compare(attempt, &grown);
     bool known = sure && !grown && !attempt->doubtful && attempt->raw.sane;
+    expect(!compared || !only_new || attempt->raw.strays > 0 ||
+               attempt->keys_after - attempt->keys_before == (uint64_t)changes,
+           "%s: changes() is %d, and %llu more keys are counted", attempt->connection->name,
+           changes, (unsigned long long)(attempt->keys_after - attempt->keys_before));
     unsigned wanted = keys_count(only_new ? &new : keys);
     expect(!known || (unsigned)changes == wanted, "%s: changes() is %d, not %u",
            attempt->connection->name, changes, wanted);
     for (unsigned key = 0; key < UNIVERSE && sure; key++)
-        if (keys_have(keys, key)) {
-            bool is_new = known && keys_have(&new, key);
-            table->drifts = table->drifts || (!is_new && table->copies[key] == 0);
-            table_add(table, key, !only_new || is_new);
-        }
-    if (known)
-        count_added(attempt, keys_count(&new), keys_count(&new));
-    else if (only_new && sure && !attempt->doubtful)
-        count_added(attempt, (uint64_t)changes, (uint64_t)changes);
-    else
-        count_added(attempt, 0, keys_count(keys));
+        if (keys_have(keys, key))
+            table_add(attempt->table, key, !only_new || (known && keys_have(&new, key)));
 }
 
 void step_insert_many(connection_t *connection) {
@@ -107,8 +90,6 @@ void step_insert_many(connection_t *connection) {
         attempt.keys = keys_count(&connection->asked);
         if (attempt_run(&attempt, statement, random_fault(true)))
             insert_many_done(&attempt, &connection->asked, only_new);
-        else if (attempt.changed)
-            count_left(&attempt, keys_count(&connection->asked));
     }
     raw_clear(&attempt.raw);
 }
@@ -159,20 +140,11 @@ static bool choose_to_remove(const struct attempt *attempt, unsigned *key) {
     return false;
 }
 
-/* Not counted are those that are gone, unless that was of no use to begin with. */
-static void count_removed(struct attempt *attempt, uint64_t least, uint64_t most) {
-    struct table *table = attempt->table;
-    table->counted = table->counted > most ? table->counted - most : 0;
-    if (!table->drifts)
-        table->counted_most = table->counted_most > least ? table->counted_most - least : 0;
-}
-
 /* It was rolled back before it was tried again, and the keys may not have been in then: they may
  * have taken counts from all others. */
 static void forget_copies(struct table *table) {
     memset(&table->keys, 0, sizeof table->keys);
     memset(table->copies, 0, sizeof table->copies);
-    table->drifts = true;
 }
 
 static void delete_done(struct attempt *attempt, unsigned key) {
@@ -184,7 +156,8 @@ static void delete_done(struct attempt *attempt, unsigned key) {
     expect(attempt->doubtful || !sure || changes == (layers > 0),
            "%s: changes() is %d for the deletion of key %u that is in %u layers",
            attempt->connection->name, changes, key, layers);
-    bool gone = attempt->raw.sane && raw_remove(&attempt->raw, words);
+    if (attempt->raw.sane)
+        raw_remove(&attempt->raw, words);
     keys_add(&keys, key);
     attempt_compare(attempt, &grown);
     expect(!grown, "%s: %s has grown by a deletion", attempt->connection->name,
@@ -193,7 +166,6 @@ static void delete_done(struct attempt *attempt, unsigned key) {
         forget_copies(attempt->table);
     else if (layers == 1)
         table_remove(attempt->table, &keys);
-    count_removed(attempt, gone && sure, gone || attempt->doubtful);
 }
 
 void step_delete(connection_t *connection) {
@@ -212,8 +184,6 @@ void step_delete(connection_t *connection) {
             struct keys keys = {{0}};
             keys_add(&keys, key);
             table_remove(attempt.table, &keys);
-            attempt.table->drifts = true;
-            count_removed(&attempt, 0, 1);
         }
     } else if (statement != NULL && !counts && random_once_in(10)) {
         key = random_below(UNIVERSE);
@@ -225,7 +195,7 @@ void step_delete(connection_t *connection) {
                NAME[attempt.table->name]);
         bool refused = is_in && attempt.code == SQLITE_ERROR;
         if (!lost_transaction(connection))
-            judge(connection, attempt.schema, attempt.code, refused, sqlite3_sql(statement));
+            judge_write(connection, attempt.code, refused, sqlite3_sql(statement));
     }
     raw_clear(&attempt.raw);
 }
@@ -243,16 +213,12 @@ void step_delete_many(connection_t *connection) {
             if (attempt.table->copies[key] == 0)
                 keys.words[key / 64] &= ~(UINT64_C(1) << key % 64);
         connection->asked = keys;
-        unsigned count = keys_count(&keys);
-        note("%s: -- %u keys", connection->name, count);
-        bool done = attempt_run(&attempt, statement, random_fault(true));
-        if (done || attempt.changed) {
+        note("%s: -- %u keys", connection->name, keys_count(&keys));
+        if (attempt_run(&attempt, statement, random_fault(true)) || attempt.changed) {
             if (attempt.doubtful)
                 forget_copies(attempt.table);
             else
                 table_remove(attempt.table, &keys);
-            attempt.table->drifts = attempt.table->drifts || !done;
-            count_removed(&attempt, 0, count);
         }
     }
     raw_clear(&attempt.raw);
@@ -305,6 +271,7 @@ void step_merge(connection_t *connection) {
         note("%s: -- a filter of %u keys; the layer would have a rate of %g", connection->name,
              keys_count(&keys), rate);
         sqlite3_bind_blob(statement, 1, filter, (int)bytes, SQLITE_STATIC);
+        attempt.estimates = true;
         attempt.may_refuse = (options->grows || options->refuses) && rate > 0.8 * options->rate;
         bool done = attempt_run(&attempt, statement, random_fault(true));
         if (done)
@@ -313,7 +280,7 @@ void step_merge(connection_t *connection) {
             expect(strpbrk(last_error, "0123456789") != NULL,
                    "%s: the refusal of a merge names no rate: %s", connection->name, last_error);
         if (done || attempt.changed)
-            attempt.table->unknown = attempt.table->merged = attempt.table->drifts = true;
+            attempt.table->merged = true;
         sqlite3_bind_null(statement, 1);
         free(filter);
     }
@@ -330,13 +297,8 @@ void step_clear(connection_t *connection) {
         bool doubtful =
             !attempt_is_sure(&attempt) || (attempt.met && attempt.fault == FAULT_INTERRUPT);
         if (done || (doubtful && attempt.changed)) {
-            uint64_t inserted = attempt.table->inserted, counted = attempt.table->counted_most;
             table_clear(attempt.table);
-            if (doubtful) {
-                attempt.table->unknown = attempt.table->merged = attempt.table->drifts = true;
-                attempt.table->inserted = inserted;
-                attempt.table->counted_most = counted;
-            }
+            attempt.table->unknown = attempt.table->merged = doubtful;
         }
     }
     raw_clear(&attempt.raw);

@@ -22,7 +22,7 @@ void step_cursor(connection_t *connection) {
                             SCHEMA[schema], NAME[peek(connection, schema)->tables[slot].name]);
         int code = sqlite3_prepare_v2(connection->database, sql, -1, &connection->cursor, NULL);
         note("%s: cursor: %s", connection->name, sql);
-        judge(connection, schema, code, false, sql);
+        judge(connection, code, false, sql);
         sqlite3_free(sql);
         if (connection->cursor == NULL)
             return;
@@ -55,7 +55,7 @@ void step_cursor(connection_t *connection) {
             bool rolled_back = (code & 0xff) == SQLITE_ABORT;
             /* Of a renamed table an error is an answer, too. */
             if (code != SQLITE_DONE && !rolled_back && !connection->cursor_renamed)
-                judge(connection, schema, code, false, "a query that goes on");
+                judge(connection, code, false, "a query that goes on");
             cursor_end(connection);
             return;
         }
@@ -80,6 +80,6 @@ void step_query(connection_t *connection) {
     char *sql = sqlite3_mprintf(QUERIES[which], SCHEMA[schema], NAME[table->name]);
     int code = run(connection, NULL, sql, random_fault(true), &met);
     if (!lost_transaction(connection) && (which != 1 || code != SQLITE_ERROR))
-        judge(connection, schema, code, met, sql);
+        judge(connection, code, met, sql);
     sqlite3_free(sql);
 }

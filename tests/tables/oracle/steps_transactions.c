@@ -53,7 +53,7 @@ void step_commit(connection_t *connection) {
      * rolled back, unless that was SQLITE_BUSY. */
     if (code != SQLITE_OK && code != SQLITE_BUSY && connection->by_savepoint &&
         !sqlite3_get_autocommit(connection->database)) {
-        judge(connection, 0, code, met, sql);
+        judge(connection, code, met, sql);
         run(connection, NULL, "ROLLBACK", FAULT_NONE, &met);
         if (lost_transaction(connection))
             return;
@@ -61,7 +61,7 @@ void step_commit(connection_t *connection) {
     if (code == SQLITE_OK) {
         model_commit(connection);
     } else if (!lost_transaction(connection)) {
-        judge(connection, 0, code, met, sql);
+        judge(connection, code, met, sql);
     }
 }
 
@@ -76,7 +76,7 @@ void step_savepoint(connection_t *connection) {
     if (lost_transaction(connection))
         return;
     if (code != SQLITE_OK) {
-        judge(connection, 0, code, met, sql);
+        judge(connection, code, met, sql);
         run(connection, NULL, release, FAULT_NONE, &met);
         lost_transaction(connection);
         return;
@@ -100,7 +100,7 @@ void step_release(connection_t *connection) {
     if (lost_transaction(connection))
         return;
     if (code != SQLITE_OK) { /* it may be released all the same */
-        judge(connection, 0, code, met, sql);
+        judge(connection, code, met, sql);
         run(connection, NULL, sql, FAULT_NONE, &met);
         if (lost_transaction(connection))
             return;
@@ -120,11 +120,11 @@ void step_rollback_to(connection_t *connection) {
     if (lost_transaction(connection))
         return;
     if (code != SQLITE_OK) {
-        judge(connection, 0, code, met, sql);
+        judge(connection, code, met, sql);
         code = run(connection, NULL, sql, FAULT_NONE, &met);
         if (lost_transaction(connection))
             return;
-        judge(connection, 0, code, false, sql);
+        judge(connection, code, false, sql);
     }
     model_rollback_to(connection, level);
 }

@@ -1,0 +1,673 @@
+"""Filters and filter tables in the plainest Python, written from ext/FORMAT.md, FORMAT-layouts.md
+and FORMAT-tables.md alone: where it errs, the pages do. format_test.py holds it against the
+extension, the tests of exchange against other systems.
+"""
+import math
+import re
+import struct
+
+WORD, HALF = 2**64 - 1, 2**32 - 1
+
+
+class Refused(Exception):
+    """What a reader must refuse, by a numbered rule of FORMAT.md or of a layout's section (0)."""
+
+    def __init__(self, rule):
+        super().__init__(rule)
+        self.rule = rule
+
+
+# --- Hashes ---
+
+def rotl(x, r):
+    return (x << r | x >> 64 - r) & WORD
+
+
+def rotl32(x, r):
+    return (x << r | x >> 32 - r) & HALF
+
+
+def signed(value, bits):
+    return value - (1 << bits) if value >> bits - 1 else value
+
+
+def murmur3(key, seed=0):
+    """The two words of a key's hash."""
+    c1, c2 = 0x87C37B91114253D5, 0x4CF5AD432745937F
+
+    def word(i):
+        return int.from_bytes(key[i:i + 8], "little")
+
+    def first(w):
+        return rotl(w * c1 & WORD, 31) * c2 & WORD
+
+    def second(w):
+        return rotl(w * c2 & WORD, 33) * c1 & WORD
+
+    def mix(x):
+        x = (x ^ x >> 33) * 0xFF51AFD7ED558CCD & WORD
+        x = (x ^ x >> 33) * 0xC4CEB9FE1A85EC53 & WORD
+        return x ^ x >> 33
+
+    a = b = seed
+    whole = len(key) // 16 * 16
+    for i in range(0, whole, 16):
+        a = ((rotl(a ^ first(word(i)), 27) + b) * 5 + 0x52DCE729) & WORD
+        b = ((rotl(b ^ second(word(i + 8)), 31) + a) * 5 + 0x38495AB5) & WORD
+    b ^= second(word(whole + 8))
+    a ^= first(word(whole))
+    a ^= len(key)
+    b ^= len(key)
+    a = (a + b) & WORD
+    b = (b + a) & WORD
+    a, b = mix(a), mix(b)
+    a = (a + b) & WORD
+    return a, (b + a) & WORD
+
+
+def siphash(key, salt):
+    k0, k1 = struct.unpack("<QQ", salt)
+    v0, v1 = k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D
+    v2, v3 = k0 ^ 0x6C7967656E657261, k1 ^ 0x7465646279746573
+    words = [*struct.unpack_from(f"<{len(key) // 8}Q", key),
+             int.from_bytes(key[len(key) // 8 * 8:], "little") + (len(key) % 256 << 56)]
+    for word in [*words, None]:
+        if word is None:
+            v2 ^= 0xFF
+        else:
+            v3 ^= word
+        for _ in range(4 if word is None else 2):
+            v0 = (v0 + v1) & WORD
+            v1, v0 = rotl(v1, 13) ^ v0, rotl(v0, 32)
+            v2 = (v2 + v3) & WORD
+            v3 = rotl(v3, 16) ^ v2
+            v0 = (v0 + v3) & WORD
+            v3 = rotl(v3, 21) ^ v0
+            v2 = (v2 + v1) & WORD
+            v1, v2 = rotl(v1, 17) ^ v2, rotl(v2, 32)
+        if word is not None:
+            v0 ^= word
+    return v0 ^ v1 ^ v2 ^ v3
+
+
+def spark_hash(key, seed):
+    def mix32(h, w):
+        w = rotl32(w * 0xCC9E2D51 & HALF, 15) * 0x1B873593 & HALF
+        return (rotl32(h ^ w, 13) * 5 + 0xE6546B64) & HALF
+
+    h, whole = seed, len(key) // 4 * 4
+    for word, in struct.iter_unpack("<I", key[:whole]):
+        h = mix32(h, word)
+    for byte in key[whole:]:
+        h = mix32(h, signed(byte, 8) & HALF)
+    h ^= len(key)
+    h = (h ^ h >> 16) * 0x85EBCA6B & HALF
+    h = (h ^ h >> 13) * 0xC2B2AE35 & HALF
+    return h ^ h >> 16
+
+
+def fnv1(key):
+    v = 0xCBF29CE484222325
+    for byte in key:
+        v = v * 0x100000001B3 & WORD ^ byte
+    return v
+
+
+def xxh64(key):
+    p1, p2, p3, p4, p5 = (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9,
+                          0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)
+
+    def lane(x, w):
+        return rotl((x + w * p2) & WORD, 31) * p1 & WORD
+
+    v, at = p5, len(key) // 32 * 32
+    if at > 0:
+        lanes = [(p1 + p2) & WORD, p2, 0, -p1 & WORD]
+        for words in struct.iter_unpack("<4Q", key[:at]):
+            lanes = [lane(x, w) for x, w in zip(lanes, words)]
+        v = sum(rotl(x, r) for x, r in zip(lanes, (1, 7, 12, 18))) & WORD
+        for x in lanes:
+            v = ((v ^ lane(0, x)) * p1 + p4) & WORD
+    v = (v + len(key)) & WORD
+    for at in range(at, len(key) - 7, 8):
+        v = (rotl(v ^ lane(0, int.from_bytes(key[at:at + 8], "little")), 27) * p1 + p4) & WORD
+    left = key[len(key) // 8 * 8:]
+    if len(left) >= 4:
+        v = (rotl(v ^ int.from_bytes(left[:4], "little") * p1 & WORD, 23) * p2 + p3) & WORD
+        left = left[4:]
+    for byte in left:
+        v = rotl(v ^ byte * p5 & WORD, 11) * p1 & WORD
+    v = (v ^ v >> 33) * p2 & WORD
+    v = (v ^ v >> 29) * p3 & WORD
+    return v ^ v >> 32
+
+
+def murmur64a(key, seed):
+    m, whole = 0xC6A4A7935BD1E995, len(key) // 8 * 8
+    h = seed ^ len(key) * m & WORD
+    for w, in struct.iter_unpack("<Q", key[:whole]):
+        w = w * m & WORD
+        h = (h ^ (w ^ w >> 47) * m & WORD) * m & WORD
+    if key[whole:]:
+        h = (h ^ int.from_bytes(key[whole:], "little")) * m & WORD
+    h = (h ^ h >> 47) * m & WORD
+    return h ^ h >> 47
+
+
+# --- From keys to words: None for a key that a hashing has not ---
+
+def whole_number(key):
+    if isinstance(key, float) and key.is_integer() and -2**63 <= key <= 2**63 - 1:
+        return int(key)
+    return key if isinstance(key, int) else None
+
+
+def plain_bytes(key):
+    """As in FORMAT.md."""
+    if isinstance(key, (str, bytes)):
+        return key.encode() if isinstance(key, str) else key
+    number = whole_number(key)
+    return struct.pack("<d", key) if number is None else struct.pack("<q", number)
+
+
+def utf16_bytes(key):
+    if isinstance(key, bytes):
+        return None
+    return key.encode("utf-16-le") if isinstance(key, str) else None
+
+
+def text_and_bytes(key):
+    return plain_bytes(key) if isinstance(key, (str, bytes)) else None
+
+
+def spark_bytes(key):
+    number = whole_number(key)
+    return text_and_bytes(key) if number is None else struct.pack("<q", number)
+
+
+def parquet_bytes(key):
+    return struct.pack("<d", key) if isinstance(key, float) else plain_bytes(key)
+
+
+def int32_bytes(key):
+    number = whole_number(key)
+    known = number is not None and -2**31 <= number < 2**32
+    return struct.pack("<I", number & HALF) if known else None
+
+
+def redis_bytes(key):
+    number = whole_number(key)
+    return text_and_bytes(key) if number is None else str(number).encode()
+
+
+def spark_words(data, extra):
+    first = spark_hash(data, int.from_bytes(extra[:4], "little"))
+    return first, spark_hash(data, first)
+
+
+def redis_words(data, _):
+    a = murmur64a(data, 0xC6A4A7935BD1E995)
+    return a, murmur64a(data, a)
+
+
+# Number: bytes of a key, words of these and of the seed: bytes 40 to 55 of the header, or the salt.
+HASHINGS = {
+    1: (plain_bytes, lambda data, _: murmur3(data)),
+    2: (whole_number, lambda number, _: (number,)),
+    3: (utf16_bytes, lambda data, _: murmur3(data)),
+    4: (spark_bytes, spark_words),
+    5: (text_and_bytes, lambda data, _: (fnv1(data),)),
+    6: (text_and_bytes, lambda data, _: (*murmur3(data), *murmur3(data + b"\1"))),
+    7: (parquet_bytes, lambda data, _: (xxh64(data),)),
+    8: (int32_bytes, lambda data, _: (xxh64(data),)),
+    9: (redis_bytes, redis_words),
+    10: (plain_bytes, lambda data, salt: (siphash(data, salt),)),
+}
+
+
+def words_of(hashing, seed, key):
+    to_bytes, to_words = HASHINGS[hashing]
+    data = to_bytes(key)
+    return None if data is None else to_words(data, seed)
+
+
+# --- From words to bits ---
+
+def blocked_bits(h, m, k):
+    block = h[0] * (m // 512) >> 64
+    word = (h[0] * 0x9E3779B97F4A7C15 + 0xB504F333F9DE6485) & WORD
+    for i in range(k):
+        if i in (7, 14):
+            word = (word ^ word >> 32) * 0x9E3779B97F4A7C15 & WORD
+        yield 512 * block + (word >> 55 - 9 * (i % 7) & 511)
+
+
+def classic_bits(h, m, k):
+    for i in range(k):
+        yield (h[0] + i * h[1] & 2**63 - 1) % m
+
+
+def classic32_bits(h, m, k):
+    return spark1_bits((h[0] & HALF, h[0] >> 32), m, k)
+
+
+def spark1_bits(h, m, k):
+    for i in range(1, k + 1):
+        c = signed(h[0] + i * h[1] & HALF, 32)
+        yield (~c if c < 0 else c) % m
+
+
+def spark2_bits(h, m, k):
+    c = signed(h[0], 32) * 0x7FFFFFFF
+    for _ in range(k):
+        c = signed(c + signed(h[1], 32) & WORD, 64)
+        yield (~c if c < 0 else c) % m
+
+
+def dcso_bits(h, m, k):
+    modulus = 2**64 - 59
+    c = h[0] % modulus
+    for _ in range(k):
+        c = (c * (2**64 - 1469) & WORD) % modulus
+        yield c % m
+
+
+def go_bits(h, m, k):
+    for i in range(k):
+        yield (h[i % 2] + i * h[(2, 3, 3, 2)[i % 4]] & WORD) % m
+
+
+def parquet_bits(h, m, _):
+    salts = (0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0x2DF1424B, 0x9EFC4947,
+             0x5C6BFB31)
+    block = (h[0] >> 32) * (m // 256) >> 32
+    for i, salt in enumerate(salts):
+        yield 256 * block + 32 * i + ((h[0] * salt & HALF) >> 27)
+
+
+def redisbloom_bits(h, m, k):
+    for i in range(k):
+        yield (h[0] + i * h[1] & WORD) % m
+
+
+def bitmap_bits(h, m, _):
+    if 0 <= h[0] < m:
+        yield h[0]
+
+
+FOREIGN = 65535  # k of the layouts whose k has no narrower bound
+# Layout, hashing: name, most k, most bits, multiple of m, bits.
+LAYOUTS = {
+    (1, 1): ("blocked", 21, 2**52, 512, blocked_bits),
+    (2, 1): ("classic", 255, 2**52, 1, classic_bits),
+    (2, 3): ("classic-utf16", 255, 2**52, 1, classic_bits),
+    (3, 1): ("classic32", 255, 2**52, 64, classic32_bits),
+    (4, 1): ("counting", 21, 2**52, 2048, lambda h, m, k: blocked_bits(h, m // 4, k)),
+    (5, 1): ("fuse", 3, 2**52, 1, None),
+    (6, 2): ("bitmap", 1, 2**52, 1, bitmap_bits),
+    (7, 4): ("spark1", FOREIGN, 2**37 - 64, 64, spark1_bits),
+    (8, 4): ("spark2", FOREIGN, 2**37 - 64, 64, spark2_bits),
+    (9, 5): ("dcso", FOREIGN, 2**52, 1, dcso_bits),
+    (10, 6): ("go", FOREIGN, 2**52, 1, go_bits),
+    (11, 7): ("parquet", 8, 2**40, 256, parquet_bits),
+    (11, 8): ("parquet-int32", 8, 2**40, 256, parquet_bits),
+    (12, 9): ("redisbloom", FOREIGN, 2**52, 64, redisbloom_bits),
+}
+SALTED = (1, 4, 5)
+BY_NAME = {row[0]: numbers for numbers, row in LAYOUTS.items()}
+
+
+# --- Filters ---
+
+def header(layout, hashing, k, m, n=0, p=0.0, extra=b"", rule=0, salt=b""):
+    """The header of a filter, as bytes."""
+    data = struct.pack("<4s4BIB3xQQd16s", b"\x89BLM", 1, layout, hashing, 1 if salt else 0, k, rule,
+                       m, n, p, extra)
+    line = salt + bytes(48) if salt else b""
+    return data + struct.pack("<Q", murmur3(data + line)[0]) + line
+
+
+class Filter:
+    """A filter as bytes; raises Refused for what a reader must refuse."""
+
+    def __init__(self, data):
+        self.read_header(data)
+        self.payload = bytearray(data[len(self.header):])
+        if (len(self.payload) != (self.m + 7) // 8
+                or self.m % 8 and self.payload[-1] >> self.m % 8):
+            raise Refused(12)
+
+    def read_header(self, data):
+        def need(rule, holds):
+            if not holds:
+                raise Refused(rule)
+
+        need(1, len(data) >= 64 and data[:4] == b"\x89BLM")
+        need(2, data[4] == 1)
+        need(3, data[7] == 0 or data[7] == 1 and len(data) >= 128)
+        self.header = bytes(data[:64 * (1 + data[7])])
+        (self.number, self.hashing, lines, self.k, self.rule, self.m, self.n, self.p,
+         self.extra, checksum) = struct.unpack_from("<5x3BIB3xQQd16sQ", data)
+        need(4, checksum == murmur3(self.header[:56] + self.header[64:])[0])
+        salted = self.hashing == 10
+        key = self.number, 1 if salted else self.hashing
+        need(5, key in LAYOUTS and (not salted or self.number in SALTED))
+        self.layout, most_k, most_m, multiple, self.to_bits = LAYOUTS[key]
+        need(6, salted == (lines == 1))
+        need(7, self.rule in (0, 1, 2) and (self.rule == 0 or self.number in SALTED))
+        spare = data[13:16] + (data[80:128] if salted else b"")
+        if self.layout == "redisbloom":
+            spare += data[45:48] + bytes([data[44] >> 1])
+        elif self.layout == "spark2":
+            spare += data[44:56]
+        elif self.layout != "fuse":
+            spare += self.extra
+        need(8, not any(spare))
+        if most_k == FOREIGN:
+            most_k = min(FOREIGN, max(255, self.m))
+        need(9, 1 <= self.k <= most_k and (self.k == most_k or most_k not in (3, 8)))
+        need(10, 1 <= self.m <= most_m and self.m % multiple == 0)
+        need(11, self.n <= 2**40 and not data[39] & 0x80 and self.p < 1)
+        self.seed = data[64:80] if salted else self.extra
+        if self.layout == "bitmap":
+            need(0, self.n == self.m and self.p == 0)
+        if self.layout == "fuse":
+            self.fuse_seed, self.w, self.s = struct.unpack_from("<QBB", data, 40)
+            self.segments = int.from_bytes(data[50:56], "little")
+            numbers = self.segments + 2 << min(self.s, 64)
+            need(0, 1 <= self.w <= 32 and 5 <= self.s <= 31 and self.segments >= 1
+                 and numbers < 2**32 and self.m == numbers * self.w)
+
+    def bits(self, key):
+        """The bits of a key, counters of counting; None for a key that there is not."""
+        words = words_of(self.hashing, self.seed, key)
+        return None if words is None else list(self.to_bits(words, self.m, self.k))
+
+    def counter(self, probe):
+        at = probe // 512 * 256 + (probe % 512 >> 1)
+        return at, 4 * (probe % 2), self.payload[at] >> 4 * (probe % 2) & 15
+
+    def add(self, *keys):
+        for key in keys:
+            for bit in self.bits(key):
+                if self.layout == "counting":
+                    self.count(bit, 1)
+                else:
+                    self.payload[bit >> 3] |= 1 << (bit & 7)
+        return self
+
+    def count(self, probe, by):
+        at, shift, value = self.counter(probe)
+        if 0 <= value + by <= 15 and (by > 0 or value < 15):
+            self.payload[at] += by << shift
+
+    def remove(self, key):
+        if key in self:
+            for probe in self.bits(key):
+                self.count(probe, -1)
+
+    def __contains__(self, key):
+        if self.layout == "fuse":
+            return self.n > 0 and fuse_sum(self, fuse_word(self, self.words(key))) == 0
+        bits = self.bits(key)
+        if not bits:
+            return False
+        if self.layout == "counting":
+            return all(self.counter(probe)[2] for probe in bits)
+        return all(self.payload[bit >> 3] >> (bit & 7) & 1 for bit in bits)
+
+    def words(self, key):
+        return words_of(self.hashing, self.seed, key)
+
+    def data(self):
+        return self.header + bytes(self.payload)
+
+    def number_at(self, place):
+        return int.from_bytes(self.payload, "little") >> place * self.w & (1 << self.w) - 1
+
+    def estimate(self):
+        """Number of keys (None when it is infinite) and rate."""
+        if self.layout == "fuse":
+            return self.n, 2.0**-self.w if self.n else 0.0
+        payload, m = self.payload, self.m
+        if self.layout == "counting":
+            bits = sum(1 << i for i in range(m // 4) if self.counter(i)[2])
+            payload, m = bits.to_bytes(m // 32, "little"), m // 4
+        ones = sum(byte.bit_count() for byte in payload)
+        if self.layout == "bitmap":
+            return ones, 0.0
+        if self.layout in ("blocked", "counting"):
+            fill = [sum(byte.bit_count() for byte in payload[i:i + 64]) / 512
+                    for i in range(0, len(payload), 64)]
+            rate = sum(share**self.k for share in fill) / len(fill)
+            per_key = math.log1p(-(1 - (511 / 512)**self.k) * 512 / m)
+        elif self.number == 11:
+            fill = [math.prod(word.bit_count() / 32 for word in words)
+                    for words in struct.iter_unpack("<8I", payload)]
+            rate, per_key = sum(fill) / len(fill), math.log1p(-8 / m)
+        else:
+            rate, per_key = (ones / m)**self.k, -self.k / m
+        if ones == m:
+            return None, rate
+        return math.floor(math.log1p(-ones / m) / per_key + 0.5), rate
+
+
+# --- Fuse ---
+
+def mix(x):
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & WORD
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & WORD
+    return x ^ x >> 31
+
+
+def fuse_word(form, words):
+    return mix(words[0] + form.fuse_seed & WORD)
+
+
+def fuse_places(form, x):
+    size = 1 << form.s
+    first = x * form.segments * size >> 64
+    return first, first + size ^ (x >> 18) % size, first + 2 * size ^ x % size
+
+
+def fuse_sum(form, x):
+    """A key's fingerprint ^ its three numbers."""
+    total = (x ^ x >> 32) & (1 << form.w) - 1
+    for place in fuse_places(form, x):
+        total ^= form.number_at(place)
+    return total
+
+
+class Fuse:
+    """The very bytes that the extension makes of a set."""
+
+    def __init__(self, keys, p, salt=b""):
+        hashing = 10 if salt else 1
+        words = {words_of(hashing, salt, key)[0] for key in keys}
+        self.n, self.fuse_seed = len(words), 0
+        self.w = next(w for w in range(1, 33) if 2.0**-w <= p)
+        self.s, self.segments = self.size(self.n)
+        self.numbers = [0] * (self.segments + 2 << self.s)
+        digest, peeled = sum(map(mix, words)) & WORD, []
+        for turn in range(64 if words else 0):
+            self.fuse_seed = mix(digest + turn & WORD)
+            peeled = self.peel(sorted(mix(v + self.fuse_seed & WORD) for v in words))
+            if len(peeled) == self.n:
+                break
+        for x, place in reversed(peeled):
+            self.numbers[place] = fuse_sum(self, x)
+        bits = len(self.numbers) * self.w
+        extra = (struct.pack("<QBB", self.fuse_seed, self.w, self.s)
+                 + self.segments.to_bytes(6, "little"))
+        payload = sum(number << self.w * i for i, number in enumerate(self.numbers))
+        self.data = (header(5, hashing, 3, bits, self.n, p, extra, salt=salt)
+                     + payload.to_bytes((bits + 7) // 8, "little"))
+
+    def number_at(self, place):
+        return self.numbers[place]
+
+    @staticmethod
+    def size(n):
+        """s and segments for n keys."""
+        if n < 2:
+            return 5, 1
+        e = n.bit_length() - 1
+        log = (e << 16) + ((n << 16 >> e) & 0xFFFF)
+        wanted = n - n // 8 + max(n * 327680 // log, n // 4)
+        s = max(5, min(14 if n < 2**26 else 15, (log * 6 // 10 + 98304) // 65536))
+        return s, max(1, -(-wanted // 2**s) - 2)
+
+    def peel(self, hashes):
+        keys_at = [set() for _ in self.numbers]
+        peeled, loaded, done = [], 0, 0
+        buckets = max(0, min(12, len(hashes).bit_length() - 1 - 13))
+        for bucket in range(1, 2**buckets + 1):
+            while loaded < len(hashes) and hashes[loaded] >> 64 - buckets < bucket:
+                for place in fuse_places(self, hashes[loaded]):
+                    keys_at[place].add(hashes[loaded])
+                loaded += 1
+            complete = bucket * (self.segments << self.s) >> buckets
+            if bucket == 2**buckets:
+                complete = len(self.numbers)
+            for start in range(done, complete):
+                waiting = [start]
+                while waiting:
+                    place = waiting.pop()
+                    if len(keys_at[place]) != 1:
+                        continue
+                    x, = keys_at[place]
+                    peeled.append((x, place))
+                    for other in fuse_places(self, x):
+                        keys_at[other].discard(x)
+                        if other < complete and len(keys_at[other]) == 1:
+                            waiting.append(other)
+            done = complete
+        return peeled
+
+
+# --- Filter tables ---
+
+class Table:
+    """A filter table, by plain SQL. database is a connection of Python's sqlite3 without the
+    extension, memory another one, which applies affinities."""
+
+    def __init__(self, database, name):
+        self.database, self.name = database, name
+        self.memory = database.__class__(":memory:")
+        sql, = database.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()
+        options = {"capacity": "1000000", "fpr": "0.01", "growth": "on", "layout": "blocked",
+                   "key": "", "salt": ""}
+        told = re.fullmatch(r"(?s).*?\busing\s+\"?bloom\"?\s*(?:\((.*)\))?\s*", sql, re.I)[1]
+        for argument in (told or "").split(",") if told and told.strip() else ():
+            word, value = (part.strip() for part in argument.split("="))
+            if value[:1] in ("'", '"'):
+                value = value[1:-1].strip()
+            options[word.lower()] = value.lower()
+        self.capacity = int(self.number(options["capacity"]))
+        self.fpr, self.growth = self.number(options["fpr"]), options["growth"]
+        self.layout, self.affinity = options["layout"], options["key"]
+        self.rule = {"url": 1, "url_nocase": 2}.get(self.affinity, 0)
+        self.salt = bytes.fromhex(options["salt"])
+        self.block = {"blocked": 64, "counting": 256}[self.layout]
+        self.layers = []
+
+    @staticmethod
+    def number(text):
+        return float(int(text, 16) if "0x" in text else text)
+
+    def n_and_p(self, layer):
+        n = min(self.capacity * 2**layer, 2**40)
+        if layer == 0:
+            return n, self.fpr * 9 / 10 if self.growth == "on" else self.fpr
+        return n, max(self.fpr / 10 / 2**layer, 1e-9 + n / 2**63)
+
+    def read(self):
+        """Reads what is read for any key; raises Refused with the number of a rule of the page."""
+        self.layers = []
+        for layer, head, blocks, generation, *counts in self.database.execute(
+                f'SELECT layer, header, chunk_blocks, generation, keys, chunks, ones FROM '
+                f'"{self.name}_layers" ORDER BY layer'):
+            if layer != len(self.layers) or layer > 40:
+                raise Refused(1)
+            form = Filter.__new__(Filter)
+            try:
+                form.read_header(head if isinstance(head, bytes) else b"")
+            except Refused:
+                raise Refused(2) from None
+            if (len(head) != len(form.header) or form.layout != self.layout
+                    or form.rule != self.rule or form.seed != (self.salt or bytes(16))):
+                raise Refused(2)
+            n, p = self.n_and_p(layer)
+            if form.n != n or abs(form.p - p) > p * 2**-44:
+                raise Refused(3)
+            if (not isinstance(blocks, int) or not 1 <= blocks <= (65536 - 24) // self.block
+                    or type(generation) is not int or generation != 0
+                    or any(not isinstance(count, int) or not 0 <= count <= 2**62
+                           for count in counts)):
+                raise Refused(4)
+            chunks = -(-form.m // (8 * self.block * blocks))
+            self.layers.append((layer, form, blocks, chunks, counts))
+        if not self.layers:
+            raise Refused(1)
+        for layer, _, blocks, chunks, _ in self.layers:
+            last, bits = self.database.execute(
+                f'SELECT id, bits FROM "{self.name}_chunks" WHERE id >= ?1 << 40 AND '
+                f"id < (?1 + 1) << 40 ORDER BY id DESC LIMIT 1", (layer,)).fetchone() or (None, 0)
+            if last is not None:
+                if last - (layer << 40) >= chunks:
+                    raise Refused(5)
+                self.judge(bits, blocks)
+        return self
+
+    def judge(self, bits, blocks):
+        if not isinstance(bits, bytes) or len(bits) != 24 + self.block * blocks:
+            raise Refused(6)
+
+    def stored(self, key):
+        """The key that is asked, as a column of the table's affinity compares it."""
+        if not self.affinity or self.rule or self.affinity == "real" and isinstance(key, int):
+            return key
+        self.memory.execute(f"CREATE TABLE IF NOT EXISTS a(k {self.affinity})")
+        self.memory.execute("DELETE FROM a")
+        self.memory.execute("INSERT INTO a VALUES (?)", (key,))
+        return self.memory.execute("SELECT k FROM a").fetchone()[0]
+
+    def __contains__(self, key):
+        """After read()."""
+        key = self.stored(key)
+        for layer, form, blocks, chunks, (_, present, _) in reversed(self.layers):
+            probes = form.bits(key)
+            block = probes[0] // 512
+            chunk = self.database.execute(f'SELECT bits FROM "{self.name}_chunks" WHERE id = ?',
+                                          ((layer << 40) + block // blocks,)).fetchone()
+            if chunk is None:
+                if present >= chunks:
+                    raise Refused(7)
+                continue
+            self.judge(chunk[0], blocks)
+            at = 24 + block % blocks * self.block
+            form.payload = chunk[0][at:at + self.block]
+            inside = [probe % 512 for probe in probes]
+            if all(form.counter(probe)[2] if self.layout == "counting"
+                   else form.payload[probe >> 3] >> (probe & 7) & 1 for probe in inside):
+                return True
+        return False
+
+    def sums(self):
+        """For each layer: what its row says, what its chunks say of these, the counts of all its
+        chunks, and whether each chunk's ones are those of its blocks."""
+        for layer, _, _, _, counts in self.layers:
+            keys = reported_keys = reported_ones = reporting = 0
+            sound = True
+            for bits, in self.database.execute(
+                    f'SELECT bits FROM "{self.name}_chunks" WHERE id >> 40 = ?', (layer,)):
+                of_chunk = struct.unpack_from("<6I", bits)
+                body = bits[24:]
+                ones = (sum(byte.bit_count() for byte in body) if self.layout == "blocked" else
+                        sum((byte & 15 > 0) + (byte > 15) for byte in body))
+                sound = sound and of_chunk[1] == ones and of_chunk[4:] == (0, 0)
+                keys += of_chunk[0]
+                reported_keys += of_chunk[2]
+                reported_ones += of_chunk[3]
+                reporting += of_chunk[2] > 0
+            yield counts, [reported_keys, reporting, reported_ones], keys, sound
