@@ -26,8 +26,8 @@
  *
  * Seeds follow from a digest of the set, the sum of mix(v), so that equal sets have equal seeds. Of
  * random sets one try in forty fails or less. Whoever chooses keys can choose the digest first, and
- * then two keys for each seed that share all places. So a build tries 64 seeds and gives up; under a
- * salt, nobody who does not know it can choose hashes.
+ * then two keys for each seed that share all places. So a build tries 64 seeds and gives up; under
+ * a salt, nobody who does not know it can choose hashes.
  *
  * Three places or four, measured with bench kinds at 10^7 keys, p = 2^-8: four need 8.61 bits a key
  * instead of 9.02, and as long to build; a check of a filter out of cache reads four lines instead

@@ -600,9 +600,9 @@ class Refusals(WithExtension):
 
     def test_exports_of_what_is_no_filter(self):
         self.refused(
-            "bloom_export: the filter (argument 1) is NULL; does the row exist that should hold it?"
-            " (a pinned filter is NULL beyond a join, a view, a subquery in FROM or coalesce: pin"
-            " it in a scalar subquery)",
+            "bloom_export: the filter (argument 1) is NULL: check that its row exists, and pin it"
+            " in a scalar subquery (a pin is NULL beyond a join, a view, a subquery in FROM or"
+            " coalesce)",
             EXPORT,
             None,
         )
