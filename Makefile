@@ -24,11 +24,11 @@ endif
 
 BUILD = build
 # The storeys, from the lowest: a file includes nothing of a storey above its own.
-STOREYS = filter exchange sqlite table
+STOREYS = url filter exchange sqlite table
 SOURCES = $(foreach storey,$(STOREYS),$(wildcard ext/$(storey)/*.c)) ext/extension.c
 HEADERS = $(wildcard ext/*.h) $(foreach storey,$(STOREYS),$(wildcard ext/$(storey)/*.h))
 # The filter library: the storeys that know no SQLite.
-LIBRARY_SOURCES = $(foreach storey,filter exchange,$(wildcard ext/$(storey)/*.c))
+LIBRARY_SOURCES = $(foreach storey,url filter exchange,$(wildcard ext/$(storey)/*.c))
 
 # What the project needs in any case, whatever CFLAGS a user gives. -ffp-contract=off: no machine
 # rounds otherwise.

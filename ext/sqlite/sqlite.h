@@ -279,7 +279,6 @@ void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **argum
 
 /* url.c */
 void bloom_sql_url(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_check_url(sqlite3_context *context, int count, sqlite3_value **arguments);
 
 /* aggregate.c */
 void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments);

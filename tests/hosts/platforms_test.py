@@ -15,7 +15,9 @@ import unittest
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 SOURCES = [
-    path for floor in ("filter", "exchange") for path in sorted((TOP / "ext" / floor).glob("*.c"))
+    path
+    for floor in ("url", "filter", "exchange")
+    for path in sorted((TOP / "ext" / floor).glob("*.c"))
 ]
 
 PLATFORMS = {

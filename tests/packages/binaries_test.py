@@ -76,7 +76,9 @@ def fingerprint(name, target):
     path.parent.mkdir(parents=True, exist_ok=True)
     flags = [flag for flag in platforms.FLAGS if flag not in ("-shared", "-s")]
     sources = [
-        source for storey in ("filter", "exchange") for source in (TOP / "ext" / storey).glob("*.c")
+        source
+        for storey in ("url", "filter", "exchange")
+        for source in (TOP / "ext" / storey).glob("*.c")
     ]
     run(
         *(TOOLS, "-m", "ziglang", "cc", "-target", target, *flags, "-I", TOP / "ext"),
