@@ -31,7 +31,7 @@ def main():
     for name in ("sqlite-bloom.c", "sqlite-bloom.h"):
         files[name] = (release.BUILD / "amalgamation" / name).read_text()
     for name in ("sqlite3.h", "sqlite3ext.h"):
-        files[name] = (release.BUILD / "work" / "sqlite" / name).read_text()
+        files[name] = (release.sqlite_headers() / name).read_text()
     for name, text in files.items():
         path = OUTPUT / "module" / name
         path.parent.mkdir(parents=True, exist_ok=True)

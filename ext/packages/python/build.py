@@ -36,7 +36,7 @@ def make_tree():
     shutil.copy(release.TOP / "LICENSE", TREE)
     for name in ("sqlite-bloom.c", "sqlite-bloom.h"):
         shutil.copy(release.BUILD / "amalgamation" / name, TREE)
-    shutil.copytree(release.BUILD / "work" / "sqlite", TREE / "sqlite")
+    shutil.copytree(release.sqlite_headers(), TREE / "sqlite")
 
 
 def hatch(target, **environment):
