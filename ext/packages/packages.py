@@ -78,9 +78,15 @@ PACKAGES = {
         "python",
         BINARIES,
         ("wheel", "python_test.py Wheel"),
+        ("Python programs", "python_test.py Programs"),
         ("sdist and files of Python", "python_test.py SourceDistribution Files"),
     ),
-    "npm": Package("npm", BINARIES + " npm", ("npm packages", "npm_test.py")),
+    "npm": Package(
+        "npm",
+        BINARIES + " npm",
+        ("npm packages", "npm_test.py Npm Files"),
+        ("README of npm", "npm_test.py Readme"),
+    ),
     "deb": Package("debian", BINARIES + " dpkg-dev", ("Debian package", "compiled_test.py Debian")),
     "amalgamation": Package(
         "amalgamation", "gcc libsqlite3-dev", ("amalgamation", "amalgamation_test.py")

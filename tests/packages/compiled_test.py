@@ -137,15 +137,45 @@ class GoModule(Scratch):
             lines[-3:],
         )
 
+    def readme(self, kind):
+        text = (BUILD / "go/module/README.md").read_text()
+        return re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL)
+
     def test_a_module_on_this_disk_takes_its_place(self):
-        (self.folder / "main.go").write_text(
-            'package main\n\nimport (\n\t"fmt"\n\n\tbloom "' + MODULE + '"\n)\n\n'
-            "func main() { fmt.Println(bloom.Register()) }\n"
+        """By the commands of the README, each in a module of its own."""
+        for number, commands in enumerate(self.readme("sh")):
+            with self.subTest(commands=commands):
+                folder = self.folder / str(number)
+                folder.mkdir()
+                (folder / "main.go").write_text(self.readme("go")[0])
+                run("go", "mod", "init", "example.com/user", cwd=folder)
+                proxies = run("go", "env", "GOPROXY").strip()
+                commands = commands.replace("DISK", f"{BUILD}/go").replace(
+                    "https://proxy.golang.org,direct", proxies
+                )
+                environment = {"GOFLAGS": "-modcacherw", "GOMODCACHE": self.modules}
+                # The driver as the module names it, which is compiled already.
+                output = run("sh", "-ec", commands + "\ngo run .", cwd=folder, env=environment)
+                self.assertEqual(output.splitlines()[-1], "true")
+
+    @unittest.skipIf(missing("sqlite3"), missing("sqlite3"))
+    def test_a_program_without_c_reads_a_filter(self):
+        (script,) = self.readme("sql")
+        shutil.copy(TOP / "bloom.so", self.folder)
+        (self.folder / "write.sql").write_text(script)
+        self.assertEqual(
+            run("sh", "-c", "sqlite3 -batch -init /dev/null :memory: <write.sql", cwd=self.folder),
+            "1\n",
         )
-        self.go("mod", "init", "example.com/user")
-        self.go("mod", "edit", "-replace", f"{MODULE}={BUILD}/go/module")
-        self.go("get", MODULE)
-        self.assertEqual(self.go("run", ".").splitlines()[-1], "<nil>")
+        program = self.readme("go")[1]
+        (self.folder / "main.go").write_text(program)
+        run("go", "mod", "init", "example.com/user", cwd=self.folder)
+        environment = {"CGO_ENABLED": "0", "GOFLAGS": "-modcacherw", "GOMODCACHE": self.modules}
+        run("go", "mod", "tidy", cwd=self.folder, env=environment)
+        self.assertEqual(
+            run("go", "run", ".", cwd=self.folder, env=environment).splitlines(),
+            re.findall(r"// (true|false)$", program, re.MULTILINE),
+        )
 
 
 # As its users do, in a copy of this system that is gone afterwards: the system's files lie under an

@@ -28,6 +28,7 @@ def make_tree():
         "hatch_build.py",
         "README.md",
         "sqlite_bloom/__init__.py",
+        "sqlite_bloom/__init__.pyi",
         "sqlite_bloom/_datasette.py",
         "sqlite_bloom/_sqlite_utils.py",
         "sqlite_bloom/py.typed",
