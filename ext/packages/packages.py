@@ -31,6 +31,11 @@ def has_venv():
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
+def has_apsw():
+    """dpkg-buildpackage asks for the package, not for the module."""
+    return pathlib.Path("/usr/lib/python3/dist-packages/apsw").exists()
+
+
 def has(command):
     return lambda: shutil.which(command) is not None
 
@@ -43,7 +48,11 @@ TOOLS = {
     "npm": has("npm"),
     "cargo": has("cargo"),
     "dpkg-dev": has("dpkg-buildpackage"),
+    "debhelper": has("dh"),
+    "python3-apsw": has_apsw,
     "emscripten": has("emcc"),
+    "default-jdk-headless": has("javac"),
+    "maven": has("mvn"),
 }
 
 
@@ -87,7 +96,14 @@ PACKAGES = {
         ("npm packages", "npm_test.py Npm Files"),
         ("README of npm", "npm_test.py Readme"),
     ),
-    "deb": Package("debian", BINARIES + " dpkg-dev", ("Debian package", "compiled_test.py Debian")),
+    "jar": Package(
+        "java", BINARIES + " default-jdk-headless maven", ("Java package", "java_test.py")
+    ),
+    "deb": Package(
+        "debian",
+        "gcc libsqlite3-dev python3-apsw dpkg-dev debhelper",
+        ("Debian packages", "debian_test.py"),
+    ),
     "amalgamation": Package(
         "amalgamation", "gcc libsqlite3-dev", ("amalgamation", "amalgamation_test.py")
     ),

@@ -9,7 +9,8 @@
 #: make npm            the npm packages
 #: make crate          the Rust crate
 #: make go             the Go module
-#: make deb            the Debian package
+#: make deb            the Debian packages, source and binary
+#: make jar            the Java package, in a repository of Maven's form
 #: make page           SQLite with bloom as WebAssembly, and the page to try it
 #: make hosts          loads the packages in each language that is installed here
 
@@ -18,7 +19,8 @@ PACKAGE_TOOLS = $(PACKAGES)/tools
 PACKAGE_PYTHON = $(PACKAGE_TOOLS)/bin/python
 AMALGAMATE_OPTIONS =
 export AMALGAMATE_OPTIONS
-RELEASE_FILES = ext/packages/release.py ext/packages/platforms.py ext/filter/version.h LICENSE
+RELEASE_FILES = LICENSE ext/filter/version.h \
+    $(addprefix ext/packages/,release.py platforms.py publishing.ini)
 # What make amalgamation makes; amalgamation/built is the last of it.
 AMALGAMATION = $(PACKAGES)/amalgamation/built
 
@@ -56,8 +58,14 @@ $(PACKAGES)/go/built: $(AMALGAMATION) $(wildcard ext/packages/go/*)
 	$(PYTHON) ext/packages/go/build.py
 	@touch $@
 
-$(PACKAGES)/debian/built: $(PACKAGES)/binaries/built README.md CHANGELOG.md ext/FORMAT.md \
-    ext/URLS.md $(wildcard ext/packages/debian/*)
+$(PACKAGES)/java/built: $(PACKAGES)/binaries/built \
+    $(wildcard ext/packages/java/*.* ext/packages/java/src/main/java/*/*)
+	$(PYTHON) ext/packages/java/build.py
+	@touch $@
+
+# Of the sources, as any file of the project may be in it.
+$(PACKAGES)/debian/built: $(SOURCES) $(HEADERS) $(RELEASE_FILES) Makefile README.md CHANGELOG.md \
+    $(wildcard ext/*.md ext/packages/debian/* ext/packages/debian/*/* tests/sql/* tests/runner/*)
 	$(PYTHON) ext/packages/debian/build.py
 	@touch $@
 
@@ -75,6 +83,7 @@ npm: need-npm $(PACKAGES)/npm/built
 crate: need-crate $(PACKAGES)/rust/built
 go: need-go $(PACKAGES)/go/built
 deb: need-deb $(PACKAGES)/debian/built
+jar: need-jar $(PACKAGES)/java/built
 page: need-page $(PACKAGES)/web/built
 
 need-%:
@@ -88,4 +97,4 @@ hosts: $(LIBRARY)
 	+@MAKE='$(MAKE)' $(PYTHON) ext/packages/packages.py build binaries wheel npm
 	@$(PYTHON) tests/hosts/hosts.py $(HOSTS)
 
-.PHONY: amalgamation binaries wheel npm crate go deb page packages hosts
+.PHONY: amalgamation binaries wheel npm crate go deb jar page packages hosts

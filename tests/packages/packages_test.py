@@ -20,8 +20,8 @@ import packages  # noqa: E402
 PROGRAM = TOP / "ext/packages/packages.py"
 # What the packages are built with, and what their tests ask for.
 OPTIONAL = {
-    *("npm", "node", "cargo", "go", "emcc", "dpkg-buildpackage", "dpkg-deb", "mvn", "javac"),
-    *("java", "man", "qemu-aarch64", "chromium", "wine64", "clang"),
+    *("npm", "node", "cargo", "go", "emcc", "dpkg-buildpackage", "dpkg-deb", "dh"),
+    *("mvn", "javac", "java", "man", "qemu-aarch64", "chromium", "wine64", "clang"),
 }
 BASES = {"Scratch", "Running"}  # classes that others have their tests from
 
@@ -63,7 +63,8 @@ class PlainMachine(unittest.TestCase):
         for target, lacking in (
             ("npm", "npm"),
             ("crate", "cargo"),
-            ("deb", "dpkg-dev"),
+            ("deb", "dpkg-dev debhelper"),
+            ("jar", "default-jdk-headless maven"),
             ("page", "npm emscripten"),
         ):
             with self.subTest(target=target):

@@ -77,7 +77,7 @@ def _load_wrapped(connection):
             )
         connection.ensure_connection()
         return load(connection.connection)
-    # SQLAlchemy: an asynchronous connection, and engine; what it makes of a connection of aiosqlite.
+    # SQLAlchemy: an asynchronous connection, and engine; what it makes of one of aiosqlite.
     if has("sync_connection"):
         return load(connection.sync_connection.connection.driver_connection)
     if has("sync_engine"):
