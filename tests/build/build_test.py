@@ -2,6 +2,7 @@
 """What a build must keep: one exported name, a caller's CC, CFLAGS and LDFLAGS, an installation
 that loads, and linking it in."""
 
+import hashlib
 import os
 import pathlib
 import re
@@ -156,6 +157,14 @@ class Build(unittest.TestCase):
                                 check=False, env=environment)
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("This Makefile needs GNU make: gmake", result.stdout + result.stderr)
+
+    def test_the_script_of_the_workflows_makes_the_bytes_that_they_expect(self):
+        shutil.copy(TOP / LIBRARY, self.folder)
+        with open(TOP / "tests/build/bytes.sql", encoding="utf-8") as script:
+            run("sqlite3", "-batch", "-init", "/dev/null", cwd=self.folder, stdin=script)
+        digest = hashlib.md5((self.folder / "filter.bloom").read_bytes()).hexdigest()
+        workflow = (TOP / ".github/workflows/test.yml").read_text()
+        self.assertIn(f"  WANTED: {digest}\n", workflow)
 
     def test_help_lists_every_target(self):
         listed = re.findall(r"^make (\w+)?  ", run("make", "help"), re.MULTILINE)
