@@ -15,9 +15,9 @@
  *     avx2       3.6      2.7      2.5         as portable
  *     avx512     3.4      2.7      2.4         7.1      4.7      4.0
  *
- * The number of instructions counts, in cache and out of it, where it limits how many keys' misses a
- * processor has under way at a time: a check of 6 probes takes 28 with avx512, 32 with avx2, 55 with
- * the portable kernel. On arm64, as an emulator traces them:
+ * The number of instructions counts, in cache and out of it, where it limits how many keys' misses
+ * a processor has under way at a time: a check of 6 probes takes 28 with avx512, 32 with avx2, 55
+ * with the portable kernel. On arm64, as an emulator traces them:
  *
  *                  check, 6 probes    in 1024    check, 9 probes    in 1024
  *     portable          52               57            69               94
