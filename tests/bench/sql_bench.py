@@ -18,7 +18,8 @@ SQLite. What it measures:
   EXISTS on that index, which is in the page cache; the order of visits has nothing to do with that
   of the index, and every tenth hits;
 - building: bloom_agg with and without n, and as fuse, against CREATE UNIQUE INDEX and
-  count(DISTINCT); and the sizes of filter and index. --full repeats this and the scan above with ten million keys;
+  count(DISTINCT); and the sizes of filter and index. --full repeats this and the scan above with
+  ten million keys;
 - 100,000 groups of 20 keys: bloom_agg against group_concat and count(DISTINCT);
 - URLs of 60 to 80 bytes with nine or ten keys each: bloom_check_url with a filter of as many keys
   as the URLhaus list has (6,000), always in cache, and one of 1,000,000, against the exact join of
