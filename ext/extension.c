@@ -30,7 +30,6 @@ static const struct bloom_function FUNCTIONS[] = {
     {"bloom_import", 2, 2, bloom_sql_import, NULL, NULL},
     {"bloom_export", 2, 2, bloom_sql_export, NULL, NULL},
     {"bloom_url", 1, 1, bloom_sql_url, NULL, NULL},
-    {"bloom_check_url", 2, 2, bloom_sql_check_url, NULL, NULL},
     {"bloom_agg", 1, 4, NULL, bloom_sql_agg_step, bloom_sql_agg_final},
     {"bloom_hashes", 1, 2, NULL, bloom_sql_hashes_step, bloom_sql_agg_final},
     {"bloom_union_agg", 1, 1, NULL, bloom_sql_union_agg_step, bloom_sql_merge_final},
@@ -41,6 +40,7 @@ static const struct bloom_function FUNCTIONS[] = {
 static const struct bloom_table_function *const TABLE_FUNCTIONS[] = {
     &bloom_url_keys_function,
     &bloom_keys_function,
+    &bloom_list_function,
 };
 
 /* SQLite 3.45 and later wants to know which functions set a subtype (bloom_info); earlier ones

@@ -208,7 +208,7 @@ void bloom_pin_result(sqlite3_context *context, const struct bloom_kept_pin *kep
 
 /* The type of the pointers, and the pin of such a pointer, remembered for the function's next call.
  */
-extern char bloom_pin_type[];
+extern char bloom_pin_type[40];
 const struct bloom_stored *bloom_sql_find_pin(struct bloom_registration *registration,
                                               uintptr_t number);
 
@@ -279,7 +279,6 @@ void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **argum
 
 /* url.c */
 void bloom_sql_url(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_check_url(sqlite3_context *context, int count, sqlite3_value **arguments);
 
 /* aggregate.c */
 void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments);
