@@ -599,10 +599,11 @@ class Table:
                     or generation % self.ring != slot):
                 raise Refused(4)
             if i > 0:
-                follows = self.layers and self.layers[-1][0] + 1 == layer
-                if self.ring > 1 and not (follows and self.layers[-1][4] == generation):
+                before, newest = ((self.layers[-1][0], self.layers[-1][4]) if self.layers
+                                  else (-65, 0))
+                if before // 64 == slot and generation < newest:
                     continue
-                if not follows:
+                if before + 1 != layer or generation != newest or before // 64 != slot:
                     raise Refused(1)
             form = Filter.__new__(Filter)
             try:
@@ -622,7 +623,8 @@ class Table:
         if not self.layers or self.layers[0][0] != 0:
             raise Refused(1)
         generations = [generation for *_, generation, _ in self.layers]
-        if max(generations) - min(generations) >= self.ring:
+        if (max(generations) - min(generations) >= self.ring
+                or len(set(generations)) < min(self.ring, max(generations) + 1)):
             raise Refused(1)
         for layer, _, blocks, chunks, _, _ in self.layers:
             last, bits = self.database.execute(
@@ -661,7 +663,7 @@ class Table:
                     raise Refused(7)
                 continue
             self.judge(chunk[0], blocks)
-            if self.ring > 1 and chunk[0][16:20] != struct.pack("<I", generation):
+            if struct.unpack_from("<I", chunk[0], 16)[0] < generation:
                 continue
             at = 24 + block % blocks * self.block
             form.payload = chunk[0][at:at + self.block]
@@ -680,7 +682,7 @@ class Table:
             for bits, in self.database.execute(
                     f'SELECT bits FROM "{self.name}_chunks" WHERE id >> 40 = ?', (layer,)):
                 of_chunk, body = struct.unpack_from("<6I", bits), bits[24:]
-                if self.ring > 1 and of_chunk[4] != generation:
+                if of_chunk[4] < generation:
                     continue
                 ones = (sum(byte.bit_count() for byte in body) if self.layout == "blocked" else
                         sum((byte & 15 > 0) + (byte > 15) for byte in body))
