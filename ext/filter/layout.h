@@ -207,6 +207,7 @@ extern const struct bloom_layout bloom_layout_go;
 extern const struct bloom_layout bloom_layout_parquet;
 extern const struct bloom_layout bloom_layout_parquet_int32;
 extern const struct bloom_layout bloom_layout_redisbloom;
+extern const struct bloom_layout bloom_layout_hashes;
 
 /* The layout of those numbers of layout and hashing, which is its own or, where salts may be
  * chosen, siphash; or of that name (length bytes, any case). NULL when there is none. */

@@ -285,5 +285,6 @@ void bloom_sql_check_url(sqlite3_context *context, int count, sqlite3_value **ar
 /* aggregate.c */
 void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_agg_final(sqlite3_context *context);
+void bloom_sql_hashes_step(sqlite3_context *context, int count, sqlite3_value **arguments);
 
 #endif

@@ -212,7 +212,8 @@ static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row) {
         index >= BLOOM_LAYERS_MAXIMUM)
         return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS,
                                       "layer %lld is not expected", number);
-    if (!read_numbers(row, numbers) || numbers[GENERATION] > UINT32_MAX ||
+    if (!read_numbers(row, numbers) ||
+        numbers[GENERATION] > (layers->growth.generations > 1 ? UINT32_MAX : 0) ||
         (unsigned)(numbers[GENERATION] % layers->growth.generations) != number / SLOT_ROWS)
         return damaged(layers, (unsigned)number, "has numbers that are out of range");
     if (index > 0) {
