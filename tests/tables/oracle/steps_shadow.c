@@ -94,13 +94,8 @@ void step_repair(connection_t *connection) {
          false, false},
         {"UPDATE %s.%s_chunks SET bits = CAST(x'00112233' || substr(bits, 5) AS BLOB)", true,
          false},
-        {"UPDATE %s.%s_chunks SET bits = CAST(zeroblob(20) || substr(bits, 21) AS BLOB)", true,
+        {"UPDATE %s.%s_chunks SET bits = CAST(zeroblob(16) || substr(bits, 17) AS BLOB)", true,
          false},
-<<<<<<< HEAD
-        {"UPDATE %s.%s_chunks SET bits = CAST(x'00112233' || substr(bits, 5) AS BLOB)", true},
-        {"UPDATE %s.%s_chunks SET bits = CAST(zeroblob(16) || substr(bits, 17) AS BLOB)", true},
-=======
->>>>>>> oracle
     };
     struct attempt attempt;
     char where[80];
