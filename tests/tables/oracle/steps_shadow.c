@@ -54,7 +54,7 @@ void step_chunk_size(connection_t *connection) {
 /* Layers that a repair leaves: all but those at the end that hold nothing. */
 static unsigned layers_to_stay(const struct raw *raw) {
     unsigned count = raw->layer_count;
-    while (count > 1 && raw->layers[count - 1].bits == 0)
+    while (raw->ages == 1 && count > 1 && raw->layers[count - 1].bits == 0)
         count--;
     return count;
 }
@@ -89,7 +89,7 @@ void step_repair(connection_t *connection) {
          "substr(bits, 17) AS BLOB)",
          false},
         {"UPDATE %s.%s_chunks SET bits = CAST(x'00112233' || substr(bits, 5) AS BLOB)", true},
-        {"UPDATE %s.%s_chunks SET bits = CAST(zeroblob(20) || substr(bits, 21) AS BLOB)", true},
+        {"UPDATE %s.%s_chunks SET bits = CAST(zeroblob(16) || substr(bits, 17) AS BLOB)", true},
     };
     struct attempt attempt;
     char where[80];
@@ -143,7 +143,7 @@ void step_changeset(connection_t *connection) {
     void *changeset = NULL;
     struct raw raw;
     int size = 0, code;
-    unsigned slot = random_below(SLOTS);
+    unsigned slot = random_below(SLOTS), rotated = 0;
     if (main_in_memory || change_is_open(connection, 0) || !content->tables[slot].exists ||
         content->tampered)
         return;
@@ -152,7 +152,6 @@ void step_changeset(connection_t *connection) {
         return;
     if (!look_raw(connection, 0, content->tables[slot].name, &raw))
         return;
-    raw_clear(&raw);
     struct table table = content->tables[slot];
     static const struct file MEMORY;
     copy = fresh_connection(&MEMORY, 0);
@@ -166,6 +165,14 @@ void step_changeset(connection_t *connection) {
     if (code == SQLITE_OK) {
         sqlite3session_attach(session, NULL);
         struct keys keys = some_keys();
+        if (raw.ages > 1 && random_once_in(2)) {
+            char *rotate = sqlite3_mprintf("INSERT INTO %s(%s) VALUES ('rotate')", NAME[table.name],
+                                           NAME[table.name]);
+            code = sqlite3_exec(copy, rotate, NULL, NULL, NULL);
+            sqlite3_free(rotate);
+            table_rotate(&table);
+            rotated = 1;
+        }
         uint64_t least = 0;
         char *sql = sqlite3_mprintf("INSERT OR IGNORE INTO %s(key) VALUES (?1)", NAME[table.name]);
         sqlite3_stmt *statement = NULL;
@@ -176,7 +183,9 @@ void step_changeset(connection_t *connection) {
                 bind_key(statement, 1, key);
                 sqlite3_step(statement);
                 bool new = sqlite3_changes(copy) > 0;
-                table_add(&table, key, new);
+                unsigned age =
+                    raw_age(&raw, added_words(OPTIONS[table.options].key, key)) + rotated;
+                table_add(&table, key, new, new || age >= raw.ages ? 0 : age);
                 least += new;
                 code = sqlite3_reset(statement);
             }
@@ -208,6 +217,7 @@ void step_changeset(connection_t *connection) {
         }
     }
     sqlite3_free(changeset);
+    raw_clear(&raw);
 }
 
 void step_integrity(connection_t *connection) {
