@@ -1,5 +1,5 @@
 /* The aggregate bloom_agg. */
-#include "sqlite/sqlite.h"
+#include "sqlite/functions.h"
 
 #include "filter/key_set.h"
 

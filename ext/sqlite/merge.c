@@ -4,7 +4,7 @@
  * equal parameters, except in layouts whose sizes mix: there a union has the size of the largest
  * filter, an intersection that of the smallest.
  */
-#include "sqlite/sqlite.h"
+#include "sqlite/functions.h"
 
 /* The filter in the making, from the first one on. */
 struct merge {

@@ -7,7 +7,7 @@
  * A URL is TEXT; the bytes of a BLOB count as they are; a number counts as its text, so that the
  * IPv4 address 3279880203 is one. NULL and what has no host have no key: NULL, and no rows.
  */
-#include "sqlite/sqlite.h"
+#include "sqlite/functions.h"
 
 #include "filter/url.h"
 
