@@ -1,5 +1,5 @@
 /* The aggregates bloom_agg and bloom_hashes. */
-#include "sqlite/sqlite.h"
+#include "sqlite/functions.h"
 
 #include "filter/hashes.h"
 #include "filter/key_set.h"
