@@ -1,8 +1,11 @@
 # How the tests are built and run; included by the Makefile. tests/README.md says what is where.
 #
-#     make test             what must pass, within two minutes on two cores
-#     make test ONLY=pins   the suites and scripts whose names hold that word
-#     make check            the same and what takes longer
+#: make test           what must pass, within two minutes on two cores; ONLY=WORD: what is named so
+#: make check          the same and what takes longer
+#: make long           what takes longer
+#: make coverage       which lines and branches of ext/ the tests reach
+#: make bench          measures and draws, into tests/bench/results
+#: make clusters       filters in replicated SQLite, three nodes each
 #
 # They need cmocka, and libmurmurhash as a second opinion on the hash (Debian: libcmocka-dev,
 # libmurmurhash-dev).

@@ -208,7 +208,7 @@ void bloom_pin_result(sqlite3_context *context, const struct bloom_kept_pin *kep
 
 /* The type of the pointers, and the pin of such a pointer, remembered for the function's next call.
  */
-extern char bloom_pin_type[];
+extern char bloom_pin_type[40];
 const struct bloom_stored *bloom_sql_find_pin(struct bloom_registration *registration,
                                               uintptr_t number);
 

@@ -93,6 +93,11 @@ static uint32_t generation_of(const uint8_t *bytes) {
     return bloom_load32(bytes + AT_GENERATION);
 }
 
+/* Whether a row is of a generation that is forgotten. */
+static bool is_stale(const struct bloom_geometry *geometry, uint32_t generation) {
+    return generation < geometry->generation;
+}
+
 static struct bloom_counts load_counts(const uint8_t *bytes) {
     return (struct bloom_counts){bloom_load32(bytes),     bloom_load32(bytes + 4),
                                  bloom_load32(bytes + 8), bloom_load32(bytes + 12),
@@ -103,7 +108,7 @@ bool bloom_counts_are_sound(const struct bloom_geometry *geometry,
                             const struct bloom_counts *counts) {
     return (counts->keys | counts->ones | counts->reported_keys | counts->reported_ones) <=
                BLOOM_COUNT_MAXIMUM &&
-           counts->zero == 0 && (geometry->ages || counts->generation == geometry->generation);
+           counts->zero == 0 && counts->generation <= geometry->generation;
 }
 
 int bloom_counts_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
@@ -153,7 +158,7 @@ static int check_before_zeros(struct bloom_chunks *chunks, const struct bloom_ge
     return geometry->checked ? SQLITE_OK : bloom_chunks_check(chunks, geometry, &any);
 }
 
-/* A part of a row, or zeros when there is none or it is of another generation. */
+/* A part of a row, or zeros when there is none or it is stale. */
 static int read_row(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                     uint64_t chunk, uint32_t offset, uint32_t length, uint8_t *bytes,
                     bool *has_row) {
@@ -165,7 +170,7 @@ static int read_row(struct bloom_chunks *chunks, const struct bloom_geometry *ge
         return code;
     if (*has_row) {
         code = chunk_of_column(chunks, statement, id, geometry, &bits);
-        if (code == SQLITE_OK && (!geometry->ages || generation_of(bits) == geometry->generation))
+        if (code == SQLITE_OK && !is_stale(geometry, generation_of(bits)))
             memcpy(bytes, bits + offset, length);
         else
             memset(bytes, 0, length);
@@ -198,9 +203,8 @@ int bloom_chunks_for_each(struct bloom_chunks *chunks, const struct bloom_geomet
         if (code != SQLITE_OK)
             break;
         counts = load_counts(bits);
-        bool stale = geometry->ages && counts.generation != geometry->generation;
         row = visit(argument, geometry, (uint64_t)(id - first), &counts,
-                    stale ? NULL : bits + BLOOM_COUNTS_BYTES) &&
+                    is_stale(geometry, counts.generation) ? NULL : bits + BLOOM_COUNTS_BYTES) &&
               sqlite3_step(statement) == SQLITE_ROW;
     }
     int ended = bloom_database_end(chunks->database, BLOOM_EACH_CHUNK);
@@ -312,9 +316,9 @@ static int read_by_handle(struct bloom_chunks *chunks, const struct bloom_geomet
         return code;
     }
     code = sqlite3_blob_read(handle, bytes, (int)block_bytes(geometry), (int)offset);
-    if (code == SQLITE_OK && geometry->ages) {
+    if (code == SQLITE_OK && geometry->generation > 0) {
         code = sqlite3_blob_read(handle, counts, BLOOM_COUNTS_BYTES, 0);
-        if (code == SQLITE_OK && generation_of(counts) != geometry->generation)
+        if (code == SQLITE_OK && is_stale(geometry, generation_of(counts)))
             memset(bytes, 0, block_bytes(geometry));
     }
     if (code != SQLITE_OK)
@@ -377,10 +381,11 @@ int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *g
         if (code != SQLITE_OK)
             return handle_failed(chunks, &edit->handle, code);
         edit->counts = load_counts(counts);
-        code = bloom_counts_check(chunks, geometry, chunk, &edit->counts);
+        edit->is_stale = is_stale(geometry, edit->counts.generation);
+        if (!edit->is_stale)
+            code = bloom_counts_check(chunks, geometry, chunk, &edit->counts);
         if (code != SQLITE_OK)
             return end_handle(&edit->handle, code);
-        edit->is_stale = edit->counts.generation != geometry->generation;
     }
     if (edit->handle == NULL || edit->is_stale) {
         edit->counts = no_counts(geometry);
@@ -411,7 +416,7 @@ int bloom_block_make_row(struct bloom_chunks *chunks, struct bloom_block_edit *e
                                 : make_row(chunks, edit->geometry, chunk, &edit->handle);
 }
 
-/* Zeros over a row of another generation. */
+/* Zeros over a stale row. */
 static int wipe(sqlite3_blob *handle) {
     static const uint8_t ZEROS[4096];
     int length = sqlite3_blob_bytes(handle), code = SQLITE_OK;
@@ -456,7 +461,7 @@ int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *g
     int code =
         read_row(chunks, geometry, chunk, 0, bloom_chunk_bytes(geometry), chunks->chunk, &has_row);
     *counts = load_counts(chunks->chunk);
-    if (!has_row || geometry->ages)
+    if (is_stale(geometry, counts->generation))
         counts->generation = geometry->generation;
     return code;
 }

@@ -8,8 +8,8 @@
  *    4  ones           bits that are set; of counters: that are not zero
  *    8  reported_keys  what of these is in the layer's row: see layers.h
  *   12  reported_ones
- *   16  generation     of the keys: that of the layer. In a table with generations a row of another
- *                      one counts as zeros, and is overwritten
+ *   16  generation     of the keys: that of the layer. A row of an older one is stale: it counts as
+ *                      zeros, and is overwritten
  *   20  zero
  *
  * Then the blocks follow from c * chunk_blocks on. A row is always of full length, the last one of
@@ -56,7 +56,6 @@ struct bloom_geometry {
     struct bloom_shape shape;
     uint32_t chunk_blocks;
     uint32_t generation;
-    bool ages;     /* rows of other generations are expected, and count as zeros */
     bool complete; /* every chunk has a row: one that is missing is damage */
     bool checked;  /* there is a row that is as long as chunk_blocks says */
 };
@@ -96,7 +95,7 @@ struct bloom_block_edit {
     const struct bloom_geometry *geometry;
     uint64_t block;
     sqlite3_blob *handle; /* NULL: nothing is open, or there is no row */
-    bool is_stale;        /* the row is of another generation */
+    bool is_stale;        /* the row is; counts and bytes are zeros */
     struct bloom_counts counts;
     uint8_t bytes[BLOOM_BLOCK_BYTES_MAXIMUM];
 };
@@ -120,7 +119,7 @@ int bloom_counts_check(struct bloom_chunks *chunks, const struct bloom_geometry 
                        uint64_t chunk, const struct bloom_counts *counts);
 
 /* Reads a chunk: counts, which are not checked, and blocks, which *blocks points to until the next
- * call; zeros when it has no row or one of another generation. */
+ * call; zeros when it has no row or a stale one. */
 int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                      uint64_t chunk, struct bloom_counts *counts, uint8_t **blocks);
 
@@ -129,7 +128,7 @@ int bloom_chunk_write(struct bloom_chunks *chunks, const struct bloom_geometry *
                       uint64_t chunk, const struct bloom_counts *counts);
 
 /* Calls visit for every chunk of a layer that has a row, in order, beginning with number from,
- * until it returns false. Counts are not checked; blocks is NULL for a row of another generation. */
+ * until it returns false. Counts are not checked; blocks is NULL for a stale row. */
 typedef bool bloom_chunk_visit(void *argument, const struct bloom_geometry *geometry,
                                uint64_t chunk, const struct bloom_counts *counts,
                                const uint8_t *blocks);

@@ -172,10 +172,8 @@ static int learn_layer(struct bloom_layers *layers, struct bloom_layer *layer, u
     if (chunk_blocks < 1 ||
         chunk_blocks > (sqlite3_int64)bloom_blocks_in_room(&shape, BLOOM_CHUNK_BYTES_MAXIMUM))
         return damaged(layers, number, "has numbers that are out of range");
-    layer->geometry = (struct bloom_geometry){.number = number,
-                                              .shape = shape,
-                                              .chunk_blocks = (uint32_t)chunk_blocks,
-                                              .ages = layers->growth.generations > 1};
+    layer->geometry = (struct bloom_geometry){
+        .number = number, .shape = shape, .chunk_blocks = (uint32_t)chunk_blocks};
     layer->limits = bloom_growth_limits_of(&layers->growth, index, &shape);
     memcpy(layer->header, header, length);
     layer->learned = true;
@@ -201,6 +199,10 @@ static bool read_numbers(sqlite3_stmt *row, sqlite3_int64 numbers[COLUMNS]) {
     return true;
 }
 
+static sqlite3_int64 newest_possible(const struct bloom_layers *layers) {
+    return layers->growth.generations > 1 ? UINT32_MAX : 0;
+}
+
 /* Reads the row that a statement is at, unless it is of a generation that is forgotten. */
 static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row) {
     const sqlite3_int64 number = sqlite3_column_int64(row, 0);
@@ -212,16 +214,16 @@ static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row) {
         index >= BLOOM_LAYERS_MAXIMUM)
         return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS,
                                       "layer %lld is not expected", number);
-    if (!read_numbers(row, numbers) ||
-        numbers[GENERATION] > (layers->growth.generations > 1 ? UINT32_MAX : 0) ||
-        (unsigned)(numbers[GENERATION] % layers->growth.generations) != number / SLOT_ROWS)
+    if (!read_numbers(row, numbers) || numbers[GENERATION] > newest_possible(layers) ||
+        numbers[GENERATION] % layers->growth.generations != number / SLOT_ROWS)
         return damaged(layers, (unsigned)number, "has numbers that are out of range");
     if (index > 0) {
-        const bool follows = before != NULL && before->geometry.number + 1 == number;
-        if (layers->growth.generations > 1 &&
-            !(follows && before->geometry.generation == numbers[GENERATION]))
+        const bool in_slot =
+            before != NULL && before->geometry.number / SLOT_ROWS == number / SLOT_ROWS;
+        if (in_slot && numbers[GENERATION] < before->geometry.generation)
             return SQLITE_OK;
-        if (!follows)
+        if (!in_slot || numbers[GENERATION] != before->geometry.generation ||
+            before->geometry.number + 1 != number)
             return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS,
                                           "layer %lld is not expected", number);
     }
@@ -253,9 +255,10 @@ static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row) {
 }
 
 /* Finds the newest generation, and the oldest one's first layer, which follows the newest one's last
- * in the ring. */
+ * in the ring. As many generations as there can be must be there, none older than the others allow:
+ * then none of them is missing. */
 static int find_newest(struct bloom_layers *layers) {
-    unsigned last = 0;
+    unsigned last = 0, generations = 0;
     if (layers->count == 0 || layers->layers[0].geometry.number != 0)
         return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS, "%s",
                                       "it has no first layer");
@@ -264,10 +267,16 @@ static int find_newest(struct bloom_layers *layers) {
             last = i;
     layers->newest = layers->layers[last].geometry.generation;
     layers->first = (last + 1) % layers->count;
-    for (unsigned i = 0; i < layers->count; i++)
-        if (layers->newest - layers->layers[i].geometry.generation >= layers->growth.generations)
-            return damaged(layers, layers->layers[i].geometry.number,
-                           "is of a generation that should be forgotten");
+    for (unsigned i = 0; i < layers->count; i++) {
+        const struct bloom_geometry *geometry = &layers->layers[i].geometry;
+        generations += geometry->number % SLOT_ROWS == 0;
+        if (layers->newest - geometry->generation >= layers->growth.generations)
+            return damaged(layers, geometry->number, "is of a generation that should be forgotten");
+    }
+    if (generations < layers->growth.generations && generations <= layers->newest)
+        return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS,
+                                      "there are %u generations up to number %u", generations,
+                                      layers->newest);
     return SQLITE_OK;
 }
 
@@ -350,16 +359,27 @@ sqlite3_int64 bloom_layers_end_id(const struct bloom_layers *layers) {
     return bloom_chunks_first_id(generations > 1 ? generations * SLOT_ROWS : layers->count);
 }
 
-/* Writes sums and generation of a row. The first time since the statement was prepared they are read
- * back, which must not be what is refused. */
-static int write_row(struct bloom_layers *layers, unsigned number, uint32_t generation,
-                     const struct bloom_sums *sums) {
+/* Whether a row has that generation and these sums; the other rows may be anything. */
+static int read_back(struct bloom_layers *layers, unsigned number, uint32_t generation,
+                     const struct bloom_sums *sums, bool *same) {
     sqlite3_stmt *statement;
-    int code = SQLITE_OK;
-    if (!layers->database->writes_layers)
-        code = bloom_database_prepare(layers->database, BLOOM_READ_LAYERS);
-    if (code == SQLITE_OK)
-        code = bloom_database_begin(layers->database, BLOOM_WRITE_LAYER, &statement);
+    sqlite3_int64 numbers[COLUMNS];
+    bool row;
+    *same = false;
+    int code = bloom_database_read(layers->database, BLOOM_READ_LAYERS, 0, 0, &statement, &row);
+    if (code != SQLITE_OK)
+        return code;
+    for (; row; row = sqlite3_step(statement) == SQLITE_ROW)
+        *same |= sqlite3_column_int64(statement, 0) == number && read_numbers(statement, numbers) &&
+                 numbers[GENERATION] == generation && (uint64_t)numbers[KEYS] == sums->keys &&
+                 (uint64_t)numbers[CHUNKS] == sums->chunks && (uint64_t)numbers[ONES] == sums->ones;
+    return bloom_database_end(layers->database, BLOOM_READ_LAYERS);
+}
+
+static int update_row(struct bloom_layers *layers, unsigned number, uint32_t generation,
+                      const struct bloom_sums *sums) {
+    sqlite3_stmt *statement;
+    int code = bloom_database_begin(layers->database, BLOOM_WRITE_LAYER, &statement);
     if (code != SQLITE_OK)
         return code;
     sqlite3_bind_int64(statement, 1, number);
@@ -367,23 +387,40 @@ static int write_row(struct bloom_layers *layers, unsigned number, uint32_t gene
     sqlite3_bind_int64(statement, 3, (sqlite3_int64)sums->chunks);
     sqlite3_bind_int64(statement, 4, (sqlite3_int64)sums->ones);
     sqlite3_bind_int64(statement, 5, generation);
-    code = bloom_database_write(layers->database, BLOOM_WRITE_LAYER, 1);
+    return bloom_database_write(layers->database, BLOOM_WRITE_LAYER, 1);
+}
+
+/* Writes sums and generation of a row. The first time since the statement was prepared they are read
+ * back, which must not be what is refused. Where an authorizer has hidden some of the columns from
+ * the statement, the others are written as they were. */
+static int write_row(struct bloom_layers *layers, unsigned number, uint32_t generation,
+                     const struct bloom_sums *sums) {
+    struct bloom_sums former = {0};
+    uint32_t former_generation = 0;
+    int code = SQLITE_OK;
+    if (layers->database->writes_layers)
+        return update_row(layers, number, generation, sums);
+    for (unsigned i = 0; i < layers->count; i++)
+        if (layers->layers[i].geometry.number == number) {
+            former = layers->layers[i].sums;
+            former_generation = layers->layers[i].geometry.generation;
+        }
+    code = bloom_database_prepare(layers->database, BLOOM_READ_LAYERS);
+    if (code == SQLITE_OK)
+        code = update_row(layers, number, generation, sums);
+    if (code == SQLITE_OK)
+        code = read_back(layers, number, generation, sums, &layers->database->writes_layers);
     if (code != SQLITE_OK || layers->database->writes_layers)
         return code;
-    code = read_layers(layers);
-    for (unsigned i = 0; code == SQLITE_OK && i < layers->count; i++) {
-        const struct bloom_layer *layer = &layers->layers[i];
-        if (layer->geometry.number == number && layer->geometry.generation == generation &&
-            memcmp(&layer->sums, sums, sizeof *sums) == 0)
-            layers->database->writes_layers = true;
-    }
-    return code == SQLITE_OK && !layers->database->writes_layers
-               ? bloom_database_hidden(layers->database)
-               : code;
+    code = update_row(layers, number, former_generation, &former);
+    return code == SQLITE_OK ? bloom_database_hidden(layers->database) : code;
 }
 
 int bloom_layers_write(struct bloom_layers *layers, struct bloom_layer *layer,
                        const struct bloom_sums *sums) {
+    /* An authorizer may have left out a column that has not changed until now. */
+    if (sums->chunks != layer->sums.chunks)
+        layers->database->writes_layers = false;
     int code = write_row(layers, layer->geometry.number, layer->geometry.generation, sums);
     if (code == SQLITE_OK)
         set_sums(layer, sums);
@@ -511,14 +548,15 @@ int bloom_layers_truncate(struct bloom_layers *layers, unsigned count) {
     return code == SQLITE_OK ? delete_from(layers, count, bloom_chunks_first_id(count)) : code;
 }
 
-/* All is prepared before anything is done, so that an authorizer refuses all or nothing. */
+/* All is prepared before anything is done, so that an authorizer refuses all or nothing. Numbers of
+ * generations begin anew. */
 int bloom_layers_clear(struct bloom_layers *layers) {
     bloom_chunks_rest(layers->chunks);
     int code = bloom_database_prepare(layers->database, BLOOM_DELETE_CHUNKS);
     if (code == SQLITE_OK)
         code = bloom_database_prepare(layers->database, BLOOM_DELETE_LAYERS);
     if (code == SQLITE_OK)
-        code = bloom_layers_write(layers, &layers->layers[0], &(struct bloom_sums){0});
+        code = write_row(layers, 0, 0, &(struct bloom_sums){0});
     return code == SQLITE_OK ? delete_from(layers, 1, INT64_MIN) : code;
 }
 

@@ -124,7 +124,7 @@ static bool copy_chunk(void *argument, const struct bloom_geometry *geometry, ui
     return true;
 }
 
-/* Whether there is a row of the layer's generation. */
+/* Whether a row is not stale. */
 static bool find_row(void *argument, const struct bloom_geometry *geometry, uint64_t chunk,
                      const struct bloom_counts *counts, const uint8_t *blocks) {
     bool *any = argument;
@@ -133,31 +133,40 @@ static bool find_row(void *argument, const struct bloom_geometry *geometry, uint
     return !*any;
 }
 
-int bloom_whole_filter(struct bloom_layers *layers, struct bloom_shape *shape, uint8_t **bytes) {
-    const struct bloom_layer *layer = bloom_layers_at(layers, bloom_layers_older(layers));
-    const struct bloom_geometry *geometry = &layer->geometry;
-    const int length_limit = sqlite3_limit(layers->database->connection, SQLITE_LIMIT_LENGTH, -1);
+/* The layer that holds all keys; the first one of the newest generation when there are none. */
+static int find_holder(struct bloom_layers *layers, const struct bloom_layer **holder) {
+    const bool ages = layers->growth.generations > 1;
+    bool found = false, any;
     int code = SQLITE_OK;
-    *bytes = NULL;
-    *shape = geometry->shape;
+    *holder = bloom_layers_at(layers, bloom_layers_older(layers));
     for (unsigned i = 0; i < layers->count && code == SQLITE_OK; i++) {
-        bool any = layers->growth.generations == 1;
-        if (&layers->layers[i] == layer)
-            continue;
-        if (!any)
+        any = !ages;
+        if (ages)
             code = bloom_chunks_for_each(layers->chunks, &layers->layers[i].geometry, 0, find_row,
                                          &any);
-        if (code == SQLITE_OK && any)
-            code = bloom_database_fail(
+        if (code == SQLITE_OK && any && found)
+            return bloom_database_fail(
                 layers->database, SQLITE_ERROR,
-                layers->growth.generations > 1
-                    ? "keys are in several of %u layers, which no single filter can hold"
-                    : "the table has grown to %u layers, which no single filter can hold; make a "
-                      "table or a filter with a larger capacity",
+                ages ? "keys are in several of %u layers, which no single filter can hold"
+                     : "the table has grown to %u layers, which no single filter can hold; make a "
+                       "table or a filter with a larger capacity",
                 layers->count);
+        if (any)
+            *holder = &layers->layers[i];
+        found |= any;
     }
+    return code;
+}
+
+int bloom_whole_filter(struct bloom_layers *layers, struct bloom_shape *shape, uint8_t **bytes) {
+    const struct bloom_layer *layer;
+    const int length_limit = sqlite3_limit(layers->database->connection, SQLITE_LIMIT_LENGTH, -1);
+    int code = find_holder(layers, &layer);
+    *bytes = NULL;
     if (code != SQLITE_OK)
         return code;
+    const struct bloom_geometry *geometry = &layer->geometry;
+    *shape = geometry->shape;
     if (bloom_filter_bytes(shape) > (uint64_t)length_limit)
         return bloom_database_fail(
             layers->database, SQLITE_TOOBIG,

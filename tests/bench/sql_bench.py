@@ -17,8 +17,9 @@ SQLite. What it measures:
 - the same scan with a filter of as many keys as an exact index holds (2,000,000), against IN and
   EXISTS on that index, which is in the page cache; the order of visits has nothing to do with that
   of the index, and every tenth hits;
-- building: bloom_agg with and without n, against CREATE UNIQUE INDEX and count(DISTINCT); and the
-  sizes of filter and index. --full repeats this and the scan above with ten million keys;
+- building: bloom_agg with and without n, and as fuse, against CREATE UNIQUE INDEX and
+  count(DISTINCT); and the sizes of filter and index. --full repeats this and the scan above with
+  ten million keys;
 - 100,000 groups of 20 keys: bloom_agg against group_concat and count(DISTINCT);
 - URLs of 60 to 80 bytes with nine or ten keys each: bloom_check with key=url, a filter of as many
   keys as the URLhaus list has (6,000), always in cache, and one of 1,000,000, against the exact
@@ -212,6 +213,12 @@ class Bench:
                 ),
                 ("bloom_agg(url)", "SELECT length(bloom_agg(url)) FROM bad", (), None),
                 (
+                    "bloom_agg(url, NULL, 0.01, 'fuse')",
+                    "SELECT length(bloom_agg(url, NULL, 0.01, 'fuse')) FROM bad",
+                    (),
+                    None,
+                ),
+                (
                     f"bloom_agg(url, {keys}, 0.01, 'classic')",
                     f"SELECT length(bloom_agg(url, {keys}, 0.01, 'classic')) FROM bad",
                     (),
@@ -226,7 +233,7 @@ class Bench:
                 ("count(DISTINCT url)", "SELECT count(DISTINCT url) FROM bad", (), None),
             ],
         )
-        given, found, _, index, _ = medians.values()
+        given, found, fuse, _, index, _ = medians.values()
         self.mark(
             f"CREATE UNIQUE INDEX / bloom_agg(url, n), {size} URLs",
             10 if keys >= 10_000_000 else 8,
@@ -234,6 +241,7 @@ class Bench:
             at_least=True,
         )
         self.mark(f"bloom_agg(url) / bloom_agg(url, n), {size} URLs", 1.5, found / given)
+        self.mark(f"fuse / bloom_agg(url, n), {size} URLs", 2.0, fuse / given)
         page_size = self.value("PRAGMA page_size")
         free = self.value("PRAGMA freelist_count")
         pages = self.value("PRAGMA page_count")

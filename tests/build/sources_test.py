@@ -24,8 +24,8 @@ GENERATED = re.compile(r"\.(out|csv|svg|json|lock)$|/(results|data|golden|corpus
 UNBREAKABLE = re.compile(r"[^\s,()]{60}|'[^']{60,}'|https?://\S")
 
 
-# Of SQLite and of RedisBloom.
-OTHERS_FILES = {"sqlite3.h", "sqlite3ext.h", "bloom.c"}
+# Of SQLite, of RedisBloom, and the amalgamation, which is made.
+OTHERS_FILES = {"sqlite3.h", "sqlite3ext.h", "bloom.c", "sqlite-bloom.c"}
 
 
 def sources():

@@ -195,7 +195,7 @@ static void names_of_tables(void **state) {
             strcat(name, NAMES[i].unit);
             strcat(expected, NAMES[i].shown);
         }
-        strcat(expected, ": a filter table can neither list");
+        strcat(expected, ": a filter table cannot list");
         sqlite3 *database;
         assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
         assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);

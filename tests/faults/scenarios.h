@@ -4,7 +4,7 @@
 #define SCENARIOS_H
 
 #include "sqlite-bloom.h"
-#include "table/store.h"
+#include "table/whole.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -331,20 +331,30 @@ static void fatal(const struct scenario *scenario, const char *what, sqlite3 *da
     exit(1);
 }
 
-static int verify(sqlite3 *database) {
-    static const struct bloom_growth GROWTH = {
-        .layout = &bloom_layout_blocked, .capacity = 100, .rate = 0.01, .mode = BLOOM_GROWTH_ON};
-    struct bloom_registry *registry = bloom_registry_new();
-    struct bloom_store *store =
-        registry != NULL ? bloom_store_open(registry, database, "main", "seen", &GROWTH) : NULL;
+static int verify(sqlite3 *connection) {
+    const struct bloom_growth growth = {.layout = &bloom_layout_blocked,
+                                        .capacity = 100,
+                                        .rate = 0.01,
+                                        .generations = 1,
+                                        .mode = BLOOM_GROWTH_ON};
+    unsigned running = 0;
+    struct bloom_database database;
+    struct bloom_chunks chunks;
+    struct bloom_layers layers;
     char *problem = NULL;
-    int code = store != NULL ? bloom_store_verify(store, &problem) : SQLITE_NOMEM;
+    int code = SQLITE_NOMEM;
+    bloom_chunks_open(&chunks, &database);
+    bloom_layers_open(&layers, &database, &chunks, &growth);
+    if (bloom_database_open(&database, connection, "main", "seen", &running))
+        code = bloom_layers_start(&layers, BLOOM_SIZES_NOW);
+    if (code == SQLITE_OK)
+        code = bloom_layers_finish(&layers, bloom_whole_verify(&layers, &problem), false);
     if (problem != NULL)
         code = SQLITE_ERROR; /* in words, as for damage */
     sqlite3_free(problem);
-    bloom_store_close(store);
-    if (registry != NULL)
-        bloom_registry_release(registry);
+    bloom_layers_close(&layers);
+    bloom_chunks_close(&chunks);
+    bloom_database_close(&database);
     return code;
 }
 

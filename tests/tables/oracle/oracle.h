@@ -59,7 +59,8 @@ enum {
     CROWD = 300, /* filter tables beside those, in a schema of this name: c0, c1, ... */
     DEPTH_MOST = 6,
     QUESTIONS = 16, /* of one statement */
-    LAYERS_MOST = 64
+    LAYERS_MOST = 64,
+    AGES_MOST = 6 /* generations of a table */
 };
 
 /* ---- Sets of keys ---- */
@@ -109,8 +110,9 @@ struct options {
     double rate;
     bool grows, refuses; /* growth=on, growth=error */
     enum key_type key;
-    bool counts; /* layout=counting */
-    bool known;  /* by this release */
+    bool counts;   /* layout=counting */
+    unsigned ages; /* generations=G, or 1 */
+    bool known;    /* by this release */
 };
 
 extern struct options OPTIONS[];
@@ -119,7 +121,8 @@ struct table {
     bool exists;
     unsigned name;
     unsigned options;
-    struct keys keys; /* that must be in */
+    /* That must be in: those that the newest generation has, the one before it, ... */
+    struct keys keys[AGES_MOST];
     /* When it counts: how often each key is in at least, up to COPIES_MOST. */
     uint8_t copies[UNIVERSE];
     uint64_t counted; /* what info counts */
@@ -159,6 +162,7 @@ enum statement {
     MERGE,
     CLEAR,
     REPAIR,
+    ROTATE,
     STATEMENTS
 };
 
@@ -232,8 +236,10 @@ struct content *view(struct connection *connection, unsigned schema);
 const struct content *peek(struct connection *connection, unsigned schema);
 struct content *change(struct connection *connection, unsigned schema);
 
-/* The model's part in what is done to a table. */
-void table_add(struct table *table, unsigned key, bool copy); /* copy: it was counted */
+/* The model's part in what is done to a table. copy: it was counted; age: of the generation in which
+ * the key is now. */
+void table_add(struct table *table, unsigned key, bool copy, unsigned age);
+void table_rotate(struct table *table);
 void table_remove(struct table *table, const struct keys *keys);
 void table_clear(struct table *table);
 
@@ -256,6 +262,9 @@ struct raw_chunk {
 };
 
 struct raw_layer {
+    uint64_t number;     /* of its row */
+    unsigned index, age; /* in its generation; of that, 0 for the newest */
+    uint64_t generation;
     struct bloom_shape shape;
     uint8_t *payload;
     uint64_t chunk_blocks, keys, chunks, ones; /* as the row says */
@@ -267,10 +276,12 @@ struct raw_layer {
 
 struct raw {
     bool sane; /* damage that the table must or may report: layers and answers mean nothing */
-    bool wrong_chunk_size; /* in every layer, and there are chunks */
-    uint64_t strays;       /* chunks of no layer */
-    unsigned layer_count;
-    struct raw_layer layers[LAYERS_MOST];
+    bool wrong_chunk_size;                /* in every layer, and there are chunks */
+    uint64_t strays;                      /* chunks of no layer */
+    unsigned ages;                        /* generations=G, or 1 */
+    unsigned layer_count;                 /* of generations that live */
+    struct raw_layer layers[LAYERS_MOST]; /* the newest generation's are the last */
+    uint64_t newest;
     uint8_t header[64]; /* of the first layer */
     uint64_t digest;    /* of all rows */
 };
@@ -280,15 +291,21 @@ bool look_raw(struct connection *connection, unsigned schema, unsigned name, str
 bool look_raw_in_crowd(struct connection *connection, const char *name, struct raw *raw);
 void raw_clear(struct raw *raw);
 
+/* The first layer of the newest generation, which merges go to. */
+unsigned newest_first(const struct raw *raw);
+
 /* Keys that the chunks of a layer count; of all layers. */
 uint64_t keys_of_layer(const struct raw_layer *layer);
 uint64_t raw_keys(const struct raw *raw);
 
 /* Whether the table that is read had room in that layer for a key. */
-bool has_room(const struct raw_layer *layer, const struct options *options, unsigned index);
+bool has_room(const struct raw_layer *layer, const struct options *options);
 
-/* Whether a key of that hash is in, and in how many layers. */
+/* Whether a key of that hash is in; in the generation of that age; the age of the newest generation
+ * that has it, or AGES_MOST; in how many layers it is. */
 bool raw_has(const struct raw *raw, const uint64_t *words);
+bool raw_has_at(const struct raw *raw, const uint64_t *words, unsigned age);
+unsigned raw_age(const struct raw *raw, const uint64_t *words);
 unsigned raw_layers_with(const struct raw *raw, const uint64_t *words);
 
 /* How often it could be taken out, of a table that counts; COPIES_MOST at most. */
@@ -296,7 +313,7 @@ unsigned raw_copies(const struct raw *raw, const uint64_t *words);
 
 /* What the library makes of the bits of all layers, and what becomes of the keys of chunks, when a
  * key is added to the first layer that has it (unless that is to change nothing) or to the last
- * one; or taken out. Whether it was new; gone from its layer. */
+ * one; or taken out. Again: only the newest generation is asked. Whether it was new; gone from its layer. */
 bool raw_add(struct raw *raw, const uint64_t *words, bool again);
 bool raw_remove(struct raw *raw, const uint64_t *words);
 
@@ -394,9 +411,9 @@ struct step {
 extern struct step STEPS[];
 extern const unsigned STEP_COUNT;
 
-/* Percent: of statements, of faults, of rounds, of tables, of tables, of rounds. */
+/* Percent: of statements, of faults, of rounds, of tables, of tables, of rounds, of tables. */
 extern unsigned weight_of_faults, weight_of_ignoring, weight_of_shared, weight_of_counting,
-    weight_of_types, weight_of_crowds;
+    weight_of_types, weight_of_crowds, weight_of_generations;
 
 /* The other process: adds keys; prints a digit for each, 1 when it was new. */
 int other_process(char **arguments);

@@ -236,6 +236,25 @@ static bool near(double a, double b) {
 
 /* ---- Comparing ---- */
 
+/* That info tells of each generation, the oldest first. */
+static void compare_generations(const struct raw *raw, const char *info, const char *where) {
+    const char *at = strstr(info, "\"generations\":");
+    expect((at != NULL) == (raw->ages > 1), "%s: generations in info", where);
+    for (unsigned i = 0; i < raw->layer_count && raw->ages > 1; i++) {
+        const struct raw_layer *layer = &raw->layers[i];
+        uint64_t keys = keys_of_layer(layer);
+        for (; i + 1 < raw->layer_count && raw->layers[i + 1].index > 0; i++)
+            keys += keys_of_layer(&raw->layers[i + 1]);
+        double told = number_in(&at, "generation", where);
+        expect(near(told, (double)layer->generation), "%s: info has generation %.0f, not %llu",
+               where, told, (unsigned long long)layer->generation);
+        told = number_in(&at, "keys", where);
+        expect(near(told, (double)keys),
+               "%s: info has %.0f keys in generation %llu, there are %llu", where, told,
+               (unsigned long long)layer->generation, (unsigned long long)keys);
+    }
+}
+
 static void compare_info(const struct raw *raw, const struct options *options, const char *info,
                          const char *where) {
     const char *at = info;
@@ -255,10 +274,14 @@ static void compare_info(const struct raw *raw, const struct options *options, c
     told = number_in(&at, "fpr", where);
     expect(near(told, 1 - pass), "%s: info has fpr %g, not %g", where, told, 1 - pass);
     at = info;
+    uint64_t keys_of_newest = 0;
+    for (unsigned i = 0; i < raw->layer_count; i++)
+        keys_of_newest += raw->layers[i].age == 0 ? keys_of_layer(&raw->layers[i]) : 0;
     told = number_in(&at, "used", where);
-    expect(near(told, (double)raw_keys(raw) / (double)options->capacity),
+    expect(near(told, (double)keys_of_newest / (double)options->capacity),
            "%s: info has used %g of %llu keys, capacity %llu", where, told,
-           (unsigned long long)raw_keys(raw), (unsigned long long)options->capacity);
+           (unsigned long long)keys_of_newest, (unsigned long long)options->capacity);
+    compare_generations(raw, info, where);
     at = strstr(info, "\"layers\":");
     for (unsigned i = 0; i < raw->layer_count; i++) {
         const struct raw_layer *layer = &raw->layers[i];
@@ -280,23 +303,41 @@ static void compare_info(const struct raw *raw, const struct options *options, c
            raw->layer_count, info);
 }
 
-/* What the model says must be in the bits. */
+/* The layer that holds all keys; NULL when several do; the newest's first one when none does. */
+static const struct raw_layer *holder_of(const struct raw *raw) {
+    const struct raw_layer *holder = NULL;
+    unsigned with_rows = 0;
+    for (unsigned i = 0; i < raw->layer_count; i++)
+        if (raw->layers[i].rows > 0) {
+            holder = &raw->layers[i];
+            with_rows++;
+        }
+    if (raw->ages == 1)
+        return raw->layer_count == 1 ? &raw->layers[0] : NULL;
+    return with_rows == 0 ? &raw->layers[newest_first(raw)] : with_rows == 1 ? holder : NULL;
+}
+
+/* What the model says must be in the bits: each key in the generation that has it. */
 static void compare_model(struct table *table, const struct raw *raw, const char *where) {
     const struct options *options = &OPTIONS[table->options];
     unsigned missing = 0;
     double pass = 1;
-    for (unsigned key = 0; key < UNIVERSE; key++)
-        missing += keys_have(&table->keys, key) && !raw_has(raw, added_words(options->key, key));
-    expect(missing == 0, "%s: %u of %u keys are not in the bits", where, missing,
-           keys_count(&table->keys));
+    for (unsigned age = 0; age < options->ages; age++) {
+        for (unsigned key = 0; key < UNIVERSE; key++)
+            missing += keys_have(&table->keys[age], key) &&
+                       !raw_has_at(raw, added_words(options->key, key), age);
+        expect(missing == 0, "%s: %u of %u keys are not in the bits of generation %llu less %u",
+               where, missing, keys_count(&table->keys[age]), (unsigned long long)raw->newest, age);
+    }
     for (unsigned key = 0; options->counts && key < UNIVERSE; key++)
         expect(table->copies[key] <= 1 ||
                    raw_copies(raw, added_words(options->key, key)) >= table->copies[key],
                "%s: key %u was added %u times, and is in %u times", where, key, table->copies[key],
                raw_copies(raw, added_words(options->key, key)));
     expect(raw->strays == 0, "%s: %llu chunks of no layer", where, (unsigned long long)raw->strays);
-    expect(options->grows || raw->layer_count == 1, "%s: %u layers without growth", where,
-           raw->layer_count);
+    for (unsigned i = 0; i < raw->layer_count; i++)
+        expect(options->grows || raw->layers[i].index == 0, "%s: layer %u without growth", where,
+               raw->layers[i].index);
     uint64_t keys = raw_keys(raw);
     expect(table->unknown || keys == table->counted, "%s: %llu keys are counted, not %llu", where,
            (unsigned long long)keys, (unsigned long long)table->counted);
@@ -304,12 +345,12 @@ static void compare_model(struct table *table, const struct raw *raw, const char
     table->unknown = false;
     for (unsigned i = 0; i < raw->layer_count && !table->merged; i++) {
         const struct raw_layer *layer = &raw->layers[i];
-        bool closed = i + 1 < raw->layer_count;
+        bool closed = i + 1 < raw->layer_count && layer[1].index > 0;
         keys = keys_of_layer(layer);
         expect((!options->grows && !options->refuses) || keys <= layer->shape.capacity,
                "%s: layer %u has %llu keys, and is made for %llu", where, i,
                (unsigned long long)keys, (unsigned long long)layer->shape.capacity);
-        expect(!closed || options->counts || !has_room(layer, options, i),
+        expect(!closed || options->counts || !has_room(layer, options),
                "%s: layer %u is closed with %llu keys and %llu ones", where, i,
                (unsigned long long)keys, (unsigned long long)layer->bits);
     }
@@ -371,14 +412,15 @@ void look(struct connection *connection, unsigned schema, unsigned slot, bool th
         if (answers.info != NULL)
             compare_info(&raw, &OPTIONS[table->options], answers.info, where);
         if (answers.filter != NULL) {
-            const struct raw_layer *layer = &raw.layers[0];
-            size_t bytes = (size_t)bloom_payload_bytes(&layer->shape);
-            expect(raw.layer_count == 1 && (size_t)answers.filter_bytes == 64 + bytes &&
+            const struct raw_layer *layer = holder_of(&raw);
+            size_t bytes = layer != NULL ? (size_t)bloom_payload_bytes(&layer->shape) : 0;
+            expect(layer != NULL && (size_t)answers.filter_bytes == 64 + bytes &&
                        memcmp(answers.filter + 64, layer->payload, bytes) == 0,
                    "%s: filter is not what the bits are", where);
         } else if (wants_filter) {
-            expect(raw.layer_count > 1 || tampered, "%s: no filter of a table of one layer: %d, %s",
-                   where, answers.filter_code, answers.error);
+            expect(holder_of(&raw) == NULL || tampered,
+                   "%s: no filter of a table whose keys are in one layer: %d, %s", where,
+                   answers.filter_code, answers.error);
         }
         if (!tampered) {
             compare_counts(&raw, where);

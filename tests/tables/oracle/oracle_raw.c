@@ -64,6 +64,50 @@ static uint32_t read_count(const uint8_t *row, unsigned which) {
            (uint32_t)bytes[3] << 24;
 }
 
+/* Rows of a slot: generation g of G has those from 64 * (g mod G) on. */
+enum { SLOT_ROWS = 64 };
+
+/* A further row of a slot that an older generation has left. */
+static bool is_stale_layer(const struct raw *raw, sqlite3_stmt *row) {
+    const struct raw_layer *before =
+        raw->layer_count > 0 ? &raw->layers[raw->layer_count - 1] : NULL;
+    uint64_t number = (uint64_t)sqlite3_column_int64(row, 0);
+    return before != NULL && number % SLOT_ROWS > 0 &&
+           number / SLOT_ROWS == before->number / SLOT_ROWS &&
+           sqlite3_column_int64(row, 6) < (sqlite3_int64)before->generation;
+}
+
+static bool is_next_layer(const struct raw *raw, sqlite3_stmt *row) {
+    const struct raw_layer *before =
+        raw->layer_count > 0 ? &raw->layers[raw->layer_count - 1] : NULL;
+    sqlite3_int64 number = sqlite3_column_int64(row, 0), generation = sqlite3_column_int64(row, 6);
+    if (number < 0 || number / SLOT_ROWS >= raw->ages || generation < 0 ||
+        generation > (raw->ages > 1 ? UINT32_MAX : 0) ||
+        generation % raw->ages != number / SLOT_ROWS)
+        return false;
+    return number % SLOT_ROWS == 0 || (before != NULL && (uint64_t)number == before->number + 1 &&
+                                       (uint64_t)generation == before->generation);
+}
+
+/* Brings the layers of the newest generation to the end. Of all that may live, none is missing. */
+static void sort_generations(struct raw *raw) {
+    static struct raw_layer sorted[LAYERS_MOST];
+    unsigned last = 0, generations = 0;
+    for (unsigned i = 0; i < raw->layer_count; i++) {
+        uint64_t age = raw->newest - raw->layers[i].generation;
+        last = age == 0 ? i : last;
+        raw->sane = raw->sane && age < raw->ages;
+        raw->layers[i].age = age < AGES_MOST ? (unsigned)age : 0;
+        generations += raw->layers[i].index == 0;
+    }
+    if (raw->layer_count == 0 || raw->layers[0].number != 0 ||
+        (generations < raw->ages && generations <= raw->newest))
+        raw->sane = false;
+    for (unsigned i = 0; i < raw->layer_count; i++)
+        sorted[i] = raw->layers[(last + 1 + i) % raw->layer_count];
+    memcpy(raw->layers, sorted, raw->layer_count * sizeof *sorted);
+}
+
 static void read_layer(struct raw *raw, sqlite3_stmt *row) {
     struct raw_layer *layer = &raw->layers[raw->layer_count];
     char problem[BLOOM_PROBLEM_SIZE];
@@ -74,13 +118,20 @@ static void read_layer(struct raw *raw, sqlite3_stmt *row) {
             digest_number(raw, sqlite3_column_int64(row, i));
     if (header != NULL)
         digest(raw, header, (size_t)length);
-    if (!raw->sane || raw->layer_count == LAYERS_MOST ||
-        sqlite3_column_int64(row, 0) != raw->layer_count || length != BLOOM_HEADER_BYTES ||
+    if (is_stale_layer(raw, row))
+        return;
+    if (!raw->sane || raw->layer_count == LAYERS_MOST || !is_next_layer(raw, row) ||
+        length != BLOOM_HEADER_BYTES ||
         !bloom_header_read(&layer->shape, header, BLOOM_HEADER_BYTES, problem) ||
         layer->shape.layout->blocks == NULL) {
         raw->sane = false;
         return;
     }
+    layer->number = (uint64_t)sqlite3_column_int64(row, 0);
+    layer->index = (unsigned)(layer->number % SLOT_ROWS);
+    layer->generation = (uint64_t)sqlite3_column_int64(row, 6);
+    if (layer->generation > raw->newest)
+        raw->newest = layer->generation;
     if (raw->layer_count == 0)
         memcpy(raw->header, header, BLOOM_HEADER_BYTES);
     size_t block_bytes = layer->shape.layout->blocks->bytes;
@@ -90,7 +141,7 @@ static void read_layer(struct raw *raw, sqlite3_stmt *row) {
     layer->ones = (uint64_t)sqlite3_column_int64(row, 5);
     layer->rows = layer->bits = layer->chunk_count = 0;
     layer->payload = calloc(1, (size_t)bloom_payload_bytes(&layer->shape));
-    if (sqlite3_column_int64(row, 6) != 0 || layer->chunk_blocks < 1 ||
+    if (layer->chunk_blocks < 1 ||
         layer->chunk_blocks > (ROW_BYTES_MOST - COUNTS_BYTES) / block_bytes) {
         raw->sane = false;
     } else {
@@ -118,11 +169,14 @@ static void read_chunk(struct raw *raw, sqlite3_stmt *row) {
     digest(raw, bytes, (size_t)length);
     uint64_t layer_number = (uint64_t)id >> LAYER_SHIFT;
     uint64_t number = (uint64_t)id & ((UINT64_C(1) << LAYER_SHIFT) - 1);
-    if (id < 0 || layer_number >= raw->layer_count) {
-        raw->strays++;
+    struct raw_layer *layer = NULL;
+    for (unsigned i = 0; i < raw->layer_count; i++)
+        if (raw->layers[i].number == layer_number)
+            layer = &raw->layers[i];
+    if (layer == NULL) {
+        raw->strays += raw->ages == 1 || layer_number / SLOT_ROWS >= raw->ages;
         return;
     }
-    struct raw_layer *layer = &raw->layers[layer_number];
     uint64_t chunk_bytes = layer->chunk_blocks * layer->shape.layout->blocks->bytes;
     if (length != COUNTS_BYTES + chunk_bytes) {
         raw->sane = false;
@@ -133,6 +187,8 @@ static void read_chunk(struct raw *raw, sqlite3_stmt *row) {
         raw->strays++;
         return;
     }
+    if (read_count(bytes, GENERATION) < layer->generation)
+        return;
     const uint8_t *bits = bytes + COUNTS_BYTES;
     uint64_t first = number * chunk_bytes, whole = bloom_payload_bytes(&layer->shape);
     uint64_t used = whole - first < chunk_bytes ? whole - first : chunk_bytes;
@@ -146,13 +202,15 @@ static void read_chunk(struct raw *raw, sqlite3_stmt *row) {
     for (uint64_t i = used; i < chunk_bytes; i++)
         if (bits[i] != 0)
             raw->sane = false;
-    if (read_count(bytes, GENERATION) != 0 || read_count(bytes, ZERO) != 0)
+    if (read_count(bytes, GENERATION) != layer->generation || read_count(bytes, ZERO) != 0)
         raw->sane = false;
 }
 
 static int read_rows(struct raw *raw, enum statement which, sqlite3_stmt *statement) {
     while (sqlite3_step(statement) == SQLITE_ROW)
         which == LAYERS ? read_layer(raw, statement) : read_chunk(raw, statement);
+    if (which == LAYERS)
+        sort_generations(raw);
     return sqlite3_reset(statement);
 }
 
@@ -171,6 +229,7 @@ bool look_raw_in_crowd(struct connection *connection, const char *name, struct r
     int code = SQLITE_OK;
     memset(raw, 0, sizeof *raw);
     raw->sane = true;
+    raw->ages = 1;
     for (enum statement which = LAYERS; which <= CHUNKS && code == SQLITE_OK; which++) {
         sqlite3_stmt *statement = prepare(connection, "crowd", name, which, &code);
         if (code == SQLITE_OK)
@@ -191,7 +250,11 @@ bool look_raw(struct connection *connection, unsigned schema, unsigned name, str
     int code;
     memset(raw, 0, sizeof *raw);
     raw->sane = true;
-    bool tampered = view(connection, schema)->tampered;
+    const struct content *content = view(connection, schema);
+    bool tampered = content->tampered;
+    for (unsigned slot = 0; slot < SLOTS; slot++)
+        if (content->tables[slot].exists && content->tables[slot].name == name)
+            raw->ages = OPTIONS[content->tables[slot].options].ages;
     for (enum statement which = LAYERS; which <= CHUNKS; which++) {
         sqlite3_stmt *statement = statement_of(connection, schema, name, which, &code);
         if (code == SQLITE_OK)
@@ -216,6 +279,13 @@ bool look_raw(struct connection *connection, unsigned schema, unsigned name, str
 
 /* ---- What a change makes of the bits ---- */
 
+unsigned newest_first(const struct raw *raw) {
+    unsigned first = raw->layer_count - 1;
+    while (first > 0 && raw->layers[first].index > 0)
+        first--;
+    return first;
+}
+
 static bool layer_has(const struct raw_layer *layer, const uint64_t *words) {
     return layer->shape.layout->check(&layer->shape, layer->payload, words);
 }
@@ -225,6 +295,21 @@ bool raw_has(const struct raw *raw, const uint64_t *words) {
         if (layer_has(&raw->layers[i], words))
             return true;
     return false;
+}
+
+bool raw_has_at(const struct raw *raw, const uint64_t *words, unsigned age) {
+    for (unsigned i = 0; i < raw->layer_count; i++)
+        if (raw->layers[i].age == age && layer_has(&raw->layers[i], words))
+            return true;
+    return false;
+}
+
+unsigned raw_age(const struct raw *raw, const uint64_t *words) {
+    unsigned age = AGES_MOST;
+    for (unsigned i = 0; i < raw->layer_count; i++)
+        if (raw->layers[i].age < age && layer_has(&raw->layers[i], words))
+            age = raw->layers[i].age;
+    return age;
 }
 
 unsigned raw_layers_with(const struct raw *raw, const uint64_t *words) {
@@ -258,7 +343,7 @@ bool raw_add(struct raw *raw, const uint64_t *words, bool again) {
     struct raw_layer *last = &raw->layers[raw->layer_count - 1];
     for (unsigned i = 0; i < raw->layer_count; i++) {
         struct raw_layer *layer = &raw->layers[i];
-        if (!layer_has(layer, words))
+        if ((again && layer->age > 0) || !layer_has(layer, words))
             continue;
         if (again && layer->shape.layout->blocks->remove != NULL)
             layer->shape.layout->add(&layer->shape, layer->payload, words, 1);
@@ -319,14 +404,16 @@ uint64_t raw_keys(const struct raw *raw) {
     return sum;
 }
 
-bool has_room(const struct raw_layer *layer, const struct options *options, unsigned index) {
+bool has_room(const struct raw_layer *layer, const struct options *options) {
     struct bloom_growth growth = {.layout = layer->shape.layout,
                                   .capacity = options->capacity,
                                   .rate = options->rate,
+                                  .generations = options->ages,
                                   .mode = options->grows     ? BLOOM_GROWTH_ON
                                           : options->refuses ? BLOOM_GROWTH_ERROR
                                                              : BLOOM_GROWTH_OFF};
-    struct bloom_growth_limits limits = bloom_growth_limits_of(&growth, index, &layer->shape);
+    struct bloom_growth_limits limits =
+        bloom_growth_limits_of(&growth, layer->index, &layer->shape);
     return keys_of_layer(layer) < limits.keys && layer->bits < limits.ones;
 }
 

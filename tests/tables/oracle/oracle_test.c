@@ -13,8 +13,8 @@
  * each step, its name and its weight; steps without a line are not taken. Some are percentages:
  * "faults" of statements that are made to fail, "ignoring" of those by an authorizer that answers
  * SQLITE_IGNORE, "shared_cache" of rounds in which both connections share a cache, "crowds" of
- * rounds with hundreds of other filter tables on each connection, "counting" and "key_types" of
- * tables with layout=counting and with key=TYPE. The files named .steps beside this one are such,
+ * rounds with hundreds of other filter tables on each connection, "counting", "key_types" and
+ * "generations" of tables with layout=counting, with key=TYPE and with generations=G. The files named .steps beside this one are such,
  * one for each kind of fault that filter tables once had.
  */
 #include "oracle.h"
@@ -32,7 +32,8 @@ enum { STEPS_OF_ROUND = 400, NOTES_KEPT = 40, NOTE_SIZE = 300 };
 
 const char *program;
 unsigned weight_of_faults = 15, weight_of_ignoring = 20, weight_of_shared = 25,
-         weight_of_counting = 30, weight_of_types = 25, weight_of_crowds = 10;
+         weight_of_counting = 30, weight_of_types = 25, weight_of_crowds = 10,
+         weight_of_generations = 25;
 
 static uint64_t state, seed;
 static char **weight_files;
@@ -120,9 +121,10 @@ static void read_weights(const char *path) {
     static const struct {
         const char *name;
         unsigned *weight;
-    } PERCENTAGES[] = {{"faults", &weight_of_faults},       {"ignoring", &weight_of_ignoring},
-                       {"shared_cache", &weight_of_shared}, {"crowds", &weight_of_crowds},
-                       {"counting", &weight_of_counting},   {"key_types", &weight_of_types}};
+    } PERCENTAGES[] = {{"faults", &weight_of_faults},          {"ignoring", &weight_of_ignoring},
+                       {"shared_cache", &weight_of_shared},    {"crowds", &weight_of_crowds},
+                       {"counting", &weight_of_counting},      {"key_types", &weight_of_types},
+                       {"generations", &weight_of_generations}};
     enum { PERCENTAGE_COUNT = sizeof PERCENTAGES / sizeof *PERCENTAGES };
     for (unsigned i = 0; i < PERCENTAGE_COUNT; i++)
         *PERCENTAGES[i].weight = 0;

@@ -9,26 +9,36 @@
 const char *const NAME[NAMES] = {"seen", "other", "third"}, *const SCHEMA[SCHEMAS] = {"main", "x"};
 
 struct options OPTIONS[] = {
-    {"capacity=40, fpr=0.02", 40, 0.02, true, false, AS_IT_IS, false, false},
-    {"capacity=300, fpr=0.01, growth=on", 300, 0.01, true, false, AS_IT_IS, false, false},
-    {"capacity=60, fpr=0.1, growth=off", 60, 0.1, false, false, AS_IT_IS, false, false},
-    {"capacity=900, fpr=0.001", 900, 0.001, true, false, AS_IT_IS, false, false},
-    {"capacity=8, fpr=0.05", 8, 0.05, true, false, AS_IT_IS, false, false},
-    {"capacity=50, fpr=0.01, growth=error", 50, 0.01, false, true, AS_IT_IS, false, false},
-    {"capacity=40, fpr=0.02, key=TEXT", 40, 0.02, true, false, TEXTS, false, false},
-    {"capacity=300, fpr=0.01, key=INTEGER", 300, 0.01, true, false, INTEGERS, false, false},
-    {"capacity=80, fpr=0.01, key=REAL", 80, 0.01, true, false, REALS, false, false},
-    {"capacity=90, fpr=0.01, growth=off, key=NUMERIC", 90, 0.01, false, false, NUMBERS, false,
+    {"capacity=40, fpr=0.02", 40, 0.02, true, false, AS_IT_IS, false, 1, false},
+    {"capacity=300, fpr=0.01, growth=on", 300, 0.01, true, false, AS_IT_IS, false, 1, false},
+    {"capacity=60, fpr=0.1, growth=off", 60, 0.1, false, false, AS_IT_IS, false, 1, false},
+    {"capacity=900, fpr=0.001", 900, 0.001, true, false, AS_IT_IS, false, 1, false},
+    {"capacity=8, fpr=0.05", 8, 0.05, true, false, AS_IT_IS, false, 1, false},
+    {"capacity=50, fpr=0.01, growth=error", 50, 0.01, false, true, AS_IT_IS, false, 1, false},
+    {"capacity=40, fpr=0.02, key=TEXT", 40, 0.02, true, false, TEXTS, false, 1, false},
+    {"capacity=300, fpr=0.01, key=INTEGER", 300, 0.01, true, false, INTEGERS, false, 1, false},
+    {"capacity=80, fpr=0.01, key=REAL", 80, 0.01, true, false, REALS, false, 1, false},
+    {"capacity=90, fpr=0.01, growth=off, key=NUMERIC", 90, 0.01, false, false, NUMBERS, false, 1,
      false},
-    {"capacity=70, fpr=0.01, key=BLOB", 70, 0.01, true, false, BLOBS, false, false},
-    {"capacity=40, fpr=0.02, layout=counting", 40, 0.02, true, false, AS_IT_IS, true, false},
-    {"capacity=8, fpr=0.1, layout=counting", 8, 0.1, true, false, AS_IT_IS, true, false},
+    {"capacity=70, fpr=0.01, key=BLOB", 70, 0.01, true, false, BLOBS, false, 1, false},
+    {"capacity=40, fpr=0.02, layout=counting", 40, 0.02, true, false, AS_IT_IS, true, 1, false},
+    {"capacity=8, fpr=0.1, layout=counting", 8, 0.1, true, false, AS_IT_IS, true, 1, false},
     {"capacity=200, fpr=0.01, growth=off, layout=counting", 200, 0.01, false, false, AS_IT_IS, true,
-     false},
+     1, false},
     {"capacity=60, fpr=0.03, growth=error, layout=counting", 60, 0.03, false, true, AS_IT_IS, true,
+     1, false},
+    {"capacity=30, fpr=0.01, layout=counting, key=TEXT", 30, 0.01, true, false, TEXTS, true, 1,
      false},
-    {"capacity=30, fpr=0.01, layout=counting, key=TEXT", 30, 0.01, true, false, TEXTS, true, false},
-    {"capacity=30, fpr=0.01, layout=counting, key=REAL", 30, 0.01, true, false, REALS, true, false},
+    {"capacity=30, fpr=0.01, layout=counting, key=REAL", 30, 0.01, true, false, REALS, true, 1,
+     false},
+    {"capacity=30, fpr=0.05, generations=3", 30, 0.05, true, false, AS_IT_IS, false, 3, false},
+    {"capacity=8, fpr=0.1, generations=2", 8, 0.1, true, false, AS_IT_IS, false, 2, false},
+    {"capacity=300, fpr=0.02, growth=off, generations=6", 300, 0.02, false, false, AS_IT_IS, false,
+     6, false},
+    {"capacity=60, fpr=0.02, growth=error, generations=4", 60, 0.02, false, true, AS_IT_IS, false,
+     4, false},
+    {"capacity=40, fpr=0.02, generations=5, key=TEXT", 40, 0.02, true, false, TEXTS, false, 5,
+     false},
 };
 enum { OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS };
 
@@ -221,6 +231,7 @@ static const char *const SQL[STATEMENTS] = {
     [MERGE] = "INSERT INTO %s.%s(%s, key) VALUES ('merge', ?1)",
     [CLEAR] = "INSERT INTO %s.%s(%s) VALUES ('clear')",
     [REPAIR] = "INSERT INTO %s.%s(%s) VALUES ('repair')",
+    [ROTATE] = "INSERT INTO %s.%s(%s) VALUES ('rotate')",
 };
 
 sqlite3_stmt *prepare(struct connection *connection, const char *schema, const char *table,
@@ -249,8 +260,8 @@ static void add_copies(struct table *table, unsigned key) {
         table->copies[key]++;
 }
 
-void table_add(struct table *table, unsigned key, bool copy) {
-    keys_add(&table->keys, key);
+void table_add(struct table *table, unsigned key, bool copy, unsigned age) {
+    keys_add(&table->keys[age], key);
     if (copy)
         add_copies(table, key);
 }
@@ -262,8 +273,16 @@ void table_remove(struct table *table, const struct keys *keys) {
         if (keys_have(keys, key) && table->copies[key] > 0)
             table->copies[key]--;
         if (table->copies[key] > 0)
-            keys_add(&table->keys, key);
+            keys_add(&table->keys[0], key);
     }
+}
+
+void table_rotate(struct table *table) {
+    const unsigned ages = OPTIONS[table->options].ages;
+    for (unsigned age = ages - 1; age > 0; age--)
+        table->keys[age] = table->keys[age - 1];
+    table->keys[0] = (struct keys){{0}};
+    table->unknown = true;
 }
 
 void table_clear(struct table *table) {
@@ -415,14 +434,17 @@ void world_learn(void) {
     sqlite3_close(database);
 }
 
-/* Of those that are known; such as count or have a type by their weights, as far as there are. */
+/* Of those that are known; such as count, have a type or generations by their weights, as far as
+ * there are. */
 unsigned random_options(void) {
     unsigned percent = random_below(100), fitting = 0, chosen[OPTION_COUNT];
+    bool ages = random_below(100) < weight_of_generations;
     bool counts = percent < weight_of_counting;
     bool typed = !counts && percent < weight_of_counting + weight_of_types;
     for (unsigned i = 0; i < OPTION_COUNT; i++)
-        if (OPTIONS[i].known && OPTIONS[i].counts == counts &&
-            (counts || (OPTIONS[i].key != AS_IT_IS) == typed))
+        if (OPTIONS[i].known && (OPTIONS[i].ages > 1) == ages &&
+            (ages ||
+             (OPTIONS[i].counts == counts && (counts || (OPTIONS[i].key != AS_IT_IS) == typed))))
             chosen[fitting++] = i;
     return fitting > 0 ? chosen[random_below(fitting)] : 0;
 }

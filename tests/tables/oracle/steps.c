@@ -9,6 +9,7 @@ struct step STEPS[] = {
     {"delete_many", 20, step_delete_many},
     {"merge", 20, step_merge},
     {"clear", 8, step_clear},
+    {"rotate", 50, step_rotate},
     {"query", 60, step_query},
     {"cursor", 20, step_cursor},
     {"begin", 120, step_begin},

@@ -76,6 +76,7 @@ void step_delete(connection_t *connection);
 void step_delete_many(connection_t *connection);
 void step_merge(connection_t *connection);
 void step_clear(connection_t *connection);
+void step_rotate(connection_t *connection);
 void step_query(connection_t *connection);
 void step_cursor(connection_t *connection);
 void step_begin(connection_t *connection);

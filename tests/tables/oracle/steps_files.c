@@ -191,7 +191,8 @@ void step_process(connection_t *connection) {
     for (unsigned i = 0; i < (unsigned)length; i++) {
         if (answer[i] == 'x')
             continue;
-        table_add(table, keys[i], answer[i] == '1');
+        if (answer[i] == '1' || OPTIONS[table->options].ages == 1)
+            table_add(table, keys[i], answer[i] == '1', 0);
         table->counted += answer[i] == '1';
     }
 }

@@ -14,15 +14,17 @@ static const uint64_t *words_to_add(const struct attempt *attempt, unsigned key)
 
 static void insert_done(struct attempt *attempt, unsigned key, bool only_new) {
     const struct raw_layer *last = &attempt->raw.layers[attempt->raw.layer_count - 1];
-    bool is_in = raw_has(&attempt->raw, words_to_add(attempt, key)), grown;
+    const uint64_t *words = words_to_add(attempt, key);
+    unsigned age = raw_age(&attempt->raw, words);
+    bool is_in = age < AGES_MOST, found = only_new ? is_in : age == 0, grown;
     bool full = !attempt->raw.sane || view(attempt->connection, attempt->schema)->tampered ||
-                !has_room(last, attempt->options, attempt->raw.layer_count - 1);
+                !has_room(last, attempt->options);
     bool sure = attempt_is_sure(attempt), known = sure && !attempt->doubtful;
     int changes = sqlite3_changes(attempt->connection->database);
     if (attempt->raw.sane)
-        raw_add(&attempt->raw, words_to_add(attempt, key), !only_new);
+        raw_add(&attempt->raw, words, !only_new);
     bool compared = attempt_compare(attempt, &grown);
-    expect(!grown || !is_in, "%s: %s has grown for a key that was in", attempt->connection->name,
+    expect(!grown || !found, "%s: %s has grown for a key that was in", attempt->connection->name,
            NAME[attempt->table->name]);
     expect(!grown || full, "%s: %s has grown before it was full", attempt->connection->name,
            NAME[attempt->table->name]);
@@ -35,7 +37,7 @@ static void insert_done(struct attempt *attempt, unsigned key, bool only_new) {
     expect(!known || changes == (!only_new || !is_in), "%s: changes() is %d for key %u that was %s",
            attempt->connection->name, changes, key, is_in ? "in" : "not in");
     if (sure)
-        table_add(attempt->table, key, !only_new || (known && !is_in));
+        table_add(attempt->table, key, !only_new || (known && !is_in), only_new && is_in ? age : 0);
 }
 
 void step_insert(connection_t *connection) {
@@ -73,9 +75,21 @@ static void insert_many_done(struct attempt *attempt, const struct keys *keys, b
     unsigned wanted = keys_count(only_new ? &new : keys);
     expect(!known || (unsigned)changes == wanted, "%s: changes() is %d, not %u",
            attempt->connection->name, changes, wanted);
-    for (unsigned key = 0; key < UNIVERSE && sure; key++)
-        if (keys_have(keys, key))
-            table_add(attempt->table, key, !only_new || (known && keys_have(&new, key)));
+    /* Where they are that were found is seen now: those that only seemed to be in, too. */
+    struct raw after;
+    bool looked = attempt->options->ages > 1 && only_new && sure &&
+                  look_raw(attempt->connection, attempt->schema, attempt->table->name, &after);
+    for (unsigned key = 0; key < UNIVERSE && sure; key++) {
+        unsigned age = looked ? raw_age(&after, words_to_add(attempt, key)) : 0;
+        bool copied = !only_new || (known && keys_have(&new, key));
+        expect(!looked || !keys_have(keys, key) || !after.sane || age < AGES_MOST,
+               "%s: key %u was added, and is not in", attempt->connection->name, key);
+        if (keys_have(keys, key) && age < AGES_MOST &&
+            (looked || attempt->options->ages == 1 || !only_new))
+            table_add(attempt->table, key, copied, age);
+    }
+    if (looked)
+        raw_clear(&after);
 }
 
 void step_insert_many(connection_t *connection) {
@@ -143,7 +157,7 @@ static bool choose_to_remove(const struct attempt *attempt, unsigned *key) {
 /* It was rolled back before it was tried again, and the keys may not have been in then: they may
  * have taken counts from all others. */
 static void forget_copies(struct table *table) {
-    memset(&table->keys, 0, sizeof table->keys);
+    memset(table->keys, 0, sizeof table->keys);
     memset(table->copies, 0, sizeof table->copies);
 }
 
@@ -248,7 +262,7 @@ static void merge_done(struct attempt *attempt, const struct keys *keys, double 
            options->rate);
     for (unsigned key = 0; key < UNIVERSE && attempt_is_sure(attempt); key++)
         if (keys_have(keys, key))
-            table_add(attempt->table, key, true);
+            table_add(attempt->table, key, true, 0);
     attempt_compare(attempt, &grown);
     expect(!grown, "%s: %s has grown by a merge", attempt->connection->name,
            NAME[attempt->table->name]);
@@ -260,7 +274,7 @@ void step_merge(connection_t *connection) {
         return;
     sqlite3_stmt *statement = statement_for(&attempt, MERGE);
     if (statement != NULL && attempt.raw.sane) {
-        struct raw_layer *first = &attempt.raw.layers[0];
+        struct raw_layer *first = &attempt.raw.layers[newest_first(&attempt.raw)];
         const struct options *options = attempt.options;
         struct keys keys = some_keys();
         size_t bytes;
@@ -272,7 +286,8 @@ void step_merge(connection_t *connection) {
              keys_count(&keys), rate);
         sqlite3_bind_blob(statement, 1, filter, (int)bytes, SQLITE_STATIC);
         attempt.estimates = true;
-        attempt.may_refuse = (options->grows || options->refuses) && rate > 0.8 * options->rate;
+        attempt.may_refuse =
+            (options->grows || options->refuses) && rate > 0.8 * options->rate / options->ages;
         bool done = attempt_run(&attempt, statement, random_fault(true));
         if (done)
             merge_done(&attempt, &keys, rate);
@@ -300,6 +315,55 @@ void step_clear(connection_t *connection) {
             table_clear(attempt.table);
             attempt.table->unknown = attempt.table->merged = doubtful;
         }
+    }
+    raw_clear(&attempt.raw);
+}
+
+/* The oldest generation is gone, if there were as many as there may be; a new one has one layer,
+ * which is empty; all others are as they were. */
+static void rotate_done(struct attempt *attempt) {
+    struct raw after;
+    const struct raw *before = &attempt->raw;
+    table_rotate(attempt->table);
+    if (attempt->doubtful || !attempt_is_sure(attempt) || !before->sane ||
+        !look_raw(attempt->connection, attempt->schema, attempt->table->name, &after))
+        return;
+    const char *name = NAME[attempt->table->name];
+    unsigned gone = 0;
+    expect(after.newest == before->newest + 1, "%s: from generation %llu to %llu", name,
+           (unsigned long long)before->newest, (unsigned long long)after.newest);
+    while (gone < before->layer_count && before->layers[gone].age == before->ages - 1)
+        gone++;
+    expect(after.layer_count == before->layer_count - gone + 1, "%s: %u layers become %u", name,
+           before->layer_count, after.layer_count);
+    for (unsigned i = gone; i < before->layer_count; i++) {
+        const struct raw_layer *was = &before->layers[i], *is = &after.layers[i - gone];
+        expect(was->number == is->number && was->generation == is->generation &&
+                   was->rows == is->rows && was->keys == is->keys &&
+                   memcmp(was->payload, is->payload, (size_t)bloom_payload_bytes(&was->shape)) == 0,
+               "%s: a rotation has changed layer %llu", name, (unsigned long long)was->number);
+    }
+    const struct raw_layer *new = &after.layers[after.layer_count - 1];
+    expect(new->age == 0 && new->index == 0 && new->rows == 0 && new->keys == 0 &&
+               new->chunks == 0 && new->ones == 0,
+           "%s: the new generation is not empty", name);
+    raw_clear(&after);
+}
+
+void step_rotate(connection_t *connection) {
+    struct attempt attempt;
+    if (!attempt_begin(&attempt, connection))
+        return;
+    sqlite3_stmt *statement = statement_for(&attempt, ROTATE);
+    if (statement != NULL) {
+        attempt.may_refuse = attempt.options->ages == 1;
+        bool done = attempt_run(&attempt, statement, random_fault(true));
+        expect(!done || attempt.options->ages > 1, "%s has no generations, and has rotated",
+               NAME[attempt.table->name]);
+        if (done)
+            rotate_done(&attempt);
+        else if (attempt.changed)
+            table_rotate(attempt.table);
     }
     raw_clear(&attempt.raw);
 }

@@ -54,7 +54,7 @@ void step_chunk_size(connection_t *connection) {
 /* Layers that a repair leaves: all but those at the end that hold nothing. */
 static unsigned layers_to_stay(const struct raw *raw) {
     unsigned count = raw->layer_count;
-    while (count > 1 && raw->layers[count - 1].bits == 0)
+    while (raw->ages == 1 && count > 1 && raw->layers[count - 1].bits == 0)
         count--;
     return count;
 }
@@ -75,21 +75,27 @@ void step_repair(connection_t *connection) {
     static const struct {
         const char *edit;
         bool of_keys;
+        bool empties; /* layers, of which those at the end must go */
     } WRONG[] = {
-        {"UPDATE %s.%s_layers SET ones = ones + 7", false},
-        {"UPDATE %s.%s_layers SET ones = 0, chunks = 0", false},
-        {"UPDATE %s.%s_layers SET chunks = chunks + 1", false},
-        {"UPDATE %s.%s_layers SET keys = keys + 100000", false},
-        {"UPDATE %s.%s_layers SET keys = 0, ones = 0", false},
-        {"UPDATE %s.%s_layers SET keys = keys", false},
+        {"DELETE FROM %s.%s_chunks WHERE id >> 40 > 0; "
+         "UPDATE %s.%s_layers SET keys = 0, ones = 0, chunks = 0 WHERE layer > 0",
+         false, true},
+        {"UPDATE %s.%s_layers SET ones = ones + 7", false, false},
+        {"UPDATE %s.%s_layers SET ones = 0, chunks = 0", false, false},
+        {"UPDATE %s.%s_layers SET chunks = chunks + 1", false, false},
+        {"UPDATE %s.%s_layers SET keys = keys + 100000", false, false},
+        {"UPDATE %s.%s_layers SET keys = 0, ones = 0", false, false},
+        {"UPDATE %s.%s_layers SET keys = keys", false, false},
         {"UPDATE %s.%s_chunks SET bits = CAST(substr(bits, 1, 4) || x'00112233' || "
          "substr(bits, 9) AS BLOB)",
-         false},
+         false, false},
         {"UPDATE %s.%s_chunks SET bits = CAST(substr(bits, 1, 8) || randomblob(8) || "
          "substr(bits, 17) AS BLOB)",
+         false, false},
+        {"UPDATE %s.%s_chunks SET bits = CAST(x'00112233' || substr(bits, 5) AS BLOB)", true,
          false},
-        {"UPDATE %s.%s_chunks SET bits = CAST(x'00112233' || substr(bits, 5) AS BLOB)", true},
-        {"UPDATE %s.%s_chunks SET bits = CAST(zeroblob(20) || substr(bits, 21) AS BLOB)", true},
+        {"UPDATE %s.%s_chunks SET bits = CAST(zeroblob(16) || substr(bits, 17) AS BLOB)", true,
+         false},
     };
     struct attempt attempt;
     char where[80];
@@ -100,7 +106,7 @@ void step_repair(connection_t *connection) {
     sqlite3_stmt *statement = statement_for(&attempt, REPAIR);
     bool was_tampered = view(connection, schema)->tampered;
     const char *name = NAME[attempt.table->name];
-    char *sql = sqlite3_mprintf(WRONG[which].edit, SCHEMA[schema], name);
+    char *sql = sqlite3_mprintf(WRONG[which].edit, SCHEMA[schema], name, SCHEMA[schema], name);
     if (statement != NULL) {
         int code = run(connection, NULL, sql, FAULT_NONE, &met);
         bool lost = lost_transaction(connection);
@@ -110,6 +116,11 @@ void step_repair(connection_t *connection) {
             struct raw after;
             change(connection, schema)->tampered = true;
             attempt.table = &view(connection, schema)->tables[attempt.slot];
+            if (WRONG[which].empties) {
+                raw_clear(&attempt.raw);
+                look_raw(connection, schema, attempt.table->name, &attempt.raw);
+                was_tampered = true;
+            }
             if (attempt_run(&attempt, statement, random_fault(true)) && attempt_is_sure(&attempt) &&
                 !attempt.doubtful && attempt.raw.sane &&
                 look_raw(connection, schema, attempt.table->name, &after)) {
@@ -143,7 +154,7 @@ void step_changeset(connection_t *connection) {
     void *changeset = NULL;
     struct raw raw;
     int size = 0, code;
-    unsigned slot = random_below(SLOTS);
+    unsigned slot = random_below(SLOTS), rotated = 0;
     if (main_in_memory || change_is_open(connection, 0) || !content->tables[slot].exists ||
         content->tampered)
         return;
@@ -152,7 +163,6 @@ void step_changeset(connection_t *connection) {
         return;
     if (!look_raw(connection, 0, content->tables[slot].name, &raw))
         return;
-    raw_clear(&raw);
     struct table table = content->tables[slot];
     static const struct file MEMORY;
     copy = fresh_connection(&MEMORY, 0);
@@ -166,6 +176,14 @@ void step_changeset(connection_t *connection) {
     if (code == SQLITE_OK) {
         sqlite3session_attach(session, NULL);
         struct keys keys = some_keys();
+        if (raw.ages > 1 && random_once_in(2)) {
+            char *rotate = sqlite3_mprintf("INSERT INTO %s(%s) VALUES ('rotate')", NAME[table.name],
+                                           NAME[table.name]);
+            code = sqlite3_exec(copy, rotate, NULL, NULL, NULL);
+            sqlite3_free(rotate);
+            table_rotate(&table);
+            rotated = 1;
+        }
         uint64_t least = 0;
         char *sql = sqlite3_mprintf("INSERT OR IGNORE INTO %s(key) VALUES (?1)", NAME[table.name]);
         sqlite3_stmt *statement = NULL;
@@ -176,7 +194,9 @@ void step_changeset(connection_t *connection) {
                 bind_key(statement, 1, key);
                 sqlite3_step(statement);
                 bool new = sqlite3_changes(copy) > 0;
-                table_add(&table, key, new);
+                unsigned age =
+                    raw_age(&raw, added_words(OPTIONS[table.options].key, key)) + rotated;
+                table_add(&table, key, new, new || age >= raw.ages ? 0 : age);
                 least += new;
                 code = sqlite3_reset(statement);
             }
@@ -208,6 +228,7 @@ void step_changeset(connection_t *connection) {
         }
     }
     sqlite3_free(changeset);
+    raw_clear(&raw);
 }
 
 void step_integrity(connection_t *connection) {
