@@ -1,5 +1,12 @@
-# Build, run and test the bloom extension. Everything a person needs: make, make demo, make test,
-# make install. It needs GNU make (gmake on BSD).
+# Build, run and test the bloom extension. It needs GNU make (gmake on BSD). The lines that begin
+# with #: are what make help prints, here and in the files that are included below.
+#
+#: make                builds the library
+#: make demo           filters a million visits by a list of malicious URLs; URLS=FILE for your own
+#: make install        library and headers, under PREFIX (/usr/local); LIBDIR, DESTDIR
+#: make uninstall      takes them away
+#: make clean          removes everything that was built
+#: make help           this list
 
 # GNU make passes over this, other makes stop at it.
 ifeq (0,1)
@@ -24,11 +31,11 @@ endif
 
 BUILD = build
 # The storeys, from the lowest: a file includes nothing of a storey above its own.
-STOREYS = filter exchange sqlite table
+STOREYS = url filter exchange sqlite table
 SOURCES = $(foreach storey,$(STOREYS),$(wildcard ext/$(storey)/*.c)) ext/extension.c
 HEADERS = $(wildcard ext/*.h) $(foreach storey,$(STOREYS),$(wildcard ext/$(storey)/*.h))
 # The filter library: the storeys that know no SQLite.
-LIBRARY_SOURCES = $(foreach storey,filter exchange,$(wildcard ext/$(storey)/*.c))
+LIBRARY_SOURCES = $(foreach storey,url filter exchange,$(wildcard ext/$(storey)/*.c))
 
 # What the project needs in any case, whatever CFLAGS a user gives. -ffp-contract=off: no machine
 # rounds otherwise.
@@ -57,23 +64,35 @@ endif
 $(LIBRARY): $(OBJECTS)
 	$(CC) $(CFLAGS) $(LDFLAGS) $(SHARED) -o $@ $(OBJECTS) -lm
 
+# What pkg-config reads.
+PKGCONFIG = $(LIBDIR)/pkgconfig
+VERSION = $(shell sed -n 's/^.define SQLITE_BLOOM_VERSION "\(.*\)"/\1/p' ext/sqlite-bloom.h)
+
 install: $(LIBRARY)
-	$(INSTALL) -d "$(DESTDIR)$(LIBDIR)" "$(DESTDIR)$(PREFIX)/include"
+	$(INSTALL) -d "$(DESTDIR)$(LIBDIR)" "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PKGCONFIG)"
 	$(INSTALL) -m 755 $(LIBRARY) "$(DESTDIR)$(LIBDIR)/$(LIBRARY)"
 	$(INSTALL) -m 644 ext/sqlite-bloom.h "$(DESTDIR)$(PREFIX)/include/sqlite-bloom.h"
+	sed -e "s|@PREFIX@|$(PREFIX)|" -e "s|@LIBDIR@|$(LIBDIR)|" -e "s|@LIBRARY@|$(LIBRARY)|" \
+	    -e "s|@VERSION@|$(VERSION)|" ext/packages/sqlite-bloom.pc.in \
+	    >"$(DESTDIR)$(PKGCONFIG)/sqlite-bloom.pc"
+	chmod 644 "$(DESTDIR)$(PKGCONFIG)/sqlite-bloom.pc"
 
 uninstall:
-	rm -f "$(DESTDIR)$(LIBDIR)/$(LIBRARY)" "$(DESTDIR)$(PREFIX)/include/sqlite-bloom.h"
+	rm -f "$(DESTDIR)$(LIBDIR)/$(LIBRARY)" "$(DESTDIR)$(PREFIX)/include/sqlite-bloom.h" \
+	    "$(DESTDIR)$(PKGCONFIG)/sqlite-bloom.pc"
 
 # make demo, or make demo URLS=path for another list; SQLITE3=path names another sqlite3 shell. Both
 # reach the script through the environment, so that a path may hold any character.
 demo: $(LIBRARY)
 	@sh sql/demo.sh
 
+help:
+	@sed -n 's/^#: //p' $(MAKEFILE_LIST)
+
 clean:
 	rm -rf $(BUILD) bloom.so bloom.dylib
 
-.PHONY: all objects install uninstall demo clean
+.PHONY: all objects install uninstall demo help clean
 
 # make test, check, long, coverage, bench; make packages, hosts. A copy of the sources alone has
 # neither.

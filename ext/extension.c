@@ -21,7 +21,7 @@ static const struct bloom_function FUNCTIONS[] = {
     {"bloom_check", 2, 2, bloom_sql_check, NULL, NULL},
     {"bloom_union", -1, -1, bloom_sql_union, NULL, NULL},
     {"bloom_intersect", -1, -1, bloom_sql_intersect, NULL, NULL},
-    {"bloom_count", 1, 1, bloom_sql_count, NULL, NULL},
+    {"bloom_count", 1, 2, bloom_sql_count, NULL, NULL},
     {"bloom_fpr", 1, 1, bloom_sql_fpr, NULL, NULL},
     {"bloom_info", 1, 1, bloom_sql_info, NULL, NULL},
     {"bloom_size", 1, 3, bloom_sql_size, NULL, NULL},
@@ -30,8 +30,8 @@ static const struct bloom_function FUNCTIONS[] = {
     {"bloom_import", 2, 2, bloom_sql_import, NULL, NULL},
     {"bloom_export", 2, 2, bloom_sql_export, NULL, NULL},
     {"bloom_url", 1, 1, bloom_sql_url, NULL, NULL},
-    {"bloom_check_url", 2, 2, bloom_sql_check_url, NULL, NULL},
     {"bloom_agg", 1, 4, NULL, bloom_sql_agg_step, bloom_sql_agg_final},
+    {"bloom_hashes", 1, 2, NULL, bloom_sql_hashes_step, bloom_sql_agg_final},
     {"bloom_union_agg", 1, 1, NULL, bloom_sql_union_agg_step, bloom_sql_merge_final},
     {"bloom_intersect_agg", 1, 1, NULL, bloom_sql_intersect_agg_step, bloom_sql_merge_final},
     {"bloom_version", 0, 0, bloom_sql_version, NULL, NULL}, /* the last: see is_loaded */
@@ -40,6 +40,7 @@ static const struct bloom_function FUNCTIONS[] = {
 static const struct bloom_table_function *const TABLE_FUNCTIONS[] = {
     &bloom_url_keys_function,
     &bloom_keys_function,
+    &bloom_list_function,
 };
 
 /* SQLite 3.45 and later wants to know which functions set a subtype (bloom_info); earlier ones

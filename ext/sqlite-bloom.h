@@ -1,8 +1,12 @@
-/* Bloom filters for SQLite, for programs that link them in.
+/* Persistent filters for SQLite, for programs that link them in.
  *
- * Compile every .c file of ext/, ext/filter, ext/exchange, ext/sqlite and ext/table into the
- * program with -std=c11 -ffp-contract=off -DSQLITE_CORE -Iext, and link it with -lm; then, before
- * the first connection is opened:
+ * Compile the amalgamation, sqlite-bloom.c, into the program, beside its SQLite (3.31 or later),
+ * and link with the mathematical library (-lm; Windows needs none):
+ *
+ *     cc -O2 -std=c11 -ffp-contract=off -DSQLITE_CORE -c sqlite-bloom.c
+ *     cc -o program program.o sqlite-bloom.o -lsqlite3 -lm
+ *
+ * (make amalgamation makes that file of ext/.) The program calls, before it opens a connection:
  *
  *     sqlite3_auto_extension((void (*)(void))sqlite3_bloom_init);
  *
@@ -18,9 +22,14 @@
 extern "C" {
 #endif
 
+/* The release that this header belongs to, and the same as a number: 1002003 is 1.2.3. Of the
+ * library that runs, SELECT bloom_version() tells it. */
+#define SQLITE_BLOOM_VERSION "1.1.0"
+#define SQLITE_BLOOM_VERSION_NUMBER 1001000
+
 struct sqlite3_api_routines;
 
-/* The one name that the library exports. A program that links the sources in exports nothing. */
+/* The one name that the library exports, and that the amalgamation gives to a program. */
 #if defined(SQLITE_CORE)
 #define SQLITE_BLOOM_API
 #elif defined(_WIN32)

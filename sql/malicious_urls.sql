@@ -1,124 +1,125 @@
 -- Which visits went to a malicious address? Lists name hosts, folders and pages; visits are whole
--- URLs in every spelling. bloom_url brings a list entry into one form, and bloom_check_url looks a
--- visit up under its page, its folders, its host and the domains above it. A filter finds the
--- suspects, the exact list confirms them, an allow-list remembers the false positives, and new
--- entries join the filter later.
+-- URLs in every spelling. bloom_list reads a list as people publish it, a filter with a key rule
+-- looks a visit up under its page, its folders, its host and the domains above it, as a browser
+-- reads it. The filter finds the suspects, the exact list confirms them, an allow-list remembers
+-- which keys err, and new entries join the filter later.
 -- From the top folder: sqlite3 < sql/malicious_urls.sql
 .bail on
 .load ./bloom
 
--- The list, one entry a line: a host, or a URL with or without a scheme. Mode ascii takes every
--- line as it is: quotes and commas mean nothing. Lists of other forms (hosts files, *.host, CSV,
--- ||host^, a BOM, remarks behind an entry) must be cut down to that before; demo.sh does it for
--- some.
-CREATE TABLE lines(entry TEXT NOT NULL);
-.mode ascii
-.separator "\037" "\n"
-.import sql/data/urlhaus.txt lines
+-- The list as it is published: hosts files, ||host^, CSV, *.host, one URL a line, with remarks,
+-- exceptions and what else there is. bloom_list reads the whole file each time it is asked; a table
+-- keeps what it has found.
+CREATE TABLE lines AS SELECT * FROM bloom_list(readfile('sql/data/urlhaus.txt'));
 .mode column
+.print The lines of the list, and why some are no entries
+SELECT coalesce(note, 'a URL or name') AS line, count(*) AS lines, count(DISTINCT key) AS keys
+  FROM lines GROUP BY note ORDER BY note;
 
--- Its keys. Different spellings of one address are one key; what has no host has none (NULL).
-CREATE TABLE malicious(key TEXT PRIMARY KEY ON CONFLICT IGNORE, entry TEXT NOT NULL) WITHOUT ROWID;
-INSERT INTO malicious SELECT bloom_url(entry), entry FROM lines WHERE bloom_url(entry) IS NOT NULL;
+-- Its keys. The publisher has put all letters into lower case, those of paths included; so case
+-- counts nowhere: key=url_nocase in the filter, NOCASE in the tables beside it.
+CREATE TABLE malicious(key TEXT PRIMARY KEY ON CONFLICT IGNORE COLLATE NOCASE, entry TEXT NOT NULL)
+  WITHOUT ROWID;
+INSERT INTO malicious SELECT key, entry FROM lines WHERE key NOT NULL;
 
 -- The filter, with room for 10,000 keys, so that batches can be added. A visit has some ten keys,
 -- each of which may err: ten times the false-positive rate, so a tenth of what a visit may have.
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
-INSERT INTO filters SELECT 'malicious', bloom_agg(key, 10000, 0.0001) FROM malicious;
-SELECT (SELECT count(*) FROM lines) AS "lines of the list",
-       (SELECT count(*) FROM malicious) AS keys,
-       bloom_count(f) AS "estimated from the filter",
+INSERT INTO filters
+  SELECT 'malicious', bloom_agg(key, 10000, 0.001, 'key=url_nocase') FROM malicious;
+.print
+SELECT count(*) AS keys, bloom_count(f) AS "estimated from the filter",
        length(f) AS "filter, bytes",
-       printf('%.5f %%', 100 * bloom_fpr(f)) AS "false positives, a key"
-  FROM filters;
+       printf('%.4f %%', 100 * bloom_fpr(f)) AS "false positives, a key"
+  FROM filters, malicious;
 
--- Visits: 100,000 harmless ones, among them some that look like list entries; and to every 250th
--- entry one, spelt as it may come.
-CREATE TABLE visits(url TEXT NOT NULL);
-CREATE TABLE picked AS
-  SELECT number / 250 AS number, entry, substr(key, 1, instr(key, '/') - 1) AS host,
-         substr(key, instr(key, '/')) AS path
-    FROM (SELECT *, row_number() OVER (ORDER BY key) AS number FROM malicious)
-   WHERE number % 250 = 0;
-INSERT INTO visits
-  SELECT printf('https://www.shop%d.example:8443/item/%d/reviews.html?page=%d', value % 700, value,
-                value % 9)
-    FROM generate_series(1, 100000);
-INSERT INTO visits SELECT 'http://not' || host || path FROM picked;
-INSERT INTO visits SELECT 'https://' || host || '.example' || path FROM picked;
-INSERT INTO visits
-  SELECT CASE number % 6
-           WHEN 0 THEN 'HTTP://' || upper(host) || ':80' || path
-           WHEN 1 THEN 'https://user:secret@' || host || '/a/./..//' || path
-           WHEN 2 THEN replace(host, '.', '%2e') || path || '#top'
-           WHEN 3 THEN '//' || host || '.' || path
-           WHEN 4 THEN 'http://' || host || path || substr('any/page?id=7', 1, 13 * (path = '/'))
-           ELSE 'http://' || CASE WHEN host GLOB '*[0-9]' THEN '' ELSE 'cdn.' END || host || path
-         END
-    FROM picked;
+-- Visits, made from the published file by a program that knows nothing of the extension: 100,000
+-- harmless ones, and 2,000 to entries, in the spellings of mails, forms and attackers. listed is
+-- its own record of which is which.
+CREATE TABLE visits(listed INTEGER, url TEXT);
+.mode ascii
+.separator "\037" "\n"
+.import '|awk -f sql/visits.awk -v harmless=1e5 -v listed=2e3 sql/data/urlhaus.txt' visits
+.mode column
 
--- The suspects, less what is known to be a false positive. bloom_pin lets SQLite read the stored
+-- The suspects, less those of whom only allowed keys are in. bloom_pin lets SQLite read the stored
 -- filter once, not once a visit. A misspelt name is an error, not an empty answer.
-CREATE TABLE allowed(key TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE allowed(key TEXT PRIMARY KEY COLLATE NOCASE) WITHOUT ROWID;
+CREATE VIEW positives AS
+  SELECT visits.rowid AS id, listed, url FROM visits
+   WHERE bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'malicious'), url);
+-- The keys of a suspect that are in, without those that are in only because a shorter one is.
+CREATE VIEW reasons AS
+  SELECT positives.*, u.key AS key FROM positives, bloom_url_keys(positives.url) AS u
+   WHERE bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'malicious'), u.key)
+     AND NOT EXISTS (SELECT 1 FROM bloom_url_keys(u.key) AS shorter
+                      WHERE shorter.rank > 0
+                        AND bloom_check((SELECT bloom_pin(f) FROM filters
+                                          WHERE name = 'malicious'), shorter.key));
 CREATE VIEW suspects AS
-  SELECT url FROM visits
-   WHERE bloom_check_url((SELECT bloom_pin(f) FROM filters WHERE name = 'malicious'), url)
-     AND bloom_url(url) NOT IN (SELECT key FROM allowed);
+  SELECT DISTINCT id, listed, url FROM reasons
+   WHERE NOT EXISTS (SELECT 1 FROM allowed WHERE allowed.key = reasons.key);
 
 -- Verification: only the suspects' keys are looked up in the exact list. The most exact one counts.
 CREATE VIEW verdicts AS
-  SELECT url, (SELECT entry FROM bloom_url_keys(suspects.url) AS u JOIN malicious USING (key)
-                ORDER BY u.rank LIMIT 1) AS entry
+  SELECT suspects.*, (SELECT entry FROM bloom_url_keys(suspects.url) AS u
+                        JOIN malicious ON malicious.key = u.key
+                       ORDER BY u.rank LIMIT 1) AS entry
     FROM suspects;
+CREATE VIEW counts AS
+  SELECT (SELECT count(*) FROM visits WHERE listed = 1) AS "to the list, says the record",
+         sum(listed = 1) AS "of these found", count(entry) AS "on the list, verified",
+         count(*) - count(entry) AS "false positives"
+    FROM verdicts;
 .print
 .print First day, nothing allowed yet
-SELECT (SELECT count(*) FROM visits) AS visits, count(*) AS suspects,
-       count(entry) AS "on the list", count(*) - count(entry) AS "false positives"
-  FROM verdicts;
+SELECT * FROM counts;
 
 .print
 .print Some visits, and the entry that each is listed by
 SELECT substr(url, 1, 60) AS url, substr(entry, 1, 40) AS entry
-  FROM verdicts WHERE length(url) < 60 AND entry IS NOT NULL
- ORDER BY url LIMIT 8;
+  FROM verdicts WHERE entry NOT NULL AND id % 7 = 0 AND url NOT GLOB '*[^!-~]*'
+ ORDER BY id LIMIT 8;
 
--- The same without a filter: no visit to the list is missed.
-.print
-.print On the list, but no suspects
-SELECT count(*) AS missed
-  FROM visits
- WHERE EXISTS (SELECT 1 FROM bloom_url_keys(visits.url) AS u JOIN malicious USING (key))
-   AND url NOT IN (SELECT url FROM suspects);
-
--- The false positives go on the allow-list and do not come back.
-INSERT INTO allowed SELECT DISTINCT bloom_url(url) FROM verdicts WHERE entry IS NULL;
+-- What errs is a key, often a host; all pages under it err with it. It is allowed, if no entry lies
+-- under it. So no entry can be let through: one that covers a visit would be a reason of its own.
+CREATE TABLE folders(key TEXT PRIMARY KEY COLLATE NOCASE) WITHOUT ROWID;
+INSERT OR IGNORE INTO folders SELECT u.key FROM malicious, bloom_url_keys(malicious.key) AS u;
+INSERT INTO allowed
+  SELECT DISTINCT reasons.key FROM verdicts JOIN reasons USING (id)
+   WHERE entry IS NULL AND NOT EXISTS (SELECT 1 FROM folders WHERE folders.key = reasons.key);
 .print
 .print The allow-list
-SELECT key FROM allowed;
-.print
-.print Second day, the same visits
-SELECT count(*) AS suspects, count(entry) AS "on the list",
-       count(*) - count(entry) AS "false positives"
-  FROM verdicts;
+SELECT count(*) AS keys, min(key) AS "the first of them" FROM allowed;
 
--- A batch of new entries: two hosts, and a folder. What is listed must leave the allow-list.
+DELETE FROM visits;
+.mode ascii
+.separator "\037" "\n"
+.import '|awk -f sql/visits.awk -v day=2 -v harmless=1e5 -v listed=2e3 sql/data/urlhaus.txt' visits
+.mode column
+.print
+.print Second day, other visits to the same places and to others
+SELECT * FROM counts;
+
+-- A batch of new entries: a host, a folder, and a page that was allowed. What lies over an entry
+-- must leave the allow-list.
 -- (For a large batch take the form with bloom_pin that remove_duplicates.sql has.)
-CREATE TABLE new_entries(entry TEXT);
-INSERT INTO new_entries VALUES ('WWW.shop7.example'), ('http://shop8.example/item/708/');
-INSERT INTO new_entries SELECT key FROM allowed LIMIT 1;
+CREATE TABLE new_entries(key TEXT, entry TEXT);
+INSERT INTO new_entries
+  SELECT key, entry
+    FROM bloom_list('||WWW.blog7.example^' || char(10) || 'hxxp://wiki8[.]example/Photos/');
+INSERT INTO new_entries SELECT key, key FROM allowed LIMIT 1;
 BEGIN;
-INSERT INTO malicious SELECT bloom_url(entry), entry FROM new_entries
- WHERE bloom_url(entry) IS NOT NULL;
-DELETE FROM allowed
- WHERE EXISTS (SELECT 1 FROM bloom_url_keys(allowed.key) AS u JOIN malicious USING (key));
+INSERT INTO malicious SELECT key, entry FROM new_entries;
+INSERT OR IGNORE INTO folders SELECT u.key FROM new_entries, bloom_url_keys(new_entries.key) AS u;
+DELETE FROM allowed WHERE EXISTS (SELECT 1 FROM folders WHERE folders.key = allowed.key);
 UPDATE filters
-   SET f = bloom_union(f, (SELECT bloom_agg(bloom_url(entry), f) FROM new_entries))
+   SET f = bloom_union(f, (SELECT bloom_agg(key, f) FROM new_entries))
  WHERE name = 'malicious';
 COMMIT;
-
 .print
-.print Third day, after three new entries
-SELECT count(*) AS suspects, count(entry) AS "on the list",
-       count(*) - count(entry) AS "false positives",
+.print Third day, after the new entries
+SELECT count(*) AS suspects, count(entry) AS "on the list, verified",
+       (SELECT count(*) FROM allowed) AS "keys allowed",
        (SELECT 10000 - bloom_count(f) FROM filters) AS "room left, about"
   FROM verdicts;

@@ -1,8 +1,11 @@
 # How the tests are built and run; included by the Makefile. tests/README.md says what is where.
 #
-#     make test             what must pass, within two minutes on two cores
-#     make test ONLY=pins   the suites and scripts whose names hold that word
-#     make check            the same and what takes longer
+#: make test           what must pass, within two minutes on two cores; ONLY=WORD: what is named so
+#: make check          the same and what takes longer
+#: make long           what takes longer
+#: make coverage       which lines and branches of ext/ the tests reach
+#: make bench          measures and draws, into tests/bench/results
+#: make clusters       filters in replicated SQLite, three nodes each
 #
 # They need cmocka, and libmurmurhash as a second opinion on the hash (Debian: libcmocka-dev,
 # libmurmurhash-dev).
@@ -102,9 +105,8 @@ test: $(LIBRARY) $(TEST_SUITES)
 	    'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
 	    'recipes=$(PYTHON) tests/documentation/recipes_test.py' \
 	    'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
-	    'a reader of the format=$(PYTHON) tests/documentation/format_test.py' \
-	    'a writer of the kinds=$(PYTHON) tests/documentation/kinds_format_test.py' \
-	    'a maker of URL keys=$(PYTHON) tests/documentation/urls_test.py' \
+	    'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
+	    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py' \
 	    'build=$(PYTHON) tests/build/build_test.py'
 
 # The tests and what takes longer.
@@ -118,6 +120,7 @@ long: $(LIBRARY) $(LINKED_TESTS) $(LONG_LIBRARY_TESTS)
 	    'the program around it=$(BUILD)/tests/host_test' \
 	    'pins=$(BUILD)/tests/pins_test' \
 	    'messages=$(BUILD)/tests/message_test' \
+	    'chosen keys=$(BUILD)/tests/attack_test' \
 	    'memory failures=$(BUILD)/tests/memory_test' \
 	    'refusals=$(BUILD)/tests/refusal_test' \
 	    'I/O failures=$(BUILD)/tests/io_test' \
@@ -135,6 +138,7 @@ long: $(LIBRARY) $(LINKED_TESTS) $(LONG_LIBRARY_TESTS)
 	    'oracle, one fault after the other=STEPS=15000 $(BUILD)/tests/oracle_test $(ORACLE_WEIGHTS)' \
 	    'other filter tables=$(BUILD)/tests/crowd_test' \
 	    'crashes, long run=ROUNDS=300 $(PYTHON) tests/tables/crash_test.py' \
+	    'a million spellings of URLs=COUNT=1000000 $(PYTHON) tests/documentation/urls_test.py' \
 	    'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
 	    'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
 	    'a filter of 1 GB=$(PYTHON) tests/exchange/large_test.py' \

@@ -76,7 +76,7 @@ static bool dcso_read_header(struct bloom_shape *shape, const uint8_t *bytes,
         return false;
     }
     shape->probes = (uint32_t)probes;
-    return true;
+    return bloom_exchange_probes_fit(shape, problem);
 }
 
 static bool dcso_read(unsigned form, struct bloom_shape *shape, const uint8_t *bytes,

@@ -3,7 +3,9 @@
 
 #include "filter/names.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct bloom_exchange *const FORMATS[] = {
@@ -40,6 +42,16 @@ void bloom_exchange_list(char *text, size_t size) {
 bool bloom_exchange_is_java_object(const uint8_t *bytes, uint64_t length) {
     static const uint8_t start[] = {0xac, 0xed, 0x00, 0x05};
     return length >= sizeof start && memcmp(bytes, start, sizeof start) == 0;
+}
+
+bool bloom_exchange_probes_fit(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+    if (bloom_shape_probes_fit(shape))
+        return true;
+    snprintf(problem, BLOOM_PROBLEM_SIZE,
+             "are damaged: their header says %" PRIu32 " hashes for %" PRIu64
+             " bits; more than 255 need as many bits",
+             shape->probes, shape->bits);
+    return false;
 }
 
 uint64_t bloom_exchange_count(const struct bloom_shape *shape, const uint8_t *payload) {

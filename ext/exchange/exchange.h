@@ -61,6 +61,9 @@ extern const struct bloom_exchange bloom_exchange_redisbloom;
  * Serializable, too, but that form is Java's alone. */
 bool bloom_exchange_is_java_object(const uint8_t *bytes, uint64_t length);
 
+/* bloom_shape_probes_fit; problem completes "the bytes ...". */
+bool bloom_exchange_probes_fit(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]);
+
 /* How many keys the bits stand for, to the nearest whole number, at most n: for formats that count.
  */
 uint64_t bloom_exchange_count(const struct bloom_shape *shape, const uint8_t *payload);

@@ -75,7 +75,7 @@ static bool go_read_header(unsigned form, struct bloom_shape *shape, const uint8
     }
     *shape =
         (struct bloom_shape){.layout = &bloom_layout_go, .probes = (uint32_t)probes, .bits = bits};
-    return true;
+    return bloom_exchange_probes_fit(shape, problem);
 }
 
 static bool go_read(unsigned form, struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,

@@ -64,7 +64,8 @@ static bool redis_read_link(struct bloom_shape *shape, const uint8_t *bytes,
                  bloom_load64(bytes) == bloom_load64(bytes + REDIS_AT_LINK_SIZE) &&
                  shape->capacity > 0 && shape->capacity <= BLOOM_CAPACITY_MAXIMUM &&
                  shape->probes > 0 && shape->probes <= BLOOM_FOREIGN_PROBES_MAXIMUM &&
-                 shape->rate > 0 && shape->rate < 1 && bloom_redisbloom_is_of_redis(shape);
+                 bloom_shape_probes_fit(shape) && shape->rate > 0 && shape->rate < 1 &&
+                 bloom_redisbloom_is_of_redis(shape);
     if (!sound) {
         char number[BLOOM_NUMBER_SIZE];
         snprintf(problem, BLOOM_PROBLEM_SIZE,

@@ -84,7 +84,7 @@ static bool spark_read(unsigned form, struct bloom_shape *shape, const uint8_t *
                                   .bits = (uint64_t)words * BLOOM_WORD_BITS};
     if (version == 2)
         shape->extra[0] = bloom_load32_big(bytes + SPARK_AT_SEED);
-    return true;
+    return bloom_exchange_probes_fit(shape, problem);
 }
 
 static uint32_t spark_version(const struct bloom_layout *layout) {

@@ -42,8 +42,12 @@ static bool bitmap_size_for_keys(struct bloom_shape *shape, const struct bloom_k
 
 static bool bitmap_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
     char rate[BLOOM_NUMBER_SIZE];
-    if ((shape->extra[0] | shape->extra[1]) == 0 && shape->capacity == shape->bits &&
-        shape->rate == 0)
+    if ((shape->extra[0] | shape->extra[1]) != 0) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "is invalid: bytes 40 to 55 of its header are zeros in layout bitmap");
+        return false;
+    }
+    if (shape->capacity == shape->bits && shape->rate == 0)
         return true;
     snprintf(problem, BLOOM_PROBLEM_SIZE,
              "is invalid: its header says n = %" PRIu64 " and p = %s for %" PRIu64
@@ -140,25 +144,28 @@ static size_t bitmap_list_down(const struct bloom_shape *shape, const uint8_t *p
     }
 }
 
+static const struct bloom_numbers BITMAP_NUMBERS = {
+    .fits = bitmap_fits,
+    .list = bitmap_list,
+    .list_down = bitmap_list_down,
+};
+
 const struct bloom_layout bloom_layout_bitmap = {
     .name = "bitmap",
     .hashing = &bloom_hashing_integer,
     .number = BITMAP_NUMBER,
+    .exact = true,
     .hash_words = 1,
     .probes_maximum = 1,
     .bits_multiple = 1,
-    .exact = true,
-    .sizes_mix = true,
     .size = bitmap_size,
     .size_for_keys = bitmap_size_for_keys,
     .valid = bitmap_valid,
     .check = bitmap_check,
     .check_many = bitmap_check_many,
     .add = bitmap_add,
-    .fits = bitmap_fits,
     .unite = bloom_bitset_union,
     .intersect = bloom_bitset_intersect,
     .estimate = bitmap_estimate,
-    .list = bitmap_list,
-    .list_down = bitmap_list_down,
+    .numbers = &BITMAP_NUMBERS,
 };

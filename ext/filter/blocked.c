@@ -42,7 +42,10 @@ static uint64_t blocked_of(const struct bloom_shape *shape, const uint64_t *word
 
 const struct bloom_blocked_kernel *const bloom_blocked_kernels[] = {
 #ifdef BLOOM_X86_KERNELS
-    &bloom_blocked_avx512, &bloom_blocked_avx2,
+    &bloom_blocked_avx512,   &bloom_blocked_avx2,
+#endif
+#ifdef BLOOM_NEON_KERNEL
+    &bloom_blocked_neon,
 #endif
     &bloom_blocked_portable, NULL, /* the end */
 };

@@ -238,6 +238,19 @@ static void counting_check_many(const struct bloom_shape *shape, const uint8_t *
     }
 }
 
+/* The least of a key's counters: each has counted it as often as it was added, up to 15. */
+static unsigned counting_times(const struct bloom_shape *shape, const uint8_t *payload,
+                               const uint64_t *words) {
+    const uint8_t *block = payload + counting_block_at(shape, words[0]);
+    struct counting_probes probes = counting_probes_of(words[0]);
+    unsigned least = COUNTER_FULL;
+    for (uint32_t i = 0; i < shape->probes; i++) {
+        unsigned counter = counter_of(block, counting_probe_next(&probes));
+        least = counter < least ? counter : least;
+    }
+    return least;
+}
+
 static void counting_remove(const struct bloom_shape *shape, uint8_t *payload,
                             const uint64_t *words) {
     uint8_t *block = payload + counting_block_at(shape, words[0]);
@@ -347,6 +360,7 @@ const struct bloom_layout bloom_layout_counting = {
     .add = counting_add,
     .check = counting_check,
     .check_many = counting_check_many,
+    .times = counting_times,
     .remove = counting_remove,
     .unite = counting_unite,
     .estimate = counting_estimate,

@@ -24,9 +24,10 @@
  * which are in the second-level cache. Peeled keys overwrite the keys that were loaded, so that the
  * work needs 8 + 1 bytes for each key and 8 + 1 for each place: 19.2 bytes a key.
  *
- * Seeds come from a digest of the set. A fixed list of them would let somebody choose keys that
- * fail with all of it; so every set is as good as a random one, for which one try in fifty fails or
- * less.
+ * Seeds follow from a digest of the set, the sum of mix(v), so that equal sets have equal seeds. Of
+ * random sets one try in forty fails or less. Whoever chooses keys can choose the digest first, and
+ * then two keys for each seed that share all places. So a build tries 64 seeds and gives up; under
+ * a salt, nobody who does not know it can choose hashes.
  *
  * Three places or four, measured with bench kinds at 10^7 keys, p = 2^-8: four need 8.61 bits a key
  * instead of 9.02, and as long to build; a check of a filter out of cache reads four lines instead
@@ -52,6 +53,7 @@ enum {
     /* 96 places at least, 12 bytes, so that eight can be read wherever a number is. */
     FUSE_SEGMENT_LOG_MINIMUM = 5,
     FUSE_SEGMENT_LOG_MAXIMUM = 31,
+    FUSE_SEEDS_MAXIMUM = 64,
     /* Keys handled together: enough for their cache misses to overlap. */
     FUSE_BATCH = 32
 };
@@ -130,22 +132,17 @@ static inline bool fuse_is_short(const struct fuse_form *form) {
     return form->width <= 32 - 7;
 }
 
-/* The sum of the numbers at the places of a key, when they cannot be read short. */
-static uint64_t fuse_sum_anywhere(struct fuse_form form, const uint8_t *payload, uint64_t first,
-                                  uint64_t second, uint64_t third) {
-    return fuse_read(&form, payload, first) ^ fuse_read(&form, payload, second) ^
-           fuse_read(&form, payload, third);
-}
-
 static inline uint64_t fuse_two_bytes(const uint8_t *payload, uint64_t place) {
-    return (uint64_t)payload[2 * place] | (uint64_t)payload[2 * place + 1] << 8;
+    uint16_t number;
+    memcpy(&number, payload + 2 * place, sizeof number);
+    return BLOOM_BIG_ENDIAN ? (uint16_t)(number << 8 | number >> 8) : number;
 }
 
 /* The sum of the numbers at the places of a key and, above it, bits of others. One or two whole
  * bytes need no shift, which takes a third of the time of a check. The last place is the greatest.
  */
-static inline uint64_t fuse_sum(const struct fuse_form *form, const uint8_t *payload,
-                                const uint64_t places[FUSE_PLACES]) {
+BLOOM_INLINE uint64_t fuse_sum(const struct fuse_form *form, const uint8_t *payload,
+                               const uint64_t places[FUSE_PLACES]) {
     uint64_t last = places[2] * form->width;
     if (form->width == 8)
         return payload[places[0]] ^ payload[places[1]] ^ payload[places[2]];
@@ -155,23 +152,26 @@ static inline uint64_t fuse_sum(const struct fuse_form *form, const uint8_t *pay
     if (fuse_is_short(form) && last + 32 <= form->bits)
         return fuse_read_short(payload, places[0] * form->width) ^
                fuse_read_short(payload, places[1] * form->width) ^ fuse_read_short(payload, last);
-    return fuse_sum_anywhere(*form, payload, places[0], places[1], places[2]);
+    return fuse_read(form, payload, places[0]) ^ fuse_read(form, payload, places[1]) ^
+           fuse_read(form, payload, places[2]);
 }
 
 /* The number that is missing at the places of a key, shifted to the upper end of a word: zero when
  * the key is in. */
-static inline uint64_t fuse_missing(const struct fuse_form *form, const uint8_t *payload,
-                                    uint64_t hash, const uint64_t places[FUSE_PLACES]) {
+BLOOM_INLINE uint64_t fuse_missing(const struct fuse_form *form, const uint8_t *payload,
+                                   uint64_t hash, const uint64_t places[FUSE_PLACES]) {
     return (fuse_sum(form, payload, places) ^ hash ^ hash >> 32) << (64 - form->width);
 }
 
-/* A filter of no keys would otherwise take one key in 2^w for one of them. */
+/* Without a branch on the answer, which would be mispredicted for half of a mix of present and
+ * absent keys and take as long as the rest of the check. A filter of no keys would otherwise take
+ * one key in 2^w for one of them. */
 static bool fuse_check(const struct bloom_shape *shape, const uint8_t *payload,
                        const uint64_t *words) {
     struct fuse_form form = fuse_form_of(shape);
     uint64_t places[FUSE_PLACES], hash = bloom_mix(words[0] + form.seed);
     fuse_places(&form, hash, places);
-    return fuse_missing(&form, payload, hash, places) == 0 && shape->capacity > 0;
+    return (fuse_missing(&form, payload, hash, places) == 0) & (shape->capacity > 0);
 }
 
 static void fuse_check_many(const struct bloom_shape *shape, const uint8_t *payload,
@@ -306,7 +306,7 @@ struct fuse_builder {
     uint64_t complete; /* all keys of the places before this one were loaded */
 
     uint32_t *waiting; /* places that only one key has */
-    uint64_t waiting_count, waiting_room;
+    uint64_t waiting_room;
 };
 
 static inline uint64_t fuse_bucket_of(const struct fuse_builder *builder, uint64_t hash) {
@@ -347,74 +347,91 @@ static bool fuse_deal(struct fuse_builder *builder) {
     return bloom_key_set_each(builder->set, fuse_deal_keys, builder);
 }
 
-static inline void fuse_load_place(struct fuse_builder *builder, uint64_t place, unsigned which,
-                                   uint64_t hash) {
-    uint8_t count = (uint8_t)((builder->counts[place] + 4) ^ which);
-    builder->overflow |= count < 4;
-    builder->counts[place] = count;
-    builder->sums[place] ^= hash;
+/* The loops below keep what they need in variables of their own: bytes are written in them, which
+ * might be any part of the builder for all that a compiler knows. */
+
+static inline uint8_t fuse_load_place(uint8_t *counts, uint64_t *sums, uint64_t place,
+                                      unsigned which, uint64_t hash) {
+    uint8_t count = (uint8_t)((counts[place] + 4) ^ which);
+    counts[place] = count;
+    sums[place] ^= hash;
+    return count < 4;
 }
 
 static void fuse_load(struct fuse_builder *builder, uint64_t from, uint64_t to) {
+    const struct fuse_form form = builder->form;
+    const uint64_t *hashes = builder->hashes;
+    uint8_t *counts = builder->counts, overflow = builder->overflow;
+    uint64_t *sums = builder->sums;
     for (uint64_t i = from; i < to; i++) {
-        uint64_t places[FUSE_PLACES], hash = builder->hashes[i];
-        fuse_places(&builder->form, hash, places);
-        fuse_load_place(builder, places[0], 0, hash);
-        fuse_load_place(builder, places[1], 1, hash);
-        fuse_load_place(builder, places[2], 2, hash);
+        uint64_t places[FUSE_PLACES], hash = hashes[i];
+        fuse_places(&form, hash, places);
+        overflow |= fuse_load_place(counts, sums, places[0], 0, hash);
+        overflow |= fuse_load_place(counts, sums, places[1], 1, hash);
+        overflow |= fuse_load_place(counts, sums, places[2], 2, hash);
     }
+    builder->overflow = overflow;
 }
 
 /* Doubles the room for waiting places. Returns false when there is no memory. */
-static bool fuse_wait_for_more(struct fuse_builder *builder) {
+static bool fuse_wait_for_more(struct fuse_builder *builder, uint64_t waiting_count) {
     uint64_t room = 2 * builder->waiting_room;
     uint32_t *larger = builder->memory->allocate(room * sizeof *larger);
     if (larger == NULL)
         return false;
-    memcpy(larger, builder->waiting, (size_t)builder->waiting_count * sizeof *larger);
+    memcpy(larger, builder->waiting, (size_t)waiting_count * sizeof *larger);
     builder->memory->release(builder->waiting);
     builder->waiting = larger;
     builder->waiting_room = room;
     return true;
 }
 
-static inline bool fuse_is_alone(const struct fuse_builder *builder, uint64_t place) {
-    return builder->counts[place] >> 2 == 1;
+static inline bool fuse_is_alone(uint8_t count) {
+    return count >> 2 == 1;
 }
 
-/* Takes a key away from one of its places. There is room for one more to wait. */
-static inline void fuse_leave_place(struct fuse_builder *builder, uint64_t place, unsigned which,
-                                    uint64_t hash) {
-    builder->counts[place] = (uint8_t)((builder->counts[place] - 4) ^ which);
-    builder->sums[place] ^= hash;
-    if (place < builder->complete && fuse_is_alone(builder, place))
-        builder->waiting[builder->waiting_count++] = (uint32_t)place;
-}
-
-/* Takes away the key that alone has a place. */
-static inline void fuse_peel_key(struct fuse_builder *builder, uint64_t place) {
-    uint64_t places[FUSE_PLACES], hash = builder->sums[place];
-    fuse_places(&builder->form, hash, places);
-    builder->hashes[builder->peeled] = hash;
-    builder->owned[builder->peeled++] = builder->counts[place] & 3;
-    fuse_leave_place(builder, places[0], 0, hash);
-    fuse_leave_place(builder, places[1], 1, hash);
-    fuse_leave_place(builder, places[2], 2, hash);
+/* Takes a key away from one of its places. Returns 1 when that one is to wait: it is written to
+ * waiting in any case, since a branch would be mispredicted for every third place. */
+static inline unsigned fuse_leave_place(uint8_t *counts, uint64_t *sums, uint64_t place,
+                                        unsigned which, uint64_t hash, uint64_t complete,
+                                        uint32_t *waiting) {
+    uint8_t count = (uint8_t)((counts[place] - 4) ^ which);
+    counts[place] = count;
+    sums[place] ^= hash;
+    *waiting = (uint32_t)place;
+    return (place < complete) & fuse_is_alone(count);
 }
 
 /* Peels all that can be peeled, now that places from one on are complete, too. Returns false when
  * there is no memory. */
 static bool fuse_peel(struct fuse_builder *builder, uint64_t from) {
-    for (uint64_t next = from; next < builder->complete; next++)
-        for (uint64_t place = next;; place = builder->waiting[--builder->waiting_count]) {
-            if (builder->waiting_count + FUSE_PLACES > builder->waiting_room &&
-                !fuse_wait_for_more(builder))
-                return false;
-            if (fuse_is_alone(builder, place))
-                fuse_peel_key(builder, place);
-            if (builder->waiting_count == 0)
+    const struct fuse_form form = builder->form;
+    const uint64_t complete = builder->complete;
+    uint8_t *counts = builder->counts, *owned = builder->owned;
+    uint64_t *sums = builder->sums, *hashes = builder->hashes;
+    uint64_t peeled = builder->peeled, waiting_count = 0;
+    for (uint64_t next = from; next < complete; next++)
+        for (uint64_t place = next;; place = builder->waiting[--waiting_count]) {
+            if (fuse_is_alone(counts[place])) {
+                uint64_t places[FUSE_PLACES], hash = sums[place];
+                if (waiting_count + FUSE_PLACES > builder->waiting_room &&
+                    !fuse_wait_for_more(builder, waiting_count))
+                    return false;
+                uint32_t *waiting = builder->waiting;
+                fuse_places(&form, hash, places);
+                hashes[peeled] = hash;
+                owned[peeled++] = counts[place] & 3;
+                waiting_count += fuse_leave_place(counts, sums, places[0], 0, hash, complete,
+                                                  waiting + waiting_count);
+                waiting_count += fuse_leave_place(counts, sums, places[1], 1, hash, complete,
+                                                  waiting + waiting_count);
+                waiting_count += fuse_leave_place(counts, sums, places[2], 2, hash, complete,
+                                                  waiting + waiting_count);
+            }
+            if (waiting_count == 0)
                 break;
         }
+    builder->peeled = peeled;
     return true;
 }
 
@@ -469,7 +486,7 @@ static enum bloom_built fuse_find(struct fuse_builder *builder, struct bloom_sha
                                   uint8_t *payload) {
     if (!bloom_key_set_each(builder->set, fuse_digest_keys, builder))
         return BLOOM_BUILD_INTERRUPTED;
-    for (uint64_t turn = 0;; turn++) {
+    for (uint64_t turn = 0; turn < FUSE_SEEDS_MAXIMUM; turn++) {
         builder->form.seed = bloom_mix(builder->digest + turn);
         enum bloom_built built = fuse_try(builder);
         if (built != BLOOM_BUILT)
@@ -479,6 +496,7 @@ static enum bloom_built fuse_find(struct fuse_builder *builder, struct bloom_sha
             return fuse_assign(builder, payload);
         }
     }
+    return BLOOM_BUILD_NO_SEED;
 }
 
 static enum bloom_built fuse_build(struct bloom_shape *shape, uint8_t *payload,

@@ -19,10 +19,10 @@ static const double GROWING_RATE_MINIMUM = 1e-6;
  * in 10^7 closes early. At 10^6 keys and 1 % the margin is 0.12 % of the ones. */
 static const double MARGIN = 2.5;
 
-/* Rates nearer to each other than 2^-44 of them are the same one. Every reader of a table works
- * its rates out anew, from a text that SQLite reads as a number; its releases read one of many digits as
- * doubles that differ in their last bits. So do machines that keep more digits than a double has.
- */
+/* Rates nearer to each other than 2^-44 of them are the same one. Every reader of a table works its
+ * rates out anew, from a text that SQLite reads as a number. SQLite's releases read a text of many
+ * digits as doubles that differ in their last bits. So do machines that keep more digits than a
+ * double has. */
 static const double RATE_PRECISION = 0x1p-44;
 
 /* So many tenths of the share that a generation has of the rate; all of it is the rate itself. */

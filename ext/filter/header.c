@@ -223,6 +223,13 @@ bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t le
                  BLOOM_BITS_MAXIMUM);
         return false;
     }
+    if (!bloom_shape_probes_fit(shape)) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "is invalid: its header says %" PRIu32 " hashes for %" PRIu64
+                 " bits; more than 255 need as many bits",
+                 shape->probes, shape->bits);
+        return false;
+    }
     /* No sign, not even of zero: one filter has one form. The comparison is false for NaN. */
     if (shape->capacity > BLOOM_CAPACITY_MAXIMUM || rate >> 63 != 0 || !(shape->rate < 1)) {
         char number[BLOOM_NUMBER_SIZE];

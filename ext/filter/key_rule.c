@@ -6,8 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
+/* key_rule_url.c */
+extern const struct bloom_key_rule bloom_key_rule_url, bloom_key_rule_url_nocase;
+
 /* Ends with NULL. */
 static const struct bloom_key_rule *const RULES[] = {
+    &bloom_key_rule_url,
+    &bloom_key_rule_url_nocase,
     NULL,
 };
 

@@ -14,10 +14,7 @@ enum {
        average. */
     CHUNK_WORDS_FIRST = 32,
     CHUNK_WORDS_MOST = 510,
-    /* A partition is searched for duplicates each time it has grown to this many times what it held
-     * after the last search: repeated keys then cost at most this factor in memory, distinct ones a
-     * third more time in all. */
-    SETTLE_FACTOR = 4,
+    SETTLE_FACTOR = 4, /* where none is given */
     /* Keys handled between two questions whether to go on: about 1 ms. */
     KEYS_BETWEEN_QUESTIONS = 30000,
     STACK_SLOTS = 256
@@ -29,6 +26,10 @@ struct bloom_key_chunk {
     uint32_t room;
     uint64_t values[];
 };
+
+static unsigned settle_factor(const struct bloom_key_set *set) {
+    return set->settle_factor > 0 ? set->settle_factor : SETTLE_FACTOR;
+}
 
 static bool append(struct bloom_key_set *set, struct bloom_key_partition *partition,
                    const uint64_t *value) {
@@ -228,7 +229,7 @@ static bool settle(struct bloom_key_set *set, struct bloom_key_partition *partit
     set->steps += ordered.steps;
     release_chunks(set, partition->last->next);
     partition->last->next = NULL;
-    partition->settle_at = partition->keys * SETTLE_FACTOR;
+    partition->settle_at = partition->keys * settle_factor(set);
     return true;
 }
 
@@ -246,7 +247,7 @@ static bool key_set_split(struct bloom_key_set *set) {
     memset(set->partitions, 0, PARTITIONS * sizeof *set->partitions);
     set->one = (struct bloom_key_partition){0};
     for (unsigned i = 0; i < PARTITIONS; i++)
-        set->partitions[i].settle_at = KEYS_BEFORE_PARTITIONS / PARTITIONS * SETTLE_FACTOR;
+        set->partitions[i].settle_at = KEYS_BEFORE_PARTITIONS / PARTITIONS * settle_factor(set);
     for (struct bloom_key_chunk *chunk = whole.first; chunk != NULL; chunk = chunk->next)
         for (uint32_t i = 0; i < chunk->words; i += width)
             if (!append(set, partition_of(set, chunk->values[i]), chunk->values + i)) {

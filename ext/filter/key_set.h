@@ -32,6 +32,10 @@ struct bloom_key_partition {
 struct bloom_key_set {
     const struct bloom_layout *layout;
     const struct bloom_memory *memory;
+    /* A partition is searched for duplicates each time it has grown to so many times what it held
+     * after the last search: repeated keys then cost at most this factor in memory, distinct ones
+     * 1 / (factor - 1) more time in all. 0: 4. */
+    unsigned settle_factor;
     /* Asked about every millisecond while a set is settled or built; true ends the work. NULL:
      * never asked.
      */

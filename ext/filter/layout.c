@@ -14,7 +14,7 @@ static const struct bloom_layout *const LAYOUTS[] = {
     &bloom_layout_counting,      &bloom_layout_fuse,       &bloom_layout_bitmap,
     &bloom_layout_classic_utf16, &bloom_layout_spark1,     &bloom_layout_spark2,
     &bloom_layout_dcso,          &bloom_layout_go,         &bloom_layout_parquet,
-    &bloom_layout_parquet_int32, &bloom_layout_redisbloom,
+    &bloom_layout_parquet_int32, &bloom_layout_redisbloom, &bloom_layout_hashes,
 };
 
 #define LAYOUT_COUNT (sizeof LAYOUTS / sizeof *LAYOUTS)
@@ -164,7 +164,7 @@ static bool halves_to(uint64_t one, uint64_t other) {
 bool bloom_shape_merges(const struct bloom_shape *a, const struct bloom_shape *b,
                         char problem[BLOOM_PROBLEM_SIZE]) {
     struct bloom_shape same = *b;
-    if (a->layout == b->layout && a->layout->sizes_mix)
+    if (a->layout == b->layout && a->layout->numbers != NULL)
         return true;
     if (a->layout->halve != NULL && halves_to(a->bits, b->bits))
         same.bits = a->bits;

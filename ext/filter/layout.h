@@ -57,14 +57,19 @@ struct bloom_estimate {
 /* What a settled set of keys tells about the filter that is to be made of it. */
 struct bloom_key_summary {
     uint64_t keys;    /* distinct ones */
-    uint64_t largest; /* first word, of all keys; only for layouts whose sizes mix */
+    uint64_t largest; /* first word, of all keys; only for sets of numbers */
 };
 
 /* So many copies of a key decide as much as more: every counter of theirs is full. */
 #define BLOOM_REPEATS_MAXIMUM 15
 
-/* How the making of a filter from a set ended. */
-enum bloom_built { BLOOM_BUILT, BLOOM_BUILD_NO_MEMORY, BLOOM_BUILD_INTERRUPTED };
+/* Result of building a filter. No seed: the keys were chosen so that none can be made of them. */
+enum bloom_built {
+    BLOOM_BUILT,
+    BLOOM_BUILD_NO_MEMORY,
+    BLOOM_BUILD_INTERRUPTED,
+    BLOOM_BUILD_NO_SEED
+};
 
 /* How many blocks have how many ones: all that an estimate needs. Begins as zeros; blocks that are
  * nowhere count as empty. */
@@ -105,6 +110,22 @@ struct bloom_blocks {
     double (*expected_ones)(const struct bloom_shape *shape, double keys);
 };
 
+/* For layouts that are exact sets of whole numbers. There are no false positives: p plays no part
+ * and is 0. Filters of other sizes merge: a shorter one counts as if zeros followed. Such a filter
+ * is not built from a set of keys: it grows by zeros as they come, to the size for the largest. */
+struct bloom_numbers {
+    /* Whether a key can be added to a filter of that shape at all. */
+    bool (*fits)(const struct bloom_shape *shape, const uint64_t *words,
+                 char problem[BLOOM_PROBLEM_SIZE]);
+
+    /* Writes the smallest keys that are at least from, ascending, at most room of them, and returns
+     * how many; and the largest that are at most from, descending. */
+    size_t (*list)(const struct bloom_shape *shape, const uint8_t *payload, uint64_t from,
+                   uint64_t *keys, size_t room);
+    size_t (*list_down)(const struct bloom_shape *shape, const uint8_t *payload, uint64_t from,
+                        uint64_t *keys, size_t room);
+};
+
 /* A member that is NULL is what the layout does not offer; the caller says so, with advice. payload
  * has shape->bits bits and needs no alignment. words holds hash_words words for each key. */
 struct bloom_layout {
@@ -116,12 +137,9 @@ struct bloom_layout {
     uint32_t bits_multiple;  /* m is a multiple of this */
     bool keying;             /* key rules and salts may be chosen */
     bool imported_only;      /* no filter is made in it, only read from another system's */
-    bool exact;              /* no false positives: p plays no part and is 0 */
+    bool exact;              /* p plays no part and is 0 */
     bool repeats; /* a key counts as often as it is added, BLOOM_REPEATS_MAXIMUM times at most; one
                    * word decides about it */
-    /* Filters of other sizes merge: a shorter one counts as if zeros followed. Such a filter is not
-     * built from a set of keys: it grows by zeros as they come, to the size for the largest. */
-    bool sizes_mix;
     const char *advice; /* what to do instead of what it does not offer, as a sentence */
 
     /* Sets probes, bits and extra from capacity and rate, which are in range (see bloom_shape_for).
@@ -144,13 +162,13 @@ struct bloom_layout {
     void (*check_many)(const struct bloom_shape *shape, const uint8_t *payload,
                        const uint64_t *words, size_t count, uint8_t *found);
 
-    /* Adds count keys, all of which the shape has room for (see fits). */
+    /* Adds count keys, all of which the shape has room for (see numbers). */
     void (*add)(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words,
                 size_t count);
 
-    /* Whether a key can be added to a filter of that shape at all. NULL: every key can. */
-    bool (*fits)(const struct bloom_shape *shape, const uint64_t *words,
-                 char problem[BLOOM_PROBLEM_SIZE]);
+    /* How often a key was added, or more; 0: certainly never. It goes with remove. */
+    unsigned (*times)(const struct bloom_shape *shape, const uint8_t *payload,
+                      const uint64_t *words);
 
     /* Takes a key out once; one that is certainly not in changes nothing. */
     void (*remove)(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words);
@@ -178,14 +196,8 @@ struct bloom_layout {
     void (*convert)(const struct bloom_shape *shape, const uint8_t *payload,
                     const struct bloom_shape *converted, uint8_t *into);
 
-    /* Writes the smallest keys that are at least from, ascending, at most room of them, and returns
-     * how many. list_down, which goes with it: the largest that are at most from, descending. */
-    size_t (*list)(const struct bloom_shape *shape, const uint8_t *payload, uint64_t from,
-                   uint64_t *keys, size_t room);
-    size_t (*list_down)(const struct bloom_shape *shape, const uint8_t *payload, uint64_t from,
-                        uint64_t *keys, size_t room);
-
-    const struct bloom_blocks *blocks; /* NULL: not for filter tables */
+    const struct bloom_numbers *numbers; /* NULL: not a set of numbers, but a filter of any keys */
+    const struct bloom_blocks *blocks;   /* NULL: not for filter tables */
 };
 
 extern const struct bloom_layout bloom_layout_blocked;
@@ -202,6 +214,7 @@ extern const struct bloom_layout bloom_layout_go;
 extern const struct bloom_layout bloom_layout_parquet;
 extern const struct bloom_layout bloom_layout_parquet_int32;
 extern const struct bloom_layout bloom_layout_redisbloom;
+extern const struct bloom_layout bloom_layout_hashes;
 
 /* The layout of those numbers of layout and hashing, which is its own or, where salts may be
  * chosen, siphash; or of that name (length bytes, any case). NULL when there is none. */
@@ -216,7 +229,7 @@ const struct bloom_layout *bloom_layout_default(void);
 void bloom_layout_list(char *text, size_t size);
 
 /* The shape of a filter for capacity keys at false-positive rate rate in a layout, which has the
- * member size; capacity 0 is sized as 1, and rate plays no part for a layout that is exact. Returns
+ * member size; capacity 0 is sized as 1, and rate plays no part for a set of numbers. Returns
  * false and says why in problem when capacity is above BLOOM_CAPACITY_MAXIMUM, when rate is not
  * strictly between 0 and 1, or when the layout cannot keep it. */
 bool bloom_shape_for(struct bloom_shape *shape, const struct bloom_layout *layout,
@@ -247,6 +260,12 @@ static inline const uint64_t *bloom_shape_seed(const struct bloom_shape *shape) 
 bool bloom_keying_same(const struct bloom_keying *a, const struct bloom_keying *b,
                        char problem[BLOOM_PROBLEM_SIZE]);
 
+/* Whether k may be believed: no system makes more hashes than bits where it makes many, and forged
+ * ones would only cost time. */
+static inline bool bloom_shape_probes_fit(const struct bloom_shape *shape) {
+    return shape->probes <= 255 || shape->probes <= shape->bits;
+}
+
 /* Bytes of the payload alone. */
 static inline uint64_t bloom_payload_bytes(const struct bloom_shape *shape) {
     return (shape->bits + 7) / 8;
@@ -257,8 +276,8 @@ static inline uint64_t bloom_payload_bytes(const struct bloom_shape *shape) {
 bool bloom_shape_same(const struct bloom_shape *a, const struct bloom_shape *b,
                       char problem[BLOOM_PROBLEM_SIZE]);
 
-/* Whether filters of two shapes may be merged: equal ones, or of a layout whose sizes mix, or that
- * differ by bits alone of which the larger can be halved to the smaller. */
+/* Whether filters of two shapes may be merged: equal ones, or sets of numbers, or that differ by
+ * bits alone of which the larger can be halved to the smaller. */
 bool bloom_shape_merges(const struct bloom_shape *a, const struct bloom_shape *b,
                         char problem[BLOOM_PROBLEM_SIZE]);
 

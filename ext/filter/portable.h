@@ -34,6 +34,14 @@ static inline uint64_t bloom_swap64(uint64_t value) {
 #define BLOOM_PREFETCH(address) ((void)(address))
 #endif
 
+/* For a function that is made to be inlined, with constants for some of its arguments: compilers
+ * leave those out that they think too large. */
+#if defined(__GNUC__)
+#define BLOOM_INLINE __attribute__((always_inline)) static inline
+#else
+#define BLOOM_INLINE static inline
+#endif
+
 /* Turns a 64-bit word as the machine holds it into one whose bytes in memory are little-endian, and
  * back. */
 static inline uint64_t bloom_little64(uint64_t value) {

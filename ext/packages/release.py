@@ -2,10 +2,18 @@
 time.
 """
 
+import configparser
+import datetime
+import gzip
+import io
 import os
 import pathlib
 import re
 import stat
+import subprocess
+import sys
+import tarfile
+import tempfile
 import zipfile
 
 PACKAGES = pathlib.Path(__file__).resolve().parent
@@ -17,6 +25,8 @@ SUMMARY = "Persistent Bloom filters for SQLite: values, aggregates and tables"
 
 # ext/filter/version.h is the one place that names the release.
 RELEASE = re.search(r'BLOOM_RELEASE "([^"]+)"', (EXT / "filter/version.h").read_text())[1]
+
+SQLITE_HEADERS = ("sqlite3.h", "sqlite3ext.h")
 
 # The oldest date that a zip can hold: equal contents give equal bytes.
 ZIP_DATE = (1980, 1, 1, 0, 0, 0)
@@ -34,12 +44,65 @@ def write_zip(path, files):
             archive.writestr(entry, files[name])
 
 
-def fill(template):
-    """The text of a file of this folder, with the release in place of @RELEASE@ and so on."""
+def publishing(name):
+    """What publishing.ini says, or the variable of that name in the environment."""
+    parser = configparser.ConfigParser()
+    parser.read(PACKAGES / "publishing.ini", encoding="utf-8")
+    return os.environ.get(name.upper()) or parser["publishing"][name]
+
+
+def release_time():
+    """The date of the release, in seconds since 1970."""
+    date = datetime.datetime.fromisoformat(publishing("date"))
+    return int(date.replace(tzinfo=datetime.timezone.utc).timestamp())
+
+
+def fill(template, **more):
+    """The text of a file of this folder, with the release in place of @RELEASE@ and so on, what
+    publishing.ini says, and more.
+    """
     text = (PACKAGES / template).read_text()
-    for name, value in (("RELEASE", RELEASE), ("SUMMARY", SUMMARY)):
+    values = {"RELEASE": RELEASE, "SUMMARY": SUMMARY, **more}
+    for name in ("maintainer", "email", "homepage", "go_module", "java_group"):
+        values[name.upper()] = publishing(name)
+    for name, value in values.items():
         text = text.replace(f"@{name}@", value)
     return text
+
+
+def sources():
+    """The files of the project, less what is built: those that git knows or would take, or all of
+    them in a copy without git.
+    """
+    if (TOP / ".git").exists():
+        command = ["git", "ls-files", "-z", "-co", "--exclude-standard"]
+        listed = subprocess.run(
+            command, cwd=TOP, check=True, capture_output=True, text=True
+        ).stdout.split("\0")
+        return sorted(name for name in listed if name and (TOP / name).is_file())
+    kept = (path.relative_to(TOP) for path in TOP.rglob("*") if path.is_file())
+    return sorted(
+        str(path)
+        for path in kept
+        if path.parts[0] not in ("build", "debian")
+        and "__pycache__" not in path.parts
+        and path.name not in ("bloom.so", "bloom.dylib")
+    )
+
+
+def write_tar(path, folder, names):
+    """Writes files of the project into a .tar.gz, below a folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as archive:
+        for name in names:
+            entry = tarfile.TarInfo(f"{folder}/{name}")
+            contents = (TOP / name).read_bytes()
+            entry.size, entry.mtime = len(contents), release_time()
+            entry.mode = 0o755 if os.access(TOP / name, os.X_OK) else 0o644
+            entry.uname = entry.gname = "root"
+            archive.addfile(entry, io.BytesIO(contents))
+    path.write_bytes(gzip.compress(packed.getvalue(), 9, mtime=0))
 
 
 def amalgamate_options():
@@ -47,3 +110,34 @@ def amalgamate_options():
     --rename.
     """
     return os.environ.get("AMALGAMATE_OPTIONS", "").split()
+
+
+def sqlite_include():
+    """Where SQLite's headers are taken from."""
+    return pathlib.Path(os.environ.get("SQLITE_INCLUDE", "/usr/include"))
+
+
+def sqlite_headers():
+    """A folder of SQLite's two headers alone: the others of /usr/include are not those of every
+    target.
+    """
+    folder = BUILD / "work" / "sqlite"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in SQLITE_HEADERS:
+        source = sqlite_include() / name
+        if not source.exists():
+            sys.exit(
+                f"there is no {source}; install libsqlite3-dev, or set SQLITE_INCLUDE to where it"
+                " is"
+            )
+        replace(folder / name, source.read_bytes())
+    return folder
+
+
+def replace(path, contents):
+    """Writes a file at once: packages are built side by side."""
+    if not path.exists() or path.read_bytes() != contents:
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+            file.write(contents)
+        os.chmod(file.name, 0o644)
+        os.replace(file.name, path)

@@ -1,25 +1,42 @@
-# Everything about delivery: make packages builds what is described in ext/packages/README.md into
-# build/packages and tests it, make hosts loads the packages in every language that is installed
-# here. Included by the Makefile.
+# Everything about delivery, as ext/packages/README.md describes it: make packages builds all
+# packages into build/packages and tests them, a target for each builds it alone, make hosts loads
+# them in every language that is installed here. Included by the Makefile.
+#
+#: make packages       every package that can be built here, tested; says what the others need
+#: make amalgamation   all sources in one file, for a program that links them in
+#: make binaries       the library for eight platforms
+#: make wheel          the Python packages
+#: make npm            the npm packages
+#: make crate          the Rust crate
+#: make go             the Go module
+#: make deb            the Debian packages, source and binary
+#: make jar            the Java package, in a repository of Maven's form
+#: make page           SQLite with bloom as WebAssembly, and the page to try it
+#: make hosts          loads the packages in each language that is installed here
 
 PACKAGES = $(BUILD)/packages
 PACKAGE_TOOLS = $(PACKAGES)/tools
 PACKAGE_PYTHON = $(PACKAGE_TOOLS)/bin/python
 AMALGAMATE_OPTIONS =
 export AMALGAMATE_OPTIONS
-RELEASE_FILES = ext/packages/release.py ext/packages/platforms.py ext/filter/version.h LICENSE
-AMALGAMATION = $(PACKAGES)/amalgamation/sqlite-bloom.c
+RELEASE_FILES = LICENSE ext/filter/version.h \
+    $(addprefix ext/packages/,release.py platforms.py publishing.ini)
+# What make amalgamation makes; amalgamation/built is the last of it.
+AMALGAMATION = $(PACKAGES)/amalgamation/built
 
 # The tools that come from PyPI: ziglang, a compiler for every platform, and what makes Python
 # packages.
-$(PACKAGE_PYTHON):
+PACKAGE_TOOLS_READY = $(PACKAGE_TOOLS)/ready
+$(PACKAGE_TOOLS_READY):
 	$(PYTHON) -m venv $(PACKAGE_TOOLS)
 	$(PACKAGE_PYTHON) -m pip install -q --disable-pip-version-check ziglang hatchling build
+	@touch $@
 
 $(AMALGAMATION): $(SOURCES) $(HEADERS) $(RELEASE_FILES) ext/packages/amalgamation/amalgamate.py
 	$(PYTHON) ext/packages/amalgamation/amalgamate.py $(AMALGAMATE_OPTIONS) $(@D)
+	@touch $@
 
-$(PACKAGES)/binaries/built: $(AMALGAMATION) $(PACKAGE_PYTHON) ext/packages/binaries/build.py
+$(PACKAGES)/binaries/built: $(AMALGAMATION) $(PACKAGE_TOOLS_READY) ext/packages/binaries/build.py
 	$(PACKAGE_PYTHON) ext/packages/binaries/build.py
 	@touch $@
 
@@ -32,17 +49,23 @@ $(PACKAGES)/npm/built: $(PACKAGES)/binaries/built $(wildcard ext/packages/npm/*)
 	$(PYTHON) ext/packages/npm/build.py
 	@touch $@
 
-$(PACKAGES)/rust/built: $(PACKAGES)/binaries/built \
+$(PACKAGES)/rust/built: $(AMALGAMATION) \
     $(wildcard ext/packages/rust/*.* ext/packages/rust/*/*)
 	$(PYTHON) ext/packages/rust/build.py
 	@touch $@
 
-$(PACKAGES)/go/built: $(PACKAGES)/binaries/built $(wildcard ext/packages/go/*)
+$(PACKAGES)/go/built: $(AMALGAMATION) $(wildcard ext/packages/go/*)
 	$(PYTHON) ext/packages/go/build.py
 	@touch $@
 
-$(PACKAGES)/debian/built: $(PACKAGES)/binaries/built README.md CHANGELOG.md ext/FORMAT.md \
-    ext/URLS.md $(wildcard ext/packages/debian/*)
+$(PACKAGES)/java/built: $(PACKAGES)/binaries/built \
+    $(wildcard ext/packages/java/*.* ext/packages/java/src/main/java/*/*)
+	$(PYTHON) ext/packages/java/build.py
+	@touch $@
+
+# Of the sources, as any file of the project may be in it.
+$(PACKAGES)/debian/built: $(SOURCES) $(HEADERS) $(RELEASE_FILES) Makefile README.md CHANGELOG.md \
+    $(wildcard ext/*.md ext/packages/debian/* ext/packages/debian/*/* tests/sql/* tests/runner/*)
 	$(PYTHON) ext/packages/debian/build.py
 	@touch $@
 
@@ -52,20 +75,26 @@ $(PACKAGES)/web/built: $(AMALGAMATION) \
 	$(PYTHON) ext/packages/web/build.py
 	@touch $@
 
-PACKAGES_BUILT = $(addprefix $(PACKAGES)/,\
-    $(addsuffix /built,binaries python npm rust go debian web))
+# One target for each package. packages.py knows what each needs, and says what is missing.
+amalgamation: need-amalgamation $(AMALGAMATION)
+binaries: need-binaries $(PACKAGES)/binaries/built
+wheel: need-wheel $(PACKAGES)/python/built
+npm: need-npm $(PACKAGES)/npm/built
+crate: need-crate $(PACKAGES)/rust/built
+go: need-go $(PACKAGES)/go/built
+deb: need-deb $(PACKAGES)/debian/built
+jar: need-jar $(PACKAGES)/java/built
+page: need-page $(PACKAGES)/web/built
 
-packages: $(LIBRARY) $(PACKAGES_BUILT)
-	@$(PYTHON) tests/runner/run.py \
-	    'amalgamation=$(PYTHON) tests/packages/amalgamation_test.py' \
-	    'binaries=$(PYTHON) tests/packages/binaries_test.py' \
-	    'Python packages=$(PYTHON) tests/packages/python_test.py' \
-	    'npm packages=$(PYTHON) tests/packages/npm_test.py' \
-	    'crate, Go module, Debian package=$(PYTHON) tests/packages/compiled_test.py' \
-	    'WebAssembly and the page=$(PYTHON) tests/packages/web_test.py'
+need-%:
+	@$(PYTHON) ext/packages/packages.py need $*
+
+packages: $(LIBRARY)
+	+@MAKE='$(MAKE)' $(PYTHON) ext/packages/packages.py all
 
 # make hosts, or make hosts HOSTS="PHP Ruby": the packages in every language that is installed here.
-hosts: $(PACKAGES)/binaries/built $(PACKAGES)/python/built $(PACKAGES)/npm/built
+hosts: $(LIBRARY)
+	+@MAKE='$(MAKE)' $(PYTHON) ext/packages/packages.py build binaries wheel npm
 	@$(PYTHON) tests/hosts/hosts.py $(HOSTS)
 
-.PHONY: packages hosts
+.PHONY: amalgamation binaries wheel npm crate go deb jar page packages hosts

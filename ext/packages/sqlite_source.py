@@ -32,9 +32,8 @@ def folder():
             )
             with tarfile.open(next(pathlib.Path(temporary).glob("*.tgz"))) as archive:
                 for name in NAMES:
-                    (target / name).write_bytes(
-                        archive.extractfile(f"package/deps/sqlite3/{name}").read()
-                    )
+                    contents = archive.extractfile(f"package/deps/sqlite3/{name}").read()
+                    release.replace(target / name, contents)
     return target
 
 

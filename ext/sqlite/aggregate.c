@@ -1,13 +1,18 @@
-/* The aggregate bloom_agg. */
+/* The aggregates bloom_agg and bloom_hashes. */
 #include "sqlite/sqlite.h"
 
+#include "filter/hashes.h"
 #include "filter/key_set.h"
+#include "sqlite/options.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* Keys that wait until their bits are set together, so that the cache misses overlap. */
 enum { BATCH_WORDS = 64 };
+
+/* sqlite3_malloc64 gives at most so many bytes, on every version. */
+enum { ALLOCATION_MAXIMUM = 0x7ffffeff };
 
 /* How n was given with the first row of a group: it must stay the same for all. */
 enum size_source { SIZE_UNDECIDED, SIZE_FROM_KEYS, SIZE_FROM_NUMBER, SIZE_FROM_FILTER };
@@ -24,6 +29,7 @@ struct build {
     bool failed;              /* an error has been reported: the final step has only to clean up */
     struct bloom_shape shape; /* SIZE_FROM_KEYS: rate, layout and keying only, until the end */
     uint8_t *filter;          /* otherwise: the filter in the making, ours */
+    unsigned kinds;           /* of keys, for layout hashes */
     bool options_kept;        /* of the first row */
     int options_length;
     char options[120];
@@ -173,7 +179,7 @@ static bool same_parameters(sqlite3_context *context, int count, sqlite3_value *
 }
 
 static bool build_grows(const struct build *build) {
-    return build->source == SIZE_FROM_KEYS && build->shape.layout->sizes_mix;
+    return build->source == SIZE_FROM_KEYS && build->shape.layout->numbers != NULL;
 }
 
 static void set_bits(struct build *build) {
@@ -184,7 +190,8 @@ static void set_bits(struct build *build) {
 }
 
 /* Makes room for a key. Half as much again is asked for each time, so that growing costs no more
- * than a few copies in all. Returns false after failing the function. */
+ * than a few copies in all, up to what a value, and an allocation of SQLite, may be. Returns false
+ * after failing the function. */
 static bool grow_for(sqlite3_context *context, struct build *build, const uint64_t *words) {
     struct growing *growing = &build->growing;
     const struct bloom_key_summary keys = {.keys = 1, .largest = words[0]};
@@ -197,7 +204,11 @@ static bool grow_for(sqlite3_context *context, struct build *build, const uint64
     uint64_t bytes = bloom_filter_bytes(&growing->shape);
     if (bytes <= growing->room)
         return true;
-    bytes += bytes / 2;
+    const uint64_t limit =
+        (uint64_t)sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1);
+    const uint64_t most = limit < ALLOCATION_MAXIMUM ? limit : ALLOCATION_MAXIMUM;
+    if (bytes < most)
+        bytes = bytes + bytes / 2 < most ? bytes + bytes / 2 : most;
     uint8_t *larger = sqlite3_realloc64(build->filter, bytes);
     if (larger == NULL) {
         sqlite3_result_error_nomem(context);
@@ -240,13 +251,97 @@ void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arg
                                   : true);
     if (build->failed)
         return;
-    /* A filter that the keys decide has room for every key. */
+    enum bloom_key_added added =
+        bloom_sql_key_to_add(context, 1, arguments[0], &build->shape, words);
+    build->failed =
+        added == BLOOM_KEY_FAILED || (added == BLOOM_KEY_ADD && !agg_take(context, build, words));
+}
+
+/* Reads how keys are to be hashed: as in the filter that is argument 2, or as options say. */
+static bool read_keying(sqlite3_context *context, int count, sqlite3_value **arguments,
+                        struct bloom_keying *keying) {
+    struct bloom_stored like;
+    struct bloom_shape shape = {.layout = bloom_layout_default()};
+    char *error = NULL;
+    *keying = (struct bloom_keying){0};
+    if (count < 2)
+        return true;
+    if (sqlite3_value_type(arguments[1]) != SQLITE_TEXT) {
+        if (!bloom_sql_filter(context, 2, arguments[1], &like) ||
+            !bloom_sql_offers(context, like.shape.layout, like.shape.layout->keying,
+                              "take hashes from"))
+            return false;
+        *keying = like.shape.keying;
+        return true;
+    }
+    const struct bloom_text text = {(const char *)sqlite3_value_text(arguments[1]),
+                                    (size_t)sqlite3_value_bytes(arguments[1])};
+    int code = text.start != NULL ? bloom_options_of_value(text, &shape, &error) : SQLITE_NOMEM;
+    if (code == SQLITE_OK && shape.layout != bloom_layout_default()) {
+        error = sqlite3_mprintf("a set of hashes has no other layout: give key= and salt= alone");
+        code = error != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
+    }
+    if (code == SQLITE_NOMEM || (code != SQLITE_OK && error == NULL))
+        sqlite3_result_error_nomem(context);
+    else if (code != SQLITE_OK)
+        bloom_sql_error(context, "%s", error);
+    sqlite3_free(error);
+    *keying = shape.keying;
+    return code == SQLITE_OK;
+}
+
+static bool begin_hashes(sqlite3_context *context, int count, sqlite3_value **arguments,
+                         struct build *build) {
+    build->shape = (struct bloom_shape){.layout = &bloom_layout_hashes};
+    if (!read_keying(context, count, arguments, &build->shape.keying))
+        return false;
+    build->keys.layout = build->shape.layout;
+    build->keys.memory = &MEMORY;
+    build->keys.settle_factor = 2; /* of memory: 16 bytes a distinct key */
+    sqlite3_randomness(sizeof build->keys.seed, build->keys.seed);
+    if (count > 1 && sqlite3_value_type(arguments[1]) == SQLITE_TEXT)
+        keep_options(build, arguments[1]);
+    build->source = SIZE_FROM_KEYS;
+    return true;
+}
+
+static bool same_keying(sqlite3_context *context, int count, sqlite3_value **arguments,
+                        const struct build *build) {
+    struct bloom_keying keying;
+    char problem[BLOOM_PROBLEM_SIZE];
+    if (count < 2 || are_kept_options(build, arguments[1]))
+        return true;
+    if (!read_keying(context, count, arguments, &keying))
+        return false;
+    if (bloom_keying_same(&build->shape.keying, &keying, problem))
+        return true;
+    bloom_sql_error(context, "argument 2 must be the same for all rows of a group, not %s",
+                    problem);
+    return false;
+}
+
+/* bloom_hashes(key [, filter or options]). */
+void bloom_sql_hashes_step(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    struct build *build = sqlite3_aggregate_context(context, sizeof *build);
+    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
+    if (build == NULL) {
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    build->failed =
+        !(build->source == SIZE_UNDECIDED ? begin_hashes(context, count, arguments, build)
+                                          : same_keying(context, count, arguments, build));
+    if (build->failed)
+        return;
     struct bloom_shape shape = build->shape;
-    if (build->source == SIZE_FROM_KEYS)
-        shape.bits = UINT64_MAX;
     enum bloom_key_added added = bloom_sql_key_to_add(context, 1, arguments[0], &shape, words);
     build->failed =
         added == BLOOM_KEY_FAILED || (added == BLOOM_KEY_ADD && !agg_take(context, build, words));
+    if (added != BLOOM_KEY_ADD)
+        return;
+    int type = sqlite3_value_type(arguments[0]);
+    build->kinds |= type == SQLITE_INTEGER || type == SQLITE_FLOAT ? BLOOM_HASHES_OF_NUMBERS
+                                                                   : BLOOM_HASHES_OF_TEXT;
 }
 
 /* What the key set asks while it builds; code is why it was answered with yes. */
@@ -262,6 +357,15 @@ static bool is_interrupted(void *argument) {
     return question->code != SQLITE_OK;
 }
 
+static int fail_without_seed(sqlite3_context *context, const struct bloom_shape *shape) {
+    bloom_sql_error(context,
+                    "no filter of layout %s can be made of these keys: they were chosen against "
+                    "it; give %s salt of 32 random hexadecimal digits, as in 'layout=%s, salt=...'",
+                    shape->layout->name, shape->keying.salted ? "another" : "a",
+                    shape->layout->name);
+    return SQLITE_ERROR;
+}
+
 /* Sizes the filter for the keys found and fills it. Returns SQLITE_ERROR when an error has been
  * reported. */
 static int fill_from_keys(sqlite3_context *context, struct build *build) {
@@ -275,11 +379,15 @@ static int fill_from_keys(sqlite3_context *context, struct build *build) {
         return CODES[built];
     if (!bloom_sql_size_for_keys(context, &keys, &build->shape))
         return SQLITE_ERROR;
+    if (build->shape.layout == &bloom_layout_hashes)
+        build->shape.extra[0] = build->kinds;
     build->filter = bloom_sql_new_filter(&build->shape);
     if (build->filter == NULL)
         return SQLITE_NOMEM;
     built =
         bloom_key_set_build(set, &build->shape, build->filter + bloom_header_bytes(&build->shape));
+    if (built == BLOOM_BUILD_NO_SEED)
+        return fail_without_seed(context, &build->shape);
     bloom_header_write(&build->shape, build->filter); /* which the building may have changed */
     return CODES[built];
 }

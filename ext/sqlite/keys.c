@@ -153,7 +153,8 @@ static void keys_list(struct keys_cursor *cursor) {
         return;
     if (cursor->last - cursor->first < room)
         room = (size_t)(cursor->last - cursor->first) + 1;
-    size_t count = (cursor->descending ? shape->layout->list_down : shape->layout->list)(
+    size_t count = (cursor->descending ? shape->layout->numbers->list_down
+                                       : shape->layout->numbers->list)(
         shape, payload, cursor->descending ? cursor->last : cursor->first, cursor->listed, room);
     /* Keys beyond the other end are not wanted, nor is anything after them. */
     while (count > 0 && (cursor->descending ? cursor->listed[count - 1] < cursor->first
@@ -192,7 +193,7 @@ static int keys_read(struct keys_cursor *cursor, sqlite3_value *value) {
     if (sqlite3_value_type(value) == SQLITE_BLOB)
         cursor->filter.bytes = bloom_rows_bytes(rows, &length);
     const struct bloom_layout *layout = cursor->filter.shape.layout;
-    if (layout->list == NULL)
+    if (layout->numbers == NULL)
         return bloom_rows_fail(rows,
                                "cannot list the keys of a filter of layout %s, only those of "
                                "layout bitmap",

@@ -71,6 +71,17 @@ char *bloom_sql_quote(char quoted[BLOOM_QUOTE_SIZE], const void *text, size_t le
     return quoted;
 }
 
+void bloom_sql_cut(sqlite3 *database, char *message) {
+    /* With its terminator. */
+    int limit = sqlite3_limit(database, SQLITE_LIMIT_LENGTH, -1);
+    size_t most = limit > 0 ? (size_t)limit - 1 : 0;
+    if (strlen(message) <= most)
+        return;
+    while (most > 0 && ((unsigned char)message[most] & 0xc0) == 0x80)
+        most--;
+    message[most] = '\0';
+}
+
 char *bloom_sql_describe(char words[BLOOM_WORDS_SIZE], sqlite3_value *value) {
     char quoted[BLOOM_QUOTE_SIZE];
     const void *text;

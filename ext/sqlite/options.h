@@ -6,8 +6,8 @@
  *   key         the name of a key rule
  *   salt        32 hexadecimal digits
  *
- * Functions take these three; filter tables have more (table/options.h). All functions here return SQLITE_OK, SQLITE_NOMEM, or SQLITE_ERROR with a
- * message from sqlite3_malloc in *error, or NULL where that failed.
+ * SQL functions take these three; filter tables have more (table/options.h). All functions here
+ * return SQLITE_OK, SQLITE_NOMEM, or SQLITE_ERROR with a message from sqlite3_malloc in *error.
  */
 #ifndef BLOOM_SQL_OPTIONS_H
 #define BLOOM_SQL_OPTIONS_H

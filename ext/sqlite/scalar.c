@@ -115,6 +115,70 @@ void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **argume
     }
 }
 
+/* False after failing the function, when a layout does not count its keys. */
+static bool offers_counts(sqlite3_context *context, const struct bloom_layout *layout,
+                          const char *deed) {
+    if (layout->remove == NULL)
+        bloom_sql_error(context,
+                        "cannot %s a filter of layout %s; make it in layout counting, as in "
+                        "bloom_agg(key, NULL, 0.01, 'counting')",
+                        deed, layout->name);
+    return layout->remove != NULL;
+}
+
+/* bloom_remove(filter, key): a new filter from which the key was taken once. A key that is
+ * certainly not in, and a NULL key, change nothing. */
+void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    struct bloom_stored filter;
+    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
+    (void)count;
+    if (!bloom_sql_filter(context, 1, arguments[0], &filter))
+        return;
+    const struct bloom_layout *layout = filter.shape.layout;
+    if (!offers_counts(context, layout, "take keys out of"))
+        return;
+    enum bloom_key_kind kind = bloom_sql_key(arguments[1], &filter.shape, words);
+    if (kind == BLOOM_KEY_NO_MEMORY) {
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    uint8_t *copy = bloom_sql_copy_filter(&filter);
+    if (copy != NULL && kind == BLOOM_KEY)
+        layout->remove(&filter.shape, copy + bloom_header_bytes(&filter.shape), words);
+    bloom_sql_result_pass(context, &filter.shape, copy);
+}
+
+/* bloom_convert(filter, layout): the filter that bloom_agg makes in that layout of the same keys,
+ * given the same n and p. */
+void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    struct bloom_stored filter;
+    struct bloom_shape converted;
+    const struct bloom_layout *layout;
+    (void)count;
+    if (!bloom_sql_filter(context, 1, arguments[0], &filter) ||
+        !bloom_sql_layout(context, arguments[1], &layout))
+        return;
+    const struct bloom_shape *shape = &filter.shape;
+    if (layout == shape->layout) {
+        bloom_sql_result_filter(context, shape, bloom_sql_copy_filter(&filter));
+        return;
+    }
+    if (shape->layout->convertible == NULL ||
+        !shape->layout->convertible(shape, layout, &converted)) {
+        bloom_sql_error(
+            context,
+            "a filter of layout %s cannot be converted to layout %s, only one of layout "
+            "counting to blocked; make it anew from its keys with bloom_agg",
+            shape->layout->name, layout->name);
+        return;
+    }
+    uint8_t *made = bloom_sql_new_filter(&converted);
+    if (made != NULL)
+        shape->layout->convert(shape, bloom_stored_payload(&filter), &converted,
+                               made + bloom_header_bytes(&converted));
+    bloom_sql_result_pass(context, &converted, made);
+}
+
 /* False after failing the function. */
 static bool read_estimate(sqlite3_context *context, sqlite3_value *value,
                           struct bloom_stored *filter, struct bloom_estimate *estimate) {
@@ -140,13 +204,32 @@ static bool read_estimate(sqlite3_context *context, sqlite3_value *value,
     return true;
 }
 
+/* How often a key was added to a filter that counts, or more; NULL for a NULL key. */
+static void count_of_key(sqlite3_context *context, sqlite3_value **arguments) {
+    struct bloom_stored filter;
+    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
+    if (!bloom_sql_filter(context, 1, arguments[0], &filter) ||
+        !offers_counts(context, filter.shape.layout, "count single keys of"))
+        return;
+    enum bloom_key_kind kind = bloom_sql_key(arguments[1], &filter.shape, words);
+    if (kind == BLOOM_KEY_NO_MEMORY)
+        sqlite3_result_error_nomem(context);
+    else if (kind != BLOOM_KEY_NULL)
+        sqlite3_result_int(context, kind == BLOOM_KEY
+                                        ? (int)filter.shape.layout->times(
+                                              &filter.shape, bloom_stored_payload(&filter), words)
+                                        : 0);
+}
+
 /* bloom_count(filter): the estimated number of distinct keys; NULL when every bit is set, which
- * tells nothing. */
+ * tells nothing. bloom_count(filter, key): how often a key was added to a counting filter, 0 to 15;
+ * at times more, never less. */
 void bloom_sql_count(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_stored filter;
     struct bloom_estimate estimate;
-    (void)count;
-    if (read_estimate(context, arguments[0], &filter, &estimate) && isfinite(estimate.count))
+    if (count == 2)
+        count_of_key(context, arguments);
+    else if (read_estimate(context, arguments[0], &filter, &estimate) && isfinite(estimate.count))
         sqlite3_result_int64(context, (sqlite3_int64)floor(estimate.count + 0.5));
 }
 
@@ -194,9 +277,10 @@ void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **argumen
     else
         sqlite3_str_appendf(text, ",\"count\":null");
     sqlite3_str_appendf(text, ",\"fpr\":%!.15g}", estimate.rate);
+    int code = sqlite3_str_errcode(text); /* before finish, which forgets it */
     char *json = sqlite3_str_finish(text);
     if (json == NULL) {
-        sqlite3_result_error_nomem(context);
+        sqlite3_result_error_code(context, code);
         return;
     }
     sqlite3_result_text(context, json, -1, sqlite3_free);

@@ -141,7 +141,7 @@ enum bloom_key_kind bloom_sql_real_key(double real, const struct bloom_shape *sh
                                        uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
 
 /* The same for a key that is to be added to a filter of that shape: one that it has no room for is
- * an error. */
+ * an error. A shape without bits, which the keys decide, has room for all. */
 enum bloom_key_added { BLOOM_KEY_ADD, BLOOM_KEY_SKIP, BLOOM_KEY_FAILED };
 enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position,
                                           sqlite3_value *value, const struct bloom_shape *shape,
@@ -208,7 +208,7 @@ void bloom_pin_result(sqlite3_context *context, const struct bloom_kept_pin *kep
 
 /* The type of the pointers, and the pin of such a pointer, remembered for the function's next call.
  */
-extern char bloom_pin_type[];
+extern char bloom_pin_type[40];
 const struct bloom_stored *bloom_sql_find_pin(struct bloom_registration *registration,
                                               uintptr_t number);
 
@@ -237,6 +237,10 @@ enum { BLOOM_QUOTE_SIZE = 200, BLOOM_WORDS_SIZE = BLOOM_QUOTE_SIZE + 16 };
  * cut off with three dots when they are long. Returns quoted. */
 char *bloom_sql_quote(char quoted[BLOOM_QUOTE_SIZE], const void *text, size_t length);
 
+/* Cuts a message to the length that values of the connection may have, at a character: SQLite drops
+ * the text of a longer one, and the error is without words. */
+void bloom_sql_cut(sqlite3 *database, char *message);
+
 /* Writes what a value is: NULL, a number, the text '...', a BLOB of 3 bytes. Returns words, or NULL
  * when there is no memory. */
 char *bloom_sql_describe(char words[BLOOM_WORDS_SIZE], sqlite3_value *value);
@@ -250,6 +254,8 @@ char *bloom_sql_legible(const char *text);
 void bloom_sql_new(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_new_bits(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_add(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_count(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_fpr(sqlite3_context *context, int count, sqlite3_value **arguments);
@@ -259,9 +265,6 @@ void bloom_sql_hash(sqlite3_context *context, int count, sqlite3_value **argumen
 void bloom_sql_pin(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_version(sqlite3_context *context, int count, sqlite3_value **arguments);
 
-/* kinds.c */
-void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **arguments);
 
 /* merge.c */
 void bloom_sql_union(sqlite3_context *context, int count, sqlite3_value **arguments);
@@ -276,10 +279,10 @@ void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **argum
 
 /* url.c */
 void bloom_sql_url(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_check_url(sqlite3_context *context, int count, sqlite3_value **arguments);
 
 /* aggregate.c */
 void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_agg_final(sqlite3_context *context);
+void bloom_sql_hashes_step(sqlite3_context *context, int count, sqlite3_value **arguments);
 
 #endif

@@ -69,6 +69,7 @@ sqlite3 *bloom_rows_database(const struct bloom_rows *rows);
 
 /* The functions there are. */
 extern const struct bloom_table_function bloom_keys_function;     /* keys.c */
+extern const struct bloom_table_function bloom_list_function;     /* list.c */
 extern const struct bloom_table_function bloom_url_keys_function; /* url.c */
 
 #endif

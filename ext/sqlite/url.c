@@ -1,15 +1,14 @@
-/* URLs in SQL: what the filter library knows of them (filter/url.h), as functions.
+/* URLs in SQL: what the filter library knows of them (url/url.h), as functions.
  *
- *   bloom_url(url)                the canonical key of a list entry or URL, without a scheme
- *   bloom_check_url(filter, url)  whether any key of a URL is probably in
- *   bloom_url_keys(url)           a table of the keys of a URL: key, rank; rank 0 is the most exact
+ *   bloom_url(url)       the canonical key of a list entry or URL, without a scheme
+ *   bloom_url_keys(url)  a table of the keys of a URL: key, rank; rank 0 is the most exact
  *
  * A URL is TEXT; the bytes of a BLOB count as they are; a number counts as its text, so that the
  * IPv4 address 3279880203 is one. NULL and what has no host have no key: NULL, and no rows.
  */
 #include "sqlite/table_function.h"
 
-#include "filter/url.h"
+#include "url/url.h"
 
 #include <string.h>
 
@@ -75,49 +74,6 @@ void bloom_sql_url(sqlite3_context *context, int count, sqlite3_value **argument
     url_text_release(&parsed);
 }
 
-/* Whether any key of a URL is probably in a filter of a hashing that has text. Keys that the
- * hashing does not have are certainly not. A hashing may write more words than decide; the next
- * key's go over them. */
-static bool url_any_key_in(const struct bloom_stored *filter, const struct url_text *parsed) {
-    const struct bloom_shape *shape = &filter->shape;
-    const struct bloom_layout *layout = shape->layout;
-    struct bloom_url_key keys[BLOOM_URL_KEYS_MOST];
-    uint64_t words[BLOOM_URL_KEYS_MOST * BLOOM_HASH_WORDS_MAXIMUM];
-    uint8_t found[BLOOM_URL_KEYS_MOST];
-    size_t hashed = 0;
-    uint8_t any = 0;
-    unsigned count = bloom_url_keys(&parsed->url, parsed->text, keys);
-    for (unsigned i = 0; i < count; i++)
-        hashed +=
-            bloom_shape_hashing(shape)->text(bloom_shape_seed(shape), parsed->text + keys[i].start,
-                                             keys[i].length, words + hashed * layout->hash_words);
-    layout->check_many(shape, bloom_stored_payload(filter), words, hashed, found);
-    for (size_t i = 0; i < hashed; i++)
-        any |= found[i];
-    return any;
-}
-
-/* bloom_check_url(filter, url): 1 any key probably in, 0 certainly none. */
-void bloom_sql_check_url(sqlite3_context *context, int count, sqlite3_value **arguments) {
-    struct bloom_stored filter;
-    struct url_text parsed;
-    (void)count;
-    if (!bloom_sql_filter(context, 1, arguments[0], &filter))
-        return;
-    /* Nothing in such a filter could be a URL: to say so for ever would let each one through. */
-    const struct bloom_layout *layout = filter.shape.layout;
-    if (layout->hashing->text == NULL) {
-        bloom_sql_error(context,
-                        "the filter (argument 1) has layout %s, which takes %s: a URL is text",
-                        layout->name, layout->hashing->keys);
-        return;
-    }
-    if (!url_argument(context, arguments[1], &parsed))
-        return;
-    sqlite3_result_int(context, url_any_key_in(&filter, &parsed));
-    url_text_release(&parsed);
-}
-
 /* --- The table bloom_url_keys --- */
 
 /* The hidden column is not called url: in bloom_url_keys(url) that would be this very column, where
@@ -175,7 +131,8 @@ static void url_keys_column(const struct bloom_rows *rows, sqlite3_context *cont
 
 const struct bloom_table_function bloom_url_keys_function = {
     .name = "bloom_url_keys",
-    .declaration = "CREATE TABLE x(key TEXT, rank INTEGER, argument HIDDEN)",
+    /* A column of the type HIDDEN alone would have numeric affinity: '1.10' would be 1.1. */
+    .declaration = "CREATE TABLE x(key TEXT, rank INTEGER, argument BLOB HIDDEN)",
     .missing = "there is no URL; give it one, as in bloom_url_keys('evil.example/a')",
     .argument_column = URL_KEYS_ARGUMENT,
     .ordered_column = URL_KEYS_RANK,

@@ -18,10 +18,12 @@ void bloom_sql_error(sqlite3_context *context, const char *format, ...) {
     char *text = sqlite3_vmprintf(format, list);
     va_end(list);
     char *message = text ? sqlite3_mprintf("%s: %s", function_name(context), text) : NULL;
-    if (message)
+    if (message) {
+        bloom_sql_cut(sqlite3_context_db_handle(context), message);
         sqlite3_result_error(context, message, -1);
-    else
+    } else {
         sqlite3_result_error_nomem(context);
+    }
     sqlite3_free(message);
     sqlite3_free(text);
 }
@@ -66,9 +68,8 @@ static enum bloom_stored_kind not_stored(sqlite3_value *value, char problem[BLOO
     char words[BLOOM_WORDS_SIZE];
     if (sqlite3_value_type(value) == SQLITE_NULL) {
         sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem,
-                         "is NULL; does the row exist that should hold it? (a pinned filter is "
-                         "NULL beyond a join, a view, a subquery in FROM or coalesce: pin it in a "
-                         "scalar subquery)");
+                         "is NULL: check that its row exists, and pin it in a scalar subquery (a "
+                         "pin is NULL beyond a join, a view, a subquery in FROM or coalesce)");
         return BLOOM_STORED_NOT;
     }
     if (bloom_sql_describe(words, value) == NULL)
@@ -163,7 +164,7 @@ static bool read_rate(sqlite3_context *context, const struct bloom_layout *layou
     *rate = sqlite3_value_double(value);
     if ((type == SQLITE_INTEGER || type == SQLITE_FLOAT) && *rate > 0 && *rate < 1)
         return true;
-    bloom_sql_error_found(context, "p must be between 0 and 1", value);
+    bloom_sql_error_found(context, "p must be between 0 and 1 (0.01 is 1 %)", value);
     return false;
 }
 
@@ -259,15 +260,16 @@ bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **argume
            shape_result(context, bloom_shape_size(shape, capacity, problem), shape, problem);
 }
 
-static enum bloom_key_kind kind_of_key(bool taken) {
+static inline enum bloom_key_kind kind_of_key(bool taken) {
     return taken ? BLOOM_KEY : BLOOM_KEY_FOREIGN;
 }
 
-static enum bloom_key_kind hash_text(const struct bloom_shape *shape, const void *text,
-                                     size_t length, uint64_t *words) {
-    const struct bloom_hashing *hashing = bloom_shape_hashing(shape);
-    return kind_of_key(hashing->text != NULL &&
-                       hashing->text(bloom_shape_seed(shape), text, length, words));
+static inline enum bloom_key_kind hash_text(const struct bloom_shape *shape, const void *text,
+                                            size_t length, uint64_t *words) {
+    if (shape->keying.salted) /* a hashing that has text */
+        return kind_of_key(bloom_hashing_siphash.text(shape->keying.salt, text, length, words));
+    const struct bloom_hashing *hashing = shape->layout->hashing;
+    return kind_of_key(hashing->text != NULL && hashing->text(shape->extra, text, length, words));
 }
 
 enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_shape *shape,
@@ -418,7 +420,7 @@ enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position
     default:
         break;
     }
-    if (layout->fits == NULL || layout->fits(shape, words, problem))
+    if (layout->numbers == NULL || shape->bits == 0 || layout->numbers->fits(shape, words, problem))
         return BLOOM_KEY_ADD;
     bloom_sql_error(context, "the key (argument %d) %s", position, problem);
     return BLOOM_KEY_FAILED;

@@ -66,7 +66,10 @@ static int keep_message(struct bloom_database *database, int code, const char *b
     sqlite3_free(database->message);
     database->message = whole != NULL ? bloom_sql_legible(whole) : NULL;
     sqlite3_free(whole);
-    return database->message != NULL ? code : SQLITE_NOMEM;
+    if (database->message == NULL)
+        return SQLITE_NOMEM;
+    bloom_sql_cut(database->connection, database->message);
+    return code;
 }
 
 int bloom_database_fail(struct bloom_database *database, int code, const char *format, ...) {

@@ -406,6 +406,9 @@ static int write_row(struct bloom_layers *layers, unsigned number, uint32_t gene
 
 int bloom_layers_write(struct bloom_layers *layers, struct bloom_layer *layer,
                        const struct bloom_sums *sums) {
+    /* An authorizer may have left out a column that has not changed until now. */
+    if (sums->chunks != layer->sums.chunks)
+        layers->database->writes_layers = false;
     int code = write_row(layers, layer->geometry.number, layer->geometry.generation, sums);
     if (code == SQLITE_OK)
         set_sums(layer, sums);

@@ -13,8 +13,8 @@
  *      error: keys cannot be listed.
  *   3. INSERT of a key adds it; with OR IGNORE, one that is probably in already is ignored, so that
  *      changes() tells. A layout that counts counts every other INSERT.
- *   4. INSERT of a command and its argument runs it: 'add' with a key, 'merge' with a filter as the
- *      key, 'clear', 'repair', 'rotate'.
+ *   4. INSERT of a command and its argument runs it: 'add' with a key, 'add_all' with a set of hashes,
+ *      'merge' with a filter as the key, 'clear', 'repair', 'rotate'.
  *   5. DELETE takes one count of a key back where the layout counts; otherwise it is an error, as
  *      UPDATE always is.
  *
@@ -23,7 +23,9 @@
  */
 #include "table/module.h"
 
+#include "filter/hashes.h"
 #include "sqlite/affinity.h"
+#include "table/bulk.h"
 #include "table/keys.h"
 #include "table/options.h"
 #include "table/whole.h"
@@ -451,51 +453,99 @@ static bool is_command(sqlite3_value *command, const char *name) {
            sqlite3_stricmp((const char *)sqlite3_value_text(command), name) == 0;
 }
 
-static int run_command(struct table *table, sqlite3_value *command, sqlite3_value *argument) {
-    static const struct {
-        const char *name;
-        int (*run)(struct bloom_layers *layers);
-        enum bloom_chunk_sizes sizes;
-    } WITHOUT_KEY[] = {{"clear", bloom_layers_clear, BLOOM_SIZES_ANY},
-                       {"repair", bloom_whole_repair, BLOOM_SIZES_NOW},
-                       {"rotate", bloom_layers_rotate, BLOOM_SIZES_NOW}};
+/* Whether the set of hashes was made as the table hashes its keys. */
+static int check_hashes(struct table *table, const struct bloom_stored *set) {
+    const bool texts = table->key_type == BLOOM_KEY_TEXT;
+    const unsigned foreign = table->key_type <= BLOOM_KEY_BLOB ? 0
+                             : texts                           ? BLOOM_HASHES_OF_NUMBERS
+                                                               : BLOOM_HASHES_OF_TEXT;
+    char problem[BLOOM_PROBLEM_SIZE];
+    if (set->shape.layout != &bloom_layout_hashes)
+        return table_error(table,
+                           "the command add_all needs a set of bloom_hashes(key) as key, not a "
+                           "filter of layout %s, which the command merge takes",
+                           set->shape.layout->name);
+    if (!bloom_keying_same(&table->key_shape.keying, &set->shape.keying, problem))
+        return table_error(table,
+                           "the set was made otherwise than the table hashes its keys (%s): give "
+                           "bloom_hashes the key= and salt= of the table, as in "
+                           "bloom_hashes(key, 'key=url'), or its filter",
+                           problem);
+    if (set->shape.extra[0] & foreign)
+        return table_error(table,
+                           "the column key is %s, but the set holds %s: make it by "
+                           "bloom_hashes(CAST(key AS %s))",
+                           bloom_key_type_name(table->key_type), texts ? "numbers" : "texts",
+                           bloom_key_type_name(table->key_type));
+    return SQLITE_OK;
+}
+
+static int add_all(struct table *table, const struct bloom_stored *set) {
+    int code = check_hashes(table, set);
+    if (code == SQLITE_OK)
+        code = bloom_layers_start(&table->layers, BLOOM_SIZES_NOW);
+    if (code == SQLITE_OK)
+        code = bloom_layers_finish(&table->layers, bloom_bulk_add(&table->layers, set), true);
+    return code;
+}
+
+static int merge(struct table *table, const struct bloom_stored *filter) {
+    int code = bloom_layers_start(&table->layers, BLOOM_SIZES_NOW);
+    if (code == SQLITE_OK)
+        code = bloom_layers_finish(&table->layers, bloom_whole_merge(&table->layers, filter), true);
+    return code;
+}
+
+static const struct command {
+    const char *name;
+    int (*run)(struct bloom_layers *layers); /* without a key */
+    enum bloom_chunk_sizes sizes;
+    int (*run_with)(struct table *table, const struct bloom_stored *filter); /* as the key */
+} COMMANDS[] = {
+    {"clear", bloom_layers_clear, BLOOM_SIZES_ANY, NULL},
+    {"repair", bloom_whole_repair, BLOOM_SIZES_NOW, NULL},
+    {"rotate", bloom_layers_rotate, BLOOM_SIZES_NOW, NULL},
+    {"merge", NULL, BLOOM_SIZES_NOW, merge},
+    {"add_all", NULL, BLOOM_SIZES_NOW, add_all},
+};
+
+static int run_row(struct table *table, const struct command *command, sqlite3_value *argument) {
     struct bloom_stored filter;
-    char problem[BLOOM_PROBLEM_SIZE], quoted[BLOOM_QUOTE_SIZE];
-    int code;
-    if (sqlite3_value_text(command) == NULL)
-        return SQLITE_NOMEM;
-    for (size_t i = 0; i < sizeof WITHOUT_KEY / sizeof *WITHOUT_KEY; i++) {
-        if (!is_command(command, WITHOUT_KEY[i].name))
-            continue;
+    char problem[BLOOM_PROBLEM_SIZE];
+    if (command->run_with == NULL) {
         if (sqlite3_value_type(argument) != SQLITE_NULL)
-            return table_error(table, "the command %s takes no key", WITHOUT_KEY[i].name);
-        code = bloom_layers_start(&table->layers, WITHOUT_KEY[i].sizes);
+            return table_error(table, "the command %s takes no key", command->name);
+        int code = bloom_layers_start(&table->layers, command->sizes);
         if (code == SQLITE_OK)
-            code = bloom_layers_finish(&table->layers, WITHOUT_KEY[i].run(&table->layers), true);
+            code = bloom_layers_finish(&table->layers, command->run(&table->layers), true);
         return report(table, code);
     }
-    /* Whatever OR the statement has, which in a trigger is that of the statement around it. */
-    if (is_command(command, "add"))
-        return insert_key(table, argument, false);
-    if (!is_command(command, "merge"))
-        return table_error(table,
-                           "unknown command %s; the commands are add (with a key), merge (with a "
-                           "filter as key), clear, repair and rotate",
-                           bloom_sql_quote(quoted, (const char *)sqlite3_value_text(command),
-                                           (size_t)sqlite3_value_bytes(command)));
     switch (bloom_sql_stored(table->connection, argument, &filter, problem)) {
     case BLOOM_STORED:
-        code = bloom_layers_start(&table->layers, BLOOM_SIZES_NOW);
-        if (code == SQLITE_OK)
-            code = bloom_layers_finish(&table->layers, bloom_whole_merge(&table->layers, &filter),
-                                       true);
-        return report(table, code);
+        return report(table, command->run_with(table, &filter));
     case BLOOM_STORED_NO_MEMORY:
         return SQLITE_NOMEM;
     default:
-        return table_error(table, "the command merge needs a filter as key: the filter %s",
-                           problem);
+        return table_error(table, "the command %s needs a filter as key: the filter %s",
+                           command->name, problem);
     }
+}
+
+static int run_command(struct table *table, sqlite3_value *command, sqlite3_value *argument) {
+    char quoted[BLOOM_QUOTE_SIZE];
+    if (sqlite3_value_text(command) == NULL)
+        return SQLITE_NOMEM;
+    /* Whatever OR the statement has, which in a trigger is that of the statement around it. */
+    if (is_command(command, "add"))
+        return insert_key(table, argument, false);
+    for (size_t i = 0; i < sizeof COMMANDS / sizeof *COMMANDS; i++)
+        if (is_command(command, COMMANDS[i].name))
+            return run_row(table, &COMMANDS[i], argument);
+    return table_error(table,
+                       "unknown command %s; the commands are add (with a key), add_all (with a set "
+                       "of hashes as key), merge (with a filter as key), clear, repair and rotate",
+                       bloom_sql_quote(quoted, (const char *)sqlite3_value_text(command),
+                                       (size_t)sqlite3_value_bytes(command)));
 }
 
 static int insert_row(struct table *table, sqlite3_value *rowid, sqlite3_value **columns) {

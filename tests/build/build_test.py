@@ -2,6 +2,7 @@
 """What a build must keep: one exported name, a caller's CC, CFLAGS and LDFLAGS, an installation
 that loads, and linking it in."""
 
+import hashlib
 import os
 import pathlib
 import re
@@ -93,7 +94,14 @@ class Build(unittest.TestCase):
         files = sorted(
             str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file()
         )
-        self.assertEqual(files, ["opt/x/include/sqlite-bloom.h", f"opt/x/lib/{LIBRARY}"])
+        self.assertEqual(
+            files,
+            [
+                "opt/x/include/sqlite-bloom.h",
+                f"opt/x/lib/{LIBRARY}",
+                "opt/x/lib/pkgconfig/sqlite-bloom.pc",
+            ],
+        )
         self.assertRegex(
             version_through_shell(self.folder / "opt/x/lib" / LIBRARY), r"^bloom \d+\.\d+\.\d+, "
         )
@@ -106,12 +114,39 @@ class Build(unittest.TestCase):
             files = sorted(
                 str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()
             )
-            self.assertEqual(files, ["include/sqlite-bloom.h", f"lib/{LIBRARY}"])
+            self.assertEqual(
+                files,
+                ["include/sqlite-bloom.h", f"lib/{LIBRARY}", "lib/pkgconfig/sqlite-bloom.pc"],
+            )
             other = root / "lib" / "other.so"
             other.write_text("not ours")
             run("make", "uninstall", *arguments)
             self.assertEqual([path for path in root.rglob("*") if path.is_file()], [other])
             run("make", "uninstall", *arguments)  # nothing left is no error
+
+    def test_pkg_config_finds_header_and_library(self):
+        if shutil.which("pkg-config") is None:
+            self.skipTest("skipped: needs pkg-config")
+        run("make", "install", f"PREFIX={self.folder}/x", f"LIBDIR={self.folder}/x/lib64")
+        environment = {
+            **os.environ, "PKG_CONFIG_PATH": f"{self.folder}/x/lib64/pkgconfig"
+        }
+
+        def asked(*words):
+            return run("pkg-config", *words, "sqlite-bloom", env=environment).strip()
+
+        self.assertEqual(asked("--variable=extension"), f"{self.folder}/x/lib64/{LIBRARY}")
+        self.assertEqual(f"bloom {asked('--modversion')},",
+                         version_through_shell(asked("--variable=extension")).split(" format")[0])
+        (self.folder / "main.c").write_text(
+            "#include <sqlite-bloom.h>\n#include <stdio.h>\nint main(void) {\n    return"
+            ' printf("%s %d\\n", SQLITE_BLOOM_VERSION, SQLITE_BLOOM_VERSION_NUMBER) < 0;\n}\n'
+        )
+        run("cc", "main.c", "-o", "main", *asked("--cflags").split(), cwd=self.folder)
+        release = asked("--modversion")
+        major, minor, patch = map(int, release.split("."))
+        self.assertEqual(run(self.folder / "main"),
+                         f"{release} {major * 1000000 + minor * 1000 + patch}\n")
 
     def test_another_make_says_that_it_needs_gnu_make(self):
         if shutil.which("bmake") is None:
@@ -122,6 +157,25 @@ class Build(unittest.TestCase):
                                 check=False, env=environment)
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("This Makefile needs GNU make: gmake", result.stdout + result.stderr)
+
+    def test_the_script_of_the_workflows_makes_the_bytes_that_they_expect(self):
+        shutil.copy(TOP / LIBRARY, self.folder)
+        with open(TOP / "tests/build/bytes.sql", encoding="utf-8") as script:
+            run("sqlite3", "-batch", "-init", "/dev/null", cwd=self.folder, stdin=script)
+        digest = hashlib.md5((self.folder / "filter.bloom").read_bytes()).hexdigest()
+        workflow = (TOP / ".github/workflows/test.yml").read_text()
+        self.assertIn(f"  WANTED: {digest}\n", workflow)
+
+    def test_help_lists_every_target(self):
+        listed = re.findall(r"^make (\w+)?  ", run("make", "help"), re.MULTILINE)
+        named = [
+            word
+            for path in ("Makefile", "tests/rules.mk", "ext/packages/rules.mk")
+            for words in re.findall(r"^\.PHONY: (.*)", (TOP / path).read_text(), re.MULTILINE)
+            for word in words.split()
+        ]
+        self.assertIn("packages", named)
+        self.assertEqual(sorted(listed), sorted({*named, ""} - {"all", "objects"}))
 
     def test_clean_removes_what_was_built(self):
         folder = self.copy()
@@ -185,6 +239,8 @@ class Release(unittest.TestCase):
 
     def test_code_and_changelog_name_the_same_release(self):
         release = re.search(r'BLOOM_RELEASE "(.*)"', (TOP / "ext/filter/version.h").read_text())[1]
+        self.assertIn(f'#define SQLITE_BLOOM_VERSION "{release}"\n',
+                      (TOP / "ext/sqlite-bloom.h").read_text())
         self.assertIn(f"\n## {release}", (TOP / "CHANGELOG.md").read_text())
         self.assertTrue(version_through_shell(TOP / LIBRARY).startswith(f"bloom {release}, "))
 

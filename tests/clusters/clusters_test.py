@@ -44,7 +44,7 @@ def state(engine, node):
     questions = ["SELECT name, hex(f) FROM filters ORDER BY name",
                  "SELECT count(*), max(url) FROM list"]
     for table in TABLES:
-        questions += [f"SELECT layer, hex(header), chunk_blocks, keys, chunks, ones "
+        questions += [f"SELECT layer, hex(header), chunk_blocks, generation, keys, chunks, ones "
                       f"FROM {table}_layers ORDER BY layer",
                       f"SELECT id, hex(bits) FROM {table}_chunks ORDER BY id"]
     return [engine.read(node, question) for question in questions]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the examples of README.md and ext/FORMAT.md as they are printed there.
+"""Runs the examples of README.md and ext/*.md as they are printed there.
 
 A fenced block marked `sql` that is followed by one marked `text` is typed into the sqlite3 shell,
 with the extension loaded, and must print exactly that. The blocks of one document share one
@@ -47,7 +47,8 @@ class Examples(unittest.TestCase):
         self.run_document("README.md", 3)
 
     def test_examples_of_the_format_print_what_it_says(self):
-        self.run_document("ext/FORMAT.md", 3)
+        self.run_document("ext/FORMAT.md", 1)
+        self.run_document("ext/FORMAT-layouts.md", 6)
 
     def test_examples_of_the_urls_print_what_it_says(self):
         self.run_document("ext/URLS.md", 1)

@@ -23,7 +23,7 @@ KEYS = ["", "a", "hello", "grün", "x" * 1000, b"", b"\0", b"\xff\xfe", b"\0" * 
         9223372036854775808.0]
 # Layout: filters of it, as pages.header has them (k, m, n, p, extra).
 SHAPES = {
-    "blocked": [(6, 512 * 2, 100, 0.01), (21, 512, 0, 0.0), (1, 512 * 7, 1, 0.5)],
+    "blocked": [(6, 512 * 2, 100, 0.01), (21, 512), (1, 512 * 7, 1, 0.5), (9, 512 * 1000)],
     "classic": [(7, 960, 100, 0.01), (3, 20), (1, 1), (255, 9999)],
     "classic-utf16": [(7, 960)],
     "classic32": [(7, 128), (3, 640)],
@@ -80,12 +80,18 @@ def resealed(data, at=0, value=b""):
     return bytes(data)
 
 
+def connection():
+    database = sqlite3.connect(":memory:")
+    database.text_factory = lambda text: text.decode("utf-8", "replace")
+    database.enable_load_extension(True)
+    database.load_extension(str(TOP / "bloom"))
+    return database
+
+
 class WithExtension(unittest.TestCase):
     def setUp(self):
-        self.database = sqlite3.connect(":memory:")
+        self.database = connection()
         self.addCleanup(self.database.close)
-        self.database.enable_load_extension(True)
-        self.database.load_extension(str(TOP / "bloom"))
         self.database.execute("CREATE TABLE keys(key)")
         self.random = random.Random(7)
 
@@ -164,6 +170,8 @@ class Filters(WithExtension):
             for data in cases:
                 if data[12:13] in (b"\1", b"\2"):
                     continue  # a key rule: urls_test.py
+                if data[5:6] > b"\6" and judged(data) == 9 and data[8:10] > b"\0\1":
+                    continue  # k above max(255, m)
                 refused = judged(data) is not None
                 self.assertEqual(refused, self.refused(data), (data[:128].hex(), judged(data)))
                 judgements[refused] += 1
@@ -208,36 +216,29 @@ class Filters(WithExtension):
 
 
 class Tables(WithExtension):
-    """In a file, which a second connection reads that has no extension."""
-
-    def setUp(self):
-        super().setUp()
-        path = pathlib.Path(self.enterContext(__import__("tempfile").TemporaryDirectory()), "t.db")
-        self.database.execute("ATTACH ? AS file", (str(path),))
-        self.reader = sqlite3.connect(path)
-        self.addCleanup(self.reader.close)
-
     OPTIONS = ("capacity=100, fpr=0.02", "fpr='0.1' ,CAPACITY = 1e2,growth=off", "",
                "layout=counting, capacity=0x40, key=TEXT", "capacity=50,growth=\"on\", key=INTEGER",
-               "growth=error, key=REAL", "key=NUMERIC, capacity=+20", "key=BLOB, fpr=.5")
+               "growth=error, key=REAL", "key=NUMERIC, capacity=+20", "key=BLOB, fpr=.5",
+               "salt='000102030405060708090A0b0c0d0e0f', capacity=100",
+               'layout = counting,salt = "ff0102030405060708090a0b0c0d0e0f"')
 
     def make(self, options, count):
-        self.database.execute("DROP TABLE IF EXISTS file.seen")
-        self.database.execute("CREATE VIRTUAL TABLE file.seen USING bloom"
+        self.database.execute("DROP TABLE IF EXISTS seen")
+        self.database.execute("CREATE VIRTUAL TABLE seen USING bloom"
                               + (f"({options})" if options else ""))
         keys = [key for key in some_keys(self.random, count) if key == key]
-        self.database.executemany("INSERT INTO file.seen(key) VALUES (?)", [(k,) for k in keys])
+        self.database.executemany("INSERT INTO seen(key) VALUES (?)", [(k,) for k in keys])
         self.database.commit()
         return keys
 
     def theirs(self, key):
-        return self.value("SELECT count(*) FROM file.seen WHERE key = ?", key) > 0
+        return self.value("SELECT count(*) FROM seen WHERE key = ?", key) > 0
 
     def test_they_are_asked_alike(self):
         for options in self.OPTIONS:
             with self.subTest(options=options):
                 keys = self.make(options, 700)
-                ours = Table(self.reader, "seen").read()
+                ours = Table(self.database, "seen").read()
                 for key in keys + [1, "1", 1.0, b"1", "01", " 1", "1.5", 1.5]:
                     self.assertEqual(key in ours, self.theirs(key), key)
                 found = [key in ours for key in some_keys(self.random, 1000)[len(KEYS):]]
@@ -247,13 +248,13 @@ class Tables(WithExtension):
                     self.assertEqual(row, reported)
                     self.assertTrue(sound)
                     keys += of_chunks
-                self.assertEqual(self.value("SELECT json_extract(info, '$.keys') FROM file.seen"),
-                                 keys)
+                self.assertEqual(self.value("SELECT sum(json_extract(value, '$.keys')) FROM seen,"
+                                            " json_each(info, '$.layers')"), keys)
 
     def both(self, keys):
         """What each makes of a table: answers, or that it is refused."""
         try:
-            table = Table(self.reader, "seen").read()
+            table = Table(self.database, "seen").read()
             ours = [key in table for key in keys]
         except Refused as refused:
             ours = refused.rule
@@ -264,42 +265,40 @@ class Tables(WithExtension):
         return ours, theirs
 
     def test_damaged_tables_are_refused_alike(self):
-        damage = [f"UPDATE file.seen_layers SET {column} = {value} WHERE layer = {layer}"
+        damage = [f"UPDATE seen_layers SET {column} = {value} WHERE layer = {layer}"
                   for layer in (0, 1, 2)
                   for column in ("chunk_blocks", "generation", "keys", "chunks", "ones")
                   for value in (0, 1, -1, "'x'", "'7'", "2.5", "x'00'", "1 << 61", "1 << 62",
                                 "(1 << 62) + 1", 63, 1023, 1024)]
-        damage += [f"DELETE FROM file.seen_layers WHERE layer {which}"
+        damage += [f"DELETE FROM seen_layers WHERE layer {which}"
                    for which in ("= 0", "= 1", "= 3", "> 1", "> 2", ">= 0")]
-        damage += ["UPDATE file.seen_layers SET layer = 41 WHERE layer = 3",
-                   "INSERT INTO file.seen_layers SELECT 5, header, chunk_blocks, 0, 0, 0, 0"
-                   " FROM file.seen_layers WHERE layer = 3"]
-        damage += [f"UPDATE file.seen_layers SET header = {value} WHERE layer = 1"
+        damage += ["UPDATE seen_layers SET layer = 41 WHERE layer = 3",
+                   "INSERT INTO seen_layers SELECT 5, header, chunk_blocks, 0, 0, 0, 0"
+                   " FROM seen_layers WHERE layer = 3"]
+        damage += [f"UPDATE seen_layers SET header = {value} WHERE layer = 1"
                    for value in ("x''", "zeroblob(64)", "hex(header)", "header || x'00'",
-                                 "(SELECT header FROM file.seen_layers WHERE layer = 2)",
+                                 "(SELECT header FROM seen_layers WHERE layer = 2)",
                                  "CAST(header AS TEXT)")]
-        damage += [f"UPDATE file.seen_chunks SET bits = {value} WHERE id >> 40 = {layer}"
+        damage += [f"UPDATE seen_chunks SET bits = {value} WHERE id >> 40 = {layer}"
                    for layer in (0, 2)
                    for value in ("x''", "zeroblob(length(bits))", "bits || x'00'", "'text'", 7,
                                  "substr(bits, 1, length(bits) - 1)", "substr(bits, 25)",
                                  "CAST(zeroblob(24) || substr(bits, 25) AS BLOB)",
                                  "CAST(zeroblob(16) || x'01000000' || substr(bits, 21) AS BLOB)")]
-        damage += [f"DELETE FROM file.seen_chunks WHERE id >> 40 = {layer} AND id & 1023 {which}"
+        damage += [f"DELETE FROM seen_chunks WHERE id >> 40 = {layer} AND id & 1023 {which}"
                    for layer in (0, 1, 2, 3) for which in ("= 0", "= 1", ">= 0")]
-        damage += ["UPDATE file.seen_chunks SET id = id + 100 WHERE id >> 40 = 2",
-                   "INSERT INTO file.seen_chunks VALUES ((3 << 40) + 9999, x'00')",
-                   "INSERT INTO file.seen_chunks VALUES ((9 << 40) + 1, x'00')",
-                   "INSERT INTO file.seen_chunks VALUES (-5, x'00')"]
+        damage += ["UPDATE seen_chunks SET id = id + 100 WHERE id >> 40 = 2",
+                   "INSERT INTO seen_chunks VALUES ((3 << 40) + 9999, x'00')",
+                   "INSERT INTO seen_chunks VALUES ((9 << 40) + 1, x'00')",
+                   "INSERT INTO seen_chunks VALUES (-5, x'00')"]
         keys = self.make("capacity=300, fpr=0.01", 6000)[::40] + list(range(10**6, 10**6 + 100))
         sound, same = self.both(keys)
         self.assertEqual(sound, same)
-        rules, answered = set(), 0
+        base, rules, answered = self.database, set(), 0
         for sql in damage:
             with self.subTest(sql=sql):
-                self.database.execute("SAVEPOINT s")
-                path = self.value("SELECT file FROM pragma_database_list WHERE name = 'file'")
-                kept = pathlib.Path(path).read_bytes()
-                self.database.execute("RELEASE s")
+                self.database = connection()
+                base.backup(self.database)
                 self.database.execute(sql)
                 self.database.commit()
                 ours, theirs = self.both(keys)
@@ -309,10 +308,7 @@ class Tables(WithExtension):
                 else:
                     answered += 1
                     self.assertEqual(ours, theirs)
-                self.reader.rollback()
-                self.database.execute("DETACH file")
-                pathlib.Path(path).write_bytes(kept)
-                self.database.execute("ATTACH ? AS file", (path,))
+                self.database.close()
         self.assertEqual(rules, set(range(1, 8)))
         self.assertGreater(answered, 20)
 
@@ -392,7 +388,7 @@ def vectors():
     yield "# What each field is, ext/FORMAT.md says. Made by format_test.py --write."
     for hashing in sorted({1, 3, 4, 5, 6, 7, 8, 9, 10}):
         seed = SALT if hashing == 10 else b"\5\0\0\x80" + bytes(12) if hashing == 4 else b""
-        lengths = [bytes(range(length)) for length in (*range(18), 31, 32, 33, 47, 64)]
+        lengths = [bytes(range(length)) for length in (*range(41), 64)]
         for key in KEYS[:4] + KEYS[7:] + (lengths if hashing != 8 else []):
             words = words_of(hashing, seed or bytes(16), key)
             if words is not None:

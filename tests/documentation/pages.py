@@ -624,8 +624,8 @@ class Table:
             raise Refused(6)
 
     def stored(self, key):
-        """The key as a column of the table's affinity stores it."""
-        if not self.affinity or self.rule:
+        """The key that is asked, as a column of the table's affinity compares it."""
+        if not self.affinity or self.rule or self.affinity == "real" and isinstance(key, int):
             return key
         self.memory.execute(f"CREATE TABLE IF NOT EXISTS a(k {self.affinity})")
         self.memory.execute("DELETE FROM a")

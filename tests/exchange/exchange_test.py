@@ -372,7 +372,7 @@ class Layout(WithExtension):
             self.value("SELECT bloom_import(x'0003000000010000000000000000', 'guava')")[:64]
         )
         header[16] = 65
-        header[56:] = struct.pack("<Q", guava_form.murmur3(bytes(header[:56]))[0])
+        header[56:] = struct.pack("<Q", guava_form.pages.murmur3(bytes(header[:56]))[0])
         self.refused(
             "bloom_check: the filter (argument 1) is invalid: its header says 65 bits, layout"
             " classic32 has a multiple of 64 up to 4503599627370496",
@@ -600,9 +600,9 @@ class Refusals(WithExtension):
 
     def test_exports_of_what_is_no_filter(self):
         self.refused(
-            "bloom_export: the filter (argument 1) is NULL; does the row exist that should hold it?"
-            " (a pinned filter is NULL beyond a join, a view, a subquery in FROM or coalesce: pin"
-            " it in a scalar subquery)",
+            "bloom_export: the filter (argument 1) is NULL: check that its row exists, and pin it"
+            " in a scalar subquery (a pin is NULL beyond a join, a view, a subquery in FROM or"
+            " coalesce)",
             EXPORT,
             None,
         )

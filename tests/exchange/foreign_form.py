@@ -1,6 +1,6 @@
-"""The foreign filters in the plainest Python, written from the description of their forms and from
-nothing in ext/: hashes, positions, bytes and sizes. Also the golden files, each of which a real
-library wrote (its field `library` says which), with the answers of that library.
+"""The forms of foreign filters in the plainest Python, and their sizes; which bits a key has, says
+pages.py, which was written from ext/FORMAT-layouts.md alone. Also the golden files, each of which a
+real library wrote (its field `library` says which), with the answers of that library.
 """
 import json
 import math
@@ -8,190 +8,14 @@ import pathlib
 import re
 import struct
 
-import guava_form
+from guava_form import pages
 
 GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
-MASK = 2**64 - 1
-MASK32 = 2**32 - 1
-
-
-def rotate32(word, count):
-    return (word << count | word >> (32 - count)) & MASK32
-
-
-def spark_mix(hashed, word):
-    word = rotate32(word * 0xCC9E2D51 & MASK32, 15) * 0x1B873593 & MASK32
-    return (rotate32(hashed ^ word, 13) * 5 + 0xE6546B64) & MASK32
-
-
-def spark_hash(data, seed):
-    hashed, whole = seed, len(data) // 4 * 4
-    for (word,) in struct.iter_unpack("<I", data[:whole]):
-        hashed = spark_mix(hashed, word)
-    for byte in data[whole:]:
-        hashed = spark_mix(hashed, (byte - 256 if byte > 127 else byte) & MASK32)
-    hashed ^= len(data) & MASK32
-    hashed = (hashed ^ hashed >> 16) * 0x85EBCA6B & MASK32
-    hashed = (hashed ^ hashed >> 13) * 0xC2B2AE35 & MASK32
-    return hashed ^ hashed >> 16
-
-
-def fnv1(data):
-    hashed = 0xCBF29CE484222325
-    for byte in data:
-        hashed = (hashed * 0x100000001B3 & MASK) ^ byte
-    return hashed
-
-
-def xxh64(data, seed=0):
-    p1, p2, p3, p4, p5 = (0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9,
-                          0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5)
-    rotate = guava_form.rotate
-
-    def mixed(lane, word):
-        return rotate((lane + word * p2) & MASK, 31) * p1 & MASK
-
-    at = 0
-    if len(data) >= 32:
-        lanes = [(seed + p1 + p2) & MASK, (seed + p2) & MASK, seed, (seed - p1) & MASK]
-        while at + 32 <= len(data):
-            words = struct.unpack_from("<4Q", data, at)
-            lanes = [mixed(lane, word) for lane, word in zip(lanes, words)]
-            at += 32
-        hashed = sum(rotate(lane, by) for lane, by in zip(lanes, (1, 7, 12, 18))) & MASK
-        for lane in lanes:
-            hashed = ((hashed ^ mixed(0, lane)) * p1 + p4) & MASK
-    else:
-        hashed = (seed + p5) & MASK
-    hashed = (hashed + len(data)) & MASK
-    while at + 8 <= len(data):
-        hashed ^= mixed(0, struct.unpack_from("<Q", data, at)[0])
-        hashed = (rotate(hashed, 27) * p1 + p4) & MASK
-        at += 8
-    if at + 4 <= len(data):
-        hashed ^= struct.unpack_from("<I", data, at)[0] * p1 & MASK
-        hashed = (rotate(hashed, 23) * p2 + p3) & MASK
-        at += 4
-    for byte in data[at:]:
-        hashed = rotate(hashed ^ byte * p5 & MASK, 11) * p1 & MASK
-    hashed = (hashed ^ hashed >> 33) * p2 & MASK
-    hashed = (hashed ^ hashed >> 29) * p3 & MASK
-    return hashed ^ hashed >> 32
-
-
-def murmur64a(data, seed):
-    m = 0xC6A4A7935BD1E995
-    hashed, whole = seed ^ len(data) * m & MASK, len(data) // 8 * 8
-    for (word,) in struct.iter_unpack("<Q", data[:whole]):
-        word = word * m & MASK
-        hashed = ((hashed ^ (word ^ word >> 47) * m & MASK) * m) & MASK
-    if len(data) > whole:
-        hashed = (hashed ^ int.from_bytes(data[whole:], "little")) * m & MASK
-    hashed = (hashed ^ hashed >> 47) * m & MASK
-    return hashed ^ hashed >> 47
-
-
-def signed(value, bits):
-    return value - (1 << bits) if value >> (bits - 1) else value
 
 
 def java_text(data):
     """Bytes as Java decodes them from UTF-8: as Python, but an encoded surrogate is one piece."""
     return re.sub(rb"\xed[\xa0-\xbf][\x80-\xbf]?", b"\xff", data).decode("utf-8", "replace")
-
-
-class Layout:
-    """bytes_of(key) is what is hashed, or None for a key that there is not; positions(data, m, k,
-    extra) are its bits."""
-
-    def __init__(self, name, bytes_of, positions, size):
-        self.name, self.bytes_of, self.positions, self.size = name, bytes_of, positions, size
-
-
-def text_and_bytes(key):
-    return key.encode() if isinstance(key, str) else key if isinstance(key, bytes) else None
-
-
-def whole(key):
-    if isinstance(key, float) and key.is_integer() and -2**63 <= key < 2**63:
-        return int(key)
-    return key if isinstance(key, int) else None
-
-
-def spark_bytes(key):
-    number = whole(key) if not isinstance(key, (str, bytes)) else None
-    return text_and_bytes(key) if number is None else struct.pack("<q", number)
-
-
-def redis_bytes(key):
-    number = whole(key) if not isinstance(key, (str, bytes)) else None
-    return text_and_bytes(key) if number is None else str(number).encode()
-
-
-def parquet_bytes(key):
-    if isinstance(key, float):
-        return struct.pack("<d", key)
-    return struct.pack("<q", key) if isinstance(key, int) else text_and_bytes(key)
-
-
-def int32_bytes(key):
-    number = whole(key) if not isinstance(key, (str, bytes)) else None
-    if number is None or not -2**31 <= number < 2**32:
-        return None
-    return struct.pack("<I", number & MASK32)
-
-
-def spark1(data, m, k, _):
-    first = spark_hash(data, 0)
-    second = spark_hash(data, first)
-    for i in range(1, k + 1):
-        c = signed((first + i * second) & MASK32, 32)
-        yield (~c if c < 0 else c) % m
-
-
-def spark2(data, m, k, seed):
-    first = spark_hash(data, seed)
-    second = signed(spark_hash(data, first), 32)
-    c = signed(first, 32) * 0x7FFFFFFF
-    for _ in range(k):
-        c = signed((c + second) & MASK, 64)
-        yield (~c if c < 0 else c) % m
-
-
-def dcso(data, m, k, _):
-    modulus = 2**64 - 59
-    value = fnv1(data) % modulus
-    for _ in range(k):
-        value = (value * 18446744073709550147 & MASK) % modulus
-        yield value % m
-
-
-def go(data, m, k, _):
-    h = [*guava_form.murmur3(data), *guava_form.murmur3(data + b"\1")]
-    for i in range(k):
-        yield (h[i & 1] + i * h[2 + (((i + (i & 1)) & 3) >> 1)] & MASK) % m
-
-
-def parquet(data, m, _, __):
-    salt = (0x47B6137B, 0x44974D91, 0x8824AD5B, 0xA2B7289D, 0x705495C7, 0x2DF1424B, 0x9EFC4947,
-            0x5C6BFB31)
-    hashed = xxh64(data)
-    block = (hashed >> 32) * (m // 256) >> 32
-    for i, factor in enumerate(salt):
-        yield 256 * block + 32 * i + (((hashed & MASK32) * factor & MASK32) >> 27)
-
-
-def redisbloom(data, m, k, _):
-    a = murmur64a(data, 0xC6A4A7935BD1E995)
-    b = murmur64a(data, a)
-    for i in range(k):
-        yield (a + i * b & MASK) % m
-
-
-def classic_utf16(data, m, k, _):
-    first, second = guava_form.murmur3(data)
-    for i in range(k):
-        yield ((first + i * second) & (2**63 - 1)) % m
 
 
 LN2 = math.log(2)
@@ -232,19 +56,20 @@ def parquet_size(n, p):
     return bits, 8
 
 
-LAYOUTS = {
-    layout.name: layout for layout in (
-        Layout("spark1", spark_bytes, spark1, spark_size),
-        Layout("spark2", spark_bytes, spark2, spark_size),
-        Layout("dcso", text_and_bytes, dcso, dcso_size),
-        Layout("go", text_and_bytes, go, go_size),
-        Layout("parquet", parquet_bytes, parquet, parquet_size),
-        Layout("parquet-int32", int32_bytes, parquet, parquet_size),
-        Layout("redisbloom", redis_bytes, redisbloom, redis_size),
-        Layout("classic-utf16", lambda key: key.encode("utf-16-le") if isinstance(key, str)
-               else None, classic_utf16, None),
-    )
-}
+class Layout:
+    """bytes_of(key) is what is hashed, or None for a key that there is not; size(n, p) m and k."""
+
+    def __init__(self, name, size):
+        self.name, self.size = name, size
+        self.hashing = pages.BY_NAME[name][1]
+        self.bytes_of = pages.HASHINGS[self.hashing][0]
+        self.to_bits = pages.LAYOUTS[pages.BY_NAME[name]][-1]
+
+
+LAYOUTS = {name: Layout(name, size) for name, size in (
+    ("spark1", spark_size), ("spark2", spark_size), ("dcso", dcso_size), ("go", go_size),
+    ("parquet", parquet_size), ("parquet-int32", parquet_size), ("redisbloom", redis_size),
+    ("classic-utf16", None))}
 
 
 def varint(value):
@@ -263,8 +88,9 @@ class Filter:
         self.bits = bytearray((m + 7) // 8)
 
     def positions(self, key):
-        data = self.layout.bytes_of(key)
-        return None if data is None else self.layout.positions(data, self.m, self.k, self.seed)
+        seed = struct.pack("<I12x", self.seed)
+        words = pages.words_of(self.layout.hashing, seed, key)
+        return None if words is None else self.layout.to_bits(words, self.m, self.k)
 
     def add(self, *keys):
         for key in keys:

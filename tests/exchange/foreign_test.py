@@ -15,7 +15,7 @@ import apsw
 
 import exchange_test
 import foreign_form
-from foreign_form import FORMS, Filter, LAYOUTS
+from foreign_form import FORMS, Filter, LAYOUTS, pages
 
 FORMATS = {name: foreign_form.FORMAT_OF.get(name, name) for name in LAYOUTS}
 IMPORT = "SELECT bloom_import(?1, ?2)"
@@ -847,7 +847,7 @@ class Refusals(exchange_test.WithExtension):
         def with_header(layout, at, value):
             data = bytearray(self.value(IMPORT, made(layout).write(), FORMATS[layout]))
             data[at:at + len(value)] = value
-            data[56:64] = struct.pack("<Q", foreign_form.guava_form.murmur3(bytes(data[:56]))[0])
+            data[56:64] = struct.pack("<Q", pages.murmur3(bytes(data[:56]))[0])
             return bytes(data)
 
         for layout, at, value, problem in (

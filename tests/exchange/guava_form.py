@@ -1,12 +1,15 @@
-"""Guava's Bloom filters in the plainest Python, written from the description of their form and from
-nothing in ext/; and the keys that the golden files hold.
+"""The form of Guava's Bloom filters in the plainest Python, and the keys that the golden files hold.
+Which bits a key has, says pages.py, which was written from ext/FORMAT-layouts.md alone.
 """
 
 import pathlib
 import struct
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "documentation"))
+import pages  # noqa: E402
 
 GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
-MASK = 2**64 - 1
 
 # Funnel, n, p, strategy. n keys are in the filter.
 SETS = [
@@ -45,44 +48,6 @@ def absent(funnel, count=ABSENT):
     return [f"http://absent.example/{i}" for i in range(count)] if funnel == "string" else [10**15 + 3 * i for i in range(count)]
 
 
-def rotate(word, count):
-    return (word << count | word >> (64 - count)) & MASK
-
-
-def finalize(word):
-    word = (word ^ word >> 33) * 0xFF51AFD7ED558CCD & MASK
-    word = (word ^ word >> 33) * 0xC4CEB9FE1A85EC53 & MASK
-    return word ^ word >> 33
-
-
-def murmur3(data):
-    """MurmurHash3 x64 128, seed 0: its two words."""
-    c1, c2 = 0x87C37B91114253D5, 0x4CF5AD432745937F
-    h1 = h2 = 0
-    whole = len(data) // 16 * 16
-    for k1, k2 in struct.iter_unpack("<QQ", data[:whole]):
-        h1 ^= rotate(k1 * c1 & MASK, 31) * c2 & MASK
-        h1 = ((rotate(h1, 27) + h2) * 5 + 0x52DCE729) & MASK
-        h2 ^= rotate(k2 * c2 & MASK, 33) * c1 & MASK
-        h2 = ((rotate(h2, 31) + h1) * 5 + 0x38495AB5) & MASK
-    k1, k2 = struct.unpack("<QQ", data[whole:].ljust(16, b"\0"))
-    h2 ^= rotate(k2 * c2 & MASK, 33) * c1 & MASK
-    h1 ^= rotate(k1 * c1 & MASK, 31) * c2 & MASK
-    h1 ^= len(data)
-    h2 ^= len(data)
-    h1 = (h1 + h2) & MASK
-    h2 = (h2 + h1) & MASK
-    h1, h2 = finalize(h1), finalize(h2)
-    h1 = (h1 + h2) & MASK
-    return h1, (h2 + h1) & MASK
-
-
-def hashed(key):
-    if isinstance(key, int):
-        return murmur3(struct.pack("<q", key))
-    return murmur3(key.encode() if isinstance(key, str) else key)
-
-
 class Filter:
     def __init__(self, strategy, k, words, bits=0):
         self.strategy, self.k, self.words, self.bits = strategy, k, words, bits
@@ -102,15 +67,8 @@ class Filter:
         )
 
     def positions(self, key):
-        first, second = hashed(key)
-        if self.strategy == 64:
-            for i in range(self.k):
-                yield ((first + i * second) & (2**63 - 1)) % (64 * self.words)
-        else:
-            low, high = first & (2**32 - 1), first >> 32
-            for i in range(1, self.k + 1):
-                combined = (low + i * high) & (2**32 - 1)
-                yield (combined if combined < 2**31 else 2**32 - 1 - combined) % (64 * self.words)
+        layout = pages.classic_bits if self.strategy == 64 else pages.classic32_bits
+        return layout(pages.words_of(1, b"", key), 64 * self.words, self.k)
 
     def add(self, *keys):
         for key in keys:

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import unittest
 
-import foreign_form
+from foreign_form import pages
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 BITS = 8 * 999_999_000 - 1000
@@ -46,7 +46,7 @@ class Large(unittest.TestCase):
         with open(self.folder / "large.bloom", "wb") as file:  # sparse
             file.write(struct.pack("<QQdQQQ", 1, 500_000_000, 1e-4, 14, BITS, 1))
             file.truncate(48 + row)
-            for position in foreign_form.dcso(KEY, BITS, 14, 0):
+            for position in pages.dcso_bits(pages.words_of(5, b"", KEY), BITS, 14):
                 file.seek(48 + position // 8)
                 file.write(bytes([1 << position % 8]))  # no two are in one byte
         question = ("SELECT bloom_check(bloom_import(readfile('large.bloom'), 'dcso'), "

@@ -29,8 +29,7 @@ static void merges_keep_the_rate(void) {
                       3000) "INSERT INTO parts SELECT bloom_agg(x, (SELECT filter FROM seen)),"
                             "bloom_agg(x, (SELECT filter FROM over)) FROM n GROUP BY x % 3");
     run(database, "INSERT INTO seen(seen, key) SELECT 'merge', f FROM parts LIMIT 1");
-    require_counts(database, "main", number(database, "SELECT sum(keys) FROM seen_layers"));
-    sqlite3_int64 ones = ones_in_chunks(database, "main");
+    sqlite3_int64 ones = require_sums(database, "main").set;
     int code = try(database, error,
                    "INSERT INTO seen(seen, key) SELECT 'merge', f FROM parts LIMIT 1 OFFSET 1");
     require(code != SQLITE_OK, "a merge that takes the layer to twice its keys is done");
@@ -38,7 +37,7 @@ static void merges_keep_the_rate(void) {
                                            "(SELECT f FROM parts LIMIT 2)") /
                   1e9;
     require(names_rate(error, rate), "the refusal of a merge to %g says: %s", rate, error);
-    require(ones_in_chunks(database, "main") == ones, "a refused merge has set bits");
+    require(sum_chunks(database, "main").set == ones, "a refused merge has set bits");
     run(database, "INSERT INTO over(over, key) SELECT 'merge', g FROM parts");
     require_number(database, 3000,
                    NUMBERS(3000) "SELECT count(*) FROM n WHERE EXISTS (SELECT 1 FROM over(x))");

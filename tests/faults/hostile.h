@@ -3,7 +3,7 @@
  *
  * Every test runs in a process of its own, so that one that crashes, or that a sanitizer stops,
  * fails alone. Black-box, as tests/tables/oracle: SQL, SQLite's interface, and the shadow tables as
- * ext/FORMAT.md describes them.
+ * ext/FORMAT-tables.md describes them.
  */
 #ifndef BLOOM_HOSTILE_H
 #define BLOOM_HOSTILE_H
@@ -145,37 +145,60 @@ static inline void require_error(sqlite3 *database, const char *word, const char
 #define NUMBERS(most)                                                                              \
     "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < " #most ") "
 
-/* Bits that are set in all chunks of layers of the table seen in a schema, by the rows. */
-static inline sqlite3_int64 ones_in_chunks(sqlite3 *database, const char *schema) {
+/* What the rows of the chunks of the table seen tell, added up. */
+struct chunks_sums {
+    sqlite3_int64 keys, ones, reported_keys, reported_ones, reported_chunks;
+    sqlite3_int64 set; /* bits */
+};
+
+static inline sqlite3_int64 number_at(const unsigned char *bytes) {
+    return bytes[0] | bytes[1] << 8 | bytes[2] << 16 | (sqlite3_int64)bytes[3] << 24;
+}
+
+static inline struct chunks_sums sum_chunks(sqlite3 *database, const char *schema) {
+    enum { COUNTS = 24 };
     sqlite3_stmt *statement;
-    sqlite3_int64 ones = 0;
+    struct chunks_sums sums = {0};
     char *sql = sqlite3_mprintf("SELECT bits FROM %s.seen_chunks", schema);
     int code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
     require(code == SQLITE_OK, "%s: %s", sql, sqlite3_errmsg(database));
     while (sqlite3_step(statement) == SQLITE_ROW) {
         const unsigned char *bytes = sqlite3_column_blob(statement, 0);
-        int length = sqlite3_column_bytes(statement, 0);
-        for (int i = 0; i < length; i++)
+        sums.keys += number_at(bytes);
+        sums.ones += number_at(bytes + 4);
+        sums.reported_keys += number_at(bytes + 8);
+        sums.reported_ones += number_at(bytes + 12);
+        sums.reported_chunks += number_at(bytes + 8) > 0;
+        for (int i = COUNTS; i < sqlite3_column_bytes(statement, 0); i++)
             for (unsigned byte = bytes[i]; byte != 0; byte &= byte - 1)
-                ones++;
+                sums.set++;
     }
     sqlite3_finalize(statement);
     sqlite3_free(sql);
-    return ones;
+    return sums;
 }
 
-/* The counts of the table seen are those of its rows, and its keys so many. */
-static inline void require_counts(sqlite3 *database, const char *schema, sqlite3_int64 keys) {
+/* The chunks of the table seen count the bits that are set; the rows of its layers are the sums of
+ * what they reported. */
+static inline struct chunks_sums require_sums(sqlite3 *database, const char *schema) {
+    const struct chunks_sums sums = sum_chunks(database, schema);
     char sql[200];
-    sqlite3_snprintf(sizeof sql, sql, "SELECT sum(ones) FROM %s.seen_layers", schema);
-    require_number(database, ones_in_chunks(database, schema), sql);
-    sqlite3_snprintf(sizeof sql, sql,
-                     "SELECT sum(chunks) = (SELECT count(*) FROM %s.seen_chunks) FROM "
-                     "%s.seen_layers",
-                     schema, schema);
-    require_number(database, 1, sql);
+    require(sums.ones == sums.set, "the chunks count %lld bits, but %lld are set",
+            (long long)sums.ones, (long long)sums.set);
     sqlite3_snprintf(sizeof sql, sql, "SELECT sum(keys) FROM %s.seen_layers", schema);
-    require_number(database, keys, sql);
+    require_number(database, sums.reported_keys, sql);
+    sqlite3_snprintf(sizeof sql, sql, "SELECT sum(ones) FROM %s.seen_layers", schema);
+    require_number(database, sums.reported_ones, sql);
+    sqlite3_snprintf(sizeof sql, sql, "SELECT sum(chunks) FROM %s.seen_layers", schema);
+    require_number(database, sums.reported_chunks, sql);
+    return sums;
+}
+
+/* So they do, and count so many keys. */
+static inline void require_counts(sqlite3 *database, const char *schema, sqlite3_int64 keys) {
+    const struct chunks_sums sums = require_sums(database, schema);
+    require(sums.keys == keys, "the chunks count %lld keys, not %lld", (long long)sums.keys,
+            (long long)keys);
 }
 
 static inline sqlite3_stmt *kept(sqlite3 *database, const char *sql) {

@@ -146,7 +146,8 @@ static void every_message_is_clean(void **state) {
                                         "bloom_convert(bloom_new(1), X)",
                                         "bloom_convert(X, 'blocked')",
                                         "bloom_remove(X, 1)",
-                                        "bloom_check_url(X, 'http://a.example/')"};
+                                        "bloom_add(bloom_new(1, 0.1, 'key=url'), '/' || X)",
+                                        "(SELECT key FROM bloom_list(X))"};
     static const char *const TEXTS[] = {
         "CAST(x'fffe80c3' AS TEXT)", "CAST(bloom_new(10) AS TEXT)", "'a' || char(0, 10, 27) || 'b'",
         "CAST(zeroblob(1000) AS TEXT)",
@@ -194,7 +195,7 @@ static void names_of_tables(void **state) {
             strcat(name, NAMES[i].unit);
             strcat(expected, NAMES[i].shown);
         }
-        strcat(expected, ": a filter table can neither list");
+        strcat(expected, ": a filter table cannot list");
         sqlite3 *database;
         assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
         assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);
@@ -211,6 +212,51 @@ static void names_of_tables(void **state) {
     }
 }
 
+/* A limit on values cuts messages, at a character, and neither empties them nor takes the caller's
+ * transaction back. */
+static void limits_cut_messages(void **state) {
+    (void)state;
+    static const char *const STATEMENTS[][2] = {
+        {"SELECT bloom_new('\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac')",
+         "bloom_new: n must be a whole number from 0 to 1099511627776, not the text "
+         "'\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac'"},
+        {"SELECT bloom_check(NULL, 1)",
+         "bloom_check: the filter (argument 1) is NULL: check that its row exists, and pin it in a "
+         "scalar subquery (a pin is NULL beyond a join, a view, a subquery in FROM or coalesce)"},
+        {"SELECT bloom_info(bloom_new(1))",
+         "bloom_new: the filter needs 128 bytes, but a value of this connection is limited to "},
+        {"INSERT INTO "
+         "\"\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\"(\"\xc3\xa4\xc3\xa4\xc3\xa4"
+         "\xc3\xa4\xc3\xa4\xc3\xa4\") VALUES ('wrong')",
+         "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4: unknown command 'wrong'"},
+    };
+    for (int limit = 100; limit >= 30; limit--)
+        for (size_t i = 0; i < COUNT_OF(STATEMENTS); i++) {
+            sqlite3 *database;
+            assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
+            assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);
+            assert_int_equal(
+                sqlite3_exec(database,
+                             "CREATE VIRTUAL TABLE \"\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"
+                             "\xc3\xa4\" USING bloom; CREATE TABLE t(x); BEGIN; INSERT INTO t "
+                             "VALUES (1)",
+                             NULL, NULL, NULL),
+                SQLITE_OK);
+            sqlite3_limit(database, SQLITE_LIMIT_LENGTH, limit);
+            assert_int_equal(sqlite3_exec(database, STATEMENTS[i][0], NULL, NULL, NULL),
+                             SQLITE_ERROR);
+            const char *message = sqlite3_errmsg(database);
+            assert_true(is_clean(message));
+            size_t length = strlen(message), whole = strlen(STATEMENTS[i][1]);
+            assert_true(length < (size_t)limit && (length + 3 >= (size_t)limit || length >= whole));
+            size_t known = length < whole ? length : whole;
+            if (strncmp(message, STATEMENTS[i][1], known) != 0)
+                fail_msg("%s, not %s", message, STATEMENTS[i][1]);
+            assert_int_equal(sqlite3_get_autocommit(database), 0);
+            assert_int_equal(sqlite3_close(database), SQLITE_OK);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("Text stays as it is", text_stays),
@@ -220,6 +266,7 @@ int main(void) {
         TEST("Any bytes become clean text", any_bytes_become_clean_text),
         TEST("Every message is clean", every_message_is_clean),
         TEST("Names of tables show as they are, or escaped", names_of_tables),
+        TEST("A limit on values cuts messages and takes nothing back", limits_cut_messages),
     };
     return cmocka_run_group_tests_name("messages", tests, NULL, NULL);
 }

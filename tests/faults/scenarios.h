@@ -4,7 +4,7 @@
 #define SCENARIOS_H
 
 #include "sqlite-bloom.h"
-#include "table/store.h"
+#include "table/whole.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -114,10 +114,22 @@ static const struct scenario SCENARIOS[] = {
      "SELECT bloom_url(3279880203), bloom_url(zeroblob(5000))", NULL},
     {"bloom_url of text in UTF-16", UTF16 "INSERT INTO t VALUES ('evil.example')",
      "SELECT bloom_url(x) FROM t", "SELECT x FROM t"},
-    {"bloom_check_url", "",
-     "SELECT bloom_check_url(bloom_add(bloom_new(10), 'evil.example/'), 'www.evil.example')", NULL},
-    {"bloom_check_url of a long URL", "",
-     "SELECT bloom_check_url(bloom_new(10), 'evil.example/' || hex(zeroblob(1000)))", NULL},
+    {"bloom_check with key=url", "",
+     "SELECT bloom_check(bloom_add(bloom_new(10, 0.01, 'key=url'), 'evil.example'), "
+     "'www.evil.example')",
+     NULL},
+    {"bloom_check with key=url_nocase of a long URL", "",
+     "SELECT bloom_check(bloom_new(10, 0.01, 'key=url_nocase'), 'evil.example/' || "
+     "hex(zeroblob(1000)))",
+     NULL},
+    {"bloom_agg with key=url of a long entry", "",
+     "SELECT bloom_agg('evil.example/' || hex(zeroblob(1000)), NULL, 0.01, 'key=url')", NULL},
+    {"the error of an entry without a key", "",
+     "SELECT bloom_add(bloom_new(10, 0.01, 'key=url'), '/path')", NULL},
+    {"bloom_list", "", "SELECT * FROM bloom_list('a.example' || char(10) || '||b.example^')", NULL},
+    {"bloom_list of text in UTF-16", UTF16 "INSERT INTO t VALUES ('0.0.0.0 a.example b.example')",
+     "SELECT key, note FROM t, bloom_list(x)", "SELECT x FROM t"},
+    {"the error of bloom_list", "", "SELECT * FROM bloom_list(x'fffe61002e006200')", NULL},
     {"bloom_url_keys", "", "SELECT * FROM bloom_url_keys('a.b.c/1/2')", NULL},
     {"bloom_url_keys of text in UTF-16", UTF16 "INSERT INTO t VALUES ('evil.example')",
      "SELECT * FROM t, bloom_url_keys(x); SELECT rowid FROM bloom_url_keys WHERE argument = "
@@ -319,20 +331,30 @@ static void fatal(const struct scenario *scenario, const char *what, sqlite3 *da
     exit(1);
 }
 
-static int verify(sqlite3 *database) {
-    static const struct bloom_growth GROWTH = {
-        .layout = &bloom_layout_blocked, .capacity = 100, .rate = 0.01, .mode = BLOOM_GROWTH_ON};
-    struct bloom_registry *registry = bloom_registry_new();
-    struct bloom_store *store =
-        registry != NULL ? bloom_store_open(registry, database, "main", "seen", &GROWTH) : NULL;
+static int verify(sqlite3 *connection) {
+    const struct bloom_growth growth = {.layout = &bloom_layout_blocked,
+                                        .capacity = 100,
+                                        .rate = 0.01,
+                                        .generations = 1,
+                                        .mode = BLOOM_GROWTH_ON};
+    unsigned running = 0;
+    struct bloom_database database;
+    struct bloom_chunks chunks;
+    struct bloom_layers layers;
     char *problem = NULL;
-    int code = store != NULL ? bloom_store_verify(store, &problem) : SQLITE_NOMEM;
+    int code = SQLITE_NOMEM;
+    bloom_chunks_open(&chunks, &database);
+    bloom_layers_open(&layers, &database, &chunks, &growth);
+    if (bloom_database_open(&database, connection, "main", "seen", &running))
+        code = bloom_layers_start(&layers, BLOOM_SIZES_NOW);
+    if (code == SQLITE_OK)
+        code = bloom_layers_finish(&layers, bloom_whole_verify(&layers, &problem), false);
     if (problem != NULL)
         code = SQLITE_ERROR; /* in words, as for damage */
     sqlite3_free(problem);
-    bloom_store_close(store);
-    if (registry != NULL)
-        bloom_registry_release(registry);
+    bloom_layers_close(&layers);
+    bloom_chunks_close(&chunks);
+    bloom_database_close(&database);
     return code;
 }
 

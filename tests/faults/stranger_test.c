@@ -20,9 +20,9 @@ static void other_shadow_tables(void) {
         {"seen_layers", "CREATE VIEW seen_layers AS %s SELECT i AS layer, "
                         "(SELECT header FROM good) AS header, 63 AS chunk_blocks, 0 AS keys, "
                         "0 AS chunks, 0 AS ones FROM e"},
-        {"seen_chunks", "CREATE VIEW seen_chunks AS %s SELECT 0 AS id, zeroblob(4032) AS bits FROM "
+        {"seen_chunks", "CREATE VIEW seen_chunks AS %s SELECT 0 AS id, zeroblob(4056) AS bits FROM "
                         "e WHERE i < 0"},
-        {"seen_chunks", "CREATE VIEW seen_chunks AS %s SELECT 0 AS id, zeroblob(4032) AS bits FROM "
+        {"seen_chunks", "CREATE VIEW seen_chunks AS %s SELECT 0 AS id, zeroblob(4056) AS bits FROM "
                         "e"},
         {"seen_layers", "CREATE VIRTUAL TABLE seen_layers USING bloom(capacity=10)"},
         {"seen_chunks", "CREATE VIRTUAL TABLE seen_chunks USING bloom(capacity=10)"},
@@ -159,27 +159,22 @@ static void constraints_on_shadow_tables(void) {
         for (unsigned j = 0; j < COUNT_OF(INSERTS); j++)
             for (int together = 0; together < 2; together++) {
                 sqlite3 *database = open_database(":memory:");
-                char sql[100];
                 run(database, "PRAGMA page_size = 512;"
                               "CREATE VIRTUAL TABLE seen USING bloom(capacity=1000, fpr=1e-6);"
                               "INSERT INTO seen(key) VALUES (1)");
                 run(database, OBSTACLES[i]);
                 if (together)
                     run(database, "BEGIN");
-                for (int key = 2; key < 1500; key++) {
+                for (int key = 2; key < 20; key++) {
                     int code = try(database, NULL, INSERTS[j], key);
-                    sqlite3_snprintf(sizeof sql, sql, "SELECT count(*) FROM seen(%d)", key);
-                    if (code == SQLITE_OK)
-                        require(number(database, sql) == 1, "%s: key %d is added and not in",
-                                OBSTACLES[i], key);
-                    if (together && sqlite3_get_autocommit(database))
-                        break;
+                    require(code == SQLITE_CORRUPT_VTAB || code == SQLITE_CORRUPT, "%s: result %d",
+                            OBSTACLES[i], code);
                 }
-                if (!sqlite3_get_autocommit(database) &&
-                    try(database, NULL, "COMMIT") != SQLITE_OK && !sqlite3_get_autocommit(database))
-                    run(database, "ROLLBACK");
-                require_number(database, ones_in_chunks(database, "main"),
-                               "SELECT sum(ones) FROM seen_layers");
+                if (together)
+                    run(database, "COMMIT");
+                run(database, strstr(OBSTACLES[i], "INDEX") ? "DROP INDEX i" : "DROP TRIGGER t");
+                require_counts(database, "main", 1);
+                require_number(database, 1, FOUND);
                 close_database(database);
             }
 }
@@ -203,6 +198,7 @@ static void triggers_on_shadow_tables(void) {
         run(database, sql);
         int code = try(database, NULL, "INSERT INTO seen(seen) VALUES ('clear')");
         require(code != SQLITE_OK, "%s: clear runs a virtual table", TRIGGERS[i]);
+        run(database, "DROP TRIGGER t");
         require_number(database, 1, "SELECT count(*) FROM other('kept')");
         require_number(database, 500, FOUND);
         sqlite3_free(sql);

@@ -140,13 +140,13 @@ static inline void fuzz_use_kinds(const struct bloom_shape *shape, uint8_t *payl
             abort();
         free(bits);
     }
-    if (layout->list != NULL) {
-        size_t count = layout->list(shape, payload, 0, keys, 100);
+    if (layout->numbers != NULL) {
+        size_t count = layout->numbers->list(shape, payload, 0, keys, 100);
         for (size_t i = 0; i < count; i++)
             if (!layout->check(shape, payload, keys + i) || (i > 0 && keys[i] <= keys[i - 1]))
                 abort();
         if (count > 0) {
-            size_t back = layout->list_down(shape, payload, keys[count - 1], down, count);
+            size_t back = layout->numbers->list_down(shape, payload, keys[count - 1], down, count);
             for (size_t i = 0; i < count; i++)
                 if (back != count || down[count - 1 - i] != keys[i])
                     abort();
@@ -167,7 +167,8 @@ static inline void fuzz_use_filter(const struct bloom_shape *shape, uint8_t *byt
     for (unsigned i = 0; i < BLOOM_HASH_WORDS_MAXIMUM * KEYS; i++)
         values[i] = i * 0x0810204081020408U - (i & 1);
     for (unsigned i = 0; i < KEYS; i++)
-        if (layout->fits != NULL && !layout->fits(shape, values + i * layout->hash_words, problem))
+        if (layout->numbers != NULL &&
+            !layout->numbers->fits(shape, values + i * layout->hash_words, problem))
             memset(values + i * layout->hash_words, 0, layout->hash_words * sizeof *values);
     if (layout->add != NULL)
         layout->add(shape, payload, values, KEYS);

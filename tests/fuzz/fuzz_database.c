@@ -29,9 +29,10 @@ static const char SETUP[] =
     "UPDATE sqlite_master SET type = 'view', rootpage = 0, sql = '" sql "' WHERE name = '" name "';"
 static const char *const TAMPERING[] = {
     "",
-    AS_VIEW("seen_layers", "CREATE VIEW seen_layers AS WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL "
-                           "SELECT i + 1 FROM c) SELECT i AS layer, zeroblob(64) AS header, 1 AS "
-                           "chunk_blocks, 1 AS keys, 1 AS chunks, 1 AS ones FROM c"),
+    AS_VIEW("seen_layers",
+            "CREATE VIEW seen_layers AS WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL "
+            "SELECT i + 1 FROM c) SELECT i AS layer, zeroblob(64) AS header, 1 AS "
+            "chunk_blocks, 0 AS generation, 1 AS keys, 1 AS chunks, 1 AS ones FROM c"),
     AS_VIEW("seen_chunks", "CREATE VIEW seen_chunks AS WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL "
                            "SELECT i FROM c) SELECT 0 AS id, zeroblob(64) AS bits FROM c"),
     AS_VIEW("seen_chunks", "CREATE VIEW seen_chunks AS SELECT key AS id, info AS bits FROM grown"),
@@ -41,7 +42,7 @@ static const char *const TAMPERING[] = {
     SCHEMA("seen_chunks", "CREATE TABLE seen_chunks(id, x, bits, PRIMARY KEY(id, x))"),
     SCHEMA("seen_chunks", "CREATE TABLE seen_chunks(id INTEGER PRIMARY KEY, bits) WITHOUT ROWID"),
     SCHEMA("seen_layers", "CREATE TABLE seen_layers(layer INTEGER PRIMARY KEY, header, "
-                          "chunk_blocks AS (1000000000), keys, chunks, ones)"),
+                          "chunk_blocks AS (1000000000), generation, keys, chunks, ones)"),
     SCHEMA("seen_layers", "CREATE TABLE seen_layers(layer, header)"),
     SCHEMA("grown_chunks", "CREATE VIRTUAL TABLE grown_chunks USING bloom(capacity=3)"),
     SCHEMA("grown_layers", "CREATE VIRTUAL TABLE grown_layers USING bloom_keys(x)"),

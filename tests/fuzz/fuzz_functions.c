@@ -19,9 +19,10 @@ static const char *const STATEMENTS[] = {
     "SELECT bloom_new_bits(CAST(?1 AS INTEGER), length(?1)), bloom_size(CAST(?1 AS INTEGER))",
     "SELECT bloom_new(10, 0.1, CAST(?1 AS TEXT)), bloom_hash(CAST(?1 AS TEXT)), bloom_hash(?1), "
     "bloom_hash(CAST(?1 AS REAL))",
-    "SELECT bloom_url(?1), bloom_url(CAST(?1 AS TEXT)), bloom_check_url(bloom_new(10), ?1), "
-    "(SELECT count(*) FROM bloom_url_keys(?1))",
-    "SELECT bloom_check_url(?1, ?1), bloom_check_url(?1, 'http://a.b.c/1/2?3')",
+    "SELECT bloom_url(?1), bloom_url(CAST(?1 AS TEXT)), bloom_check(bloom_new(10, 0.1, 'key=url'), "
+    "?1), (SELECT count(*) FROM bloom_url_keys(?1)), "
+    "(SELECT sum(length(entry)) + sum(key IS bloom_url(key)) FROM bloom_list(?1))",
+    "SELECT bloom_check(?1, ?1), bloom_check(?1, 'http://a.b.c/1/2?3')",
     "WITH k(k) AS (VALUES (1), (?1), (NULL)) SELECT bloom_agg(k, ?1) FROM k",
     "WITH k(k) AS (VALUES (1), (?1), (CAST(?1 AS TEXT))) SELECT bloom_agg(k), bloom_agg(k, 5), "
     "bloom_agg(k, "

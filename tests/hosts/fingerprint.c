@@ -77,7 +77,7 @@ static void print_kind(const struct bloom_layout *layout, uint64_t count, double
     for (uint64_t i = 0; i < count; i++) {
         uint64_t words[2] = {3 * i, 3 * (i / 2)};
         for (unsigned j = 0; j < 2; j++) {
-            if (!layout->exact)
+            if (layout->numbers == NULL)
                 words[j] = bloom_hash_integer((int64_t)words[j]).words[0];
             if (!bloom_key_set_add(&set, words + j))
                 exit(1);
@@ -100,12 +100,12 @@ static void print_kind(const struct bloom_layout *layout, uint64_t count, double
     struct bloom_estimate estimate = layout->estimate(&shape, payload);
     printf("%s %" PRIu64 " %a: %" PRIu64 " bits, %" PRIu64 " keys, %" PRIu64 " ones", layout->name,
            count, rate, shape.bits, keys.keys, estimate.ones);
-    if (layout->list != NULL) {
+    if (layout->numbers != NULL) {
         uint64_t listed[50], sum = 0;
-        size_t up = layout->list(&shape, payload, count, listed, 50);
+        size_t up = layout->numbers->list(&shape, payload, count, listed, 50);
         for (size_t i = 0; i < up; i++)
             sum = sum * 31 + listed[i];
-        size_t down = layout->list_down(&shape, payload, count, listed, 50);
+        size_t down = layout->numbers->list_down(&shape, payload, count, listed, 50);
         for (size_t i = 0; i < down; i++)
             sum = sum * 31 + listed[i];
         printf(", lists %016" PRIx64, sum);
@@ -167,7 +167,7 @@ int main(void) {
                                                        &bloom_layout_bitmap};
     for (unsigned i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
         for (uint64_t count = 1; count <= 100000; count = count * 7 + 3)
-            for (int j = 0; j < (KINDS[i]->exact ? 1 : 100); j += 17)
+            for (int j = 0; j < (KINDS[i]->numbers != NULL ? 1 : 100); j += 17)
                 print_kind(KINDS[i], count, rate_number(j));
     for (unsigned i = 0; i < 2; i++) {
         for (uint64_t count = 1; count <= 200000; count = count * 7 + 3)

@@ -1,6 +1,6 @@
-/* The hashings, layouts and sizes of other systems: as their own libraries have them, whose results
- * are written down here, and as the most naive program has them. Their files, and more of their
- * answers, are tested through SQL (tests/exchange). */
+/* The layouts of other systems: their sizes, as their own libraries computed them, and the kernels of
+ * parquet. Their hashes and bits are in vectors_test.c, their files and more of their answers in
+ * tests/exchange. */
 #include "library_test.h"
 
 #include "exchange/exchange.h"
@@ -17,8 +17,6 @@ static const struct bloom_layout *const FOREIGN[] = {
     &bloom_layout_go,         &bloom_layout_parquet,       &bloom_layout_parquet_int32,
     &bloom_layout_redisbloom, &bloom_layout_classic_utf16,
 };
-
-static const uint64_t NO_EXTRA[2];
 
 static void numbers(void **state) {
     (void)state;
@@ -49,238 +47,6 @@ static void numbers(void **state) {
     }
     assert_null(bloom_layout_by_numbers(7, 1));
     assert_null(bloom_layout_by_numbers(1, 4));
-}
-
-static void assert_words(const struct bloom_hashing *hashing, const char *text,
-                         const uint64_t *expected) {
-    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    uint8_t *exact = copy_exactly(text, strlen(text));
-    assert_true(hashing->text(NO_EXTRA, exact, strlen(text), words));
-    for (unsigned i = 0; i < hashing->words; i++)
-        assert_same(words[i], expected[i], hashing->name);
-    if (hashing->bytes != NULL) {
-        assert_true(hashing->bytes(NO_EXTRA, exact, strlen(text), words));
-        for (unsigned i = 0; i < hashing->words; i++)
-            assert_same(words[i], expected[i], hashing->name);
-    }
-    free(exact);
-}
-
-static void examples_of_hashes(void **state) {
-    (void)state;
-    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    assert_words(&bloom_hashing_spark, "hello", (uint64_t[]){0x92ddc9f9b21f6e00});
-    assert_words(&bloom_hashing_spark, "", (uint64_t[]){0});
-    assert_true(bloom_hashing_spark.integer(NO_EXTRA, 42, words));
-    assert_same(words[0], 0xe046ff836f8f913e, "spark, 42");
-    assert_words(&bloom_hashing_fnv, "hello", (uint64_t[]){0x7b495389bdbdd4c7});
-    assert_words(&bloom_hashing_fnv, "", (uint64_t[]){0xcbf29ce484222325});
-    assert_words(&bloom_hashing_murmur3_twice, "hello",
-                 (uint64_t[]){0xcbd8a7b341bd9b02, 0x5b1e906a48ae1d19, 0xb8ea181a11c6bf22,
-                              0x5e839703b348769c});
-    assert_words(&bloom_hashing_xxh64, "hello", (uint64_t[]){0x26c7827d889f6da3});
-    assert_words(&bloom_hashing_xxh64, "", (uint64_t[]){0xef46db3751d8e999});
-    assert_true(bloom_hashing_xxh64.integer(NO_EXTRA, 42, words));
-    assert_same(words[0], 0xb556806fb6d14353, "xxh64, 42");
-    assert_words(&bloom_hashing_murmur2, "hello",
-                 (uint64_t[]){0x5ba5b8a59803e699, 0xa7d451d588a0c2a4});
-    /* The UTF-16 of "hi" is the bytes 68 00 69 00. */
-    struct bloom_hash hash = bloom_hash_bytes("h\0i", 4);
-    assert_words(&bloom_hashing_utf16, "hi", hash.words);
-}
-
-/* A hash of a key is that of the same bytes, wherever they lie and however long they are. */
-static void every_length(void **state) {
-    (void)state;
-    enum { LONGEST = 100 };
-    uint64_t random = 1, words[BLOOM_HASH_WORDS_MAXIMUM];
-    for (size_t length = 0; length <= LONGEST; length++) {
-        uint8_t key[LONGEST + 1];
-        random_fill(&random, key, length);
-        /* The words of Go's are two hashes of murmur3, of which hash_test.c knows every length. */
-        uint8_t *exact = copy_exactly(key, length);
-        assert_true(bloom_hashing_murmur3_twice.bytes(NO_EXTRA, exact, length, words));
-        free(exact);
-        struct bloom_hash one = bloom_hash_bytes(key, length);
-        key[length] = 1;
-        struct bloom_hash two = bloom_hash_bytes(key, length + 1);
-        assert_memory_equal(words, one.words, sizeof one.words);
-        assert_memory_equal(words + 2, two.words, sizeof two.words);
-        /* ASCII as UTF-16 has every other byte zero. */
-        uint8_t text[LONGEST + 1], wide[2 * LONGEST + 2] = {0};
-        for (size_t i = 0; i < length; i++)
-            wide[2 * i] = text[i] = key[i] & 0x7f;
-        exact = copy_exactly(text, length);
-        assert_true(bloom_hashing_utf16.text(NO_EXTRA, exact, length, words));
-        free(exact);
-        one = bloom_hash_bytes(wide, 2 * length);
-        assert_memory_equal(words, one.words, sizeof one.words);
-    }
-}
-
-static void numbers_as_keys(void **state) {
-    (void)state;
-    uint64_t one[BLOOM_HASH_WORDS_MAXIMUM], other[BLOOM_HASH_WORDS_MAXIMUM];
-    static const double none[] = {0.5, -1e-300, 9223372036854775808.0, -1e300, INFINITY};
-    const struct bloom_hashing *whole[] = {&bloom_hashing_spark, &bloom_hashing_murmur2,
-                                           &bloom_hashing_xxh64_int32};
-    for (size_t i = 0; i < COUNT_OF(whole); i++) {
-        assert_true(whole[i]->integer(NO_EXTRA, -7, one));
-        assert_true(whole[i]->real(NO_EXTRA, -7.0, other));
-        assert_memory_equal(one, other, whole[i]->words * sizeof *one);
-        for (size_t j = 0; j < COUNT_OF(none); j++)
-            assert_false(whole[i]->real(NO_EXTRA, none[j], other));
-    }
-    /* A double column has its own bytes for a whole number. */
-    assert_true(bloom_hashing_xxh64.integer(NO_EXTRA, 1, one));
-    assert_true(bloom_hashing_xxh64.real(NO_EXTRA, 1.0, other));
-    assert_true(one[0] != other[0]);
-    assert_true(bloom_hashing_xxh64.integer(NO_EXTRA, INT64_C(0x3ff0000000000000), one));
-    assert_same(one[0], other[0], "the bytes of 1.0");
-    /* Signed and unsigned columns of 32 bits. */
-    static const int64_t in[] = {0, -1, INT32_MIN, INT32_MAX, UINT32_MAX};
-    static const int64_t out[] = {INT64_C(-2147483649), INT64_C(4294967296), INT64_MIN, INT64_MAX};
-    for (size_t i = 0; i < COUNT_OF(in); i++)
-        assert_true(bloom_hashing_xxh64_int32.integer(NO_EXTRA, in[i], one));
-    for (size_t i = 0; i < COUNT_OF(out); i++)
-        assert_false(bloom_hashing_xxh64_int32.integer(NO_EXTRA, out[i], one));
-    assert_null(bloom_hashing_xxh64_int32.text);
-    assert_null(bloom_hashing_fnv.integer);
-    assert_null(bloom_hashing_murmur3_twice.real);
-    assert_null(bloom_hashing_utf16.bytes);
-}
-
-static void examples_of_positions(void **state) {
-    (void)state;
-    static const struct {
-        const struct bloom_layout *layout;
-        const char *key; /* NULL: 42 */
-        uint64_t bits;
-        uint32_t probes;
-        unsigned positions[8];
-    } examples[] = {
-        {&bloom_layout_spark1, "hello", 1280, 4, {505, 13, 1003, 795}},
-        {&bloom_layout_spark1, NULL, 1280, 4, {705, 324, 1223, 437}},
-        {&bloom_layout_spark2, "hello", 1280, 4, {262, 781, 20, 539}},
-        {&bloom_layout_spark2, NULL, 1280, 4, {581, 200, 1099, 718}},
-        {&bloom_layout_spark1, "", 1280, 4, {0, 0, 0, 0}},
-        {&bloom_layout_dcso, "hello", 1371, 5, {830, 792, 666, 893, 906}},
-        {&bloom_layout_dcso, "", 1371, 5, {720, 511, 779, 1129, 616}},
-        {&bloom_layout_go, "hello", 1248, 5, {1218, 309, 634, 1215, 170}},
-        {&bloom_layout_go, "", 1248, 5, {0, 837, 426, 866, 120}},
-        {&bloom_layout_parquet, "hello", 2048, 8, {276, 297, 330, 359, 393, 447, 476, 507}},
-        {&bloom_layout_parquet, NULL, 2048, 8, {1288, 1319, 1374, 1390, 1418, 1455, 1499, 1508}},
-        {&bloom_layout_parquet, "", 2048, 8, {1821, 1824, 1881, 1916, 1934, 1974, 2013, 2046}},
-        {&bloom_layout_redisbloom, "hello", 1280, 5, {153, 829, 481, 1157, 809}},
-        {&bloom_layout_redisbloom, "", 1280, 5, {110, 1205, 764, 323, 1162}},
-        {&bloom_layout_redisbloom, NULL, 1280, 5, {1261, 338, 695, 1052, 129}},
-    };
-    for (size_t i = 0; i < COUNT_OF(examples); i++) {
-        const struct bloom_layout *layout = examples[i].layout;
-        struct bloom_shape shape = {
-            .layout = layout, .probes = examples[i].probes, .bits = examples[i].bits};
-        uint8_t *payload = allocate_exactly((size_t)bloom_payload_bytes(&shape));
-        uint8_t *expected = allocate_exactly((size_t)bloom_payload_bytes(&shape));
-        uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-        if (examples[i].key == NULL)
-            assert_true(layout->hashing->integer(shape.extra, 42, words));
-        else
-            assert_true(layout->hashing->text(shape.extra, examples[i].key, strlen(examples[i].key),
-                                              words));
-        layout->add(&shape, payload, words, 1);
-        for (uint32_t j = 0; j < examples[i].probes; j++)
-            expected[examples[i].positions[j] / 8] |= (uint8_t)(1u << examples[i].positions[j] % 8);
-        assert_memory_equal(payload, expected, (size_t)bloom_payload_bytes(&shape));
-        free(payload);
-        free(expected);
-    }
-}
-
-/* One bit after the other, as the comments of the layouts say it. */
-static uint64_t naive_bit(const struct bloom_shape *shape, const uint64_t *words, uint32_t i) {
-    const struct bloom_layout *layout = shape->layout;
-    if (layout == &bloom_layout_classic_utf16)
-        return (words[0] + i * words[1]) % (UINT64_C(1) << 63) % shape->bits;
-    if (layout == &bloom_layout_redisbloom)
-        return (words[0] + i * words[1]) % shape->bits;
-    if (layout == &bloom_layout_go) {
-        static const unsigned second[] = {2, 3, 3, 2};
-        return (words[i % 2] + i * words[second[i % 4]]) % shape->bits;
-    }
-    if (layout == &bloom_layout_dcso) {
-        const uint64_t modulus = 18446744073709551557U;
-        uint64_t value = words[0] % modulus;
-        for (uint32_t turn = 0; turn <= i; turn++)
-            value = value * 18446744073709550147U % modulus;
-        return value % shape->bits;
-    }
-    if (layout == &bloom_layout_parquet || layout == &bloom_layout_parquet_int32) {
-        static const uint32_t salt[] = {0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d,
-                                        0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
-        uint64_t block = (words[0] >> 32) * (shape->bits / 256) >> 32;
-        return 256 * block + 32 * i + ((uint32_t)words[0] * salt[i] >> 27);
-    }
-    int64_t two_to_32 = INT64_C(1) << 32;
-    int64_t h1 = (int64_t)(words[0] % (uint64_t)two_to_32),
-            h2 = (int64_t)(words[0] / (uint64_t)two_to_32);
-    if (layout == &bloom_layout_spark1) {
-        int64_t c = (h1 + (int64_t)(i + 1) * h2) % two_to_32;
-        return (uint64_t)(c >= two_to_32 / 2 ? two_to_32 - 1 - c : c) % shape->bits;
-    }
-    h1 -= h1 >= two_to_32 / 2 ? two_to_32 : 0;
-    h2 -= h2 >= two_to_32 / 2 ? two_to_32 : 0;
-    uint64_t c = (uint64_t)(h1 * INT32_MAX) + (i + 1) * (uint64_t)h2;
-    return (c >> 63 != 0 ? UINT64_MAX - c : c) % shape->bits;
-}
-
-static void as_naive(void **state) {
-    (void)state;
-    enum { SHAPES = 300, KEYS_MOST = 90, OTHERS = 40 };
-    uint64_t random = 5, yes = 0, no = 0;
-    for (size_t which = 0; which < COUNT_OF(FOREIGN); which++)
-        for (unsigned round = 0; round < SHAPES; round++) {
-            const struct bloom_layout *layout = FOREIGN[which];
-            bool split = layout->probes_maximum == 8;
-            struct bloom_shape shape = {
-                .layout = layout,
-                .probes = split ? 8 : 1 + (uint32_t)random_below(&random, round % 9 ? 12 : 255),
-                .bits = layout->bits_multiple *
-                        (1 + random_below(&random, 3000 / layout->bits_multiple))};
-            size_t count = random_below(&random, KEYS_MOST), asked = count + OTHERS;
-            size_t bytes = (size_t)bloom_payload_bytes(&shape);
-            uint64_t *words = malloc(asked * layout->hash_words * sizeof *words);
-            assert_non_null(words);
-            for (size_t i = 0; i < asked * layout->hash_words; i++)
-                words[i] = random_below(&random, 9) == 0 ? UINT64_MAX << random_below(&random, 64)
-                                                         : random_next(&random);
-            uint8_t *together = allocate_exactly(bytes), *expected = allocate_exactly(bytes);
-            uint8_t *found = allocate_exactly(asked);
-            layout->add(&shape, together, words, count);
-            for (size_t i = 0; i < count; i++)
-                for (uint32_t j = 0; j < shape.probes; j++) {
-                    uint64_t bit = naive_bit(&shape, words + i * layout->hash_words, j);
-                    expected[bit / 8] |= (uint8_t)(1u << bit % 8);
-                }
-            assert_memory_equal(together, expected, bytes);
-            layout->check_many(&shape, together, words, asked, found);
-            for (size_t i = 0; i < asked; i++) {
-                bool in = true;
-                for (uint32_t j = 0; j < shape.probes; j++) {
-                    uint64_t bit = naive_bit(&shape, words + i * layout->hash_words, j);
-                    in = in && (expected[bit / 8] >> bit % 8 & 1) != 0;
-                }
-                assert_true(in || i >= count);
-                assert_int_equal(found[i], in);
-                assert_int_equal(layout->check(&shape, together, words + i * layout->hash_words),
-                                 in);
-                *(in ? &yes : &no) += 1;
-            }
-            free(words);
-            free(together);
-            free(expected);
-            free(found);
-        }
-    assert_true(yes > 1000 && no > 1000);
 }
 
 static void parquet_kernels(void **state) {
@@ -619,11 +385,6 @@ static void largest_of_each_format(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("Layouts and hashings have the numbers that files are full of", numbers),
-        TEST("Hashes are those of the libraries", examples_of_hashes),
-        TEST("Hashes of every length stay within the key and agree with plain ones", every_length),
-        TEST("Numbers are the keys that each format has for them", numbers_as_keys),
-        TEST("Positions are those of the libraries", examples_of_positions),
-        TEST("Every foreign layout agrees with a naive implementation bit for bit", as_naive),
         TEST("Every kernel of layout parquet answers as the portable one", parquet_kernels),
         TEST("Every kernel of layout parquet answers many keys as one by one",
              parquet_kernels_with_many),

@@ -408,6 +408,22 @@ static void wrong_hashes(void **state) {
                               shape_of("classic", probes, 192, 0, 0));
 }
 
+/* Layouts of other systems have up to 65535 hashes, beyond 255 only with as many bits. */
+static void hashes_beyond_the_bits(void **state) {
+    (void)state;
+    struct bloom_shape small = shape_of("go", 7, 64, 0, 0), larger = shape_of("go", 7, 300, 0, 0);
+    assert_field_accepted(small, AT_PROBES, 255, 4, shape_of("go", 255, 64, 0, 0));
+    assert_field_refused(small, AT_PROBES, 256, 4,
+                         "is invalid: its header says 256 hashes for 64 bits; more than 255 need "
+                         "as many bits");
+    assert_field_accepted(larger, AT_PROBES, 300, 4, shape_of("go", 300, 300, 0, 0));
+    assert_field_refused(larger, AT_PROBES, 301, 4,
+                         "is invalid: its header says 301 hashes for 300 bits; more than 255 need "
+                         "as many bits");
+    assert_field_refused(small, AT_PROBES, 65536, 4,
+                         "is invalid: its header says 65536 hashes, layout go has 1 to 65535");
+}
+
 static void wrong_bits(void **state) {
     (void)state;
     struct bloom_shape blocked = shape_of("blocked", 6, 512, 50, 0.01);
@@ -649,6 +665,7 @@ int main(void) {
         TEST("Unknown layouts and hashes are refused by number", unknown_layouts_and_hashes),
         TEST("Reserved bytes must be zero", reserved_bytes),
         TEST("A number of hashes that the layout does not have is refused", wrong_hashes),
+        TEST("More than 255 hashes need as many bits", hashes_beyond_the_bits),
         TEST("A number of bits that the layout does not have is refused", wrong_bits),
         TEST("A rate that is none is refused", wrong_rates),
         TEST("A capacity beyond the largest is refused", wrong_capacities),

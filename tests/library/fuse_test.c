@@ -1,5 +1,6 @@
 /* Layout fuse: a filter is found for every set, holds every key of it, and is read as FORMAT.md
  * says: by a second implementation that reads number by number and bit by bit. */
+#include "fuse_attack.h"
 #include "library_test.h"
 
 #include "filter/hash.h"
@@ -240,6 +241,39 @@ static void further_seeds(void **state) {
     assert_true(further > 10 && further < 120);
 }
 
+/* Sets that were chosen against the first 63 seeds, 64, and 32,000. The keys themselves have those
+ * hashes; under a salt they have others, which nobody chose, and an early seed will do. */
+static void chosen_keys(void **state) {
+    (void)state;
+    static const size_t SEEDS[] = {1, 63, 64, 200, 32000};
+    static const uint64_t SALT[2] = {1, 2};
+    for (size_t i = 0; i < COUNT_OF(SEEDS); i++) {
+        size_t count = 2 * SEEDS[i] + 1;
+        uint64_t *words = random_words(count, 1), salted_digest = 0, turn = 0;
+        struct made made;
+        attack_words(words, SEEDS[i]);
+        enum bloom_built built = make(&made, words, count, 0.004, NULL);
+        assert_int_equal(built, SEEDS[i] < 64 ? BLOOM_BUILT : BLOOM_BUILD_NO_SEED);
+        if (built == BLOOM_BUILT)
+            assert_same(made.shape.extra[0], naive_mix(UINT64_C(0x0123456789abcdef) + SEEDS[i]),
+                        "seed");
+        free(made.payload);
+        for (size_t j = 0; j < count; j++) {
+            uint8_t key[16];
+            key_of_word(words[j], key);
+            assert_true(bloom_hash_bytes(key, sizeof key).words[0] == words[j]);
+            bloom_hashing_siphash.bytes(SALT, key, sizeof key, &words[j]);
+            salted_digest += naive_mix(words[j]);
+        }
+        made = made_of(words, count, 0.004);
+        while (turn < 10 && naive_mix(salted_digest + turn) != made.shape.extra[0])
+            turn++;
+        assert_true(turn < 10);
+        free(made.payload);
+        free(words);
+    }
+}
+
 /* Bytes by which a release is known to make the same filter as the one before, made from FORMAT.md
  * by a program that shares no code with this library. */
 static void golden(void **state) {
@@ -474,6 +508,8 @@ int main(void) {
         TEST("There is one of keys of any hash", strange_words),
         TEST("Equal sets give equal bytes", equal_sets_equal_bytes),
         TEST("A set that a seed fails with gets the next one", further_seeds),
+        TEST("Chosen keys are given up after 64 seeds, and found one for under a salt",
+             chosen_keys),
         TEST("The bytes are the pinned ones", golden),
         TEST("Sizes grow with the keys and stay small", sizes),
         TEST("Numbers have as many bits as the rate asks for", widths),

@@ -26,4 +26,26 @@ static inline uint64_t unmix(uint64_t word) {
     return word ^ word >> 33;
 }
 
+static inline uint64_t rotated_left(uint64_t word, int count) {
+    return word << count | word >> (64 - count);
+}
+
+/* Writes the key of 16 bytes whose hash begins with that word; its second word is any. */
+static inline void key_of_word(uint64_t word, uint8_t key[16]) {
+    uint64_t h1 = word, h2 = 0 - h1, k[2];
+    h1 -= h2;
+    h1 = unmix(h1);
+    h2 = unmix(h2);
+    h2 -= h1;
+    h1 -= h2;
+    h1 ^= 16;
+    h2 ^= 16;
+    k[0] = rotated_left((h1 - UINT64_C(0x52dce729)) * reciprocal(5), 37);
+    k[1] = rotated_left((h2 - UINT64_C(0x38495ab5)) * reciprocal(5) - h1, 33);
+    k[0] = rotated_left(k[0] * reciprocal(HASH_C2), 33) * reciprocal(HASH_C1);
+    k[1] = rotated_left(k[1] * reciprocal(HASH_C1), 31) * reciprocal(HASH_C2);
+    for (int i = 0; i < 16; i++)
+        key[i] = (uint8_t)(k[i / 8] >> 8 * (i % 8));
+}
+
 #endif

@@ -56,6 +56,37 @@ class Amalgamation(unittest.TestCase):
         self.assertEqual(exported[2::3], ["sqlite3_bloom_init"])
         self.assertRegex(scripts(library), r"^\d{4,} passed, 0 failed")
 
+    def test_the_printed_commands_link_it_into_a_program(self):
+        """In the README and in the header: the same, and nothing is missing at the link."""
+        (self.sources / "program.c").write_text(
+            '#include "sqlite-bloom.h"\n#include <stdio.h>\nint main(void) {\n'
+            "    sqlite3 *database;\n    sqlite3_stmt *statement;\n"
+            "    sqlite3_auto_extension((void (*)(void))sqlite3_bloom_init);\n"
+            '    if (sqlite3_open(":memory:", &database) != SQLITE_OK ||\n'
+            f'        sqlite3_prepare_v2(database, "{FINGERPRINT}", -1, &statement, 0) !='
+            " SQLITE_OK ||\n        sqlite3_step(statement) != SQLITE_ROW)\n        return 1;\n"
+            '    for (int i = 0; i < 3; i++)\n        printf("%d ", sqlite3_column_int(statement,'
+            " i));\n    sqlite3_finalize(statement);\n    return sqlite3_close(database);\n}\n"
+        )
+        compiling, linking = re.search(
+            r"^    (cc .*SQLITE_CORE.*)\n    (cc .*)$",
+            (self.sources / "README.md").read_text(),
+            re.MULTILINE,
+        ).groups()
+        self.assertIn(f" *     {compiling}\n *     {linking.replace('program.c', 'program.o')}\n",
+                      (self.sources / "sqlite-bloom.h").read_text())
+        run("sh", "-ec", f"{compiling}\n{linking}", cwd=self.sources)
+        answer = tuple(map(int, run(self.sources / "program").split()))
+        self.assertEqual(answer, FINGERPRINT_ANSWER)
+
+    def test_a_program_gets_one_name(self):
+        """With SQLite linked in and without, where its macros would define a pointer for all."""
+        for embedded in ([], ["-DSQLITE_CORE"]):
+            with self.subTest(embedded=embedded):
+                run("gcc", "-std=c11", "-O0", *embedded, "-c", "sqlite-bloom.c", cwd=self.sources)
+                names = run("nm", "-g", "--defined-only", "sqlite-bloom.o", cwd=self.sources)
+                self.assertEqual(names.split()[1:], ["T", "sqlite3_bloom_init"])
+
     def test_gcc_and_clang_have_nothing_to_say(self):
         for compiler in ("gcc", "clang"):
             for embedded in ([], ["-DSQLITE_CORE"]):
@@ -76,6 +107,7 @@ class Amalgamation(unittest.TestCase):
                         cwd=self.sources,
                     )
 
+    @unittest.skipIf(missing(TOOLS), "skipped: ziglang not installed (make binaries)")
     def test_zig_has_nothing_to_say_for_windows(self):
         target = next(
             platform.target for platform in platforms.PLATFORMS if platform.name == "windows-x86_64"
@@ -90,7 +122,7 @@ class Amalgamation(unittest.TestCase):
             "-std=c11",
             *WARNINGS,
             "-isystem",
-            BUILD / "work/sqlite",
+            release.sqlite_headers(),
             "-c",
             "sqlite-bloom.c",
             "-o",
@@ -175,6 +207,40 @@ class Generator(unittest.TestCase):
                     "a/one.c:",
                     "a/two.c:2",
                 )
+
+    def test_everything_but_the_entry_point_becomes_static(self):
+        text = self.generate(
+            {
+                "a/one.h": "extern const int bloom_numbers[];\nextern const struct pair bloom_pair;"
+                "\nstruct pair { int x, y; };\nenum kind { A, B };\n#define FAST static inline\n"
+                "unsigned bloom_twice(unsigned x);\nFAST int once(int x) { return x; }\n",
+                "a/one.c": '#include "a/one.h"\nconst int bloom_numbers[] = {1, 2};\n'
+                "const struct pair bloom_pair = {.x = 1};\nstatic int mine;\n"
+                "unsigned bloom_twice(unsigned x) {\n    return 2 * x;\n}\n"
+                "int (*const bloom_table[])(int) = {once};\nunion both { int x; } bloom_both;\n",
+                "b/two.c": '#include "sqlite-bloom.h"\nSQLITE_EXTENSION_INIT3\n'
+                "int sqlite3_bloom_init(void) { return 0; }\n",
+                "b/three.c": "SQLITE_EXTENSION_INIT1\nint bloom_three;\n",
+            }
+        )
+        for line in (
+            "BLOOM_INTERNAL const struct pair bloom_pair;",
+            "BLOOM_INTERNAL unsigned bloom_twice(unsigned x);",
+            "BLOOM_INTERNAL unsigned bloom_twice(unsigned x) {",
+            "BLOOM_INTERNAL const int bloom_numbers[] = {1, 2};",
+            "BLOOM_INTERNAL int (*const bloom_table[])(int) = {once};",
+            "BLOOM_INTERNAL union both { int x; } bloom_both;",
+            "BLOOM_INTERNAL int bloom_three;",
+            "struct pair { int x, y; };",
+            "enum kind { A, B };",
+            "static int mine;",
+            "FAST int once(int x) { return x; }",
+            "int sqlite3_bloom_init(void) { return 0; }",
+        ):
+            self.assertIn(f"\n{line}\n", text)
+        self.assertNotIn("extern", text.partition("a/one.h")[2])
+        self.assertNotIn("SQLITE_EXTENSION_INIT", text)
+        self.assertEqual(text.count("static const sqlite3_api_routines *sqlite3_api;"), 1)
 
     def test_what_is_not_at_file_scope_does_not_collide(self):
         text = (

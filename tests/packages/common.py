@@ -63,7 +63,9 @@ def run(*command, **options):
 def missing(*tools):
     """Which of these commands are not installed, in words for a skip; empty when all are there."""
     absent = [
-        tool for tool in tools if shutil.which(tool) is None and not pathlib.Path(tool).exists()
+        str(tool)
+        for tool in tools
+        if shutil.which(tool) is None and not pathlib.Path(tool).exists()
     ]
     return f"skipped: {', '.join(absent)} not installed" if absent else ""
 

@@ -5,12 +5,13 @@ in every JavaScript host.
 
 import json
 import pathlib
+import re
 import shutil
 import tarfile
 import tempfile
 import unittest
 
-from common import BUILD, RELEASE, missing, platforms, run
+from common import BUILD, RELEASE, WORK, missing, platforms, run
 from registry import manifests, registry
 
 NPM = BUILD / "npm"
@@ -69,15 +70,19 @@ class Npm(unittest.TestCase):
         self.addCleanup(shutil.rmtree, folder)
         (folder / "empty").mkdir()
         with registry(folder / "empty") as address:
+            # As the README says, in the folder where the tarballs are.
+            command = re.search(r"^npm install (\./.*)$", self.readme(), re.MULTILINE)[1]
             run(
                 *("npm", "install", "--silent", "--no-audit", "--no-fund", "--registry", address),
-                *("--cache", folder / "cache", "--prefix", folder),
-                *(NPM / f"sqlite-bloom{name}-{RELEASE}.tgz" for name in ("", "-linux-x64")),
-                cwd=folder,
+                *("--cache", folder / "cache", "--prefix", folder, *command.split()),
+                cwd=NPM,
             )
         self.assertEqual(self.modules(folder), ["sqlite-bloom", "sqlite-bloom-linux-x64"])
         program = "console.log(require('sqlite-bloom').getLoadablePath())"
         self.assertIn("sqlite-bloom-linux-x64/bloom.so", run("node", "-e", program, cwd=folder))
+
+    def readme(self):
+        return (BUILD / "work/npm/sqlite-bloom/README.md").read_text()
 
     def test_npm_installs_the_library_of_each_other_platform_there(self):
         for platform, package in (
@@ -111,6 +116,10 @@ class Npm(unittest.TestCase):
             message,
         )
         self.assertIn("without --omit=optional", message)
+        self.assertIn(
+            f"npm install ./sqlite-bloom-{RELEASE}.tgz ./sqlite-bloom-linux-x64-{RELEASE}.tgz;",
+            message,
+        )
 
     def test_what_is_no_connection_is_refused(self):
         folder = self.install()
@@ -140,6 +149,31 @@ class Npm(unittest.TestCase):
         self.assertIn(
             "sqlite-bloom-linux-x64-musl/bloom.so", run("node", "-e", program, cwd=folder)
         )
+
+
+@unittest.skipIf(missing("npm", "node"), missing("npm", "node"))
+class Readme(unittest.TestCase):
+    def test_its_example_prints_what_it_says(self):
+        """With better-sqlite3, which is installed once: it is compiled here."""
+        folder = WORK / "better-sqlite3"
+        folder.mkdir(parents=True, exist_ok=True)
+        options = ("--silent", "--no-audit", "--no-fund", "--prefer-offline")
+        if not (folder / "node_modules/better-sqlite3/build").exists():
+            (folder / "package.json").write_text("{}")
+            run("npm", "install", *options, "better-sqlite3@12", cwd=folder)
+        shutil.rmtree(folder / "user", ignore_errors=True)
+        (folder / "user").mkdir()
+        (folder / "user/package.json").write_text("{}")
+        with registry(NPM) as address:
+            run("npm", "install", *options, "--registry", address, "--cache", folder / "cache",
+                "sqlite-bloom", cwd=folder / "user")
+        readme = (folder / "user/node_modules/sqlite-bloom/README.md").read_text()
+        (example,) = re.findall(r"```js\n(.*?)```", readme, re.DOTALL)
+        (folder / "user/example.mjs").write_text(example)
+        said = re.findall(r"console.log\(.*\); // (.*)", example)
+        printed = run("node", "example.mjs", cwd=folder / "user")
+        self.assertEqual(printed.splitlines(), said)
+        self.assertEqual(said, ["1"])
 
 
 class Files(unittest.TestCase):

@@ -125,15 +125,6 @@ class Wheel(unittest.TestCase):
         self.assertIn("sqlite-bloom", self.environment.run("datasette", "plugins"))
         self.assertIn("sqlite-bloom", self.environment.run("sqlite-utils", "plugins"))
 
-    def test_type_hints(self):
-        self.environment.pip("install", "mypy")
-        source = self.environment.folder / "typed.py"
-        source.write_text(
-            "import sqlite3\nimport sqlite_bloom\npath: str = sqlite_bloom.loadable_path()\n"
-            "sqlite_bloom.load(sqlite3.connect(path))\nrelease: str = sqlite_bloom.__version__\n"
-        )
-        self.assertIn("Success", self.environment.run("mypy", "--strict", source))
-
     def test_a_python_without_extension_loading_is_told_of_apsw(self):
         program = (
             "import sqlite_bloom\nclass Connection:\n    cursor = None\ntry:\n   "
@@ -154,26 +145,28 @@ class Wheel(unittest.TestCase):
         )
         self.assertEqual(self.environment.run("python", "-c", program), "[True, False]\n")
 
-
-    def test_what_is_no_connection_or_an_asynchronous_one_is_refused(self):
+    def test_what_is_no_connection_is_refused(self):
         program = """
 import sqlite_bloom
-class Asynchronous:
-    cursor = None
-    async def enable_load_extension(self, on): pass
-    async def load_extension(self, path): pass
-for value in ("a.db", None, Asynchronous()):
+class Postgres:
+    vendor = "postgresql"
+    def ensure_connection(self): print("opened")
+for value in ("a.db", None, Postgres()):
     try:
         sqlite_bloom.load(value)
     except TypeError as error:
         print(error)
 """
         lines = self.environment.run("python", "-c", program).splitlines()
-        self.assertEqual(len(lines), 3)
-        self.assertIn("expects a connection of sqlite3, apsw or the like", lines[0])
-        self.assertIn("not builtins.str", lines[0])
-        self.assertIn("not builtins.NoneType", lines[1])
-        self.assertIn("is asynchronous: await its enable_load_extension(True)", lines[2])
+        wanted = "sqlite_bloom.load expects a connection of sqlite3, apsw, SQLAlchemy, Django or"
+        self.assertEqual(
+            lines,
+            [
+                f"{wanted} aiosqlite, not builtins.str",
+                f"{wanted} aiosqlite, not builtins.NoneType",
+                "sqlite_bloom.load expects a connection to SQLite, not to postgresql",
+            ],
+        )
 
     def test_apsw_up_to_3_41_has_other_names(self):
         program = """
@@ -268,13 +261,187 @@ class Files(unittest.TestCase):
         run(BUILD / "tools/bin/python", "ext/packages/python/build.py")
         self.assertEqual(digests(), before)
 
-    def test_the_example_of_the_readme_runs(self):
-        environment = Environment("--no-index", "sqlite-bloom")
-        self.addCleanup(environment.remove)
-        example = re.search(
-            r"```python\n(.*?)```", (BUILD / "work/python/README.md").read_text(), re.DOTALL
-        )[1]
-        self.assertEqual(environment.run("python", "-c", example), "1\n0\n")
+
+CHECK = "SELECT bloom_check(bloom_agg('a'), 'a')"
+WRAPPERS = f"""
+import asyncio, sqlalchemy, sqlite_bloom
+import sqlalchemy.orm, sqlalchemy.ext.asyncio as alchemy
+query = sqlalchemy.text({CHECK!r})
+engine = sqlalchemy.create_engine("sqlite://")
+with engine.connect() as connection:
+    sqlite_bloom.load(connection)
+    print("connection", connection.execute(query).scalar())
+with sqlalchemy.orm.Session(sqlalchemy.create_engine("sqlite://")) as session:
+    sqlite_bloom.load(session)
+    print("session", session.execute(query).scalar())
+raw = sqlalchemy.create_engine("sqlite://").raw_connection()
+sqlite_bloom.load(raw)
+print("raw", raw.cursor().execute({CHECK!r}).fetchone()[0])
+async def main():
+    engine = alchemy.create_async_engine("sqlite+aiosqlite://")
+    sqlite_bloom.load(engine)
+    async with engine.connect() as connection:
+        print("asynchronous engine", (await connection.execute(query)).scalar())
+    other = alchemy.create_async_engine("sqlite+aiosqlite://")
+    async with other.connect() as connection:
+        await sqlite_bloom.load(connection)
+        print("asynchronous connection", (await connection.execute(query)).scalar())
+    await engine.dispose()
+    await other.dispose()
+asyncio.run(main())
+import django.conf, django.db
+databases = {{"default": {{"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"}}}}
+django.conf.settings.configure(DATABASES=databases)
+django.setup()
+sqlite_bloom.load(django.db.connection)
+with django.db.connection.cursor() as cursor:
+    print("Django", cursor.execute({CHECK!r}).fetchone()[0])
+    try:
+        cursor.execute("SELECT load_extension('x')")
+    except django.db.OperationalError as error:
+        print(error)
+"""
+BUILDING = """
+import resource, sqlite3, sqlite_bloom
+def raised(*arguments, **options):
+    try:
+        sqlite_bloom.build(*arguments, **options)
+    except BaseException as error:
+        print(f"{type(error).__name__}: {error}")
+connection = sqlite3.connect(":memory:")
+sqlite_bloom.load(connection)
+def agg(values, arguments):
+    connection.execute("DROP TABLE IF EXISTS t")
+    connection.execute("CREATE TABLE t(x)")
+    connection.executemany("INSERT INTO t VALUES (?)", [[value] for value in values])
+    return connection.execute(f"SELECT bloom_agg(x{arguments}) FROM t").fetchone()[0]
+values = ["a", b"\\0\\xff", "\\u00fc", 7, -2**63, 2**63 - 1, 1.5, float("inf"), True, ""]
+print("values", sqlite_bloom.build(values) == agg(values, ""))
+print("n", sqlite_bloom.build(values, 50, 0.001) == agg(values, ", 50, 0.001"))
+print("fuse", sqlite_bloom.build(values, options="fuse") == agg(values, ", NULL, 0.01, 'fuse'"))
+print("bitmap", sqlite_bloom.build(range(9), p=None, options="bitmap")
+      == agg(range(9), ", NULL, NULL, 'bitmap'"))
+print("nothing", sqlite_bloom.build([]) == sqlite_bloom.build([None, float("nan")])
+      == agg([None], ""))
+print("later", sqlite_bloom.build([None, float("nan"), 1, None, 2]) == agg([1, 2], ""))
+def breaks():
+    yield 1
+    raise KeyError("mine")
+def stop(done):
+    raise KeyboardInterrupt(done)
+raised(breaks())
+raised(range(150_000), progress=stop)
+raised([1, [2]])
+raised([1, 2**63])
+raised(["a", "\\ud800"])
+raised("abc")
+raised(7)
+raised([1], p=2)
+reports = []
+sqlite_bloom.build(range(200_000), 200_000, progress=reports.append)
+sqlite_bloom.build([], progress=reports.append)
+print(reports)
+few, many = 300_000, 3_000_000
+size = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+sqlite_bloom.build(("http://example.com/%d" % i for i in range(few)), many)
+before = size()
+sqlite_bloom.build(("http://example.com/%d" % i for i in range(many)), many)
+print("flat", size() - before < 4096)
+"""
+
+
+class Programs(unittest.TestCase):
+    """What people have in hand, and the README: with the packages that they use."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.environment = Environment(
+            "sqlite-bloom", "apsw", "sqlalchemy", "greenlet", "aiosqlite", "django", "mypy"
+        )
+        cls.addClassCleanup(cls.environment.remove)
+
+    def test_wrapped_connections(self):
+        self.assertEqual(
+            self.environment.run("python", "-W", "error", "-c", WRAPPERS).splitlines(),
+            [
+                *("connection 1", "session 1", "raw 1", "asynchronous engine 1"),
+                *("asynchronous connection 1", "Django 1", "not authorized"),
+            ],
+        )
+
+    def test_building_from_an_iterable(self):
+        seen = self.environment.run("python", "-c", BUILDING.replace("\\\\", "\\")).splitlines()
+        refused = "which SQLite cannot have: an int needs 64 bits at most, a str must be valid" \
+            " Unicode"
+        self.assertEqual(
+            seen,
+            [
+                *("values True", "n True", "fuse True", "bitmap True", "nothing True"),
+                "later True",
+                "KeyError: 'mine'",
+                "KeyboardInterrupt: 100000",
+                "TypeError: sqlite_bloom.build: key 2 is a list; a str, bytes, int or float is"
+                " expected",
+                f"ValueError: sqlite_bloom.build: key 2 is 9223372036854775808, {refused}",
+                f"ValueError: sqlite_bloom.build: key 2 is '\\ud800', {refused}",
+                "TypeError: sqlite_bloom.build expects many keys, not one: ['abc']",
+                "TypeError: 'int' object is not iterable",
+                "OperationalError: bloom_agg: p must be between 0 and 1, not 2",
+                "[100000, 200000, 0]",
+                "flat True",
+            ],
+        )
+
+    def test_building_goes_by_apsw_where_sqlite3_cannot_load(self):
+        program = (
+            "import sqlite3, sqlite_bloom\n"
+            "class Connection:\n"
+            "    def __init__(self, name): pass\n"
+            "    def cursor(self): pass\n"
+            "    def close(self): pass\n"
+            "wanted = sqlite_bloom.build(range(100))\n"
+            "sqlite3.connect = Connection\n"
+            "print(sqlite_bloom.build(range(100)) == wanted)\n"
+            "for keys in ([2**63], [None, []]):\n"
+            "    try: sqlite_bloom.build(keys)\n"
+            "    except (TypeError, ValueError) as error: print(error)\n"
+        )
+        lines = self.environment.run("python", "-c", program).splitlines()
+        self.assertEqual(lines[0], "True")
+        self.assertIn("key 1 is 9223372036854775808, which SQLite cannot have", lines[1])
+        self.assertIn("key 1 is a list", lines[2])
+
+    def test_type_hints(self):
+        source = self.environment.folder / "typed.py"
+        source.write_text(
+            "import sqlite3\nimport aiosqlite\nimport sqlalchemy\nimport sqlite_bloom\n"
+            "from sqlalchemy.ext.asyncio import AsyncConnection\n"
+            "path: str = sqlite_bloom.loadable_path()\n"
+            "sqlite_bloom.load(sqlite3.connect(path))\nrelease: str = sqlite_bloom.__version__\n"
+            'sqlite_bloom.load(sqlalchemy.create_engine("sqlite://"))\n'
+            "async def asynchronous(one: aiosqlite.Connection, two: AsyncConnection) -> None:\n"
+            "    await sqlite_bloom.load(one)\n    await sqlite_bloom.load(two)\n"
+            'filter: bytes = sqlite_bloom.build(["a", 1, None], 10, options="fuse")\n'
+            "sqlite_bloom.build([b''], progress=print)\n"
+            "sqlite_bloom.build([object()])  # type: ignore[list-item]\n"
+        )
+        self.assertIn("Success", self.environment.run("mypy", "--strict", source))
+
+    def test_every_example_of_the_readme_prints_what_it_says(self):
+        readme = (BUILD / "work/python/README.md").read_text()
+        examples = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+        self.assertGreater(len(examples), 8)
+        for number, example in enumerate(examples):
+            with self.subTest(example=number):
+                said = re.findall(r"print\(.*\)  # ([^:\n]*)", example)
+                self.assertTrue(said, example)
+                wanted = [
+                    line for words in said
+                    for line in ([words] if words[0] == "[" else words.split(", "))
+                ]
+                (self.environment.folder / "example.py").write_text(example)
+                printed = self.environment.run("python", "-W", "error", "example.py")
+                self.assertEqual(printed.splitlines(), wanted)
 
 
 if __name__ == "__main__":

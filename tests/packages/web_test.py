@@ -6,6 +6,8 @@ import json
 import pathlib
 import re
 import shutil
+import sqlite3
+import tempfile
 import unittest
 
 from common import (
@@ -28,6 +30,7 @@ import {{ createHash }} from "node:crypto";
 import {{ open }} from "{WEB}/module/sqlite-bloom.mjs";
 const [database, other] = await Promise.all([open(), open()]);
 database.run("CREATE TABLE apart(x)");
+const gone = other.prepare("SELECT 1");
 const apart = other.run("SELECT count(*) FROM sqlite_master")[0].rows[0][0];
 other.close();
 const refusals = [];
@@ -35,8 +38,22 @@ for (const run of [
   () => database.run("SELECT ?", [new Date()]),
   () => database.run("SELECT ?", [["ab"]]),
   () => database.run("SELECT ?", [2n ** 64n + 5n]),
-  () => database.run("SELECT :a", {{ a: 1 }}),
+  () => database.run("SELECT ?", "a"),
+  () => database.run("SELECT ?", new Map()),
+  () => database.run("SELECT ?1, ?2", [1]),
+  () => database.run("SELECT ?"),
+  () => database.run("SELECT 1", [1]),
+  () => database.run("SELECT ?", [undefined]),
+  () => database.run("SELECT :a, @b", {{ a: 1 }}),
+  () => database.run("SELECT :a", {{ a: 1, b: 2, c: 3 }}),
+  () => database.run("SELECT ?", {{ a: 1 }}),
+  () => database.run("SELECT ?; SELECT 2", [1]),
+  () => database.run("SELECT ?; nonsense", [1]),
+  () => database.prepare(" -- nothing"),
+  () => database.prepare("SELECT nonsense"),
+  () => gone.all(),
   () => other.run("SELECT 1"),
+  () => other.save(),
 ]) {{
   try {{ run(); refusals.push("none"); }}
   catch (error) {{ refusals.push(`${{error.constructor.name}}: ${{error.message}}`); }}
@@ -91,7 +108,21 @@ class Module(unittest.TestCase):
                 f"TypeError: parameter 1: {wanted}Date",
                 f"TypeError: parameter 1: {wanted}Array",
                 "RangeError: parameter 1: 18446744073709551621 has more than 64 bits",
-                "TypeError: the parameters must be an array",
+                "TypeError: the parameters must be an array, or an object of named ones",
+                "TypeError: the parameters must be an array, or an object of named ones",
+                "RangeError: 2 parameters are wanted, 1 given",
+                "RangeError: 1 parameter is wanted, none given",
+                "RangeError: 0 parameters are wanted, 1 given",
+                "TypeError: parameter 1 is undefined; NULL is written null",
+                "RangeError: parameter @b is missing",
+                "RangeError: the statement has no parameter b, c",
+                "RangeError: parameter 1 has no name: give an array",
+                "SqliteError: one statement is wanted, and there are more in the SQL",
+                "SqliteError: one statement is wanted, and there are more in the SQL",
+                "SqliteError: there is no statement in the SQL",
+                "SqliteError: no such column: nonsense",
+                "SqliteError: the statement is finalized",
+                "SqliteError: the database is closed",
                 "SqliteError: the database is closed",
             ],
         )
@@ -104,6 +135,128 @@ class Module(unittest.TestCase):
         )
         self.assertEqual(seen["series"], [7, 4, 1])
         self.assertEqual(seen["several"], ["a", "b"])
+
+
+FILES_PROGRAM = f"""
+import {{ open }} from "{WEB}/module/sqlite-bloom.mjs";
+import {{ readFileSync, writeFileSync }} from "node:fs";
+const [, , theirs, ours] = process.argv;
+const database = await open({{ bytes: readFileSync(theirs) }});
+const counted = database.prepare("SELECT count(*) FROM seen WHERE key = ?");
+const found = ["a", "b"].map((key) => counted.get([key])[0]);
+database.run("INSERT INTO seen(key) VALUES (?)", ["b"]); // the bytes may grow
+database.run("CREATE TABLE more AS SELECT value FROM generate_series(1, 10000)");
+const statement = database.prepare("SELECT value, $a AS a FROM more WHERE value < :b");
+const rows = [statement.columns, statement.all({{ $a: "x", b: 3 }})];
+rows.push(statement.get({{ a: 1, b: 0 }}));
+writeFileSync(ours, database.save());
+const copy = await open({{ bytes: (await open()).save() }});
+const empty = copy.run("SELECT count(*) FROM sqlite_master");
+const refusals = [];
+for (const bytes of [new Uint8Array(4096).fill(7), "text", null]) {{
+  await open({{ bytes }}).then(
+    () => refusals.push("none"),
+    (error) => refusals.push(`${{error.constructor.name}}: ${{error.message}}`),
+  );
+}}
+console.log(JSON.stringify({{ found, rows, empty: empty[0].rows, refusals }}));
+"""
+
+
+@unittest.skipIf(missing("node"), missing("node"))
+class DatabaseFiles(unittest.TestCase):
+    def test_it_opens_what_sqlite_wrote_and_writes_what_sqlite_opens(self):
+        """A file in WAL mode with a filter table, by the SQLite and the library of this machine."""
+        folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, folder)
+        connection = sqlite3.connect(folder / "theirs.db")
+        connection.enable_load_extension(True)
+        connection.load_extension(str(TOP / "bloom.so"))
+        connection.execute("PRAGMA journal_mode = wal")
+        connection.execute("CREATE VIRTUAL TABLE seen USING bloom(capacity=1000)")
+        connection.execute("INSERT INTO seen(key) VALUES ('a')")
+        connection.commit()
+        connection.close()
+        (folder / "files.mjs").write_text(FILES_PROGRAM)
+        seen = json.loads(
+            run("node", folder / "files.mjs", folder / "theirs.db", folder / "ours.db")
+        )
+        self.assertEqual(seen["found"], [1, 0])
+        self.assertEqual(seen["rows"], [["value", "a"], [[1, "x"], [2, "x"]], None])
+        self.assertEqual(seen["empty"], [[0]])
+        wanted = "TypeError: bytes: an ArrayBuffer or view of one is wanted, not "
+        self.assertEqual(
+            seen["refusals"],
+            ["SqliteError: file is not a database", f"{wanted}String", f"{wanted}Null"],
+        )
+        connection = sqlite3.connect(folder / "ours.db")
+        connection.enable_load_extension(True)
+        connection.load_extension(str(TOP / "bloom.so"))
+        one = lambda sql: connection.execute(sql).fetchone()[0]
+        self.assertEqual(one("PRAGMA integrity_check"), "ok")
+        self.assertEqual(one("SELECT count(*) FROM seen WHERE key = 'b'"), 1)
+        self.assertEqual(one("SELECT sum(value) FROM more"), 50005000)
+
+    def test_every_example_of_the_readme_prints_what_it_says(self):
+        folder = WORK / "web-readme"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(WEB / "module", folder)
+        examples = re.findall(r"```js\n(.*?)```", (folder / "README.md").read_text(), re.DOTALL)
+        self.assertEqual(len(examples), 2)
+        for example in examples:
+            (folder / "example.mjs").write_text(example)
+            said = re.findall(r"console\.log\(.*\); // (.*)", example)
+            self.assertEqual(run("node", "example.mjs", cwd=folder).splitlines(), said)
+
+    def test_errors_of_a_worker_keep_their_kind(self):
+        program = WORK / "worker.mjs"
+        program.write_text(f"""
+import {{ openInWorker }} from "{WEB}/module/sqlite-bloom-client.mjs";
+const database = await openInWorker();
+const told = [];
+for (const call of [["SELECT ?"], ["SELECT nonsense"], ["SELECT ?", "x"]])
+  await database.run(...call).catch((e) => told.push(`${{e.constructor.name}}: ${{e.message}}`));
+const again = await openInWorker({{ bytes: await database.save() }});
+await again.close();
+await again.run("SELECT 1").catch((error) => told.push(error.message));
+await database.close();
+console.log(JSON.stringify(told));
+""")
+        self.assertEqual(
+            json.loads(run("node", program)),
+            [
+                "RangeError: 1 parameter is wanted, none given",
+                "SqliteError: no such column: nonsense",
+                "TypeError: the parameters must be an array, or an object of named ones",
+                "the database is closed",
+            ],
+        )
+
+    def test_types(self):
+        if missing("npm"):
+            self.skipTest(missing("npm"))
+        folder = WORK / "web-types"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "package.json").write_text(json.dumps({"private": True, "type": "module"}))
+        run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefer-offline",
+            "typescript@5", cwd=folder)
+        shutil.rmtree(folder / "node_modules/sqlite-bloom-wasm", ignore_errors=True)
+        shutil.copytree(WEB / "module", folder / "node_modules/sqlite-bloom-wasm")
+        (folder / "use.ts").write_text(
+            'import { open, SqliteError, type Value } from "sqlite-bloom-wasm";\n'
+            'import { openInWorker } from "sqlite-bloom-wasm/client";\n'
+            "const database = await open({ bytes: new Uint8Array(0) });\n"
+            'const row: Value[] | undefined = database.prepare("SELECT ?").get([1n]);\n'
+            'const rows: Value[][] = database.prepare("SELECT :a").all({ a: null });\n'
+            "const bytes: Uint8Array = database.save();\n"
+            "const remote = await openInWorker({ bytes });\n"
+            'const names: string[] = (await remote.run("SELECT 1"))[0].columns;\n'
+            "// @ts-expect-error\ndatabase.prepare(1);\n"
+            '// @ts-expect-error\ndatabase.run("SELECT ?", [undefined]);\n'
+            'console.log(row, rows, names, new SqliteError("x"));\n'
+        )
+        run("node_modules/.bin/tsc", "--strict", "--noEmit", "--module", "nodenext", "--target",
+            "es2022", "--lib", "es2022,dom", "use.ts", cwd=folder)
 
 
 def column_mode(shown):
@@ -247,7 +400,11 @@ class Files(unittest.TestCase):
         names = {
             pathlib.PurePath(name).name for name in __import__("zipfile").ZipFile(path).namelist()
         }
-        self.assertEqual(names, {"LICENSE", "engine.mjs", "sqlite-bloom.mjs", "sqlite-bloom.wasm"})
+        self.assertEqual(names, {
+            *("LICENSE", "README.md", "package.json", "engine.mjs", "sqlite-bloom.wasm"),
+            *("sqlite-bloom.mjs", "sqlite-bloom.d.mts", "sqlite-bloom-worker.mjs"),
+            *("sqlite-bloom-client.mjs", "sqlite-bloom-client.d.mts"),
+        })
 
 
 if __name__ == "__main__":

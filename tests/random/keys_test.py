@@ -181,6 +181,16 @@ class Here(unittest.TestCase):
                 self.assertNotIn("MULTI-INDEX OR", row[3], sql)
 
 
+    def test_nothing_is_left_to_filter_or_sort(self):
+        for end in ("WHERE key > 5 ORDER BY key", "WHERE key BETWEEN 3 AND 9 ORDER BY key DESC",
+                    "WHERE key = 7", "WHERE key < 5 AND key >= 2", "ORDER BY key"):
+            sql = f"SELECT key FROM bloom_keys(bloom_new(20, NULL, 'bitmap')) {end}"
+            codes = [row[1] for row in self.run_sql("EXPLAIN " + sql)]
+            self.assertIn("VFilter", codes)
+            for code in ("Eq", "Ne", "Lt", "Le", "Gt", "Ge", "SorterOpen"):
+                self.assertNotIn(code, codes, end)
+
+
 class Newest(unittest.TestCase):
     def test_with_the_apsw_of_pypi(self):
         folder = TOP / "build" / "apsw"

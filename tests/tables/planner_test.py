@@ -116,7 +116,7 @@ class Planner(unittest.TestCase):
             "SELECT info FROM seen WHERE key = (SELECT key FROM seen)",
         ):
             with self.subTest(sql=sql), self.assertRaisesRegex(
-                apsw.Error, "seen: a filter table can neither list"
+                apsw.Error, "seen: a filter table cannot list"
             ):
                 run(connection, sql)
 

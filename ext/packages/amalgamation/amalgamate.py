@@ -8,6 +8,10 @@ The sources are ext/*.c and ext/*/*.c, less ext/packages. Folders come in the or
 include each other, files of a folder by name; each header stands where it is first needed. Comments
 stay: the file is meant to be read.
 
+Everything becomes static but the entry point, so that a program that links the file in gets one
+name. A name that a header declares is declared static there; an array that it declares without its
+length cannot be, so that declaration goes: such an array is used behind its definition alone.
+
 One file is one translation unit, so two files may not give the same name to different things at
 file scope: static functions and variables, constants of enums, tags, types. Where they do, this
 ends with both places named, and the remedy is to rename one of them. With --rename this program
@@ -188,12 +192,101 @@ def rename(text, names):
     return "".join(result)
 
 
+# How all else is declared; TITLE defines it.
+INTERNAL = "BLOOM_INTERNAL"
+# The names that a program gets.
+PUBLIC = {"sqlite3_bloom_init"}
+# SQLite's macros would define a name that all extensions of a program share, where SQLite is not
+# linked in: the pointer to its functions.
+API_POINTER = re.compile(r"^SQLITE_EXTENSION_INIT[13]\b", re.MULTILINE)
+# A macro that makes a function static, as WITH_AVX2 does.
+STATIC_MACRO = re.compile(r"^\s*#\s*define\s+(\w+)\s[^\n]*\bstatic\b", re.MULTILINE)
+STATIC_API_POINTER = """#if !defined(SQLITE_CORE) && !defined(SQLITE_OMIT_LOAD_EXTENSION)
+static const sqlite3_api_routines *sqlite3_api;
+#endif
+"""
+
+
+def made_static(text, static_macros):
+    """The text of a source in which every function and variable at file scope is static."""
+    changes = []  # first and last character, what stands there instead
+    for first, last, declaration in placed_declarations(text):
+        change = static_change(declaration, static_macros)
+        if change is not None:
+            changes.append((first, last, *change))
+    for first, last, dropped, instead in reversed(changes):
+        text = text[:first] + instead + text[last if dropped == "all" else first + len(dropped) :]
+    return text
+
+
+def placed_declarations(text):
+    """The declarations at file scope, each with the places where it begins and ends."""
+    declaration, depth, first = [], 0, 0
+    for match in TOKEN.finditer(text):
+        if match.lastgroup in ("skip", "directive"):
+            continue
+        first = first if declaration else match.start()
+        declaration.append(Token(match.lastgroup, match[0], 0))
+        depth += match[0] in ("{", "(", "[")
+        depth -= match[0] in ("}", ")", "]")
+        if depth == 0 and (match[0] == ";" or match[0] == "}" and is_function(declaration)):
+            yield first, match.end(), declaration
+            declaration = []
+
+
+def static_change(declaration, static_macros):
+    """What is to be done with a declaration: the words that go from its front ("all": it goes as a
+    whole) and those that come; None when it is static, or declares no function and no variable.
+    """
+    whole, declaration = declaration, without_attributes(declaration)
+    words, level = [], 0  # those outside of braces and brackets
+    for token in declaration:
+        level -= token.text in ("}", ")", "]")
+        if level == 0:
+            words.append(token.text)
+        level += token.text in ("{", "(", "[")
+    if not ({"static", "typedef", "_Static_assert"} | static_macros).isdisjoint(words):
+        return None
+    if words[0] in ("struct", "union", "enum") and (words[2] == ";" or words[-2] == "}"):
+        return None
+    name = declared_name(declaration)
+    if name is None or name.text in PUBLIC:
+        return None
+    if words[0] == "extern":
+        place = [token.text for token in declaration].index(name.text)
+        if [token.text for token in declaration[place + 1 : place + 3]] == ["[", "]"]:
+            return ("all", "")
+        if whole[0].text == "extern":
+            return ("extern", INTERNAL)
+    return ("", f"{INTERNAL} ")
+
+
 class Amalgamation:
     def __init__(self, ext, may_rename):
         self.ext = ext
         self.may_rename = may_rename
         self.done = set()
         self.parts = []
+        self.has_pointer = False
+        self.static_macros = {
+            name
+            for path in ext.rglob("*.[ch]")
+            for name in STATIC_MACRO.findall(path.read_text().replace("\\\n", " "))
+        }
+
+    def source(self, path):
+        """The text of a file, in which all is static; the headers on top of ext/ are public."""
+        text = (self.ext / path).read_text()
+        if path.parent.name == "" and path.suffix == ".h":
+            return text
+        return made_static(API_POINTER.sub(self.pointer, text), self.static_macros)
+
+    def pointer(self, match):
+        """In place of SQLite's macros: the pointer once, where it is first needed."""
+        if self.has_pointer:
+            return ""
+        self.has_pointer = True
+        return STATIC_API_POINTER
 
     def sources(self):
         """All .c files: a folder after those that it includes from, the files of a folder by name.
@@ -245,7 +338,7 @@ class Amalgamation:
                     raise Problem(f"{path}:{number}: {include[1]} is included under a condition")
                 if include[1] not in self.done:
                     self.done.add(include[1])
-                    self.add(include[1], (self.ext / include[1]).read_text())
+                    self.add(include[1], self.source(pathlib.PurePath(include[1])))
                     self.parts.append(f"/************** {path}, continued **************/\n")
                 continue
             if directive:
@@ -272,12 +365,13 @@ class Amalgamation:
                     for name, found in sorted(collisions.items())
                 )
             )
-        for path, text in texts.items():
+        for path in sources:
             names = {
                 name: f"{path.parent.name}_{path.stem}_{name}"
                 for name in collisions
                 if name in owned[path][0]
             }
+            text = self.source(path)
             self.add(str(path), rename(text, names) if names else text)
             self.parts += [f"#undef {macro}\n" for macro in owned[path][1]]
         return "".join(self.parts)
@@ -293,12 +387,21 @@ TITLE = """/* bloom {release}, persistent filters for SQLite, in one file.
  *         sqlite-bloom.c -lm
  * In a program that has SQLite in it:
  *     cc -O2 -std=c11 -ffp-contract=off -DSQLITE_CORE -c sqlite-bloom.c
+ * which is linked with -lm (not on Windows); sqlite-bloom.h says what the program calls.
  *
 {license} */
 
 /* No machine may round otherwise. gcc keeps to this by -std=c11 alone; clang wants to be told. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
+#endif
+
+/* Nothing but sqlite3_bloom_init leaves this file. The filter library in it offers more than the
+ * extension uses. */
+#if defined(__GNUC__)
+#define BLOOM_INTERNAL static __attribute__((unused))
+#else
+#define BLOOM_INTERNAL static
 #endif
 
 """

@@ -11,7 +11,6 @@ SQLITE_INCLUDE names.
 import concurrent.futures
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 
@@ -20,24 +19,7 @@ import platforms  # noqa: E402
 import release  # noqa: E402
 
 OUTPUT = release.BUILD / "binaries"
-HEADERS = release.BUILD / "work" / "sqlite"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-
-
-def sqlite_headers():
-    """A folder of SQLite's two headers alone: the others of /usr/include are not those of the
-    target.
-    """
-    source = pathlib.Path(os.environ.get("SQLITE_INCLUDE", "/usr/include"))
-    HEADERS.mkdir(parents=True, exist_ok=True)
-    for name in ("sqlite3.h", "sqlite3ext.h"):
-        if not (source / name).exists():
-            sys.exit(
-                f"build.py: there is no {source / name}; install libsqlite3-dev, or set"
-                " SQLITE_INCLUDE to where it is"
-            )
-        shutil.copy(source / name, HEADERS)
-    return HEADERS
 
 
 def compile_library(platform, source, headers, library):
@@ -75,7 +57,7 @@ def main(names):
             f"build.py: there is no platform {', '.join(sorted(unknown))}; there are "
             f"{', '.join(platform.name for platform in platforms.PLATFORMS)}"
         )
-    headers = sqlite_headers()
+    headers = release.sqlite_headers()
     for old in OUTPUT.glob("*.zip"):
         old.unlink()
     amalgamation = release.BUILD / "amalgamation"

@@ -5,7 +5,8 @@
 //	database, err := sql.Open("sqlite3", ":memory:")
 //	// SELECT bloom_check(bloom_add(bloom_new(100), 'a'), 'a')
 //
-// Drivers without C (modernc.org/sqlite, ncruces/go-sqlite3) cannot take it.
+// Drivers without C (modernc.org/sqlite, ncruces/go-sqlite3) cannot take it; the README says how
+// they read its filters.
 package bloom
 
 /*

@@ -2,12 +2,11 @@
 """Makes the Go module: a folder to publish, and the same as a module proxy serves it
 (GOPROXY=file://...).
 
-A Go module is named after the place where it is published: GO_MODULE=github.com/you/sqlite-bloom-go
-names another one than the placeholder that stands here.
+A Go module is named after the place where it is published: publishing.ini names
+it, or GO_MODULE=github.com/you/sqlite-bloom-go in the environment.
 """
 
 import json
-import os
 import pathlib
 import shutil
 import sys
@@ -16,7 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import release  # noqa: E402
 
 OUTPUT = release.BUILD / "go"
-MODULE = os.environ.get("GO_MODULE", "bloom.example/sqlite-bloom")
+MODULE = release.publishing("go_module")
 DRIVER = "github.com/mattn/go-sqlite3 v1.14.22"
 
 
@@ -24,14 +23,14 @@ def main():
     shutil.rmtree(OUTPUT, ignore_errors=True)
     module = f"module {MODULE}\n\ngo 1.21\n\nrequire {DRIVER}\n"
     files = {
-        name: release.fill(f"go/{name}").replace("@GO_MODULE@", MODULE)
+        name: release.fill(f"go/{name}")
         for name in ("bloom.go", "bloom_test.go", "README.md")
     }
     files |= {"go.mod": module, "LICENSE": (release.TOP / "LICENSE").read_text()}
     for name in ("sqlite-bloom.c", "sqlite-bloom.h"):
         files[name] = (release.BUILD / "amalgamation" / name).read_text()
     for name in ("sqlite3.h", "sqlite3ext.h"):
-        files[name] = (release.BUILD / "work" / "sqlite" / name).read_text()
+        files[name] = (release.sqlite_headers() / name).read_text()
     for name, text in files.items():
         path = OUTPUT / "module" / name
         path.parent.mkdir(parents=True, exist_ok=True)

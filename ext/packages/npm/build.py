@@ -93,7 +93,7 @@ def main():
         },
         {
             **{
-                name: (release.PACKAGES / "npm" / name).read_bytes()
+                name: release.fill(f"npm/{name}").encode()
                 for name in (*files, "README.md")
             },
             "index.d.mts": types,

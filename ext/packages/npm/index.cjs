@@ -2,6 +2,8 @@
 // optional packages, of which npm installs the one that fits: sqlite-bloom-linux-x64 and so on.
 "use strict";
 
+const { version } = require("./package.json");
+
 const LIBRARIES = { linux: "bloom.so", darwin: "bloom.dylib", win32: "bloom.dll" };
 
 // Which packages may hold the library: on Linux there are two C libraries.
@@ -45,7 +47,8 @@ function getLoadablePath() {
     `sqlite-bloom: no library for ${process.platform} on ${process.arch}: ` +
       `the package ${names.join(" or ")} is not installed. ` +
       "It is an optional dependency: install without --omit=optional and --no-optional, " +
-      "and on the machine that runs it; " +
+      "and on the machine that runs it; from tarballs, install its tarball beside that of " +
+      `sqlite-bloom: npm install ./sqlite-bloom-${version}.tgz ./${names[0]}-${version}.tgz; ` +
       "there is one for linux, darwin and win32 on x64 and arm64",
   );
 }

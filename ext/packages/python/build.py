@@ -28,6 +28,7 @@ def make_tree():
         "hatch_build.py",
         "README.md",
         "sqlite_bloom/__init__.py",
+        "sqlite_bloom/__init__.pyi",
         "sqlite_bloom/_datasette.py",
         "sqlite_bloom/_sqlite_utils.py",
         "sqlite_bloom/py.typed",
@@ -36,7 +37,7 @@ def make_tree():
     shutil.copy(release.TOP / "LICENSE", TREE)
     for name in ("sqlite-bloom.c", "sqlite-bloom.h"):
         shutil.copy(release.BUILD / "amalgamation" / name, TREE)
-    shutil.copytree(release.BUILD / "work" / "sqlite", TREE / "sqlite")
+    shutil.copytree(release.sqlite_headers(), TREE / "sqlite")
 
 
 def hatch(target, **environment):

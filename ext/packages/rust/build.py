@@ -25,7 +25,7 @@ def main():
     shutil.copy(release.TOP / "LICENSE", TREE)
     for name in ("sqlite-bloom.c", "sqlite-bloom.h"):
         shutil.copy(release.BUILD / "amalgamation" / name, TREE)
-    shutil.copytree(release.BUILD / "work" / "sqlite", TREE / "sqlite")
+    shutil.copytree(release.sqlite_headers(), TREE / "sqlite")
     subprocess.run(
         [
             "cargo",

@@ -25,6 +25,16 @@ OUTPUT = release.BUILD / "web"
 MODULE = OUTPUT / "module"
 WORK = release.BUILD / "work" / "web"
 SOURCES = release.PACKAGES / "web"
+# What is in the zip besides the engine that emscripten makes; @ in JavaScript stays.
+FILES = (
+    "sqlite-bloom.mjs",
+    "sqlite-bloom.d.mts",
+    "sqlite-bloom-worker.mjs",
+    "sqlite-bloom-client.mjs",
+    "sqlite-bloom-client.d.mts",
+    "package.json",
+    "README.md",
+)
 EMSCRIPTEN_CACHE = pathlib.Path("/usr/share/emscripten/cache")
 
 COMPILE = [
@@ -40,10 +50,10 @@ COMPILE = [
     "-DSQLITE_DQS=0",
     "-DSQLITE_TEMP_STORE=3",
 ]
-SQLITE_FUNCTIONS = """open close_v2 errmsg prepare_v2 step finalize bind_parameter_count bind_null
-bind_int64 bind_double
-    bind_text bind_blob column_count column_name column_type column_int64 column_double column_text
-    column_blob column_bytes""".split()
+SQLITE_FUNCTIONS = """open close_v2 errmsg prepare_v2 step reset clear_bindings finalize
+    bind_parameter_count bind_parameter_name bind_null bind_int64 bind_double bind_text bind_blob
+    column_count column_name column_type column_int64 column_double column_text column_blob
+    column_bytes serialize deserialize malloc64 free""".split()
 # With a file system, if an empty one: SQLite would look for /dev/urandom for ever.
 LINK = [
     "-O2",
@@ -97,7 +107,8 @@ def compile_module():
     MODULE.mkdir(parents=True)
     shutil.copy(WORK / "engine.mjs", MODULE)
     shutil.copy(WORK / "engine.wasm", MODULE / "sqlite-bloom.wasm")
-    shutil.copy(SOURCES / "sqlite-bloom.mjs", MODULE)
+    for name in FILES:
+        (MODULE / name).write_text(release.fill(f"web/{name}"))
     shutil.copy(release.TOP / "LICENSE", MODULE)
     folder = f"sqlite-bloom-wasm-{release.RELEASE}"
     release.write_zip(

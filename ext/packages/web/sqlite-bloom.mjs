@@ -2,17 +2,18 @@
 //
 //     import { open } from "./sqlite-bloom.mjs";
 //     const database = await open();
-//     const [result] = database.run("SELECT bloom_check(bloom_add(bloom_new(100), ?), ?)", ["a",
-// "a"]);
-//     console.log(result.columns, result.rows); // [ 'bloom_check(...)' ] [ [ 1 ] ]
+//     const check = database.prepare("SELECT bloom_check(bloom_agg('a'), ?)");
+//     console.log(check.get(["a"])); // [ 1 ]
 //
-// Databases are in memory. INTEGER comes as a number, beyond 2^53 as a BigInt; BLOB as a
-// Uint8Array; NULL as null.
+// Databases are in memory; open({ bytes }) and save() read and write them whole. INTEGER comes as a
+// number, beyond 2^53 as a BigInt; BLOB as a Uint8Array; NULL as null. sqlite-bloom.d.mts declares
+// all of it.
 import createEngine from "./engine.mjs";
 
 const [OK, ROW, DONE] = [0, 100, 101];
 const [INTEGER, REAL, TEXT, BLOB] = [1, 2, 3, 4];
 const TRANSIENT = -1;
+const [FREE_ON_CLOSE, RESIZEABLE] = [1, 2]; // what SQLite may do with deserialized bytes
 
 let engine;
 let loading; // of the engine: the one promise that all who open wait for
@@ -34,93 +35,253 @@ async function load(wasm) {
   if (engine._web_register() !== OK) throw new Error("bloom could not be registered");
 }
 
-/** Opens an empty database in memory. wasm: the bytes of sqlite-bloom.wasm, if not beside this. */
-export async function open({ wasm } = {}) {
+/**
+ * Opens a database in memory: an empty one, or bytes, those of a database file. wasm: the bytes of
+ * sqlite-bloom.wasm, if not beside this.
+ */
+export async function open({ wasm, bytes } = {}) {
   loading ??= load(wasm).catch((error) => {
     loading = undefined; // the next one tries again
     throw error;
   });
   await loading;
-  return new Database();
+  return new Database(bytes);
 }
 
 export class SqliteError extends Error {}
 
-function bytesOf(value, i) {
+function bytesOf(value, what, wanted) {
   if (value instanceof ArrayBuffer) return new Uint8Array(value);
   if (ArrayBuffer.isView(value))
     return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
-  const what = Object.prototype.toString.call(value).slice("[object ".length, -1);
-  throw new TypeError(
-    `parameter ${i}: a number, BigInt, boolean, string, null, ArrayBuffer or view of one is ` +
-      `wanted, not ${what}`,
-  );
+  const kind = Object.prototype.toString.call(value).slice("[object ".length, -1);
+  throw new TypeError(`${what}: ${wanted} is wanted, not ${kind}`);
+}
+
+// Bytes in memory that the caller frees, with a zero behind them.
+function allocated(bytes, allocate = engine._malloc) {
+  const start = allocate(bytes.length + 1);
+  if (start === 0) throw new SqliteError("out of memory");
+  engine.HEAPU8.set(bytes, start);
+  engine.HEAPU8[start + bytes.length] = 0;
+  return start;
+}
+
+// A string as C has it, in memory that the caller frees.
+const allocatedText = (string) => allocated(new TextEncoder().encode(string));
+
+// The number of values in an array of parameters, or in an object of named ones.
+function countOf(parameters) {
+  if (Array.isArray(parameters)) return parameters.length;
+  const isPlain = typeof parameters === "object" && parameters !== null;
+  if (!isPlain || ![Object.prototype, null].includes(Object.getPrototypeOf(parameters)))
+    throw new TypeError("the parameters must be an array, or an object of named ones");
+  return Object.keys(parameters).length;
 }
 
 export class Database {
   #handle;
+  #statements = new Set(); // those that are open
 
-  constructor() {
+  constructor(bytes) {
     const place = engine._malloc(4);
-    const text = this.#text(":memory:");
+    const text = allocatedText(":memory:");
     const status = engine._sqlite3_open(text, place);
     this.#handle = engine.HEAP32[place >> 2];
     engine._free(text);
     engine._free(place);
     this.#expect(status);
+    if (bytes === undefined) return;
+    try {
+      this.#fill(bytesOf(bytes, "bytes", "an ArrayBuffer or view of one"));
+    } catch (error) {
+      this.close();
+      throw error;
+    }
   }
 
   close() {
+    for (const statement of this.#statements) statement.finalize();
     engine._sqlite3_close_v2(this.#handle);
     this.#handle = 0;
   }
 
+  /** Takes the bytes of a database file for the content. */
+  #fill(bytes) {
+    if (bytes.length === 0) return; // what save() makes of an empty database
+    const size = BigInt(bytes.length);
+    const start = allocated(bytes, (room) => engine._sqlite3_malloc64(BigInt(room)));
+    // A file in WAL mode says so here; in memory there is none, and SQLite would refuse it.
+    if (bytes.length > 20 && engine.HEAPU8[start + 18] === 2)
+      engine.HEAPU8.fill(1, start + 18, start + 20);
+    const name = allocatedText("main");
+    const status = engine._sqlite3_deserialize(this.#handle, name, start, size, size,
+      FREE_ON_CLOSE | RESIZEABLE);
+    engine._free(name);
+    this.#expect(status);
+    this.run("PRAGMA schema_version"); // which reads it
+  }
+
+  /** The database as the bytes of a file, which open({ bytes }) and every SQLite read. */
+  save() {
+    this.#expectOpen();
+    const place = engine._malloc(8);
+    const name = allocatedText("main");
+    const start = engine._sqlite3_serialize(this.#handle, name, place, 0);
+    const size = Number(engine.HEAP32[place >> 2]) >>> 0;
+    engine._free(name);
+    engine._free(place);
+    if (start === 0 && size > 0) throw new SqliteError("out of memory");
+    const bytes = engine.HEAPU8.slice(start, start + (start === 0 ? 0 : size));
+    engine._sqlite3_free(start);
+    return bytes;
+  }
+
+  /** One statement, to be run many times; see Statement. */
+  prepare(sql) {
+    this.#expectOpen();
+    const start = allocatedText(sql);
+    try {
+      const [handle, next] = this.#compiled(start);
+      if (handle === 0) throw new SqliteError("there is no statement in the SQL");
+      const statement = new Statement(handle, (status) => this.#expect(status), this.#statements);
+      let more = true; // what cannot be compiled is something, too
+      try {
+        const [other] = this.#compiled(next);
+        more = other !== 0;
+        engine._sqlite3_finalize(other);
+      } catch {
+        // An error of the second statement says nothing more than that there is one.
+      }
+      if (more) {
+        statement.finalize();
+        throw new SqliteError("one statement is wanted, and there are more in the SQL");
+      }
+      return statement;
+    } finally {
+      engine._free(start);
+    }
+  }
+
   /**
-   * Runs all statements of the SQL. Gives one { columns, rows } for each that has columns.
-   * parameters: an array of numbers, BigInts of 64 bits, booleans, strings, null, and bytes (an
-   * ArrayBuffer or a view of one). asText: values as SQLite writes them.
+   * Runs all statements of the SQL, and gives one { columns, rows } for each that has columns. With
+   * parameters (an array, or an object of named ones) it must be one statement, and take just
+   * these. asText: values as SQLite writes them.
    */
   run(sql, parameters = [], { asText = false } = {}) {
-    if (this.#handle === 0) throw new SqliteError("the database is closed");
-    if (!Array.isArray(parameters)) throw new TypeError("the parameters must be an array");
+    this.#expectOpen();
     const results = [];
-    const start = this.#text(sql);
-    const place = engine._malloc(8);
+    const collect = (statement) => {
+      try {
+        const rows = statement.all(parameters, { asText });
+        if (statement.columns.length > 0) results.push({ columns: statement.columns, rows });
+      } finally {
+        statement.finalize();
+      }
+    };
+    if (countOf(parameters) > 0) {
+      collect(this.prepare(sql));
+      return results;
+    }
+    const start = allocatedText(sql);
     try {
-      for (let next = start; engine.HEAPU8[next] !== 0; next = engine.HEAP32[(place >> 2) + 1]) {
-        this.#expect(engine._sqlite3_prepare_v2(this.#handle, next, -1, place, place + 4));
-        const statement = engine.HEAP32[place >> 2];
-        if (statement === 0) continue;
-        try {
-          this.#bind(statement, parameters);
-          const result = this.#collect(statement, asText);
-          if (result.columns.length > 0) results.push(result);
-        } finally {
-          engine._sqlite3_finalize(statement);
-        }
+      for (let next = start; engine.HEAPU8[next] !== 0; ) {
+        const [handle, rest] = this.#compiled(next);
+        if (handle !== 0)
+          collect(new Statement(handle, (status) => this.#expect(status), this.#statements));
+        next = rest;
       }
     } finally {
       engine._free(start);
-      engine._free(place);
     }
     return results;
   }
 
-  #collect(statement, asText) {
-    const count = engine._sqlite3_column_count(statement);
-    const columns = [];
-    for (let i = 0; i < count; i++)
-      columns.push(engine.UTF8ToString(engine._sqlite3_column_name(statement, i)));
-    const rows = [];
-    let status;
-    while ((status = engine._sqlite3_step(statement)) === ROW) {
-      rows.push(columns.map((_, i) => this.#value(statement, i, asText)));
+  /** The statement that begins at a place, 0 for blanks and comments, and the place behind it. */
+  #compiled(place) {
+    const results = engine._malloc(8);
+    try {
+      this.#expect(engine._sqlite3_prepare_v2(this.#handle, place, -1, results, results + 4));
+      return [engine.HEAP32[results >> 2], engine.HEAP32[(results >> 2) + 1]];
+    } finally {
+      engine._free(results);
     }
-    if (status !== DONE) this.#expect(status);
-    return { columns, rows };
   }
 
-  #value(statement, i, asText) {
+  #expectOpen() {
+    if (this.#handle === 0) throw new SqliteError("the database is closed");
+  }
+
+  #expect(status) {
+    if (status === OK) return;
+    throw new SqliteError(engine.UTF8ToString(engine._sqlite3_errmsg(this.#handle)));
+  }
+}
+
+/**
+ * A statement of a database. Parameters are an array, or an object of named ones (with or without
+ * the sign before the name): numbers, BigInts of 64 bits, booleans, strings, null, and bytes (an
+ * ArrayBuffer or a view of one). One too few or too many is an error.
+ */
+export class Statement {
+  #handle;
+  #expect;
+  #siblings;
+
+  constructor(handle, expect, siblings) {
+    this.#handle = handle;
+    this.#expect = expect;
+    this.#siblings = siblings;
+    siblings.add(this);
+    const count = engine._sqlite3_column_count(handle);
+    this.columns = Array.from({ length: count }, (_, i) =>
+      engine.UTF8ToString(engine._sqlite3_column_name(handle, i)),
+    );
+  }
+
+  /** All rows, each an array of values. */
+  all(parameters = [], { asText = false } = {}) {
+    const rows = [];
+    this.#step(parameters, () => {
+      rows.push(this.columns.map((_, i) => this.#value(i, asText)));
+      return true;
+    });
+    return rows;
+  }
+
+  /** The first row, or undefined. */
+  get(parameters = []) {
+    let row;
+    this.#step(parameters, () => {
+      row = this.columns.map((_, i) => this.#value(i, false));
+      return false;
+    });
+    return row;
+  }
+
+  /** Frees it; closing the database does, too. */
+  finalize() {
+    if (this.#handle === 0) return;
+    engine._sqlite3_finalize(this.#handle);
+    this.#handle = 0;
+    this.#siblings.delete(this);
+  }
+
+  #step(parameters, onRow) {
+    if (this.#handle === 0) throw new SqliteError("the statement is finalized");
+    this.#bind(parameters);
+    try {
+      let status;
+      while ((status = engine._sqlite3_step(this.#handle)) === ROW) if (!onRow()) return;
+      if (status !== DONE) this.#expect(status);
+    } finally {
+      engine._sqlite3_reset(this.#handle);
+      engine._sqlite3_clear_bindings(this.#handle);
+    }
+  }
+
+  #value(i, asText) {
+    const statement = this.#handle;
     const type = engine._sqlite3_column_type(statement, i);
     if (type === INTEGER && !asText) {
       const value = engine._sqlite3_column_int64(statement, i);
@@ -142,15 +303,47 @@ export class Database {
         );
   }
 
-  #bind(statement, parameters) {
-    const count = engine._sqlite3_bind_parameter_count(statement);
-    for (let i = 0; i < Math.min(count, parameters.length); i++) {
-      this.#expect(this.#bindOne(statement, i + 1, parameters[i]));
-    }
+  #bind(parameters) {
+    const wanted = engine._sqlite3_bind_parameter_count(this.#handle);
+    const given = countOf(parameters);
+    const names = Array.from({ length: wanted }, (_, i) => this.#name(i + 1));
+    const values = Array.isArray(parameters) ? parameters : this.#named(parameters, names);
+    if (values.length !== wanted)
+      throw new RangeError(
+        `${wanted} parameter${wanted === 1 ? " is" : "s are"} wanted, ${given || "none"} given`,
+      );
+    values.forEach((value, i) => {
+      if (value === undefined)
+        throw new TypeError(`parameter ${i + 1} is undefined; NULL is written null`);
+      this.#expect(this.#bindOne(i + 1, value));
+    });
   }
 
-  #bindOne(statement, i, value) {
-    if (value === null || value === undefined) return engine._sqlite3_bind_null(statement, i);
+  /** The name of a parameter with its sign; null for ? alone. */
+  #name(i) {
+    const start = engine._sqlite3_bind_parameter_name(this.#handle, i);
+    return start === 0 ? null : engine.UTF8ToString(start);
+  }
+
+  #named(parameters, names) {
+    const own = new Map(Object.entries(parameters));
+    const values = names.map((name, i) => {
+      if (name === null && own.size > 0)
+        throw new RangeError(`parameter ${i + 1} has no name: give an array`);
+      const key = [name, name?.slice(1)].find((one) => own.has(one));
+      if (key === undefined) throw new RangeError(`parameter ${name ?? i + 1} is missing`);
+      const value = own.get(key);
+      own.delete(key);
+      return value;
+    });
+    if (own.size > 0)
+      throw new RangeError(`the statement has no parameter ${[...own.keys()].join(", ")}`);
+    return values;
+  }
+
+  #bindOne(i, value) {
+    const statement = this.#handle;
+    if (value === null) return engine._sqlite3_bind_null(statement, i);
     if (typeof value === "bigint") {
       if (BigInt.asIntN(64, value) !== value)
         throw new RangeError(`parameter ${i}: ${value} has more than 64 bits`);
@@ -163,26 +356,17 @@ export class Database {
       return engine._sqlite3_bind_double(statement, i, value);
     }
     const isText = typeof value === "string";
-    const bytes = isText ? new TextEncoder().encode(value) : bytesOf(value, i);
-    const start = engine._malloc(bytes.length + 1);
-    engine.HEAPU8.set(bytes, start);
+    const bytes = isText
+      ? new TextEncoder().encode(value)
+      : bytesOf(
+          value,
+          `parameter ${i}`,
+          "a number, BigInt, boolean, string, null, ArrayBuffer or view of one",
+        );
+    const start = allocated(bytes);
     const bind = isText ? engine._sqlite3_bind_text : engine._sqlite3_bind_blob;
     const status = bind(statement, i, start, bytes.length, TRANSIENT);
     engine._free(start);
     return status;
-  }
-
-  /** A string as C has it, in memory that the caller frees. */
-  #text(string) {
-    const bytes = new TextEncoder().encode(string);
-    const start = engine._malloc(bytes.length + 1);
-    engine.HEAPU8.set(bytes, start);
-    engine.HEAPU8[start + bytes.length] = 0;
-    return start;
-  }
-
-  #expect(status) {
-    if (status === OK) return;
-    throw new SqliteError(engine.UTF8ToString(engine._sqlite3_errmsg(this.#handle)));
   }
 }

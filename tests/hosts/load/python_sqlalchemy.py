@@ -6,13 +6,7 @@ import sqlalchemy
 import sqlite_bloom
 
 engine = sqlalchemy.create_engine("sqlite://")
-
-
-@sqlalchemy.event.listens_for(engine, "connect")
-def load(connection, record):
-    sqlite_bloom.load(connection)
-
-
+sqlite_bloom.load(engine)
 connection = engine.connect()
 connection.execute(
     sqlalchemy.text(

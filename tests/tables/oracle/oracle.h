@@ -191,8 +191,8 @@ struct connection {
     /* A change of the schema was refused within the transaction: SQLite may keep the number of the
      * schema that did not come to be, and not see another connection's that gets the same one. */
     bool schema_in_doubt;
-    bool renamed[SCHEMAS]; /* a table, since the file was put there: see deserialize */
-    struct keys asked;     /* what in_set() tells */
+    bool other_schema[SCHEMAS]; /* than when statements were prepared, perhaps: see deserialize */
+    struct keys asked;          /* what in_set() tells */
 };
 
 extern struct file files[FILES];
@@ -204,6 +204,9 @@ extern const char *const NAME[NAMES], *const SCHEMA[SCHEMAS];
 /* Puts bytes of sqlite3_serialize behind a schema, and owns them. */
 bool put_bytes(struct connection *connection, unsigned schema, unsigned char *bytes,
                sqlite3_int64 size);
+
+/* A schema was changed in some file, or is of another file now. */
+void schema_changed(void);
 
 /* Puts the committed content of a file behind a schema. */
 bool deserialize(struct connection *connection, unsigned schema, const struct file *from);
@@ -226,7 +229,6 @@ sqlite3_stmt *prepare(struct connection *connection, const char *schema, const c
                       enum statement which, int *code);
 
 void forget_statements(struct connection *connection, unsigned schema);
-void forget_statements_of(struct connection *connection, unsigned schema, unsigned name);
 
 /* What the connection must see, when it reads, or has read; when it does not read now; and after a
  * change, which has been made. */

@@ -1,4 +1,4 @@
-/* Reads the shadow tables by plain SQL, as ext/FORMAT.md describes them; and does to what was read
+/* Reads the shadow tables by plain SQL, as ext/FORMAT-tables.md describes them; and does to what was read
  * what a statement must do to it. */
 #include "oracle.h"
 

@@ -80,6 +80,12 @@ bool put_bytes(struct connection *connection, unsigned schema, unsigned char *by
     return code == SQLITE_OK;
 }
 
+void schema_changed(void) {
+    for (unsigned i = 0; i < CONNECTIONS; i++)
+        for (unsigned schema = 0; schema < SCHEMAS; schema++)
+            connections[i].other_schema[schema] = true;
+}
+
 bool deserialize(struct connection *connection, unsigned schema, const struct file *from) {
     struct link *link = &connection->links[schema];
     struct file *memory = &connection->memory[schema];
@@ -89,11 +95,11 @@ bool deserialize(struct connection *connection, unsigned schema, const struct fi
     sqlite3_close(source);
     if (bytes == NULL)
         return false;
-    /* Where the number of the schema stays the same, SQLite prepares no kept statement anew, and
-     * runs it on a table that has another name meanwhile. */
-    if (connection->renamed[schema])
+    /* Where the number of the schema is by chance that of a kept statement, SQLite does not prepare
+     * it anew, and runs it on a table that may have another name or other options now. */
+    if (connection->other_schema[schema])
         forget_statements(connection, schema);
-    connection->renamed[schema] = false;
+    connection->other_schema[schema] = false;
     note("%s: sqlite3_deserialize into %s of %s", connection->name, SCHEMA[schema], from->path);
     if (!put_bytes(connection, schema, bytes, size))
         return false;
@@ -184,16 +190,12 @@ void connection_open(struct connection *connection) {
         expect(deserialize(connection, 0, &files[0]), "%s: no content", connection->name);
 }
 
-void forget_statements_of(struct connection *connection, unsigned schema, unsigned name) {
-    for (unsigned i = 0; i < STATEMENTS; i++) {
-        sqlite3_finalize(connection->statements[schema][name][i]);
-        connection->statements[schema][name][i] = NULL;
-    }
-}
-
 void forget_statements(struct connection *connection, unsigned schema) {
     for (unsigned name = 0; name < NAMES; name++)
-        forget_statements_of(connection, schema, name);
+        for (unsigned i = 0; i < STATEMENTS; i++) {
+            sqlite3_finalize(connection->statements[schema][name][i]);
+            connection->statements[schema][name][i] = NULL;
+        }
 }
 
 void connection_close(struct connection *connection) {

@@ -31,8 +31,10 @@ void step_attach(connection_t *connection) {
     }
     struct file *file = &files[random_below(FILES)];
     char *sql = sqlite3_mprintf("ATTACH %Q AS x", file->path);
-    if (plain(connection, sql))
+    if (plain(connection, sql)) {
         reset_link(connection, file);
+        schema_changed();
+    }
     sqlite3_free(sql);
 }
 
@@ -54,13 +56,10 @@ void step_deserialize(connection_t *connection) {
     struct content before = *peek(connection, schema);
     if (!deserialize(connection, schema, from))
         return;
-    /* SQLite does not prepare statements anew for this, so that they serve only when the schema is
-     * the same; and those of a name that no table has now may be of a schema between. */
-    const struct table *tables = from->committed.tables;
-    for (unsigned name = 0; name < NAMES; name++)
-        if (!same_schema(&before, &from->committed) ||
-            (tables[0].name != name && tables[1].name != name))
-            forget_statements_of(connection, schema, name);
+    /* SQLite may not prepare statements anew for this, so that they serve only when the schema is the
+     * same. */
+    if (!same_schema(&before, &from->committed))
+        forget_statements(connection, schema);
 }
 
 /* What proves to a table that nothing has happened may begin anew. */
@@ -87,8 +86,10 @@ void step_backup(connection_t *connection) {
         int code = sqlite3_backup_finish(backup);
         note("%s: backup of %s into %s; -- result %d", connection->name, from->path, SCHEMA[schema],
              code);
-        if (code == SQLITE_OK)
+        if (code == SQLITE_OK) {
             link->file->committed = from->committed;
+            schema_changed();
+        }
     }
     sqlite3_close(source);
 }

@@ -15,6 +15,7 @@ static bool change_schema(connection_t *connection, unsigned schema, const char 
     if (lost_transaction(connection))
         return false;
     judge_write(connection, code, met, sql);
+    schema_changed();
     connection->schema_in_doubt |= code != SQLITE_OK && connection->in_transaction;
     return code == SQLITE_OK;
 }
@@ -63,7 +64,6 @@ void step_rename(connection_t *connection) {
                                 NAME[content->tables[slot].name], NAME[name]);
     if (change_schema(connection, schema, sql)) {
         change(connection, schema)->tables[slot].name = name;
-        connection->renamed[schema] = true;
         if (connection->cursor_schema == schema && connection->cursor_slot == slot)
             connection->cursor_renamed = true;
     }

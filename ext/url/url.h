@@ -1,10 +1,13 @@
 /* URLs as keys: the canonical form of a URL, and the keys under which a list may hold it.
  *
+ * The key of a URL is that of what a browser makes of it: first the URL Standard's parser
+ * (standard.h), then the canonical form of Google's Safe Browsing ("URLs and Hashing"; Update API
+ * v4, and v5 for IPv6), which browsers use. Where the former fails, the latter decides alone.
+ * ext/URLS.md specifies all of it, for readers of any language.
+ *
  * Lists of addresses name hosts, folders and pages; visits are whole URLs in every spelling. Both
  * meet when a list entry is stored in its canonical form, and a visit is looked up under the
  * canonical forms of all that it lies in: its page, its folders, its host, the domains above it.
- * ext/URLS.md specifies both, for readers of any language; they are those of Google's Safe
- * Browsing ("URLs and Hashing"; Update API v4, and v5 for IPv6), which browsers use.
  *
  * The canonical form here is `host/path?query`, without a scheme, of printable ASCII only. Every
  * key of a URL is a stretch of this text: a shorter host is its end, a shorter path its beginning.
@@ -26,6 +29,7 @@ struct bloom_url {
     size_t path;   /* where the path ends; the query follows */
     size_t length; /* bytes of it all */
     bool address;  /* the host is an IPv4 or IPv6 address */
+    bool opened;   /* a browser opens it: the standard's parser does not fail */
 };
 
 /* Five hosts, and for each of them six paths. */
@@ -38,15 +42,16 @@ struct bloom_url_key {
 };
 
 /* The bytes of room that bloom_url_parse needs for a URL of length bytes. The canonical text itself
- * has at most 3 * length + 8. */
-static inline uint64_t bloom_url_room(size_t length) {
-    return 4 * (uint64_t)length + 64;
-}
+ * has at most 3 * length + 256: a name may become longer, but not as long as that. */
+uint64_t bloom_url_room(size_t length);
 
 /* Writes the canonical text of length bytes into text, which has the room for it and does not
  * overlap bytes. bytes may be NULL when length is 0. Returns false when there is no host; text
  * then holds nothing of use. */
 bool bloom_url_parse(struct bloom_url *url, const uint8_t *bytes, size_t length, uint8_t *text);
+
+/* Makes the ASCII letters of a canonical text lower case, those of escapes included. */
+void bloom_url_lower(uint8_t *text, size_t length);
 
 /* The keys of a parsed URL, each once, the most exact first: the hosts from the longest on, and
  * for each of them the paths from the longest on. Returns their number, 1 or more. */

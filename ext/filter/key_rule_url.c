@@ -1,0 +1,73 @@
+/* The key rules url and url_nocase: a text is a URL, and its keys are those of ext/URLS.md.
+ *
+ * url_nocase is for lists whose publisher has lost the case of paths, as block lists for browsers
+ * have: ASCII letters of path and query count as lower case. (Those of the host do anyway.)
+ */
+#include "filter/key_rule.h"
+
+#include "url/url.h"
+
+#include <assert.h>
+
+static_assert((int)BLOOM_RULE_KEYS_MAXIMUM >= BLOOM_URL_KEYS_MOST, "a URL has more keys");
+
+static bool rule_url_add(const uint8_t *text, size_t length, uint8_t *room,
+                         struct bloom_rule_key *key) {
+    struct bloom_url url;
+    bool has_key = bloom_url_parse(&url, text, length, room);
+    if (has_key)
+        *key = (struct bloom_rule_key){room, url.length};
+    return has_key;
+}
+
+static unsigned rule_url_all(const struct bloom_url *url, const uint8_t *room,
+                             struct bloom_rule_key keys[BLOOM_RULE_KEYS_MAXIMUM]) {
+    struct bloom_url_key parts[BLOOM_URL_KEYS_MOST];
+    unsigned count = bloom_url_keys(url, room, parts);
+    for (unsigned i = 0; i < count; i++)
+        keys[i] = (struct bloom_rule_key){room + parts[i].start, parts[i].length};
+    return count;
+}
+
+static unsigned rule_url_ask(const uint8_t *text, size_t length, uint8_t *room,
+                             struct bloom_rule_key keys[BLOOM_RULE_KEYS_MAXIMUM]) {
+    struct bloom_url url;
+    return bloom_url_parse(&url, text, length, room) ? rule_url_all(&url, room, keys) : 0;
+}
+
+static bool rule_url_nocase_add(const uint8_t *text, size_t length, uint8_t *room,
+                                struct bloom_rule_key *key) {
+    bool has_key = rule_url_add(text, length, room, key);
+    if (has_key)
+        bloom_url_lower(room, key->length);
+    return has_key;
+}
+
+static unsigned rule_url_nocase_ask(const uint8_t *text, size_t length, uint8_t *room,
+                                    struct bloom_rule_key keys[BLOOM_RULE_KEYS_MAXIMUM]) {
+    struct bloom_url url;
+    if (!bloom_url_parse(&url, text, length, room))
+        return 0;
+    bloom_url_lower(room, url.length);
+    return rule_url_all(&url, room, keys);
+}
+
+#define URL_ADVICE "leave it out with WHERE bloom_url(key) IS NOT NULL"
+
+const struct bloom_key_rule bloom_key_rule_url = {
+    .name = "url",
+    .advice = URL_ADVICE,
+    .number = 1,
+    .room = bloom_url_room,
+    .add = rule_url_add,
+    .ask = rule_url_ask,
+};
+
+const struct bloom_key_rule bloom_key_rule_url_nocase = {
+    .name = "url_nocase",
+    .advice = URL_ADVICE,
+    .number = 2,
+    .room = bloom_url_room,
+    .add = rule_url_nocase_add,
+    .ask = rule_url_nocase_ask,
+};

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Prints bloom(3sql), the manual page: bloom.3sql with its functions and options, which are the
+tables of README.md whose heads are `call | result` and `option | meaning`.
+"""
+
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import release  # noqa: E402
+
+
+def troff(text):
+    """Markdown of a table's cell as text of a manual page."""
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
+    text = text.replace(", see below", ": NOTES below")
+    text = re.sub(
+        r"\[[^]]+\]\(ext/(FORMAT|URLS)\.md[^)]*\)", r"\1.md", text
+    )  # which the package has
+    text = re.sub(r":? \[[^]]+\]\([^)]*\)", "", text)
+    text = re.sub(r"`([^`]*)`", r"\\fB\1\\fR", text).replace("**", "")
+    return re.sub(r"^\.", r"\\&.", text)
+
+
+def rows(readme, second):
+    """The rows of all tables of README.md whose second column has that head."""
+    table = None
+    for line in readme.splitlines():
+        cells = (
+            [cell.strip() for cell in line.strip().strip("|").split(" | ")]
+            if line.startswith("|")
+            else None
+        )
+        if cells is None:
+            table = None
+        elif table is None:
+            table = cells
+        elif len(cells) == 2 and table[1:] == [second] and not set(cells[0]) <= set("-:| "):
+            yield cells
+
+
+def entries(pairs):
+    """The paragraphs of a list: what a cell names, in code, stands one below the other."""
+    text = ""
+    for cell, said in pairs:
+        names = re.findall(r"`([^`]*)`", cell)
+        text += "".join(
+            f"{'.TQ' if i else '.TP'}\n.B \"{troff(name)}\"\n" for i, name in enumerate(names)
+        )
+        text += troff(said) + "\n"
+    return text
+
+
+def manual_page():
+    readme = (release.TOP / "README.md").read_text()
+    functions = [row for row in rows(readme, "result") if row[0].startswith("`bloom_")]
+    options = list(rows(readme, "meaning"))
+    if not functions or not options:
+        sys.exit(
+            "manual_page.py: README.md has no table of `| call | result |` or none of"
+            " `| option | meaning |`: the manual page needs both"
+        )
+    page = release.fill("debian/bloom.3sql").replace("@FUNCTIONS@\n", entries(functions))
+    return page.replace("@OPTIONS@\n", entries(options))
+
+
+if __name__ == "__main__":
+    sys.stdout.write(manual_page())

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""The packages, what each needs to be built, and how each is tested.
+
+    packages.py need NAME      succeeds when package NAME can be built here; otherwise says what to
+                               install
+    packages.py build NAME...  builds those that can be built here, and says why the others are not
+    packages.py all            the same with every package, then runs the tests of what was built;
+                               the last line is `N passed, N failed, N skipped`
+"""
+
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import release  # noqa: E402
+
+PYTHON = sys.executable
+
+
+def has_header():
+    return all((release.sqlite_include() / name).exists() for name in release.SQLITE_HEADERS)
+
+
+def has_venv():
+    """Debian splits ensurepip, without which a new environment has no pip, from Python."""
+    command = [PYTHON, "-c", "import ensurepip, venv"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def has_apsw():
+    """dpkg-buildpackage asks for the package, not for the module."""
+    return pathlib.Path("/usr/lib/python3/dist-packages/apsw").exists()
+
+
+def has(command):
+    return lambda: shutil.which(command) is not None
+
+
+# What packages are built with: the package of Debian that has it, and whether it is here.
+TOOLS = {
+    "gcc": has("gcc"),
+    "libsqlite3-dev": has_header,
+    "python3-venv": has_venv,
+    "npm": has("npm"),
+    "cargo": has("cargo"),
+    "dpkg-dev": has("dpkg-buildpackage"),
+    "debhelper": has("dh"),
+    "python3-apsw": has_apsw,
+    "emscripten": has("emcc"),
+    "default-jdk-headless": has("javac"),
+    "maven": has("mvn"),
+}
+
+
+class Package:
+    def __init__(self, folder, needs, *tests):
+        self.folder = folder  # of build/packages
+        self.needs = needs.split()
+        self.tests = tests  # suites: a title, and the arguments of its program in tests/packages
+
+    def lacks(self):
+        """The packages of Debian that are missing."""
+        return [tool for tool in self.needs if not TOOLS[tool]()]
+
+    def stamp(self):
+        return release.BUILD / self.folder / "built"
+
+
+# By the names of their targets, those that take longest to be tested first.
+BINARIES = "gcc libsqlite3-dev python3-venv"
+PACKAGES = {
+    "binaries": Package(
+        "binaries",
+        BINARIES,
+        ("binaries on arm64", "binaries_test.py Arm64"),
+        ("binaries on arm64 with musl", "binaries_test.py MuslArm64"),
+        ("binaries", "binaries_test.py X86 Contents"),
+    ),
+    "page": Package("web", "npm emscripten", ("WebAssembly and the page", "web_test.py")),
+    "crate": Package("rust", "libsqlite3-dev cargo", ("crate", "compiled_test.py Crate")),
+    "go": Package("go", "libsqlite3-dev", ("Go module", "compiled_test.py GoModule")),
+    "wheel": Package(
+        "python",
+        BINARIES,
+        ("wheel", "python_test.py Wheel"),
+        ("Python programs", "python_test.py Programs"),
+        ("sdist and files of Python", "python_test.py SourceDistribution Files"),
+    ),
+    "npm": Package(
+        "npm",
+        BINARIES + " npm",
+        ("npm packages", "npm_test.py Npm Files"),
+        ("README of npm", "npm_test.py Readme"),
+    ),
+    "jar": Package(
+        "java", BINARIES + " default-jdk-headless maven", ("Java package", "java_test.py")
+    ),
+    "deb": Package(
+        "debian",
+        "gcc libsqlite3-dev python3-apsw dpkg-dev debhelper",
+        ("Debian packages", "debian_test.py"),
+    ),
+    "amalgamation": Package(
+        "amalgamation", "gcc libsqlite3-dev", ("amalgamation", "amalgamation_test.py")
+    ),
+}
+# Much of the testing waits: for registries, for a browser, for one thread of a compiler.
+JOBS = 2 * (os.cpu_count() or 1)
+
+
+def reason(name, lacking):
+    return f"make {name} needs {' '.join(lacking)}: apt-get install {' '.join(lacking)}"
+
+
+def make(*arguments):
+    command = [*shlex.split(os.environ.get("MAKE", "make")), "--no-print-directory", *arguments]
+    if "jobserver" not in os.environ.get("MAKEFLAGS", ""):
+        command.append(f"-j{os.cpu_count() or 1}")
+    return subprocess.run(command, cwd=release.TOP, check=False).returncode
+
+
+def build(names):
+    """Builds what can be built. Gives what went wrong by the name of the package: a sum of no tests
+    in words, as the tests' runner reads them."""
+    lacking = {name: PACKAGES[name].lacks() for name in names}
+    wanted = [name for name in names if not lacking[name]]
+    if wanted:
+        make("-k", *wanted)
+    problems = {}
+    for name in names:
+        if lacking[name]:
+            why = reason(name, lacking[name])
+            problems[name] = f"skipped: {why}\n0 passed, 0 failed, 1 skipped"
+        elif make("-q", str(PACKAGES[name].stamp().relative_to(release.TOP))) != 0:
+            problems[name] = f"make {name} failed, see above\n0 passed, 1 failed"
+    return problems
+
+
+def build_and_test():
+    problems = build(PACKAGES)
+    suites = [f"machines without tools={shlex.quote(PYTHON)} tests/packages/packages_test.py"]
+    for name, package in PACKAGES.items():
+        for title, test in package.tests:
+            command = f"{shlex.quote(PYTHON)} tests/packages/{test}"
+            if name in problems:
+                command = f"printf '%s\\n' {shlex.quote(problems[name])}"
+            suites.append(f"{title}={command}")
+    environment = {**os.environ, "JOBS": os.environ.get("JOBS") or str(JOBS)}
+    runner = [PYTHON, "tests/runner/run.py", *suites]
+    return subprocess.run(runner, cwd=release.TOP, check=False, env=environment).returncode
+
+
+def main(arguments):
+    command, *names = arguments or [""]
+    if unknown := set(names) - set(PACKAGES):
+        sys.exit(f"packages.py: there is no package {', '.join(sorted(unknown))}; there are "
+                 f"{', '.join(PACKAGES)}")
+    if command == "need" and len(names) == 1:
+        lacking = PACKAGES[names[0]].lacks()
+        return reason(names[0], lacking) if lacking else 0
+    if command == "build" and names:
+        problems = build(names)
+        for name, problem in problems.items():
+            print(problem.splitlines()[0])
+        return int(any("skipped" not in problem for problem in problems.values()))
+    if command == "all" and not names:
+        return build_and_test()
+    return __doc__
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,33 @@
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Optional, Protocol, Union, overload
+
+__version__: str
+__all__ = ["build", "load", "loadable_path"]
+
+class _Asynchronous(Protocol):
+    """A connection of aiosqlite."""
+
+    async def enable_load_extension(self, value: bool) -> None: ...
+    async def load_extension(self, path: str) -> None: ...
+
+class _AsynchronousAlchemy(Protocol):
+    """An AsyncConnection of SQLAlchemy."""
+
+    @property
+    def sync_connection(self) -> Any: ...
+
+def loadable_path() -> str: ...
+@overload
+def load(connection: _Asynchronous) -> Awaitable[None]: ...  # type: ignore
+@overload
+def load(connection: _AsynchronousAlchemy) -> Awaitable[None]: ...  # type: ignore
+@overload
+def load(connection: object) -> None: ...
+def build(
+    keys: Iterable[Union[str, bytes, int, float, None]],
+    n: Optional[int] = None,
+    p: Optional[float] = 0.01,
+    options: Optional[str] = None,
+    *,
+    progress: Optional[Callable[[int], object]] = None,
+) -> bytes: ...

@@ -1,0 +1,94 @@
+/* The table-valued function bloom_list(text): the entries of a list of malicious addresses, as
+ * people download it (url/list.h).
+ *
+ *   line   the number of the line, from 1
+ *   entry  what it says, as written: the line, a name of it, or a field
+ *   key    the key by bloom_url; NULL for what is no entry
+ *   note   why it is none; or how it was read, where it is not simply a URL or name
+ *
+ * Remarks and blank lines have no row. The text is TEXT or a BLOB, as readfile gives it, in UTF-8.
+ */
+#include "sqlite/table_function.h"
+
+#include "url/list.h"
+
+enum list_column {
+    LIST_COLUMN_LINE,
+    LIST_COLUMN_ENTRY,
+    LIST_COLUMN_KEY,
+    LIST_COLUMN_NOTE,
+    LIST_COLUMN_ARGUMENT
+};
+
+struct list_cursor {
+    struct bloom_rows rows; /* first; row counts them */
+    struct bloom_list_entry entry;
+    struct bloom_list list;
+};
+
+static void list_rows_next(struct bloom_rows *rows) {
+    struct list_cursor *cursor = (struct list_cursor *)rows;
+    rows->row++;
+    rows->at_end = !bloom_list_next(&cursor->list, &cursor->entry);
+}
+
+/* No text is an error, not an empty list: readfile gives NULL for a file that is not there. */
+static int list_rows_begin(struct bloom_rows *rows, sqlite3_value *value, bool same, unsigned plan,
+                           bool descending, sqlite3_value **further) {
+    struct list_cursor *cursor = (struct list_cursor *)rows;
+    size_t length;
+    (void)same;
+    (void)plan;
+    (void)descending;
+    (void)further;
+    int type = sqlite3_value_type(value);
+    if (type == SQLITE_NULL)
+        return bloom_rows_fail(rows, "the text is NULL; readfile gives that for a file that it "
+                                     "cannot read");
+    if (type != SQLITE_TEXT && type != SQLITE_BLOB)
+        return bloom_rows_fail(rows, "the text must be TEXT or a BLOB, not a number");
+    const uint8_t *bytes = bloom_rows_bytes(rows, &length);
+    if (!bloom_list_begin(&cursor->list, bytes, length))
+        return bloom_rows_fail(rows, "the text is UTF-16; make it UTF-8 first, as with iconv -f "
+                                     "UTF-16 -t UTF-8");
+    list_rows_next(rows);
+    rows->row = 0;
+    return SQLITE_OK;
+}
+
+static void list_rows_text(sqlite3_context *context, const uint8_t *text, size_t length) {
+    if (text != NULL)
+        sqlite3_result_text64(context, (const char *)text, length, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+static void list_rows_column(const struct bloom_rows *rows, sqlite3_context *context, int column) {
+    const struct bloom_list_entry *entry = &((const struct list_cursor *)rows)->entry;
+    switch (column) {
+    case LIST_COLUMN_LINE:
+        sqlite3_result_int64(context, (sqlite3_int64)entry->line);
+        break;
+    case LIST_COLUMN_ENTRY:
+        list_rows_text(context, entry->written, entry->written_bytes);
+        break;
+    case LIST_COLUMN_KEY:
+        list_rows_text(context, entry->key, entry->key_bytes);
+        break;
+    default:
+        if (entry->note != NULL)
+            sqlite3_result_text(context, entry->note, -1, SQLITE_STATIC);
+    }
+}
+
+const struct bloom_table_function bloom_list_function = {
+    .name = "bloom_list",
+    .declaration =
+        "CREATE TABLE x(line INTEGER, entry TEXT, key TEXT, note TEXT, argument BLOB HIDDEN)",
+    .missing = "there is no text; give it one, as in bloom_list(readfile('hosts.txt'))",
+    .argument_column = LIST_COLUMN_ARGUMENT,
+    .ordered_column = LIST_COLUMN_LINE,
+    .rows = 100000,
+    .cursor_size = sizeof(struct list_cursor),
+    .begin = list_rows_begin,
+    .next = list_rows_next,
+    .column = list_rows_column,
+};

@@ -1,0 +1,201 @@
+/* See bulk.h. The hashes ascend, and so do the numbers of the blocks that decide about them, in
+ * every layer. So each pass over the set reads and writes each chunk of one layer at most once:
+ *
+ *   1. One pass a layer marks what is in. Nothing is written yet: damage is found first, and
+ *      growth=error refuses a set that has more new keys than there is room.
+ *   2. With a layout that counts, one pass a layer counts what was found there once more.
+ *   3. One pass for each layer that takes keys. When the room of the last one is less than what is
+ *      left, it takes its share: the keys whose mixed hash is below a limit. The first ones of the
+ *      set would fill its lower blocks above measure.
+ */
+#include "table/bulk.h"
+
+#include "filter/hash.h"
+#include "filter/hashes.h"
+
+#include <string.h>
+
+enum mode { MARK, COUNT, ADD };
+
+struct bulk {
+    struct bloom_layers *layers;
+    const uint8_t *hashes;
+    uint64_t count;
+    uint8_t *done;      /* a bit a hash: nothing is left to do about it */
+    uint64_t left;      /* hashes of which that is not so */
+    sqlite3_stmt *asks; /* see bloom_sql_ask */
+};
+
+static bool is_done(const struct bulk *bulk, uint64_t index) {
+    return bulk->done[index / 8] >> index % 8 & 1;
+}
+
+static void set_done(struct bulk *bulk, uint64_t index) {
+    bulk->done[index / 8] |= (uint8_t)(1u << index % 8);
+    bulk->left--;
+}
+
+/* The chunk that a pass is at. */
+struct place {
+    struct bloom_layer *layer;
+    bool open, changed;
+    uint64_t chunk;
+    struct bloom_counts counts;
+    uint8_t *blocks;
+};
+
+static int leave_chunk(struct bulk *bulk, struct place *place) {
+    int code = SQLITE_OK;
+    if (place->open && place->changed) {
+        code = bloom_layers_report(bulk->layers, place->layer, &place->counts);
+        /* It may be new, and the last one that had no row. */
+        place->layer->geometry.complete = false;
+        if (code == SQLITE_OK)
+            code = bloom_chunk_write(bulk->layers->chunks, &place->layer->geometry, place->chunk,
+                                     &place->counts);
+    }
+    place->open = place->changed = false;
+    return code;
+}
+
+static int go_to_chunk(struct bulk *bulk, struct place *place, uint64_t chunk) {
+    if (place->open && place->chunk == chunk)
+        return SQLITE_OK;
+    int code = leave_chunk(bulk, place);
+    if (code != SQLITE_OK)
+        return code;
+    place->chunk = chunk;
+    code = bloom_chunk_read(bulk->layers->chunks, &place->layer->geometry, chunk, &place->counts,
+                            &place->blocks);
+    if (code == SQLITE_OK)
+        code = bloom_counts_check(bulk->layers->chunks, &place->layer->geometry, chunk,
+                                  &place->counts);
+    place->open = code == SQLITE_OK;
+    return code;
+}
+
+/* Keys that a layer has room for, while its chunk has counts that it has not reported. */
+static bool has_room(const struct place *place) {
+    const struct bloom_layer *layer = place->layer;
+    const struct bloom_counts *counts = &place->counts;
+    return layer->sums.keys + counts->keys - counts->reported_keys < layer->limits.keys &&
+           layer->sums.ones + counts->ones - counts->reported_ones < layer->limits.ones;
+}
+
+static void visit_key(struct bulk *bulk, struct place *place, uint64_t index, uint8_t *block,
+                      const uint64_t *words, enum mode mode) {
+    const struct bloom_shape *shape = &place->layer->geometry.shape;
+    const struct bloom_blocks *blocks = shape->layout->blocks;
+    bool found = blocks->check(shape, block, words);
+    bool adds = mode == ADD ? !found && has_room(place) : mode == COUNT && found;
+    if (adds) {
+        place->counts.ones += blocks->add(shape, block, words);
+        place->counts.keys += mode == ADD;
+        place->changed = true;
+    }
+    if (found || adds)
+        set_done(bulk, index);
+}
+
+/* One pass over the hashes that are not done and whose mixed value is at most limit. */
+static int pass(struct bulk *bulk, struct bloom_layer *layer, enum mode mode, uint64_t limit) {
+    enum { HASHES_BETWEEN_QUESTIONS = 20000 };
+    const struct bloom_shape *shape = &layer->geometry.shape;
+    const struct bloom_blocks *blocks = shape->layout->blocks;
+    const uint32_t chunk_blocks = layer->geometry.chunk_blocks;
+    struct place place = {.layer = layer};
+    int code = SQLITE_OK;
+    for (uint64_t i = 0; i < bulk->count && code == SQLITE_OK; i++) {
+        const uint64_t words[1] = {bloom_hashes_at(bulk->hashes, i)};
+        if (i % HASHES_BETWEEN_QUESTIONS == HASHES_BETWEEN_QUESTIONS - 1)
+            code = bloom_sql_ask(bulk->layers->database->connection, &bulk->asks);
+        if (is_done(bulk, i) || (limit < UINT64_MAX && bloom_mix(words[0]) > limit))
+            continue;
+        uint64_t block = blocks->of(shape, words);
+        if (code == SQLITE_OK)
+            code = go_to_chunk(bulk, &place, block / chunk_blocks);
+        if (code == SQLITE_OK)
+            visit_key(bulk, &place, i, place.blocks + block % chunk_blocks * blocks->bytes, words,
+                      mode);
+    }
+    int left = leave_chunk(bulk, &place);
+    return code == SQLITE_OK ? left : code;
+}
+
+/* One pass over each layer of the newest generation. */
+static int pass_all(struct bulk *bulk, enum mode mode) {
+    int code = SQLITE_OK;
+    memset(bulk->done, 0, (size_t)(bulk->count / 8 + 1));
+    bulk->left = bulk->count;
+    for (unsigned i = bloom_layers_older(bulk->layers);
+         code == SQLITE_OK && bulk->left > 0 && i < bulk->layers->count; i++)
+        code = pass(bulk, bloom_layers_at(bulk->layers, i), mode, UINT64_MAX);
+    return code;
+}
+
+static int refuse(struct bloom_layers *layers, uint64_t room, uint64_t left) {
+    return bloom_database_fail(
+        layers->database, SQLITE_ERROR,
+        "the table has room for %llu more keys, but %llu of the set are new, and growth=error "
+        "refuses more; make one with a larger capacity",
+        (sqlite3_uint64)room, (sqlite3_uint64)left);
+}
+
+static uint64_t room_of(const struct bloom_layer *layer) {
+    return bloom_layers_has_room(layer) ? layer->limits.keys - layer->sums.keys : 0;
+}
+
+/* Adds what is left. The share of a layer that has less room than is left is its part of the mixed
+ * values that no layer has had yet; that is a number of keys which varies by its square root, so
+ * that it takes more than one pass until a layer has room for less than a 10,000th of its keys. */
+static int add_rest(struct bulk *bulk) {
+    enum { ENOUGH = 10000 };
+    struct bloom_layers *layers = bulk->layers;
+    uint64_t limit = 0;
+    int code = SQLITE_OK;
+    while (code == SQLITE_OK && bulk->left > 0) {
+        struct bloom_layer *last = bloom_layers_at(layers, layers->count - 1);
+        const uint64_t room = room_of(last);
+        if (room < bulk->left && room <= last->limits.keys / ENOUGH) {
+            code = bloom_layers_grow(layers);
+            continue;
+        }
+        if (room >= bulk->left)
+            limit = UINT64_MAX;
+        else
+            limit += (uint64_t)((double)(UINT64_MAX - limit) / (double)bulk->left * (double)room);
+        code = pass(bulk, last, ADD, limit);
+    }
+    return code;
+}
+
+int bloom_bulk_add(struct bloom_layers *layers, const struct bloom_stored *set) {
+    const bool counts = layers->growth.layout->blocks->remove != NULL;
+    struct bulk bulk = {
+        .layers = layers, .hashes = bloom_stored_payload(set), .count = set->shape.capacity};
+    uint64_t before = 0;
+    for (uint64_t i = 0; i < bulk.count; i++) {
+        uint64_t hash = bloom_hashes_at(bulk.hashes, i);
+        if (i > 0 && hash <= before)
+            return bloom_database_fail(layers->database, SQLITE_ERROR,
+                                       "the set is damaged: its hashes do not ascend");
+        before = hash;
+    }
+    bulk.done = sqlite3_malloc64(bulk.count / 8 + 1);
+    if (bulk.done == NULL)
+        return SQLITE_NOMEM;
+    int code = pass_all(&bulk, MARK);
+    const struct bloom_layer *last = bloom_layers_at(layers, layers->count - 1);
+    if (code == SQLITE_OK && layers->growth.mode == BLOOM_GROWTH_ERROR && bulk.left > room_of(last))
+        code = refuse(layers, room_of(last), bulk.left);
+    if (code == SQLITE_OK)
+        code = bloom_database_prepare(layers->database, BLOOM_NEW_CHUNK);
+    if (code == SQLITE_OK && counts && bulk.left < bulk.count)
+        code = pass_all(&bulk, COUNT);
+    if (code == SQLITE_OK)
+        code = add_rest(&bulk);
+    sqlite3_finalize(bulk.asks);
+    sqlite3_free(bulk.done);
+    bloom_layers_forget(layers);
+    return code;
+}

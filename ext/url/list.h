@@ -1,0 +1,46 @@
+/* Lists of malicious addresses as people download them: which entries a text holds.
+ *
+ * hosts files, rules of Adblock and uBlock, dnsmasq, unbound and response policy zones, CSV,
+ * wildcards, defanged and quoted addresses, one URL or name a line. ext/URLS.md says how each is
+ * read. Lines are told apart one by one, so that a list may mix forms.
+ *
+ * A list is read where it lies; nothing is allocated.
+ */
+#ifndef BLOOM_LIST_H
+#define BLOOM_LIST_H
+
+#include "url/url.h"
+
+/* A line has at most so many bytes. */
+enum { BLOOM_LIST_LINE_MOST = 16384 };
+
+struct bloom_list {
+    const uint8_t *bytes;
+    size_t length;
+    size_t at;     /* where the next line begins */
+    uint64_t line; /* counts from 1, once a line has been read */
+    /* What is left of a line with several names, and how it is read: see list.c. */
+    const uint8_t *rest, *rest_end;
+    unsigned form;
+    struct bloom_url url;
+    uint8_t text[BLOOM_LIST_LINE_MOST];
+    uint8_t key[4 * BLOOM_LIST_LINE_MOST + 320];
+};
+
+/* An entry, or what is none for a reason. */
+struct bloom_list_entry {
+    uint64_t line;
+    const uint8_t *written; /* in the list's bytes */
+    size_t written_bytes;
+    const uint8_t *key; /* as bloom_url makes it, until the next entry; NULL: there is none */
+    size_t key_bytes;
+    const char *note; /* why there is none; otherwise how it was read, or NULL */
+};
+
+/* Begins with a text, which must outlast the list. Returns false when it is UTF-16. */
+bool bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size_t length);
+
+/* The next entry; false when there are no more. Takes time linear in the bytes that it passes. */
+bool bloom_list_next(struct bloom_list *list, struct bloom_list_entry *entry);
+
+#endif

@@ -1,0 +1,432 @@
+/* The canonical form of URLs and their keys. See url.h; the steps and their numbers are those of
+ * ext/URLS.md.
+ *
+ * Sources: Google Safe Browsing, "URLs and Hashing" (Update API v4 and v5); RFC 3986 (URLs), 4291
+ * and 6052 (IPv4 addresses in IPv6).
+ */
+#include "url/url.h"
+
+#include "url/address.h"
+#include "url/bytes.h"
+#include "url/idna.h"
+#include "url/punycode.h"
+#include "url/standard.h"
+
+#include <string.h>
+
+/* RFC 1035: a label has at most 63 bytes. */
+enum { LABEL_BYTES_MOST = 63, PUNYCODE_PREFIX_BYTES = 4 };
+enum { PUNYCODE_BYTES_MOST = LABEL_BYTES_MOST - PUNYCODE_PREFIX_BYTES };
+
+/* How many labels at the end of a host, and how many folders at the start of a path, counting the
+ * root, make keys. */
+enum { HOST_LABELS_MOST = 5, HOST_LABELS_LEAST = 2, FOLDERS_MOST = 4 };
+
+/* --- Bytes --- */
+
+/* Whether a byte stands for itself in host and path of a canonical text (step 7). */
+static inline bool url_is_plain(uint8_t byte) {
+    return byte > ' ' && byte < 127 && byte != '#' && byte != '%' && byte != '\\';
+}
+
+static inline size_t url_write(uint8_t *to, uint8_t byte) {
+    static const char DIGITS[] = "0123456789ABCDEF";
+    if (url_is_plain(byte)) {
+        to[0] = byte;
+        return 1;
+    }
+    to[0] = '%';
+    to[1] = (uint8_t)DIGITS[byte >> 4];
+    to[2] = (uint8_t)DIGITS[byte & 15];
+    return 3;
+}
+
+/* A word with the same byte eight times; one that has the upper bit of each byte that is zero, and
+ * perhaps of the byte above such a one; and of each that is below least, at most 128. */
+static inline uint64_t url_eight(uint8_t byte) {
+    return UINT64_C(0x0101010101010101) * byte;
+}
+
+static inline uint64_t url_word(const uint8_t *bytes) {
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+static inline uint64_t url_zeros(uint64_t word) {
+    return (word - url_eight(1)) & ~word & url_eight(128);
+}
+
+static inline uint64_t url_below(uint64_t word, uint8_t least) {
+    return (word - url_eight(least)) & ~word & url_eight(128);
+}
+
+/* Whether all bytes stand for themselves, as in most URLs, which then need only be copied. Eight at
+ * a time; the last eight may have been looked at before. */
+static bool url_all_plain(const uint8_t *bytes, size_t length) {
+    if (length < 8) {
+        size_t i = 0;
+        while (i < length && url_is_plain(bytes[i]))
+            i++;
+        return i == length;
+    }
+    uint64_t special = 0;
+    for (size_t i = 0; i < length; i += 8) {
+        uint64_t word = url_word(bytes + (i + 8 <= length ? i : length - 8));
+        special |= (word & url_eight(128)) | url_below(word, ' ' + 1) |
+                   url_zeros(word ^ url_eight(127)) | url_zeros(word ^ url_eight('#')) |
+                   url_zeros(word ^ url_eight('%')) | url_zeros(word ^ url_eight('\\'));
+    }
+    return special == 0;
+}
+
+/* Whether a slash is followed by a slash or dot, as in what step 6 takes out. */
+static bool url_has_dots(const uint8_t *path, size_t length) {
+    size_t i = 0;
+    uint64_t found = 0;
+    for (; i + 9 <= length && found == 0; i += 8) {
+        uint64_t next = url_word(path + i + 1);
+        found = url_zeros(url_word(path + i) ^ url_eight('/')) &
+                (url_zeros(next ^ url_eight('/')) | url_zeros(next ^ url_eight('.')));
+    }
+    for (; i + 1 < length && found == 0; i++)
+        found = path[i] == '/' && (path[i + 1] == '/' || path[i + 1] == '.');
+    return found != 0;
+}
+
+/* --- Step 6: escapes --- */
+
+/* Each escape is undone as soon as its last digit is there. What it stands for may be the digit or
+ * the sign that completes another, so this leaves what unescaping everything again and again would
+ * leave: an escape never contains a part of another one, so their order does not matter. Each byte
+ * comes once and each undone escape takes two away, so the time is linear. */
+static size_t url_unescape(const uint8_t *bytes, size_t length, uint8_t *to) {
+    size_t used = 0;
+    for (size_t i = 0; i < length; i++) {
+        to[used++] = bytes[i];
+        while (used >= 3 && to[used - 3] == '%' && url_digit(to[used - 2]) < 16 &&
+               url_digit(to[used - 1]) < 16) {
+            to[used - 3] = (uint8_t)(url_digit(to[used - 2]) << 4 | url_digit(to[used - 1]));
+            used -= 2;
+        }
+    }
+    return used;
+}
+
+/* --- Step 5: the host --- */
+
+/* An IPv4 address in one of IPv6, as ::ffff:0:0/96 and 64:ff9b::/96 have it, is written as what it
+ * is. */
+static size_t url_write_groups(uint8_t *to, const uint16_t groups[IPV6_GROUPS]) {
+    static const uint16_t MAPPED[6] = {0, 0, 0, 0, 0, 0xffff}, TRANSLATED[6] = {0x64, 0xff9b};
+    const uint8_t address[IPV4_BYTES] = {(uint8_t)(groups[6] >> 8), (uint8_t)groups[6],
+                                         (uint8_t)(groups[7] >> 8), (uint8_t)groups[7]};
+    return memcmp(groups, MAPPED, sizeof MAPPED) == 0 ||
+                   memcmp(groups, TRANSLATED, sizeof TRANSLATED) == 0
+               ? url_write_ipv4(to, address)
+               : url_write_ipv6(to, groups);
+}
+
+/* Takes empty labels out of a name, in place; returns the length that is left. */
+static size_t url_drop_empty_labels(uint8_t *name, size_t length) {
+    size_t used = 0;
+    uint8_t before = '.';
+    for (size_t i = 0; i < length; i++) {
+        uint8_t byte = name[i];
+        name[used] = byte;
+        used += byte != '.' || before != '.';
+        before = byte;
+    }
+    return used > 0 && before == '.' ? used - 1 : used;
+}
+
+/* A name in lower case without empty labels that may be an IPv4 address; false when nothing is
+ * left. */
+static bool url_finish_name(struct bloom_url *url, uint8_t *name, size_t length) {
+    uint8_t address[IPV4_BYTES];
+    url->address = url_read_ipv4(name, length, address);
+    url->host = url->address ? url_write_ipv4(name, address) : length;
+    return url->host > 0;
+}
+
+/* Writes a host of printable ASCII if it is one that the URL Standard leaves as it is, but for
+ * capitals, or reads as an address: most are. */
+static bool url_write_plain_host(struct bloom_url *url, const uint8_t *name, size_t length,
+                                 uint8_t *to) {
+    uint8_t address[IPV4_BYTES], before = '.';
+    size_t used = 0, last;
+    bool hyphen = false, refused = false;
+    for (size_t i = 0; i < length; i++) {
+        uint8_t byte = URL_HOST_BYTES[name[i]];
+        to[used] = byte;
+        used += byte != '.' || before != '.';
+        hyphen |= byte == '-';
+        refused |= byte == 0;
+        before = byte;
+    }
+    if (refused || before == '.' || (hyphen && !url_is_ascii_name(to, used)))
+        return false;
+    for (last = used; last > 0 && to[last - 1] != '.';)
+        last--;
+    url->address = false;
+    url->host = used;
+    if (!url_is_digit(to[last]))
+        return true;
+    if (used < length)
+        return false; /* an empty part is not to be dropped before a number is read */
+    switch (url_read_number(to, used, address)) {
+    case URL_ADDRESS:
+        url->address = true;
+        url->host = url_write_ipv4(to, address);
+        return true;
+    case URL_NO_NUMBER:
+        return true;
+    case URL_BAD_NUMBER:
+        break;
+    }
+    return false;
+}
+
+/* --- Step 8: the host that the standard refuses --- */
+
+/* Writes a label. One of UTF-8 with bytes beyond ASCII becomes Punycode in any case of its letters.
+ * Returns its length, or 0 when it would not fit a label. */
+static size_t url_write_label(const uint8_t *label, size_t length, uint8_t *to) {
+    uint32_t points[PUNYCODE_BYTES_MOST];
+    size_t count = 0, used = 0;
+    uint8_t high = 0;
+    bool plain = true, fits = true;
+    for (size_t i = 0; i < length; i++) {
+        high |= label[i];
+        plain = plain && (label[i] >= 0x80 || url_is_plain(label[i]));
+    }
+    for (size_t i = 0; high >= 0x80 && plain && i < length;) {
+        uint32_t point = url_code_point(label, length, &i);
+        plain = point != URL_NO_CODE_POINT;
+        fits = fits && count < PUNYCODE_BYTES_MOST;
+        if (plain && fits)
+            points[count++] = point < 0x80 ? url_lower((uint8_t)point) : point;
+    }
+    if (high < 0x80 || !plain) {
+        for (size_t i = 0; i < length; i++)
+            used += url_write(to + used, url_lower(label[i]));
+        return used;
+    }
+    used = fits
+               ? url_punycode_encode(points, count, to + PUNYCODE_PREFIX_BYTES, PUNYCODE_BYTES_MOST)
+               : 0;
+    memcpy(to, "xn--", PUNYCODE_PREFIX_BYTES);
+    return used > 0 ? PUNYCODE_PREFIX_BYTES + used : 0;
+}
+
+/* Writes a name label by label; returns its length, or 0. */
+static size_t url_write_labels(const uint8_t *name, size_t length, uint8_t *to) {
+    size_t used = 0;
+    for (size_t i = 0, dot; i < length; i = dot + 1) {
+        dot = url_find(name, i, length, '.');
+        if (dot == i)
+            continue;
+        if (used > 0)
+            to[used++] = '.';
+        size_t label = url_write_label(name + i, dot - i, to + used);
+        if (label == 0)
+            return 0;
+        used += label;
+    }
+    return used;
+}
+
+/* Writes a host; false when there is none. An IPv6 address may have a zone, which counts on one
+ * machine only and is left out, and no brackets. */
+static bool url_write_refused_host(struct bloom_url *url, const uint8_t *text,
+                                   const struct url_parts *parts, uint8_t *to) {
+    uint16_t groups[IPV6_GROUPS];
+    size_t end = parts->brackets ? parts->host_end : parts->end;
+    end = url_find(text, parts->host, end, '%');
+    url->address = url_read_ipv6(text + parts->host, end - parts->host, groups);
+    if (url->address)
+        url->host = url_write_groups(to, groups);
+    if (url->address || parts->brackets)
+        return url->address;
+    return url_finish_name(url, to,
+                           url_write_labels(text + parts->host, parts->host_end - parts->host, to));
+}
+
+/* --- Steps 6 and 7: path and query --- */
+
+/* Writes the path of length bytes behind used bytes of to; returns how many there are then. Before
+ * each component `to` ends with a slash. */
+static size_t url_write_path(const uint8_t *path, size_t length, bool plain, uint8_t *to,
+                             size_t used) {
+    const size_t root = used;
+    if (plain && length > 0 && !url_has_dots(path, length)) {
+        memcpy(to + used, path, length);
+        return used + length;
+    }
+    to[used++] = '/';
+    for (size_t i = 0, end; i < length; i = end + 1) {
+        end = url_find(path, i, length, '/');
+        size_t bytes = end - i;
+        if (bytes == 0 || (bytes == 1 && path[i] == '.'))
+            continue;
+        if (bytes == 2 && path[i] == '.' && path[i + 1] == '.') {
+            while (used > root + 1 && to[--used - 1] != '/')
+                continue;
+            continue;
+        }
+        for (size_t j = i; j < end; j++)
+            used += url_write(to + used, path[j]);
+        if (end < length)
+            to[used++] = '/';
+    }
+    return used;
+}
+
+/* Writes path and query, of which no escape is left, behind the host. */
+static void url_write_rest(struct bloom_url *url, const uint8_t *rest, size_t length, bool plain,
+                           uint8_t *text) {
+    size_t query = url_find(rest, 0, length, '?');
+    url->path = url->length = url_write_path(rest, query, plain, text, url->host);
+    if (plain && query < length) {
+        memcpy(text + url->path, rest + query, length - query);
+        url->length += length - query;
+        return;
+    }
+    for (size_t i = query; i < length; i++) {
+        text[url->length] = '\\';
+        url->length += rest[i] == '\\' ? 1 : url_write(text + url->length, rest[i]);
+    }
+}
+
+/* --- The whole --- */
+
+/* A URL of printable ASCII in which nothing is to be undone; false when it is none. */
+static bool url_parse_plain(struct bloom_url *url, const uint8_t *bytes, size_t length,
+                            uint8_t *text) {
+    struct url_parts parts;
+    if (!url_all_plain(bytes, length) || !url_split(&parts, bytes, length) || parts.brackets)
+        return false;
+    if (parts.host_end < parts.end &&
+        !url_is_port(bytes + parts.host_end + 1, parts.end - parts.host_end - 1))
+        return false;
+    if (!url_write_plain_host(url, bytes + parts.host, parts.host_end - parts.host, text))
+        return false;
+    /* Slashes and dots come in an order: the standard resolves first and keeps empty components. */
+    bytes += parts.end;
+    length -= parts.end;
+    if (url_has_dots(bytes, url_find(bytes, 0, length, '?')))
+        return false;
+    url_write_rest(url, bytes, length, true, text);
+    return true;
+}
+
+/* What the standard's parser opens. */
+static bool url_parse_opened(struct bloom_url *url, const struct url_opened *opened, uint8_t *text,
+                             uint8_t *scratch) {
+    uint16_t groups[IPV6_GROUPS];
+    if (text[0] == '[') {
+        url->address = url_read_ipv6(text + 1, opened->host - 2, groups);
+        url->host = url_write_groups(text, groups);
+    } else if (!url_finish_name(url, text, url_drop_empty_labels(text, opened->host))) {
+        return false;
+    }
+    size_t length = url_unescape(opened->rest, opened->rest_bytes, scratch);
+    url_write_rest(url, scratch, length, false, text);
+    return true;
+}
+
+/* What it refuses: user and password go, and everything is unescaped before it is split again. */
+static bool url_parse_refused(struct bloom_url *url, const uint8_t *bytes, size_t length,
+                              uint8_t *text, uint8_t *scratch) {
+    struct url_parts parts;
+    length = url_clean(bytes, length, scratch);
+    url_split(&parts, scratch, length);
+    memmove(scratch + parts.user, scratch + parts.user_end, length - parts.user_end);
+    length = url_unescape(scratch, length - (parts.user_end - parts.user), scratch);
+    if (!url_split(&parts, scratch, length) || !url_write_refused_host(url, scratch, &parts, text))
+        return false;
+    url_write_rest(url, scratch + parts.end, length - parts.end, false, text);
+    return true;
+}
+
+uint64_t bloom_url_room(size_t length) {
+    return 4 * (uint64_t)length + 320;
+}
+
+void bloom_url_lower(uint8_t *text, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        text[i] = url_lower(text[i]);
+}
+
+bool bloom_url_parse(struct bloom_url *url, const uint8_t *bytes, size_t length, uint8_t *text) {
+    struct url_opened opened;
+    url->opened = true;
+    if (length == 0)
+        return false; /* bytes may be NULL, to which nothing can be added */
+    if (url_parse_plain(url, bytes, length, text))
+        return true;
+    /* The end of the room: what is written at its beginning never gets there, since no byte of path
+     * and query becomes more than three, and the host has its own room. */
+    uint8_t *scratch = text + (size_t)(bloom_url_room(length) - length);
+    switch (url_open(&opened, bytes, length, text, scratch)) {
+    case URL_OPENED:
+        return url_parse_opened(url, &opened, text, scratch);
+    case URL_REFUSED:
+        url->opened = false;
+        return url_parse_refused(url, bytes, length, text, scratch);
+    case URL_NOWHERE:
+        break;
+    }
+    return false;
+}
+
+/* --- Keys --- */
+
+/* Where the hosts begin, the whole one first; returns how many there are. A shorter host that would
+ * be an address is left out: it names another machine. */
+static unsigned url_hosts(const struct bloom_url *url, const uint8_t *text,
+                          size_t starts[HOST_LABELS_MOST]) {
+    size_t dots[HOST_LABELS_MOST];
+    uint8_t address[IPV4_BYTES];
+    unsigned found = 0, count = 0;
+    starts[count++] = 0;
+    if (url->address)
+        return count;
+    for (size_t i = url->host; i > 0 && found < HOST_LABELS_MOST; i--)
+        if (text[i - 1] == '.')
+            dots[found++] = i;
+    for (; found >= HOST_LABELS_LEAST; found--) {
+        size_t start = dots[found - 1];
+        if (!url_read_ipv4(text + start, url->host - start, address))
+            starts[count++] = start;
+    }
+    return count;
+}
+
+/* Where the paths end, the whole one first; returns how many there are. */
+static unsigned url_paths(const struct bloom_url *url, const uint8_t *text,
+                          size_t ends[2 + FOLDERS_MOST]) {
+    size_t folders[FOLDERS_MOST];
+    unsigned found = 0, count = 0;
+    ends[count++] = url->length;
+    if (url->path < url->length)
+        ends[count++] = url->path;
+    for (size_t i = url->host; i < url->path && found < FOLDERS_MOST; i++)
+        if (text[i] == '/')
+            folders[found++] = i + 1;
+    for (; found > 0; found--)
+        if (folders[found - 1] < url->path)
+            ends[count++] = folders[found - 1];
+    return count;
+}
+
+unsigned bloom_url_keys(const struct bloom_url *url, const uint8_t *text,
+                        struct bloom_url_key keys[BLOOM_URL_KEYS_MOST]) {
+    size_t starts[HOST_LABELS_MOST], ends[2 + FOLDERS_MOST];
+    unsigned hosts = url_hosts(url, text, starts), paths = url_paths(url, text, ends);
+    unsigned count = 0;
+    for (unsigned host = 0; host < hosts; host++)
+        for (unsigned path = 0; path < paths; path++)
+            keys[count++] = (struct bloom_url_key){starts[host], ends[path] - starts[host]};
+    return count;
+}

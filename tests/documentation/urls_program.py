@@ -1,0 +1,195 @@
+"""A program in Python that makes the keys of URLs by ext/URLS.md alone.
+
+Written from that page, with other means than the C code: the parser of the URL Standard is another
+one, escapes are undone in whole passes, Python's own Punycode and IPv6 do the names and addresses,
+lists of components the paths.
+"""
+import ipaddress
+import re
+
+SPECIAL = (b"http", b"https", b"ftp", b"ws", b"wss")
+
+
+def byte_of(match):
+    return bytes([int(match[1], 16)])
+
+
+def escape(text, also=b""):
+    return "".join(chr(byte) if 0x20 < byte < 0x7F and byte not in b"#%" + also else f"%{byte:02X}"
+                   for byte in text)
+
+
+def unescape(text):
+    before = None
+    while before != text:
+        before = text
+        text = re.sub(rb"%([0-9A-Fa-f]{2})", byte_of, text)
+    return text
+
+
+def ipv6(text, zone=True):
+    """The host that an IPv6 address gives, or None."""
+    if zone:
+        text = text.partition(b"%")[0]
+    try:
+        address = ipaddress.IPv6Address(text.decode("ascii"))
+    except ValueError:
+        return None
+    for network in ("::ffff:0:0/96", "64:ff9b::/96"):
+        if address in ipaddress.IPv6Network(network):
+            return str(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+    value = int(address)
+    groups = [f"{value >> shift & 0xFFFF:x}" for shift in range(112, -16, -16)]
+    runs = [(start, end) for start in range(8) for end in range(start + 2, 9)
+            if set(groups[start:end]) == {"0"}]
+    if runs:
+        start, end = max(runs, key=lambda run: (run[1] - run[0], -run[0]))
+        return f"[{':'.join(groups[:start])}::{':'.join(groups[end:])}]"
+    return f"[{':'.join(groups)}]"
+
+
+def ipv4(name):
+    parts = name.split(".")
+    if len(parts) > 4:
+        return None
+    numbers = []
+    for part in parts:
+        if re.fullmatch(r"0x[0-9a-f]*", part):
+            numbers.append(int("0" + part[2:], 16))
+        elif re.fullmatch(r"0[0-7]*", part):
+            numbers.append(int(part, 8))
+        elif re.fullmatch(r"[1-9][0-9]*", part):
+            numbers.append(int(part))
+        else:
+            return None
+    if max(numbers) >= 2**32:
+        return None
+    left = 5 - len(numbers)
+    data = bytes(number & 0xFF for number in numbers[:-1])
+    data += (numbers[-1] % 256**left).to_bytes(left, "big")
+    return ".".join(str(byte) for byte in data)
+
+
+def start_of(text):
+    """Step 2: where user and host start, or None."""
+    slashes = re.match(rb"[/\\]*", text).end()
+    if slashes:
+        return slashes if slashes > 1 else None
+    scheme = re.match(rb"([A-Za-z][A-Za-z0-9+.-]*):", text)
+    if not scheme:
+        return 0
+    if scheme[1].lower() in SPECIAL:
+        return re.compile(rb"[/\\]*").match(text, scheme.end()).end()
+    if text.startswith(b"//", scheme.end()):
+        return scheme.end() + 2 if re.match(rb"[^/\\]", text[scheme.end() + 2:]) else None
+    authority = re.split(rb"[/\\?]", text)[0]
+    if re.fullmatch(rb"\d+", authority[scheme.end():]):
+        return 0
+    zone = authority.partition(b"%")[2]
+    return 0 if ipv6(authority) and b"[" not in zone and b"]" not in zone else None
+
+
+def clean(url):
+    """Step 1."""
+    return re.sub(rb"[\t\r\n]", b"", url.strip(bytes(range(0x21)))).split(b"#")[0]
+
+
+def for_parser(url):
+    """Step 3: what the parser of the URL Standard is asked: text, or None."""
+    url = clean(url)
+    start = start_of(url)
+    if not url or start is None:
+        return None
+    text = "http://" + url[start:].decode("utf-8", "surrogateescape") + "#"
+    return re.sub("[\udc80-\udcff]", lambda match: f"%{ord(match[0]) - 0xDC00:02X}", text)
+
+
+def is_path(url):
+    return not url or re.match(rb"[/\\]([^/\\]|$)", url) is not None
+
+
+def finish_path(rest):
+    """Steps 6 and 7: path and query, of which nothing is escaped."""
+    path, mark, query = rest.partition(b"?")
+    kept, folder = [], True
+    for component in path.split(b"/")[(path[:1] == b"/"):]:
+        folder = component in (b"", b".", b"..")
+        if component == b"..":
+            del kept[-1:]
+        elif not folder:
+            kept.append(escape(component, b"\\"))
+    return "/" + "/".join(kept) + ("/" if kept and folder else ""), escape(mark + query)
+
+
+def finish_name(name):
+    name = ".".join(label for label in name.split(".") if label)
+    return ipv4(name) or name or None
+
+
+def of_href(href):
+    """Steps 5 to 7 for what the parser opens."""
+    authority, rest = re.fullmatch(r"[a-z]+://([^/?#]*)([^#]*)(?:#.*)?", href).groups()
+    authority = authority.rpartition("@")[2]
+    bracketed = re.match(r"\[(.*)\]", authority)
+    host = (ipv6(bracketed[1].encode(), False) if bracketed
+            else finish_name(authority.partition(":")[0]))
+    return (host, *finish_path(unescape(rest.encode("ascii")))) if host else None
+
+
+class NoHost(Exception):
+    pass
+
+
+def label(text):
+    text = text.lower()  # of bytes: ASCII only
+    if max(text) > 0x7F and not re.search(rb"[\0-\x20#%\\\x7f]", text):
+        try:
+            name = text.decode("utf-8").encode("punycode").decode("ascii")
+        except UnicodeDecodeError:
+            return escape(text, b"\\")
+        if len(name) > 59:
+            raise NoHost
+        return "xn--" + name
+    return escape(text, b"\\")
+
+
+def refused(url):
+    """What the parser does not open."""
+    url = clean(url)
+    if is_path(url):
+        return None
+    start = start_of(url)
+    if start is not None:
+        authority = re.split(rb"[/\\?]", url[start:])[0]
+        url = url[:start] + url[start + authority.rfind(b"@") + 1:]
+    url = unescape(url)
+    start = start_of(url)
+    if start is None:
+        return None
+    authority = re.split(rb"[/\\?]", url[start:])[0]
+    rest = url[start + len(authority):]
+    authority = authority.rpartition(b"@")[2]
+    bracketed = re.fullmatch(rb"\[([^\[\]]*)\](:.*)?", authority, re.DOTALL)
+    if bracketed:
+        host = ipv6(bracketed[1])
+    elif b"[" in authority or b"]" in authority:
+        return None
+    else:
+        try:
+            host = ipv6(authority) or finish_name(
+                ".".join(label(part) for part in authority.split(b":")[0].split(b".") if part))
+        except NoHost:
+            return None
+    return (host, *finish_path(rest)) if host else None
+
+
+def keys(parts):
+    host, path, query = parts
+    labels = host.split(".")
+    hosts = [host]
+    if ipv4(host) is None and not host.startswith("["):
+        shorter = (".".join(labels[-count:]) for count in (5, 4, 3, 2) if count < len(labels))
+        hosts += [name for name in shorter if ipv4(name) is None]
+    folders = [path[:match.end()] for match in re.finditer("/", path)][:4]
+    paths = dict.fromkeys([path + query, path] + folders[::-1])
+    return [name + end for name in hosts for end in paths]

@@ -1,0 +1,124 @@
+/* Lists: whatever the bytes, an entry lies in them, lines ascend, and a key is that of a URL and
+ * canonical; a quarter of a megabyte of anything takes linear time. What each form means is tested
+ * by lists.test. */
+#include "library_test.h"
+
+#include "url/list.h"
+
+#include <time.h>
+
+/* Reads a list from memory of exact size; returns how many of its entries have keys. */
+static unsigned read_list(const void *bytes, size_t length, unsigned *entries) {
+    struct bloom_list *list = malloc(sizeof *list);
+    struct bloom_list_entry entry;
+    uint8_t *copy = copy_exactly(bytes, length);
+    uint64_t line = 0;
+    unsigned keys = 0;
+    *entries = 0;
+    assert_non_null(list);
+    if (bloom_list_begin(list, copy, length)) {
+        while (bloom_list_next(list, &entry)) {
+            ++*entries;
+            assert_true(entry.line >= line && entry.line >= 1);
+            line = entry.line;
+            assert_true(entry.written >= copy && entry.written_bytes <= BLOOM_LIST_LINE_MOST);
+            assert_true(entry.written + entry.written_bytes <= copy + length);
+            assert_true(entry.key != NULL || entry.note != NULL);
+            if (entry.key == NULL)
+                continue;
+            struct bloom_url url;
+            uint8_t *key = copy_exactly(entry.key, entry.key_bytes);
+            uint8_t *room = allocate_exactly((size_t)bloom_url_room(entry.key_bytes));
+            keys++;
+            assert_true(bloom_url_parse(&url, key, entry.key_bytes, room));
+            assert_int_equal(url.length, entry.key_bytes);
+            assert_memory_equal(room, key, entry.key_bytes);
+            free(room);
+            free(key);
+        }
+    }
+    free(copy);
+    free(list);
+    return keys;
+}
+
+static const char *const PIECES[] = {
+    "\n",     "\n", "\r\n",    "||",  "^",        "$all",        "@@",         "##",
+    "/",      "*",  "*.",      ".",   " ",        "\t",          "#",          "//",
+    "\"",     ",",  "http://", "[.]", "hxxp",     "(dot)",       "[:]",        "address=/",
+    "server", "-",  "0.0.0.0", "::1", "/32",      "local-zone:", " CNAME .",   "a.example",
+    "b.c",    "[",  "]",       "a",   "\xc3\xbc", "\xff",        "\0",         "://",
+    "{.}",    "s",  "fxp",     "@ ",  "$TTL",     "192.0.2.7",   "2001:db8::", "|"};
+
+static void random_lists(void **state) {
+    (void)state;
+    uint64_t random = 5;
+    unsigned keys = 0, entries = 0, more;
+    for (unsigned round = 0; round < 60000; round++) {
+        uint8_t bytes[600];
+        size_t length = 0;
+        for (uint64_t pieces = random_below(&random, 30); pieces > 0; pieces--) {
+            const char *piece = PIECES[random_below(&random, COUNT_OF(PIECES))];
+            size_t size = piece[0] == '\0' ? 1 : strlen(piece);
+            memcpy(bytes + length, piece, size);
+            length += size;
+        }
+        keys += read_list(bytes, length, &more);
+        entries += more;
+    }
+    for (unsigned round = 0; round < 5000; round++) {
+        uint8_t bytes[200];
+        size_t length = random_below(&random, sizeof bytes);
+        random_fill(&random, bytes, length);
+        read_list(bytes, length, &more);
+    }
+    assert_true(keys > 1000 && entries > 2 * keys);
+}
+
+static void long_lists(void **state) {
+    (void)state;
+    enum { LENGTH = 1 << 18 };
+    uint8_t *bytes = malloc(LENGTH + 20);
+    unsigned entries;
+    assert_non_null(bytes);
+    clock_t start = clock();
+    for (size_t i = 0; i < COUNT_OF(PIECES); i++)
+        for (unsigned line = 1; line <= 100000; line *= 100) {
+            size_t size = PIECES[i][0] == '\0' ? 1 : strlen(PIECES[i]), length = 0, written = 0;
+            for (; length < LENGTH; length += size) {
+                memcpy(bytes + length, PIECES[i], size);
+                written += size;
+                if (written > line) {
+                    bytes[length + size] = '\n';
+                    length++;
+                    written = 0;
+                }
+            }
+            read_list(bytes, length, &entries);
+        }
+    /* 0.05 s or so for each of some 140, however busy the machine is; quadratic time is hours. */
+    assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 200);
+    free(bytes);
+}
+
+static void the_longest_line(void **state) {
+    (void)state;
+    unsigned entries;
+    uint8_t *bytes = malloc(BLOOM_LIST_LINE_MOST + 1);
+    assert_non_null(bytes);
+    memset(bytes, 0xff, BLOOM_LIST_LINE_MOST + 1);
+    memcpy(bytes, "a.b/", 4);
+    assert_int_equal(read_list(bytes, BLOOM_LIST_LINE_MOST, &entries), 1);
+    assert_int_equal(read_list(bytes, BLOOM_LIST_LINE_MOST + 1, &entries), 0);
+    assert_int_equal(entries, 1);
+    free(bytes);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST("Whatever the bytes, entries lie in them and keys are canonical", random_lists),
+        TEST("A quarter of a megabyte of anything takes linear time", long_lists),
+        TEST("A line has 16384 bytes at most", the_longest_line),
+    };
+    return cmocka_run_group_tests_name("list", tests, NULL, NULL);
+}
