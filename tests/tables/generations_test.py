@@ -203,17 +203,17 @@ class GenerationsTest(table_test.TableTest):
                 self.assertEqual(stored(one), stored(two))
 
     def test_random_days_against_a_model(self):
-        for seed in range(6):
+        for seed in range(4):
             with self.subTest(seed=seed):
                 self.forget()
                 chance = random.Random(100 + seed)
-                generations = chance.choice((2, 3, 6, 13, 64))
+                generations = (2, 3, 6, 13)[seed]
                 fpr = chance.choice((0.001, 0.02))
-                connection = self.make(capacity=300, fpr=fpr, generations=generations)
+                connection = self.make(capacity=100, fpr=fpr, generations=generations)
                 written = {}  # key: the generation that wrote it last
                 newest = 0
                 for _ in range(3 * generations):
-                    batch = [chance.randrange(5000) for _ in range(chance.randrange(500))]
+                    batch = [chance.randrange(2000) for _ in range(chance.randrange(200))]
                     ignore = chance.random() < 0.5
                     for key in batch:
                         alive = newest - written.get(key, -1000) < generations
@@ -236,7 +236,7 @@ class GenerationsTest(table_test.TableTest):
                         row[0]
                         for row in rows(
                             connection,
-                            NUMBERS.format(0, 4999)
+                            NUMBERS.format(0, 1999)
                             + "SELECT x FROM n WHERE EXISTS (SELECT 1 FROM s WHERE key = x)",
                         )
                     }
@@ -244,7 +244,7 @@ class GenerationsTest(table_test.TableTest):
                         key for key, last in written.items() if newest - last < generations
                     }
                     self.assertEqual(living - found, set())
-                    self.assertLessEqual(len(found - living), 5000 * fpr * 1.5 + 10)
+                    self.assertLessEqual(len(found - living), 2000 * fpr * 1.5 + 10)
 
 
 if __name__ == "__main__":
