@@ -88,7 +88,7 @@ static bool is_proven_by_version(const struct bloom_layers *layers) {
 }
 
 /* After work that went well: whatever looks at pages there were, they were ours. */
-static void settle(struct bloom_layers *layers, bool changed) {
+static void note_own_work(struct bloom_layers *layers, bool changed) {
     layers->held = layers->cursors > 0;
     if (!layers->told)
         return;
@@ -339,7 +339,7 @@ int bloom_layers_finish(struct bloom_layers *layers, int code, bool changed) {
     if (layers->cursors == 0)
         bloom_chunks_rest(layers->chunks);
     if (code == SQLITE_OK)
-        settle(layers, changed);
+        note_own_work(layers, changed);
     else
         bloom_layers_forget(layers);
     return code;
