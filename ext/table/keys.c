@@ -13,14 +13,16 @@ static int check_layer(struct bloom_layers *layers, unsigned index, const uint64
     return code;
 }
 
-int bloom_keys_check(struct bloom_layers *layers, const uint64_t *words, bool *found) {
+int bloom_keys_check(struct bloom_layers *layers, const uint64_t *words, unsigned count,
+                     bool *found) {
     *found = false;
     int code = bloom_layers_start(layers, BLOOM_SIZES_LATER);
     if (code != SQLITE_OK)
         return code;
     /* The last layer is the largest. */
-    for (unsigned i = layers->count; code == SQLITE_OK && i > 0 && !*found; i--)
-        code = check_layer(layers, i - 1, words, found);
+    for (; count > 0 && !*found; count--, words += layers->growth.layout->hash_words)
+        for (unsigned i = layers->count; code == SQLITE_OK && i > 0 && !*found; i--)
+            code = check_layer(layers, i - 1, words, found);
     return bloom_layers_finish(layers, code, false);
 }
 

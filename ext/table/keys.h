@@ -4,8 +4,9 @@
 
 #include "table/layers.h"
 
-/* Whether a key is probably in. */
-int bloom_keys_check(struct bloom_layers *layers, const uint64_t *words, bool *found);
+/* Whether any of count keys is probably in. The words of a key follow those of the one before. */
+int bloom_keys_check(struct bloom_layers *layers, const uint64_t *words, unsigned count,
+                     bool *found);
 
 /* Adds a key, unless it is probably in already, which *found tells. If again, it is also added when
  * only generations before the newest have it, and counting layouts count a key that is in once

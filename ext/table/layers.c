@@ -88,7 +88,7 @@ static bool is_proven_by_version(const struct bloom_layers *layers) {
 }
 
 /* After work that went well: whatever looks at pages there were, they were ours. */
-static void settle(struct bloom_layers *layers, bool changed) {
+static void settle_proof(struct bloom_layers *layers, bool changed) {
     layers->held = layers->cursors > 0;
     if (!layers->told)
         return;
@@ -339,7 +339,7 @@ int bloom_layers_finish(struct bloom_layers *layers, int code, bool changed) {
     if (layers->cursors == 0)
         bloom_chunks_rest(layers->chunks);
     if (code == SQLITE_OK)
-        settle(layers, changed);
+        settle_proof(layers, changed);
     else
         bloom_layers_forget(layers);
     return code;
@@ -378,16 +378,10 @@ static int read_back(struct bloom_layers *layers, unsigned number, uint32_t gene
     return bloom_database_end(layers->database, BLOOM_READ_LAYERS);
 }
 
-/* Writes sums and generation of a row. The first time since the statement was prepared they are read
- * back, which must not be what is refused. */
-static int write_row(struct bloom_layers *layers, unsigned number, uint32_t generation,
-                     const struct bloom_sums *sums) {
+static int update_row(struct bloom_layers *layers, unsigned number, uint32_t generation,
+                      const struct bloom_sums *sums) {
     sqlite3_stmt *statement;
-    int code = SQLITE_OK;
-    if (!layers->database->writes_layers)
-        code = bloom_database_prepare(layers->database, BLOOM_READ_LAYERS);
-    if (code == SQLITE_OK)
-        code = bloom_database_begin(layers->database, BLOOM_WRITE_LAYER, &statement);
+    int code = bloom_database_begin(layers->database, BLOOM_WRITE_LAYER, &statement);
     if (code != SQLITE_OK)
         return code;
     sqlite3_bind_int64(statement, 1, number);
@@ -395,13 +389,33 @@ static int write_row(struct bloom_layers *layers, unsigned number, uint32_t gene
     sqlite3_bind_int64(statement, 3, (sqlite3_int64)sums->chunks);
     sqlite3_bind_int64(statement, 4, (sqlite3_int64)sums->ones);
     sqlite3_bind_int64(statement, 5, generation);
-    code = bloom_database_write(layers->database, BLOOM_WRITE_LAYER, 1);
+    return bloom_database_write(layers->database, BLOOM_WRITE_LAYER, 1);
+}
+
+/* Writes sums and generation of a row. The first time since the statement was prepared they are read
+ * back, which must not be what is refused. Where an authorizer has hidden some of the columns from
+ * the statement, the others are written as they were. */
+static int write_row(struct bloom_layers *layers, unsigned number, uint32_t generation,
+                     const struct bloom_sums *sums) {
+    struct bloom_sums former = {0};
+    uint32_t former_generation = 0;
+    int code = SQLITE_OK;
+    if (layers->database->writes_layers)
+        return update_row(layers, number, generation, sums);
+    for (unsigned i = 0; i < layers->count; i++)
+        if (layers->layers[i].geometry.number == number) {
+            former = layers->layers[i].sums;
+            former_generation = layers->layers[i].geometry.generation;
+        }
+    code = bloom_database_prepare(layers->database, BLOOM_READ_LAYERS);
+    if (code == SQLITE_OK)
+        code = update_row(layers, number, generation, sums);
+    if (code == SQLITE_OK)
+        code = read_back(layers, number, generation, sums, &layers->database->writes_layers);
     if (code != SQLITE_OK || layers->database->writes_layers)
         return code;
-    code = read_back(layers, number, generation, sums, &layers->database->writes_layers);
-    return code == SQLITE_OK && !layers->database->writes_layers
-               ? bloom_database_hidden(layers->database)
-               : code;
+    code = update_row(layers, number, former_generation, &former);
+    return code == SQLITE_OK ? bloom_database_hidden(layers->database) : code;
 }
 
 int bloom_layers_write(struct bloom_layers *layers, struct bloom_layer *layer,

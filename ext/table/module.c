@@ -9,6 +9,8 @@
  *
  *   1. A query with key = ? or key IS ? gives one row when the key is probably in, none when it is
  *      not. NULL is never in.
+ *      In a table with a key rule key = ? is the entry itself, and key MATCH ? gives one row when
+ *      any of the keys of ? is in; key is then what was asked.
  *   2. A query of info or filter without a key gives one row. Anything else without a key is an
  *      error: keys cannot be listed.
  *   3. INSERT of a key adds it; with OR IGNORE, one that is probably in already is ignored, so that
@@ -35,7 +37,7 @@
 enum table_column { COLUMN_KEY, COLUMN_COMMAND, COLUMN_INFO, COLUMN_FILTER };
 
 /* idxNum of a plan. */
-enum plan { PLAN_KEY = 1, PLAN_DESCRIBE, PLAN_LIST, PLAN_ARGUMENTS };
+enum plan { PLAN_KEY = 1, PLAN_DESCRIBE, PLAN_LIST, PLAN_ARGUMENTS, PLAN_MATCH };
 
 /* What the filter tables of a connection share. It is reference-counted by the module and its
  * tables: SQLite releases what belongs to a module before the last table is disconnected when
@@ -89,6 +91,10 @@ static int table_error(struct table *table, const char *format, ...) {
     sqlite3_free(text);
     return report(table, code);
 }
+
+/* The rowid of a row that covers what was matched: the table as a whole does, so that there is one
+ * such row, whichever key it is. Only a forged key has it as its hash. */
+#define MATCH_ROWID INT64_MIN
 
 struct cursor {
     sqlite3_vtab_cursor base; /* first */
@@ -244,6 +250,7 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
 /* What the constraints on the columns ask for. */
 struct request {
     int key;         /* the constraint that gives the key; -1 */
+    int match;       /* the one that gives what the keys are to cover; -1 */
     bool by_command; /* an equality with the column named after the table */
     bool by_others;  /* one with info or filter: both together are what seen(?, ?) makes */
 };
@@ -253,9 +260,12 @@ static bool is_equality(int operation) {
 }
 
 static struct request read_request(const sqlite3_index_info *info) {
-    struct request request = {-1, false, false};
+    struct request request = {-1, -1, false, false};
     for (int i = 0; i < info->nConstraint; i++) {
         const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
+        if (constraint->op == SQLITE_INDEX_CONSTRAINT_MATCH && constraint->usable &&
+            constraint->iColumn == COLUMN_KEY)
+            request.match = i;
         if (!is_equality(constraint->op))
             continue;
         request.by_command = request.by_command || constraint->iColumn == COLUMN_COMMAND;
@@ -285,11 +295,14 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
         info->idxNum = PLAN_ARGUMENTS;
         return SQLITE_OK;
     }
-    if (request.key >= 0) {
-        info->aConstraintUsage[request.key].argvIndex = 1;
-        info->aConstraintUsage[request.key].omit = 1;
-        info->idxNum = PLAN_KEY;
-        info->idxStr = (char *)"key=?"; /* for EXPLAIN QUERY PLAN; not freed */
+    if (request.key >= 0 || request.match >= 0) {
+        const bool matches = request.key < 0;
+        const int given = matches ? request.match : request.key;
+        info->aConstraintUsage[given].argvIndex = 1;
+        info->aConstraintUsage[given].omit = 1;
+        info->idxNum = matches ? PLAN_MATCH : PLAN_KEY;
+        /* For EXPLAIN QUERY PLAN; not freed. */
+        info->idxStr = (char *)(matches ? "key MATCH ?" : "key=?");
         info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
         info->estimatedCost = CHECK_COST;
         return SQLITE_OK;
@@ -337,7 +350,8 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
                          sqlite3_value **arguments) {
     struct cursor *cursor = (struct cursor *)base;
     struct table *table = table_of(base->pVtab);
-    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
+    uint64_t words[BLOOM_ASKED_WORDS];
+    unsigned asked = 1;
     (void)text;
     (void)count;
     cursor->at_row = false;
@@ -347,8 +361,9 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     case PLAN_LIST:
         return table_error(table,
                            "a filter table cannot list its keys; ask with EXISTS (SELECT 1 FROM "
-                           "%s WHERE key = x), or select info or filter alone",
-                           table->database.name);
+                           "%s WHERE key %s x), or select info or filter alone",
+                           table->database.name,
+                           table->key_shape.keying.rule != NULL ? "MATCH" : "=");
     case PLAN_ARGUMENTS:
         return table_error(table, "as a function a filter table takes one argument, the key");
     case PLAN_DESCRIBE:
@@ -357,16 +372,21 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     default:
         break;
     }
+    if (plan == PLAN_MATCH && table->key_shape.keying.rule == NULL)
+        return table_error(table, "key MATCH needs a table made with key=URL or key=URL_NOCASE; "
+                                  "here ask with key = x");
     struct bloom_typed_key key = bloom_typed_key(table->key_type, arguments[0], false);
-    enum bloom_key_kind kind = bloom_typed_key_words(&key, &table->key_shape, words);
+    enum bloom_key_kind kind =
+        plan == PLAN_MATCH ? bloom_sql_asked_keys(arguments[0], &table->key_shape, words, &asked)
+                           : bloom_typed_key_words(&key, &table->key_shape, words);
     if (kind != BLOOM_KEY) /* NULL, or a key that the layout has not, is not in */
         return kind == BLOOM_KEY_NO_MEMORY ? SQLITE_NOMEM : SQLITE_OK;
-    int code = bloom_keys_check(&table->layers, words, &cursor->at_row);
+    int code = bloom_keys_check(&table->layers, words, asked, &cursor->at_row);
     if (code != SQLITE_OK)
         return report(table, code);
     if (!cursor->at_row)
         return SQLITE_OK;
-    cursor->rowid = (sqlite3_int64)words[0];
+    cursor->rowid = plan == PLAN_MATCH ? MATCH_ROWID : (sqlite3_int64)words[0];
     return bloom_kept_key_keep(&cursor->key, &key) ? SQLITE_OK : SQLITE_NOMEM;
 }
 
@@ -430,12 +450,19 @@ static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
 /* With ignore a key that is in is ignored, and so is what is no key. */
 static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
+    const struct bloom_key_rule *rule = table->key_shape.keying.rule;
     struct bloom_typed_key key = bloom_typed_key(table->key_type, value, true);
+    char found_words[BLOOM_WORDS_SIZE];
     bool found;
     switch (bloom_typed_key_words(&key, &table->key_shape, words)) {
     case BLOOM_KEY_NO_MEMORY:
         return SQLITE_NOMEM;
     case BLOOM_KEY_FOREIGN:
+        if (rule != NULL)
+            return bloom_sql_describe(found_words, value) == NULL
+                       ? SQLITE_NOMEM
+                       : table_error(table, "%s has no key by key=%s; %s", found_words, rule->name,
+                                     rule->advice);
         return table_error(table, "layout %s takes %s as keys", table->key_shape.layout->name,
                            table->key_shape.layout->hashing->keys);
     case BLOOM_KEY_NULL:
@@ -489,7 +516,7 @@ static int add_all(struct table *table, const struct bloom_stored *set) {
     return code;
 }
 
-static int merge(struct table *table, const struct bloom_stored *filter) {
+static int merge_filter(struct table *table, const struct bloom_stored *filter) {
     int code = bloom_layers_start(&table->layers, BLOOM_SIZES_NOW);
     if (code == SQLITE_OK)
         code = bloom_layers_finish(&table->layers, bloom_whole_merge(&table->layers, filter), true);
@@ -505,7 +532,7 @@ static const struct command {
     {"clear", bloom_layers_clear, BLOOM_SIZES_ANY, NULL},
     {"repair", bloom_whole_repair, BLOOM_SIZES_NOW, NULL},
     {"rotate", bloom_layers_rotate, BLOOM_SIZES_NOW, NULL},
-    {"merge", NULL, BLOOM_SIZES_NOW, merge},
+    {"merge", NULL, BLOOM_SIZES_NOW, merge_filter},
     {"add_all", NULL, BLOOM_SIZES_NOW, add_all},
 };
 
@@ -569,6 +596,9 @@ static int delete_row(struct table *table, sqlite3_value *rowid) {
                            "keys share bits, so that none can be deleted from a filter table with "
                            "layout=%s: make one with layout=counting; the command clear empties it",
                            table->key_shape.layout->name);
+    if ((sqlite3_int64)words[0] == MATCH_ROWID)
+        return table_error(table, "key MATCH does not tell which entry is meant; delete the entry "
+                                  "itself, with WHERE key = x");
     return report(table, bloom_keys_remove(&table->layers, words));
 }
 
@@ -617,6 +647,25 @@ static int table_rollback_to(sqlite3_vtab *base, int depth) {
     (void)depth;
     bloom_layers_rollback_to(&table_of(base)->layers);
     return SQLITE_OK;
+}
+
+/* MATCH where SQLite has no plan that hands it to the table, and would evaluate it by a function. */
+static void refuse_match(sqlite3_context *context, int count, sqlite3_value **arguments) {
+    (void)count;
+    (void)arguments;
+    sqlite3_result_error(context,
+                         "key MATCH cannot be asked here; the form is EXISTS (SELECT 1 FROM seen "
+                         "WHERE key MATCH x), or LEFT JOIN seen ON key MATCH x",
+                         -1);
+}
+
+static int table_find_function(sqlite3_vtab *base, int count, const char *name,
+                               void (**function)(sqlite3_context *, int, sqlite3_value **),
+                               void **data) {
+    (void)base;
+    *data = NULL;
+    *function = refuse_match;
+    return count == 2 && sqlite3_stricmp(name, "match") == 0;
 }
 
 static int table_shadow_name(const char *name) {
@@ -670,6 +719,7 @@ static const struct module MODULE = {
             .xBegin = table_begin,
             .xCommit = table_commit,
             .xRollback = table_rollback,
+            .xFindFunction = table_find_function,
             .xRename = table_rename,
             .xSavepoint = table_savepoint,
             .xRollbackTo = table_rollback_to,

@@ -24,6 +24,11 @@ FORMS = {
     "join, filter last": "SELECT v.url FROM v JOIN d ON d.url = v.url JOIN seen ON key = v.url",
     "comma": "SELECT v.url FROM d, seen, v WHERE seen.key = v.url AND d.url = v.url",
     "function": "SELECT v.url FROM v JOIN d ON d.url = v.url, seen(v.url)",
+    "MATCH": (
+        "SELECT v.url FROM v JOIN d ON d.url = v.url JOIN listed AS seen ON seen.key MATCH v.url"
+    ),
+    "MATCH, a comma": "SELECT v.url FROM d, listed AS seen, v WHERE seen.key MATCH v.url "
+                      "AND d.url = v.url",
     "IS": "SELECT v.url FROM v JOIN d ON d.url = v.url JOIN seen ON key IS v.url",
     "two filters": (
         "SELECT v.url FROM v JOIN d ON d.url = v.url JOIN seen ON seen.key = v.url "
@@ -75,6 +80,7 @@ class Planner(unittest.TestCase):
                 CREATE TABLE v(url TEXT); CREATE TABLE d(url TEXT PRIMARY KEY, note);
                 CREATE VIRTUAL TABLE seen USING bloom(capacity=1000);
                 CREATE VIRTUAL TABLE other USING bloom(capacity=1000);
+                CREATE VIRTUAL TABLE listed USING bloom(capacity=1000, key=URL);
                 WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < {visits})
                     INSERT INTO v SELECT 'u' || x FROM n;
                 WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < {details})
@@ -91,7 +97,8 @@ class Planner(unittest.TestCase):
         connection = connect()
         run(connection, "CREATE TABLE v(url TEXT); CREATE TABLE d(url TEXT PRIMARY KEY, note);"
                         "CREATE VIRTUAL TABLE seen USING bloom(capacity=1000);"
-                        "CREATE VIRTUAL TABLE other USING bloom(capacity=1000)")
+                        "CREATE VIRTUAL TABLE other USING bloom(capacity=1000);"
+                        "CREATE VIRTUAL TABLE listed USING bloom(capacity=1000, key=URL)")
         for form, sql in FORMS.items():
             with self.subTest(form=form):
                 self.assertEqual(self.order(connection, sql)[0], "v")

@@ -75,21 +75,27 @@ void step_repair(connection_t *connection) {
     static const struct {
         const char *edit;
         bool of_keys;
+        bool empties; /* layers, of which those at the end must go */
     } WRONG[] = {
-        {"UPDATE %s.%s_layers SET ones = ones + 7", false},
-        {"UPDATE %s.%s_layers SET ones = 0, chunks = 0", false},
-        {"UPDATE %s.%s_layers SET chunks = chunks + 1", false},
-        {"UPDATE %s.%s_layers SET keys = keys + 100000", false},
-        {"UPDATE %s.%s_layers SET keys = 0, ones = 0", false},
-        {"UPDATE %s.%s_layers SET keys = keys", false},
+        {"DELETE FROM %s.%s_chunks WHERE id >> 40 > 0; "
+         "UPDATE %s.%s_layers SET keys = 0, ones = 0, chunks = 0 WHERE layer > 0",
+         false, true},
+        {"UPDATE %s.%s_layers SET ones = ones + 7", false, false},
+        {"UPDATE %s.%s_layers SET ones = 0, chunks = 0", false, false},
+        {"UPDATE %s.%s_layers SET chunks = chunks + 1", false, false},
+        {"UPDATE %s.%s_layers SET keys = keys + 100000", false, false},
+        {"UPDATE %s.%s_layers SET keys = 0, ones = 0", false, false},
+        {"UPDATE %s.%s_layers SET keys = keys", false, false},
         {"UPDATE %s.%s_chunks SET bits = CAST(substr(bits, 1, 4) || x'00112233' || "
          "substr(bits, 9) AS BLOB)",
-         false},
+         false, false},
         {"UPDATE %s.%s_chunks SET bits = CAST(substr(bits, 1, 8) || randomblob(8) || "
          "substr(bits, 17) AS BLOB)",
+         false, false},
+        {"UPDATE %s.%s_chunks SET bits = CAST(x'00112233' || substr(bits, 5) AS BLOB)", true,
          false},
-        {"UPDATE %s.%s_chunks SET bits = CAST(x'00112233' || substr(bits, 5) AS BLOB)", true},
-        {"UPDATE %s.%s_chunks SET bits = CAST(zeroblob(16) || substr(bits, 17) AS BLOB)", true},
+        {"UPDATE %s.%s_chunks SET bits = CAST(zeroblob(16) || substr(bits, 17) AS BLOB)", true,
+         false},
     };
     struct attempt attempt;
     char where[80];
@@ -100,7 +106,7 @@ void step_repair(connection_t *connection) {
     sqlite3_stmt *statement = statement_for(&attempt, REPAIR);
     bool was_tampered = view(connection, schema)->tampered;
     const char *name = NAME[attempt.table->name];
-    char *sql = sqlite3_mprintf(WRONG[which].edit, SCHEMA[schema], name);
+    char *sql = sqlite3_mprintf(WRONG[which].edit, SCHEMA[schema], name, SCHEMA[schema], name);
     if (statement != NULL) {
         int code = run(connection, NULL, sql, FAULT_NONE, &met);
         bool lost = lost_transaction(connection);
@@ -110,6 +116,11 @@ void step_repair(connection_t *connection) {
             struct raw after;
             change(connection, schema)->tampered = true;
             attempt.table = &view(connection, schema)->tables[attempt.slot];
+            if (WRONG[which].empties) {
+                raw_clear(&attempt.raw);
+                look_raw(connection, schema, attempt.table->name, &attempt.raw);
+                was_tampered = true;
+            }
             if (attempt_run(&attempt, statement, random_fault(true)) && attempt_is_sure(&attempt) &&
                 !attempt.doubtful && attempt.raw.sane &&
                 look_raw(connection, schema, attempt.table->name, &after)) {
