@@ -7,8 +7,11 @@
 #include <string.h>
 
 static struct bloom_growth growth_of(uint64_t capacity, double rate, enum bloom_growth_mode mode) {
-    return (struct bloom_growth){
-        .layout = &bloom_layout_blocked, .capacity = capacity, .rate = rate, .mode = mode};
+    return (struct bloom_growth){.layout = &bloom_layout_blocked,
+                                 .capacity = capacity,
+                                 .rate = rate,
+                                 .generations = 1,
+                                 .mode = mode};
 }
 
 static struct bloom_shape layer_of(const struct bloom_growth *growth, unsigned index) {
