@@ -350,8 +350,8 @@ static bool url_parse_opened(struct bloom_url *url, const struct url_opened *ope
     return true;
 }
 
-/* What it refuses: user and password go, the path is resolved, and everything is unescaped before it
- * is split again. */
+/* What it refuses: user and password go, the path is resolved, and everything is unescaped before
+ * it is split again. */
 static bool url_parse_refused(struct bloom_url *url, const uint8_t *bytes, size_t length,
                               uint8_t *text, uint8_t *scratch) {
     struct url_parts parts;
