@@ -649,7 +649,7 @@ static int table_rollback_to(sqlite3_vtab *base, int depth) {
     return SQLITE_OK;
 }
 
-/* MATCH where SQLite has no plan that hands it to the table, and would evaluate it by a function. */
+/* MATCH where SQLite has no plan that hands it to the table, and would evaluate a function. */
 static void refuse_match(sqlite3_context *context, int count, sqlite3_value **arguments) {
     (void)count;
     (void)arguments;
