@@ -1,7 +1,7 @@
 /* The entry point, and the one table of everything that the extension registers. */
 #include "sqlite-bloom.h"
 #include "filter/version.h"
-#include "sqlite/sqlite.h"
+#include "sqlite/functions.h"
 #include "sqlite/table_function.h"
 #include "table/module.h"
 

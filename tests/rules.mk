@@ -97,6 +97,7 @@ test: $(LIBRARY) $(TEST_SUITES)
 	    'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
 	    'scripts=$(PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
 	    'filter tables=$(PYTHON) tests/tables/table_test.py' \
+	    'generations=$(PYTHON) tests/tables/generations_test.py' \
 	    'planner=$(PYTHON) tests/tables/planner_test.py' \
 	    'listed keys=$(PYTHON) tests/random/keys_test.py Here' \
 	    'crashes=ROUNDS=20 $(PYTHON) tests/tables/crash_test.py' \

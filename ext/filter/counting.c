@@ -15,9 +15,8 @@
  * Wide-Area Web Cache Sharing Protocol", 2000).
  *
  * Two probes of a key may fall on the same counter: it then goes up by two, and down by two.
- * Counters are sums, so they depend on which keys were added how often and not on the order. To
- * remove a key that was never added, and only seems to be in, takes counts from others; a counter
- * at zero stays there.
+ * Counters are sums, so they depend on which keys were added how often and not on the order.
+ * Removing a false positive corrupts the counts of other keys; a counter at zero stays there.
  */
 #include "filter/blocked.h"
 #include "filter/counting_kernel.h"

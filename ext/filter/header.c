@@ -87,7 +87,7 @@ bool bloom_filter_read(struct bloom_shape *shape, const void *bytes, uint64_t le
            bloom_payload_read(shape, bytes, length, problem);
 }
 
-/* Who knows a number that this release does not. */
+/* Advice about a number that this release does not know. */
 static const char *who_knows(unsigned number) {
     return number >= PRIVATE_NUMBERS ? "it is private to the program that wrote it"
                                      : "get a newer release";

@@ -45,8 +45,8 @@ struct bloom_key_set {
     struct bloom_key_partition *partitions; /* then; NULL before */
     uint64_t *table;                        /* scratch for finding duplicates */
     uint64_t table_slots;
-    /* Decides about the order in that table and about nothing else. Random where others choose the
-     * keys, who could make them collide in an order that they know. */
+    /* Decides the order in that table and nothing else. Use a random seed when the keys are not
+     * trusted: an attacker who knows the order can make keys collide in it. */
     uint64_t seed[2];
     uint64_t steps; /* slots of the table passed so far: about one a key, whatever the keys are */
 };

@@ -1,5 +1,5 @@
 /* The aggregates bloom_agg and bloom_hashes. */
-#include "sqlite/sqlite.h"
+#include "sqlite/functions.h"
 
 #include "filter/hashes.h"
 #include "filter/key_set.h"
@@ -258,7 +258,7 @@ void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arg
 }
 
 /* Reads how keys are to be hashed: as in the filter that is argument 2, or as options say. */
-static bool read_keying(sqlite3_context *context, int count, sqlite3_value **arguments,
+static bool read_hashing(sqlite3_context *context, int count, sqlite3_value **arguments,
                         struct bloom_keying *keying) {
     struct bloom_stored like;
     struct bloom_shape shape = {.layout = bloom_layout_default()};
@@ -293,7 +293,7 @@ static bool read_keying(sqlite3_context *context, int count, sqlite3_value **arg
 static bool begin_hashes(sqlite3_context *context, int count, sqlite3_value **arguments,
                          struct build *build) {
     build->shape = (struct bloom_shape){.layout = &bloom_layout_hashes};
-    if (!read_keying(context, count, arguments, &build->shape.keying))
+    if (!read_hashing(context, count, arguments, &build->shape.keying))
         return false;
     build->keys.layout = build->shape.layout;
     build->keys.memory = &MEMORY;
@@ -311,7 +311,7 @@ static bool same_keying(sqlite3_context *context, int count, sqlite3_value **arg
     char problem[BLOOM_PROBLEM_SIZE];
     if (count < 2 || are_kept_options(build, arguments[1]))
         return true;
-    if (!read_keying(context, count, arguments, &keying))
+    if (!read_hashing(context, count, arguments, &keying))
         return false;
     if (bloom_keying_same(&build->shape.keying, &keying, problem))
         return true;

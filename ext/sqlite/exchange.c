@@ -1,5 +1,5 @@
 /* The functions that read and write filters of other systems. The formats are in exchange.h. */
-#include "sqlite/sqlite.h"
+#include "sqlite/functions.h"
 
 #include "exchange/exchange.h"
 

@@ -5,7 +5,7 @@
  * filter, an intersection that of the smallest. Filters of a layout that can be halved get the size
  * of the smallest.
  */
-#include "sqlite/sqlite.h"
+#include "sqlite/functions.h"
 
 /* The filter in the making, from the first one on. */
 struct merge {

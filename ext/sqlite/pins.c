@@ -21,7 +21,7 @@
  *
  * A connection's calls never overlap, those of different connections do.
  */
-#include "sqlite/sqlite.h"
+#include "sqlite/functions.h"
 
 #include <stdatomic.h>
 #include <string.h>

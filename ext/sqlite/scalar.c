@@ -1,6 +1,6 @@
 /* The scalar functions, one C function for each. Their SQL signatures are in README.md, their
- * registration in extension.c, the readers of their arguments in value.c. */
-#include "sqlite/sqlite.h"
+ * registration in extension.c, the readers of their arguments in arguments.c. */
+#include "sqlite/functions.h"
 
 #include "filter/version.h"
 

@@ -6,6 +6,7 @@
  * A URL is TEXT; the bytes of a BLOB count as they are; a number counts as its text, so that the
  * IPv4 address 3279880203 is one. NULL and what has no host have no key: NULL, and no rows.
  */
+#include "sqlite/functions.h"
 #include "sqlite/table_function.h"
 
 #include "url/url.h"

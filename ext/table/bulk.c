@@ -133,7 +133,7 @@ static int pass_all(struct bulk *bulk, enum mode mode) {
     return code;
 }
 
-static int refuse(struct bloom_layers *layers, uint64_t room, uint64_t left) {
+static int refuse_set(struct bloom_layers *layers, uint64_t room, uint64_t left) {
     return bloom_database_fail(
         layers->database, SQLITE_ERROR,
         "the table has room for %llu more keys, but %llu of the set are new, and growth=error "
@@ -187,7 +187,7 @@ int bloom_bulk_add(struct bloom_layers *layers, const struct bloom_stored *set) 
     int code = pass_all(&bulk, MARK);
     const struct bloom_layer *last = bloom_layers_at(layers, layers->count - 1);
     if (code == SQLITE_OK && layers->growth.mode == BLOOM_GROWTH_ERROR && bulk.left > room_of(last))
-        code = refuse(layers, room_of(last), bulk.left);
+        code = refuse_set(layers, room_of(last), bulk.left);
     if (code == SQLITE_OK)
         code = bloom_database_prepare(layers->database, BLOOM_NEW_CHUNK);
     if (code == SQLITE_OK && counts && bulk.left < bulk.count)

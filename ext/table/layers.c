@@ -88,7 +88,7 @@ static bool is_proven_by_version(const struct bloom_layers *layers) {
 }
 
 /* After work that went well: whatever looks at pages there were, they were ours. */
-static void settle(struct bloom_layers *layers, bool changed) {
+static void settle_proof(struct bloom_layers *layers, bool changed) {
     layers->held = layers->cursors > 0;
     if (!layers->told)
         return;
@@ -339,7 +339,7 @@ int bloom_layers_finish(struct bloom_layers *layers, int code, bool changed) {
     if (layers->cursors == 0)
         bloom_chunks_rest(layers->chunks);
     if (code == SQLITE_OK)
-        settle(layers, changed);
+        settle_proof(layers, changed);
     else
         bloom_layers_forget(layers);
     return code;
@@ -355,8 +355,10 @@ unsigned bloom_layers_older(const struct bloom_layers *layers) {
 }
 
 sqlite3_int64 bloom_layers_end_id(const struct bloom_layers *layers) {
-    const unsigned generations = layers->growth.generations;
-    return bloom_chunks_first_id(generations > 1 ? generations * SLOT_ROWS : layers->count);
+    const uint64_t generations = layers->growth.generations, slots = (uint64_t)layers->newest + 1;
+    return bloom_chunks_first_id(
+        generations == 1 ? layers->count
+                         : (unsigned)(slots < generations ? slots : generations) * SLOT_ROWS);
 }
 
 /* Whether a row has that generation and these sums; the other rows may be anything. */
@@ -483,7 +485,7 @@ int bloom_layers_rotate(struct bloom_layers *layers) {
     if (layers->newest == UINT32_MAX)
         return bloom_database_fail(layers->database, SQLITE_ERROR,
                                    "the table has rotated 4294967295 times, and there are no more "
-                                   "numbers; make a new one");
+                                   "numbers; the command clear begins anew");
     int code = read_layers_and(layers, (layers->newest + 1) % generations * SLOT_ROWS, &exists);
     if (code == SQLITE_OK)
         code = open_layer(layers, 0, layers->newest + 1, exists);

@@ -516,7 +516,7 @@ static int add_all(struct table *table, const struct bloom_stored *set) {
     return code;
 }
 
-static int merge(struct table *table, const struct bloom_stored *filter) {
+static int merge_filter(struct table *table, const struct bloom_stored *filter) {
     int code = bloom_layers_start(&table->layers, BLOOM_SIZES_NOW);
     if (code == SQLITE_OK)
         code = bloom_layers_finish(&table->layers, bloom_whole_merge(&table->layers, filter), true);
@@ -532,7 +532,7 @@ static const struct command {
     {"clear", bloom_layers_clear, BLOOM_SIZES_ANY, NULL},
     {"repair", bloom_whole_repair, BLOOM_SIZES_NOW, NULL},
     {"rotate", bloom_layers_rotate, BLOOM_SIZES_NOW, NULL},
-    {"merge", NULL, BLOOM_SIZES_NOW, merge},
+    {"merge", NULL, BLOOM_SIZES_NOW, merge_filter},
     {"add_all", NULL, BLOOM_SIZES_NOW, add_all},
 };
 

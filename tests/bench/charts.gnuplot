@@ -1,7 +1,8 @@
 # Draws the charts of tests/bench/results from the CSV files beside them: rate_by_fill.svg, the
 # false-positive rate of a filter as it fills, measured and predicted; cost_by_size.svg, nanoseconds
 # per check and per add against the number of keys, hashes given, p = 1 %; space.svg, bits per key
-# against the rate. Run in that folder by tests/bench/run.sh.
+# against the rate; generations.svg, size and error of a table that forgets by age, hour by hour. Run
+# in that folder by tests/bench/run.sh.
 set terminal svg size 720,480 font "sans-serif,13" background "#ffffff" dashlength 0.6
 set datafile separator ","
 set grid linecolor "#dddddd"
@@ -72,3 +73,24 @@ plot "space.csv" using 1:6 skip 1 with lines linestyle 4 title "counting", \
      "" using 1:5 skip 1 with lines linestyle 3 title "fuse", \
      "" using 1:3 skip 1 with lines linestyle 2 title "classic", \
      "" using 1:4 skip 1 with lines linestyle 5 title "no filter can do with less: log_2(1/p)"
+
+set output "generations.svg"
+set title "Events seen within 24 hours: size"
+set xlabel "hours"
+set ylabel "MB"
+unset logscale
+set autoscale
+set xrange [0:48]
+set xtics 6
+set format x "%g"
+set yrange [0:*]
+set multiplot layout 1,2
+plot "generations.csv" using 1:($3/1e6) skip 1 with lines linestyle 2 \
+         title "ordinary table, hourly sweep", \
+     "" using 1:($2/1e6) skip 1 with lines linestyle 1 title "filter table, 6 generations"
+set title "New events taken for old ones"
+set ylabel "%"
+set yrange [0:1.2]
+plot "generations.csv" using 1:(100*$6) skip 1 with lines linestyle 1 title "filter table", \
+     1 with lines linestyle 5 title "asked for"
+unset multiplot

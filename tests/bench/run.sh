@@ -1,14 +1,16 @@
 #!/bin/sh
 # Builds and runs the benchmarks, from the top folder, and writes their results to
 # tests/bench/results. `make bench` calls it. What is measured: the comments of floor.c,
-# sql_bench.py, table.c and two_sets.py.
+# sql_bench.py, table.c, generations.c and two_sets.py.
 #
-#     sh tests/bench/run.sh [floor] [foreign] [kinds] [sql] [table] [two_sets] [charts]
+#     sh tests/bench/run.sh [floor] [foreign] [kinds] [sql] [table] [generations] [two_sets]
+#                           [charts]
 #
 # Nothing named: all.
 #
 # QUICK=1       filters of at most 10 million keys in floor, instead of 100 million
-# FULL=1        10 million keys or rows in sql and two_sets, instead of 2 and 1 million
+# FULL=1        10 million keys, rows or events in sql, generations and two_sets, instead of 2, 1
+#               and 1 million
 # NEWEST=1      sql a second time, with the newest apsw of PyPI, which brings a newer SQLite along
 # PEERS=FOLDER  in floor, RocksDB's and libfilter's filters beside ours, from their sources in
 #               FOLDER/rocksdb and FOLDER/libfilter, as `git clone` makes them (of RocksDB the
@@ -30,7 +32,7 @@ RESULTS=$BENCH/results
 BUILD=build/bench
 WARNINGS="-Wall -Wextra -Wpedantic -Wconversion -Wshadow"
 COMPILE="$CC $CFLAGS $WARNINGS -std=c11 -fPIC -ffp-contract=off"
-[ $# -gt 0 ] || set -- floor foreign kinds sql table two_sets charts
+[ $# -gt 0 ] || set -- floor foreign kinds sql table generations two_sets charts
 
 # includes HEADER: whether the compiler finds it.
 includes() {
@@ -90,6 +92,7 @@ else
 fi
 $COMPILE -Iext $with -o $BUILD/floor $BENCH/floor.c $BUILD/floor_*.o $OBJECTS -lbloom -lm
 $COMPILE -D_POSIX_C_SOURCE=200809L -o $BUILD/table $BENCH/table.c -lsqlite3
+$COMPILE -D_POSIX_C_SOURCE=200809L -o $BUILD/generations $BENCH/generations.c -lsqlite3
 $COMPILE -shared -o $BUILD/read_arguments.so $BENCH/read_arguments.c
 
 # One core, where that can be asked for: a program that is moved to another finds its caches cold.
@@ -166,6 +169,17 @@ PYTHON_END
             echo
             $ALONE $BUILD/table "./$LIBRARY" $BUILD $largest $memory
         } | tee $RESULTS/table.md
+        ;;
+    generations)
+        events=1e6
+        [ -z "${FULL:-}" ] || events=1e7
+        {
+            begin_page "Generations" generations.c
+            echo
+            $ALONE $BUILD/generations cost "./$LIBRARY" $BUILD
+            $ALONE $BUILD/generations day "./$LIBRARY" $BUILD $events $RESULTS/generations.csv
+            printf '\n![size and error by the hour](generations.svg)\n'
+        } | tee $RESULTS/generations.md
         ;;
     two_sets)
         $ALONE "$PYTHON" $BENCH/two_sets.py --library "$LIBRARY" ${FULL:+--rows 10000000}

@@ -312,8 +312,9 @@ LAYOUTS = {
     (11, 7): ("parquet", 8, 2**40, 256, parquet_bits),
     (11, 8): ("parquet-int32", 8, 2**40, 256, parquet_bits),
     (12, 9): ("redisbloom", FOREIGN, 2**52, 64, redisbloom_bits),
+    (13, 1): ("hashes", 1, 2**46, 64, lambda h, *_: h[:1]),
 }
-SALTED = (1, 4, 5)
+SALTED = (1, 4, 5, 13)
 BY_NAME = {row[0]: numbers for numbers, row in LAYOUTS.items()}
 
 
@@ -360,6 +361,8 @@ class Filter:
             spare += data[45:48] + bytes([data[44] >> 1])
         elif self.layout == "spark2":
             spare += data[44:56]
+        elif self.layout == "hashes":
+            spare += bytes([data[40] >> 2]) + data[41:56]
         elif self.layout != "fuse":
             spare += self.extra
         need(8, not any(spare))
@@ -369,6 +372,8 @@ class Filter:
         need(10, 1 <= self.m <= most_m and self.m % multiple == 0)
         need(11, self.n <= 2**40 and not data[39] & 0x80 and self.p < 1)
         self.seed = data[64:80] if salted else self.extra
+        if self.layout == "hashes":
+            need(0, self.m == 64 * max(self.n, 1))
         if self.layout == "bitmap":
             need(0, self.n == self.m and self.p == 0)
         if self.layout == "fuse":
@@ -410,6 +415,8 @@ class Filter:
         if self.layout == "fuse":
             return self.n > 0 and fuse_sum(self, fuse_word(self, self.words(key))) == 0
         bits = self.bits(key)
+        if self.layout == "hashes":
+            return self.n > 0 and bits[0] in struct.unpack(f"<{self.m // 64}Q", self.payload)
         if not bits:
             return False
         if self.layout == "counting":
@@ -556,7 +563,7 @@ class Table:
         self.memory = database.__class__(":memory:")
         sql, = database.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()
         options = {"capacity": "1000000", "fpr": "0.01", "growth": "on", "layout": "blocked",
-                   "key": "", "salt": ""}
+                   "key": "", "salt": "", "generations": "1"}
         told = re.fullmatch(r"(?s).*?\busing\s+\"?bloom\"?\s*(?:\((.*)\))?\s*", sql, re.I)[1]
         for argument in (told or "").split(",") if told and told.strip() else ():
             word, value = (part.strip() for part in argument.split("="))
@@ -565,6 +572,7 @@ class Table:
             options[word.lower()] = value.lower()
         self.capacity = int(self.number(options["capacity"]))
         self.fpr, self.growth = self.number(options["fpr"]), options["growth"]
+        self.ring = int(self.number(options["generations"]))
         self.layout, self.affinity = options["layout"], options["key"]
         self.rule = {"url": 1, "url_nocase": 2}.get(self.affinity, 0)
         self.salt = bytes.fromhex(options["salt"])
@@ -575,11 +583,13 @@ class Table:
     def number(text):
         return float(int(text, 16) if "0x" in text else text)
 
-    def n_and_p(self, layer):
-        n = min(self.capacity * 2**layer, 2**40)
-        if layer == 0:
-            return n, self.fpr * 9 / 10 if self.growth == "on" else self.fpr
-        return n, max(self.fpr / 10 / 2**layer, 1e-9 + n / 2**63)
+    def n_and_p(self, i):
+        n, parts = min(self.capacity * 2**i, 2**40), 10 * self.ring
+        if i == 0:
+            if self.growth == "on":
+                return n, self.fpr * 9 / parts
+            return n, self.fpr if self.ring == 1 else self.fpr * 10 / parts
+        return n, max(self.fpr / parts / 2**i, 1e-9 + n / 2**63)
 
     def read(self):
         """Reads what is read for any key; raises Refused with the number of a rule of the page."""
@@ -587,8 +597,21 @@ class Table:
         for layer, head, blocks, generation, *counts in self.database.execute(
                 f'SELECT layer, header, chunk_blocks, generation, keys, chunks, ones FROM '
                 f'"{self.name}_layers" ORDER BY layer'):
-            if layer != len(self.layers) or layer > 40:
+            slot, i = divmod(layer, 64)
+            if not 0 <= slot < self.ring or i > 40:
                 raise Refused(1)
+            if (any(not isinstance(number, int) or not 0 <= number <= 2**62
+                    for number in (blocks, generation, *counts))
+                    or generation > (2**32 - 1 if self.ring > 1 else 0)
+                    or generation % self.ring != slot):
+                raise Refused(4)
+            if i > 0:
+                before, newest = ((self.layers[-1][0], self.layers[-1][4]) if self.layers
+                                  else (-65, 0))
+                if before // 64 == slot and generation < newest:
+                    continue
+                if before + 1 != layer or generation != newest or before // 64 != slot:
+                    raise Refused(1)
             form = Filter.__new__(Filter)
             try:
                 form.read_header(head if isinstance(head, bytes) else b"")
@@ -597,19 +620,20 @@ class Table:
             if (len(head) != len(form.header) or form.layout != self.layout
                     or form.rule != self.rule or form.seed != (self.salt or bytes(16))):
                 raise Refused(2)
-            n, p = self.n_and_p(layer)
+            n, p = self.n_and_p(i)
             if form.n != n or abs(form.p - p) > p * 2**-44:
                 raise Refused(3)
-            if (not isinstance(blocks, int) or not 1 <= blocks <= (65536 - 24) // self.block
-                    or type(generation) is not int or generation != 0
-                    or any(not isinstance(count, int) or not 0 <= count <= 2**62
-                           for count in counts)):
+            if not 1 <= blocks <= (65536 - 24) // self.block:
                 raise Refused(4)
             chunks = -(-form.m // (8 * self.block * blocks))
-            self.layers.append((layer, form, blocks, chunks, counts))
-        if not self.layers:
+            self.layers.append((layer, form, blocks, chunks, generation, counts))
+        if not self.layers or self.layers[0][0] != 0:
             raise Refused(1)
-        for layer, _, blocks, chunks, _ in self.layers:
+        generations = [generation for *_, generation, _ in self.layers]
+        if (max(generations) - min(generations) >= self.ring
+                or len(set(generations)) < min(self.ring, max(generations) + 1)):
+            raise Refused(1)
+        for layer, _, blocks, chunks, _, _ in self.layers:
             last, bits = self.database.execute(
                 f'SELECT id, bits FROM "{self.name}_chunks" WHERE id >= ?1 << 40 AND '
                 f"id < (?1 + 1) << 40 ORDER BY id DESC LIMIT 1", (layer,)).fetchone() or (None, 0)
@@ -617,6 +641,7 @@ class Table:
                 if last - (layer << 40) >= chunks:
                     raise Refused(5)
                 self.judge(bits, blocks)
+        self.layers.sort(key=lambda row: (row[4], row[0]))
         return self
 
     def judge(self, bits, blocks):
@@ -635,7 +660,7 @@ class Table:
     def __contains__(self, key):
         """After read()."""
         key = self.stored(key)
-        for layer, form, blocks, chunks, (_, present, _) in reversed(self.layers):
+        for layer, form, blocks, chunks, generation, (_, present, _) in reversed(self.layers):
             probes = form.bits(key)
             block = probes[0] // 512
             chunk = self.database.execute(f'SELECT bits FROM "{self.name}_chunks" WHERE id = ?',
@@ -645,6 +670,8 @@ class Table:
                     raise Refused(7)
                 continue
             self.judge(chunk[0], blocks)
+            if struct.unpack_from("<I", chunk[0], 16)[0] < generation:
+                continue
             at = 24 + block % blocks * self.block
             form.payload = chunk[0][at:at + self.block]
             inside = [probe % 512 for probe in probes]
@@ -656,16 +683,17 @@ class Table:
     def sums(self):
         """For each layer: what its row says, what its chunks say of these, the counts of all its
         chunks, and whether each chunk's ones are those of its blocks."""
-        for layer, _, _, _, counts in self.layers:
+        for layer, *_, generation, counts in self.layers:
             keys = reported_keys = reported_ones = reporting = 0
             sound = True
             for bits, in self.database.execute(
                     f'SELECT bits FROM "{self.name}_chunks" WHERE id >> 40 = ?', (layer,)):
-                of_chunk = struct.unpack_from("<6I", bits)
-                body = bits[24:]
+                of_chunk, body = struct.unpack_from("<6I", bits), bits[24:]
+                if of_chunk[4] < generation:
+                    continue
                 ones = (sum(byte.bit_count() for byte in body) if self.layout == "blocked" else
                         sum((byte & 15 > 0) + (byte > 15) for byte in body))
-                sound = sound and of_chunk[1] == ones and of_chunk[4:] == (0, 0)
+                sound = sound and of_chunk[1] == ones and of_chunk[4:] == (generation, 0)
                 keys += of_chunk[0]
                 reported_keys += of_chunk[2]
                 reported_ones += of_chunk[3]

@@ -539,34 +539,43 @@ static char *table_name(sqlite3 *database) {
     return name;
 }
 
-/* Whether the counts of the layers are those of their chunks, by numbers that are counted here. */
+static sqlite3_int64 number_at(const unsigned char *bytes) {
+    return bytes[0] | bytes[1] << 8 | bytes[2] << 16 | (sqlite3_int64)bytes[3] << 24;
+}
+
+/* Whether each chunk counts the bits that are set, and the rows of layers are the sums of what their
+ * chunks reported. */
 static void check_counts(sqlite3 *database, const char *name) {
-    enum { LAYERS = 4, LAYER_SHIFT = 40 };
-    sqlite3_int64 chunks[LAYERS] = {0}, ones[LAYERS] = {0};
+    enum { LAYERS = 4, LAYER_SHIFT = 40, COUNTS = 24 };
+    sqlite3_int64 chunks[LAYERS] = {0}, keys[LAYERS] = {0}, ones[LAYERS] = {0};
     sqlite3_stmt *statement;
     /* UNION ALL gives the chunks first. */
-    char *sql = sqlite3_mprintf("SELECT id, bits, 0, 0 FROM \"%w_chunks\" UNION ALL "
-                                "SELECT layer, NULL, chunks, ones FROM \"%w_layers\"",
+    char *sql = sqlite3_mprintf("SELECT id, bits, 0, 0, 0 FROM \"%w_chunks\" UNION ALL "
+                                "SELECT layer, NULL, chunks, keys, ones FROM \"%w_layers\"",
                                 name, name);
     if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) != SQLITE_OK)
         complain("%s: %s", sql, sqlite3_errmsg(database));
     sqlite3_free(sql);
     while (sqlite3_step(statement) == SQLITE_ROW) {
-        sqlite3_int64 id = sqlite3_column_int64(statement, 0);
+        sqlite3_int64 id = sqlite3_column_int64(statement, 0), set = 0;
         const unsigned char *bits = sqlite3_column_blob(statement, 1);
         sqlite3_int64 layer = bits != NULL ? id >> LAYER_SHIFT : id;
         if (layer < 0 || layer >= LAYERS) {
             complain("layer %lld is not expected", layer);
         } else if (bits != NULL) {
-            chunks[layer]++;
-            for (int i = sqlite3_column_bytes(statement, 1) - 1; i >= 0; i--)
+            for (int i = sqlite3_column_bytes(statement, 1) - 1; i >= COUNTS; i--)
                 for (unsigned byte = bits[i]; byte != 0; byte &= byte - 1)
-                    ones[layer]++;
+                    set++;
+            if (number_at(bits + 4) != set)
+                complain("chunk %lld counts %lld bits, but %lld are set", id, number_at(bits + 4),
+                         set);
+            chunks[layer] += number_at(bits + 8) > 0;
+            keys[layer] += number_at(bits + 8);
+            ones[layer] += number_at(bits + 12);
         } else if (sqlite3_column_int64(statement, 2) != chunks[layer] ||
-                   sqlite3_column_int64(statement, 3) != ones[layer]) {
-            complain("layer %lld has %lld chunks and %lld bits, its row says %lld and %lld", layer,
-                     chunks[layer], ones[layer], sqlite3_column_int64(statement, 2),
-                     sqlite3_column_int64(statement, 3));
+                   sqlite3_column_int64(statement, 3) != keys[layer] ||
+                   sqlite3_column_int64(statement, 4) != ones[layer]) {
+            complain("layer %lld: its chunks reported otherwise than its row says", layer);
         }
     }
     sqlite3_finalize(statement);

@@ -37,6 +37,12 @@ static const char REGISTER_FIRST[] = "open and register"; /* another connection 
 #define COUNTING                                                                                   \
     "CREATE VIRTUAL TABLE seen USING bloom(capacity=8, fpr=0.01, layout=counting); "               \
     "INSERT INTO seen(key) VALUES ('a'), ('b'), ('c'), (1), (2), (3), (4), (5), (6), (7), (8);"
+/* Two generations, of several layers each, and the rows of a third that is forgotten. */
+#define AGED                                                                                       \
+    "CREATE VIRTUAL TABLE seen USING bloom(capacity=8, fpr=0.01, generations=2); " TEN             \
+    "INSERT INTO seen(key) SELECT i FROM c; INSERT INTO seen(seen) VALUES ('rotate'); "            \
+    "INSERT INTO seen(key) VALUES ('a'), ('b'); INSERT INTO seen(seen) VALUES ('rotate');"
+#define AGED_ANEW AGED ANEW
 #define TYPED(type)                                                                                \
     "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=0.01, key=" type "); "                \
     "INSERT INTO seen(key) VALUES ('a'), (1), (2.5), ('3');"
@@ -81,6 +87,13 @@ static const struct scenario SCENARIOS[] = {
     {"an import into another layout and keys of it", "",
      "SELECT bloom_export(bloom_add(bloom_import(" GO ", 'go'), 'abc'), 'go')", NULL},
     {"a key that a layout has not", "", "SELECT bloom_add(bloom_import(" GO ", 'go'), 1)", NULL},
+    {"options as text", "",
+     "SELECT bloom_new(10, 0.01, 'salt=000102030405060708090a0b0c0d0e0f, layout=counting')", NULL},
+    {"an option that is wrong", "", "SELECT bloom_new(10, 0.01, 'salt=0')", NULL},
+    {"salted bloom_agg in fuse", UTF16 "INSERT INTO t VALUES ('layout=fuse,'), ('layout=fuse,')",
+     "SELECT bloom_agg(rowid, NULL, 0.01, x || 'salt=000102030405060708090a0b0c0d0e0f') FROM t",
+     "SELECT group_concat(x) FROM t"},
+    {"bloom_count of a key", "", "SELECT bloom_count(bloom_new(9, 0.1, 'counting'), 'a')", NULL},
     {"bloom_agg in go", "", TEN "SELECT bloom_agg(CAST(i AS TEXT), NULL, 0.3, 'go') FROM c", NULL},
     {"bloom_agg in go with n in all rows", UTF16 "INSERT INTO t VALUES ('go'), ('go')",
      "SELECT bloom_agg('a', 100, 0.03, x) FROM t", "SELECT group_concat(x) FROM t"},
@@ -229,6 +242,32 @@ static const struct scenario SCENARIOS[] = {
     {"a filter table described", TABLE, "SELECT info, filter FROM seen", TABLE_STATE},
     {"a filter table merged into", TABLE,
      "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.009), 'c'))",
+     TABLE_STATE},
+    {"a filter table rotated", AGED, "INSERT INTO seen(seen) VALUES ('rotate')", TABLE_STATE},
+    {"a filter table rotated for the first time", AGED_ANEW,
+     "INSERT INTO seen(seen) VALUES ('rotate')", TABLE_STATE},
+    {"a filter table whose next generation is its first of that slot",
+     "CREATE VIRTUAL TABLE seen USING bloom(capacity=8, fpr=0.01, generations=3); INSERT INTO "
+     "seen(key) VALUES ('a');",
+     "INSERT INTO seen(seen) VALUES ('rotate')", TABLE_STATE},
+    {"what a forgotten generation has left overwritten", AGED, "INSERT INTO seen(key) VALUES ('c')",
+     TABLE_STATE},
+    {"what a forgotten generation has left overwritten for the first time", AGED_ANEW,
+     "INSERT OR IGNORE INTO seen(key) VALUES ('c')", TABLE_STATE},
+    {"further layers of a forgotten generation taken over", AGED,
+     TEN "INSERT INTO seen(key) SELECT i || 'x' FROM c", TABLE_STATE},
+    {"a filter table with generations described and merged into", AGED,
+     "SELECT info, (SELECT count(*) FROM seen('a')) FROM seen; INSERT INTO seen(seen, key) VALUES "
+     "('merge', bloom_add(bloom_new(8, 0.0045), 'c'))",
+     TABLE_STATE},
+    {"a filter table rotated in a transaction with savepoints", AGED,
+     "BEGIN; INSERT INTO seen(key) VALUES ('c'); SAVEPOINT s; INSERT INTO seen(seen) VALUES "
+     "('rotate'); INSERT INTO seen(key) VALUES ('d'); ROLLBACK TO s; INSERT INTO seen(seen) VALUES "
+     "('rotate'); COMMIT",
+     TABLE_STATE},
+    {"a filter table with generations cleared", AGED, "INSERT INTO seen(seen) VALUES ('clear')",
+     TABLE_STATE},
+    {"a filter table with generations repaired", AGED, "INSERT INTO seen(seen) VALUES ('repair')",
      TABLE_STATE},
     {"a filter table cleared", TABLE, "INSERT INTO seen(seen) VALUES ('clear')", TABLE_STATE},
     {"a filter table asked for the first time", TABLE_ANEW, "SELECT 1 FROM seen WHERE key = 'a'",

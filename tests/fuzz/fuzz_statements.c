@@ -193,6 +193,25 @@ static const char *const FORMS[][2] = {
     {"INSERT INTO x.seen(seen, key) SELECT 'merge', filter FROM main.seen", NULL},
     {"SELECT info, filter FROM x.seen", NULL},
     {"DETACH x", NULL},
+    {"INSERT INTO aged(aged) VALUES ('rotate')", NULL},
+    {"INSERT INTO aged(key) SELECT ", " FROM t"},
+    {"INSERT OR IGNORE INTO aged(key) WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 "
+     "FROM "
+     "c LIMIT 20) SELECT i || ",
+     " FROM c, t LIMIT 20"},
+    {"SELECT count(*) FROM t, aged WHERE key = ", ""},
+    {"SELECT info, filter FROM aged", NULL},
+    {"INSERT INTO aged(aged, key) VALUES ('merge', ", ")"},
+    {"INSERT INTO aged(aged) SELECT CASE WHEN i < 3 THEN 'rotate' ELSE ", " END FROM t"},
+    {"INSERT INTO aged(aged) VALUES ('clear')", NULL},
+    {"INSERT INTO aged(aged) VALUES ('repair')", NULL},
+    {"INSERT INTO seen(seen) VALUES ('rotate')", NULL},
+    {"CREATE VIRTUAL TABLE made USING bloom(capacity=3, generations=", ")"},
+    {"INSERT INTO made(made) VALUES ('rotate')", NULL},
+    {"CREATE TRIGGER four AFTER INSERT ON t BEGIN INSERT INTO aged(key) VALUES (new.v); INSERT "
+     "INTO "
+     "aged(aged) VALUES ('rotate'); END",
+     NULL},
 };
 
 /* Of some inputs one question to the authorizer is answered with DENY or IGNORE. */
@@ -252,7 +271,10 @@ static sqlite3 *open_database(void) {
               "(3, NULL, bloom_new(10, 0.01, 'classic'));"
               "CREATE VIRTUAL TABLE seen USING bloom(capacity=10, fpr=0.01, growth=off);"
               "CREATE VIRTUAL TABLE small USING bloom(capacity=3, fpr=0.1);"
-              "INSERT INTO small(key) VALUES (1), (2), (3), (4), (5), (6), ('a')");
+              "INSERT INTO small(key) VALUES (1), (2), (3), (4), (5), (6), ('a');"
+              "CREATE VIRTUAL TABLE aged USING bloom(capacity=3, fpr=0.1, generations=2);"
+              "INSERT INTO aged(key) VALUES (1), (2), (3), (4), (5), (6), ('a');"
+              "INSERT INTO aged(aged) VALUES ('rotate'), ('rotate')");
     return database;
 }
 

@@ -77,11 +77,11 @@ program "linked in"
 export TSAN_OPTIONS="suppressions=tests/threads/loaded.supp"
 program "loaded" "./$build/bloom.so"
 
-# Would a race be found at all? sqlite/value.c with one put in, the other files as they are.
+# Would a race be found at all? sqlite/arguments.c with one put in, the other files as they are.
 # shellcheck disable=SC2086
-$CC $flags -DSQLITE_CORE -include tests/threads/race.h -c -o $build/race.o ext/sqlite/value.c ||
+$CC $flags -DSQLITE_CORE -include tests/threads/race.h -c -o $build/race.o ext/sqlite/arguments.c ||
     exit 1
-others=$(echo "$linked" | grep -v 'sqlite/value\.o$')
+others=$(echo "$linked" | grep -v 'sqlite/arguments\.o$')
 # shellcheck disable=SC2086
 $CC $flags -DSQLITE_CORE -o $build/race_test tests/threads/threads_test.c $others $build/race.o \
     $libraries || exit 1

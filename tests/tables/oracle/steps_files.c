@@ -56,8 +56,8 @@ void step_deserialize(connection_t *connection) {
     struct content before = *peek(connection, schema);
     if (!deserialize(connection, schema, from))
         return;
-    /* SQLite may not prepare statements anew for this, so that they serve only when the schema is the
-     * same. */
+    /* SQLite may not prepare statements anew for this, so that they serve only when the schema is
+     * the same. */
     if (!same_schema(&before, &from->committed))
         forget_statements(connection, schema);
 }

@@ -1,0 +1,173 @@
+/* What the SQL functions share: their registration, the readers of their arguments, their results.
+ */
+#ifndef BLOOM_SQL_FUNCTIONS_H
+#define BLOOM_SQL_FUNCTIONS_H
+
+#include "sqlite/sqlite.h"
+
+/* One SQL function: a row of the registration table in extension.c. */
+struct bloom_function {
+    const char *name;
+    int arguments_minimum;
+    int arguments_maximum; /* -1: any number */
+    void (*scalar)(sqlite3_context *, int, sqlite3_value **);
+    void (*step)(sqlite3_context *, int, sqlite3_value **); /* of an aggregate */
+    void (*final)(sqlite3_context *);
+};
+
+/* What a connection has of this extension, shared by its functions. */
+struct bloom_connection {
+    sqlite3 *database;
+    struct bloom_connection *next;
+    uint64_t references; /* functions and living pins */
+    uint64_t deaths;     /* of pins */
+    bool loaded;         /* everything is registered: see extension.c */
+};
+
+/* The header that passed validation last, and the pin that was found alive last. Zeros: none. */
+struct bloom_recent_header {
+    uint8_t bytes[BLOOM_HEADER_BYTES_MAXIMUM];
+    struct bloom_shape shape;
+};
+struct bloom_recent_pin {
+    uintptr_t number;
+    uint64_t deaths; /* of the connection's pins, when it was alive */
+    const struct bloom_stored *filter;
+};
+
+/* The user data of a function: its row, its connection and what it saw last. Most calls of a
+ * statement see the same filter: comparing 64 bytes costs a tenth of validating them anew, and two
+ * comparisons less than looking a pin up. It belongs to one connection, whose calls never overlap;
+ * unlike SQLite's auxiliary data it costs no allocation and serves filters from columns, too. */
+struct bloom_registration {
+    const struct bloom_function *function;
+    struct bloom_connection *connection;
+    struct bloom_recent_header recent_header;
+    struct bloom_recent_pin recent_pin;
+};
+
+/* Fails the running function with "FUNCTION: " and the formatted message (as sqlite3_mprintf). */
+void bloom_sql_error(sqlite3_context *context, const char *format, ...);
+
+/* The same with "EXPECTATION, not ..." and what the value is instead. */
+void bloom_sql_error_found(sqlite3_context *context, const char *expectation, sqlite3_value *value);
+
+/* The readers of arguments: on false the function has failed with a message that names it and the
+ * argument. */
+
+/* A filter, as a BLOB or pinned; position counts from 1. NULL is an error. */
+bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
+                      struct bloom_stored *filter);
+
+/* What the arguments n, p and options of count arguments in arguments say; p is 0.01 and the layout
+ * blocked when left out. The shape is also checked against the length limit of the connection. */
+bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **arguments,
+                     struct bloom_shape *shape);
+
+/* The same for an aggregate that learns n only later: just rate, layout and keying, from p and
+ * options in arguments[0] and [1]. */
+bool bloom_sql_rate_and_options(sqlite3_context *context, int count, sqlite3_value **arguments,
+                                struct bloom_shape *shape);
+
+/* A layout by its name. */
+bool bloom_sql_layout(sqlite3_context *context, sqlite3_value *value,
+                      const struct bloom_layout **layout);
+
+/* Sizes a shape, of which rate, layout and keying are given, for exactly these keys, and checks it
+ * against the length limit. */
+bool bloom_sql_size_for_keys(sqlite3_context *context, const struct bloom_key_summary *keys,
+                             struct bloom_shape *shape);
+
+/* Fails when a filter of that shape is longer than a value of this connection may be. */
+bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *shape);
+
+/* A whole number from minimum to maximum: an INTEGER, or a REAL equal to one. */
+bool bloom_sql_whole_number(sqlite3_context *context, const char *name, sqlite3_value *value,
+                            uint64_t minimum, uint64_t maximum, uint64_t *number);
+
+/* The words of a key that is to be added to a filter of that shape: one that it has no room for is
+ * an error. A shape without bits, which the keys decide, has room for all. */
+enum bloom_key_added { BLOOM_KEY_ADD, BLOOM_KEY_SKIP, BLOOM_KEY_FAILED };
+enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position,
+                                          sqlite3_value *value, const struct bloom_shape *shape,
+                                          uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
+
+/* Fails the function unless the layout offers what it needs: offered is whether it has the member,
+ * deed what the function does to a filter, as in "take keys out of". */
+bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layout, bool offered,
+                      const char *deed);
+
+/* As bloom_sql_result_filter, after a pass over the whole of it, unless the caller wanted the
+ * statement to end meanwhile: then it is freed, and the function has failed with that. */
+void bloom_sql_result_pass(sqlite3_context *context, const struct bloom_shape *shape,
+                           uint8_t *filter);
+
+/* As bloom_sql_ask in a function that has worked on so many bytes more, which asks after every few
+ * megabytes of them and counts the others in *unasked. When the answer is yes the function has
+ * failed with it. */
+bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *unasked);
+
+/* pins.c: filters as pointer values, which are never followed before they are found alive. */
+
+/* Finds what a connection has, or makes it; or keeps what was found, and returns it. Every call
+ * takes a reference, which a function holds; close gives it back. NULL: there is no memory. */
+struct bloom_connection *bloom_connection_open(sqlite3 *database);
+struct bloom_connection *bloom_connection_keep(struct bloom_connection *connection);
+void bloom_connection_close(struct bloom_connection *connection);
+
+/* Whether a value is NULL, and not a pin, alive or gone, which looks like NULL. */
+bool bloom_sql_is_null(sqlite3_value *value);
+
+/* Makes a pin of a copy of the filter the function's result. */
+void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *filter);
+
+/* The type of the pointers, and the pin of such a pointer, remembered for the function's next call.
+ */
+const struct bloom_stored *bloom_sql_find_pin(struct bloom_registration *registration,
+                                              uintptr_t number);
+
+/* The same as bloom_sql_pinned, for the function of that registration. */
+static inline const struct bloom_stored *
+bloom_sql_recent_pin(struct bloom_registration *registration, sqlite3_value *value) {
+    uintptr_t number = (uintptr_t)sqlite3_value_pointer(value, bloom_pin_type);
+    const struct bloom_recent_pin *recent = &registration->recent_pin;
+    return number == recent->number && registration->connection->deaths == recent->deaths
+               ? recent->filter
+               : bloom_sql_find_pin(registration, number);
+}
+
+/* scalar.c */
+void bloom_sql_new(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_new_bits(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_add(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_count(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_fpr(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_size(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_hash(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_pin(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_version(sqlite3_context *context, int count, sqlite3_value **arguments);
+
+/* merge.c */
+void bloom_sql_union(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_intersect(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_union_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_intersect_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_merge_final(sqlite3_context *context);
+
+/* exchange.c */
+void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **arguments);
+
+/* url.c */
+void bloom_sql_url(sqlite3_context *context, int count, sqlite3_value **arguments);
+
+/* aggregate.c */
+void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_agg_final(sqlite3_context *context);
+void bloom_sql_hashes_step(sqlite3_context *context, int count, sqlite3_value **arguments);
+
+#endif

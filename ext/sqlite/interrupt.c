@@ -1,0 +1,34 @@
+/* Whether the caller of something long wants it to end. */
+#include "sqlite/functions.h"
+
+/* SQLite tells functions of an interrupt only from 3.41 on; but a nested statement meets both
+ * interrupts and progress handlers on every version. This one runs some 1000 operations, so that
+ * handlers with long intervals get their turn, too. */
+int bloom_sql_ask(sqlite3 *database, sqlite3_stmt **statement) {
+    static const char SQL[] = "WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c "
+                              "LIMIT 60) SELECT i FROM c";
+    int code = SQLITE_OK;
+    if (*statement == NULL)
+        code = sqlite3_prepare_v2(database, SQL, -1, statement, NULL);
+    if (code == SQLITE_OK) {
+        while (sqlite3_step(*statement) == SQLITE_ROW)
+            continue;
+        code = sqlite3_reset(*statement);
+    }
+    /* An authorizer or a limit may forbid the question itself, which is no reason to stop. */
+    return code == SQLITE_INTERRUPT || code == SQLITE_NOMEM ? code : SQLITE_OK;
+}
+
+bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *unasked) {
+    sqlite3_stmt *statement = NULL;
+    *unasked += bytes;
+    if (*unasked < BLOOM_SQL_STRETCH) /* a millisecond's work or so */
+        return false;
+    *unasked = 0;
+    int code = bloom_sql_ask(sqlite3_context_db_handle(context), &statement);
+    sqlite3_finalize(statement);
+    if (code == SQLITE_OK)
+        return false;
+    sqlite3_result_error_code(context, code);
+    return true;
+}

@@ -1,0 +1,71 @@
+-- Carry out each payment once, though clients send it again when they got no answer: a guard of
+-- idempotency keys that forgets them after a day or two. What the guard does not know is new for
+-- certain; what it seems to know is looked up. So there is no mistake, and a look-up for hardly any
+-- request but a repetition.
+-- From the top folder: sqlite3 < sql/idempotency.sql
+.bail on
+.load ./bloom
+.mode column
+
+CREATE TABLE payments(id INTEGER PRIMARY KEY, key TEXT NOT NULL, amount INTEGER, day INTEGER);
+CREATE INDEX payments_key ON payments(key);
+
+-- Two generations of a day: a key is known for the rest of its day and all of the next one, from
+-- when it was sent last, since the command add writes it to the newest generation. (A key that is
+-- sent again after that would be carried out again.) The salt, drawn once, is what nobody who
+-- chooses keys may know.
+CREATE VIRTUAL TABLE guard USING bloom(capacity=2000, fpr=0.001, generations=2,
+  salt='4f1c9d0b7a3e58826d90c1b5f2a7e431');
+
+-- A request is one statement, and one transaction: either the payment and its key are there, or
+-- neither is.
+CREATE TABLE requests(key TEXT, amount INTEGER, day INTEGER, looked_up INTEGER DEFAULT 0,
+  carried_out INTEGER DEFAULT 0);
+CREATE TRIGGER request AFTER INSERT ON requests BEGIN
+  UPDATE requests SET looked_up = EXISTS (SELECT 1 FROM guard WHERE key = NEW.key)
+    WHERE rowid = NEW.rowid;
+  UPDATE requests SET carried_out = CASE WHEN looked_up THEN NOT EXISTS (SELECT 1 FROM payments
+    WHERE key = NEW.key) ELSE 1 END WHERE rowid = NEW.rowid;
+  INSERT INTO payments(key, amount, day) SELECT key, amount, day FROM requests
+    WHERE rowid = NEW.rowid AND carried_out;
+  INSERT INTO guard(guard, key) VALUES ('add', NEW.key);
+END;
+
+-- At midnight, from cron.
+CREATE TABLE midnights(day INTEGER PRIMARY KEY);
+CREATE TRIGGER midnight AFTER INSERT ON midnights BEGIN
+  INSERT INTO guard(guard) VALUES ('rotate');
+END;
+
+-- Four days, made up: 2000 payments a day, every tenth request is sent three times.
+CREATE TABLE days(day INTEGER);
+CREATE TRIGGER day AFTER INSERT ON days BEGIN
+  INSERT INTO midnights VALUES (NEW.day);
+  INSERT INTO requests(key, amount, day)
+    SELECT printf('key-%d-%04d', NEW.day, request.value), request.value % 90 + 10, NEW.day
+      FROM generate_series(1, 2000) AS request, generate_series(1, 3) AS time
+      WHERE time.value = 1 OR request.value % 10 = 0;
+END;
+INSERT INTO days SELECT value FROM generate_series(1, 4);
+
+SELECT day, count(*) AS requests, sum(carried_out) AS "carried out", sum(looked_up) AS "looked up",
+       sum(looked_up AND carried_out) AS "in vain"
+  FROM requests GROUP BY day;
+
+.print
+SELECT count(*) AS payments, count(DISTINCT key) AS keys, (SELECT count(DISTINCT key)
+  FROM requests) AS "keys of requests" FROM payments;
+
+-- A transaction that fails takes the payment and its key back, so that the next try is carried out.
+BEGIN;
+INSERT INTO requests(key, amount, day) VALUES ('key-5-0001', 25, 5);
+ROLLBACK;
+INSERT INTO requests(key, amount, day) VALUES ('key-5-0001', 25, 5);
+INSERT INTO requests(key, amount, day) VALUES ('key-5-0001', 25, 5);
+.print
+SELECT key, looked_up, carried_out FROM requests WHERE key = 'key-5-0001';
+
+-- The guard holds two days of keys, whatever the number of days.
+.print
+SELECT json_extract(value, '$.generation') AS generation, json_extract(value, '$.keys') AS keys
+  FROM guard, json_each(json_extract(info, '$.generations'));

@@ -1,0 +1,60 @@
+-- Events of the last 24 hours without duplicates, in bounded space: a filter table that forgets by
+-- age. Time is what the application says it is: a row in the table of hours opens the next hour, and
+-- every fourth one rotates the filter. So an event is known for 20 to 24 hours after it was seen
+-- first. (From cron instead: sqlite3 events.db "INSERT INTO hours(hour) VALUES (...)".)
+-- From the top folder: sqlite3 < sql/recent_events.sql
+.bail on
+.load ./bloom
+.mode column
+
+-- Six generations of four hours; capacity is what comes in four hours. fpr is the share of new
+-- events that are taken for known ones, over all generations together.
+CREATE VIRTUAL TABLE seen USING bloom(capacity=4000, fpr=0.001, generations=6);
+CREATE TABLE hours(hour INTEGER PRIMARY KEY);
+CREATE TRIGGER hours_insert AFTER INSERT ON hours WHEN NEW.hour % 4 = 0 BEGIN
+  INSERT INTO seen(seen) VALUES ('rotate');
+END;
+
+-- What comes in, many times; and what goes on, once. The table below is for the recipe's own sums:
+-- in earnest nothing is kept but the filter.
+CREATE TABLE arrived(hour INTEGER, id TEXT, is_new INTEGER);
+CREATE TRIGGER arrived_insert AFTER INSERT ON arrived BEGIN
+  UPDATE arrived SET is_new = NOT EXISTS (SELECT 1 FROM seen WHERE key = NEW.id)
+    WHERE rowid = NEW.rowid;
+  INSERT OR IGNORE INTO seen(key) VALUES (NEW.id);
+END;
+
+-- Three days, made up: 1000 events an hour, of which every fifth was sent before, up to 19 hours
+-- ago. An hour is one transaction, rotation and events together.
+CREATE TABLE clock(hour INTEGER);
+CREATE TRIGGER clock_insert AFTER INSERT ON clock BEGIN
+  INSERT INTO hours(hour) VALUES (NEW.hour);
+  INSERT INTO arrived(hour, id)
+    SELECT NEW.hour, printf('event-%06d', CASE WHEN value % 5 > 0 THEN NEW.hour * 1000 + value
+      ELSE max(1, NEW.hour * 1000 + value - 1 - (value * 7919 + NEW.hour * 104729) % 19000 / 5 * 5)
+      END) FROM generate_series(1, 1000);
+END;
+INSERT INTO clock SELECT value FROM generate_series(1, 72);
+
+.print Events of three days
+SELECT count(*) AS arrived, sum(is_new) AS "passed on", count(DISTINCT id) AS "different ones",
+       count(DISTINCT id) - sum(is_new) AS "kept back by mistake"
+  FROM arrived;
+
+.print
+.print The generations
+SELECT json_extract(value, '$.generation') AS generation, json_extract(value, '$.keys') AS keys,
+       printf('%.1f %%', 100 * json_extract(value, '$.fill')) AS fill
+  FROM seen, json_each(json_extract(info, '$.generations'));
+
+-- After a day an event is new again; within it, it is not.
+.print
+.print Seen before?
+SELECT id, hour AS "sent in hour", EXISTS (SELECT 1 FROM seen WHERE key = id) AS known
+  FROM arrived WHERE id IN ('event-024001', 'event-045001', 'event-053001', 'event-072001')
+  GROUP BY id;
+
+-- Space: it is the same after the second day and after the third.
+.print
+SELECT (SELECT sum(length(bits)) FROM seen_chunks) AS "filter table, bytes",
+       (SELECT sum(length(id)) FROM arrived WHERE is_new AND hour > 48) AS "ids of a day, bytes";

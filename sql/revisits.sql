@@ -1,0 +1,55 @@
+-- A crawler that visits a page again after seven days, and not before: the URLs it has visited are
+-- in a filter table that forgets by age. (crawler.sql visits every page once.) A false positive is a
+-- page that is visited some days late.
+-- From the top folder: sqlite3 < sql/revisits.sql
+.bail on
+.load ./bloom
+.mode column
+
+-- Seven generations of a day; capacity is the visits of a day. When the eighth day begins the first
+-- one is forgotten.
+CREATE VIRTUAL TABLE visited USING bloom(capacity=600, fpr=0.01, generations=7);
+
+-- The web, made up: 2000 pages with three links each, and everything can be reached from page 0.
+CREATE TABLE links(source TEXT, target TEXT);
+INSERT INTO links
+  SELECT printf('http://site.example/page/%d', value), printf('http://site.example/page/%d',
+    (value * 7 + link.n) % 2000)
+    FROM generate_series(0, 1999), (SELECT 1 AS n UNION ALL SELECT 2 UNION ALL SELECT 3) AS link;
+
+-- A day has room for 600 visits. Each link that was found is tried; one visit a page is made unless
+-- there was one in the last seven days.
+CREATE TABLE today(day INTEGER, visits INTEGER);
+INSERT INTO today VALUES (0, 0);
+CREATE TABLE visits(day INTEGER, url TEXT);
+CREATE VIEW tries AS SELECT target AS url FROM links;
+CREATE TRIGGER try INSTEAD OF INSERT ON tries WHEN (SELECT visits FROM today) < 600
+  AND NOT EXISTS (SELECT 1 FROM visited WHERE key = NEW.url) BEGIN
+  INSERT INTO visited(key) VALUES (NEW.url);
+  INSERT INTO visits SELECT day, NEW.url FROM today;
+  UPDATE today SET visits = visits + 1;
+END;
+CREATE TABLE days(day INTEGER);
+CREATE TRIGGER day AFTER INSERT ON days BEGIN
+  UPDATE today SET day = NEW.day, visits = 0;
+  INSERT INTO visited(visited) VALUES ('rotate');
+  INSERT INTO tries SELECT target FROM links ORDER BY rowid;
+END;
+
+-- Three weeks, one transaction a day.
+INSERT INTO days VALUES (1);
+INSERT INTO days VALUES (2);
+INSERT INTO days SELECT value FROM generate_series(3, 21);
+
+.print Visits by the day
+SELECT day, count(*) AS visits FROM visits GROUP BY day;
+
+.print
+.print From one visit of a page to the next
+SELECT days, count(*) AS times FROM (SELECT day - lag(day) OVER (PARTITION BY url ORDER BY day)
+  AS days FROM visits) WHERE days NOT NULL GROUP BY days;
+
+.print
+SELECT (SELECT count(DISTINCT target) FROM links) AS pages, count(DISTINCT url) AS visited,
+       (SELECT sum(length(bits)) FROM visited_chunks) AS "filter table, bytes"
+  FROM visits;

@@ -1,0 +1,324 @@
+/* What it costs to forget by age.
+ *
+ *     generations cost EXTENSION FOLDER [CAPACITY]
+ *     generations day EXTENSION FOLDER EVENTS CSV
+ *
+ * Databases are made in FOLDER and removed.
+ *
+ * cost: a table with generations=6 beside one without, capacity=CAPACITY (200,000 when left out)
+ * for each generation, fpr=0.01. Five generations are full, and the newest one as well as the other
+ * table half full. In turn, medians of nine rounds: the check of a key that is absent, inside a read
+ * transaction, and INSERT OR IGNORE of a new key, inside a transaction that is rolled back. Then the
+ * newest generation is filled up, and info tells bits and keys.
+ *
+ * day: EVENTS a day, evenly, for two days; is each seen for the first time within 24 hours? Of five
+ * events one repeats one of the last 20 hours. A filter table with generations=6, rotated every four
+ * hours, beside an ordinary table of keys and times with an index on the times, from which every
+ * hour all older than 24 hours is deleted. Both take the events of an hour in turn, 1000 to a
+ * transaction; WAL, synchronous=NORMAL, a page cache of 64 MB each, keys of 17 characters. A new
+ * event that the filter takes for an old one is not written. So it is taken for new when it is
+ * repeated after the generation that seemed to have it is gone: the last column. CSV gets a line for
+ * each hour; what is printed sums up the second day, when both tables have their size.
+ */
+#include <sqlite3.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ROUNDS = 9, CHECKS = 100000, INSERTS = 20000, BATCH = 1000, HOURS = 48 };
+
+static void fail(sqlite3 *database, const char *what) {
+    fprintf(stderr, "%s: %s\n", what, sqlite3_errmsg(database));
+    exit(1);
+}
+
+static void run(sqlite3 *database, const char *sql) {
+    if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK)
+        fail(database, sql);
+}
+
+static sqlite3_stmt *prepare(sqlite3 *database, const char *sql) {
+    sqlite3_stmt *statement;
+    if (sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) !=
+        SQLITE_OK)
+        fail(database, sql);
+    return statement;
+}
+
+static double number(sqlite3 *database, const char *sql) {
+    sqlite3_stmt *statement = prepare(database, sql);
+    if (sqlite3_step(statement) != SQLITE_ROW)
+        fail(database, sql);
+    double result = sqlite3_column_double(statement, 0);
+    sqlite3_finalize(statement);
+    return result;
+}
+
+static sqlite3 *open_database(char path[600], const char *folder, const char *name,
+                              const char *extension) {
+    sqlite3 *database;
+    snprintf(path, 600, "%s/generations_%s.db", folder, name);
+    remove(path);
+    if (sqlite3_open(path, &database) != SQLITE_OK)
+        fail(database, path);
+    sqlite3_enable_load_extension(database, 1);
+    if (sqlite3_load_extension(database, extension, NULL, NULL) != SQLITE_OK)
+        fail(database, "load");
+    run(database, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-64000");
+    return database;
+}
+
+/* Its statements are finalized before. */
+static void close_database(sqlite3 *database, const char *path) {
+    if (sqlite3_close(database) != SQLITE_OK)
+        fail(database, path);
+    remove(path);
+}
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+static uint64_t mixed(uint64_t word) { /* SplitMix64 (Steele, Lea, Flood, 2014) */
+    word = (word ^ word >> 30) * 0xbf58476d1ce4e5b9U;
+    word = (word ^ word >> 27) * 0x94d049bb133111ebU;
+    return word ^ word >> 31;
+}
+
+static uint64_t next_random = 1;
+
+static uint64_t random_word(void) {
+    return mixed(next_random += 0x9e3779b97f4a7c15U);
+}
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double times[ROUNDS]) {
+    qsort(times, ROUNDS, sizeof *times, compare);
+    return times[ROUNDS / 2];
+}
+
+/* Executes a statement with the key of a number, and tells whether it gave or changed a row. */
+static bool execute(sqlite3_stmt *statement, uint64_t event) {
+    char key[32];
+    int length = snprintf(key, sizeof key, "k%016llx", (unsigned long long)mixed(event));
+    sqlite3_bind_text(statement, 1, key, length, SQLITE_STATIC);
+    int code = sqlite3_step(statement);
+    bool row = code == SQLITE_ROW || sqlite3_changes(sqlite3_db_handle(statement)) > 0;
+    if (sqlite3_reset(statement) != SQLITE_OK)
+        fail(sqlite3_db_handle(statement), sqlite3_sql(statement));
+    return row;
+}
+
+/* ns for each execution with random keys. */
+static double measure(sqlite3_stmt *statement, int count) {
+    double start = now();
+    for (int i = 0; i < count; i++)
+        execute(statement, random_word());
+    return (now() - start) / count;
+}
+
+/* ---- cost ---- */
+
+enum { ONE, SIX, TABLES };
+
+static void fill(sqlite3 *database, sqlite3_stmt *insert, double keys) {
+    run(database, "BEGIN");
+    for (double done = 0; done < keys;)
+        done += execute(insert, random_word());
+    run(database, "COMMIT");
+}
+
+static void cost(const char *extension, const char *folder, double capacity) {
+    sqlite3 *databases[TABLES];
+    sqlite3_stmt *checks[TABLES], *inserts[TABLES];
+    double check_times[TABLES][ROUNDS], insert_times[TABLES][ROUNDS];
+    char paths[TABLES][600], sql[200];
+    for (int i = 0; i < TABLES; i++) {
+        sqlite3 *database = databases[i] =
+            open_database(paths[i], folder, i == ONE ? "one" : "six", extension);
+        snprintf(sql, sizeof sql, "CREATE VIRTUAL TABLE t USING bloom(capacity=%.0f, fpr=0.01%s)",
+                 capacity, i == ONE ? "" : ", generations=6");
+        run(database, sql);
+        checks[i] = prepare(database, "SELECT 1 FROM t WHERE key = ?");
+        inserts[i] = prepare(database, "INSERT OR IGNORE INTO t(key) VALUES (?)");
+        for (int full = 0; i == SIX && full < 5; full++) {
+            fill(database, inserts[i], capacity);
+            run(database, "INSERT INTO t(t) VALUES ('rotate')");
+        }
+        fill(database, inserts[i], capacity / 2);
+    }
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < TABLES; i++) {
+            run(databases[i], "BEGIN; SELECT count(*) FROM t_layers");
+            check_times[i][round] = measure(checks[i], CHECKS);
+            run(databases[i], "COMMIT; BEGIN IMMEDIATE");
+            insert_times[i][round] = measure(inserts[i], INSERTS);
+            run(databases[i], "ROLLBACK");
+        }
+    double check_one = median(check_times[ONE]), check_six = median(check_times[SIX]);
+    double insert_one = median(insert_times[ONE]), insert_six = median(insert_times[SIX]);
+    fill(databases[SIX], inserts[SIX], capacity - capacity / 2);
+    double bits = number(databases[SIX], "SELECT sum(json_extract(value, '$.bits')) FROM t, "
+                                         "json_each(json_extract(info, '$.layers'))");
+    double keys = number(databases[SIX], "SELECT sum(json_extract(value, '$.keys')) FROM t, "
+                                         "json_each(json_extract(info, '$.generations'))");
+    double layers = number(databases[SIX], "SELECT json_array_length(info, '$.layers') FROM t");
+    double rate = number(databases[SIX], "SELECT json_extract(info, '$.fpr') FROM t");
+    printf("## Six generations beside none, %.0f keys each\n\n", capacity);
+    printf("| work | without, ns | six, ns | ratio |\n|---|---:|---:|---:|\n");
+    printf("| check of an absent key | %.0f | %.0f | %.2f |\n", check_one, check_six,
+           check_six / check_one);
+    printf("| INSERT OR IGNORE of a new key | %.0f | %.0f | %.2f |\n\n", insert_one, insert_six,
+           insert_six / insert_one);
+    printf("Six full generations of 1 %%: %.2f bits a key, %.0f layers, expected rate %.3f %%.\n\n",
+           bits / keys, layers, 100 * rate);
+    for (int i = 0; i < TABLES; i++) {
+        sqlite3_finalize(checks[i]);
+        sqlite3_finalize(inserts[i]);
+        close_database(databases[i], paths[i]);
+    }
+}
+
+/* ---- day ---- */
+
+struct subject {
+    sqlite3 *database;
+    sqlite3_stmt *insert;
+    char path[600];
+    double time, size;             /* of the hour, in s and bytes; at its end */
+    uint64_t wrong_old, wrong_new; /* new events taken for old ones, and the other way round */
+};
+
+enum { FILTER, ORDINARY };
+
+static bool is_repeated(uint64_t at) {
+    return at > 1 && mixed(at * 0x9e3779b97f4a7c15U) % 5 == 0;
+}
+
+/* The number of the event that comes as so many: its own when it is new, otherwise that of a new one
+ * of the last 20 hours; its own when there was none. */
+static uint64_t event_at(uint64_t at, uint64_t hourly) {
+    if (!is_repeated(at))
+        return at;
+    uint64_t window = 20 * hourly - 100;
+    uint64_t event = at - 1 - mixed(at) % (at - 1 < window ? at - 1 : window);
+    while (is_repeated(event))
+        event++;
+    return event < at ? event : at;
+}
+
+static void make_subjects(struct subject subjects[TABLES], const char *extension,
+                          const char *folder, uint64_t hourly) {
+    char sql[200];
+    subjects[FILTER].database = open_database(subjects[FILTER].path, folder, "filter", extension);
+    snprintf(sql, sizeof sql,
+             "CREATE VIRTUAL TABLE t USING bloom(capacity=%llu, fpr=0.01, "
+             "generations=6)",
+             (unsigned long long)(4 * hourly));
+    run(subjects[FILTER].database, sql);
+    subjects[FILTER].insert =
+        prepare(subjects[FILTER].database, "INSERT OR IGNORE INTO t(key) VALUES (?)");
+    subjects[ORDINARY].database =
+        open_database(subjects[ORDINARY].path, folder, "ordinary", extension);
+    run(subjects[ORDINARY].database, "CREATE TABLE t(key TEXT PRIMARY KEY, at INTEGER) WITHOUT "
+                                     "ROWID; CREATE INDEX t_at ON t(at)");
+    subjects[ORDINARY].insert =
+        prepare(subjects[ORDINARY].database, "INSERT OR IGNORE INTO t(key, at) VALUES (?1, ?2)");
+}
+
+/* The events of an hour, and what makes the table forget. */
+static void pass_hour(struct subject *subject, int which, unsigned hour, uint64_t hourly) {
+    char sql[200];
+    double start = now();
+    if (which == FILTER && hour % 4 == 0 && hour > 0)
+        run(subject->database, "INSERT INTO t(t) VALUES ('rotate')");
+    if (which == ORDINARY && hour >= 24) {
+        snprintf(sql, sizeof sql, "DELETE FROM t WHERE at <= %u", hour - 24);
+        run(subject->database, sql);
+    }
+    for (uint64_t i = 1; i <= hourly; i++) {
+        uint64_t at = hour * hourly + i, event = event_at(at, hourly);
+        if (i % BATCH == 1)
+            run(subject->database, "BEGIN");
+        if (which == ORDINARY)
+            sqlite3_bind_int64(subject->insert, 2, hour);
+        bool is_new = execute(subject->insert, event);
+        subject->wrong_old += event == at && !is_new;
+        subject->wrong_new += event != at && is_new;
+        if (i % BATCH == 0 || i == hourly)
+            run(subject->database, "COMMIT");
+    }
+    subject->time += (now() - start) / 1e9;
+    subject->size =
+        number(subject->database,
+               "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+}
+
+static void day(const char *extension, const char *folder, uint64_t events, const char *csv) {
+    static const char *const NAMES[TABLES] = {"filter table", "ordinary table"};
+    struct subject subjects[TABLES] = {{.time = 0}};
+    double second_day[TABLES] = {0}, wrong = 0, new_events = 0;
+    uint64_t hourly = events / 24;
+    FILE *file = fopen(csv, "w");
+    if (file == NULL) {
+        fprintf(stderr, "%s cannot be written\n", csv);
+        exit(1);
+    }
+    make_subjects(subjects, extension, folder, hourly);
+    fprintf(file, "hour,filter_bytes,ordinary_bytes,filter_seconds,ordinary_seconds,filter_rate\n");
+    for (unsigned hour = 0; hour < HOURS; hour++) {
+        uint64_t fresh = 0;
+        for (uint64_t i = 1; i <= hourly; i++)
+            fresh += event_at(hour * hourly + i, hourly) == hour * hourly + i;
+        for (int i = 0; i < TABLES; i++) {
+            subjects[i].time = 0;
+            subjects[i].wrong_old = 0;
+            pass_hour(&subjects[i], i, hour, hourly);
+            second_day[i] += hour >= 24 ? subjects[i].time : 0;
+        }
+        fprintf(file, "%u,%.0f,%.0f,%.3f,%.3f,%.6f\n", hour + 1, subjects[FILTER].size,
+                subjects[ORDINARY].size, subjects[FILTER].time, subjects[ORDINARY].time,
+                (double)subjects[FILTER].wrong_old / (double)fresh);
+        wrong += hour >= 24 ? (double)subjects[FILTER].wrong_old : 0;
+        new_events += hour >= 24 ? (double)fresh : 0;
+    }
+    fclose(file);
+    printf("## A day of %llu events\n\n| | MB | s | us an event | new events taken for old | old "
+           "events taken for new |\n|---|---:|---:|---:|---:|---:|\n",
+           (unsigned long long)(24 * hourly));
+    for (int i = 0; i < TABLES; i++)
+        printf("| %s | %.1f | %.1f | %.2f | %.3f %% | %llu |\n", NAMES[i], subjects[i].size / 1e6,
+               second_day[i], 1e6 * second_day[i] / (24 * (double)hourly),
+               i == FILTER ? 100 * wrong / new_events : 0.0,
+               (unsigned long long)subjects[i].wrong_new);
+    printf("\nRatio of the ordinary table's to the filter table's: %.1f of size, %.1f of time.\n",
+           subjects[ORDINARY].size / subjects[FILTER].size,
+           second_day[ORDINARY] / second_day[FILTER]);
+    for (int i = 0; i < TABLES; i++) {
+        sqlite3_finalize(subjects[i].insert);
+        close_database(subjects[i].database, subjects[i].path);
+    }
+}
+
+int main(int count, char **arguments) {
+    if (count > 3 && strcmp(arguments[1], "cost") == 0) {
+        cost(arguments[2], arguments[3], count > 4 ? strtod(arguments[4], NULL) : 200000);
+    } else if (count > 5 && strcmp(arguments[1], "day") == 0) {
+        day(arguments[2], arguments[3], (uint64_t)strtod(arguments[4], NULL), arguments[5]);
+    } else {
+        fprintf(stderr, "generations cost EXTENSION FOLDER [CAPACITY]\n"
+                        "generations day EXTENSION FOLDER EVENTS CSV\n");
+        return 2;
+    }
+    return 0;
+}
