@@ -254,9 +254,9 @@ static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row) {
     return SQLITE_OK;
 }
 
-/* Finds the newest generation, and the oldest one's first layer, which follows the newest one's last
- * in the ring. As many generations as there can be must be there, none older than the others allow:
- * then none of them is missing. */
+/* Finds the newest generation, and the oldest one's first layer, which follows the newest one's
+ * last in the ring. As many generations as there can be must be there, none older than the others
+ * allow: then none of them is missing. */
 static int find_newest(struct bloom_layers *layers) {
     unsigned last = 0, generations = 0;
     if (layers->count == 0 || layers->layers[0].geometry.number != 0)
@@ -392,9 +392,9 @@ static int update_row(struct bloom_layers *layers, unsigned number, uint32_t gen
     return bloom_database_write(layers->database, BLOOM_WRITE_LAYER, 1);
 }
 
-/* Writes sums and generation of a row. The first time since the statement was prepared they are read
- * back, which must not be what is refused. Where an authorizer has hidden some of the columns from
- * the statement, the others are written as they were. */
+/* Writes sums and generation of a row. The first time since the statement was prepared they are
+ * read back, which must not be what is refused. Where an authorizer has hidden some of the columns
+ * from the statement, the others are written as they were. */
 static int write_row(struct bloom_layers *layers, unsigned number, uint32_t generation,
                      const struct bloom_sums *sums) {
     struct bloom_sums former = {0};
@@ -429,8 +429,8 @@ int bloom_layers_write(struct bloom_layers *layers, struct bloom_layer *layer,
     return code;
 }
 
-/* Makes the row of layer number index of a generation, or takes the one that an older generation has
- * left. */
+/* Makes the row of layer number index of a generation, or takes the one that an older generation
+ * has left. */
 static int open_layer(struct bloom_layers *layers, unsigned index, uint32_t generation,
                       bool exists) {
     const unsigned number = generation % layers->growth.generations * SLOT_ROWS + index;

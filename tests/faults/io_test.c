@@ -563,8 +563,8 @@ static sqlite3_int64 number_at(const unsigned char *bytes) {
     return bytes[0] | bytes[1] << 8 | bytes[2] << 16 | (sqlite3_int64)bytes[3] << 24;
 }
 
-/* Whether each chunk counts the bits that are set, and the rows of layers are the sums of what their
- * chunks reported. */
+/* Whether each chunk counts the bits that are set, and the rows of layers are the sums of what
+ * their chunks reported. */
 static void check_counts(sqlite3 *database, const char *name) {
     enum { LAYERS = 128, LAYER_SHIFT = 40, COUNTS = 24 };
     sqlite3_int64 chunks[LAYERS] = {0}, keys[LAYERS] = {0}, ones[LAYERS] = {0};

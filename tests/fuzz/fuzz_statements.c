@@ -235,8 +235,8 @@ static void set_authorizer(sqlite3 *database, unsigned chosen) {
     sqlite3_set_authorizer(database, authorizations != 0 ? authorize : NULL, NULL);
 }
 
-/* Nobody writes the shadow tables here, so they are never damaged, and nothing else is; but they may
- * have triggers. */
+/* Nobody writes the shadow tables here, so they are never damaged, and nothing else is; but they
+ * may have triggers. */
 static void judge(sqlite3 *database, const char *sql, int code) {
     switch (code) {
     case SQLITE_CORRUPT:
