@@ -151,8 +151,16 @@ static void keys_list(struct keys_cursor *cursor) {
     cursor->at = cursor->count = 0;
     if (cursor->first > cursor->last)
         return;
-    if (cursor->last - cursor->first < room)
-        room = (size_t)(cursor->last - cursor->first) + 1;
+    if (cursor->last - cursor->first < room) {
+        /* So few are asked for one by one: a listing would look for further ones to the end. */
+        for (uint64_t i = 0, most = cursor->last - cursor->first; i <= most; i++) {
+            uint64_t key = cursor->descending ? cursor->last - i : cursor->first + i;
+            if (shape->layout->check(shape, payload, &key))
+                cursor->listed[cursor->count++] = key;
+        }
+        keys_none(cursor);
+        return;
+    }
     size_t count = (cursor->descending ? shape->layout->numbers->list_down
                                        : shape->layout->numbers->list)(
         shape, payload, cursor->descending ? cursor->last : cursor->first, cursor->listed, room);

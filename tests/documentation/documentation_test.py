@@ -44,7 +44,7 @@ class Examples(unittest.TestCase):
         self.assertEqual(len(printed), len(pairs) + 1)
 
     def test_examples_of_the_readme_print_what_it_says(self):
-        self.run_document("README.md", 3)
+        self.run_document("README.md", 2)
 
     def test_examples_of_the_format_print_what_it_says(self):
         self.run_document("ext/FORMAT.md", 1)

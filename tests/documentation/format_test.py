@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """pages.py, which was written from ext/FORMAT*.md alone, held against the extension: it hashes
 keys, judges, fills, merges and estimates filters of every layout, and asks filter tables, as the
-extension does. The vectors of tests/documentation/vectors.txt hold for both; --write makes them anew, from
-pages.py.
+extension does. The vectors of tests/documentation/vectors.txt hold for both; --write makes them
+anew, from pages.py.
 """
 import math
 import pathlib
@@ -51,6 +51,13 @@ def every_filter():
             yield empty(layout, *shape)
             if layout in ("blocked", "counting"):
                 yield empty(layout, *shape, salt=SALT)
+
+
+def hashes(keys):
+    """A filter of layout hashes, of texts."""
+    words = sorted({words_of(1, b"", key)[0] for key in keys})
+    return Filter(header(13, 1, 1, 64 * max(1, len(words)), len(words), 0.0, bytes([bool(words)]))
+                  + struct.pack(f"<{len(words)}Q", *words) + bytes(0 if words else 8))
 
 
 def some_keys(source, count):
@@ -152,7 +159,8 @@ class Filters(WithExtension):
 
     def test_headers_are_refused_alike(self):
         """Every byte of a header changed, its checksum made right again; values at each edge."""
-        fuse = [Fuse(range(3), 0.25).data, Fuse((), 0.5).data, Fuse(range(9), 0.01, SALT).data]
+        fuse = [hashes(("a", "b")).data(), Fuse(range(3), 0.25).data, Fuse((), 0.5).data,
+                Fuse(range(9), 0.01, SALT).data]
         judgements = [0, 0]
         for sound in [one.data() for one in every_filter()] + fuse:
             cases = [b"", sound[:63], sound[:64], sound[:-1], sound + b"\0", b"x" + sound,
@@ -373,7 +381,7 @@ def invalid():
             (3, resealed(blocked, 7, b"\2")), (3, salted[:127]),
             (4, blocked[:56] + bytes(8) + blocked[64:]), (4, blocked[:20] + b"\1" + blocked[21:]),
             (4, salted[:64] + b"\1" + salted[65:]),
-            (5, resealed(blocked, 5, b"\0")), (5, resealed(blocked, 5, b"\x0d")),
+            (5, resealed(blocked, 5, b"\0")), (5, resealed(blocked, 5, b"\x0e")),
             (5, resealed(blocked, 5, b"\x80")), (5, resealed(blocked, 6, b"\2")),
             (5, resealed(blocked, 6, b"\x0b")), (5, resealed(blocked, 6, b"\xff")),
             (6, resealed(salted, 6, b"\1")), (6, resealed(blocked, 6, b"\x0a")),
@@ -404,6 +412,8 @@ def invalid():
               for at, value in ((16, b"\xbf"), (48, b"\0"), (48, b"\3"), (49, b"\4"), (49, b"\6"),
                                 (50, b"\0"), (50, b"\2"), (55, b"\1"))),
             ("fuse", 9, resealed(fuse, 8, b"\2")),
+            ("hashes", 0, resealed(hashes(("a", "b")).data(), 24, b"\3")),
+            ("hashes", 8, resealed(hashes(("a", "b")).data(), 40, b"\4")),
             ("spark1", 8, resealed(empty("spark1", 4, 128).data(), 40, b"\1")),
             ("spark2", 8, resealed(empty("spark2", 4, 128).data(), 44, b"\1")),
             ("parquet", 9, resealed(empty("parquet", 8, 256).data(), 8, b"\7")),
@@ -427,6 +437,7 @@ def vectors():
                if len(one.payload) <= 512]
     for one, keys in filters:
         one.add(*keys)
+    filters += [(hashes(keys), list(keys)) for keys in ((), ("hello", "abc", ""))]
     # What is its own canonical key, whatever the rule: see URLS.md.
     filters += [(empty(layout, 6, m, rule=rule).add("evil.example/"), ["evil.example/"])
                 for layout, m, rule in (("blocked", 512, 1), ("counting", 2048, 2))]

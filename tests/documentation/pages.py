@@ -312,8 +312,9 @@ LAYOUTS = {
     (11, 7): ("parquet", 8, 2**40, 256, parquet_bits),
     (11, 8): ("parquet-int32", 8, 2**40, 256, parquet_bits),
     (12, 9): ("redisbloom", FOREIGN, 2**52, 64, redisbloom_bits),
+    (13, 1): ("hashes", 1, 2**46, 64, lambda h, *_: h[:1]),
 }
-SALTED = (1, 4, 5)
+SALTED = (1, 4, 5, 13)
 BY_NAME = {row[0]: numbers for numbers, row in LAYOUTS.items()}
 
 
@@ -360,6 +361,8 @@ class Filter:
             spare += data[45:48] + bytes([data[44] >> 1])
         elif self.layout == "spark2":
             spare += data[44:56]
+        elif self.layout == "hashes":
+            spare += bytes([data[40] >> 2]) + data[41:56]
         elif self.layout != "fuse":
             spare += self.extra
         need(8, not any(spare))
@@ -369,6 +372,8 @@ class Filter:
         need(10, 1 <= self.m <= most_m and self.m % multiple == 0)
         need(11, self.n <= 2**40 and not data[39] & 0x80 and self.p < 1)
         self.seed = data[64:80] if salted else self.extra
+        if self.layout == "hashes":
+            need(0, self.m == 64 * max(self.n, 1))
         if self.layout == "bitmap":
             need(0, self.n == self.m and self.p == 0)
         if self.layout == "fuse":
@@ -410,6 +415,8 @@ class Filter:
         if self.layout == "fuse":
             return self.n > 0 and fuse_sum(self, fuse_word(self, self.words(key))) == 0
         bits = self.bits(key)
+        if self.layout == "hashes":
+            return self.n > 0 and bits[0] in struct.unpack(f"<{self.m // 64}Q", self.payload)
         if not bits:
             return False
         if self.layout == "counting":

@@ -28,7 +28,9 @@ from registry import registry  # noqa: E402
 
 SCRIPTS = HERE / "load"
 FOLDER = BUILD / "hosts"
-LIBRARY = BUILD / "binaries/linux-x86_64/bloom.so"
+# That of the packages, or where they cannot be built (packages.py says why) the one of make.
+PACKAGED = BUILD / "binaries/linux-x86_64/bloom.so"
+LIBRARY = PACKAGED if PACKAGED.exists() else TOP / "bloom.so"
 BUN, DENO = "../node_modules/.bin/bun", "../node_modules/.bin/deno"
 JAR = "/usr/share/java/sqlite-jdbc.jar"
 WANTED = {"md5": FILTER_MD5, "found": "{1} {2}".format(*FINGERPRINT_ANSWER), "integer": "1"}
@@ -42,6 +44,11 @@ class Skip(Exception):
 def need(*tools):
     if missing(*tools):
         raise Skip(missing(*tools).removeprefix("skipped: "))
+
+
+def need_package(target, folder):
+    if not (BUILD / folder / "built").exists():
+        raise Skip(f"make {target} did not build it")
 
 
 def fresh(name):
@@ -70,6 +77,7 @@ def shell():
 
 def environment(name, *packages):
     """A virtual environment with our wheel, as pip chooses it, and with packages of PyPI."""
+    need_package("wheel", "python")
     folder = fresh(name)
     if not (folder / "bin/python").exists():
         run(
@@ -173,6 +181,7 @@ def javascript(script, packages, *command, add=("npm", "install")):
 
     def load():
         need("npm", "node")
+        need_package("npm", "npm")
         folder = fresh(f"{script}-{pathlib.PurePath(command[0]).name}")
         options = ["--silent", "--no-audit", "--no-fund"]
         if not all((folder / "node_modules" / name.split("@")[0]).exists() for name in packages):
@@ -301,7 +310,7 @@ def examine(host):
 
 def main(words):
     if not LIBRARY.exists():
-        sys.exit("hosts.py: the packages are not built; run make packages first")
+        sys.exit("hosts.py: there is no library; run make hosts")
     chosen = [host for host in HOSTS if not words or any(word in host[0] for word in words)]
     with concurrent.futures.ThreadPoolExecutor(
         int(os.environ.get("JOBS") or os.cpu_count() or 1)

@@ -211,7 +211,8 @@ class Generator(unittest.TestCase):
     def test_everything_but_the_entry_point_becomes_static(self):
         text = self.generate(
             {
-                "a/one.h": "extern const int bloom_numbers[];\nextern const struct pair bloom_pair;"
+                "a/one.h": "static_assert(1, \"so\");\n_Static_assert(1, \"so\");\n"
+                "extern const int bloom_numbers[];\nextern const struct pair bloom_pair;"
                 "\nstruct pair { int x, y; };\nenum kind { A, B };\n#define FAST static inline\n"
                 "unsigned bloom_twice(unsigned x);\nFAST int once(int x) { return x; }\n",
                 "a/one.c": '#include "a/one.h"\nconst int bloom_numbers[] = {1, 2};\n'
@@ -233,6 +234,8 @@ class Generator(unittest.TestCase):
             "BLOOM_INTERNAL int bloom_three;",
             "struct pair { int x, y; };",
             "enum kind { A, B };",
+            'static_assert(1, "so");',
+            '_Static_assert(1, "so");',
             "static int mine;",
             "FAST int once(int x) { return x; }",
             "int sqlite3_bloom_init(void) { return 0; }",

@@ -87,5 +87,6 @@ def scripts(library, program=None):
         *(["--load", library] if library else []),
         TOP / "tests/sql",
         env=environment,
+        timeout=3600,  # an emulator on a machine that is busy
     )
     return output.splitlines()[-1]

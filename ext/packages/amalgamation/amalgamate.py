@@ -194,6 +194,8 @@ def rename(text, names):
 
 # How all else is declared; TITLE defines it.
 INTERNAL = "BLOOM_INTERNAL"
+# What begins a declaration that no other file sees.
+NO_LINKAGE = {"static", "typedef", "_Static_assert", "static_assert"}
 # The names that a program gets.
 PUBLIC = {"sqlite3_bloom_init"}
 # SQLite's macros would define a name that all extensions of a program share, where SQLite is not
@@ -245,7 +247,7 @@ def static_change(declaration, static_macros):
         if level == 0:
             words.append(token.text)
         level += token.text in ("{", "(", "[")
-    if not ({"static", "typedef", "_Static_assert"} | static_macros).isdisjoint(words):
+    if not (NO_LINKAGE | static_macros).isdisjoint(words):
         return None
     if words[0] in ("struct", "union", "enum") and (words[2] == ";" or words[-2] == "}"):
         return None

@@ -16,7 +16,7 @@ def troff(text):
     text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
     text = text.replace(", see below", ": NOTES below")
     text = re.sub(
-        r"\[[^]]+\]\(ext/(FORMAT|URLS)\.md[^)]*\)", r"\1.md", text
+        r"\[[^]]+\]\(ext/(FORMAT[-a-z]*|URLS)\.md[^)]*\)", r"\1.md", text
     )  # which the package has
     text = re.sub(r":? \[[^]]+\]\([^)]*\)", "", text)
     text = re.sub(r"`([^`]*)`", r"\\fB\1\\fR", text).replace("**", "")
