@@ -6,7 +6,7 @@
 #include "../library/library_test.h"
 
 #include "sqlite-bloom.h"
-#include "sqlite/sqlite.h"
+#include "sqlite/functions.h"
 
 #include <pthread.h>
 
