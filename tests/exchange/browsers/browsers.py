@@ -70,6 +70,10 @@ def by_chromium(urls):
 
 def is_explained(parser, text, other):
     """Whether a parser may answer otherwise than whatwg-url (ext/URLS.md)."""
+    if parser is by_chromium:
+        # It reads an address between brackets as it reads a name: escapes undone, letters mapped.
+        return other is not None and re.search(r"[^/]//([^/]*@)?\[", other) is not None \
+            and (not text.isascii() or "%" in text)
     text = urllib.parse.unquote(text)
     if parser is by_node and (other is None or "\u1e9e" in text):
         return True  # Node up to 20 has the tables before Unicode 15.1
