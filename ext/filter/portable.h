@@ -35,8 +35,9 @@ static inline uint64_t bloom_swap64(uint64_t value) {
 #endif
 
 /* For a function that is made to be inlined, with constants for some of its arguments: compilers
- * leave those out that they think too large. */
-#if defined(__GNUC__)
+ * leave those out that they think too large. A build without optimisation, such as that of the
+ * coverage, gains nothing by copies. */
+#if defined(__GNUC__) && defined(__OPTIMIZE__)
 #define BLOOM_INLINE __attribute__((always_inline)) static inline
 #else
 #define BLOOM_INLINE static inline

@@ -146,8 +146,7 @@ static void every_message_is_clean(void **state) {
                                         "bloom_convert(bloom_new(1), X)",
                                         "bloom_convert(X, 'blocked')",
                                         "bloom_remove(X, 1)",
-                                        "bloom_add(bloom_new(1, 0.1, 'key=url'), '/' || X)",
-                                        "(SELECT key FROM bloom_list(X))"};
+                                        "bloom_add(bloom_new(1, 0.1, 'key=url'), '/' || X)"};
     static const char *const TEXTS[] = {
         "CAST(x'fffe80c3' AS TEXT)", "CAST(bloom_new(10) AS TEXT)", "'a' || char(0, 10, 27) || 'b'",
         "CAST(zeroblob(1000) AS TEXT)",
@@ -164,7 +163,7 @@ static void every_message_is_clean(void **state) {
             assert_int_equal(sqlite3_exec(database, sql, NULL, NULL, NULL), SQLITE_ERROR);
             if (!is_clean(sqlite3_errmsg(database)))
                 fail_msg("%s: %s", sql, sqlite3_errmsg(database));
-            if (strstr(sqlite3_errmsg(database), "not the text '") == NULL)
+            if (strstr(sqlite3_errmsg(database), "the text '") == NULL)
                 fail_msg("%s: %s", sql, sqlite3_errmsg(database));
             sqlite3_free(sql);
         }
