@@ -97,7 +97,8 @@ class House(unittest.TestCase):
                                    folder], capture_output=True, text=True, check=False)
             self.assertEqual((made.stderr, made.returncode), ("", 0))
             subprocess.run([*os.environ.get("CC", "cc").split(), "-std=c11", "-Wall", "-Wextra",
-                            "-Werror", "-fsyntax-only", f"{folder}/sqlite-bloom.c"], check=True)
+                            "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror", "-fsyntax-only",
+                            f"{folder}/sqlite-bloom.c"], check=True)
 
     def is_of_one_line(self, name, text, number):
         """What the form of a file wants on one line: a row of a table and a link of Markdown; in a
