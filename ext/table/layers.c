@@ -462,14 +462,18 @@ int bloom_layers_create(struct bloom_layers *layers) {
 
 int bloom_layers_grow(struct bloom_layers *layers) {
     const unsigned last = bloom_layers_at(layers, layers->count - 1)->geometry.number;
-    sqlite3_int64 from = bloom_chunks_first_id(last + 1), id;
+    const sqlite3_int64 from = bloom_chunks_first_id(last + 1);
+    const sqlite3_int64 to = layers->growth.generations == 1
+                                 ? INT64_MAX
+                                 : bloom_chunks_first_id((last / SLOT_ROWS + 1) * SLOT_ROWS) - 1;
+    sqlite3_int64 id;
     bool any = false, exists;
     int code = read_layers_and(layers, last + 1, &exists);
     /* Chunks whose layer somebody took away count for nothing. */
-    if (code == SQLITE_OK && layers->growth.generations == 1)
-        code = bloom_chunks_last(layers->chunks, from, INT64_MAX, &any, &id);
+    if (code == SQLITE_OK && !exists)
+        code = bloom_chunks_last(layers->chunks, from, to, &any, &id);
     if (code == SQLITE_OK && any)
-        code = bloom_chunks_delete(layers->chunks, from);
+        code = bloom_chunks_delete(layers->chunks, from, to);
     if (code == SQLITE_OK)
         code = open_layer(layers, last % SLOT_ROWS + 1, layers->newest, exists);
     return code == SQLITE_OK ? read_layers(layers) : code;
@@ -532,7 +536,7 @@ int bloom_layers_report(struct bloom_layers *layers, struct bloom_layer *layer,
 /* Deletes rows from a number and an id on, also those of no layer. */
 static int delete_from(struct bloom_layers *layers, unsigned number, sqlite3_int64 id) {
     sqlite3_stmt *statement;
-    int code = bloom_chunks_delete(layers->chunks, id);
+    int code = bloom_chunks_delete(layers->chunks, id, INT64_MAX);
     if (code == SQLITE_OK)
         code = bloom_database_begin(layers->database, BLOOM_DELETE_LAYERS, &statement);
     if (code != SQLITE_OK)

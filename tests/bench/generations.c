@@ -17,8 +17,9 @@
  * every hour all older than 24 hours is deleted. Both take the events of an hour in turn, 1000 to a
  * transaction; WAL, synchronous=NORMAL, a page cache of 64 MB each, keys of 17 characters. A new
  * event that the filter takes for an old one is not written. So it is taken for new when it is
- * repeated after the generation that seemed to have it is gone: the last column. CSV gets a line
- * for each hour; what is printed sums up the second day, when both tables have their size.
+ * repeated after the generation that seemed to have it is gone: the last column, of both days. CSV
+ * gets a line for each hour; all else that is printed sums up the second day, when both tables have
+ * their size.
  */
 #include <sqlite3.h>
 
