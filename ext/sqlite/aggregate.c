@@ -238,10 +238,19 @@ static bool agg_take(sqlite3_context *context, struct build *build, const uint64
     return true;
 }
 
+/* Takes the key of a row, if it has one; what became of it. */
+static enum bloom_key_added take_key(sqlite3_context *context, struct build *build,
+                                     sqlite3_value *key) {
+    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
+    enum bloom_key_added added = bloom_sql_key_to_add(context, 1, key, &build->shape, words);
+    build->failed =
+        added == BLOOM_KEY_FAILED || (added == BLOOM_KEY_ADD && !agg_take(context, build, words));
+    return added;
+}
+
 /* bloom_agg(key [, n [, p [, options]]]), or bloom_agg(key, filter). */
 void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct build *build = sqlite3_aggregate_context(context, sizeof *build);
-    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     if (build == NULL) {
         sqlite3_result_error_nomem(context);
         return;
@@ -249,12 +258,8 @@ void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arg
     build->failed = !(build->source == SIZE_UNDECIDED ? begin(context, count, arguments, build)
                       : count > 1 ? same_parameters(context, count, arguments, build)
                                   : true);
-    if (build->failed)
-        return;
-    enum bloom_key_added added =
-        bloom_sql_key_to_add(context, 1, arguments[0], &build->shape, words);
-    build->failed =
-        added == BLOOM_KEY_FAILED || (added == BLOOM_KEY_ADD && !agg_take(context, build, words));
+    if (!build->failed)
+        take_key(context, build, arguments[0]);
 }
 
 /* Reads how keys are to be hashed: as in the filter that is argument 2, or as options say. */
@@ -323,7 +328,6 @@ static bool same_keying(sqlite3_context *context, int count, sqlite3_value **arg
 /* bloom_hashes(key [, filter or options]). */
 void bloom_sql_hashes_step(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct build *build = sqlite3_aggregate_context(context, sizeof *build);
-    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     if (build == NULL) {
         sqlite3_result_error_nomem(context);
         return;
@@ -331,13 +335,7 @@ void bloom_sql_hashes_step(sqlite3_context *context, int count, sqlite3_value **
     build->failed =
         !(build->source == SIZE_UNDECIDED ? begin_hashes(context, count, arguments, build)
                                           : same_keying(context, count, arguments, build));
-    if (build->failed)
-        return;
-    struct bloom_shape shape = build->shape;
-    enum bloom_key_added added = bloom_sql_key_to_add(context, 1, arguments[0], &shape, words);
-    build->failed =
-        added == BLOOM_KEY_FAILED || (added == BLOOM_KEY_ADD && !agg_take(context, build, words));
-    if (added != BLOOM_KEY_ADD)
+    if (build->failed || take_key(context, build, arguments[0]) != BLOOM_KEY_ADD)
         return;
     int type = sqlite3_value_type(arguments[0]);
     build->kinds |= type == SQLITE_INTEGER || type == SQLITE_FLOAT ? BLOOM_HASHES_OF_NUMBERS

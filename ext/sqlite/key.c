@@ -37,41 +37,24 @@ enum bloom_key_kind bloom_sql_real_key(double real, const struct bloom_shape *sh
 }
 
 /* The text of a value that a key rule works on, a BLOB's bytes as they are, and the room for its
- * keys. What fits needs no allocation: a URL of 496 bytes does, which but one in a thousand of real
- * ones exceeds. */
+ * keys. */
 struct ruled_text {
     const uint8_t *text;
     size_t length;
-    uint8_t *room;
-    uint8_t inside[2048];
+    struct bloom_key_room room;
 };
 
-/* After BLOOM_KEY the caller releases it. */
+/* After BLOOM_KEY the caller releases the room. */
 static enum bloom_key_kind read_ruled(sqlite3_value *value, const struct bloom_key_rule *rule,
                                       struct ruled_text *ruled) {
     uint64_t length;
-    switch (sqlite3_value_type(value)) {
-    case SQLITE_NULL:
+    if (sqlite3_value_type(value) == SQLITE_NULL)
         return BLOOM_KEY_NULL;
-    case SQLITE_BLOB:
-        if (!bloom_sql_blob(value, &ruled->text, &length))
-            return BLOOM_KEY_NO_MEMORY;
-        break;
-    default:
-        ruled->text = sqlite3_value_text(value); /* first: it may convert from UTF-16 */
-        if (ruled->text == NULL)
-            return BLOOM_KEY_NO_MEMORY;
-        length = (uint64_t)sqlite3_value_bytes(value);
-    }
+    if (!bloom_sql_bytes(value, &ruled->text, &length))
+        return BLOOM_KEY_NO_MEMORY;
     ruled->length = (size_t)length;
-    uint64_t room = rule->room(ruled->length);
-    ruled->room = room <= sizeof ruled->inside ? ruled->inside : sqlite3_malloc64(room);
-    return ruled->room != NULL ? BLOOM_KEY : BLOOM_KEY_NO_MEMORY;
-}
-
-static void release_ruled(struct ruled_text *ruled) {
-    if (ruled->room != ruled->inside)
-        sqlite3_free(ruled->room);
+    return bloom_key_room_take(&ruled->room, rule->room(ruled->length)) ? BLOOM_KEY
+                                                                        : BLOOM_KEY_NO_MEMORY;
 }
 
 /* As bloom_sql_key, by a key rule. */
@@ -83,10 +66,10 @@ static enum bloom_key_kind key_by_rule(sqlite3_value *value, const struct bloom_
     enum bloom_key_kind kind = read_ruled(value, rule, &ruled);
     if (kind != BLOOM_KEY)
         return kind;
-    kind = rule->add(ruled.text, ruled.length, ruled.room, &key)
+    kind = rule->add(ruled.text, ruled.length, ruled.room.bytes, &key)
                ? hash_text(shape, key.bytes, key.length, words)
                : BLOOM_KEY_FOREIGN;
-    release_ruled(&ruled);
+    bloom_key_room_release(&ruled.room);
     return kind;
 }
 
@@ -126,10 +109,10 @@ enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloo
     enum bloom_key_kind kind = read_ruled(value, rule, &ruled);
     if (kind != BLOOM_KEY)
         return kind;
-    *count = rule->ask(ruled.text, ruled.length, ruled.room, keys);
+    *count = rule->ask(ruled.text, ruled.length, ruled.room.bytes, keys);
     /* A hashing may write more words than decide: the next key's go over them. */
     for (unsigned i = 0; i < *count; i++)
         hash_text(shape, keys[i].bytes, keys[i].length, words + i * shape->layout->hash_words);
-    release_ruled(&ruled);
+    bloom_key_room_release(&ruled.room);
     return *count > 0 ? BLOOM_KEY : BLOOM_KEY_NULL;
 }

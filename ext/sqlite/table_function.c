@@ -68,10 +68,11 @@ static void argument_release_bytes(void *bytes) {
 }
 
 /* The bytes that tell arguments of one type apart; a pin has none. False: no memory. */
-static bool argument_bytes(sqlite3_value *value, int type, uint8_t number[8], const void **bytes,
+static bool argument_bytes(sqlite3_value *value, int type, uint8_t number[8], const uint8_t **bytes,
                            size_t *length) {
     sqlite3_int64 integer;
     double real;
+    uint64_t size;
     *bytes = number;
     *length = 8;
     switch (type) {
@@ -86,14 +87,11 @@ static bool argument_bytes(sqlite3_value *value, int type, uint8_t number[8], co
     case SQLITE_NULL:
         *length = 0;
         return true;
-    case SQLITE_TEXT:
-        *bytes = sqlite3_value_text(value); /* first: it may convert from UTF-16 */
-        *length = (size_t)sqlite3_value_bytes(value);
-        return *bytes != NULL;
     default:
-        *length = (size_t)sqlite3_value_bytes(value); /* first: see bloom_sql_blob */
-        *bytes = sqlite3_value_blob(value);
-        return *bytes != NULL || *length == 0;
+        if (!bloom_sql_bytes(value, bytes, &size))
+            return false;
+        *length = (size_t)size;
+        return true;
     }
 }
 
@@ -104,7 +102,7 @@ static bool argument_keep(struct bloom_rows *rows, sqlite3_value *value, bool *s
     sqlite3 *database = bloom_rows_database(rows);
     int type = sqlite3_value_type(value);
     uint8_t number[8];
-    const void *bytes;
+    const uint8_t *bytes;
     size_t length;
     bool fits = argument_bytes(value, type, number, &bytes, &length);
     *same = fits && kept != NULL && kept->type == type && kept->length == length &&

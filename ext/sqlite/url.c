@@ -13,46 +13,26 @@
 
 #include <string.h>
 
-/* A URL that has been read. Canonical texts that fit need no allocation: the room is for 496 bytes
- * of URL, which but one in a thousand of real ones exceeds. */
+/* A URL that has been read, and the room that has its canonical text. */
 struct url_text {
     struct bloom_url url;
-    uint8_t *text;
-    uint8_t inside[2048];
+    struct bloom_key_room room;
 };
 
 enum url_outcome { URL_READ, URL_NONE, URL_NO_MEMORY };
 
-static void url_text_release(struct url_text *parsed) {
-    if (parsed->text != parsed->inside)
-        sqlite3_free(parsed->text);
-}
-
-/* Reads and parses a URL. After URL_READ the caller releases it. */
+/* Reads and parses a URL. After URL_READ the caller releases the room. */
 static enum url_outcome url_text_read(struct url_text *parsed, sqlite3_value *value) {
     const uint8_t *bytes;
-    uint64_t size;
-    switch (sqlite3_value_type(value)) {
-    case SQLITE_NULL:
+    uint64_t length;
+    if (sqlite3_value_type(value) == SQLITE_NULL)
         return URL_NONE;
-    case SQLITE_BLOB:
-        if (!bloom_sql_blob(value, &bytes, &size))
-            return URL_NO_MEMORY;
-        break;
-    default:
-        bytes = sqlite3_value_text(value); /* first: it may convert from UTF-16 */
-        if (bytes == NULL)
-            return URL_NO_MEMORY;
-        size = (uint64_t)sqlite3_value_bytes(value);
-    }
-    size_t length = (size_t)size;
-    uint64_t room = bloom_url_room(length);
-    parsed->text = room <= sizeof parsed->inside ? parsed->inside : sqlite3_malloc64(room);
-    if (parsed->text == NULL)
+    if (!bloom_sql_bytes(value, &bytes, &length) ||
+        !bloom_key_room_take(&parsed->room, bloom_url_room((size_t)length)))
         return URL_NO_MEMORY;
-    if (bloom_url_parse(&parsed->url, bytes, length, parsed->text))
+    if (bloom_url_parse(&parsed->url, bytes, (size_t)length, parsed->room.bytes))
         return URL_READ;
-    url_text_release(parsed);
+    bloom_key_room_release(&parsed->room);
     return URL_NONE;
 }
 
@@ -70,9 +50,9 @@ void bloom_sql_url(sqlite3_context *context, int count, sqlite3_value **argument
     (void)count;
     if (!url_argument(context, arguments[0], &parsed))
         return;
-    sqlite3_result_text64(context, (const char *)parsed.text, parsed.url.length, SQLITE_TRANSIENT,
-                          SQLITE_UTF8);
-    url_text_release(&parsed);
+    sqlite3_result_text64(context, (const char *)parsed.room.bytes, parsed.url.length,
+                          SQLITE_TRANSIENT, SQLITE_UTF8);
+    bloom_key_room_release(&parsed.room);
 }
 
 /* --- The table bloom_url_keys --- */
@@ -85,13 +65,12 @@ struct url_keys_cursor {
     struct bloom_rows rows; /* first; row is the rank */
     struct bloom_url_key keys[BLOOM_URL_KEYS_MOST];
     unsigned count;
-    struct url_text parsed; /* text is NULL when there is none */
+    struct url_text parsed;
 };
 
 static void url_keys_release(struct bloom_rows *rows) {
     struct url_keys_cursor *cursor = (struct url_keys_cursor *)rows;
-    url_text_release(&cursor->parsed);
-    cursor->parsed.text = NULL;
+    bloom_key_room_release(&cursor->parsed.room);
     cursor->count = 0;
 }
 
@@ -105,9 +84,8 @@ static int url_keys_begin(struct bloom_rows *rows, sqlite3_value *value, bool sa
         url_keys_release(rows);
         enum url_outcome outcome = url_text_read(&cursor->parsed, value);
         if (outcome == URL_READ)
-            cursor->count = bloom_url_keys(&cursor->parsed.url, cursor->parsed.text, cursor->keys);
-        else
-            cursor->parsed.text = NULL;
+            cursor->count =
+                bloom_url_keys(&cursor->parsed.url, cursor->parsed.room.bytes, cursor->keys);
         if (outcome == URL_NO_MEMORY)
             return SQLITE_NOMEM;
     }
@@ -124,8 +102,8 @@ static void url_keys_column(const struct bloom_rows *rows, sqlite3_context *cont
     const struct url_keys_cursor *cursor = (const struct url_keys_cursor *)rows;
     const struct bloom_url_key *key = &cursor->keys[rows->row];
     if (column == URL_KEYS_KEY)
-        sqlite3_result_text64(context, (const char *)cursor->parsed.text + key->start, key->length,
-                              SQLITE_TRANSIENT, SQLITE_UTF8);
+        sqlite3_result_text64(context, (const char *)cursor->parsed.room.bytes + key->start,
+                              key->length, SQLITE_TRANSIENT, SQLITE_UTF8);
     else
         sqlite3_result_int64(context, (sqlite3_int64)rows->row);
 }
