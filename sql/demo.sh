@@ -55,7 +55,8 @@ fi
 
 # A path between single quotes, as SQL reads it, and visits that a path cannot spoil.
 quoted=$(printf '%s' "$list" | sed "s/'/''/g")
-if ! entries=$(run '.load ./bloom' "SELECT count(key) FROM bloom_list(readfile('$quoted'))" 2>&1); then
+count="SELECT count(key) FROM bloom_list(readfile('$quoted'))"
+if ! entries=$(run '.load ./bloom' "$count" 2>&1); then
     fail "'$list' cannot be read: $entries"
 fi
 [ "$entries" -gt 0 ] ||

@@ -1,7 +1,7 @@
 -- Events of the last 24 hours without duplicates, in bounded space: a filter table that forgets by
--- age. Time is what the application says it is: a row in the table of hours opens the next hour, and
--- every fourth one rotates the filter. So an event is known for 20 to 24 hours after it was seen
--- first. (From cron instead: sqlite3 events.db "INSERT INTO hours(hour) VALUES (...)".)
+-- age. Time is what the application says it is: a row in the table of hours opens the next hour,
+-- and every fourth one rotates the filter. So an event is known for 20 to 24 hours after it was
+-- seen first. (From cron instead: sqlite3 events.db "INSERT INTO hours(hour) VALUES (...)".)
 -- From the top folder: sqlite3 < sql/recent_events.sql
 .bail on
 .load ./bloom

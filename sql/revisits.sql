@@ -1,6 +1,6 @@
 -- A crawler that visits a page again after seven days, and not before: the URLs it has visited are
--- in a filter table that forgets by age. (crawler.sql visits every page once.) A false positive is a
--- page that is visited some days late.
+-- in a filter table that forgets by age. (crawler.sql visits every page once.) A false positive is
+-- a page that is visited some days late.
 -- From the top folder: sqlite3 < sql/revisits.sql
 .bail on
 .load ./bloom

@@ -56,8 +56,8 @@ struct bloom_growth_limits {
 /* Whether there can be such a filter; otherwise problem says why not, as a sentence. */
 bool bloom_growth_possible(const struct bloom_growth *growth, char problem[BLOOM_PROBLEM_SIZE]);
 
-/* The shape of layer number index of a generation, from 0. False, with the reason in problem, when the layout has
- * none: never for a filter that is possible. */
+/* The shape of layer number index of a generation, from 0. False, with the reason in problem, when
+ * the layout has none: never for a filter that is possible. */
 bool bloom_growth_shape(const struct bloom_growth *growth, unsigned index,
                         struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]);
 

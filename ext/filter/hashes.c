@@ -1,13 +1,13 @@
-/* The layout hashes: the sorted set of the hashes of keys, for loading many keys into a filter table
- * at once.
+/* The layout hashes: the sorted set of the hashes of keys, for loading many keys into a filter
+ * table at once.
  *
  * Its payload is the hashes, 8 bytes each, little-endian, ascending, no two equal; zeros when there
  * are none. m is 64 n, at least 64; p is 0, since a key that is not in is found only when its whole
  * hash is that of another one: with probability n / 2^64. Byte 40 tells of what kind the keys were,
  * see hashes.h.
  *
- * Hashes are spread evenly whatever the keys are, unless somebody chose these. So they are sorted by
- * their upper bits, in stretches that fit a cache, and what comes to lie in one place is sorted
+ * Hashes are spread evenly whatever the keys are, unless somebody chose these. So they are sorted
+ * by their upper bits, in stretches that fit a cache, and what comes to lie in one place is sorted
  * there: a few hashes, or, chosen, all of them, in n log n steps.
  */
 #include "filter/hashes.h"

@@ -1,5 +1,5 @@
-/* Keys of a column with a type: values under its affinity, and a copy of one for as long as a row is
- * there.
+/* Keys of a column with a type: values under its affinity, and a copy of one for as long as a row
+ * is there.
  */
 #ifndef BLOOM_SQL_AFFINITY_H
 #define BLOOM_SQL_AFFINITY_H

@@ -259,7 +259,7 @@ void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arg
 
 /* Reads how keys are to be hashed: as in the filter that is argument 2, or as options say. */
 static bool read_hashing(sqlite3_context *context, int count, sqlite3_value **arguments,
-                        struct bloom_keying *keying) {
+                         struct bloom_keying *keying) {
     struct bloom_stored like;
     struct bloom_shape shape = {.layout = bloom_layout_default()};
     char *error = NULL;

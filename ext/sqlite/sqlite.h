@@ -103,7 +103,6 @@ static inline bool bloom_pin_is(const struct bloom_kept_pin *kept, sqlite3_value
     return (uintptr_t)sqlite3_value_pointer(value, bloom_pin_type) == kept->number;
 }
 
-
 /* message.c: text for messages. Every message quotes others' text by these. */
 enum { BLOOM_QUOTE_SIZE = 200, BLOOM_WORDS_SIZE = BLOOM_QUOTE_SIZE + 16 };
 

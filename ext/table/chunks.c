@@ -239,7 +239,7 @@ int bloom_chunks_check(struct bloom_chunks *chunks, const struct bloom_geometry 
     return code;
 }
 
-int bloom_chunks_delete(struct bloom_chunks *chunks, sqlite3_int64 from) {
+int bloom_chunks_delete(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_int64 to) {
     sqlite3_stmt *statement;
     sqlite3_int64 last;
     bool any;
@@ -247,9 +247,10 @@ int bloom_chunks_delete(struct bloom_chunks *chunks, sqlite3_int64 from) {
     if (code != SQLITE_OK)
         return code;
     sqlite3_bind_int64(statement, 1, from);
+    sqlite3_bind_int64(statement, 2, to);
     code = bloom_database_write(chunks->database, BLOOM_DELETE_CHUNKS, -1);
     if (code == SQLITE_OK)
-        code = bloom_chunks_last(chunks, from, INT64_MAX, &any, &last);
+        code = bloom_chunks_last(chunks, from, to, &any, &last);
     return code == SQLITE_OK && any ? bloom_database_hidden(chunks->database) : code;
 }
 

@@ -144,8 +144,8 @@ int bloom_chunks_check(struct bloom_chunks *chunks, const struct bloom_geometry 
 int bloom_chunks_last(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_int64 to, bool *any,
                       sqlite3_int64 *id);
 
-/* Deletes all rows from an id on, of whatever layers. */
-int bloom_chunks_delete(struct bloom_chunks *chunks, sqlite3_int64 from);
+/* Deletes all rows from one id to another, of whatever layers. */
+int bloom_chunks_delete(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_int64 to);
 
 /* The first id of the layer with that number. */
 sqlite3_int64 bloom_chunks_first_id(unsigned number);

@@ -45,7 +45,7 @@ enum bloom_statement {
     BLOOM_DELETE_LAYERS, /* from one number on */
     BLOOM_NEW_CHUNK,
     BLOOM_WRITE_CHUNK, /* never run: whether it may be asks the authorizer before a handle writes */
-    BLOOM_DELETE_CHUNKS, /* from one id on */
+    BLOOM_DELETE_CHUNKS, /* from one id to another */
     BLOOM_STATEMENTS
 };
 

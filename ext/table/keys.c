@@ -98,10 +98,10 @@ static int add_to_last_layer(struct bloom_layers *layers, const uint64_t *words,
     }
 }
 
-/* Whether a key is in one of the layers from one on, and in which. Where a block will be changed, as the key is
- * new or is to be counted, the key is not looked for in the last one, and the block in the last one
- * looked at is left open: a handle for change is opened anyway, and takes less time to move than a
- * statement takes. Otherwise the last layer comes first, which is the largest. */
+/* Whether a key is in one of the layers from one on, and in which. Where a block will be changed,
+ * as the key is new or is to be counted, the key is not looked for in the last one, and the block
+ * in the last one looked at is left open: a handle for change is opened anyway, and takes less time
+ * to move than a statement takes. Otherwise the last layer comes first, which is the largest. */
 static int find_key(struct bloom_layers *layers, unsigned from, const uint64_t *words,
                     bool expects_change, struct bloom_block_edit *edit, bool *found, unsigned *at) {
     unsigned count = layers->count;

@@ -254,9 +254,9 @@ static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row) {
     return SQLITE_OK;
 }
 
-/* Finds the newest generation, and the oldest one's first layer, which follows the newest one's last
- * in the ring. As many generations as there can be must be there, none older than the others allow:
- * then none of them is missing. */
+/* Finds the newest generation, and the oldest one's first layer, which follows the newest one's
+ * last in the ring. As many generations as there can be must be there, none older than the others
+ * allow: then none of them is missing. */
 static int find_newest(struct bloom_layers *layers) {
     unsigned last = 0, generations = 0;
     if (layers->count == 0 || layers->layers[0].geometry.number != 0)
@@ -392,9 +392,9 @@ static int update_row(struct bloom_layers *layers, unsigned number, uint32_t gen
     return bloom_database_write(layers->database, BLOOM_WRITE_LAYER, 1);
 }
 
-/* Writes sums and generation of a row. The first time since the statement was prepared they are read
- * back, which must not be what is refused. Where an authorizer has hidden some of the columns from
- * the statement, the others are written as they were. */
+/* Writes sums and generation of a row. The first time since the statement was prepared they are
+ * read back, which must not be what is refused. Where an authorizer has hidden some of the columns
+ * from the statement, the others are written as they were. */
 static int write_row(struct bloom_layers *layers, unsigned number, uint32_t generation,
                      const struct bloom_sums *sums) {
     struct bloom_sums former = {0};
@@ -429,8 +429,8 @@ int bloom_layers_write(struct bloom_layers *layers, struct bloom_layer *layer,
     return code;
 }
 
-/* Makes the row of layer number index of a generation, or takes the one that an older generation has
- * left. */
+/* Makes the row of layer number index of a generation, or takes the one that an older generation
+ * has left. */
 static int open_layer(struct bloom_layers *layers, unsigned index, uint32_t generation,
                       bool exists) {
     const unsigned number = generation % layers->growth.generations * SLOT_ROWS + index;
@@ -462,14 +462,18 @@ int bloom_layers_create(struct bloom_layers *layers) {
 
 int bloom_layers_grow(struct bloom_layers *layers) {
     const unsigned last = bloom_layers_at(layers, layers->count - 1)->geometry.number;
-    sqlite3_int64 from = bloom_chunks_first_id(last + 1), id;
+    const sqlite3_int64 from = bloom_chunks_first_id(last + 1);
+    const sqlite3_int64 to = layers->growth.generations == 1
+                                 ? INT64_MAX
+                                 : bloom_chunks_first_id((last / SLOT_ROWS + 1) * SLOT_ROWS) - 1;
+    sqlite3_int64 id;
     bool any = false, exists;
     int code = read_layers_and(layers, last + 1, &exists);
     /* Chunks whose layer somebody took away count for nothing. */
-    if (code == SQLITE_OK && layers->growth.generations == 1)
-        code = bloom_chunks_last(layers->chunks, from, INT64_MAX, &any, &id);
+    if (code == SQLITE_OK && !exists)
+        code = bloom_chunks_last(layers->chunks, from, to, &any, &id);
     if (code == SQLITE_OK && any)
-        code = bloom_chunks_delete(layers->chunks, from);
+        code = bloom_chunks_delete(layers->chunks, from, to);
     if (code == SQLITE_OK)
         code = open_layer(layers, last % SLOT_ROWS + 1, layers->newest, exists);
     return code == SQLITE_OK ? read_layers(layers) : code;
@@ -532,7 +536,7 @@ int bloom_layers_report(struct bloom_layers *layers, struct bloom_layer *layer,
 /* Deletes rows from a number and an id on, also those of no layer. */
 static int delete_from(struct bloom_layers *layers, unsigned number, sqlite3_int64 id) {
     sqlite3_stmt *statement;
-    int code = bloom_chunks_delete(layers->chunks, id);
+    int code = bloom_chunks_delete(layers->chunks, id, INT64_MAX);
     if (code == SQLITE_OK)
         code = bloom_database_begin(layers->database, BLOOM_DELETE_LAYERS, &statement);
     if (code != SQLITE_OK)

@@ -86,8 +86,8 @@ struct bloom_layer {
     struct bloom_growth_limits limits;
 };
 
-/* The layers of all generations that live. They lie by their numbers, in slots; first is that of the
- * oldest generation, from which bloom_layers_at counts. */
+/* The layers of all generations that live. They lie by their numbers, in slots; first is that of
+ * the oldest generation, from which bloom_layers_at counts. */
 struct bloom_layers {
     struct bloom_database *database;
     struct bloom_chunks *chunks;

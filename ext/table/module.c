@@ -3,9 +3,9 @@
  *   CREATE VIRTUAL TABLE seen USING bloom(capacity=1000000, fpr=0.01, growth=on);
  *
  * Columns: key, and hidden ones: one named after the table, which takes commands and in a query is
- * the key (seen(?) binds to the first hidden column, as in FTS5), info and filter. So INSERT INTO seen VALUES (?) adds a key, and ? IN seen fails as a
- * listing of keys, where it would compare with info if that were the column to be seen. What a
- * statement may do:
+ * the key (seen(?) binds to the first hidden column, as in FTS5), info and filter. So INSERT INTO
+ * seen VALUES (?) adds a key, and ? IN seen fails as a listing of keys, where it would compare with
+ * info if that were the column to be seen. What a statement may do:
  *
  *   1. A query with key = ? or key IS ? gives one row when the key is probably in, none when it is
  *      not. NULL is never in.
@@ -15,8 +15,8 @@
  *      error: keys cannot be listed.
  *   3. INSERT of a key adds it; with OR IGNORE, one that is probably in already is ignored, so that
  *      changes() tells. A layout that counts counts every other INSERT.
- *   4. INSERT of a command and its argument runs it: 'add' with a key, 'add_all' with a set of hashes,
- *      'merge' with a filter as the key, 'clear', 'repair', 'rotate'.
+ *   4. INSERT of a command and its argument runs it: 'add' with a key, 'add_all' with a set of
+ *      hashes, 'merge' with a filter as the key, 'clear', 'repair', 'rotate'.
  *   5. DELETE takes one count of a key back where the layout counts; otherwise it is an error, as
  *      UPDATE always is.
  *
@@ -649,7 +649,7 @@ static int table_rollback_to(sqlite3_vtab *base, int depth) {
     return SQLITE_OK;
 }
 
-/* MATCH where SQLite has no plan that hands it to the table, and would evaluate it by a function. */
+/* MATCH where SQLite has no plan that hands it to the table, and would evaluate a function. */
 static void refuse_match(sqlite3_context *context, int count, sqlite3_value **arguments) {
     (void)count;
     (void)arguments;

@@ -1,5 +1,5 @@
-/* What concerns all chunks of a filter table: its filter, info, merge, integrity, repair. Each is called
- * between bloom_layers_start and bloom_layers_finish.
+/* What concerns all chunks of a filter table: its filter, info, merge, integrity, repair. Each is
+ * called between bloom_layers_start and bloom_layers_finish.
  */
 #ifndef BLOOM_TABLE_WHOLE_H
 #define BLOOM_TABLE_WHOLE_H

@@ -395,9 +395,9 @@ static const uint32_t IDNA_CLASSES[77] = {
     103211, 103259, 103267, 103275, 103283, 103291, 103315, 103323, 103331, 103335, 103339,
 };
 
-/* Runs of mapped code points: where each begins << 7 | the plane of what replaces it, and
- * the distance to it modulo 2^16; or << 7 | 64 | the bytes of a text, and where it begins
- * in IDNA_TEXTS. */
+/* Runs of mapped code points: where each begins << 7 | the plane of what replaces it,
+ * and the distance to it modulo 2^16; or << 7 | 64 | the bytes of a text, and where
+ * it begins in IDNA_TEXTS. */
 static const uint32_t IDNA_MAPPED[3656] = {
     8320, 20480, 21571, 21760, 22467, 22784, 23107, 23168, 23619, 23680, 23808, 24133, 24261, 24389,
     24576, 32768, 38979, 39234, 39424, 40899, 41088, 42179, 42240, 48128, 48256, 49024, 49280,

@@ -145,9 +145,9 @@ def main():
     print("/* Classes: status | combining class << 2 | bidirectional class << 10 | joining << 13 |")
     print(" * mark << 16. */")
     show(f"uint32_t IDNA_CLASSES[{len(kinds)}]", kinds, str)
-    print("/* Runs of mapped code points: where each begins << 7 | the plane of what replaces it, and")
-    print(" * the distance to it modulo 2^16; or << 7 | 64 | the bytes of a text, and where it begins")
-    print(" * in IDNA_TEXTS. */")
+    print("/* Runs of mapped code points: where each begins << 7 | the plane of what replaces it,")
+    print(" * and the distance to it modulo 2^16; or << 7 | 64 | the bytes of a text, and where")
+    print(" * it begins in IDNA_TEXTS. */")
     show(f"uint32_t IDNA_MAPPED[{len(runs)}]",
          [point << 7 | rule[0] << 6 | rule[1] for point, rule in runs], str)
     show(f"uint16_t IDNA_MAPPED_TO[{len(runs)}]", [rule[2] for _, rule in runs], str)

@@ -269,8 +269,8 @@ static enum list_form list_resolver(struct list_span *line) {
 }
 
 /* One of several fields, each perhaps in quotation marks: the first with a scheme; otherwise the
- * first of all, if named is set and it has a dot, or if it is the only one. Returns false when there
- * is none. */
+ * first of all, if named is set and it has a dot, or if it is the only one. Returns false when
+ * there is none. */
 static bool list_field(struct list_span *line, uint8_t separator, bool named) {
     struct list_span field, first = {NULL, NULL};
     unsigned fields = 0;

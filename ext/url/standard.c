@@ -118,8 +118,12 @@ bool url_split(struct url_parts *parts, const uint8_t *text, size_t length) {
             brackets = true;
         }
     }
-    *parts = (struct url_parts){
-        .user = user, .user_end = host, .host = host, .host_end = colon < i ? colon : i, .end = i};
+    *parts = (struct url_parts){.user = user,
+                                .user_end = host,
+                                .host = host,
+                                .host_end = colon < i ? colon : i,
+                                .end = i,
+                                .brackets = brackets};
     if (!brackets)
         return true;
     close = url_find(text, host, i, ']');
@@ -128,7 +132,6 @@ bool url_split(struct url_parts *parts, const uint8_t *text, size_t length) {
         return false;
     parts->host = host + 1;
     parts->host_end = close;
-    parts->brackets = true;
     return true;
 }
 
@@ -206,9 +209,8 @@ static unsigned standard_dots(const uint8_t *component, size_t length) {
     return dots;
 }
 
-/* Resolves the path before the query, in place; returns the length of both. Components may be
- * empty here. Each byte is dropped once. */
-static size_t standard_resolve(uint8_t *text, size_t length) {
+/* Components may be empty here. Each byte is dropped once. */
+size_t url_resolve(uint8_t *text, size_t length) {
     size_t query = url_find(text, 0, length, '?'), used = 0;
     for (size_t start = 1, end; start <= query; start = end + 1) {
         for (end = start; end < query && !url_is_slash(text[end]);)
@@ -266,6 +268,6 @@ enum url_opening url_open(struct url_opened *opened, const uint8_t *bytes, size_
     if (opened->host == 0)
         return URL_REFUSED;
     opened->rest = scratch + parts.end;
-    opened->rest_bytes = standard_resolve(scratch + parts.end, length - parts.end);
+    opened->rest_bytes = url_resolve(scratch + parts.end, length - parts.end);
     return URL_OPENED;
 }

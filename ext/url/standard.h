@@ -17,7 +17,7 @@ struct url_parts {
     size_t host;     /* where the host starts: there, or behind a bracket */
     size_t host_end; /* the colon before the port, or end; or a bracket */
     size_t end;      /* where path and query start */
-    bool brackets;   /* the host stands between brackets */
+    bool brackets;   /* there are any behind the user: the host stands between them */
 };
 
 /* Takes C0 controls and spaces off both ends, tabs and line breaks out, and the fragment away.
@@ -47,6 +47,9 @@ enum url_opening {
  * which has room for length. The three do not overlap. */
 enum url_opening url_open(struct url_opened *opened, const uint8_t *bytes, size_t length,
                           uint8_t *text, uint8_t *scratch);
+
+/* Resolves path and query, in place, as a browser does; returns their length. */
+size_t url_resolve(uint8_t *text, size_t length);
 
 /* The ASCII bytes that a host may have, in lower case; 0 for all others. */
 extern const uint8_t URL_HOST_BYTES[256];

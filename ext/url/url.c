@@ -236,20 +236,35 @@ static size_t url_write_labels(const uint8_t *name, size_t length, uint8_t *to) 
     return used;
 }
 
-/* Writes a host; false when there is none. An IPv6 address may have a zone, which counts on one
- * machine only and is left out, and no brackets. */
+/* Reads an IPv6 address, which may have a zone: that counts on one machine only and is left out. */
+static bool url_read_zoned(const uint8_t *text, size_t length, uint16_t groups[IPV6_GROUPS]) {
+    return url_read_ipv6(text, url_find(text, 0, length, '%'), groups);
+}
+
+/* The same between brackets, before a port, which Chromium finds when all is mapped as a name. */
+static bool url_read_bracketed(const uint8_t *text, size_t length, uint16_t groups[IPV6_GROUPS]) {
+    uint8_t mapped[IDNA_MOST];
+    if (!url_idna(text, length, mapped, &length) || length == 0 || mapped[0] != '[')
+        return false;
+    size_t close = url_find(mapped, 0, length, ']');
+    return close < length && url_find(mapped, 1, close, '[') == close &&
+           (close + 1 == length || mapped[close + 1] == ':') &&
+           url_read_zoned(mapped + 1, close - 1, groups);
+}
+
+/* Writes a host; false when there is none. */
 static bool url_write_refused_host(struct bloom_url *url, const uint8_t *text,
                                    const struct url_parts *parts, uint8_t *to) {
     uint16_t groups[IPV6_GROUPS];
-    size_t end = parts->brackets ? parts->host_end : parts->end;
-    end = url_find(text, parts->host, end, '%');
-    url->address = url_read_ipv6(text + parts->host, end - parts->host, groups);
+    const uint8_t *host = text + parts->user_end;
+    const size_t length = parts->end - parts->user_end;
+    url->address = parts->brackets ? url_read_bracketed(host, length, groups)
+                                   : url_read_zoned(host, length, groups);
     if (url->address)
         url->host = url_write_groups(to, groups);
     if (url->address || parts->brackets)
         return url->address;
-    return url_finish_name(url, to,
-                           url_write_labels(text + parts->host, parts->host_end - parts->host, to));
+    return url_finish_name(url, to, url_write_labels(host, parts->host_end - parts->user_end, to));
 }
 
 /* --- Steps 6 and 7: path and query --- */
@@ -335,15 +350,19 @@ static bool url_parse_opened(struct bloom_url *url, const struct url_opened *ope
     return true;
 }
 
-/* What it refuses: user and password go, and everything is unescaped before it is split again. */
+/* What it refuses: user and password go, the path is resolved, and everything is unescaped before
+ * it is split again. */
 static bool url_parse_refused(struct bloom_url *url, const uint8_t *bytes, size_t length,
                               uint8_t *text, uint8_t *scratch) {
     struct url_parts parts;
     length = url_clean(bytes, length, scratch);
     url_split(&parts, scratch, length);
+    if (parts.end > 0)
+        length = parts.end + url_resolve(scratch + parts.end, length - parts.end);
     memmove(scratch + parts.user, scratch + parts.user_end, length - parts.user_end);
     length = url_unescape(scratch, length - (parts.user_end - parts.user), scratch);
-    if (!url_split(&parts, scratch, length) || !url_write_refused_host(url, scratch, &parts, text))
+    if ((!url_split(&parts, scratch, length) && !parts.brackets) ||
+        !url_write_refused_host(url, scratch, &parts, text))
         return false;
     url_write_rest(url, scratch + parts.end, length - parts.end, false, text);
     return true;

@@ -1,8 +1,8 @@
 # Draws the charts of tests/bench/results from the CSV files beside them: rate_by_fill.svg, the
 # false-positive rate of a filter as it fills, measured and predicted; cost_by_size.svg, nanoseconds
 # per check and per add against the number of keys, hashes given, p = 1 %; space.svg, bits per key
-# against the rate; generations.svg, size and error of a table that forgets by age, hour by hour. Run
-# in that folder by tests/bench/run.sh.
+# against the rate; generations.svg, size and error of a table that forgets by age, hour by hour.
+# Run in that folder by tests/bench/run.sh.
 set terminal svg size 720,480 font "sans-serif,13" background "#ffffff" dashlength 0.6
 set datafile separator ","
 set grid linecolor "#dddddd"
@@ -75,6 +75,7 @@ plot "space.csv" using 1:6 skip 1 with lines linestyle 4 title "counting", \
      "" using 1:4 skip 1 with lines linestyle 5 title "no filter can do with less: log_2(1/p)"
 
 set output "generations.svg"
+set key center right
 set title "Events seen within 24 hours: size"
 set xlabel "hours"
 set ylabel "MB"

@@ -7,18 +7,19 @@
  *
  * cost: a table with generations=6 beside one without, capacity=CAPACITY (200,000 when left out)
  * for each generation, fpr=0.01. Five generations are full, and the newest one as well as the other
- * table half full. In turn, medians of nine rounds: the check of a key that is absent, inside a read
- * transaction, and INSERT OR IGNORE of a new key, inside a transaction that is rolled back. Then the
- * newest generation is filled up, and info tells bits and keys.
+ * table half full. In turn, medians of nine rounds: the check of a key that is absent, inside a
+ * read transaction, and INSERT OR IGNORE of a new key, inside a transaction that is rolled back.
+ * Then the newest generation is filled up, and info tells bits and keys.
  *
  * day: EVENTS a day, evenly, for two days; is each seen for the first time within 24 hours? Of five
- * events one repeats one of the last 20 hours. A filter table with generations=6, rotated every four
- * hours, beside an ordinary table of keys and times with an index on the times, from which every
- * hour all older than 24 hours is deleted. Both take the events of an hour in turn, 1000 to a
+ * events one repeats one of the last 20 hours. A filter table with generations=6, rotated every
+ * four hours, beside an ordinary table of keys and times with an index on the times, from which
+ * every hour all older than 24 hours is deleted. Both take the events of an hour in turn, 1000 to a
  * transaction; WAL, synchronous=NORMAL, a page cache of 64 MB each, keys of 17 characters. A new
  * event that the filter takes for an old one is not written. So it is taken for new when it is
- * repeated after the generation that seemed to have it is gone: the last column. CSV gets a line for
- * each hour; what is printed sums up the second day, when both tables have their size.
+ * repeated after the generation that seemed to have it is gone: the last column, of both days. CSV
+ * gets a line for each hour; all else that is printed sums up the second day, when both tables have
+ * their size.
  */
 #include <sqlite3.h>
 
@@ -205,8 +206,8 @@ static bool is_repeated(uint64_t at) {
     return at > 1 && mixed(at * 0x9e3779b97f4a7c15U) % 5 == 0;
 }
 
-/* The number of the event that comes as so many: its own when it is new, otherwise that of a new one
- * of the last 20 hours; its own when there was none. */
+/* The number of the event that comes as so many: its own when it is new, otherwise that of a new
+ * one of the last 20 hours; its own when there was none. */
 static uint64_t event_at(uint64_t at, uint64_t hourly) {
     if (!is_repeated(at))
         return at;

@@ -6,6 +6,7 @@ lists of components the paths.
 """
 import ipaddress
 import re
+import unicodedata
 
 SPECIAL = (b"http", b"https", b"ftp", b"ws", b"wss")
 
@@ -153,6 +154,32 @@ def label(text):
     return escape(text, b"\\")
 
 
+def mapped(text):
+    """As UTS #46 does it with what may be an IPv6 address."""
+    try:
+        text = unicodedata.normalize("NFKC", text.decode("utf-8"))
+    except UnicodeDecodeError:
+        return b""
+    kept = [character for character in text.replace("\u3002", ".")
+            if unicodedata.category(character) not in ("Cf", "Mn")]
+    return "".join(kept).encode("utf-8")
+
+
+def resolve(rest):
+    """The path as the standard resolves it, and the query."""
+    path, mark, query = rest.partition(b"?")
+    kept, dots = [], False
+    for component in re.split(rb"[/\\]", path)[1:]:
+        plain = component.lower().replace(b"%2e", b".")
+        dots = plain in (b".", b"..")
+        if plain == b"..":
+            del kept[-1:]
+        elif not dots:
+            kept.append(component)
+    kept += [b""] * dots
+    return b"".join(b"/" + component for component in kept) + mark + query
+
+
 def refused(url):
     """What the parser does not open."""
     url = clean(url)
@@ -161,7 +188,8 @@ def refused(url):
     start = start_of(url)
     if start is not None:
         authority = re.split(rb"[/\\?]", url[start:])[0]
-        url = url[:start] + url[start + authority.rfind(b"@") + 1:]
+        rest = resolve(url[start + len(authority):])
+        url = url[:start] + authority[authority.rfind(b"@") + 1:] + rest
     url = unescape(url)
     start = start_of(url)
     if start is None:
@@ -169,10 +197,12 @@ def refused(url):
     authority = re.split(rb"[/\\?]", url[start:])[0]
     rest = url[start + len(authority):]
     authority = authority.rpartition(b"@")[2]
-    bracketed = re.fullmatch(rb"\[([^\[\]]*)\](:.*)?", authority, re.DOTALL)
+    has_brackets = b"[" in authority or b"]" in authority
+    bracketed = has_brackets and re.fullmatch(rb"\[([^\[\]]*)\](:.*)?", mapped(authority),
+                                              re.DOTALL)
     if bracketed:
         host = ipv6(bracketed[1])
-    elif b"[" in authority or b"]" in authority:
+    elif has_brackets:
         return None
     else:
         try:

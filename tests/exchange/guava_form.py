@@ -1,5 +1,5 @@
-"""The form of Guava's Bloom filters in the plainest Python, and the keys that the golden files hold.
-Which bits a key has, says pages.py, which was written from ext/FORMAT-layouts.md alone.
+"""The form of Guava's Bloom filters in the plainest Python, and the keys that the golden files
+hold. Which bits a key has, says pages.py, which was written from ext/FORMAT-layouts.md alone.
 """
 
 import pathlib

@@ -253,6 +253,13 @@ enum { CAPACITY = 1200, COMMITTED = 1150, STATEMENTS_MAXIMUM = 12 };
     "INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg(value, 1200, 0.009) FROM "              \
     "json_each('[1,2,1151,1152,1153,1154,1155,1156,1157,1158,1159]')"
 
+#define ROTATE "INSERT INTO seen(seen) VALUES ('rotate')"
+
+/* Generations 1 and 2 of two; slot 0 has the rows of generation 0, of two layers, still. */
+#define AGED                                                                                       \
+    "CREATE VIRTUAL TABLE seen USING bloom(capacity=300, fpr=0.01, generations=2);" KEYS(          \
+        1, 400) ";" ROTATE ";" KEYS(401, 200) ";" ROTATE ";"
+
 struct scenario {
     const char *title;
     const char *before; /* committed before anything fails */
@@ -302,6 +309,19 @@ static const struct scenario SCENARIOS[] = {
      NULL,
      {"BEGIN", KEYS(1211, 5), "INSERT INTO seen(seen) VALUES ('clear')", KEYS(1151, 20), "COMMIT"},
      false},
+    {"rotation", AGED, NULL, {ROTATE}, false},
+    {"rotation and keys in a transaction",
+     AGED,
+     NULL,
+     {"BEGIN", KEYS(1151, 5), ROTATE, KEYS(1156, 40), "COMMIT"},
+     false},
+    {"rotations taken back to a savepoint",
+     AGED,
+     NULL,
+     {"BEGIN", KEYS(1151, 5), ROTATE, "SAVEPOINT doubtful", KEYS(1156, 40), ROTATE, ROTATE,
+      "ROLLBACK TO doubtful", "INSERT INTO seen(key) VALUES (1161)", "COMMIT"},
+     true},
+    {"what a forgotten generation has left overwritten", AGED, NULL, {KEYS(1151, 60)}, false},
     {"asking",
      TABLE KEYS(1151, 60),
      NULL,
@@ -543,16 +563,19 @@ static sqlite3_int64 number_at(const unsigned char *bytes) {
     return bytes[0] | bytes[1] << 8 | bytes[2] << 16 | (sqlite3_int64)bytes[3] << 24;
 }
 
-/* Whether each chunk counts the bits that are set, and the rows of layers are the sums of what their
- * chunks reported. */
+/* Whether each chunk counts the bits that are set, and the rows of layers are the sums of what
+ * their chunks reported. */
 static void check_counts(sqlite3 *database, const char *name) {
-    enum { LAYERS = 4, LAYER_SHIFT = 40, COUNTS = 24 };
+    enum { LAYERS = 128, LAYER_SHIFT = 40, COUNTS = 24 };
     sqlite3_int64 chunks[LAYERS] = {0}, keys[LAYERS] = {0}, ones[LAYERS] = {0};
     sqlite3_stmt *statement;
-    /* UNION ALL gives the chunks first. */
-    char *sql = sqlite3_mprintf("SELECT id, bits, 0, 0, 0 FROM \"%w_chunks\" UNION ALL "
-                                "SELECT layer, NULL, chunks, keys, ones FROM \"%w_layers\"",
-                                name, name);
+    /* UNION ALL gives the chunks first; those of an older generation than their layer's count for
+     * nothing. */
+    char *sql = sqlite3_mprintf(
+        "SELECT id, bits, 0, 0, 0 FROM \"%w_chunks\" JOIN \"%w_layers\" ON layer = id >> 40 "
+        "WHERE hex(substr(bits, 17, 1)) = printf('%%02X', generation) UNION ALL "
+        "SELECT layer, NULL, chunks, keys, ones FROM \"%w_layers\"",
+        name, name, name);
     if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) != SQLITE_OK)
         complain("%s: %s", sql, sqlite3_errmsg(database));
     sqlite3_free(sql);

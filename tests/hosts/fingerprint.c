@@ -127,7 +127,12 @@ static void print_kind(const struct bloom_layout *layout, uint64_t count, double
 /* The headers of the layers of a table. */
 static void print_layers(uint64_t capacity, double rate, enum bloom_growth_mode mode) {
     struct bloom_growth growth = {
-        .layout = &bloom_layout_blocked, .capacity = capacity, .rate = rate, .mode = mode};
+        .layout = &bloom_layout_blocked,
+        .capacity = capacity,
+        .rate = rate,
+        .generations = 1,
+        .mode = mode,
+    };
     uint8_t headers[BLOOM_LAYERS_MAXIMUM][BLOOM_HEADER_BYTES];
     char problem[BLOOM_PROBLEM_SIZE];
     unsigned count = mode == BLOOM_GROWTH_ON ? BLOOM_LAYERS_MAXIMUM : 1;

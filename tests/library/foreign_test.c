@@ -1,5 +1,5 @@
-/* The layouts of other systems: their sizes, as their own libraries computed them, and the kernels of
- * parquet. Their hashes and bits are in vectors_test.c, their files and more of their answers in
+/* The layouts of other systems: their sizes, as their own libraries computed them, and the kernels
+ * of parquet. Their hashes and bits are in vectors_test.c, their files and more of their answers in
  * tests/exchange. */
 #include "library_test.h"
 

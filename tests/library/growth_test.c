@@ -50,6 +50,32 @@ static void the_rates_add_up_to_that_of_the_table(void **state) {
     }
 }
 
+static void generations_share_the_rate(void **state) {
+    (void)state;
+    static const unsigned GENERATIONS[] = {2, 3, 6, 7, 64};
+    char problem[BLOOM_PROBLEM_SIZE];
+    for (size_t i = 0; i < COUNT_OF(GENERATIONS); i++) {
+        struct bloom_growth growth = growth_of(100, 0.01, BLOOM_GROWTH_ON);
+        double sum = 0;
+        growth.generations = GENERATIONS[i];
+        for (unsigned layer = 0; layer < 12; layer++)
+            sum += growth.generations * layer_of(&growth, layer).rate;
+        assert_true(sum <= 0.01 * (1 + 1e-9) && sum > 0.0099);
+        assert_true(fabs(layer_of(&growth, 0).rate * growth.generations - 0.009) < 1e-15);
+        growth.mode = BLOOM_GROWTH_OFF;
+        assert_true(fabs(layer_of(&growth, 0).rate * growth.generations - 0.01) < 1e-15);
+        growth.mode = BLOOM_GROWTH_ON;
+        growth.rate = 1.01e-6 * growth.generations;
+        assert_true(bloom_growth_possible(&growth, problem));
+        growth.rate = 0.99e-6 * growth.generations;
+        assert_false(bloom_growth_possible(&growth, problem));
+        assert_non_null(strstr(problem, "an fpr of 1e-6 or more for each generation"));
+        growth.layout = &bloom_layout_counting;
+        assert_false(bloom_growth_possible(&growth, problem));
+        assert_non_null(strstr(problem, "layout=counting has no generations"));
+    }
+}
+
 static void one_that_does_not_grow_has_all_of_the_rate(void **state) {
     (void)state;
     struct bloom_growth off = growth_of(1000, 0.01, BLOOM_GROWTH_OFF);
@@ -212,6 +238,7 @@ int main(void) {
         TEST("Every layer of every table is possible", every_layer_is_possible),
         cmocka_unit_test(capacities_double_and_rates_halve),
         cmocka_unit_test(the_rates_add_up_to_that_of_the_table),
+        cmocka_unit_test(generations_share_the_rate),
         cmocka_unit_test(one_that_does_not_grow_has_all_of_the_rate),
         cmocka_unit_test(what_is_not_a_layer_of_it_is_known),
         cmocka_unit_test(a_rate_read_otherwise_is_the_same),

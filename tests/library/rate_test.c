@@ -299,8 +299,8 @@ static void undersized_filters_are_noticed(void **state) {
                 assert_noticed(&shape, keys, &BLOCKED_RATES[i]);
         }
     for (size_t i = 0; i < COUNT_OF(BLOCKED_RATES) && BLOCKED_RATES[i].rate > 5e-6; i++) {
-        assert_true(bloom_shape_for(&shape, &bloom_layout_classic, 100000, BLOCKED_RATES[i].rate,
-                                    problem));
+        assert_true(
+            bloom_shape_for(&shape, &bloom_layout_classic, 100000, BLOCKED_RATES[i].rate, problem));
         shape.bits = shape.bits / 10 * 9;
         assert_noticed(&shape, 100000, &BLOCKED_RATES[i]);
     }

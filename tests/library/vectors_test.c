@@ -1,6 +1,6 @@
 /* The vectors of tests/documentation/vectors.txt, which ext/FORMAT.md describes: every hash, every
- * valid filter with what is in it and what is not, and every reason to refuse one. They were made by
- * a program that shares no code with this library. */
+ * valid filter with what is in it and what is not, and every reason to refuse one. They were made
+ * by a program that shares no code with this library. */
 #include "library_test.h"
 
 #include "filter/hash.h"

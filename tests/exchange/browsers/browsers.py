@@ -68,14 +68,17 @@ def by_chromium(urls):
     return json.loads(html.unescape(re.search(r"<body>(.*)</body>", dom, re.DOTALL)[1]))
 
 
-def is_explained(parser, text, other):
-    """Whether a parser may answer otherwise than whatwg-url (ext/URLS.md)."""
+def is_explained(parser, text, href):
+    """Whether a parser may open something else than has the key (ext/URLS.md)."""
     text = urllib.parse.unquote(text)
-    if parser is by_node and (other is None or "\u1e9e" in text):
+    if parser is by_chromium:
+        # It escapes signs that no name in DNS has, where the name has other letters beside them.
+        return "%" in href.split("/")[2].rpartition("@")[2]
+    if parser is by_node and "\u1e9e" in text:
         return True  # Node up to 20 has the tables before Unicode 15.1
     # ada-url, which Node has, too, has rules of its own for names with letters from right to left
     # and for labels that begin with xn--. What this Python does not know may be such a letter.
     visible = "".join(character for character in text
                       if unicodedata.category(character) not in ("Cf", "Mn")).lower()
-    return parser in (by_ada, by_node) and ("xn-" in visible or any(
-        unicodedata.bidirectional(character) in ("R", "AL", "AN", "") for character in text))
+    return "xn-" in visible or any(unicodedata.bidirectional(character) in ("R", "AL", "AN", "")
+                                   for character in text)

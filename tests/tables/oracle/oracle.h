@@ -236,8 +236,8 @@ struct content *view(struct connection *connection, unsigned schema);
 const struct content *peek(struct connection *connection, unsigned schema);
 struct content *change(struct connection *connection, unsigned schema);
 
-/* The model's part in what is done to a table. copy: it was counted; age: of the generation in which
- * the key is now. */
+/* The model's part in what is done to a table. copy: it was counted; age: of the generation in
+ * which the key is now. */
 void table_add(struct table *table, unsigned key, bool copy, unsigned age);
 void table_rotate(struct table *table);
 void table_remove(struct table *table, const struct keys *keys);
@@ -313,7 +313,8 @@ unsigned raw_copies(const struct raw *raw, const uint64_t *words);
 
 /* What the library makes of the bits of all layers, and what becomes of the keys of chunks, when a
  * key is added to the first layer that has it (unless that is to change nothing) or to the last
- * one; or taken out. Again: only the newest generation is asked. Whether it was new; gone from its layer. */
+ * one; or taken out. Again: only the newest generation is asked. Whether it was new; gone from its
+ * layer. */
 bool raw_add(struct raw *raw, const uint64_t *words, bool again);
 bool raw_remove(struct raw *raw, const uint64_t *words);
 

@@ -1,5 +1,5 @@
-/* Reads the shadow tables by plain SQL, as ext/FORMAT-tables.md describes them; and does to what was read
- * what a statement must do to it. */
+/* Reads the shadow tables by plain SQL, as ext/FORMAT-tables.md describes them; and does to what
+ * was read what a statement must do to it. */
 #include "oracle.h"
 
 #include "filter/growth.h"
