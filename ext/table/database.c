@@ -52,7 +52,8 @@ static const struct {
     [BLOOM_DELETE_LAYERS] = {true, 1, "DELETE FROM \"%w\".\"%w_layers\" WHERE layer >= ?1"},
     [BLOOM_NEW_CHUNK] = {true, 2, "INSERT INTO \"%w\".\"%w_chunks\"(id, bits) VALUES (?1, ?2)"},
     [BLOOM_WRITE_CHUNK] = {true, 2, "UPDATE \"%w\".\"%w_chunks\" SET bits = ?2 WHERE id = ?1"},
-    [BLOOM_DELETE_CHUNKS] = {true, 2, "DELETE FROM \"%w\".\"%w_chunks\" WHERE id >= ?1 AND id <= ?2"},
+    [BLOOM_DELETE_CHUNKS] = {true, 2,
+                             "DELETE FROM \"%w\".\"%w_chunks\" WHERE id >= ?1 AND id <= ?2"},
 };
 
 /* Messages */
