@@ -221,8 +221,8 @@ static void names(void **state) {
 /* A name beyond ASCII has at most 255 bytes where the standard decides, and a label 63 where it
  * refuses the URL. */
 /* What UTS #46 asks of names beyond ASCII: joiners (RFC 5892), text from right to left (RFC 5893),
- * composition, Hangul, Punycode that is none. ada-url, and Node for those in Punycode, say which ones
- * browsers open, and as what; of the others the labels become Punycode as they are. */
+ * composition, Hangul, Punycode that is none. ada-url, and Node for those in Punycode, say which
+ * ones browsers open, and as what; of the others the labels become Punycode as they are. */
 static void rules_of_names(void **state) {
     (void)state;
     static const struct {
