@@ -330,13 +330,11 @@ static int check_program(struct bloom_database *database, enum bloom_statement w
     code = sqlite3_finalize(statement);
     if (code != SQLITE_OK)
         return bloom_database_fail_sqlite(database, code);
-    if (calls)
-        return on_shadow_tables(database);
     if (parameters < STATEMENTS[which].parameters ||
         (sqlite3_stmt_readonly(prepared) != 0) == writes ||
         (!writes && (!has_columns(prepared) || (makes_null && !tells_types()))))
         return bloom_database_hidden(database);
-    return SQLITE_OK;
+    return calls ? on_shadow_tables(database) : SQLITE_OK;
 }
 
 /* Statements that stay */

@@ -398,8 +398,11 @@ static int update_row(struct bloom_layers *layers, unsigned number, uint32_t gen
 static int write_row(struct bloom_layers *layers, unsigned number, uint32_t generation,
                      const struct bloom_sums *sums) {
     struct bloom_sums former = {0};
-    uint32_t former_generation = 0;
+    uint32_t former_generation = generation;
     int code = SQLITE_OK;
+    /* A row that is not among the layers is one that an older generation has left. */
+    if (generation >= layers->growth.generations)
+        former_generation -= layers->growth.generations;
     if (layers->database->writes_layers)
         return update_row(layers, number, generation, sums);
     for (unsigned i = 0; i < layers->count; i++)
@@ -439,6 +442,9 @@ static int open_layer(struct bloom_layers *layers, unsigned index, uint32_t gene
     char problem[BLOOM_PROBLEM_SIZE];
     uint32_t room;
     sqlite3_stmt *statement;
+    /* An authorizer may have left out the generation, which has not changed until now: the row would
+     * stay stale, and growth would not end. */
+    layers->database->writes_layers &= !exists;
     if (exists)
         return write_row(layers, number, generation, &(struct bloom_sums){0});
     int code = bloom_database_room_on_page(layers->database, &room);
@@ -561,6 +567,7 @@ int bloom_layers_clear(struct bloom_layers *layers) {
     int code = bloom_database_prepare(layers->database, BLOOM_DELETE_CHUNKS);
     if (code == SQLITE_OK)
         code = bloom_database_prepare(layers->database, BLOOM_DELETE_LAYERS);
+    layers->database->writes_layers = false;
     if (code == SQLITE_OK)
         code = write_row(layers, 0, 0, &(struct bloom_sums){0});
     return code == SQLITE_OK ? delete_from(layers, 1, INT64_MIN) : code;
