@@ -272,12 +272,16 @@ static bool read_hashing(sqlite3_context *context, int count, sqlite3_value **ar
     if (count < 2)
         return true;
     if (sqlite3_value_type(arguments[1]) != SQLITE_TEXT) {
-        if (!bloom_sql_filter(context, 2, arguments[1], &like) ||
-            !bloom_sql_offers(context, like.shape.layout, like.shape.layout->keying,
-                              "take hashes from"))
+        if (!bloom_sql_filter(context, 2, arguments[1], &like))
             return false;
         *keying = like.shape.keying;
-        return true;
+        if (!like.shape.layout->keying)
+            bloom_sql_error(context,
+                            "the filter (argument 2) has layout %s, which hashes keys otherwise; "
+                            "give one of layout blocked, counting or fuse, or key= and salt= as "
+                            "text",
+                            like.shape.layout->name);
+        return like.shape.layout->keying;
     }
     const struct bloom_text text = {(const char *)sqlite3_value_text(arguments[1]),
                                     (size_t)sqlite3_value_bytes(arguments[1])};

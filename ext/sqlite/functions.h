@@ -115,9 +115,6 @@ struct bloom_connection *bloom_connection_open(sqlite3 *database);
 struct bloom_connection *bloom_connection_keep(struct bloom_connection *connection);
 void bloom_connection_close(struct bloom_connection *connection);
 
-/* Whether a value is NULL, and not a pin, alive or gone, which looks like NULL. */
-bool bloom_sql_is_null(sqlite3_value *value);
-
 /* Makes a pin of a copy of the filter the function's result. */
 void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *filter);
 

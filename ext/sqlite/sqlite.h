@@ -122,6 +122,9 @@ void bloom_pin_release(const struct bloom_kept_pin *kept);
 /* Makes a pin that is kept the function's result, with a reference of its own. */
 void bloom_pin_result(sqlite3_context *context, const struct bloom_kept_pin *kept);
 
+/* Whether a value is NULL, and not a pin, alive or gone, which looks like NULL. */
+bool bloom_sql_is_null(sqlite3_value *value);
+
 /* The type of the pointers. */
 extern char bloom_pin_type[40];
 

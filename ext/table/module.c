@@ -547,13 +547,19 @@ static int run_row(struct table *table, const struct command *command, sqlite3_v
             code = bloom_layers_finish(&table->layers, command->run(&table->layers), true);
         return report(table, code);
     }
+    if (command->run_with == add_all && bloom_sql_is_null(argument))
+        return SQLITE_OK; /* bloom_hashes over no rows */
     switch (bloom_sql_stored(table->connection, argument, &filter, problem)) {
     case BLOOM_STORED:
         return report(table, command->run_with(table, &filter));
     case BLOOM_STORED_NO_MEMORY:
         return SQLITE_NOMEM;
     default:
-        return table_error(table, "the command %s needs a filter as key: the filter %s",
+        return table_error(table,
+                           command->run_with == add_all
+                               ? "the command %s needs a set of hashes as key, as in SELECT "
+                                 "'add_all', bloom_hashes(key) FROM ...: it %s"
+                               : "the command %s needs a filter as key: the filter %s",
                            command->name, problem);
     }
 }

@@ -145,8 +145,8 @@ static int read_layout(void *target, struct bloom_text value, char **error) {
     if (to->options->growth.layout == NULL)
         return bloom_option_wrong(error, "layout must be the name of a layout", value);
     if (to->options->growth.layout->blocks == NULL)
-        return bloom_option_wrong(
-            error, "layout must be one that a filter table can have, as blocked", value);
+        return bloom_option_wrong(error, "layout of a filter table must be blocked or counting",
+                                  value);
     return SQLITE_OK;
 }
 

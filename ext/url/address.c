@@ -30,14 +30,12 @@ size_t url_write_ipv4(uint8_t *to, const uint8_t address[IPV4_BYTES]) {
     return used;
 }
 
-/* A part of an IPv4 address as C writes numbers: 0x before hexadecimal, 0 before octal digits;
- * below 2^32. 0x alone is 0. */
+/* A part of an IPv4 address, not empty, as C writes numbers: 0x before hexadecimal, 0 before octal
+ * digits; below 2^32. 0x alone is 0. */
 static bool address_read_part(const uint8_t *text, size_t length, uint32_t *number) {
     unsigned base = 10;
     uint64_t value = 0;
     size_t i = 0;
-    if (length == 0)
-        return false;
     if (length > 1 && text[0] == '0' && text[1] == 'x') {
         base = 16;
         i = 2;

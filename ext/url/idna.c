@@ -164,7 +164,7 @@ static void idna_compose_all(struct idna_name *name) {
     for (size_t i = 0; i < name->count; i++) {
         uint32_t combining = points[i] >> IDNA_POINT_BITS;
         uint32_t point = points[i] & ((1U << IDNA_POINT_BITS) - 1);
-        if (has_starter && (used == starter + 1 || (before != 0 && before < combining))) {
+        if (has_starter && (used == starter + 1 || before < combining)) {
             uint32_t composed = idna_compose(points[starter], point);
             if (composed != 0) {
                 points[starter] = composed;
@@ -286,18 +286,18 @@ static bool idna_end_label(struct idna_name *name) {
         return false;
     for (size_t i = 0; i < name->count; i++)
         highest |= name->points[i];
-    if (highest < 0x80) {
-        length = name->count;
+    length = name->count;
+    if (highest < 0x80)
         for (size_t i = 0; i < length; i++)
             to[i] = (uint8_t)name->points[i];
-        if (length >= PREFIX_BYTES && memcmp(to, PREFIX, PREFIX_BYTES) == 0) {
-            if (!idna_punycode_is_valid(name, to + PREFIX_BYTES, length - PREFIX_BYTES))
-                return false;
-        } else if (!idna_label_is_valid(name)) {
+    if (highest < 0x80 && length >= PREFIX_BYTES && memcmp(to, PREFIX, PREFIX_BYTES) == 0) {
+        if (!idna_punycode_is_valid(name, to + PREFIX_BYTES, length - PREFIX_BYTES))
             return false;
-        }
-    } else {
-        if (room <= PREFIX_BYTES || !idna_label_is_valid(name))
+    } else if (!idna_label_is_valid(name)) {
+        return false;
+    }
+    if (highest >= 0x80) {
+        if (room <= PREFIX_BYTES)
             return false;
         memcpy(to, PREFIX, PREFIX_BYTES);
         length =

@@ -269,12 +269,12 @@ static bool url_write_refused_host(struct bloom_url *url, const uint8_t *text,
 
 /* --- Steps 6 and 7: path and query --- */
 
-/* Writes the path of length bytes behind used bytes of to; returns how many there are then. Before
- * each component `to` ends with a slash. */
+/* Writes the path of length bytes behind used bytes of to; returns how many there are then. One
+ * that is plain stays as it is. Before each component `to` ends with a slash. */
 static size_t url_write_path(const uint8_t *path, size_t length, bool plain, uint8_t *to,
                              size_t used) {
     const size_t root = used;
-    if (plain && length > 0 && !url_has_dots(path, length)) {
+    if (plain && length > 0) {
         memcpy(to + used, path, length);
         return used + length;
     }

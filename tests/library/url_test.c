@@ -220,6 +220,118 @@ static void names(void **state) {
 
 /* A name beyond ASCII has at most 255 bytes where the standard decides, and a label 63 where it
  * refuses the URL. */
+/* What UTS #46 asks of names beyond ASCII: joiners (RFC 5892), text from right to left (RFC 5893),
+ * composition, Hangul, Punycode that is none. ada-url, and Node for those in Punycode, say which
+ * ones browsers open, and as what; of the others the labels become Punycode as they are. */
+static void rules_of_names(void **state) {
+    (void)state;
+    static const struct {
+        const char *written, *canonical;
+        bool opened;
+    } NAMES[] = {
+        {"\xe2\x80\x8c"
+         "a.example",
+         "xn--a-rgn.example/", false},
+        {"\xe0\xa4\x95\xe0\xa5\x8d\xe2\x80\x8d\xe0\xa4\xb7.example", "xn--11b2ezcw70k.example/",
+         true},
+        {"\xd9\x86\xd8\xa7\xd9\x85\xd9\x87\xe2\x80\x8c\xd8\xa7\xdb\x8c.example",
+         "xn--mgba3gch31f060k.example/", true},
+        {"a\xe2\x80\x8d"
+         "b.example",
+         "xn--ab-m1t.example/", false},
+        {"\xd8\xa8\xe2\x80\x8c.example", "xn--ngb073k.example/", false},
+        {"\xd8\xa8\xe2\x80\x8c"
+         "a.example",
+         "xn--a-0mc899q.example/", false},
+        {"\xd8\xa8\xd9\x8b\xe2\x80\x8c\xd9\x8b\xd8\xa8.example", "xn--ngba8ha8704a.example/", true},
+        {"\xd8\xa8\xe2\x80\x8c\xd7\x90.example", "xn--4db9om05e.example/", false},
+        {"a\xe0\xa5\x8d\xe2\x80\x8c"
+         "b.example",
+         "xn--ab-fsf604u.example/", true},
+        {"\xe1\x84\x80\xe1\x84\x80.example", "xn--ypda.example/", true},
+        {"\xe1\x84\x80"
+         "a.example",
+         "xn--a-n5g.example/", true},
+        {"\xea\xb0\x80\xe1\x86\xa7.example", "xn--qud9310f.example/", true},
+        {"\xe1\x84\x80\xe1\x85\xa1\xe1\x86\xa8.example", "xn--p39a.example/", true},
+        {"\xea\xb0\x80"
+         "a.example",
+         "xn--a-2x5e.example/", true},
+        {"\xea\xb0\x80\xe1\x84\x80.example", "xn--ypd3740f.example/", true},
+        {"\xea\xb0\x80\xed\x9e\xa3.example", "xn--o39an14f.example/", true},
+        {"\xea\xb0\x80\xed\x9e\xb0.example", "xn--o39am24f.example/", true},
+        {"\xf0\xa0\x80\x80\xf0\xa0\x80\x80.example", "xn--j50ia.example/", true},
+        {"\xe4\xb8\x80\xf0\xa0\x80\x80.example", "xn--4gq2496h.example/", true},
+        {"a\xf0\x90\x8c\x80.example", "xn--a-sb2i.example/", true},
+        {"a\xcc\x82\xcc\xa3.example", "xn--zkg.example/", true},
+        {"q\xcc\xa3\xcc\x87.example", "xn--q-9bb7f.example/", true},
+        {"q\xcc\x81\xcc\x82.example", "xn--q-xbbd.example/", true},
+        {"q\xcc\x87\xcc\xa3.example", "xn--q-9bb7f.example/", true},
+        {"\xd7\x90"
+         "1.example",
+         "xn--1-zhc.example/", true},
+        {"\xd7\x90\xd9\xa1.example", "xn--4db40a.example/", true},
+        {"\xd7\x90"
+         "1\xd9\xa1.example",
+         "xn--1-zhc05b.example/", false},
+        {"\xd7\x90\xd9\xa1"
+         "1.example",
+         "xn--1-zhc94b.example/", false},
+        {"xn-\xc3\xbc.example", "xn--xn--joa.example/", true},
+        {"xn--\xc3\xbc.example", "xn--xn---3ra.example/", false},
+        {"xn\xc3\xbc--.example", "xn--xn---1ra.example/", true},
+        {"x\xc3\xbc--.example", "xn--x---hoa.example/", true},
+        {"xnn-\xc3\xbc.example", "xn--xnn--3ra.example/", true},
+        {"\xe3\x8f\x82.example", "xn--6yk.example/", false},
+        {"\xcc\x80\xe3\x8f\x82.example", "xn--ksa870w.example/", false},
+        {"a\xc2\xad"
+         "b.example",
+         "ab.example/", true},
+        {"\xc2\xad\xc3\xbc.example", "xn--tda.example/", true},
+        {"\xe2\x80\x8d.example", "xn--1ug.example/", false},
+        {"xn--a-vbb.example", "xn--a-vbb.example/", false},
+        {"xn--q-9bb8f.example", "xn--q-9bb8f.example/", false},
+        {"xn--72g.example", "xn--72g.example/", false},
+        {"xn--ib9b.example", "xn--ib9b.example/", false},
+        {"xn--ab-zd9k.example", "xn--ab-zd9k.example/", false},
+        {"xn--99999999.example", "xn--99999999.example/", false},
+        {"xn--9999999999.example", "xn--9999999999.example/", false},
+        {"xn--zzzzzzzzz.example", "xn--zzzzzzzzz.example/", false},
+        {"xn--a-99999999.example", "xn--a-99999999.example/", false},
+        {"xn--99999zzz.example", "xn--99999zzz.example/", false},
+        {"xn--0000000000.example", "xn--0000000000.example/", false},
+        {"xn--99990a.example", "xn--99990a.example/", false},
+        {"xn--z9999a.example", "xn--z9999a.example/", false},
+        {"xn--ab-zzzzz99.example", "xn--ab-zzzzz99.example/", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(NAMES); i++) {
+        struct parsed parsed = parse(NAMES[i].written, strlen(NAMES[i].written));
+        assert_true(parsed.has_host);
+        assert_int_equal(parsed.url.length, strlen(NAMES[i].canonical));
+        assert_memory_equal(parsed.text, NAMES[i].canonical, parsed.url.length);
+        if (parsed.url.opened != NAMES[i].opened)
+            fail_msg("%s is %s", NAMES[i].canonical, NAMES[i].opened ? "refused" : "opened");
+        free(parsed.text);
+    }
+    /* What is mapped to many letters: of 57 words of 18, more than a name can have. No room is left
+     * for a label beyond ASCII behind 252 bytes. */
+    char many[600];
+    size_t used = 0;
+    for (unsigned i = 0; i < 57; i++, used += 3)
+        memcpy(many + used, "\xef\xb7\xba", 3);
+    struct parsed parsed = parse(many, used);
+    assert_false(parsed.has_host);
+    for (used = 0; used < 252; used += 2)
+        memcpy(many + used, "a.", 2);
+    memcpy(many + used, "\xc3\xbc", 2);
+    parsed = parse(many, used + 2);
+    assert_true(parsed.has_host);
+    assert_false(parsed.url.opened);
+    assert_int_equal(parsed.url.length, used + strlen("xn--tda/"));
+    assert_memory_equal(parsed.text + used, "xn--tda/", 8);
+    free(parsed.text);
+}
+
 static void labels_at_their_longest(void **state) {
     (void)state;
     char written[300], expected[300];
@@ -759,6 +871,7 @@ int main(void) {
         TEST("Schemes, users and ports go; what has no host is told apart",
              schemes_users_and_ports),
         TEST("Names: dots, case, Punycode", names),
+        TEST("Names beyond ASCII are read as browsers read them", rules_of_names),
         TEST("A name beyond ASCII that DNS cannot hold has no key", labels_at_their_longest),
         TEST("IPv4 addresses in every spelling of inet_aton", ipv4_addresses),
         TEST("IPv6 addresses as RFC 5952 writes them, and the IPv4 ones in them", ipv6_addresses),
