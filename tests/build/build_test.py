@@ -58,9 +58,10 @@ class Build(unittest.TestCase):
         self.assertLessEqual(set(needed), {"libc.so.6", "libm.so.6"}, needed)
 
     def test_compiler_and_flags_on_the_command_line_are_honoured(self):
-        output = run(
-            "make", "CC=gcc", "CFLAGS=-O1 -DGIVEN_BY_TEST", "LDFLAGS=-Wl,-z,now", cwd=self.copy()
-        )
+        flags = ("CC=gcc", "CFLAGS=-O1 -DGIVEN_BY_TEST", "LDFLAGS=-Wl,-z,now")
+        # Not the options of a make above this one: -s would hide the commands.
+        environment = {**os.environ, "MAKEFLAGS": ""}
+        output = run("make", *flags, cwd=self.copy(), env=environment)
         compiled = [line for line in output.splitlines() if " -c " in line]
         linked = [line for line in output.splitlines() if " -shared " in line]
         self.assertGreater(len(compiled), 5)
