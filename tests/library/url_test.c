@@ -229,6 +229,9 @@ static void rules_of_names(void **state) {
         const char *written, *canonical;
         bool opened;
     } NAMES[] = {
+        {"a\xe2\x80\x8c"
+         "b.example",
+         "xn--ab-j1t.example/", false},
         {"\xe2\x80\x8c"
          "a.example",
          "xn--a-rgn.example/", false},
