@@ -442,8 +442,8 @@ static int open_layer(struct bloom_layers *layers, unsigned index, uint32_t gene
     char problem[BLOOM_PROBLEM_SIZE];
     uint32_t room;
     sqlite3_stmt *statement;
-    /* An authorizer may have left out the generation, which has not changed until now: the row would
-     * stay stale, and growth would not end. */
+    /* An authorizer may have left out the generation, which has not changed until now: the row
+     * would stay stale, and growth would not end. */
     layers->database->writes_layers &= !exists;
     if (exists)
         return write_row(layers, number, generation, &(struct bloom_sums){0});
