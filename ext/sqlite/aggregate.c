@@ -290,7 +290,7 @@ static bool read_hashing(sqlite3_context *context, int count, sqlite3_value **ar
         error = sqlite3_mprintf("a set of hashes has no other layout: give key= and salt= alone");
         code = error != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
     }
-    if (code == SQLITE_NOMEM || (code != SQLITE_OK && error == NULL))
+    if (code == SQLITE_NOMEM)
         sqlite3_result_error_nomem(context);
     else if (code != SQLITE_OK)
         bloom_sql_error(context, "%s", error);

@@ -96,9 +96,8 @@ size_t url_punycode_decode(const uint8_t *text, size_t length, uint32_t points[P
                 return 0;
             if (digit < threshold)
                 break;
+            /* No overflow: the digit was not zero, so that the sum, below 2^31, is the larger. */
             weight *= PUNYCODE_BASE - threshold;
-            if (weight > INT32_MAX)
-                return 0;
         }
         uint32_t places = (uint32_t)count + 1;
         bias = punycode_adapt((uint32_t)sum - place, places, place == 0);

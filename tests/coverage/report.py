@@ -22,7 +22,8 @@ The exceptions are paragraphs:
     because REASON      up to the end of the paragraph
 
 Each `line` and `branch` excepts one; a second line of the same text in the same function takes a
-second one. Lines that begin with # are comments.
+second one. A text that ends in ... stands for any line that begins so. Lines that begin with # are
+comments.
 """
 
 import json
@@ -80,6 +81,13 @@ def read_exceptions(path):
     return exceptions
 
 
+def covers(exception, missed):
+    """Whether an exception (function, what, text) is of a line or branch that was missed."""
+    text = exception[2]
+    same = missed[2].startswith(text[:-3]) if text.endswith("...") else missed[2] == text
+    return same and exception[:2] == missed[:2]
+
+
 def examine(entry, folder, exceptions):
     path = pathlib.Path(entry["file"])
     source = Source(str(path.relative_to(folder)))
@@ -107,8 +115,8 @@ def examine(entry, folder, exceptions):
     for missed in source.missed:
         if missed[1] in whole:
             whole_needed.add(missed[1])
-        elif missed[1:] in unused:
-            unused.remove(missed[1:])
+        elif match := next((one for one in unused if covers(one, missed[1:])), None):
+            unused.remove(match)
         else:
             left.append(missed)
     source.excepted = len(source.missed) - len(left)
