@@ -169,22 +169,29 @@ static int add_rest(struct bulk *bulk) {
     return code;
 }
 
+static int check_order(struct bulk *bulk) {
+    enum { HASHES_BETWEEN_QUESTIONS = 1 << 20 }; /* about a millisecond */
+    int code = SQLITE_OK;
+    for (uint64_t i = 1; i < bulk->count && code == SQLITE_OK; i++) {
+        if (i % HASHES_BETWEEN_QUESTIONS == 0)
+            code = bloom_sql_ask(bulk->layers->database->connection, &bulk->asks);
+        if (bloom_hashes_at(bulk->hashes, i) <= bloom_hashes_at(bulk->hashes, i - 1))
+            return bloom_database_fail(bulk->layers->database, SQLITE_ERROR,
+                                       "the set is damaged: its hashes do not ascend");
+    }
+    return code;
+}
+
 int bloom_bulk_add(struct bloom_layers *layers, const struct bloom_stored *set) {
     const bool counts = layers->growth.layout->blocks->remove != NULL;
     struct bulk bulk = {
         .layers = layers, .hashes = bloom_stored_payload(set), .count = set->shape.capacity};
-    uint64_t before = 0;
-    for (uint64_t i = 0; i < bulk.count; i++) {
-        uint64_t hash = bloom_hashes_at(bulk.hashes, i);
-        if (i > 0 && hash <= before)
-            return bloom_database_fail(layers->database, SQLITE_ERROR,
-                                       "the set is damaged: its hashes do not ascend");
-        before = hash;
-    }
     bulk.done = sqlite3_malloc64(bulk.count / 8 + 1);
     if (bulk.done == NULL)
         return SQLITE_NOMEM;
-    int code = pass_all(&bulk, MARK);
+    int code = check_order(&bulk);
+    if (code == SQLITE_OK)
+        code = pass_all(&bulk, MARK);
     const struct bloom_layer *last = bloom_layers_at(layers, layers->count - 1);
     if (code == SQLITE_OK && layers->growth.mode == BLOOM_GROWTH_ERROR && bulk.left > room_of(last))
         code = refuse_set(layers, room_of(last), bulk.left);

@@ -334,9 +334,10 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
     int code = SQLITE_OK;
     if (!bloom_shape_same(&geometry->shape, &filter->shape, problem))
         return bloom_database_fail(layers->database, SQLITE_ERROR,
-                                   "the filter differs from the table's first layer (%s); make it "
-                                   "with bloom_agg(key, (SELECT filter FROM %s))",
-                                   problem, layers->database->name);
+                                   "the filter differs from the table's first layer (%s); add its "
+                                   "keys with SELECT 'add_all', bloom_hashes(key) instead, which "
+                                   "takes any number",
+                                   problem);
     for (uint64_t chunk = 0; chunk < chunk_count && code == SQLITE_OK; chunk++) {
         code = merge_chunk(layers, geometry, filter, chunk, &merged);
         if (code != SQLITE_OK)

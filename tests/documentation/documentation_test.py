@@ -44,10 +44,10 @@ class Examples(unittest.TestCase):
         self.assertEqual(len(printed), len(pairs) + 1)
 
     def test_examples_of_the_readme_print_what_it_says(self):
-        self.run_document("README.md", 2)
+        self.run_document("README.md", 3)
 
     def test_examples_of_the_format_print_what_it_says(self):
-        self.run_document("ext/FORMAT.md", 1)
+        self.run_document("ext/FORMAT.md", 2)
         self.run_document("ext/FORMAT-layouts.md", 6)
 
     def test_examples_of_the_urls_print_what_it_says(self):
