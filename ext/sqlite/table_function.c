@@ -289,7 +289,7 @@ static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
         const struct bloom_stored *pinned = argument->pin.filter;
         argument->hash = pinned == NULL ? bloom_hash_bytes(argument->bytes, argument->length)
                                         : bloom_hash_bytes(pinned->bytes, (size_t)pinned->length);
-        argument->hash.words[0] += (uint64_t)argument->type;
+        argument->hash.words[0] = bloom_mix(argument->hash.words[0] + (uint64_t)argument->type);
         argument->hashed = true;
     }
     uint64_t mixed = bloom_mix(rows->row ^ argument->hash.words[0]);
