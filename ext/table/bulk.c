@@ -17,6 +17,9 @@
 
 enum mode { MARK, COUNT, ADD };
 
+/* Less than a millisecond; see bloom_sql_ask. */
+enum { HASHES_BETWEEN_QUESTIONS = 20000 };
+
 struct bulk {
     struct bloom_layers *layers;
     const uint8_t *hashes;
@@ -99,7 +102,6 @@ static void visit_key(struct bulk *bulk, struct place *place, uint64_t index, ui
 
 /* One pass over the hashes that are not done and whose mixed value is at most limit. */
 static int pass(struct bulk *bulk, struct bloom_layer *layer, enum mode mode, uint64_t limit) {
-    enum { HASHES_BETWEEN_QUESTIONS = 20000 };
     const struct bloom_shape *shape = &layer->geometry.shape;
     const struct bloom_blocks *blocks = shape->layout->blocks;
     const uint32_t chunk_blocks = layer->geometry.chunk_blocks;
@@ -170,7 +172,6 @@ static int add_rest(struct bulk *bulk) {
 }
 
 static int check_order(struct bulk *bulk) {
-    enum { HASHES_BETWEEN_QUESTIONS = 1 << 20 }; /* about a millisecond */
     int code = SQLITE_OK;
     for (uint64_t i = 1; i < bulk->count && code == SQLITE_OK; i++) {
         if (i % HASHES_BETWEEN_QUESTIONS == 0)
