@@ -75,10 +75,10 @@ class GenerationsTest(table_test.TableTest):
             self.assertEqual(self.frames(), turn)
 
     def test_the_file_does_not_grow_over_many_rotations(self):
-        connection = self.rotated(10_000)
+        connection = self.rotated(3000)
         pages = None
-        for turn in range(3 * GENERATIONS):
-            insert_numbers(connection, 10**6 + turn * 10_000, 10**6 + (turn + 1) * 10_000 - 1)
+        for turn in range(200):
+            insert_numbers(connection, 10**6 + turn * 3000, 10**6 + (turn + 1) * 3000 - 1)
             rotate(connection)
             if turn == GENERATIONS:
                 pages = value(connection, "PRAGMA page_count")
