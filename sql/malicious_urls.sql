@@ -9,12 +9,15 @@
 
 -- The list as it is published: hosts files, ||host^, CSV, *.host, one URL a line, with remarks,
 -- exceptions and what else there is. bloom_list reads the whole file each time it is asked; a table
--- keeps what it has found.
+-- keeps what it has found. Remarks and blank lines have no row.
 CREATE TABLE lines AS SELECT * FROM bloom_list(readfile('sql/data/urlhaus.txt'));
 .mode column
 .print The lines of the list, and why some are no entries
 SELECT coalesce(note, 'a URL or name') AS line, count(*) AS lines, count(DISTINCT key) AS keys
-  FROM lines GROUP BY note ORDER BY note;
+  FROM lines GROUP BY note
+UNION ALL
+SELECT 'no entry: a remark, or blank', max(line) - count(DISTINCT line), 0 FROM lines
+ ORDER BY line;
 
 -- Its keys. The publisher has put all letters into lower case, those of paths included; so case
 -- counts nowhere: key=url_nocase in the filter, NOCASE in the tables beside it.

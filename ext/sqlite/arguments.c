@@ -220,17 +220,23 @@ bool bloom_sql_rate_and_options(sqlite3_context *context, int count, sqlite3_val
     return count < 1 || read_rate(context, shape->layout, arguments[0], &shape->rate);
 }
 
+uint64_t bloom_sql_length_limit(sqlite3_context *context) {
+    /* sqlite3_malloc64 gives no more, on every version. */
+    const int most = 0x7ffffeff;
+    int limit = sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1);
+    return (uint64_t)(limit < most ? limit : most);
+}
+
 bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *shape) {
-    sqlite3 *database = sqlite3_context_db_handle(context);
-    int limit = sqlite3_limit(database, SQLITE_LIMIT_LENGTH, -1);
+    const uint64_t limit = bloom_sql_length_limit(context);
     uint64_t bytes = bloom_filter_bytes(shape);
-    if (bytes <= (uint64_t)limit)
+    if (bytes <= limit)
         return true;
     bloom_sql_error(
         context,
-        "the filter needs %llu bytes, but a value of this connection is limited to %d "
+        "the filter needs %llu bytes, but a value of this connection is limited to %llu "
         "bytes; make it smaller%s",
-        (sqlite3_uint64)bytes, limit,
+        (sqlite3_uint64)bytes, (sqlite3_uint64)limit,
         shape->layout->blocks == NULL ? "" : ", or use a filter table, which has no such limit");
     return false;
 }

@@ -78,7 +78,10 @@ bool bloom_sql_layout(sqlite3_context *context, sqlite3_value *value,
 bool bloom_sql_size_for_keys(sqlite3_context *context, const struct bloom_key_summary *keys,
                              struct bloom_shape *shape);
 
-/* Fails when a filter of that shape is longer than a value of this connection may be. */
+/* The bytes that a value of this connection may have. */
+uint64_t bloom_sql_length_limit(sqlite3_context *context);
+
+/* Fails when a filter of that shape is longer than that. */
 bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *shape);
 
 /* A whole number from minimum to maximum: an INTEGER, or a REAL equal to one. */

@@ -26,10 +26,17 @@ struct list_cursor {
     struct bloom_list list;
 };
 
-static void list_rows_next(struct bloom_rows *rows) {
+static int list_rows_next(struct bloom_rows *rows) {
     struct list_cursor *cursor = (struct list_cursor *)rows;
+    enum bloom_list_step step;
+    while ((step = bloom_list_next(&cursor->list, &cursor->entry)) == BLOOM_LIST_PAUSE) {
+        int code = bloom_sql_ask_once(bloom_rows_database(rows));
+        if (code != SQLITE_OK)
+            return code;
+    }
     rows->row++;
-    rows->at_end = !bloom_list_next(&cursor->list, &cursor->entry);
+    rows->at_end = step == BLOOM_LIST_END;
+    return SQLITE_OK;
 }
 
 /* No text is an error, not an empty list: readfile gives NULL for a file that is not there. */
@@ -51,9 +58,8 @@ static int list_rows_begin(struct bloom_rows *rows, sqlite3_value *value, bool s
     if (!bloom_list_begin(&cursor->list, bytes, length))
         return bloom_rows_fail(rows, "the text is UTF-16; make it UTF-8 first, as with iconv -f "
                                      "UTF-16 -t UTF-8");
-    list_rows_next(rows);
-    rows->row = 0;
-    return SQLITE_OK;
+    rows->row = UINT64_MAX; /* the first is 0 */
+    return list_rows_next(rows);
 }
 
 static void list_rows_text(sqlite3_context *context, const uint8_t *text, size_t length) {

@@ -262,9 +262,11 @@ class Demo(TreeTest):
         self.assertRegex(lines[-1], r"^  time to verify the hits  .* ms$")
         return figures, run.stdout
 
-    def counted(self, content, name="list.txt"):
+    def counted(self, content, name="list.txt", remarks=None):
         path = self.write(content, name)
         figures, printed = self.figures(URLS=path)
+        if remarks is not None:
+            self.assertEqual(figures["no entry: a remark, or blank"], remarks)
         self.assertEqual(printed.splitlines()[0], f"The list: {path}")
         lines = re.findall(r"^  (\S.*?) +([\d,]+) lines$", printed, re.MULTILINE)
         return sum(int(count.replace(",", "")) for note, count in lines
@@ -287,14 +289,16 @@ class Demo(TreeTest):
     def test_the_list_of_the_project(self):
         figures, printed = self.figures(visits=1_000_000)
         self.assertEqual(printed.splitlines()[0], "The list: sql/data/urlhaus.txt")
-        self.assertEqual(figures["a URL or name"], 6254)
+        self.assertEqual(figures["a URL or name"], 2908)
+        self.assertEqual(figures["Adblock rule, without its options"], 3346)
+        self.assertEqual(figures["no entry: a remark, or blank"], 6)
         self.assertEqual(figures["different keys of them"], 6239)
         self.assertEqual(figures["spelt exactly as in the list"], 0)
         self.assertEqual(figures["really on it, by verification"], 50_000)
         self.assertGreater(figures["false positives"], 500)
 
     def test_an_empty_name_means_the_list_of_the_project(self):
-        self.assertEqual(self.figures(URLS="")[0]["a URL or name"], 6254)
+        self.assertEqual(self.figures(URLS="")[0]["a URL or name"], 2908)
 
     def test_duplicates_quotes_commas_spaces_and_long_lines(self):
         lines = [
@@ -326,16 +330,16 @@ class Demo(TreeTest):
             b"\xef\xbb\xbf# first\r\n\r\na.example\r\n   \r\n\t# another\r\n "
             b" b.example\t\r\na.example\r\n#\r\nc.example#\r\n"
         )
-        self.assertEqual(self.counted(content), (4, 3))
+        self.assertEqual(self.counted(content, remarks=5), (4, 3))
 
     def test_a_byte_order_mark_is_no_part_of_the_first_url(self):
         self.assertEqual(self.counted(b"\xef\xbb\xbfa.example\na.example\n"), (2, 1))
 
     def test_old_line_ends(self):
-        self.assertEqual(self.counted(b"a.example\rb.example\r\ra.example\r"), (3, 2))
+        self.assertEqual(self.counted(b"a.example\rb.example\r\ra.example\r", remarks=1), (3, 2))
 
     def test_no_final_newline(self):
-        self.assertEqual(self.counted(b"a.example\nb.example"), (2, 2))
+        self.assertEqual(self.counted(b"a.example\nb.example", remarks=0), (2, 2))
 
     def test_control_bytes(self):
         content = b"a\x00.example\na.example\nb\x1f.example\n\x1f\n\x01\x02\n"

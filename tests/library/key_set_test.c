@@ -7,6 +7,7 @@
 #include "library_test.h"
 
 #include "filter/hash.h"
+#include "filter/hashes.h"
 #include "filter/key_set.h"
 
 /* ---- The allocator ---- */
@@ -338,33 +339,6 @@ static void few_keys_take_few_bytes(void **state) {
 
 enum { CHOSEN_KEYS = 160000 };
 
-static uint64_t rotate_right(uint64_t word, int count) {
-    return word >> count | word << (64 - count);
-}
-
-/* The 16 bytes whose MurmurHash3 x64 128 is wanted: its steps backwards. */
-static void key_with_hash(struct bloom_hash wanted, uint8_t key[16]) {
-    uint64_t h1 = wanted.words[0], h2 = wanted.words[1];
-    h2 -= h1;
-    h1 -= h2;
-    h1 = unmix(h1);
-    h2 = unmix(h2);
-    h2 -= h1;
-    h1 -= h2;
-    h1 ^= 16;
-    h2 ^= 16;
-    h2 = (h2 - UINT64_C(0x38495ab5)) * reciprocal(5);
-    h2 = rotate_right(h2 - h1, 31);
-    h1 = (h1 - UINT64_C(0x52dce729)) * reciprocal(5);
-    h1 = rotate_right(h1, 27); /* h2 was 0 when it was added, and h1 itself */
-    h1 = rotate_right(h1 * reciprocal(HASH_C2), 31) * reciprocal(HASH_C1);
-    h2 = rotate_right(h2 * reciprocal(HASH_C1), 33) * reciprocal(HASH_C2);
-    for (int i = 0; i < 8; i++) {
-        key[i] = (uint8_t)(h1 >> 8 * i);
-        key[8 + i] = (uint8_t)(h2 >> 8 * i);
-    }
-}
-
 /* Families of keys in which hashing by shift, by mask, by one product or with a known seed makes
  * all share a slot, or a few slots. */
 static struct bloom_hash chosen(int family, uint64_t i) {
@@ -401,7 +375,7 @@ static void chosen_keys_do_not_pile_up(void **state) {
         for (uint64_t i = 0; i < CHOSEN_KEYS; i++) {
             struct bloom_hash wanted = chosen(family, i + 1);
             uint8_t key[16];
-            key_with_hash(wanted, key);
+            key_of_words(wanted.words[0], wanted.words[1], key);
             keys[i] = bloom_hash_bytes(key, sizeof key);
             assert_same(keys[i].words[0], wanted.words[0], "first word of a chosen key");
             assert_same(keys[i].words[1], wanted.words[1], "second word of a chosen key");
@@ -544,6 +518,59 @@ static void interruptions(void **state) {
         end_set(&set);
         free(payload);
     }
+    free(keys);
+}
+
+/* Layout hashes: 70,000 keys, of which 60 share the bits by which the others are told apart, are
+ * sorted; its questions end the work. */
+static void sorted_hashes(void **state) {
+    (void)state;
+    enum { COUNT = 70000, ALIKE = 60 };
+    struct bloom_hash *keys = distinct_keys(COUNT);
+    struct bloom_key_set set = new_set(&bloom_layout_hashes);
+    struct bloom_shape shape = {.layout = &bloom_layout_hashes};
+    struct bloom_key_summary summary;
+    char problem[BLOOM_PROBLEM_SIZE];
+    uint8_t found[ALIKE] = {0};
+    for (uint64_t i = 0; i < ALIKE; i++)
+        keys[i].words[0] = UINT64_C(0x1234567800000000) | (i * 7919 % ALIKE);
+    set.interrupted = is_interrupted;
+    set.argument = &questions;
+    interrupt_at = 0;
+    for (size_t i = 0; i < COUNT; i++)
+        assert_true(bloom_key_set_add(&set, keys[i].words));
+    assert_int_equal(bloom_key_set_settle(&set, &summary), BLOOM_BUILT);
+    assert_true(bloom_shape_for_keys(&shape, shape.layout, &summary, 0, problem));
+    uint8_t *payload = allocate_exactly((size_t)bloom_payload_bytes(&shape));
+    questions = 0;
+    assert_int_equal(bloom_key_set_build(&set, &shape, payload), BLOOM_BUILT);
+    unsigned asked = questions;
+    assert_true(asked >= 4);
+    for (interrupt_at = 1; interrupt_at <= asked; interrupt_at++) {
+        questions = 0;
+        assert_int_equal(bloom_key_set_build(&set, &shape, payload), BLOOM_BUILD_INTERRUPTED);
+    }
+    interrupt_at = 0;
+    assert_int_equal(bloom_key_set_build(&set, &shape, payload), BLOOM_BUILT);
+    for (uint64_t i = 1; i < COUNT; i++)
+        assert_true(bloom_hashes_at(payload, i - 1) < bloom_hashes_at(payload, i));
+    uint64_t asked_for[ALIKE];
+    for (size_t i = 0; i < ALIKE; i++)
+        asked_for[i] = keys[i].words[0] + (i % 2 ? ALIKE : 0);
+    shape.layout->check_many(&shape, payload, asked_for, ALIKE, found);
+    for (size_t i = 0; i < ALIKE; i++)
+        assert_int_equal(found[i], i % 2 == 0);
+    shape.extra[0] = 4;
+    assert_false(shape.layout->valid(&shape, problem));
+    shape.extra[0] = 3;
+    assert_true(shape.layout->valid(&shape, problem));
+    shape.extra[1] = 1;
+    assert_false(shape.layout->valid(&shape, problem));
+    shape.extra[1] = 0;
+    shape.capacity = BLOOM_CAPACITY_MAXIMUM + 1;
+    assert_false(shape.layout->valid(&shape, problem));
+    end_set(&set);
+    free(payload);
     free(keys);
 }
 
@@ -696,6 +723,7 @@ int main(void) {
         TEST("A cleared set starts again from nothing", cleared_sets_start_again),
         TEST("Settling in between changes nothing", settling_in_between),
         TEST("Settling and building can be interrupted and begun again", interruptions),
+        TEST("A set of hashes is sorted, and can be interrupted", sorted_hashes),
         TEST("Each allocation may fail once, and nothing is lost or leaked",
              each_allocation_fails_once),
         TEST("The same holds while duplicates are dropped", allocations_fail_among_duplicates),
