@@ -80,7 +80,9 @@ bool bloom_filter_read(struct bloom_shape *shape, const void *bytes, uint64_t le
                        char problem[BLOOM_PROBLEM_SIZE]) {
     if (length < sizeof MAGIC || memcmp(bytes, MAGIC, sizeof MAGIC) != 0) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is not one: these %" PRIu64 " bytes do not begin with 89424c4d", length);
+                 "is not one: these %" PRIu64 " bytes do not begin with 89424c4d; import those of "
+                 "another system first",
+                 length);
         return false;
     }
     return bloom_header_read(shape, bytes, length, problem) &&

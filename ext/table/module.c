@@ -124,9 +124,9 @@ static int declare(sqlite3 *connection, const char *name, enum bloom_key_type ke
     int code = sqlite3_declare_vtab(connection, declaration);
     sqlite3_free(declaration);
     if (code != SQLITE_OK)
-        *error = sqlite3_mprintf("bloom: a filter table cannot be called %s: %s",
-                                 bloom_sql_quote(quoted, name, strlen(name)),
-                                 sqlite3_errmsg(connection));
+        *error = sqlite3_mprintf(
+            "bloom: a filter table cannot be called %s (%s); choose another name",
+            bloom_sql_quote(quoted, name, strlen(name)), sqlite3_errmsg(connection));
     if (code == SQLITE_OK) /* for OR IGNORE */
         code = sqlite3_vtab_config(connection, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
     if (code == SQLITE_OK)
@@ -235,9 +235,11 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
     static const char *const TAKEN[] = {"key", "info", "filter"};
     for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++)
         if (sqlite3_stricmp(name, TAKEN[i]) == 0)
-            return table_error(table_of(base),
-                               "a filter table cannot be called %s: it has a column of that name",
-                               name);
+            return table_error(
+                table_of(base),
+                "a filter table cannot be called %s, as its column is; choose another "
+                "name",
+                name);
     struct table *table = table_of(base);
     int code = let_go(table);
     if (code == SQLITE_OK)
@@ -361,9 +363,11 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     case PLAN_LIST:
         return table_error(table,
                            "a filter table cannot list its keys; ask with EXISTS (SELECT 1 FROM "
-                           "%s WHERE key %s x), or select info or filter alone",
+                           "%s WHERE key %s x); info and filter are selected alone, and "
+                           "'clear' deletes all keys: INSERT INTO %s(%s) VALUES ('clear')",
                            table->database.name,
-                           table->key_shape.keying.rule != NULL ? "MATCH" : "=");
+                           table->key_shape.keying.rule != NULL ? "MATCH" : "=",
+                           table->database.name, table->database.name);
     case PLAN_ARGUMENTS:
         return table_error(table, "as a function a filter table takes one argument, the key");
     case PLAN_DESCRIBE:
@@ -440,7 +444,7 @@ static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
         return table_error(table, table->key_shape.layout->blocks->remove != NULL
                                       ? "there is no rowid beside info and filter; a key is "
                                         "deleted by DELETE FROM ... WHERE key = ..."
-                                      : "there is no rowid beside info and filter");
+                                      : "there is no rowid beside info and filter; leave it out");
     *rowid = cursor->rowid;
     return SQLITE_OK;
 }

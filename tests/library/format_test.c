@@ -241,8 +241,12 @@ static void words_for_wrong_lengths(void **state) {
     size_t length;
     uint8_t *filter = full_filter(&shape, &length);
     assert_int_equal(length, 88);
-    assert_refused(filter, 0, "is not one: these 0 bytes do not begin with 89424c4d");
-    assert_refused(filter, 3, "is not one: these 3 bytes do not begin with 89424c4d");
+    assert_refused(filter, 0,
+                   "is not one: these 0 bytes do not begin with 89424c4d; import those of another "
+                   "system first");
+    assert_refused(filter, 3,
+                   "is not one: these 3 bytes do not begin with 89424c4d; import those of another "
+                   "system first");
     assert_refused(filter, 4, "is cut off: it has 4 bytes, its header alone has 64");
     assert_refused(filter, 63, "is cut off: it has 63 bytes, its header alone has 64");
     assert_refused(filter, 64, "was cut off or extended: it has 64 bytes, its header says 88");
@@ -255,16 +259,20 @@ static void words_for_wrong_lengths(void **state) {
     struct bloom_shape unread;
     char problem[BLOOM_PROBLEM_SIZE];
     assert_false(bloom_filter_read(&unread, NULL, 0, problem));
-    assert_string_equal(problem, "is not one: these 0 bytes do not begin with 89424c4d");
+    assert_string_equal(problem, "is not one: these 0 bytes do not begin with 89424c4d; import "
+                                 "those of another system first");
 }
 
 static void no_filters(void **state) {
     (void)state;
     assert_refused(
         (const uint8_t *)"hello, I am not a filter at all, I am a text of more than 64 bytes.", 68,
-        "is not one: these 68 bytes do not begin with 89424c4d");
+        "is not one: these 68 bytes do not begin with 89424c4d; import those of another system "
+        "first");
     uint8_t zeros[128] = {0};
-    assert_refused(zeros, sizeof zeros, "is not one: these 128 bytes do not begin with 89424c4d");
+    assert_refused(zeros, sizeof zeros,
+                   "is not one: these 128 bytes do not begin with 89424c4d; import those of "
+                   "another system first");
     uint64_t random = 1;
     for (unsigned i = 0; i < 10000; i++) {
         uint8_t noise[128];
