@@ -51,7 +51,8 @@ SELECT count(*) AS "found after a rollback" FROM blocklist JOIN live ON key = ur
 -- makes of the list as it is now.
 CREATE TEMP TABLE shipped AS SELECT bloom_convert(filter, 'blocked') AS f FROM live;
 SELECT length(filter) AS "counting bytes", length(f) AS "bytes shipped",
-       f = (SELECT bloom_agg(url, f) FROM blocklist) AS "as bloom_agg makes it",
+       f = (SELECT bloom_agg(url, (SELECT bloom_pin(f) FROM shipped)) FROM blocklist)
+         AS "as bloom_agg makes it",
        bloom_check(f, 'http:evil1.example/page') AS "a client asks"
   FROM live, shipped;
 

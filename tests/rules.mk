@@ -106,6 +106,7 @@ test: $(LIBRARY) $(TEST_SUITES)
 	    'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
 	    'recipes=$(PYTHON) tests/documentation/recipes_test.py' \
 	    'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
+	    'mistakes=$(PYTHON) tests/documentation/mistakes_test.py' \
 	    'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
 	    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py' \
 	    'build=$(PYTHON) tests/build/build_test.py'

@@ -247,7 +247,8 @@ bool bloom_payload_read(const struct bloom_shape *shape, const void *bytes, uint
                         char problem[BLOOM_PROBLEM_SIZE]) {
     if (length != bloom_filter_bytes(shape)) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "was cut off or extended: it has %" PRIu64 " bytes, its header says %" PRIu64,
+                 "was cut off or extended: it has %" PRIu64 " bytes, its header says %" PRIu64
+                 "; store it whole",
                  length, bloom_filter_bytes(shape));
         return false;
     }

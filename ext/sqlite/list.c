@@ -69,8 +69,9 @@ static int list_rows_begin(struct bloom_rows *rows, sqlite3_value *value, bool s
     (void)further;
     int type = sqlite3_value_type(value);
     if (type == SQLITE_NULL)
-        return bloom_rows_fail(rows, "the text is NULL; readfile gives that for a file that it "
-                                     "cannot read");
+        return bloom_rows_fail(rows,
+                               "the text is NULL: check the name of the file, if readfile was to "
+                               "read one");
     if (type != SQLITE_TEXT && type != SQLITE_BLOB)
         return bloom_rows_fail(rows, "the text must be TEXT or a BLOB, not a number");
     const uint8_t *bytes = bloom_rows_bytes(rows, &length);

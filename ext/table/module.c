@@ -369,7 +369,10 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
                            table->key_shape.keying.rule != NULL ? "MATCH" : "=",
                            table->database.name, table->database.name);
     case PLAN_ARGUMENTS:
-        return table_error(table, "as a function a filter table takes one argument, the key");
+        return table_error(table,
+                           "as a function a filter table takes one argument, the key, as in "
+                           "%s(x)",
+                           table->database.name);
     case PLAN_DESCRIBE:
         cursor->at_row = true;
         return SQLITE_OK;
@@ -545,7 +548,7 @@ static int run_row(struct table *table, const struct command *command, sqlite3_v
     char problem[BLOOM_PROBLEM_SIZE];
     if (command->run_with == NULL) {
         if (sqlite3_value_type(argument) != SQLITE_NULL)
-            return table_error(table, "the command %s takes no key", command->name);
+            return table_error(table, "the command %s takes no key; leave it out", command->name);
         int code = bloom_layers_start(&table->layers, command->sizes);
         if (code == SQLITE_OK)
             code = bloom_layers_finish(&table->layers, command->run(&table->layers), true);
