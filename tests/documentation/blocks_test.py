@@ -2,8 +2,8 @@
 """Every fenced block of every Markdown file: who runs it, or why nobody can.
 
 RUN says it for each file and language, so that a new block is run or explained. Here the page of
-trouble is run, the figures and `make` targets of all pages are looked up, and what reads a stored
-filter for many rows without a pin is found.
+trouble is run, README's figures are computed or found in the results, `make` targets and links of
+all pages are looked up, and what reads a stored filter for many rows without a pin is found.
 """
 import contextlib
 import io
@@ -211,6 +211,81 @@ class Pins(unittest.TestCase):
             if calls := set(unpinned(sql_of(name, text))):
                 found[name] = calls
         self.assertEqual(found, NOT_PINNED)
+
+
+class Figures(unittest.TestCase):
+    """What README says in numbers is computed, or stands in tests/bench/results."""
+
+    README = " ".join((TOP / "README.md").read_text(encoding="utf-8").split())
+
+    @classmethod
+    def setUpClass(cls):
+        cls.connection = sqlite3.connect(":memory:")
+        cls.connection.enable_load_extension(True)
+        cls.connection.execute("SELECT load_extension(?)", [str(TOP / "bloom")])
+        cls.addClassCleanup(cls.connection.close)
+
+    def said(self, pattern):
+        found = re.findall(pattern, self.README)
+        self.assertEqual(len(found), 1, pattern)
+        return found[0]
+
+    def value(self, sql, *given):
+        return self.connection.execute(sql, given).fetchone()[0]
+
+    def measured(self, name, pattern):
+        text = (TOP / "tests/bench/results" / name).read_text(encoding="utf-8")
+        return [float(figure) for figure in re.findall(pattern, text)]
+
+    def test_sizes(self):
+        million = self.value("SELECT bloom_size(1000000)")
+        self.assertEqual(self.said(r"a million take ([\d.]+) MB"), f"{million / 1e6:.2f}")
+        for layout, one, tenth in re.findall(
+                r"\| `(\w+)`[^|]*\|[^|]*\| ([\d.]+), ([\d.]+) \|", self.README):
+            for p, bits in ((0.01, one), (0.001, tenth)):
+                digits = len(bits.partition(".")[2])
+                size = self.value("SELECT 8e-6 * bloom_size(1000000, ?, ?)", p, layout)
+                self.assertEqual(bits, f"{size:.{digits}f}", (layout, p))
+        millions = int(self.said(r"10\^9 by default: (\d+) million keys"))
+        self.assertLess(self.value("SELECT bloom_size(?)", millions * 10**6), 10**9)
+        self.assertGreater(self.value("SELECT bloom_size(?)", (millions + 10) * 10**6), 10**9)
+
+    def test_rates(self):
+        twice, once = self.said(r"twice its n answers falsely about (\d+) % instead of (\d+) %")
+        rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000) "
+        for n, rate in ((100000, twice), (200000, once)):
+            fpr = self.value(f"{rows} SELECT bloom_fpr(bloom_agg(i, ?)) FROM n", n)
+            self.assertEqual(f"{100 * fpr:.0f}", rate)
+
+    def test_speed_beside_an_index(self):
+        million, size, scan, build = map(int, self.said(
+            r"on (\d+) million URLs of 60 to 80 bytes, a filter at 1 % has 1/(\d+) of the size, a "
+            r"scan that asks it takes 1/(\d+) of the time, building it 1/(\d+) "))
+        for what, ratio in (("index / filter, bytes", size),
+                            ("IN on the exact index / bloom_check", scan),
+                            (r"CREATE UNIQUE INDEX / bloom_agg\(url, n\)", build)):
+            measured, = self.measured("sql-3.40.1.md", rf"\| {what}, {million},000,000 URLs \|"
+                                      r" at least \d+ \| ([\d.]+) \|")
+            self.assertEqual(int(measured), ratio, what)
+        least, most = self.said(r"a stored filter for every row: ([\d.]+) to ([\d.]+) ms at 12 MB")
+        text = (TOP / "tests/bench/results/sql-3.40.1.md").read_text(encoding="utf-8")
+        cases = re.findall(r"\(12\.4 MB\): (?:scalar subquery|join).*?\n((?:\| `.*\n)+)", text)
+        copies = [int(figure.replace(",", "")) / 1e6
+                  for case in cases for figure in re.findall(r"\| 200 \| ([\d,]+) \|", case)]
+        self.assertEqual((len(cases), f"{min(copies):.1f}", f"{max(copies):.1f}"), (2, least, most))
+
+    def test_many_rows(self):
+        share, fast, slow, table = self.said(
+            r"`'add_all'` takes 1/(\d+) of the time of INSERT ... SELECT \(a million URLs of 60 to"
+            r" 80 bytes: ([\d.]+) s, ([\d.]+) s; into an ordinary table WITHOUT ROWID ([\d.]+) s\)")
+        merge = self.said(r"`'merge'` of `bloom_agg\(url, n, p\)` takes 1/(\d+)")
+        rows = re.findall(r"^\| .*? \| ([\d,]+) \| ([\d.]+) \|$",
+                          (TOP / "tests/bench/results/bulk.md").read_text(), re.MULTILINE)
+        inserted, added, merged, ordinary = (int(row[0].replace(",", "")) for row in rows)
+        self.assertEqual((fast, slow, table), (f"{added / 1e3:.2f}", f"{inserted / 1e3:.1f}",
+                                               f"{ordinary / 1e3:.1f}"))
+        self.assertEqual((int(share), int(merge)),
+                         (int(inserted / added), round(inserted / merged)))
 
 
 class Trouble(unittest.TestCase):
