@@ -135,12 +135,13 @@ bool bloom_sql_filter_before_key(sqlite3_context *context, sqlite3_value **argum
     enum bloom_stored_kind kind = read_argument(context, arguments[0], filter, problem);
     if (kind == BLOOM_STORED)
         return true;
-    if (kind == BLOOM_STORED_NOT &&
-        read_argument(context, arguments[1], filter, other) == BLOOM_STORED)
+    enum bloom_stored_kind key =
+        kind == BLOOM_STORED_NOT ? read_argument(context, arguments[1], filter, other) : kind;
+    if (key == BLOOM_STORED)
         bloom_sql_error(context, "argument 2 is a filter, argument 1 is not: the filter comes "
                                  "first, then the key");
     else
-        refuse_filter(context, 1, arguments[0], kind, problem);
+        refuse_filter(context, 1, arguments[0], key, problem);
     return false;
 }
 
