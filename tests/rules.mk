@@ -6,6 +6,7 @@
 #: make coverage       which lines and branches of ext/ the tests reach
 #: make bench          measures and draws, into tests/bench/results
 #: make clusters       filters in replicated SQLite, three nodes each
+#: make newcomer       README typed in a bare Debian and Ubuntu; root and debootstrap
 #
 # They need cmocka, and libmurmurhash as a second opinion on the hash (Debian: libcmocka-dev,
 # libmurmurhash-dev).
@@ -106,6 +107,8 @@ test: $(LIBRARY) $(TEST_SUITES)
 	    'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
 	    'recipes=$(PYTHON) tests/documentation/recipes_test.py' \
 	    'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
+	    'blocks of pages=$(PYTHON) tests/documentation/blocks_test.py' \
+	    'mistakes=$(PYTHON) tests/documentation/mistakes_test.py' \
 	    'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
 	    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py' \
 	    'build=$(PYTHON) tests/build/build_test.py'
@@ -173,3 +176,9 @@ clusters: $(LIBRARY)
 	    'built by Spark=$(PYTHON) tests/clusters/spark_test.py'
 
 .PHONY: clusters
+
+# README, as somebody types it who has nothing; ROOTS=FOLDER keeps the bare systems.
+newcomer:
+	@$(PYTHON) tests/documentation/newcomer_test.py
+
+.PHONY: newcomer

@@ -275,8 +275,11 @@ static int check_shadow(struct bloom_database *database, int shadow) {
     if (ended != SQLITE_OK)
         return bloom_database_fail_sqlite(database, ended);
     if (code == SQLITE_OK && !present)
-        code = bloom_database_fail(database, SQLITE_ERROR, "no such table: %s.%s", database->schema,
-                                   database->shadow_names[shadow]);
+        code =
+            bloom_database_fail(database, SQLITE_ERROR,
+                                "no such table: %s.%s, which holds the keys; restore it, or drop "
+                                "%s and make it anew",
+                                database->schema, database->shadow_names[shadow], database->name);
     return code;
 }
 

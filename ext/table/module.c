@@ -124,9 +124,9 @@ static int declare(sqlite3 *connection, const char *name, enum bloom_key_type ke
     int code = sqlite3_declare_vtab(connection, declaration);
     sqlite3_free(declaration);
     if (code != SQLITE_OK)
-        *error = sqlite3_mprintf("bloom: a filter table cannot be called %s: %s",
-                                 bloom_sql_quote(quoted, name, strlen(name)),
-                                 sqlite3_errmsg(connection));
+        *error = sqlite3_mprintf(
+            "bloom: a filter table cannot be called %s (%s); choose another name",
+            bloom_sql_quote(quoted, name, strlen(name)), sqlite3_errmsg(connection));
     if (code == SQLITE_OK) /* for OR IGNORE */
         code = sqlite3_vtab_config(connection, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
     if (code == SQLITE_OK)
@@ -235,9 +235,11 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
     static const char *const TAKEN[] = {"key", "info", "filter"};
     for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++)
         if (sqlite3_stricmp(name, TAKEN[i]) == 0)
-            return table_error(table_of(base),
-                               "a filter table cannot be called %s: it has a column of that name",
-                               name);
+            return table_error(
+                table_of(base),
+                "a filter table cannot be called %s, as its column is; choose another "
+                "name",
+                name);
     struct table *table = table_of(base);
     int code = let_go(table);
     if (code == SQLITE_OK)
@@ -361,11 +363,16 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     case PLAN_LIST:
         return table_error(table,
                            "a filter table cannot list its keys; ask with EXISTS (SELECT 1 FROM "
-                           "%s WHERE key %s x), or select info or filter alone",
+                           "%s WHERE key %s x); info and filter are selected alone, and "
+                           "'clear' deletes all keys: INSERT INTO %s(%s) VALUES ('clear')",
                            table->database.name,
-                           table->key_shape.keying.rule != NULL ? "MATCH" : "=");
+                           table->key_shape.keying.rule != NULL ? "MATCH" : "=",
+                           table->database.name, table->database.name);
     case PLAN_ARGUMENTS:
-        return table_error(table, "as a function a filter table takes one argument, the key");
+        return table_error(table,
+                           "as a function a filter table takes one argument, the key, as in "
+                           "%s(x)",
+                           table->database.name);
     case PLAN_DESCRIBE:
         cursor->at_row = true;
         return SQLITE_OK;
@@ -440,7 +447,7 @@ static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
         return table_error(table, table->key_shape.layout->blocks->remove != NULL
                                       ? "there is no rowid beside info and filter; a key is "
                                         "deleted by DELETE FROM ... WHERE key = ..."
-                                      : "there is no rowid beside info and filter");
+                                      : "there is no rowid beside info and filter; leave it out");
     *rowid = cursor->rowid;
     return SQLITE_OK;
 }
@@ -541,7 +548,7 @@ static int run_row(struct table *table, const struct command *command, sqlite3_v
     char problem[BLOOM_PROBLEM_SIZE];
     if (command->run_with == NULL) {
         if (sqlite3_value_type(argument) != SQLITE_NULL)
-            return table_error(table, "the command %s takes no key", command->name);
+            return table_error(table, "the command %s takes no key; leave it out", command->name);
         int code = bloom_layers_start(&table->layers, command->sizes);
         if (code == SQLITE_OK)
             code = bloom_layers_finish(&table->layers, command->run(&table->layers), true);

@@ -124,7 +124,7 @@ static int read_fpr(void *target, struct bloom_text value, char **error) {
         to->options->growth.rate = number;
         return SQLITE_OK;
     }
-    return bloom_option_wrong(error, "fpr must be between 0 and 1", value);
+    return bloom_option_wrong(error, "fpr must be between 0 and 1 (0.01 is 1 %)", value);
 }
 
 static int read_growth(void *target, struct bloom_text value, char **error) {

@@ -594,7 +594,8 @@ class Messages(TableTest):
             value(connection, 'SELECT count(*) FROM "a\x7f\x7fb" WHERE key = 1')
         self.assertEqual(
             str(caught.exception).removeprefix("SQLError: "),
-            r"a\u007f\u007fb: no such table: main.a\u007f\u007fb_chunks",
+            r"a\u007f\u007fb: no such table: main.a\u007f\u007fb_chunks, "
+            "which holds the keys; restore it, or drop a\\u007f\\u007fb and make it anew",
         )
 
 
