@@ -161,8 +161,7 @@ static unsigned count_set(const struct bloom_shape *shape, const uint8_t *bytes,
         memcpy(&word, bytes + i, sizeof word); /* blocks are of whole words */
         if (counters)
             word = (word | word >> 1 | word >> 2 | word >> 3) & UINT64_C(0x1111111111111111);
-        for (; word != 0; word &= word - 1)
-            count++;
+        count += (unsigned)__builtin_popcountll(word);
     }
     return count;
 }
