@@ -42,7 +42,7 @@ $(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c $(wildcard tests/library/*
 #     make SQLITE=folder BUILD=build/other build/other/tests/stranger_test
 #
 # takes the SQLite whose amalgamation (sqlite3.c, sqlite3.h) is in a folder, instead of the
-# system's; each needs a BUILD of its own.
+# system's; with LINKED_SANITIZERS= all is compiled for speed. Each needs a BUILD of its own.
 LINKED_TESTS = $(patsubst tests/faults/%.c,$(BUILD)/tests/%,$(wildcard tests/faults/*_test.c)) \
     $(BUILD)/tests/random_test $(BUILD)/tests/oracle_test $(BUILD)/tests/crowd_test
 LINKED_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined
@@ -64,9 +64,9 @@ CPPFLAGS := -I$(SQLITE) $(CPPFLAGS)
 $(LINKED_TESTS): $(BUILD)/sqlite3.o
 $(BUILD)/sqlite3.o: $(SQLITE)/sqlite3.c
 	@mkdir -p $(@D)
-	$(CC) -O1 -g -w -fsanitize=address -DSQLITE_ENABLE_DESERIALIZE -DSQLITE_ENABLE_JSON1 \
-	    -DSQLITE_ENABLE_COLUMN_METADATA -DSQLITE_ENABLE_SESSION -DSQLITE_ENABLE_PREUPDATE_HOOK \
-	    -c -o $@ $<
+	$(CC) $(if $(LINKED_SANITIZERS),-O1 -fsanitize=address,-O2) -g -w \
+	    -DSQLITE_ENABLE_DESERIALIZE -DSQLITE_ENABLE_JSON1 -DSQLITE_ENABLE_COLUMN_METADATA \
+	    -DSQLITE_ENABLE_SESSION -DSQLITE_ENABLE_PREUPDATE_HOOK -c -o $@ $<
 else
 LINKED_SQLITE = -lsqlite3
 endif
