@@ -203,13 +203,15 @@ static sqlite3_int64 newest_possible(const struct bloom_layers *layers) {
     return layers->growth.generations > 1 ? UINT32_MAX : 0;
 }
 
-/* Reads the row that a statement is at, unless it is of a generation that is forgotten. */
-static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row) {
+/* Reads the row that a statement is at. One of a generation that is forgotten is not looked at,
+ * unless it is wanted (see read_layers). */
+static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row, struct bloom_layer *wanted) {
     const sqlite3_int64 number = sqlite3_column_int64(row, 0);
     const unsigned index = (unsigned)(number % SLOT_ROWS);
     const struct bloom_layer *before =
         layers->count > 0 ? &layers->layers[layers->count - 1] : NULL;
     sqlite3_int64 numbers[COLUMNS];
+    bool is_stale = false;
     if (number < 0 || number / SLOT_ROWS >= layers->growth.generations ||
         index >= BLOOM_LAYERS_MAXIMUM)
         return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS,
@@ -220,17 +222,18 @@ static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row) {
     if (index > 0) {
         const bool in_slot =
             before != NULL && before->geometry.number / SLOT_ROWS == number / SLOT_ROWS;
-        if (in_slot && numbers[GENERATION] < before->geometry.generation)
+        is_stale = in_slot && numbers[GENERATION] < before->geometry.generation;
+        if (is_stale && (wanted == NULL || wanted->geometry.number != number))
             return SQLITE_OK;
-        if (!in_slot || numbers[GENERATION] != before->geometry.generation ||
-            before->geometry.number + 1 != number)
+        if (!is_stale && (!in_slot || numbers[GENERATION] != before->geometry.generation ||
+                          before->geometry.number + 1 != number))
             return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS,
                                           "layer %lld is not expected", number);
     }
     int code = make_room(layers);
     if (code != SQLITE_OK)
         return code;
-    struct bloom_layer *layer = &layers->layers[layers->count];
+    struct bloom_layer *layer = is_stale ? wanted : &layers->layers[layers->count];
     sqlite3_value *header = sqlite3_column_value(row, 1);
     const uint8_t *bytes = NULL;
     const size_t length =
@@ -250,7 +253,9 @@ static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row) {
     layer->geometry.generation = (uint32_t)numbers[GENERATION];
     set_sums(layer, &(struct bloom_sums){(uint64_t)numbers[KEYS], (uint64_t)numbers[CHUNKS],
                                          (uint64_t)numbers[ONES]});
-    layers->count++;
+    if (wanted != NULL && wanted->geometry.number == number)
+        *wanted = *layer;
+    layers->count += !is_stale;
     return SQLITE_OK;
 }
 
@@ -280,28 +285,21 @@ static int find_newest(struct bloom_layers *layers) {
     return SQLITE_OK;
 }
 
-/* Reads all rows. *exists tells whether there is one with that number. */
-static int read_layers_and(struct bloom_layers *layers, unsigned number, bool *exists) {
+/* Reads all rows. When there is one with the number of wanted, wanted becomes it (learned), even if
+ * it is of a generation that is forgotten. NULL: none is wanted. */
+static int read_layers(struct bloom_layers *layers, struct bloom_layer *wanted) {
     sqlite3_stmt *statement;
     bool row;
     layers->count = 0;
-    *exists = false;
     int code = bloom_database_read(layers->database, BLOOM_READ_LAYERS, 0, 0, &statement, &row);
     if (code != SQLITE_OK)
         return code;
-    for (; code == SQLITE_OK && row; row = sqlite3_step(statement) == SQLITE_ROW) {
-        *exists |= sqlite3_column_int64(statement, 0) == number;
-        code = read_layer(layers, statement);
-    }
+    for (; code == SQLITE_OK && row; row = sqlite3_step(statement) == SQLITE_ROW)
+        code = read_layer(layers, statement, wanted);
     int ended = bloom_database_end(layers->database, BLOOM_READ_LAYERS);
     if (ended != SQLITE_OK)
         return ended;
     return code == SQLITE_OK ? find_newest(layers) : code;
-}
-
-static int read_layers(struct bloom_layers *layers) {
-    bool exists;
-    return read_layers_and(layers, 0, &exists);
 }
 
 static int know(struct bloom_layers *layers, enum bloom_chunk_sizes sizes) {
@@ -309,7 +307,7 @@ static int know(struct bloom_layers *layers, enum bloom_chunk_sizes sizes) {
         (layers->proof == BLOOM_PROOF_VERSION && is_proven_by_version(layers)))
         return SQLITE_OK;
     bloom_layers_forget(layers);
-    int code = read_layers(layers);
+    int code = read_layers(layers, NULL);
     if (code == SQLITE_OK)
         code = find_proof(layers);
     if (sizes == BLOOM_SIZES_ANY ||
@@ -472,22 +470,27 @@ int bloom_layers_grow(struct bloom_layers *layers) {
     const sqlite3_int64 to = layers->growth.generations == 1
                                  ? INT64_MAX
                                  : bloom_chunks_first_id((last / SLOT_ROWS + 1) * SLOT_ROWS) - 1;
+    struct bloom_layer next = {.geometry.number = last + 1};
     sqlite3_int64 id;
-    bool any = false, exists;
-    int code = read_layers_and(layers, last + 1, &exists);
-    /* Chunks whose layer somebody took away count for nothing. */
-    if (code == SQLITE_OK && !exists)
+    bool any;
+    int code = read_layers(layers, &next);
+    if (code == SQLITE_OK && next.learned) {
+        code = bloom_chunks_check(layers->chunks, &next.geometry, &any);
+    } else if (code == SQLITE_OK) {
+        /* Chunks whose layer somebody took away count for nothing. */
         code = bloom_chunks_last(layers->chunks, from, to, &any, &id);
-    if (code == SQLITE_OK && any)
-        code = bloom_chunks_delete(layers->chunks, from, to);
+        if (code == SQLITE_OK && any)
+            code = bloom_chunks_delete(layers->chunks, from, to);
+    }
     if (code == SQLITE_OK)
-        code = open_layer(layers, last % SLOT_ROWS + 1, layers->newest, exists);
-    return code == SQLITE_OK ? read_layers(layers) : code;
+        code = open_layer(layers, last % SLOT_ROWS + 1, layers->newest, next.learned);
+    return code == SQLITE_OK ? read_layers(layers, NULL) : code;
 }
 
 int bloom_layers_rotate(struct bloom_layers *layers) {
     const unsigned generations = layers->growth.generations;
-    bool exists;
+    struct bloom_layer next = {.geometry.number =
+                                   (layers->newest + 1) % generations * SLOT_ROWS};
     if (generations == 1)
         return bloom_database_fail(layers->database, SQLITE_ERROR,
                                    "the table has no generations to rotate; make one with "
@@ -496,10 +499,10 @@ int bloom_layers_rotate(struct bloom_layers *layers) {
         return bloom_database_fail(layers->database, SQLITE_ERROR,
                                    "the table has rotated 4294967295 times, and there are no more "
                                    "numbers; the command clear begins anew");
-    int code = read_layers_and(layers, (layers->newest + 1) % generations * SLOT_ROWS, &exists);
+    int code = read_layers(layers, &next);
     if (code == SQLITE_OK)
-        code = open_layer(layers, 0, layers->newest + 1, exists);
-    return code == SQLITE_OK ? read_layers(layers) : code;
+        code = open_layer(layers, 0, layers->newest + 1, next.learned);
+    return code == SQLITE_OK ? read_layers(layers, NULL) : code;
 }
 
 bool bloom_layers_has_room(const struct bloom_layer *layer) {
@@ -550,7 +553,7 @@ static int delete_from(struct bloom_layers *layers, unsigned number, sqlite3_int
     sqlite3_bind_int64(statement, 1, number);
     code = bloom_database_write(layers->database, BLOOM_DELETE_LAYERS, -1);
     if (code == SQLITE_OK)
-        code = read_layers(layers);
+        code = read_layers(layers, NULL);
     return code == SQLITE_OK && layers->count > number ? bloom_database_hidden(layers->database)
                                                        : code;
 }
