@@ -296,9 +296,7 @@ static int read_layers(struct bloom_layers *layers, struct bloom_layer *wanted) 
         return code;
     for (; code == SQLITE_OK && row; row = sqlite3_step(statement) == SQLITE_ROW)
         code = read_layer(layers, statement, wanted);
-    int ended = bloom_database_end(layers->database, BLOOM_READ_LAYERS);
-    if (ended != SQLITE_OK)
-        return ended;
+    code = bloom_database_end(layers->database, BLOOM_READ_LAYERS, code);
     return code == SQLITE_OK ? find_newest(layers) : code;
 }
 
@@ -373,7 +371,7 @@ static int read_back(struct bloom_layers *layers, unsigned number, uint32_t gene
         *same |= sqlite3_column_int64(statement, 0) == number && read_numbers(statement, numbers) &&
                  numbers[GENERATION] == generation && (uint64_t)numbers[KEYS] == sums->keys &&
                  (uint64_t)numbers[CHUNKS] == sums->chunks && (uint64_t)numbers[ONES] == sums->ones;
-    return bloom_database_end(layers->database, BLOOM_READ_LAYERS);
+    return bloom_database_end(layers->database, BLOOM_READ_LAYERS, code);
 }
 
 static int update_row(struct bloom_layers *layers, unsigned number, uint32_t generation,
@@ -489,8 +487,7 @@ int bloom_layers_grow(struct bloom_layers *layers) {
 
 int bloom_layers_rotate(struct bloom_layers *layers) {
     const unsigned generations = layers->growth.generations;
-    struct bloom_layer next = {.geometry.number =
-                                   (layers->newest + 1) % generations * SLOT_ROWS};
+    struct bloom_layer next = {.geometry.number = (layers->newest + 1) % generations * SLOT_ROWS};
     if (generations == 1)
         return bloom_database_fail(layers->database, SQLITE_ERROR,
                                    "the table has no generations to rotate; make one with "
