@@ -65,12 +65,13 @@ static int save_block(struct bloom_layers *layers, unsigned index, struct bloom_
  * closed. */
 static int add_to_layer(struct bloom_layers *layers, unsigned index, const uint64_t *words,
                         bool again, struct bloom_block_edit *edit, bool *found, bool *added) {
-    const struct bloom_shape *shape = &bloom_layers_at(layers, index)->geometry.shape;
+    const struct bloom_layer *layer = bloom_layers_at(layers, index);
+    const struct bloom_shape *shape = &layer->geometry.shape;
     *added = false;
     int code = open_block(layers, index, words, edit, found);
     if (code != SQLITE_OK)
         return code;
-    *added = !*found && bloom_layers_has_room(bloom_layers_at(layers, index));
+    *added = !*found && bloom_layer_takes(layer, &layer->sums);
     if (!*added && !(*found && again)) {
         bloom_block_close(edit);
         return SQLITE_OK;

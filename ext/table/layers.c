@@ -502,23 +502,22 @@ int bloom_layers_rotate(struct bloom_layers *layers) {
     return code == SQLITE_OK ? read_layers(layers, NULL) : code;
 }
 
-bool bloom_layers_has_room(const struct bloom_layer *layer) {
-    return layer->sums.keys < layer->limits.keys && layer->sums.ones < layer->limits.ones;
+bool bloom_layer_may_fill(const struct bloom_layer *layer, uint64_t keys) {
+    const uint64_t more = (BLOOM_REPORT_KEYS - 1) * layer->sums.chunks + keys;
+    return layer->sums.keys + more >= layer->limits.keys ||
+           layer->sums.ones + more * layer->geometry.shape.probes >= layer->limits.ones;
 }
 
 /* Whether a chunk must report counts that have become these. */
 static bool must_report(const struct bloom_layers *layers, const struct bloom_layer *layer,
                         const struct bloom_counts *counts) {
-    const uint64_t probes = layer->geometry.shape.probes;
-    const uint64_t lag = (BLOOM_REPORT_KEYS - 1) * layer->sums.chunks;
+    const int64_t most = BLOOM_REPORT_KEYS - 1;
+    const int64_t most_ones = BLOOM_REPORT_KEYS * (int64_t)layer->geometry.shape.probes - 1;
     int64_t keys = (int64_t)counts->keys - counts->reported_keys;
     int64_t ones = (int64_t)counts->ones - counts->reported_ones;
-    return counts->reported_keys == 0 || keys >= BLOOM_REPORT_KEYS || keys <= -BLOOM_REPORT_KEYS ||
-           ones >= BLOOM_REPORT_KEYS * (int64_t)probes ||
-           ones <= -BLOOM_REPORT_KEYS * (int64_t)probes ||
-           layers->growth.mode == BLOOM_GROWTH_ERROR ||
-           layer->sums.keys + lag >= layer->limits.keys ||
-           layer->sums.ones + lag * probes >= layer->limits.ones;
+    return counts->reported_keys == 0 || keys > most || keys < -most || ones > most_ones ||
+           ones < -most_ones || layers->growth.mode == BLOOM_GROWTH_ERROR ||
+           bloom_layer_may_fill(layer, 0);
 }
 
 /* A sum and what is added to it, or taken off. Clamped at 0: stored counts are not trusted. */
