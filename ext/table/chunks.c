@@ -272,10 +272,31 @@ static bool handle_pays(struct bloom_chunks *chunks, const struct bloom_geometry
            chunks->reads++ >= READS_BEFORE_HANDLE;
 }
 
+/* Reads a block through a handle, and the counts of its chunk, unless counts is NULL; of a stale
+ * chunk zeros. */
+static int read_handle(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                       sqlite3_blob **handle, uint32_t offset, uint8_t *bytes,
+                       struct bloom_counts *counts) {
+    uint8_t stored[BLOOM_COUNTS_BYTES];
+    int code = SQLITE_OK;
+    if (counts != NULL)
+        code = sqlite3_blob_read(*handle, stored, BLOOM_COUNTS_BYTES, 0);
+    if (code == SQLITE_OK)
+        code = sqlite3_blob_read(*handle, bytes, (int)block_bytes(geometry), (int)offset);
+    if (code != SQLITE_OK)
+        return handle_failed(chunks, handle, code);
+    if (counts != NULL) {
+        *counts = load_counts(stored);
+        if (is_stale(geometry, counts->generation))
+            memset(bytes, 0, block_bytes(geometry));
+    }
+    return SQLITE_OK;
+}
+
 /* Reads a block through the handle that is kept; *done: it could be had. */
 static int read_by_handle(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                           uint64_t chunk, uint32_t offset, uint8_t *bytes, bool *done) {
-    uint8_t counts[BLOOM_COUNTS_BYTES];
+    struct bloom_counts counts;
     int code = bloom_database_prepare(chunks->database, BLOOM_READ_CHUNK);
     if (code != SQLITE_OK)
         return code;
@@ -287,14 +308,8 @@ static int read_by_handle(struct bloom_chunks *chunks, const struct bloom_geomet
         chunks->reads = 0;
         return code;
     }
-    code = sqlite3_blob_read(handle, bytes, (int)block_bytes(geometry), (int)offset);
-    if (code == SQLITE_OK && geometry->generation > 0) {
-        code = sqlite3_blob_read(handle, counts, BLOOM_COUNTS_BYTES, 0);
-        if (code == SQLITE_OK && is_stale(geometry, generation_of(counts)))
-            memset(bytes, 0, block_bytes(geometry));
-    }
-    if (code != SQLITE_OK)
-        return handle_failed(chunks, &handle, code);
+    code = read_handle(chunks, geometry, &handle, offset, bytes,
+                       geometry->generation > 0 ? &counts : NULL);
     chunks->handle = handle;
     return code;
 }
@@ -337,8 +352,7 @@ static int open_row(struct bloom_chunks *chunks, const struct bloom_geometry *ge
 
 int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                      uint64_t block, struct bloom_block_edit *edit) {
-    uint32_t offset, length = block_bytes(geometry);
-    uint8_t counts[BLOOM_COUNTS_BYTES];
+    uint32_t offset;
     uint64_t chunk = chunk_of_block(geometry, block, &offset);
     edit->geometry = geometry;
     edit->block = block;
@@ -346,24 +360,19 @@ int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *g
     int code = open_row(chunks, geometry, chunk, &edit->handle);
     if (code != SQLITE_OK)
         return code;
-    if (edit->handle != NULL) {
-        code = sqlite3_blob_read(edit->handle, counts, BLOOM_COUNTS_BYTES, 0);
-        if (code == SQLITE_OK)
-            code = sqlite3_blob_read(edit->handle, edit->bytes, (int)length, (int)offset);
-        if (code != SQLITE_OK)
-            return handle_failed(chunks, &edit->handle, code);
-        edit->counts = load_counts(counts);
-        edit->is_stale = is_stale(geometry, edit->counts.generation);
-        if (!edit->is_stale)
-            code = bloom_counts_check(chunks, geometry, chunk, &edit->counts);
-        if (code != SQLITE_OK)
-            return end_handle(&edit->handle, code);
-    }
-    if (edit->handle == NULL || edit->is_stale) {
+    if (edit->handle == NULL) {
         edit->counts = no_counts(geometry);
-        memset(edit->bytes, 0, length);
+        memset(edit->bytes, 0, block_bytes(geometry));
+        return SQLITE_OK;
     }
-    return SQLITE_OK;
+    code = read_handle(chunks, geometry, &edit->handle, offset, edit->bytes, &edit->counts);
+    if (code != SQLITE_OK)
+        return code;
+    edit->is_stale = is_stale(geometry, edit->counts.generation);
+    if (edit->is_stale)
+        edit->counts = no_counts(geometry);
+    code = bloom_counts_check(chunks, geometry, chunk, &edit->counts);
+    return code == SQLITE_OK ? code : end_handle(&edit->handle, code);
 }
 
 /* Makes a row of zeros, and opens it. It counts for nothing until it has reported a key. */
