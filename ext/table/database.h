@@ -60,7 +60,7 @@ struct bloom_database {
     char *shadow_names[2]; /* NAME_layers, NAME_chunks */
     unsigned *running; /* statements of this kind at work, of all filter tables of the connection */
     sqlite3_stmt *statements[BLOOM_STATEMENTS]; /* NULL: to be prepared */
-    bool writes_layers; /* BLOOM_WRITE_LAYER was seen to change a row since it was prepared */
+    bool writes_layers; /* BLOOM_WRITE_LAYER was seen to change keys and ones: see write_row */
     bool shape_known;   /* rule 1 */
     int length_limit;   /* of the connection, while a statement is at work */
     char *message;

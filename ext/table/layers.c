@@ -133,8 +133,8 @@ static int find_proof(struct bloom_layers *layers) {
 
 /* Rows */
 
-static int damaged(struct bloom_layers *layers, unsigned index, const char *what) {
-    return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS, "layer %u %s", index,
+static int damaged(struct bloom_layers *layers, sqlite3_int64 index, const char *what) {
+    return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS, "layer %lld %s", index,
                                   what);
 }
 
@@ -214,11 +214,10 @@ static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row, struct blo
     bool is_stale = false;
     if (number < 0 || number / SLOT_ROWS >= layers->growth.generations ||
         index >= BLOOM_LAYERS_MAXIMUM)
-        return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS,
-                                      "layer %lld is not expected", number);
+        return damaged(layers, number, "is not expected");
     if (!read_numbers(row, numbers) || numbers[GENERATION] > newest_possible(layers) ||
         numbers[GENERATION] % layers->growth.generations != number / SLOT_ROWS)
-        return damaged(layers, (unsigned)number, "has numbers that are out of range");
+        return damaged(layers, number, "has numbers that are out of range");
     if (index > 0) {
         const bool in_slot =
             before != NULL && before->geometry.number / SLOT_ROWS == number / SLOT_ROWS;
@@ -227,8 +226,7 @@ static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row, struct blo
             return SQLITE_OK;
         if (!is_stale && (!in_slot || numbers[GENERATION] != before->geometry.generation ||
                           before->geometry.number + 1 != number))
-            return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS,
-                                          "layer %lld is not expected", number);
+            return damaged(layers, number, "is not expected");
     }
     int code = make_room(layers);
     if (code != SQLITE_OK)
@@ -241,7 +239,7 @@ static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row, struct blo
     if (sqlite3_value_type(header) == SQLITE_BLOB && sqlite3_value_bytes(header) == (int)length)
         bytes = sqlite3_value_blob(header);
     if (bytes == NULL)
-        return damaged(layers, (unsigned)number,
+        return damaged(layers, number,
                        length == BLOOM_HEADER_BYTES ? "has a header that is not 64 bytes"
                                                     : "has a header that is not 128 bytes");
     if (!layer->learned || layer->geometry.number != number ||
@@ -388,68 +386,58 @@ static int update_row(struct bloom_layers *layers, unsigned number, uint32_t gen
     return bloom_database_write(layers->database, BLOOM_WRITE_LAYER, 1);
 }
 
-/* Writes sums and generation of a row. The first time since the statement was prepared they are
- * read back, which must not be what is refused. Where an authorizer has hidden some of the columns
- * from the statement, the others are written as they were. */
-static int write_row(struct bloom_layers *layers, unsigned number, uint32_t generation,
-                     const struct bloom_sums *sums) {
-    struct bloom_sums former = {0};
-    uint32_t former_generation = generation;
-    int code = SQLITE_OK;
-    /* A row that is not among the layers is one that an older generation has left. */
-    if (generation >= layers->growth.generations)
-        former_generation -= layers->growth.generations;
-    if (layers->database->writes_layers)
+/* Writes sums and generation of the row of a layer. They are read back until every column was seen
+ * to change since the statement was prepared: an authorizer may have hidden one from it. The others
+ * are then written as they were. */
+static int write_row(struct bloom_layers *layers, const struct bloom_layer *former,
+                     uint32_t generation, const struct bloom_sums *sums) {
+    const unsigned number = former->geometry.number;
+    bool *const proven = &layers->database->writes_layers, same;
+    *proven &= generation == former->geometry.generation && sums->chunks == former->sums.chunks;
+    if (*proven)
         return update_row(layers, number, generation, sums);
-    for (unsigned i = 0; i < layers->count; i++)
-        if (layers->layers[i].geometry.number == number) {
-            former = layers->layers[i].sums;
-            former_generation = layers->layers[i].geometry.generation;
-        }
-    code = bloom_database_prepare(layers->database, BLOOM_READ_LAYERS);
+    /* What reads must not be refused when the row is written. */
+    int code = bloom_database_prepare(layers->database, BLOOM_READ_LAYERS);
     if (code == SQLITE_OK)
         code = update_row(layers, number, generation, sums);
     if (code == SQLITE_OK)
-        code = read_back(layers, number, generation, sums, &layers->database->writes_layers);
-    if (code != SQLITE_OK || layers->database->writes_layers)
+        code = read_back(layers, number, generation, sums, &same);
+    if (code != SQLITE_OK)
         return code;
-    code = update_row(layers, number, former_generation, &former);
+    *proven = same && sums->keys != former->sums.keys && sums->ones != former->sums.ones;
+    if (same)
+        return code;
+    code = update_row(layers, number, former->geometry.generation, &former->sums);
     return code == SQLITE_OK ? bloom_database_hidden(layers->database) : code;
 }
 
 int bloom_layers_write(struct bloom_layers *layers, struct bloom_layer *layer,
                        const struct bloom_sums *sums) {
-    /* An authorizer may have left out a column that has not changed until now. */
-    if (sums->chunks != layer->sums.chunks)
-        layers->database->writes_layers = false;
-    int code = write_row(layers, layer->geometry.number, layer->geometry.generation, sums);
+    int code = write_row(layers, layer, layer->geometry.generation, sums);
     if (code == SQLITE_OK)
         set_sums(layer, sums);
     return code;
 }
 
-/* Makes the row of layer number index of a generation, or takes the one that an older generation
- * has left. */
-static int open_layer(struct bloom_layers *layers, unsigned index, uint32_t generation,
-                      bool exists) {
-    const unsigned number = generation % layers->growth.generations * SLOT_ROWS + index;
+/* Makes the row of a layer, by its number, for a generation; or takes the one that an older
+ * generation has left, which was learned. */
+static int open_layer(struct bloom_layers *layers, const struct bloom_layer *layer,
+                      uint32_t generation) {
+    const unsigned number = layer->geometry.number;
     struct bloom_shape shape;
     uint8_t header[BLOOM_HEADER_BYTES_MAXIMUM];
     char problem[BLOOM_PROBLEM_SIZE];
     uint32_t room;
     sqlite3_stmt *statement;
-    /* An authorizer may have left out the generation, which has not changed until now: the row
-     * would stay stale, and growth would not end. */
-    layers->database->writes_layers &= !exists;
-    if (exists)
-        return write_row(layers, number, generation, &(struct bloom_sums){0});
+    if (layer->learned)
+        return write_row(layers, layer, generation, &(struct bloom_sums){0});
     int code = bloom_database_room_on_page(layers->database, &room);
     if (code == SQLITE_OK)
         code = bloom_database_begin(layers->database, BLOOM_NEW_LAYER, &statement);
     if (code != SQLITE_OK)
         return code;
     /* Every layer is possible when the first one is, which the options were asked for. */
-    bloom_growth_shape(&layers->growth, index, &shape, problem);
+    bloom_growth_shape(&layers->growth, number % SLOT_ROWS, &shape, problem);
     bloom_header_write(&shape, header);
     sqlite3_bind_int64(statement, 1, number);
     sqlite3_bind_blob(statement, 2, header, (int)bloom_header_bytes(&shape), SQLITE_TRANSIENT);
@@ -459,7 +447,7 @@ static int open_layer(struct bloom_layers *layers, unsigned index, uint32_t gene
 }
 
 int bloom_layers_create(struct bloom_layers *layers) {
-    return open_layer(layers, 0, 0, false);
+    return open_layer(layers, &(struct bloom_layer){.learned = false}, 0);
 }
 
 int bloom_layers_grow(struct bloom_layers *layers) {
@@ -481,7 +469,7 @@ int bloom_layers_grow(struct bloom_layers *layers) {
             code = bloom_chunks_delete(layers->chunks, from, to);
     }
     if (code == SQLITE_OK)
-        code = open_layer(layers, last % SLOT_ROWS + 1, layers->newest, next.learned);
+        code = open_layer(layers, &next, layers->newest);
     return code == SQLITE_OK ? read_layers(layers, NULL) : code;
 }
 
@@ -498,7 +486,7 @@ int bloom_layers_rotate(struct bloom_layers *layers) {
                                    "numbers; the command clear begins anew");
     int code = read_layers(layers, &next);
     if (code == SQLITE_OK)
-        code = open_layer(layers, 0, layers->newest + 1, next.learned);
+        code = open_layer(layers, &next, layers->newest + 1);
     return code == SQLITE_OK ? read_layers(layers, NULL) : code;
 }
 
@@ -566,9 +554,8 @@ int bloom_layers_clear(struct bloom_layers *layers) {
     int code = bloom_database_prepare(layers->database, BLOOM_DELETE_CHUNKS);
     if (code == SQLITE_OK)
         code = bloom_database_prepare(layers->database, BLOOM_DELETE_LAYERS);
-    layers->database->writes_layers = false;
     if (code == SQLITE_OK)
-        code = write_row(layers, 0, 0, &(struct bloom_sums){0});
+        code = write_row(layers, &layers->layers[0], 0, &(struct bloom_sums){0});
     return code == SQLITE_OK ? delete_from(layers, 1, INT64_MIN) : code;
 }
 

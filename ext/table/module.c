@@ -603,7 +603,8 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
         code = table_error(table, "keys cannot be changed in a filter table; insert the new key");
     else
         code = insert_row(table, arguments[1], arguments + 2);
-    sqlite3_set_last_insert_rowid(table->connection, last_rowid);
+    if (sqlite3_last_insert_rowid(table->connection) != last_rowid)
+        sqlite3_set_last_insert_rowid(table->connection, last_rowid);
     *rowid = last_rowid;
     return code;
 }
