@@ -58,11 +58,11 @@
  *   - every key, once the layer may be full: when the row's keys + 15 * chunks reach the limit of
  *     keys, or its ones + 15 * k * chunks that of ones; and always with growth=error.
  *
- * So a layer closes at exactly n keys, unless a chunk gets no key from then on: it hides what it has
- * not reported, 15 keys at most. The condition on ones comes first, since near n a key sets about
- * k / 2: some 22 keys for each chunk are left, and of chunks one in 10^9 gets none of them. add_all,
- * which passes over the chunks anyway, counts them all when a layer may be full. The row is written
- * before the chunk, since another connection of a shared cache, or an authorizer, may refuse it.
+ * So a layer closes at exactly n keys, unless a chunk gets no key from then on: it hides what it
+ * has not reported, 15 keys at most. The condition on ones comes first, since near n a key sets
+ * about k / 2: some 22 keys for each chunk are left, and of chunks one in 10^9 gets none of them.
+ * add_all counts all chunks of a layer that it may fill. The row is written before the chunk, since
+ * another connection of a shared cache, or an authorizer, may refuse it.
  */
 #ifndef BLOOM_TABLE_LAYERS_H
 #define BLOOM_TABLE_LAYERS_H
@@ -148,8 +148,8 @@ int bloom_layers_create(struct bloom_layers *layers);
 int bloom_layers_grow(struct bloom_layers *layers);
 int bloom_layers_rotate(struct bloom_layers *layers);
 
-/* Whether a layer that has so many keys and ones takes one more; what it does not take is a key that
- * is new. */
+/* Whether a layer that has so many keys and ones takes one more; what it does not take is a key
+ * that is new. */
 static inline bool bloom_layer_takes(const struct bloom_layer *layer,
                                      const struct bloom_sums *has) {
     return has->keys < layer->limits.keys && has->ones < layer->limits.ones;

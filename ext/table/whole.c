@@ -259,7 +259,7 @@ int bloom_whole_info(struct bloom_layers *layers, char **json) {
 }
 
 /* What a merge makes of a layer. */
-struct merge {
+struct merged {
     struct bloom_tally tally;
     struct bloom_sums sums; /* as the row will have them: what is merged is reported */
     bool adds;              /* bits */
@@ -268,7 +268,7 @@ struct merge {
 /* One pass over a layer: what it will be with the filter; or writes that. Keys of a chunk are
  * estimated, where its ones are more, but are more then, too. */
 static int merge_chunks(struct bloom_layers *layers, const struct bloom_layer *layer,
-                        const struct bloom_stored *filter, bool writes, struct merge *merge) {
+                        const struct bloom_stored *filter, bool writes, struct merged *merged) {
     const struct bloom_geometry *geometry = &layer->geometry;
     const struct bloom_shape *shape = &geometry->shape;
     const uint8_t *from = bloom_stored_payload(filter);
@@ -276,7 +276,7 @@ static int merge_chunks(struct bloom_layers *layers, const struct bloom_layer *l
     struct bloom_counts counts;
     struct bloom_tally tally;
     uint8_t *blocks;
-    *merge = (struct merge){.sums = layer->sums};
+    *merged = (struct merged){.sums = layer->sums};
     for (uint64_t chunk = 0; chunk < chunk_count; chunk++) {
         const size_t length =
             (size_t)bloom_blocks_of_chunk(geometry, chunk) * shape->layout->blocks->bytes;
@@ -290,7 +290,7 @@ static int merge_chunks(struct bloom_layers *layers, const struct bloom_layer *l
             shape->layout->unite(blocks, from, length);
         from += length;
         struct bloom_estimate estimate = estimate_chunk(geometry, chunk, blocks, &tally);
-        add_tally(&merge->tally, &tally);
+        add_tally(&merged->tally, &tally);
         if (!has_new)
             continue;
         if (estimate.ones > counts.ones) {
@@ -298,11 +298,11 @@ static int merge_chunks(struct bloom_layers *layers, const struct bloom_layer *l
             uint64_t keys = bloom_keys_of(shape, &estimate);
             counts.keys = (uint32_t)(keys > least ? keys : least);
             counts.ones = (uint32_t)estimate.ones;
-            merge->adds = true;
+            merged->adds = true;
         }
-        merge->sums.keys += counts.keys - (uint64_t)counts.reported_keys;
-        merge->sums.ones += counts.ones - (uint64_t)counts.reported_ones;
-        merge->sums.chunks += counts.reported_keys == 0;
+        merged->sums.keys += counts.keys - (uint64_t)counts.reported_keys;
+        merged->sums.ones += counts.ones - (uint64_t)counts.reported_ones;
+        merged->sums.chunks += counts.reported_keys == 0;
         counts.reported_keys = counts.keys;
         counts.reported_ones = counts.ones;
         if (writes)
@@ -318,7 +318,7 @@ static int merge_chunks(struct bloom_layers *layers, const struct bloom_layer *l
 int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *filter) {
     struct bloom_layer *layer = bloom_layers_at(layers, bloom_layers_older(layers));
     const struct bloom_shape *shape = &layer->geometry.shape;
-    struct merge merge;
+    struct merged merged;
     char problem[BLOOM_PROBLEM_SIZE];
     if (!bloom_shape_same(shape, &filter->shape, problem))
         return bloom_database_fail(layers->database, SQLITE_ERROR,
@@ -326,11 +326,11 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
                                    "keys with SELECT 'add_all', bloom_hashes(key) instead, which "
                                    "takes any number",
                                    problem);
-    int code = merge_chunks(layers, layer, filter, false, &merge);
+    int code = merge_chunks(layers, layer, filter, false, &merged);
     if (code != SQLITE_OK)
         return code;
-    struct bloom_estimate estimate = shape->layout->blocks->estimate(shape, &merge.tally);
-    if (merge.adds && estimate.rate > shape->rate &&
+    struct bloom_estimate estimate = shape->layout->blocks->estimate(shape, &merged.tally);
+    if (merged.adds && estimate.rate > shape->rate &&
         estimate.ones > bloom_growth_merge_limit(&layers->growth, shape))
         return bloom_database_fail(
             layers->database, SQLITE_ERROR,
@@ -341,10 +341,10 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
     if (code == SQLITE_OK)
         code = bloom_database_prepare(layers->database, BLOOM_WRITE_CHUNK);
     if (code == SQLITE_OK)
-        code = bloom_layers_write(layers, layer, &merge.sums);
+        code = bloom_layers_write(layers, layer, &merged.sums);
     layer->geometry.complete = false; /* rows that the sums count are made from here on */
     if (code == SQLITE_OK)
-        code = merge_chunks(layers, layer, filter, true, &merge);
+        code = merge_chunks(layers, layer, filter, true, &merged);
     bloom_layers_forget(layers);
     return code;
 }
