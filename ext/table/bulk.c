@@ -25,6 +25,7 @@ struct bulk {
     const uint8_t *hashes;
     uint64_t count;
     bool counts;        /* the layout does */
+    bool tries;         /* what is changed is not written */
     uint8_t *done;      /* a bit a hash: nothing is left to do about it */
     uint64_t left;      /* hashes of which that is not so */
     sqlite3_stmt *asks; /* see bloom_sql_ask */
@@ -50,7 +51,7 @@ static void set_done(struct bulk *bulk, uint64_t index) {
 
 static int leave_chunk(struct bulk *bulk) {
     int code = SQLITE_OK;
-    if (bulk->changed) {
+    if (bulk->changed && !bulk->tries) {
         code = bloom_layers_report(bulk->layers, bulk->layer, &bulk->chunk_counts);
         /* It may be new, and the last one that had no row. */
         bulk->layer->geometry.complete = false;
@@ -164,12 +165,31 @@ static uint64_t room_of_last(const struct bulk *bulk) {
     return bloom_layer_takes(last, &bulk->has) ? last->limits.keys - bulk->has.keys : 0;
 }
 
-static int refuse_set(struct bulk *bulk) {
+/* With growth=error: refuses a set that the last layer does not take. Whether its ones suffice is
+ * seen when the set is added, which is tried where they may not; then all is as it was. */
+static int check_room(struct bulk *bulk) {
+    const uint64_t left = bulk->left;
+    uint64_t room = room_of_last(bulk);
+    int code = SQLITE_OK;
+    if (room >= left && !bloom_layer_may_fill(last_layer(bulk), left))
+        return code;
+    if (room >= left) {
+        bulk->tries = true;
+        code = pass(bulk, last_layer(bulk), ADD, UINT64_MAX);
+        bulk->tries = false;
+        room = left - bulk->left;
+        if (code == SQLITE_OK && room == left)
+            code = pass_all(bulk, MARK);
+        if (code == SQLITE_OK && room == left)
+            return count_last(bulk);
+    }
+    if (code != SQLITE_OK)
+        return code;
     return bloom_database_fail(
         bulk->layers->database, SQLITE_ERROR,
         "the table has room for %llu more keys, but %llu of the set are new, and growth=error "
         "refuses more; make one with a larger capacity",
-        (sqlite3_uint64)room_of_last(bulk), (sqlite3_uint64)bulk->left);
+        (sqlite3_uint64)room, (sqlite3_uint64)left);
 }
 
 /* Adds what is left. The share of a layer that has less room than is left is its part of the mixed
@@ -221,9 +241,8 @@ int bloom_bulk_add(struct bloom_layers *layers, const struct bloom_stored *set) 
         code = pass_all(&bulk, MARK);
     if (code == SQLITE_OK)
         code = count_last(&bulk);
-    if (code == SQLITE_OK && layers->growth.mode == BLOOM_GROWTH_ERROR &&
-        bulk.left > room_of_last(&bulk))
-        code = refuse_set(&bulk);
+    if (code == SQLITE_OK && layers->growth.mode == BLOOM_GROWTH_ERROR)
+        code = check_room(&bulk);
     if (code == SQLITE_OK)
         code = bloom_database_prepare(layers->database, BLOOM_NEW_CHUNK);
     if (code == SQLITE_OK && bulk.counts && bulk.left < bulk.count)
