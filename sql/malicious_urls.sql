@@ -105,8 +105,8 @@ DELETE FROM visits;
 SELECT * FROM counts;
 
 -- A batch of new entries: a host, a folder, and a page that was allowed. What lies over an entry
--- must leave the allow-list.
--- (For a large batch take the form with bloom_pin that remove_duplicates.sql has.)
+-- must leave the allow-list. The inner filter only gives the shape, pinned so that it is not read
+-- for each row.
 CREATE TABLE new_entries(key TEXT, entry TEXT);
 INSERT INTO new_entries
   SELECT key, entry
@@ -117,7 +117,8 @@ INSERT INTO malicious SELECT key, entry FROM new_entries;
 INSERT OR IGNORE INTO folders SELECT u.key FROM new_entries, bloom_url_keys(new_entries.key) AS u;
 DELETE FROM allowed WHERE EXISTS (SELECT 1 FROM folders WHERE folders.key = allowed.key);
 UPDATE filters
-   SET f = bloom_union(f, (SELECT bloom_agg(key, f) FROM new_entries))
+   SET f = bloom_union(f, (SELECT bloom_agg(key, (SELECT bloom_pin(f) FROM filters
+                                                   WHERE name = 'malicious')) FROM new_entries))
  WHERE name = 'malicious';
 COMMIT;
 .print

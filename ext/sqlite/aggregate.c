@@ -299,7 +299,7 @@ static bool begin_hashes(sqlite3_context *context, int count, sqlite3_value **ar
         return false;
     build->keys.layout = build->shape.layout;
     build->keys.memory = &MEMORY;
-    build->keys.settle_factor = 2; /* of memory: 16 bytes a distinct key */
+    build->keys.settle_factor = 2; /* of memory: 20 bytes a distinct key at most */
     sqlite3_randomness(sizeof build->keys.seed, build->keys.seed);
     if (count > 1 && sqlite3_value_type(arguments[1]) == SQLITE_TEXT)
         keep_options(build, arguments[1]);

@@ -202,7 +202,7 @@ static int keys_read(struct keys_cursor *cursor, sqlite3_value *value) {
     if (layout->numbers == NULL)
         return bloom_rows_fail(rows,
                                "cannot list the keys of a filter of layout %s, only those of "
-                               "layout bitmap",
+                               "layout bitmap; keep the keys in a table, too",
                                layout->name);
     return SQLITE_OK;
 }

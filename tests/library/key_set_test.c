@@ -176,7 +176,7 @@ static void zero_key(void **state) {
 
 static void all_equal(void **state) {
     (void)state;
-    static const size_t counts[] = {2, 3, 1000, 65535, 65536, 65537, 65538, 200000};
+    static const size_t counts[] = {2, 3, 1000, 4095, 4096, 4097, 4098, 200000};
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
         struct bloom_hash *keys = new_keys(counts[i]);
         for (size_t key = 0; key < counts[i]; key++)
@@ -200,17 +200,16 @@ static void every_small_count(void **state) {
 
 static void around_the_partitioning(void **state) {
     (void)state;
-    static const size_t counts[] = {32767, 32768, 32769,  65535, 65536,
-                                    65537, 65538, 131072, 131073};
-    struct bloom_hash *keys = distinct_keys(131073);
+    static const size_t counts[] = {2047, 2048, 2049, 4095, 4096, 4097, 4098, 8192, 8193};
+    struct bloom_hash *keys = distinct_keys(8193);
     for (size_t i = 0; i < COUNT_OF(counts); i++)
         assert_exact_for_both(keys, counts[i]);
-    /* Between one half and all of the first 65,536 distinct. */
-    for (size_t distinct = 32767; distinct <= 32770; distinct++) {
-        for (size_t i = distinct; i < 70000; i++)
+    /* Between one half and all of the first 4096 distinct. */
+    for (size_t distinct = 2047; distinct <= 2050; distinct++) {
+        for (size_t i = distinct; i < 5000; i++)
             keys[i] = keys[i % distinct];
-        assert_exact_for_both(keys, 70000);
-        for (size_t i = distinct; i < 131073; i++)
+        assert_exact_for_both(keys, 5000);
+        for (size_t i = distinct; i < 8193; i++)
             keys[i] = bloom_hash_integer((int64_t)i);
     }
     free(keys);
@@ -307,22 +306,18 @@ static void assert_memory_bounded(const struct bloom_layout *layout, int64_t dis
 
 static void repeated_keys_take_no_memory(void **state) {
     (void)state;
-    /* 65,536 keys and the table to compare them. */
-    assert_memory_bounded(&bloom_layout_blocked, 1000, 65536 * 8 + 131072 * 8 + 65536);
-    assert_memory_bounded(&bloom_layout_classic, 1000, 65536 * 16 + 131072 * 16 + 65536);
-    /* In partitions: four times the distinct keys, two pages of waste in each of 512, one table. */
-    assert_memory_bounded(&bloom_layout_blocked, 100000,
-                          100000 * 8 * 4 + 512 * 4096 * 2 + 131072 * 8);
-    assert_memory_bounded(&bloom_layout_classic, 100000,
-                          100000 * 16 * 4 + 512 * 4096 * 2 + 131072 * 16);
+    /* 4096 keys, an eighth more for what chunks waste, and the table to compare them. */
+    assert_memory_bounded(&bloom_layout_blocked, 1000, 4096 * 9 + 8192 * 8);
+    assert_memory_bounded(&bloom_layout_classic, 1000, 4096 * 18 + 8192 * 16);
+    /* In partitions: four times the distinct keys, an eighth more, and one table. */
+    assert_memory_bounded(&bloom_layout_blocked, 100000, 100000 * 9 * 4 + 512 * 40 + 2048 * 8);
+    assert_memory_bounded(&bloom_layout_classic, 100000, 100000 * 18 * 4 + 512 * 40 + 2048 * 16);
 }
 
 static void distinct_keys_take_little_more(void **state) {
     (void)state;
-    assert_memory_bounded(&bloom_layout_blocked, 1000000,
-                          1000000 * 8 + 512 * 4096 + 131072 * 8 + 65536);
-    assert_memory_bounded(&bloom_layout_classic, 1000000,
-                          1000000 * 16 + 512 * 4096 + 131072 * 16 + 65536);
+    assert_memory_bounded(&bloom_layout_blocked, 1000000, 1000000 * 9 + 512 * 40 + 4096 * 8);
+    assert_memory_bounded(&bloom_layout_classic, 1000000, 1000000 * 18 + 512 * 40 + 4096 * 16);
 }
 
 static void few_keys_take_few_bytes(void **state) {
@@ -623,14 +618,14 @@ static void assert_survives(const struct bloom_layout *layout, const struct bloo
 
 static void each_allocation_fails_once(void **state) {
     (void)state;
-    struct bloom_hash *keys = distinct_keys(66000);
+    struct bloom_hash *keys = distinct_keys(5000);
     const struct bloom_layout *layouts[] = {&bloom_layout_blocked, &bloom_layout_classic};
     for (size_t i = 0; i < COUNT_OF(layouts); i++) {
         assert_survives(layouts[i], keys, 1, 1);
         assert_survives(layouts[i], keys, 100, 1);
         assert_survives(layouts[i], keys, 2000, 1);
-        /* Enough for partitions; with two words, every fifth allocation will do. */
-        assert_survives(layouts[i], keys, 66000, layouts[i]->hash_words == 1 ? 1 : 5);
+        /* Enough for partitions. */
+        assert_survives(layouts[i], keys, 5000, 1);
     }
     free(keys);
 }
@@ -681,9 +676,9 @@ static void memory_stays_short(void **state) {
  * duplicates then grows when keys are added, too, and not only at the end. */
 static void crowded_partition_runs_out_of_memory(void **state) {
     (void)state;
-    /* The set looks for duplicates before key 65537 and, four times that, before key 262145, which
+    /* The set looks for duplicates before key 4097 and, four times that, before key 16385, which
      * still fits the last piece of memory: what is allocated for it is the larger table alone. */
-    enum { COUNT = 4 * 65536 };
+    enum { COUNT = 4 * 4096 };
     struct bloom_hash *keys = distinct_keys(COUNT + 1);
     for (size_t i = 0; i <= COUNT; i++)
         keys[i].words[0] >>= 9;
