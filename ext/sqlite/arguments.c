@@ -333,9 +333,9 @@ enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position
 }
 
 bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layout, bool offered,
-                      const char *deed) {
+                      const char *action) {
     if (!offered)
-        bloom_sql_error(context, "cannot %s a filter of layout %s; %s", deed, layout->name,
+        bloom_sql_error(context, "cannot %s a filter of layout %s; %s", action, layout->name,
                         layout->advice);
     return offered;
 }
