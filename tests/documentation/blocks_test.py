@@ -47,10 +47,12 @@ RUN = {
     "ext/packages/web/README.md": {"js": "packages/web_test.py"},
     "sql/README.md": dict.fromkeys(("go", "java", "python", "sh", "text"),
                                    "exchange/programs_test.py"),
+    "sql/REFERENCE.md": {"sql": EXAMPLES, "text": EXAMPLES},
     "sql/TROUBLE.md": {"sql": HERE, "text": HERE, "python": HERE},
     "tests/README.md": {"sh": HERE},
     "tests/clusters/README.md": {"sh": "commands for several machines, without ports of their own;"
-                                       " clusters_test.py starts the same in engines.py"},
+                                       " clusters_test.py starts the same in engines.py",
+                                 "sql": "clusters_test.py sends the same for each generation"},
 }
 
 
