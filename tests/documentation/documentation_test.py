@@ -121,7 +121,7 @@ class Reference(unittest.TestCase):
                 self.assertRegex(self.EXAMPLES, rf"(?i)USING bloom\([^;]*{option}={value}\b")
 
     def test_commands(self):
-        names = ["add", *re.findall(r'\{"(\w+)", (?:bloom_|NULL)', self.source("table/module.c"))]
+        names = ["add", *re.findall(r'\{"(\w+)", BLOOM_SIZES_', self.source("table/module.c"))]
         self.assertEqual(sorted(self.first_column("### Commands")), sorted(names))
         for name in names:
             self.assertRegex(self.EXAMPLES, rf"INSERT [^;]*'{name}'")
