@@ -52,7 +52,7 @@ RUN = {
     "tests/README.md": {"sh": HERE},
     "tests/clusters/README.md": {"sh": "commands for several machines, without ports of their own;"
                                        " clusters_test.py starts the same in engines.py",
-                                 "sql": "a pattern; clusters_test.py runs it, guarded, for a table"},
+                                 "sql": "a pattern; clusters_test.py runs it for a table"},
 }
 
 
