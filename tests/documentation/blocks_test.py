@@ -52,7 +52,7 @@ RUN = {
     "tests/README.md": {"sh": HERE},
     "tests/clusters/README.md": {"sh": "commands for several machines, without ports of their own;"
                                        " clusters_test.py starts the same in engines.py",
-                                 "sql": "clusters_test.py sends the same for each generation"},
+                                 "sql": "a pattern; clusters_test.py runs it for a table"},
 }
 
 
@@ -66,6 +66,8 @@ def pages():
 
 
 class Blocks(unittest.TestCase):
+    maxDiff = None
+
     def test_each_is_run_or_it_is_said_why_not(self):
         found = {name: {language for language, _ in BLOCK.findall(text)}
                  for name, text in pages() if BLOCK.search(text)}
