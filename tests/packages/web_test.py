@@ -232,6 +232,68 @@ console.log(JSON.stringify(told));
             ],
         )
 
+    def test_a_run_reports_its_results_and_progress_and_can_be_ended(self):
+        """An endless query in constant memory, here and in a worker; callbacks that go wrong."""
+        program = WORK / "progress.mjs"
+        program.write_text(f"""
+import {{ open }} from "{WEB}/module/sqlite-bloom.mjs";
+import {{ openInWorker }} from "{WEB}/module/sqlite-bloom-client.mjs";
+const ENDLESS = "SELECT 7 AS a; CREATE TABLE t(x);"
+  + "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT i FROM c";
+const SERIES = "CREATE TABLE s(x); INSERT INTO s SELECT value FROM generate_series(1, 1000000)";
+const database = await open();
+const said = (run) => {{
+  try {{ return run(); }} catch (error) {{ return `${{error.constructor.name}}: ${{error.message}}`; }}
+}};
+const results = [], reports = [], inserted = [];
+const stopped = said(() => database.run(ENDLESS, [], {{
+  maximumRows: 3,
+  onResult: (result) => results.push(result),
+  onProgress: (report) => reports.push(report) < 5,
+}}));
+const after = database.run("SELECT value FROM generate_series(1, 10)", [], {{ maximumRows: 2 }});
+database.run(SERIES, [], {{ onProgress: (report) => {{ inserted.push(report.inserted); }} }});
+const misused = [
+  () => database.run("SELECT 1", [], {{ onResult() {{ database.run("SELECT 2"); }} }}),
+  () => database.run("SELECT 1", [], {{ onResult() {{ database.close(); }} }}),
+  () => database.run(SERIES.replaceAll(" s", " r"), [],
+    {{ onProgress() {{ throw new RangeError("mine"); }} }}),
+].map(said);
+const alive = database.run("SELECT count(*) FROM s")[0].rows;
+
+const remote = await openInWorker();
+const far = [], firsts = [];
+const ended = remote.run(ENDLESS, [], {{
+  maximumRows: 3,
+  onResult: (result) => firsts.push(result),
+  onProgress(report) {{ if (far.push(report) === 5) remote.terminate(); }},
+}});
+const end = await ended.catch((error) => error.message);
+console.log(JSON.stringify({{ results, reports, inserted, stopped, after, misused, alive,
+  far, firsts, end }}));
+""")
+        seen = json.loads(run("node", program))
+        self.assertEqual(seen["results"], [{"columns": ["a"], "rows": [[7]], "count": 1}])
+        self.assertEqual(seen["stopped"], "SqliteError: interrupted")
+        self.assertEqual(
+            seen["after"], [{"columns": ["value"], "rows": [[1], [2]], "count": 10}]
+        )
+        for reports in (seen["reports"], seen["far"]):
+            self.assertEqual(len(reports), 5)
+            self.assertEqual({report["statement"] for report in reports}, {3})
+            rows = [report["rows"] for report in reports]
+            self.assertEqual(rows, sorted(set(rows)))
+            self.assertGreater(rows[0], 3)
+        self.assertGreater(len(seen["inserted"]), 10)
+        self.assertEqual(seen["inserted"], sorted(seen["inserted"]))
+        self.assertGreater(seen["inserted"][-1], 900_000)
+        self.assertLessEqual(seen["inserted"][-1], 1_000_000)
+        guarded = "SqliteError: onResult and onProgress cannot use a database"
+        self.assertEqual(seen["misused"], [guarded, guarded, "RangeError: mine"])
+        self.assertEqual(seen["alive"], [[1_000_000]])
+        self.assertEqual(seen["firsts"], seen["results"])
+        self.assertEqual(seen["end"], "the worker was terminated")
+
     def test_types(self):
         if missing("npm"):
             self.skipTest(missing("npm"))
@@ -250,7 +312,10 @@ console.log(JSON.stringify(told));
             'const rows: Value[][] = database.prepare("SELECT :a").all({ a: null });\n'
             "const bytes: Uint8Array = database.save();\n"
             "const remote = await openInWorker({ bytes });\n"
-            'const names: string[] = (await remote.run("SELECT 1"))[0].columns;\n'
+            'const [one] = await remote.run("SELECT 1", [], { onProgress: (p) => p.inserted });\n'
+            "const names: string[] = one.columns;\n"
+            'database.run("SELECT 1", [], { maximumRows: one.count, onResult() {} });\n'
+            'await openInWorker({ worker: new URL("x.mjs", import.meta.url) });\n'
             "// @ts-expect-error\ndatabase.prepare(1);\n"
             '// @ts-expect-error\ndatabase.run("SELECT ?", [undefined]);\n'
             'console.log(row, rows, names, new SqliteError("x"));\n'

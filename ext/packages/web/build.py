@@ -37,8 +37,9 @@ FILES = (
 )
 EMSCRIPTEN_CACHE = pathlib.Path("/usr/share/emscripten/cache")
 
+# SQLite is three quarters of the module: made for size it takes a quarter less to download.
+OPTIMIZE = {"sqlite3.c": "-Os"}
 COMPILE = [
-    "-O2",
     "-w",
     "-std=gnu11",
     "-ffp-contract=off",
@@ -63,7 +64,7 @@ LINK = [
     "-sMAXIMUM_MEMORY=2GB",
     "-sWASM_BIGINT=1",
     "-sENVIRONMENT=web,worker",
-    "-sEXPORTED_FUNCTIONS=_web_register,_malloc,_free,"
+    "-sEXPORTED_FUNCTIONS=_web_register,_web_watch,_malloc,_free,"
     + ",".join(f"_sqlite3_{name}" for name in SQLITE_FUNCTIONS),
     "-sEXPORTED_RUNTIME_METHODS=UTF8ToString",
 ]
@@ -100,7 +101,11 @@ def compile_module():
         target = WORK / f"{source.stem}.o"
         newest = max(source.stat().st_mtime, pathlib.Path(__file__).stat().st_mtime)
         if not target.exists() or target.stat().st_mtime < newest:
-            emscripten(*COMPILE, "-I", sqlite, "-I", amalgamation, "-c", source, "-o", target)
+            emscripten(
+                OPTIMIZE.get(source.name, "-O2"),
+                *COMPILE,
+                *("-I", sqlite, "-I", amalgamation, "-c", source, "-o", target),
+            )
         objects.append(target)
     emscripten(*LINK, *objects, "-o", WORK / "engine.mjs")
     shutil.rmtree(OUTPUT, ignore_errors=True)

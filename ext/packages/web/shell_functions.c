@@ -1,9 +1,11 @@
-/* What the sqlite3 shell has beyond SQLite and the recipes of sql/ use: generate_series and sha3,
- * and web_register, by which every connection of the WebAssembly module has them and the extension.
+/* What the sqlite3 shell has beyond SQLite and the recipes of sql/ use: generate_series and sha3;
+ * web_register, by which every connection of the WebAssembly module has them and the extension; and
+ * web_watch, by which JavaScript hears how far a statement has come.
  */
 #include "sqlite-bloom.h"
 #include "sqlite3.h"
 
+#include <emscripten.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -202,4 +204,17 @@ int web_register(void);
 int web_register(void) {
     int status = sqlite3_auto_extension((void (*)(void))sqlite3_bloom_init);
     return status == SQLITE_OK ? sqlite3_auto_extension((void (*)(void))shell_functions) : status;
+}
+
+/* Asks JavaScript whether to stop; row is the rowid that was inserted last. */
+EM_JS(int, ask_javascript, (double row), { return Module.onProgress(row) ? 0 : 1; })
+
+static int report(void *database) {
+    return ask_javascript((double)sqlite3_last_insert_rowid(database));
+}
+
+/* Reports about every so many steps of SQLite's virtual machine; 0 ends the reports. */
+void web_watch(sqlite3 *database, int steps);
+void web_watch(sqlite3 *database, int steps) {
+    sqlite3_progress_handler(database, steps, steps > 0 ? report : NULL, database);
 }
