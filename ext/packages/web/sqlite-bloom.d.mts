@@ -15,6 +15,8 @@ export interface Options {
   wasm?: ArrayBuffer | ArrayBufferView;
   /** The bytes of a database file; without them the database is empty. */
   bytes?: ArrayBuffer | ArrayBufferView;
+  /** By their names, the files that SQL reads by readfile(name). */
+  files?: Readonly<Record<string, ArrayBuffer | ArrayBufferView>>;
 }
 export interface Progress {
   /** The number of the statement that runs, from 1. */

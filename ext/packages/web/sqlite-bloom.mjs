@@ -32,21 +32,26 @@ async function wasmBytes() {
 }
 
 async function load(wasm) {
-  engine = await createEngine({ wasmBinary: wasm ?? (await wasmBytes()) });
+  engine = await createEngine({
+    wasmBinary: wasm ?? (await wasmBytes()),
+    locateFile: (name) => name, // it is here already, and import.meta.url may be data:
+    files: new Map(), // of each connection, those that readfile() reads
+  });
   if (engine._web_register() !== OK) throw new Error("bloom could not be registered");
 }
 
 /**
- * Opens a database in memory: an empty one, or bytes, those of a database file. wasm: the bytes of
- * sqlite-bloom.wasm, if not beside this.
+ * Opens a database in memory: an empty one, or bytes, those of a database file. files: an object
+ * of names and bytes, which SQL reads by readfile(name). wasm: the bytes of sqlite-bloom.wasm, if
+ * not beside this.
  */
-export async function open({ wasm, bytes } = {}) {
+export async function open({ wasm, bytes, files = {} } = {}) {
   loading ??= load(wasm).catch((error) => {
     loading = undefined; // the next one tries again
     throw error;
   });
   await loading;
-  return new Database(bytes);
+  return new Database(bytes, files);
 }
 
 export class SqliteError extends Error {}
@@ -99,7 +104,11 @@ export class Database {
   #handle;
   #statements = new Set(); // those that are open
 
-  constructor(bytes) {
+  constructor(bytes, files) {
+    const readable = Object.entries(files).map(([name, content]) => [
+      name,
+      bytesOf(content, `files: ${name}`, "an ArrayBuffer or view of one"),
+    ]);
     const place = engine._malloc(4);
     const text = allocatedText(":memory:");
     const status = engine._sqlite3_open(text, place);
@@ -107,6 +116,7 @@ export class Database {
     engine._free(text);
     engine._free(place);
     this.#expect(status);
+    engine.files.set(this.#handle, new Map(readable));
     if (bytes === undefined) return;
     try {
       this.#fill(bytesOf(bytes, "bytes", "an ArrayBuffer or view of one"));
@@ -120,6 +130,7 @@ export class Database {
     expectIdle();
     for (const statement of this.#statements) statement.finalize();
     engine._sqlite3_close_v2(this.#handle);
+    engine.files.delete(this.#handle);
     this.#handle = 0;
   }
 
