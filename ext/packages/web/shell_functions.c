@@ -1,6 +1,6 @@
 /* What the sqlite3 shell has beyond SQLite and the recipes of sql/ use: generate_series, sha3 and
- * readfile; web_register, by which every connection of the WebAssembly module has them and the extension; and
- * web_watch, by which JavaScript hears how far a statement has come.
+ * readfile; web_register, by which every connection of the WebAssembly module has them and the
+ * extension; and web_watch, by which JavaScript hears how far a statement has come.
  */
 #include "sqlite-bloom.h"
 #include "sqlite3.h"
@@ -221,8 +221,8 @@ static void readfile(sqlite3_context *context, int count, sqlite3_value **argume
         sqlite3_result_blob(context, bytes, length, free);
         return;
     }
-    char *message = sqlite3_mprintf("readfile: there is no file '%q' here: the browser shows SQL "
-                                    "none but those that open() was given",
+    char *message = sqlite3_mprintf("readfile: open() was given no file '%q', and SQL in "
+                                    "WebAssembly sees no disk",
                                     name);
     if (message == NULL)
         sqlite3_result_error_nomem(context);

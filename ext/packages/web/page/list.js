@@ -316,8 +316,8 @@ function showVerdicts(from, urls, hits, answers) {
 }
 
 async function showKeys(from, { url, key: decisive }) {
-  const [keys] = await keysOf(from, [url]);
-  if (from !== list) return;
+  const [keys] = await keysOf(from, [url]).catch(() => []); // its worker may have ended meanwhile
+  if (from !== list || keys === undefined) return;
   element("answer").hidden = keys.length === 0;
   if (keys.length === 0) return;
   element("keys-title").replaceChildren(

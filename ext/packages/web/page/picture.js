@@ -69,12 +69,12 @@ function stepsOf(bitsOf) {
 function showSteps(steps) {
   const [columns, pitch, top] = [PICTURE_COLUMNS, 23, 78];
   const picture = element("picture-drawing");
-  const lines = draw(picture, "g", {});
   const place = (bit) => [(bit % columns) * pitch, top + Math.floor(bit / columns) * pitch];
   const cells = Array.from({ length: SMALL_BITS }, (_, bit) => {
     const [x, y] = place(bit);
     return draw(picture, "rect", { x: x + 3, y: y + 3, width: 17, height: 17, rx: 3 });
   });
+  const lines = draw(picture, "g", {});
   const name = draw(picture, "text", { x: 184, y: 24, "text-anchor": "middle", class: "key" });
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   let at = 0;
@@ -108,18 +108,23 @@ function showSteps(steps) {
   function pause() {
     clearInterval(timer);
     timer = undefined;
-    element("picture-play").textContent = at === steps.length - 1 ? "Play again" : "Play";
+    showPlay();
+  }
+
+  function showPlay() {
+    const rests = at === steps.length - 1 ? "Play again" : "Play";
+    element("picture-play").textContent = timer === undefined ? rests : "Pause";
   }
 
   function play() {
     if (at === steps.length - 1) show(0);
     timer = setInterval(() => show(at + 1), STEP_MILLISECONDS);
-    element("picture-play").textContent = "Pause";
+    showPlay();
   }
 
   const go = (change) => () => {
-    pause();
     show(at + change);
+    pause();
   };
   element("picture-back").addEventListener("click", go(-1));
   element("picture-next").addEventListener("click", go(1));

@@ -9,7 +9,9 @@ INSERT INTO filters
 
 CREATE TABLE visits(url TEXT);
 INSERT INTO visits VALUES
-  ('https://sqlite.org/'), ('HTTP://Sub.Evil.example:80/a?b#c'), ('http://host.example/malware/x');
+  ('https://sqlite.org/'),
+  ('HTTP://Sub.Evil.example:80/a?b#c'),
+  ('http://host.example/malware/x');
 
 SELECT url, bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'bad'), url) AS bad
   FROM visits;
