@@ -11,9 +11,6 @@
 /* Keys that wait until their bits are set together, so that the cache misses overlap. */
 enum { BATCH_WORDS = 64 };
 
-/* sqlite3_malloc64 gives at most so many bytes, on every version. */
-enum { ALLOCATION_MAXIMUM = 0x7ffffeff };
-
 /* How n was given with the first row of a group: it must stay the same for all. */
 enum size_source { SIZE_UNDECIDED, SIZE_FROM_KEYS, SIZE_FROM_NUMBER, SIZE_FROM_FILTER };
 
@@ -190,8 +187,7 @@ static void set_bits(struct build *build) {
 }
 
 /* Makes room for a key. Half as much again is asked for each time, so that growing costs no more
- * than a few copies in all, up to what a value, and an allocation of SQLite, may be. Returns false
- * after failing the function. */
+ * than a few copies in all, up to what a value may have. Returns false after failing the function. */
 static bool grow_for(sqlite3_context *context, struct build *build, const uint64_t *words) {
     struct growing *growing = &build->growing;
     const struct bloom_key_summary keys = {.keys = 1, .largest = words[0]};
@@ -204,11 +200,8 @@ static bool grow_for(sqlite3_context *context, struct build *build, const uint64
     uint64_t bytes = bloom_filter_bytes(&growing->shape);
     if (bytes <= growing->room)
         return true;
-    const uint64_t limit =
-        (uint64_t)sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1);
-    const uint64_t most = limit < ALLOCATION_MAXIMUM ? limit : ALLOCATION_MAXIMUM;
-    if (bytes < most)
-        bytes = bytes + bytes / 2 < most ? bytes + bytes / 2 : most;
+    const uint64_t most = bloom_sql_length_limit(context);
+    bytes = bytes + bytes / 2 < most ? bytes + bytes / 2 : most;
     uint8_t *larger = sqlite3_realloc64(build->filter, bytes);
     if (larger == NULL) {
         sqlite3_result_error_nomem(context);
@@ -306,7 +299,7 @@ static bool begin_hashes(sqlite3_context *context, int count, sqlite3_value **ar
         return false;
     build->keys.layout = build->shape.layout;
     build->keys.memory = &MEMORY;
-    build->keys.settle_factor = 2; /* of memory: 16 bytes a distinct key */
+    build->keys.settle_factor = 2; /* of memory: 20 bytes a distinct key at most */
     sqlite3_randomness(sizeof build->keys.seed, build->keys.seed);
     if (count > 1 && sqlite3_value_type(arguments[1]) == SQLITE_TEXT)
         keep_options(build, arguments[1]);

@@ -59,6 +59,11 @@ void bloom_sql_error_found(sqlite3_context *context, const char *expectation, sq
 bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
                       struct bloom_stored *filter);
 
+/* The same of the first of two arguments, of which the other is a key: it tells when they were
+ * swapped. */
+bool bloom_sql_filter_before_key(sqlite3_context *context, sqlite3_value **arguments,
+                                 struct bloom_stored *filter);
+
 /* What the arguments n, p and options of count arguments in arguments say; p is 0.01 and the layout
  * blocked when left out. The shape is also checked against the length limit of the connection. */
 bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **arguments,
@@ -78,7 +83,10 @@ bool bloom_sql_layout(sqlite3_context *context, sqlite3_value *value,
 bool bloom_sql_size_for_keys(sqlite3_context *context, const struct bloom_key_summary *keys,
                              struct bloom_shape *shape);
 
-/* Fails when a filter of that shape is longer than a value of this connection may be. */
+/* The bytes that a value of this connection may have. */
+uint64_t bloom_sql_length_limit(sqlite3_context *context);
+
+/* Fails when a filter of that shape is longer than that. */
 bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *shape);
 
 /* A whole number from minimum to maximum: an INTEGER, or a REAL equal to one. */

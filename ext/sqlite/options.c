@@ -59,7 +59,7 @@ int bloom_option_read(const struct bloom_option *options, const char *list,
         return told(*error);
     }
     if (*given & 1u << which) {
-        *error = sqlite3_mprintf("option %s is given twice", options[which].name);
+        *error = sqlite3_mprintf("option %s is given twice; leave one out", options[which].name);
         return told(*error);
     }
     *given |= 1u << which;
