@@ -208,6 +208,7 @@ await page.click("#examples button >> nth=0");
 await page.waitForFunction(() => !document.getElementById("answer").hidden);
 await page.waitForTimeout(200);
 await page.evaluate(() => document.getElementById("picture-back").click());
+await page.evaluate(() => scrollTo(0, 0));
 const box = await page.locator("#block-figure").boundingBox();
 await page.screenshot({
   path: `${folder}/light.png`,
