@@ -2,7 +2,6 @@
 #include "filter/options.h"
 
 #include "filter/names.h"
-#include "filter/quote.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -70,7 +69,7 @@ int bloom_option_read(const struct bloom_option *options, const char *list,
 
 int bloom_option_rule(struct bloom_text value, struct bloom_keying *keying,
                       char problem[BLOOM_PROBLEM_SIZE]) {
-    char names[BLOOM_PROBLEM_SIZE] = "key must be a key rule: ";
+    char names[BLOOM_EXPECTATION_SIZE] = "key must be a key rule: ";
     keying->rule = bloom_key_rule_by_name(value.start, value.length);
     if (keying->rule != NULL)
         return BLOOM_OPTION_READ;
@@ -115,7 +114,7 @@ int bloom_options_fit(const struct bloom_layout *layout, const struct bloom_keyi
 
 static int value_layout(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
     struct bloom_shape *shape = target;
-    char names[BLOOM_PROBLEM_SIZE] = "layout must be one of ";
+    char names[BLOOM_EXPECTATION_SIZE] = "layout must be one of ";
     shape->layout = bloom_layout_by_name(value.start, value.length);
     if (shape->layout != NULL)
         return BLOOM_OPTION_READ;
@@ -175,4 +174,12 @@ int bloom_options_of_value(struct bloom_text text, struct bloom_shape *shape,
     }
     return code == BLOOM_OPTION_READ ? bloom_options_fit(shape->layout, &shape->keying, problem)
                                      : code;
+}
+
+int bloom_options_or_layout(struct bloom_text text, struct bloom_shape *shape,
+                            char problem[BLOOM_PROBLEM_SIZE]) {
+    if (memchr(text.start, '=', text.length) != NULL)
+        return bloom_options_of_value(text, shape, problem);
+    *shape = (struct bloom_shape){0};
+    return value_layout(shape, trim(text.start, text.length), problem);
 }

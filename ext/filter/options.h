@@ -12,6 +12,7 @@
 #define BLOOM_VALUE_OPTIONS_H
 
 #include "filter/layout.h"
+#include "filter/quote.h"
 
 /* What reading comes to. Any other number is the code of an option's own reader, and is handed on.
  * After BLOOM_OPTION_WRONG problem is a sentence. */
@@ -38,7 +39,8 @@ int bloom_option_read(const struct bloom_option *options, const char *list,
 /* Whether a text is that word, in any case. */
 bool bloom_text_is(struct bloom_text text, const char *word);
 
-/* "EXPECTATION, not 'value'". */
+/* "EXPECTATION, not 'value'". Room for an expectation, so that all of it goes into a problem. */
+enum { BLOOM_EXPECTATION_SIZE = BLOOM_PROBLEM_SIZE - BLOOM_QUOTE_SIZE - 8 };
 int bloom_option_wrong(char problem[BLOOM_PROBLEM_SIZE], const char *expectation,
                        struct bloom_text value);
 
@@ -55,5 +57,9 @@ int bloom_options_fit(const struct bloom_layout *layout, const struct bloom_keyi
 /* Reads the options of a value into layout and keying of shape; what is left out is the default. */
 int bloom_options_of_value(struct bloom_text text, struct bloom_shape *shape,
                            char problem[BLOOM_PROBLEM_SIZE]);
+
+/* The same, or the name of a layout alone. */
+int bloom_options_or_layout(struct bloom_text text, struct bloom_shape *shape,
+                            char problem[BLOOM_PROBLEM_SIZE]);
 
 #endif

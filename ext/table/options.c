@@ -164,7 +164,7 @@ const char *bloom_key_type_name(enum bloom_key_type type) {
 }
 
 static int read_key(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
-    char rules[BLOOM_PROBLEM_SIZE / 2], expectation[BLOOM_PROBLEM_SIZE];
+    char rules[BLOOM_PROBLEM_SIZE / 2], expectation[BLOOM_EXPECTATION_SIZE];
     struct target *to = target;
     for (unsigned i = BLOOM_KEY_BLOB; i < sizeof KEY_TYPES / sizeof *KEY_TYPES; i++)
         if (bloom_text_is(value, KEY_TYPES[i])) {
