@@ -305,7 +305,8 @@ class Amalgamation:
         files = [
             path
             for path in files
-            if path.parts[0] != "packages" and (path.parent.name != "" or self.library == (path == LIBRARY))
+            if path.parts[0] != "packages"
+            and (path.parent.name != "" or self.library == (path == LIBRARY))
         ]
         needs = collections.defaultdict(set)
         for path in self.ext.glob("*/*.[ch]"):
@@ -314,7 +315,8 @@ class Amalgamation:
                 folder
             }
         if self.library:
-            wanted = {name.split("/")[0] for name in self.included(self.ext / LIBRARY) if "/" in name}
+            included = self.included(self.ext / LIBRARY)
+            wanted = {name.split("/")[0] for name in included if "/" in name}
             while more := {folder for one in wanted for folder in needs[one]} - wanted:
                 wanted |= more
             files = [path for path in files if path.parent.name in wanted | {""}]
