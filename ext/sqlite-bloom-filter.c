@@ -101,6 +101,7 @@ static void interface_release(void *handle, const struct interface_memory *memor
 struct sqlite_bloom_filter {
     struct bloom_shape shape;
     const uint8_t *payload;
+    bool plain; /* no key rule, and hashed by murmur3: what a check then asks first, and last */
     const uint8_t *bytes; /* with the header */
     uint8_t *writable;    /* the same; NULL: for reading only */
     uint8_t *owned;       /* the same; NULL: they are the caller's */
@@ -120,6 +121,7 @@ static void filter_view(struct sqlite_bloom_filter *filter, const uint8_t *bytes
     filter->bytes = bytes;
     filter->payload = bytes + bloom_header_bytes(&filter->shape);
     filter->writable = writable;
+    filter->plain = filter->shape.keying.rule == NULL && bloom_is_murmur3(&filter->shape);
 }
 
 /* Takes bytes of its shape over. */
@@ -392,6 +394,23 @@ int sqlite_bloom_filter_check(const struct sqlite_bloom_filter *filter,
     return kind == BLOOM_KEY_FOREIGN ? 0 : SQLITE_BLOOM_NO_KEY;
 }
 
+int sqlite_bloom_filter_check_text(const struct sqlite_bloom_filter *filter, const char *text,
+                                   size_t length) {
+    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
+    if (!filter->plain)
+        return sqlite_bloom_filter_check(filter, sqlite_bloom_text_key(text, length));
+    bloom_hash_bytes_to(text, length, words);
+    return filter->shape.layout->check(&filter->shape, filter->payload, words);
+}
+
+int sqlite_bloom_filter_check_integer(const struct sqlite_bloom_filter *filter, int64_t integer) {
+    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
+    if (!filter->plain)
+        return sqlite_bloom_filter_check(filter, sqlite_bloom_integer_key(integer));
+    bloom_murmur3_integer(integer, words);
+    return filter->shape.layout->check(&filter->shape, filter->payload, words);
+}
+
 /* Keys that are looked up together: enough for their cache misses to overlap, and their words fit
  * the first-level cache. */
 enum { CHECKED_TOGETHER = 256 };
@@ -403,20 +422,22 @@ static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
     const struct bloom_layout *layout = filter->shape.layout;
     /* A hashing may write more words than decide: the next key's go over them. */
     uint64_t words[(CHECKED_TOGETHER + 1) * BLOOM_HASH_WORDS_MAXIMUM];
-    uint8_t known[CHECKED_TOGETHER];
+    uint8_t unknown[CHECKED_TOGETHER];
+    size_t unknowns = 0;
     int64_t in = 0;
     words[0] = 0; /* gcc does not see that count is above 0 */
     for (size_t i = 0; i < count; i++) {
         uint64_t *place = words + i * layout->hash_words;
-        known[i] = words_of_key(&filter->shape, &keys[i], place) == BLOOM_KEY;
-        if (!known[i])
+        if (words_of_key(&filter->shape, &keys[i], place) != BLOOM_KEY) {
             memset(place, 0, layout->hash_words * sizeof *place);
+            unknown[unknowns++] = (uint8_t)i;
+        }
     }
     layout->check_many(&filter->shape, filter->payload, words, count, found);
-    for (size_t i = 0; i < count; i++) {
-        found[i] &= known[i];
+    for (size_t i = 0; i < unknowns; i++)
+        found[unknown[i]] = 0;
+    for (size_t i = 0; i < count; i++)
         in += found[i];
-    }
     return in;
 }
 

@@ -6,8 +6,10 @@
 #ifndef BLOOM_KEY_H
 #define BLOOM_KEY_H
 
+#include "filter/hash.h"
 #include "filter/layout.h"
 #include "filter/memory.h"
+#include "filter/murmur3.h"
 
 /* BLOOM_KEY_FOREIGN: the hashing has no such keys, or the key rule none for the value, so that none
  * can be in. */
@@ -17,21 +19,32 @@ static inline enum bloom_key_kind bloom_key_kind_of(bool taken) {
     return taken ? BLOOM_KEY : BLOOM_KEY_FOREIGN;
 }
 
+/* Whether keys are hashed by murmur3, as those of most filters are: a call through a pointer less
+ * takes a fifth off the time of a check. */
+static inline bool bloom_is_murmur3(const struct bloom_shape *shape) {
+    return shape->layout->hashing == &bloom_hashing_murmur3 && !shape->keying.salted;
+}
+
 /* The key that a text in UTF-8, bytes, an integer and a real are themselves, whatever the key rule.
  */
 static inline enum bloom_key_kind bloom_text_key(const struct bloom_shape *shape, const void *text,
                                                  size_t length, uint64_t *words) {
-    if (shape->keying.salted) /* a hashing that has text */
-        return bloom_key_kind_of(
-            bloom_hashing_siphash.text(shape->keying.salt, text, length, words));
-    const struct bloom_hashing *hashing = shape->layout->hashing;
+    if (bloom_is_murmur3(shape)) {
+        bloom_hash_bytes_to(text, length, words);
+        return BLOOM_KEY;
+    }
+    const struct bloom_hashing *hashing = bloom_shape_hashing(shape);
     return bloom_key_kind_of(hashing->text != NULL &&
-                             hashing->text(shape->extra, text, length, words));
+                             hashing->text(bloom_shape_seed(shape), text, length, words));
 }
 
 static inline enum bloom_key_kind bloom_bytes_key(const struct bloom_shape *shape,
                                                   const void *bytes, size_t length,
                                                   uint64_t *words) {
+    if (bloom_is_murmur3(shape)) {
+        bloom_hash_bytes_to(bytes, length, words);
+        return BLOOM_KEY;
+    }
     const struct bloom_hashing *hashing = bloom_shape_hashing(shape);
     return bloom_key_kind_of(hashing->bytes != NULL &&
                              hashing->bytes(bloom_shape_seed(shape), bytes, length, words));
@@ -39,6 +52,10 @@ static inline enum bloom_key_kind bloom_bytes_key(const struct bloom_shape *shap
 
 static inline enum bloom_key_kind bloom_integer_key(const struct bloom_shape *shape,
                                                     int64_t integer, uint64_t *words) {
+    if (bloom_is_murmur3(shape)) {
+        bloom_murmur3_integer(integer, words);
+        return BLOOM_KEY;
+    }
     const struct bloom_hashing *hashing = bloom_shape_hashing(shape);
     return bloom_key_kind_of(hashing->integer != NULL &&
                              hashing->integer(bloom_shape_seed(shape), integer, words));

@@ -201,6 +201,16 @@ class Build(unittest.TestCase):
                     cwd=self.folder)
                 self.assertEqual(run(self.folder / "main"), f"{RELEASE} 1 0\n")
 
+    def test_the_example_of_the_packages_readme_prints_what_it_says(self):
+        run("make", "install", f"PREFIX={self.folder}/x")
+        page = (TOP / "ext/packages/README.md").read_text().split("\n## From C without SQL\n")[1]
+        (self.folder / "program.c").write_text(re.search(r"```c\n(.*?)```", page, re.DOTALL)[1])
+        command = re.search(r"```sh\n(.*?)```", page, re.DOTALL)[1].strip()
+        run("sh", "-ec", f"{command} -Wall -Wextra -Werror -o program", cwd=self.folder,
+            env={**os.environ, "PKG_CONFIG_PATH": f"{self.folder}/x/lib/pkgconfig"})
+        said = re.search(r"It prints `(.*?)`", page)[1]
+        self.assertEqual(run(self.folder / "program"), f"{said}\n")
+
     def test_cmake_finds_the_package(self):
         if shutil.which("cmake") is None:
             self.skipTest("skipped: needs cmake")

@@ -109,6 +109,10 @@ static void views(void **state) {
         assert_int_equal(sqlite_bloom_filter_check(view, text("b")), 0);
         assert_int_equal(sqlite_bloom_filter_add(view, text("b"), NULL), SQLITE_BLOOM_REFUSED);
         assert_int_equal(sqlite_bloom_filter_check(view, text("b")), 0);
+        assert_int_equal(sqlite_bloom_filter_check_text(view, "a", 1), 1);
+        assert_int_equal(sqlite_bloom_filter_check_text(view, "b", 1), 0);
+        assert_int_equal(sqlite_bloom_filter_check_text(view, NULL, 0), 0);
+        assert_int_equal(sqlite_bloom_filter_check_integer(view, 1), 0);
         sqlite_bloom_filter_close(view);
         free(memory);
     }
@@ -126,6 +130,10 @@ static void types_of_keys(void **state) {
     assert_int_equal(sqlite_bloom_filter_add(filter, sqlite_bloom_real_key(0.5), NULL), 0);
     assert_int_equal(sqlite_bloom_filter_add(filter, sqlite_bloom_text_key(NULL, 0), NULL), 0);
     assert_int_equal(sqlite_bloom_filter_check(filter, sqlite_bloom_integer_key(42)), 1);
+    assert_int_equal(sqlite_bloom_filter_check_integer(filter, 42), 1);
+    assert_int_equal(sqlite_bloom_filter_check_integer(filter, 43), 0);
+    assert_int_equal(sqlite_bloom_filter_check_text(filter, NULL, 0), 1);
+    assert_int_equal(sqlite_bloom_filter_check_text(filter, "42", 2), 0);
     assert_int_equal(sqlite_bloom_filter_check(filter, text("42")), 0);
     assert_int_equal(sqlite_bloom_filter_check(filter, sqlite_bloom_real_key(0.5)), 1);
     assert_int_equal(sqlite_bloom_filter_check(filter, sqlite_bloom_real_key(0.25)), 0);

@@ -44,7 +44,7 @@ static struct sqlite_bloom_filter *read_filter(sqlite3 *database, const char *na
 /* What has no key, as text that is no URL has none, is let through; where memory is short, nothing
  * is. */
 static int is_refused(const struct sqlite_bloom_filter *filter, const char *url) {
-    int answer = sqlite_bloom_filter_check(filter, sqlite_bloom_text_key(url, strlen(url)));
+    int answer = sqlite_bloom_filter_check_text(filter, url, strlen(url));
     return answer != 0 && answer != SQLITE_BLOOM_NO_KEY;
 }
 
