@@ -1,18 +1,17 @@
-/* The filter library for programs: what sqlite-bloom-filter.h declares. Everything that it does, the
- * storeys below do; here are handles, a caller's memory and words for errors. */
+/* The filter library for programs: what sqlite-bloom-filter.h declares. The storeys below do all
+ * the work; here are handles, a caller's memory and words for errors. */
 #include "sqlite-bloom-filter.h"
 
 #include "exchange/exchange.h"
 #include "filter/builder.h"
+#include "filter/hash.h"
+#include "filter/hashes.h"
 #include "filter/header.h"
 #include "filter/key.h"
 #include "filter/merge.h"
 #include "filter/number.h"
 #include "filter/options.h"
 #include "filter/quote.h"
-
-#include "filter/hash.h"
-#include "filter/hashes.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -158,8 +158,8 @@ static bool same_parameters(sqlite3_context *context, int count, sqlite3_value *
     return false;
 }
 
-/* Tells how building ended, unless well; problem is a sentence for what was refused. Returns whether
- * it was well. (What interrupts it, its caller tells.) */
+/* Fails the function unless building ended well; problem is a sentence for what was refused.
+ * Returns whether it did. (Of an interrupt the caller tells.) */
 static bool told(sqlite3_context *context, enum bloom_built built,
                  const struct bloom_builder *builder, const char *problem) {
     const struct bloom_shape *shape = &builder->shape;

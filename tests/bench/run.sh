@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds and runs the benchmarks, from the top folder, and writes their results to
-# tests/bench/results. `make bench` calls it. What is measured: the comments of floor.c, interface.c,
-# sql_bench.py, table.c, generations.c and two_sets.py.
+# tests/bench/results. `make bench` calls it. What is measured: the comments of floor.c,
+# interface.c, sql_bench.py, table.c, generations.c and two_sets.py.
 #
 #     sh tests/bench/run.sh [floor] [interface] [foreign] [kinds] [sql] [table] [generations]
 #                           [two_sets] [charts]

@@ -235,8 +235,9 @@ class Build(unittest.TestCase):
         self.assertIn(f"version: {RELEASE}", caught.exception.stderr)
 
     def test_a_program_keeps_its_own_release_beside_the_extension(self):
-        """SQLite loads libraries with RTLD_GLOBAL; what is hidden in them takes nothing's place. The
-        program exports its functions, so that a library that asked for them would get them."""
+        """SQLite loads libraries with RTLD_GLOBAL; what is hidden in them takes nothing's place.
+        The program exports its functions, so that a library that asked for them would get them.
+        """
         tree = self.copy()
         header = tree / "ext/sqlite-bloom-filter.h"
         header.write_text(header.read_text().replace(f'"{RELEASE}"', '"0.9.9"'))

@@ -223,7 +223,7 @@ class FilterLibrary(unittest.TestCase):
             " json_each('[1, 2.5, \\\"x\\\"]')\", -1, &row, nullptr) != SQLITE_OK ||\n"
             "        sqlite3_step(row) != SQLITE_ROW ||\n"
             "        sqlite_bloom_filter_open(&filter, sqlite3_column_blob(row, 0),\n"
-            "            static_cast<size_t>(sqlite3_column_bytes(row, 0)), nullptr, problem) != 0)\n"
+            "            static_cast<size_t>(sqlite3_column_bytes(row, 0)), nullptr, problem))\n"
             "        return 1;\n"
             '    std::printf("%d%d%d%d\\n",\n'
             "        sqlite_bloom_filter_check(filter, sqlite_bloom_integer_key(1)),\n"

@@ -5,13 +5,14 @@ sqlite-bloom-filter.c, all of the filter library; the header of each beside it, 
     amalgamate.py [--ext FOLDER] [--rename] OUTPUT_FOLDER
 
 The sources of the extension are ext/*.c and ext/*/*.c, less ext/packages and sqlite-bloom-filter.c;
-those of the library are that file and the folders that it needs. Folders come in the order in which they
-include each other, files of a folder by name; each header stands where it is first needed. Comments
-stay: the file is meant to be read.
+those of the library are that file and the folders that it needs. Folders come in the order in which
+they include each other, files of a folder by name; each header stands where it is first needed.
+Comments stay: the file is meant to be read.
 
 Everything becomes static but the entry points, which the header declares, so that a program that
-links the file in gets no other name. A name that a header declares is declared static there; an array that it declares without its
-length cannot be, so that declaration goes: such an array is used behind its definition alone.
+links the file in gets no other name. A name that a header declares is declared static there; an
+array that it declares without its length cannot be, so that declaration goes: such an array is used
+behind its definition alone.
 
 One file is one translation unit, so two files may not give the same name to different things at
 file scope: static functions and variables, constants of enums, tags, types. Where they do, this
@@ -407,11 +408,10 @@ TITLE = """/* bloom {release}, persistent filters for SQLite, in one file.
  * which is linked with -lm (not on Windows); sqlite-bloom.h says what the program calls.
  *
 {license} */
-
 """
 
-LIBRARY_TITLE = """/* bloom {release}, filters from C and C++ without SQLite, in one file: what sqlite-bloom-filter.h
- * declares.
+LIBRARY_TITLE = """/* bloom {release}, filters from C and C++ without SQLite, in one file:
+ * what sqlite-bloom-filter.h declares.
  *
  * Made from the sources of ext/ by ext/packages/amalgamation/amalgamate.py; change them, not this
  * file.
@@ -420,16 +420,16 @@ LIBRARY_TITLE = """/* bloom {release}, filters from C and C++ without SQLite, in
  * which is linked with -lm (not on Windows). It needs the C library alone.
  *
 {license} */
-
 """
 
-PROLOGUE = """/* No machine may round otherwise. gcc keeps to this by -std=c11 alone; clang wants to be told. */
+PROLOGUE = """
+/* No machine may round otherwise. gcc keeps to this by -std=c11 alone; clang wants to be told. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #endif
 
-/* Nothing but what the public header declares leaves this file. The storeys in it offer more than is
- * used. */
+/* Nothing but what the public header declares leaves this file. The storeys in it offer more than
+ * is used. */
 #if defined(__GNUC__)
 #define BLOOM_INTERNAL static __attribute__((unused))
 #else
