@@ -61,6 +61,8 @@ if ! entries=$(run '.load ./bloom' "$count" 2>&1); then
 fi
 [ "$entries" -gt 0 ] ||
     fail "no entry in '$list'; it should have URLs or domains, one a line or in any form of a list"
+# Lines end with LF, CRLF or CR.
+lines=$(LC_ALL=C awk '{ sub(/\r$/, ""); n += 1 + gsub(/\r/, "") } END { print n }' "$list")
 LC_ALL=C tr '\r' '\n' <"$list" |
     LC_ALL=C awk -f sql/visits.awk -v "harmless=$((visits - visits / 20))" \
         -v "listed=$((visits / 20))" >"$work/visits"
@@ -138,6 +140,9 @@ CREATE TABLE report(title, figure, unit);
 INSERT INTO report
   SELECT coalesce(note, 'a URL or name'), printf('%,d', count(*)), 'lines' FROM lines
    GROUP BY note ORDER BY note;
+INSERT INTO report
+  SELECT 'no entry: a remark, or blank', printf('%,d', $lines - count(DISTINCT line)), 'lines'
+    FROM lines;
 INSERT INTO report SELECT 'different keys of them', printf('%,d', keys), 'keys' FROM figures;
 INSERT INTO report SELECT 'the filter, key=url_nocase', printf('%,d', bytes), 'bytes' FROM figures;
 INSERT INTO report SELECT '  for each key', printf('%.2f', 8.0 * bytes / keys), 'bits' FROM figures;

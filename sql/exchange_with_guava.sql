@@ -39,7 +39,7 @@ SELECT sender, account,
 -- shape of Java's filter.
 CREATE TABLE reported(sender TEXT NOT NULL);
 INSERT INTO reported VALUES ('offers@pills.example'), ('prince@inheritance.example');
-UPDATE filters SET f = bloom_union(f, (SELECT bloom_agg(sender, (SELECT f FROM filters
+UPDATE filters SET f = bloom_union(f, (SELECT bloom_agg(sender, (SELECT bloom_pin(f) FROM filters
   WHERE name = 'senders')) FROM reported))
   WHERE name = 'senders';
 

@@ -51,12 +51,14 @@ SELECT count(*) AS "found after a rollback" FROM blocklist JOIN live ON key = ur
 -- makes of the list as it is now.
 CREATE TEMP TABLE shipped AS SELECT bloom_convert(filter, 'blocked') AS f FROM live;
 SELECT length(filter) AS "counting bytes", length(f) AS "bytes shipped",
-       f = (SELECT bloom_agg(url, f) FROM blocklist) AS "as bloom_agg makes it",
+       f = (SELECT bloom_agg(url, (SELECT bloom_pin(f) FROM shipped)) FROM blocklist)
+         AS "as bloom_agg makes it",
        bloom_check(f, 'http:evil1.example/page') AS "a client asks"
   FROM live, shipped;
 
 -- 4. When more is listed than the table was made for, it grows by a layer, and a key that seems to
 -- be in two layers is left where it is. So make it anew, larger, now and then: the triggers stay.
+-- (Not by 'add_all': that counts each key once, and the list may have an address in two spellings.)
 INSERT OR IGNORE INTO blocklist SELECT printf('http://worse%d.example/', value), '2026-11-02'
   FROM generate_series(1, 1500);
 SELECT json_array_length(info, '$.layers') AS layers FROM live;

@@ -9,12 +9,15 @@
 
 -- The list as it is published: hosts files, ||host^, CSV, *.host, one URL a line, with remarks,
 -- exceptions and what else there is. bloom_list reads the whole file each time it is asked; a table
--- keeps what it has found.
+-- keeps what it has found. Remarks and blank lines have no row.
 CREATE TABLE lines AS SELECT * FROM bloom_list(readfile('sql/data/urlhaus.txt'));
 .mode column
 .print The lines of the list, and why some are no entries
 SELECT coalesce(note, 'a URL or name') AS line, count(*) AS lines, count(DISTINCT key) AS keys
-  FROM lines GROUP BY note ORDER BY note;
+  FROM lines GROUP BY note
+UNION ALL
+SELECT 'no entry: a remark, or blank', max(line) - count(DISTINCT line), 0 FROM lines
+ ORDER BY line;
 
 -- Its keys. The publisher has put all letters into lower case, those of paths included; so case
 -- counts nowhere: key=url_nocase in the filter, NOCASE in the tables beside it.
@@ -102,8 +105,8 @@ DELETE FROM visits;
 SELECT * FROM counts;
 
 -- A batch of new entries: a host, a folder, and a page that was allowed. What lies over an entry
--- must leave the allow-list.
--- (For a large batch take the form with bloom_pin that remove_duplicates.sql has.)
+-- must leave the allow-list. The inner filter only gives the shape, pinned so that it is not read
+-- for each row.
 CREATE TABLE new_entries(key TEXT, entry TEXT);
 INSERT INTO new_entries
   SELECT key, entry
@@ -114,7 +117,8 @@ INSERT INTO malicious SELECT key, entry FROM new_entries;
 INSERT OR IGNORE INTO folders SELECT u.key FROM new_entries, bloom_url_keys(new_entries.key) AS u;
 DELETE FROM allowed WHERE EXISTS (SELECT 1 FROM folders WHERE folders.key = allowed.key);
 UPDATE filters
-   SET f = bloom_union(f, (SELECT bloom_agg(key, f) FROM new_entries))
+   SET f = bloom_union(f, (SELECT bloom_agg(key, (SELECT bloom_pin(f) FROM filters
+                                                   WHERE name = 'malicious')) FROM new_entries))
  WHERE name = 'malicious';
 COMMIT;
 .print

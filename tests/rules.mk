@@ -6,6 +6,7 @@
 #: make coverage       which lines and branches of ext/ the tests reach
 #: make bench          measures and draws, into tests/bench/results
 #: make clusters       filters in replicated SQLite, three nodes each
+#: make newcomer       README typed in a bare Debian and Ubuntu; root and debootstrap
 #
 # They need cmocka, and libmurmurhash as a second opinion on the hash (Debian: libcmocka-dev,
 # libmurmurhash-dev).
@@ -41,7 +42,7 @@ $(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c $(wildcard tests/library/*
 #     make SQLITE=folder BUILD=build/other build/other/tests/stranger_test
 #
 # takes the SQLite whose amalgamation (sqlite3.c, sqlite3.h) is in a folder, instead of the
-# system's; each needs a BUILD of its own.
+# system's; with LINKED_SANITIZERS= all is compiled for speed. Each needs a BUILD of its own.
 LINKED_TESTS = $(patsubst tests/faults/%.c,$(BUILD)/tests/%,$(wildcard tests/faults/*_test.c)) \
     $(BUILD)/tests/random_test $(BUILD)/tests/oracle_test $(BUILD)/tests/crowd_test
 LINKED_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined
@@ -63,9 +64,9 @@ CPPFLAGS := -I$(SQLITE) $(CPPFLAGS)
 $(LINKED_TESTS): $(BUILD)/sqlite3.o
 $(BUILD)/sqlite3.o: $(SQLITE)/sqlite3.c
 	@mkdir -p $(@D)
-	$(CC) -O1 -g -w -fsanitize=address -DSQLITE_ENABLE_DESERIALIZE -DSQLITE_ENABLE_JSON1 \
-	    -DSQLITE_ENABLE_COLUMN_METADATA -DSQLITE_ENABLE_SESSION -DSQLITE_ENABLE_PREUPDATE_HOOK \
-	    -c -o $@ $<
+	$(CC) $(if $(LINKED_SANITIZERS),-O1 -fsanitize=address,-O2) -g -w \
+	    -DSQLITE_ENABLE_DESERIALIZE -DSQLITE_ENABLE_JSON1 -DSQLITE_ENABLE_COLUMN_METADATA \
+	    -DSQLITE_ENABLE_SESSION -DSQLITE_ENABLE_PREUPDATE_HOOK -c -o $@ $<
 else
 LINKED_SQLITE = -lsqlite3
 endif
@@ -106,6 +107,8 @@ test: $(LIBRARY) $(TEST_SUITES)
 	    'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
 	    'recipes=$(PYTHON) tests/documentation/recipes_test.py' \
 	    'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
+	    'blocks of pages=$(PYTHON) tests/documentation/blocks_test.py' \
+	    'mistakes=$(PYTHON) tests/documentation/mistakes_test.py' \
 	    'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
 	    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py' \
 	    'build=$(PYTHON) tests/build/build_test.py'
@@ -173,3 +176,9 @@ clusters: $(LIBRARY)
 	    'built by Spark=$(PYTHON) tests/clusters/spark_test.py'
 
 .PHONY: clusters
+
+# README, as somebody types it who has nothing; ROOTS=FOLDER keeps the bare systems.
+newcomer:
+	@$(PYTHON) tests/documentation/newcomer_test.py
+
+.PHONY: newcomer

@@ -94,54 +94,47 @@ static struct bloom_estimate bitmap_estimate(const struct bloom_shape *shape,
     return estimate;
 }
 
-/* The numbers from 64 * word to 64 * word + 63 as bits of a word; beyond the payload there are
- * none.
- */
-static uint64_t bitmap_word(const struct bloom_shape *shape, const uint8_t *payload,
-                            uint64_t word) {
+/* The numbers from first to last that lie from 64 * word to 64 * word + 63, as bits of a word. */
+static uint64_t bitmap_word(const struct bloom_shape *shape, const uint8_t *payload, uint64_t word,
+                            uint64_t first, uint64_t last) {
     uint64_t bytes = bloom_payload_bytes(shape), bits = 0;
     if (bytes - 8 * word >= 8)
-        return bloom_load64(payload + 8 * word);
-    for (uint64_t i = 8 * word; i < bytes; i++)
-        bits |= (uint64_t)payload[i] << 8 * (i & 7);
+        bits = bloom_load64(payload + 8 * word);
+    else
+        for (uint64_t i = 8 * word; i < bytes; i++)
+            bits |= (uint64_t)payload[i] << 8 * (i & 7);
+    if (word == first / WORD_NUMBERS)
+        bits &= UINT64_MAX << first % WORD_NUMBERS;
+    if (word == last / WORD_NUMBERS)
+        bits &= UINT64_MAX >> (WORD_NUMBERS - 1 - last % WORD_NUMBERS);
     return bits;
 }
 
-static size_t bitmap_list(const struct bloom_shape *shape, const uint8_t *payload, uint64_t from,
-                          uint64_t *keys, size_t room) {
+static size_t bitmap_list(const struct bloom_shape *shape, const uint8_t *payload, uint64_t first,
+                          uint64_t last, uint64_t *keys, size_t room) {
     size_t listed = 0;
-    if (from >= shape->bits)
-        return 0;
-    uint64_t last = (shape->bits - 1) / WORD_NUMBERS;
-    uint64_t word = from / WORD_NUMBERS;
-    uint64_t bits = bitmap_word(shape, payload, word) >> from % WORD_NUMBERS << from % WORD_NUMBERS;
-    for (;;) {
-        for (; bits != 0 && listed < room; bits &= bits - 1)
+    for (uint64_t word = first / WORD_NUMBERS; word <= last / WORD_NUMBERS; word++)
+        for (uint64_t bits = bitmap_word(shape, payload, word, first, last); bits != 0;
+             bits &= bits - 1) {
+            if (listed == room)
+                return listed;
             keys[listed++] = word * WORD_NUMBERS + bloom_lowest_one64(bits);
-        if (listed == room || word == last)
-            return listed;
-        bits = bitmap_word(shape, payload, ++word);
-    }
+        }
+    return listed;
 }
 
 static size_t bitmap_list_down(const struct bloom_shape *shape, const uint8_t *payload,
-                               uint64_t from, uint64_t *keys, size_t room) {
+                               uint64_t first, uint64_t last, uint64_t *keys, size_t room) {
     size_t listed = 0;
-    if (from >= shape->bits)
-        from = shape->bits - 1;
-    uint64_t word = from / WORD_NUMBERS;
-    unsigned above = WORD_NUMBERS - 1 - (unsigned)(from % WORD_NUMBERS);
-    uint64_t bits = bitmap_word(shape, payload, word) << above >> above;
-    for (;;) {
-        while (bits != 0 && listed < room) {
+    for (uint64_t word = last / WORD_NUMBERS + 1; word-- > first / WORD_NUMBERS;)
+        for (uint64_t bits = bitmap_word(shape, payload, word, first, last); bits != 0;) {
+            if (listed == room)
+                return listed;
             unsigned highest = bloom_log2_floor(bits);
             keys[listed++] = word * WORD_NUMBERS + highest;
             bits ^= UINT64_C(1) << highest;
         }
-        if (listed == room || word == 0)
-            return listed;
-        bits = bitmap_word(shape, payload, --word);
-    }
+    return listed;
 }
 
 static const struct bloom_numbers BITMAP_NUMBERS = {

@@ -27,7 +27,6 @@ bool bloom_builder_begin(struct bloom_builder *builder, const struct bloom_shape
     *builder = (struct bloom_builder){
         .shape = *shape,
         .limit = UINT64_MAX,
-        .room_most = UINT64_MAX,
         .keys = {.layout = shape->layout, .memory = memory, .seed = {seed[0], seed[1]}}};
     if (keys_decide(builder))
         return true;
@@ -66,10 +65,7 @@ static enum bloom_built grow_for(struct bloom_builder *builder, uint64_t key,
         return built;
     uint64_t bytes = bloom_filter_bytes(&shape);
     if (bytes > growing->room) {
-        const uint64_t most =
-            builder->limit < builder->room_most ? builder->limit : builder->room_most;
-        if (bytes < most)
-            bytes = bytes + bytes / 2 < most ? bytes + bytes / 2 : most;
+        bytes = bytes + bytes / 2 < builder->limit ? bytes + bytes / 2 : builder->limit;
         uint8_t *larger =
             bloom_enlarge(builder->keys.memory, builder->filter, growing->room, bytes);
         if (larger == NULL)

@@ -21,7 +21,6 @@ struct bloom_builder {
     uint8_t *filter;          /* with bits, and of a set of numbers: header and payload */
     uint64_t limit;           /* bytes that the filter may have; UINT64_MAX at first */
     uint64_t needed;          /* that it would have had, after BLOOM_BUILD_TOO_LONG */
-    uint64_t room_most;       /* bytes that are asked for in advance; UINT64_MAX at first */
     unsigned kinds;           /* of keys, for layout hashes: see hashes.h */
     unsigned waiting;         /* words in batch */
     uint64_t batch[BLOOM_BUILDER_WORDS];

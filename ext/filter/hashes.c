@@ -27,7 +27,7 @@ enum {
      * the place in it. */
     STRETCH_BITS = 8,
     PLACE_BITS = 11,
-    FEW_HASHES = 1 << 16, /* one stretch */
+    FEW_HASHES = 1 << 14, /* one stretch; beyond, a key set comes in partitions */
     INSERTION_MOST = 24
 };
 

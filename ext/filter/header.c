@@ -80,7 +80,9 @@ bool bloom_filter_read(struct bloom_shape *shape, const void *bytes, uint64_t le
                        char problem[BLOOM_PROBLEM_SIZE]) {
     if (length < sizeof MAGIC || memcmp(bytes, MAGIC, sizeof MAGIC) != 0) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is not one: these %" PRIu64 " bytes do not begin with 89424c4d", length);
+                 "is not one: these %" PRIu64 " bytes do not begin with 89424c4d; import those of "
+                 "another system first",
+                 length);
         return false;
     }
     return bloom_header_read(shape, bytes, length, problem) &&
@@ -245,7 +247,8 @@ bool bloom_payload_read(const struct bloom_shape *shape, const void *bytes, uint
                         char problem[BLOOM_PROBLEM_SIZE]) {
     if (length != bloom_filter_bytes(shape)) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "was cut off or extended: it has %" PRIu64 " bytes, its header says %" PRIu64,
+                 "was cut off or extended: it has %" PRIu64 " bytes, its header says %" PRIu64
+                 "; store it whole",
                  length, bloom_filter_bytes(shape));
         return false;
     }

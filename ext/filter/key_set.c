@@ -8,11 +8,13 @@
 enum {
     PARTITION_BITS = 9,
     PARTITIONS = 1 << PARTITION_BITS,
-    /* Below this, one partition with its table (1 MB) is in cache anyway. */
-    KEYS_BEFORE_PARTITIONS = 1 << 16,
-    /* The first chunk serves small groups; in partitions, chunks of 4 KiB waste 2 MiB in all on
-       average. */
-    CHUNK_WORDS_FIRST = 32,
+    /* Below this, one partition with its table (64 KiB) is in cache anyway; and no more than that
+       is held when the distinct keys are few. */
+    KEYS_BEFORE_PARTITIONS = 1 << 12,
+    /* A chunk has room for an eighth of what its partition holds, so that an eighth is wasted at
+       most; from 256 bytes, which serve small groups, to 4 KiB. */
+    CHUNK_SHARE = 8,
+    CHUNK_WORDS_FEWEST = 32,
     CHUNK_WORDS_MOST = 510,
     SETTLE_FACTOR = 4, /* where none is given */
     /* Keys handled between two questions whether to go on: about 1 ms. */
@@ -36,8 +38,11 @@ static bool append(struct bloom_key_set *set, struct bloom_key_partition *partit
     unsigned width = set->layout->hash_words;
     struct bloom_key_chunk *chunk = partition->last;
     if (chunk == NULL || chunk->words + width > chunk->room) {
-        uint32_t room =
-            chunk == NULL && set->partitions == NULL ? CHUNK_WORDS_FIRST : CHUNK_WORDS_MOST;
+        uint32_t room = CHUNK_WORDS_MOST;
+        if (partition->keys < CHUNK_WORDS_MOST * CHUNK_SHARE / width)
+            room = (uint32_t)partition->keys * width / CHUNK_SHARE;
+        if (room < CHUNK_WORDS_FEWEST)
+            room = CHUNK_WORDS_FEWEST;
         chunk = bloom_allocate(set->memory, sizeof *chunk + room * sizeof *chunk->values);
         if (chunk == NULL)
             return false;

@@ -122,12 +122,12 @@ struct bloom_numbers {
     bool (*fits)(const struct bloom_shape *shape, const uint64_t *words,
                  char problem[BLOOM_PROBLEM_SIZE]);
 
-    /* Writes the smallest keys that are at least from, ascending, at most room of them, and returns
-     * how many; and the largest that are at most from, descending. */
-    size_t (*list)(const struct bloom_shape *shape, const uint8_t *payload, uint64_t from,
-                   uint64_t *keys, size_t room);
-    size_t (*list_down)(const struct bloom_shape *shape, const uint8_t *payload, uint64_t from,
-                        uint64_t *keys, size_t room);
+    /* Writes the smallest keys from first to last, ascending, at most room of them, and returns how
+     * many; and the largest, descending. first <= last < shape->bits. */
+    size_t (*list)(const struct bloom_shape *shape, const uint8_t *payload, uint64_t first,
+                   uint64_t last, uint64_t *keys, size_t room);
+    size_t (*list_down)(const struct bloom_shape *shape, const uint8_t *payload, uint64_t first,
+                        uint64_t last, uint64_t *keys, size_t room);
 };
 
 /* A member that is NULL is what the layout does not offer; the caller says so, with advice. payload

@@ -59,7 +59,8 @@ int bloom_option_read(const struct bloom_option *options, const char *list,
         return BLOOM_OPTION_WRONG;
     }
     if (*given & 1u << which) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE, "option %s is given twice", options[which].name);
+        snprintf(problem, BLOOM_PROBLEM_SIZE, "option %s is given twice; leave one out",
+                 options[which].name);
         return BLOOM_OPTION_WRONG;
     }
     *given |= 1u << which;

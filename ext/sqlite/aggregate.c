@@ -8,9 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* sqlite3_malloc64 gives at most so many bytes, on every version. */
-enum { ALLOCATION_MAXIMUM = 0x7ffffeff };
-
 /* How n was given with the first row of a group: it must stay the same for all. */
 enum size_source { SIZE_UNDECIDED, SIZE_FROM_KEYS, SIZE_FROM_NUMBER, SIZE_FROM_FILTER };
 
@@ -87,9 +84,7 @@ static bool begin_builder(sqlite3_context *context, struct build *build,
         bloom_sql_interrupted(context, bloom_filter_bytes(shape), &(uint64_t){0}))
         return false;
     bool begun = bloom_builder_begin(&build->builder, shape, seed, &bloom_sql_memory);
-    build->builder.limit =
-        (uint64_t)sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1);
-    build->builder.room_most = ALLOCATION_MAXIMUM;
+    build->builder.limit = bloom_sql_length_limit(context);
     if (!begun)
         sqlite3_result_error_nomem(context);
     return begun;
@@ -257,7 +252,7 @@ static bool begin_hashes(sqlite3_context *context, int count, sqlite3_value **ar
     if (!read_hashing(context, count, arguments, &shape.keying) ||
         !begin_builder(context, build, &shape))
         return false;
-    build->builder.keys.settle_factor = 2; /* of memory: 16 bytes a distinct key */
+    build->builder.keys.settle_factor = 2; /* of memory: 20 bytes a distinct key at most */
     if (count > 1 && sqlite3_value_type(arguments[1]) == SQLITE_TEXT)
         keep_options(build, arguments[1]);
     build->source = SIZE_FROM_KEYS;

@@ -69,8 +69,8 @@ static enum bloom_stored_kind not_stored(sqlite3_value *value, char problem[BLOO
     char words[BLOOM_WORDS_SIZE];
     if (sqlite3_value_type(value) == SQLITE_NULL) {
         sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem,
-                         "is NULL: check that its row exists, and pin it in a scalar subquery (a "
-                         "pin is NULL beyond a join, a view, a subquery in FROM or coalesce)");
+                         "is NULL: check that its row exists; a pin is NULL beyond a join, a "
+                         "view, a subquery in FROM or coalesce");
         return BLOOM_STORED_NOT;
     }
     if (bloom_sql_describe(words, value) == NULL)
@@ -97,23 +97,55 @@ static inline enum bloom_stored_kind read_stored(int type, sqlite3_value *value,
     return BLOOM_STORED;
 }
 
-bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
-                      struct bloom_stored *filter) {
+/* As read_stored, of a function's argument. */
+static inline enum bloom_stored_kind read_stored_argument(sqlite3_context *context,
+                                                          sqlite3_value *value,
+                                                          struct bloom_stored *filter,
+                                                          char problem[BLOOM_PROBLEM_SIZE]) {
     struct bloom_registration *registration = sqlite3_user_data(context);
     int type = sqlite3_value_type(value);
-    char problem[BLOOM_PROBLEM_SIZE];
     const struct bloom_stored *pinned =
         type == SQLITE_NULL ? bloom_sql_recent_pin(registration, value) : NULL;
-    switch (read_stored(type, value, pinned, &registration->recent_header, filter, problem)) {
-    case BLOOM_STORED:
-        return true;
-    case BLOOM_STORED_NO_MEMORY:
+    return read_stored(type, value, pinned, &registration->recent_header, filter, problem);
+}
+
+/* Fails the function for an argument that is no filter. */
+static void refuse_filter(sqlite3_context *context, int position, sqlite3_value *value,
+                          enum bloom_stored_kind kind, const char *problem) {
+    if (kind == BLOOM_STORED_NO_MEMORY)
         sqlite3_result_error_nomem(context);
-        return false;
-    default:
-        bloom_sql_error(context, "the filter (argument %d) %s", position, problem);
-        return false;
-    }
+    else
+        bloom_sql_error(context, "the filter (argument %d) %s%s", position, problem,
+                        sqlite3_value_type(value) != SQLITE_TEXT
+                            ? ""
+                            : "; give the filter itself, as in (SELECT f FROM filters WHERE name = "
+                              "'bad')");
+}
+
+bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
+                      struct bloom_stored *filter) {
+    char problem[BLOOM_PROBLEM_SIZE];
+    enum bloom_stored_kind kind = read_stored_argument(context, value, filter, problem);
+    if (kind != BLOOM_STORED)
+        refuse_filter(context, position, value, kind, problem);
+    return kind == BLOOM_STORED;
+}
+
+bool bloom_sql_filter_before_key(sqlite3_context *context, sqlite3_value **arguments,
+                                 struct bloom_stored *filter) {
+    char problem[BLOOM_PROBLEM_SIZE], other[BLOOM_PROBLEM_SIZE];
+    enum bloom_stored_kind kind = read_stored_argument(context, arguments[0], filter, problem);
+    if (kind == BLOOM_STORED)
+        return true;
+    enum bloom_stored_kind key = kind == BLOOM_STORED_NOT
+                                     ? read_stored_argument(context, arguments[1], filter, other)
+                                     : kind;
+    if (key == BLOOM_STORED)
+        bloom_sql_error(context, "argument 2 is a filter, argument 1 is not: the filter comes "
+                                 "first, then the key");
+    else
+        refuse_filter(context, 1, arguments[0], key, problem);
+    return false;
 }
 
 enum bloom_stored_kind bloom_sql_stored(sqlite3 *database, sqlite3_value *value,
@@ -218,23 +250,26 @@ bool bloom_sql_rate_and_options(sqlite3_context *context, int count, sqlite3_val
     return count < 1 || read_rate(context, shape->layout, arguments[0], &shape->rate);
 }
 
-static int length_limit(sqlite3_context *context) {
-    return sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1);
+uint64_t bloom_sql_length_limit(sqlite3_context *context) {
+    /* sqlite3_malloc64 gives no more, on every version. */
+    const int most = 0x7ffffeff;
+    int limit = sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1);
+    return (uint64_t)(limit < most ? limit : most);
 }
 
 void bloom_sql_error_length(sqlite3_context *context, const struct bloom_layout *layout,
                             uint64_t bytes) {
-    bloom_sql_error(context,
-                    "the filter needs %llu bytes, but a value of this connection is limited to %d "
-                    "bytes; make it smaller%s",
-                    (sqlite3_uint64)bytes, length_limit(context),
-                    layout->blocks == NULL ? ""
-                                           : ", or use a filter table, which has no such limit");
+    bloom_sql_error(
+        context,
+        "the filter needs %llu bytes, but a value of this connection is limited to %llu "
+        "bytes; make it smaller%s",
+        (sqlite3_uint64)bytes, (sqlite3_uint64)bloom_sql_length_limit(context),
+        layout->blocks == NULL ? "" : ", or use a filter table, which has no such limit");
 }
 
 bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *shape) {
     uint64_t bytes = bloom_filter_bytes(shape);
-    if (bytes <= (uint64_t)length_limit(context))
+    if (bytes <= bloom_sql_length_limit(context))
         return true;
     bloom_sql_error_length(context, shape->layout, bytes);
     return false;
@@ -294,9 +329,9 @@ enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position
 }
 
 bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layout, bool offered,
-                      const char *deed) {
+                      const char *action) {
     if (!offered)
-        bloom_sql_error(context, "cannot %s a filter of layout %s; %s", deed, layout->name,
+        bloom_sql_error(context, "cannot %s a filter of layout %s; %s", action, layout->name,
                         layout->advice);
     return offered;
 }

@@ -59,6 +59,11 @@ void bloom_sql_error_found(sqlite3_context *context, const char *expectation, sq
 bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
                       struct bloom_stored *filter);
 
+/* The same of the first of two arguments, of which the other is a key: it tells when they were
+ * swapped. */
+bool bloom_sql_filter_before_key(sqlite3_context *context, sqlite3_value **arguments,
+                                 struct bloom_stored *filter);
+
 /* What the arguments n, p and options of count arguments in arguments say; p is 0.01 and the layout
  * blocked when left out. The shape is also checked against the length limit of the connection. */
 bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **arguments,
@@ -73,8 +78,11 @@ bool bloom_sql_rate_and_options(sqlite3_context *context, int count, sqlite3_val
 bool bloom_sql_layout(sqlite3_context *context, sqlite3_value *value,
                       const struct bloom_layout **layout);
 
-/* Fails when a filter of that shape is longer than a value of this connection may be; fails the
- * function for one of so many bytes. */
+/* The bytes that a value of this connection may have. */
+uint64_t bloom_sql_length_limit(sqlite3_context *context);
+
+/* Fails when a filter of that shape is longer than that; fails the function for one of so many
+ * bytes. */
 bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *shape);
 void bloom_sql_error_length(sqlite3_context *context, const struct bloom_layout *layout,
                             uint64_t bytes);
@@ -91,9 +99,9 @@ enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position
                                           uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
 
 /* Fails the function unless the layout offers what it needs: offered is whether it has the member,
- * deed what the function does to a filter, as in "take keys out of". */
+ * action what the function does to a filter, as in "take keys out of". */
 bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layout, bool offered,
-                      const char *deed);
+                      const char *action);
 
 /* As bloom_sql_result_filter, after a pass over the whole of it, unless the caller wanted the
  * statement to end meanwhile: then it is freed, and the function has failed with that. */

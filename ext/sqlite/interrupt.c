@@ -19,14 +19,19 @@ int bloom_sql_ask(sqlite3 *database, sqlite3_stmt **statement) {
     return code == SQLITE_INTERRUPT || code == SQLITE_NOMEM ? code : SQLITE_OK;
 }
 
-bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *unasked) {
+int bloom_sql_ask_once(sqlite3 *database) {
     sqlite3_stmt *statement = NULL;
+    int code = bloom_sql_ask(database, &statement);
+    sqlite3_finalize(statement);
+    return code;
+}
+
+bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *unasked) {
     *unasked += bytes;
     if (*unasked < BLOOM_SQL_STRETCH) /* a millisecond's work or so */
         return false;
     *unasked = 0;
-    int code = bloom_sql_ask(sqlite3_context_db_handle(context), &statement);
-    sqlite3_finalize(statement);
+    int code = bloom_sql_ask_once(sqlite3_context_db_handle(context));
     if (code == SQLITE_OK)
         return false;
     sqlite3_result_error_code(context, code);

@@ -26,6 +26,9 @@ enum {
     KEYS_COMPARISONS = 5
 };
 
+/* A filter is searched for keys in stretches of so many numbers. */
+enum { KEYS_STRETCH = 8 * BLOOM_SQL_STRETCH };
+
 struct keys_cursor {
     struct bloom_rows rows;     /* first; row is the key */
     struct bloom_stored filter; /* bytes: of the cursor's argument */
@@ -143,46 +146,41 @@ static void keys_compare_value(struct keys_cursor *cursor, int comparison, sqlit
         keys_none(cursor);
 }
 
-/* Lists the next keys; none when there are no more. */
-static void keys_list(struct keys_cursor *cursor) {
+/* Lists the next keys; none when there are no more. Returns an SQLite code. */
+static int keys_list(struct keys_cursor *cursor) {
     const struct bloom_shape *shape = &cursor->filter.shape;
+    const struct bloom_numbers *numbers = shape->layout->numbers;
     const uint8_t *payload = bloom_stored_payload(&cursor->filter);
-    size_t room = sizeof cursor->listed / sizeof *cursor->listed;
+    const size_t room = sizeof cursor->listed / sizeof *cursor->listed;
+    int code = SQLITE_OK;
     cursor->at = cursor->count = 0;
-    if (cursor->first > cursor->last)
-        return;
-    if (cursor->last - cursor->first < room) {
-        /* So few are asked for one by one: a listing would look for further ones to the end. */
-        for (uint64_t i = 0, most = cursor->last - cursor->first; i <= most; i++) {
-            uint64_t key = cursor->descending ? cursor->last - i : cursor->first + i;
-            if (shape->layout->check(shape, payload, &key))
-                cursor->listed[cursor->count++] = key;
-        }
-        keys_none(cursor);
-        return;
+    while (code == SQLITE_OK && cursor->count == 0 && cursor->first <= cursor->last) {
+        uint64_t first = cursor->first, last = cursor->last, end;
+        if (last - first >= KEYS_STRETCH && cursor->descending)
+            first = last - KEYS_STRETCH + 1;
+        else if (last - first >= KEYS_STRETCH)
+            last = first + KEYS_STRETCH - 1;
+        cursor->count = (cursor->descending ? numbers->list_down : numbers->list)(
+            shape, payload, first, last, cursor->listed, room);
+        end = cursor->count == room ? cursor->listed[room - 1] : cursor->descending ? first : last;
+        if (end == (cursor->descending ? cursor->first : cursor->last))
+            keys_none(cursor);
+        else if (cursor->descending)
+            cursor->last = end - 1;
+        else
+            cursor->first = end + 1;
+        if (cursor->count == 0 && cursor->first <= cursor->last)
+            code = bloom_sql_ask_once(bloom_rows_database(&cursor->rows));
     }
-    size_t count = (cursor->descending ? shape->layout->numbers->list_down
-                                       : shape->layout->numbers->list)(
-        shape, payload, cursor->descending ? cursor->last : cursor->first, cursor->listed, room);
-    /* Keys beyond the other end are not wanted, nor is anything after them. */
-    while (count > 0 && (cursor->descending ? cursor->listed[count - 1] < cursor->first
-                                            : cursor->listed[count - 1] > cursor->last))
-        count--;
-    cursor->count = count;
-    if (count < room || (cursor->descending && cursor->listed[count - 1] == 0))
-        keys_none(cursor);
-    else if (cursor->descending)
-        cursor->last = cursor->listed[count - 1] - 1;
-    else
-        cursor->first = cursor->listed[count - 1] + 1;
+    return code;
 }
 
-/* To the next key that was listed, or the end. */
-static void keys_arrive(struct keys_cursor *cursor) {
-    if (cursor->at == cursor->count)
-        keys_list(cursor);
+/* To the next key that was listed, or the end. Returns an SQLite code. */
+static int keys_arrive(struct keys_cursor *cursor) {
+    int code = cursor->at == cursor->count ? keys_list(cursor) : SQLITE_OK;
     cursor->rows.at_end = cursor->at == cursor->count;
     cursor->rows.row = cursor->rows.at_end ? 0 : cursor->listed[cursor->at];
+    return code;
 }
 
 /* Reads the filter, of which the cursor has a copy unless it is pinned. */
@@ -204,7 +202,7 @@ static int keys_read(struct keys_cursor *cursor, sqlite3_value *value) {
     if (layout->numbers == NULL)
         return bloom_rows_fail(rows,
                                "cannot list the keys of a filter of layout %s, only those of "
-                               "layout bitmap",
+                               "layout bitmap; keep the keys in a table, too",
                                layout->name);
     return SQLITE_OK;
 }
@@ -216,20 +214,19 @@ static int keys_begin(struct bloom_rows *rows, sqlite3_value *value, bool same, 
     if (code != SQLITE_OK)
         return code;
     cursor->first = 0;
-    cursor->last = UINT64_MAX;
+    cursor->last = cursor->filter.shape.bits - 1;
     cursor->descending = descending;
     cursor->at = cursor->count = 0;
     for (int bit = 0; bit < KEYS_COMPARISONS; bit++)
         if (plan & 1U << bit)
             keys_compare_value(cursor, 1 << bit, *further++);
-    keys_arrive(cursor);
-    return SQLITE_OK;
+    return keys_arrive(cursor);
 }
 
-static void keys_next(struct bloom_rows *rows) {
+static int keys_next(struct bloom_rows *rows) {
     struct keys_cursor *cursor = (struct keys_cursor *)rows;
     cursor->at++;
-    keys_arrive(cursor);
+    return keys_arrive(cursor);
 }
 
 static void keys_column(const struct bloom_rows *rows, sqlite3_context *context, int column) {

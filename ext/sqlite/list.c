@@ -12,6 +12,8 @@
 
 #include "url/list.h"
 
+#include <string.h>
+
 enum list_column {
     LIST_COLUMN_LINE,
     LIST_COLUMN_ENTRY,
@@ -26,10 +28,41 @@ struct list_cursor {
     struct bloom_list list;
 };
 
-static void list_rows_next(struct bloom_rows *rows) {
+static int list_rows_next(struct bloom_rows *rows) {
     struct list_cursor *cursor = (struct list_cursor *)rows;
+    enum bloom_list_step step;
+    while ((step = bloom_list_next(&cursor->list, &cursor->entry)) == BLOOM_LIST_PAUSE) {
+        int code = bloom_sql_ask_once(bloom_rows_database(rows));
+        if (code != SQLITE_OK)
+            return code;
+    }
     rows->row++;
-    rows->at_end = !bloom_list_next(&cursor->list, &cursor->entry);
+    rows->at_end = step == BLOOM_LIST_END;
+    return SQLITE_OK;
+}
+
+/* Whether a text is the name of a file and no list, as 'hosts.txt' in the place of
+ * readfile('hosts.txt'): it ends in what lists are called and no host is (none of these is a
+ * top-level domain), holds no blank, and does not begin with a scheme or with a host and a slash.
+ */
+static bool is_file_name(const uint8_t *text, size_t length) {
+    static const char *const ENDS[] = {".txt", ".csv", ".list", ".hosts", ".conf", ".gz"};
+    enum { NAME_MOST = 260 };
+    bool ends = false;
+    for (size_t i = 0; i < sizeof ENDS / sizeof *ENDS && length <= NAME_MOST; i++) {
+        size_t end = strlen(ENDS[i]);
+        ends |= length > end &&
+                sqlite3_strnicmp((const char *)text + length - end, ENDS[i], (int)end) == 0;
+    }
+    for (size_t i = 0; ends && i < length; i++)
+        ends = text[i] > ' ';
+    const uint8_t *slash = ends ? memchr(text, '/', length) : NULL;
+    if (slash == NULL || slash[1] == '/') /* what ends in a name has a byte behind a slash */
+        return ends && slash == NULL;
+    const uint8_t *name = text; /* without the dots in front */
+    while (*name == '.')
+        name++;
+    return name == slash || memchr(name, '.', (size_t)(slash - name)) == NULL;
 }
 
 /* No text is an error, not an empty list: readfile gives NULL for a file that is not there. */
@@ -43,17 +76,23 @@ static int list_rows_begin(struct bloom_rows *rows, sqlite3_value *value, bool s
     (void)further;
     int type = sqlite3_value_type(value);
     if (type == SQLITE_NULL)
-        return bloom_rows_fail(rows, "the text is NULL; readfile gives that for a file that it "
-                                     "cannot read");
+        return bloom_rows_fail(rows,
+                               "the text is NULL: check the name of the file, if readfile was to "
+                               "read one");
     if (type != SQLITE_TEXT && type != SQLITE_BLOB)
         return bloom_rows_fail(rows, "the text must be TEXT or a BLOB, not a number");
     const uint8_t *bytes = bloom_rows_bytes(rows, &length);
+    if (is_file_name(bytes, length)) {
+        char quoted[BLOOM_QUOTE_SIZE];
+        bloom_quote(quoted, bytes, length);
+        return bloom_rows_fail(rows, "%s is the name of a file; give its text: readfile(%s)",
+                               quoted, quoted);
+    }
     if (!bloom_list_begin(&cursor->list, bytes, length))
         return bloom_rows_fail(rows, "the text is UTF-16; make it UTF-8 first, as with iconv -f "
                                      "UTF-16 -t UTF-8");
-    list_rows_next(rows);
-    rows->row = 0;
-    return SQLITE_OK;
+    rows->row = UINT64_MAX; /* the first is 0 */
+    return list_rows_next(rows);
 }
 
 static void list_rows_text(sqlite3_context *context, const uint8_t *text, size_t length) {

@@ -52,7 +52,7 @@ static void merge_scalar(sqlite3_context *context, int count, sqlite3_value **ar
     struct sql_merge sql = {0};
     merge_begin(context, &sql, kind);
     if (count == 0)
-        bloom_sql_error(context, "expected at least one filter");
+        bloom_sql_error(context, "give at least one filter");
     for (int i = 0; i < count; i++) {
         struct bloom_stored filter;
         char differs[64];

@@ -50,7 +50,7 @@ void bloom_sql_add(sqlite3_context *context, int count, sqlite3_value **argument
     struct bloom_stored filter;
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     (void)count;
-    if (!bloom_sql_filter(context, 1, arguments[0], &filter))
+    if (!bloom_sql_filter_before_key(context, arguments, &filter))
         return;
     const struct bloom_layout *layout = filter.shape.layout;
     if (!bloom_sql_offers(context, layout, layout->add != NULL, "add keys to"))
@@ -93,7 +93,7 @@ void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **argume
     struct bloom_stored filter;
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     (void)count;
-    if (!bloom_sql_filter(context, 1, arguments[0], &filter))
+    if (!bloom_sql_filter_before_key(context, arguments, &filter))
         return;
     if (filter.shape.keying.rule != NULL) {
         check_by_rule(context, &filter, arguments[1]);
@@ -117,12 +117,12 @@ void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **argume
 
 /* False after failing the function, when a layout does not count its keys. */
 static bool offers_counts(sqlite3_context *context, const struct bloom_layout *layout,
-                          const char *deed) {
+                          const char *action) {
     if (layout->remove == NULL)
         bloom_sql_error(context,
                         "cannot %s a filter of layout %s; make it in layout counting, as in "
                         "bloom_agg(key, NULL, 0.01, 'counting')",
-                        deed, layout->name);
+                        action, layout->name);
     return layout->remove != NULL;
 }
 
@@ -132,7 +132,7 @@ void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **argum
     struct bloom_stored filter;
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     (void)count;
-    if (!bloom_sql_filter(context, 1, arguments[0], &filter))
+    if (!bloom_sql_filter_before_key(context, arguments, &filter))
         return;
     const struct bloom_layout *layout = filter.shape.layout;
     if (!offers_counts(context, layout, "take keys out of"))
@@ -208,7 +208,7 @@ static bool read_estimate(sqlite3_context *context, sqlite3_value *value,
 static void count_of_key(sqlite3_context *context, sqlite3_value **arguments) {
     struct bloom_stored filter;
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    if (!bloom_sql_filter(context, 1, arguments[0], &filter) ||
+    if (!bloom_sql_filter_before_key(context, arguments, &filter) ||
         !offers_counts(context, filter.shape.layout, "count single keys of"))
         return;
     enum bloom_key_kind kind = bloom_sql_key(arguments[1], &filter.shape, words);

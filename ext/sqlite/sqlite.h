@@ -81,6 +81,9 @@ void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape 
  * finalize. */
 int bloom_sql_ask(sqlite3 *database, sqlite3_stmt **statement);
 
+/* The same for one question. */
+int bloom_sql_ask_once(sqlite3 *database);
+
 /* What is long is done in stretches of so many bytes, a whole number of blocks of any layout. */
 enum { BLOOM_SQL_STRETCH = 4 << 20 };
 

@@ -261,8 +261,7 @@ static int rows_filter(sqlite3_vtab_cursor *base, int plan, const char *text, in
 
 static int rows_next(sqlite3_vtab_cursor *base) {
     struct bloom_rows *rows = (struct bloom_rows *)base;
-    function_table_of(rows)->function->next(rows);
-    return SQLITE_OK;
+    return function_table_of(rows)->function->next(rows);
 }
 
 static int rows_eof(sqlite3_vtab_cursor *base) {

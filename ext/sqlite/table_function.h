@@ -44,11 +44,11 @@ struct bloom_table_function {
     unsigned (*plan)(sqlite3_index_info *info, int argument);
 
     /* Goes to the first row. same: the value equals that of the run before, which succeeded.
-     * further are the values of the plan's further constraints. Returns an SQLite code, as do
-     * bloom_rows_fail and bloom_rows_out_of_memory. */
+     * further are the values of the plan's further constraints. Returns an SQLite code, as does
+     * bloom_rows_fail. */
     int (*begin)(struct bloom_rows *rows, sqlite3_value *value, bool same, unsigned plan,
                  bool descending, sqlite3_value **further);
-    void (*next)(struct bloom_rows *rows);
+    int (*next)(struct bloom_rows *rows); /* to the next row; returns an SQLite code, too */
     /* The value of a column other than the argument's. */
     void (*column)(const struct bloom_rows *rows, sqlite3_context *context, int column);
     void (*close)(struct bloom_rows *rows); /* optional: frees what the function has allocated */

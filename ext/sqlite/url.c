@@ -94,8 +94,9 @@ static int url_keys_begin(struct bloom_rows *rows, sqlite3_value *value, bool sa
     return SQLITE_OK;
 }
 
-static void url_keys_next(struct bloom_rows *rows) {
+static int url_keys_next(struct bloom_rows *rows) {
     rows->at_end = ++rows->row == ((const struct url_keys_cursor *)rows)->count;
+    return SQLITE_OK;
 }
 
 static void url_keys_column(const struct bloom_rows *rows, sqlite3_context *context, int column) {

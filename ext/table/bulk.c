@@ -24,9 +24,20 @@ struct bulk {
     struct bloom_layers *layers;
     const uint8_t *hashes;
     uint64_t count;
+    bool counts;        /* the layout does */
+    bool tries;         /* what is changed is not written */
     uint8_t *done;      /* a bit a hash: nothing is left to do about it */
     uint64_t left;      /* hashes of which that is not so */
     sqlite3_stmt *asks; /* see bloom_sql_ask */
+
+    /* The layer that a pass is over, and the chunk that it is at. */
+    struct bloom_layer *layer;
+    bool open, changed;
+    uint64_t chunk;
+    struct bloom_counts chunk_counts;
+    uint8_t *blocks;
+
+    struct bloom_sums has; /* keys and ones of the last layer, with what is not reported */
 };
 
 static bool is_done(const struct bulk *bulk, uint64_t index) {
@@ -38,63 +49,51 @@ static void set_done(struct bulk *bulk, uint64_t index) {
     bulk->left--;
 }
 
-/* The chunk that a pass is at. */
-struct place {
-    struct bloom_layer *layer;
-    bool open, changed;
-    uint64_t chunk;
-    struct bloom_counts counts;
-    uint8_t *blocks;
-};
-
-static int leave_chunk(struct bulk *bulk, struct place *place) {
+static int leave_chunk(struct bulk *bulk) {
     int code = SQLITE_OK;
-    if (place->open && place->changed) {
-        code = bloom_layers_report(bulk->layers, place->layer, &place->counts);
+    if (bulk->changed && !bulk->tries) {
+        code = bloom_layers_report(bulk->layers, bulk->layer, &bulk->chunk_counts);
         /* It may be new, and the last one that had no row. */
-        place->layer->geometry.complete = false;
+        bulk->layer->geometry.complete = false;
         if (code == SQLITE_OK)
-            code = bloom_chunk_write(bulk->layers->chunks, &place->layer->geometry, place->chunk,
-                                     &place->counts);
+            code = bloom_chunk_write(bulk->layers->chunks, &bulk->layer->geometry, bulk->chunk,
+                                     &bulk->chunk_counts);
     }
-    place->open = place->changed = false;
+    bulk->open = bulk->changed = false;
     return code;
 }
 
-static int go_to_chunk(struct bulk *bulk, struct place *place, uint64_t chunk) {
-    if (place->open && place->chunk == chunk)
+static int go_to_chunk(struct bulk *bulk, uint64_t chunk) {
+    const struct bloom_geometry *geometry = &bulk->layer->geometry;
+    struct bloom_chunks *chunks = bulk->layers->chunks;
+    if (bulk->open && bulk->chunk == chunk)
         return SQLITE_OK;
-    int code = leave_chunk(bulk, place);
-    if (code != SQLITE_OK)
-        return code;
-    place->chunk = chunk;
-    code = bloom_chunk_read(bulk->layers->chunks, &place->layer->geometry, chunk, &place->counts,
-                            &place->blocks);
+    int code = leave_chunk(bulk);
     if (code == SQLITE_OK)
-        code = bloom_counts_check(bulk->layers->chunks, &place->layer->geometry, chunk,
-                                  &place->counts);
-    place->open = code == SQLITE_OK;
+        code = bloom_chunk_read(chunks, geometry, chunk, &bulk->chunk_counts, &bulk->blocks);
+    if (code == SQLITE_OK)
+        code = bloom_counts_check(chunks, geometry, chunk, &bulk->chunk_counts);
+    bulk->open = code == SQLITE_OK;
+    bulk->chunk = chunk;
     return code;
 }
 
-/* Keys that a layer has room for, while its chunk has counts that it has not reported. */
-static bool has_room(const struct place *place) {
-    const struct bloom_layer *layer = place->layer;
-    const struct bloom_counts *counts = &place->counts;
-    return layer->sums.keys + counts->keys - counts->reported_keys < layer->limits.keys &&
-           layer->sums.ones + counts->ones - counts->reported_ones < layer->limits.ones;
-}
-
-static void visit_key(struct bulk *bulk, struct place *place, uint64_t index, uint8_t *block,
-                      const uint64_t *words, enum mode mode) {
-    const struct bloom_shape *shape = &place->layer->geometry.shape;
+/* A key that was not found when it was marked may be later, by others of the set. As after any
+ * INSERT, a layout that counts must have counted it, or to delete it would delete others. */
+static void visit_key(struct bulk *bulk, uint64_t index, uint8_t *block, const uint64_t *words,
+                      enum mode mode) {
+    const struct bloom_shape *shape = &bulk->layer->geometry.shape;
     const struct bloom_blocks *blocks = shape->layout->blocks;
-    bool found = blocks->check(shape, block, words);
-    bool adds = mode == ADD ? !found && has_room(place) : mode == COUNT && found;
+    const bool found = blocks->check(shape, block, words);
+    const bool adds = found ? bulk->counts && mode != MARK
+                            : mode == ADD && bloom_layer_takes(bulk->layer, &bulk->has);
     if (adds) {
-        place->counts.ones += blocks->add(shape, block, words);
-        place->counts.keys += mode == ADD;
-        place->changed = true;
+        const uint32_t ones = blocks->add(shape, block, words);
+        bulk->chunk_counts.ones += ones;
+        bulk->chunk_counts.keys += !found;
+        bulk->has.ones += ones;
+        bulk->has.keys += !found;
+        bulk->changed = true;
     }
     if (found || adds)
         set_done(bulk, index);
@@ -105,8 +104,8 @@ static int pass(struct bulk *bulk, struct bloom_layer *layer, enum mode mode, ui
     const struct bloom_shape *shape = &layer->geometry.shape;
     const struct bloom_blocks *blocks = shape->layout->blocks;
     const uint32_t chunk_blocks = layer->geometry.chunk_blocks;
-    struct place place = {.layer = layer};
     int code = SQLITE_OK;
+    bulk->layer = layer;
     for (uint64_t i = 0; i < bulk->count && code == SQLITE_OK; i++) {
         const uint64_t words[1] = {bloom_hashes_at(bulk->hashes, i)};
         if (i % HASHES_BETWEEN_QUESTIONS == HASHES_BETWEEN_QUESTIONS - 1)
@@ -115,12 +114,11 @@ static int pass(struct bulk *bulk, struct bloom_layer *layer, enum mode mode, ui
             continue;
         uint64_t block = blocks->of(shape, words);
         if (code == SQLITE_OK)
-            code = go_to_chunk(bulk, &place, block / chunk_blocks);
+            code = go_to_chunk(bulk, block / chunk_blocks);
         if (code == SQLITE_OK)
-            visit_key(bulk, &place, i, place.blocks + block % chunk_blocks * blocks->bytes, words,
-                      mode);
+            visit_key(bulk, i, bulk->blocks + block % chunk_blocks * blocks->bytes, words, mode);
     }
-    int left = leave_chunk(bulk, &place);
+    int left = leave_chunk(bulk);
     return code == SQLITE_OK ? left : code;
 }
 
@@ -135,16 +133,63 @@ static int pass_all(struct bulk *bulk, enum mode mode) {
     return code;
 }
 
-static int refuse_set(struct bloom_layers *layers, uint64_t room, uint64_t left) {
+static struct bloom_layer *last_layer(const struct bulk *bulk) {
+    return bloom_layers_at(bulk->layers, bulk->layers->count - 1);
+}
+
+/* Learns what the last layer has. Where what is left may fill it, all its chunks are counted, since
+ * its row does not have what they have not reported. */
+static int count_last(struct bulk *bulk) {
+    const struct bloom_layer *last = last_layer(bulk);
+    struct bloom_chunks *chunks = bulk->layers->chunks;
+    struct bloom_counts counts;
+    uint8_t *blocks;
+    bulk->has = last->sums;
+    if (!bloom_layer_may_fill(last, bulk->left))
+        return SQLITE_OK;
+    bulk->has = (struct bloom_sums){0};
+    for (uint64_t chunk = 0;; chunk++) {
+        int code = bloom_chunk_next(chunks, &last->geometry, &chunk, &counts, &blocks);
+        if (code == SQLITE_OK && blocks != NULL)
+            code = bloom_counts_check(chunks, &last->geometry, chunk, &counts);
+        if (code != SQLITE_OK || blocks == NULL)
+            return code;
+        bulk->has.keys += counts.keys;
+        bulk->has.ones += counts.ones;
+    }
+}
+
+/* Keys that the last layer still takes. */
+static uint64_t room_of_last(const struct bulk *bulk) {
+    const struct bloom_layer *last = last_layer(bulk);
+    return bloom_layer_takes(last, &bulk->has) ? last->limits.keys - bulk->has.keys : 0;
+}
+
+/* With growth=error: refuses a set that the last layer does not take. Whether its ones suffice is
+ * seen when the set is added, which is tried where they may not; then all is as it was. */
+static int check_room(struct bulk *bulk) {
+    const uint64_t left = bulk->left;
+    uint64_t room = room_of_last(bulk);
+    int code = SQLITE_OK;
+    if (room >= left && !bloom_layer_may_fill(last_layer(bulk), left))
+        return code;
+    if (room >= left) {
+        bulk->tries = true;
+        code = pass(bulk, last_layer(bulk), ADD, UINT64_MAX);
+        bulk->tries = false;
+        room = left - bulk->left;
+        if (code == SQLITE_OK && room == left)
+            code = pass_all(bulk, MARK);
+        if (code == SQLITE_OK && room == left)
+            return count_last(bulk);
+    }
+    if (code != SQLITE_OK)
+        return code;
     return bloom_database_fail(
-        layers->database, SQLITE_ERROR,
+        bulk->layers->database, SQLITE_ERROR,
         "the table has room for %llu more keys, but %llu of the set are new, and growth=error "
         "refuses more; make one with a larger capacity",
         (sqlite3_uint64)room, (sqlite3_uint64)left);
-}
-
-static uint64_t room_of(const struct bloom_layer *layer) {
-    return bloom_layers_has_room(layer) ? layer->limits.keys - layer->sums.keys : 0;
 }
 
 /* Adds what is left. The share of a layer that has less room than is left is its part of the mixed
@@ -152,21 +197,21 @@ static uint64_t room_of(const struct bloom_layer *layer) {
  * that it takes more than one pass until a layer has room for less than a 10,000th of its keys. */
 static int add_rest(struct bulk *bulk) {
     enum { ENOUGH = 10000 };
-    struct bloom_layers *layers = bulk->layers;
     uint64_t limit = 0;
     int code = SQLITE_OK;
     while (code == SQLITE_OK && bulk->left > 0) {
-        struct bloom_layer *last = bloom_layers_at(layers, layers->count - 1);
-        const uint64_t room = room_of(last);
-        if (room < bulk->left && room <= last->limits.keys / ENOUGH) {
-            code = bloom_layers_grow(layers);
+        const uint64_t room = room_of_last(bulk);
+        if (room < bulk->left && room <= last_layer(bulk)->limits.keys / ENOUGH) {
+            code = bloom_layers_grow(bulk->layers);
+            if (code == SQLITE_OK)
+                code = count_last(bulk);
             continue;
         }
         if (room >= bulk->left)
             limit = UINT64_MAX;
         else
             limit += (uint64_t)((double)(UINT64_MAX - limit) / (double)bulk->left * (double)room);
-        code = pass(bulk, last, ADD, limit);
+        code = pass(bulk, last_layer(bulk), ADD, limit);
     }
     return code;
 }
@@ -184,21 +229,23 @@ static int check_order(struct bulk *bulk) {
 }
 
 int bloom_bulk_add(struct bloom_layers *layers, const struct bloom_stored *set) {
-    const bool counts = layers->growth.layout->blocks->remove != NULL;
-    struct bulk bulk = {
-        .layers = layers, .hashes = bloom_stored_payload(set), .count = set->shape.capacity};
+    struct bulk bulk = {.layers = layers,
+                        .hashes = bloom_stored_payload(set),
+                        .count = set->shape.capacity,
+                        .counts = layers->growth.layout->blocks->remove != NULL};
     bulk.done = sqlite3_malloc64(bulk.count / 8 + 1);
     if (bulk.done == NULL)
         return SQLITE_NOMEM;
     int code = check_order(&bulk);
     if (code == SQLITE_OK)
         code = pass_all(&bulk, MARK);
-    const struct bloom_layer *last = bloom_layers_at(layers, layers->count - 1);
-    if (code == SQLITE_OK && layers->growth.mode == BLOOM_GROWTH_ERROR && bulk.left > room_of(last))
-        code = refuse_set(layers, room_of(last), bulk.left);
+    if (code == SQLITE_OK)
+        code = count_last(&bulk);
+    if (code == SQLITE_OK && layers->growth.mode == BLOOM_GROWTH_ERROR)
+        code = check_room(&bulk);
     if (code == SQLITE_OK)
         code = bloom_database_prepare(layers->database, BLOOM_NEW_CHUNK);
-    if (code == SQLITE_OK && counts && bulk.left < bulk.count)
+    if (code == SQLITE_OK && bulk.counts && bulk.left < bulk.count)
         code = pass_all(&bulk, COUNT);
     if (code == SQLITE_OK)
         code = add_rest(&bulk);

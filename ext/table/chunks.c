@@ -131,21 +131,27 @@ static void write_counts(const struct bloom_counts *counts, uint8_t bytes[BLOOM_
 
 /* Rows by statement */
 
-/* The chunk in a column of the row that a statement is at; valid until it goes on. */
-static int chunk_of_column(struct bloom_chunks *chunks, sqlite3_stmt *row, sqlite3_int64 id,
-                           const struct bloom_geometry *geometry, const uint8_t **bits) {
+/* A part of the row that a statement is at; of a stale one zeros. */
+static int copy_row(struct bloom_chunks *chunks, sqlite3_stmt *row,
+                    const struct bloom_geometry *geometry, uint32_t offset, uint32_t length,
+                    uint8_t *bytes) {
     /* One look at the value: each call of sqlite3_column_... takes the connection's mutex. */
     sqlite3_value *value = sqlite3_column_value(row, 1);
     bool is_blob = sqlite3_value_type(value) == SQLITE_BLOB;
-    int length = sqlite3_value_bytes(value); /* of text in the database's encoding */
-    *bits = NULL;
-    if (is_blob && (uint32_t)length == bloom_chunk_bytes(geometry))
-        *bits = sqlite3_value_blob(value);
-    if (*bits != NULL)
-        return SQLITE_OK;
-    return bloom_database_damaged(chunks->database, BLOOM_SHADOW_CHUNKS,
-                                  "chunk %lld is not a BLOB of %u bytes (%d bytes found)", id,
-                                  bloom_chunk_bytes(geometry), length);
+    int found = sqlite3_value_bytes(value); /* of text in the database's encoding */
+    const uint8_t *bits = NULL;
+    if (is_blob && (uint32_t)found == bloom_chunk_bytes(geometry))
+        bits = sqlite3_value_blob(value);
+    if (bits == NULL)
+        return bloom_database_damaged(chunks->database, BLOOM_SHADOW_CHUNKS,
+                                      "chunk %lld is not a BLOB of %u bytes (%d bytes found)",
+                                      sqlite3_column_int64(row, 0), bloom_chunk_bytes(geometry),
+                                      found);
+    if (is_stale(geometry, generation_of(bits)))
+        memset(bytes, 0, length);
+    else
+        memcpy(bytes, bits + offset, length);
+    return SQLITE_OK;
 }
 
 /* Before a chunk without a row is believed to be zeros. */
@@ -163,52 +169,17 @@ static int read_row(struct bloom_chunks *chunks, const struct bloom_geometry *ge
                     uint64_t chunk, uint32_t offset, uint32_t length, uint8_t *bytes,
                     bool *has_row) {
     sqlite3_stmt *statement;
-    const uint8_t *bits;
     sqlite3_int64 id = chunk_id(geometry, chunk);
     int code = bloom_database_read(chunks->database, BLOOM_READ_CHUNK, id, 0, &statement, has_row);
     if (code != SQLITE_OK)
         return code;
-    if (*has_row) {
-        code = chunk_of_column(chunks, statement, id, geometry, &bits);
-        if (code == SQLITE_OK && !is_stale(geometry, generation_of(bits)))
-            memcpy(bytes, bits + offset, length);
-        else
-            memset(bytes, 0, length);
-    }
-    int ended = bloom_database_end(chunks->database, BLOOM_READ_CHUNK);
-    if (code == SQLITE_OK)
-        code = ended;
+    if (*has_row)
+        code = copy_row(chunks, statement, geometry, offset, length, bytes);
+    code = bloom_database_end(chunks->database, BLOOM_READ_CHUNK, code);
     if (code != SQLITE_OK || *has_row)
         return code;
     memset(bytes, 0, length);
     return check_before_zeros(chunks, geometry, id);
-}
-
-/* Visits the rows as the statement finds them. */
-int bloom_chunks_for_each(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                          uint64_t from, bloom_chunk_visit *visit, void *argument) {
-    sqlite3_int64 first = chunk_id(geometry, 0);
-    sqlite3_stmt *statement;
-    bool row;
-    int code =
-        bloom_database_read(chunks->database, BLOOM_EACH_CHUNK, chunk_id(geometry, from),
-                            chunk_id(geometry, bloom_chunks_of_layer(geometry)), &statement, &row);
-    if (code != SQLITE_OK)
-        return code;
-    while (row) {
-        sqlite3_int64 id = sqlite3_column_int64(statement, 0);
-        struct bloom_counts counts;
-        const uint8_t *bits;
-        code = chunk_of_column(chunks, statement, id, geometry, &bits);
-        if (code != SQLITE_OK)
-            break;
-        counts = load_counts(bits);
-        row = visit(argument, geometry, (uint64_t)(id - first), &counts,
-                    is_stale(geometry, counts.generation) ? NULL : bits + BLOOM_COUNTS_BYTES) &&
-              sqlite3_step(statement) == SQLITE_ROW;
-    }
-    int ended = bloom_database_end(chunks->database, BLOOM_EACH_CHUNK);
-    return code == SQLITE_OK ? ended : code;
 }
 
 int bloom_chunks_last(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_int64 to, bool *any,
@@ -218,7 +189,7 @@ int bloom_chunks_last(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_i
     if (code != SQLITE_OK)
         return code;
     *id = *any ? sqlite3_column_int64(statement, 0) : 0;
-    return bloom_database_end(chunks->database, BLOOM_LAST_CHUNK);
+    return bloom_database_end(chunks->database, BLOOM_LAST_CHUNK, code);
 }
 
 int bloom_chunks_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
@@ -301,10 +272,31 @@ static bool handle_pays(struct bloom_chunks *chunks, const struct bloom_geometry
            chunks->reads++ >= READS_BEFORE_HANDLE;
 }
 
+/* Reads a block through a handle, and the counts of its chunk, unless counts is NULL; of a stale
+ * chunk zeros. */
+static int read_handle(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                       sqlite3_blob **handle, uint32_t offset, uint8_t *bytes,
+                       struct bloom_counts *counts) {
+    uint8_t stored[BLOOM_COUNTS_BYTES];
+    int code = SQLITE_OK;
+    if (counts != NULL)
+        code = sqlite3_blob_read(*handle, stored, BLOOM_COUNTS_BYTES, 0);
+    if (code == SQLITE_OK)
+        code = sqlite3_blob_read(*handle, bytes, (int)block_bytes(geometry), (int)offset);
+    if (code != SQLITE_OK)
+        return handle_failed(chunks, handle, code);
+    if (counts != NULL) {
+        *counts = load_counts(stored);
+        if (is_stale(geometry, counts->generation))
+            memset(bytes, 0, block_bytes(geometry));
+    }
+    return SQLITE_OK;
+}
+
 /* Reads a block through the handle that is kept; *done: it could be had. */
 static int read_by_handle(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                           uint64_t chunk, uint32_t offset, uint8_t *bytes, bool *done) {
-    uint8_t counts[BLOOM_COUNTS_BYTES];
+    struct bloom_counts counts;
     int code = bloom_database_prepare(chunks->database, BLOOM_READ_CHUNK);
     if (code != SQLITE_OK)
         return code;
@@ -316,14 +308,8 @@ static int read_by_handle(struct bloom_chunks *chunks, const struct bloom_geomet
         chunks->reads = 0;
         return code;
     }
-    code = sqlite3_blob_read(handle, bytes, (int)block_bytes(geometry), (int)offset);
-    if (code == SQLITE_OK && geometry->generation > 0) {
-        code = sqlite3_blob_read(handle, counts, BLOOM_COUNTS_BYTES, 0);
-        if (code == SQLITE_OK && is_stale(geometry, generation_of(counts)))
-            memset(bytes, 0, block_bytes(geometry));
-    }
-    if (code != SQLITE_OK)
-        return handle_failed(chunks, &handle, code);
+    code = read_handle(chunks, geometry, &handle, offset, bytes,
+                       geometry->generation > 0 ? &counts : NULL);
     chunks->handle = handle;
     return code;
 }
@@ -366,8 +352,7 @@ static int open_row(struct bloom_chunks *chunks, const struct bloom_geometry *ge
 
 int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                      uint64_t block, struct bloom_block_edit *edit) {
-    uint32_t offset, length = block_bytes(geometry);
-    uint8_t counts[BLOOM_COUNTS_BYTES];
+    uint32_t offset;
     uint64_t chunk = chunk_of_block(geometry, block, &offset);
     edit->geometry = geometry;
     edit->block = block;
@@ -375,24 +360,19 @@ int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *g
     int code = open_row(chunks, geometry, chunk, &edit->handle);
     if (code != SQLITE_OK)
         return code;
-    if (edit->handle != NULL) {
-        code = sqlite3_blob_read(edit->handle, counts, BLOOM_COUNTS_BYTES, 0);
-        if (code == SQLITE_OK)
-            code = sqlite3_blob_read(edit->handle, edit->bytes, (int)length, (int)offset);
-        if (code != SQLITE_OK)
-            return handle_failed(chunks, &edit->handle, code);
-        edit->counts = load_counts(counts);
-        edit->is_stale = is_stale(geometry, edit->counts.generation);
-        if (!edit->is_stale)
-            code = bloom_counts_check(chunks, geometry, chunk, &edit->counts);
-        if (code != SQLITE_OK)
-            return end_handle(&edit->handle, code);
-    }
-    if (edit->handle == NULL || edit->is_stale) {
+    if (edit->handle == NULL) {
         edit->counts = no_counts(geometry);
-        memset(edit->bytes, 0, length);
+        memset(edit->bytes, 0, block_bytes(geometry));
+        return SQLITE_OK;
     }
-    return SQLITE_OK;
+    code = read_handle(chunks, geometry, &edit->handle, offset, edit->bytes, &edit->counts);
+    if (code != SQLITE_OK)
+        return code;
+    edit->is_stale = is_stale(geometry, edit->counts.generation);
+    if (edit->is_stale)
+        edit->counts = no_counts(geometry);
+    code = bloom_counts_check(chunks, geometry, chunk, &edit->counts);
+    return code == SQLITE_OK ? code : end_handle(&edit->handle, code);
 }
 
 /* Makes a row of zeros, and opens it. It counts for nothing until it has reported a key. */
@@ -451,19 +431,54 @@ void bloom_block_close(struct bloom_block_edit *edit) {
 
 /* Whole chunks */
 
+static int take_buffer(struct bloom_chunks *chunks) {
+    if (chunks->chunk == NULL)
+        chunks->chunk = sqlite3_malloc(BLOOM_CHUNK_BYTES_MAXIMUM);
+    return chunks->chunk != NULL ? SQLITE_OK : SQLITE_NOMEM;
+}
+
 int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                      uint64_t chunk, struct bloom_counts *counts, uint8_t **blocks) {
     bool has_row;
-    if (chunks->chunk == NULL)
-        chunks->chunk = sqlite3_malloc(BLOOM_CHUNK_BYTES_MAXIMUM);
-    if (chunks->chunk == NULL)
-        return SQLITE_NOMEM;
+    int code = take_buffer(chunks);
+    if (code != SQLITE_OK)
+        return code;
     *blocks = chunks->chunk + BLOOM_COUNTS_BYTES;
-    int code =
+    code =
         read_row(chunks, geometry, chunk, 0, bloom_chunk_bytes(geometry), chunks->chunk, &has_row);
     *counts = load_counts(chunks->chunk);
-    if (is_stale(geometry, counts->generation))
-        counts->generation = geometry->generation;
+    if (is_stale(geometry, counts->generation)) /* there is no row, or it is */
+        *counts = no_counts(geometry);
+    return code;
+}
+
+int bloom_chunk_next(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                     uint64_t *chunk, struct bloom_counts *counts, uint8_t **blocks) {
+    const sqlite3_int64 first = chunk_id(geometry, 0);
+    const sqlite3_int64 end = chunk_id(geometry, bloom_chunks_of_layer(geometry));
+    sqlite3_stmt *statement;
+    bool row;
+    int code = take_buffer(chunks);
+    *blocks = NULL;
+    for (sqlite3_int64 id = first + (sqlite3_int64)*chunk; code == SQLITE_OK; id++) {
+        code = bloom_database_read(chunks->database, BLOOM_NEXT_CHUNK, id, end, &statement, &row);
+        if (code != SQLITE_OK)
+            return code;
+        if (row) {
+            id = sqlite3_column_int64(statement, 0);
+            code = copy_row(chunks, statement, geometry, 0, bloom_chunk_bytes(geometry),
+                            chunks->chunk);
+        }
+        code = bloom_database_end(chunks->database, BLOOM_NEXT_CHUNK, code);
+        if (code != SQLITE_OK || !row)
+            return code;
+        *counts = load_counts(chunks->chunk);
+        if (!is_stale(geometry, counts->generation)) {
+            *chunk = (uint64_t)(id - first);
+            *blocks = chunks->chunk + BLOOM_COUNTS_BYTES;
+            return code;
+        }
+    }
     return code;
 }
 

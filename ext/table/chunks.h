@@ -127,13 +127,10 @@ int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *g
 int bloom_chunk_write(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                       uint64_t chunk, const struct bloom_counts *counts);
 
-/* Calls visit for every chunk of a layer that has a row, in order, beginning with number from,
- * until it returns false. Counts are not checked; blocks is NULL for a stale row. */
-typedef bool bloom_chunk_visit(void *argument, const struct bloom_geometry *geometry,
-                               uint64_t chunk, const struct bloom_counts *counts,
-                               const uint8_t *blocks);
-int bloom_chunks_for_each(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                          uint64_t from, bloom_chunk_visit *visit, void *argument);
+/* Reads the first chunk of a layer from *chunk on that has a row which is not stale, and makes
+ * *chunk its number; *blocks is NULL when there is none. Counts are not checked. */
+int bloom_chunk_next(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                     uint64_t *chunk, struct bloom_counts *counts, uint8_t **blocks);
 
 /* Whether rows of the layer contradict its geometry: a chunk beyond the last, or one of another
  * length. *any tells whether there is a row that says so. */

@@ -36,7 +36,7 @@ static const struct {
     [BLOOM_READ_CHUNK] =
         {false, 1,
          "SELECT id, bits FROM (SELECT id, bits FROM \"%w\".\"%w_chunks\") WHERE id = ?1"},
-    [BLOOM_EACH_CHUNK] =
+    [BLOOM_NEXT_CHUNK] =
         {false, 2,
          "SELECT id, bits FROM (SELECT id, bits FROM \"%w\".\"%w_chunks\") WHERE id "
          ">= ?1 AND id < ?2 ORDER BY 1"},
@@ -58,11 +58,12 @@ static const struct {
 
 /* Messages */
 
-/* Keeps "TABLE: ", a beginning and a text, which it frees. */
-static int keep_message(struct bloom_database *database, int code, const char *beginning,
-                        char *text) {
-    char *whole =
-        text != NULL ? sqlite3_mprintf("%s: %s%s", database->name, beginning, text) : NULL;
+int bloom_database_fail(struct bloom_database *database, int code, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    char *text = sqlite3_vmprintf(format, list);
+    va_end(list);
+    char *whole = text != NULL ? sqlite3_mprintf("%s: %s", database->name, text) : NULL;
     sqlite3_free(text);
     sqlite3_free(database->message);
     database->message = whole != NULL ? bloom_sql_legible(whole) : NULL;
@@ -73,26 +74,16 @@ static int keep_message(struct bloom_database *database, int code, const char *b
     return code;
 }
 
-int bloom_database_fail(struct bloom_database *database, int code, const char *format, ...) {
-    va_list list;
-    va_start(list, format);
-    char *text = sqlite3_vmprintf(format, list);
-    va_end(list);
-    return keep_message(database, code, "", text);
-}
-
 int bloom_database_damaged(struct bloom_database *database, int shadow, const char *format, ...) {
     va_list list;
     va_start(list, format);
     char *text = sqlite3_vmprintf(format, list);
     va_end(list);
-    char *beginning = sqlite3_mprintf("%s is damaged: ", database->shadow_names[shadow]);
     int code = SQLITE_NOMEM;
-    if (beginning != NULL)
-        code = keep_message(database, SQLITE_CORRUPT_VTAB, beginning, text);
-    else
-        sqlite3_free(text);
-    sqlite3_free(beginning);
+    if (text != NULL)
+        code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB, "%s is damaged: %s",
+                                   database->shadow_names[shadow], text);
+    sqlite3_free(text);
     return code;
 }
 
@@ -180,11 +171,15 @@ static int prepare_text(struct bloom_database *database, char *sql, unsigned fla
     return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);
 }
 
-/* Runs SQL of schema, name and one text more. */
-static int execute_format(struct bloom_database *database, const char *format, const char *more) {
+/* Runs SQL of the schema, the name of a shadow table, one more text and the table's suffix. */
+static int execute(struct bloom_database *database, int shadow, const char *format,
+                   const char *more) {
     sqlite3_stmt *statement;
-    int code = prepare_text(
-        database, sqlite3_mprintf(format, database->schema, database->name, more), 0, &statement);
+    int code =
+        prepare_text(database,
+                     sqlite3_mprintf(format, database->schema, database->shadow_names[shadow], more,
+                                     SHADOW_TABLES[shadow].suffix),
+                     0, &statement);
     if (code != SQLITE_OK)
         return code;
     ++*database->running;
@@ -196,30 +191,24 @@ static int execute_format(struct bloom_database *database, const char *format, c
 
 int bloom_database_create_tables(struct bloom_database *database) {
     int code = SQLITE_OK;
-    for (int i = 0; i < SHADOW_TABLE_COUNT && code == SQLITE_OK; i++) {
-        char *format = sqlite3_mprintf("CREATE TABLE \"%%w\".\"%%w_%s\" %s",
-                                       SHADOW_TABLES[i].suffix, SHADOW_TABLES[i].columns);
-        code = format != NULL ? execute_format(database, format, NULL) : SQLITE_NOMEM;
-        sqlite3_free(format);
-    }
+    for (int i = 0; i < SHADOW_TABLE_COUNT && code == SQLITE_OK; i++)
+        code = execute(database, i, "CREATE TABLE \"%w\".\"%w\" %s", SHADOW_TABLES[i].columns);
     return code;
 }
 
 int bloom_database_drop_tables(struct bloom_database *database) {
+    int code = SQLITE_OK;
     bloom_database_forget(database);
-    int code = execute_format(database, "DROP TABLE IF EXISTS \"%w\".\"%w_chunks\"", NULL);
-    if (code == SQLITE_OK)
-        code = execute_format(database, "DROP TABLE IF EXISTS \"%w\".\"%w_layers\"", NULL);
+    for (int i = SHADOW_TABLE_COUNT - 1; i >= 0 && code == SQLITE_OK; i--)
+        code = execute(database, i, "DROP TABLE IF EXISTS \"%w\".\"%w\"", NULL);
     return code;
 }
 
 int bloom_database_rename_tables(struct bloom_database *database, const char *name) {
+    int code = SQLITE_OK;
     bloom_database_forget(database);
-    int code =
-        execute_format(database, "ALTER TABLE \"%w\".\"%w_layers\" RENAME TO \"%w_layers\"", name);
-    if (code == SQLITE_OK)
-        code = execute_format(database, "ALTER TABLE \"%w\".\"%w_chunks\" RENAME TO \"%w_chunks\"",
-                              name);
+    for (int i = 0; i < SHADOW_TABLE_COUNT && code == SQLITE_OK; i++)
+        code = execute(database, i, "ALTER TABLE \"%w\".\"%w\" RENAME TO \"%w_%s\"", name);
     if (code != SQLITE_OK)
         return code;
     return set_name(database, name) ? SQLITE_OK : SQLITE_NOMEM;
@@ -275,8 +264,11 @@ static int check_shadow(struct bloom_database *database, int shadow) {
     if (ended != SQLITE_OK)
         return bloom_database_fail_sqlite(database, ended);
     if (code == SQLITE_OK && !present)
-        code = bloom_database_fail(database, SQLITE_ERROR, "no such table: %s.%s", database->schema,
-                                   database->shadow_names[shadow]);
+        code =
+            bloom_database_fail(database, SQLITE_ERROR,
+                                "no such table: %s.%s, which holds the keys; restore it, or drop "
+                                "%s and make it anew",
+                                database->schema, database->shadow_names[shadow], database->name);
     return code;
 }
 
@@ -391,7 +383,7 @@ int bloom_database_prepare(struct bloom_database *database, enum bloom_statement
         bool row;
         int code = bloom_database_read(database, BLOOM_READ_CHUNK, -1, 0, &statement, &row);
         if (code == SQLITE_OK)
-            code = bloom_database_end(database, BLOOM_READ_CHUNK);
+            code = bloom_database_end(database, BLOOM_READ_CHUNK, code);
         if (code != SQLITE_OK)
             return code;
     }
@@ -411,25 +403,24 @@ int bloom_database_begin(struct bloom_database *database, enum bloom_statement w
     return SQLITE_OK;
 }
 
-int bloom_database_end(struct bloom_database *database, enum bloom_statement which) {
-    int code = sqlite3_reset(database->statements[which]);
+int bloom_database_end(struct bloom_database *database, enum bloom_statement which, int code) {
+    const int ended = sqlite3_reset(database->statements[which]);
     sqlite3_limit(database->connection, SQLITE_LIMIT_LENGTH, database->length_limit);
     --*database->running;
-    if (code == SQLITE_OK)
+    if (ended == SQLITE_OK)
         return code;
-    if (code == SQLITE_TOOBIG)
+    if (ended == SQLITE_TOOBIG)
         code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
                                    "the shadow tables are damaged: a value is longer than any of "
                                    "theirs can be");
-    else if ((code & 0xff) ==
-             SQLITE_CONSTRAINT) /* the caller would take it for a key that was ignored */
-        code = bloom_database_fail(
-            database, SQLITE_CORRUPT_VTAB,
-            "the shadow tables are damaged, or hidden by the authorizer of this "
-            "connection: %s",
-            sqlite3_errmsg(database->connection));
+    else if ((ended & 0xff) == SQLITE_CONSTRAINT)
+        /* As it is, the caller would take it for a key that was ignored. */
+        code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
+                                   "the shadow tables are damaged, or hidden by the authorizer of "
+                                   "this connection: %s",
+                                   sqlite3_errmsg(database->connection));
     else
-        code = bloom_database_fail_sqlite(database, code);
+        code = bloom_database_fail_sqlite(database, ended);
     bloom_database_forget(database);
     return code;
 }
@@ -455,8 +446,9 @@ int bloom_database_read(struct bloom_database *database, enum bloom_statement wh
         int stepped = sqlite3_step(*statement);
         *row = stepped == SQLITE_ROW;
         if (!was_prepared_anew(*statement))
-            return *row || stepped == SQLITE_DONE ? SQLITE_OK : bloom_database_end(database, which);
-        code = bloom_database_end(database, which);
+            return *row || stepped == SQLITE_DONE ? code
+                                                  : bloom_database_end(database, which, code);
+        code = bloom_database_end(database, which, code);
         if (code != SQLITE_OK)
             return code;
         bloom_database_forget(database);
@@ -469,7 +461,7 @@ int bloom_database_write(struct bloom_database *database, enum bloom_statement w
     unsigned before = (unsigned)sqlite3_total_changes(database->connection);
     sqlite3_step(database->statements[which]);
     bool anew = was_prepared_anew(database->statements[which]);
-    int code = bloom_database_end(database, which);
+    int code = bloom_database_end(database, which, SQLITE_OK);
     if (code != SQLITE_OK ||
         (!anew && (rows < 0 || (unsigned)sqlite3_total_changes(database->connection) - before ==
                                    (unsigned)rows)))

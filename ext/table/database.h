@@ -38,7 +38,7 @@
 enum bloom_statement {
     BLOOM_READ_LAYERS, /* all rows of NAME_layers */
     BLOOM_READ_CHUNK,
-    BLOOM_EACH_CHUNK, /* from one id to before another */
+    BLOOM_NEXT_CHUNK, /* the first from one id to before another */
     BLOOM_LAST_CHUNK, /* the largest id from one to another */
     BLOOM_NEW_LAYER,
     BLOOM_WRITE_LAYER,   /* its counts and its generation */
@@ -60,7 +60,7 @@ struct bloom_database {
     char *shadow_names[2]; /* NAME_layers, NAME_chunks */
     unsigned *running; /* statements of this kind at work, of all filter tables of the connection */
     sqlite3_stmt *statements[BLOOM_STATEMENTS]; /* NULL: to be prepared */
-    bool writes_layers; /* BLOOM_WRITE_LAYER was seen to change a row since it was prepared */
+    bool writes_layers; /* BLOOM_WRITE_LAYER was seen to change keys and ones: see write_row */
     bool shape_known;   /* rule 1 */
     int length_limit;   /* of the connection, while a statement is at work */
     char *message;
@@ -106,11 +106,12 @@ bool bloom_database_tells_expiry(void);
 
 /* Binds its parameters, takes the first step of a statement that reads, and tells whether it
  * is at a row. Until bloom_database_end it counts as running, and may be stepped on. After an error
- * it has ended. */
+ * it has ended. The end returns the error that SQLite had meanwhile, otherwise code, that of the
+ * work on the rows: where SQLite had no memory, what was found in them is not what is there. */
 int bloom_database_read(struct bloom_database *database, enum bloom_statement which,
                         sqlite3_int64 first, sqlite3_int64 second, sqlite3_stmt **statement,
                         bool *row);
-int bloom_database_end(struct bloom_database *database, enum bloom_statement which);
+int bloom_database_end(struct bloom_database *database, enum bloom_statement which, int code);
 
 /* Makes a statement that writes ready to be bound; then steps and ends it: it must change so many
  * rows, or it is an error; -1: any. What is bound stays bound: numbers, and memory that lives as

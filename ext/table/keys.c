@@ -65,12 +65,13 @@ static int save_block(struct bloom_layers *layers, unsigned index, struct bloom_
  * closed. */
 static int add_to_layer(struct bloom_layers *layers, unsigned index, const uint64_t *words,
                         bool again, struct bloom_block_edit *edit, bool *found, bool *added) {
-    const struct bloom_shape *shape = &bloom_layers_at(layers, index)->geometry.shape;
+    const struct bloom_layer *layer = bloom_layers_at(layers, index);
+    const struct bloom_shape *shape = &layer->geometry.shape;
     *added = false;
     int code = open_block(layers, index, words, edit, found);
     if (code != SQLITE_OK)
         return code;
-    *added = !*found && bloom_layers_has_room(bloom_layers_at(layers, index));
+    *added = !*found && bloom_layer_takes(layer, &layer->sums);
     if (!*added && !(*found && again)) {
         bloom_block_close(edit);
         return SQLITE_OK;
@@ -136,18 +137,6 @@ int bloom_keys_add(struct bloom_layers *layers, const uint64_t *words, bool agai
     return bloom_layers_finish(layers, code, !*found || again);
 }
 
-/* Takes a key out of the layer in which it is. It is gone when one of its counters is zero then. */
-static int remove_from_layer(struct bloom_layers *layers, unsigned index, const uint64_t *words,
-                             struct bloom_block_edit *edit) {
-    const struct bloom_shape *shape = &bloom_layers_at(layers, index)->geometry.shape;
-    bool found;
-    int code = open_block(layers, index, words, edit, &found);
-    if (code != SQLITE_OK || !found)
-        return code;
-    int zeros = (int)shape->layout->blocks->remove(shape, edit->bytes, words);
-    return save_block(layers, index, edit, zeros > 0 ? -1 : 0, -zeros);
-}
-
 int bloom_keys_remove(struct bloom_layers *layers, const uint64_t *words) {
     struct bloom_block_edit edit;
     unsigned layers_with = 0, at = 0;
@@ -156,13 +145,19 @@ int bloom_keys_remove(struct bloom_layers *layers, const uint64_t *words) {
     if (code != SQLITE_OK)
         return code;
     edit.handle = NULL;
-    for (unsigned i = 0; code == SQLITE_OK && layers->count > 1 && i < layers->count; i++) {
+    for (unsigned i = 0; code == SQLITE_OK && i < layers->count; i++) {
         code = open_block(layers, i, words, &edit, &found);
         layers_with += found;
         at = found ? i : at;
     }
-    if (code == SQLITE_OK && (layers->count == 1 || layers_with == 1))
-        code = remove_from_layer(layers, at, words, &edit);
+    if (code == SQLITE_OK && layers_with == 1 && at + 1 < layers->count)
+        code = open_block(layers, at, words, &edit, &found);
+    if (code == SQLITE_OK && layers_with == 1) {
+        const struct bloom_shape *shape = &bloom_layers_at(layers, at)->geometry.shape;
+        int zeros = (int)shape->layout->blocks->remove(shape, edit.bytes, words);
+        /* The key is gone when one of its counters is zero. */
+        code = save_block(layers, at, &edit, zeros > 0 ? -1 : 0, -zeros);
+    }
     bloom_block_close(&edit);
     return bloom_layers_finish(layers, code, true);
 }

@@ -133,8 +133,8 @@ static int find_proof(struct bloom_layers *layers) {
 
 /* Rows */
 
-static int damaged(struct bloom_layers *layers, unsigned index, const char *what) {
-    return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS, "layer %u %s", index,
+static int damaged(struct bloom_layers *layers, sqlite3_int64 index, const char *what) {
+    return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS, "layer %lld %s", index,
                                   what);
 }
 
@@ -203,34 +203,35 @@ static sqlite3_int64 newest_possible(const struct bloom_layers *layers) {
     return layers->growth.generations > 1 ? UINT32_MAX : 0;
 }
 
-/* Reads the row that a statement is at, unless it is of a generation that is forgotten. */
-static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row) {
+/* Reads the row that a statement is at. One of a generation that is forgotten is not looked at,
+ * unless it is wanted (see read_layers). */
+static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row, struct bloom_layer *wanted) {
     const sqlite3_int64 number = sqlite3_column_int64(row, 0);
     const unsigned index = (unsigned)(number % SLOT_ROWS);
     const struct bloom_layer *before =
         layers->count > 0 ? &layers->layers[layers->count - 1] : NULL;
     sqlite3_int64 numbers[COLUMNS];
+    bool is_stale = false;
     if (number < 0 || number / SLOT_ROWS >= layers->growth.generations ||
         index >= BLOOM_LAYERS_MAXIMUM)
-        return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS,
-                                      "layer %lld is not expected", number);
+        return damaged(layers, number, "is not expected");
     if (!read_numbers(row, numbers) || numbers[GENERATION] > newest_possible(layers) ||
         numbers[GENERATION] % layers->growth.generations != number / SLOT_ROWS)
-        return damaged(layers, (unsigned)number, "has numbers that are out of range");
+        return damaged(layers, number, "has numbers that are out of range");
     if (index > 0) {
         const bool in_slot =
             before != NULL && before->geometry.number / SLOT_ROWS == number / SLOT_ROWS;
-        if (in_slot && numbers[GENERATION] < before->geometry.generation)
+        is_stale = in_slot && numbers[GENERATION] < before->geometry.generation;
+        if (is_stale && (wanted == NULL || wanted->geometry.number != number))
             return SQLITE_OK;
-        if (!in_slot || numbers[GENERATION] != before->geometry.generation ||
-            before->geometry.number + 1 != number)
-            return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS,
-                                          "layer %lld is not expected", number);
+        if (!is_stale && (!in_slot || numbers[GENERATION] != before->geometry.generation ||
+                          before->geometry.number + 1 != number))
+            return damaged(layers, number, "is not expected");
     }
     int code = make_room(layers);
     if (code != SQLITE_OK)
         return code;
-    struct bloom_layer *layer = &layers->layers[layers->count];
+    struct bloom_layer *layer = is_stale ? wanted : &layers->layers[layers->count];
     sqlite3_value *header = sqlite3_column_value(row, 1);
     const uint8_t *bytes = NULL;
     const size_t length =
@@ -238,7 +239,7 @@ static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row) {
     if (sqlite3_value_type(header) == SQLITE_BLOB && sqlite3_value_bytes(header) == (int)length)
         bytes = sqlite3_value_blob(header);
     if (bytes == NULL)
-        return damaged(layers, (unsigned)number,
+        return damaged(layers, number,
                        length == BLOOM_HEADER_BYTES ? "has a header that is not 64 bytes"
                                                     : "has a header that is not 128 bytes");
     if (!layer->learned || layer->geometry.number != number ||
@@ -250,7 +251,9 @@ static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row) {
     layer->geometry.generation = (uint32_t)numbers[GENERATION];
     set_sums(layer, &(struct bloom_sums){(uint64_t)numbers[KEYS], (uint64_t)numbers[CHUNKS],
                                          (uint64_t)numbers[ONES]});
-    layers->count++;
+    if (wanted != NULL && wanted->geometry.number == number)
+        *wanted = *layer;
+    layers->count += !is_stale;
     return SQLITE_OK;
 }
 
@@ -280,28 +283,19 @@ static int find_newest(struct bloom_layers *layers) {
     return SQLITE_OK;
 }
 
-/* Reads all rows. *exists tells whether there is one with that number. */
-static int read_layers_and(struct bloom_layers *layers, unsigned number, bool *exists) {
+/* Reads all rows. When there is one with the number of wanted, wanted becomes it (learned), even if
+ * it is of a generation that is forgotten. NULL: none is wanted. */
+static int read_layers(struct bloom_layers *layers, struct bloom_layer *wanted) {
     sqlite3_stmt *statement;
     bool row;
     layers->count = 0;
-    *exists = false;
     int code = bloom_database_read(layers->database, BLOOM_READ_LAYERS, 0, 0, &statement, &row);
     if (code != SQLITE_OK)
         return code;
-    for (; code == SQLITE_OK && row; row = sqlite3_step(statement) == SQLITE_ROW) {
-        *exists |= sqlite3_column_int64(statement, 0) == number;
-        code = read_layer(layers, statement);
-    }
-    int ended = bloom_database_end(layers->database, BLOOM_READ_LAYERS);
-    if (ended != SQLITE_OK)
-        return ended;
+    for (; code == SQLITE_OK && row; row = sqlite3_step(statement) == SQLITE_ROW)
+        code = read_layer(layers, statement, wanted);
+    code = bloom_database_end(layers->database, BLOOM_READ_LAYERS, code);
     return code == SQLITE_OK ? find_newest(layers) : code;
-}
-
-static int read_layers(struct bloom_layers *layers) {
-    bool exists;
-    return read_layers_and(layers, 0, &exists);
 }
 
 static int know(struct bloom_layers *layers, enum bloom_chunk_sizes sizes) {
@@ -309,7 +303,7 @@ static int know(struct bloom_layers *layers, enum bloom_chunk_sizes sizes) {
         (layers->proof == BLOOM_PROOF_VERSION && is_proven_by_version(layers)))
         return SQLITE_OK;
     bloom_layers_forget(layers);
-    int code = read_layers(layers);
+    int code = read_layers(layers, NULL);
     if (code == SQLITE_OK)
         code = find_proof(layers);
     if (sizes == BLOOM_SIZES_ANY ||
@@ -375,7 +369,7 @@ static int read_back(struct bloom_layers *layers, unsigned number, uint32_t gene
         *same |= sqlite3_column_int64(statement, 0) == number && read_numbers(statement, numbers) &&
                  numbers[GENERATION] == generation && (uint64_t)numbers[KEYS] == sums->keys &&
                  (uint64_t)numbers[CHUNKS] == sums->chunks && (uint64_t)numbers[ONES] == sums->ones;
-    return bloom_database_end(layers->database, BLOOM_READ_LAYERS);
+    return bloom_database_end(layers->database, BLOOM_READ_LAYERS, code);
 }
 
 static int update_row(struct bloom_layers *layers, unsigned number, uint32_t generation,
@@ -392,68 +386,58 @@ static int update_row(struct bloom_layers *layers, unsigned number, uint32_t gen
     return bloom_database_write(layers->database, BLOOM_WRITE_LAYER, 1);
 }
 
-/* Writes sums and generation of a row. The first time since the statement was prepared they are
- * read back, which must not be what is refused. Where an authorizer has hidden some of the columns
- * from the statement, the others are written as they were. */
-static int write_row(struct bloom_layers *layers, unsigned number, uint32_t generation,
-                     const struct bloom_sums *sums) {
-    struct bloom_sums former = {0};
-    uint32_t former_generation = generation;
-    int code = SQLITE_OK;
-    /* A row that is not among the layers is one that an older generation has left. */
-    if (generation >= layers->growth.generations)
-        former_generation -= layers->growth.generations;
-    if (layers->database->writes_layers)
+/* Writes sums and generation of the row of a layer. They are read back until every column was seen
+ * to change since the statement was prepared: an authorizer may have hidden one from it. The others
+ * are then written as they were. */
+static int write_row(struct bloom_layers *layers, const struct bloom_layer *former,
+                     uint32_t generation, const struct bloom_sums *sums) {
+    const unsigned number = former->geometry.number;
+    bool *const proven = &layers->database->writes_layers, same;
+    *proven &= generation == former->geometry.generation && sums->chunks == former->sums.chunks;
+    if (*proven)
         return update_row(layers, number, generation, sums);
-    for (unsigned i = 0; i < layers->count; i++)
-        if (layers->layers[i].geometry.number == number) {
-            former = layers->layers[i].sums;
-            former_generation = layers->layers[i].geometry.generation;
-        }
-    code = bloom_database_prepare(layers->database, BLOOM_READ_LAYERS);
+    /* What reads must not be refused when the row is written. */
+    int code = bloom_database_prepare(layers->database, BLOOM_READ_LAYERS);
     if (code == SQLITE_OK)
         code = update_row(layers, number, generation, sums);
     if (code == SQLITE_OK)
-        code = read_back(layers, number, generation, sums, &layers->database->writes_layers);
-    if (code != SQLITE_OK || layers->database->writes_layers)
+        code = read_back(layers, number, generation, sums, &same);
+    if (code != SQLITE_OK)
         return code;
-    code = update_row(layers, number, former_generation, &former);
+    *proven = same && sums->keys != former->sums.keys && sums->ones != former->sums.ones;
+    if (same)
+        return code;
+    code = update_row(layers, number, former->geometry.generation, &former->sums);
     return code == SQLITE_OK ? bloom_database_hidden(layers->database) : code;
 }
 
 int bloom_layers_write(struct bloom_layers *layers, struct bloom_layer *layer,
                        const struct bloom_sums *sums) {
-    /* An authorizer may have left out a column that has not changed until now. */
-    if (sums->chunks != layer->sums.chunks)
-        layers->database->writes_layers = false;
-    int code = write_row(layers, layer->geometry.number, layer->geometry.generation, sums);
+    int code = write_row(layers, layer, layer->geometry.generation, sums);
     if (code == SQLITE_OK)
         set_sums(layer, sums);
     return code;
 }
 
-/* Makes the row of layer number index of a generation, or takes the one that an older generation
- * has left. */
-static int open_layer(struct bloom_layers *layers, unsigned index, uint32_t generation,
-                      bool exists) {
-    const unsigned number = generation % layers->growth.generations * SLOT_ROWS + index;
+/* Makes the row of a layer, by its number, for a generation; or takes the one that an older
+ * generation has left, which was learned. */
+static int open_layer(struct bloom_layers *layers, const struct bloom_layer *layer,
+                      uint32_t generation) {
+    const unsigned number = layer->geometry.number;
     struct bloom_shape shape;
     uint8_t header[BLOOM_HEADER_BYTES_MAXIMUM];
     char problem[BLOOM_PROBLEM_SIZE];
     uint32_t room;
     sqlite3_stmt *statement;
-    /* An authorizer may have left out the generation, which has not changed until now: the row
-     * would stay stale, and growth would not end. */
-    layers->database->writes_layers &= !exists;
-    if (exists)
-        return write_row(layers, number, generation, &(struct bloom_sums){0});
+    if (layer->learned)
+        return write_row(layers, layer, generation, &(struct bloom_sums){0});
     int code = bloom_database_room_on_page(layers->database, &room);
     if (code == SQLITE_OK)
         code = bloom_database_begin(layers->database, BLOOM_NEW_LAYER, &statement);
     if (code != SQLITE_OK)
         return code;
     /* Every layer is possible when the first one is, which the options were asked for. */
-    bloom_growth_shape(&layers->growth, index, &shape, problem);
+    bloom_growth_shape(&layers->growth, number % SLOT_ROWS, &shape, problem);
     bloom_header_write(&shape, header);
     sqlite3_bind_int64(statement, 1, number);
     sqlite3_bind_blob(statement, 2, header, (int)bloom_header_bytes(&shape), SQLITE_TRANSIENT);
@@ -463,7 +447,7 @@ static int open_layer(struct bloom_layers *layers, unsigned index, uint32_t gene
 }
 
 int bloom_layers_create(struct bloom_layers *layers) {
-    return open_layer(layers, 0, 0, false);
+    return open_layer(layers, &(struct bloom_layer){.learned = false}, 0);
 }
 
 int bloom_layers_grow(struct bloom_layers *layers) {
@@ -472,22 +456,26 @@ int bloom_layers_grow(struct bloom_layers *layers) {
     const sqlite3_int64 to = layers->growth.generations == 1
                                  ? INT64_MAX
                                  : bloom_chunks_first_id((last / SLOT_ROWS + 1) * SLOT_ROWS) - 1;
+    struct bloom_layer next = {.geometry.number = last + 1};
     sqlite3_int64 id;
-    bool any = false, exists;
-    int code = read_layers_and(layers, last + 1, &exists);
-    /* Chunks whose layer somebody took away count for nothing. */
-    if (code == SQLITE_OK && !exists)
+    bool any;
+    int code = read_layers(layers, &next);
+    if (code == SQLITE_OK && next.learned) {
+        code = bloom_chunks_check(layers->chunks, &next.geometry, &any);
+    } else if (code == SQLITE_OK) {
+        /* Chunks whose layer somebody took away count for nothing. */
         code = bloom_chunks_last(layers->chunks, from, to, &any, &id);
-    if (code == SQLITE_OK && any)
-        code = bloom_chunks_delete(layers->chunks, from, to);
+        if (code == SQLITE_OK && any)
+            code = bloom_chunks_delete(layers->chunks, from, to);
+    }
     if (code == SQLITE_OK)
-        code = open_layer(layers, last % SLOT_ROWS + 1, layers->newest, exists);
-    return code == SQLITE_OK ? read_layers(layers) : code;
+        code = open_layer(layers, &next, layers->newest);
+    return code == SQLITE_OK ? read_layers(layers, NULL) : code;
 }
 
 int bloom_layers_rotate(struct bloom_layers *layers) {
     const unsigned generations = layers->growth.generations;
-    bool exists;
+    struct bloom_layer next = {.geometry.number = (layers->newest + 1) % generations * SLOT_ROWS};
     if (generations == 1)
         return bloom_database_fail(layers->database, SQLITE_ERROR,
                                    "the table has no generations to rotate; make one with "
@@ -496,29 +484,28 @@ int bloom_layers_rotate(struct bloom_layers *layers) {
         return bloom_database_fail(layers->database, SQLITE_ERROR,
                                    "the table has rotated 4294967295 times, and there are no more "
                                    "numbers; the command clear begins anew");
-    int code = read_layers_and(layers, (layers->newest + 1) % generations * SLOT_ROWS, &exists);
+    int code = read_layers(layers, &next);
     if (code == SQLITE_OK)
-        code = open_layer(layers, 0, layers->newest + 1, exists);
-    return code == SQLITE_OK ? read_layers(layers) : code;
+        code = open_layer(layers, &next, layers->newest + 1);
+    return code == SQLITE_OK ? read_layers(layers, NULL) : code;
 }
 
-bool bloom_layers_has_room(const struct bloom_layer *layer) {
-    return layer->sums.keys < layer->limits.keys && layer->sums.ones < layer->limits.ones;
+bool bloom_layer_may_fill(const struct bloom_layer *layer, uint64_t keys) {
+    const uint64_t more = (BLOOM_REPORT_KEYS - 1) * layer->sums.chunks + keys;
+    return layer->sums.keys + more >= layer->limits.keys ||
+           layer->sums.ones + more * layer->geometry.shape.probes >= layer->limits.ones;
 }
 
 /* Whether a chunk must report counts that have become these. */
 static bool must_report(const struct bloom_layers *layers, const struct bloom_layer *layer,
                         const struct bloom_counts *counts) {
-    const uint64_t probes = layer->geometry.shape.probes;
-    const uint64_t lag = (BLOOM_REPORT_KEYS - 1) * layer->sums.chunks;
+    const int64_t most = BLOOM_REPORT_KEYS - 1;
+    const int64_t most_ones = BLOOM_REPORT_KEYS * (int64_t)layer->geometry.shape.probes - 1;
     int64_t keys = (int64_t)counts->keys - counts->reported_keys;
     int64_t ones = (int64_t)counts->ones - counts->reported_ones;
-    return counts->reported_keys == 0 || keys >= BLOOM_REPORT_KEYS || keys <= -BLOOM_REPORT_KEYS ||
-           ones >= BLOOM_REPORT_KEYS * (int64_t)probes ||
-           ones <= -BLOOM_REPORT_KEYS * (int64_t)probes ||
-           layers->growth.mode == BLOOM_GROWTH_ERROR ||
-           layer->sums.keys + lag >= layer->limits.keys ||
-           layer->sums.ones + lag * probes >= layer->limits.ones;
+    return counts->reported_keys == 0 || keys > most || keys < -most || ones > most_ones ||
+           ones < -most_ones || layers->growth.mode == BLOOM_GROWTH_ERROR ||
+           bloom_layer_may_fill(layer, 0);
 }
 
 /* A sum and what is added to it, or taken off. Clamped at 0: stored counts are not trusted. */
@@ -550,7 +537,7 @@ static int delete_from(struct bloom_layers *layers, unsigned number, sqlite3_int
     sqlite3_bind_int64(statement, 1, number);
     code = bloom_database_write(layers->database, BLOOM_DELETE_LAYERS, -1);
     if (code == SQLITE_OK)
-        code = read_layers(layers);
+        code = read_layers(layers, NULL);
     return code == SQLITE_OK && layers->count > number ? bloom_database_hidden(layers->database)
                                                        : code;
 }
@@ -567,9 +554,8 @@ int bloom_layers_clear(struct bloom_layers *layers) {
     int code = bloom_database_prepare(layers->database, BLOOM_DELETE_CHUNKS);
     if (code == SQLITE_OK)
         code = bloom_database_prepare(layers->database, BLOOM_DELETE_LAYERS);
-    layers->database->writes_layers = false;
     if (code == SQLITE_OK)
-        code = write_row(layers, 0, 0, &(struct bloom_sums){0});
+        code = write_row(layers, &layers->layers[0], 0, &(struct bloom_sums){0});
     return code == SQLITE_OK ? delete_from(layers, 1, INT64_MIN) : code;
 }
 

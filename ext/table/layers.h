@@ -58,8 +58,10 @@
  *   - every key, once the layer may be full: when the row's keys + 15 * chunks reach the limit of
  *     keys, or its ones + 15 * k * chunks that of ones; and always with growth=error.
  *
- * So a layer closes at exactly n keys, unless a chunk gets none of the last 15 keys for each chunk
- * (one in 3 million), which may then hide up to 15. The row is written before the chunk, since
+ * So a layer closes at exactly n keys, unless a chunk gets no key from then on: it hides what it
+ * has not reported, 15 keys at most. The condition on ones comes first, since near n a key sets
+ * about k / 2: some 22 keys for each chunk are left, and of chunks one in 10^9 gets none of them.
+ * add_all counts all chunks of a layer that it may fill. The row is written before the chunk, since
  * another connection of a shared cache, or an authorizer, may refuse it.
  */
 #ifndef BLOOM_TABLE_LAYERS_H
@@ -146,8 +148,15 @@ int bloom_layers_create(struct bloom_layers *layers);
 int bloom_layers_grow(struct bloom_layers *layers);
 int bloom_layers_rotate(struct bloom_layers *layers);
 
-/* What the row has no room for is a key that is new. */
-bool bloom_layers_has_room(const struct bloom_layer *layer);
+/* Whether a layer that has so many keys and ones takes one more; what it does not take is a key
+ * that is new. */
+static inline bool bloom_layer_takes(const struct bloom_layer *layer,
+                                     const struct bloom_sums *has) {
+    return has->keys < layer->limits.keys && has->ones < layer->limits.ones;
+}
+
+/* Whether so many keys more may fill a layer, by its row and what chunks may not have reported. */
+bool bloom_layer_may_fill(const struct bloom_layer *layer, uint64_t keys);
 
 /* Reports the counts of a chunk that are about to be written, if that is due. */
 int bloom_layers_report(struct bloom_layers *layers, struct bloom_layer *layer,

@@ -81,16 +81,8 @@ static int report(struct table *table, int code) {
 }
 
 /* Fails with "TABLE: " and the formatted message (as sqlite3_mprintf). */
-static int table_error(struct table *table, const char *format, ...) {
-    va_list list;
-    va_start(list, format);
-    char *text = sqlite3_vmprintf(format, list);
-    va_end(list);
-    int code = text != NULL ? bloom_database_fail(&table->database, SQLITE_ERROR, "%s", text)
-                            : SQLITE_NOMEM;
-    sqlite3_free(text);
-    return report(table, code);
-}
+#define table_error(table, ...)                                                                    \
+    report(table, bloom_database_fail(&(table)->database, SQLITE_ERROR, __VA_ARGS__))
 
 /* The rowid of a row that covers what was matched: the table as a whole does, so that there is one
  * such row, whichever key it is. Only a forged key has it as its hash. */
@@ -125,7 +117,7 @@ static int declare(sqlite3 *connection, const char *name, enum bloom_key_type ke
     sqlite3_free(declaration);
     if (code != SQLITE_OK)
         *error =
-            sqlite3_mprintf("bloom: a filter table cannot be called %s: %s",
+            sqlite3_mprintf("bloom: a filter table cannot be called %s (%s); choose another name",
                             bloom_quote(quoted, name, strlen(name)), sqlite3_errmsg(connection));
     if (code == SQLITE_OK) /* for OR IGNORE */
         code = sqlite3_vtab_config(connection, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
@@ -235,9 +227,11 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
     static const char *const TAKEN[] = {"key", "info", "filter"};
     for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++)
         if (sqlite3_stricmp(name, TAKEN[i]) == 0)
-            return table_error(table_of(base),
-                               "a filter table cannot be called %s: it has a column of that name",
-                               name);
+            return table_error(
+                table_of(base),
+                "a filter table cannot be called %s, as its column is; choose another "
+                "name",
+                name);
     struct table *table = table_of(base);
     int code = let_go(table);
     if (code == SQLITE_OK)
@@ -361,11 +355,16 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     case PLAN_LIST:
         return table_error(table,
                            "a filter table cannot list its keys; ask with EXISTS (SELECT 1 FROM "
-                           "%s WHERE key %s x), or select info or filter alone",
+                           "%s WHERE key %s x); info and filter are selected alone, and "
+                           "'clear' deletes all keys: INSERT INTO %s(%s) VALUES ('clear')",
                            table->database.name,
-                           table->key_shape.keying.rule != NULL ? "MATCH" : "=");
+                           table->key_shape.keying.rule != NULL ? "MATCH" : "=",
+                           table->database.name, table->database.name);
     case PLAN_ARGUMENTS:
-        return table_error(table, "as a function a filter table takes one argument, the key");
+        return table_error(table,
+                           "as a function a filter table takes one argument, the key, as in "
+                           "%s(x)",
+                           table->database.name);
     case PLAN_DESCRIBE:
         cursor->at_row = true;
         return SQLITE_OK;
@@ -403,34 +402,30 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
     static const unsigned JSON = 'J';
     struct cursor *cursor = (struct cursor *)base;
     struct table *table = table_of(base->pVtab);
+    struct bloom_layers *layers = &table->layers;
     struct bloom_shape shape;
     uint8_t *bytes;
     char *json;
-    int code;
-    switch (column) {
-    case COLUMN_INFO:
-        code = bloom_layers_start(&table->layers, BLOOM_SIZES_NOW);
-        if (code == SQLITE_OK)
-            code =
-                bloom_layers_finish(&table->layers, bloom_whole_info(&table->layers, &json), false);
-        if (code != SQLITE_OK)
-            return report(table, code);
-        sqlite3_result_text(context, json, -1, sqlite3_free);
-        sqlite3_result_subtype(context, JSON);
-        return SQLITE_OK;
-    case COLUMN_FILTER:
-        code = bloom_layers_start(&table->layers, BLOOM_SIZES_NOW);
-        if (code == SQLITE_OK)
-            code = bloom_layers_finish(&table->layers,
-                                       bloom_whole_filter(&table->layers, &shape, &bytes), false);
-        if (code != SQLITE_OK)
-            return report(table, code);
-        bloom_sql_result_filter(context, &shape, bytes);
-        return SQLITE_OK;
-    default: /* the key, also under the name of the table */
-        bloom_kept_key_result(context, &cursor->key);
+    if (column != COLUMN_INFO && column != COLUMN_FILTER) {
+        bloom_kept_key_result(context, &cursor->key); /* also under the name of the table */
         return SQLITE_OK;
     }
+    int code = bloom_layers_start(layers, BLOOM_SIZES_NOW);
+    if (code == SQLITE_OK)
+        code =
+            bloom_layers_finish(layers,
+                                column == COLUMN_INFO ? bloom_whole_info(layers, &json)
+                                                      : bloom_whole_filter(layers, &shape, &bytes),
+                                false);
+    if (code != SQLITE_OK)
+        return report(table, code);
+    if (column == COLUMN_FILTER) {
+        bloom_sql_result_filter(context, &shape, bytes);
+        return SQLITE_OK;
+    }
+    sqlite3_result_text(context, json, -1, sqlite3_free);
+    sqlite3_result_subtype(context, JSON);
+    return SQLITE_OK;
 }
 
 static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
@@ -440,7 +435,7 @@ static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
         return table_error(table, table->key_shape.layout->blocks->remove != NULL
                                       ? "there is no rowid beside info and filter; a key is "
                                         "deleted by DELETE FROM ... WHERE key = ..."
-                                      : "there is no rowid beside info and filter");
+                                      : "there is no rowid beside info and filter; leave it out");
     *rowid = cursor->rowid;
     return SQLITE_OK;
 }
@@ -507,61 +502,56 @@ static int check_hashes(struct table *table, const struct bloom_stored *set) {
     return SQLITE_OK;
 }
 
-static int add_all(struct table *table, const struct bloom_stored *set) {
-    int code = check_hashes(table, set);
-    if (code == SQLITE_OK)
-        code = bloom_layers_start(&table->layers, BLOOM_SIZES_NOW);
-    if (code == SQLITE_OK)
-        code = bloom_layers_finish(&table->layers, bloom_bulk_add(&table->layers, set), true);
-    return code;
-}
-
-static int merge_filter(struct table *table, const struct bloom_stored *filter) {
-    int code = bloom_layers_start(&table->layers, BLOOM_SIZES_NOW);
-    if (code == SQLITE_OK)
-        code = bloom_layers_finish(&table->layers, bloom_whole_merge(&table->layers, filter), true);
-    return code;
-}
-
 static const struct command {
     const char *name;
-    int (*run)(struct bloom_layers *layers); /* without a key */
     enum bloom_chunk_sizes sizes;
-    int (*run_with)(struct table *table, const struct bloom_stored *filter); /* as the key */
+    int (*run)(struct bloom_layers *layers); /* without a key; or with a filter as the key: */
+    int (*run_with)(struct bloom_layers *layers, const struct bloom_stored *filter);
 } COMMANDS[] = {
-    {"clear", bloom_layers_clear, BLOOM_SIZES_ANY, NULL},
-    {"repair", bloom_whole_repair, BLOOM_SIZES_NOW, NULL},
-    {"rotate", bloom_layers_rotate, BLOOM_SIZES_NOW, NULL},
-    {"merge", NULL, BLOOM_SIZES_NOW, merge_filter},
-    {"add_all", NULL, BLOOM_SIZES_NOW, add_all},
+    {"clear", BLOOM_SIZES_ANY, bloom_layers_clear, NULL},
+    {"repair", BLOOM_SIZES_NOW, bloom_whole_repair, NULL},
+    {"rotate", BLOOM_SIZES_NOW, bloom_layers_rotate, NULL},
+    {"merge", BLOOM_SIZES_NOW, NULL, bloom_whole_merge},
+    {"add_all", BLOOM_SIZES_NOW, NULL, bloom_bulk_add},
 };
 
-static int run_row(struct table *table, const struct command *command, sqlite3_value *argument) {
-    struct bloom_stored filter;
+/* Reads the key of a command as a filter, if it takes one. */
+static int read_argument(struct table *table, const struct command *command,
+                         sqlite3_value *argument, struct bloom_stored *filter) {
+    const bool adds_all = command->run_with == bloom_bulk_add;
     char problem[BLOOM_PROBLEM_SIZE];
-    if (command->run_with == NULL) {
-        if (sqlite3_value_type(argument) != SQLITE_NULL)
-            return table_error(table, "the command %s takes no key", command->name);
-        int code = bloom_layers_start(&table->layers, command->sizes);
-        if (code == SQLITE_OK)
-            code = bloom_layers_finish(&table->layers, command->run(&table->layers), true);
-        return report(table, code);
-    }
-    if (command->run_with == add_all && bloom_sql_is_null(argument))
-        return SQLITE_OK; /* bloom_hashes over no rows */
-    switch (bloom_sql_stored(table->connection, argument, &filter, problem)) {
+    if (command->run_with == NULL)
+        return sqlite3_value_type(argument) == SQLITE_NULL
+                   ? SQLITE_OK
+                   : table_error(table, "the command %s takes no key; leave it out", command->name);
+    switch (bloom_sql_stored(table->connection, argument, filter, problem)) {
     case BLOOM_STORED:
-        return report(table, command->run_with(table, &filter));
+        return adds_all ? check_hashes(table, filter) : SQLITE_OK;
     case BLOOM_STORED_NO_MEMORY:
         return SQLITE_NOMEM;
     default:
         return table_error(table,
-                           command->run_with == add_all
-                               ? "the command %s needs a set of hashes as key, as in SELECT "
-                                 "'add_all', bloom_hashes(key) FROM ...: it %s"
-                               : "the command %s needs a filter as key: the filter %s",
+                           adds_all ? "the command %s needs a set of hashes as key, as in SELECT "
+                                      "'add_all', bloom_hashes(key) FROM ...: it %s"
+                                    : "the command %s needs a filter as key: the filter %s",
                            command->name, problem);
     }
+}
+
+static int run(struct table *table, const struct command *command, sqlite3_value *argument) {
+    struct bloom_layers *layers = &table->layers;
+    struct bloom_stored filter;
+    if (command->run_with == bloom_bulk_add && bloom_sql_is_null(argument))
+        return SQLITE_OK; /* bloom_hashes over no rows */
+    int code = read_argument(table, command, argument, &filter);
+    if (code != SQLITE_OK)
+        return code;
+    code = bloom_layers_start(layers, command->sizes);
+    if (code == SQLITE_OK)
+        code = bloom_layers_finish(
+            layers,
+            command->run != NULL ? command->run(layers) : command->run_with(layers, &filter), true);
+    return report(table, code);
 }
 
 static int run_command(struct table *table, sqlite3_value *command, sqlite3_value *argument) {
@@ -573,7 +563,7 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
         return insert_key(table, argument, false);
     for (size_t i = 0; i < sizeof COMMANDS / sizeof *COMMANDS; i++)
         if (is_command(command, COMMANDS[i].name))
-            return run_row(table, &COMMANDS[i], argument);
+            return run(table, &COMMANDS[i], argument);
     return table_error(table,
                        "unknown command %s; the commands are add (with a key), add_all (with a set "
                        "of hashes as key), merge (with a filter as key), clear, repair and rotate",
@@ -620,7 +610,8 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
         code = table_error(table, "keys cannot be changed in a filter table; insert the new key");
     else
         code = insert_row(table, arguments[1], arguments + 2);
-    sqlite3_set_last_insert_rowid(table->connection, last_rowid);
+    if (sqlite3_last_insert_rowid(table->connection) != last_rowid)
+        sqlite3_set_last_insert_rowid(table->connection, last_rowid);
     *rowid = last_rowid;
     return code;
 }

@@ -9,47 +9,28 @@
 static_assert((int)BLOOM_OPTION_READ == SQLITE_OK && (int)BLOOM_OPTION_WRONG == SQLITE_ERROR,
               "what options read as is a code of SQLite");
 
-static bool is_digit(char letter) {
-    return letter >= '0' && letter <= '9';
-}
-
-static bool is_hexadecimal(char letter) {
-    return is_digit(letter) || (letter >= 'a' && letter <= 'f') || (letter >= 'A' && letter <= 'F');
-}
-
-/* Numbers */
-
-/* The length of the literal at the start of a text that ends with a NUL; 0 when there is none. */
-static size_t literal_length(const char *text) {
-    size_t i = 0, digits = 0;
-    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
-        for (i = 2; is_hexadecimal(text[i]); i++)
-            digits++;
-        return digits > 0 ? i : 0;
-    }
-    for (; is_digit(text[i]); i++)
-        digits++;
-    if (text[i] == '.')
-        for (i++; is_digit(text[i]); i++)
-            digits++;
-    if (digits == 0)
-        return 0;
-    if (text[i] == 'e' || text[i] == 'E') {
-        size_t j = i + 1;
-        j += text[j] == '+' || text[j] == '-';
-        if (!is_digit(text[j]))
-            return 0;
-        while (is_digit(text[j]))
-            j++;
-        i = j;
-    }
-    return i;
-}
-
+/* Whether a text is a number as SQL writes it, perhaps with a sign, and nothing else. */
 static bool is_literal(const char *text) {
+    static const char DIGITS[] = "0123456789";
     text += *text == '+' || *text == '-';
-    size_t length = literal_length(text);
-    return length > 0 && text[length] == '\0';
+    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+        size_t length = strspn(text + 2, "0123456789abcdefABCDEF");
+        return length > 0 && text[2 + length] == '\0';
+    }
+    size_t digits = strspn(text, DIGITS);
+    text += digits;
+    if (*text == '.') {
+        size_t decimals = strspn(++text, DIGITS);
+        digits += decimals;
+        text += decimals;
+    }
+    if (digits > 0 && (*text == 'e' || *text == 'E')) {
+        text++;
+        text += *text == '+' || *text == '-';
+        digits = strspn(text, DIGITS);
+        text += digits;
+    }
+    return digits > 0 && *text == '\0';
 }
 
 /* What an option is read into. */
@@ -129,7 +110,7 @@ static int read_fpr(void *target, struct bloom_text value, char problem[BLOOM_PR
         to->options->growth.rate = number;
         return SQLITE_OK;
     }
-    return bloom_option_wrong(problem, "fpr must be between 0 and 1", value);
+    return bloom_option_wrong(problem, "fpr must be between 0 and 1 (0.01 is 1 %)", value);
 }
 
 static int read_growth(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {

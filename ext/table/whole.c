@@ -14,48 +14,19 @@ static bool any_bit(const uint8_t *bytes, size_t length) {
 /* What the chunks of a layer that have a row tell. */
 struct survey {
     struct bloom_tally tally;
+    struct bloom_estimate estimate;
     uint64_t rows;
     uint64_t keys;              /* that the chunks count */
     struct bloom_sums reported; /* that they say they reported */
+    struct bloom_sums right;    /* that they should have */
     bool bits_beyond;           /* set beyond the last block of the layer */
     bool damaged;               /* the counts of a chunk are not those of its bits */
     uint64_t chunk;             /* the first of these */
 };
 
-static struct bloom_estimate estimate_of(const struct bloom_shape *shape,
-                                         const struct bloom_tally *tally) {
-    return shape->layout->blocks->estimate(shape, tally);
-}
-
-/* The shape of one chunk alone, for estimates. */
-static struct bloom_shape shape_of_chunk(const struct bloom_geometry *geometry, uint64_t chunk) {
-    struct bloom_shape shape = geometry->shape;
-    shape.bits =
-        shape.bits / shape.layout->blocks->count(&shape) * bloom_blocks_of_chunk(geometry, chunk);
-    return shape;
-}
-
-/* The counts that a chunk should have by its bits: its own, where these are possible. */
-static struct bloom_counts right_counts(const struct bloom_geometry *geometry, uint64_t chunk,
-                                        const struct bloom_counts *counts,
-                                        const struct bloom_tally *tally) {
-    const struct bloom_shape shape = shape_of_chunk(geometry, chunk);
-    const int64_t lag = (int64_t)counts->keys - counts->reported_keys;
-    struct bloom_estimate estimate = estimate_of(&shape, tally);
-    struct bloom_counts right = *counts;
-    if (bloom_counts_are_sound(geometry, counts) && counts->ones == estimate.ones &&
-        bloom_keys_are_possible(&shape, counts->keys, estimate.ones) && lag > -BLOOM_REPORT_KEYS &&
-        lag < BLOOM_REPORT_KEYS)
-        return right;
-    if (!bloom_keys_are_possible(&shape, counts->keys, estimate.ones) ||
-        counts->keys > estimate.ones)
-        right.keys = (uint32_t)bloom_keys_of(&shape, &estimate);
-    right.ones = (uint32_t)estimate.ones;
-    right.reported_keys = right.keys;
-    right.reported_ones = right.ones;
-    right.generation = geometry->generation;
-    right.zero = 0;
-    return right;
+static void add_tally(struct bloom_tally *sum, const struct bloom_tally *tally) {
+    for (unsigned i = 0; i <= BLOOM_BLOCK_ONES_MAXIMUM; i++)
+        sum->blocks_with[i] += tally->blocks_with[i];
 }
 
 static void add_reported(struct bloom_sums *sums, const struct bloom_counts *counts) {
@@ -64,27 +35,64 @@ static void add_reported(struct bloom_sums *sums, const struct bloom_counts *cou
     sums->ones += counts->reported_ones;
 }
 
-static bool survey_chunk(void *argument, const struct bloom_geometry *geometry, uint64_t chunk,
-                         const struct bloom_counts *counts, const uint8_t *blocks) {
-    struct survey *survey = argument;
-    struct bloom_tally tally = {0};
-    if (blocks == NULL)
-        return true;
-    survey->rows++;
-    uint32_t count = bloom_blocks_of_chunk(geometry, chunk);
-    size_t used = (size_t)count * geometry->shape.layout->blocks->bytes;
-    geometry->shape.layout->blocks->tally(&tally, blocks, count);
-    for (unsigned i = 0; i <= BLOOM_BLOCK_ONES_MAXIMUM; i++)
-        survey->tally.blocks_with[i] += tally.blocks_with[i];
-    survey->keys += counts->keys;
-    add_reported(&survey->reported, counts);
-    survey->bits_beyond |= any_bit(blocks + used, bloom_chunk_block_bytes(geometry) - used);
-    struct bloom_counts right = right_counts(geometry, chunk, counts, &tally);
-    if (!survey->damaged && memcmp(&right, counts, sizeof right) != 0) {
-        survey->damaged = true;
-        survey->chunk = chunk;
+/* Counts the ones of a chunk's blocks, and estimates its keys, by the shape of the chunk alone. */
+static struct bloom_estimate estimate_chunk(const struct bloom_geometry *geometry, uint64_t chunk,
+                                            const uint8_t *blocks, struct bloom_tally *tally) {
+    const struct bloom_blocks *kernel = geometry->shape.layout->blocks;
+    const uint32_t count = bloom_blocks_of_chunk(geometry, chunk);
+    struct bloom_shape shape = geometry->shape;
+    shape.bits = shape.bits / kernel->count(&shape) * count;
+    *tally = (struct bloom_tally){0};
+    kernel->tally(tally, blocks, count);
+    return kernel->estimate(&shape, tally);
+}
+
+/* The counts that a chunk should have by its bits: its own, where these are possible. */
+static struct bloom_counts right_counts(const struct bloom_geometry *geometry, uint64_t chunk,
+                                        const struct bloom_counts *counts, const uint8_t *blocks,
+                                        struct bloom_tally *tally) {
+    const struct bloom_shape *shape = &geometry->shape;
+    const struct bloom_estimate estimate = estimate_chunk(geometry, chunk, blocks, tally);
+    const bool possible = bloom_keys_are_possible(shape, counts->keys, estimate.ones);
+    const int64_t lag = (int64_t)counts->keys - counts->reported_keys;
+    struct bloom_counts right = {
+        .keys = counts->keys, .ones = (uint32_t)estimate.ones, .generation = geometry->generation};
+    if (bloom_counts_are_sound(geometry, counts) && counts->ones == estimate.ones && possible &&
+        lag > -BLOOM_REPORT_KEYS && lag < BLOOM_REPORT_KEYS)
+        return *counts;
+    if (!possible || counts->keys > estimate.ones)
+        right.keys = (uint32_t)bloom_keys_of(shape, &estimate);
+    right.reported_keys = right.keys;
+    right.reported_ones = right.ones;
+    return right;
+}
+
+static int survey_layer(struct bloom_layers *layers, const struct bloom_geometry *geometry,
+                        struct survey *survey) {
+    const struct bloom_blocks *kernel = geometry->shape.layout->blocks;
+    struct bloom_counts counts;
+    struct bloom_tally tally;
+    uint8_t *blocks;
+    *survey = (struct survey){.rows = 0};
+    for (uint64_t chunk = 0;; chunk++) {
+        int code = bloom_chunk_next(layers->chunks, geometry, &chunk, &counts, &blocks);
+        if (code != SQLITE_OK || blocks == NULL) {
+            survey->estimate = kernel->estimate(&geometry->shape, &survey->tally);
+            return code;
+        }
+        const size_t used = (size_t)bloom_blocks_of_chunk(geometry, chunk) * kernel->bytes;
+        struct bloom_counts right = right_counts(geometry, chunk, &counts, blocks, &tally);
+        survey->rows++;
+        survey->keys += counts.keys;
+        add_tally(&survey->tally, &tally);
+        add_reported(&survey->reported, &counts);
+        add_reported(&survey->right, &right);
+        survey->bits_beyond |= any_bit(blocks + used, bloom_chunk_block_bytes(geometry) - used);
+        if (!survey->damaged && memcmp(&right, &counts, sizeof right) != 0) {
+            survey->damaged = true;
+            survey->chunk = chunk;
+        }
     }
-    return true;
 }
 
 /* Where every chunk has a row, all must have been visited. Elsewhere one that is gone cannot be
@@ -98,64 +106,49 @@ static int check_rows(struct bloom_layers *layers, const struct bloom_geometry *
         (sqlite3_uint64)bloom_chunks_of_layer(geometry), geometry->number, (sqlite3_uint64)rows);
 }
 
-static int survey_layer(struct bloom_layers *layers, const struct bloom_geometry *geometry,
-                        struct survey *survey, struct bloom_estimate *estimate) {
-    *survey = (struct survey){.rows = 0};
-    int code = bloom_chunks_for_each(layers->chunks, geometry, 0, survey_chunk, survey);
-    if (code == SQLITE_OK)
-        *estimate = estimate_of(&geometry->shape, &survey->tally);
-    return code;
-}
-
-struct copy {
-    uint8_t *payload;
-    uint64_t rows;
-};
-
-static bool copy_chunk(void *argument, const struct bloom_geometry *geometry, uint64_t chunk,
-                       const struct bloom_counts *counts, const uint8_t *blocks) {
-    struct copy *copy = argument;
-    (void)counts;
-    copy->rows += blocks != NULL;
-    if (blocks != NULL)
-        memcpy(copy->payload + chunk * bloom_chunk_block_bytes(geometry), blocks,
-               (size_t)bloom_blocks_of_chunk(geometry, chunk) *
-                   geometry->shape.layout->blocks->bytes);
-    return true;
-}
-
-/* Whether a row is not stale. */
-static bool find_row(void *argument, const struct bloom_geometry *geometry, uint64_t chunk,
-                     const struct bloom_counts *counts, const uint8_t *blocks) {
-    bool *any = argument;
-    (void)geometry, (void)chunk, (void)counts;
-    *any = blocks != NULL;
-    return !*any;
-}
-
 /* The layer that holds all keys; the first one of the newest generation when there are none. */
 static int find_holder(struct bloom_layers *layers, const struct bloom_layer **holder) {
     const bool ages = layers->growth.generations > 1;
-    bool found = false, any;
+    struct bloom_counts counts;
+    uint8_t *blocks;
+    unsigned holders = 0;
     int code = SQLITE_OK;
     *holder = bloom_layers_at(layers, bloom_layers_older(layers));
     for (unsigned i = 0; i < layers->count && code == SQLITE_OK; i++) {
-        any = !ages;
+        uint64_t chunk = 0;
         if (ages)
-            code = bloom_chunks_for_each(layers->chunks, &layers->layers[i].geometry, 0, find_row,
-                                         &any);
-        if (code == SQLITE_OK && any && found)
-            return bloom_database_fail(
-                layers->database, SQLITE_ERROR,
-                ages ? "keys are in several of %u layers, which no single filter can hold"
-                     : "the table has grown to %u layers, which no single filter can hold; make a "
-                       "table or a filter with a larger capacity",
-                layers->count);
-        if (any)
-            *holder = &layers->layers[i];
-        found |= any;
+            code = bloom_chunk_next(layers->chunks, &layers->layers[i].geometry, &chunk, &counts,
+                                    &blocks);
+        if (code != SQLITE_OK || (ages && blocks == NULL))
+            continue;
+        *holder = &layers->layers[i];
+        holders++;
     }
+    if (code == SQLITE_OK && holders > 1)
+        code = bloom_database_fail(
+            layers->database, SQLITE_ERROR,
+            ages ? "keys are in several of %u layers, which no single filter can hold"
+                 : "the table has grown to %u layers, which no single filter can hold; make a "
+                   "table or a filter with a larger capacity",
+            layers->count);
     return code;
+}
+
+static int copy_layer(struct bloom_layers *layers, const struct bloom_geometry *geometry,
+                      uint8_t *payload) {
+    struct bloom_counts counts;
+    uint8_t *blocks;
+    uint64_t rows = 0;
+    for (uint64_t chunk = 0;; chunk++, rows++) {
+        int code = bloom_chunk_next(layers->chunks, geometry, &chunk, &counts, &blocks);
+        if (code != SQLITE_OK)
+            return code;
+        if (blocks == NULL)
+            return check_rows(layers, geometry, rows);
+        memcpy(payload + chunk * bloom_chunk_block_bytes(geometry), blocks,
+               (size_t)bloom_blocks_of_chunk(geometry, chunk) *
+                   geometry->shape.layout->blocks->bytes);
+    }
 }
 
 int bloom_whole_filter(struct bloom_layers *layers, struct bloom_shape *shape, uint8_t **bytes) {
@@ -175,10 +168,7 @@ int bloom_whole_filter(struct bloom_layers *layers, struct bloom_shape *shape, u
     *bytes = bloom_sql_new_filter(shape);
     if (*bytes == NULL)
         return SQLITE_NOMEM;
-    struct copy copy = {*bytes + bloom_header_bytes(shape), 0};
-    code = bloom_chunks_for_each(layers->chunks, geometry, 0, copy_chunk, &copy);
-    if (code == SQLITE_OK)
-        code = check_rows(layers, geometry, copy.rows);
+    code = copy_layer(layers, geometry, *bytes + bloom_header_bytes(shape));
     if (code != SQLITE_OK) {
         sqlite3_free(*bytes);
         *bytes = NULL;
@@ -201,174 +191,160 @@ struct total {
 };
 
 static void add_to_total(struct total *total, const struct bloom_shape *shape,
-                         const struct survey *survey, const struct bloom_estimate *estimate) {
-    total->count += estimate->count;
-    total->pass *= 1 - estimate->rate;
-    total->ones += estimate->fill * (double)shape->bits;
+                         const struct survey *survey) {
+    total->count += survey->estimate.count;
+    total->pass *= 1 - survey->estimate.rate;
+    total->ones += survey->estimate.fill * (double)shape->bits;
     total->bits += (double)shape->bits;
     total->keys += survey->keys;
     total->chunks += survey->rows;
 }
 
-/* Texts from sqlite3_malloc, joined to the JSON of the whole; NULL: no memory. */
-static char *join_info(const struct bloom_growth *growth, const struct total *all,
-                       const struct total *newest, const char *generations, const char *list) {
-    char *count_text = isfinite(all->count)
-                           ? sqlite3_mprintf("%lld", (sqlite3_int64)floor(all->count + 0.5))
-                           : sqlite3_mprintf("null");
-    char *json = NULL;
-    if (count_text != NULL && generations != NULL && list != NULL)
-        json = sqlite3_mprintf(
-            "{\"version\":%d,\"layout\":\"%s\",\"capacity\":%llu,\"p\":%!.15g,\"growth\":%s,"
-            "\"chunks\":%llu,\"used\":%!.15g,\"count\":%s,\"fpr\":%!.15g,%s\"layers\":[%s]}",
-            BLOOM_FORMAT_VERSION, growth->layout->name, (sqlite3_uint64)growth->capacity,
-            growth->rate, mode_as_json(growth->mode), (sqlite3_uint64)all->chunks,
-            (double)newest->keys / (double)growth->capacity, count_text, 1 - all->pass, generations,
-            list);
-    sqlite3_free(count_text);
-    return json;
-}
-
 int bloom_whole_info(struct bloom_layers *layers, char **json) {
-    const bool ages = layers->growth.generations > 1;
+    const struct bloom_growth *growth = &layers->growth;
+    const bool ages = growth->generations > 1;
     struct total all = {.pass = 1}, one = {.pass = 1};
     int code = SQLITE_OK;
     /* Not those of the connection: what is too long for it is no lack of memory, and SQLite says so
      * of the result. */
-    sqlite3_str *list = sqlite3_str_new(NULL), *generations = sqlite3_str_new(NULL);
-    sqlite3_str_appendall(generations, ages ? "\"generations\":[" : "");
+    sqlite3_str *whole = sqlite3_str_new(NULL), *generations = sqlite3_str_new(NULL);
+    sqlite3_str *list = sqlite3_str_new(NULL);
     for (unsigned i = 0; i < layers->count && code == SQLITE_OK; i++) {
         const struct bloom_geometry *geometry = &bloom_layers_at(layers, i)->geometry;
         const struct bloom_shape *shape = &geometry->shape;
         struct survey survey;
-        struct bloom_estimate estimate = {0};
-        code = survey_layer(layers, geometry, &survey, &estimate);
+        code = survey_layer(layers, geometry, &survey);
         if (code == SQLITE_OK)
             code = check_rows(layers, geometry, survey.rows);
         if (i > 0 && bloom_layers_at(layers, i - 1)->geometry.generation != geometry->generation)
             one = (struct total){.pass = 1};
-        add_to_total(&all, shape, &survey, &estimate);
-        add_to_total(&one, shape, &survey, &estimate);
+        add_to_total(&all, shape, &survey);
+        add_to_total(&one, shape, &survey);
         sqlite3_str_appendf(
             list,
             "%s{\"n\":%llu,\"p\":%!.15g,\"bits\":%llu,\"hashes\":%u,\"keys\":%llu,\"fill\":%!"
             ".15g,\"fpr\":%!.15g}",
             i > 0 ? "," : "", (sqlite3_uint64)shape->capacity, shape->rate,
-            (sqlite3_uint64)shape->bits, shape->probes, (sqlite3_uint64)survey.keys, estimate.fill,
-            estimate.rate);
-        if (ages && (i + 1 == layers->count ||
-                     bloom_layers_at(layers, i + 1)->geometry.generation != geometry->generation))
+            (sqlite3_uint64)shape->bits, shape->probes, (sqlite3_uint64)survey.keys,
+            survey.estimate.fill, survey.estimate.rate);
+        if (i + 1 == layers->count ||
+            bloom_layers_at(layers, i + 1)->geometry.generation != geometry->generation)
             sqlite3_str_appendf(
-                generations, "{\"generation\":%u,\"keys\":%llu,\"fill\":%!.15g,\"fpr\":%!.15g}%s",
-                geometry->generation, (sqlite3_uint64)one.keys, one.ones / one.bits, 1 - one.pass,
-                i + 1 < layers->count ? "," : "],");
+                generations, "%s{\"generation\":%u,\"keys\":%llu,\"fill\":%!.15g,\"fpr\":%!.15g}",
+                sqlite3_str_length(generations) > 0 ? "," : "", geometry->generation,
+                (sqlite3_uint64)one.keys, one.ones / one.bits, 1 - one.pass);
     }
-    char *list_text = sqlite3_str_finish(list), *generations_text = sqlite3_str_finish(generations);
-    *json = NULL;
+    sqlite3_str_appendf(
+        whole,
+        "{\"version\":%d,\"layout\":\"%s\",\"capacity\":%llu,\"p\":%!.15g,\"growth\":%s,"
+        "\"chunks\":%llu,\"used\":%!.15g,\"count\":",
+        BLOOM_FORMAT_VERSION, growth->layout->name, (sqlite3_uint64)growth->capacity, growth->rate,
+        mode_as_json(growth->mode), (sqlite3_uint64)all.chunks,
+        (double)one.keys / (double)growth->capacity);
+    sqlite3_str_appendf(whole, isfinite(all.count) ? "%lld" : "null",
+                        isfinite(all.count) ? (sqlite3_int64)floor(all.count + 0.5) : 0);
+    sqlite3_str_appendf(whole, ",\"fpr\":%!.15g", 1 - all.pass);
+    if (ages)
+        sqlite3_str_appendf(whole, ",\"generations\":[%s]", sqlite3_str_value(generations));
+    sqlite3_str_appendf(whole, ",\"layers\":[%s]}", sqlite3_str_value(list));
     if (code == SQLITE_OK)
-        *json = join_info(&layers->growth, &all, &one, ages ? generations_text : "", list_text);
-    sqlite3_free(generations_text);
-    sqlite3_free(list_text);
-    return code == SQLITE_OK && *json == NULL ? SQLITE_NOMEM : code;
+        code = sqlite3_str_errcode(list) | sqlite3_str_errcode(generations);
+    sqlite3_free(sqlite3_str_finish(list));
+    sqlite3_free(sqlite3_str_finish(generations));
+    *json = sqlite3_str_finish(whole);
+    if (code == SQLITE_OK && *json != NULL)
+        return code;
+    sqlite3_free(*json);
+    return code == SQLITE_OK ? SQLITE_NOMEM : code;
 }
 
-/* A chunk of a layer as it will be when a filter is merged: read into the buffer, and
- * united there with the filter's part. */
-struct merged_chunk {
-    bool has_new;
-    uint64_t ones_before;
-    struct bloom_counts counts;
+/* What a merge makes of a layer. */
+struct merged {
     struct bloom_tally tally;
+    struct bloom_sums sums; /* as the row will have them: what is merged is reported */
+    bool adds;              /* bits */
 };
 
-/* Keys of a chunk are estimated, where its ones are more, but are more then, too. */
-static int merge_chunk(struct bloom_layers *layers, const struct bloom_geometry *geometry,
-                       const struct bloom_stored *filter, uint64_t chunk,
-                       struct merged_chunk *merged) {
-    const struct bloom_shape shape = shape_of_chunk(geometry, chunk);
-    const uint8_t *from = bloom_stored_payload(filter) + chunk * bloom_chunk_block_bytes(geometry);
-    size_t length = (size_t)bloom_payload_bytes(&shape);
+/* One pass over a layer: what it will be with the filter; or writes that. Keys of a chunk are
+ * estimated, where its ones are more, but are more then, too. */
+static int merge_chunks(struct bloom_layers *layers, const struct bloom_layer *layer,
+                        const struct bloom_stored *filter, bool writes, struct merged *merged) {
+    const struct bloom_geometry *geometry = &layer->geometry;
+    const struct bloom_shape *shape = &geometry->shape;
+    const uint8_t *from = bloom_stored_payload(filter);
+    const uint64_t chunk_count = bloom_chunks_of_layer(geometry);
+    struct bloom_counts counts;
+    struct bloom_tally tally;
     uint8_t *blocks;
-    struct bloom_counts *counts = &merged->counts;
-    int code = bloom_chunk_read(layers->chunks, geometry, chunk, counts, &blocks);
-    if (code == SQLITE_OK)
-        code = bloom_counts_check(layers->chunks, geometry, chunk, counts);
-    if (code != SQLITE_OK)
-        return code;
-    merged->has_new = any_bit(from, length);
-    merged->ones_before = counts->ones;
-    merged->tally = (struct bloom_tally){0};
-    if (merged->has_new)
-        geometry->shape.layout->unite(blocks, from, length);
-    shape.layout->blocks->tally(&merged->tally, blocks, bloom_blocks_of_chunk(geometry, chunk));
-    if (!merged->has_new)
-        return SQLITE_OK;
-    struct bloom_estimate estimate = estimate_of(&shape, &merged->tally);
-    if (estimate.ones > counts->ones) {
-        uint64_t least = counts->keys + bloom_keys_fewest(&shape, estimate.ones - counts->ones);
-        uint64_t keys = bloom_keys_of(&shape, &estimate);
-        counts->keys = (uint32_t)(keys > least ? keys : least);
-        counts->ones = (uint32_t)estimate.ones;
+    *merged = (struct merged){.sums = layer->sums};
+    for (uint64_t chunk = 0; chunk < chunk_count; chunk++) {
+        const size_t length =
+            (size_t)bloom_blocks_of_chunk(geometry, chunk) * shape->layout->blocks->bytes;
+        const bool has_new = any_bit(from, length);
+        int code = bloom_chunk_read(layers->chunks, geometry, chunk, &counts, &blocks);
+        if (code == SQLITE_OK)
+            code = bloom_counts_check(layers->chunks, geometry, chunk, &counts);
+        if (code != SQLITE_OK)
+            return code;
+        if (has_new)
+            shape->layout->unite(blocks, from, length);
+        from += length;
+        struct bloom_estimate estimate = estimate_chunk(geometry, chunk, blocks, &tally);
+        add_tally(&merged->tally, &tally);
+        if (!has_new)
+            continue;
+        if (estimate.ones > counts.ones) {
+            uint64_t least = counts.keys + bloom_keys_fewest(shape, estimate.ones - counts.ones);
+            uint64_t keys = bloom_keys_of(shape, &estimate);
+            counts.keys = (uint32_t)(keys > least ? keys : least);
+            counts.ones = (uint32_t)estimate.ones;
+            merged->adds = true;
+        }
+        merged->sums.keys += counts.keys - (uint64_t)counts.reported_keys;
+        merged->sums.ones += counts.ones - (uint64_t)counts.reported_ones;
+        merged->sums.chunks += counts.reported_keys == 0;
+        counts.reported_keys = counts.keys;
+        counts.reported_ones = counts.ones;
+        if (writes)
+            code = bloom_chunk_write(layers->chunks, geometry, chunk, &counts);
+        if (code != SQLITE_OK)
+            return code;
     }
     return SQLITE_OK;
 }
 
-static int beyond_rate(struct bloom_layers *layers, double rate, double limit) {
-    return bloom_database_fail(
-        layers->database, SQLITE_ERROR,
-        "with these keys the first layer would have a false-positive rate of %!.3g, but it is made "
-        "for %!.3g; merge into a table with a larger capacity, or with growth=off",
-        rate, limit);
-}
-
 /* Everything that may be refused comes before the first change, and the layer's row before the
- * chunks. What is merged is reported. */
+ * chunks. */
 int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *filter) {
     struct bloom_layer *layer = bloom_layers_at(layers, bloom_layers_older(layers));
-    const struct bloom_geometry *geometry = &layer->geometry;
-    uint64_t chunk_count = bloom_chunks_of_layer(geometry), ones_before = 0;
-    struct bloom_tally tally = {0};
-    struct bloom_sums sums = layer->sums;
-    struct merged_chunk merged;
+    const struct bloom_shape *shape = &layer->geometry.shape;
+    struct merged merged;
     char problem[BLOOM_PROBLEM_SIZE];
-    int code = SQLITE_OK;
-    if (!bloom_shape_same(&geometry->shape, &filter->shape, problem))
+    if (!bloom_shape_same(shape, &filter->shape, problem))
         return bloom_database_fail(layers->database, SQLITE_ERROR,
                                    "the filter differs from the table's first layer (%s); add its "
                                    "keys with SELECT 'add_all', bloom_hashes(key) instead, which "
                                    "takes any number",
                                    problem);
-    for (uint64_t chunk = 0; chunk < chunk_count && code == SQLITE_OK; chunk++) {
-        code = merge_chunk(layers, geometry, filter, chunk, &merged);
-        if (code != SQLITE_OK)
-            return code;
-        ones_before += merged.ones_before;
-        for (unsigned i = 0; i <= BLOOM_BLOCK_ONES_MAXIMUM; i++)
-            tally.blocks_with[i] += merged.tally.blocks_with[i];
-        if (!merged.has_new)
-            continue;
-        sums.keys += merged.counts.keys - (uint64_t)merged.counts.reported_keys;
-        sums.ones += merged.counts.ones - (uint64_t)merged.counts.reported_ones;
-        sums.chunks += merged.counts.reported_keys == 0;
-    }
-    struct bloom_estimate estimate = estimate_of(&geometry->shape, &tally);
-    if (estimate.ones > ones_before && estimate.rate > geometry->shape.rate &&
-        estimate.ones > bloom_growth_merge_limit(&layers->growth, &geometry->shape))
-        return beyond_rate(layers, estimate.rate, geometry->shape.rate);
+    int code = merge_chunks(layers, layer, filter, false, &merged);
+    if (code != SQLITE_OK)
+        return code;
+    struct bloom_estimate estimate = shape->layout->blocks->estimate(shape, &merged.tally);
+    if (merged.adds && estimate.rate > shape->rate &&
+        estimate.ones > bloom_growth_merge_limit(&layers->growth, shape))
+        return bloom_database_fail(
+            layers->database, SQLITE_ERROR,
+            "with these keys the first layer would have a false-positive rate of %!.3g, but it is "
+            "made for %!.3g; merge into a table with a larger capacity, or with growth=off",
+            estimate.rate, shape->rate);
     code = bloom_database_prepare(layers->database, BLOOM_NEW_CHUNK);
     if (code == SQLITE_OK)
         code = bloom_database_prepare(layers->database, BLOOM_WRITE_CHUNK);
     if (code == SQLITE_OK)
-        code = bloom_layers_write(layers, layer, &sums);
+        code = bloom_layers_write(layers, layer, &merged.sums);
     layer->geometry.complete = false; /* rows that the sums count are made from here on */
-    for (uint64_t chunk = 0; chunk < chunk_count && code == SQLITE_OK; chunk++) {
-        code = merge_chunk(layers, geometry, filter, chunk, &merged);
-        if (code != SQLITE_OK || !merged.has_new)
-            continue;
-        merged.counts.reported_keys = merged.counts.keys;
-        merged.counts.reported_ones = merged.counts.ones;
-        code = bloom_chunk_write(layers->chunks, geometry, chunk, &merged.counts);
-    }
+    if (code == SQLITE_OK)
+        code = merge_chunks(layers, layer, filter, true, &merged);
     bloom_layers_forget(layers);
     return code;
 }
@@ -401,10 +377,9 @@ int bloom_whole_verify(struct bloom_layers *layers, char **problem) {
     for (unsigned i = 0; code == SQLITE_OK && i < layers->count && *problem == NULL; i++) {
         const struct bloom_layer *layer = &layers->layers[i];
         struct survey survey;
-        struct bloom_estimate estimate;
         code = bloom_chunks_check(layers->chunks, &layer->geometry, &any);
         if (code == SQLITE_OK)
-            code = survey_layer(layers, &layer->geometry, &survey, &estimate);
+            code = survey_layer(layers, &layer->geometry, &survey);
         if (code == SQLITE_OK)
             *problem = problem_of_layer(layers->database->name, layer, &survey);
     }
@@ -417,48 +392,24 @@ int bloom_whole_verify(struct bloom_layers *layers, char **problem) {
     return code;
 }
 
-/* One pass of a repair over a layer: sums up what its chunks will have reported, and stops at the
- * first that must be written, where it is to. */
-struct repair {
-    struct bloom_sums sums;
-    uint64_t ones;
-    bool stops, stopped;
-    uint64_t chunk;
-    struct bloom_counts counts;
-};
-
-static bool repair_chunk(void *argument, const struct bloom_geometry *geometry, uint64_t chunk,
-                         const struct bloom_counts *counts, const uint8_t *blocks) {
-    struct repair *repair = argument;
-    struct bloom_tally tally = {0};
-    if (blocks == NULL)
-        return true;
-    geometry->shape.layout->blocks->tally(&tally, blocks, bloom_blocks_of_chunk(geometry, chunk));
-    repair->counts = right_counts(geometry, chunk, counts, &tally);
-    repair->chunk = chunk;
-    repair->stopped = repair->stops && memcmp(&repair->counts, counts, sizeof *counts) != 0;
-    repair->ones += repair->counts.ones;
-    add_reported(&repair->sums, &repair->counts);
-    return !repair->stopped;
-}
-
-static int repair_layer(struct bloom_layers *layers, struct bloom_layer *layer, uint64_t *ones) {
+/* The layer's row comes first, since it may be refused. */
+static int repair_layer(struct bloom_layers *layers, struct bloom_layer *layer, bool *has_bits) {
     const struct bloom_geometry *geometry = &layer->geometry;
-    struct repair repair = {.stops = false};
+    struct survey survey;
     struct bloom_counts counts;
+    struct bloom_tally tally;
     uint8_t *blocks;
-    int code = bloom_chunks_for_each(layers->chunks, geometry, 0, repair_chunk, &repair);
-    *ones = repair.ones;
+    int code = survey_layer(layers, geometry, &survey);
+    *has_bits = survey.estimate.ones > 0;
     if (code == SQLITE_OK)
-        code = bloom_layers_write(layers, layer, &repair.sums);
-    for (uint64_t from = 0; code == SQLITE_OK; from = repair.chunk + 1) {
-        repair = (struct repair){.stops = true};
-        code = bloom_chunks_for_each(layers->chunks, geometry, from, repair_chunk, &repair);
-        if (code != SQLITE_OK || !repair.stopped)
+        code = bloom_layers_write(layers, layer, &survey.right);
+    for (uint64_t chunk = survey.chunk; code == SQLITE_OK && survey.damaged; chunk++) {
+        code = bloom_chunk_next(layers->chunks, geometry, &chunk, &counts, &blocks);
+        if (code != SQLITE_OK || blocks == NULL)
             return code;
-        code = bloom_chunk_read(layers->chunks, geometry, repair.chunk, &counts, &blocks);
-        if (code == SQLITE_OK)
-            code = bloom_chunk_write(layers->chunks, geometry, repair.chunk, &repair.counts);
+        struct bloom_counts right = right_counts(geometry, chunk, &counts, blocks, &tally);
+        if (memcmp(&right, &counts, sizeof right) != 0)
+            code = bloom_chunk_write(layers->chunks, geometry, chunk, &right);
     }
     return code;
 }
@@ -467,9 +418,9 @@ int bloom_whole_repair(struct bloom_layers *layers) {
     unsigned with_keys = 1;
     int code = SQLITE_OK;
     for (unsigned i = 0; i < layers->count && code == SQLITE_OK; i++) {
-        uint64_t ones;
-        code = repair_layer(layers, &layers->layers[i], &ones);
-        if (ones > 0)
+        bool has_bits;
+        code = repair_layer(layers, &layers->layers[i], &has_bits);
+        if (has_bits)
             with_keys = i + 1;
     }
     return code == SQLITE_OK && with_keys < layers->count && layers->growth.generations == 1

@@ -454,6 +454,7 @@ bool bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size_t leng
     list->bytes = bytes;
     list->length = length;
     list->at = length >= sizeof MARK && memcmp(bytes, MARK, sizeof MARK) == 0 ? sizeof MARK : 0;
+    list->sought = list->at;
     list->line = 0;
     list->rest = list->rest_end = NULL;
     /* With its own mark, or ASCII in it. */
@@ -463,23 +464,31 @@ bool bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size_t leng
              (length >= 4 && bytes[0] == 0 && bytes[1] != 0 && bytes[2] == 0 && bytes[3] != 0));
 }
 
-/* The next line without blanks around; false when there are no more. */
-static bool list_next_line(struct bloom_list *list, struct list_span *line) {
+/* Goes to the next line, without blanks around, if it ends before that place of the list. */
+static enum bloom_list_step list_next_line(struct bloom_list *list, size_t before,
+                                           struct list_span *line) {
     if (list->at >= list->length)
-        return false;
+        return BLOOM_LIST_END;
     const uint8_t *start = list->bytes + list->at, *end = list->bytes + list->length;
-    const uint8_t *stop = start;
-    while (stop < end && *stop != '\n' && *stop != '\r')
+    const uint8_t *stop = list->bytes + list->sought;
+    const uint8_t *most = list->bytes + before;
+    while (stop < most && *stop != '\n' && *stop != '\r')
         stop++;
+    list->sought = (size_t)(stop - list->bytes);
+    if (stop >= most && stop < end)
+        return BLOOM_LIST_PAUSE;
     *line = list_trim((struct list_span){start, stop});
-    list->at = (size_t)(stop - list->bytes) + 1;
+    list->at = list->sought + (stop < end);
     if (stop + 1 < end && stop[0] == '\r' && stop[1] == '\n')
         list->at++;
+    list->sought = list->at;
     list->line++;
-    return true;
+    return BLOOM_LIST_ENTRY;
 }
 
-bool bloom_list_next(struct bloom_list *list, struct bloom_list_entry *entry) {
+enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_entry *entry) {
+    const size_t left = list->length - list->sought;
+    const size_t before = list->sought + (left < BLOOM_LIST_STRETCH ? left : BLOOM_LIST_STRETCH);
     struct list_span span = {NULL, NULL};
     enum list_form form = LIST_NOTHING;
     for (;;) {
@@ -489,8 +498,9 @@ bool bloom_list_next(struct bloom_list *list, struct bloom_list_entry *entry) {
             form = list_read(list, span, (enum list_form)list->form);
             break;
         }
-        if (!list_next_line(list, &span))
-            return false;
+        enum bloom_list_step step = list_next_line(list, before, &span);
+        if (step != BLOOM_LIST_ENTRY)
+            return step;
         if (list_length(span) > BLOOM_LIST_LINE_MOST) {
             span.end = span.at + BLOOM_LIST_LINE_MOST;
             form = LIST_TOO_LONG;
@@ -514,5 +524,5 @@ bool bloom_list_next(struct bloom_list *list, struct bloom_list_entry *entry) {
         .key_bytes = form < LIST_NO_KEY ? list->url.length : 0,
         .note = LIST_NOTES[form],
     };
-    return true;
+    return BLOOM_LIST_ENTRY;
 }

@@ -14,10 +14,15 @@
 /* A line has at most so many bytes. */
 enum { BLOOM_LIST_LINE_MOST = 16384 };
 
+/* So many bytes without an entry, remarks or the rest of a long line, are passed in one go: some
+ * milliseconds. */
+enum { BLOOM_LIST_STRETCH = 1 << 20 };
+
 struct bloom_list {
     const uint8_t *bytes;
     size_t length;
     size_t at;     /* where the next line begins */
+    size_t sought; /* there is no end of that line before */
     uint64_t line; /* counts from 1, once a line has been read */
     /* What is left of a line with several names, and how it is read: see list.c. */
     const uint8_t *rest, *rest_end;
@@ -40,7 +45,13 @@ struct bloom_list_entry {
 /* Begins with a text, which must outlast the list. Returns false when it is UTF-16. */
 bool bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size_t length);
 
-/* The next entry; false when there are no more. Takes time linear in the bytes that it passes. */
-bool bloom_list_next(struct bloom_list *list, struct bloom_list_entry *entry);
+enum bloom_list_step {
+    BLOOM_LIST_ENTRY,
+    BLOOM_LIST_PAUSE, /* after a stretch without one: ask again for the next */
+    BLOOM_LIST_END
+};
+
+/* Goes to the next entry, in time linear in the bytes that it passes. */
+enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_entry *entry);
 
 #endif

@@ -75,9 +75,9 @@ plot "space.csv" using 1:6 skip 1 with lines linestyle 4 title "counting", \
      "" using 1:4 skip 1 with lines linestyle 5 title "no filter can do with less: log_2(1/p)"
 
 set output "generations.svg"
-set key center right
+set key bmargin center vertical maxrows 2
 set title "Events seen within 24 hours: size"
-set xlabel "hours"
+set xlabel "hours\n "
 set ylabel "MB"
 unset logscale
 set autoscale

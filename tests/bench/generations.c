@@ -21,34 +21,12 @@
  * gets a line for each hour; all else that is printed sums up the second day, when both tables have
  * their size.
  */
-#include <sqlite3.h>
+#include "connection.h"
 
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { ROUNDS = 9, CHECKS = 100000, INSERTS = 20000, BATCH = 1000, HOURS = 48 };
-
-static void fail(sqlite3 *database, const char *what) {
-    fprintf(stderr, "%s: %s\n", what, sqlite3_errmsg(database));
-    exit(1);
-}
-
-static void run(sqlite3 *database, const char *sql) {
-    if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK)
-        fail(database, sql);
-}
-
-static sqlite3_stmt *prepare(sqlite3 *database, const char *sql) {
-    sqlite3_stmt *statement;
-    if (sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) !=
-        SQLITE_OK)
-        fail(database, sql);
-    return statement;
-}
 
 static double number(sqlite3 *database, const char *sql) {
     sqlite3_stmt *statement = prepare(database, sql);
@@ -61,14 +39,9 @@ static double number(sqlite3 *database, const char *sql) {
 
 static sqlite3 *open_database(char path[600], const char *folder, const char *name,
                               const char *extension) {
-    sqlite3 *database;
     snprintf(path, 600, "%s/generations_%s.db", folder, name);
     remove(path);
-    if (sqlite3_open(path, &database) != SQLITE_OK)
-        fail(database, path);
-    sqlite3_enable_load_extension(database, 1);
-    if (sqlite3_load_extension(database, extension, NULL, NULL) != SQLITE_OK)
-        fail(database, "load");
+    sqlite3 *database = open_connection(path, extension);
     run(database, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-64000");
     return database;
 }
@@ -80,29 +53,6 @@ static void close_database(sqlite3 *database, const char *path) {
     remove(path);
 }
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
-static uint64_t mixed(uint64_t word) { /* SplitMix64 (Steele, Lea, Flood, 2014) */
-    word = (word ^ word >> 30) * 0xbf58476d1ce4e5b9U;
-    word = (word ^ word >> 27) * 0x94d049bb133111ebU;
-    return word ^ word >> 31;
-}
-
-static uint64_t next_random = 1;
-
-static uint64_t random_word(void) {
-    return mixed(next_random += 0x9e3779b97f4a7c15U);
-}
-
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median(double times[ROUNDS]) {
     qsort(times, ROUNDS, sizeof *times, compare);
     return times[ROUNDS / 2];
@@ -111,7 +61,7 @@ static double median(double times[ROUNDS]) {
 /* Executes a statement with the key of a number, and tells whether it gave or changed a row. */
 static bool execute(sqlite3_stmt *statement, uint64_t event) {
     char key[32];
-    int length = snprintf(key, sizeof key, "k%016llx", (unsigned long long)mixed(event));
+    int length = snprintf(key, sizeof key, "k%016llx", (unsigned long long)bench_mixed(event));
     sqlite3_bind_text(statement, 1, key, length, SQLITE_STATIC);
     int code = sqlite3_step(statement);
     bool row = code == SQLITE_ROW || sqlite3_changes(sqlite3_db_handle(statement)) > 0;
@@ -203,7 +153,7 @@ struct subject {
 enum { FILTER, ORDINARY };
 
 static bool is_repeated(uint64_t at) {
-    return at > 1 && mixed(at * 0x9e3779b97f4a7c15U) % 5 == 0;
+    return at > 1 && bench_mixed(at * BENCH_STEP) % 5 == 0;
 }
 
 /* The number of the event that comes as so many: its own when it is new, otherwise that of a new
@@ -212,7 +162,7 @@ static uint64_t event_at(uint64_t at, uint64_t hourly) {
     if (!is_repeated(at))
         return at;
     uint64_t window = 20 * hourly - 100;
-    uint64_t event = at - 1 - mixed(at) % (at - 1 < window ? at - 1 : window);
+    uint64_t event = at - 1 - bench_mixed(at) % (at - 1 < window ? at - 1 : window);
     while (is_repeated(event))
         event++;
     return event < at ? event : at;

@@ -15,11 +15,17 @@
 
 enum { BENCH_URL_LEAST = 60, BENCH_URL_MOST = 80 };
 
+#define BENCH_STEP UINT64_C(0x9e3779b97f4a7c15)
+
+/* SplitMix64 (Steele, Lea, Flood, 2014) of a state that goes on by BENCH_STEP. */
+static inline uint64_t bench_mixed(uint64_t word) {
+    word = (word ^ word >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    word = (word ^ word >> 27) * UINT64_C(0x94d049bb133111eb);
+    return word ^ word >> 31;
+}
+
 static inline uint64_t bench_random(uint64_t number) {
-    uint64_t mixed = (number + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
-    return mixed ^ mixed >> 31;
+    return bench_mixed((number + 1) * BENCH_STEP);
 }
 
 /* Writes the URL of a number, without a terminator, and returns its length. text has BENCH_URL_MOST

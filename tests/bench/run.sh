@@ -1,9 +1,10 @@
 #!/bin/sh
 # Builds and runs the benchmarks, from the top folder, and writes their results to
 # tests/bench/results. `make bench` calls it. What is measured: the comments of floor.c,
-# interface.c, sql_bench.py, table.c, generations.c and two_sets.py.
+# interface.c, sql_bench.py, bulk.py, table.c, generations.c and two_sets.py.
 #
-#     sh tests/bench/run.sh [floor] [interface] [foreign] [kinds] [sql] [table] [generations]
+#     sh tests/bench/run.sh [floor] [interface] [foreign] [kinds] [sql] [bulk] [table]
+#                           [generations]
 #                           [two_sets] [charts]
 #
 # Nothing named: all.
@@ -32,7 +33,8 @@ RESULTS=$BENCH/results
 BUILD=build/bench
 WARNINGS="-Wall -Wextra -Wpedantic -Wconversion -Wshadow"
 COMPILE="$CC $CFLAGS $WARNINGS -std=c11 -fPIC -ffp-contract=off"
-[ $# -gt 0 ] || set -- floor interface foreign kinds sql table generations two_sets charts
+[ $# -gt 0 ] ||
+    set -- floor interface foreign kinds sql bulk table generations two_sets charts
 
 # includes HEADER: whether the compiler finds it.
 includes() {
@@ -137,6 +139,13 @@ for part; do
             $ALONE $BUILD/foreign $sizes
             $ALONE "$PYTHON" $BENCH/foreign_sql.py "$LIBRARY"
         } | tee $RESULTS/foreign.md
+        ;;
+    bulk)
+        {
+            begin_page 'Many rows into a filter table' bulk.py
+            # shellcheck disable=SC2086 # words are meant
+            $ALONE "$PYTHON" $BENCH/bulk.py "$LIBRARY" $BUILD
+        } | tee $RESULTS/bulk.md
         ;;
     kinds)
         $COMPILE -Iext -o $BUILD/kinds $BENCH/kinds.c $OBJECTS -lm

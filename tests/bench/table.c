@@ -34,54 +34,12 @@
  * layout=counting and stops at 10^7 keys, where it takes 60 MB. Medians of five rounds, in ns; what
  * making the key costs is taken off.
  */
-#include <sqlite3.h>
+#include "connection.h"
 
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { ROUNDS = 5, CHECKS = 200000, ALONE = 50000, INSERTS = 50000, COMMITS = 5000 };
-
-static void fail(sqlite3 *database, const char *what) {
-    fprintf(stderr, "%s: %s\n", what, sqlite3_errmsg(database));
-    exit(1);
-}
-
-static void run(sqlite3 *database, const char *sql) {
-    if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK)
-        fail(database, sql);
-}
-
-static sqlite3_stmt *prepare(sqlite3 *database, const char *sql) {
-    sqlite3_stmt *statement;
-    if (sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) !=
-        SQLITE_OK)
-        fail(database, sql);
-    return statement;
-}
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
-static uint64_t next_random = 1;
-
-static uint64_t random_word(void) {
-    uint64_t word = next_random += 0x9e3779b97f4a7c15U;
-    word = (word ^ word >> 30) * 0xbf58476d1ce4e5b9U;
-    word = (word ^ word >> 27) * 0x94d049bb133111ebU;
-    return word ^ word >> 31;
-}
-
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* ns for each execution of a statement with one random key. */
 static double measure(sqlite3_stmt *statement, int count) {
@@ -116,6 +74,7 @@ static double key_cost(void) {
     double start = now();
     for (int i = 0; i < CHECKS; i++)
         sum += snprintf(key, sizeof key, "k%016llx", (unsigned long long)random_word());
+    (void)sum;
     return (now() - start) / CHECKS;
 }
 
@@ -155,16 +114,6 @@ struct subject {
 
 #define CACHE_ALL "PRAGMA cache_size=-2000000"
 
-static sqlite3 *open_database(const char *path, const char *extension) {
-    sqlite3 *database;
-    if (sqlite3_open(path, &database) != SQLITE_OK)
-        fail(database, path);
-    sqlite3_enable_load_extension(database, 1);
-    if (sqlite3_load_extension(database, extension, NULL, NULL) != SQLITE_OK)
-        fail(database, "load");
-    return database;
-}
-
 #define SETTINGS "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA mmap_size=0;" CACHE_ALL
 #define INSERT "INSERT OR IGNORE INTO t(key) VALUES (?)"
 
@@ -192,7 +141,7 @@ static void make(struct subject *subject, const char *extension, const char *fol
              subject->layout != NULL ? subject->layout : "index", subject->page_size,
              subject->keys);
     remove(subject->path);
-    sqlite3 *database = subject->database = open_database(subject->path, extension);
+    sqlite3 *database = subject->database = open_connection(subject->path, extension);
     snprintf(sql, sizeof sql, "PRAGMA page_size=%d;" SETTINGS, subject->page_size);
     run(database, sql);
     if (subject->layout != NULL)
@@ -217,7 +166,7 @@ static void make(struct subject *subject, const char *extension, const char *fol
         remove(subject->memory_path);
         snprintf(sql, sizeof sql, "VACUUM INTO '%s'", subject->memory_path);
         run(database, sql);
-        subject->memory = open_database(subject->memory_path, extension);
+        subject->memory = open_connection(subject->memory_path, extension);
         run(subject->memory, SETTINGS);
         warm(subject->memory, subject->layout != NULL);
         subject->memory_insert = prepare(subject->memory, INSERT);

@@ -19,8 +19,9 @@ TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 STOREYS = ["url", "filter", "exchange", "sqlite", "table"]  # extension.c stands on top of them
 WIDTH = 100
 # Data, golden files and results, and what a program prints, are not written by hand: vectors.txt,
-# by format_test.py --write, has a vector on each line.
-GENERATED = re.compile(r"\.(out|csv|svg|json|lock)$|/(results|data|golden|corpus)/|/vectors\.txt$")
+# by format_test.py --write, has a vector on each line, mistakes.txt a message.
+GENERATED = re.compile(r"\.(out|csv|svg|json|lock)$|/(results|data|golden|corpus)/|"
+                       r"/(vectors|mistakes)\.txt$")
 # A number, a literal or an address that cannot be broken.
 UNBREAKABLE = re.compile(r"[^\s,()]{60}|'[^']{60,}'|https?://\S")
 

@@ -3,9 +3,11 @@
 
 For each engine: a filter column and filter tables written through the leader and through others
 are equal to the byte on every node; no acknowledged key is lost when the leader is killed in the
-middle of writes; reads go on with the leader dead; a node without the extension, and one that was
-tampered with, are noticed. Then a load of 10^5 keys. `make clusters` runs it.
+middle of writes; tables that forget by age forget the same on all when it is killed amid rotations;
+reads go on with the leader dead; a node without the extension, and one that was tampered with, are
+noticed. Then a load of 10^5 keys. `make clusters` runs it.
 """
+import random
 import sys
 import tempfile
 import threading
@@ -21,7 +23,15 @@ SCHEMA = ["CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL)",
               f"CREATE VIRTUAL TABLE {name} USING bloom({options})"
               for name, options in TABLES.items()]
 KEPT = 5000  # keys that the filter column is made for
+# Tables that forget by age: the first is told to rotate, the second to rotate if its newest
+# generation is that of the hour. At this fpr no key that is asked for is found by chance; the
+# second grows in each generation, for which 1e-6 for each is the least.
+GENERATIONS = 3
+AGES = {"told": f"capacity=1000, fpr=3e-9, growth=off, generations={GENERATIONS}",
+        "guarded": f"capacity=20, fpr=3e-6, generations={GENERATIONS}"}
+KEYS_AN_HOUR = 30
 EQUAL_SECONDS = 30
+HOURS_SECONDS = 120  # some 15 hours at 12 statements each
 LOAD_KEYS = 100_000
 
 
@@ -40,19 +50,105 @@ def values(first, last):
 
 
 def state(engine, node):
-    """Every byte of every filter that a node has."""
-    questions = ["SELECT name, hex(f) FROM filters ORDER BY name",
-                 "SELECT count(*), max(url) FROM list"]
-    for table in TABLES:
-        questions += [f"SELECT layer, hex(header), chunk_blocks, generation, keys, chunks, ones "
-                      f"FROM {table}_layers ORDER BY layer",
-                      f"SELECT id, hex(bits) FROM {table}_chunks ORDER BY id"]
-    return [engine.read(node, question) for question in questions]
+    """Every byte of every ordinary table that a node has, shadow tables included."""
+    tables = engine.read(node, "SELECT t.name, group_concat('quote(' || c.name || ')') FROM "
+                         "sqlite_master t, pragma_table_info(t.name) c WHERE t.type = 'table' AND "
+                         "t.rootpage > 0 GROUP BY t.name ORDER BY t.name")
+    return tables, [engine.read(node, f"SELECT {columns} FROM {table} ORDER BY 1")
+                    for table, columns in tables]
 
 
 def all_equal(engine, nodes=range(3)):
     first, *others = [state(engine, node) for node in nodes]
     return all(other == first for other in others)
+
+
+class Days:
+    """Hours that pass in the tables of AGES, statement by statement; and the model of what they
+    know: which hour a key was written in last.
+
+    One statement at a time, tried until it is acknowledged. One that was refused may have been done
+    all the same. For INSERT and OR IGNORE that makes no difference. The table guarded rotates once
+    for each hour, however often that is tried. Before the table told is told again, the number of
+    its newest generation says whether it heard the last time; once a later write is acknowledged,
+    nothing of what was sent before it is still to come.
+    """
+
+    def __init__(self, engine):
+        self.engine = engine
+        self.leader = None
+        self.hour = 0
+        self.written = {}  # key: hour
+        self.chance = random.Random(28)
+        self.rotating = {table: threading.Event() for table in AGES}
+        self.seconds = {}  # that the last rotation of a table took
+        self.refused = self.unsure = self.done_unheard = 0
+
+    def try_once(self, statement):
+        self.leader = self.engine.leader() if self.leader is None else self.leader
+        try:
+            if self.leader is None:
+                raise Refused("no leader")
+            self.engine.write([statement], self.leader)
+            return True
+        except Refused:
+            self.leader = None
+            self.refused += 1
+            raise
+
+    def write(self, statement):
+        wait_for(lambda: self.try_once(statement), f"{statement[:60]} is acknowledged")
+
+    def living(self):
+        return {key for key, hour in self.written.items() if self.hour - hour < GENERATIONS}
+
+    def add(self, keys, ignore=False):
+        living = self.living() if ignore else ()
+        rows = ", ".join(f"('key-{key}')" for key in keys)
+        for table in AGES:
+            self.write(f"INSERT {'OR IGNORE ' if ignore else ''}INTO {table}(key) VALUES {rows}")
+        self.written.update((key, self.hour) for key in keys if key not in living)
+
+    def newest(self):
+        self.try_once(f"INSERT INTO list VALUES ('{random.random()}')")
+        return self.engine.read(self.leader, "SELECT max(generation) FROM told_layers")[0]
+
+    def rotate_told(self):
+        newest = self.hour
+        while newest == self.hour:
+            try:
+                self.try_once("INSERT INTO told(told) VALUES ('rotate')")
+                return
+            except Refused:
+                self.unsure += 1
+            (newest,) = wait_for(self.newest, "the newest generation")
+        self.done_unheard += 1
+
+    def timed(self, table, rotate):
+        self.rotating[table].set()
+        started = time.monotonic()
+        rotate()
+        self.rotating[table].clear()
+        self.seconds[table] = time.monotonic() - started
+
+    def pass_hour(self):
+        """New keys; known ones once more; and on to the next hour."""
+        self.add(range(KEYS_AN_HOUR * self.hour, KEYS_AN_HOUR * (self.hour + 1)))
+        before = range(max(0, KEYS_AN_HOUR * (self.hour - 2 * GENERATIONS)),
+                       KEYS_AN_HOUR * (self.hour + 1))
+        self.add(self.chance.sample(before, 5))
+        self.add(self.chance.sample(before, 20), ignore=True)
+        self.timed("told", self.rotate_told)
+        self.timed("guarded", lambda: self.write(
+            "INSERT INTO guarded(guarded) SELECT 'rotate' WHERE "
+            f"(SELECT max(generation) FROM guarded_layers) = {self.hour}"))
+        self.hour += 1
+
+    def found(self, node, table):
+        """Which keys a node finds, of those that were written and as many others."""
+        return {key for (key,) in self.engine.read(
+            node, NUMBERS.format(0, 2 * KEYS_AN_HOUR * self.hour) + "SELECT i FROM n WHERE EXISTS "
+            f"(SELECT 1 FROM {table} WHERE key = 'key-' || i)")}
 
 
 class Cluster:
@@ -185,6 +281,62 @@ class Cluster:
                 "filters WHERE name = 'kept'), 'key-' || i)) FROM n"), [(last,)], f"node {node}")
         figures(f"{engine.name}: leader killed: {20 * len(acknowledged)} keys acknowledged, all "
                 f"found on every node; {len(refused)} attempts refused meanwhile")
+
+    def test_ages_are_equal_when_the_leader_dies_amid_rotations(self):
+        engine = self.engine
+        self.write(*SCHEMA, *(f"CREATE VIRTUAL TABLE {name} USING bloom({options})"
+                              for name, options in AGES.items()))
+        days = Days(engine)
+        stop = threading.Event()
+
+        def work():
+            while not stop.is_set():
+                days.pass_hour()
+
+        def pass_hours(what):
+            end = days.hour + GENERATIONS + 2
+            wait_for(lambda: days.hour >= end, what, HOURS_SECONDS)
+
+        writer = threading.Thread(target=work)
+        writer.start()
+        try:
+            for table in AGES:
+                pass_hours("hours before the leader dies")
+                dead = engine.leader()
+                self.assertTrue(days.rotating[table].wait(HOURS_SECONDS))
+                time.sleep(days.seconds[table] / 2)
+                engine.kill(dead)
+                if engine.elects:
+                    pass_hours("hours of the new leader")
+                    self.assertNotEqual(engine.leader(), dead)
+                else:
+                    time.sleep(1)
+                engine.restart(dead)
+            pass_hours("hours after the old one is back")
+        finally:
+            stop.set()
+            writer.join(60)
+        self.assertFalse(writer.is_alive())
+        self.assertTrue(days.refused or engine.client_waits, "the leader's death was not noticed")
+        self.assert_all_equal()
+        self.assert_sound()
+        living = days.living()
+        self.assertGreater(len(living), KEYS_AN_HOUR * (GENERATIONS - 1))
+        self.assertGreater(len(days.written) - len(living), 10 * KEYS_AN_HOUR)
+        for node in range(3):
+            for table in AGES:
+                self.assertEqual(days.found(node, table), living, f"node {node}, {table}")
+                self.assertEqual(engine.read(node, "SELECT max(generation) - min(generation), "
+                                             f"max(generation) FROM {table}_layers WHERE "
+                                             "layer % 64 = 0"), [(GENERATIONS - 1, days.hour)])
+            # Of what was forgotten the newest generation, which is empty, has something left.
+            self.assertGreater(engine.read(
+                node, "SELECT count(*) FROM guarded_layers AS a JOIN guarded_layers AS b ON "
+                "b.layer = a.layer - a.layer % 64 AND b.generation > a.generation")[0][0], 0)
+        figures(f"{engine.name}: leader killed twice amid rotations: {days.hour} rotations of each "
+                f"table, {days.refused} attempts refused, {days.unsure} of them to rotate, of "
+                f"which {days.done_unheard} were done; {len(living)} of {len(days.written)} keys "
+                "known, on every node")
 
     def test_a_tampered_node_is_found_unequal(self):
         """The comparison of the other tests finds one bit, in a filter column and in a table."""

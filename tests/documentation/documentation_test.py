@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Runs the examples of README.md and ext/*.md as they are printed there.
+"""Runs the examples of README.md, sql/REFERENCE.md and ext/*.md as they are printed there.
 
 A fenced block marked `sql` that is followed by one marked `text` is typed into the sqlite3 shell,
 with the extension loaded, and must print exactly that. The blocks of one document share one
 database, in order, as a reader would type them. Every `make` target and file that the documents
-name must exist.
+name must exist. sql/REFERENCE.md is held against what the extension has: each function, option,
+value, command and field.
 """
 
+import json
 import pathlib
 import re
 import subprocess
@@ -46,12 +48,111 @@ class Examples(unittest.TestCase):
     def test_examples_of_the_readme_print_what_it_says(self):
         self.run_document("README.md", 3)
 
+    def test_examples_of_the_reference_print_what_it_says(self):
+        self.run_document("sql/REFERENCE.md", 30)
+
     def test_examples_of_the_format_print_what_it_says(self):
         self.run_document("ext/FORMAT.md", 2)
         self.run_document("ext/FORMAT-layouts.md", 6)
 
     def test_examples_of_the_urls_print_what_it_says(self):
         self.run_document("ext/URLS.md", 1)
+
+
+def shell(sql):
+    """The lines that the shell prints, errors included."""
+    run = subprocess.run(
+        ["sqlite3", "-batch", "-init", "/dev/null", "-cmd", ".load ./bloom", ":memory:"],
+        input=sql, cwd=TOP, capture_output=True, text=True, check=False,
+    )
+    return (run.stdout + run.stderr).splitlines()
+
+
+class Reference(unittest.TestCase):
+    """sql/REFERENCE.md has an example of all there is, and tells of nothing else."""
+
+    TEXT = (TOP / "sql/REFERENCE.md").read_text()
+    EXAMPLES = "".join(sql for sql, wanted in examples("sql/REFERENCE.md") if wanted)
+
+    def source(self, name):
+        return (TOP / "ext" / name).read_text()
+
+    def first_column(self, heading, column=1):
+        """The words in backquotes in a column of the first table behind a heading."""
+        table = self.TEXT.split(heading, 1)[1].split("\n|---", 1)[1].split("\n\n", 1)[0]
+        cells = [row.split("|")[column] for row in table.splitlines()[1:]]
+        return [word for cell in cells for word in re.findall(r"`([\w-]+)", cell)]
+
+    def test_functions(self):
+        names = re.findall(r'\{"(bloom\w+)",', self.source("extension.c"))
+        names += re.findall(r'\.name = "(bloom\w+)"', "".join(
+            map(self.source, ("sqlite/list.c", "sqlite/keys.c", "sqlite/url.c"))))
+        self.assertGreaterEqual(len(names), 25)
+        for name in names:
+            self.assertIn(f"{name}(", self.EXAMPLES, name)
+            self.assertRegex(self.TEXT, rf"\*\*`{name}\(", name)
+
+    def test_options_of_values(self):
+        names = re.findall(r'\{"(\w+)", value_', self.source("sqlite/options.c"))
+        self.assertEqual(self.first_column("## Options of values"), names)
+        for name in names:
+            self.assertRegex(self.EXAMPLES, rf"bloom_\w+\([^;]*'[^';]*\b{name}=")
+
+    def test_layouts(self):
+        message, = shell("SELECT bloom_new(1, 0.1, 'no such');")
+        names = re.findall(r"'([\w-]+)'", message.split("must be one of")[1])
+        self.assertGreaterEqual(len(names), 14)
+        self.assertEqual(sorted(self.first_column("| layout | for |"[:-2])), sorted(names))
+        for name in set(names) - {"hashes", "blocked"}:  # the default, and what cannot be chosen
+            self.assertRegex(self.EXAMPLES, rf"[='\s]{name}[,']")
+
+    def test_options_of_tables(self):
+        options = self.source("table/options.c")
+        names = re.findall(r'\{"(\w+)", read_', options)
+        self.assertEqual(sorted(self.first_column("### Options of tables")), sorted(names))
+        for name in names:
+            self.assertRegex(self.EXAMPLES, rf"USING bloom\([^;]*\b{name}=")
+        for option, at_least in (("key", 7), ("growth", 3)):
+            message, = shell(f"CREATE VIRTUAL TABLE t USING bloom({option}=none);")
+            told = message.split("must be", 1)[1].rsplit(", not", 1)[0]
+            values = set(re.findall(r"\w+", told)) - {"or", "a", "key", "rule"}
+            self.assertGreaterEqual(len(values), at_least)
+            for value in values:
+                self.assertRegex(self.EXAMPLES, rf"(?i)USING bloom\([^;]*{option}={value}\b")
+
+    def test_commands(self):
+        names = ["add", *re.findall(r'\{"(\w+)", (?:bloom_|NULL)', self.source("table/module.c"))]
+        self.assertEqual(sorted(self.first_column("### Commands")), sorted(names))
+        for name in names:
+            self.assertRegex(self.EXAMPLES, rf"INSERT [^;]*'{name}'")
+
+    def test_columns(self):
+        rows = shell("CREATE VIRTUAL TABLE seen USING bloom;"
+                     "SELECT name FROM pragma_table_xinfo('seen') WHERE hidden ORDER BY name;")
+        self.assertEqual(sorted([*self.first_column("leaves out:"), "seen"]), rows)
+
+    def test_fields_of_bloom_info(self):
+        plain, both, exact = (json.loads(line) for line in shell(
+            "SELECT bloom_info(bloom_new(9));"
+            "SELECT bloom_info(bloom_new(9, 0.1, 'key=url, salt=' || hex(zeroblob(16))));"
+            "SELECT bloom_info(bloom_agg(1, NULL, 0.1, 'fuse'));"))
+        fields = self.first_column("## Fields of bloom_info")
+        self.assertEqual(fields, list(both))
+        self.assertEqual([name for name in fields if name not in ("key", "salted")], list(plain))
+        self.assertEqual(list(exact), list(plain))
+        self.assertEqual([name for name, value in exact.items() if value is None], ["ones", "fill"])
+
+    def test_fields_of_info(self):
+        plain, ages = (json.loads(line) for line in shell(
+            "CREATE VIRTUAL TABLE a USING bloom; CREATE VIRTUAL TABLE b USING bloom(generations=2);"
+            "SELECT info FROM a; SELECT info FROM b;"))
+        fields = self.first_column("## Fields of info")
+        self.assertEqual(fields, list(ages))
+        self.assertEqual([name for name in fields if name != "generations"], list(plain))
+        self.assertEqual(self.first_column("| field of a generation |"),
+                         list(ages["generations"][0]))
+        for info in (plain, ages):
+            self.assertEqual(self.first_column("| field of a layer |"), list(info["layers"][0]))
 
 
 class Names(unittest.TestCase):

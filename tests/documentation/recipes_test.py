@@ -3,8 +3,9 @@
 lists of every odd kind.
 
     recipes_test.py             run the tests (and any option of unittest)
-    recipes_test.py --update    write the .out files anew from what the recipes print; look at the
-                                difference before you keep it
+    recipes_test.py --update    write the .out files anew from what the recipes print, and times and
+                                sizes into the table of sql/README.md; look at the difference before
+                                you keep it
 
 SQLITE3=path in the environment names another sqlite3 shell. Everything runs in a copy of the tree,
 with an empty home.
@@ -14,7 +15,9 @@ import math
 import os
 import pathlib
 import re
+import resource
 import shutil
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -23,6 +26,7 @@ import unittest
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 LIBRARIES = [TOP / name for name in ("bloom.so", "bloom.dylib", "bloom.dll")]
+MAP = TOP / "sql" / "README.md"
 RECIPES = sorted((TOP / "sql").glob("*.sql"))
 SQLITE = os.environ.get("SQLITE3", "sqlite3")
 
@@ -32,6 +36,38 @@ def shell_version():
         [SQLITE, "--version"], capture_output=True, text=True, check=True
     ).stdout.split()
     return tuple(int(part) for part in words[0].split("."))
+
+
+def filter_bytes(path):
+    """All that is kept as filters in a database: values, and rows of filter tables."""
+    database = sqlite3.connect(path)
+    database.text_factory = bytes
+    database.execute("PRAGMA writable_schema = on")  # temporary views of other databases
+    size = 0
+    for name, sql in database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"):
+        name = name.decode()
+        if sql is not None and sql.startswith(b"CREATE VIRTUAL TABLE"):
+            rows = database.execute(f'SELECT bits FROM "{name}_chunks"')
+            size += sum(len(bits) for bits, in rows)
+        else:
+            size += sum(len(value) for row in database.execute(f'SELECT * FROM "{name}"')
+                        for value in row
+                        if isinstance(value, bytes) and value.startswith(b"\x89BLM"))
+    database.close()
+    return size
+
+
+def in_words(size):
+    """Two digits, so that a row's header more or less changes nothing."""
+    if size < 1000:
+        return f"{size} bytes"
+    digits = len(str(size)) - 2
+    return f"{round(size, -digits) / 1000:g} kB"
+
+
+# In the table of sql/README.md: the recipe, the time of its run and the size of its filters.
+ROW = re.compile(r"^(\|.*\]\((\w+)\.sql\).*?\|) ([^|]*) \| ([^|]*) \|$", re.MULTILINE)
+TIMES = (0.1, 0.2, 0.5, 1, 2, 5, 10)  # seconds: the first that is twice what was measured, or more
 
 
 class Tree:
@@ -87,6 +123,24 @@ class Tree:
         with open(self.top / "sql" / name, encoding="utf-8") as script:
             return self.run([SQLITE], stdin=script)
 
+    def measured(self, name):
+        """The same, with the seconds of the processor that it took and the bytes of the filters
+        that it leaves behind."""
+        text = (self.top / "sql" / name).read_text(encoding="utf-8")
+        databases = ["main", "temp", *re.findall(r"^ATTACH .* AS (\w+);", text, re.MULTILINE)]
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as script:
+            script.write(text)
+            script.writelines(f".backup {each} {folder}/{each}\n" for each in databases)
+            script.seek(0)
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            run = self.run([SQLITE], stdin=script)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            run.seconds = (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
+            run.size = 0
+            if run.returncode == 0:
+                run.size = sum(filter_bytes(f"{folder}/{each}") for each in databases)
+        return run
+
     def demo(self, **variables):
         if "SQLITE3" in os.environ:
             variables.setdefault("SQLITE3", os.environ["SQLITE3"])
@@ -106,9 +160,11 @@ class Recipes(TreeTest):
         expected = recipe.with_suffix(".out")
         self.assertTrue(expected.exists(), f"{expected.name} is missing: recipes_test.py --update")
         before = self.tree.files()
-        run = self.tree.recipe(recipe.name)
+        run = self.tree.measured(recipe.name)
         self.assertEqual(run.stderr, "")
         self.assertEqual(run.returncode, 0)
+        rows = {name: size for _, name, _, size in ROW.findall(MAP.read_text(encoding="utf-8"))}
+        self.assertEqual(rows.get(recipe.stem), in_words(run.size), "in the table of sql/README.md")
         wanted, got = expected.read_text(encoding="utf-8").splitlines(), run.stdout.splitlines()
         # From this one on the shell aligns columns otherwise: the words must agree.
         if shell_version() >= (3, 52, 0):
@@ -122,6 +178,31 @@ class Recipes(TreeTest):
         self.assertGreaterEqual(len(RECIPES), 6)
         outputs = {path.stem for path in (TOP / "sql").glob("*.out")}
         self.assertEqual(outputs, {path.stem for path in RECIPES})
+
+    def test_the_table_has_each_recipe_once(self):
+        rows = ROW.findall(MAP.read_text(encoding="utf-8"))
+        self.assertEqual(sorted(name for _, name, _, _ in rows), [path.stem for path in RECIPES])
+        for _, name, time, _ in rows:
+            self.assertRegex(time, r"^< [\d.]+ s$", name)
+
+    def test_stored_filters_are_pinned(self):
+        """A scalar subquery that reads one for each of many rows, and an aggregate in the shape of
+        one that is read with each row."""
+        unpinned = re.compile(r"bloom_(?:check|hashes|agg)\((?:[^()]|\([^()]*\))*?"
+                              r"(?<=[(\s])\(SELECT (?!bloom_pin\()(?:f|filter|\w+\.f)\b|"
+                              r"bloom_agg\(\w+, f\)")
+        self.assertTrue(unpinned.search("bloom_check((SELECT f FROM filters), url)"))
+        self.assertTrue(unpinned.search("bloom_agg(lower(a), (SELECT f FROM filters))"))
+        self.assertTrue(unpinned.search("bloom_agg(key, f)"))
+        self.assertFalse(unpinned.search("bloom_agg(key, (SELECT bloom_pin(f) FROM filters))"))
+        found = {}
+        for path in [*RECIPES, *(TOP / name for name in (
+                "sql/demo.sh", "sql/README.md", "sql/REFERENCE.md", "README.md", "ext/URLS.md"))]:
+            text = re.sub(r"--.*", "", path.read_text(encoding="utf-8"))
+            if matches := unpinned.findall(text):
+                found[path.name] = matches
+        # shards.sql asks another shard for each of a few rows, which a pin cannot serve.
+        self.assertEqual(list(found), ["shards.sql"], found)
 
     def test_each_recipe_says_how_to_run_it(self):
         for recipe in RECIPES:
@@ -181,9 +262,11 @@ class Demo(TreeTest):
         self.assertRegex(lines[-1], r"^  time to verify the hits  .* ms$")
         return figures, run.stdout
 
-    def counted(self, content, name="list.txt"):
+    def counted(self, content, name="list.txt", remarks=None):
         path = self.write(content, name)
         figures, printed = self.figures(URLS=path)
+        if remarks is not None:
+            self.assertEqual(figures["no entry: a remark, or blank"], remarks)
         self.assertEqual(printed.splitlines()[0], f"The list: {path}")
         lines = re.findall(r"^  (\S.*?) +([\d,]+) lines$", printed, re.MULTILINE)
         return sum(int(count.replace(",", "")) for note, count in lines
@@ -206,14 +289,16 @@ class Demo(TreeTest):
     def test_the_list_of_the_project(self):
         figures, printed = self.figures(visits=1_000_000)
         self.assertEqual(printed.splitlines()[0], "The list: sql/data/urlhaus.txt")
-        self.assertEqual(figures["a URL or name"], 6254)
+        self.assertEqual(figures["a URL or name"], 2908)
+        self.assertEqual(figures["Adblock rule, without its options"], 3346)
+        self.assertEqual(figures["no entry: a remark, or blank"], 6)
         self.assertEqual(figures["different keys of them"], 6239)
         self.assertEqual(figures["spelt exactly as in the list"], 0)
         self.assertEqual(figures["really on it, by verification"], 50_000)
         self.assertGreater(figures["false positives"], 500)
 
     def test_an_empty_name_means_the_list_of_the_project(self):
-        self.assertEqual(self.figures(URLS="")[0]["a URL or name"], 6254)
+        self.assertEqual(self.figures(URLS="")[0]["a URL or name"], 2908)
 
     def test_duplicates_quotes_commas_spaces_and_long_lines(self):
         lines = [
@@ -245,16 +330,16 @@ class Demo(TreeTest):
             b"\xef\xbb\xbf# first\r\n\r\na.example\r\n   \r\n\t# another\r\n "
             b" b.example\t\r\na.example\r\n#\r\nc.example#\r\n"
         )
-        self.assertEqual(self.counted(content), (4, 3))
+        self.assertEqual(self.counted(content, remarks=5), (4, 3))
 
     def test_a_byte_order_mark_is_no_part_of_the_first_url(self):
         self.assertEqual(self.counted(b"\xef\xbb\xbfa.example\na.example\n"), (2, 1))
 
     def test_old_line_ends(self):
-        self.assertEqual(self.counted(b"a.example\rb.example\r\ra.example\r"), (3, 2))
+        self.assertEqual(self.counted(b"a.example\rb.example\r\ra.example\r", remarks=1), (3, 2))
 
     def test_no_final_newline(self):
-        self.assertEqual(self.counted(b"a.example\nb.example"), (2, 2))
+        self.assertEqual(self.counted(b"a.example\nb.example", remarks=0), (2, 2))
 
     def test_control_bytes(self):
         content = b"a\x00.example\na.example\nb\x1f.example\n\x1f\n\x01\x02\n"
@@ -380,15 +465,19 @@ class Demo(TreeTest):
 
 
 def update():
-    tree = Tree()
+    tree, figures = Tree(), {}
     try:
         for recipe in RECIPES:
-            run = tree.recipe(recipe.name)
+            run = tree.measured(recipe.name)
             if run.returncode != 0 or run.stderr:
                 sys.exit(f"{recipe.name} failed: {run.stderr}")
             recipe.with_suffix(".out").write_text(run.stdout, encoding="utf-8")
+            seconds = next(time for time in TIMES if time >= 2 * run.seconds)
+            figures[recipe.stem] = f"< {seconds} s | {in_words(run.size)}"
     finally:
         tree.remove()
+    table = MAP.read_text(encoding="utf-8")
+    MAP.write_text(ROW.sub(lambda row: f"{row[1]} {figures[row[2]]} |", table), encoding="utf-8")
 
 
 if __name__ == "__main__":

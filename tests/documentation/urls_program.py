@@ -154,15 +154,24 @@ def label(text):
     return escape(text, b"\\")
 
 
+# What the mapping of UTS #46 drops, in Unicode 17.0.
+DROPPED = re.compile("[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2060-\u2064"
+                     "\u206a-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U0001bca0-\U0001bca3"
+                     "\U0001d173-\U0001d17a\U000e0100-\U000e01ef]")
+
+
 def mapped(text):
-    """As UTS #46 does it with what may be an IPv6 address."""
+    """As UTS #46 does it with what may be an IPv6 address: no label with signs beyond ASCII is a
+    part of one."""
     try:
-        text = unicodedata.normalize("NFKC", text.decode("utf-8"))
+        text = unicodedata.normalize("NFKC", DROPPED.sub("", text.decode("utf-8")))
     except UnicodeDecodeError:
         return b""
-    kept = [character for character in text.replace("\u3002", ".")
-            if unicodedata.category(character) not in ("Cf", "Mn")]
-    return "".join(kept).encode("utf-8")
+    text = DROPPED.sub("", text)
+    if any(unicodedata.category(character) in ("Cn", "Co") for character in text):
+        return b""
+    labels = text.replace("\u3002", ".").split(".")
+    return ".".join(label if label.isascii() else "xn--" for label in labels).encode("ascii")
 
 
 def resolve(rest):

@@ -600,15 +600,14 @@ class Refusals(WithExtension):
 
     def test_exports_of_what_is_no_filter(self):
         self.refused(
-            "bloom_export: the filter (argument 1) is NULL: check that its row exists, and pin it"
-            " in a scalar subquery (a pin is NULL beyond a join, a view, a subquery in FROM or"
-            " coalesce)",
+            "bloom_export: the filter (argument 1) is NULL: check that its row exists; a pin is"
+            " NULL beyond a join, a view, a subquery in FROM or coalesce",
             EXPORT,
             None,
         )
         self.refused(
             "bloom_export: the filter (argument 1) is not one: these 22 bytes do not begin with"
-            " 89424c4d",
+            " 89424c4d; import those of another system first",
             EXPORT,
             STRINGS,
         )

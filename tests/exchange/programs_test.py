@@ -73,11 +73,6 @@ class Programs(unittest.TestCase):
         self.assertEqual({name for name, text in sections().items() if "```sh" in text},
                          set(NEEDS))
 
-    def test_every_recipe_is_in_the_list(self):
-        text = (TOP / "sql" / "README.md").read_text(encoding="utf-8")
-        names = set(re.findall(r"\]\((\w+\.sql)\)", text))
-        self.assertEqual(names, {path.name for path in (TOP / "sql").glob("*.sql")})
-
 
 for each in NEEDS:
     setattr(Programs, f"test_{each.split()[0].lower()}",

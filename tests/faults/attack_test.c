@@ -21,7 +21,7 @@ static sqlite3 *open_chosen(size_t seeds) {
     sqlite3_prepare_v2(database, "INSERT INTO chosen VALUES (?)", -1, &insert, NULL);
     for (size_t i = 0; i < count; i++) {
         uint8_t key[16];
-        key_of_word(words[i], key);
+        key_of_words(words[i], 0, key);
         sqlite3_bind_blob(insert, 1, key, sizeof key, SQLITE_TRANSIENT);
         assert_int_equal(sqlite3_step(insert), SQLITE_DONE);
         sqlite3_reset(insert);

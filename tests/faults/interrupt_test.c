@@ -357,6 +357,11 @@ static const struct operation OPERATIONS[] = {
      "SELECT bloom_agg(a.i * 2000 + b.i, ?1) " MILLIONS(2), NONE, 0, 0},
     {"bloom_agg, 60 groups of n = 10^7", ROWS,
      "SELECT bloom_agg(i, 10000000) FROM n WHERE i <= 60 GROUP BY i", NONE, 0, 0},
+    {"bloom_hashes", ROWS, "SELECT bloom_hashes(a.i * 2000 + b.i) " MILLIONS(3), NONE, 0, 0},
+    {"bloom_hashes, its final step", ROWS, "SELECT bloom_hashes(a.i * 2000 + b.i) " MILLIONS(3),
+     NONE, 0.8, 0},
+    {"bloom_hashes, repeated keys", ROWS, "SELECT bloom_hashes(a.i * 20 + b.i % 2000) " MILLIONS(2),
+     NONE, 0, 0},
     {"bloom_union_agg", ROWS, "SELECT bloom_union_agg(?1) FROM n WHERE i <= 30", NONE, 0, 0},
     {"bloom_union", "", "SELECT bloom_union(?1, ?1)", NONE, 0, 0},
     {"bloom_union of 20", "",
@@ -379,6 +384,11 @@ static const struct operation OPERATIONS[] = {
      "SELECT sum(bloom_check((SELECT bloom_pin(?1)), a.i * 2000 + b.i)) " MILLIONS(1), NONE, 0, 0},
     {"bloom_export", "", "SELECT bloom_export(?2, 'guava')", NONE, 0, 0},
     {"bloom_import", "", "SELECT bloom_import(bloom_export(?2, 'guava'), 'guava')", NONE, 0, 0},
+    {"bloom_list of remarks",
+     "CREATE TABLE l AS SELECT replace(hex(zeroblob(50000000)), '00', '#' || x'0a') AS l",
+     "SELECT count(*) FROM l, bloom_list(l)", NONE, 0.5, 0},
+    {"bloom_keys of few", "CREATE TABLE f AS SELECT bloom_new(4000000000, NULL, 'bitmap') AS f",
+     "SELECT count(*) FROM f, bloom_keys(f)", NONE, 0.9, 0},
     {"a table merged into", LARGE_TABLE,
      "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(?1, 'c'))", LARGE_STATE, 0, 0},
     {"a table merged into in a transaction", LARGE_TABLE,
@@ -394,6 +404,9 @@ static const struct operation OPERATIONS[] = {
     {"a table's filter", LARGE_TABLE, "SELECT filter FROM seen", LARGE_STATE, 0, 0},
     {"a table filled", LARGE_TABLE ROWS, "INSERT INTO seen(key) SELECT i * 1000000007 FROM n",
      LARGE_STATE, 0, 0},
+    {"a table filled by add_all", LARGE_TABLE ROWS,
+     "INSERT INTO seen(seen, key) SELECT 'add_all', bloom_hashes(a.i * 2000 + b.i) " MILLIONS(2),
+     LARGE_STATE, 0.5, 0},
     {"a table asked", LARGE_TABLE ROWS,
      "SELECT count(*) FROM n AS a, n AS b CROSS JOIN seen ON key = a.i * 2000 + b.i WHERE a.i <= "
      "20",
@@ -623,12 +636,21 @@ static void try_passes(void) {
         "bloom_intersect(after(1500, classic), classic, classic)",
         "bloom_export(after(100, classic), 'guava')",
         "bloom_import(after(100, guava), 'guava')",
+        "(SELECT count(*) FROM bloom_list(after(100, remarks)))",
+        "(SELECT count(*) FROM bloom_list(after(1500, remarks)))",
+        "(SELECT count(*) FROM bloom_list(after(1500, digits)))",
+        "(SELECT count(*) FROM bloom_list(after(1500, 'a.example' || x'0a' || remarks)))",
+        "(SELECT count(*) FROM bloom_keys(after(100, numbers)))",
+        "(SELECT key FROM bloom_keys(after(1500, numbers)) ORDER BY key DESC)",
     };
     sqlite3 *database =
         prepare("passes", "CREATE TABLE f AS SELECT bloom_new(8000000) AS blocked, "
                           "bloom_new(8000000, 0.01, 'classic') AS classic, "
                           "bloom_new(8000000, 0.01, 'counting') AS counting, "
-                          "bloom_export(bloom_new(8000000, 0.01, 'classic'), 'guava') AS guava");
+                          "bloom_export(bloom_new(8000000, 0.01, 'classic'), 'guava') AS guava, "
+                          "replace(hex(zeroblob(4000000)), '00', '#' || x'0a') AS remarks, "
+                          "hex(zeroblob(4000000)) AS digits, "
+                          "bloom_new(200000000, NULL, 'bitmap') AS numbers");
     sqlite3_create_function(database, "after", 2, SQLITE_UTF8, NULL, after, NULL, NULL);
     for (size_t i = 0; i < sizeof PASSES / sizeof *PASSES; i++) {
         char sql[200];
@@ -640,7 +662,8 @@ static void try_passes(void) {
         int code = sqlite3_step(statement);
         sqlite3_progress_handler(database, 0, NULL, NULL);
         if (code != SQLITE_INTERRUPT || questions_left != 0)
-            printf("%s: result %d, %ld questions left\n", PASSES[i], code, questions_left);
+            printf("%s: result %d (%s), %ld questions left\n", PASSES[i], code,
+                   sqlite3_errmsg(database), questions_left);
         result(code == SQLITE_INTERRUPT);
         sqlite3_finalize(statement);
     }

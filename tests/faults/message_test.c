@@ -219,9 +219,9 @@ static void limits_cut_messages(void **state) {
         {"SELECT bloom_new('\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac')",
          "bloom_new: n must be a whole number from 0 to 1099511627776, not the text "
          "'\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac'"},
-        {"SELECT bloom_check(NULL, 1)",
-         "bloom_check: the filter (argument 1) is NULL: check that its row exists, and pin it in a "
-         "scalar subquery (a pin is NULL beyond a join, a view, a subquery in FROM or coalesce)"},
+        {"SELECT bloom_check(NULL, 1)", "bloom_check: the filter (argument 1) is NULL: check that "
+                                        "its row exists; a pin is NULL beyond a "
+                                        "join, a view, a subquery in FROM or coalesce"},
         {"SELECT bloom_info(bloom_new(1))",
          "bloom_new: the filter needs 128 bytes, but a value of this connection is limited to "},
         {"INSERT INTO "

@@ -141,12 +141,13 @@ static inline void fuzz_use_kinds(const struct bloom_shape *shape, uint8_t *payl
         free(bits);
     }
     if (layout->numbers != NULL) {
-        size_t count = layout->numbers->list(shape, payload, 0, keys, 100);
+        size_t count = layout->numbers->list(shape, payload, 0, shape->bits - 1, keys, 100);
         for (size_t i = 0; i < count; i++)
             if (!layout->check(shape, payload, keys + i) || (i > 0 && keys[i] <= keys[i - 1]))
                 abort();
         if (count > 0) {
-            size_t back = layout->numbers->list_down(shape, payload, keys[count - 1], down, count);
+            size_t back =
+                layout->numbers->list_down(shape, payload, 0, keys[count - 1], down, count);
             for (size_t i = 0; i < count; i++)
                 if (back != count || down[count - 1 - i] != keys[i])
                     abort();

@@ -95,11 +95,11 @@ static void print_kind(const struct bloom_layout *layout, uint64_t count, double
     printf("%s %" PRIu64 " %a: %" PRIu64 " bits, %" PRIu64 " keys, %" PRIu64 " ones", layout->name,
            count, rate, shape.bits, keys.keys, estimate.ones);
     if (layout->numbers != NULL) {
-        uint64_t listed[50], sum = 0;
-        size_t up = layout->numbers->list(&shape, payload, count, listed, 50);
+        uint64_t listed[50], sum = 0, last = shape.bits - 1, middle = count < last ? count : last;
+        size_t up = layout->numbers->list(&shape, payload, middle, last, listed, 50);
         for (size_t i = 0; i < up; i++)
             sum = sum * 31 + listed[i];
-        size_t down = layout->numbers->list_down(&shape, payload, count, listed, 50);
+        size_t down = layout->numbers->list_down(&shape, payload, 0, middle, listed, 50);
         for (size_t i = 0; i < down; i++)
             sum = sum * 31 + listed[i];
         printf(", lists %016" PRIx64, sum);

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """The extension, as it was built, in a SQLite that was compiled as its documentation recommends
 (https://sqlite.org/compile.html): some functions are missing there, so that their place in the
-table which extensions get is empty.
+table which extensions get is empty. And in one whose values may have all the bytes that a value can
+have: 2.1 GB, of which memory must hold two.
 
 Needs npm, which brings SQLite's source; skips visibly without it.
 """
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -56,6 +58,32 @@ TABLES = [
 ]
 
 
+# A filter that grows past 1.43e9 bytes, of which half as much again is more than SQLite allocates;
+# then the largest, and a number more.
+LARGE = [
+    (f"SELECT bloom_count(bloom_agg(column1, NULL, NULL, 'bitmap')) FROM (VALUES {numbers})",
+     answer)
+    for numbers, answer in (
+        ("(1), (8000000000), (7), (13000000000), (17000000000)", "5"),
+        ("(1), (17179866615)", "2"),
+        ("(17179866616), (1)",
+         "bloom_agg: the filter needs 2147483392 bytes, but a value of this connection is limited "
+         "to 2147483391 bytes; make it smaller"))
+] + [("SELECT length(bloom_new(17179866616, NULL, 'bitmap'))", "2147483391"),
+     ("SELECT length(bloom_new(17179866617, NULL, 'bitmap'))",
+      "bloom_new: the filter needs 2147483392 bytes, but a value of this connection is limited to "
+      "2147483391 bytes; make it smaller")]
+
+
+def free_memory():
+    """Bytes that programs may still take."""
+    try:
+        text = pathlib.Path("/proc/meminfo").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    return 1024 * int(re.search(r"MemAvailable: +([0-9]+) kB", text)[1])
+
+
 class Options(unittest.TestCase):
     maxDiff = None
 
@@ -66,8 +94,7 @@ class Options(unittest.TestCase):
         except (OSError, subprocess.CalledProcessError) as error:
             raise unittest.SkipTest(f"skipped: SQLite's amalgamation cannot be had: {error}")
 
-    def run_with(self, options):
-        statements = oldest_test.STATEMENTS + TABLES
+    def run_with(self, options, statements=oldest_test.STATEMENTS + TABLES):
         with tempfile.TemporaryDirectory() as folder:
             program = pathlib.Path(folder) / "options"
             subprocess.run(
@@ -88,6 +115,11 @@ class Options(unittest.TestCase):
 
     def test_api_armor(self):
         self.run_with(CHECKED)
+
+    def test_the_longest_values(self):
+        if free_memory() < 5 << 30:
+            self.skipTest("skipped: fewer than 5 GiB of memory are free, or it is not known")
+        self.run_with(("MAX_LENGTH=2147483647",), LARGE)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,8 @@ class Release:
                              env={**os.environ, **environment}, capture_output=True,
                              text=True, errors="replace", check=False)
         self.assertEqual(run.returncode, 0, (run.stdout + run.stderr)[-4000:])
+        for figures in re.findall(r"^figures: .*", run.stdout, re.MULTILINE):
+            print("\n" + figures, flush=True)
 
     def test_state(self):
         self.run_program("state")

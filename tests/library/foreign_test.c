@@ -117,6 +117,40 @@ static void parquet_kernels_with_many(void **state) {
     free(payload);
 }
 
+/* What has no kernels of its own: keys that are in, of which one word is the largest there is, and
+ * others. */
+static void many_keys_at_once(void **state) {
+    (void)state;
+    static const struct bloom_layout *const LAYOUTS[] = {
+        &bloom_layout_spark1,    &bloom_layout_spark2,        &bloom_layout_dcso,
+        &bloom_layout_go,        &bloom_layout_classic_utf16, &bloom_layout_parquet,
+        &bloom_layout_redisbloom};
+    enum { KEYS = 200 };
+    for (size_t i = 0; i < COUNT_OF(LAYOUTS); i++) {
+        const struct bloom_layout *layout = LAYOUTS[i];
+        uint64_t random = i, words[KEYS * BLOOM_HASH_WORDS_MAXIMUM];
+        char problem[BLOOM_PROBLEM_SIZE];
+        struct bloom_shape shape;
+        size_t width = layout->hash_words, yes = 0;
+        uint8_t found[KEYS];
+        assert_true(bloom_shape_for(&shape, layout, 100, 0.1, problem));
+        uint8_t *payload = allocate_exactly((size_t)bloom_payload_bytes(&shape));
+        for (size_t word = 0; word < KEYS * width; word++)
+            words[word] = random_next(&random);
+        words[0] = UINT64_MAX;
+        layout->add(&shape, payload, words, KEYS / 2);
+        memset(found, 7, sizeof found);
+        layout->check_many(&shape, payload, words, KEYS, found);
+        for (size_t key = 0; key < KEYS; key++) {
+            assert_int_equal(found[key], layout->check(&shape, payload, words + key * width));
+            assert_true(found[key] == 1 || (found[key] == 0 && key >= KEYS / 2));
+            yes += found[key];
+        }
+        assert_true(yes < KEYS * 3 / 4);
+        free(payload);
+    }
+}
+
 static void parquet_estimates(void **state) {
     (void)state;
     struct bloom_shape shape = {.layout = &bloom_layout_parquet, .probes = 8, .bits = 256 * 64};
@@ -383,6 +417,7 @@ int main(void) {
         TEST("Every kernel of layout parquet answers as the portable one", parquet_kernels),
         TEST("Every kernel of layout parquet answers many keys as one by one",
              parquet_kernels_with_many),
+        TEST("Many keys are answered as one by one", many_keys_at_once),
         TEST("Estimates of layout parquet are right", parquet_estimates),
         TEST("Sizes are those of the libraries", sizes),
         TEST("Rounded arithmetic is that of IEEE doubles", rounded_as_doubles),

@@ -241,30 +241,41 @@ static void words_for_wrong_lengths(void **state) {
     size_t length;
     uint8_t *filter = full_filter(&shape, &length);
     assert_int_equal(length, 88);
-    assert_refused(filter, 0, "is not one: these 0 bytes do not begin with 89424c4d");
-    assert_refused(filter, 3, "is not one: these 3 bytes do not begin with 89424c4d");
+    assert_refused(filter, 0,
+                   "is not one: these 0 bytes do not begin with 89424c4d; import those of another "
+                   "system first");
+    assert_refused(filter, 3,
+                   "is not one: these 3 bytes do not begin with 89424c4d; import those of another "
+                   "system first");
     assert_refused(filter, 4, "is cut off: it has 4 bytes, its header alone has 64");
     assert_refused(filter, 63, "is cut off: it has 63 bytes, its header alone has 64");
-    assert_refused(filter, 64, "was cut off or extended: it has 64 bytes, its header says 88");
-    assert_refused(filter, 87, "was cut off or extended: it has 87 bytes, its header says 88");
+    assert_refused(filter, 64,
+                   "was cut off or extended: it has 64 bytes, its header says 88; store it whole");
+    assert_refused(filter, 87,
+                   "was cut off or extended: it has 87 bytes, its header says 88; store it whole");
     uint8_t *extended = allocate_exactly(89);
     memcpy(extended, filter, length);
-    assert_refused(extended, 89, "was cut off or extended: it has 89 bytes, its header says 88");
+    assert_refused(extended, 89,
+                   "was cut off or extended: it has 89 bytes, its header says 88; store it whole");
     free(extended);
     free(filter);
     struct bloom_shape unread;
     char problem[BLOOM_PROBLEM_SIZE];
     assert_false(bloom_filter_read(&unread, NULL, 0, problem));
-    assert_string_equal(problem, "is not one: these 0 bytes do not begin with 89424c4d");
+    assert_string_equal(problem, "is not one: these 0 bytes do not begin with 89424c4d; import "
+                                 "those of another system first");
 }
 
 static void no_filters(void **state) {
     (void)state;
     assert_refused(
         (const uint8_t *)"hello, I am not a filter at all, I am a text of more than 64 bytes.", 68,
-        "is not one: these 68 bytes do not begin with 89424c4d");
+        "is not one: these 68 bytes do not begin with 89424c4d; import those of another system "
+        "first");
     uint8_t zeros[128] = {0};
-    assert_refused(zeros, sizeof zeros, "is not one: these 128 bytes do not begin with 89424c4d");
+    assert_refused(zeros, sizeof zeros,
+                   "is not one: these 128 bytes do not begin with 89424c4d; import those of "
+                   "another system first");
     uint64_t random = 1;
     for (unsigned i = 0; i < 10000; i++) {
         uint8_t noise[128];
@@ -461,15 +472,18 @@ static void wrong_bits(void **state) {
         assert_field_refused(blocked, AT_BITS, no_multiples[i], 8, words);
     }
     /* Possible sizes of filters that these bytes are not. */
-    assert_field_refused(blocked, AT_BITS, 1024, 8,
-                         "was cut off or extended: it has 128 bytes, its header says 192");
     assert_field_refused(
-        blocked, AT_BITS, BLOOM_BITS_MAXIMUM, 8,
-        "was cut off or extended: it has 128 bytes, its header says 562949953421376");
-    assert_field_refused(classic, AT_BITS, 184, 8,
-                         "was cut off or extended: it has 88 bytes, its header says 87");
-    assert_field_refused(classic, AT_BITS, 193, 8,
-                         "was cut off or extended: it has 88 bytes, its header says 89");
+        blocked, AT_BITS, 1024, 8,
+        "was cut off or extended: it has 128 bytes, its header says 192; store it whole");
+    assert_field_refused(blocked, AT_BITS, BLOOM_BITS_MAXIMUM, 8,
+                         "was cut off or extended: it has 128 bytes, its header says "
+                         "562949953421376; store it whole");
+    assert_field_refused(
+        classic, AT_BITS, 184, 8,
+        "was cut off or extended: it has 88 bytes, its header says 87; store it whole");
+    assert_field_refused(
+        classic, AT_BITS, 193, 8,
+        "was cut off or extended: it has 88 bytes, its header says 89; store it whole");
     /* 185 to 192 bits are 24 bytes all. */
     assert_field_accepted(classic, AT_BITS, 192, 8, classic);
     assert_field_refused(classic, AT_BITS, 185, 8, "is damaged: bits are set beyond its last");
@@ -545,9 +559,11 @@ static void payloads_alone(void **state) {
         assert_false(bloom_payload_read(&shape, copy, shorter, problem));
         free(copy);
     }
-    assert_string_equal(problem, "was cut off or extended: it has 65 bytes, its header says 66");
+    assert_string_equal(
+        problem, "was cut off or extended: it has 65 bytes, its header says 66; store it whole");
     assert_false(bloom_payload_read(&shape, filter, length + 1, problem));
-    assert_string_equal(problem, "was cut off or extended: it has 67 bytes, its header says 66");
+    assert_string_equal(
+        problem, "was cut off or extended: it has 67 bytes, its header says 66; store it whole");
     filter[length - 1] |= 0x20;
     assert_false(bloom_payload_read(&shape, filter, length, problem));
     assert_string_equal(problem, "is damaged: bits are set beyond its last");

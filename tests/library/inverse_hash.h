@@ -30,9 +30,9 @@ static inline uint64_t rotated_left(uint64_t word, int count) {
     return word << count | word >> (64 - count);
 }
 
-/* Writes the key of 16 bytes whose hash begins with that word; its second word is any. */
-static inline void key_of_word(uint64_t word, uint8_t key[16]) {
-    uint64_t h1 = word, h2 = 0 - h1, k[2];
+/* Writes the key of 16 bytes that has this hash. */
+static inline void key_of_words(uint64_t first, uint64_t second, uint8_t key[16]) {
+    uint64_t h1 = first, h2 = second - first, k[2];
     h1 -= h2;
     h1 = unmix(h1);
     h2 = unmix(h2);

@@ -7,6 +7,7 @@
 #include "library_test.h"
 
 #include "filter/hash.h"
+#include "filter/hashes.h"
 #include "filter/key_set.h"
 
 /* ---- The allocator ---- */
@@ -178,7 +179,7 @@ static void zero_key(void **state) {
 
 static void all_equal(void **state) {
     (void)state;
-    static const size_t counts[] = {2, 3, 1000, 65535, 65536, 65537, 65538, 200000};
+    static const size_t counts[] = {2, 3, 1000, 4095, 4096, 4097, 4098, 200000};
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
         struct bloom_hash *keys = new_keys(counts[i]);
         for (size_t key = 0; key < counts[i]; key++)
@@ -202,17 +203,16 @@ static void every_small_count(void **state) {
 
 static void around_the_partitioning(void **state) {
     (void)state;
-    static const size_t counts[] = {32767, 32768, 32769,  65535, 65536,
-                                    65537, 65538, 131072, 131073};
-    struct bloom_hash *keys = distinct_keys(131073);
+    static const size_t counts[] = {2047, 2048, 2049, 4095, 4096, 4097, 4098, 8192, 8193};
+    struct bloom_hash *keys = distinct_keys(8193);
     for (size_t i = 0; i < COUNT_OF(counts); i++)
         assert_exact_for_both(keys, counts[i]);
-    /* Between one half and all of the first 65,536 distinct. */
-    for (size_t distinct = 32767; distinct <= 32770; distinct++) {
-        for (size_t i = distinct; i < 70000; i++)
+    /* Between one half and all of the first 4096 distinct. */
+    for (size_t distinct = 2047; distinct <= 2050; distinct++) {
+        for (size_t i = distinct; i < 5000; i++)
             keys[i] = keys[i % distinct];
-        assert_exact_for_both(keys, 70000);
-        for (size_t i = distinct; i < 131073; i++)
+        assert_exact_for_both(keys, 5000);
+        for (size_t i = distinct; i < 8193; i++)
             keys[i] = bloom_hash_integer((int64_t)i);
     }
     free(keys);
@@ -309,22 +309,18 @@ static void assert_memory_bounded(const struct bloom_layout *layout, int64_t dis
 
 static void repeated_keys_take_no_memory(void **state) {
     (void)state;
-    /* 65,536 keys and the table to compare them. */
-    assert_memory_bounded(&bloom_layout_blocked, 1000, 65536 * 8 + 131072 * 8 + 65536);
-    assert_memory_bounded(&bloom_layout_classic, 1000, 65536 * 16 + 131072 * 16 + 65536);
-    /* In partitions: four times the distinct keys, two pages of waste in each of 512, one table. */
-    assert_memory_bounded(&bloom_layout_blocked, 100000,
-                          100000 * 8 * 4 + 512 * 4096 * 2 + 131072 * 8);
-    assert_memory_bounded(&bloom_layout_classic, 100000,
-                          100000 * 16 * 4 + 512 * 4096 * 2 + 131072 * 16);
+    /* 4096 keys, an eighth more for what chunks waste, and the table to compare them. */
+    assert_memory_bounded(&bloom_layout_blocked, 1000, 4096 * 9 + 8192 * 8);
+    assert_memory_bounded(&bloom_layout_classic, 1000, 4096 * 18 + 8192 * 16);
+    /* In partitions: four times the distinct keys, an eighth more, and one table. */
+    assert_memory_bounded(&bloom_layout_blocked, 100000, 100000 * 9 * 4 + 512 * 40 + 2048 * 8);
+    assert_memory_bounded(&bloom_layout_classic, 100000, 100000 * 18 * 4 + 512 * 40 + 2048 * 16);
 }
 
 static void distinct_keys_take_little_more(void **state) {
     (void)state;
-    assert_memory_bounded(&bloom_layout_blocked, 1000000,
-                          1000000 * 8 + 512 * 4096 + 131072 * 8 + 65536);
-    assert_memory_bounded(&bloom_layout_classic, 1000000,
-                          1000000 * 16 + 512 * 4096 + 131072 * 16 + 65536);
+    assert_memory_bounded(&bloom_layout_blocked, 1000000, 1000000 * 9 + 512 * 40 + 4096 * 8);
+    assert_memory_bounded(&bloom_layout_classic, 1000000, 1000000 * 18 + 512 * 40 + 4096 * 16);
 }
 
 static void few_keys_take_few_bytes(void **state) {
@@ -345,33 +341,6 @@ static void few_keys_take_few_bytes(void **state) {
 /* ---- Chosen keys ---- */
 
 enum { CHOSEN_KEYS = 160000 };
-
-static uint64_t rotate_right(uint64_t word, int count) {
-    return word >> count | word << (64 - count);
-}
-
-/* The 16 bytes whose MurmurHash3 x64 128 is wanted: its steps backwards. */
-static void key_with_hash(struct bloom_hash wanted, uint8_t key[16]) {
-    uint64_t h1 = wanted.words[0], h2 = wanted.words[1];
-    h2 -= h1;
-    h1 -= h2;
-    h1 = unmix(h1);
-    h2 = unmix(h2);
-    h2 -= h1;
-    h1 -= h2;
-    h1 ^= 16;
-    h2 ^= 16;
-    h2 = (h2 - UINT64_C(0x38495ab5)) * reciprocal(5);
-    h2 = rotate_right(h2 - h1, 31);
-    h1 = (h1 - UINT64_C(0x52dce729)) * reciprocal(5);
-    h1 = rotate_right(h1, 27); /* h2 was 0 when it was added, and h1 itself */
-    h1 = rotate_right(h1 * reciprocal(HASH_C2), 31) * reciprocal(HASH_C1);
-    h2 = rotate_right(h2 * reciprocal(HASH_C1), 33) * reciprocal(HASH_C2);
-    for (int i = 0; i < 8; i++) {
-        key[i] = (uint8_t)(h1 >> 8 * i);
-        key[8 + i] = (uint8_t)(h2 >> 8 * i);
-    }
-}
 
 /* Families of keys in which hashing by shift, by mask, by one product or with a known seed makes
  * all share a slot, or a few slots. */
@@ -409,7 +378,7 @@ static void chosen_keys_do_not_pile_up(void **state) {
         for (uint64_t i = 0; i < CHOSEN_KEYS; i++) {
             struct bloom_hash wanted = chosen(family, i + 1);
             uint8_t key[16];
-            key_with_hash(wanted, key);
+            key_of_words(wanted.words[0], wanted.words[1], key);
             keys[i] = bloom_hash_bytes(key, sizeof key);
             assert_same(keys[i].words[0], wanted.words[0], "first word of a chosen key");
             assert_same(keys[i].words[1], wanted.words[1], "second word of a chosen key");
@@ -555,6 +524,59 @@ static void interruptions(void **state) {
     free(keys);
 }
 
+/* Layout hashes: 70,000 keys, of which 60 share the bits by which the others are told apart, are
+ * sorted; its questions end the work. */
+static void sorted_hashes(void **state) {
+    (void)state;
+    enum { COUNT = 70000, ALIKE = 60 };
+    struct bloom_hash *keys = distinct_keys(COUNT);
+    struct bloom_key_set set = new_set(&bloom_layout_hashes);
+    struct bloom_shape shape = {.layout = &bloom_layout_hashes};
+    struct bloom_key_summary summary;
+    char problem[BLOOM_PROBLEM_SIZE];
+    uint8_t found[ALIKE] = {0};
+    for (uint64_t i = 0; i < ALIKE; i++)
+        keys[i].words[0] = UINT64_C(0x1234567800000000) | (i * 7919 % ALIKE);
+    set.interrupted = is_interrupted;
+    set.argument = &questions;
+    interrupt_at = 0;
+    for (size_t i = 0; i < COUNT; i++)
+        assert_true(bloom_key_set_add(&set, keys[i].words));
+    assert_int_equal(bloom_key_set_settle(&set, &summary), BLOOM_BUILT);
+    assert_true(bloom_shape_for_keys(&shape, shape.layout, &summary, 0, problem));
+    uint8_t *payload = allocate_exactly((size_t)bloom_payload_bytes(&shape));
+    questions = 0;
+    assert_int_equal(bloom_key_set_build(&set, &shape, payload), BLOOM_BUILT);
+    unsigned asked = questions;
+    assert_true(asked >= 4);
+    for (interrupt_at = 1; interrupt_at <= asked; interrupt_at++) {
+        questions = 0;
+        assert_int_equal(bloom_key_set_build(&set, &shape, payload), BLOOM_BUILD_INTERRUPTED);
+    }
+    interrupt_at = 0;
+    assert_int_equal(bloom_key_set_build(&set, &shape, payload), BLOOM_BUILT);
+    for (uint64_t i = 1; i < COUNT; i++)
+        assert_true(bloom_hashes_at(payload, i - 1) < bloom_hashes_at(payload, i));
+    uint64_t asked_for[ALIKE];
+    for (size_t i = 0; i < ALIKE; i++)
+        asked_for[i] = keys[i].words[0] + (i % 2 ? ALIKE : 0);
+    shape.layout->check_many(&shape, payload, asked_for, ALIKE, found);
+    for (size_t i = 0; i < ALIKE; i++)
+        assert_int_equal(found[i], i % 2 == 0);
+    shape.extra[0] = 4;
+    assert_false(shape.layout->valid(&shape, problem));
+    shape.extra[0] = 3;
+    assert_true(shape.layout->valid(&shape, problem));
+    shape.extra[1] = 1;
+    assert_false(shape.layout->valid(&shape, problem));
+    shape.extra[1] = 0;
+    shape.capacity = BLOOM_CAPACITY_MAXIMUM + 1;
+    assert_false(shape.layout->valid(&shape, problem));
+    end_set(&set);
+    free(payload);
+    free(keys);
+}
+
 /* ---- Failing memory ---- */
 
 /* Adds keys while the failing_from-th to failing_to-th allocation fail; a refused key is tried
@@ -599,14 +621,14 @@ static void assert_survives(const struct bloom_layout *layout, const struct bloo
 
 static void each_allocation_fails_once(void **state) {
     (void)state;
-    struct bloom_hash *keys = distinct_keys(66000);
+    struct bloom_hash *keys = distinct_keys(5000);
     const struct bloom_layout *layouts[] = {&bloom_layout_blocked, &bloom_layout_classic};
     for (size_t i = 0; i < COUNT_OF(layouts); i++) {
         assert_survives(layouts[i], keys, 1, 1);
         assert_survives(layouts[i], keys, 100, 1);
         assert_survives(layouts[i], keys, 2000, 1);
-        /* Enough for partitions; with two words, every fifth allocation will do. */
-        assert_survives(layouts[i], keys, 66000, layouts[i]->hash_words == 1 ? 1 : 5);
+        /* Enough for partitions. */
+        assert_survives(layouts[i], keys, 5000, 1);
     }
     free(keys);
 }
@@ -657,9 +679,9 @@ static void memory_stays_short(void **state) {
  * duplicates then grows when keys are added, too, and not only at the end. */
 static void crowded_partition_runs_out_of_memory(void **state) {
     (void)state;
-    /* The set looks for duplicates before key 65537 and, four times that, before key 262145, which
+    /* The set looks for duplicates before key 4097 and, four times that, before key 16385, which
      * still fits the last piece of memory: what is allocated for it is the larger table alone. */
-    enum { COUNT = 4 * 65536 };
+    enum { COUNT = 4 * 4096 };
     struct bloom_hash *keys = distinct_keys(COUNT + 1);
     for (size_t i = 0; i <= COUNT; i++)
         keys[i].words[0] >>= 9;
@@ -704,6 +726,7 @@ int main(void) {
         TEST("A cleared set starts again from nothing", cleared_sets_start_again),
         TEST("Settling in between changes nothing", settling_in_between),
         TEST("Settling and building can be interrupted and begun again", interruptions),
+        TEST("A set of hashes is sorted, and can be interrupted", sorted_hashes),
         TEST("Each allocation may fail once, and nothing is lost or leaked",
              each_allocation_fails_once),
         TEST("The same holds while duplicates are dropped", allocations_fail_among_duplicates),

@@ -72,7 +72,8 @@ def fetch_musl_for_arm64():
 
 def fingerprint(name, target):
     """The filter library on a platform, compiled as its binary was: what it says of its bytes."""
-    path = WORK / "fingerprint" / f"{name}.exe"
+    # Suites run side by side, and each compiles the native one.
+    path = WORK / "fingerprint" / f"{name}-{os.getpid()}.exe"
     path.parent.mkdir(parents=True, exist_ok=True)
     flags = [flag for flag in platforms.FLAGS if flag not in ("-shared", "-s")]
     sources = [

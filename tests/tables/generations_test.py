@@ -75,15 +75,38 @@ class GenerationsTest(table_test.TableTest):
             self.assertEqual(self.frames(), turn)
 
     def test_the_file_does_not_grow_over_many_rotations(self):
-        connection = self.rotated(10_000)
+        connection = self.rotated(3000)
         pages = None
-        for turn in range(3 * GENERATIONS):
-            insert_numbers(connection, 10**6 + turn * 10_000, 10**6 + (turn + 1) * 10_000 - 1)
+        for turn in range(200):
+            insert_numbers(connection, 10**6 + turn * 3000, 10**6 + (turn + 1) * 3000 - 1)
             rotate(connection)
             if turn == GENERATIONS:
                 pages = value(connection, "PRAGMA page_count")
         self.assertEqual(value(connection, "PRAGMA page_count"), pages)
         self.assertEqual(value(connection, "PRAGMA freelist_count"), 0)
+
+    def test_what_takes_forgotten_bits_out_of_the_file(self):
+        """VACUUM alone does not; clear does with secure_delete, and with a VACUUM behind it."""
+        for secure in (False, True):
+            with self.subTest(secure_delete=secure):
+                self.forget()
+                connection = self.make(capacity=10_000, generations=2)
+                rows(connection, f"PRAGMA secure_delete = {secure:d}")
+                insert_numbers(connection, 1, 9000)
+                bits = value(connection, "SELECT substr(bits, 101, 100) FROM s_chunks WHERE id = 1")
+
+                def is_there(bits=bits):
+                    return bits in (self.folder / "a.db").read_bytes()
+
+                rotate(connection)
+                rotate(connection)
+                rows(connection, "VACUUM")
+                self.assertEqual(count_found(connection, 1, 9000), 0)
+                self.assertTrue(is_there())
+                rows(connection, "INSERT INTO s(s) VALUES ('clear')")
+                self.assertEqual(is_there(), not secure)
+                rows(connection, "VACUUM")
+                self.assertFalse(is_there())
 
     def test_a_key_of_a_new_generation_writes_its_page_and_one_of_bookkeeping(self):
         connection = self.rotated(10_000)

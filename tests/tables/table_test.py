@@ -594,7 +594,8 @@ class Messages(TableTest):
             value(connection, 'SELECT count(*) FROM "a\x7f\x7fb" WHERE key = 1')
         self.assertEqual(
             str(caught.exception).removeprefix("SQLError: "),
-            r"a\u007f\u007fb: no such table: main.a\u007f\u007fb_chunks",
+            r"a\u007f\u007fb: no such table: main.a\u007f\u007fb_chunks, "
+            "which holds the keys; restore it, or drop a\\u007f\\u007fb and make it anew",
         )
 
 
@@ -757,6 +758,47 @@ class Hosts(unittest.TestCase):
                     )
                 else:
                     self.assertEqual(run.stdout, "0 \n")
+
+
+class Memory(TableTest):
+    """What bloom_hashes takes at its peak, beside what the statement takes with max() in its
+    place: 20 bytes a distinct key, and for few keys 256 KiB at most, however many rows there
+    are."""
+
+    def peak(self, connection, sql):
+        high_water = either(apsw, "memory_high_water", "memoryhighwater")
+        before = either(apsw, "memory_used", "memoryused")()
+        high_water(True)
+        result = rows(connection, sql)
+        return high_water() - before, result
+
+    def check(self, rows_read, distinct, more=0):
+        connection, select = self.open(), "SELECT length({}(x % {})) FROM n"
+        plain, _ = self.peak(connection, NUMBERS.format(1, 10) + select.format("max", 1))
+        sql = NUMBERS.format(1, rows_read) + select.format("bloom_hashes", distinct)
+        peak, result = self.peak(connection, sql)
+        self.assertEqual(result, [(64 + 8 * distinct,)])
+        self.assertLessEqual(peak - plain, 20 * distinct + more)
+        self.assertGreater(peak - plain, 8 * distinct)  # else it was not measured
+
+    def test_distinct_keys(self):
+        self.check(1_000_000, 1_000_000)
+        self.check(3_000_000, 3_000_000)
+
+    def test_many_repeated_keys(self):
+        self.check(10_000_000, 100_000)
+
+    def test_few_keys(self):
+        for distinct in (1, 1000, 2047, 2048, 4096, 4097, 16_384, 16_385, 50_000):
+            with self.subTest(distinct=distinct):
+                self.check(200_000, distinct, 256 * 1024)
+
+    def test_the_whole_statement(self):
+        connection = self.make(capacity=1_000_000)
+        sql = NUMBERS.format(1, 1_000_000) + "SELECT 'add_all', bloom_hashes(x) FROM n"
+        peak, _ = self.peak(connection, "INSERT INTO s(s, key) " + sql)
+        self.assertLessEqual(peak, 20 * 1_000_000)
+        self.assertEqual(count_found(connection, 1, 1000), 1000)
 
 
 class Failures(TableTest):

@@ -10,6 +10,7 @@
  *   oracle_run.c          runs a step's statements, and judges how they end
  *   steps.c               the table of all steps
  *   steps_keys.c          they add, take out, merge and clear
+ *   steps_sets.c          they add sets of hashes
  *   steps_queries.c       they ask
  *   steps_transactions.c  transactions and savepoints
  *   steps_schema.c        tables are created, dropped and renamed
@@ -43,6 +44,7 @@
 #endif
 #include "sqlite-bloom.h"
 #include "filter/hash.h"
+#include "filter/header.h"
 #include "filter/layout.h"
 
 #include <stdbool.h>
@@ -58,7 +60,7 @@ enum {
     SCHEMAS = 2,
     CROWD = 300, /* filter tables beside those, in a schema of this name: c0, c1, ... */
     DEPTH_MOST = 6,
-    QUESTIONS = 16, /* of one statement */
+    QUESTIONS = 8, /* of one statement */
     LAYERS_MOST = 64,
     AGES_MOST = 6 /* generations of a table */
 };
@@ -80,8 +82,31 @@ static inline void keys_add(struct keys *keys, unsigned key) {
 unsigned keys_count(const struct keys *keys);
 void keys_unite(struct keys *keys, const struct keys *other);
 
-/* Of the key column. */
-enum key_type { AS_IT_IS, BLOBS, TEXTS, NUMBERS, INTEGERS, REALS, KEY_TYPES };
+/* Of the key column: the first ones are those of an ordinary column, too; then key rules, salts. */
+enum key_type {
+    AS_IT_IS,
+    BLOBS,
+    TEXTS,
+    NUMBERS,
+    INTEGERS,
+    REALS,
+    COLUMN_TYPES,
+    URLS = COLUMN_TYPES,
+    URLS_NOCASE,
+    SALTED,
+    SALTED_TEXTS,
+    SALTED_URLS,
+    KEY_TYPES
+};
+
+extern const struct key_type_properties {
+    const char *options; /* that bloom_hashes takes for it */
+    enum key_type column;
+    unsigned rule; /* number of its key rule, or 0 */
+    bool salted;
+} TYPES[KEY_TYPES];
+
+#define SALT "000102030405060708090a0b0c0d0e0f"
 
 enum { KEY_TEXT_SIZE = 40 };
 
@@ -96,11 +121,12 @@ struct key_value {
 void keys_learn(void); /* what SQLite makes of them; first of all */
 void bind_key(sqlite3_stmt *statement, int parameter, unsigned key);
 
-/* What a column of that type stores of a key; the hash of that; and that of what is compared with
- * the column. */
+/* What a column of that type stores of a key; the hash of that; that of what is compared with the
+ * column; and those of all entries that cover it, by a key rule. NULL: it has none by the rule. */
 const struct key_value *stored_key(enum key_type type, unsigned key);
 const uint64_t *added_words(enum key_type type, unsigned key);
 const uint64_t *asked_words(enum key_type type, unsigned key);
+unsigned covering_words(enum key_type type, unsigned key, const uint64_t **words);
 
 /* ---- The model ---- */
 
@@ -153,10 +179,14 @@ enum statement {
     ADD_MANY,
     ADD_MANY_NEW,
     ADD_MANY_FAILING, /* at the first key from ?1 on */
+    ADD_ALL,          /* hashed as ?1 says, as a column of type ?2 stores them */
+    ADD_ALL_GROUPS,   /* ?3 of them */
+    ADD_SET,          /* which is ?1 */
     REMOVE,
     REMOVE_MANY,
     CHECK,
     CHECK_MANY, /* of QUESTIONS keys; gives their numbers, from 0 */
+    COVERS,
     INFO,
     FILTER,
     MERGE,
@@ -193,6 +223,7 @@ struct connection {
     bool schema_in_doubt;
     bool other_schema[SCHEMAS]; /* than when statements were prepared, perhaps: see deserialize */
     struct keys asked;          /* what in_set() tells */
+    int touched; /* the one table that the step is about, as schema * SLOTS + slot, or -1 */
 };
 
 extern struct file files[FILES];
@@ -218,6 +249,9 @@ void world_end(void);
 void connection_open(struct connection *connection);
 void connection_close(struct connection *connection);
 sqlite3 *fresh_connection(const struct file *file, int flags);
+
+/* A column of temp.universe as a column of type ?2 stores it. */
+#define STORED_KEY "CASE ?2 WHEN 2 THEN t WHEN 3 THEN n WHEN 4 THEN n WHEN 5 THEN r ELSE k END"
 
 /* A statement, prepared once and kept, whatever becomes of the file. NULL when it cannot be
  * prepared; then *code says why. */
@@ -271,7 +305,7 @@ struct raw_layer {
     struct raw_chunk *each;                    /* chunk; zeros where there is none */
     uint64_t chunk_count, rows;                /* those that there are */
     uint64_t bits;
-    double count, rate; /* estimates */
+    double count, rate; /* by raw_estimate */
 };
 
 struct raw {
@@ -282,14 +316,15 @@ struct raw {
     unsigned layer_count;                 /* of generations that live */
     struct raw_layer layers[LAYERS_MOST]; /* the newest generation's are the last */
     uint64_t newest;
-    uint8_t header[64]; /* of the first layer */
-    uint64_t digest;    /* of all rows */
+    uint8_t header[BLOOM_HEADER_BYTES_MAXIMUM]; /* of the first layer */
+    uint64_t digest;                            /* of all rows */
 };
 
 /* Reads the shadow tables. False when it was refused or there is nothing to read. */
 bool look_raw(struct connection *connection, unsigned schema, unsigned name, struct raw *raw);
 bool look_raw_in_crowd(struct connection *connection, const char *name, struct raw *raw);
 void raw_clear(struct raw *raw);
+void raw_estimate(struct raw *raw);
 
 /* The first layer of the newest generation, which merges go to. */
 unsigned newest_first(const struct raw *raw);
@@ -298,8 +333,11 @@ unsigned newest_first(const struct raw *raw);
 uint64_t keys_of_layer(const struct raw_layer *layer);
 uint64_t raw_keys(const struct raw *raw);
 
-/* Whether the table that is read had room in that layer for a key. */
-bool has_room(const struct raw_layer *layer, const struct options *options);
+/* Keys that the table that is read had room for in that layer. */
+uint64_t room_of(const struct raw_layer *layer, const struct options *options);
+
+/* Whether a layer is full, bits that were added since counted anew. */
+bool is_full(const struct raw_layer *layer, const struct options *options);
 
 /* Whether a key of that hash is in; in the generation of that age; the age of the newest generation
  * that has it, or AGES_MOST; in how many layers it is. */

@@ -1,12 +1,13 @@
 /* The keys. A key is a number below UNIVERSE and stands for a value:
  *
- *   odd          a text, http://NUMBER.example/
+ *   odd          a text: eight spellings and parts of each of 64 sites
  *   even         the number itself, but one in four is the number two below in another form, which
  *                a column may take for the same: a text, a REAL, a BLOB; or one near to it; or a
  *                whole number that no REAL is
  *
  * What a column of a type makes of them SQLite tells, by an ordinary table with such a column. That
- * keys are taken for equal where a comparison with the column says so is looked at, too. */
+ * keys are taken for equal where a comparison with the column says so is looked at, too. What a key
+ * rule makes of them bloom_url() and bloom_url_keys() tell, which have tests of their own. */
 #include "oracle.h"
 
 #include <stdio.h>
@@ -14,14 +15,34 @@
 
 enum { FORM_DIGITS, FORM_REAL, FORM_TEXT_REAL, FORM_SPACES, FORM_HALF, FORM_BLOB, FORM_LARGE };
 
-static const char *const TYPE_NAMES[KEY_TYPES] = {
+static const char *const TYPE_NAMES[COLUMN_TYPES] = {
     [AS_IT_IS] = "",       [BLOBS] = "BLOB",       [TEXTS] = "TEXT",
     [NUMBERS] = "NUMERIC", [INTEGERS] = "INTEGER", [REALS] = "REAL"};
 
+const struct key_type_properties TYPES[KEY_TYPES] = {
+    [AS_IT_IS] = {"layout=blocked", AS_IT_IS, 0, false},
+    [BLOBS] = {"layout=blocked", BLOBS, 0, false},
+    [TEXTS] = {"layout=blocked", TEXTS, 0, false},
+    [NUMBERS] = {"layout=blocked", NUMBERS, 0, false},
+    [INTEGERS] = {"layout=blocked", INTEGERS, 0, false},
+    [REALS] = {"layout=blocked", REALS, 0, false},
+    [URLS] = {"key=url", AS_IT_IS, 1, false},
+    [URLS_NOCASE] = {"key=url_nocase", AS_IT_IS, 2, false},
+    [SALTED] = {"salt=" SALT, AS_IT_IS, 0, true},
+    [SALTED_TEXTS] = {"salt=" SALT, TEXTS, 0, true},
+    [SALTED_URLS] = {"key=url, salt=" SALT, AS_IT_IS, 1, true},
+};
+static const uint64_t SALT_WORDS[2] = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)};
+
 static const sqlite3_int64 LARGE = INT64_C(9007199254740993); /* 2^53 + 1 */
 
-static struct key_value stored[KEY_TYPES][UNIVERSE];
-static uint64_t words[KEY_TYPES][UNIVERSE][2];
+enum { WORDS = 2, COVERING_MOST = 30 };
+
+static struct key_value stored[COLUMN_TYPES][UNIVERSE];
+static uint64_t words[KEY_TYPES][UNIVERSE][WORDS];
+static bool keyless[KEY_TYPES][UNIVERSE];
+static uint64_t covering[KEY_TYPES][UNIVERSE][COVERING_MOST][WORDS];
+static unsigned covering_counts[KEY_TYPES][UNIVERSE];
 
 unsigned keys_count(const struct keys *keys) {
     unsigned count = 0;
@@ -43,11 +64,21 @@ static void bind_format(sqlite3_stmt *statement, int parameter, const char *form
     sqlite3_bind_text(statement, parameter, text, -1, SQLITE_TRANSIENT);
 }
 
+/* The second is the first to a URL, the sixth the fourth, and without case the third is, too. The
+ * last has no host. */
+static const char *const SPELLINGS[] = {
+    "http://%lld.example/",        "%lld.example",
+    "http://%lld.example/Path",    "http://%lld.example/path",
+    "http://www.%lld.example/p/x", "HTTP://%lld.EXAMPLE:80/a/../path#x",
+    "http://a.b.%lld.example/?q",  "mailto:a@%lld.example"};
+enum { SPELLING_COUNT = sizeof SPELLINGS / sizeof *SPELLINGS };
+
 void bind_key(sqlite3_stmt *statement, int parameter, unsigned key) {
     char digits[KEY_TEXT_SIZE];
     unsigned number = key - 2;
     if (key % 2) {
-        bind_format(statement, parameter, "http://%lld.example/", key);
+        bind_format(statement, parameter, SPELLINGS[key / 2 % SPELLING_COUNT],
+                    key / 2 / SPELLING_COUNT);
         return;
     }
     if (key % 8 != 6) {
@@ -84,16 +115,21 @@ void bind_key(sqlite3_stmt *statement, int parameter, unsigned key) {
 }
 
 const struct key_value *stored_key(enum key_type type, unsigned key) {
-    return &stored[type][key];
+    return &stored[TYPES[type].column][key];
 }
 
 const uint64_t *added_words(enum key_type type, unsigned key) {
-    return words[type][key];
+    return keyless[type][key] ? NULL : words[type][key];
 }
 
 /* A number is not made a REAL for a comparison. */
 const uint64_t *asked_words(enum key_type type, unsigned key) {
-    return words[type == REALS ? NUMBERS : type][key];
+    return added_words(type == REALS ? NUMBERS : type, key);
+}
+
+unsigned covering_words(enum key_type type, unsigned key, const uint64_t **first) {
+    *first = covering[type][key][0];
+    return covering_counts[type][key];
 }
 
 static void read_value(struct key_value *value, sqlite3_stmt *row, int column) {
@@ -106,15 +142,19 @@ static void read_value(struct key_value *value, sqlite3_stmt *row, int column) {
                                        : sqlite3_column_text(row, column);
     value->length = sqlite3_column_bytes(row, column);
     expect(value->length < KEY_TEXT_SIZE, "a key of %d bytes", value->length);
-    memcpy(value->text, bytes, (size_t)value->length);
+    if (bytes != NULL)
+        memcpy(value->text, bytes, (size_t)value->length);
 }
 
-static struct bloom_hash hash_value(const struct key_value *value) {
+static void hash_value(enum key_type type, const struct key_value *value, uint64_t *into) {
+    const struct bloom_hashing *hashing =
+        TYPES[type].salted ? &bloom_hashing_siphash : &bloom_hashing_murmur3;
     if (value->type == SQLITE_INTEGER)
-        return bloom_hash_integer(value->integer);
-    if (value->type == SQLITE_FLOAT)
-        return bloom_hash_real(value->real);
-    return bloom_hash_bytes(value->text, (size_t)value->length);
+        hashing->integer(SALT_WORDS, value->integer, into);
+    else if (value->type == SQLITE_FLOAT)
+        hashing->real(SALT_WORDS, value->real, into);
+    else
+        hashing->bytes(SALT_WORDS, value->text, (size_t)value->length, into);
 }
 
 /* As many keys must be equal to a key as a comparison with the column says; but a text and a BLOB
@@ -162,22 +202,63 @@ static void learn_type(sqlite3 *database, enum key_type type) {
     sqlite3_snprintf(sizeof sql, sql, "SELECT k FROM t%d ORDER BY i", (int)type);
     code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
     expect(code == SQLITE_OK, "%s: %s", sql, sqlite3_errmsg(database));
-    for (unsigned key = 0; key < UNIVERSE && sqlite3_step(statement) == SQLITE_ROW; key++) {
+    for (unsigned key = 0; key < UNIVERSE && sqlite3_step(statement) == SQLITE_ROW; key++)
         read_value(&stored[type][key], statement, 0);
-        struct bloom_hash hash = hash_value(&stored[type][key]);
-        words[type][key][0] = hash.words[0];
-        words[type][key][1] = hash.words[1];
+    sqlite3_finalize(statement);
+}
+
+/* The first key is that of an entry, which covers itself. */
+static void learn_rule(sqlite3 *database, enum key_type type) {
+    sqlite3_stmt *statement;
+    const bool nocase = TYPES[type].rule == 2;
+    int code = sqlite3_prepare_v2(database,
+                                  nocase ? "SELECT lower(bloom_url(CAST(?1 AS TEXT))) UNION ALL "
+                                           "SELECT lower(key) FROM bloom_url_keys(CAST(?1 AS TEXT))"
+                                         : "SELECT bloom_url(CAST(?1 AS TEXT)) UNION ALL "
+                                           "SELECT key FROM bloom_url_keys(CAST(?1 AS TEXT))",
+                                  -1, &statement, NULL);
+    expect(code == SQLITE_OK, "no keys of URLs: %s", sqlite3_errmsg(database));
+    for (unsigned key = 0; key < UNIVERSE; key++) {
+        struct key_value value;
+        unsigned count = 0;
+        bind_key(statement, 1, key);
+        while (sqlite3_step(statement) == SQLITE_ROW) {
+            expect(count <= COVERING_MOST, "key %u has %u keys", key, count);
+            read_value(&value, statement, 0);
+            hash_value(type, &value, count > 0 ? covering[type][key][count - 1] : words[type][key]);
+            keyless[type][key] = keyless[type][key] || value.type == SQLITE_NULL;
+            count++;
+        }
+        covering_counts[type][key] = count - 1;
+        expect(keyless[type][key] == (count == 1), "key %u is covered by %u", key, count - 1);
+        sqlite3_reset(statement);
     }
     sqlite3_finalize(statement);
+    for (unsigned key = 1; key < UNIVERSE; key += 2 * SPELLING_COUNT) {
+        uint64_t first[SPELLING_COUNT];
+        for (unsigned i = 0; i < SPELLING_COUNT; i++)
+            first[i] = words[type][key + 2 * i][0];
+        expect(first[0] == first[1] && first[5] == first[3] && (first[2] == first[3]) == nocase &&
+                   first[0] != first[3] && keyless[type][key + 2 * (SPELLING_COUNT - 1)],
+               "the spellings from key %u on have other keys than they must have", key);
+    }
 }
 
 void keys_learn(void) {
     sqlite3 *database;
     int code = sqlite3_open(":memory:", &database);
+    if (code == SQLITE_OK)
+        code = sqlite3_bloom_init(database, NULL, NULL);
     expect(code == SQLITE_OK, "no database in memory");
-    for (unsigned type = 0; type < KEY_TYPES; type++)
+    for (unsigned type = 0; type < COLUMN_TYPES; type++)
         learn_type(database, (enum key_type)type);
     for (unsigned type = 0; type < KEY_TYPES; type++)
+        for (unsigned key = 0; TYPES[type].rule == 0 && key < UNIVERSE; key++)
+            hash_value((enum key_type)type, stored_key((enum key_type)type, key), words[type][key]);
+    for (unsigned type = 0; type < KEY_TYPES; type++)
+        if (TYPES[type].rule > 0)
+            learn_rule(database, (enum key_type)type);
+    for (unsigned type = 0; type < COLUMN_TYPES; type++)
         check_comparison(database, (enum key_type)type);
     sqlite3_close(database);
 }

@@ -121,8 +121,8 @@ static void read_layer(struct raw *raw, sqlite3_stmt *row) {
     if (is_stale_layer(raw, row))
         return;
     if (!raw->sane || raw->layer_count == LAYERS_MOST || !is_next_layer(raw, row) ||
-        length != BLOOM_HEADER_BYTES ||
-        !bloom_header_read(&layer->shape, header, BLOOM_HEADER_BYTES, problem) ||
+        !bloom_header_read(&layer->shape, header, (uint64_t)length, problem) ||
+        (unsigned)length != bloom_header_bytes(&layer->shape) ||
         layer->shape.layout->blocks == NULL) {
         raw->sane = false;
         return;
@@ -133,7 +133,7 @@ static void read_layer(struct raw *raw, sqlite3_stmt *row) {
     if (layer->generation > raw->newest)
         raw->newest = layer->generation;
     if (raw->layer_count == 0)
-        memcpy(raw->header, header, BLOOM_HEADER_BYTES);
+        memcpy(raw->header, header, (size_t)length);
     size_t block_bytes = layer->shape.layout->blocks->bytes;
     layer->chunk_blocks = (uint64_t)sqlite3_column_int64(row, 2);
     layer->keys = (uint64_t)sqlite3_column_int64(row, 3);
@@ -154,10 +154,15 @@ static void read_layer(struct raw *raw, sqlite3_stmt *row) {
 }
 
 static unsigned count_set(const struct bloom_shape *shape, const uint8_t *bytes, uint64_t length) {
-    unsigned cell_bits = shape->layout->blocks->remove != NULL ? 4 : 1, count = 0;
-    for (uint64_t i = 0; i < length; i++)
-        for (unsigned bit = 0; bit < 8; bit += cell_bits)
-            count += (bytes[i] >> bit & ((1U << cell_bits) - 1)) != 0;
+    const bool counters = shape->layout->blocks->remove != NULL; /* of 4 bits */
+    unsigned count = 0;
+    for (uint64_t i = 0; i < length; i += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, bytes + i, sizeof word); /* blocks are of whole words */
+        if (counters)
+            word = (word | word >> 1 | word >> 2 | word >> 3) & UINT64_C(0x1111111111111111);
+        count += (unsigned)__builtin_popcountll(word);
+    }
     return count;
 }
 
@@ -198,6 +203,7 @@ static void read_chunk(struct raw *raw, sqlite3_stmt *row) {
                                              .reported_keys = read_count(bytes, REPORTED_KEYS),
                                              .reported_ones = read_count(bytes, REPORTED_ONES),
                                              .bits = count_set(&layer->shape, bits, used)};
+    layer->bits += layer->each[number].bits;
     memcpy(layer->payload + first, bits, (size_t)used);
     for (uint64_t i = used; i < chunk_bytes; i++)
         if (bits[i] != 0)
@@ -214,12 +220,11 @@ static int read_rows(struct raw *raw, enum statement which, sqlite3_stmt *statem
     return sqlite3_reset(statement);
 }
 
-static void estimate(struct raw *raw) {
+void raw_estimate(struct raw *raw) {
     for (unsigned i = 0; i < raw->layer_count; i++) {
         struct raw_layer *layer = &raw->layers[i];
         struct bloom_estimate estimate =
             layer->shape.layout->estimate(&layer->shape, layer->payload);
-        layer->bits = estimate.ones;
         layer->count = estimate.count;
         layer->rate = estimate.rate;
     }
@@ -242,7 +247,6 @@ bool look_raw_in_crowd(struct connection *connection, const char *name, struct r
     }
     expect(code == SQLITE_OK && raw->sane && raw->strays == 0 && raw->layer_count > 0,
            "%s: the shadow tables of %s are damaged", connection->name, name);
-    estimate(raw);
     return true;
 }
 
@@ -273,7 +277,6 @@ bool look_raw(struct connection *connection, unsigned schema, unsigned name, str
         raw->sane = false;
     expect(raw->sane || tampered, "%s: the shadow tables of %s.%s are damaged", connection->name,
            SCHEMA[schema], NAME[name]);
-    estimate(raw);
     return true;
 }
 
@@ -287,7 +290,7 @@ unsigned newest_first(const struct raw *raw) {
 }
 
 static bool layer_has(const struct raw_layer *layer, const uint64_t *words) {
-    return layer->shape.layout->check(&layer->shape, layer->payload, words);
+    return words != NULL && layer->shape.layout->check(&layer->shape, layer->payload, words);
 }
 
 bool raw_has(const struct raw *raw, const uint64_t *words) {
@@ -404,7 +407,8 @@ uint64_t raw_keys(const struct raw *raw) {
     return sum;
 }
 
-bool has_room(const struct raw_layer *layer, const struct options *options) {
+static struct bloom_growth_limits limits_of(const struct raw_layer *layer,
+                                            const struct options *options) {
     struct bloom_growth growth = {.layout = layer->shape.layout,
                                   .capacity = options->capacity,
                                   .rate = options->rate,
@@ -412,9 +416,19 @@ bool has_room(const struct raw_layer *layer, const struct options *options) {
                                   .mode = options->grows     ? BLOOM_GROWTH_ON
                                           : options->refuses ? BLOOM_GROWTH_ERROR
                                                              : BLOOM_GROWTH_OFF};
-    struct bloom_growth_limits limits =
-        bloom_growth_limits_of(&growth, layer->index, &layer->shape);
-    return keys_of_layer(layer) < limits.keys && layer->bits < limits.ones;
+    return bloom_growth_limits_of(&growth, layer->index, &layer->shape);
+}
+
+bool is_full(const struct raw_layer *layer, const struct options *options) {
+    struct bloom_growth_limits limits = limits_of(layer, options);
+    return keys_of_layer(layer) >= limits.keys ||
+           layer->shape.layout->estimate(&layer->shape, layer->payload).ones >= limits.ones;
+}
+
+uint64_t room_of(const struct raw_layer *layer, const struct options *options) {
+    struct bloom_growth_limits limits = limits_of(layer, options);
+    uint64_t keys = keys_of_layer(layer);
+    return keys < limits.keys && layer->bits < limits.ones ? limits.keys - keys : 0;
 }
 
 /* A key that is counted has set one bit at least, and at most as many as there are probes. Where

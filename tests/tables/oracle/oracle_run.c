@@ -101,12 +101,22 @@ bool settle_view(connection_t *connection, unsigned schema) {
     return false;
 }
 
-struct keys some_keys(void) {
+struct keys some_keys(enum key_type type) {
     struct keys keys = {{0}};
     unsigned size = 1 + random_below(UNIVERSE >> random_below(8));
-    for (unsigned i = 0; i < size; i++)
-        keys_add(&keys, random_below(UNIVERSE));
+    for (unsigned i = 0; i < size; i++) {
+        unsigned key = random_below(UNIVERSE);
+        if (added_words(type, key) != NULL)
+            keys_add(&keys, key);
+    }
     return keys;
+}
+
+bool all_have_words(enum key_type type, const struct keys *keys) {
+    for (unsigned key = 0; key < UNIVERSE; key++)
+        if (keys_have(keys, key) && added_words(type, key) == NULL)
+            return false;
+    return true;
 }
 
 /* ---- Changes of one table ---- */
@@ -116,6 +126,7 @@ bool attempt_begin(struct attempt *attempt, connection_t *connection) {
     attempt->connection = connection;
     if (!choose(connection, &attempt->schema, &attempt->slot, true))
         return false;
+    connection->touched = (int)(attempt->schema * SLOTS + attempt->slot);
     attempt->table = &view(connection, attempt->schema)->tables[attempt->slot];
     attempt->options = &OPTIONS[attempt->table->options];
     if (!look_raw(connection, attempt->schema, attempt->table->name, &attempt->raw))

@@ -14,8 +14,8 @@
  * "faults" of statements that are made to fail, "ignoring" of those by an authorizer that answers
  * SQLITE_IGNORE, "shared_cache" of rounds in which both connections share a cache, "crowds" of
  * rounds with hundreds of other filter tables on each connection, "counting", "key_types" and
- * "generations" of tables with layout=counting, with key=TYPE and with generations=G. The files
- * named .steps beside this one are such, one for each kind of fault that filter tables once had.
+ * "generations" of tables with layout=counting, with key=TYPE or salt, and with generations=G. The
+ * files named .steps beside this one are such, one for each kind of fault that filter tables once had.
  */
 #include "oracle.h"
 
@@ -195,7 +195,12 @@ static void rest(struct connection *connection) {
     connection->schema_in_doubt = code != SQLITE_OK;
 }
 
-/* Each step has random numbers of its own, so that others may be left out. */
+static bool is_touched(const struct connection *connection, unsigned schema, unsigned slot) {
+    return connection->touched < 0 || connection->touched == (int)(schema * SLOTS + slot);
+}
+
+/* Each step has random numbers of its own, so that others may be left out. After it the table that
+ * it was about is looked at, and each other one that is there in one of three cases. */
 static void one_round(const bool *left_out) {
     if (weight_file_count > 0)
         read_weights(weights_of_round());
@@ -208,6 +213,7 @@ static void one_round(const bool *left_out) {
             continue;
         struct connection *connection = &connections[random_below(CONNECTIONS)];
         bool was_in_transaction = connection->in_transaction;
+        connection->touched = -1;
         random_step()->run(connection);
         for (unsigned i = 0; i < CONNECTIONS; i++)
             rest(&connections[i]);
@@ -220,8 +226,9 @@ static void one_round(const bool *left_out) {
         for (unsigned schema = 0; schema < SCHEMAS; schema++)
             if (connection->links[schema].file != NULL)
                 for (unsigned slot = 0; slot < SLOTS; slot++)
-                    look(connection, schema, slot, over);
-        for (unsigned schema = 0; over && schema < SCHEMAS; schema++)
+                    if (is_touched(connection, schema, slot) || random_once_in(3))
+                        look(connection, schema, slot, over);
+        for (unsigned schema = 0; over && random_once_in(2) && schema < SCHEMAS; schema++)
             if (connection->links[schema].file != NULL)
                 look_from_outside(connection->links[schema].file);
     }

@@ -39,6 +39,25 @@ struct options OPTIONS[] = {
      4, false},
     {"capacity=40, fpr=0.02, generations=5, key=TEXT", 40, 0.02, true, false, TEXTS, false, 5,
      false},
+    {"capacity=40, fpr=0.02, key=url", 40, 0.02, true, false, URLS, false, 1, false},
+    {"capacity=90, fpr=0.01, growth=error, key=URL", 90, 0.01, false, true, URLS, false, 1, false},
+    {"capacity=300, fpr=0.01, key=url_nocase", 300, 0.01, true, false, URLS_NOCASE, false, 1,
+     false},
+    {"capacity=60, fpr=0.01, salt='" SALT "'", 60, 0.01, true, false, SALTED, false, 1, false},
+    {"capacity=60, fpr=0.01, key=TEXT, growth=off, salt='" SALT "'", 60, 0.01, false, false,
+     SALTED_TEXTS, false, 1, false},
+    {"capacity=70, fpr=0.02, growth=error, salt='" SALT "'", 70, 0.02, false, true, SALTED, false,
+     1, false},
+    {"capacity=50, fpr=0.02, key=url, salt='" SALT "'", 50, 0.02, true, false, SALTED_URLS, false,
+     1, false},
+    {"capacity=30, fpr=0.02, layout=counting, key=url_nocase", 30, 0.02, true, false, URLS_NOCASE,
+     true, 1, false},
+    {"capacity=30, fpr=0.02, layout=counting, salt='" SALT "'", 30, 0.02, true, false, SALTED, true,
+     1, false},
+    {"capacity=30, fpr=0.05, generations=3, key=url, salt='" SALT "'", 30, 0.05, true, false,
+     SALTED_URLS, false, 3, false},
+    {"capacity=30, fpr=0.05, generations=4, salt='" SALT "'", 30, 0.05, true, false, SALTED, false,
+     4, false},
 };
 enum { OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS };
 
@@ -144,8 +163,13 @@ static void attach_crowd(struct connection *connection) {
     code = sqlite3_deserialize(connection->database, "crowd", bytes, crowd_size, crowd_size,
                                SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE);
     expect(code == SQLITE_OK, "no crowd");
-    for (unsigned i = 0; i < CROWD; i++)
-        look_in_crowd(connection, i);
+    for (unsigned i = 0; i < CROWD; i++) {
+        char name[20];
+        sqlite3_snprintf(sizeof name, name, "c%u", i);
+        sqlite3_stmt *statement = prepare(connection, "crowd", name, CHECK, &code);
+        sqlite3_step(statement);
+        expect(code == SQLITE_OK && sqlite3_finalize(statement) == SQLITE_OK, "no crowd");
+    }
 }
 
 void connection_open(struct connection *connection) {
@@ -163,15 +187,18 @@ void connection_open(struct connection *connection) {
                                        NULL, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_exec(connection->database,
-                            random_once_in(4)
-                                ? "PRAGMA temp_store = memory; PRAGMA cache_size = 4; BEGIN; "
-                                  "CREATE TEMP TABLE universe(i INTEGER PRIMARY KEY, k)"
-                                : "PRAGMA temp_store = memory; BEGIN; "
-                                  "CREATE TEMP TABLE universe(i INTEGER PRIMARY KEY, k)",
+                            random_once_in(4) ? "PRAGMA cache_size = 4; PRAGMA temp_store = memory"
+                                              : "PRAGMA temp_store = memory",
                             NULL, NULL, NULL);
     if (code == SQLITE_OK)
-        code = sqlite3_prepare_v2(connection->database, "INSERT INTO temp.universe VALUES (?1, ?2)",
-                                  -1, &statement, NULL);
+        code = sqlite3_exec(connection->database,
+                            "BEGIN; CREATE TEMP TABLE universe(i INTEGER PRIMARY KEY, k, t TEXT, "
+                            "n NUMERIC, r REAL)",
+                            NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_prepare_v2(connection->database,
+                                  "INSERT INTO temp.universe VALUES (?1, ?2, ?2, ?2, ?2)", -1,
+                                  &statement, NULL);
     expect(code == SQLITE_OK, "no connection: %s", sqlite3_errmsg(connection->database));
     for (unsigned key = 0; key < UNIVERSE; key++) {
         sqlite3_bind_int64(statement, 1, key);
@@ -219,13 +246,19 @@ static const char *const SQL[STATEMENTS] = {
     [ADD_MANY_NEW] = "INSERT OR IGNORE INTO %s.%s(key) SELECT k FROM temp.universe WHERE in_set(i)",
     [ADD_MANY_FAILING] = "INSERT OR IGNORE INTO %s.%s(key) SELECT CASE WHEN i < ?1 THEN k ELSE "
                          "fail() END FROM temp.universe WHERE in_set(i)",
+    [ADD_ALL] = "INSERT INTO %s.%s(%s, key) SELECT 'add_all', bloom_hashes(" STORED_KEY ", ?1) "
+                "FROM temp.universe WHERE in_set(i)",
+    [ADD_ALL_GROUPS] = "INSERT OR IGNORE INTO %s.%s(%s, key) SELECT 'add_all', "
+                       "bloom_hashes(CASE WHEN in_set(i) THEN " STORED_KEY " END, ?1) "
+                       "FROM temp.universe GROUP BY i %% ?3",
+    [ADD_SET] = "INSERT INTO %s.%s(%s, key) VALUES ('add_all', ?1)",
     [REMOVE] = "DELETE FROM %s.%s WHERE key = ?1",
     [REMOVE_MANY] = "DELETE FROM %s.%s WHERE key IN (SELECT k FROM temp.universe WHERE in_set(i))",
     [CHECK] = "SELECT key FROM %s.%s WHERE key = ?1",
     [CHECK_MANY] = "SELECT v.column1, t.key FROM (VALUES (0, ?1), (1, ?2), (2, ?3), (3, ?4), "
-                   "(4, ?5), (5, ?6), (6, ?7), (7, ?8), (8, ?9), (9, ?10), (10, ?11), (11, ?12), "
-                   "(12, ?13), (13, ?14), (14, ?15), (15, ?16)) AS v CROSS JOIN %s.%s AS t "
+                   "(4, ?5), (5, ?6), (6, ?7), (7, ?8)) AS v CROSS JOIN %s.%s AS t "
                    "ON t.key = v.column2",
+    [COVERS] = "SELECT key FROM %s.%s WHERE key MATCH ?1",
     [INFO] = "SELECT info FROM %s.%s",
     [FILTER] = "SELECT filter FROM %s.%s",
     [MERGE] = "INSERT INTO %s.%s(%s, key) VALUES ('merge', ?1)",
@@ -489,9 +522,9 @@ void world_end(void) {
     for (unsigned i = 0; i < FILES; i++) {
         static const char *const ENDS[] = {"", "-wal", "-shm", "-journal"};
         for (unsigned j = 0; j < 4; j++) {
-            char path[4000];
-            snprintf(path, sizeof path, "%s%s", files[i].path, ENDS[j]);
+            char *path = sqlite3_mprintf("%s%s", files[i].path, ENDS[j]);
             unlink(path);
+            sqlite3_free(path);
         }
     }
     unlink(broken_file);

@@ -5,6 +5,7 @@ struct step STEPS[] = {
     {"insert", 300, step_insert},
     {"insert_many", 80, step_insert_many},
     {"insert_failing", 20, step_insert_failing},
+    {"add_all", 80, step_add_all},
     {"delete", 100, step_delete},
     {"delete_many", 20, step_delete_many},
     {"merge", 20, step_merge},

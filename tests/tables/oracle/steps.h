@@ -30,7 +30,9 @@ bool choose(connection_t *connection, unsigned *schema, unsigned *slot, bool exi
  * the connection knows the last schema, by which SQLite refuses names that are taken. */
 bool settle_view(connection_t *connection, unsigned schema);
 
-struct keys some_keys(void);
+/* Such as have a key by the type's rule; whether those all do. */
+struct keys some_keys(enum key_type type);
+bool all_have_words(enum key_type type, const struct keys *keys);
 
 /* ---- Changes of one table ---- */
 
@@ -43,7 +45,7 @@ struct attempt {
     uint64_t keys;                    /* new ones at most */
     uint64_t keys_before, keys_after; /* that the chunks count */
     bool estimates;                   /* keys, by bits */
-    bool may_refuse;                  /* the table: a merge that takes the layer beyond its rate */
+    bool may_refuse;                  /* the table, in words */
     bool doubtful;     /* it was done, but what changed is not as if nothing had come between */
     bool met, changed; /* the fault came to pass; the shadow tables changed */
     enum fault fault;
@@ -67,11 +69,17 @@ bool attempt_is_sure(const struct attempt *attempt);
  * grown is told. False: it could not look, or what must be there is not known. */
 bool attempt_compare(struct attempt *attempt, bool *grown);
 
+const uint64_t *words_to_add(const struct attempt *attempt, unsigned key);
+
+/* A filter of the first layer's shape, made by the filter library; from malloc. */
+uint8_t *make_filter(const struct attempt *attempt, const struct keys *keys, size_t *bytes);
+
 /* ---- The steps ---- */
 
 void step_insert(connection_t *connection);
 void step_insert_many(connection_t *connection);
 void step_insert_failing(connection_t *connection);
+void step_add_all(connection_t *connection);
 void step_delete(connection_t *connection);
 void step_delete_many(connection_t *connection);
 void step_merge(connection_t *connection);

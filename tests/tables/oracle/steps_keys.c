@@ -1,24 +1,24 @@
 /* Steps: keys come and go. */
 #include "steps.h"
 
-#include "filter/header.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-static const uint64_t *words_to_add(const struct attempt *attempt, unsigned key) {
+const uint64_t *words_to_add(const struct attempt *attempt, unsigned key) {
     return added_words(attempt->options->key, key);
 }
 
 /* ---- Adding ---- */
 
 static void insert_done(struct attempt *attempt, unsigned key, bool only_new) {
+    expect(words_to_add(attempt, key) != NULL, "%s: key %u has no key by the rule, and was added",
+           attempt->connection->name, key);
     const struct raw_layer *last = &attempt->raw.layers[attempt->raw.layer_count - 1];
     const uint64_t *words = words_to_add(attempt, key);
     unsigned age = raw_age(&attempt->raw, words);
     bool is_in = age < AGES_MOST, found = only_new ? is_in : age == 0, grown;
     bool full = !attempt->raw.sane || view(attempt->connection, attempt->schema)->tampered ||
-                !has_room(last, attempt->options);
+                room_of(last, attempt->options) == 0;
     bool sure = attempt_is_sure(attempt), known = sure && !attempt->doubtful;
     int changes = sqlite3_changes(attempt->connection->database);
     if (attempt->raw.sane)
@@ -52,6 +52,7 @@ void step_insert(connection_t *connection) {
         note("%s: -- key %u", connection->name, key);
         bind_key(statement, 1, key);
         attempt.keys = 1;
+        attempt.may_refuse = words_to_add(&attempt, key) == NULL;
         if (attempt_run(&attempt, statement, random_fault(true)))
             insert_done(&attempt, key, only_new);
     }
@@ -99,11 +100,15 @@ void step_insert_many(connection_t *connection) {
     bool only_new = !random_once_in(3);
     sqlite3_stmt *statement = statement_for(&attempt, only_new ? ADD_MANY_NEW : ADD_MANY);
     if (statement != NULL) {
-        connection->asked = some_keys();
+        connection->asked = some_keys(random_once_in(8) ? AS_IT_IS : attempt.options->key);
         note("%s: -- %u keys", connection->name, keys_count(&connection->asked));
         attempt.keys = keys_count(&connection->asked);
-        if (attempt_run(&attempt, statement, random_fault(true)))
+        attempt.may_refuse = !all_have_words(attempt.options->key, &connection->asked);
+        if (attempt_run(&attempt, statement, random_fault(true))) {
+            expect(!attempt.may_refuse, "%s: values without a key by the rule were added",
+                   connection->name);
             insert_many_done(&attempt, &connection->asked, only_new);
+        }
     }
     raw_clear(&attempt.raw);
 }
@@ -115,7 +120,7 @@ void step_insert_failing(connection_t *connection) {
         return;
     sqlite3_stmt *statement = statement_for(&attempt, ADD_MANY_FAILING);
     if (statement != NULL) {
-        connection->asked = some_keys();
+        connection->asked = some_keys(AS_IT_IS);
         unsigned last = UNIVERSE - 1;
         while (!keys_have(&connection->asked, last))
             last--;
@@ -222,7 +227,7 @@ void step_delete_many(connection_t *connection) {
         return;
     sqlite3_stmt *statement = attempt.options->counts ? statement_for(&attempt, REMOVE_MANY) : NULL;
     if (statement != NULL) {
-        struct keys keys = some_keys();
+        struct keys keys = some_keys(attempt.options->key);
         for (unsigned key = 0; key < UNIVERSE; key++)
             if (attempt.table->copies[key] == 0)
                 keys.words[key / 64] &= ~(UINT64_C(1) << key % 64);
@@ -240,16 +245,16 @@ void step_delete_many(connection_t *connection) {
 
 /* ---- Merging ---- */
 
-/* A filter of the first layer's shape, made by the filter library; from malloc. */
-static uint8_t *make_filter(const struct attempt *attempt, const struct keys *keys, size_t *bytes) {
+uint8_t *make_filter(const struct attempt *attempt, const struct keys *keys, size_t *bytes) {
     const struct bloom_shape *shape = &attempt->raw.layers[0].shape;
-    *bytes = BLOOM_HEADER_BYTES + (size_t)bloom_payload_bytes(shape);
+    const unsigned header = bloom_header_bytes(shape);
+    *bytes = header + (size_t)bloom_payload_bytes(shape);
     uint8_t *filter = calloc(1, *bytes);
     expect(filter != NULL, "no memory");
-    memcpy(filter, attempt->raw.header, BLOOM_HEADER_BYTES);
+    memcpy(filter, attempt->raw.header, header);
     for (unsigned key = 0; key < UNIVERSE; key++)
         if (keys_have(keys, key))
-            shape->layout->add(shape, filter + BLOOM_HEADER_BYTES, words_to_add(attempt, key), 1);
+            shape->layout->add(shape, filter + header, words_to_add(attempt, key), 1);
     return filter;
 }
 
@@ -276,11 +281,11 @@ void step_merge(connection_t *connection) {
     if (statement != NULL && attempt.raw.sane) {
         struct raw_layer *first = &attempt.raw.layers[newest_first(&attempt.raw)];
         const struct options *options = attempt.options;
-        struct keys keys = some_keys();
+        struct keys keys = some_keys(options->key);
         size_t bytes;
         uint8_t *filter = make_filter(&attempt, &keys, &bytes);
-        first->shape.layout->unite(first->payload, filter + BLOOM_HEADER_BYTES,
-                                   bytes - BLOOM_HEADER_BYTES);
+        first->shape.layout->unite(first->payload, filter + bloom_header_bytes(&first->shape),
+                                   (size_t)bloom_payload_bytes(&first->shape));
         double rate = first->shape.layout->estimate(&first->shape, first->payload).rate;
         note("%s: -- a filter of %u keys; the layer would have a rate of %g", connection->name,
              keys_count(&keys), rate);

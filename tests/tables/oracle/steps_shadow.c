@@ -175,7 +175,7 @@ void step_changeset(connection_t *connection) {
         code = sqlite3session_create(copy, "main", &session);
     if (code == SQLITE_OK) {
         sqlite3session_attach(session, NULL);
-        struct keys keys = some_keys();
+        struct keys keys = some_keys(OPTIONS[table.options].key);
         if (raw.ages > 1 && random_once_in(2)) {
             char *rotate = sqlite3_mprintf("INSERT INTO %s(%s) VALUES ('rotate')", NAME[table.name],
                                            NAME[table.name]);

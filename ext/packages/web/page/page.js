@@ -40,11 +40,9 @@ const grouped = (number) => Math.round(number).toLocaleString("en");
 async function startAsking() {
   const database = await open();
   database.run("CREATE TABLE malicious(key TEXT PRIMARY KEY) WITHOUT ROWID");
-  database.run("CREATE TABLE entries(entry TEXT)");
-  await runScript(database, ".import sql/data/urlhaus.txt entries", readFile);
   database.run(
-    "INSERT OR IGNORE INTO malicious SELECT bloom_url(entry) FROM entries " +
-      "WHERE bloom_url(entry) IS NOT NULL",
+    "INSERT OR IGNORE INTO malicious SELECT key FROM bloom_list(?1) WHERE key IS NOT NULL",
+    [await readFile("sql/data/urlhaus.txt")],
   );
   const [
     {

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""README.md as somebody types it who has nothing: a bare Debian and a bare Ubuntu, as debootstrap
+makes them, a clone of the commit that is checked out, and the blocks in their order. The sh blocks
+go to a shell, the sql blocks to the sqlite3 shell that the page opens, and what they print must be
+what the page says; `make demo` must print the figures that README tells of it.
+
+    newcomer_test.py [Debian | Ubuntu]
+
+It needs root, debootstrap, git and a network, takes some ten minutes for each system, and says what
+it skips. ROOTS=FOLDER keeps the bare systems there for the next run.
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import urllib.request
+
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+README = (TOP / "README.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SCRIPTS = pathlib.Path("/usr/share/debootstrap/scripts")
+
+
+class Newcomer:
+    suite, mirror, script, components, keyring = "", "", "", "main", None
+
+    @classmethod
+    def setUpClass(cls):
+        missing = [tool for tool in ("debootstrap", "git", "chroot") if shutil.which(tool) is None]
+        if missing or os.geteuid() != 0:
+            raise unittest.SkipTest(f"skipped: needs root and {', '.join(missing) or 'nothing'}")
+        try:
+            urllib.request.urlopen(f"{cls.mirror}/dists/{cls.suite}/Release", timeout=20).close()
+        except OSError as error:
+            raise unittest.SkipTest(f"skipped: {cls.mirror} does not answer: {error}") from error
+        kept = os.environ.get("ROOTS")
+        cls.folder = pathlib.Path(tempfile.mkdtemp())
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        bare = pathlib.Path(kept, cls.suite) if kept else cls.folder / "bare"
+        if not (bare / "etc/os-release").exists():
+            keys = [f"--keyring={cls.keyring}"] if cls.keyring else ["--no-check-gpg"]
+            subprocess.run(["debootstrap", *keys, "--variant=minbase",
+                            f"--components={cls.components}", cls.suite, bare, cls.mirror,
+                            SCRIPTS / cls.script], check=True, stdout=subprocess.DEVNULL)
+        cls.root = bare
+        if kept:
+            cls.root = cls.folder / "root"
+            subprocess.run(["cp", "-a", bare, cls.root], check=True)
+        subprocess.run(["git", "clone", "-q", TOP, cls.root / "root/bloom"], check=True)
+        shutil.copy("/etc/resolv.conf", cls.root / "etc/resolv.conf")
+        subprocess.run(["mount", "-t", "proc", "proc", cls.root / "proc"], check=False)
+        cls.addClassCleanup(subprocess.run, ["umount", cls.root / "proc"], check=False)
+
+    def type(self, *command, text):
+        environment = {"HOME": "/root", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "TERM": "dumb",
+                       "DEBIAN_FRONTEND": "noninteractive", "DEBCONF_NOWARNINGS": "yes"}
+        return subprocess.run(["chroot", self.root, "sh", "-c", 'cd /root/bloom && exec "$@"', "sh",
+                               *command], input=text, env=environment, text=True,
+                              capture_output=True, check=False)
+
+    def test_everything_in_its_order(self):
+        blocks = BLOCK.findall(README)
+        scripts = [text for language, text in blocks if language == "sh"]
+        self.assertEqual(len(scripts), 2)
+        self.assertIn("&& make\n", scripts[0])
+        self.succeeds(self.type("sh", "-e", text=scripts[0]))
+        typed = "".join(text for language, text in blocks if language == "sql")
+        printed = "".join(text for language, text in blocks if language == "text")
+        run = self.type("sqlite3", "my.db", text=typed)
+        self.assertEqual((run.stdout, run.stderr, run.returncode), (printed, "", 0))
+        demo = self.succeeds(self.type("make", "demo", text=""))
+        told = re.search(r"([\d,]+) keys of (\d+) bytes at", README)
+        self.assertRegex(demo, rf"different keys of them +{told[1]} keys")
+        self.assertRegex(demo, r"missed +0 visits")
+        sizes = re.search(r"  size +([\d,]+) +([\d,]+) bytes", demo)
+        filtered, index = (int(size.replace(",", "")) for size in sizes.groups())
+        self.assertIn(f"prints 1/{index // filtered} of the size", README)
+        tests = self.succeeds(self.type("sh", "-e", text=scripts[1]))
+        self.assertRegex(tests, r"\d{3,} passed, 0 failed, \d+ skipped")
+        self.succeeds(self.type("make", "install", text=""))
+        self.succeeds(self.type("make", "help", text=""))
+
+    def succeeds(self, run):
+        self.assertEqual(run.returncode, 0, run.stdout[-3000:] + run.stderr[-3000:])
+        self.assertNotIn("warning:", run.stdout + run.stderr)
+        return run.stdout
+
+
+class Debian(Newcomer, unittest.TestCase):
+    suite, mirror, script = "bookworm", "http://deb.debian.org/debian", "bookworm"
+    keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
+
+
+class Ubuntu(Newcomer, unittest.TestCase):
+    """Of the archive's keys Debian has none; nothing that is fetched leaves the folder."""
+    suite, mirror, script = "noble", "http://archive.ubuntu.com/ubuntu", "gutsy"
+    components = "main,universe"
+
+
+if __name__ == "__main__":
+    if not set(sys.argv[1:]) <= {"Debian", "Ubuntu"}:
+        print(__doc__)
+    unittest.main(verbosity=2)
