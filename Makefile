@@ -1,9 +1,9 @@
 # Build, run and test the bloom extension. It needs GNU make (gmake on BSD). The lines that begin
 # with #: are what make help prints, here and in the files that are included below.
 #
-#: make                builds the library
+#: make                builds the library, and libsqlite-bloom-filter.a for C without SQLite
 #: make demo           filters a million visits by a list of malicious URLs; URLS=FILE for your own
-#: make install        library and headers, under PREFIX (/usr/local); LIBDIR, DESTDIR
+#: make install        libraries and headers, under PREFIX (/usr/local); LIBDIR, DESTDIR
 #: make uninstall      takes them away
 #: make clean          removes everything that was built
 #: make help           this list
@@ -34,14 +34,18 @@ BUILD = build
 STOREYS = url filter exchange sqlite table
 SOURCES = $(foreach storey,$(STOREYS),$(wildcard ext/$(storey)/*.c)) ext/extension.c
 HEADERS = $(wildcard ext/*.h) $(foreach storey,$(STOREYS),$(wildcard ext/$(storey)/*.h))
-# The filter library: the storeys that know no SQLite.
-LIBRARY_SOURCES = $(foreach storey,url filter exchange,$(wildcard ext/$(storey)/*.c))
+# The filter library: the storeys that know no SQLite, and on top of them what
+# sqlite-bloom-filter.h declares, which the extension has no use for.
+LIBRARY_SOURCES = $(foreach storey,url filter exchange,$(wildcard ext/$(storey)/*.c)) \
+    ext/sqlite-bloom-filter.c
 
 # What the project needs in any case, whatever CFLAGS a user gives. -ffp-contract=off: no machine
 # rounds otherwise.
 COMPILE = $(CC) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) -std=c11 -Iext -ffp-contract=off
 
-all: $(LIBRARY)
+FILTER_LIBRARY = libsqlite-bloom-filter.a
+
+all: $(LIBRARY) $(FILTER_LIBRARY)
 
 # One rule for the objects of every build: $(call objects,NAME,FLAGS) tells how build/NAME/*.o are
 # made, $(call objects_of,NAME,SOURCES) names them.
@@ -58,28 +62,63 @@ OBJECTS = $(call objects_of,loadable,$(SOURCES))
 # make objects VARIANT=name VARIANT_FLAGS=flags: the objects of a build that a script needs.
 ifdef VARIANT
 $(eval $(call objects,$(VARIANT),$(VARIANT_FLAGS)))
-objects: $(call objects_of,$(VARIANT),$(SOURCES))
+objects: $(call objects_of,$(VARIANT),$(sort $(SOURCES) $(LIBRARY_SOURCES)))
 endif
 
 $(LIBRARY): $(OBJECTS)
 	$(CC) $(CFLAGS) $(LDFLAGS) $(SHARED) -o $@ $(OBJECTS) -lm
 
-# What pkg-config reads.
+# One object, in which everything but the functions of the header is local. They stay hidden, so
+# that a shared library that has it in it does not export them. Link-time optimisation would put off
+# what makes names local.
+$(eval $(call objects,static,-fPIC -fvisibility=hidden -fno-lto))
+STATIC_OBJECTS = $(call objects_of,static,$(LIBRARY_SOURCES))
+OBJCOPY ?= $(shell $(CC) -print-prog-name=objcopy)
+
+$(FILTER_LIBRARY): $(STATIC_OBJECTS)
+ifeq ($(shell uname -s),Darwin)
+	$(CC) -r -nostdlib -Wl,-exported_symbol,'_sqlite_bloom_*' -o $(BUILD)/sqlite-bloom-filter.o \
+	    $(STATIC_OBJECTS)
+else
+	$(CC) -r -nostdlib -o $(BUILD)/sqlite-bloom-filter.o $(STATIC_OBJECTS)
+	$(OBJCOPY) --wildcard --keep-global-symbol='sqlite_bloom_*' $(BUILD)/sqlite-bloom-filter.o
+endif
+	rm -f $@
+	$(AR) rcs $@ $(BUILD)/sqlite-bloom-filter.o
+
+# What pkg-config and CMake read, from templates.
 PKGCONFIG = $(LIBDIR)/pkgconfig
+CMAKE_PACKAGE = $(LIBDIR)/cmake/sqlite-bloom
+PKGCONFIG_FILES = sqlite-bloom.pc sqlite-bloom-filter.pc
+CMAKE_FILES = sqlite-bloom-config.cmake sqlite-bloom-config-version.cmake
+PUBLIC_HEADERS = sqlite-bloom.h sqlite-bloom-filter.h
 VERSION = $(shell sed -n 's/^.define SQLITE_BLOOM_VERSION "\(.*\)"/\1/p' ext/sqlite-bloom.h)
 
-install: $(LIBRARY)
-	$(INSTALL) -d "$(DESTDIR)$(LIBDIR)" "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PKGCONFIG)"
+# $(call fill,FOLDER,FILES): makes files of their templates.
+define fill
+	for file in $(2); do \
+	    sed -e "s|@PREFIX@|$(PREFIX)|" -e "s|@LIBDIR@|$(LIBDIR)|" -e "s|@LIBRARY@|$(LIBRARY)|" \
+	        -e "s|@VERSION@|$(VERSION)|" "ext/packages/$$file.in" >"$(DESTDIR)$(1)/$$file" && \
+	    chmod 644 "$(DESTDIR)$(1)/$$file" || exit 1; \
+	done
+endef
+
+install: $(LIBRARY) $(FILTER_LIBRARY)
+	$(INSTALL) -d "$(DESTDIR)$(LIBDIR)" "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PKGCONFIG)" \
+	    "$(DESTDIR)$(CMAKE_PACKAGE)"
 	$(INSTALL) -m 755 $(LIBRARY) "$(DESTDIR)$(LIBDIR)/$(LIBRARY)"
-	$(INSTALL) -m 644 ext/sqlite-bloom.h "$(DESTDIR)$(PREFIX)/include/sqlite-bloom.h"
-	sed -e "s|@PREFIX@|$(PREFIX)|" -e "s|@LIBDIR@|$(LIBDIR)|" -e "s|@LIBRARY@|$(LIBRARY)|" \
-	    -e "s|@VERSION@|$(VERSION)|" ext/packages/sqlite-bloom.pc.in \
-	    >"$(DESTDIR)$(PKGCONFIG)/sqlite-bloom.pc"
-	chmod 644 "$(DESTDIR)$(PKGCONFIG)/sqlite-bloom.pc"
+	$(INSTALL) -m 644 $(FILTER_LIBRARY) "$(DESTDIR)$(LIBDIR)/$(FILTER_LIBRARY)"
+	for header in $(PUBLIC_HEADERS); do \
+	    $(INSTALL) -m 644 "ext/$$header" "$(DESTDIR)$(PREFIX)/include/$$header" || exit 1; \
+	done
+	$(call fill,$(PKGCONFIG),$(PKGCONFIG_FILES))
+	$(call fill,$(CMAKE_PACKAGE),$(CMAKE_FILES))
 
 uninstall:
-	rm -f "$(DESTDIR)$(LIBDIR)/$(LIBRARY)" "$(DESTDIR)$(PREFIX)/include/sqlite-bloom.h" \
-	    "$(DESTDIR)$(PKGCONFIG)/sqlite-bloom.pc"
+	rm -f "$(DESTDIR)$(LIBDIR)/$(LIBRARY)" "$(DESTDIR)$(LIBDIR)/$(FILTER_LIBRARY)"
+	for header in $(PUBLIC_HEADERS); do rm -f "$(DESTDIR)$(PREFIX)/include/$$header"; done
+	for file in $(PKGCONFIG_FILES); do rm -f "$(DESTDIR)$(PKGCONFIG)/$$file"; done
+	rm -rf "$(DESTDIR)$(CMAKE_PACKAGE)"
 
 # make demo, or make demo URLS=path for another list; SQLITE3=path names another sqlite3 shell. Both
 # reach the script through the environment, so that a path may hold any character.
@@ -90,7 +129,7 @@ help:
 	@sed -n 's/^#: //p' $(MAKEFILE_LIST)
 
 clean:
-	rm -rf $(BUILD) bloom.so bloom.dylib
+	rm -rf $(BUILD) bloom.so bloom.dylib $(FILTER_LIBRARY)
 
 .PHONY: all objects install uninstall demo help clean
 

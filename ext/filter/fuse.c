@@ -376,11 +376,11 @@ static void fuse_load(struct fuse_builder *builder, uint64_t from, uint64_t to) 
 /* Doubles the room for waiting places. Returns false when there is no memory. */
 static bool fuse_wait_for_more(struct fuse_builder *builder, uint64_t waiting_count) {
     uint64_t room = 2 * builder->waiting_room;
-    uint32_t *larger = builder->memory->allocate(room * sizeof *larger);
+    uint32_t *larger = bloom_allocate(builder->memory, room * sizeof *larger);
     if (larger == NULL)
         return false;
     memcpy(larger, builder->waiting, (size_t)waiting_count * sizeof *larger);
-    builder->memory->release(builder->waiting);
+    bloom_release(builder->memory, builder->waiting);
     builder->waiting = larger;
     builder->waiting_room = room;
     return true;
@@ -516,22 +516,23 @@ static enum bloom_built fuse_build(struct bloom_shape *shape, uint8_t *payload,
     builder.buckets_log = log < FUSE_BUCKETS_LOG_MAXIMUM ? log : FUSE_BUCKETS_LOG_MAXIMUM;
 
     const struct bloom_memory *memory = keys->memory;
-    builder.ends = memory->allocate((UINT64_C(1) << builder.buckets_log) * sizeof *builder.ends);
-    builder.hashes = memory->allocate(builder.keys * sizeof *builder.hashes);
-    builder.owned = memory->allocate(builder.keys);
-    builder.counts = memory->allocate(builder.places);
-    builder.sums = memory->allocate(builder.places * sizeof *builder.sums);
-    builder.waiting = memory->allocate(FUSE_WAITING_FIRST * sizeof *builder.waiting);
+    builder.ends =
+        bloom_allocate(memory, (UINT64_C(1) << builder.buckets_log) * sizeof *builder.ends);
+    builder.hashes = bloom_allocate(memory, builder.keys * sizeof *builder.hashes);
+    builder.owned = bloom_allocate(memory, builder.keys);
+    builder.counts = bloom_allocate(memory, builder.places);
+    builder.sums = bloom_allocate(memory, builder.places * sizeof *builder.sums);
+    builder.waiting = bloom_allocate(memory, FUSE_WAITING_FIRST * sizeof *builder.waiting);
     enum bloom_built built = BLOOM_BUILD_NO_MEMORY;
     if (builder.ends != NULL && builder.hashes != NULL && builder.owned != NULL &&
         builder.counts != NULL && builder.sums != NULL && builder.waiting != NULL)
         built = fuse_find(&builder, shape, payload);
-    memory->release(builder.ends);
-    memory->release(builder.hashes);
-    memory->release(builder.owned);
-    memory->release(builder.counts);
-    memory->release(builder.sums);
-    memory->release(builder.waiting);
+    bloom_release(memory, builder.ends);
+    bloom_release(memory, builder.hashes);
+    bloom_release(memory, builder.owned);
+    bloom_release(memory, builder.counts);
+    bloom_release(memory, builder.sums);
+    bloom_release(memory, builder.waiting);
     return built;
 }
 

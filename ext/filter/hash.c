@@ -18,10 +18,8 @@ void bloom_hash_bytes_to(const void *key, size_t length, uint64_t words[2]) {
     bloom_murmur3_end(state, length, words);
 }
 
-/* Of 8 bytes. */
 void bloom_hash_integer_to(int64_t key, uint64_t words[2]) {
-    struct bloom_murmur3 state = {bloom_murmur3_scramble_first((uint64_t)key), 0};
-    bloom_murmur3_end(state, 8, words);
+    bloom_murmur3_integer(key, words);
 }
 
 bool bloom_integer_of(double key, int64_t *integer) {

@@ -106,8 +106,8 @@ static void sort_place(uint64_t *hashes, size_t count) {
 static bool sort_stretch(const struct bloom_memory *memory, uint8_t *bytes, size_t count,
                          unsigned skipped) {
     const unsigned shift = 64 - skipped - PLACE_BITS, mask = (1u << PLACE_BITS) - 1;
-    uint64_t *ends = memory->allocate((mask + 2) * sizeof *ends);
-    uint64_t *sorted = memory->allocate(count * sizeof *sorted);
+    uint64_t *ends = bloom_allocate(memory, (mask + 2) * sizeof *ends);
+    uint64_t *sorted = bloom_allocate(memory, count * sizeof *sorted);
     if (ends != NULL && sorted != NULL) {
         memset(ends, 0, (mask + 2) * sizeof *ends);
         for (size_t i = 0; i < count; i++)
@@ -124,8 +124,8 @@ static bool sort_stretch(const struct bloom_memory *memory, uint8_t *bytes, size
             bloom_store64(bytes + i * HASH_BYTES, sorted[i]);
     }
     bool done = ends != NULL && sorted != NULL;
-    memory->release(ends);
-    memory->release(sorted);
+    bloom_release(memory, ends);
+    bloom_release(memory, sorted);
     return done;
 }
 

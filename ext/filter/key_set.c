@@ -43,7 +43,7 @@ static bool append(struct bloom_key_set *set, struct bloom_key_partition *partit
             room = (uint32_t)partition->keys * width / CHUNK_SHARE;
         if (room < CHUNK_WORDS_FEWEST)
             room = CHUNK_WORDS_FEWEST;
-        chunk = set->memory->allocate(sizeof *chunk + room * sizeof *chunk->values);
+        chunk = bloom_allocate(set->memory, sizeof *chunk + room * sizeof *chunk->values);
         if (chunk == NULL)
             return false;
         chunk->next = NULL;
@@ -64,7 +64,7 @@ static bool append(struct bloom_key_set *set, struct bloom_key_partition *partit
 static void release_chunks(struct bloom_key_set *set, struct bloom_key_chunk *chunk) {
     while (chunk != NULL) {
         struct bloom_key_chunk *next = chunk->next;
-        set->memory->release(chunk);
+        bloom_release(set->memory, chunk);
         chunk = next;
     }
 }
@@ -212,10 +212,10 @@ static bool settle(struct bloom_key_set *set, struct bloom_key_partition *partit
         slots *= 2;
     if (slots * width > STACK_SLOTS) {
         if (slots > set->table_slots) {
-            uint64_t *larger = set->memory->allocate(slots * width * sizeof *larger);
+            uint64_t *larger = bloom_allocate(set->memory, slots * width * sizeof *larger);
             if (larger == NULL)
                 return false;
-            set->memory->release(set->table);
+            bloom_release(set->memory, set->table);
             set->table = larger;
             set->table_slots = slots;
         }
@@ -246,7 +246,7 @@ static inline struct bloom_key_partition *partition_of(struct bloom_key_set *set
 static bool key_set_split(struct bloom_key_set *set) {
     unsigned width = set->layout->hash_words;
     struct bloom_key_partition whole = set->one;
-    set->partitions = set->memory->allocate(PARTITIONS * sizeof *set->partitions);
+    set->partitions = bloom_allocate(set->memory, PARTITIONS * sizeof *set->partitions);
     if (set->partitions == NULL)
         return false;
     memset(set->partitions, 0, PARTITIONS * sizeof *set->partitions);
@@ -259,7 +259,7 @@ static bool key_set_split(struct bloom_key_set *set) {
                 /* Back to one: nothing may be lost. */
                 for (unsigned j = 0; j < PARTITIONS; j++)
                     release_chunks(set, set->partitions[j].first);
-                set->memory->release(set->partitions);
+                bloom_release(set->memory, set->partitions);
                 set->partitions = NULL;
                 set->one = whole;
                 return false;
@@ -351,8 +351,8 @@ void bloom_key_set_clear(struct bloom_key_set *set) {
     if (set->partitions != NULL)
         for (unsigned i = 0; i < PARTITIONS; i++)
             release_chunks(set, set->partitions[i].first);
-    set->memory->release(set->partitions);
-    set->memory->release(set->table);
+    bloom_release(set->memory, set->partitions);
+    bloom_release(set->memory, set->table);
     set->partitions = NULL;
     set->table = NULL;
     set->table_slots = 0;

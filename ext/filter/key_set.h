@@ -12,12 +12,7 @@
 #define BLOOM_KEY_SET_H
 
 #include "filter/layout.h"
-
-/* Where memory comes from. allocate returns NULL when there is none; release takes NULL, too. */
-struct bloom_memory {
-    void *(*allocate)(uint64_t bytes);
-    void (*release)(void *);
-};
+#include "filter/memory.h"
 
 struct bloom_key_chunk;
 

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 /* Room for what went wrong, in words: a sentence without subject and full stop. */
-#define BLOOM_PROBLEM_SIZE 320
+#define BLOOM_PROBLEM_SIZE 512
 
 struct bloom_key_set;
 struct bloom_layout;
@@ -63,12 +63,16 @@ struct bloom_key_summary {
 /* So many copies of a key decide as much as more: every counter of theirs is full. */
 #define BLOOM_REPEATS_MAXIMUM 15
 
-/* Result of building a filter. No seed: the keys were chosen so that none can be made of them. */
+/* Result of building a filter. No seed: the keys were chosen so that none can be made of them.
+ * Refused: the layout has no such filter, or no room for a key, and says why. Too long: see
+ * builder.h. */
 enum bloom_built {
     BLOOM_BUILT,
     BLOOM_BUILD_NO_MEMORY,
     BLOOM_BUILD_INTERRUPTED,
-    BLOOM_BUILD_NO_SEED
+    BLOOM_BUILD_NO_SEED,
+    BLOOM_BUILD_REFUSED,
+    BLOOM_BUILD_TOO_LONG
 };
 
 /* How many blocks have how many ones: all that an estimate needs. Begins as zeros; blocks that are

@@ -87,4 +87,10 @@ static inline void bloom_murmur3_end(struct bloom_murmur3 state, uint64_t length
     words[1] = second + first;
 }
 
+/* The hash of 8 bytes, those of an integer from the lowest on. */
+static inline void bloom_murmur3_integer(int64_t key, uint64_t words[2]) {
+    struct bloom_murmur3 state = {bloom_murmur3_scramble_first((uint64_t)key), 0};
+    bloom_murmur3_end(state, 8, words);
+}
+
 #endif

@@ -10,7 +10,7 @@ static char lower(char letter) {
 
 bool bloom_name_is(const char *known, const char *name, size_t length) {
     size_t same = 0;
-    while (same < length && known[same] != '\0' && lower(name[same]) == known[same])
+    while (same < length && known[same] != '\0' && lower(name[same]) == lower(known[same]))
         same++;
     return same == length && known[same] == '\0';
 }

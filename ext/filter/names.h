@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether name, of length bytes, is known, which is in lower case: A to Z count as a to z, and a
- * NUL byte is a byte like others. */
+/* Whether name, of length bytes, is known: A to Z count as a to z, and a NUL byte is a byte like
+ * others. */
 bool bloom_name_is(const char *known, const char *name, size_t length);
 
 /* Appends name to the list in text, which has room for size bytes and is cut off there: 'one',

@@ -34,9 +34,9 @@ enum bloom_key_kind bloom_typed_key_words(const struct bloom_typed_key *key,
     case BLOOM_FORM_TEXT:
         return bloom_sql_text_key(key->value, shape, words);
     case BLOOM_FORM_INTEGER:
-        return bloom_sql_integer_key(key->integer, shape, words);
+        return bloom_integer_key(shape, key->integer, words);
     case BLOOM_FORM_REAL:
-        return bloom_sql_real_key(key->real, shape, words);
+        return bloom_real_key(shape, key->real, words);
     default:
         return bloom_sql_key(key->value, shape, words);
     }

@@ -2,7 +2,8 @@
  * words. See functions.h. */
 #include "sqlite/functions.h"
 
-#include "sqlite/options.h"
+#include "filter/builder.h"
+#include "filter/options.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -222,7 +223,7 @@ bool bloom_sql_layout(sqlite3_context *context, sqlite3_value *value,
 static bool read_options(sqlite3_context *context, sqlite3_value *value,
                          struct bloom_shape *shape) {
     struct bloom_text text = {NULL, 0};
-    char *error = NULL;
+    char problem[BLOOM_PROBLEM_SIZE];
     *shape = (struct bloom_shape){.layout = bloom_layout_default()};
     if (sqlite3_value_type(value) == SQLITE_TEXT) {
         text.start = (const char *)sqlite3_value_text(value);
@@ -234,13 +235,10 @@ static bool read_options(sqlite3_context *context, sqlite3_value *value,
     }
     if (text.length == 0 || memchr(text.start, '=', text.length) == NULL)
         return bloom_sql_layout(context, value, &shape->layout);
-    int code = bloom_options_of_value(text, shape, &error);
-    if (code == SQLITE_ERROR)
-        bloom_sql_error(context, "%s", error);
-    else if (code != SQLITE_OK)
-        sqlite3_result_error_nomem(context);
-    sqlite3_free(error);
-    return code == SQLITE_OK;
+    if (bloom_options_of_value(text, shape, problem) == BLOOM_OPTION_READ)
+        return true;
+    bloom_sql_error(context, "%s", problem);
+    return false;
 }
 
 bool bloom_sql_rate_and_options(sqlite3_context *context, int count, sqlite3_value **arguments,
@@ -259,17 +257,21 @@ uint64_t bloom_sql_length_limit(sqlite3_context *context) {
     return (uint64_t)(limit < most ? limit : most);
 }
 
-bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *shape) {
-    const uint64_t limit = bloom_sql_length_limit(context);
-    uint64_t bytes = bloom_filter_bytes(shape);
-    if (bytes <= limit)
-        return true;
+void bloom_sql_error_length(sqlite3_context *context, const struct bloom_layout *layout,
+                            uint64_t bytes) {
     bloom_sql_error(
         context,
         "the filter needs %llu bytes, but a value of this connection is limited to %llu "
         "bytes; make it smaller%s",
-        (sqlite3_uint64)bytes, (sqlite3_uint64)limit,
-        shape->layout->blocks == NULL ? "" : ", or use a filter table, which has no such limit");
+        (sqlite3_uint64)bytes, (sqlite3_uint64)bloom_sql_length_limit(context),
+        layout->blocks == NULL ? "" : ", or use a filter table, which has no such limit");
+}
+
+bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *shape) {
+    uint64_t bytes = bloom_filter_bytes(shape);
+    if (bytes <= bloom_sql_length_limit(context))
+        return true;
+    bloom_sql_error_length(context, shape->layout, bytes);
     return false;
 }
 
@@ -279,12 +281,6 @@ static bool shape_result(sqlite3_context *context, bool found, const struct bloo
         return bloom_sql_check_length(context, shape);
     bloom_sql_error(context, "%s", problem);
     return false;
-}
-
-bool bloom_sql_size_for_keys(sqlite3_context *context, const struct bloom_key_summary *keys,
-                             struct bloom_shape *shape) {
-    char problem[BLOOM_PROBLEM_SIZE];
-    return shape_result(context, bloom_shape_size_for_keys(shape, keys, problem), shape, problem);
 }
 
 bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **arguments,
@@ -341,13 +337,7 @@ bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layou
 }
 
 uint8_t *bloom_sql_new_filter(const struct bloom_shape *shape) {
-    uint64_t length = bloom_filter_bytes(shape);
-    uint8_t *filter = sqlite3_malloc64(length);
-    if (filter != NULL) {
-        memset(filter, 0, (size_t)length);
-        bloom_header_write(shape, filter);
-    }
-    return filter;
+    return bloom_filter_new(shape, &bloom_sql_memory);
 }
 
 uint8_t *bloom_sql_copy_filter(const struct bloom_stored *filter) {

@@ -78,16 +78,14 @@ bool bloom_sql_rate_and_options(sqlite3_context *context, int count, sqlite3_val
 bool bloom_sql_layout(sqlite3_context *context, sqlite3_value *value,
                       const struct bloom_layout **layout);
 
-/* Sizes a shape, of which rate, layout and keying are given, for exactly these keys, and checks it
- * against the length limit. */
-bool bloom_sql_size_for_keys(sqlite3_context *context, const struct bloom_key_summary *keys,
-                             struct bloom_shape *shape);
-
 /* The bytes that a value of this connection may have. */
 uint64_t bloom_sql_length_limit(sqlite3_context *context);
 
-/* Fails when a filter of that shape is longer than that. */
+/* Fails when a filter of that shape is longer than that; fails the function for one of so many
+ * bytes. */
 bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *shape);
+void bloom_sql_error_length(sqlite3_context *context, const struct bloom_layout *layout,
+                            uint64_t bytes);
 
 /* A whole number from minimum to maximum: an INTEGER, or a REAL equal to one. */
 bool bloom_sql_whole_number(sqlite3_context *context, const char *name, sqlite3_value *value,

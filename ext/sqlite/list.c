@@ -84,7 +84,7 @@ static int list_rows_begin(struct bloom_rows *rows, sqlite3_value *value, bool s
     const uint8_t *bytes = bloom_rows_bytes(rows, &length);
     if (is_file_name(bytes, length)) {
         char quoted[BLOOM_QUOTE_SIZE];
-        bloom_sql_quote(quoted, bytes, length);
+        bloom_quote(quoted, bytes, length);
         return bloom_rows_fail(rows, "%s is the name of a file; give its text: readfile(%s)",
                                quoted, quoted);
     }

@@ -10,6 +10,8 @@ SQLITE_EXTENSION_INIT3 /* SQLite's functions through the pointer that extension.
 
 #include "filter/header.h"
 #include "filter/hash.h"
+#include "filter/key.h"
+#include "filter/quote.h"
 
 /* A valid filter somewhere in memory. bytes stays its owner's: of the sqlite3_value it was read
  * from. */
@@ -47,27 +49,8 @@ static inline bool bloom_sql_bytes(sqlite3_value *value, const uint8_t **bytes, 
     return *bytes != NULL;
 }
 
-/* Room for the keys of a text by a key rule. A short text needs no allocation: a URL of 496 bytes
- * fits, and one real URL in a thousand is longer. bytes is NULL when there is none. */
-struct bloom_key_room {
-    uint8_t *bytes;
-    uint8_t inside[2048];
-};
-
-static inline bool bloom_key_room_take(struct bloom_key_room *room, uint64_t size) {
-    room->bytes = size <= sizeof room->inside ? room->inside : sqlite3_malloc64(size);
-    return room->bytes != NULL;
-}
-
-static inline void bloom_key_room_release(struct bloom_key_room *room) {
-    if (room->bytes != room->inside)
-        sqlite3_free(room->bytes);
-    room->bytes = NULL;
-}
-
-/* BLOOM_KEY_FOREIGN: the hashing has no such keys, or the key rule none for the value, so that none
- * can be in. */
-enum bloom_key_kind { BLOOM_KEY, BLOOM_KEY_NULL, BLOOM_KEY_FOREIGN, BLOOM_KEY_NO_MEMORY };
+/* SQLite's memory. */
+extern const struct bloom_memory bloom_sql_memory;
 
 /* The words that decide about a key in filters of that shape, of which layout, keying and extra
  * count: the key under which the value is added. NULL is no key. */
@@ -76,17 +59,11 @@ enum bloom_key_kind bloom_sql_key(sqlite3_value *value, const struct bloom_shape
 
 /* The words of all keys of which any may cover a value, those of key i from i * hash_words on: one
  * without a key rule, by which alone a value that has none is BLOOM_KEY_NULL. */
-enum { BLOOM_ASKED_WORDS = BLOOM_RULE_KEYS_MAXIMUM * BLOOM_HASH_WORDS_MAXIMUM };
 enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloom_shape *shape,
                                          uint64_t words[BLOOM_ASKED_WORDS], unsigned *count);
 
-/* As bloom_sql_key, of the text of a value, of an integer and of a real, whatever type a value has,
- * without a key rule. */
+/* As bloom_sql_key, of the text of a value, whatever type it has, without a key rule. */
 enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_shape *shape,
-                                       uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
-enum bloom_key_kind bloom_sql_integer_key(int64_t integer, const struct bloom_shape *shape,
-                                          uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
-enum bloom_key_kind bloom_sql_real_key(double real, const struct bloom_shape *shape,
                                        uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
 
 /* An empty filter of that shape in memory of sqlite3_malloc64; NULL when there is none. */
@@ -136,12 +113,8 @@ static inline bool bloom_pin_is(const struct bloom_kept_pin *kept, sqlite3_value
     return (uintptr_t)sqlite3_value_pointer(value, bloom_pin_type) == kept->number;
 }
 
-/* message.c: text for messages. Every message quotes others' text by these. */
-enum { BLOOM_QUOTE_SIZE = 200, BLOOM_WORDS_SIZE = BLOOM_QUOTE_SIZE + 16 };
-
-/* Writes length bytes of text in quotation marks, as valid UTF-8 without control characters, and
- * cut off with three dots when they are long. Returns quoted. */
-char *bloom_sql_quote(char quoted[BLOOM_QUOTE_SIZE], const void *text, size_t length);
+/* message.c: text for messages. Every message quotes others' text by these and by bloom_quote. */
+enum { BLOOM_WORDS_SIZE = BLOOM_QUOTE_SIZE + 16 };
 
 /* Cuts a message to the length that values of the connection may have, at a character: SQLite drops
  * the text of a longer one, and the error is without words. */

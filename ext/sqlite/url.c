@@ -28,11 +28,11 @@ static enum url_outcome url_text_read(struct url_text *parsed, sqlite3_value *va
     if (sqlite3_value_type(value) == SQLITE_NULL)
         return URL_NONE;
     if (!bloom_sql_bytes(value, &bytes, &length) ||
-        !bloom_key_room_take(&parsed->room, bloom_url_room((size_t)length)))
+        !bloom_key_room_take(&parsed->room, bloom_url_room((size_t)length), &bloom_sql_memory))
         return URL_NO_MEMORY;
     if (bloom_url_parse(&parsed->url, bytes, (size_t)length, parsed->room.bytes))
         return URL_READ;
-    bloom_key_room_release(&parsed->room);
+    bloom_key_room_release(&parsed->room, &bloom_sql_memory);
     return URL_NONE;
 }
 
@@ -52,7 +52,7 @@ void bloom_sql_url(sqlite3_context *context, int count, sqlite3_value **argument
         return;
     sqlite3_result_text64(context, (const char *)parsed.room.bytes, parsed.url.length,
                           SQLITE_TRANSIENT, SQLITE_UTF8);
-    bloom_key_room_release(&parsed.room);
+    bloom_key_room_release(&parsed.room, &bloom_sql_memory);
 }
 
 /* --- The table bloom_url_keys --- */
@@ -70,7 +70,7 @@ struct url_keys_cursor {
 
 static void url_keys_release(struct bloom_rows *rows) {
     struct url_keys_cursor *cursor = (struct url_keys_cursor *)rows;
-    bloom_key_room_release(&cursor->parsed.room);
+    bloom_key_room_release(&cursor->parsed.room, &bloom_sql_memory);
     cursor->count = 0;
 }
 

@@ -118,7 +118,7 @@ static int declare(sqlite3 *connection, const char *name, enum bloom_key_type ke
     if (code != SQLITE_OK)
         *error = sqlite3_mprintf(
             "bloom: a filter table cannot be called %s, choose another name: %s",
-            bloom_sql_quote(quoted, name, strlen(name)), sqlite3_errmsg(connection));
+            bloom_quote(quoted, name, strlen(name)), sqlite3_errmsg(connection));
     if (code == SQLITE_OK) /* for OR IGNORE */
         code = sqlite3_vtab_config(connection, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
     if (code == SQLITE_OK)
@@ -567,8 +567,8 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
     return table_error(table,
                        "unknown command %s; the commands are add (with a key), add_all (with a set "
                        "of hashes as key), merge (with a filter as key), clear, repair and rotate",
-                       bloom_sql_quote(quoted, (const char *)sqlite3_value_text(command),
-                                       (size_t)sqlite3_value_bytes(command)));
+                       bloom_quote(quoted, (const char *)sqlite3_value_text(command),
+                                   (size_t)sqlite3_value_bytes(command)));
 }
 
 static int insert_row(struct table *table, sqlite3_value *rowid, sqlite3_value **columns) {

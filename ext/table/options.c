@@ -1,9 +1,13 @@
 /* See options.h. */
 #include "table/options.h"
 
-#include "sqlite/options.h"
+#include "filter/options.h"
 
+#include <assert.h>
 #include <string.h>
+
+static_assert((int)BLOOM_OPTION_READ == SQLITE_OK && (int)BLOOM_OPTION_WRONG == SQLITE_ERROR,
+              "what options read as is a code of SQLite");
 
 /* Whether a text is a number as SQL writes it, perhaps with a sign, and nothing else. */
 static bool is_literal(const char *text) {
@@ -67,7 +71,7 @@ static int read_number(sqlite3 *connection, struct bloom_text text, double *numb
 
 /* *whole stays as it is unless the value is a whole number from minimum to maximum. */
 static int read_whole(void *target, struct bloom_text value, uint64_t minimum, uint64_t maximum,
-                      uint64_t *whole, const char *expectation, char **error) {
+                      uint64_t *whole, const char *expectation, char problem[BLOOM_PROBLEM_SIZE]) {
     struct target *to = target;
     double number = 0;
     int code = read_number(to->connection, value, &number);
@@ -75,27 +79,28 @@ static int read_whole(void *target, struct bloom_text value, uint64_t minimum, u
         return code;
     if (code != SQLITE_OK || number < (double)minimum || number > (double)maximum ||
         (double)(uint64_t)number != number)
-        return bloom_option_wrong(error, expectation, value);
+        return bloom_option_wrong(problem, expectation, value);
     *whole = (uint64_t)number;
     return SQLITE_OK;
 }
 
-static int read_capacity(void *target, struct bloom_text value, char **error) {
+static int read_capacity(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
     struct target *to = target;
     return read_whole(target, value, 1, BLOOM_CAPACITY_MAXIMUM, &to->options->growth.capacity,
-                      "capacity must be a whole number from 1 to 1099511627776", error);
+                      "capacity must be a whole number from 1 to 1099511627776", problem);
 }
 
-static int read_generations(void *target, struct bloom_text value, char **error) {
+static int read_generations(void *target, struct bloom_text value,
+                            char problem[BLOOM_PROBLEM_SIZE]) {
     struct target *to = target;
     uint64_t generations = 1;
     int code = read_whole(target, value, 2, BLOOM_GENERATIONS_MAXIMUM, &generations,
-                          "generations must be a whole number from 2 to 64", error);
+                          "generations must be a whole number from 2 to 64", problem);
     to->options->growth.generations = (unsigned)generations;
     return code;
 }
 
-static int read_fpr(void *target, struct bloom_text value, char **error) {
+static int read_fpr(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
     struct target *to = target;
     double number = 0;
     int code = read_number(to->connection, value, &number);
@@ -105,10 +110,10 @@ static int read_fpr(void *target, struct bloom_text value, char **error) {
         to->options->growth.rate = number;
         return SQLITE_OK;
     }
-    return bloom_option_wrong(error, "fpr must be between 0 and 1 (0.01 is 1 %)", value);
+    return bloom_option_wrong(problem, "fpr must be between 0 and 1 (0.01 is 1 %)", value);
 }
 
-static int read_growth(void *target, struct bloom_text value, char **error) {
+static int read_growth(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
     static const char *const MODES[] = {
         [BLOOM_GROWTH_ON] = "on", [BLOOM_GROWTH_OFF] = "off", [BLOOM_GROWTH_ERROR] = "error"};
     struct target *to = target;
@@ -117,16 +122,16 @@ static int read_growth(void *target, struct bloom_text value, char **error) {
             to->options->growth.mode = (enum bloom_growth_mode)i;
             return SQLITE_OK;
         }
-    return bloom_option_wrong(error, "growth must be on, off or error", value);
+    return bloom_option_wrong(problem, "growth must be on, off or error", value);
 }
 
-static int read_layout(void *target, struct bloom_text value, char **error) {
+static int read_layout(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
     struct target *to = target;
     to->options->growth.layout = bloom_layout_by_name(value.start, value.length);
     if (to->options->growth.layout == NULL)
-        return bloom_option_wrong(error, "layout must be the name of a layout", value);
+        return bloom_option_wrong(problem, "layout must be the name of a layout", value);
     if (to->options->growth.layout->blocks == NULL)
-        return bloom_option_wrong(error, "layout of a filter table must be blocked or counting",
+        return bloom_option_wrong(problem, "layout of a filter table must be blocked or counting",
                                   value);
     return SQLITE_OK;
 }
@@ -139,8 +144,8 @@ const char *bloom_key_type_name(enum bloom_key_type type) {
     return KEY_TYPES[type];
 }
 
-static int read_key(void *target, struct bloom_text value, char **error) {
-    char rules[BLOOM_PROBLEM_SIZE / 2], expectation[BLOOM_PROBLEM_SIZE];
+static int read_key(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
+    char rules[BLOOM_PROBLEM_SIZE / 2], expectation[BLOOM_EXPECTATION_SIZE];
     struct target *to = target;
     for (unsigned i = BLOOM_KEY_BLOB; i < sizeof KEY_TYPES / sizeof *KEY_TYPES; i++)
         if (bloom_text_is(value, KEY_TYPES[i])) {
@@ -155,12 +160,12 @@ static int read_key(void *target, struct bloom_text value, char **error) {
     sqlite3_snprintf(sizeof expectation, expectation,
                      "key must be TEXT, INTEGER, REAL, NUMERIC or BLOB%s%s",
                      rules[0] != '\0' ? ", or a key rule: " : "", rules);
-    return bloom_option_wrong(error, expectation, value);
+    return bloom_option_wrong(problem, expectation, value);
 }
 
-static int read_salt(void *target, struct bloom_text value, char **error) {
+static int read_salt(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
     struct target *to = target;
-    return bloom_option_salt(value, &to->options->growth.keying, error);
+    return bloom_option_salt(value, &to->options->growth.keying, problem);
 }
 
 static const struct bloom_option OPTIONS[] = {
@@ -176,13 +181,6 @@ static const struct bloom_option OPTIONS[] = {
 static const char OPTION_LIST[] = "capacity=N, fpr=P, generations=G, growth=on, off or "
                                   "error, layout=NAME, key=TYPE and salt='DIGITS'";
 
-/* Begins a message with the name of the module. */
-static void name_module(char **error) {
-    char *named = *error != NULL ? sqlite3_mprintf("bloom: %s", *error) : NULL;
-    sqlite3_free(*error);
-    *error = named;
-}
-
 int bloom_options_read(sqlite3 *connection, int count, const char *const *arguments,
                        struct bloom_options *options, char **error) {
     struct target target = {connection, options};
@@ -196,15 +194,13 @@ int bloom_options_read(sqlite3 *connection, int count, const char *const *argume
                                                  .mode = BLOOM_GROWTH_ON}};
     for (int i = 0; i < count && code == SQLITE_OK; i++) {
         const struct bloom_text argument = {arguments[i], strlen(arguments[i])};
-        code = bloom_option_read(OPTIONS, OPTION_LIST, argument, &target, &given, error);
+        code = bloom_option_read(OPTIONS, OPTION_LIST, argument, &target, &given, problem);
     }
     if (code == SQLITE_OK)
-        code = bloom_options_fit(options->growth.layout, &options->growth.keying, error);
-    if (code == SQLITE_OK && !bloom_growth_possible(&options->growth, problem)) {
-        *error = sqlite3_mprintf("%s", problem);
+        code = bloom_options_fit(options->growth.layout, &options->growth.keying, problem);
+    if (code == SQLITE_OK && !bloom_growth_possible(&options->growth, problem))
         code = SQLITE_ERROR;
-    }
     if (code == SQLITE_ERROR)
-        name_module(error);
+        *error = sqlite3_mprintf("bloom: %s", problem);
     return code == SQLITE_ERROR && *error == NULL ? SQLITE_NOMEM : code;
 }

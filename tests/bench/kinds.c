@@ -39,7 +39,8 @@ static double now(void) {
 /* Memory, counted, so that what building takes can be told. */
 static uint64_t held, most;
 
-static void *take(uint64_t bytes) {
+static void *take(void *context, uint64_t bytes) {
+    (void)context;
     uint64_t *memory = malloc((size_t)bytes + 16);
     if (memory == NULL) {
         fputs("kinds: out of memory\n", stderr);
@@ -52,7 +53,8 @@ static void *take(uint64_t bytes) {
     return memory + 2;
 }
 
-static void give(void *memory) {
+static void give(void *context, void *memory) {
+    (void)context;
     if (memory == NULL)
         return;
     uint64_t *whole = (uint64_t *)memory - 2;
@@ -60,7 +62,7 @@ static void give(void *memory) {
     free(whole);
 }
 
-static const struct bloom_memory MEMORY = {take, give};
+static const struct bloom_memory MEMORY = {.allocate = take, .release = give};
 
 /* Zeros for a filter. All contenders get them alike: at the beginning of a large page, so that none
  * has more or fewer pages to be found. */
@@ -134,11 +136,12 @@ static void paper_size(struct paper *paper, uint64_t keys) {
 static void paper_build(struct paper *paper, const uint64_t *words, uint64_t keys) {
     paper_size(paper, keys);
     paper->numbers = zeros(paper->size);
-    uint64_t *order = take(keys * sizeof *order), *sums = take(paper->size * sizeof *sums);
-    uint8_t *counts = take(paper->size), *which = take(keys);
-    uint32_t *queue = take(paper->size * sizeof *queue), places[4];
+    uint64_t *order = take(NULL, keys * sizeof *order),
+             *sums = take(NULL, paper->size * sizeof *sums);
+    uint8_t *counts = take(NULL, paper->size), *which = take(NULL, keys);
+    uint32_t *queue = take(NULL, paper->size * sizeof *queue), places[4];
     uint64_t blocks = paper->firsts / paper->length;
-    uint64_t *starts = take((blocks + 1) * sizeof *starts);
+    uint64_t *starts = take(NULL, (blocks + 1) * sizeof *starts);
     for (paper->seed = 1;; paper->seed++) {
         uint64_t peeled = 0, queued = 0;
         memset(starts, 0, (size_t)(blocks + 1) * sizeof *starts);
@@ -185,12 +188,12 @@ static void paper_build(struct paper *paper, const uint64_t *words, uint64_t key
         paper_places(paper, order[i], places);
         paper->numbers[places[which[i]]] = paper_number(paper, order[i], places);
     }
-    give(order);
-    give(sums);
-    give(counts);
-    give(which);
-    give(queue);
-    give(starts);
+    give(NULL, order);
+    give(NULL, sums);
+    give(NULL, counts);
+    give(NULL, which);
+    give(NULL, queue);
+    give(NULL, starts);
 }
 
 /* ---- Contenders ---- */
@@ -234,12 +237,12 @@ static void ask(const struct bloom_shape *shape, const uint8_t *payload, const s
     keep_least(&result->absent, times[0]);
     keep_least(&result->present, times[1]);
     if (shape != NULL) {
-        uint8_t *found = take(keys);
+        uint8_t *found = take(NULL, keys);
         memset(found, 0, (size_t)keys);
         double begun = now();
         shape->layout->check_many(shape, payload, words + keys, (size_t)keys, found);
         keep_least(&result->batch, (now() - begun) / (double)keys);
-        give(found);
+        give(NULL, found);
     }
 }
 
@@ -285,7 +288,7 @@ static void run_paper(unsigned places, const uint64_t *words, uint64_t keys,
 
 static void compare(uint64_t keys) {
     struct result results[CONTENDERS] = {{0}};
-    uint64_t *words = take(2 * keys * sizeof *words);
+    uint64_t *words = take(NULL, 2 * keys * sizeof *words);
     for (uint64_t i = 0; i < 2 * keys; i++)
         words[i] = bench_random(i);
     for (unsigned round = 0; round < ROUNDS; round++) {
@@ -296,7 +299,7 @@ static void compare(uint64_t keys) {
         run_paper(3, words, keys, &results[PAPER_3]);
         run_paper(4, words, keys, &results[PAPER_4]);
     }
-    give(words);
+    give(NULL, words);
     printf("\n%.0f keys, p = 2^-%d; ns and bytes per key:\n\n", (double)keys, WIDTH);
     puts(
         "| | bits per key | build | memory for it | settle before | check absent | present | batch "

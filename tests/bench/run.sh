@@ -1,9 +1,10 @@
 #!/bin/sh
 # Builds and runs the benchmarks, from the top folder, and writes their results to
 # tests/bench/results. `make bench` calls it. What is measured: the comments of floor.c,
-# sql_bench.py, bulk.py, table.c, generations.c and two_sets.py.
+# interface.c, sql_bench.py, bulk.py, table.c, generations.c and two_sets.py.
 #
-#     sh tests/bench/run.sh [floor] [foreign] [kinds] [sql] [bulk] [table] [generations]
+#     sh tests/bench/run.sh [floor] [interface] [foreign] [kinds] [sql] [bulk] [table]
+#                           [generations]
 #                           [two_sets] [charts]
 #
 # Nothing named: all.
@@ -32,7 +33,8 @@ RESULTS=$BENCH/results
 BUILD=build/bench
 WARNINGS="-Wall -Wextra -Wpedantic -Wconversion -Wshadow"
 COMPILE="$CC $CFLAGS $WARNINGS -std=c11 -fPIC -ffp-contract=off"
-[ $# -gt 0 ] || set -- floor foreign kinds sql bulk table generations two_sets charts
+[ $# -gt 0 ] ||
+    set -- floor interface foreign kinds sql bulk table generations two_sets charts
 
 # includes HEADER: whether the compiler finds it.
 includes() {
@@ -114,6 +116,16 @@ for part; do
         $ALONE $BUILD/floor hash >$BUILD/hash.csv
         "$PYTHON" $BENCH/report.py $BUILD/speed.csv $BUILD/fill.csv $BUILD/space.csv \
             $BUILD/hash.csv $RESULTS
+        ;;
+    interface)
+        # shellcheck disable=SC2086 # words are meant
+        $COMPILE -fvisibility=hidden -Iext -o $BUILD/interface $BENCH/interface.c \
+            ext/sqlite-bloom-filter.c $OBJECTS -lm
+        {
+            begin_page "The C interface beside its kernel" interface.c
+            echo
+            $ALONE $BUILD/interface 1e4 1e6
+        } | tee $RESULTS/interface.md
         ;;
     foreign)
         # shellcheck disable=SC2086 # words are meant

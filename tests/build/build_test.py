@@ -14,6 +14,44 @@ import unittest
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 LIBRARY = "bloom.dylib" if sys.platform == "darwin" else "bloom.so"
+ARCHIVE = "libsqlite-bloom-filter.a"
+INSTALLED = sorted(
+    [
+        "include/sqlite-bloom-filter.h",
+        "include/sqlite-bloom.h",
+        f"lib/{LIBRARY}",
+        f"lib/{ARCHIVE}",
+        "lib/cmake/sqlite-bloom/sqlite-bloom-config-version.cmake",
+        "lib/cmake/sqlite-bloom/sqlite-bloom-config.cmake",
+        "lib/pkgconfig/sqlite-bloom-filter.pc",
+        "lib/pkgconfig/sqlite-bloom.pc",
+    ]
+)
+# A program with nothing but the filter library in it.
+ASKS = """#include <sqlite-bloom-filter.h>
+#include <stdio.h>
+int main(void) {
+    struct sqlite_bloom_filter *filter;
+    char problem[SQLITE_BLOOM_PROBLEM_SIZE];
+    if (sqlite_bloom_filter_new(&filter, 100, 0.001, "key=url", NULL, problem) != SQLITE_BLOOM_OK)
+        return 1;
+    if (sqlite_bloom_filter_add(filter, sqlite_bloom_text_key("evil.example", 12), problem) != 0)
+        return 1;
+    printf("%s %d %d\\n", sqlite_bloom_filter_version(),
+           sqlite_bloom_filter_check(filter, sqlite_bloom_text_key("http://evil.example/a", 21)),
+           sqlite_bloom_filter_check(filter, sqlite_bloom_text_key("http://good.example/a", 21)));
+    sqlite_bloom_filter_close(filter);
+    return 0;
+}
+"""
+RELEASE = re.search(r'BLOOM_RELEASE "(.*)"', (TOP / "ext/filter/version.h").read_text())[1]
+
+
+def public_functions():
+    """Those that the header of the filter library declares."""
+    text = (TOP / "ext/sqlite-bloom-filter.h").read_text()
+    names = re.findall(r"^[a-z][\w *]*?\b(sqlite_bloom_\w+)\(", text, re.MULTILINE)
+    return sorted(name for name in names if not name.endswith("_key"))
 
 
 def run(*command, **options):
@@ -95,14 +133,7 @@ class Build(unittest.TestCase):
         files = sorted(
             str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file()
         )
-        self.assertEqual(
-            files,
-            [
-                "opt/x/include/sqlite-bloom.h",
-                f"opt/x/lib/{LIBRARY}",
-                "opt/x/lib/pkgconfig/sqlite-bloom.pc",
-            ],
-        )
+        self.assertEqual(files, [f"opt/x/{name}" for name in INSTALLED])
         self.assertRegex(
             version_through_shell(self.folder / "opt/x/lib" / LIBRARY), r"^bloom \d+\.\d+\.\d+, "
         )
@@ -115,10 +146,7 @@ class Build(unittest.TestCase):
             files = sorted(
                 str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()
             )
-            self.assertEqual(
-                files,
-                ["include/sqlite-bloom.h", f"lib/{LIBRARY}", "lib/pkgconfig/sqlite-bloom.pc"],
-            )
+            self.assertEqual(files, INSTALLED)
             other = root / "lib" / "other.so"
             other.write_text("not ours")
             run("make", "uninstall", *arguments)
@@ -148,6 +176,95 @@ class Build(unittest.TestCase):
         major, minor, patch = map(int, release.split("."))
         self.assertEqual(run(self.folder / "main"),
                          f"{release} {major * 1000000 + minor * 1000 + patch}\n")
+
+    def test_the_archive_gives_the_functions_of_the_header_and_needs_no_sqlite(self):
+        self.assertGreater(len(public_functions()), 20)
+        names = run("nm", "-g", "--defined-only", ARCHIVE)
+        self.assertEqual(sorted(re.findall(r" T (\w+)$", names, re.MULTILINE)), public_functions())
+        self.assertEqual(len(re.findall(r"^\w+ \w \w+$", names, re.MULTILINE)),
+                         len(public_functions()))
+        self.assertNotIn("sqlite3", run("nm", "-u", ARCHIVE))
+
+    def test_pkg_config_finds_the_filter_library(self):
+        """In a folder of its own, for C and for C++."""
+        if shutil.which("pkg-config") is None:
+            self.skipTest("skipped: needs pkg-config")
+        run("make", "install", f"PREFIX={self.folder}/x")
+        environment = {**os.environ, "PKG_CONFIG_PATH": f"{self.folder}/x/lib/pkgconfig"}
+        words = run("pkg-config", "--cflags", "--libs", "sqlite-bloom-filter", env=environment)
+        for compiler, name in (("cc", "main.c"), ("g++", "main.cpp")):
+            with self.subTest(compiler=compiler):
+                if shutil.which(compiler) is None:
+                    self.skipTest(f"skipped: no {compiler}")
+                (self.folder / name).write_text(ASKS)
+                run(compiler, "-Wall", "-Wextra", "-Werror", name, *words.split(), "-o", "main",
+                    cwd=self.folder)
+                self.assertEqual(run(self.folder / "main"), f"{RELEASE} 1 0\n")
+
+    def test_the_example_of_the_packages_readme_prints_what_it_says(self):
+        run("make", "install", f"PREFIX={self.folder}/x")
+        page = (TOP / "ext/packages/README.md").read_text().split("\n## From C without SQL\n")[1]
+        (self.folder / "program.c").write_text(re.search(r"```c\n(.*?)```", page, re.DOTALL)[1])
+        command = re.search(r"```sh\n(.*?)```", page, re.DOTALL)[1].strip()
+        run("sh", "-ec", f"{command} -Wall -Wextra -Werror -o program", cwd=self.folder,
+            env={**os.environ, "PKG_CONFIG_PATH": f"{self.folder}/x/lib/pkgconfig"})
+        said = re.search(r"It prints `(.*?)`", page)[1]
+        self.assertEqual(run(self.folder / "program"), f"{said}\n")
+
+    def test_cmake_finds_the_package(self):
+        if shutil.which("cmake") is None:
+            self.skipTest("skipped: needs cmake")
+        run("make", "install", f"PREFIX={self.folder}/x y")
+        (self.folder / "main.c").write_text(ASKS)
+        (self.folder / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.13)\nproject(asks C)\n"
+            f"find_package(sqlite-bloom {RELEASE} REQUIRED)\nadd_executable(asks main.c)\n"
+            "target_link_libraries(asks PRIVATE sqlite-bloom::filter)\n"
+            'message(STATUS "extension ${sqlite-bloom_EXTENSION}")\n'
+        )
+        told = run("cmake", "-S", ".", "-B", "b", f"-DCMAKE_PREFIX_PATH={self.folder}/x y",
+                   cwd=self.folder)
+        self.assertIn(f"-- extension {self.folder}/x y/lib/{LIBRARY}\n", told)
+        run("cmake", "--build", "b", cwd=self.folder)
+        self.assertEqual(run(self.folder / "b/asks"), f"{RELEASE} 1 0\n")
+        other = (self.folder / "CMakeLists.txt").read_text().replace(RELEASE, "2.0.0")
+        (self.folder / "CMakeLists.txt").write_text(other)
+        with self.assertRaises(subprocess.CalledProcessError) as caught:
+            run("cmake", "-S", ".", "-B", "c", f"-DCMAKE_PREFIX_PATH={self.folder}/x y",
+                cwd=self.folder)
+        self.assertIn(f"version: {RELEASE}", caught.exception.stderr)
+
+    def test_a_program_keeps_its_own_release_beside_the_extension(self):
+        """SQLite loads libraries with RTLD_GLOBAL; what is hidden in them takes nothing's place.
+        The program exports its functions, so that a library that asked for them would get them.
+        """
+        tree = self.copy()
+        header = tree / "ext/sqlite-bloom-filter.h"
+        header.write_text(header.read_text().replace(f'"{RELEASE}"', '"0.9.9"'))
+        sources = [str(path) for storey in ("url", "filter", "exchange")
+                   for path in sorted((tree / "ext" / storey).glob("*.c"))]
+        (self.folder / "host.c").write_text(
+            '#include "sqlite-bloom-filter.h"\n#include <dlfcn.h>\n#include <stdio.h>\n'
+            "#include <sqlite3.h>\nint main(int count, char **arguments) {\n"
+            "    sqlite3 *database;\n    sqlite3_stmt *statement;\n"
+            "    if (count < 2 || dlopen(arguments[1], RTLD_NOW | RTLD_GLOBAL) == NULL ||\n"
+            '        sqlite3_open(":memory:", &database) != SQLITE_OK ||\n'
+            "        sqlite3_enable_load_extension(database, 1) != SQLITE_OK ||\n"
+            "        sqlite3_load_extension(database, arguments[1], NULL, NULL) != SQLITE_OK ||\n"
+            '        sqlite3_prepare_v2(database, "SELECT substr(bloom_version(), 1, 11)", -1,\n'
+            "            &statement, NULL) != SQLITE_OK || sqlite3_step(statement) != SQLITE_ROW)\n"
+            "        return 1;\n"
+            '    printf("%s, %s, %d\\n", sqlite_bloom_filter_version(),\n'
+            "           (const char *)sqlite3_column_text(statement, 0),\n"
+            '           dlsym(dlopen(arguments[1], RTLD_NOW), "sqlite_bloom_filter_version") == NULL'
+            ");\n    sqlite3_finalize(statement);\n    return sqlite3_close(database);\n}\n"
+        )
+        # Not hidden in the program, as the static library has them, but for all to find.
+        run("cc", "-std=c11", "-D_DEFAULT_SOURCE", "-O1", f"-I{tree}/ext", "host.c", *sources,
+            f"{tree}/ext/sqlite-bloom-filter.c", "-o", "host", "-rdynamic", "-lsqlite3", "-ldl",
+            "-lm", cwd=self.folder)
+        self.assertEqual(run(self.folder / "host", TOP / LIBRARY),
+                         f"0.9.9, bloom {RELEASE}, 1\n")
 
     def test_another_make_says_that_it_needs_gnu_make(self):
         if shutil.which("bmake") is None:
@@ -209,8 +326,9 @@ class Build(unittest.TestCase):
                 self.skipTest(f"no {compiler}")
             source = self.folder / f"header.{name}"
             source.write_text(
-                '#include "sqlite-bloom.h"\n#include "sqlite-bloom.h"\nint use(void);\nint'
-                ' use(void) { return sqlite3_bloom_init != 0; }\n'
+                '#include "sqlite-bloom.h"\n#include "sqlite-bloom.h"\n'
+                '#include "sqlite-bloom-filter.h"\n#include "sqlite-bloom-filter.h"\n'
+                "int use(void);\nint use(void) { return sqlite3_bloom_init != 0; }\n"
             )
             run(
                 compiler,
@@ -239,11 +357,11 @@ class Release(unittest.TestCase):
                                  rf"against SQLite [\d.]+ with {compiler} [\d.]+, \d+ bits\n$")
 
     def test_code_and_changelog_name_the_same_release(self):
-        release = re.search(r'BLOOM_RELEASE "(.*)"', (TOP / "ext/filter/version.h").read_text())[1]
-        self.assertIn(f'#define SQLITE_BLOOM_VERSION "{release}"\n',
-                      (TOP / "ext/sqlite-bloom.h").read_text())
-        self.assertIn(f"\n## {release}", (TOP / "CHANGELOG.md").read_text())
-        self.assertTrue(version_through_shell(TOP / LIBRARY).startswith(f"bloom {release}, "))
+        for header in ("sqlite-bloom.h", "sqlite-bloom-filter.h"):
+            self.assertIn(f'#define SQLITE_BLOOM_VERSION "{RELEASE}"\n',
+                          (TOP / "ext" / header).read_text())
+        self.assertIn(f"\n## {RELEASE}", (TOP / "CHANGELOG.md").read_text())
+        self.assertTrue(version_through_shell(TOP / LIBRARY).startswith(f"bloom {RELEASE}, "))
 
 
 if __name__ == "__main__":

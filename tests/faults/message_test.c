@@ -9,7 +9,7 @@
 static void assert_quoted(const char *text, size_t length, const char *expected) {
     char quoted[BLOOM_QUOTE_SIZE];
     uint8_t *copy = copy_exactly(text, length);
-    assert_ptr_equal(bloom_sql_quote(quoted, copy, length), quoted);
+    assert_ptr_equal(bloom_quote(quoted, copy, length), quoted);
     assert_string_equal(quoted, expected);
     free(copy);
 }
@@ -61,7 +61,7 @@ static void long_text_is_cut_off(void **state) {
     for (size_t i = 0; i + 4 <= sizeof text; i += 4)
         memcpy(text + i, "\xf0\x9f\x98\x80", 4);
     char quoted[BLOOM_QUOTE_SIZE];
-    bloom_sql_quote(quoted, text, 400);
+    bloom_quote(quoted, text, 400);
     assert_int_equal((strlen(quoted) - 5) % 4, 0);
     assert_true(strlen(quoted) > 180);
 }
@@ -109,7 +109,7 @@ static void any_bytes_become_clean_text(void **state) {
             bytes[j] = (uint8_t)(random_below(&random, 2) ? random_next(&random)
                                                           : 0x80 | random_next(&random) % 0x80);
         uint8_t *copy = copy_exactly(bytes, length);
-        bloom_sql_quote(quoted, copy, length);
+        bloom_quote(quoted, copy, length);
         free(copy);
         if (!is_clean(quoted))
             fail_msg("round %d: %s", i, quoted);

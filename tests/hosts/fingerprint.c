@@ -12,12 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *allocate(uint64_t bytes) {
-    return malloc((size_t)bytes);
-}
-
-static const struct bloom_memory MEMORY = {allocate, free};
-
 static void print_hash(const char *what, const void *bytes, size_t length) {
     struct bloom_hash hash = bloom_hash_bytes(bytes, length);
     printf("%s %016" PRIx64 "%016" PRIx64 "\n", what, hash.words[0], hash.words[1]);
@@ -37,7 +31,7 @@ static void print_filter(const struct bloom_layout *layout, uint64_t count, doub
     uint8_t *filter = calloc(1, length), *built = calloc(1, length);
     if (filter == NULL || built == NULL)
         exit(1);
-    struct bloom_key_set set = {.layout = layout, .memory = &MEMORY};
+    struct bloom_key_set set = {.layout = layout, .memory = &bloom_c_memory};
     struct bloom_key_summary keys;
     uint64_t missed = 0;
     bloom_header_write(&shape, filter);
@@ -70,7 +64,7 @@ static void print_filter(const struct bloom_layout *layout, uint64_t count, doub
 /* A filter of the kinds counting, fuse and bitmap, of every third number, built of a set in which
  * some keys are there twice; what it is converted to, and lists. */
 static void print_kind(const struct bloom_layout *layout, uint64_t count, double rate) {
-    struct bloom_key_set set = {.layout = layout, .memory = &MEMORY};
+    struct bloom_key_set set = {.layout = layout, .memory = &bloom_c_memory};
     struct bloom_key_summary keys;
     struct bloom_shape shape, converted;
     char problem[BLOOM_PROBLEM_SIZE];

@@ -329,19 +329,13 @@ static void any_address(void **state) {
     free(expected);
 }
 
-static void *test_allocate(uint64_t bytes) {
-    return malloc((size_t)bytes);
-}
-
-static const struct bloom_memory MEMORY = {test_allocate, free};
-
 /* The set keeps up to fifteen copies of a key, and counts it once. */
 static void sets_keep_copies(void **state) {
     (void)state;
     enum { KEYS_MOST = 100000, COPIES_MOST = 40 };
     static const unsigned sizes[] = {0, 1, 2, 100, 3000, KEYS_MOST};
     for (size_t size = 0; size < COUNT_OF(sizes); size++) {
-        struct bloom_key_set set = {.layout = &bloom_layout_counting, .memory = &MEMORY};
+        struct bloom_key_set set = {.layout = &bloom_layout_counting, .memory = &bloom_c_memory};
         struct bloom_shape shape = counting_shape(6, 1 + sizes[size] / 50);
         uint8_t *expected = empty_payload(&shape), *payload = empty_payload(&shape);
         uint64_t random = 7;

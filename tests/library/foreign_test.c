@@ -355,16 +355,11 @@ static void rounded_edges(void **state) {
                 0x1p53 + 2);
 }
 
-static void *library_allocate(uint64_t bytes) {
-    return malloc((size_t)bytes);
-}
-
 /* Keys of four words that share the first and the last are still different. */
 static void keys_of_four_words(void **state) {
     (void)state;
-    static const struct bloom_memory memory = {library_allocate, free};
     enum { MIDDLES = 40 };
-    struct bloom_key_set set = {.layout = &bloom_layout_go, .memory = &memory};
+    struct bloom_key_set set = {.layout = &bloom_layout_go, .memory = &bloom_c_memory};
     struct bloom_key_summary summary;
     for (unsigned turn = 0; turn < 2; turn++)
         for (uint64_t i = 0; i < MIDDLES; i++)

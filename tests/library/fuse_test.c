@@ -13,7 +13,8 @@
 
 static uint64_t allocations, bytes_held, bytes_most, fail_at = UINT64_MAX;
 
-static void *test_allocate(uint64_t bytes) {
+static void *test_allocate(void *context, uint64_t bytes) {
+    (void)context;
     if (allocations++ == fail_at)
         return NULL;
     uint64_t *memory = malloc((size_t)bytes + 16);
@@ -25,7 +26,8 @@ static void *test_allocate(uint64_t bytes) {
     return memory + 2;
 }
 
-static void test_release(void *memory) {
+static void test_release(void *context, void *memory) {
+    (void)context;
     if (memory == NULL)
         return;
     uint64_t *whole = (uint64_t *)memory - 2;
@@ -33,7 +35,7 @@ static void test_release(void *memory) {
     free(whole);
 }
 
-static const struct bloom_memory MEMORY = {test_allocate, test_release};
+static const struct bloom_memory MEMORY = {.allocate = test_allocate, .release = test_release};
 
 /* ---- A filter of a set ---- */
 

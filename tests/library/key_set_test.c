@@ -20,7 +20,8 @@ static uint64_t bytes_held, bytes_held_most, pieces_held, allocations;
 static uint64_t failing_from,
     failing_to; /* numbers of allocations, from 1 on, that fail; 0: none */
 
-static void *counting_allocate(uint64_t bytes) {
+static void *counting_allocate(void *context, uint64_t bytes) {
+    (void)context;
     allocations++;
     if (allocations >= failing_from && allocations <= failing_to)
         return NULL;
@@ -35,7 +36,8 @@ static void *counting_allocate(uint64_t bytes) {
     return piece + COUNTER_BYTES;
 }
 
-static void counting_release(void *memory) {
+static void counting_release(void *context, void *memory) {
+    (void)context;
     if (memory == NULL)
         return;
     uint8_t *piece = (uint8_t *)memory - COUNTER_BYTES;
@@ -46,7 +48,8 @@ static void counting_release(void *memory) {
     free(piece);
 }
 
-static const struct bloom_memory MEMORY = {counting_allocate, counting_release};
+static const struct bloom_memory MEMORY = {.allocate = counting_allocate,
+                                           .release = counting_release};
 
 static struct bloom_key_set new_set(const struct bloom_layout *layout) {
     bytes_held = bytes_held_most = pieces_held = allocations = 0;

@@ -188,15 +188,10 @@ static void classic_is_predicted(void **state) {
     }
 }
 
-static void *rate_allocate(uint64_t bytes) {
-    return malloc((size_t)bytes);
-}
-
 /* 2^-w to the standard error, above and below: whatever the number of keys, and whatever the width.
  */
 static void fuse_is_predicted(void **state) {
     (void)state;
-    static const struct bloom_memory MEMORY = {rate_allocate, free};
     static const struct {
         uint64_t keys;
         unsigned width, filters;
@@ -211,7 +206,7 @@ static void fuse_is_predicted(void **state) {
         uint64_t each = (uint64_t)(known[i].checks / known[i].filters), found = 0, word;
         struct bloom_shape shape;
         for (unsigned filter = 0; filter < known[i].filters; filter++) {
-            struct bloom_key_set set = {.layout = &bloom_layout_fuse, .memory = &MEMORY};
+            struct bloom_key_set set = {.layout = &bloom_layout_fuse, .memory = &bloom_c_memory};
             struct bloom_key_summary summary;
             char problem[BLOOM_PROBLEM_SIZE];
             int64_t first = (int64_t)((i * 1000 + filter) << 34);

@@ -1,9 +1,11 @@
 /* The vectors of tests/documentation/vectors.txt, which ext/FORMAT.md describes: every hash, every
  * valid filter with what is in it and what is not, and every reason to refuse one. They were made
- * by a program that shares no code with this library. */
+ * by a program that shares no code with this library. Filters are asked as programs ask them, by
+ * sqlite-bloom-filter.h. */
 #include "library_test.h"
 
-#include "filter/hash.h"
+#include "sqlite-bloom-filter.h"
+
 #include "filter/header.h"
 
 #include <stdlib.h>
@@ -111,15 +113,50 @@ static void hashes(void **state) {
     assert_true(count > 200);
 }
 
-static void assert_answers(const struct bloom_shape *shape, const uint8_t *payload, char *keys,
-                           bool expected) {
-    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    if (strcmp(keys, "-") == 0)
-        return;
-    for (char *key = strtok(keys, ","); key != NULL; key = strtok(NULL, ",")) {
-        bool taken = words_of_key(bloom_shape_hashing(shape), bloom_shape_seed(shape), key, words);
-        assert_true((taken && shape->layout->check(shape, payload, words)) == expected);
+/* The keys of a field, for programs. Returns how many; the caller frees what they point to. */
+enum { KEYS_MOST = 1000 };
+
+static size_t keys_of(char *field, struct sqlite_bloom_key keys[KEYS_MOST]) {
+    size_t count = 0, length;
+    double real;
+    if (strcmp(field, "-") == 0)
+        return 0;
+    for (char *key = strtok(field, ","); key != NULL; key = strtok(NULL, ",")) {
+        assert_true(count < KEYS_MOST);
+        uint64_t bits = strtoull(key + 1, NULL, 16);
+        memcpy(&real, &bits, sizeof real);
+        if (*key == 'i') {
+            keys[count] = sqlite_bloom_integer_key(strtoll(key + 1, NULL, 10));
+        } else if (*key == 'r') {
+            keys[count] = sqlite_bloom_real_key(real);
+        } else {
+            uint8_t *bytes = bytes_of(key + 1, &length);
+            keys[count] = *key == 't' ? sqlite_bloom_text_key((const char *)bytes, length)
+                                      : sqlite_bloom_bytes_key(bytes, length);
+        }
+        count++;
     }
+    return count;
+}
+
+static void free_keys(const struct sqlite_bloom_key *keys, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (keys[i].type == SQLITE_BLOOM_TEXT || keys[i].type == SQLITE_BLOOM_BYTES)
+            free((void *)(uintptr_t)keys[i].value.bytes);
+}
+
+/* One at a time and together. */
+static void assert_answers(const struct sqlite_bloom_filter *filter, char *field, bool expected) {
+    static struct sqlite_bloom_key keys[KEYS_MOST];
+    unsigned char found[KEYS_MOST];
+    size_t count = keys_of(field, keys);
+    assert_true(sqlite_bloom_filter_check_many(filter, keys, count, found) ==
+                (expected ? (int64_t)count : 0));
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(found[i], expected);
+        assert_true((sqlite_bloom_filter_check(filter, keys[i]) == 1) == expected);
+    }
+    free_keys(keys, count);
 }
 
 static void valid_filters(void **state) {
@@ -128,21 +165,107 @@ static void valid_filters(void **state) {
     unsigned count = 0;
     (void)state;
     for (; next_line(&at, "valid", &line); count++) {
+        char problem[SQLITE_BLOOM_PROBLEM_SIZE];
+        struct sqlite_bloom_description description;
+        struct sqlite_bloom_filter *filter, *copy;
+        size_t length, told;
+        uint8_t *bytes = bytes_of(line.fields[2], &length);
+        if (sqlite_bloom_filter_open(&filter, bytes, length, NULL, problem) != SQLITE_BLOOM_OK)
+            fail_msg("%s: %s", line.fields[1], problem);
+        sqlite_bloom_filter_describe(filter, &description);
+        assert_string_equal(description.layout, line.fields[1]);
+        assert_ptr_equal(sqlite_bloom_filter_bytes(filter, &told), bytes);
+        assert_int_equal(told, length);
+        assert_answers(filter, line.fields[3], true);
+        assert_answers(filter, line.fields[4], false);
+        assert_int_equal(sqlite_bloom_filter_copy(&copy, filter, NULL, problem), SQLITE_BLOOM_OK);
+        assert_memory_equal(sqlite_bloom_filter_bytes(copy, &told), bytes, length);
+        sqlite_bloom_filter_close(copy);
+        sqlite_bloom_filter_close(filter);
+        free(bytes);
+    }
+    assert_true(count > 20);
+}
+
+/* The header is written as it was read. */
+static void headers(void **state) {
+    char *at = vectors;
+    struct line line;
+    (void)state;
+    while (next_line(&at, "valid", &line)) {
         struct bloom_shape shape;
         char problem[BLOOM_PROBLEM_SIZE];
         uint8_t header[BLOOM_HEADER_BYTES_MAXIMUM];
         size_t length;
         uint8_t *filter = bytes_of(line.fields[2], &length);
-        if (!bloom_filter_read(&shape, filter, length, problem))
-            fail_msg("%s: %s", line.fields[1], problem);
-        assert_string_equal(shape.layout->name, line.fields[1]);
+        assert_true(bloom_filter_read(&shape, filter, length, problem));
         bloom_header_write(&shape, header);
         assert_memory_equal(header, filter, bloom_header_bytes(&shape));
-        assert_answers(&shape, filter + bloom_header_bytes(&shape), line.fields[3], true);
-        assert_answers(&shape, filter + bloom_header_bytes(&shape), line.fields[4], false);
         free(filter);
     }
-    assert_true(count > 20);
+}
+
+/* Of the keys of a vector: by the builder where the layout is made of a finished set, else given n.
+ * NULL: not so. */
+static struct sqlite_bloom_filter *made_of(const struct sqlite_bloom_description *description,
+                                           const struct sqlite_bloom_key *keys, size_t count) {
+    struct sqlite_bloom_filter *made = NULL;
+    struct sqlite_bloom_builder *builder;
+    char options[100];
+    size_t added = 0;
+    snprintf(options, sizeof options, "layout=%s%s%s", description->layout,
+             description->key_rule != NULL ? ", key=" : "",
+             description->key_rule != NULL ? description->key_rule : "");
+    if (sqlite_bloom_filter_new(&made, description->n, description->p, options, NULL, NULL) ==
+        SQLITE_BLOOM_OK) {
+        sqlite_bloom_filter_add_many(made, keys, count, &added, NULL);
+    } else if (strcmp(description->layout, "fuse") == 0) {
+        assert_int_equal(sqlite_bloom_builder_open(&builder, description->p, options, NULL, NULL),
+                         0);
+        while (added < count && sqlite_bloom_builder_add(builder, keys[added], NULL) == 0)
+            added++;
+        assert_int_equal(sqlite_bloom_builder_finish(builder, &made, NULL), SQLITE_BLOOM_OK);
+        sqlite_bloom_builder_close(builder);
+    }
+    assert_int_equal(added, made != NULL ? count : 0);
+    return made;
+}
+
+/* What the keys of a vector make, where all its keys are given and n and p decide its size. */
+static void filters_made_again(void **state) {
+    static struct sqlite_bloom_key keys[KEYS_MOST];
+    char *at = vectors;
+    struct line line;
+    unsigned blocked = 0, counting = 0, fuse = 0, other = 0;
+    (void)state;
+    while (next_line(&at, "valid", &line)) {
+        struct sqlite_bloom_description description;
+        struct sqlite_bloom_filter *filter, *made;
+        size_t length, told;
+        uint8_t *bytes = bytes_of(line.fields[2], &length);
+        size_t count = keys_of(line.fields[3], keys);
+        assert_int_equal(sqlite_bloom_filter_open(&filter, bytes, length, NULL, NULL), 0);
+        sqlite_bloom_filter_describe(filter, &description);
+        made = count > 0 && description.n > 0 && !description.salted
+                   ? made_of(&description, keys, count)
+                   : NULL;
+        if (made != NULL) {
+            const void *again = sqlite_bloom_filter_bytes(made, &told);
+            bool same = told == length && memcmp(again, bytes, length) == 0;
+            *(*line.fields[1] == 'f'                        ? &fuse
+              : strcmp(description.layout, "blocked") == 0  ? &blocked
+              : strcmp(description.layout, "counting") == 0 ? &counting
+                                                            : &other) += same;
+            sqlite_bloom_filter_close(made);
+        }
+        sqlite_bloom_filter_close(filter);
+        free_keys(keys, count);
+        free(bytes);
+    }
+    assert_int_equal(blocked, 1);
+    assert_int_equal(counting, 1);
+    assert_int_equal(fuse, 2);
+    assert_int_equal(other, 5);
 }
 
 static void invalid_filters(void **state) {
@@ -151,13 +274,16 @@ static void invalid_filters(void **state) {
     unsigned count = 0;
     (void)state;
     for (; next_line(&at, "invalid", &line); count++) {
-        struct bloom_shape shape;
-        char problem[BLOOM_PROBLEM_SIZE];
+        struct sqlite_bloom_filter *filter;
+        char problem[SQLITE_BLOOM_PROBLEM_SIZE];
         size_t length;
-        uint8_t *filter = bytes_of(line.fields[3], &length);
-        if (bloom_filter_read(&shape, filter, length, problem))
+        uint8_t *bytes = bytes_of(line.fields[3], &length);
+        if (sqlite_bloom_filter_open(&filter, bytes, length, NULL, problem) !=
+            SQLITE_BLOOM_NOT_A_FILTER)
             fail_msg("not refused, by rule %s of %s", line.fields[2], line.fields[1]);
-        free(filter);
+        assert_null(filter);
+        assert_memory_equal(problem, "sqlite_bloom_filter_open: the filter ", 37);
+        free(bytes);
     }
     assert_true(count > 50);
 }
@@ -187,6 +313,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         WITH_VECTORS("Keys hash to the words of the vectors", hashes),
         WITH_VECTORS("Filters of the vectors are read, and answer", valid_filters),
+        WITH_VECTORS("Headers of the vectors are written as they were read", headers),
+        WITH_VECTORS("Filters of the vectors are made again of their keys", filters_made_again),
         WITH_VECTORS("What the vectors call invalid is refused", invalid_filters),
     };
     return cmocka_run_group_tests_name("vectors", tests, NULL, NULL);

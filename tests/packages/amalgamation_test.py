@@ -6,6 +6,7 @@ made of files that collide.
 import pathlib
 import re
 import shutil
+import subprocess
 import tempfile
 import unittest
 import zipfile
@@ -26,8 +27,9 @@ from common import (
 
 FOLDER = BUILD / "amalgamation"
 ZIP = FOLDER / f"sqlite-bloom-amalgamation-{RELEASE}.zip"
+LIBRARY = f"sqlite-bloom-filter-amalgamation-{RELEASE}"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
-STRICT = ["-Wconversion"]  # -Wshadow would let local names of one file meet names of another
+STRICT = ["-Wconversion", "-Wshadow"]
 GENERATOR = TOP / "ext/packages/amalgamation/amalgamate.py"
 
 
@@ -168,6 +170,108 @@ class Amalgamation(unittest.TestCase):
         self.assertEqual((self.folder / "again" / ZIP.name).read_bytes(), before)
 
 
+class FilterLibrary(unittest.TestCase):
+    """The second amalgamation, which needs the C library alone."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        with zipfile.ZipFile(FOLDER / f"{LIBRARY}.zip") as archive:
+            archive.extractall(self.folder)
+        self.sources = self.folder / LIBRARY
+
+    def compile(self, compiler="gcc", *flags):
+        run(compiler, "-std=c11", "-O2", *flags, "-c", "sqlite-bloom-filter.c", cwd=self.sources)
+
+    def test_the_zip_holds_sources_an_example_the_licence_and_how_to_build(self):
+        self.assertEqual(
+            sorted(path.name for path in self.sources.iterdir()),
+            ["LICENSE", "README.md", "guard.c", "sqlite-bloom-filter.c", "sqlite-bloom-filter.h"],
+        )
+        self.assertEqual((self.sources / "sqlite-bloom-filter.h").read_text(),
+                         (TOP / "ext/sqlite-bloom-filter.h").read_text())
+
+    def test_gcc_and_clang_have_nothing_to_say(self):
+        for compiler in ("gcc", "clang"):
+            with self.subTest(compiler=compiler):
+                if missing(compiler):
+                    self.skipTest(missing(compiler))
+                self.compile(compiler, *WARNINGS, *STRICT)
+
+    def test_a_program_gets_the_functions_of_the_header_and_needs_no_sqlite(self):
+        self.compile()
+        header = (self.sources / "sqlite-bloom-filter.h").read_text()
+        declared = re.findall(r"^[a-z][\w *]*?\b(sqlite_bloom_\w+)\(", header, re.MULTILINE)
+        self.assertGreater(len(declared), 20)
+        names = run("nm", "-g", "--defined-only", "sqlite-bloom-filter.o", cwd=self.sources)
+        self.assertEqual(names.split()[2::3], sorted(declared))
+        self.assertNotIn("sqlite3", run("nm", "-u", "sqlite-bloom-filter.o", cwd=self.sources))
+
+    def test_both_amalgamations_make_one_program(self):
+        """And a program in C++ that asks in C what it made in SQL."""
+        self.compile()
+        for name in ("sqlite-bloom.c", "sqlite-bloom.h"):
+            shutil.copy(FOLDER / name, self.sources)
+        run("gcc", "-std=c11", "-O1", "-DSQLITE_CORE", "-c", "sqlite-bloom.c", cwd=self.sources)
+        (self.sources / "main.cpp").write_text(
+            '#include "sqlite-bloom-filter.h"\n#include "sqlite-bloom.h"\n#include <cstdio>\n'
+            "int main() {\n    sqlite3 *database;\n    sqlite3_stmt *row;\n"
+            "    sqlite_bloom_filter *filter;\n    char problem[SQLITE_BLOOM_PROBLEM_SIZE];\n"
+            "    sqlite3_auto_extension(reinterpret_cast<void (*)()>(sqlite3_bloom_init));\n"
+            '    if (sqlite3_open(":memory:", &database) != SQLITE_OK ||\n'
+            '        sqlite3_prepare_v2(database, "SELECT bloom_agg(value, NULL, 0.001) FROM'
+            " json_each('[1, 2.5, \\\"x\\\"]')\", -1, &row, nullptr) != SQLITE_OK ||\n"
+            "        sqlite3_step(row) != SQLITE_ROW ||\n"
+            "        sqlite_bloom_filter_open(&filter, sqlite3_column_blob(row, 0),\n"
+            "            static_cast<size_t>(sqlite3_column_bytes(row, 0)), nullptr, problem))\n"
+            "        return 1;\n"
+            '    std::printf("%d%d%d%d\\n",\n'
+            "        sqlite_bloom_filter_check(filter, sqlite_bloom_integer_key(1)),\n"
+            "        sqlite_bloom_filter_check(filter, sqlite_bloom_real_key(2.5)),\n"
+            '        sqlite_bloom_filter_check(filter, sqlite_bloom_text_key("x", 1)),\n'
+            "        sqlite_bloom_filter_check(filter, sqlite_bloom_integer_key(2)));\n"
+            "    sqlite_bloom_filter_close(filter);\n    sqlite3_finalize(row);\n"
+            "    return sqlite3_close(database);\n}\n"
+        )
+        run("g++", "-std=c++11", *WARNINGS, "-DSQLITE_CORE", "main.cpp", "sqlite-bloom.o",
+            "sqlite-bloom-filter.o", "-lsqlite3", "-o", "main", cwd=self.sources)
+        self.assertEqual(run(self.sources / "main"), "1110\n")
+
+    def test_the_guard_asks_a_filter_that_lies_in_a_row(self):
+        """By the commands of the README; the filter is made in SQL."""
+        readme = (self.sources / "README.md").read_text()
+        header = (self.sources / "sqlite-bloom-filter.h").read_text()
+        compiling, linking, guard = re.findall(r"^    (cc .*)$", readme, re.MULTILINE)
+        self.assertIn(f" *     {compiling}\n *     {linking}\n", header)
+        self.assertIn(compiling, (self.sources / "sqlite-bloom-filter.c").read_text())
+        run("sh", "-ec", f"{compiling}\n{guard} -Wall -Wextra -Werror", cwd=self.sources)
+        run("sqlite3", "-batch", "-init", "/dev/null", "-cmd", f".load {TOP}/bloom",
+            self.sources / "lists.db",
+            "CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);"
+            "INSERT INTO filters SELECT 'bad', bloom_agg(value, NULL, 0.0001, 'key=url')"
+            " FROM json_each('[\"evil.example\", \"other.example/a\"]');"
+            "INSERT INTO filters VALUES ('broken', x'00');")
+        urls = ["http://EVIL.example./x?y", "http://good.example/", "https://other.example/b",
+                "other.example/a", "no url"]
+        told, status = self.guard("bad", *urls)
+        self.assertEqual(([line.split()[0] for line in told.splitlines()], status),
+                         (["refused", "allowed", "allowed", "refused", "allowed"], 1))
+        self.assertEqual(self.guard("bad", "http://good.example/")[1], 0)
+        told, status = self.guard("bad", "--measure")
+        self.assertRegex(told, r"^1000000 requests, \d+ refused, \d+ ns each\n$")
+        self.assertLess(int(told.split()[2]), 2000)
+        self.assertEqual(self.guard("none", "x"), ("guard: there is no filter none\n", 2))
+        self.assertEqual(self.guard("broken", "x"),
+                         ("guard: sqlite_bloom_filter_open: the filter is not one: these 1 bytes do"
+                          " not begin with 89424c4d\n", 2))
+
+    def guard(self, *arguments):
+        """What it prints, and its exit status."""
+        ran = subprocess.run(["./guard", "lists.db", *arguments], cwd=self.sources,
+                             capture_output=True, text=True, check=False)
+        return ran.stdout + ran.stderr, ran.returncode
+
+
 class Generator(unittest.TestCase):
     """What the generator does with sources that are not ours."""
 
@@ -179,7 +283,8 @@ class Generator(unittest.TestCase):
             (folder / "ext" / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / "ext" / name).write_text(text)
         run("python3", GENERATOR, "--ext", folder / "ext", *options, folder / "out")
-        return (folder / "out/sqlite-bloom.c").read_text()
+        self.out = folder / "out"
+        return (self.out / "sqlite-bloom.c").read_text()
 
     def refused(self, files, *words):
         with self.assertRaises(AssertionError) as caught:
@@ -298,6 +403,29 @@ class Generator(unittest.TestCase):
         self.assertEqual(text.count("int bloom_low(void);"), 1)
         self.assertLess(text.index("return 1;"), text.index("return bloom_low();"))
         self.assertNotRegex(text, r'#include "b/')
+
+    def test_the_filter_library_is_its_file_and_the_folders_that_it_needs(self):
+        text = self.generate(
+            {
+                "sqlite-bloom-filter.h": "int sqlite_bloom_twice(void);\n",
+                "sqlite-bloom-filter.c": '#include "sqlite-bloom-filter.h"\n#include "b/two.h"\n'
+                "int sqlite_bloom_twice(void) { return bloom_two(); }\n",
+                "b/two.h": "int bloom_two(void);\n",
+                "b/two.c": '#include "a/one.h"\n#include "b/two.h"\n'
+                "int bloom_two(void) { return 2 * bloom_one; }\n",
+                "a/one.h": "extern int bloom_one;\n",
+                "a/one.c": '#include "a/one.h"\nint bloom_one = 1;\n',
+                "c/sql.c": '#include "b/two.h"\nint bloom_sql(void) { return bloom_two(); }\n',
+                "top.c": "int sqlite3_bloom_init(void) { return 0; }\n",
+            }
+        )
+        self.assertNotIn("sqlite_bloom_twice", text)
+        self.assertIn("BLOOM_INTERNAL int bloom_sql(void)", text)
+        text = (self.out / "sqlite-bloom-filter.c").read_text()
+        self.assertIn("\nint sqlite_bloom_twice(void) { return bloom_two(); }\n", text)
+        self.assertIn("\nBLOOM_INTERNAL int bloom_one = 1;\n", text)
+        self.assertNotIn("bloom_sql", text)
+        self.assertNotIn("sqlite3_bloom_init", text)
 
     def test_circles_of_folders_and_conditional_headers_are_refused(self):
         self.refused(

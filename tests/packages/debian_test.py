@@ -87,7 +87,15 @@ class Packages(unittest.TestCase):
         )
         self.assertEqual(
             self.files(DEVELOPMENT),
-            ["usr/include/sqlite-bloom.h", f"usr/lib/{TRIPLET}/pkgconfig/sqlite-bloom.pc"],
+            [
+                "usr/include/sqlite-bloom-filter.h",
+                "usr/include/sqlite-bloom.h",
+                f"usr/lib/{TRIPLET}/cmake/sqlite-bloom/sqlite-bloom-config-version.cmake",
+                f"usr/lib/{TRIPLET}/cmake/sqlite-bloom/sqlite-bloom-config.cmake",
+                f"usr/lib/{TRIPLET}/libsqlite-bloom-filter.a",
+                f"usr/lib/{TRIPLET}/pkgconfig/sqlite-bloom-filter.pc",
+                f"usr/lib/{TRIPLET}/pkgconfig/sqlite-bloom.pc",
+            ],
         )
         depends = run("dpkg-deb", "-f", MODULE, "Depends").strip()
         self.assertRegex(depends, r"^libc6 \(>= [\d.]+\)$")

@@ -17,12 +17,6 @@
 
 enum { ROUNDS = 2200, KEYS_MOST = 1500, BATCH_MOST = 150 };
 
-static void *allocate(uint64_t bytes) {
-    return malloc((size_t)bytes);
-}
-
-static const struct bloom_memory MEMORY = {allocate, free};
-
 static struct bloom_shape random_shape(const struct bloom_layout *layout) {
     struct bloom_shape shape = {.layout = layout};
     shape.probes = 1 + random_below(random_once_in(4) ? layout->probes_maximum : 16);
@@ -64,7 +58,7 @@ static void compare(const struct bloom_layout *layout) {
     size_t width = layout->hash_words, bytes = (size_t)bloom_payload_bytes(&shape);
     size_t count = random_below(KEYS_MOST + 1), asked = count + random_below(KEYS_MOST);
     uint8_t *single = calloc(1, bytes), *bulk = calloc(1, bytes), *collected = calloc(1, bytes);
-    struct bloom_key_set set = {.layout = layout, .memory = &MEMORY};
+    struct bloom_key_set set = {.layout = layout, .memory = &bloom_c_memory};
     struct bloom_key_summary distinct;
     expect(single != NULL && bulk != NULL && collected != NULL, "no memory");
 

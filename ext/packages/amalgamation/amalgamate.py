@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""Writes the amalgamation: sqlite-bloom.c, all sources in one file, sqlite-bloom.h beside it, and a
-zip of both.
+"""Writes the amalgamations: sqlite-bloom.c, all sources of the extension in one file, and
+sqlite-bloom-filter.c, all of the filter library; the header of each beside it, and a zip of both.
 
     amalgamate.py [--ext FOLDER] [--rename] OUTPUT_FOLDER
 
-The sources are ext/*.c and ext/*/*.c, less ext/packages. Folders come in the order in which they
-include each other, files of a folder by name; each header stands where it is first needed. Comments
-stay: the file is meant to be read.
+The sources of the extension are ext/*.c and ext/*/*.c, less ext/packages and sqlite-bloom-filter.c;
+those of the library are that file and the folders that it needs. Folders come in the order in which
+they include each other, files of a folder by name; each header stands where it is first needed.
+Comments stay: the file is meant to be read.
 
-Everything becomes static but the entry point, so that a program that links the file in gets one
-name. A name that a header declares is declared static there; an array that it declares without its
-length cannot be, so that declaration goes: such an array is used behind its definition alone.
+Everything becomes static but the entry points, which the header declares, so that a program that
+links the file in gets no other name. A name that a header declares is declared static there; an
+array that it declares without its length cannot be, so that declaration goes: such an array is used
+behind its definition alone.
 
 One file is one translation unit, so two files may not give the same name to different things at
 file scope: static functions and variables, constants of enums, tags, types. Where they do, this
@@ -197,7 +199,9 @@ INTERNAL = "BLOOM_INTERNAL"
 # What begins a declaration that no other file sees.
 NO_LINKAGE = {"static", "typedef", "_Static_assert", "static_assert"}
 # The names that a program gets.
-PUBLIC = {"sqlite3_bloom_init"}
+PUBLIC = re.compile(r"sqlite3_bloom_init|sqlite_bloom_\w+")
+# The file on top of the filter library.
+LIBRARY = pathlib.PurePath("sqlite-bloom-filter.c")
 # SQLite's macros would define a name that all extensions of a program share, where SQLite is not
 # linked in: the pointer to its functions.
 API_POINTER = re.compile(r"^SQLITE_EXTENSION_INIT[13]\b", re.MULTILINE)
@@ -252,7 +256,7 @@ def static_change(declaration, static_macros):
     if words[0] in ("struct", "union", "enum") and (words[2] == ";" or words[-2] == "}"):
         return None
     name = declared_name(declaration)
-    if name is None or name.text in PUBLIC:
+    if name is None or PUBLIC.fullmatch(name.text):
         return None
     if words[0] == "extern":
         place = [token.text for token in declaration].index(name.text)
@@ -264,8 +268,9 @@ def static_change(declaration, static_macros):
 
 
 class Amalgamation:
-    def __init__(self, ext, may_rename):
+    def __init__(self, ext, may_rename, library):
         self.ext = ext
+        self.library = library  # whether it is the filter library's
         self.may_rename = may_rename
         self.done = set()
         self.parts = []
@@ -298,13 +303,24 @@ class Amalgamation:
             for pattern in ("*.c", "*/*.c")
             for path in self.ext.glob(pattern)
         )
-        files = [path for path in files if path.parts[0] != "packages"]
+        files = [
+            path
+            for path in files
+            if path.parts[0] != "packages"
+            and (path.parent.name != "" or self.library == (path == LIBRARY))
+        ]
         needs = collections.defaultdict(set)
         for path in self.ext.glob("*/*.[ch]"):
             folder = path.parent.name
             needs[folder] |= {name.split("/")[0] for name in self.included(path) if "/" in name} - {
                 folder
             }
+        if self.library:
+            included = self.included(self.ext / LIBRARY)
+            wanted = {name.split("/")[0] for name in included if "/" in name}
+            while more := {folder for one in wanted for folder in needs[one]} - wanted:
+                wanted |= more
+            files = [path for path in files if path.parent.name in wanted | {""}]
         order = []
         while len(order) < len({path.parent for path in files if path.parent.name}):
             ready = sorted(
@@ -392,14 +408,28 @@ TITLE = """/* bloom {release}, persistent filters for SQLite, in one file.
  * which is linked with -lm (not on Windows); sqlite-bloom.h says what the program calls.
  *
 {license} */
+"""
 
+LIBRARY_TITLE = """/* bloom {release}, filters from C and C++ without SQLite, in one file:
+ * what sqlite-bloom-filter.h declares.
+ *
+ * Made from the sources of ext/ by ext/packages/amalgamation/amalgamate.py; change them, not this
+ * file.
+ *
+ *     cc -O2 -std=c11 -ffp-contract=off -c sqlite-bloom-filter.c
+ * which is linked with -lm (not on Windows). It needs the C library alone.
+ *
+{license} */
+"""
+
+PROLOGUE = """
 /* No machine may round otherwise. gcc keeps to this by -std=c11 alone; clang wants to be told. */
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
 #endif
 
-/* Nothing but sqlite3_bloom_init leaves this file. The filter library in it offers more than the
- * extension uses. */
+/* Nothing but what the public header declares leaves this file. The storeys in it offer more than
+ * is used. */
 #if defined(__GNUC__)
 #define BLOOM_INTERNAL static __attribute__((unused))
 #else
@@ -409,43 +439,55 @@ TITLE = """/* bloom {release}, persistent filters for SQLite, in one file.
 """
 
 
-def amalgamation(ext, may_rename=False):
+def amalgamation(ext, may_rename=False, library=False):
     license_lines = (ext.parent / "LICENSE").read_text().splitlines()
-    title = TITLE.format(
+    title = (LIBRARY_TITLE if library else TITLE).format(
         release=release.RELEASE,
         license="".join(f" * {line}".rstrip() + "\n" for line in license_lines),
     )
-    return title + Amalgamation(ext, may_rename).text()
+    return title + PROLOGUE + Amalgamation(ext, may_rename, library).text()
+
+
+def write(options, name, text, readme, *more):
+    """A file of sources and its header, and a zip of them, a README and further files."""
+    (options.output / f"{name}.c").write_text(text)
+    header = (options.ext / f"{name}.h").read_text()
+    (options.output / f"{name}.h").write_text(header)
+    folder = f"{name}-amalgamation-{release.RELEASE}"
+    files = {
+        f"{name}.c": text,
+        f"{name}.h": header,
+        "README.md": release.fill(f"amalgamation/{readme}"),
+        "LICENSE": (options.ext.parent / "LICENSE").read_text(),
+        **{path.name: path.read_text() for path in more},
+    }
+    release.write_zip(
+        options.output / f"{folder}.zip",
+        {f"{folder}/{file}": contents for file, contents in files.items()},
+    )
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Write sqlite-bloom.c and sqlite-bloom.h.")
+    parser = argparse.ArgumentParser(description="Write the amalgamations.")
     parser.add_argument(
         "--ext", type=pathlib.Path, default=release.EXT, help="the folder of the sources"
     )
     parser.add_argument("--rename", action="store_true", help="rename what would collide")
     parser.add_argument("output", type=pathlib.Path)
     options = parser.parse_args()
+    has_library = (options.ext / LIBRARY).exists()
     try:
         text = amalgamation(options.ext, options.rename)
+        library = amalgamation(options.ext, options.rename, True) if has_library else None
     except Problem as problem:
         sys.exit(f"amalgamate.py: {problem}")
     options.output.mkdir(parents=True, exist_ok=True)
     for old in options.output.glob("*.zip"):
         old.unlink()
-    (options.output / "sqlite-bloom.c").write_text(text)
-    header = (options.ext / "sqlite-bloom.h").read_text()
-    (options.output / "sqlite-bloom.h").write_text(header)
-    folder = f"sqlite-bloom-amalgamation-{release.RELEASE}"
-    release.write_zip(
-        options.output / f"{folder}.zip",
-        {
-            f"{folder}/sqlite-bloom.c": text,
-            f"{folder}/sqlite-bloom.h": header,
-            f"{folder}/README.md": release.fill("amalgamation/README.md"),
-            f"{folder}/LICENSE": (options.ext.parent / "LICENSE").read_text(),
-        },
-    )
+    write(options, "sqlite-bloom", text, "README.md")
+    if library is not None:
+        write(options, "sqlite-bloom-filter", library, "README-filter.md",
+              release.PACKAGES / "amalgamation/guard.c")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 /* See options.h. */
-#include "sqlite/options.h"
+#include "filter/options.h"
 
 #include "filter/names.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { SALT_DIGITS = 32 };
@@ -30,22 +32,20 @@ static struct bloom_text unquote(struct bloom_text text) {
 }
 
 bool bloom_text_is(struct bloom_text text, const char *word) {
-    return text.length == strlen(word) && sqlite3_strnicmp(text.start, word, (int)text.length) == 0;
+    return bloom_name_is(word, text.start, text.length);
 }
 
-static int told(const char *error) {
-    return error != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
-}
-
-int bloom_option_wrong(char **error, const char *expectation, struct bloom_text value) {
+int bloom_option_wrong(char problem[BLOOM_PROBLEM_SIZE], const char *expectation,
+                       struct bloom_text value) {
     char quoted[BLOOM_QUOTE_SIZE];
-    *error = sqlite3_mprintf("%s, not %s", expectation,
-                             bloom_sql_quote(quoted, value.start, value.length));
-    return told(*error);
+    snprintf(problem, BLOOM_PROBLEM_SIZE, "%s, not %s", expectation,
+             bloom_quote(quoted, value.start, value.length));
+    return BLOOM_OPTION_WRONG;
 }
 
 int bloom_option_read(const struct bloom_option *options, const char *list,
-                      struct bloom_text argument, void *target, unsigned *given, char **error) {
+                      struct bloom_text argument, void *target, unsigned *given,
+                      char problem[BLOOM_PROBLEM_SIZE]) {
     const char *equals = argument.length > 0 ? memchr(argument.start, '=', argument.length) : NULL;
     size_t before = equals != NULL ? (size_t)(equals - argument.start) : argument.length;
     struct bloom_text name = trim(argument.start, before);
@@ -54,26 +54,28 @@ int bloom_option_read(const struct bloom_option *options, const char *list,
         which++;
     if (options[which].name == NULL || equals == NULL) {
         char quoted[BLOOM_QUOTE_SIZE];
-        *error = sqlite3_mprintf("unknown option %s; the options are %s",
-                                 bloom_sql_quote(quoted, name.start, name.length), list);
-        return told(*error);
+        snprintf(problem, BLOOM_PROBLEM_SIZE, "unknown option %s; the options are %s",
+                 bloom_quote(quoted, name.start, name.length), list);
+        return BLOOM_OPTION_WRONG;
     }
     if (*given & 1u << which) {
-        *error = sqlite3_mprintf("option %s is given twice; leave one out", options[which].name);
-        return told(*error);
+        snprintf(problem, BLOOM_PROBLEM_SIZE, "option %s is given twice; leave one out",
+                 options[which].name);
+        return BLOOM_OPTION_WRONG;
     }
     *given |= 1u << which;
     struct bloom_text value = unquote(trim(equals + 1, argument.length - before - 1));
-    return options[which].read(target, value, error);
+    return options[which].read(target, value, problem);
 }
 
-int bloom_option_rule(struct bloom_text value, struct bloom_keying *keying, char **error) {
-    char names[BLOOM_PROBLEM_SIZE] = "key must be a key rule: ";
+int bloom_option_rule(struct bloom_text value, struct bloom_keying *keying,
+                      char problem[BLOOM_PROBLEM_SIZE]) {
+    char names[BLOOM_EXPECTATION_SIZE] = "key must be a key rule: ";
     keying->rule = bloom_key_rule_by_name(value.start, value.length);
     if (keying->rule != NULL)
-        return SQLITE_OK;
+        return BLOOM_OPTION_READ;
     bloom_key_rule_list(names + strlen(names), sizeof names - strlen(names));
-    return bloom_option_wrong(error, names, value);
+    return bloom_option_wrong(problem, names, value);
 }
 
 /* The number of a hexadecimal digit; 16 for any other character. */
@@ -83,7 +85,8 @@ static unsigned digit_of(char letter) {
     return digit != NULL ? (unsigned)(digit - DIGITS) : 16;
 }
 
-int bloom_option_salt(struct bloom_text value, struct bloom_keying *keying, char **error) {
+int bloom_option_salt(struct bloom_text value, struct bloom_keying *keying,
+                      char problem[BLOOM_PROBLEM_SIZE]) {
     size_t digits = 0;
     for (; digits < value.length && digit_of(value.start[digits]) < 16; digits++)
         if (digits < SALT_DIGITS) /* byte digits / 2, the upper half of it first */
@@ -91,49 +94,52 @@ int bloom_option_salt(struct bloom_text value, struct bloom_keying *keying, char
                                          << (8 * (digits / 2 % 8) + (digits % 2 == 0 ? 4 : 0));
     keying->salted = true;
     if (digits == SALT_DIGITS && value.length == SALT_DIGITS)
-        return SQLITE_OK;
-    *error = sqlite3_mprintf("salt must be %d hexadecimal digits, in quotes where a table is "
-                             "created, as lower(hex(randomblob(16))) makes them; %llu of the "
-                             "%llu characters given are",
-                             SALT_DIGITS, (sqlite3_uint64)digits, (sqlite3_uint64)value.length);
-    return told(*error);
+        return BLOOM_OPTION_READ;
+    snprintf(problem, BLOOM_PROBLEM_SIZE,
+             "salt must be %d hexadecimal digits, in quotes where a table is "
+             "created, as lower(hex(randomblob(16))) makes them; %" PRIu64 " of the "
+             "%" PRIu64 " characters given are",
+             SALT_DIGITS, (uint64_t)digits, (uint64_t)value.length);
+    return BLOOM_OPTION_WRONG;
 }
 
 int bloom_options_fit(const struct bloom_layout *layout, const struct bloom_keying *keying,
-                      char **error) {
+                      char problem[BLOOM_PROBLEM_SIZE]) {
     if (layout->keying || (keying->rule == NULL && !keying->salted))
-        return SQLITE_OK;
-    *error = sqlite3_mprintf("layout %s has no option %s; blocked, counting and fuse have it",
-                             layout->name, keying->salted ? "salt" : "key");
-    return told(*error);
+        return BLOOM_OPTION_READ;
+    snprintf(problem, BLOOM_PROBLEM_SIZE,
+             "layout %s has no option %s; blocked, counting and fuse have it", layout->name,
+             keying->salted ? "salt" : "key");
+    return BLOOM_OPTION_WRONG;
 }
 
-static int value_layout(void *target, struct bloom_text value, char **error) {
+static int value_layout(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
     struct bloom_shape *shape = target;
-    char names[BLOOM_PROBLEM_SIZE] = "layout must be one of ";
+    char names[BLOOM_EXPECTATION_SIZE] = "layout must be one of ";
     shape->layout = bloom_layout_by_name(value.start, value.length);
     if (shape->layout != NULL)
-        return SQLITE_OK;
+        return BLOOM_OPTION_READ;
     bloom_layout_list(names + strlen(names), sizeof names - strlen(names));
-    return bloom_option_wrong(error, names, value);
+    return bloom_option_wrong(problem, names, value);
 }
 
-static int value_key(void *target, struct bloom_text value, char **error) {
+static int value_key(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
     static const char *const AFFINITIES[] = {"TEXT", "INTEGER", "REAL", "NUMERIC", "BLOB"};
     struct bloom_shape *shape = target;
     for (unsigned i = 0; i < sizeof AFFINITIES / sizeof *AFFINITIES; i++)
         if (bloom_text_is(value, AFFINITIES[i])) {
-            *error = sqlite3_mprintf("key=%s is for filter tables, whose column has a type; here "
-                                     "cast what you add and ask, as in CAST(x AS %s)",
-                                     AFFINITIES[i], AFFINITIES[i]);
-            return told(*error);
+            snprintf(problem, BLOOM_PROBLEM_SIZE,
+                     "key=%s is for filter tables, whose column has a type; here "
+                     "cast what you add and ask, as in CAST(x AS %s)",
+                     AFFINITIES[i], AFFINITIES[i]);
+            return BLOOM_OPTION_WRONG;
         }
-    return bloom_option_rule(value, &shape->keying, error);
+    return bloom_option_rule(value, &shape->keying, problem);
 }
 
-static int value_salt(void *target, struct bloom_text value, char **error) {
+static int value_salt(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
     struct bloom_shape *shape = target;
-    return bloom_option_salt(value, &shape->keying, error);
+    return bloom_option_salt(value, &shape->keying, problem);
 }
 
 /* Cuts the first argument off a list of them; commas in quotes belong to it. */
@@ -153,18 +159,28 @@ static struct bloom_text next_argument(struct bloom_text *list) {
     return argument;
 }
 
-int bloom_options_of_value(struct bloom_text text, struct bloom_shape *shape, char **error) {
+int bloom_options_of_value(struct bloom_text text, struct bloom_shape *shape,
+                           char problem[BLOOM_PROBLEM_SIZE]) {
     static const struct bloom_option OPTIONS[] = {
         {"layout", value_layout}, {"key", value_key}, {"salt", value_salt}, {NULL, NULL}};
     static const char LIST[] = "layout=NAME, key=RULE and salt=DIGITS";
     unsigned given = 0;
-    int code = SQLITE_OK;
+    int code = BLOOM_OPTION_READ;
     *shape = (struct bloom_shape){.layout = bloom_layout_default()};
-    for (bool more = true; more && code == SQLITE_OK;) {
+    for (bool more = true; more && code == BLOOM_OPTION_READ;) {
         size_t before = text.length;
         struct bloom_text argument = next_argument(&text);
         more = argument.length < before; /* a comma follows */
-        code = bloom_option_read(OPTIONS, LIST, argument, shape, &given, error);
+        code = bloom_option_read(OPTIONS, LIST, argument, shape, &given, problem);
     }
-    return code == SQLITE_OK ? bloom_options_fit(shape->layout, &shape->keying, error) : code;
+    return code == BLOOM_OPTION_READ ? bloom_options_fit(shape->layout, &shape->keying, problem)
+                                     : code;
+}
+
+int bloom_options_or_layout(struct bloom_text text, struct bloom_shape *shape,
+                            char problem[BLOOM_PROBLEM_SIZE]) {
+    if (memchr(text.start, '=', text.length) != NULL)
+        return bloom_options_of_value(text, shape, problem);
+    *shape = (struct bloom_shape){0};
+    return value_layout(shape, trim(text.start, text.length), problem);
 }

@@ -1,0 +1,152 @@
+/* See builder.h. */
+#include "filter/builder.h"
+
+#include "filter/hashes.h"
+#include "filter/header.h"
+
+uint8_t *bloom_filter_new(const struct bloom_shape *shape, const struct bloom_memory *memory) {
+    uint64_t length = bloom_filter_bytes(shape);
+    uint8_t *filter = bloom_allocate(memory, length);
+    if (filter != NULL) {
+        memset(filter, 0, (size_t)length);
+        bloom_header_write(shape, filter);
+    }
+    return filter;
+}
+
+static bool keys_decide(const struct bloom_builder *builder) {
+    return builder->shape.bits == 0;
+}
+
+static bool grows(const struct bloom_builder *builder) {
+    return keys_decide(builder) && builder->shape.layout->numbers != NULL;
+}
+
+bool bloom_builder_begin(struct bloom_builder *builder, const struct bloom_shape *shape,
+                         const uint64_t seed[2], const struct bloom_memory *memory) {
+    *builder = (struct bloom_builder){
+        .shape = *shape,
+        .limit = UINT64_MAX,
+        .keys = {.layout = shape->layout, .memory = memory, .seed = {seed[0], seed[1]}}};
+    if (keys_decide(builder))
+        return true;
+    builder->filter = bloom_filter_new(shape, memory);
+    return builder->filter != NULL;
+}
+
+static void set_bits(struct bloom_builder *builder) {
+    const struct bloom_shape *shape = grows(builder) ? &builder->growing.shape : &builder->shape;
+    shape->layout->add(shape, builder->filter + bloom_header_bytes(shape), builder->batch,
+                       builder->waiting / shape->layout->hash_words);
+    builder->waiting = 0;
+}
+
+static enum bloom_built size_for(struct bloom_builder *builder,
+                                 const struct bloom_key_summary *keys, struct bloom_shape *shape,
+                                 char problem[BLOOM_PROBLEM_SIZE]) {
+    *shape = builder->shape;
+    if (!bloom_shape_size_for_keys(shape, keys, problem))
+        return BLOOM_BUILD_REFUSED;
+    builder->needed = bloom_filter_bytes(shape);
+    return builder->needed <= builder->limit ? BLOOM_BUILT : BLOOM_BUILD_TOO_LONG;
+}
+
+/* Makes room for a key. Half as much again is asked for each time, so that growing costs no more
+ * than a few copies in all. */
+static enum bloom_built grow_for(struct bloom_builder *builder, uint64_t key,
+                                 char problem[BLOOM_PROBLEM_SIZE]) {
+    struct bloom_growing *growing = &builder->growing;
+    const struct bloom_key_summary keys = {.keys = 1, .largest = key};
+    struct bloom_shape shape;
+    if (growing->shape.layout != NULL && key <= growing->largest)
+        return BLOOM_BUILT;
+    enum bloom_built built = size_for(builder, &keys, &shape, problem);
+    if (built != BLOOM_BUILT)
+        return built;
+    uint64_t bytes = bloom_filter_bytes(&shape);
+    if (bytes > growing->room) {
+        bytes = bytes + bytes / 2 < builder->limit ? bytes + bytes / 2 : builder->limit;
+        uint8_t *larger =
+            bloom_enlarge(builder->keys.memory, builder->filter, growing->room, bytes);
+        if (larger == NULL)
+            return BLOOM_BUILD_NO_MEMORY;
+        memset(larger + growing->room, 0, (size_t)(bytes - growing->room));
+        builder->filter = larger;
+        growing->room = bytes;
+    }
+    growing->shape = shape;
+    growing->largest = key;
+    return BLOOM_BUILT;
+}
+
+enum bloom_built bloom_builder_add(struct bloom_builder *builder, const uint64_t *words,
+                                   char problem[BLOOM_PROBLEM_SIZE]) {
+    if (grows(builder)) {
+        enum bloom_built built = grow_for(builder, words[0], problem);
+        if (built != BLOOM_BUILT)
+            return built;
+    } else if (keys_decide(builder)) {
+        return bloom_key_set_add(&builder->keys, words) ? BLOOM_BUILT : BLOOM_BUILD_NO_MEMORY;
+    }
+    for (unsigned i = 0; i < builder->shape.layout->hash_words; i++)
+        builder->batch[builder->waiting++] = words[i];
+    if (builder->waiting == BLOOM_BUILDER_WORDS)
+        set_bits(builder);
+    return BLOOM_BUILT;
+}
+
+/* Sizes the filter for the keys found and fills it. */
+static enum bloom_built finish_from_keys(struct bloom_builder *builder, struct bloom_shape *shape,
+                                         uint8_t **filter, char problem[BLOOM_PROBLEM_SIZE]) {
+    const struct bloom_memory *memory = builder->keys.memory;
+    struct bloom_key_summary keys;
+    enum bloom_built built = bloom_key_set_settle(&builder->keys, &keys);
+    if (built == BLOOM_BUILT)
+        built = size_for(builder, &keys, shape, problem);
+    if (built != BLOOM_BUILT)
+        return built;
+    if (shape->layout == &bloom_layout_hashes)
+        shape->extra[0] = builder->kinds;
+    *filter = bloom_filter_new(shape, memory);
+    if (*filter == NULL)
+        return BLOOM_BUILD_NO_MEMORY;
+    built = bloom_key_set_build(&builder->keys, shape, *filter + bloom_header_bytes(shape));
+    if (built == BLOOM_BUILT) {
+        bloom_header_write(shape, *filter); /* which the building may have changed */
+    } else {
+        bloom_release(memory, *filter);
+        *filter = NULL;
+    }
+    return built;
+}
+
+enum bloom_built bloom_builder_finish(struct bloom_builder *builder, struct bloom_shape *shape,
+                                      uint8_t **filter, char problem[BLOOM_PROBLEM_SIZE]) {
+    const bool has_filter = builder->filter != NULL;
+    *filter = NULL;
+    *shape = builder->shape;
+    if (!has_filter) { /* for a set of numbers without any, too */
+        enum bloom_built built = finish_from_keys(builder, shape, filter, problem);
+        if (built != BLOOM_BUILT)
+            return built;
+    } else {
+        set_bits(builder);
+        if (grows(builder)) {
+            *shape = builder->growing.shape;
+            bloom_header_write(shape, builder->filter);
+        }
+        *filter = builder->filter;
+        builder->filter = NULL;
+    }
+    bloom_builder_release(builder);
+    return BLOOM_BUILT;
+}
+
+void bloom_builder_release(struct bloom_builder *builder) {
+    bloom_release(builder->keys.memory, builder->filter);
+    builder->filter = NULL;
+    builder->growing = (struct bloom_growing){0};
+    builder->waiting = 0;
+    builder->kinds = 0;
+    bloom_key_set_clear(&builder->keys);
+}

@@ -1,0 +1,93 @@
+/* See merge.h. */
+#include "filter/merge.h"
+
+#include "filter/header.h"
+
+bool bloom_merge_offered(enum bloom_merge_kind kind, const struct bloom_layout *layout) {
+    return (kind == BLOOM_UNION ? layout->unite : layout->intersect) != NULL;
+}
+
+void bloom_merge_release(struct bloom_merge *merge) {
+    bloom_release(merge->memory, merge->filter);
+    merge->filter = NULL;
+}
+
+static bool worked(const struct bloom_merge *merge, uint64_t bytes) {
+    return merge->interrupted == NULL || !merge->interrupted(merge->argument, bytes);
+}
+
+/* Combines two payloads of which the shorter one counts. False: interrupted. */
+static bool combine(const struct bloom_merge *merge, const struct bloom_shape *into_shape,
+                    uint8_t *into, const struct bloom_shape *from_shape, const uint8_t *from) {
+    const struct bloom_layout *layout = into_shape->layout;
+    uint64_t bytes = bloom_payload_bytes(into_shape), other = bloom_payload_bytes(from_shape);
+    bytes = bytes < other ? bytes : other;
+    for (uint64_t at = 0, now; at < bytes; at += now) {
+        now = bytes - at < BLOOM_MERGE_STRETCH ? bytes - at : BLOOM_MERGE_STRETCH;
+        (merge->kind == BLOOM_UNION ? layout->unite : layout->intersect)(into + at, from + at,
+                                                                         (size_t)now);
+        if (!worked(merge, now))
+            return false;
+    }
+    return true;
+}
+
+/* Halves a filter, which is ours, to so many bits. False: interrupted. */
+static bool halve(const struct bloom_merge *merge, struct bloom_shape *shape, uint8_t *filter,
+                  uint64_t bits) {
+    while (shape->bits > bits) {
+        uint64_t bytes = bloom_payload_bytes(shape);
+        shape->layout->halve(filter + bloom_header_bytes(shape), bytes);
+        shape->bits /= 2;
+        bloom_header_write(shape, filter);
+        if (!worked(merge, bytes))
+            return false;
+    }
+    return true;
+}
+
+static uint8_t *copied(const struct bloom_merge *merge, const struct bloom_shape *shape,
+                       const uint8_t *filter) {
+    uint8_t *copy = bloom_allocate(merge->memory, bloom_filter_bytes(shape));
+    if (copy != NULL)
+        memcpy(copy, filter, (size_t)bloom_filter_bytes(shape));
+    return copy;
+}
+
+enum bloom_merged bloom_merge_take(struct bloom_merge *merge, const struct bloom_shape *shape,
+                                   const uint8_t *filter, char problem[BLOOM_PROBLEM_SIZE]) {
+    const struct bloom_layout *layout = shape->layout;
+    bool done;
+    if (merge->filter == NULL) {
+        merge->shape = *shape;
+        merge->filter = copied(merge, shape, filter);
+        if (merge->filter == NULL)
+            return BLOOM_MERGE_NO_MEMORY;
+        return worked(merge, bloom_filter_bytes(shape)) ? BLOOM_MERGED : BLOOM_MERGE_INTERRUPTED;
+    }
+    if (!bloom_shape_merges(&merge->shape, shape, problem))
+        return BLOOM_MERGE_DIFFERS;
+    /* The result is as large as the one that decides: the smaller one where the larger is halved,
+     * and for an intersection. */
+    bool smaller = shape->bits < merge->shape.bits;
+    if (layout->halve != NULL && smaller &&
+        !halve(merge, &merge->shape, merge->filter, shape->bits))
+        return BLOOM_MERGE_INTERRUPTED;
+    if (merge->kind == BLOOM_UNION || layout->halve != NULL ? shape->bits > merge->shape.bits
+                                                            : smaller) {
+        uint8_t *copy = copied(merge, shape, filter);
+        struct bloom_shape copy_shape = *shape;
+        if (copy == NULL)
+            return BLOOM_MERGE_NO_MEMORY;
+        done = (layout->halve == NULL || halve(merge, &copy_shape, copy, merge->shape.bits)) &&
+               combine(merge, &copy_shape, copy + bloom_header_bytes(&copy_shape), &merge->shape,
+                       merge->filter + bloom_header_bytes(&merge->shape));
+        bloom_release(merge->memory, merge->filter);
+        merge->filter = copy;
+        merge->shape = copy_shape;
+    } else {
+        done = combine(merge, &merge->shape, merge->filter + bloom_header_bytes(&merge->shape),
+                       shape, filter + bloom_header_bytes(shape));
+    }
+    return done ? BLOOM_MERGED : BLOOM_MERGE_INTERRUPTED;
+}

@@ -1,0 +1,50 @@
+/* Unions and intersections of filters: one after the other is taken into one that is in the making.
+ *
+ * The filters must have equal parameters, except in layouts whose sizes mix: there a union has the
+ * size of the largest filter, an intersection that of the smallest. Filters of a layout that can be
+ * halved get the size of the smallest.
+ */
+#ifndef BLOOM_MERGE_H
+#define BLOOM_MERGE_H
+
+#include "filter/layout.h"
+#include "filter/memory.h"
+
+enum bloom_merge_kind { BLOOM_UNION, BLOOM_INTERSECTION };
+
+/* Zeros with kind and memory filled in: nothing was taken yet. */
+struct bloom_merge {
+    enum bloom_merge_kind kind;
+    const struct bloom_memory *memory;
+    /* Told of so many bytes of work more, after every BLOOM_MERGE_STRETCH at most; true ends it.
+     * NULL: never told. */
+    bool (*interrupted)(void *argument, uint64_t bytes);
+    void *argument;
+    struct bloom_shape shape;
+    uint8_t *filter; /* header and payload, from memory; NULL before the first */
+};
+
+/* A whole number of blocks of any layout. */
+enum { BLOOM_MERGE_STRETCH = 4 << 20 };
+
+/* How taking a filter ended. Differs: its parameters are not those of the ones before, and problem
+ * says in what. */
+enum bloom_merged {
+    BLOOM_MERGED,
+    BLOOM_MERGE_NO_MEMORY,
+    BLOOM_MERGE_INTERRUPTED,
+    BLOOM_MERGE_DIFFERS
+};
+
+/* Whether filters of a layout can be merged so at all. */
+bool bloom_merge_offered(enum bloom_merge_kind kind, const struct bloom_layout *layout);
+
+/* Takes one more filter in, header and payload, of a layout for which the merge is offered. Unless
+ * it was merged, the caller can only release what is in the making. */
+enum bloom_merged bloom_merge_take(struct bloom_merge *merge, const struct bloom_shape *shape,
+                                   const uint8_t *filter, char problem[BLOOM_PROBLEM_SIZE]);
+
+/* Releases what is in the making. */
+void bloom_merge_release(struct bloom_merge *merge);
+
+#endif

@@ -1,0 +1,177 @@
+/* What the C interface costs beside the kernel that it calls.
+ *
+ *     interface N ...     for filters of N keys each at 1 %, of integers and of URLs
+ *
+ * and prints a table. "direct" hashes a key and calls the fastest kernel of this processor, with no
+ * layout, no type of key and no filter to ask for them in between; "C" is sqlite_bloom_filter_check
+ * and, for 256 keys a call, sqlite_bloom_filter_check_many. Nine times each in turn asks the same
+ * keys, half of them in the filter, in random order; so that what else the machine does at the time
+ * strikes both alike. The ratio is the median of the nine. What a call makes of its answer is added
+ * up, and must be the same. */
+#define _POSIX_C_SOURCE 200809L
+
+#include "sqlite-bloom-filter.h"
+
+#include "filter/blocked_kernel.h"
+#include "filter/hash.h"
+#include "filter/header.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TURNS = 9, SAMPLE = 1000000, TOGETHER = 256, URL_BYTES = 48 };
+
+struct sample {
+    struct bloom_shape shape;
+    const uint8_t *payload;
+    struct sqlite_bloom_filter *filter;
+    const struct bloom_blocked_kernel *kernel;
+    struct sqlite_bloom_key *keys; /* SAMPLE of them */
+};
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+static uint64_t mixed(uint64_t number) {
+    return bloom_mix(number + 1);
+}
+
+static inline void hash_directly(const struct sqlite_bloom_key *key, bool is_text,
+                                 uint64_t words[2]) {
+    if (is_text)
+        bloom_hash_bytes_to(key->value.bytes, key->length, words);
+    else
+        bloom_hash_integer_to(key->value.integer, words);
+}
+
+static uint64_t direct_one(const struct sample *sample, bool is_text) {
+    uint64_t in = 0, words[2];
+    for (size_t i = 0; i < SAMPLE; i++) {
+        hash_directly(&sample->keys[i], is_text, words);
+        in += sample->kernel->check(&sample->shape, sample->payload, words);
+    }
+    return in;
+}
+
+static uint64_t through_one(const struct sample *sample, bool is_text) {
+    uint64_t in = 0;
+    for (size_t i = 0; i < SAMPLE; i++) {
+        const struct sqlite_bloom_key *key = &sample->keys[i];
+        in += (uint64_t)(is_text ? sqlite_bloom_filter_check_text(sample->filter, key->value.bytes,
+                                                                  key->length)
+                                 : sqlite_bloom_filter_check_integer(sample->filter,
+                                                                     key->value.integer));
+    }
+    return in;
+}
+
+static uint64_t direct_many(const struct sample *sample, bool is_text) {
+    uint64_t in = 0, words[TOGETHER + 1];
+    uint8_t found[TOGETHER];
+    for (size_t at = 0, count; at < SAMPLE; at += count) {
+        count = SAMPLE - at < TOGETHER ? SAMPLE - at : TOGETHER;
+        for (size_t i = 0; i < count; i++)
+            hash_directly(&sample->keys[at + i], is_text, words + i);
+        sample->kernel->check_many(&sample->shape, sample->payload, words, count, found);
+        for (size_t i = 0; i < count; i++)
+            in += found[i];
+    }
+    return in;
+}
+
+static uint64_t through_many(const struct sample *sample) {
+    uint8_t found[TOGETHER];
+    uint64_t in = 0;
+    for (size_t at = 0, count; at < SAMPLE; at += count) {
+        count = SAMPLE - at < TOGETHER ? SAMPLE - at : TOGETHER;
+        in += (uint64_t)sqlite_bloom_filter_check_many(sample->filter, sample->keys + at, count,
+                                                       found);
+    }
+    return in;
+}
+
+static int by_size(const void *one, const void *other) {
+    double a = *(const double *)one, b = *(const double *)other;
+    return (a > b) - (a < b);
+}
+
+static double median(double *values) {
+    qsort(values, TURNS, sizeof *values, by_size);
+    return values[TURNS / 2];
+}
+
+static void compare(const struct sample *sample, uint64_t size, bool is_text, bool many) {
+    double direct[TURNS], through[TURNS], ratios[TURNS];
+    for (int turn = 0; turn < TURNS; turn++) {
+        double begun = now();
+        uint64_t one = many ? direct_many(sample, is_text) : direct_one(sample, is_text);
+        double between = now();
+        uint64_t other = many ? through_many(sample) : through_one(sample, is_text);
+        double ended = now();
+        if (one != other || one < SAMPLE / 2) {
+            fprintf(stderr, "interface: %" PRIu64 " and %" PRIu64 " keys are in\n", one, other);
+            exit(1);
+        }
+        direct[turn] = (between - begun) / SAMPLE;
+        through[turn] = (ended - between) / SAMPLE;
+        ratios[turn] = through[turn] / direct[turn];
+    }
+    double direct_median = median(direct), through_median = median(through);
+    printf("| %" PRIu64 " | %s | %s | %.1f | %.1f | %.2f |\n", size, is_text ? "URL" : "integer",
+           many ? "256" : "1", direct_median, through_median, median(ratios));
+}
+
+/* Half of the keys are those that were added, the others are not. */
+static void measure(uint64_t size, bool is_text) {
+    struct sample sample = {.keys = malloc(SAMPLE * sizeof *sample.keys)};
+    char *texts = malloc((size_t)SAMPLE * URL_BYTES), problem[SQLITE_BLOOM_PROBLEM_SIZE];
+    size_t length;
+    if (sample.keys == NULL || texts == NULL ||
+        sqlite_bloom_filter_new(&sample.filter, size, 0.01, NULL, NULL, problem) != 0)
+        exit(1);
+    for (uint64_t i = 0; i < size; i++) {
+        char url[URL_BYTES];
+        int bytes =
+            snprintf(url, sizeof url, "http://host%" PRIu64 ".example/page/%" PRIu64, i % 1000, i);
+        sqlite_bloom_filter_add(sample.filter,
+                                is_text ? sqlite_bloom_text_key(url, (size_t)bytes)
+                                        : sqlite_bloom_integer_key((int64_t)i),
+                                problem);
+    }
+    for (size_t i = 0; i < SAMPLE; i++) {
+        uint64_t number = mixed(i) % size + (mixed(i) >> 63) * size;
+        char *text = texts + i * URL_BYTES;
+        int bytes = snprintf(text, URL_BYTES, "http://host%" PRIu64 ".example/page/%" PRIu64,
+                             number % 1000, number);
+        sample.keys[i] = is_text ? sqlite_bloom_text_key(text, (size_t)bytes)
+                                 : sqlite_bloom_integer_key((int64_t)number);
+    }
+    const uint8_t *bytes = sqlite_bloom_filter_bytes(sample.filter, &length);
+    if (!bloom_filter_read(&sample.shape, bytes, length, problem))
+        exit(1);
+    sample.payload = bytes + bloom_header_bytes(&sample.shape);
+    const struct bloom_blocked_kernel *const *kernel = bloom_blocked_kernels;
+    while (!(*kernel)->supported())
+        kernel++;
+    sample.kernel = *kernel;
+    compare(&sample, size, is_text, false);
+    compare(&sample, size, is_text, true);
+    sqlite_bloom_filter_close(sample.filter);
+    free(sample.keys);
+    free(texts);
+}
+
+int main(int count, char **arguments) {
+    printf("| keys in the filter | key | keys a call | direct, ns | C, ns | C / direct |\n"
+           "|---:|---|---:|---:|---:|---:|\n");
+    for (int i = 1; i < count; i++)
+        for (int text = 0; text < 2; text++)
+            measure((uint64_t)strtod(arguments[i], NULL), text);
+    return 0;
+}

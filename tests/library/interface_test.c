@@ -1,0 +1,608 @@
+/* What sqlite-bloom-filter.h promises programs, beyond what the vectors say (vectors_test.c): key
+ * rules, changes in place, merges, building, exchange, every error in words, and that a caller's
+ * memory which fails at any moment loses nothing and leaves nothing half made. */
+#include "library_test.h"
+
+#include "sqlite-bloom-filter.h"
+
+#include <math.h>
+
+#define SALT "salt=000102030405060708090a0b0c0d0e0f"
+
+static struct sqlite_bloom_key text(const char *words) {
+    return sqlite_bloom_text_key(words, strlen(words));
+}
+
+/* Memory that counts, and fails at one allocation, or from there on. */
+struct failing {
+    unsigned allocations, fails_at, held;
+    bool fails_on;
+};
+
+static bool fails_now(struct failing *failing) {
+    unsigned number = failing->allocations++;
+    return failing->fails_on ? number >= failing->fails_at : number == failing->fails_at;
+}
+
+static void *failing_allocate(void *context, size_t bytes) {
+    struct failing *failing = context;
+    assert_true(bytes > 0);
+    if (fails_now(failing))
+        return NULL;
+    failing->held++;
+    void *memory = malloc(bytes);
+    assert_non_null(memory);
+    memset(memory, 0xa5, bytes);
+    return memory;
+}
+
+static void failing_release(void *context, void *memory) {
+    struct failing *failing = context;
+    failing->held -= memory != NULL;
+    free(memory);
+}
+
+static void *failing_resize(void *context, void *memory, size_t bytes) {
+    struct failing *failing = context;
+    if (fails_now(failing))
+        return NULL;
+    failing->held += memory == NULL;
+    return realloc(memory, bytes);
+}
+
+static struct sqlite_bloom_memory memory_of(struct failing *failing, bool resizes) {
+    *failing = (struct failing){.fails_at = UINT32_MAX};
+    return (struct sqlite_bloom_memory){failing_allocate, failing_release,
+                                        resizes ? failing_resize : NULL, failing};
+}
+
+/* A filter for n keys at 1 %, with options. */
+static struct sqlite_bloom_filter *new_filter(uint64_t n, const char *options) {
+    struct sqlite_bloom_filter *filter;
+    char problem[SQLITE_BLOOM_PROBLEM_SIZE];
+    if (sqlite_bloom_filter_new(&filter, n, 0.01, options, NULL, problem) != SQLITE_BLOOM_OK)
+        fail_msg("%s", problem);
+    return filter;
+}
+
+static void assert_same_bytes(const struct sqlite_bloom_filter *one,
+                              const struct sqlite_bloom_filter *other) {
+    size_t length, other_length;
+    const void *bytes = sqlite_bloom_filter_bytes(one, &length);
+    const void *other_bytes = sqlite_bloom_filter_bytes(other, &other_length);
+    assert_int_equal(length, other_length);
+    assert_memory_equal(bytes, other_bytes, length);
+}
+
+static void add(struct sqlite_bloom_filter *filter, const char *key) {
+    assert_int_equal(sqlite_bloom_filter_add(filter, text(key), NULL), SQLITE_BLOOM_OK);
+}
+
+static void the_release(void **state) {
+    char number[40];
+    unsigned major = SQLITE_BLOOM_VERSION_NUMBER / 1000000;
+    (void)state;
+    snprintf(number, sizeof number, "%u.%u.%u", major, SQLITE_BLOOM_VERSION_NUMBER / 1000 % 1000,
+             SQLITE_BLOOM_VERSION_NUMBER % 1000);
+    assert_string_equal(SQLITE_BLOOM_VERSION, number);
+    assert_string_equal(sqlite_bloom_filter_version(), SQLITE_BLOOM_VERSION);
+}
+
+/* A view is on the bytes themselves, at any address. */
+static void views(void **state) {
+    struct sqlite_bloom_filter *filter = new_filter(100, NULL), *view;
+    size_t length, told;
+    (void)state;
+    const void *bytes = sqlite_bloom_filter_bytes(filter, &length);
+    for (size_t offset = 0; offset < 9; offset++) {
+        uint8_t *memory = allocate_exactly(offset + length), *at = memory + offset;
+        memcpy(at, bytes, length);
+        assert_int_equal(sqlite_bloom_filter_open_writable(&view, at, length, NULL, NULL), 0);
+        assert_int_equal(sqlite_bloom_filter_check(view, text("a")), 0);
+        add(view, "a");
+        assert_ptr_equal(sqlite_bloom_filter_bytes(view, &told), at);
+        assert_int_equal(sqlite_bloom_filter_check(view, text("a")), 1);
+        assert_int_equal(sqlite_bloom_filter_check(view, sqlite_bloom_bytes_key("a", 1)), 1);
+        sqlite_bloom_filter_close(view);
+        assert_int_equal(sqlite_bloom_filter_open(&view, at, length, NULL, NULL), 0);
+        assert_int_equal(sqlite_bloom_filter_check(view, text("a")), 1);
+        assert_int_equal(sqlite_bloom_filter_check(view, text("b")), 0);
+        assert_int_equal(sqlite_bloom_filter_add(view, text("b"), NULL), SQLITE_BLOOM_REFUSED);
+        assert_int_equal(sqlite_bloom_filter_check(view, text("b")), 0);
+        assert_int_equal(sqlite_bloom_filter_check_text(view, "a", 1), 1);
+        assert_int_equal(sqlite_bloom_filter_check_text(view, "b", 1), 0);
+        assert_int_equal(sqlite_bloom_filter_check_text(view, NULL, 0), 0);
+        assert_int_equal(sqlite_bloom_filter_check_integer(view, 1), 0);
+        sqlite_bloom_filter_close(view);
+        free(memory);
+    }
+    sqlite_bloom_filter_close(filter);
+    sqlite_bloom_filter_close(NULL);
+    sqlite_bloom_builder_close(NULL);
+}
+
+/* Types of keys, as in SQL. */
+static void types_of_keys(void **state) {
+    struct sqlite_bloom_filter *filter = new_filter(100, SALT);
+    struct sqlite_bloom_key typeless = text("a");
+    (void)state;
+    assert_int_equal(sqlite_bloom_filter_add(filter, sqlite_bloom_real_key(42.0), NULL), 0);
+    assert_int_equal(sqlite_bloom_filter_add(filter, sqlite_bloom_real_key(0.5), NULL), 0);
+    assert_int_equal(sqlite_bloom_filter_add(filter, sqlite_bloom_text_key(NULL, 0), NULL), 0);
+    assert_int_equal(sqlite_bloom_filter_check(filter, sqlite_bloom_integer_key(42)), 1);
+    assert_int_equal(sqlite_bloom_filter_check_integer(filter, 42), 1);
+    assert_int_equal(sqlite_bloom_filter_check_integer(filter, 43), 0);
+    assert_int_equal(sqlite_bloom_filter_check_text(filter, NULL, 0), 1);
+    assert_int_equal(sqlite_bloom_filter_check_text(filter, "42", 2), 0);
+    assert_int_equal(sqlite_bloom_filter_check(filter, text("42")), 0);
+    assert_int_equal(sqlite_bloom_filter_check(filter, sqlite_bloom_real_key(0.5)), 1);
+    assert_int_equal(sqlite_bloom_filter_check(filter, sqlite_bloom_real_key(0.25)), 0);
+    assert_int_equal(sqlite_bloom_filter_check(filter, sqlite_bloom_bytes_key(NULL, 0)), 1);
+    assert_int_equal(sqlite_bloom_filter_check(filter, sqlite_bloom_real_key(nan(""))),
+                     SQLITE_BLOOM_NO_KEY);
+    memset(&typeless.type, 0, sizeof typeless.type);
+    assert_int_equal(sqlite_bloom_filter_check(filter, typeless), SQLITE_BLOOM_NO_KEY);
+    assert_int_equal(sqlite_bloom_filter_add(filter, typeless, NULL), SQLITE_BLOOM_NO_KEY);
+    sqlite_bloom_filter_close(filter);
+}
+
+/* What the hashing of another system does not know is certainly not in. */
+static void foreign_keys(void **state) {
+    struct sqlite_bloom_filter *filter = new_filter(100, "dcso");
+    struct sqlite_bloom_key keys[600];
+    unsigned char found[600];
+    (void)state;
+    add(filter, "a");
+    assert_int_equal(sqlite_bloom_filter_check(filter, sqlite_bloom_real_key(0.5)), 0);
+    for (unsigned i = 0; i < 600; i++)
+        keys[i] = i % 3 == 0 ? text("a") : i % 3 == 1 ? sqlite_bloom_real_key(0.5) : text("b");
+    assert_true(sqlite_bloom_filter_check_many(filter, keys, 600, found) == 200);
+    for (unsigned i = 0; i < 600; i++)
+        assert_int_equal(found[i], i % 3 == 0);
+    assert_true(sqlite_bloom_filter_check_many(filter, NULL, 0, NULL) == 0);
+    sqlite_bloom_filter_close(filter);
+}
+
+static void key_rules(void **state) {
+    struct failing failing;
+    struct sqlite_bloom_memory memory = memory_of(&failing, true);
+    struct sqlite_bloom_filter *filter;
+    struct sqlite_bloom_description description;
+    char path[700] = "http://evil.example/";
+    unsigned char found[5];
+    (void)state;
+    memset(path + strlen(path), 'a', 600);
+    assert_int_equal(sqlite_bloom_filter_new(&filter, 100, 0.0001, "key=url, " SALT, &memory, NULL),
+                     0);
+    add(filter, "HTTP://Evil.Example:80/x/../");
+    assert_int_equal(sqlite_bloom_filter_add(filter, sqlite_bloom_integer_key(3279880203), NULL),
+                     0);
+    const struct sqlite_bloom_key asked[] = {text("https://www.evil.example/a/b?c"),
+                                             text("http://good.example/"), text(""),
+                                             text("http://195.127.0.11/a"), text(path)};
+    const int answers[] = {1, 0, SQLITE_BLOOM_NO_KEY, 1, 1};
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(sqlite_bloom_filter_check(filter, asked[i]), answers[i]);
+    assert_int_equal(sqlite_bloom_filter_check(filter, sqlite_bloom_integer_key(3279880203)), 1);
+    assert_int_equal(sqlite_bloom_filter_check(filter, sqlite_bloom_real_key(1.5)),
+                     SQLITE_BLOOM_NO_KEY);
+    assert_true(sqlite_bloom_filter_check_many(filter, asked, 5, found) == 3);
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(found[i], answers[i] == 1);
+    sqlite_bloom_filter_describe(filter, &description);
+    assert_string_equal(description.key_rule, "url");
+    assert_int_equal(description.salted, 1);
+    /* A long URL needs memory. */
+    failing.fails_at = failing.allocations;
+    failing.fails_on = true;
+    assert_int_equal(sqlite_bloom_filter_check(filter, text(path)), SQLITE_BLOOM_NO_MEMORY);
+    assert_int_equal(sqlite_bloom_filter_add(filter, text(path), NULL), SQLITE_BLOOM_NO_MEMORY);
+    assert_true(sqlite_bloom_filter_check_many(filter, asked, 5, found) == SQLITE_BLOOM_NO_MEMORY);
+    assert_int_equal(sqlite_bloom_filter_check(filter, asked[0]), 1);
+    sqlite_bloom_filter_close(filter);
+    assert_int_equal(failing.held, 0);
+}
+
+static void removal(void **state) {
+    struct sqlite_bloom_filter *filter = new_filter(100, "counting"),
+                               *empty = new_filter(100, "counting"), *view;
+    size_t length;
+    (void)state;
+    add(filter, "a");
+    add(filter, "a");
+    assert_int_equal(sqlite_bloom_filter_remove(filter, text("a"), NULL), 0);
+    assert_int_equal(sqlite_bloom_filter_remove(filter, text("never"), NULL), 0);
+    assert_int_equal(sqlite_bloom_filter_check(filter, text("a")), 1);
+    assert_int_equal(sqlite_bloom_filter_remove(filter, text("a"), NULL), 0);
+    assert_int_equal(sqlite_bloom_filter_check(filter, text("a")), 0);
+    assert_same_bytes(filter, empty);
+    const void *bytes = sqlite_bloom_filter_bytes(filter, &length);
+    assert_int_equal(sqlite_bloom_filter_open(&view, bytes, length, NULL, NULL), 0);
+    assert_int_equal(sqlite_bloom_filter_remove(view, text("a"), NULL), SQLITE_BLOOM_REFUSED);
+    assert_int_equal(sqlite_bloom_filter_remove(filter, sqlite_bloom_real_key(nan("")), NULL),
+                     SQLITE_BLOOM_NO_KEY);
+    sqlite_bloom_filter_close(view);
+    sqlite_bloom_filter_close(filter);
+    sqlite_bloom_filter_close(empty);
+}
+
+static void merges(void **state) {
+    struct sqlite_bloom_filter *both = new_filter(100, NULL), *made;
+    struct sqlite_bloom_filter *filters[3];
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        const char key[] = {(char)('a' + i), '\0'};
+        filters[i] = new_filter(100, NULL);
+        add(filters[i], key);
+        add(filters[i], "all");
+        add(both, key);
+    }
+    add(both, "all");
+    const struct sqlite_bloom_filter *const parts[] = {filters[0], filters[1], filters[2]};
+    assert_int_equal(sqlite_bloom_filter_union(&made, parts, 3, NULL, NULL), SQLITE_BLOOM_OK);
+    assert_same_bytes(made, both);
+    add(made, "more"); /* its bytes are of its own */
+    assert_int_equal(sqlite_bloom_filter_check(filters[0], text("more")), 0);
+    sqlite_bloom_filter_close(made);
+    assert_int_equal(sqlite_bloom_filter_intersect(&made, parts, 3, NULL, NULL), 0);
+    assert_int_equal(sqlite_bloom_filter_check(made, text("all")), 1);
+    assert_int_equal(sqlite_bloom_filter_check(made, text("a")), 0);
+    sqlite_bloom_filter_close(made);
+    for (unsigned i = 0; i < 3; i++)
+        sqlite_bloom_filter_close(filters[i]);
+    sqlite_bloom_filter_close(both);
+}
+
+static void estimates(void **state) {
+    struct sqlite_bloom_filter *filter = new_filter(1000, NULL);
+    struct sqlite_bloom_estimate estimate;
+    (void)state;
+    for (int64_t i = 0; i < 1000; i++)
+        assert_int_equal(sqlite_bloom_filter_add(filter, sqlite_bloom_integer_key(i), NULL), 0);
+    sqlite_bloom_filter_estimate(filter, &estimate);
+    assert_near(estimate.count, 1000, 50, "count");
+    assert_near(estimate.rate, 0.01, 0.004, "rate");
+    assert_near(estimate.fill, 0.45, 0.05, "fill");
+    assert_true(estimate.ones > 4000 && estimate.ones < 6000);
+    sqlite_bloom_filter_close(filter);
+}
+
+/* Sized by itself: the filter for exactly so many keys, in any order, however often they come. */
+static void building(void **state) {
+    static const uint8_t SEED[16] = {1, 2, 3};
+    struct sqlite_bloom_builder *builder;
+    struct sqlite_bloom_filter *made, *given = new_filter(3, "key=url");
+    (void)state;
+    add(given, "c.example");
+    add(given, "b.example");
+    add(given, "a.example");
+    assert_int_equal(sqlite_bloom_builder_open(&builder, 0.01, "key=url", NULL, NULL), 0);
+    sqlite_bloom_builder_seed(builder, SEED);
+    for (int turn = 0; turn < 2; turn++) { /* it is ready for another set */
+        for (int i = 0; i < 3000; i++) {
+            const char *const KEYS[] = {"a.example", "http://B.example/", "c.example"};
+            assert_int_equal(sqlite_bloom_builder_add(builder, text(KEYS[i % 3]), NULL), 0);
+        }
+        assert_int_equal(sqlite_bloom_builder_add(builder, text(""), NULL), SQLITE_BLOOM_NO_KEY);
+        assert_int_equal(sqlite_bloom_builder_finish(builder, &made, NULL), SQLITE_BLOOM_OK);
+        assert_same_bytes(made, given);
+        sqlite_bloom_filter_close(made);
+    }
+    sqlite_bloom_builder_close(builder);
+    sqlite_bloom_filter_close(given);
+}
+
+/* A set of numbers grows as they come; a set of hashes says what its keys were. */
+static void building_of_numbers(void **state) {
+    struct sqlite_bloom_builder *builder;
+    struct sqlite_bloom_filter *made;
+    struct sqlite_bloom_description description;
+    size_t length;
+    (void)state;
+    assert_int_equal(sqlite_bloom_builder_open(&builder, 0, "bitmap", NULL, NULL), 0);
+    for (int64_t i = 0; i < 100000; i = 2 * i + 1)
+        assert_int_equal(sqlite_bloom_builder_add(builder, sqlite_bloom_integer_key(i), NULL), 0);
+    assert_int_equal(sqlite_bloom_builder_add(builder, sqlite_bloom_integer_key(INT64_MAX), NULL),
+                     SQLITE_BLOOM_REFUSED);
+    assert_int_equal(sqlite_bloom_builder_finish(builder, &made, NULL), 0);
+    sqlite_bloom_filter_describe(made, &description);
+    assert_int_equal(description.bits, 65536);
+    assert_int_equal(sqlite_bloom_filter_check(made, sqlite_bloom_integer_key(65535)), 1);
+    assert_int_equal(sqlite_bloom_filter_check(made, sqlite_bloom_integer_key(65534)), 0);
+    assert_int_equal(sqlite_bloom_filter_add(made, sqlite_bloom_integer_key(65536), NULL),
+                     SQLITE_BLOOM_REFUSED);
+    sqlite_bloom_filter_close(made);
+    sqlite_bloom_builder_close(builder);
+    assert_int_equal(sqlite_bloom_builder_open(&builder, 0, "hashes", NULL, NULL), 0);
+    assert_int_equal(sqlite_bloom_builder_add(builder, text("a"), NULL), 0);
+    assert_int_equal(sqlite_bloom_builder_add(builder, sqlite_bloom_integer_key(1), NULL), 0);
+    assert_int_equal(sqlite_bloom_builder_finish(builder, &made, NULL), 0);
+    const uint8_t *bytes = sqlite_bloom_filter_bytes(made, &length);
+    assert_int_equal(length, 64 + 16);
+    assert_int_equal(bytes[40], 3); /* texts and numbers */
+    sqlite_bloom_filter_close(made);
+    sqlite_bloom_builder_close(builder);
+}
+
+/* A filter that Guava wrote becomes one of ours, and the same bytes again. */
+static void exchange(void **state) {
+    static const char NAME[] = "tests/exchange/golden/string_10_0.01_mitz64.guava";
+    struct sqlite_bloom_filter *filter, *again;
+    uint8_t golden[1000], written[1000], *copy;
+    size_t length = sizeof written;
+    (void)state;
+    FILE *file = fopen(NAME, "rb");
+    assert_non_null(file);
+    size_t golden_length = fread(golden, 1, sizeof golden, file);
+    fclose(file);
+    copy = copy_exactly(golden, golden_length);
+    assert_int_equal(sqlite_bloom_filter_import(&filter, copy, golden_length, "Guava", NULL, NULL),
+                     0);
+    free(copy);
+    assert_int_equal(sqlite_bloom_filter_export(filter, "guava", NULL, &length, NULL), 0);
+    assert_int_equal(length, golden_length);
+    length = golden_length - 1;
+    assert_int_equal(sqlite_bloom_filter_export(filter, "guava", written, &length, NULL),
+                     SQLITE_BLOOM_REFUSED);
+    assert_int_equal(length, golden_length);
+    assert_int_equal(sqlite_bloom_filter_export(filter, "guava", written, &length, NULL), 0);
+    assert_memory_equal(written, golden, golden_length);
+    const void *ours = sqlite_bloom_filter_bytes(filter, &length);
+    assert_int_equal(sqlite_bloom_filter_import(&again, ours, length, "guava", NULL, NULL),
+                     SQLITE_BLOOM_REFUSED);
+    assert_null(again);
+    sqlite_bloom_filter_close(filter);
+}
+
+/* Everything that allocates, in one go; how far it came. */
+enum { DEEDS = 9 };
+
+static int all_deeds(const struct sqlite_bloom_memory *memory, char *problem, int *status) {
+    static const uint8_t GUAVA[] = {1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1};
+    struct sqlite_bloom_filter *filter = NULL, *copy = NULL, *view = NULL, *merged = NULL,
+                               *built = NULL, *numbers = NULL, *imported = NULL;
+    struct sqlite_bloom_builder *builder = NULL, *growing = NULL;
+    int deed = 0;
+    size_t length;
+    *status = sqlite_bloom_filter_new(&filter, 1000, 0.01, NULL, memory, problem);
+    if (*status == 0 && ++deed)
+        *status = sqlite_bloom_filter_copy(&copy, filter, memory, problem);
+    if (*status == 0 && ++deed) {
+        const void *bytes = sqlite_bloom_filter_bytes(copy, &length);
+        *status = sqlite_bloom_filter_open(&view, bytes, length, memory, problem);
+    }
+    if (*status == 0 && ++deed) {
+        const struct sqlite_bloom_filter *const parts[] = {filter, view};
+        *status = sqlite_bloom_filter_union(&merged, parts, 2, memory, problem);
+    }
+    if (*status == 0 && ++deed)
+        *status =
+            sqlite_bloom_filter_import(&imported, GUAVA, sizeof GUAVA, "guava", memory, problem);
+    if (*status == 0 && ++deed)
+        *status = sqlite_bloom_builder_open(&builder, 0.01, "fuse", memory, problem);
+    for (int64_t i = 0; *status == 0 && i < 1000; i++)
+        *status = sqlite_bloom_builder_add(builder, sqlite_bloom_integer_key(i), problem);
+    if (*status == 0 && ++deed) {
+        *status = sqlite_bloom_builder_finish(builder, &built, problem);
+        assert_true((*status == 0) == (built != NULL));
+    }
+    if (*status == 0 && ++deed)
+        *status = sqlite_bloom_builder_open(&growing, 0, "bitmap", memory, problem);
+    for (int64_t i = 0; *status == 0 && i < 1000; i++)
+        *status = sqlite_bloom_builder_add(growing, sqlite_bloom_integer_key(i * i), problem);
+    if (*status == 0 && ++deed)
+        *status = sqlite_bloom_builder_finish(growing, &numbers, problem);
+    deed += *status == 0;
+    sqlite_bloom_builder_close(builder);
+    sqlite_bloom_builder_close(growing);
+    sqlite_bloom_filter_close(view);
+    sqlite_bloom_filter_close(filter);
+    sqlite_bloom_filter_close(copy);
+    sqlite_bloom_filter_close(merged);
+    sqlite_bloom_filter_close(imported);
+    sqlite_bloom_filter_close(built);
+    sqlite_bloom_filter_close(numbers);
+    return deed;
+}
+
+static void memory_failures(void **state) {
+    char problem[SQLITE_BLOOM_PROBLEM_SIZE];
+    (void)state;
+    for (unsigned way = 0; way < 4; way++) {
+        struct failing failing;
+        struct sqlite_bloom_memory memory = memory_of(&failing, way & 1);
+        bool reached[DEEDS + 1] = {false};
+        int status;
+        assert_int_equal(all_deeds(&memory, problem, &status), DEEDS);
+        assert_int_equal(failing.held, 0);
+        unsigned allocations = failing.allocations;
+        assert_true(allocations > 30);
+        for (unsigned i = 0; i < allocations; i++) {
+            memory = memory_of(&failing, way & 1);
+            failing.fails_at = i;
+            failing.fails_on = way >= 2;
+            reached[all_deeds(&memory, problem, &status)] = true;
+            assert_int_equal(status, SQLITE_BLOOM_NO_MEMORY);
+            assert_non_null(strstr(problem, ": out of memory"));
+            assert_int_equal(failing.held, 0);
+        }
+        for (int deed = 0; deed < DEEDS; deed++)
+            assert_true(reached[deed]);
+        assert_false(reached[DEEDS]);
+    }
+}
+
+/* A builder that could not finish has its keys still. */
+static void unfinished_builders(void **state) {
+    struct failing failing;
+    (void)state;
+    for (unsigned after = 0;; after++) {
+        struct sqlite_bloom_memory memory = memory_of(&failing, true);
+        struct sqlite_bloom_builder *builder;
+        struct sqlite_bloom_filter *made, *expected = new_filter(500, NULL);
+        assert_int_equal(sqlite_bloom_builder_open(&builder, 0.01, "", &memory, NULL),
+                         SQLITE_BLOOM_REFUSED);
+        assert_int_equal(sqlite_bloom_builder_open(&builder, 0.01, NULL, &memory, NULL), 0);
+        for (int64_t i = 0; i < 500; i++) {
+            const struct sqlite_bloom_key key = sqlite_bloom_integer_key(i);
+            assert_int_equal(sqlite_bloom_builder_add(builder, key, NULL), 0);
+            assert_int_equal(sqlite_bloom_filter_add(expected, key, NULL), 0);
+        }
+        failing.fails_at = failing.allocations + after;
+        int status = sqlite_bloom_builder_finish(builder, &made, NULL);
+        if (status != SQLITE_BLOOM_OK) {
+            assert_int_equal(status, SQLITE_BLOOM_NO_MEMORY);
+            assert_null(made);
+            assert_int_equal(sqlite_bloom_builder_finish(builder, &made, NULL), 0);
+        }
+        assert_same_bytes(made, expected);
+        sqlite_bloom_filter_close(made);
+        sqlite_bloom_filter_close(expected);
+        sqlite_bloom_builder_close(builder);
+        assert_int_equal(failing.held, 0);
+        if (status == SQLITE_BLOOM_OK) {
+            assert_true(after >= 3);
+            return;
+        }
+    }
+}
+
+/* What is refused leaves NULL and says why. */
+static void refusals(void **state) {
+    char problem[SQLITE_BLOOM_PROBLEM_SIZE];
+    struct sqlite_bloom_filter *filter,
+        *hashes = NULL, *url = new_filter(10, "key=url"), *blocked = new_filter(10, NULL),
+        *other = new_filter(11, NULL), *parquet = new_filter(10, "dcso");
+    struct sqlite_bloom_builder *builder;
+    struct sqlite_bloom_key typeless = text("a");
+    size_t added = 9, length = 0;
+    (void)state;
+#define REFUSED(call, status, words)                                                               \
+    do {                                                                                           \
+        assert_int_equal(call, status);                                                            \
+        assert_string_equal(problem, words);                                                       \
+    } while (0)
+#define NEW(n, p, options) sqlite_bloom_filter_new(&filter, n, p, options, NULL, problem)
+    REFUSED(sqlite_bloom_filter_open(&filter, NULL, 0, NULL, problem), SQLITE_BLOOM_NOT_A_FILTER,
+            "sqlite_bloom_filter_open: the filter is not one: these 0 bytes do not begin with "
+            "89424c4d");
+    assert_null(filter);
+    REFUSED(NEW(10, 0, NULL), SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_filter_new: p must be between 0 and 1 (0.01 is 1 %), not 0");
+    assert_null(filter);
+    REFUSED(NEW(10, nan(""), NULL), SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_filter_new: p must be between 0 and 1 (0.01 is 1 %), not nan");
+    REFUSED(NEW(10, 0.5, "bitmap"), SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_filter_new: layout bitmap is exact: p must be 0, not 0.5");
+    REFUSED(NEW(UINT64_MAX, 0.5, NULL), SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_filter_new: n must be at most 1099511627776, not 18446744073709551615");
+    REFUSED(NEW(10, 0.5, "layout=blocked, colour=red"), SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_filter_new: unknown option 'colour'; the options are layout=NAME, "
+            "key=RULE and salt=DIGITS");
+    assert_int_equal(NEW(10, 0.5, "fuse"), SQLITE_BLOOM_REFUSED);
+    assert_memory_equal(problem,
+                        "sqlite_bloom_filter_new: cannot choose n for a filter of layout "
+                        "fuse; ",
+                        70);
+    assert_int_equal(NEW(10, 0.5, "\xff"), SQLITE_BLOOM_REFUSED);
+    assert_non_null(strstr(problem, "layout must be one of 'blocked', "));
+    assert_non_null(strstr(problem, ", not '\\xff'"));
+    REFUSED(sqlite_bloom_filter_add(url, text(""), problem), SQLITE_BLOOM_NO_KEY,
+            "sqlite_bloom_filter_add: the key, '', has none by key=url; leave it out");
+    REFUSED(sqlite_bloom_filter_add(url, sqlite_bloom_real_key(1.5), problem), SQLITE_BLOOM_NO_KEY,
+            "sqlite_bloom_filter_add: the key, 1.5, has none by key=url; leave it out");
+    REFUSED(sqlite_bloom_filter_add(url, sqlite_bloom_bytes_key("", 0), problem),
+            SQLITE_BLOOM_NO_KEY,
+            "sqlite_bloom_filter_add: the key, 0 bytes, has none by key=url; leave it out");
+    assert_int_equal(NEW(10, 0, "bitmap"), SQLITE_BLOOM_OK);
+    REFUSED(sqlite_bloom_filter_add(filter, sqlite_bloom_integer_key(-1), problem),
+            SQLITE_BLOOM_NO_KEY,
+            "sqlite_bloom_filter_add: the key: layout bitmap takes whole numbers from 0 on, not "
+            "-1");
+    sqlite_bloom_filter_close(filter);
+    memset(&typeless.type, 0, sizeof typeless.type);
+    const struct sqlite_bloom_key keys[] = {text("a"), text("b"), typeless, text("c")};
+    assert_int_equal(sqlite_bloom_filter_add_many(blocked, keys, 4, &added, problem),
+                     SQLITE_BLOOM_NO_KEY);
+    assert_non_null(strstr(problem, ", not a key of type 0"));
+    assert_int_equal(added, 2);
+    assert_int_equal(sqlite_bloom_filter_check(blocked, text("b")), 1);
+    assert_int_equal(sqlite_bloom_filter_check(blocked, text("c")), 0);
+    REFUSED(sqlite_bloom_filter_remove(blocked, text("a"), problem), SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_filter_remove: cannot take keys out of a filter of layout blocked; make "
+            "it in layout counting");
+    const struct sqlite_bloom_filter *const unlike[] = {blocked, other, parquet};
+    REFUSED(sqlite_bloom_filter_union(&filter, unlike, 2, NULL, problem), SQLITE_BLOOM_DIFFERENT,
+            "sqlite_bloom_filter_union: filter 2 differs from the first filter (n = 10 and 11); "
+            "make them with the same parameters");
+    assert_null(filter);
+    REFUSED(sqlite_bloom_filter_intersect(&filter, unlike, 0, NULL, problem), SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_filter_intersect: expected at least one filter");
+    assert_int_equal(sqlite_bloom_builder_open(&builder, 0, "hashes", NULL, NULL), 0);
+    assert_int_equal(sqlite_bloom_builder_finish(builder, &hashes, NULL), 0);
+    sqlite_bloom_builder_close(builder);
+    const struct sqlite_bloom_filter *const finished[] = {hashes};
+    assert_int_equal(sqlite_bloom_filter_union(&filter, finished, 1, NULL, problem),
+                     SQLITE_BLOOM_REFUSED);
+    assert_int_equal(sqlite_bloom_filter_intersect(&filter, finished, 1, NULL, problem),
+                     SQLITE_BLOOM_REFUSED);
+    assert_memory_equal(problem,
+                        "sqlite_bloom_filter_intersect: cannot intersect a filter of "
+                        "layout hashes; ",
+                        74);
+    assert_int_equal(sqlite_bloom_filter_add(hashes, text("a"), problem), SQLITE_BLOOM_REFUSED);
+    REFUSED(sqlite_bloom_filter_import(&filter, "", 0, "java", NULL, problem), SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_filter_import: format must be one of 'guava', 'guava-utf16', 'spark', "
+            "'dcso', 'go', 'go-little', 'go-words', 'go-words-little', 'parquet', "
+            "'parquet-bitset', 'parquet-int32', 'parquet-int32-bitset', 'redisbloom', not "
+            "'java'");
+    assert_int_equal(sqlite_bloom_filter_import(&filter, NULL, 0, "guava", NULL, problem),
+                     SQLITE_BLOOM_NOT_A_FILTER);
+    assert_memory_equal(problem, "sqlite_bloom_filter_import: the bytes ", 38);
+    assert_null(filter);
+    assert_int_equal(sqlite_bloom_filter_export(blocked, "nobody", NULL, &length, NULL),
+                     SQLITE_BLOOM_REFUSED);
+    assert_int_equal(sqlite_bloom_filter_export(blocked, "guava", NULL, &length, problem),
+                     SQLITE_BLOOM_REFUSED);
+    assert_memory_equal(problem, "sqlite_bloom_filter_export: the filter ", 39);
+    sqlite_bloom_filter_close(hashes);
+    sqlite_bloom_filter_close(url);
+    sqlite_bloom_filter_close(blocked);
+    sqlite_bloom_filter_close(other);
+    sqlite_bloom_filter_close(parquet);
+}
+
+/* More than any machine has is no memory; nothing overflows. */
+static void huge_filters(void **state) {
+    struct failing failing;
+    struct sqlite_bloom_memory memory = memory_of(&failing, true);
+    struct sqlite_bloom_filter *filter;
+    (void)state;
+    failing.fails_at = 1; /* the handle is first */
+    assert_int_equal(
+        sqlite_bloom_filter_new(&filter, UINT64_C(1) << 40, 0.0001, NULL, &memory, NULL),
+        SQLITE_BLOOM_NO_MEMORY);
+    assert_int_equal(failing.allocations, 2);
+    assert_int_equal(failing.held, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST("The release is that of the header", the_release),
+        TEST("A view is on the bytes themselves, at any address", views),
+        TEST("Keys have their types", types_of_keys),
+        TEST("Keys that a layout does not know are not in", foreign_keys),
+        TEST("A filter applies its key rule", key_rules),
+        TEST("Keys are taken out of a filter that counts", removal),
+        TEST("Filters are united and intersected", merges),
+        TEST("Bits tell how many keys there are", estimates),
+        TEST("A builder makes the filter for its distinct keys", building),
+        TEST("A builder makes sets of numbers and of hashes", building_of_numbers),
+        TEST("Filters of other systems are read and written", exchange),
+        TEST("Memory that fails loses nothing", memory_failures),
+        TEST("A builder that could not finish has its keys", unfinished_builders),
+        TEST("What is refused says why", refusals),
+        TEST("A filter beyond all memory is refused", huge_filters),
+    };
+    return cmocka_run_group_tests_name("interface", tests, NULL, NULL);
+}
