@@ -450,24 +450,27 @@ int bloom_layers_create(struct bloom_layers *layers) {
     return open_layer(layers, &(struct bloom_layer){.learned = false}, 0);
 }
 
-int bloom_layers_grow(struct bloom_layers *layers) {
-    const unsigned last = bloom_layers_at(layers, layers->count - 1)->geometry.number;
-    const sqlite3_int64 from = bloom_chunks_first_id(last + 1);
+/* Chunks whose layer somebody took away count for nothing: none is left from that layer on to the
+ * end of its slot. */
+static int delete_strays(struct bloom_layers *layers, unsigned number) {
+    const sqlite3_int64 from = bloom_chunks_first_id(number);
     const sqlite3_int64 to = layers->growth.generations == 1
                                  ? INT64_MAX
-                                 : bloom_chunks_first_id((last / SLOT_ROWS + 1) * SLOT_ROWS) - 1;
-    struct bloom_layer next = {.geometry.number = last + 1};
+                                 : bloom_chunks_first_id((number / SLOT_ROWS + 1) * SLOT_ROWS) - 1;
     sqlite3_int64 id;
     bool any;
+    int code = bloom_chunks_last(layers->chunks, from, to, &any, &id);
+    return code == SQLITE_OK && any ? bloom_chunks_delete(layers->chunks, from, to) : code;
+}
+
+int bloom_layers_grow(struct bloom_layers *layers) {
+    const unsigned last = bloom_layers_at(layers, layers->count - 1)->geometry.number;
+    struct bloom_layer next = {.geometry.number = last + 1};
+    bool any;
     int code = read_layers(layers, &next);
-    if (code == SQLITE_OK && next.learned) {
-        code = bloom_chunks_check(layers->chunks, &next.geometry, &any);
-    } else if (code == SQLITE_OK) {
-        /* Chunks whose layer somebody took away count for nothing. */
-        code = bloom_chunks_last(layers->chunks, from, to, &any, &id);
-        if (code == SQLITE_OK && any)
-            code = bloom_chunks_delete(layers->chunks, from, to);
-    }
+    if (code == SQLITE_OK)
+        code = next.learned ? bloom_chunks_check(layers->chunks, &next.geometry, &any)
+                            : delete_strays(layers, last + 1);
     if (code == SQLITE_OK)
         code = open_layer(layers, &next, layers->newest);
     return code == SQLITE_OK ? read_layers(layers, NULL) : code;
@@ -485,6 +488,8 @@ int bloom_layers_rotate(struct bloom_layers *layers) {
                                    "the table has rotated 4294967295 times, and there are no more "
                                    "numbers; the command clear begins anew");
     int code = read_layers(layers, &next);
+    if (code == SQLITE_OK && !next.learned)
+        code = delete_strays(layers, next.geometry.number);
     if (code == SQLITE_OK)
         code = open_layer(layers, &next, layers->newest + 1);
     return code == SQLITE_OK ? read_layers(layers, NULL) : code;
