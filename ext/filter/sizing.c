@@ -38,7 +38,7 @@ bool bloom_sizing_blocked(uint64_t capacity, double rate, uint32_t *probes, uint
         return false;
     fixed -= capacity;
     /* One probe, which is all that so high a rate takes, is convex in the rate only up to 1 - e^-2,
-     * and from there on the chord below is too low: nobody needs more than 7/8. */
+     * and from there on the chord below is too low: no filter needs more than 7/8. */
     const uint64_t seven_eighths = UINT64_C(7) << 61;
     if (fixed >= seven_eighths)
         fixed = seven_eighths - 1;

@@ -187,7 +187,8 @@ static void set_bits(struct build *build) {
 }
 
 /* Makes room for a key. Half as much again is asked for each time, so that growing costs no more
- * than a few copies in all, up to what a value may have. Returns false after failing the function. */
+ * than a few copies in all, up to what a value may have. Returns false after failing the function.
+ */
 static bool grow_for(sqlite3_context *context, struct build *build, const uint64_t *words) {
     struct growing *growing = &build->growing;
     const struct bloom_key_summary keys = {.keys = 1, .largest = words[0]};

@@ -97,9 +97,10 @@ static inline enum bloom_stored_kind read_stored(int type, sqlite3_value *value,
 }
 
 /* As read_stored, of a function's argument. */
-static inline enum bloom_stored_kind read_argument(sqlite3_context *context, sqlite3_value *value,
-                                                   struct bloom_stored *filter,
-                                                   char problem[BLOOM_PROBLEM_SIZE]) {
+static inline enum bloom_stored_kind read_stored_argument(sqlite3_context *context,
+                                                          sqlite3_value *value,
+                                                          struct bloom_stored *filter,
+                                                          char problem[BLOOM_PROBLEM_SIZE]) {
     struct bloom_registration *registration = sqlite3_user_data(context);
     int type = sqlite3_value_type(value);
     const struct bloom_stored *pinned =
@@ -123,7 +124,7 @@ static void refuse_filter(sqlite3_context *context, int position, sqlite3_value 
 bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
                       struct bloom_stored *filter) {
     char problem[BLOOM_PROBLEM_SIZE];
-    enum bloom_stored_kind kind = read_argument(context, value, filter, problem);
+    enum bloom_stored_kind kind = read_stored_argument(context, value, filter, problem);
     if (kind != BLOOM_STORED)
         refuse_filter(context, position, value, kind, problem);
     return kind == BLOOM_STORED;
@@ -132,11 +133,12 @@ bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *val
 bool bloom_sql_filter_before_key(sqlite3_context *context, sqlite3_value **arguments,
                                  struct bloom_stored *filter) {
     char problem[BLOOM_PROBLEM_SIZE], other[BLOOM_PROBLEM_SIZE];
-    enum bloom_stored_kind kind = read_argument(context, arguments[0], filter, problem);
+    enum bloom_stored_kind kind = read_stored_argument(context, arguments[0], filter, problem);
     if (kind == BLOOM_STORED)
         return true;
-    enum bloom_stored_kind key =
-        kind == BLOOM_STORED_NOT ? read_argument(context, arguments[1], filter, other) : kind;
+    enum bloom_stored_kind key = kind == BLOOM_STORED_NOT
+                                     ? read_stored_argument(context, arguments[1], filter, other)
+                                     : kind;
     if (key == BLOOM_STORED)
         bloom_sql_error(context, "argument 2 is a filter, argument 1 is not: the filter comes "
                                  "first, then the key");
@@ -331,9 +333,9 @@ enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position
 }
 
 bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layout, bool offered,
-                      const char *deed) {
+                      const char *action) {
     if (!offered)
-        bloom_sql_error(context, "cannot %s a filter of layout %s; %s", deed, layout->name,
+        bloom_sql_error(context, "cannot %s a filter of layout %s; %s", action, layout->name,
                         layout->advice);
     return offered;
 }

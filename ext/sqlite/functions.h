@@ -101,9 +101,9 @@ enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position
                                           uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
 
 /* Fails the function unless the layout offers what it needs: offered is whether it has the member,
- * deed what the function does to a filter, as in "take keys out of". */
+ * action what the function does to a filter, as in "take keys out of". */
 bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layout, bool offered,
-                      const char *deed);
+                      const char *action);
 
 /* As bloom_sql_result_filter, after a pass over the whole of it, unless the caller wanted the
  * statement to end meanwhile: then it is freed, and the function has failed with that. */

@@ -1,4 +1,4 @@
-/* Pinned filters: pointer values that nobody has to trust.
+/* Pinned filters: pointer values that are looked up before they are followed.
  *
  * SQLite hands a pointer value on without its ownership (sqlite3_result_value, so nullif, iif, min,
  * max, lag and more): what a function is given may be a copy of a pointer whose pin is gone, and

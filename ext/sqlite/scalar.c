@@ -117,12 +117,12 @@ void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **argume
 
 /* False after failing the function, when a layout does not count its keys. */
 static bool offers_counts(sqlite3_context *context, const struct bloom_layout *layout,
-                          const char *deed) {
+                          const char *action) {
     if (layout->remove == NULL)
         bloom_sql_error(context,
                         "cannot %s a filter of layout %s; make it in layout counting, as in "
                         "bloom_agg(key, NULL, 0.01, 'counting')",
-                        deed, layout->name);
+                        action, layout->name);
     return layout->remove != NULL;
 }
 

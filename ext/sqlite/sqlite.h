@@ -47,8 +47,8 @@ static inline bool bloom_sql_bytes(sqlite3_value *value, const uint8_t **bytes, 
     return *bytes != NULL;
 }
 
-/* Room for the keys of a text by a key rule. What fits needs no allocation: a URL of 496 bytes
- * does, which but one in a thousand of real ones exceeds. bytes is NULL when there is none. */
+/* Room for the keys of a text by a key rule. A short text needs no allocation: a URL of 496 bytes
+ * fits, and one real URL in a thousand is longer. bytes is NULL when there is none. */
 struct bloom_key_room {
     uint8_t *bytes;
     uint8_t inside[2048];

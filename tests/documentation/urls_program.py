@@ -161,12 +161,17 @@ DROPPED = re.compile("[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u
 
 
 def mapped(text):
-    """As UTS #46 does it with what may be an IPv6 address."""
+    """As UTS #46 does it with what may be an IPv6 address: no label with signs beyond ASCII is a
+    part of one."""
     try:
         text = unicodedata.normalize("NFKC", DROPPED.sub("", text.decode("utf-8")))
     except UnicodeDecodeError:
         return b""
-    return DROPPED.sub("", text).replace("\u3002", ".").encode("utf-8")
+    text = DROPPED.sub("", text)
+    if any(unicodedata.category(character) in ("Cn", "Co") for character in text):
+        return b""
+    labels = text.replace("\u3002", ".").split(".")
+    return ".".join(label if label.isascii() else "xn--" for label in labels).encode("ascii")
 
 
 def resolve(rest):

@@ -634,8 +634,6 @@ static void try_passes(void) {
         "bloom_union(after(100, blocked), blocked)",
         "bloom_union(after(1500, blocked), blocked)",
         "bloom_intersect(after(1500, classic), classic, classic)",
-        "bloom_union(after(700, eight), one)",
-        "bloom_union(one, after(700, eight))",
         "bloom_export(after(100, classic), 'guava')",
         "bloom_import(after(100, guava), 'guava')",
         "(SELECT count(*) FROM bloom_list(after(100, remarks)))",
@@ -652,9 +650,7 @@ static void try_passes(void) {
                           "bloom_export(bloom_new(8000000, 0.01, 'classic'), 'guava') AS guava, "
                           "replace(hex(zeroblob(4000000)), '00', '#' || x'0a') AS remarks, "
                           "hex(zeroblob(4000000)) AS digits, "
-                          "bloom_new(200000000, NULL, 'bitmap') AS numbers, "
-                          "bloom_new(10000000, 0.01, 'parquet') AS eight, "
-                          "bloom_new(1250000, 0.01, 'parquet') AS one");
+                          "bloom_new(200000000, NULL, 'bitmap') AS numbers");
     sqlite3_create_function(database, "after", 2, SQLITE_UTF8, NULL, after, NULL, NULL);
     for (size_t i = 0; i < sizeof PASSES / sizeof *PASSES; i++) {
         char sql[200];
