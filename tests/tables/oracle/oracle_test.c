@@ -15,7 +15,8 @@
  * SQLITE_IGNORE, "shared_cache" of rounds in which both connections share a cache, "crowds" of
  * rounds with hundreds of other filter tables on each connection, "counting", "key_types" and
  * "generations" of tables with layout=counting, with key=TYPE or salt, and with generations=G. The
- * files named .steps beside this one are such, one for each kind of fault that filter tables once had.
+ * files named .steps beside this one are such, one for each kind of fault that filter tables once
+ * had.
  */
 #include "oracle.h"
 
