@@ -47,10 +47,12 @@ RUN = {
     "ext/packages/web/README.md": {"js": "packages/web_test.py"},
     "sql/README.md": dict.fromkeys(("go", "java", "python", "sh", "text"),
                                    "exchange/programs_test.py"),
+    "sql/REFERENCE.md": {"sql": EXAMPLES, "text": EXAMPLES},
     "sql/TROUBLE.md": {"sql": HERE, "text": HERE, "python": HERE},
     "tests/README.md": {"sh": HERE},
     "tests/clusters/README.md": {"sh": "commands for several machines, without ports of their own;"
-                                       " clusters_test.py starts the same in engines.py"},
+                                       " clusters_test.py starts the same in engines.py",
+                                 "sql": "a pattern; clusters_test.py runs it for a table"},
 }
 
 
@@ -64,6 +66,8 @@ def pages():
 
 
 class Blocks(unittest.TestCase):
+    maxDiff = None
+
     def test_each_is_run_or_it_is_said_why_not(self):
         found = {name: {language for language, _ in BLOCK.findall(text)}
                  for name, text in pages() if BLOCK.search(text)}

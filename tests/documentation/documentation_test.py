@@ -121,7 +121,10 @@ class Reference(unittest.TestCase):
                 self.assertRegex(self.EXAMPLES, rf"(?i)USING bloom\([^;]*{option}={value}\b")
 
     def test_commands(self):
-        names = ["add", *re.findall(r'\{"(\w+)", (?:bloom_|NULL)', self.source("table/module.c"))]
+        message, = shell("CREATE VIRTUAL TABLE t USING bloom; INSERT INTO t(t) VALUES ('none');")
+        told = re.sub(r" \([^)]*\)|:.*| and ", " ", message.split("the commands are ")[1])
+        names = re.findall(r"\w+", told)
+        self.assertGreaterEqual(len(names), 6)
         self.assertEqual(sorted(self.first_column("### Commands")), sorted(names))
         for name in names:
             self.assertRegex(self.EXAMPLES, rf"INSERT [^;]*'{name}'")

@@ -185,25 +185,6 @@ class Recipes(TreeTest):
         for _, name, time, _ in rows:
             self.assertRegex(time, r"^< [\d.]+ s$", name)
 
-    def test_stored_filters_are_pinned(self):
-        """A scalar subquery that reads one for each of many rows, and an aggregate in the shape of
-        one that is read with each row."""
-        unpinned = re.compile(r"bloom_(?:check|hashes|agg)\((?:[^()]|\([^()]*\))*?"
-                              r"(?<=[(\s])\(SELECT (?!bloom_pin\()(?:f|filter|\w+\.f)\b|"
-                              r"bloom_agg\(\w+, f\)")
-        self.assertTrue(unpinned.search("bloom_check((SELECT f FROM filters), url)"))
-        self.assertTrue(unpinned.search("bloom_agg(lower(a), (SELECT f FROM filters))"))
-        self.assertTrue(unpinned.search("bloom_agg(key, f)"))
-        self.assertFalse(unpinned.search("bloom_agg(key, (SELECT bloom_pin(f) FROM filters))"))
-        found = {}
-        for path in [*RECIPES, *(TOP / name for name in (
-                "sql/demo.sh", "sql/README.md", "sql/REFERENCE.md", "README.md", "ext/URLS.md"))]:
-            text = re.sub(r"--.*", "", path.read_text(encoding="utf-8"))
-            if matches := unpinned.findall(text):
-                found[path.name] = matches
-        # shards.sql asks another shard for each of a few rows, which a pin cannot serve.
-        self.assertEqual(list(found), ["shards.sql"], found)
-
     def test_each_recipe_says_how_to_run_it(self):
         for recipe in RECIPES:
             with self.subTest(recipe=recipe.name):

@@ -1,10 +1,16 @@
 import type { Options, Parameters, Result, RunOptions } from "./sqlite-bloom.mjs";
 
+export interface WorkerOptions extends Options {
+  /** The address of sqlite-bloom-worker.mjs, where it does not lie beside the module. */
+  worker?: string | URL;
+}
+
 /** Opens a database in a worker of its own. */
-export declare function openInWorker(options?: Options): Promise<WorkerDatabase>;
+export declare function openInWorker(options?: WorkerOptions): Promise<WorkerDatabase>;
 
 export declare class WorkerDatabase {
   private constructor();
+  /** As Database.run; what onProgress returns counts for nothing, terminate() stops. */
   run(sql: string, parameters?: Parameters, options?: RunOptions): Promise<Result[]>;
   save(): Promise<Uint8Array>;
   /** Closes the database and ends the worker. */

@@ -8,10 +8,13 @@ import { SqliteError } from "./sqlite-bloom.mjs";
 
 const ERRORS = { SqliteError, TypeError, RangeError };
 
-/** Opens a database in a worker of its own; the options are those of open(). */
-export async function openInWorker(options = {}) {
-  const worker = await startWorker(new URL("sqlite-bloom-worker.mjs", import.meta.url));
-  const database = new WorkerDatabase(worker);
+/**
+ * Opens a database in a worker of its own. The options are those of open(), and worker: the address
+ * of sqlite-bloom-worker.mjs, if not beside this.
+ */
+export async function openInWorker({ worker, ...options } = {}) {
+  const address = worker ?? new URL("sqlite-bloom-worker.mjs", import.meta.url);
+  const database = new WorkerDatabase(await startWorker(address));
   await database.start(options);
   return database;
 }
@@ -40,8 +43,9 @@ export class WorkerDatabase {
   constructor({ listen, worker }) {
     this.#worker = worker;
     listen(
-      ({ id, result, error }) => {
-        const { resolve, reject } = this.#waiting.get(id);
+      ({ id, call, value, result, error }) => {
+        const { resolve, reject, callbacks } = this.#waiting.get(id);
+        if (call !== undefined) return callbacks[call](value);
         this.#waiting.delete(id);
         if (error === undefined) resolve(result);
         else reject(new (ERRORS[error.name] ?? Error)(error.message));
@@ -54,9 +58,15 @@ export class WorkerDatabase {
     this.#database = await this.#call("open", [options]);
   }
 
-  /** As Database.run. */
-  run(sql, parameters = [], options = {}) {
-    return this.#call("run", [sql, parameters, options]);
+  /** As Database.run, but onProgress cannot stop it: terminate() does. */
+  run(sql, parameters = [], { onResult, onProgress, ...options } = {}) {
+    const given = Object.entries({ onResult, onProgress }).filter(([, call]) => call !== undefined);
+    const calls = given.map(([name]) => name);
+    return this.#call(
+      "run",
+      [sql, parameters, { ...options, calls }],
+      Object.fromEntries(given),
+    );
   }
 
   /** As Database.save. */
@@ -76,11 +86,11 @@ export class WorkerDatabase {
     this.#stop(new SqliteError("the worker was terminated"));
   }
 
-  #call(method, values) {
+  #call(method, values, callbacks = {}) {
     if (this.#worker === undefined)
       return Promise.reject(new SqliteError("the database is closed"));
     return new Promise((resolve, reject) => {
-      this.#waiting.set(++this.#next, { resolve, reject });
+      this.#waiting.set(++this.#next, { resolve, reject, callbacks });
       this.#worker.postMessage({ id: this.#next, database: this.#database, method, values });
     });
   }

@@ -1,17 +1,21 @@
 // The entry of a worker that holds databases, so that a long query does not stop the page:
 // sqlite-bloom-client.mjs starts it. A message is { id, database, method, values }; the answer
-// { id, result } or { id, error: { name, message } }.
+// { id, result } or { id, error: { name, message } }. Before it may come { id, call, value }, for
+// one of the functions that run() was given: of these only the names are in its options.
 import { open } from "./sqlite-bloom.mjs";
 
+const MILLISECONDS_BETWEEN_REPORTS = 50;
 const databases = new Map();
 let last = 0;
+let post;
 
 const methods = {
-  async open(_, options) {
+  async open(_, id, options) {
     databases.set(++last, await open(options));
     return last;
   },
-  run: (database, ...values) => databases.get(database).run(...values),
+  run: (database, id, sql, parameters, { calls, ...options }) =>
+    databases.get(database).run(sql, parameters, { ...options, ...callbacks(id, calls) }),
   save: (database) => databases.get(database).save(),
   close(database) {
     databases.get(database).close();
@@ -19,9 +23,24 @@ const methods = {
   },
 };
 
+function callbacks(id, calls) {
+  const callback = (call) => (value) => post({ id, call, value });
+  const made = Object.fromEntries(calls.map((call) => [call, callback(call)]));
+  const { onProgress } = made;
+  let reported = performance.now();
+  if (onProgress !== undefined)
+    made.onProgress = (value) => {
+      const now = performance.now();
+      if (now - reported < MILLISECONDS_BETWEEN_REPORTS) return;
+      reported = now;
+      onProgress(value);
+    };
+  return made;
+}
+
 async function answer({ id, database, method, values }) {
   try {
-    return { id, result: await methods[method](database, ...values) };
+    return { id, result: await methods[method](database, id, ...values) };
   } catch ({ name, constructor, message }) {
     return { id, error: { name: name === "Error" ? constructor.name : name, message } };
   }
@@ -29,7 +48,9 @@ async function answer({ id, database, method, values }) {
 
 if (globalThis.process?.versions?.node && !globalThis.process.versions.bun) {
   const { parentPort } = await import("node:worker_threads");
-  parentPort.on("message", async (message) => parentPort.postMessage(await answer(message)));
+  post = (message) => parentPort.postMessage(message);
+  parentPort.on("message", async (message) => post(await answer(message)));
 } else {
-  globalThis.onmessage = async ({ data }) => globalThis.postMessage(await answer(data));
+  post = (message) => globalThis.postMessage(message);
+  globalThis.onmessage = async ({ data }) => post(await answer(data));
 }

@@ -7,16 +7,36 @@ export type Value = number | bigint | string | null | Uint8Array;
 export interface Result {
   columns: string[];
   rows: Value[][];
+  /** How many rows there were; more than there are in rows when maximumRows was given. */
+  count: number;
 }
 export interface Options {
   /** The bytes of sqlite-bloom.wasm, where it does not lie beside the module. */
   wasm?: ArrayBuffer | ArrayBufferView;
   /** The bytes of a database file; without them the database is empty. */
   bytes?: ArrayBuffer | ArrayBufferView;
+  /** By their names, the files that SQL reads by readfile(name). */
+  files?: Readonly<Record<string, ArrayBuffer | ArrayBufferView>>;
 }
-export interface RunOptions {
+export interface Progress {
+  /** The number of the statement that runs, from 1. */
+  statement: number;
+  /** Its rows so far. */
+  rows: number;
+  /** The rowid that was inserted last: how far an INSERT ... SELECT has come. */
+  inserted: number;
+}
+export interface ReadOptions {
   /** Values as SQLite writes them. */
   asText?: boolean;
+  /** So many rows of each result are kept, the others only counted. */
+  maximumRows?: number;
+}
+export interface RunOptions extends ReadOptions {
+  /** Is called with each result as soon as its statement has ended. */
+  onResult?: (result: Result) => void;
+  /** Is called every few milliseconds; false ends the run with the error "interrupted". */
+  onProgress?: (progress: Progress) => unknown;
 }
 
 /** Opens a database in memory. */
@@ -41,7 +61,7 @@ export declare class Statement {
   private constructor();
   readonly columns: string[];
   /** All rows. One parameter too few or too many is a RangeError. */
-  all(parameters?: Parameters, options?: RunOptions): Value[][];
+  all(parameters?: Parameters, options?: ReadOptions): Value[][];
   /** The first row, or undefined. */
   get(parameters?: Parameters): Value[] | undefined;
   /** Frees it; closing the database does, too. */

@@ -14,6 +14,7 @@ const [OK, ROW, DONE] = [0, 100, 101];
 const [INTEGER, REAL, TEXT, BLOB] = [1, 2, 3, 4];
 const TRANSIENT = -1;
 const [FREE_ON_CLOSE, RESIZEABLE] = [1, 2]; // what SQLite may do with deserialized bytes
+const STEPS_BETWEEN_REPORTS = 1 << 16; // of SQLite's virtual machine: some milliseconds
 
 let engine;
 let loading; // of the engine: the one promise that all who open wait for
@@ -31,24 +32,44 @@ async function wasmBytes() {
 }
 
 async function load(wasm) {
-  engine = await createEngine({ wasmBinary: wasm ?? (await wasmBytes()) });
+  engine = await createEngine({
+    wasmBinary: wasm ?? (await wasmBytes()),
+    locateFile: (name) => name, // it is here already, and import.meta.url may be data:
+    files: new Map(), // of each connection, those that readfile() reads
+  });
   if (engine._web_register() !== OK) throw new Error("bloom could not be registered");
 }
 
 /**
- * Opens a database in memory: an empty one, or bytes, those of a database file. wasm: the bytes of
- * sqlite-bloom.wasm, if not beside this.
+ * Opens a database in memory: an empty one, or bytes, those of a database file. files: an object
+ * of names and bytes, which SQL reads by readfile(name). wasm: the bytes of sqlite-bloom.wasm, if
+ * not beside this.
  */
-export async function open({ wasm, bytes } = {}) {
+export async function open({ wasm, bytes, files = {} } = {}) {
   loading ??= load(wasm).catch((error) => {
     loading = undefined; // the next one tries again
     throw error;
   });
   await loading;
-  return new Database(bytes);
+  return new Database(bytes, files);
 }
 
 export class SqliteError extends Error {}
+
+let isGuarded = false; // whether a callback runs, in the middle of SQLite's work
+
+function guarded(callback) {
+  isGuarded = true;
+  try {
+    return callback();
+  } finally {
+    isGuarded = false;
+  }
+}
+
+function expectIdle() {
+  if (isGuarded) throw new SqliteError("onResult and onProgress cannot use a database");
+}
 
 function bytesOf(value, what, wanted) {
   if (value instanceof ArrayBuffer) return new Uint8Array(value);
@@ -83,7 +104,11 @@ export class Database {
   #handle;
   #statements = new Set(); // those that are open
 
-  constructor(bytes) {
+  constructor(bytes, files) {
+    const readable = Object.entries(files).map(([name, content]) => [
+      name,
+      bytesOf(content, `files: ${name}`, "an ArrayBuffer or view of one"),
+    ]);
     const place = engine._malloc(4);
     const text = allocatedText(":memory:");
     const status = engine._sqlite3_open(text, place);
@@ -91,6 +116,7 @@ export class Database {
     engine._free(text);
     engine._free(place);
     this.#expect(status);
+    engine.files.set(this.#handle, new Map(readable));
     if (bytes === undefined) return;
     try {
       this.#fill(bytesOf(bytes, "bytes", "an ArrayBuffer or view of one"));
@@ -101,8 +127,10 @@ export class Database {
   }
 
   close() {
+    expectIdle();
     for (const statement of this.#statements) statement.finalize();
     engine._sqlite3_close_v2(this.#handle);
+    engine.files.delete(this.#handle);
     this.#handle = 0;
   }
 
@@ -164,37 +192,74 @@ export class Database {
   }
 
   /**
-   * Runs all statements of the SQL, and gives one { columns, rows } for each that has columns. With
-   * parameters (an array, or an object of named ones) it must be one statement, and take just
-   * these. asText: values as SQLite writes them.
+   * Runs all statements of the SQL, and gives one { columns, rows, count } for each that has
+   * columns. With parameters (an array, or an object of named ones) it must be one statement, and
+   * take just these. Options:
+   * asText: values as SQLite writes them.
+   * maximumRows: so many rows of each result are kept; count tells how many there were.
+   * onResult: is called with each result as soon as its statement has ended.
+   * onProgress: is called every few milliseconds with { statement, rows, inserted }: the number of
+   * the statement that runs, from 1; its rows so far; the rowid that was inserted last. When it
+   * returns false, the statement ends with the error "interrupted".
+   * Neither onResult nor onProgress may use a database.
    */
-  run(sql, parameters = [], { asText = false } = {}) {
+  run(sql, parameters = [], { onResult, onProgress, ...options } = {}) {
     this.#expectOpen();
     const results = [];
+    const work = { statement: 0, rows: 0 };
     const collect = (statement) => {
+      work.statement += 1;
       try {
-        const rows = statement.all(parameters, { asText });
-        if (statement.columns.length > 0) results.push({ columns: statement.columns, rows });
+        const result = statement.result(parameters, options, work);
+        if (result.columns.length === 0) return;
+        results.push(result);
+        if (onResult !== undefined) guarded(() => onResult(result));
       } finally {
         statement.finalize();
       }
     };
-    if (countOf(parameters) > 0) {
-      collect(this.prepare(sql));
-      return results;
-    }
+    const one = countOf(parameters) > 0 ? this.prepare(sql) : undefined;
+    this.#watched(onProgress, work, () =>
+      one === undefined ? this.#eachStatement(sql, collect) : collect(one),
+    );
+    return results;
+  }
+
+  #eachStatement(sql, use) {
     const start = allocatedText(sql);
     try {
       for (let next = start; engine.HEAPU8[next] !== 0; ) {
         const [handle, rest] = this.#compiled(next);
         if (handle !== 0)
-          collect(new Statement(handle, (status) => this.#expect(status), this.#statements));
+          use(new Statement(handle, (status) => this.#expect(status), this.#statements));
         next = rest;
       }
     } finally {
       engine._free(start);
     }
-    return results;
+  }
+
+  // Runs a function, and calls onProgress meanwhile. Nothing may be thrown through the engine: what
+  // onProgress throws waits until SQLite has stopped.
+  #watched(onProgress, work, run) {
+    if (onProgress === undefined) return run();
+    let thrown;
+    engine.onProgress = (inserted) => {
+      try {
+        return guarded(() => onProgress({ ...work, inserted })) !== false;
+      } catch (error) {
+        thrown = { error };
+        return false;
+      }
+    };
+    engine._web_watch(this.#handle, STEPS_BETWEEN_REPORTS);
+    try {
+      return run();
+    } catch (error) {
+      throw thrown === undefined ? error : thrown.error;
+    } finally {
+      engine._web_watch(this.#handle, 0);
+    }
   }
 
   /** The statement that begins at a place, 0 for blanks and comments, and the place behind it. */
@@ -210,6 +275,7 @@ export class Database {
 
   #expectOpen() {
     if (this.#handle === 0) throw new SqliteError("the database is closed");
+    expectIdle();
   }
 
   #expect(status) {
@@ -239,14 +305,22 @@ export class Statement {
     );
   }
 
-  /** All rows, each an array of values. */
-  all(parameters = [], { asText = false } = {}) {
+  /** All rows, each an array of values; options: asText and maximumRows, as in Database.run. */
+  all(parameters = [], options = {}) {
+    return this.result(parameters, options).rows;
+  }
+
+  /** { columns, rows, count }; work.rows counts the rows meanwhile. */
+  result(parameters, { asText = false, maximumRows = Infinity }, work = {}) {
     const rows = [];
+    work.rows = 0;
     this.#step(parameters, () => {
-      rows.push(this.columns.map((_, i) => this.#value(i, asText)));
+      work.rows += 1;
+      if (rows.length < maximumRows)
+        rows.push(this.columns.map((_, i) => this.#value(i, asText)));
       return true;
     });
-    return rows;
+    return { columns: this.columns, rows, count: work.rows };
   }
 
   /** The first row, or undefined. */
@@ -269,6 +343,7 @@ export class Statement {
 
   #step(parameters, onRow) {
     if (this.#handle === 0) throw new SqliteError("the statement is finalized");
+    expectIdle();
     this.#bind(parameters);
     try {
       let status;

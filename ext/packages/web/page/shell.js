@@ -34,34 +34,21 @@ function isComplete(sql) {
   return /(^|;)\s*$/.test(plain);
 }
 
-// Runs a script and gives what it shows: { text } and { columns, rows }, the last one { problem }
-// when something failed.
-async function runScript(database, text, readFile) {
-  const shown = [];
-  try {
-    for (const part of partsOfScript(text)) {
-      if (part.sql !== undefined) shown.push(...database.run(part.sql, [], { asText: true }));
-      else await runCommand(database, part, readFile, shown);
-    }
-  } catch (error) {
-    shown.push({ problem: error.message });
-  }
-  return shown;
-}
+// What means nothing here, or is so already.
+const IGNORED_COMMANDS = ["bail", "load", "mode", "separator", "headers", "header", "timer"];
 
-async function runCommand(database, { command, words, rest }, readFile, shown) {
-  if (["bail", "load", "mode", "separator", "headers", "header", "timer"].includes(command)) return;
-  if (command === "print") {
-    shown.push({ text: words.length === 1 ? words[0] : rest });
-  } else if (command === "import") {
-    const [file, table] = words;
-    if (table === undefined) throw new Error(".import needs a file and a table");
-    const lines = (await readFile(file)).split("\n").filter((line) => line !== "");
-    database.run("BEGIN");
-    for (const line of lines)
-      database.run(`INSERT INTO "${table.replaceAll('"', '""')}" VALUES (?)`, [line]);
-    database.run("COMMIT");
-  } else {
-    throw new Error(`.${command} is not known here; the sqlite3 shell has it`);
+// Runs a script and shows each part of it as soon as it has ended: { text }, { columns, rows,
+// count }, or { problem }, which ends it. A script that was stopped has no problem.
+async function runScript(database, text, { show, onProgress, isStopped }) {
+  const options = { asText: true, maximumRows: MOST_SHOWN, onResult: show, onProgress };
+  try {
+    for (const part of partsOfScript(text))
+      if (part.sql !== undefined) await database.run(part.sql, [], options);
+      else if (part.command === "print")
+        show({ text: part.words.length === 1 ? part.words[0] : part.rest });
+      else if (!IGNORED_COMMANDS.includes(part.command))
+        throw new Error(`.${part.command} is not known here; the sqlite3 shell has it`);
+  } catch (error) {
+    if (!isStopped()) show({ problem: error.message });
   }
 }

@@ -1,0 +1,519 @@
+// A list is asked. It lies in a database in a worker of its own, as the tables lines and filters; a
+// new list gets a new worker, so that the one before answers until it is replaced.
+
+const DEFAULT_LIST = "sql/data/urlhaus.txt";
+const FILTER_MAGIC = [0x89, 0x42, 0x4c, 0x4d];
+const MOST_SHOWN = 500; // rows of a table in the page
+const LONG_PASTE = 100_000; // letters; more than that a text area takes seconds to show
+
+// The list that is asked: its database, the bytes that it was made of, and its filter.
+// { database, name, bytes, isFilter, rate, rule, filter, lines, unused }
+let list;
+let loading; // the work on the next one
+let asked = { urls: [] };
+
+const baseName = (name) => name.split("/").at(-1);
+
+// --- It is loaded ---
+
+// A source is { name, bytes, rate, rule }; its bytes may be a promise.
+async function loadList(source) {
+  loading?.stop();
+  const mine = { isStopped: false };
+  loading = mine;
+  showProblem("list-problem");
+  const work = showWork(element("list-work"), `Reading ${source.name}`, () => mine.stop());
+  const database = openDatabase();
+  const close = () => database.then((opened) => opened.terminate(), () => {});
+  mine.stop = () => {
+    mine.isStopped = true;
+    close();
+  };
+  try {
+    const next = { ...source, bytes: await source.bytes, database: await database };
+    next.isFilter = FILTER_MAGIC.every((byte, i) => next.bytes[i] === byte);
+    await next.database.run("CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL)");
+    await (next.isFilter ? takeFilter(next) : readLines(next, work));
+    await prepareFilter(next);
+    list?.database.terminate();
+    list = next;
+  } catch (error) {
+    close();
+    const kept = list === undefined ? "" : ` ${list.name} is still the list.`;
+    if (mine === loading)
+      showProblem(
+        "list-problem",
+        mine.isStopped ? `Stopped.${kept}` : `${source.name}: ${error.message}.${kept}`,
+      );
+  }
+  if (mine === loading) {
+    loading = undefined;
+    showList();
+    await askAll(asked.urls);
+  }
+  work.end();
+}
+
+async function takeFilter(next) {
+  next.info = JSON.parse((await rowsOf(next.database, "SELECT bloom_info(?)", [next.bytes]))[0][0]);
+  next.rule = next.info.key;
+  await next.database.run("INSERT INTO filters VALUES ('asked', ?)", [next.bytes]);
+}
+
+async function readLines(next, work) {
+  const { database, bytes } = next;
+  let total = 1; // lines
+  for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) total += 1;
+  await database.run("CREATE TABLE lines(line INTEGER, key TEXT, entry TEXT, note TEXT)");
+  await database.run(
+    "INSERT INTO lines SELECT line, key, CASE WHEN key IS NULL THEN entry END, " +
+      "CASE WHEN key IS NULL THEN note END FROM bloom_list(?)",
+    [bytes],
+    {
+      onProgress: ({ inserted }) =>
+        work.say(`Reading ${next.name}: ${grouped(inserted)} entries`, inserted / total),
+    },
+  );
+  work.say("Making the filter");
+  const [[keys, unused]] = await rowsOf(
+    database,
+    "SELECT count(key), count(*) - count(key) FROM lines",
+  );
+  next.unused = {
+    count: unused,
+    rows: await rowsOf(
+      database,
+      "SELECT line, entry, note FROM lines WHERE key IS NULL LIMIT ?",
+      [MOST_SHOWN],
+    ),
+  };
+  if (keys === 0) {
+    const [first] = next.unused.rows;
+    throw new Error(
+      "there is no entry in it" +
+        (first === undefined
+          ? "; a list has URLs or names, one a line or in any form of a list"
+          : `; line ${first[0]} is none: ${first[2].replace(/^no entry: /, "")}`),
+    );
+  }
+  await database.run(
+    "INSERT INTO filters SELECT 'asked', bloom_agg(key, NULL, ?, ?) FROM lines WHERE key NOT NULL",
+    [next.rate, `key=${next.rule}`],
+  );
+}
+
+// A filter with a key rule answers for a URL. To see which of the URL's keys it has, the same bits
+// without the rule are asked: byte 12 of the header, and the checksum over it (ext/FORMAT.md).
+async function prepareFilter(next) {
+  const { database } = next;
+  [[next.filter, next.info]] = await rowsOf(
+    database,
+    "SELECT f, bloom_info(f) FROM filters WHERE name = 'asked'",
+  );
+  next.info = JSON.parse(next.info);
+  const plain = next.filter.slice();
+  plain[12] = 0;
+  const lines = plain[7] === 0 ? [] : plain.subarray(64, 128);
+  const [[checksum]] = await rowsOf(database, "SELECT bloom_hash(?)", [
+    Uint8Array.of(...plain.subarray(0, 56), ...lines),
+  ]);
+  plain.set(checksum.subarray(0, 8), 56);
+  await database.run("INSERT INTO filters VALUES ('keys', ?)", [plain]);
+}
+
+function showList() {
+  if (list === undefined) return;
+  const { name, isFilter, info, filter, unused } = list;
+  const size = `a filter of ${shownBytes(filter.length)}`;
+  const rate = info.p > 0 ? `; a key errs 1 time in ${grouped(1 / info.p)}` : "";
+  element("list-figures").textContent = isFilter
+    ? `${name}: ${size}, of layout ${info.layout}, made for ${counted(info.n ?? 0, "key")}${rate}.`
+    : `${name === DEFAULT_LIST ? "URLhaus, malicious hosts and pages" : name}: ` +
+      `${counted(info.n, "key")} in ${size}${rate}.`;
+  element("rate-wanted").value = String(list.rate);
+  element("rule").value = list.rule ?? "url";
+  for (const id of ["rate-wanted", "rule"]) element(id).disabled = isFilter;
+  element("unused").hidden = isFilter || unused.count === 0;
+  if (!element("unused").hidden) showUnused(unused);
+  showListSql();
+}
+
+function showUnused({ count, rows }) {
+  element("unused-summary").textContent =
+    count === 1 ? "1 line has no entry" : `${grouped(count)} lines have no entry`;
+  showTable(
+    element("unused-lines"),
+    ["line", "as written", "why"],
+    rows.map(([line, entry, note]) => [String(line), entry, note.replace(/^no entry: /, "")]),
+  );
+  if (count > rows.length)
+    element("unused-lines").append(
+      make("caption", { textContent: `The first ${grouped(rows.length)} of them` }),
+    );
+}
+
+function showTable(table, names, rows) {
+  const head = names.map((name) => make("th", { scope: "col", textContent: name }));
+  table.replaceChildren(
+    make("thead", {}, make("tr", {}, ...head)),
+    make(
+      "tbody",
+      {},
+      ...rows.map((cells) => make("tr", {}, ...cells.map((cell) => make("td", {}, cell)))),
+    ),
+  );
+}
+
+// --- It is asked ---
+
+// A rule makes keys of a URL; without one a line is the key.
+function keysSql(rule) {
+  if (rule === undefined) return "SELECT value AS key, 0 AS rank, key AS url FROM json_each(?)";
+  const key = rule === "url_nocase" ? "lower(k.key)" : "k.key";
+  return (
+    `SELECT ${key} AS key, k.rank AS rank, u.key AS url ` +
+    "FROM json_each(?) AS u, bloom_url_keys(u.value) AS k"
+  );
+}
+
+// For each URL its keys, most exact first: { key, found, listed, hash }; listed is undefined where
+// there is no exact list.
+async function keysOf({ database, rule, isFilter }, urls) {
+  const rows = await rowsOf(
+    database,
+    "SELECT url, key, bloom_hash(key), " +
+      "bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'keys'), key) " +
+      `FROM (${keysSql(rule)}) ORDER BY url, rank`,
+    [JSON.stringify(urls)],
+  );
+  const found = rows.filter((row) => row[3] === 1).map(([, key]) => key);
+  const written = rule === "url_nocase" ? "lower(key)" : "key";
+  const listed = new Set(
+    isFilter || found.length === 0
+      ? []
+      : (
+          await rowsOf(
+            database,
+            `SELECT ${written} FROM lines WHERE ${written} IN (SELECT value FROM json_each(?))`,
+            [JSON.stringify(found)],
+          )
+        ).flat(),
+  );
+  const keys = urls.map(() => []);
+  for (const [url, key, hash, answer] of rows)
+    keys[url].push({
+      key,
+      hash,
+      found: answer === 1,
+      listed: isFilter ? undefined : listed.has(key),
+    });
+  return keys;
+}
+
+// The key that decides: one that the exact list has, or else the most exact of those found.
+const decidingKey = (keys) => keys.find((key) => key.listed) ?? keys.find((key) => key.found);
+
+function verdictOf(answer, decisive) {
+  if (answer === null) return { kind: "doubt", words: "no host" };
+  if (answer === 0) return { kind: "clear", words: "certainly not" };
+  if (decisive.listed === false) return { kind: "doubt", words: "false positive" };
+  return { kind: "hit", words: "probably on it" };
+}
+
+async function askAll(urls) {
+  const mine = { urls };
+  asked = mine;
+  if (list === undefined) return;
+  const from = list;
+  if (urls.length === 0) return showAnswers(from, mine, []);
+  let answers;
+  try {
+    const pin = "(SELECT bloom_pin(f) FROM filters WHERE name = 'asked')";
+    const rows = await rowsOf(
+      from.database,
+      `SELECT bloom_check(${pin}, value) FROM json_each(?)`,
+      [JSON.stringify(urls)],
+    );
+    answers = urls.map((url, i) => ({ url, answer: rows[i][0] }));
+    mine.hits = answers.filter(({ answer }) => answer === 1);
+    // Of very many those that are found come first.
+    if (answers.length > MOST_SHOWN)
+      answers.sort((one, other) => (other.answer ?? -1) - (one.answer ?? -1));
+    answers.length = Math.min(answers.length, MOST_SHOWN);
+    const hits = answers.filter(({ answer }) => answer === 1);
+    const keys = await keysOf(
+      from,
+      hits.map(({ url }) => url),
+    );
+    hits.forEach((hit, i) => (hit.key = decidingKey(keys[i])));
+  } catch (error) {
+    if (mine !== asked || from !== list) return; // a newer question, or a newer list
+    return showProblem("list-problem", `${error.message}.`);
+  }
+  if (mine !== asked || from !== list) return;
+  await showAnswers(from, mine, answers);
+}
+
+async function showAnswers(from, { urls, hits }, answers) {
+  const verdict = element("verdict");
+  element("several").hidden = answers.length < 2;
+  showListSql();
+  if (answers.length === 0) {
+    verdict.className = "verdict doubt";
+    verdict.textContent = "Type a URL, as in https://example.org/a.";
+    element("answer").hidden = true;
+    return;
+  }
+  if (answers.length === 1) showVerdict(from, answers[0]);
+  else showVerdicts(from, urls, hits, answers);
+  await showKeys(from, answers.find(({ answer }) => answer === 1) ?? answers[0]);
+}
+
+function showVerdict({ isFilter, rule }, { answer, key }) {
+  const { kind } = verdictOf(answer, key);
+  const verdict = element("verdict");
+  verdict.className = `verdict ${kind}`;
+  if (answer === null)
+    verdict.textContent = "This has no host: type a URL, as in https://example.org/a.";
+  else if (answer === 0) verdict.textContent = "Certainly not on the list.";
+  else
+    verdict.replaceChildren(
+      "Probably on the list, by the key ",
+      make("code", { textContent: key.key }),
+      isFilter
+        ? ". A filter alone cannot confirm it."
+        : key.listed
+          ? ". The exact list confirms it."
+          : ". The exact list does not have it: this is a false positive.",
+    );
+  if (rule === undefined)
+    verdict.append(" The filter has no key rule: the line itself was asked, as text.");
+}
+
+function showVerdicts(from, urls, hits, answers) {
+  const verdict = element("verdict");
+  verdict.className = `verdict ${hits.length > 0 ? "hit" : "clear"}`;
+  verdict.textContent =
+    `${grouped(hits.length)} of ${grouped(urls.length)} ` +
+    `${hits.length === 1 ? "is" : "are"} probably on the list.` +
+    (urls.length > answers.length
+      ? ` The first ${grouped(answers.length)} are shown, those on the list before the others.`
+      : "");
+  showTable(
+    element("verdicts"),
+    ["URL", "verdict", "decided by the key"],
+    answers.map((one) => {
+      const { kind, words } = verdictOf(one.answer, one.key);
+      const button = make("button", { type: "button", className: "link", textContent: one.url });
+      button.addEventListener("click", () => showKeys(from, one));
+      return [
+        button,
+        make("span", { className: `said ${kind}`, textContent: words }),
+        make("code", { textContent: one.key?.key ?? "" }),
+      ];
+    }),
+  );
+}
+
+async function showKeys(from, { url, key: decisive }) {
+  const [keys] = await keysOf(from, [url]).catch(() => []); // its worker may have ended meanwhile
+  if (from !== list || keys === undefined) return;
+  element("answer").hidden = keys.length === 0;
+  if (keys.length === 0) return;
+  element("keys-title").replaceChildren(
+    "Keys of ",
+    make("code", { textContent: url }),
+    ", most exact first",
+  );
+  const chosen = Math.max(
+    0,
+    keys.findIndex(({ key }) => key === decisive?.key),
+  );
+  element("keys").replaceChildren(
+    ...keys.map((key, i) => {
+      const choice = make("input", { type: "radio", name: "key", checked: i === chosen });
+      choice.addEventListener("change", () => showBlock(from, key));
+      const said = make("span", {
+        className: key.found ? "hit" : "",
+        textContent: key.found ? "probably in" : "certainly not",
+      });
+      return make("label", {}, choice, make("code", { textContent: key.key }), said);
+    }),
+  );
+  showBlock(from, keys[chosen]);
+}
+
+function showBlock({ filter, info }, { key, hash, found }) {
+  const canDraw = info.layout === "blocked" && filter[7] === 0;
+  element("block-figure").hidden = !canDraw;
+  if (!canDraw) return;
+  const { number, blocks, bits, bytes } = probesOf(filter, hash);
+  const picture = element("block");
+  picture.replaceChildren();
+  for (let bit = 0; bit < 512; bit++) {
+    const classes = ["bit", isSet(bytes, bit) ? "set" : "", bits.includes(bit) ? "probe" : ""];
+    draw(picture, "rect", {
+      x: 3 + (bit % 32) * 16,
+      y: 3 + Math.floor(bit / 32) * 16,
+      width: 12,
+      height: 12,
+      rx: 2.5,
+      class: classes.filter(Boolean).join(" "),
+    });
+  }
+  const ones = bits.filter((bit) => isSet(bytes, bit)).length;
+  element("block-caption").textContent =
+    `Block ${grouped(number + 1)} of ${grouped(blocks)}. Its 512 bits are all that the filter ` +
+    `knows of ${key}: ${ones} of its ${bits.length} bits ` +
+    (found
+      ? "are set, so it is probably in."
+      : "are set; one that is not proves that it was never added.");
+}
+
+// --- The same as SQL ---
+
+function listSql() {
+  const { name, isFilter, rate, rule } = list;
+  const short = quoted(baseName(name));
+  const file = `readfile(${quoted(name)})`;
+  const made = isFilter
+    ? `INSERT INTO filters VALUES (${short}, ${file});`
+    : `INSERT INTO filters\n  SELECT ${short}, bloom_agg(key, NULL, ${rate}, 'key=${rule}')\n` +
+      `    FROM bloom_list(${file})\n   WHERE key NOT NULL;`;
+  const urls = asked.urls.length > 0 ? asked.urls.slice(0, 20) : ["https://example.org/"];
+  const more = asked.urls.length - urls.length;
+  return `.load ./bloom
+CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
+${made}
+
+CREATE TABLE visits(url TEXT);
+INSERT INTO visits VALUES
+  ${urls.map((url) => `(${quoted(url)})`).join(",\n  ")};${
+    more > 0 ? `  -- and ${grouped(more)} more` : ""
+  }
+SELECT url FROM visits
+ WHERE bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = ${short}), url);
+`;
+}
+
+function showListSql() {
+  element("list-sql").textContent = listSql();
+}
+
+// --- A list of one's own ---
+
+const ownSource = (name, bytes) => ({ name, bytes, rate: 0.001, rule: "url" });
+
+function openFile(file) {
+  if (file === undefined) return;
+  const bytes = file.arrayBuffer().then((buffer) => new Uint8Array(buffer));
+  loadList(ownSource(file.name, bytes));
+}
+
+const openText = (text) => loadList(ownSource("pasted.txt", new TextEncoder().encode(text)));
+
+const defaultSource = () => ({
+  name: DEFAULT_LIST,
+  bytes: fileOfPage(DEFAULT_LIST),
+  rate: 0.001,
+  rule: "url_nocase",
+});
+
+function listenToDrops() {
+  const dropped = element("drop");
+  let depth = 0; // of the elements that the pointer is in
+  const show = (change) => {
+    depth = change === 0 ? 0 : depth + change;
+    dropped.hidden = depth <= 0;
+  };
+  document.addEventListener("dragenter", () => show(1));
+  document.addEventListener("dragleave", () => show(-1));
+  // Without this the browser would leave the page for the file.
+  document.addEventListener("dragover", (event) => event.preventDefault());
+  document.addEventListener("drop", (event) => {
+    event.preventDefault();
+    show(0);
+    const [file] = event.dataTransfer.files;
+    const text = event.dataTransfer.getData("text");
+    if (file !== undefined) openFile(file);
+    else if (text !== "") openText(text);
+  });
+}
+
+function listenToOwnLists() {
+  element("file").addEventListener("change", ({ target }) => {
+    openFile(target.files[0]);
+    target.value = ""; // so that the same file can be opened again
+  });
+  element("paste").addEventListener("paste", (event) => {
+    const text = event.clipboardData.getData("text");
+    if (text.length < LONG_PASTE) return;
+    event.preventDefault();
+    openText(text);
+  });
+  element("use-paste").addEventListener("click", () => openText(element("paste").value));
+  element("default-list").addEventListener("click", () => loadList(defaultSource()));
+  for (const id of ["rate-wanted", "rule"])
+    element(id).addEventListener("change", () =>
+      loadList({
+        name: list.name,
+        bytes: list.bytes,
+        rate: Number(element("rate-wanted").value),
+        rule: element("rule").value,
+      }),
+    );
+  element("save").addEventListener("click", () => {
+    const address = URL.createObjectURL(new Blob([list.filter]));
+    const download = `${baseName(list.name).replace(/\.\w+$/, "")}.bloom`;
+    make("a", { href: address, download }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 60000);
+  });
+}
+
+function listenToQuestions() {
+  const ask = () => askAll(element("urls").value.split(/\r?\n/).filter((line) => line.trim()));
+  element("ask-form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    ask();
+  });
+  element("urls").addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    ask();
+  });
+}
+
+// A page of the default list, a page under a host of it, and one that is on no list.
+async function showExamples() {
+  const rows = await rowsOf(
+    list.database,
+    "SELECT 'http://' || key FROM (SELECT key FROM lines " +
+      "WHERE key LIKE '%/_%' AND length(key) < 44 ORDER BY key LIMIT 1) " +
+      "UNION ALL SELECT 'https://www.' || key || 'index.html?a=1' FROM " +
+      "(SELECT key FROM lines WHERE key NOT LIKE '%/_%' AND key GLOB '[a-z]*.[a-z]*/' " +
+      "AND length(key) < 18 ORDER BY key LIMIT 1)",
+  );
+  const urls = [...rows.flat(), "https://sqlite.org/lang.html"];
+  const examples = [...urls.map((url) => [url, [url]]), ["all three", urls]];
+  examples.forEach(([title, lines], i) => {
+    const button = make("button", { type: "button", className: "link", textContent: title });
+    button.addEventListener("click", () => {
+      element("urls").value = lines.join("\n");
+      askAll(lines);
+    });
+    element("examples").append(i > 0 ? " or " : "", button);
+  });
+  return urls;
+}
+
+async function startAsking() {
+  listenToDrops();
+  listenToOwnLists();
+  listenToQuestions();
+  await loadList(defaultSource());
+  if (list === undefined) throw new Error(element("list-problem").textContent);
+  const [first] = await showExamples();
+  element("urls").value = first;
+  await askAll([first]);
+  performance.mark("first answer");
+}

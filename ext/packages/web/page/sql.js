@@ -1,0 +1,173 @@
+// SQL is written, or taken from the page, and run in a worker of its own.
+
+const FIRST_SQL = `-- Each run begins with an empty database.
+CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
+INSERT INTO filters
+  SELECT 'bad', bloom_agg(key, NULL, 0.0001, 'key=url')
+    FROM bloom_list('0.0.0.0 evil.example' || char(10) || '||host.example/malware/*')
+   WHERE key NOT NULL;
+
+CREATE TABLE visits(url TEXT);
+INSERT INTO visits VALUES
+  ('https://sqlite.org/'),
+  ('HTTP://Sub.Evil.example:80/a?b#c'),
+  ('http://host.example/malware/x');
+
+SELECT url, bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'bad'), url) AS bad
+  FROM visits;
+`;
+
+let lastShown = []; // what the page's test reads
+let running; // the work that goes on
+
+function showResult({ text, problem, columns, rows, count }) {
+  if (problem !== undefined) return make("p", { className: "problem", textContent: problem });
+  if (text !== undefined) return make("p", { className: "printed", textContent: text });
+  const head = columns.map((name) => make("th", { scope: "col", textContent: name }));
+  const body = rows.map((row) => make("tr", {}, ...row.map(showValue)));
+  const table = make(
+    "table",
+    {},
+    make("thead", {}, make("tr", {}, ...head)),
+    make("tbody", {}, ...body),
+  );
+  if (count > rows.length)
+    table.append(
+      make("caption", { textContent: `The first ${rows.length} of ${grouped(count)} rows` }),
+    );
+  return make(
+    "div",
+    { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "Result" },
+    table,
+  );
+}
+
+function showValue(value) {
+  if (value === null) return make("td", { className: "null", textContent: "NULL" });
+  if (typeof value === "string") return make("td", { textContent: value });
+  const hex = Array.from(value.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join(
+    "",
+  );
+  return make("td", {
+    textContent: value.length > 16 ? `${hex}… ${grouped(value.length)} bytes` : `x'${hex}'`,
+  });
+}
+
+// The files that a script may read by name: the page's, and the list of the visitor.
+async function filesFor(sql) {
+  const files = {};
+  for (const name of Object.keys(packedFiles))
+    if (sql.includes(name)) files[name] = await fileOfPage(name);
+  if (list !== undefined && sql.includes(quoted(list.name))) files[list.name] = list.bytes;
+  return files;
+}
+
+async function runSql() {
+  running?.stop();
+  const sql = element("sql").value;
+  const status = element("status");
+  const shown = [];
+  const mine = { isStopped: false };
+  running = mine;
+  status.textContent = "Running …";
+  element("output").replaceChildren();
+  const database = openDatabase({ files: await filesFor(sql) });
+  mine.stop = () => {
+    mine.isStopped = true;
+    database.then((opened) => opened.terminate());
+  };
+  const work = showWork(element("sql-work"), "Running", () => mine.stop());
+  await runScript(await database, sql, {
+    show(part) {
+      shown.push(part);
+      if (mine === running) element("output").append(showResult(part));
+    },
+    onProgress: ({ statement, rows }) =>
+      work.say(`Statement ${statement}, ${counted(rows, "row")}`),
+    isStopped: () => mine.isStopped,
+  });
+  (await database).terminate();
+  const hadFocus = element("sql-work").contains(document.activeElement);
+  const time = work.end();
+  if (hadFocus) element("run").focus();
+  if (mine !== running) return;
+  running = undefined;
+  lastShown = shown;
+  const hasFailed = shown.some(({ problem }) => problem !== undefined);
+  status.textContent = mine.isStopped
+    ? `Stopped after ${seconds(time)}; what had finished is shown.`
+    : hasFailed
+      ? "It stopped at an error."
+      : `Done in ${time < 1000 ? `${grouped(time)} ms` : seconds(time)}.`;
+}
+
+function startWriting() {
+  const recipes = [
+    { name: "first steps", title: "", sql: FIRST_SQL },
+    ...JSON.parse(element("recipes").textContent),
+  ];
+  const choose = element("recipe");
+  choose.append(
+    ...recipes.map(({ name }, i) =>
+      make("option", { value: i, textContent: name.replaceAll("_", " ") }),
+    ),
+    make("option", { value: "own", textContent: "from this page", hidden: true }),
+  );
+  const show = () => {
+    const { sql, title } = recipes[choose.value];
+    element("sql").value = sql;
+    element("recipe-title").textContent = title;
+    element("output").replaceChildren();
+    element("status").textContent = "";
+  };
+  choose.addEventListener("change", show);
+  show();
+
+  function takeAddress() {
+    const name = new URLSearchParams(location.hash.slice(1)).get("recipe");
+    const number = recipes.findIndex((recipe) => recipe.name === name);
+    if (number < 0) return;
+    choose.value = number;
+    show();
+    element("write").scrollIntoView();
+  }
+  addEventListener("hashchange", takeAddress);
+  takeAddress();
+  element("recipe-links").append(
+    ...recipes.slice(1).map(({ name, title }) =>
+      make(
+        "li",
+        {},
+        make("a", { href: `#recipe=${name}`, textContent: name.replaceAll("_", " ") }),
+        ` ${title}`,
+      ),
+    ),
+  );
+
+  element("run").addEventListener("click", runSql);
+  element("sql").addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    runSql();
+  });
+
+  // Every block of SQL in the page can be copied, and run here.
+  for (const block of document.querySelectorAll(".copied")) {
+    const code = block.querySelector("code");
+    const said = make("span", { className: "soft", role: "status" });
+    const copy = make("button", { type: "button", className: "quiet", textContent: "Copy" });
+    const here = make("button", { type: "button", className: "quiet", textContent: "Run it here" });
+    copy.addEventListener("click", async () => {
+      said.textContent = await copyText(code.textContent, code);
+    });
+    here.addEventListener("click", () => {
+      choose.value = "own";
+      element("recipe-title").textContent = "";
+      element("sql").value = code.textContent;
+      element("write").scrollIntoView();
+      element("run").focus({ preventScroll: true });
+      runSql();
+    });
+    block.append(make("div", { className: "row small" }, copy, here, said));
+  }
+}
