@@ -54,8 +54,12 @@ void step_deserialize(connection_t *connection) {
     if (connection->cursor != NULL || shared_cache || link->file == NULL)
         return;
     struct content before = *peek(connection, schema);
-    if (!deserialize(connection, schema, from))
+    if (!deserialize(connection, schema, from)) {
+        /* Refused, it leaves the number of the schema where SQLite looks for the schema of a table
+         * that it declares; when that is detached, SQLite crashes (3.53.2). An ATTACH clears it. */
+        step_failed_attach(connection);
         return;
+    }
     /* SQLite may not prepare statements anew for this, so that they serve only when the schema is
      * the same. */
     if (!same_schema(&before, &from->committed))

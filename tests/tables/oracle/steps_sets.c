@@ -10,6 +10,7 @@ struct set {
     enum key_type column;  /* in which form the values come */
     bool from_filter;      /* which tells rule and salt */
     bool must_refuse;      /* the table */
+    bool may_refuse;       /* it is full then, by its ones perhaps before the last key */
     struct keys counted;   /* one for each hash of a group */
     bool may_grow;
 };
@@ -56,8 +57,9 @@ static bool add_group(struct attempt *attempt, struct set *set, unsigned group) 
     qsort(words, new, sizeof *words, compare_words);
     for (size_t i = 0; i < new; i++)
         raw_add(raw, words[i], true);
-    set->may_grow = set->may_grow ||
-                    (attempt->options->grows && (new > room || is_full(last, attempt->options)));
+    bool full = new > room || is_full(last, attempt->options);
+    set->may_grow = set->may_grow || (attempt->options->grows && full);
+    set->may_refuse = set->may_refuse || (attempt->options->refuses && full);
     return true;
 }
 
@@ -175,7 +177,7 @@ void step_add_all(connection_t *connection) {
         note("%s: -- %u sets of %u keys, made with %s%s%s", connection->name, set.groups,
              keys_count(&set.keys), TYPES[set.made_as].options,
              set.from_filter ? " of a filter" : "", set.must_refuse ? "; is refused" : "");
-        attempt.may_refuse = set.must_refuse;
+        attempt.may_refuse = set.must_refuse || set.may_refuse;
         if (attempt_run(&attempt, statement, random_fault(true)))
             add_all_done(&attempt, &set, tampered);
         else /* of a statement of one row SQLite takes nothing back */
