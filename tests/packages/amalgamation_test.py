@@ -263,7 +263,8 @@ class FilterLibrary(unittest.TestCase):
         self.assertEqual(self.guard("none", "x"), ("guard: there is no filter none\n", 2))
         self.assertEqual(self.guard("broken", "x"),
                          ("guard: sqlite_bloom_filter_open: the filter is not one: these 1 bytes do"
-                          " not begin with 89424c4d\n", 2))
+                          " not begin with 89424c4d; import those of another system first\n",
+                          2))
 
     def guard(self, *arguments):
         """What it prints, and its exit status."""
