@@ -116,9 +116,9 @@ static int declare(sqlite3 *connection, const char *name, enum bloom_key_type ke
     int code = sqlite3_declare_vtab(connection, declaration);
     sqlite3_free(declaration);
     if (code != SQLITE_OK)
-        *error = sqlite3_mprintf(
-            "bloom: a filter table cannot be called %s, choose another name: %s",
-            bloom_quote(quoted, name, strlen(name)), sqlite3_errmsg(connection));
+        *error =
+            sqlite3_mprintf("bloom: a filter table cannot be called %s, choose another name: %s",
+                            bloom_quote(quoted, name, strlen(name)), sqlite3_errmsg(connection));
     if (code == SQLITE_OK) /* for OR IGNORE */
         code = sqlite3_vtab_config(connection, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
     if (code == SQLITE_OK)
