@@ -12,19 +12,35 @@ bool is_busy(int code) {
     return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED;
 }
 
+/* After memory has failed in a rollback, a cache that is shared answers so to everything, until no
+ * connection reads any more. */
+static void end_all(void) {
+    for (unsigned i = 0; i < CONNECTIONS; i++)
+        if (connections[i].in_transaction) {
+            model_rollback(&connections[i]);
+            sqlite3_exec(connections[i].database, "ROLLBACK", NULL, NULL, NULL);
+            note("%s: ROLLBACK, since the cache that is shared has failed", connections[i].name);
+        }
+}
+
 int really(struct connection *connection, int code) {
     char sql[80];
     if (code == SQLITE_OK || is_busy(code))
         return code;
     char *message = sqlite3_mprintf("%s", sqlite3_errmsg(connection->database));
     int locked = SQLITE_OK;
-    for (unsigned schema = 0; schema < SCHEMAS && !is_busy(locked); schema++) {
+    for (unsigned schema = 0; schema < SCHEMAS && locked == SQLITE_OK; schema++) {
         sqlite3_snprintf(sizeof sql, sql, "SELECT count(*) FROM %s.sqlite_master", SCHEMA[schema]);
         if (connection->links[schema].file != NULL)
             locked = sqlite3_exec(connection->database, sql, NULL, NULL, NULL);
     }
     note("%s: -- result %d (%s)", connection->name, code, message);
     sqlite3_free(message);
+    if (shared_cache && locked == SQLITE_NOMEM) {
+        end_all();
+        locked = sqlite3_exec(connection->database, sql, NULL, NULL, NULL);
+        return locked == SQLITE_OK ? SQLITE_BUSY : locked;
+    }
     return is_busy(locked) ? locked : code;
 }
 
