@@ -228,7 +228,7 @@ static void one_round(const bool *left_out) {
             if (connection->links[schema].file != NULL)
                 for (unsigned slot = 0; slot < SLOTS; slot++)
                     if (is_touched(connection, schema, slot) || random_once_in(3))
-                        look(connection, schema, slot, over);
+                        look(connection, schema, slot, over && random_once_in(4));
         for (unsigned schema = 0; over && random_once_in(2) && schema < SCHEMAS; schema++)
             if (connection->links[schema].file != NULL)
                 look_from_outside(connection->links[schema].file);
