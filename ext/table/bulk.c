@@ -170,21 +170,20 @@ static uint64_t room_of_last(const struct bulk *bulk) {
 static int check_room(struct bulk *bulk) {
     const uint64_t left = bulk->left;
     uint64_t room = room_of_last(bulk);
-    int code = SQLITE_OK;
-    if (room >= left && !bloom_layer_may_fill(last_layer(bulk), left))
-        return code;
     if (room >= left) {
+        if (!bloom_layer_may_fill(last_layer(bulk), left))
+            return SQLITE_OK;
         bulk->tries = true;
-        code = pass(bulk, last_layer(bulk), ADD, UINT64_MAX);
+        int code = pass(bulk, last_layer(bulk), ADD, UINT64_MAX);
         bulk->tries = false;
         room = left - bulk->left;
-        if (code == SQLITE_OK && room == left)
+        if (code == SQLITE_OK && room == left) {
             code = pass_all(bulk, MARK);
-        if (code == SQLITE_OK && room == left)
-            return count_last(bulk);
+            return code == SQLITE_OK ? count_last(bulk) : code;
+        }
+        if (code != SQLITE_OK)
+            return code;
     }
-    if (code != SQLITE_OK)
-        return code;
     return bloom_database_fail(
         bulk->layers->database, SQLITE_ERROR,
         "the table has room for %llu more keys, but %llu of the set are new, and growth=error "

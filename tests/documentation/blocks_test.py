@@ -33,7 +33,7 @@ RUN = {
     "ext/FORMAT-tables.md": {"sql": "documentation/format_test.py",
                              "text": "a grammar, which format_test.py follows"},
     "ext/URLS.md": {"sql": EXAMPLES, "text": "documentation/urls_test.py"},
-    "ext/packages/README.md": {"sh": HERE},
+    "ext/packages/README.md": {"sh": HERE, "c": "build/build_test.py"},
     "ext/packages/go/README.md": {"go": "packages/compiled_test.py",
                                   "sh": "packages/compiled_test.py",
                                   "sql": "packages/compiled_test.py"},

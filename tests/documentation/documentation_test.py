@@ -93,7 +93,7 @@ class Reference(unittest.TestCase):
             self.assertRegex(self.TEXT, rf"\*\*`{name}\(", name)
 
     def test_options_of_values(self):
-        names = re.findall(r'\{"(\w+)", value_', self.source("sqlite/options.c"))
+        names = re.findall(r'\{"(\w+)", value_', self.source("filter/options.c"))
         self.assertEqual(self.first_column("## Options of values"), names)
         for name in names:
             self.assertRegex(self.EXAMPLES, rf"bloom_\w+\([^;]*'[^';]*\b{name}=")
