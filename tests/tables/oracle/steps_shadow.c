@@ -112,6 +112,8 @@ void step_repair(connection_t *connection) {
         bool lost = lost_transaction(connection);
         if (!lost)
             judge_write(connection, code, false, sql);
+        if (!lost && code != SQLITE_OK && WRONG[which].empties) /* the first of two is done */
+            change(connection, schema)->tampered = true;
         if (!lost && code == SQLITE_OK) {
             struct raw after;
             change(connection, schema)->tampered = true;
