@@ -558,6 +558,8 @@ int bloom_layers_clear(struct bloom_layers *layers) {
     bloom_chunks_rest(layers->chunks);
     int code = bloom_database_prepare(layers->database, BLOOM_DELETE_CHUNKS);
     if (code == SQLITE_OK)
+        code = bloom_database_prepare(layers->database, BLOOM_LAST_CHUNK);
+    if (code == SQLITE_OK)
         code = bloom_database_prepare(layers->database, BLOOM_DELETE_LAYERS);
     if (code == SQLITE_OK)
         code = write_row(layers, &layers->layers[0], 0, &(struct bloom_sums){0});

@@ -672,6 +672,33 @@ class OpenStatements(TableTest):
         rows(connection, "COMMIT")
         self.assertEqual(total_keys(connection), 2)
 
+    def test_a_clear_that_is_refused_at_any_question_has_changed_nothing(self):
+        """In a transaction, where a statement of one row is not taken back."""
+        left = 0
+
+        def authorize(_, name, *__):
+            nonlocal left
+            left -= str(name).startswith("s_")
+            return apsw.SQLITE_DENY if left == 0 else apsw.SQLITE_OK
+
+        for question in range(1, 1000):
+            connection = connect(":memory:")
+            rows(connection, "CREATE VIRTUAL TABLE s USING bloom(capacity=8)")
+            insert_numbers(connection, 1, 40)
+            before = rows(connection, "SELECT * FROM s_layers, s_chunks")
+            rows(connection, "BEGIN")
+            either(connection, "set_authorizer", "setauthorizer")(authorize)
+            left = question
+            try:
+                rows(connection, "INSERT INTO s(s) VALUES ('clear')")
+                break
+            except apsw.Error:
+                left = -1
+                self.assertEqual(rows(connection, "SELECT * FROM s_layers, s_chunks"), before)
+        left = -1
+        self.assertGreater(question, 30)  # some 40, by release
+        self.assertEqual(total_keys(connection), 0)
+
     def test_another_connection_changes_the_schema_between_two_questions(self):
         connection, other = self.make(), self.open()
         insert_numbers(connection, 1, 10)
