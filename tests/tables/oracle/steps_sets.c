@@ -141,7 +141,8 @@ static void add_all_done(struct attempt *attempt, const struct set *set, bool ta
     expect(!known || !set->must_refuse, "%s has taken a set that it must refuse", name);
     expect(!known || (unsigned)changes == set->groups, "%s: changes() is %d after %u sets", name,
            changes, set->groups);
-    attempt->estimates = set->may_grow; /* what seemed to be in meanwhile depends on the order */
+    attempt->doubtful |= set->must_refuse; /* of counts that somebody made wrong */
+    attempt->estimates = set->may_grow;    /* what seemed to be in meanwhile depends on the order */
     if (attempt_compare(attempt, &grown) && known) {
         expect(!grown || set->may_grow, "%s has grown, and had room for the set", name);
         expect(attempt->keys_after <= attempt->keys_before + keys_count(&set->counted),

@@ -3,27 +3,33 @@
 
 #include <string.h>
 
-static void edit_by_hand(connection_t *connection, const char *edit) {
-    unsigned schema, slot;
+/* One statement after the other, so that the model knows what was done when one is refused. */
+static bool edit(connection_t *connection, unsigned schema, const char *table, const char *edits) {
     bool met;
-    if (!connection->in_transaction || !choose(connection, &schema, &slot, true) ||
-        !settle_view(connection, schema))
-        return;
-    const char *table = NAME[peek(connection, schema)->tables[slot].name];
-    char *sql = sqlite3_mprintf(edit, SCHEMA[schema], table, SCHEMA[schema], table);
+    char *sql = sqlite3_mprintf(edits, SCHEMA[schema], table, SCHEMA[schema], table);
     int code = SQLITE_OK;
     for (char *part = sql, *end; part != NULL && code == SQLITE_OK; part = end) {
         end = strchr(part, ';');
         if (end != NULL)
             *end++ = '\0';
         code = run(connection, NULL, part, FAULT_NONE, &met);
-        if (lost_transaction(connection))
+        if (lost_transaction(connection)) {
+            code = SQLITE_ABORT;
             break;
+        }
         judge_write(connection, code, false, part);
         if (code == SQLITE_OK)
             change(connection, schema)->tampered = true;
     }
     sqlite3_free(sql);
+    return code == SQLITE_OK;
+}
+
+static void edit_by_hand(connection_t *connection, const char *edits) {
+    unsigned schema, slot;
+    if (connection->in_transaction && choose(connection, &schema, &slot, true) &&
+        settle_view(connection, schema))
+        edit(connection, schema, NAME[peek(connection, schema)->tables[slot].name], edits);
 }
 
 void step_hand_edit(connection_t *connection) {
@@ -99,45 +105,33 @@ void step_repair(connection_t *connection) {
     };
     struct attempt attempt;
     char where[80];
-    bool met;
     if (!connection->in_transaction || !attempt_begin(&attempt, connection))
         return;
     unsigned schema = attempt.schema, which = random_below(sizeof WRONG / sizeof *WRONG);
     sqlite3_stmt *statement = statement_for(&attempt, REPAIR);
     bool was_tampered = view(connection, schema)->tampered;
     const char *name = NAME[attempt.table->name];
-    char *sql = sqlite3_mprintf(WRONG[which].edit, SCHEMA[schema], name, SCHEMA[schema], name);
-    if (statement != NULL) {
-        int code = run(connection, NULL, sql, FAULT_NONE, &met);
-        bool lost = lost_transaction(connection);
-        if (!lost)
-            judge_write(connection, code, false, sql);
-        if (!lost && code != SQLITE_OK && WRONG[which].empties) /* the first of two is done */
-            change(connection, schema)->tampered = true;
-        if (!lost && code == SQLITE_OK) {
-            struct raw after;
-            change(connection, schema)->tampered = true;
-            attempt.table = &view(connection, schema)->tables[attempt.slot];
-            if (WRONG[which].empties) {
-                raw_clear(&attempt.raw);
-                look_raw(connection, schema, attempt.table->name, &attempt.raw);
-                was_tampered = true;
-            }
-            if (attempt_run(&attempt, statement, random_fault(true)) && attempt_is_sure(&attempt) &&
-                !attempt.doubtful && attempt.raw.sane &&
-                look_raw(connection, schema, attempt.table->name, &after)) {
-                sqlite3_snprintf(sizeof where, where, "%s: repaired %s.%s", connection->name,
-                                 SCHEMA[schema], name);
-                bool same_keys = !WRONG[which].of_keys && !was_tampered && !attempt.options->counts;
-                compare_repaired(&attempt.raw, &after, same_keys, where);
-                raw_clear(&after);
-                if (WRONG[which].of_keys)
-                    attempt.table->merged = true; /* which estimates as well */
-                view(connection, schema)->tampered = was_tampered;
-            }
+    if (statement != NULL && edit(connection, schema, name, WRONG[which].edit)) {
+        struct raw after;
+        attempt.table = &view(connection, schema)->tables[attempt.slot];
+        if (WRONG[which].empties) {
+            raw_clear(&attempt.raw);
+            look_raw(connection, schema, attempt.table->name, &attempt.raw);
+            was_tampered = true;
+        }
+        if (attempt_run(&attempt, statement, random_fault(true)) && attempt_is_sure(&attempt) &&
+            !attempt.doubtful && attempt.raw.sane &&
+            look_raw(connection, schema, attempt.table->name, &after)) {
+            sqlite3_snprintf(sizeof where, where, "%s: repaired %s.%s", connection->name,
+                             SCHEMA[schema], name);
+            bool same_keys = !WRONG[which].of_keys && !was_tampered && !attempt.options->counts;
+            compare_repaired(&attempt.raw, &after, same_keys, where);
+            raw_clear(&after);
+            if (WRONG[which].of_keys)
+                attempt.table->merged = true; /* which estimates as well */
+            view(connection, schema)->tampered = was_tampered;
         }
     }
-    sqlite3_free(sql);
     raw_clear(&attempt.raw);
 }
 
