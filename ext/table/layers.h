@@ -61,8 +61,9 @@
  * So a layer closes at exactly n keys, unless a chunk gets no key from then on: it hides what it
  * has not reported, 15 keys at most. The condition on ones comes first, since near n a key sets
  * about k / 2: some 22 keys for each chunk are left, and of chunks one in 10^9 gets none of them;
- * more in layers of two or three chunks, whose ones vary more. add_all counts all chunks of a layer that it may fill. The row is written before the chunk, since
- * another connection of a shared cache, or an authorizer, may refuse it.
+ * more in layers of two or three chunks, whose ones vary more. add_all counts all chunks of a layer
+ * that it may fill. The row is written before the chunk, since another connection of a shared
+ * cache, or an authorizer, may refuse it.
  */
 #ifndef BLOOM_TABLE_LAYERS_H
 #define BLOOM_TABLE_LAYERS_H
