@@ -19,8 +19,8 @@ static inline enum bloom_key_kind bloom_key_kind_of(bool taken) {
     return taken ? BLOOM_KEY : BLOOM_KEY_FOREIGN;
 }
 
-/* Whether keys are hashed by murmur3, as those of most filters are: a call through a pointer less
- * takes a fifth off the time of a check. */
+/* Whether keys are hashed by murmur3, as those of most filters are: these do without a call through
+ * a pointer, which a check of some 6 ns would feel. */
 static inline bool bloom_is_murmur3(const struct bloom_shape *shape) {
     return shape->layout->hashing == &bloom_hashing_murmur3 && !shape->keying.salted;
 }

@@ -421,10 +421,11 @@ def native():
 
 def shell(sql, folder):
     """What the sqlite3 shell prints for a script, run in a folder that has the library."""
-    script = folder / "script.sql"
-    script.write_text(sql)
-    return run("sqlite3", "-batch", "-init", "/dev/null", ":memory:", f".read {script}",
-               cwd=folder).splitlines()
+    with tempfile.TemporaryDirectory() as place:
+        script = pathlib.Path(place) / "script.sql"
+        script.write_text(sql)
+        return run("sqlite3", "-batch", "-init", "/dev/null", ":memory:", f".read {script}",
+                   cwd=folder).splitlines()
 
 
 def visits():
