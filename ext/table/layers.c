@@ -561,17 +561,23 @@ int bloom_layers_truncate(struct bloom_layers *layers, unsigned number) {
                                                        : code;
 }
 
-/* Numbers of generations begin anew. */
+/* Numbers of generations begin anew. The row comes first, and is put back when the chunks cannot be
+ * deleted: another connection of a shared cache reads them, or the authorizer hides them. */
 int bloom_layers_clear(struct bloom_layers *layers) {
+    const struct bloom_layer *first = &layers->layers[0];
     bloom_chunks_rest(layers->chunks);
     int code = bloom_database_prepare(layers->database, 1u << BLOOM_LAST_CHUNK |
                                                             1u << BLOOM_DELETE_LAYERS |
                                                             1u << BLOOM_DELETE_CHUNKS);
     if (code == SQLITE_OK)
-        code = write_row(layers, &layers->layers[0], 0, &(struct bloom_sums){0});
+        code = write_row(layers, first, 0, &(struct bloom_sums){0});
+    if (code != SQLITE_OK)
+        return code;
+    code = bloom_chunks_delete(layers->chunks, INT64_MIN, INT64_MAX);
     if (code == SQLITE_OK)
-        code = bloom_chunks_delete(layers->chunks, INT64_MIN, INT64_MAX);
-    return code == SQLITE_OK ? bloom_layers_truncate(layers, 1) : code;
+        return bloom_layers_truncate(layers, 1);
+    const int restored = update_row(layers, 0, first->geometry.generation, &first->sums);
+    return restored == SQLITE_OK ? code : restored;
 }
 
 /* Statements and transactions */
