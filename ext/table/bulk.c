@@ -203,19 +203,6 @@ static int add_rest(struct bulk *bulk) {
     return code;
 }
 
-/* All that will be asked, also by layers that are opened. */
-static int prepare_all(struct bulk *bulk) {
-    struct bloom_database *database = bulk->layers->database;
-    const bool grows = room_of_last(bulk) < bulk->left;
-    uint32_t room;
-    int code = bloom_database_prepare(
-        database,
-        1u << BLOOM_READ_LAYERS | 1u << BLOOM_WRITE_LAYER | 1u << BLOOM_NEW_CHUNK |
-            1u << BLOOM_WRITE_CHUNK |
-            (grows ? 1u << BLOOM_NEXT_CHUNK | 1u << BLOOM_LAST_CHUNK | 1u << BLOOM_NEW_LAYER : 0));
-    return code == SQLITE_OK && grows ? bloom_database_room_on_page(database, &room) : code;
-}
-
 static int check_order(struct bulk *bulk) {
     int code = SQLITE_OK;
     for (uint64_t i = 1; i < bulk->count && code == SQLITE_OK; i++) {
@@ -244,7 +231,7 @@ int bloom_bulk_add(struct bloom_layers *layers, const struct bloom_stored *set) 
     if (code == SQLITE_OK && layers->growth.mode == BLOOM_GROWTH_ERROR)
         code = check_room(&bulk);
     if (code == SQLITE_OK)
-        code = prepare_all(&bulk);
+        code = bloom_layers_prepare(layers, room_of_last(&bulk) < bulk.left);
     if (code == SQLITE_OK && bulk.counts && bulk.left < bulk.count)
         code = pass_all(&bulk, COUNT);
     if (code == SQLITE_OK)

@@ -69,9 +69,7 @@ static int save_block(struct change *change, int keys, int ones) {
     struct bloom_counts *counts = &change->edit.counts;
     int code = SQLITE_OK;
     if (change->edit.handle == NULL) {
-        code = bloom_database_prepare(layers->database, 1u << BLOOM_READ_LAYERS |
-                                                            1u << BLOOM_WRITE_LAYER |
-                                                            1u << BLOOM_NEW_CHUNK);
+        code = bloom_layers_prepare(layers, false);
         if (code == SQLITE_OK)
             code = bloom_block_make_row(layers->chunks, &change->edit);
     }

@@ -325,6 +325,7 @@ int bloom_layers_start(struct bloom_layers *layers, enum bloom_chunk_sizes sizes
     int code = bloom_database_enter(layers->database);
     if (code != SQLITE_OK)
         return code;
+    layers->page_room = 0;
     code = know(layers, sizes);
     return code == SQLITE_OK ? code : bloom_layers_finish(layers, code, false);
 }
@@ -425,6 +426,14 @@ static int delete_strays(struct bloom_layers *layers, unsigned number) {
     return code == SQLITE_OK && any ? bloom_chunks_delete(layers->chunks, from, to) : code;
 }
 
+static int prepare_layer(struct bloom_layers *layers) {
+    int code =
+        bloom_database_prepare(layers->database, 1u << BLOOM_LAST_CHUNK | 1u << BLOOM_NEW_LAYER);
+    return code == SQLITE_OK && layers->page_room == 0
+               ? bloom_database_room_on_page(layers->database, &layers->page_room)
+               : code;
+}
+
 /* Makes the row of a layer, by its number, for a generation; or takes the one that an older
  * generation has left, which was learned. */
 static int open_layer(struct bloom_layers *layers, const struct bloom_layer *layer,
@@ -433,7 +442,6 @@ static int open_layer(struct bloom_layers *layers, const struct bloom_layer *lay
     struct bloom_shape shape;
     uint8_t header[BLOOM_HEADER_BYTES_MAXIMUM];
     char problem[BLOOM_PROBLEM_SIZE];
-    uint32_t room;
     bool any;
     sqlite3_stmt *statement;
     if (layer->learned) {
@@ -441,9 +449,7 @@ static int open_layer(struct bloom_layers *layers, const struct bloom_layer *lay
         return code == SQLITE_OK ? write_row(layers, layer, generation, &(struct bloom_sums){0})
                                  : code;
     }
-    int code = bloom_database_room_on_page(layers->database, &room);
-    if (code == SQLITE_OK)
-        code = bloom_database_prepare(layers->database, 1u << BLOOM_NEW_LAYER);
+    int code = prepare_layer(layers);
     if (code == SQLITE_OK)
         code = delete_strays(layers, number);
     if (code == SQLITE_OK)
@@ -455,7 +461,7 @@ static int open_layer(struct bloom_layers *layers, const struct bloom_layer *lay
     bloom_header_write(&shape, header);
     sqlite3_bind_int64(statement, 1, number);
     sqlite3_bind_blob(statement, 2, header, (int)bloom_header_bytes(&shape), SQLITE_TRANSIENT);
-    sqlite3_bind_int64(statement, 3, bloom_blocks_in_room(&shape, room));
+    sqlite3_bind_int64(statement, 3, bloom_blocks_in_room(&shape, layers->page_room));
     sqlite3_bind_int64(statement, 4, generation);
     return bloom_database_write(layers->database, BLOOM_NEW_LAYER, 1);
 }
@@ -472,12 +478,17 @@ static int open_next(struct bloom_layers *layers, unsigned number, uint32_t gene
     return code == SQLITE_OK ? read_layers(layers, NULL) : code;
 }
 
+int bloom_layers_prepare(struct bloom_layers *layers, bool grows) {
+    int code = bloom_database_prepare(layers->database,
+                                      1u << BLOOM_READ_LAYERS | 1u << BLOOM_READ_CHUNK |
+                                          1u << BLOOM_NEXT_CHUNK | 1u << BLOOM_WRITE_LAYER |
+                                          1u << BLOOM_NEW_CHUNK | 1u << BLOOM_WRITE_CHUNK);
+    return code == SQLITE_OK && grows ? prepare_layer(layers) : code;
+}
+
 int bloom_layers_grow(struct bloom_layers *layers) {
     const unsigned last = bloom_layers_at(layers, layers->count - 1)->geometry.number;
-    /* Keys come to it at once. */
-    int code = bloom_database_prepare(layers->database,
-                                      1u << BLOOM_READ_CHUNK | 1u << BLOOM_WRITE_LAYER |
-                                          1u << BLOOM_NEW_CHUNK | 1u << BLOOM_WRITE_CHUNK);
+    int code = bloom_layers_prepare(layers, true);
     return code == SQLITE_OK ? open_next(layers, last + 1, layers->newest) : code;
 }
 

@@ -83,6 +83,7 @@ struct bloom_layers {
 
     unsigned count, room, first;
     uint32_t newest;            /* generation */
+    uint32_t page_room;         /* on a page, asked for in this call of SQLite; 0: not yet */
     struct bloom_layer *layers; /* room of them, from the first look on */
 
     enum { BLOOM_PROOF_NONE, BLOOM_PROOF_VERSION, BLOOM_PROOF_LOOKS } proof;
@@ -130,6 +131,9 @@ unsigned bloom_layers_older(const struct bloom_layers *layers);
 int bloom_layers_create(struct bloom_layers *layers);
 int bloom_layers_grow(struct bloom_layers *layers);
 int bloom_layers_rotate(struct bloom_layers *layers);
+
+/* Prepares all that keys need to be written, and further layers if it grows. */
+int bloom_layers_prepare(struct bloom_layers *layers, bool grows);
 
 /* Whether a layer that has so many keys and ones takes one more; what it does not take is a key
  * that is new. */
