@@ -8,8 +8,8 @@
 #: make clusters       filters in replicated SQLite, three nodes each
 #: make newcomer       README typed in a bare Debian and Ubuntu; root and debootstrap
 #
-# They need cmocka, and libmurmurhash as a second opinion on the hash (Debian: libcmocka-dev,
-# libmurmurhash-dev).
+# They need Python; the unit tests cmocka, and libmurmurhash as a second opinion on the hash. What is
+# not there is skipped and named as Debian's package.
 export ONLY
 
 # Unit tests of the filter library. What measures rates for long goes to `make long`.
@@ -90,9 +90,27 @@ $(BUILD)/tests/crowd_test: tests/tables/crowd_test.c
 # A suite is NAME=COMMAND; run.py runs them side by side, those named NAME! alone.
 unit_suites = $(foreach program,$(1),'$(notdir $(program))=$(program)')
 TEST_SUITES = $(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS))
+# $(call skipped,SUITE,PACKAGE,HEADER): when the compiler does not find the header, a suite in the
+# place of SUITE that says so.
+skipped = $(shell echo '\#include <$(3)>' | $(CC) $(CPPFLAGS) $(CFLAGS) -E -x c - \
+    >/dev/null 2>&1 || echo "'$(1)=echo skipped: $(2) is not installed; \
+    echo 0 passed, 0 failed, 1 skipped'")
+ifneq ($(filter test check,$(MAKECMDGOALS)),)
+NO_CMOCKA := $(call skipped,unit tests,libcmocka-dev,cmocka.h)
+NO_MURMURHASH := $(if $(NO_CMOCKA),,$(call skipped,hash_test,libmurmurhash-dev,murmurhash.h))
+TEST_SUITES := $(if $(NO_CMOCKA),,$(if $(NO_MURMURHASH),$(filter-out %/hash_test,$(TEST_SUITES)),\
+    $(TEST_SUITES)))
+endif
 
-test: $(LIBRARY) $(TEST_SUITES)
-	@$(PYTHON) tests/runner/run.py \
+# Asked first: what is built before takes minutes.
+python:
+	@command -v $(PYTHON) >/dev/null || \
+	    { echo 'make test needs Python (Debian: python3); README has the line for all' >&2; exit 1; }
+
+.PHONY: python
+
+test: python $(LIBRARY) $(TEST_SUITES)
+	@$(PYTHON) tests/runner/run.py $(NO_CMOCKA) $(NO_MURMURHASH) \
 	    $(call unit_suites,$(TEST_SUITES)) \
 	    'sources=$(PYTHON) tests/build/sources_test.py' \
 	    'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \

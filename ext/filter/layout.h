@@ -16,6 +16,11 @@
 /* Room for what went wrong, in words: a sentence without subject and full stop. */
 #define BLOOM_PROBLEM_SIZE 512
 
+/* What problems of a header end in: bytes that changed after they were written, and numbers that no
+ * writer puts there. They fit a filter and the header of a table's layer. */
+#define BLOOM_RESTORE "; restore it from its source or a backup"
+#define BLOOM_MADE_WRONGLY "; whoever wrote it must write it anew"
+
 struct bloom_key_set;
 struct bloom_layout;
 struct bloom_shape;

@@ -164,7 +164,9 @@ static int learn_layer(struct bloom_layers *layers, struct bloom_layer *layer, u
     char problem[BLOOM_PROBLEM_SIZE];
     layer->learned = false;
     if (!bloom_header_read(&shape, header, length, problem))
-        return damaged(layers, number, problem);
+        return bloom_database_fail(
+            layers->database, SQLITE_CORRUPT_VTAB, "%s is damaged: layer %u %s",
+            layers->database->shadow_names[BLOOM_SHADOW_LAYERS], number, problem);
     /* How layers follow from the options is part of the format, so that a header that was exchanged
      * does not go unnoticed. */
     if (!bloom_growth_knows(&layers->growth, index, &shape))

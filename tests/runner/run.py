@@ -4,7 +4,7 @@
 Every suite is a command. Its exit status decides whether it failed; the number of tests is read
 from the closing line of its runner (cmocka, unittest, sqllogictest.py, or plain
 `N passed, N failed[, N skipped]`). A suite that counts nothing has failed, so that a suite cannot
-get lost. Lines that begin with `figures: ` are repeated. The last line is
+get lost; one that finds a module of PACKAGES missing is skipped, and says which package has it. Lines that begin with `figures: ` are repeated. The last line is
 `N passed, N failed, N skipped`.
 
     run.py NAME=COMMAND ...
@@ -28,6 +28,8 @@ CMOCKA = re.compile(r"^\[  (PASSED|FAILED|SKIPPED)\s*\] (\d+) test\(s\)", re.MUL
 UNITTEST = re.compile(r"^Ran (\d+) tests? in", re.MULTILINE)
 UNITTEST_DETAIL = re.compile(r"(failures|errors|skipped)=(\d+)")
 UNITTEST_SUITE = re.compile(r"_test\.py( \w+)*$")
+MISSING = re.compile(r"^ModuleNotFoundError: No module named '(\w+)'", re.MULTILINE)
+PACKAGES = {"apsw": "python3-apsw"}  # by the names of Debian
 SCRIPTS = pathlib.Path("tests/sql")
 PRINTING = threading.Lock()
 
@@ -62,8 +64,11 @@ def run(suite):
     ran = subprocess.run(command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
     seconds = time.monotonic() - started
-    counted = count(ran.stdout)
-    if counted is None or sum(counted) == 0:
+    counted, said = count(ran.stdout), ran.stdout
+    missing = PACKAGES.get((MISSING.search(said) or [None, None])[1])
+    if missing and counted is None:
+        counted, said = [0, 0, 1], f"skipped: {missing} is not installed"
+    elif counted is None or sum(counted) == 0:
         counted = [0, 1, 0]
     elif ran.returncode != 0 and counted[1] == 0:
         counted[1] = 1
@@ -71,7 +76,7 @@ def run(suite):
     with PRINTING:
         print(f"{'ok  ' if good else 'FAIL'} {name}: {counted[0]} passed, {counted[1]} failed, "
               f"{counted[2]} skipped ({seconds:.1f} s)", flush=True)
-        for line in ran.stdout.splitlines():
+        for line in said.splitlines():
             if (not good or line.startswith("figures: ")
                     or re.search(r"\bskip", line, re.IGNORECASE) and counted[2]):
                 print("     " + line, flush=True)
