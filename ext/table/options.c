@@ -39,46 +39,36 @@ struct target {
     struct bloom_options *options;
 };
 
-/* Returns SQLITE_ERROR for what is no number. */
+/* What is no number is 0, which no option takes. */
 static int read_number(sqlite3 *connection, struct bloom_text text, double *number) {
-    sqlite3_stmt *statement;
-    char *copy = sqlite3_mprintf("%.*s", (int)text.length, text.start);
-    if (copy == NULL)
-        return SQLITE_NOMEM;
-    bool readable = is_literal(copy);
-    char *sql = readable ? sqlite3_mprintf("SELECT (%s)", copy) : NULL;
-    sqlite3_free(copy);
-    if (!readable)
-        return SQLITE_ERROR;
+    static const char SELECT[] = "SELECT ";
+    sqlite3_stmt *statement = NULL;
+    char *sql = sqlite3_mprintf("%s%.*s", SELECT, (int)text.length, text.start);
+    int code = SQLITE_OK;
+    *number = 0;
     if (sql == NULL)
         return SQLITE_NOMEM;
-    int code = sqlite3_prepare_v3(connection, sql, -1, SQLITE_PREPARE_NO_VTAB, &statement, NULL);
+    if (is_literal(sql + strlen(SELECT)))
+        code = sqlite3_prepare_v3(connection, sql, -1, SQLITE_PREPARE_NO_VTAB, &statement, NULL);
     sqlite3_free(sql);
     if (code != SQLITE_OK)
-        return code == SQLITE_NOMEM || code == SQLITE_INTERRUPT ? code : SQLITE_ERROR;
-    int type = SQLITE_NULL;
-    if (sqlite3_step(statement) == SQLITE_ROW) {
-        type = sqlite3_column_type(statement, 0);
+        return code == SQLITE_NOMEM || code == SQLITE_INTERRUPT ? code : SQLITE_OK;
+    if (statement != NULL && sqlite3_step(statement) == SQLITE_ROW)
         *number = sqlite3_column_double(statement, 0);
-    }
-    code = sqlite3_finalize(statement);
-    if (code != SQLITE_OK)
-        return code;
-    return type == SQLITE_INTEGER || type == SQLITE_FLOAT ? SQLITE_OK : SQLITE_ERROR;
+    return sqlite3_finalize(statement);
 }
 
 /* The options. Each reads its value, and says what it wants when it gets something else. */
 
 /* *whole stays as it is unless the value is a whole number from minimum to maximum. */
-static int read_whole(void *target, struct bloom_text value, uint64_t minimum, uint64_t maximum,
-                      uint64_t *whole, const char *expectation, char problem[BLOOM_PROBLEM_SIZE]) {
-    struct target *to = target;
-    double number = 0;
+static int read_whole(const struct target *to, struct bloom_text value, uint64_t minimum,
+                      uint64_t maximum, uint64_t *whole, const char *expectation,
+                      char problem[BLOOM_PROBLEM_SIZE]) {
+    double number;
     int code = read_number(to->connection, value, &number);
-    if (code != SQLITE_OK && code != SQLITE_ERROR)
+    if (code != SQLITE_OK)
         return code;
-    if (code != SQLITE_OK || number < (double)minimum || number > (double)maximum ||
-        (double)(uint64_t)number != number)
+    if (number < (double)minimum || number > (double)maximum || (double)(uint64_t)number != number)
         return bloom_option_wrong(problem, expectation, value);
     *whole = (uint64_t)number;
     return SQLITE_OK;
@@ -86,7 +76,7 @@ static int read_whole(void *target, struct bloom_text value, uint64_t minimum, u
 
 static int read_capacity(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
     struct target *to = target;
-    return read_whole(target, value, 1, BLOOM_CAPACITY_MAXIMUM, &to->options->growth.capacity,
+    return read_whole(to, value, 1, BLOOM_CAPACITY_MAXIMUM, &to->options->growth.capacity,
                       "capacity must be a whole number from 1 to 1099511627776", problem);
 }
 
@@ -94,7 +84,7 @@ static int read_generations(void *target, struct bloom_text value,
                             char problem[BLOOM_PROBLEM_SIZE]) {
     struct target *to = target;
     uint64_t generations = 1;
-    int code = read_whole(target, value, 2, BLOOM_GENERATIONS_MAXIMUM, &generations,
+    int code = read_whole(to, value, 2, BLOOM_GENERATIONS_MAXIMUM, &generations,
                           "generations must be a whole number from 2 to 64", problem);
     to->options->growth.generations = (unsigned)generations;
     return code;
@@ -102,15 +92,11 @@ static int read_generations(void *target, struct bloom_text value,
 
 static int read_fpr(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
     struct target *to = target;
-    double number = 0;
-    int code = read_number(to->connection, value, &number);
-    if (code != SQLITE_OK && code != SQLITE_ERROR)
-        return code;
-    if (code == SQLITE_OK && number > 0 && number < 1) {
-        to->options->growth.rate = number;
-        return SQLITE_OK;
-    }
-    return bloom_option_wrong(problem, "fpr must be between 0 and 1 (0.01 is 1 %)", value);
+    double *rate = &to->options->growth.rate;
+    int code = read_number(to->connection, value, rate);
+    return code != SQLITE_OK || (*rate > 0 && *rate < 1)
+               ? code
+               : bloom_option_wrong(problem, "fpr must be between 0 and 1 (0.01 is 1 %)", value);
 }
 
 static int read_growth(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
@@ -127,13 +113,15 @@ static int read_growth(void *target, struct bloom_text value, char problem[BLOOM
 
 static int read_layout(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
     struct target *to = target;
-    to->options->growth.layout = bloom_layout_by_name(value.start, value.length);
-    if (to->options->growth.layout == NULL)
-        return bloom_option_wrong(problem, "layout must be the name of a layout", value);
-    if (to->options->growth.layout->blocks == NULL)
-        return bloom_option_wrong(problem, "layout of a filter table must be blocked or counting",
-                                  value);
-    return SQLITE_OK;
+    const struct bloom_layout *layout = bloom_layout_by_name(value.start, value.length);
+    to->options->growth.layout = layout;
+    if (layout != NULL && layout->blocks != NULL)
+        return SQLITE_OK;
+    return bloom_option_wrong(problem,
+                              layout == NULL ? "layout must be the name of a layout"
+                                             : "layout of a filter table must be blocked or "
+                                               "counting",
+                              value);
 }
 
 static const char *const KEY_TYPES[] = {
@@ -152,14 +140,12 @@ static int read_key(void *target, struct bloom_text value, char problem[BLOOM_PR
             to->options->key = (enum bloom_key_type)i;
             return SQLITE_OK;
         }
-    struct bloom_keying *keying = &to->options->growth.keying;
-    keying->rule = bloom_key_rule_by_name(value.start, value.length);
-    if (keying->rule != NULL)
+    to->options->growth.keying.rule = bloom_key_rule_by_name(value.start, value.length);
+    if (to->options->growth.keying.rule != NULL)
         return SQLITE_OK;
     bloom_key_rule_list(rules, sizeof rules);
     sqlite3_snprintf(sizeof expectation, expectation,
-                     "key must be TEXT, INTEGER, REAL, NUMERIC or BLOB%s%s",
-                     rules[0] != '\0' ? ", or a key rule: " : "", rules);
+                     "key must be TEXT, INTEGER, REAL, NUMERIC or BLOB, or a key rule: %s", rules);
     return bloom_option_wrong(problem, expectation, value);
 }
 

@@ -337,8 +337,7 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
             "with these keys the first layer would have a false-positive rate of %!.3g, but it is "
             "made for %!.3g; merge into a table with a larger capacity, or with growth=off",
             estimate.rate, shape->rate);
-    code =
-        bloom_database_prepare(layers->database, 1u << BLOOM_NEW_CHUNK | 1u << BLOOM_WRITE_CHUNK);
+    code = bloom_layers_prepare(layers, false);
     if (code == SQLITE_OK)
         code = bloom_layers_write(layers, layer, &merged.sums);
     layer->geometry.complete = false; /* rows that the sums count are made from here on */
