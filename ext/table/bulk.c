@@ -1,4 +1,6 @@
-/* See bulk.h. The hashes ascend, and so do the numbers of the blocks that decide about them, in
+/* Many keys at once: a set of hashes (bloom_hashes) written chunk by chunk; see keys.h.
+ *
+ * The hashes ascend, and so do the numbers of the blocks that decide about them, in
  * every layer. So each pass over the set reads and writes each chunk of one layer at most once:
  *
  *   1. One pass a layer marks what is in. Nothing is written yet: damage is found first, and
@@ -8,7 +10,7 @@
  *      left, it takes its share: the keys whose mixed hash is below a limit. The first ones of the
  *      set would fill its lower blocks above measure.
  */
-#include "table/bulk.h"
+#include "table/keys.h"
 
 #include "filter/hash.h"
 #include "filter/hashes.h"

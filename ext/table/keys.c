@@ -122,16 +122,6 @@ static int find_key(struct change *change, unsigned from, bool expects_change, u
     return code;
 }
 
-static int grow(struct bloom_layers *layers) {
-    if (layers->growth.mode != BLOOM_GROWTH_ERROR)
-        return bloom_layers_grow(layers);
-    return bloom_database_fail(
-        layers->database, SQLITE_ERROR,
-        "the table is full: it was made for %llu keys, and growth=error refuses more; make one "
-        "with a larger capacity",
-        (sqlite3_uint64)layers->growth.capacity);
-}
-
 int bloom_keys_add(struct bloom_layers *layers, const uint64_t *words, bool again, bool *found) {
     struct change change;
     const bool counts = again && layers->growth.layout->blocks->remove != NULL;
@@ -149,7 +139,7 @@ int bloom_keys_add(struct bloom_layers *layers, const uint64_t *words, bool agai
         code = add_to_layer(&change, layers->count - 1, counts, &added);
         if (code == SQLITE_OK && !change.found && !added) {
             bloom_block_close(&change.edit);
-            code = grow(layers);
+            code = bloom_layers_grow(layers);
         }
     }
     bloom_block_close(&change.edit);

@@ -343,10 +343,8 @@ int bloom_layers_finish(struct bloom_layers *layers, int code, bool changed) {
 /* Changes */
 
 unsigned bloom_layers_older(const struct bloom_layers *layers) {
-    unsigned older = 0;
-    while (bloom_layers_at(layers, older)->geometry.generation != layers->newest)
-        older++;
-    return older;
+    const unsigned last = layers->count - 1;
+    return last - bloom_layers_at(layers, last)->geometry.number % SLOT_ROWS;
 }
 
 /* Whether a row has that generation and these sums; the other rows may be anything. */
@@ -488,6 +486,11 @@ int bloom_layers_prepare(struct bloom_layers *layers, bool grows) {
 
 int bloom_layers_grow(struct bloom_layers *layers) {
     const unsigned last = bloom_layers_at(layers, layers->count - 1)->geometry.number;
+    if (layers->growth.mode == BLOOM_GROWTH_ERROR)
+        return bloom_database_fail(layers->database, SQLITE_ERROR,
+                                   "the table is full: it was made for %llu keys, and growth=error "
+                                   "refuses more; make one with a larger capacity",
+                                   (sqlite3_uint64)layers->growth.capacity);
     int code = bloom_layers_prepare(layers, true);
     return code == SQLITE_OK ? open_next(layers, last + 1, layers->newest) : code;
 }

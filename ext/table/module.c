@@ -27,7 +27,6 @@
 
 #include "filter/hashes.h"
 #include "sqlite/affinity.h"
-#include "table/bulk.h"
 #include "table/keys.h"
 #include "table/options.h"
 #include "table/whole.h"

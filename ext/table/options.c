@@ -9,63 +9,20 @@
 static_assert((int)BLOOM_OPTION_READ == SQLITE_OK && (int)BLOOM_OPTION_WRONG == SQLITE_ERROR,
               "what options read as is a code of SQLite");
 
-/* Whether a text is a number as SQL writes it, perhaps with a sign, and nothing else. */
-static bool is_literal(const char *text) {
-    static const char DIGITS[] = "0123456789";
-    text += *text == '+' || *text == '-';
-    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
-        size_t length = strspn(text + 2, "0123456789abcdefABCDEF");
-        return length > 0 && text[2 + length] == '\0';
-    }
-    size_t digits = strspn(text, DIGITS);
-    text += digits;
-    if (*text == '.') {
-        size_t decimals = strspn(++text, DIGITS);
-        digits += decimals;
-        text += decimals;
-    }
-    if (digits > 0 && (*text == 'e' || *text == 'E')) {
-        text++;
-        text += *text == '+' || *text == '-';
-        digits = strspn(text, DIGITS);
-        text += digits;
-    }
-    return digits > 0 && *text == '\0';
-}
-
 /* What an option is read into. */
 struct target {
     sqlite3 *connection;
     struct bloom_options *options;
 };
 
-/* What is no number is 0, which no option takes. */
-static int read_number(sqlite3 *connection, struct bloom_text text, double *number) {
-    static const char SELECT[] = "SELECT ";
-    sqlite3_stmt *statement = NULL;
-    char *sql = sqlite3_mprintf("%s%.*s", SELECT, (int)text.length, text.start);
-    int code = SQLITE_OK;
-    *number = 0;
-    if (sql == NULL)
-        return SQLITE_NOMEM;
-    if (is_literal(sql + strlen(SELECT)))
-        code = sqlite3_prepare_v3(connection, sql, -1, SQLITE_PREPARE_NO_VTAB, &statement, NULL);
-    sqlite3_free(sql);
-    if (code != SQLITE_OK)
-        return code == SQLITE_NOMEM || code == SQLITE_INTERRUPT ? code : SQLITE_OK;
-    if (statement != NULL && sqlite3_step(statement) == SQLITE_ROW)
-        *number = sqlite3_column_double(statement, 0);
-    return sqlite3_finalize(statement);
-}
-
 /* The options. Each reads its value, and says what it wants when it gets something else. */
 
-/* *whole stays as it is unless the value is a whole number from minimum to maximum. */
+/* What is no number is 0, which no option takes. *whole stays as it is unless the value is a whole number from minimum to maximum. */
 static int read_whole(const struct target *to, struct bloom_text value, uint64_t minimum,
                       uint64_t maximum, uint64_t *whole, const char *expectation,
                       char problem[BLOOM_PROBLEM_SIZE]) {
     double number;
-    int code = read_number(to->connection, value, &number);
+    int code = bloom_sql_literal(to->connection, value.start, value.length, &number);
     if (code != SQLITE_OK)
         return code;
     if (number < (double)minimum || number > (double)maximum || (double)(uint64_t)number != number)
@@ -93,7 +50,7 @@ static int read_generations(void *target, struct bloom_text value,
 static int read_fpr(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
     struct target *to = target;
     double *rate = &to->options->growth.rate;
-    int code = read_number(to->connection, value, rate);
+    int code = bloom_sql_literal(to->connection, value.start, value.length, rate);
     return code != SQLITE_OK || (*rate > 0 && *rate < 1)
                ? code
                : bloom_option_wrong(problem, "fpr must be between 0 and 1 (0.01 is 1 %)", value);
