@@ -66,15 +66,12 @@ static int leave_chunk(struct bulk *bulk) {
 }
 
 static int go_to_chunk(struct bulk *bulk, uint64_t chunk) {
-    const struct bloom_geometry *geometry = &bulk->layer->geometry;
-    struct bloom_chunks *chunks = bulk->layers->chunks;
     if (bulk->open && bulk->chunk == chunk)
         return SQLITE_OK;
     int code = leave_chunk(bulk);
     if (code == SQLITE_OK)
-        code = bloom_chunk_read(chunks, geometry, chunk, &bulk->chunk_counts, &bulk->blocks);
-    if (code == SQLITE_OK)
-        code = bloom_counts_check(chunks, geometry, chunk, &bulk->chunk_counts);
+        code = bloom_chunk_read(bulk->layers->chunks, &bulk->layer->geometry, chunk,
+                                &bulk->chunk_counts, &bulk->blocks);
     bulk->open = code == SQLITE_OK;
     bulk->chunk = chunk;
     return code;

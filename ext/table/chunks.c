@@ -65,10 +65,6 @@ uint32_t bloom_blocks_of_chunk(const struct bloom_geometry *geometry, uint64_t c
     return left < geometry->chunk_blocks ? (uint32_t)left : geometry->chunk_blocks;
 }
 
-sqlite3_int64 bloom_chunks_first_id(unsigned number) {
-    return (sqlite3_int64)((uint64_t)number << BLOOM_CHUNK_ID_BITS);
-}
-
 static sqlite3_int64 chunk_id(const struct bloom_geometry *geometry, uint64_t chunk) {
     return bloom_chunks_first_id(geometry->number) + (sqlite3_int64)chunk;
 }
@@ -431,7 +427,7 @@ int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *g
     *counts = load_counts(chunks->chunk);
     if (is_stale(geometry, counts->generation)) /* there is no row, or it is */
         *counts = no_counts(geometry);
-    return code;
+    return code == SQLITE_OK ? bloom_counts_check(chunks, geometry, chunk, counts) : code;
 }
 
 int bloom_chunk_next(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,

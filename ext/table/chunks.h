@@ -29,8 +29,10 @@
 
 #include "table/database.h"
 
-/* Chunk ids of a layer. */
-enum { BLOOM_CHUNK_ID_BITS = 40 };
+/* The first id of the layer with that number. */
+static inline sqlite3_int64 bloom_chunks_first_id(unsigned number) {
+    return (sqlite3_int64)number << 40;
+}
 
 enum { BLOOM_COUNTS_BYTES = 24 };
 
@@ -108,7 +110,7 @@ bool bloom_counts_are_sound(const struct bloom_geometry *geometry,
 int bloom_counts_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                        uint64_t chunk, const struct bloom_counts *counts);
 
-/* Reads a chunk: counts, which are not checked, and blocks, which *blocks points to until the next
+/* Reads a chunk: counts, which are checked, and blocks, which *blocks points to until the next
  * call; zeros when it has no row or a stale one. */
 int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                      uint64_t chunk, struct bloom_counts *counts, uint8_t **blocks);
@@ -133,8 +135,5 @@ int bloom_chunks_last(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_i
 
 /* Deletes all rows from one id to another, of whatever layers. */
 int bloom_chunks_delete(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_int64 to);
-
-/* The first id of the layer with that number. */
-sqlite3_int64 bloom_chunks_first_id(unsigned number);
 
 #endif

@@ -65,12 +65,6 @@ static const char *file_of(const struct bloom_layers *layers) {
     return sqlite3_db_filename(layers->database->connection, layers->database->schema);
 }
 
-/* Whether the database is main, in a file with a path: what sqlite3_deserialize puts in the place
- * of main has a name, too, but no path. */
-static bool is_main_file(const struct bloom_layers *layers, const char *file) {
-    return layers->database->is_main && file != NULL && strpbrk(file, "/\\") != NULL;
-}
-
 static bool is_proven_by_looks(const struct bloom_layers *layers) {
     unsigned changes =
         (unsigned)sqlite3_total_changes(layers->database->connection) - layers->changes;
@@ -107,21 +101,19 @@ static void uncheck(struct bloom_layers *layers) {
         layers->layers[i].geometry.checked = false;
 }
 
-/* Right after the rows were read: by what they may be believed. */
+/* Right after the rows were read, without a proof: by what they may be believed. */
 static int find_proof(struct bloom_layers *layers) {
     const char *file = file_of(layers);
-    layers->proof = BLOOM_PROOF_NONE;
     sqlite3_free(layers->file);
     layers->file = NULL;
-    if (is_shared(layers))
+    if (is_shared(layers) || (!layers->told && is_writing(layers)))
         return SQLITE_OK;
     if (layers->told) {
         layers->proof = BLOOM_PROOF_LOOKS;
         return SQLITE_OK;
     }
-    if (is_writing(layers))
-        return SQLITE_OK;
-    if (is_main_file(layers, file)) {
+    /* What sqlite3_deserialize puts in the place of main has a name, too, but no path. */
+    if (layers->database->is_main && file != NULL && strpbrk(file, "/\\") != NULL) {
         layers->file = sqlite3_mprintf("%s", file);
         if (layers->file == NULL)
             return SQLITE_NOMEM;
