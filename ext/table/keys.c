@@ -81,24 +81,19 @@ static int save_block(struct change *change, int keys, int ones) {
     return code == SQLITE_OK ? bloom_block_save(layers->chunks, &change->edit) : code;
 }
 
-/* Whether the layer takes one key more. */
-static int ask_layer(struct change *change, bool *takes) {
-    struct bloom_sums has = change->layer->sums;
-    int code = SQLITE_OK;
-    if (has.chunks > 1 && has.chunks <= FEW_CHUNKS && bloom_layer_may_fill(change->layer, 0) &&
-        change->layers->growth.mode == BLOOM_GROWTH_ON)
-        code = bloom_layers_count(change->layers, change->layer, &has);
-    *takes = code == SQLITE_OK && bloom_layer_takes(change->layer, &has);
-    return code;
-}
-
 /* Adds the key to a layer, unless it is found there, where counts says whether it is counted once
  * more; or unless the layer is full, when it is neither found nor added. */
 static int add_to_layer(struct change *change, unsigned index, bool counts, bool *added) {
     *added = false;
     int code = open_block(change, index);
-    if (code == SQLITE_OK && !change->found)
-        code = ask_layer(change, added);
+    if (code == SQLITE_OK && !change->found) {
+        const struct bloom_layer *layer = change->layer;
+        struct bloom_sums has = layer->sums;
+        if (has.chunks > 1 && has.chunks <= FEW_CHUNKS && bloom_layer_may_fill(layer, 0) &&
+            change->layers->growth.mode == BLOOM_GROWTH_ON)
+            code = bloom_layers_count(change->layers, layer, &has);
+        *added = code == SQLITE_OK && bloom_layer_takes(layer, &has);
+    }
     if (code != SQLITE_OK || !(*added || (change->found && counts)))
         return code;
     const struct bloom_shape *shape = &change->layer->geometry.shape;

@@ -21,12 +21,16 @@ void bloom_layers_close(struct bloom_layers *layers) {
 
 /* The proof */
 
+static int status_of(const struct bloom_layers *layers, int which) {
+    int current = 0, highest;
+    sqlite3_db_status(layers->database->connection, which, &current, &highest, 0);
+    return current;
+}
+
 /* Looks at pages, of all databases of the connection, that were in the cache: nothing is changed
  * without some, and rows are counted besides. */
 static int count_looks(const struct bloom_layers *layers) {
-    int looks = 0, highest;
-    sqlite3_db_status(layers->database->connection, SQLITE_DBSTATUS_CACHE_HIT, &looks, &highest, 0);
-    return looks;
+    return status_of(layers, SQLITE_DBSTATUS_CACHE_HIT);
 }
 
 /* Whether this connection has changed, or may have changed, what it has not committed. */
@@ -45,11 +49,8 @@ static bool is_writing(const struct bloom_layers *layers) {
 
 /* Whether another connection uses one of the caches: total use then exceeds our share. */
 static bool is_shared(const struct bloom_layers *layers) {
-    int used, share, highest;
-    sqlite3 *connection = layers->database->connection;
-    sqlite3_db_status(connection, SQLITE_DBSTATUS_CACHE_USED, &used, &highest, 0);
-    sqlite3_db_status(connection, SQLITE_DBSTATUS_CACHE_USED_SHARED, &share, &highest, 0);
-    return used != share;
+    return status_of(layers, SQLITE_DBSTATUS_CACHE_USED) !=
+           status_of(layers, SQLITE_DBSTATUS_CACHE_USED_SHARED);
 }
 
 /* Changes with every commit, whoever makes it. */
@@ -608,21 +609,14 @@ void bloom_layers_begin(struct bloom_layers *layers) {
 
 /* A statement of our own may make savepoints, which are its own business: it goes well or it fails,
  * which its caller deals with. */
-static bool is_own(const struct bloom_layers *layers) {
-    return *layers->database->running > 0;
-}
-
-void bloom_layers_savepoint(struct bloom_layers *layers) {
-    if (!is_own(layers))
-        bloom_chunks_rest(layers->chunks);
-}
-
-void bloom_layers_rollback_to(struct bloom_layers *layers) {
-    if (is_own(layers))
+void bloom_layers_savepoint(struct bloom_layers *layers, bool rolled_back) {
+    if (*layers->database->running > 0)
         return;
     bloom_chunks_rest(layers->chunks);
-    bloom_layers_forget(layers);
-    uncheck(layers);
+    if (rolled_back) {
+        bloom_layers_forget(layers);
+        uncheck(layers);
+    }
 }
 
 void bloom_layers_end(struct bloom_layers *layers, bool rolled_back) {
