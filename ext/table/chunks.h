@@ -13,16 +13,12 @@
  *      same is prepared, by the authorizer that there is now.
  *   2. An open handle is a reader: it would keep the database's read transaction alive, and keeps
  *      tables from being dropped; one for writing keeps the transaction from being committed. So a
- *      handle for writing lives for one change, and the one for reading, which is kept here, no
- *      longer than its owner says: bloom_chunks_rest is the one function that closes it. SQLite may
- *      roll back and tell us so while a handle is closed or at work: it is taken from its owner
- *      before.
- *
- * When a statement fails and takes its transaction back, SQLite first ends the transaction and then
- * tells the tables. A reader that is still open keeps the lock until the connection's next
- * statement ends. So a handle is not kept from one statement to the next, not even within a
- * transaction, but only while the table has a cursor open: SQLite closes the cursors of a statement
- * before.
+ *      handle for writing lives for one change. The one for reading, which is kept here, lives while
+ *      the table has a cursor open, not even for all of a transaction: when a statement fails and
+ *      takes its transaction back, SQLite closes its cursors, ends the transaction and then tells
+ *      the tables, and a reader that is still open keeps the lock until the connection's next
+ *      statement ends. bloom_chunks_rest is the one function that closes it. SQLite may roll back
+ *      and tell us so while a handle is closed or at work: it is taken from its owner before.
  */
 #ifndef BLOOM_TABLE_CHUNKS_H
 #define BLOOM_TABLE_CHUNKS_H

@@ -9,16 +9,11 @@
 static_assert((int)BLOOM_OPTION_READ == SQLITE_OK && (int)BLOOM_OPTION_WRONG == SQLITE_ERROR,
               "what options read as is a code of SQLite");
 
-/* What an option is read into. */
-struct target {
-    sqlite3 *connection;
-    struct bloom_options *options;
-};
-
 /* The options. Each reads its value, and says what it wants when it gets something else. */
 
-/* What is no number is 0, which no option takes. *whole stays as it is unless the value is a whole number from minimum to maximum. */
-static int read_whole(const struct target *to, struct bloom_text value, uint64_t minimum,
+/* What is no number is 0, which no option takes. *whole stays as it is unless the value is a whole
+ * number from minimum to maximum. */
+static int read_whole(const struct bloom_options *to, struct bloom_text value, uint64_t minimum,
                       uint64_t maximum, uint64_t *whole, const char *expectation,
                       char problem[BLOOM_PROBLEM_SIZE]) {
     double number;
@@ -32,24 +27,24 @@ static int read_whole(const struct target *to, struct bloom_text value, uint64_t
 }
 
 static int read_capacity(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
-    struct target *to = target;
-    return read_whole(to, value, 1, BLOOM_CAPACITY_MAXIMUM, &to->options->growth.capacity,
+    struct bloom_options *to = target;
+    return read_whole(to, value, 1, BLOOM_CAPACITY_MAXIMUM, &to->growth.capacity,
                       "capacity must be a whole number from 1 to 1099511627776", problem);
 }
 
 static int read_generations(void *target, struct bloom_text value,
                             char problem[BLOOM_PROBLEM_SIZE]) {
-    struct target *to = target;
+    struct bloom_options *to = target;
     uint64_t generations = 1;
     int code = read_whole(to, value, 2, BLOOM_GENERATIONS_MAXIMUM, &generations,
                           "generations must be a whole number from 2 to 64", problem);
-    to->options->growth.generations = (unsigned)generations;
+    to->growth.generations = (unsigned)generations;
     return code;
 }
 
 static int read_fpr(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
-    struct target *to = target;
-    double *rate = &to->options->growth.rate;
+    struct bloom_options *to = target;
+    double *rate = &to->growth.rate;
     int code = bloom_sql_literal(to->connection, value.start, value.length, rate);
     return code != SQLITE_OK || (*rate > 0 && *rate < 1)
                ? code
@@ -59,19 +54,19 @@ static int read_fpr(void *target, struct bloom_text value, char problem[BLOOM_PR
 static int read_growth(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
     static const char *const MODES[] = {
         [BLOOM_GROWTH_ON] = "on", [BLOOM_GROWTH_OFF] = "off", [BLOOM_GROWTH_ERROR] = "error"};
-    struct target *to = target;
+    struct bloom_options *to = target;
     for (unsigned i = 0; i < sizeof MODES / sizeof *MODES; i++)
         if (bloom_text_is(value, MODES[i])) {
-            to->options->growth.mode = (enum bloom_growth_mode)i;
+            to->growth.mode = (enum bloom_growth_mode)i;
             return SQLITE_OK;
         }
     return bloom_option_wrong(problem, "growth must be on, off or error", value);
 }
 
 static int read_layout(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
-    struct target *to = target;
+    struct bloom_options *to = target;
     const struct bloom_layout *layout = bloom_layout_by_name(value.start, value.length);
-    to->options->growth.layout = layout;
+    to->growth.layout = layout;
     if (layout != NULL && layout->blocks != NULL)
         return SQLITE_OK;
     return bloom_option_wrong(problem,
@@ -91,14 +86,14 @@ const char *bloom_key_type_name(enum bloom_key_type type) {
 
 static int read_key(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
     char rules[BLOOM_PROBLEM_SIZE / 2], expectation[BLOOM_EXPECTATION_SIZE];
-    struct target *to = target;
+    struct bloom_options *to = target;
     for (unsigned i = BLOOM_KEY_BLOB; i < sizeof KEY_TYPES / sizeof *KEY_TYPES; i++)
         if (bloom_text_is(value, KEY_TYPES[i])) {
-            to->options->key = (enum bloom_key_type)i;
+            to->key = (enum bloom_key_type)i;
             return SQLITE_OK;
         }
-    to->options->growth.keying.rule = bloom_key_rule_by_name(value.start, value.length);
-    if (to->options->growth.keying.rule != NULL)
+    to->growth.keying.rule = bloom_key_rule_by_name(value.start, value.length);
+    if (to->growth.keying.rule != NULL)
         return SQLITE_OK;
     bloom_key_rule_list(rules, sizeof rules);
     sqlite3_snprintf(sizeof expectation, expectation,
@@ -107,8 +102,8 @@ static int read_key(void *target, struct bloom_text value, char problem[BLOOM_PR
 }
 
 static int read_salt(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
-    struct target *to = target;
-    return bloom_option_salt(value, &to->options->growth.keying, problem);
+    struct bloom_options *to = target;
+    return bloom_option_salt(value, &to->growth.keying, problem);
 }
 
 static const struct bloom_option OPTIONS[] = {
@@ -126,18 +121,18 @@ static const char OPTION_LIST[] = "capacity=N, fpr=P, generations=G, growth=on, 
 
 int bloom_options_read(sqlite3 *connection, int count, const char *const *arguments,
                        struct bloom_options *options, char **error) {
-    struct target target = {connection, options};
     char problem[BLOOM_PROBLEM_SIZE];
     unsigned given = 0;
     int code = SQLITE_OK;
-    *options = (struct bloom_options){.growth = {.layout = bloom_layout_default(),
+    *options = (struct bloom_options){.connection = connection,
+                                      .growth = {.layout = bloom_layout_default(),
                                                  .capacity = 1000000,
                                                  .rate = 0.01,
                                                  .generations = 1,
                                                  .mode = BLOOM_GROWTH_ON}};
     for (int i = 0; i < count && code == SQLITE_OK; i++) {
         const struct bloom_text argument = {arguments[i], strlen(arguments[i])};
-        code = bloom_option_read(OPTIONS, OPTION_LIST, argument, &target, &given, problem);
+        code = bloom_option_read(OPTIONS, OPTION_LIST, argument, options, &given, problem);
     }
     if (code == SQLITE_OK)
         code = bloom_options_fit(options->growth.layout, &options->growth.keying, problem);

@@ -10,6 +10,7 @@
 #include "sqlite/affinity.h"
 
 struct bloom_options {
+    sqlite3 *connection; /* that reads them */
     struct bloom_growth growth;
     enum bloom_key_type key;
 };
