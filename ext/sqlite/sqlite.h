@@ -85,6 +85,10 @@ int bloom_sql_ask(sqlite3 *database, sqlite3_stmt **statement);
 /* The same for one question. */
 int bloom_sql_ask_once(sqlite3 *database);
 
+/* literal.c: the number that a text of length bytes is in SQL, perhaps with a sign; 0 when it is
+ * none. Returns SQLITE_OK, or the error of SQLite that kept it from being worked out. */
+int bloom_sql_literal(sqlite3 *database, const char *text, size_t length, double *number);
+
 /* Long work is done in stretches of so many bytes, a whole number of blocks of any layout. */
 enum { BLOOM_SQL_STRETCH = 4 << 20 };
 
