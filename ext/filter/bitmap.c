@@ -43,14 +43,15 @@ static bool bitmap_valid(const struct bloom_shape *shape, char problem[BLOOM_PRO
     char rate[BLOOM_NUMBER_SIZE];
     if ((shape->extra[0] | shape->extra[1]) != 0) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is invalid: bytes 40 to 55 of its header are zeros in layout bitmap");
+                 "is invalid: bytes 40 to 55 of its header are zeros in layout "
+                 "bitmap" BLOOM_MADE_WRONGLY);
         return false;
     }
     if (shape->capacity == shape->bits && shape->rate == 0)
         return true;
     snprintf(problem, BLOOM_PROBLEM_SIZE,
              "is invalid: its header says n = %" PRIu64 " and p = %s for %" PRIu64
-             " bits, layout bitmap has n = bits and p = 0",
+             " bits, layout bitmap has n = bits and p = 0" BLOOM_MADE_WRONGLY,
              shape->capacity, bloom_number_text(rate, shape->rate, 6), shape->bits);
     return false;
 }

@@ -53,17 +53,19 @@ const struct bloom_blocked_kernel *const bloom_blocked_kernels[] = {
 /* The functions of the kernel in use: each begins as a function that chooses the kernel, so that
  * the first call chooses. Threads may choose at the same time: they all choose the same kernel. A
  * call through one of these pointers costs 0.1 to 0.2 ns more than a call of the kernel itself. */
-typedef bool blocked_check_function(const struct bloom_shape *, const uint8_t *, const uint64_t *);
+typedef bool blocked_check_block_function(const struct bloom_shape *, const uint8_t *,
+                                          const uint64_t *);
 typedef void blocked_check_many_function(const struct bloom_shape *, const uint8_t *,
                                          const uint64_t *, size_t, uint8_t *);
 typedef void blocked_add_function(const struct bloom_shape *, uint8_t *, const uint64_t *, size_t);
 
-static blocked_check_function blocked_first_check, blocked_first_check_block;
+static bloom_word_check blocked_first_check;
+static blocked_check_block_function blocked_first_check_block;
 static blocked_check_many_function blocked_first_check_many;
 static blocked_add_function blocked_first_add;
 
-static blocked_check_function *_Atomic blocked_chosen_check = blocked_first_check;
-static blocked_check_function *_Atomic blocked_chosen_check_block = blocked_first_check_block;
+static bloom_word_check *_Atomic blocked_chosen_check = blocked_first_check;
+static blocked_check_block_function *_Atomic blocked_chosen_check_block = blocked_first_check_block;
 static blocked_check_many_function *_Atomic blocked_chosen_check_many = blocked_first_check_many;
 static blocked_add_function *_Atomic blocked_chosen_add = blocked_first_add;
 
@@ -79,9 +81,9 @@ static const struct bloom_blocked_kernel *blocked_choose(void) {
     return kernel;
 }
 
-static bool blocked_first_check(const struct bloom_shape *shape, const uint8_t *payload,
-                                const uint64_t *words) {
-    return blocked_choose()->check(shape, payload, words);
+static int blocked_first_check(const struct bloom_shape *shape, const uint8_t *payload,
+                               uint64_t word) {
+    return blocked_choose()->check(shape, payload, word);
 }
 
 static bool blocked_first_check_block(const struct bloom_shape *shape, const uint8_t *block,
@@ -101,7 +103,12 @@ static void blocked_first_add(const struct bloom_shape *shape, uint8_t *payload,
 
 static bool blocked_check(const struct bloom_shape *shape, const uint8_t *payload,
                           const uint64_t *words) {
-    return atomic_load_explicit(&blocked_chosen_check, memory_order_relaxed)(shape, payload, words);
+    return atomic_load_explicit(&blocked_chosen_check, memory_order_relaxed)(shape, payload,
+                                                                             words[0]) != 0;
+}
+
+static bloom_word_check *blocked_word_check(void) {
+    return blocked_choose()->check;
 }
 
 static bool blocked_check_block(const struct bloom_shape *shape, const uint8_t *block,
@@ -246,6 +253,7 @@ const struct bloom_layout bloom_layout_blocked = {
     .size = blocked_size,
     .add = blocked_add,
     .check = blocked_check,
+    .word_check = blocked_word_check,
     .check_many = blocked_check_many,
     .unite = bloom_bitset_union,
     .intersect = bloom_bitset_intersect,

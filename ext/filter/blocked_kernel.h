@@ -68,7 +68,7 @@ struct bloom_blocked_kernel {
     const char *name;
     bool (*supported)(void); /* by this processor */
 
-    bool (*check)(const struct bloom_shape *shape, const uint8_t *payload, const uint64_t *words);
+    bloom_word_check *check;
     void (*check_many)(const struct bloom_shape *shape, const uint8_t *payload,
                        const uint64_t *words, size_t count, uint8_t *found);
     void (*add)(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words,

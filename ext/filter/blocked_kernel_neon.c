@@ -57,15 +57,18 @@ BLOOM_INLINE bool neon_many(const uint8_t *block, uint64_t value, uint32_t probe
     return vminvq_u16(vandq_u16(all, neon_set(whole, word, probes))) != 0;
 }
 
-static bool neon_check_block(const struct bloom_shape *shape, const uint8_t *block,
-                             const uint64_t *words) {
-    return shape->probes <= BLOOM_PROBES_PER_WORD ? neon_few(block, words[0], shape->probes)
-                                                  : neon_many(block, words[0], shape->probes);
+BLOOM_INLINE bool neon_all(const uint8_t *block, uint64_t value, uint32_t probes) {
+    return probes <= BLOOM_PROBES_PER_WORD ? neon_few(block, value, probes)
+                                           : neon_many(block, value, probes);
 }
 
-static bool neon_check(const struct bloom_shape *shape, const uint8_t *payload,
-                       const uint64_t *words) {
-    return neon_check_block(shape, payload + bloom_block_offset(shape, words[0]), words);
+static bool neon_check_block(const struct bloom_shape *shape, const uint8_t *block,
+                             const uint64_t *words) {
+    return neon_all(block, words[0], shape->probes);
+}
+
+static int neon_check(const struct bloom_shape *shape, const uint8_t *payload, uint64_t word) {
+    return neon_all(payload + bloom_block_offset(shape, word), word, shape->probes);
 }
 
 static void neon_check_many(const struct bloom_shape *shape, const uint8_t *payload,

@@ -74,9 +74,8 @@ WITH_AVX2 bool avx2_check_block(const struct bloom_shape *shape, const uint8_t *
     return avx2_all(block, words[0], shape->probes);
 }
 
-WITH_AVX2 bool avx2_check(const struct bloom_shape *shape, const uint8_t *payload,
-                          const uint64_t *words) {
-    return avx2_all(payload + bloom_block_offset(shape, words[0]), words[0], shape->probes);
+WITH_AVX2 int avx2_check(const struct bloom_shape *shape, const uint8_t *payload, uint64_t word) {
+    return avx2_all(payload + bloom_block_offset(shape, word), word, shape->probes);
 }
 
 WITH_AVX2 void avx2_check_many(const struct bloom_shape *shape, const uint8_t *payload,
@@ -152,9 +151,9 @@ WITH_AVX512 bool avx512_check_block(const struct bloom_shape *shape, const uint8
     return avx512_all(block, words[0], shape->probes);
 }
 
-WITH_AVX512 bool avx512_check(const struct bloom_shape *shape, const uint8_t *payload,
-                              const uint64_t *words) {
-    return avx512_all(payload + bloom_block_offset(shape, words[0]), words[0], shape->probes);
+WITH_AVX512 int avx512_check(const struct bloom_shape *shape, const uint8_t *payload,
+                             uint64_t word) {
+    return avx512_all(payload + bloom_block_offset(shape, word), word, shape->probes);
 }
 
 WITH_AVX512 void avx512_check_many(const struct bloom_shape *shape, const uint8_t *payload,

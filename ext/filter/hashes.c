@@ -48,7 +48,8 @@ static bool hashes_valid(const struct bloom_shape *shape, char problem[BLOOM_PRO
         shape->extra[0] <= (BLOOM_HASHES_OF_TEXT | BLOOM_HASHES_OF_NUMBERS) && shape->extra[1] == 0)
         return true;
     snprintf(problem, BLOOM_PROBLEM_SIZE,
-             "is damaged: its numbers do not go together for layout hashes");
+             "is damaged: its numbers do not go together for layout hashes; make it anew with "
+             "bloom_hashes");
     return false;
 }
 

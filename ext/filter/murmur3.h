@@ -87,6 +87,22 @@ static inline void bloom_murmur3_end(struct bloom_murmur3 state, uint64_t length
     words[1] = second + first;
 }
 
+/* The hash of length bytes; bytes may be NULL when length is 0. */
+static inline void bloom_murmur3_bytes(const uint8_t *bytes, size_t length, uint64_t words[2]) {
+    size_t left = length % BLOOM_MURMUR3_BLOCK_BYTES;
+    struct bloom_murmur3 state = {0, 0};
+    uint64_t low, high;
+    if (length >= BLOOM_MURMUR3_BLOCK_BYTES) {
+        bloom_murmur3_blocks(&state, bytes, length / BLOOM_MURMUR3_BLOCK_BYTES);
+        bytes += length - left;
+    }
+    if (left > 0) {
+        bloom_murmur3_load_tail(bytes, left, &low, &high);
+        bloom_murmur3_tail(&state, low, high);
+    }
+    bloom_murmur3_end(state, length, words);
+}
+
 /* The hash of 8 bytes, those of an integer from the lowest on. */
 static inline void bloom_murmur3_integer(int64_t key, uint64_t words[2]) {
     struct bloom_murmur3 state = {bloom_murmur3_scramble_first((uint64_t)key), 0};

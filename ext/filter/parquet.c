@@ -71,7 +71,8 @@ static bool parquet_valid(const struct bloom_shape *shape, char problem[BLOOM_PR
         (shape->extra[0] | shape->extra[1]) == 0)
         return true;
     snprintf(problem, BLOOM_PROBLEM_SIZE,
-             "is invalid: layout %s has 8 hashes, at most 2^40 bits and no further parameters",
+             "is invalid: layout %s has 8 hashes, at most 2^40 bits and no further "
+             "parameters" BLOOM_MADE_WRONGLY,
              shape->layout->name);
     return false;
 }

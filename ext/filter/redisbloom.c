@@ -77,8 +77,9 @@ bool bloom_redisbloom_is_of_redis(const struct bloom_shape *shape) {
 static bool redisbloom_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
     if ((shape->extra[0] >> 33) == 0)
         return true;
-    snprintf(problem, BLOOM_PROBLEM_SIZE,
-             "is invalid: the options in its header are none that RedisBloom has");
+    snprintf(
+        problem, BLOOM_PROBLEM_SIZE,
+        "is invalid: the options in its header are none that RedisBloom has" BLOOM_MADE_WRONGLY);
     return false;
 }
 

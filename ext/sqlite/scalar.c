@@ -248,6 +248,7 @@ void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **argumen
     struct bloom_stored filter;
     struct bloom_estimate estimate;
     const struct bloom_shape *shape = &filter.shape;
+    char number[BLOOM_NUMBER_SIZE];
     (void)count;
     if (!read_estimate(context, arguments[0], &filter, &estimate))
         return;
@@ -268,15 +269,15 @@ void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **argumen
     sqlite3_str_appendf(text, ",\"bits\":%llu,\"hashes\":%u,\"bytes\":%llu",
                         (sqlite3_uint64)shape->bits, shape->probes, (sqlite3_uint64)filter.length);
     if (estimate.fill >= 0)
-        sqlite3_str_appendf(text, ",\"ones\":%llu,\"fill\":%!.15g", (sqlite3_uint64)estimate.ones,
-                            estimate.fill);
+        sqlite3_str_appendf(text, ",\"ones\":%llu,\"fill\":%s", (sqlite3_uint64)estimate.ones,
+                            bloom_sql_estimate(number, estimate.fill));
     else
         sqlite3_str_appendf(text, ",\"ones\":null,\"fill\":null");
     if (isfinite(estimate.count))
         sqlite3_str_appendf(text, ",\"count\":%lld", (sqlite3_int64)floor(estimate.count + 0.5));
     else
         sqlite3_str_appendf(text, ",\"count\":null");
-    sqlite3_str_appendf(text, ",\"fpr\":%!.15g}", estimate.rate);
+    sqlite3_str_appendf(text, ",\"fpr\":%s}", bloom_sql_estimate(number, estimate.rate));
     int code = sqlite3_str_errcode(text); /* before finish, which forgets it */
     char *json = sqlite3_str_finish(text);
     if (json == NULL) {

@@ -11,6 +11,7 @@ SQLITE_EXTENSION_INIT3 /* SQLite's functions through the pointer that extension.
 #include "filter/header.h"
 #include "filter/hash.h"
 #include "filter/key.h"
+#include "filter/number.h"
 #include "filter/quote.h"
 
 /* A valid filter somewhere in memory. bytes stays its owner's: of the sqlite3_value it was read
@@ -123,6 +124,11 @@ void bloom_sql_cut(sqlite3 *database, char *message);
 /* Writes what a value is: NULL, a number, the text '...', a BLOB of 3 bytes. Returns words, or NULL
  * when there is no memory. */
 char *bloom_sql_describe(char words[BLOOM_WORDS_SIZE], sqlite3_value *value);
+
+/* Writes an estimate as a JSON number that reads back as a REAL: rounded to 6 digits, further ones
+ * would pretend to be known; with a point or an exponent, the same in every release of SQLite.
+ * Returns text. */
+char *bloom_sql_estimate(char text[BLOOM_NUMBER_SIZE], double estimate);
 
 /* A whole message as valid UTF-8 without control characters, whatever it quotes, from
  * sqlite3_malloc; NULL: no memory. It is not bound by the connection's limit of lengths: a message
