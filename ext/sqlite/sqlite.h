@@ -63,6 +63,9 @@ enum bloom_key_kind bloom_sql_key(sqlite3_value *value, const struct bloom_shape
 enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloom_shape *shape,
                                          uint64_t words[BLOOM_ASKED_WORDS], unsigned *count);
 
+/* Appends to a JSON object what a keying has: ,"key":"url","salted":true, or nothing. */
+void bloom_sql_append_keying(sqlite3_str *json, const struct bloom_keying *keying);
+
 /* As bloom_sql_key, of the text of a value, whatever type it has, without a key rule. */
 enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_shape *shape,
                                        uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);

@@ -232,12 +232,14 @@ int bloom_whole_info(struct bloom_layers *layers, char **json) {
                 (sqlite3_uint64)one.keys, bloom_sql_estimate(fill, one.ones / one.bits),
                 bloom_sql_estimate(rate, 1 - one.pass));
     }
+    sqlite3_str_appendf(whole, "{\"version\":%d,\"layout\":\"%s\"", BLOOM_FORMAT_VERSION,
+                        growth->layout->name);
+    bloom_sql_append_keying(whole, &growth->keying);
     sqlite3_str_appendf(
         whole,
-        "{\"version\":%d,\"layout\":\"%s\",\"capacity\":%llu,\"p\":%!.15g,\"growth\":%s,"
-        "\"chunks\":%llu,\"used\":%s,\"count\":",
-        BLOOM_FORMAT_VERSION, growth->layout->name, (sqlite3_uint64)growth->capacity, growth->rate,
-        MODES[growth->mode], (sqlite3_uint64)all.chunks,
+        ",\"capacity\":%llu,\"p\":%!.15g,\"growth\":%s,\"chunks\":%llu,\"used\":%s,\"count\":",
+        (sqlite3_uint64)growth->capacity, growth->rate, MODES[growth->mode],
+        (sqlite3_uint64)all.chunks,
         bloom_sql_estimate(fill, (double)one.keys / (double)growth->capacity));
     sqlite3_str_appendf(whole, isfinite(all.count) ? "%lld" : "null",
                         isfinite(all.count) ? (sqlite3_int64)floor(all.count + 0.5) : 0);
