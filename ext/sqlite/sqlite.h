@@ -107,9 +107,6 @@ struct bloom_kept_pin {
 struct bloom_kept_pin bloom_pin_keep(sqlite3 *database, sqlite3_value *value);
 void bloom_pin_release(const struct bloom_kept_pin *kept);
 
-/* Makes a pin that is kept the function's result, with a reference of its own. */
-void bloom_pin_result(sqlite3_context *context, const struct bloom_kept_pin *kept);
-
 /* Whether a value is NULL, and not a pin, alive or gone, which looks like NULL. */
 bool bloom_sql_is_null(sqlite3_value *value);
 
