@@ -92,9 +92,8 @@ unit_suites = $(foreach program,$(1),'$(notdir $(program))=$(program)')
 TEST_SUITES = $(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS))
 # $(call skipped,SUITE,PACKAGE,HEADER): when the compiler does not find the header, a suite in the
 # place of SUITE that says so.
-skipped = $(shell echo '\#include <$(3)>' | $(CC) $(CPPFLAGS) $(CFLAGS) -E -x c - \
-    >/dev/null 2>&1 || echo "'$(1)=echo skipped: $(2) is not installed; \
-    echo 0 passed, 0 failed, 1 skipped'")
+skipped = $(shell $(CC) $(CPPFLAGS) $(CFLAGS) -include $(3) -E -x c /dev/null >/dev/null 2>&1 || \
+    echo "'$(1)=echo skipped: $(2) is not installed; echo 0 passed, 0 failed, 1 skipped'")
 ifneq ($(filter test check,$(MAKECMDGOALS)),)
 NO_CMOCKA := $(call skipped,unit tests,libcmocka-dev,cmocka.h)
 NO_MURMURHASH := $(if $(NO_CMOCKA),,$(call skipped,hash_test,libmurmurhash-dev,murmurhash.h))
@@ -103,13 +102,11 @@ TEST_SUITES := $(if $(NO_CMOCKA),,$(if $(NO_MURMURHASH),$(filter-out %/hash_test
 endif
 
 # Asked first: what is built before takes minutes.
-python:
+need-python:
 	@command -v $(PYTHON) >/dev/null || \
-	    { echo 'make test needs Python (Debian: python3); README has the line for all' >&2; exit 1; }
+	    { echo 'make test needs python3: apt-get install python3' >&2; exit 1; }
 
-.PHONY: python
-
-test: python $(LIBRARY) $(TEST_SUITES)
+test: need-python $(LIBRARY) $(TEST_SUITES)
 	@$(PYTHON) tests/runner/run.py $(NO_CMOCKA) $(NO_MURMURHASH) \
 	    $(call unit_suites,$(TEST_SUITES)) \
 	    'sources=$(PYTHON) tests/build/sources_test.py' \

@@ -118,6 +118,9 @@ class Build(unittest.TestCase):
             with self.subTest(flags=flags):
                 output = run("make", "-n", *filter(None, [flags]), "test", cwd=folder,
                              env=environment)
+                for package in ("libcmocka-dev", "libmurmurhash-dev"):
+                    if f"{package} is not installed" in output:
+                        self.skipTest(f"skipped: {package} is not installed")
                 suites = set(re.findall(r"'(\w+_test)=build/tests/\1'", output))
                 self.assertEqual(suites, tests)
                 joined = output.replace("\\\n", " ")
