@@ -83,7 +83,7 @@ class Newcomer:
         times = re.search(r"  time to look all visits up +([\d,]+) +([\d,]+) ms", demo)
         filtered, index = (int(time.replace(",", "")) for time in times.groups())
         self.assertLess(filtered, index / 3)
-        self.tests_name_what_is_not_there()
+        self.without_what_tests_need()
         tests = self.succeeds(self.type("sh", "-e", text=scripts[1]))
         self.assertRegex(tests, r"\d{4,} passed, 0 failed, \d+ skipped")
         self.assertNotRegex(tests, "lib(cmocka|murmurhash)-dev|apsw is not")
@@ -95,7 +95,7 @@ class Newcomer:
                          "^bloom ")
         self.succeeds(self.type("make", "help", text=""))
 
-    def tests_name_what_is_not_there(self):
+    def without_what_tests_need(self):
         """`make test` before the packages for it are there."""
         run = self.type("make", "test", text="")
         if run.returncode != 0:
