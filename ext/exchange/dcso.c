@@ -10,10 +10,9 @@
  *   48     words of 64 bits, as many as hold m bits: the payload, filled up with zeros
  *          then any bytes up to the end: data that a tool keeps with the filter
  *
- * N and the data are not kept: a filter here is its parameters and its bits. What is written has
- * for N the estimate from the bits, at most n, since readers refuse to add when N has reached n;
- * and no data.
- */
+ * N and the data are not kept: a filter here is its parameters and its bits. An export writes as N
+ * the estimate from the bits, at most n, since readers refuse to add when N has reached n. It
+ * writes no data. */
 #include "exchange/exchange.h"
 #include "exchange/words.h"
 

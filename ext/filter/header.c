@@ -184,8 +184,8 @@ bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t le
     if (!is_intact(header, length, problem))
         return false;
 
-    /* From here on only a writer that knows the checksum can be at fault: a newer release, or
-     * malice. */
+    /* The checksum holds, so what is wrong from here on was written so: by a newer release, by
+     * another program, or by an attacker. */
     shape->layout = bloom_layout_by_numbers(header[AT_LAYOUT], header[AT_HASHING]);
     if (shape->layout == NULL) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,

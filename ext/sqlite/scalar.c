@@ -36,7 +36,7 @@ void bloom_sql_size(sqlite3_context *context, int count, sqlite3_value **argumen
     if (!bloom_sql_whole_number(context, "n", arguments[0], 0, BLOOM_CAPACITY_MAXIMUM, &capacity) ||
         !bloom_sql_rate_and_options(context, count - 1, arguments + 1, &shape))
         return;
-    /* A layout that is only made of keys: as large as for so many of them. */
+    /* A layout that is only built from a set of keys: its size for so many keys. */
     const struct bloom_key_summary keys = {.keys = capacity};
     if (shape.layout->size != NULL ? bloom_shape_size(&shape, capacity, problem)
                                    : bloom_shape_size_for_keys(&shape, &keys, problem))
@@ -189,7 +189,7 @@ static bool read_estimate(sqlite3_context *context, sqlite3_value *value,
     const uint8_t *payload = bloom_stored_payload(filter);
     struct bloom_tally tally = {0};
     uint64_t unasked = 0;
-    if (blocks == NULL) { /* one pass: up to half a second for as much as a value can hold */
+    if (blocks == NULL) { /* one pass, without a question: a value holds at most 2 GiB */
         *estimate = shape->layout->estimate(shape, payload);
         return !bloom_sql_interrupted(context, filter->length, &unasked);
     }

@@ -58,8 +58,8 @@ extern const struct bloom_memory bloom_sql_memory;
 enum bloom_key_kind bloom_sql_key(sqlite3_value *value, const struct bloom_shape *shape,
                                   uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
 
-/* The words of all keys of which any may cover a value, those of key i from i * hash_words on: one
- * without a key rule, by which alone a value that has none is BLOOM_KEY_NULL. */
+/* The words of all keys that may cover a value; those of key i begin at i * hash_words. Without a
+ * key rule there is one key. With one, a value that has no key gives BLOOM_KEY_NULL. */
 enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloom_shape *shape,
                                          uint64_t words[BLOOM_ASKED_WORDS], unsigned *count);
 
@@ -85,7 +85,7 @@ int bloom_sql_ask(sqlite3 *database, sqlite3_stmt **statement);
 /* The same for one question. */
 int bloom_sql_ask_once(sqlite3 *database);
 
-/* What is long is done in stretches of so many bytes, a whole number of blocks of any layout. */
+/* Long work is done in stretches of so many bytes, a whole number of blocks of any layout. */
 enum { BLOOM_SQL_STRETCH = 4 << 20 };
 
 /* The filter of a pin that is alive, until the running function or method returns; else NULL. */
@@ -106,7 +106,7 @@ void bloom_pin_result(sqlite3_context *context, const struct bloom_kept_pin *kep
 /* Whether a value is NULL, and not a pin, alive or gone, which looks like NULL. */
 bool bloom_sql_is_null(sqlite3_value *value);
 
-/* The type of the pointers. */
+/* The type of pins as pointer values. */
 extern char bloom_pin_type[40];
 
 /* Whether a value is the pin that is kept, or neither is one. */

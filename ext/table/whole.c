@@ -340,9 +340,8 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
             "with these keys the first layer would have a false-positive rate of %!.3g, but it is "
             "made for %!.3g; merge into a table with a larger capacity, or with growth=off",
             estimate.rate, shape->rate);
-    code = bloom_database_prepare(layers->database, BLOOM_NEW_CHUNK);
-    if (code == SQLITE_OK)
-        code = bloom_database_prepare(layers->database, BLOOM_WRITE_CHUNK);
+    code =
+        bloom_database_prepare(layers->database, 1u << BLOOM_NEW_CHUNK | 1u << BLOOM_WRITE_CHUNK);
     if (code == SQLITE_OK)
         code = bloom_layers_write(layers, layer, &merged.sums);
     layer->geometry.complete = false; /* rows that the sums count are made from here on */
@@ -378,7 +377,7 @@ static char *problem_of_layer(const char *name, const struct bloom_layer *layer,
 }
 
 int bloom_whole_verify(struct bloom_layers *layers, char **problem) {
-    sqlite3_int64 id;
+    sqlite3_stmt *statement;
     bool any;
     int code = SQLITE_OK;
     for (unsigned i = 0; code == SQLITE_OK && i < layers->count && *problem == NULL; i++) {
@@ -390,14 +389,16 @@ int bloom_whole_verify(struct bloom_layers *layers, char **problem) {
         if (code == SQLITE_OK)
             *problem = problem_of_layer(layers->database->name, layer, &survey);
     }
-    if (code == SQLITE_OK && *problem == NULL)
-        code = bloom_chunks_last(layers->chunks, bloom_layers_end_id(layers), INT64_MAX, &any, &id);
-    if (code == SQLITE_OK && *problem == NULL && !any)
-        code = bloom_chunks_last(layers->chunks, INT64_MIN, -1, &any, &id);
-    if (code == SQLITE_OK && *problem == NULL && any)
+    if (code != SQLITE_OK || *problem != NULL)
+        return code;
+    code = bloom_database_read(layers->database, BLOOM_STRAY_CHUNK, 0, 0, &statement, &any);
+    if (code != SQLITE_OK)
+        return code;
+    if (any)
         *problem = sqlite3_mprintf("%s: chunk %lld is of no layer" BLOOM_RESTORE_DATABASE,
-                                   layers->database->name, id, layers->database->name);
-    return code;
+                                   layers->database->name, sqlite3_column_int64(statement, 0),
+                                   layers->database->name);
+    return bloom_database_end(layers->database, BLOOM_STRAY_CHUNK, code);
 }
 
 /* The layer's row comes first, since it may be refused. */
@@ -423,15 +424,21 @@ static int repair_layer(struct bloom_layers *layers, struct bloom_layer *layer, 
 }
 
 int bloom_whole_repair(struct bloom_layers *layers) {
+    const bool truncates = layers->count > 1 && layers->growth.generations == 1;
     unsigned with_keys = 1;
-    int code = SQLITE_OK;
+    int code = bloom_database_prepare(
+        layers->database,
+        1u << BLOOM_READ_CHUNK | 1u << BLOOM_WRITE_LAYER | 1u << BLOOM_WRITE_CHUNK |
+            (truncates
+                 ? 1u << BLOOM_LAST_CHUNK | 1u << BLOOM_DELETE_LAYERS | 1u << BLOOM_DELETE_CHUNKS
+                 : 0));
     for (unsigned i = 0; i < layers->count && code == SQLITE_OK; i++) {
         bool has_bits;
         code = repair_layer(layers, &layers->layers[i], &has_bits);
         if (has_bits)
             with_keys = i + 1;
     }
-    return code == SQLITE_OK && with_keys < layers->count && layers->growth.generations == 1
+    return code == SQLITE_OK && truncates && with_keys < layers->count
                ? bloom_layers_truncate(layers, with_keys)
                : code;
 }
