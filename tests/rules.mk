@@ -161,7 +161,7 @@ OTHER_SUITES = $(LONG_SUITES) $(CLUSTER_SUITES) $(SUITES_OF_PACKAGES) \
 RUN = $(PYTHON) tests/runner/run.py --build $(LIBRARY)
 test:
 	@command -v $(PYTHON) >/dev/null || \
-	    { echo 'make test needs Python (Debian: python3); README has the line for all' >&2; exit 1; }
+	    { echo 'make test needs python3: apt-get install python3' >&2; exit 1; }
 	@+MAKE='$(MAKE)' $(RUN) $(TEST_SUITES) $(if $(ONLY),$(OTHER_SUITES))
 
 # The tests and what takes longer.

@@ -87,7 +87,8 @@ int bloom_database_fail_sqlite(struct bloom_database *database, int code) {
 int bloom_database_hidden(struct bloom_database *database) {
     bloom_database_forget(database);
     return bloom_database_fail(database, SQLITE_AUTH,
-                               "the authorizer of this connection hides the shadow tables");
+                               "the authorizer of this connection hides the shadow tables; let it "
+                               "show them");
 }
 
 char *bloom_database_message(struct bloom_database *database) {
@@ -145,7 +146,7 @@ int bloom_database_enter(struct bloom_database *database) {
         return SQLITE_OK;
     return bloom_database_fail(database, SQLITE_LOCKED,
                                "a trigger on the shadow tables of a filter table uses a filter "
-                               "table");
+                               "table; drop the trigger");
 }
 
 /* Statements of one use */
@@ -440,7 +441,8 @@ int bloom_database_read(struct bloom_database *database, enum bloom_statement wh
             return code;
         bloom_database_forget(database);
     }
-    return bloom_database_fail(database, SQLITE_SCHEMA, "the schema changes all the time");
+    return bloom_database_fail(database, SQLITE_SCHEMA,
+                               "the schema changes all the time; try again");
 }
 
 int bloom_database_write(struct bloom_database *database, enum bloom_statement which, int rows) {
