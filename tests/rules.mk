@@ -4,6 +4,7 @@
 #: make check          the same and what takes longer
 #: make long           what takes longer
 #: make coverage       which lines and branches of ext/ the tests reach
+#: make mutants        changes N lines of ext/, one at a time, and says which change no test sees
 #: make bench          measures and draws, into tests/bench/results
 #: make clusters       filters in replicated SQLite, three nodes each
 #: make newcomer       README typed in a bare Debian and Ubuntu; root and debootstrap
@@ -173,12 +174,18 @@ long:
 coverage:
 	@PYTHON=$(PYTHON) sh tests/coverage/run.sh
 
+# Changes one place of ext/ after the other and says which change no test sees: make mutants N=200
+# SEED=1 WORD=filter.
+export N SEED WORD AGAIN
+mutants:
+	@$(PYTHON) tests/mutants/run.py $(TEST_SUITES)
+
 # Measures and draws, into tests/bench/results; tests/bench/run.sh says what is needed for more than
 # the default.
 bench: $(LIBRARY)
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" LIBRARY=$(LIBRARY) OBJECTS="$(OBJECTS)" sh tests/bench/run.sh
 
-.PHONY: test check long coverage bench
+.PHONY: test check long coverage mutants bench
 
 # Filters in replicated SQLite, each engine as a cluster of three processes on loopback; what is not
 # installed is skipped and says so. The figures of the last run: tests/clusters/README.md.

@@ -45,9 +45,9 @@ PROGRAM = re.compile(r"\S+/tests/\w+_test(?= |$)")
 MISSING = re.compile(r"fatal error: '?(\S+\.h)'?|No module named '(\w+)'|"
                      r"No such file or directory: '([\w-]+)'|([\w-]+): (?:command )?not found")
 PACKAGES = {
-    "cmocka.h": "libcmocka-dev", "murmurhash.h": "libmurmurhash-dev", "sqlite3.h": "libsqlite3-dev",
-    "sqlite3ext.h": "libsqlite3-dev", "apsw": "python3-apsw", "sqlite3": "sqlite3", "nm": "binutils",
-    "readelf": "binutils",
+    "cmocka.h": "libcmocka-dev", "murmurhash.h": "libmurmurhash-dev",
+    "sqlite3.h": "libsqlite3-dev", "sqlite3ext.h": "libsqlite3-dev",
+    "apsw": "python3-apsw", "sqlite3": "sqlite3", "nm": "binutils", "readelf": "binutils",
 }
 PRINTING = threading.Lock()
 
@@ -81,7 +81,7 @@ def missing(output):
         name = match[match.lastindex]
         here = not header and (importlib.util.find_spec(module) if module else shutil.which(name))
         if name in PACKAGES and not here:
-            return f"skipped: needs {name}, which is not installed: apt-get install {PACKAGES[name]}"
+            return f"skipped: {name} is not installed: apt-get install {PACKAGES[name]}"
     return None
 
 
