@@ -96,7 +96,7 @@ def make(*arguments):
     if "jobserver" not in os.environ.get("MAKEFLAGS", ""):
         command.append(f"-j{os.cpu_count() or 1}")
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace", check=False)
+                          errors="replace", check=False, close_fds=False)
 
 
 def build(suites, library):
@@ -190,6 +190,9 @@ def main(arguments):
     if only_shows():
         print("\n".join(f"'{name}={command}'" for name, command in suites))
         return 0
+    # What suites make shares no processors with the make above, whose pipe they do not see.
+    os.environ["MAKEFLAGS"] = re.sub(r" *(-j\d*|--jobserver-\w+=\S+)", "",
+                                     os.environ.get("MAKEFLAGS", ""))
     jobs = int(os.environ.get("JOBS") or os.cpu_count() or 1)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         counts = list(pool.map(run, [suite for suite in suites if suite[0][-1] != "!"]))
