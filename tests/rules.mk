@@ -9,8 +9,8 @@
 #: make clusters       filters in replicated SQLite, three nodes each
 #: make newcomer       README typed in a bare Debian and Ubuntu; root and debootstrap
 #
-# They need Python; the unit tests cmocka, and libmurmurhash as a second opinion on the hash. What is
-# not installed run.py skips, and names Debian's package.
+# They need Python; the unit tests cmocka, and libmurmurhash as a second opinion on the hash. run.py
+# skips what is not installed, and names Debian's package.
 export ONLY CASE
 
 # Unit tests of the filter library. What measures rates for long goes to `make long`.
@@ -162,13 +162,10 @@ SUITES_OF_PACKAGES = $(shell $(PYTHON) ext/packages/packages.py suites)
 OTHER_SUITES = $(LONG_SUITES) $(CLUSTER_SUITES) $(SUITES_OF_PACKAGES) \
     'hosts in their languages=[binaries wheel npm] $(PYTHON) tests/hosts/hosts.py'
 
-python:
+RUN = $(PYTHON) tests/runner/run.py --build $(LIBRARY)
+test:
 	@command -v $(PYTHON) >/dev/null || \
 	    { echo 'make test needs Python (Debian: python3); README has the line for all' >&2; exit 1; }
-.PHONY: python
-
-RUN = $(PYTHON) tests/runner/run.py --build $(LIBRARY)
-test: python
 	@+MAKE='$(MAKE)' $(RUN) $(TEST_SUITES) $(if $(ONLY),$(OTHER_SUITES))
 
 # The tests and what takes longer.
