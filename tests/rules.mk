@@ -181,7 +181,6 @@ coverage:
 
 # Changes one place of ext/ after the other and says which change no test sees: make mutants N=200
 # SEED=1 WORD=filter.
-export N SEED WORD AGAIN
 mutants:
 	@$(PYTHON) tests/mutants/run.py $(TEST_SUITES)
 

@@ -21,7 +21,6 @@ import json
 import os
 import pathlib
 import queue
-import random
 import re
 import resource
 import shutil
@@ -61,20 +60,33 @@ class Mutant:
         first, last = text.rfind("\n", 0, self.start) + 1, text.find("\n", self.end)
         self.before = text[first:last]
         self.after = text[first:self.start] + self.instead + text[self.end:last]
-        self.key = hashlib.sha256(self.diff().encode()).hexdigest()[:16]
-
-    def diff(self):
-        number = self.text.count("\n", 0, self.start) + 1
-        lines = [f"{self.name}:{number}"]
-        lines += ["- " + line.strip() for line in self.before.split("\n")]
+        self.line = text.count("\n", 0, self.start) + 1
+        lines = ["- " + line.strip() for line in self.before.split("\n")]
         lines += ["+ " + line.strip() for line in self.after.split("\n") if line.strip()]
-        return "\n".join(lines)
+        self.diff = "\n".join(lines)
+        self.rank = None
 
     def changed(self):
         return self.text[:self.start] + self.instead + self.text[self.end:]
 
     def storey(self):
         return self.name.split("/")[1]
+
+
+def mutants():
+    """All of them in an order that follows from the seed and what each is: elsewhere a line may
+    change without drawing others."""
+    found, times = [], {}
+    for path in sources():
+        text = path.read_text(encoding="utf-8")
+        for change in mutate.mutants_of(text):
+            mutant = Mutant(path, text, change)
+            alike = mutant.name, mutant.diff
+            times[alike] = times.get(alike, 0) + 1
+            words = f"{SEED} {mutant.name} {times[alike]} {mutant.diff}"
+            mutant.rank = hashlib.sha256(words.encode()).hexdigest()[:16]
+            found.append(mutant)
+    return sorted(found, key=lambda mutant: mutant.rank)
 
 
 def equivalents():
@@ -226,16 +238,12 @@ def baseline(tree, suites):
 
 def main(arguments):
     os.environ.setdefault("ASAN_OPTIONS", "detect_stack_use_after_return=0:hard_rss_limit_mb=4000")
-    for name in ("MAKEFLAGS", "MFLAGS", "ONLY", "CASE"):
+    for name in ("MAKEFLAGS", "MFLAGS", "ONLY", "CASE", "N", "SEED", "WORD", "AGAIN"):
         os.environ.pop(name, None)
     FOLDER.mkdir(parents=True, exist_ok=True)
     known = equivalents()
     suites = list(suites_of(arguments))
-    drawn = []
-    for path in sources():
-        text = path.read_text(encoding="utf-8")
-        drawn += [Mutant(path, text, change) for change in mutate.mutants_of(text)]
-    random.Random(SEED).shuffle(drawn)
+    drawn = mutants()
     kept = FOLDER / f"found-{SEED}.json"
     found = json.loads(kept.read_text()) if kept.exists() else {}
     if AGAIN:
@@ -249,23 +257,23 @@ def main(arguments):
     trees.put(tree)
     for mutant in drawn:
         for suite in suites:
-            if found.get(mutant.key) == "killed: " + suite.name:
+            if found.get(mutant.rank) == "killed: " + suite.name:
                 suite.kills[mutant.storey()] = suite.kills.get(mutant.storey(), 0) + 1
 
     def judge(mutant):
-        if re.sub(r":\d+\n", "\n", mutant.diff(), count=1) in known:
+        if f"{mutant.name}\n{mutant.diff}" in known:
             return mutant, "equivalent"
-        if mutant.key not in found:
+        if mutant.rank not in found:
             tree = trees.get()
             started = time.monotonic()
             try:
-                found[mutant.key] = tree.judge(mutant, suites)
+                found[mutant.rank] = tree.judge(mutant, suites)
             finally:
                 trees.put(tree)
             kept.write_text(json.dumps(found))
-            print(f"{time.monotonic() - started:5.1f} s  {found[mutant.key]:30} {mutant.name}",
+            print(f"{time.monotonic() - started:5.1f} s  {found[mutant.rank]:30} {mutant.name}",
                   flush=True)
-        return mutant, found[mutant.key]
+        return mutant, found[mutant.rank]
 
     judged = []
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
@@ -278,7 +286,7 @@ def main(arguments):
                        if what not in ("broken", "same")]
     survivors = [mutant for mutant, what in judged if what == "survived"]
     for mutant in survivors:
-        print(f"\n{mutant.diff()}")
+        print(f"\n{mutant.name}:{mutant.line}\n{mutant.diff}")
     killed = sum(what.startswith("killed") for _, what in judged)
     print()
     for storey in sorted({mutant.storey() for mutant, _ in judged}):
