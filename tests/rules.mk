@@ -110,6 +110,7 @@ TEST_SUITES = \
     'listed keys=$(PYTHON) tests/random/keys_test.py Here' \
     'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
     'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
+    'runner of suites=$(PYTHON) tests/runner/run_test.py' \
     'planner=$(PYTHON) tests/tables/planner_test.py' \
     'exchange=$(PYTHON) tests/exchange/exchange_test.py' \
     'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
