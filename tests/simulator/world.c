@@ -1,5 +1,5 @@
 /* Files and connections, and what each of them must hold. */
-#include "oracle.h"
+#include "simulator.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -487,7 +487,7 @@ void world_begin(void) {
     static const unsigned PAGES[] = {512, 512, 1024, 4096, 4096, 16384, 65536};
     const char *parent = getenv("TMPDIR");
     char settings[200];
-    snprintf(folder, sizeof folder, "%s/oracle.XXXXXX", parent != NULL ? parent : "/tmp");
+    snprintf(folder, sizeof folder, "%s/simulator.XXXXXX", parent != NULL ? parent : "/tmp");
     expect(mkdtemp(folder) != NULL, "no folder %s", folder);
     shared_cache = random_below(100) < weight_of_shared;
     main_in_memory = !shared_cache && random_once_in(5);

@@ -18,7 +18,7 @@
  * files named .steps beside this one are such, one for each kind of fault that filter tables once
  * had.
  */
-#include "oracle.h"
+#include "simulator.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

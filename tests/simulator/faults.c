@@ -1,5 +1,5 @@
 /* What makes a statement fail in the middle, after which the connection goes on. */
-#include "oracle.h"
+#include "simulator.h"
 
 #include <string.h>
 

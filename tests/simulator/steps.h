@@ -1,8 +1,8 @@
 /* What the files of steps share: how a statement is run, and judged. */
-#ifndef ORACLE_STEPS_H
-#define ORACLE_STEPS_H
+#ifndef SIMULATOR_STEPS_H
+#define SIMULATOR_STEPS_H
 
-#include "oracle.h"
+#include "simulator.h"
 
 typedef struct connection connection_t;
 

@@ -2,7 +2,7 @@
  * what a table must answer, and from what was done which keys and counts must be in them.
  *
  *   oracle_test.c         the program: rounds, weights, search for the shortest way to a failure
- *   oracle_keys.c         the keys, and what each is in a column of each type
+ *   keys.c         the keys, and what each is in a column of each type
  *   oracle_world.c        files and connections, and what each of them must hold (the model)
  *   oracle_raw.c          reads the shadow tables by plain SQL; what a change must make of them
  *   oracle_look.c         compares
@@ -35,8 +35,8 @@
  * The model follows the transactions: a content for each file as it was committed, and for each
  * connection and attached file what it sees now and what it saw at each savepoint.
  */
-#ifndef ORACLE_H
-#define ORACLE_H
+#ifndef SIMULATOR_H
+#define SIMULATOR_H
 
 #ifndef SQLITE_ENABLE_SESSION /* for sqlite3.h: changesets are applied */
 #define SQLITE_ENABLE_SESSION
@@ -52,7 +52,7 @@
 #include <stdint.h>
 
 enum {
-    UNIVERSE = 1024, /* keys are numbers below; see oracle_keys.c */
+    UNIVERSE = 1024, /* keys are numbers below; see keys.c */
     SLOTS = 2,       /* tables of a file */
     NAMES = 3,       /* that they can have */
     FILES = 3,       /* number 0 is main for every connection, the others are attached as x */

@@ -1,6 +1,6 @@
 /* Reads the shadow tables by plain SQL, as ext/FORMAT-tables.md describes them; and does to what
  * was read what a statement must do to it. */
-#include "oracle.h"
+#include "simulator.h"
 
 #include "filter/growth.h"
 #include "filter/header.h"
