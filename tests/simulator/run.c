@@ -30,11 +30,9 @@ int run(connection_t *connection, sqlite3_stmt *statement, const char *sql, enum
     }
     sqlite3_snprintf(sizeof last_error, last_error, "%s", sqlite3_errmsg(database));
     *met = fault_disarm(database);
-    static const char *const FAULTS[] = {"",     "allocation", "allocations from",
-                                         "DENY", "IGNORE",     "interrupt"};
     if (fault != FAULT_NONE && *met)
         note("%s: %s; -- result %d, with %s %u", connection->name,
-             sql != NULL ? sql : sqlite3_sql(statement), code, FAULTS[fault], number);
+             sql != NULL ? sql : sqlite3_sql(statement), code, fault_name(), number);
     else
         note("%s: %s; -- result %d", connection->name, sql != NULL ? sql : sqlite3_sql(statement),
              code);

@@ -18,6 +18,7 @@
  * files named .steps beside this one are such, one for each kind of fault that filter tables once
  * had.
  */
+#include "disk.h"
 #include "simulator.h"
 
 #include <inttypes.h>
@@ -31,10 +32,9 @@
 
 enum { STEPS_OF_ROUND = 400, NOTES_KEPT = 40, NOTE_SIZE = 300 };
 
-const char *program;
 unsigned weight_of_faults = 15, weight_of_ignoring = 20, weight_of_shared = 25,
          weight_of_counting = 30, weight_of_types = 25, weight_of_crowds = 10,
-         weight_of_generations = 25;
+         weight_of_generations = 25, weight_of_crashes = 15;
 
 static uint64_t state, seed;
 static char **weight_files;
@@ -63,9 +63,9 @@ enum fault random_fault(bool may_ignore) {
     if (random_below(100) >= weight_of_faults)
         return FAULT_NONE;
     static const enum fault OTHERS[] = {FAULT_ALLOCATION, FAULT_ALLOCATIONS, FAULT_DENY,
-                                        FAULT_INTERRUPT};
+                                        FAULT_INTERRUPT, FAULT_DISK, FAULT_DISK_LASTING};
     bool ignores = random_below(100) < weight_of_ignoring;
-    enum fault other = OTHERS[random_below(4)];
+    enum fault other = OTHERS[random_below(6)];
     return ignores && may_ignore ? FAULT_IGNORE : other;
 }
 
@@ -125,7 +125,8 @@ static void read_weights(const char *path) {
     } PERCENTAGES[] = {{"faults", &weight_of_faults},          {"ignoring", &weight_of_ignoring},
                        {"shared_cache", &weight_of_shared},    {"crowds", &weight_of_crowds},
                        {"counting", &weight_of_counting},      {"key_types", &weight_of_types},
-                       {"generations", &weight_of_generations}};
+                       {"generations", &weight_of_generations},
+                       {"crashes", &weight_of_crashes}};
     enum { PERCENTAGE_COUNT = sizeof PERCENTAGES / sizeof *PERCENTAGES };
     for (unsigned i = 0; i < PERCENTAGE_COUNT; i++)
         *PERCENTAGES[i].weight = 0;
@@ -200,6 +201,20 @@ static bool is_touched(const struct connection *connection, unsigned schema, uns
     return connection->touched < 0 || connection->touched == (int)(schema * SLOTS + slot);
 }
 
+/* Sometimes several steps without a look between them. */
+static void look_around(struct connection *connection, bool over) {
+    if (random_once_in(4))
+        return;
+    for (unsigned schema = 0; schema < SCHEMAS; schema++)
+        if (connection->links[schema].file != NULL)
+            for (unsigned slot = 0; slot < SLOTS; slot++)
+                if (is_touched(connection, schema, slot) || random_once_in(3))
+                    look(connection, schema, slot, over && random_once_in(4));
+    for (unsigned schema = 0; over && random_once_in(2) && schema < SCHEMAS; schema++)
+        if (connection->links[schema].file != NULL)
+            look_from_outside(connection->links[schema].file);
+}
+
 /* Each step has random numbers of its own, so that others may be left out. After it the table that
  * it was about is looked at, and each other one that is there in one of three cases. */
 static void one_round(const bool *left_out) {
@@ -208,32 +223,24 @@ static void one_round(const bool *left_out) {
     state = seed * UINT64_C(0x2545f4914f6cdd1d);
     step_number = 0;
     world_begin();
-    for (step_number = 1; step_number <= STEPS_OF_ROUND; step_number++) {
+    bool readable = true;
+    for (step_number = 1; step_number <= STEPS_OF_ROUND && readable; step_number++) {
         state = (seed << 20 | step_number) * UINT64_C(0xd1342543de82ef95);
         if (left_out != NULL && left_out[step_number])
             continue;
         struct connection *connection = &connections[random_below(CONNECTIONS)];
         bool was_in_transaction = connection->in_transaction;
         connection->touched = -1;
+        crash_begin();
         random_step()->run(connection);
         for (unsigned i = 0; i < CONNECTIONS; i++)
             rest(&connections[i]);
         if (files[0].writer == NULL && shared_cache)
             files[0].committed = files[0].now;
-        /* Sometimes several steps without a look between them. */
-        if (random_once_in(4))
-            continue;
-        bool over = was_in_transaction && !connection->in_transaction;
-        for (unsigned schema = 0; schema < SCHEMAS; schema++)
-            if (connection->links[schema].file != NULL)
-                for (unsigned slot = 0; slot < SLOTS; slot++)
-                    if (is_touched(connection, schema, slot) || random_once_in(3))
-                        look(connection, schema, slot, over && random_once_in(4));
-        for (unsigned schema = 0; over && random_once_in(2) && schema < SCHEMAS; schema++)
-            if (connection->links[schema].file != NULL)
-                look_from_outside(connection->links[schema].file);
+        look_around(connection, was_in_transaction && !connection->in_transaction);
+        readable = crash_after_step();
     }
-    world_end();
+    world_end(readable);
 }
 
 /* ---- The shortest way to a failure ---- */
@@ -281,12 +288,10 @@ static void minimize(void) {
 }
 
 int main(int count, char **arguments) {
-    program = arguments[0];
-    if (count > 2 && strcmp(arguments[1], "--process") == 0)
-        return other_process(arguments + 2);
     weight_files = arguments + 1;
     weight_file_count = (unsigned)count - 1;
     faults_install();
+    disk_install();
     keys_learn();
     world_learn();
     seed = from_environment("SEED", 1);
@@ -306,8 +311,9 @@ int main(int count, char **arguments) {
         one_round(NULL);
     }
     printf("figures: SQLite %s, %" PRIu64 " rounds, %" PRIu64 " steps, %" PRIu64 " looks, %" PRIu64
-           " statements met a fault, %" PRIu64 " a lock\n",
-           sqlite3_libversion(), round, round * STEPS_OF_ROUND, looks, faults_met, refusals);
+           " statements met a fault, %" PRIu64 " a lock, %" PRIu64 " crashes\n",
+           sqlite3_libversion(), round, round * STEPS_OF_ROUND, looks, faults_met, refusals,
+           crashes);
     printf("%" PRIu64 " passed, 0 failed\n", round);
     return 0;
 }

@@ -229,6 +229,10 @@ struct connection {
 extern struct file files[FILES];
 extern struct connection connections[CONNECTIONS];
 extern bool shared_cache, main_in_memory, crowded; /* in this round */
+enum journal { JOURNAL_DELETE, JOURNAL_TRUNCATE, JOURNAL_PERSIST, JOURNAL_MEMORY, JOURNAL_WAL };
+enum synchronous { SYNCHRONOUS_OFF, SYNCHRONOUS_NORMAL, SYNCHRONOUS_FULL, SYNCHRONOUS_EXTRA };
+extern enum journal journal;
+extern enum synchronous synchronous;
 extern char broken_file[200];                      /* the path of one that is no database */
 extern const char *const NAME[NAMES], *const SCHEMA[SCHEMAS];
 
@@ -245,7 +249,7 @@ bool deserialize(struct connection *connection, unsigned schema, const struct fi
 void world_learn(void); /* what this release offers */
 unsigned random_options(void);
 void world_begin(void);
-void world_end(void);
+void world_end(bool readable);
 void connection_open(struct connection *connection);
 void connection_close(struct connection *connection);
 sqlite3 *fresh_connection(const struct file *file, int flags);
@@ -410,12 +414,24 @@ enum fault {
     FAULT_ALLOCATIONS,
     FAULT_DENY,
     FAULT_IGNORE,
-    FAULT_INTERRUPT
+    FAULT_INTERRUPT,
+    FAULT_DISK,
+    FAULT_DISK_LASTING
 };
 
 void faults_install(void); /* before SQLite is initialised */
 void fault_arm(sqlite3 *database, enum fault fault, unsigned number);
 bool fault_disarm(sqlite3 *database); /* whether it came to pass */
+const char *fault_name(void);         /* of the one that was armed last */
+
+/* ---- Crashes ---- */
+
+void crash_begin(void); /* before a step: a window may be opened */
+
+/* After it. False: what is on the disk now means nothing, and no connection is open. */
+bool crash_after_step(void);
+void crash_forget(void);
+extern uint64_t crashes;
 
 /* ---- The run ---- */
 
@@ -438,7 +454,6 @@ void expect(bool holds, const char *format, ...)
 #endif
     ;
 
-extern const char *program; /* to be run as another process */
 extern uint64_t refusals, faults_met, looks;
 
 struct step {
@@ -454,7 +469,7 @@ extern const unsigned STEP_COUNT;
 extern unsigned weight_of_faults, weight_of_ignoring, weight_of_shared, weight_of_counting,
     weight_of_types, weight_of_crowds, weight_of_generations;
 
-/* The other process: adds keys; prints a digit for each, 1 when it was new. */
-int other_process(char **arguments);
+/* Per thousand steps. */
+extern unsigned weight_of_crashes;
 
 #endif

@@ -110,7 +110,7 @@ void step_reopen(connection_t *connection);
 void step_load(connection_t *connection);
 void step_read_uncommitted(connection_t *connection);
 void step_integrity(connection_t *connection);
-void step_process(connection_t *connection);
+void step_stranger(connection_t *connection);
 void step_busy_close(connection_t *connection);
 void step_query_only(connection_t *connection);
 void step_failed_attach(connection_t *connection);
