@@ -101,7 +101,7 @@ static const struct failure {
 
 static const struct failure *failing; /* NULL when nothing is to fail */
 static unsigned until_failure;
-static bool fails_from_then_on, failed;
+static bool fails_from_then_on, failed, has_failed;
 
 unsigned disk_failures(void) {
     return sizeof FAILURES / sizeof *FAILURES;
@@ -120,6 +120,10 @@ bool disk_forgive(void) {
     return failed;
 }
 
+bool disk_has_failed(void) {
+    return has_failed;
+}
+
 static bool fails(enum call call) {
     if (failing == NULL || failing->call != call || until_failure == 0)
         return false;
@@ -127,7 +131,7 @@ static bool fails(enum call call) {
         until_failure--;
         return false;
     }
-    failed = true;
+    failed = has_failed = true;
     if (!fails_from_then_on)
         until_failure = 0;
     return true;
@@ -729,7 +733,7 @@ void disk_format(uint64_t seed, int sector, bool powersafe_overwrite) {
     for (struct inode *inode = inodes; inode < inodes + INODES; inode++)
         if (inode->used)
             inode_free(inode);
-    watching = has_image = false;
+    watching = has_image = has_failed = false;
     random_state = seed;
     sector_size = sector;
     powersafe = powersafe_overwrite;

@@ -34,6 +34,7 @@ void disk_put(const char *path, const void *bytes, size_t size);
 const char *disk_fail(unsigned failure, unsigned n, bool lasting);
 unsigned disk_failures(void); /* kinds that there are */
 bool disk_forgive(void);      /* nothing fails any more; whether something did */
+bool disk_has_failed(void);   /* since it was formatted */
 
 /* Takes all that is there for synced, and an image at the n-th call that changes something. */
 void disk_watch(enum crash crash, unsigned n);

@@ -18,7 +18,8 @@ char last_error[300];
 int run(connection_t *connection, sqlite3_stmt *statement, const char *sql, enum fault fault,
         bool *met) {
     sqlite3 *database = connection->database;
-    unsigned number = 1 + random_below(1U << random_below(9));
+    /* The disk is called far less often than memory is allocated. */
+    unsigned number = 1 + random_below(1U << random_below(fault >= FAULT_DISK ? 5 : 9));
     int code = SQLITE_OK;
     fault_arm(database, fault, number);
     if (statement != NULL) {

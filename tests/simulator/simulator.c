@@ -66,7 +66,9 @@ enum fault random_fault(bool may_ignore) {
                                         FAULT_INTERRUPT, FAULT_DISK, FAULT_DISK_LASTING};
     bool ignores = random_below(100) < weight_of_ignoring;
     enum fault other = OTHERS[random_below(6)];
-    return ignores && may_ignore ? FAULT_IGNORE : other;
+    if (ignores && may_ignore)
+        return FAULT_IGNORE;
+    return other >= FAULT_DISK && crash_spares_disk() ? FAULT_ALLOCATION : other;
 }
 
 void note(const char *format, ...) {

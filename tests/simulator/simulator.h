@@ -431,6 +431,7 @@ void crash_begin(void); /* before a step: a window may be opened */
 /* After it. False: what is on the disk now means nothing, and no connection is open. */
 bool crash_after_step(void);
 void crash_forget(void);
+bool crash_spares_disk(void); /* no call of it may fail: what a failure leaves is in doubt */
 extern uint64_t crashes;
 
 /* ---- The run ---- */
