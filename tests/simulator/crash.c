@@ -47,8 +47,7 @@ static int digest_query(sqlite3 *database, const char *sql, uint64_t *sum) {
     return sqlite3_finalize(statement);
 }
 
-/* The schema and all rows of ordinary tables: false when a lock is in the way. */
-static bool digest_file(const struct file *file, uint64_t *sum) {
+bool digest_file(const struct file *file, uint64_t *sum) {
     sqlite3 *database = fresh_connection(file, SQLITE_OPEN_PRIVATECACHE);
     sqlite3_stmt *tables = NULL;
     *sum = 0;
@@ -105,8 +104,9 @@ static bool has_checkpoint(const struct file *file) {
     return code == SQLITE_OK;
 }
 
+/* And without a journal on the disk, SQLite takes back nothing when a write fails. */
 bool crash_spares_disk(void) {
-    return open && journal == JOURNAL_WAL;
+    return (open && journal == JOURNAL_WAL) || journal == JOURNAL_MEMORY;
 }
 
 void crash_begin(void) {

@@ -118,6 +118,37 @@ bool all_have_words(enum key_type type, const struct keys *keys) {
     return true;
 }
 
+bool may_come_late(enum fault fault) {
+    return fault == FAULT_INTERRUPT || fault >= FAULT_DISK;
+}
+
+bool late_begin(const connection_t *connection, enum fault fault, struct late *late) {
+    *late = (struct late){.may_be = may_come_late(fault)};
+    for (unsigned schema = 0; schema < SCHEMAS && late->may_be; schema++) {
+        const struct file *file = connection->links[schema].file;
+        if (file != NULL &&
+            (file->path[0] == '\0' || !digest_file(file, &late->digests[schema])))
+            return false;
+    }
+    return true;
+}
+
+bool late_committed(connection_t *connection, unsigned schema, const struct late *late) {
+    const struct file *file = connection->links[schema].file;
+    uint64_t digest;
+    if (!late->may_be || file == NULL)
+        return false;
+    if (!digest_file(file, &digest)) {
+        /* It gives back a lock that the failure has left. */
+        sqlite3_exec(connection->database, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+        if (!digest_file(file, &digest))
+            return false;
+    }
+    if (digest != late->digests[schema])
+        note("%s: -- %s was committed all the same", connection->name, SCHEMA[schema]);
+    return digest != late->digests[schema];
+}
+
 /* ---- Changes of one table ---- */
 
 bool attempt_begin(struct attempt *attempt, connection_t *connection) {
@@ -167,8 +198,7 @@ bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum fault fa
     if (look_raw(connection, attempt->schema, name, &after)) {
         attempt->changed = after.digest != attempt->raw.digest;
         raw_clear(&after);
-        /* SQLite may report an interrupt that came when all was done. */
-        bool late = attempt->changed && attempt->met && fault == FAULT_INTERRUPT;
+        bool late = attempt->changed && attempt->met && may_come_late(fault);
         expect(!attempt->changed || connection->in_transaction || late,
                "%s: a failed statement without a transaction has changed %s", connection->name,
                NAME[name]);

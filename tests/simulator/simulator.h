@@ -254,6 +254,9 @@ void connection_open(struct connection *connection);
 void connection_close(struct connection *connection);
 sqlite3 *fresh_connection(const struct file *file, int flags);
 
+/* What commits to a schema are worth, in this round. */
+void set_durability(sqlite3 *database, const char *schema);
+
 /* A column of temp.universe as a column of type ?2 stores it. */
 #define STORED_KEY "CASE ?2 WHEN 2 THEN t WHEN 3 THEN n WHEN 4 THEN n WHEN 5 THEN r ELSE k END"
 
@@ -284,6 +287,7 @@ void table_clear(struct table *table);
 /* The transaction's end, and its savepoints, in the model. */
 void model_begin(struct connection *connection, bool by_savepoint);
 void model_commit(struct connection *connection);
+void model_keep(struct connection *connection, unsigned schema); /* only this one is committed */
 void model_rollback(struct connection *connection);
 void model_rollback_to(struct connection *connection, unsigned level);
 
@@ -425,6 +429,9 @@ bool fault_disarm(sqlite3 *database); /* whether it came to pass */
 const char *fault_name(void);         /* of the one that was armed last */
 
 /* ---- Crashes ---- */
+
+/* Of the schema and all rows of ordinary tables, as committed. False: a lock is in the way. */
+bool digest_file(const struct file *file, uint64_t *digest);
 
 void crash_begin(void); /* before a step: a window may be opened */
 

@@ -14,6 +14,19 @@ int run(connection_t *connection, sqlite3_stmt *statement, const char *sql, enum
         bool *met);
 extern char last_error[300]; /* of that */
 
+/* SQLite may report an interrupt when all was done, and the failure of a disk when a journal was
+ * gone already by which the statement would have been taken back. */
+bool may_come_late(enum fault fault);
+
+/* For a statement that commits. Before it: false when it could not be seen afterwards. After it:
+ * whether it was committed though it failed. */
+struct late {
+    bool may_be;
+    uint64_t digests[SCHEMAS];
+};
+bool late_begin(const connection_t *connection, enum fault fault, struct late *late);
+bool late_committed(connection_t *connection, unsigned schema, const struct late *late);
+
 /* What may go wrong without a fault: a lock, and damage that somebody made by hand. */
 void judge(connection_t *connection, int code, bool met, const char *what);
 

@@ -27,9 +27,9 @@ void step_attach(connection_t *connection) {
             return;
     }
     struct file *file = &files[random_below(FILES)];
-    char *sql = sqlite3_mprintf("ATTACH %Q AS x; PRAGMA x.synchronous = %d", file->path,
-                                (int)synchronous);
+    char *sql = sqlite3_mprintf("ATTACH %Q AS x", file->path);
     if (plain(connection, sql)) {
+        set_durability(connection->database, "x");
         reset_link(connection, file);
         schema_changed();
     }

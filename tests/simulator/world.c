@@ -81,6 +81,18 @@ static void fail(sqlite3_context *context, int count, sqlite3_value **arguments)
     sqlite3_result_error(context, "fails as it was told to", -1);
 }
 
+static const char *const JOURNALS[] = {"delete", "truncate", "persist", "memory", "wal"};
+
+/* Only WAL is told by the file itself. */
+void set_durability(sqlite3 *database, const char *schema) {
+    char sql[100];
+    sqlite3_snprintf(sizeof sql, sql, "PRAGMA %s.synchronous = %d", schema, (int)synchronous);
+    sqlite3_exec(database, sql, NULL, NULL, NULL);
+    sqlite3_snprintf(sizeof sql, sql, "PRAGMA %s.journal_mode = %s", schema, JOURNALS[journal]);
+    if (journal != JOURNAL_WAL)
+        sqlite3_exec(database, sql, NULL, NULL, NULL);
+}
+
 sqlite3 *fresh_connection(const struct file *file, int flags) {
     sqlite3 *database = NULL;
     int code = sqlite3_open_v2(file->path[0] != '\0' ? file->path : ":memory:", &database,
@@ -88,9 +100,7 @@ sqlite3 *fresh_connection(const struct file *file, int flags) {
     if (code == SQLITE_OK)
         code = sqlite3_bloom_init(database, NULL, NULL);
     expect(code == SQLITE_OK, "%s cannot be opened: %s", file->path, sqlite3_errmsg(database));
-    char sql[60];
-    sqlite3_snprintf(sizeof sql, sql, "PRAGMA synchronous = %d", (int)synchronous);
-    sqlite3_exec(database, sql, NULL, NULL, NULL);
+    set_durability(database, "main");
     return database;
 }
 
@@ -391,12 +401,15 @@ void model_begin(struct connection *connection, bool by_savepoint) {
     connection->depth = 0;
 }
 
+void model_keep(struct connection *connection, unsigned schema) {
+    struct link *link = &connection->links[schema];
+    link->file->committed = is_shared(connection, schema) ? link->file->now : link->now;
+}
+
 void model_commit(struct connection *connection) {
-    for (unsigned schema = 0; schema < SCHEMAS; schema++) {
-        struct link *link = &connection->links[schema];
-        if (link->wrote)
-            link->file->committed = is_shared(connection, schema) ? link->file->now : link->now;
-    }
+    for (unsigned schema = 0; schema < SCHEMAS; schema++)
+        if (connection->links[schema].wrote)
+            model_keep(connection, schema);
     forget_transaction(connection);
 }
 
@@ -485,7 +498,6 @@ unsigned random_options(void) {
 }
 
 void world_begin(void) {
-    static const char *const JOURNALS[] = {"delete", "truncate", "persist", "memory", "wal"};
     static const unsigned PAGES[] = {512, 512, 1024, 4096, 4096, 16384, 65536};
     char settings[200];
     const int sector = random_once_in(3) ? 4096 : 512;
