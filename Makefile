@@ -48,13 +48,15 @@ FILTER_LIBRARY = libsqlite-bloom-filter.a
 all: $(LIBRARY) $(FILTER_LIBRARY)
 
 # One rule for the objects of every build: $(call objects,NAME,FLAGS) tells how build/NAME/*.o are
-# made, $(call objects_of,NAME,SOURCES) names them.
+# made, $(call objects_of,NAME,SOURCES) names them. The compiler writes beside each what headers it
+# includes.
 define objects
-$(BUILD)/$(1)/%.o: ext/%.c $$(HEADERS) Makefile
+$(BUILD)/$(1)/%.o: ext/%.c Makefile
 	@mkdir -p $$(@D)
-	$$(COMPILE) $(2) -c -o $$@ $$<
+	$$(COMPILE) $(2) -MMD -MP -c -o $$@ $$<
 endef
 objects_of = $(patsubst ext/%.c,$(BUILD)/$(1)/%.o,$(2))
+-include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
 
 $(eval $(call objects,loadable,-fPIC -fvisibility=hidden))
 OBJECTS = $(call objects_of,loadable,$(SOURCES))

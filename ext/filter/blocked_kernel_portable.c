@@ -45,11 +45,11 @@ BLOOM_INLINE uint64_t portable_all(const uint8_t *block, uint64_t word, const ui
 }
 
 /* Of a key: of one to three words. */
-BLOOM_INLINE bool portable_check_probes(const struct bloom_shape *shape, const uint8_t *payload,
-                                        const uint64_t *words, unsigned probes) {
+BLOOM_INLINE int portable_check_probes(const struct bloom_shape *shape, const uint8_t *payload,
+                                       uint64_t value, unsigned probes) {
     const unsigned most = BLOOM_PROBES_PER_WORD;
-    const uint8_t *block = payload + bloom_block_offset(shape, words[0]);
-    uint64_t word = bloom_probe_word(words[0]);
+    const uint8_t *block = payload + bloom_block_offset(shape, value);
+    uint64_t word = bloom_probe_word(value);
     uint64_t all = portable_all(block, word, NULL, probes < most ? probes : most);
     if (probes > most) {
         word = bloom_next_probe_word(word);
@@ -57,14 +57,14 @@ BLOOM_INLINE bool portable_check_probes(const struct bloom_shape *shape, const u
     }
     if (probes > 2 * most)
         all &= portable_all(block, bloom_next_probe_word(word), NULL, probes - 2 * most);
-    return (all & 1) != 0;
+    return (int)(all & 1);
 }
 
 /* The check for each number of probes that a key can have. */
 #define PORTABLE_CHECK(probes)                                                                     \
-    static bool portable_check_##probes(const struct bloom_shape *shape, const uint8_t *payload,   \
-                                        const uint64_t *words) {                                   \
-        return portable_check_probes(shape, payload, words, probes);                               \
+    static int portable_check_##probes(const struct bloom_shape *shape, const uint8_t *payload,    \
+                                       uint64_t value) {                                           \
+        return portable_check_probes(shape, payload, value, probes);                               \
     }
 
 PORTABLE_CHECK(1)
@@ -89,9 +89,7 @@ PORTABLE_CHECK(19)
 PORTABLE_CHECK(20)
 PORTABLE_CHECK(21)
 
-typedef bool portable_check_function(const struct bloom_shape *shape, const uint8_t *payload,
-                                     const uint64_t *words);
-static portable_check_function *const PORTABLE_CHECKS[] = {
+static bloom_word_check *const PORTABLE_CHECKS[] = {
     NULL,
     portable_check_1,
     portable_check_2,
@@ -119,15 +117,14 @@ static portable_check_function *const PORTABLE_CHECKS[] = {
 _Static_assert(sizeof PORTABLE_CHECKS / sizeof *PORTABLE_CHECKS == 3 * BLOOM_PROBES_PER_WORD + 1,
                "a check for each number of probes of layout blocked, 3 words of them at most");
 
-static bool portable_check(const struct bloom_shape *shape, const uint8_t *payload,
-                           const uint64_t *words) {
-    return PORTABLE_CHECKS[shape->probes](shape, payload, words);
+static int portable_check(const struct bloom_shape *shape, const uint8_t *payload, uint64_t value) {
+    return PORTABLE_CHECKS[shape->probes](shape, payload, value);
 }
 
 static bool portable_check_block(const struct bloom_shape *shape, const uint8_t *block,
                                  const uint64_t *words) {
     static const struct bloom_shape ONE_BLOCK = {.bits = BLOOM_BLOCK_BITS};
-    return PORTABLE_CHECKS[shape->probes](&ONE_BLOCK, block, words);
+    return PORTABLE_CHECKS[shape->probes](&ONE_BLOCK, block, words[0]) != 0;
 }
 
 /* A key of a batch: its block, and the word of its probes as little-endian bytes. */

@@ -268,7 +268,7 @@ static bool fuse_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBL
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "is invalid: its header says %" PRIu64 " segments of 2^%" PRIu32
                  " numbers of %" PRIu32 " bits, which is not what layout fuse has for %" PRIu64
-                 " bits",
+                 " bits" BLOOM_MADE_WRONGLY,
                  segments, segment_log, width, shape->bits);
     return valid;
 }

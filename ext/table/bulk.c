@@ -141,22 +141,10 @@ static struct bloom_layer *last_layer(const struct bulk *bulk) {
  * its row does not have what they have not reported. */
 static int count_last(struct bulk *bulk) {
     const struct bloom_layer *last = last_layer(bulk);
-    struct bloom_chunks *chunks = bulk->layers->chunks;
-    struct bloom_counts counts;
-    uint8_t *blocks;
     bulk->has = last->sums;
-    if (!bloom_layer_may_fill(last, bulk->left))
-        return SQLITE_OK;
-    bulk->has = (struct bloom_sums){0};
-    for (uint64_t chunk = 0;; chunk++) {
-        int code = bloom_chunk_next(chunks, &last->geometry, &chunk, &counts, &blocks);
-        if (code == SQLITE_OK && blocks != NULL)
-            code = bloom_counts_check(chunks, &last->geometry, chunk, &counts);
-        if (code != SQLITE_OK || blocks == NULL)
-            return code;
-        bulk->has.keys += counts.keys;
-        bulk->has.ones += counts.ones;
-    }
+    return bloom_layer_may_fill(last, bulk->left)
+               ? bloom_layers_count(bulk->layers, last, &bulk->has)
+               : SQLITE_OK;
 }
 
 /* Keys that the last layer still takes. */
@@ -222,7 +210,8 @@ static int check_order(struct bulk *bulk) {
             code = bloom_sql_ask(bulk->layers->database->connection, &bulk->asks);
         if (bloom_hashes_at(bulk->hashes, i) <= bloom_hashes_at(bulk->hashes, i - 1))
             return bloom_database_fail(bulk->layers->database, SQLITE_ERROR,
-                                       "the set is damaged: its hashes do not ascend");
+                                       "the set is damaged: its hashes do not ascend; make it anew "
+                                       "with bloom_hashes");
     }
     return code;
 }
@@ -243,7 +232,7 @@ int bloom_bulk_add(struct bloom_layers *layers, const struct bloom_stored *set) 
     if (code == SQLITE_OK && layers->growth.mode == BLOOM_GROWTH_ERROR)
         code = check_room(&bulk);
     if (code == SQLITE_OK)
-        code = bloom_database_prepare(layers->database, BLOOM_NEW_CHUNK);
+        code = bloom_layers_prepare(layers, room_of_last(&bulk) < bulk.left);
     if (code == SQLITE_OK && bulk.counts && bulk.left < bulk.count)
         code = pass_all(&bulk, COUNT);
     if (code == SQLITE_OK)

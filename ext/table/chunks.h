@@ -1,20 +1,9 @@
 /* Rows of NAME_chunks: the blocks of a layer, as many in each row as fill a database page without
  * overflowing it, behind the counts of what is in them.
  *
- * Chunk c of the layer with number l is the row with id l * 2^40 + c. Its BLOB begins with 24
- * bytes, numbers of 4 bytes, little-endian:
- *
- *    0  keys           that were new when they were added, minus those that were taken out
- *    4  ones           bits that are set; of counters: that are not zero
- *    8  reported_keys  what of these is in the layer's row: see layers.h
- *   12  reported_ones
- *   16  generation     of the keys: that of the layer. A row of an older one is stale: it counts as
- *                      zeros, and is overwritten
- *   20  zero
- *
- * Then the blocks follow from c * chunk_blocks on. A row is always of full length, the last one of
- * a layer, too, so that it fills its page; blocks beyond the last one are zero. It is absent until
- * one of its blocks is written; an absent one is zeros.
+ * FORMAT-tables.md says what a row holds. A row of an older generation than its layer's is stale: it
+ * counts as zeros, and is overwritten when a key comes to it. A row is absent until one of its
+ * blocks is written.
  *
  * A block is read by a statement, or, where that takes less time, through a BLOB handle, which does
  * not copy the whole row. Rows that are there are changed through a handle alone: bits and counts
@@ -85,15 +74,16 @@ uint32_t bloom_chunk_bytes(const struct bloom_geometry *geometry);
 uint32_t bloom_chunk_block_bytes(const struct bloom_geometry *geometry);
 uint32_t bloom_blocks_of_chunk(const struct bloom_geometry *geometry, uint64_t chunk);
 
-/* Reads a block. */
+/* Reads the block that decides about a key, by the words of its hash. */
 int bloom_block_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     uint64_t block, uint8_t *bytes);
+                     const uint64_t *words, uint8_t *bytes);
 
-/* A block that is open for change. handle is NULL before the first open. No statement but an UPDATE
- * of the layer's row may come between the last open and save. */
+/* A block that is open for change. handle is NULL before the first open. No statement that writes,
+ * but an UPDATE of the layer's row, may come between the last open and save. */
 struct bloom_block_edit {
     const struct bloom_geometry *geometry;
-    uint64_t block;
+    uint64_t chunk;
+    uint32_t offset;      /* in its row */
     sqlite3_blob *handle; /* NULL: nothing is open, or there is no row */
     bool is_stale;        /* the row is; counts and bytes are zeros */
     struct bloom_counts counts;
@@ -105,7 +95,7 @@ struct bloom_block_edit {
  * none, then do what may still be refused, then save; or close it as it was. After an error nothing
  * is open. */
 int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     uint64_t block, struct bloom_block_edit *edit);
+                     const uint64_t *words, struct bloom_block_edit *edit);
 int bloom_block_make_row(struct bloom_chunks *chunks, struct bloom_block_edit *edit);
 int bloom_block_save(struct bloom_chunks *chunks, struct bloom_block_edit *edit);
 void bloom_block_close(struct bloom_block_edit *edit);

@@ -1,7 +1,7 @@
 /* What the arguments of CREATE VIRTUAL TABLE ... USING bloom(...) say.
  *
  * They are stored in the schema and read again by whoever opens the database, so they are read as
- * text of a stranger, by this grammar, that of sqlite/options.h, and nothing else:
+ * text of a stranger, by this grammar, that of filter/options.h, and nothing else:
  *
  *   capacity    a number: a whole one from 1 to 2^40
  *   fpr         a number between 0 and 1

@@ -155,7 +155,7 @@ class Build(unittest.TestCase):
 
     def test_pkg_config_finds_header_and_library(self):
         if shutil.which("pkg-config") is None:
-            self.skipTest("skipped: needs pkg-config")
+            self.skipTest("skipped: pkg-config is not installed")
         run("make", "install", f"PREFIX={self.folder}/x", f"LIBDIR={self.folder}/x/lib64")
         environment = {
             **os.environ, "PKG_CONFIG_PATH": f"{self.folder}/x/lib64/pkgconfig"
@@ -188,20 +188,22 @@ class Build(unittest.TestCase):
     def test_pkg_config_finds_the_filter_library(self):
         """In a folder of its own, for C and for C++."""
         if shutil.which("pkg-config") is None:
-            self.skipTest("skipped: needs pkg-config")
+            self.skipTest("skipped: pkg-config is not installed")
         run("make", "install", f"PREFIX={self.folder}/x")
         environment = {**os.environ, "PKG_CONFIG_PATH": f"{self.folder}/x/lib/pkgconfig"}
         words = run("pkg-config", "--cflags", "--libs", "sqlite-bloom-filter", env=environment)
         for compiler, name in (("cc", "main.c"), ("g++", "main.cpp")):
             with self.subTest(compiler=compiler):
                 if shutil.which(compiler) is None:
-                    self.skipTest(f"skipped: no {compiler}")
+                    self.skipTest(f"skipped: {compiler} is not installed")
                 (self.folder / name).write_text(ASKS)
                 run(compiler, "-Wall", "-Wextra", "-Werror", name, *words.split(), "-o", "main",
                     cwd=self.folder)
                 self.assertEqual(run(self.folder / "main"), f"{RELEASE} 1 0\n")
 
     def test_the_example_of_the_packages_readme_prints_what_it_says(self):
+        if shutil.which("pkg-config") is None:
+            self.skipTest("skipped: pkg-config is not installed")
         run("make", "install", f"PREFIX={self.folder}/x")
         page = (TOP / "ext/packages/README.md").read_text().split("\n## From C without SQL\n")[1]
         (self.folder / "program.c").write_text(re.search(r"```c\n(.*?)```", page, re.DOTALL)[1])
@@ -213,7 +215,7 @@ class Build(unittest.TestCase):
 
     def test_cmake_finds_the_package(self):
         if shutil.which("cmake") is None:
-            self.skipTest("skipped: needs cmake")
+            self.skipTest("skipped: cmake is not installed")
         run("make", "install", f"PREFIX={self.folder}/x y")
         (self.folder / "main.c").write_text(ASKS)
         (self.folder / "CMakeLists.txt").write_text(
@@ -268,7 +270,7 @@ class Build(unittest.TestCase):
 
     def test_another_make_says_that_it_needs_gnu_make(self):
         if shutil.which("bmake") is None:
-            self.skipTest("skipped: needs bmake")
+            self.skipTest("skipped: bmake is not installed")
         # What GNU make hands on to its children is not bmake's to understand.
         environment = {name: value for name, value in os.environ.items() if "MAKE" not in name}
         result = subprocess.run(["bmake"], cwd=self.copy(), capture_output=True, text=True,
@@ -323,7 +325,7 @@ class Build(unittest.TestCase):
     def test_the_public_header_stands_alone_in_c_and_cpp(self):
         for compiler, standard, name in (("cc", "c99", "c"), ("c++", "c++11", "cpp")):
             if shutil.which(compiler) is None:
-                self.skipTest(f"no {compiler}")
+                self.skipTest("skipped: g++ is not installed")
             source = self.folder / f"header.{name}"
             source.write_text(
                 '#include "sqlite-bloom.h"\n#include "sqlite-bloom.h"\n'

@@ -65,7 +65,7 @@ class House(unittest.TestCase):
         """layout.h, filter/layout.h, growth_test.c: of this folder, of ext, or of the tests."""
         names = {pathlib.Path(name).name for name in tracked()} | OTHERS_FILES
         if not tracked():
-            self.skipTest("skipped: no git checkout")
+            self.skipTest("skipped: git is not installed, or this is no checkout")
         found, missing = 0, []
         for path in sources() + sorted((TOP / "ext").glob("*.[ch]")):
             for comment in re.findall(r"/\*.*?\*/", path.read_text(), re.DOTALL):
@@ -79,7 +79,7 @@ class House(unittest.TestCase):
     def test_no_line_is_wider_than_100_columns(self):
         names = tracked()
         if not names:
-            self.skipTest("skipped: no git checkout")
+            self.skipTest("skipped: git is not installed, or this is no checkout")
         wide = []
         for name in names:
             contents = (TOP / name).read_bytes()

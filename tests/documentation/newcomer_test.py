@@ -78,7 +78,11 @@ class Newcomer:
         self.assertRegex(demo, r"missed +0 visits")
         sizes = re.search(r"  size +([\d,]+) +([\d,]+) bytes", demo)
         filtered, index = (int(size.replace(",", "")) for size in sizes.groups())
-        self.assertIn(f"prints 1/{index // filtered} of the size", README)
+        self.assertIn(f"prints 1/{round(index / filtered)} of the size and less than 1/3 of",
+                      README.replace("\n", " "))
+        times = re.search(r"  time to look all visits up +([\d,]+) +([\d,]+) ms", demo)
+        filtered, index = (int(time.replace(",", "")) for time in times.groups())
+        self.assertLess(filtered, index / 3)
         tests = self.succeeds(self.type("sh", "-e", text=scripts[1]))
         self.assertRegex(tests, r"\d{3,} passed, 0 failed, \d+ skipped")
         self.succeeds(self.type("make", "install", text=""))

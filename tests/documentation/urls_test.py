@@ -159,6 +159,10 @@ class Urls(unittest.TestCase):
         found, urls = 0, []
         for _ in range(OTHERS):
             text = b"".join(source.choice(pieces) for _ in range(source.randrange(1, 12)))
+            if source.randrange(4) == 0:  # as many groups as there may be, or nearly so
+                groups = [b"%x" % source.randrange(16) for _ in range(source.randrange(6, 10))]
+                place = source.randrange(len(groups) + 1)
+                text = b"::".join(b":".join(part) for part in (groups[:place], groups[place:]))
             found += urls_program.ipv6(text) is not None
             urls += [b"http://[" + text + b"]/", b"http://" + text + b"/", text,
                      text + source.choice((b"@b.c", b"%]@b.c", b"%25[x]@b.c/", b"%z@b.c"))]

@@ -375,7 +375,8 @@ class Layout(WithExtension):
         header[56:] = struct.pack("<Q", guava_form.pages.murmur3(bytes(header[:56]))[0])
         self.refused(
             "bloom_check: the filter (argument 1) is invalid: its header says 65 bits, layout"
-            " classic32 has a multiple of 64 up to 4503599627370496",
+            " classic32 has a multiple of 64 up to 4503599627370496; whoever wrote it must write it"
+            " anew",
             CHECK,
             bytes(header) + bytes(9),
             1,

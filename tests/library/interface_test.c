@@ -184,7 +184,7 @@ static void key_rules(void **state) {
     for (unsigned i = 0; i < 5; i++)
         assert_int_equal(sqlite_bloom_filter_check(filter, asked[i]), answers[i]);
     assert_int_equal(sqlite_bloom_filter_check(filter, sqlite_bloom_integer_key(3279880203)), 1);
-    assert_int_equal(sqlite_bloom_filter_check(filter, sqlite_bloom_real_key(1.5)),
+    assert_int_equal(sqlite_bloom_filter_check(filter, sqlite_bloom_real_key(nan(""))),
                      SQLITE_BLOOM_NO_KEY);
     assert_true(sqlite_bloom_filter_check_many(filter, asked, 5, found) == 3);
     for (unsigned i = 0; i < 5; i++)
@@ -201,6 +201,45 @@ static void key_rules(void **state) {
     assert_int_equal(sqlite_bloom_filter_check(filter, asked[0]), 1);
     sqlite_bloom_filter_close(filter);
     assert_int_equal(failing.held, 0);
+}
+
+/* By a key rule a real counts as the text that SQLite makes of it. The texts are those of the
+ * sqlite3 shell, as in SELECT 1e21 || ''. */
+static void real_keys_by_rule(void **state) {
+    static const struct {
+        double real;
+        const char *text;
+    } CASES[] = {
+        {1.5, "1.5"},
+        {3, "3.0"},
+        {0, "0.0"},
+        {-0.0, "0.0"},
+        {0.0001, "0.0001"},
+        {1e-5, "1.0e-05"},
+        {1e14, "100000000000000.0"},
+        {1e15, "1.0e+15"},
+        {1.5e-300, "1.5e-300"},
+        {123456789.123456789, "123456789.123457"},
+        {0.1 + 0.2, "0.3"},
+        {-0x1.fffffffffffffp+1023, "-1.79769313486232e+308"},
+        {INFINITY, "Inf"},
+        {-INFINITY, "-Inf"},
+    };
+    (void)state;
+    for (unsigned i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct sqlite_bloom_filter *by_real = new_filter(100, "key=url"),
+                                   *by_text = new_filter(100, "key=url");
+        const struct sqlite_bloom_key key = sqlite_bloom_real_key(CASES[i].real);
+        unsigned char found;
+        assert_int_equal(sqlite_bloom_filter_check(by_text, key), 0);
+        add(by_text, CASES[i].text);
+        assert_int_equal(sqlite_bloom_filter_check(by_text, key), 1);
+        assert_true(sqlite_bloom_filter_check_many(by_text, &key, 1, &found) == 1);
+        assert_int_equal(sqlite_bloom_filter_add(by_real, key, NULL), SQLITE_BLOOM_OK);
+        assert_same_bytes(by_real, by_text);
+        sqlite_bloom_filter_close(by_real);
+        sqlite_bloom_filter_close(by_text);
+    }
 }
 
 static void removal(void **state) {
@@ -509,8 +548,9 @@ static void refusals(void **state) {
     assert_non_null(strstr(problem, ", not '\\xff'"));
     REFUSED(sqlite_bloom_filter_add(url, text(""), problem), SQLITE_BLOOM_NO_KEY,
             "sqlite_bloom_filter_add: the key, '', has none by key=url; leave it out");
-    REFUSED(sqlite_bloom_filter_add(url, sqlite_bloom_real_key(1.5), problem), SQLITE_BLOOM_NO_KEY,
-            "sqlite_bloom_filter_add: the key, 1.5, has none by key=url; leave it out");
+    REFUSED(sqlite_bloom_filter_add(url, sqlite_bloom_real_key(nan("")), problem),
+            SQLITE_BLOOM_NO_KEY,
+            "sqlite_bloom_filter_add: the key, nan, has none by key=url; leave it out");
     REFUSED(sqlite_bloom_filter_add(url, sqlite_bloom_bytes_key("", 0), problem),
             SQLITE_BLOOM_NO_KEY,
             "sqlite_bloom_filter_add: the key, 0 bytes, has none by key=url; leave it out");
@@ -593,6 +633,7 @@ int main(void) {
         TEST("Keys have their types", types_of_keys),
         TEST("Keys that a layout does not know are not in", foreign_keys),
         TEST("A filter applies its key rule", key_rules),
+        TEST("A key rule takes a real as SQLite writes it", real_keys_by_rule),
         TEST("Keys are taken out of a filter that counts", removal),
         TEST("Filters are united and intersected", merges),
         TEST("Bits tell how many keys there are", estimates),

@@ -108,7 +108,7 @@ class TableTest(unittest.TestCase):
 
     def shell(self, database, *commands):
         if shutil.which(SQLITE) is None:
-            self.skipTest("no sqlite3 shell")
+            self.skipTest("skipped: sqlite3 is not installed")
         run = subprocess.run(
             [SQLITE, "-batch", "-init", os.devnull, str(self.folder / database)],
             input="\n".join([f".load {LIBRARY}", *commands, ""]),
@@ -417,7 +417,7 @@ class Copies(TableTest):
     def test_dump_without_the_extension(self):
         self.grown().close()
         if shutil.which(SQLITE) is None:
-            self.skipTest("no sqlite3 shell")
+            self.skipTest("skipped: sqlite3 is not installed")
         dump = subprocess.run(
             [SQLITE, "-batch", "-init", os.devnull, str(self.folder / "a.db"), ".dump"],
             capture_output=True,
@@ -476,7 +476,7 @@ class Copies(TableTest):
     def test_serialize_and_deserialize(self):
         connection = self.grown()
         if not hasattr(connection, "serialize"):
-            self.skipTest("this apsw cannot serialize")
+            self.skipTest("skipped: this apsw cannot serialize")
         copy = connect(":memory:")
         self.connections.append(copy)
         copy.deserialize("main", connection.serialize("main"))
