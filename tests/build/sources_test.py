@@ -25,9 +25,8 @@ GENERATED = re.compile(r"\.(out|csv|svg|json|lock)$|/(results|data|golden|corpus
 # A number, a literal or an address that cannot be broken.
 UNBREAKABLE = re.compile(r"[^\s,()]{60}|'[^']{60,}'|https?://\S")
 
-
-# Of SQLite, of RedisBloom, and the amalgamation, which is made.
 NAME_OF_A_FILE = re.compile(r"\b(?:FORMAT-)?[a-z][a-z0-9_-]*\.(?:c|h|md|py|sql)\b")
+# Of SQLite, of RedisBloom, and the amalgamation, which is made.
 OTHERS_FILES = {"sqlite3.h", "sqlite3ext.h", "bloom.c", "sqlite-bloom.c"}
 
 
