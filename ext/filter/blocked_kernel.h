@@ -17,10 +17,10 @@
  *
  * The number of instructions matters in cache and out of it: out of cache it limits how many misses
  * the processor has under way at a time. A check of 6 probes takes 28 instructions with avx512, 32
- * with avx2, 55 with the portable kernel. On arm64, as an emulator traces them:
+ * with avx2, 50 with the portable kernel. On arm64, as an emulator traces them:
  *
  *                  check, 6 probes    in 1024    check, 9 probes    in 1024
- *     portable          52               57            69               94
+ *     portable          52               57            71               92
  *     neon              44               30            66               55 */
 #ifndef BLOOM_BLOCKED_KERNEL_H
 #define BLOOM_BLOCKED_KERNEL_H
