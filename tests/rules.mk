@@ -1,9 +1,10 @@
 # How the tests are built and run; included by the Makefile. tests/README.md says what is where.
 #
-#: make test           what must pass, within two minutes on two cores; ONLY=WORD: what is named so
+#: make test           what must pass, in a minute on two cores; ONLY=WORD: what is named so
 #: make check          the same and what takes longer
 #: make long           what takes longer
 #: make coverage       which lines and branches of ext/ the tests reach
+#: make mutants        changes N lines of ext/, one at a time, and says which change no test sees
 #: make bench          measures and draws, into tests/bench/results
 #: make clusters       filters in replicated SQLite, three nodes each
 #: make newcomer       README typed in a bare Debian and Ubuntu; root and debootstrap
@@ -52,7 +53,7 @@ $(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c $(CASE_OBJECT) tests/rules
 # takes the SQLite whose amalgamation (sqlite3.c, sqlite3.h) is in a folder, instead of the
 # system's; with LINKED_SANITIZERS= all is compiled for speed. Each needs a BUILD of its own.
 LINKED_TESTS = $(patsubst tests/faults/%.c,$(BUILD)/tests/%,$(wildcard tests/faults/*_test.c)) \
-    $(BUILD)/tests/random_test $(BUILD)/tests/oracle_test $(BUILD)/tests/crowd_test
+    $(BUILD)/tests/random_test $(BUILD)/tests/simulator $(BUILD)/tests/crowd_test
 LINKED_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 $(eval $(call objects,linked,-DSQLITE_CORE $$(LINKED_SANITIZERS)))
 $(eval $(call objects,linked_fast,-DSQLITE_CORE))
@@ -84,11 +85,12 @@ $(BUILD)/tests/%_test: tests/faults/%_test.c $(CASE_OBJECT) $(wildcard tests/fau
 $(BUILD)/tests/random_test: $(wildcard tests/random/*.[ch])
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $(filter tests/random/%.c,$^) $(LINKED_OBJECTS) $(LINKED_SQLITE) -lpthread -lm
-ORACLE_WEIGHTS = $(wildcard tests/tables/oracle/*.steps)
-$(BUILD)/tests/oracle_test: $(wildcard tests/tables/oracle/*.[ch])
+SIMULATOR_WEIGHTS = $(wildcard tests/simulator/*.steps)
+COMMIT = $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
+$(BUILD)/tests/simulator: $(wildcard tests/simulator/*.[ch])
 	@mkdir -p $(@D)
-	$(LINK) -o $@ $(filter tests/tables/oracle/%.c,$^) $(LINKED_OBJECTS) $(LINKED_SQLITE) \
-	    -lpthread -lm
+	$(LINK) -DSIMULATOR_COMMIT='"$(COMMIT)"' -o $@ $(filter tests/simulator/%.c,$^) \
+	    $(LINKED_OBJECTS) $(LINKED_SQLITE) -lpthread -lm
 
 $(BUILD)/tests/crowd_test: tests/tables/crowd_test.c $(CASE_OBJECT)
 	$(LINK) -o $@ $< $(CASE_OBJECT) $(LINKED_OBJECTS) -lcmocka $(LINKED_SQLITE) -lpthread -lm
@@ -109,6 +111,7 @@ TEST_SUITES = \
     'listed keys=$(PYTHON) tests/random/keys_test.py Here' \
     'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
     'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
+    'runner of suites=$(PYTHON) tests/runner/run_test.py' \
     'planner=$(PYTHON) tests/tables/planner_test.py' \
     'exchange=$(PYTHON) tests/exchange/exchange_test.py' \
     'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
@@ -117,9 +120,18 @@ TEST_SUITES = \
     'mistakes=$(PYTHON) tests/documentation/mistakes_test.py' \
     $(call unit_suites,$(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS)))
 
-# What takes longer: see the files; what is not installed is skipped and says so.
+# What takes longer: see the files; what is not installed is skipped and says so. Minutes each take
+# those at the top.
 LONG_SUITES = \
     $(call unit_suites,$(LONG_LIBRARY_TESTS)) \
+    'a million spellings of URLs=COUNT=1000000 $(PYTHON) tests/documentation/urls_test.py' \
+    'fuzzing=sh tests/fuzz/run.sh' \
+    'crashes, long run=ROUNDS=300 $(PYTHON) tests/tables/crash_test.py' \
+    'faults on the oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Oldest' \
+    'faults on the newest SQLite=$(PYTHON) tests/hosts/releases_test.py Newest' \
+    'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
+    'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
+    'damaged bytes under valgrind=sh tests/faults/valgrind.sh' \
     'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
     'the program around it=$(BUILD)/tests/host_test' \
     'pins=$(BUILD)/tests/pins_test' \
@@ -129,29 +141,23 @@ LONG_SUITES = \
     'refusals=$(BUILD)/tests/refusal_test' \
     'I/O failures=$(BUILD)/tests/io_test' \
     'damaged bytes=$(BUILD)/tests/damage_test' \
-    'damaged bytes under valgrind=sh tests/faults/valgrind.sh' \
     'interrupts!=$(BUILD)/tests/interrupt_test' \
     'threads=sh tests/threads/run.sh' \
+    'scripts on the newest SQLite=PYTHON=$(PYTHON) sh tests/runner/newest.sh \
+        tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
     'random operations=$(BUILD)/tests/random_test' \
     'listed keys on the newest SQLite=$(PYTHON) tests/random/keys_test.py Newest' \
     'the state of a table=$(BUILD)/tests/state_test' \
     'capacity and counts=$(BUILD)/tests/capacity_test' \
     'what applications do=$(BUILD)/tests/application_test' \
     'files from strangers=$(BUILD)/tests/stranger_test' \
-    'oracle of filter tables=STEPS=15000 $(BUILD)/tests/oracle_test' \
-    'oracle, one fault after the other=STEPS=15000 $(BUILD)/tests/oracle_test $(ORACLE_WEIGHTS)' \
+    'simulator=STEPS=15000 $(BUILD)/tests/simulator' \
+    'simulator, one fault after the other=STEPS=15000 $(BUILD)/tests/simulator $(SIMULATOR_WEIGHTS)' \
     'other filter tables=$(BUILD)/tests/crowd_test' \
-    'crashes, long run=ROUNDS=300 $(PYTHON) tests/tables/crash_test.py' \
-    'a million spellings of URLs=COUNT=1000000 $(PYTHON) tests/documentation/urls_test.py' \
-    'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
     'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
     'a filter of 1 GB=$(PYTHON) tests/exchange/large_test.py' \
     'platforms=$(PYTHON) tests/hosts/platforms_test.py' \
-    'options of SQLite=$(PYTHON) tests/hosts/options_test.py' \
-    'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
-    'faults on the oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Oldest' \
-    'faults on the newest SQLite=$(PYTHON) tests/hosts/releases_test.py Newest' \
-    'fuzzing=sh tests/fuzz/run.sh'
+    'options of SQLite=$(PYTHON) tests/hosts/options_test.py'
 
 # With ONLY all that there is: those of make long, packages, hosts and clusters, too.
 SUITES_OF_PACKAGES = $(shell $(PYTHON) ext/packages/packages.py suites)
@@ -161,7 +167,7 @@ OTHER_SUITES = $(LONG_SUITES) $(CLUSTER_SUITES) $(SUITES_OF_PACKAGES) \
 RUN = $(PYTHON) tests/runner/run.py --build $(LIBRARY)
 test:
 	@command -v $(PYTHON) >/dev/null || \
-	    { echo 'make test needs Python (Debian: python3); README has the line for all' >&2; exit 1; }
+	    { echo 'make test needs python3: apt-get install python3' >&2; exit 1; }
 	@+MAKE='$(MAKE)' $(RUN) $(TEST_SUITES) $(if $(ONLY),$(OTHER_SUITES))
 
 # The tests and what takes longer.
@@ -175,12 +181,17 @@ long:
 coverage:
 	@PYTHON=$(PYTHON) sh tests/coverage/run.sh
 
+# Changes one place of ext/ after the other and says which change no test sees: make mutants N=200
+# SEED=1 WORD=filter.
+mutants:
+	@$(PYTHON) tests/mutants/run.py $(TEST_SUITES)
+
 # Measures and draws, into tests/bench/results; tests/bench/run.sh says what is needed for more than
 # the default.
 bench: $(LIBRARY)
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" LIBRARY=$(LIBRARY) OBJECTS="$(OBJECTS)" sh tests/bench/run.sh
 
-.PHONY: test check long coverage bench
+.PHONY: test check long coverage mutants bench
 
 # Filters in replicated SQLite, each engine as a cluster of three processes on loopback; what is not
 # installed is skipped and says so. The figures of the last run: tests/clusters/README.md.

@@ -81,24 +81,19 @@ static int save_block(struct change *change, int keys, int ones) {
     return code == SQLITE_OK ? bloom_block_save(layers->chunks, &change->edit) : code;
 }
 
-/* Whether the layer takes one key more. */
-static int ask_layer(struct change *change, bool *takes) {
-    struct bloom_sums has = change->layer->sums;
-    int code = SQLITE_OK;
-    if (has.chunks > 1 && has.chunks <= FEW_CHUNKS && bloom_layer_may_fill(change->layer, 0) &&
-        change->layers->growth.mode == BLOOM_GROWTH_ON)
-        code = bloom_layers_count(change->layers, change->layer, &has);
-    *takes = code == SQLITE_OK && bloom_layer_takes(change->layer, &has);
-    return code;
-}
-
 /* Adds the key to a layer, unless it is found there, where counts says whether it is counted once
  * more; or unless the layer is full, when it is neither found nor added. */
 static int add_to_layer(struct change *change, unsigned index, bool counts, bool *added) {
     *added = false;
     int code = open_block(change, index);
-    if (code == SQLITE_OK && !change->found)
-        code = ask_layer(change, added);
+    if (code == SQLITE_OK && !change->found) {
+        const struct bloom_layer *layer = change->layer;
+        struct bloom_sums has = layer->sums;
+        if (has.chunks > 1 && has.chunks <= FEW_CHUNKS && bloom_layer_may_fill(layer, 0) &&
+            change->layers->growth.mode == BLOOM_GROWTH_ON)
+            code = bloom_layers_count(change->layers, layer, &has);
+        *added = code == SQLITE_OK && bloom_layer_takes(layer, &has);
+    }
     if (code != SQLITE_OK || !(*added || (change->found && counts)))
         return code;
     const struct bloom_shape *shape = &change->layer->geometry.shape;
@@ -122,16 +117,6 @@ static int find_key(struct change *change, unsigned from, bool expects_change, u
     return code;
 }
 
-static int grow(struct bloom_layers *layers) {
-    if (layers->growth.mode != BLOOM_GROWTH_ERROR)
-        return bloom_layers_grow(layers);
-    return bloom_database_fail(
-        layers->database, SQLITE_ERROR,
-        "the table is full: it was made for %llu keys, and growth=error refuses more; make one "
-        "with a larger capacity",
-        (sqlite3_uint64)layers->growth.capacity);
-}
-
 int bloom_keys_add(struct bloom_layers *layers, const uint64_t *words, bool again, bool *found) {
     struct change change;
     const bool counts = again && layers->growth.layout->blocks->remove != NULL;
@@ -149,7 +134,7 @@ int bloom_keys_add(struct bloom_layers *layers, const uint64_t *words, bool agai
         code = add_to_layer(&change, layers->count - 1, counts, &added);
         if (code == SQLITE_OK && !change.found && !added) {
             bloom_block_close(&change.edit);
-            code = grow(layers);
+            code = bloom_layers_grow(layers);
         }
     }
     bloom_block_close(&change.edit);

@@ -204,8 +204,9 @@ class NewLayout(unittest.TestCase):
                 "&bloom_layout_blocked,", "&bloom_layout_blocked,\n    &bloom_layout_toy,", 1)
                 .replace("\nstatic const struct", "\nextern const struct bloom_layout "
                          "bloom_layout_toy;\nstatic const struct", 1))
-            files = [str(path) for pattern in ("ext/*.c", "ext/*/*.c") for path in
-                     sorted(top.glob(pattern)) if "packages" not in path.parts]
+            files = [path, *(top / name for name in TOY)]
+            files += [path for path in sorted((TOP / "build/loadable").rglob("*.o"))
+                      if path.name != "layout.o"]
             subprocess.run([*os.environ.get("CC", "cc").split(), "-std=c11", "-O1", "-Wall",
                             "-Wextra", "-Werror", "-shared", "-fPIC", "-I", str(top / "ext"),
                             *files, "-o", str(top / "bloom.so"), "-lm"], check=True)
