@@ -93,9 +93,11 @@ static inline struct fuse_form fuse_form_of(const struct bloom_shape *shape) {
 static inline void fuse_places(const struct fuse_form *form, uint64_t hash,
                                uint64_t places[FUSE_PLACES]) {
     uint64_t first = bloom_reduce(hash, form->firsts), mask = form->segment - 1;
+    uint64_t second = first + form->segment;
+    BLOOM_COMPUTED(second); /* or else 2 * segment is made by a shift of its own */
     places[0] = first;
-    places[1] = (first + form->segment) ^ (hash >> 18 & mask);
-    places[2] = (first + 2 * form->segment) ^ (hash & mask);
+    places[1] = second ^ (hash >> 18 & mask);
+    places[2] = (second + form->segment) ^ (hash & mask);
 }
 
 /* The eight bytes in which the number at a place is: those that begin with its first one, or the
@@ -138,40 +140,68 @@ static inline uint64_t fuse_two_bytes(const uint8_t *payload, uint64_t place) {
     return BLOOM_BIG_ENDIAN ? (uint16_t)(number << 8 | number >> 8) : number;
 }
 
-/* The sum of the numbers at the places of a key and, above it, bits of others. One or two whole
- * bytes need no shift, which takes a third of the time of a check. The last place is the greatest.
- */
-BLOOM_INLINE uint64_t fuse_sum(const struct fuse_form *form, const uint8_t *payload,
-                               const uint64_t places[FUSE_PLACES]) {
-    uint64_t last = places[2] * form->width;
-    if (form->width == 8)
-        return payload[places[0]] ^ payload[places[1]] ^ payload[places[2]];
-    if (form->width == 16)
-        return fuse_two_bytes(payload, places[0]) ^ fuse_two_bytes(payload, places[1]) ^
+/* Sets sum to the numbers at the places of a key, added, and above it bits of others. Returns false
+ * when it cannot: numbers of more than 25 bits, or a last place, which is the greatest, near the
+ * end. One or two whole bytes need no shift, which takes a third of the time of a check. */
+BLOOM_INLINE bool fuse_sum_short(const struct fuse_form *form, const uint8_t *payload,
+                                 const uint64_t places[FUSE_PLACES], uint64_t *sum) {
+    if (form->width == 8) {
+        *sum = payload[places[0]] ^ payload[places[1]] ^ payload[places[2]];
+        return true;
+    }
+    if (form->width == 16) {
+        *sum = fuse_two_bytes(payload, places[0]) ^ fuse_two_bytes(payload, places[1]) ^
                fuse_two_bytes(payload, places[2]);
-    if (fuse_is_short(form) && last + 32 <= form->bits)
-        return fuse_read_short(payload, places[0] * form->width) ^
-               fuse_read_short(payload, places[1] * form->width) ^ fuse_read_short(payload, last);
-    return fuse_read(form, payload, places[0]) ^ fuse_read(form, payload, places[1]) ^
-           fuse_read(form, payload, places[2]);
+        return true;
+    }
+    uint64_t last = places[2] * form->width;
+    if (!fuse_is_short(form) || last + 32 > form->bits)
+        return false;
+    *sum = fuse_read_short(payload, places[0] * form->width) ^
+           fuse_read_short(payload, places[1] * form->width) ^ fuse_read_short(payload, last);
+    return true;
 }
 
-/* The number that is missing at the places of a key, shifted to the upper end of a word: zero when
- * the key is in. */
+/* The number that is missing at the places of a key, whose numbers add up to sum, shifted to the
+ * upper end of a word: zero when the key is in. */
+BLOOM_INLINE uint64_t fuse_missing_from(const struct fuse_form *form, uint64_t hash, uint64_t sum) {
+    return (sum ^ hash ^ hash >> 32) << (-form->width & 63);
+}
+
 BLOOM_INLINE uint64_t fuse_missing(const struct fuse_form *form, const uint8_t *payload,
                                    uint64_t hash, const uint64_t places[FUSE_PLACES]) {
-    return (fuse_sum(form, payload, places) ^ hash ^ hash >> 32) << (64 - form->width);
+    uint64_t sum;
+    if (!fuse_sum_short(form, payload, places, &sum))
+        sum = fuse_read(form, payload, places[0]) ^ fuse_read(form, payload, places[1]) ^
+              fuse_read(form, payload, places[2]);
+    return fuse_missing_from(form, hash, sum);
 }
 
-/* Without a branch on the answer, which would be mispredicted for half of a mix of present and
- * absent keys and take as long as the rest of the check. A filter of no keys would otherwise take
- * one key in 2^w for one of them. */
-static bool fuse_check(const struct bloom_shape *shape, const uint8_t *payload,
-                       const uint64_t *words) {
+/* A check of any numbers. Without a branch on the answer, which would be mispredicted for half of a
+ * mix of present and absent keys and take as long as the rest of the check. */
+BLOOM_APART bool fuse_check_anywhere(const struct bloom_shape *shape, const uint8_t *payload,
+                                     const uint64_t *words) {
     struct fuse_form form = fuse_form_of(shape);
     uint64_t places[FUSE_PLACES], hash = bloom_mix(words[0] + form.seed);
     fuse_places(&form, hash, places);
-    return (fuse_missing(&form, payload, hash, places) == 0) & (shape->capacity > 0);
+    return fuse_missing(&form, payload, hash, places) == 0;
+}
+
+/* Asks the numbers that can be read short, and leaves all others, which need more registers, to a
+ * function that begins anew: calling costs less than saving registers for them. A filter of no keys
+ * would take one key in 2^w for one of them. */
+static bool fuse_check(const struct bloom_shape *shape, const uint8_t *payload,
+                       const uint64_t *words) {
+    struct fuse_form form = fuse_form_of(shape);
+    uint64_t places[FUSE_PLACES], sum, hash = bloom_mix(words[0] + form.seed);
+    if (shape->capacity == 0)
+        return false;
+    if (!fuse_is_short(&form))
+        return fuse_check_anywhere(shape, payload, words);
+    fuse_places(&form, hash, places);
+    if (!fuse_sum_short(&form, payload, places, &sum))
+        return fuse_check_anywhere(shape, payload, words);
+    return fuse_missing_from(&form, hash, sum) == 0;
 }
 
 static void fuse_check_many(const struct bloom_shape *shape, const uint8_t *payload,
@@ -268,7 +298,7 @@ static bool fuse_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBL
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "is invalid: its header says %" PRIu64 " segments of 2^%" PRIu32
                  " numbers of %" PRIu32 " bits, which is not what layout fuse has for %" PRIu64
-                 " bits",
+                 " bits" BLOOM_MADE_WRONGLY,
                  segments, segment_log, width, shape->bits);
     return valid;
 }
