@@ -284,7 +284,7 @@ static char *text_of(const struct bloom_database *database, enum bloom_statement
  * authorizer may have put that in the place of a column, or taken the whole statement away. */
 static int check_program(struct bloom_database *database, enum bloom_statement which,
                          sqlite3_stmt *prepared) {
-    const bool writes = which >= BLOOM_NEW_LAYER;
+    const bool writes = which >= BLOOM_WRITE_CHUNK;
     static const char *const CALLS[] = {"Program",  "Function", "Function0",
                                         "PureFunc", "VOpen",    "IdxInsert"};
     sqlite3_stmt *statement;
