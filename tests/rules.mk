@@ -113,6 +113,7 @@ TEST_SUITES = \
     'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
     'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
     'runner of suites=$(PYTHON) tests/runner/run_test.py' \
+    'text in messages=$(PYTHON) tests/random/quote_test.py' \
     'planner=$(PYTHON) tests/tables/planner_test.py' \
     'exchange=$(PYTHON) tests/exchange/exchange_test.py' \
     'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
