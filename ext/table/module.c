@@ -444,7 +444,7 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
     const struct bloom_key_rule *rule = table->key_shape.keying.rule;
     struct bloom_typed_key key = bloom_typed_key(table->key_type, value, true);
     char found_words[BLOOM_WORDS_SIZE];
-    bool found;
+    bool found = false; /* gcc does not see that what succeeds sets it */
     switch (bloom_typed_key_words(&key, &table->key_shape, words)) {
     case BLOOM_KEY_NO_MEMORY:
         return SQLITE_NOMEM;
