@@ -129,7 +129,9 @@ static bool argument_keep(struct bloom_rows *rows, sqlite3_value *value, bool *s
     return true;
 }
 
-/* Makes the argument, as it was given, the value of its column. */
+/* Makes the argument, as it was given, the value of its column. A pin is NULL to a comparison, and
+ * SQLite compares the argument with the column once more where an OR stands before a later table of
+ * the join: no row would be left. So it is an error there. */
 static void argument_result(sqlite3_context *context, struct bloom_argument *argument) {
     sqlite3_int64 integer;
     double real;
@@ -143,7 +145,11 @@ static void argument_result(sqlite3_context *context, struct bloom_argument *arg
         sqlite3_result_double(context, real);
         break;
     case SQLITE_NULL:
-        bloom_pin_result(context, &argument->pin);
+        sqlite3_result_error(context,
+                             "bloom_keys: a pinned filter cannot be read from its column, which "
+                             "SQLite does to compare it, as with OR in a join; give the filter "
+                             "without bloom_pin",
+                             -1);
         break;
     case SQLITE_TEXT:
         argument->references++;
@@ -182,8 +188,8 @@ static int rows_disconnect(sqlite3_vtab *table) {
     return SQLITE_OK;
 }
 
-/* A plan in which the argument is not known yet is refused, so that SQLite takes another one; one
- * without any fails when it is run, with words. */
+/* Refuses a plan in which the argument is not known yet, so that SQLite takes another one. A plan
+ * without an argument fails with a message when it is run. */
 static int rows_best_index(sqlite3_vtab *table, sqlite3_index_info *info) {
     const struct bloom_table_function *function = ((struct function_table *)table)->function;
     int found = -1;
@@ -200,8 +206,9 @@ static int rows_best_index(sqlite3_vtab *table, sqlite3_index_info *info) {
             waits = true;
     }
     if (found < 0) {
-        info->idxNum = 0;
-        info->estimatedCost = 1e12;
+        info->idxNum = 0; /* so dear that any other plan is taken */
+        info->estimatedCost = 1e99;
+        info->estimatedRows = INT64_C(1) << 40;
         return waits ? SQLITE_CONSTRAINT : SQLITE_OK;
     }
     info->idxNum = PLAN_ARGUMENT;
@@ -278,9 +285,9 @@ static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
     return SQLITE_OK;
 }
 
-/* SQLite tells rows apart by these numbers where a query has several arguments with OR. Those of
- * one argument are different, and those of two arguments are as if drawn from 2^64 by lot, so that
- * two of a million rows have one in common in one of 20 million cases. */
+/* SQLite tells rows apart by these numbers where a query has several arguments with OR. The numbers
+ * of one argument's rows are all different. Those of two arguments are as if drawn at random from
+ * 2^64: two arguments of a million rows each share a number in one of 18 million cases. */
 static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
     const struct bloom_rows *rows = (const struct bloom_rows *)base;
     struct bloom_argument *argument = rows->argument;

@@ -209,7 +209,8 @@ static int check_order(struct bulk *bulk) {
             code = bloom_sql_ask(bulk->layers->database->connection, &bulk->asks);
         if (bloom_hashes_at(bulk->hashes, i) <= bloom_hashes_at(bulk->hashes, i - 1))
             return bloom_database_fail(bulk->layers->database, SQLITE_ERROR,
-                                       "the set is damaged: its hashes do not ascend");
+                                       "the set is damaged: its hashes do not ascend; make it anew "
+                                       "with bloom_hashes");
     }
     return code;
 }

@@ -111,9 +111,12 @@ int bloom_counts_check(struct bloom_chunks *chunks, const struct bloom_geometry 
                        uint64_t chunk, const struct bloom_counts *counts) {
     if (bloom_counts_are_sound(geometry, counts))
         return SQLITE_OK;
-    return bloom_database_damaged(chunks->database, BLOOM_SHADOW_CHUNKS,
-                                  "the counts of chunk %lld are out of range",
-                                  chunk_id(geometry, chunk));
+    return bloom_database_fail(chunks->database, SQLITE_CORRUPT_VTAB,
+                               "%s is damaged: the counts of chunk %lld are out of range; count "
+                               "anew with INSERT INTO %s(%s) VALUES ('repair')",
+                               chunks->database->shadow_names[BLOOM_SHADOW_CHUNKS],
+                               chunk_id(geometry, chunk), chunks->database->name,
+                               chunks->database->name);
 }
 
 static void write_counts(const struct bloom_counts *counts, uint8_t bytes[BLOOM_COUNTS_BYTES]) {

@@ -22,9 +22,9 @@ static const struct {
 
 enum { SHADOW_TABLE_COUNT = sizeof SHADOW_TABLES / sizeof *SHADOW_TABLES };
 
-/* Of schema and name, and these again. Where a column of a result stands in a condition, too, SQLite
- * asks the authorizer about it once, in the subquery, so that what hides it from the one hides it
- * from the other. */
+/* Of schema and name, and these again. Where a column of a result stands in a condition, too,
+ * SQLite asks the authorizer about it once, in the subquery, so that what hides it from the one
+ * hides it from the other. */
 static const char *const STATEMENTS[BLOOM_STATEMENTS] = {
     [BLOOM_READ_LAYERS] = "SELECT layer, header, chunk_blocks, generation, keys, chunks, ones FROM "
                           "\"%w\".\"%w_layers\" ORDER BY layer",
@@ -71,8 +71,9 @@ int bloom_database_damaged(struct bloom_database *database, int shadow, const ch
     va_end(list);
     int code = SQLITE_NOMEM;
     if (text != NULL)
-        code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB, "%s is damaged: %s",
-                                   database->shadow_names[shadow], text);
+        code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
+                                   "%s is damaged: %s" BLOOM_RESTORE_DATABASE,
+                                   database->shadow_names[shadow], text, database->name);
     sqlite3_free(text);
     return code;
 }
@@ -86,7 +87,8 @@ int bloom_database_fail_sqlite(struct bloom_database *database, int code) {
 int bloom_database_hidden(struct bloom_database *database) {
     bloom_database_forget(database);
     return bloom_database_fail(database, SQLITE_AUTH,
-                               "the authorizer of this connection hides the shadow tables");
+                               "the authorizer of this connection hides the shadow tables; let it "
+                               "show them");
 }
 
 char *bloom_database_message(struct bloom_database *database) {
@@ -144,7 +146,7 @@ int bloom_database_enter(struct bloom_database *database) {
         return SQLITE_OK;
     return bloom_database_fail(database, SQLITE_LOCKED,
                                "a trigger on the shadow tables of a filter table uses a filter "
-                               "table");
+                               "table; drop the trigger");
 }
 
 /* Statements of one use */
@@ -201,7 +203,7 @@ int bloom_database_rename_tables(struct bloom_database *database, const char *na
 static int on_shadow_tables(struct bloom_database *database) {
     return bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
                                "the shadow tables are damaged: a trigger, an index or a foreign "
-                               "key is on them");
+                               "key is on them; drop it");
 }
 
 /* Judges one row of the schema that names a shadow table as its table. */
@@ -216,9 +218,8 @@ static int check_object(struct bloom_database *database, int shadow, const char 
     return sqlite3_stricmp(text, expected) == 0
                ? SQLITE_OK
                : bloom_database_damaged(database, shadow,
-                                        "it is not the table that CREATE made; tables of a "
-                                        "development build are rebuilt, or carried over by "
-                                        "SELECT filter there and the command merge here");
+                                        "it is not the table that CREATE made, or of a "
+                                        "development build");
 }
 
 /* Compares what the schema, and what temp says of triggers, with what CREATE made. */
@@ -397,12 +398,13 @@ int bloom_database_end(struct bloom_database *database, enum bloom_statement whi
     if (ended == SQLITE_TOOBIG)
         code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
                                    "the shadow tables are damaged: a value is longer than any of "
-                                   "theirs can be");
+                                   "theirs can be" BLOOM_RESTORE_DATABASE,
+                                   database->name);
     else if ((ended & 0xff) == SQLITE_CONSTRAINT)
         /* As it is, the caller would take it for a key that was ignored. */
         code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
                                    "the shadow tables are damaged, or hidden by the authorizer of "
-                                   "this connection: %s",
+                                   "this connection: %s; let it read and write them",
                                    sqlite3_errmsg(database->connection));
     else
         code = bloom_database_fail_sqlite(database, ended);
@@ -439,7 +441,8 @@ int bloom_database_read(struct bloom_database *database, enum bloom_statement wh
             return code;
         bloom_database_forget(database);
     }
-    return bloom_database_fail(database, SQLITE_SCHEMA, "the schema changes all the time");
+    return bloom_database_fail(database, SQLITE_SCHEMA,
+                               "the schema changes all the time; try again");
 }
 
 int bloom_database_write(struct bloom_database *database, enum bloom_statement which, int rows) {
@@ -453,9 +456,11 @@ int bloom_database_write(struct bloom_database *database, enum bloom_statement w
                                    (unsigned)rows)))
         return code;
     bloom_database_forget(database);
-    return bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
-                               anew ? "the schema changed while the table was written"
-                                    : "the shadow tables are damaged: expected rows are missing");
+    return bloom_database_fail(
+        database, SQLITE_CORRUPT_VTAB,
+        anew ? "the schema changed while the table was written; try again"
+             : "the shadow tables are damaged: expected rows are missing" BLOOM_RESTORE_DATABASE,
+        database->name);
 }
 
 int bloom_database_room_on_page(struct bloom_database *database, uint32_t *bytes) {

@@ -81,7 +81,11 @@ void bloom_database_close(struct bloom_database *database);
 int bloom_database_fail(struct bloom_database *database, int code, const char *format, ...);
 int bloom_database_fail_sqlite(struct bloom_database *database, int code);
 
-/* "SHADOW is damaged: " and a message, of the shadow table with that index; SQLITE_CORRUPT_VTAB. */
+/* What to do when bits are lost or not to be trusted any more; it takes the name of the table. */
+#define BLOOM_RESTORE_DATABASE "; restore the database from a backup, or drop %s and make it anew"
+
+/* "SHADOW is damaged: ", a message, and what to do, of the shadow table with that index;
+ * SQLITE_CORRUPT_VTAB. */
 int bloom_database_damaged(struct bloom_database *database, int shadow, const char *format, ...);
 
 /* The authorizer was found to hide rows or columns; SQLITE_AUTH. */

@@ -199,6 +199,7 @@ int bloom_whole_info(struct bloom_layers *layers, char **json) {
                                         [BLOOM_GROWTH_ERROR] = "\"error\""};
     const struct bloom_growth *growth = &layers->growth;
     struct total all = {.pass = 1}, one = {.pass = 1};
+    char fill[BLOOM_NUMBER_SIZE], rate[BLOOM_NUMBER_SIZE];
     int code = SQLITE_OK;
     /* Not those of the connection: what is too long for it is no lack of memory, and SQLite says so
      * of the result. */
@@ -217,28 +218,32 @@ int bloom_whole_info(struct bloom_layers *layers, char **json) {
         add_to_total(&one, shape, &survey);
         sqlite3_str_appendf(
             list,
-            "%s{\"n\":%llu,\"p\":%!.15g,\"bits\":%llu,\"hashes\":%u,\"keys\":%llu,\"fill\":%!"
-            ".15g,\"fpr\":%!.15g}",
+            "%s{\"n\":%llu,\"p\":%!.15g,\"bits\":%llu,\"hashes\":%u,\"keys\":%llu,\"fill\":%s,"
+            "\"fpr\":%s}",
             i > 0 ? "," : "", (sqlite3_uint64)shape->capacity, shape->rate,
             (sqlite3_uint64)shape->bits, shape->probes, (sqlite3_uint64)survey.keys,
-            survey.estimate.fill, survey.estimate.rate);
+            bloom_sql_estimate(fill, survey.estimate.fill),
+            bloom_sql_estimate(rate, survey.estimate.rate));
         if (i + 1 == layers->count ||
             bloom_layers_at(layers, i + 1)->geometry.generation != geometry->generation)
             sqlite3_str_appendf(
-                generations, "%s{\"generation\":%u,\"keys\":%llu,\"fill\":%!.15g,\"fpr\":%!.15g}",
+                generations, "%s{\"generation\":%u,\"keys\":%llu,\"fill\":%s,\"fpr\":%s}",
                 sqlite3_str_length(generations) > 0 ? "," : "", geometry->generation,
-                (sqlite3_uint64)one.keys, one.ones / one.bits, 1 - one.pass);
+                (sqlite3_uint64)one.keys, bloom_sql_estimate(fill, one.ones / one.bits),
+                bloom_sql_estimate(rate, 1 - one.pass));
     }
+    sqlite3_str_appendf(whole, "{\"version\":%d,\"layout\":\"%s\"", BLOOM_FORMAT_VERSION,
+                        growth->layout->name);
+    bloom_sql_append_keying(whole, &growth->keying);
     sqlite3_str_appendf(
         whole,
-        "{\"version\":%d,\"layout\":\"%s\",\"capacity\":%llu,\"p\":%!.15g,\"growth\":%s,"
-        "\"chunks\":%llu,\"used\":%!.15g,\"count\":",
-        BLOOM_FORMAT_VERSION, growth->layout->name, (sqlite3_uint64)growth->capacity, growth->rate,
-        MODES[growth->mode], (sqlite3_uint64)all.chunks,
-        (double)one.keys / (double)growth->capacity);
+        ",\"capacity\":%llu,\"p\":%!.15g,\"growth\":%s,\"chunks\":%llu,\"used\":%s,\"count\":",
+        (sqlite3_uint64)growth->capacity, growth->rate, MODES[growth->mode],
+        (sqlite3_uint64)all.chunks,
+        bloom_sql_estimate(fill, (double)one.keys / (double)growth->capacity));
     sqlite3_str_appendf(whole, isfinite(all.count) ? "%lld" : "null",
                         isfinite(all.count) ? (sqlite3_int64)floor(all.count + 0.5) : 0);
-    sqlite3_str_appendf(whole, ",\"fpr\":%!.15g", 1 - all.pass);
+    sqlite3_str_appendf(whole, ",\"fpr\":%s", bloom_sql_estimate(rate, 1 - all.pass));
     if (growth->generations > 1)
         sqlite3_str_appendf(whole, ",\"generations\":[%s]", sqlite3_str_value(generations));
     sqlite3_str_appendf(whole, ",\"layers\":[%s]}", sqlite3_str_value(list));
@@ -345,19 +350,23 @@ static char *problem_of_layer(const char *name, const struct bloom_layer *layer,
     const struct bloom_sums *sums = &layer->sums;
     const unsigned number = layer->geometry.number;
     if (survey->bits_beyond)
-        return sqlite3_mprintf("%s: bits are set beyond the last block of layer %u", name, number);
+        return sqlite3_mprintf(
+            "%s: bits are set beyond the last block of layer %u" BLOOM_RESTORE_DATABASE, name,
+            number, name);
     if (survey->damaged)
         return sqlite3_mprintf("%s: the counts of chunk %llu of layer %u are not those of its "
-                               "bits; the command repair counts anew",
-                               name, (sqlite3_uint64)survey->chunk, number);
+                               "bits; count anew with INSERT INTO %s(%s) VALUES ('repair')",
+                               name, (sqlite3_uint64)survey->chunk, number, name, name);
     if (survey->reported.keys != sums->keys || survey->reported.chunks != sums->chunks ||
         survey->reported.ones != sums->ones)
         return sqlite3_mprintf(
             "%s: the row of layer %u says %llu chunks, %llu keys and %llu bits, but %llu chunks "
-            "reported %llu keys and %llu bits; the command repair counts anew",
+            "reported %llu keys and %llu bits; count anew with INSERT INTO %s(%s) VALUES "
+            "('repair')",
             name, number, (sqlite3_uint64)sums->chunks, (sqlite3_uint64)sums->keys,
             (sqlite3_uint64)sums->ones, (sqlite3_uint64)survey->reported.chunks,
-            (sqlite3_uint64)survey->reported.keys, (sqlite3_uint64)survey->reported.ones);
+            (sqlite3_uint64)survey->reported.keys, (sqlite3_uint64)survey->reported.ones, name,
+            name);
     return NULL;
 }
 
@@ -380,8 +389,9 @@ int bloom_whole_verify(struct bloom_layers *layers, char **problem) {
     if (code != SQLITE_OK)
         return code;
     if (any)
-        *problem = sqlite3_mprintf("%s: chunk %lld is of no layer", layers->database->name,
-                                   sqlite3_column_int64(statement, 0));
+        *problem = sqlite3_mprintf("%s: chunk %lld is of no layer" BLOOM_RESTORE_DATABASE,
+                                   layers->database->name, sqlite3_column_int64(statement, 0),
+                                   layers->database->name);
     return bloom_database_end(layers->database, BLOOM_STRAY_CHUNK, code);
 }
 
