@@ -86,19 +86,18 @@ static struct bloom_counts no_counts(const struct bloom_geometry *geometry) {
     return (struct bloom_counts){.generation = geometry->generation};
 }
 
-static uint32_t generation_of(const uint8_t *bytes) {
-    return bloom_load32(bytes + AT_GENERATION);
-}
-
 /* Whether a row is of a generation that is forgotten. */
 static bool is_stale(const struct bloom_geometry *geometry, uint32_t generation) {
     return generation < geometry->generation;
 }
 
 static struct bloom_counts load_counts(const uint8_t *bytes) {
-    return (struct bloom_counts){bloom_load32(bytes),     bloom_load32(bytes + 4),
-                                 bloom_load32(bytes + 8), bloom_load32(bytes + 12),
-                                 generation_of(bytes),    bloom_load32(bytes + AT_ZERO)};
+    return (struct bloom_counts){bloom_load32(bytes),
+                                 bloom_load32(bytes + 4),
+                                 bloom_load32(bytes + 8),
+                                 bloom_load32(bytes + 12),
+                                 bloom_load32(bytes + AT_GENERATION),
+                                 bloom_load32(bytes + AT_ZERO)};
 }
 
 bool bloom_counts_are_sound(const struct bloom_geometry *geometry,
@@ -147,7 +146,7 @@ static int copy_row(struct bloom_chunks *chunks, sqlite3_stmt *row,
                                       "chunk %lld is not a BLOB of %u bytes (%d bytes found)",
                                       sqlite3_column_int64(row, 0), bloom_chunk_bytes(geometry),
                                       found);
-    if (is_stale(geometry, generation_of(bits)))
+    if (is_stale(geometry, bloom_load32(bits + AT_GENERATION)))
         memset(bytes, 0, length);
     else
         memcpy(bytes, bits + offset, length);

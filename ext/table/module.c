@@ -246,10 +246,6 @@ struct request {
     bool by_others;  /* one with info or filter: both together are what seen(?, ?) makes */
 };
 
-static bool is_equality(int operation) {
-    return operation == SQLITE_INDEX_CONSTRAINT_EQ || operation == SQLITE_INDEX_CONSTRAINT_IS;
-}
-
 static struct request read_request(const sqlite3_index_info *info) {
     struct request request = {-1, -1, false, false};
     for (int i = 0; i < info->nConstraint; i++) {
@@ -257,7 +253,8 @@ static struct request read_request(const sqlite3_index_info *info) {
         if (constraint->op == SQLITE_INDEX_CONSTRAINT_MATCH && constraint->usable &&
             constraint->iColumn == COLUMN_KEY)
             request.match = i;
-        if (!is_equality(constraint->op))
+        if (constraint->op != SQLITE_INDEX_CONSTRAINT_EQ &&
+            constraint->op != SQLITE_INDEX_CONSTRAINT_IS)
             continue;
         request.by_command = request.by_command || constraint->iColumn == COLUMN_COMMAND;
         request.by_others = request.by_others || constraint->iColumn > COLUMN_COMMAND;

@@ -264,6 +264,41 @@ static long unchanged_after_denials(void) {
     return denied;
 }
 
+/* clear, while another connection of a shared cache reads the chunks. */
+static void clear_locked_chunks(void) {
+    static const struct scenario SCENARIO = {"clear of chunks that are read", "",
+                                             "INSERT INTO seen(seen) VALUES ('clear')",
+                                             SHADOW_STATE};
+    sqlite3 *connections[2];
+    sqlite3_stmt *reader;
+    for (int i = 0; i < 2; i++)
+        if (sqlite3_open_v2("file:locked?mode=memory&cache=shared", &connections[i],
+                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI,
+                            NULL) != SQLITE_OK ||
+            sqlite3_bloom_init(connections[i], NULL, NULL) != SQLITE_OK)
+            fatal(&SCENARIO, "no connection", connections[i]);
+    must_run(&SCENARIO, connections[0], GROWN "BEGIN; CREATE TEMP TABLE written(x)");
+    char *before = ask(&SCENARIO, connections[0]);
+    if (sqlite3_prepare_v2(connections[1], "SELECT id FROM seen_chunks", -1, &reader, NULL) !=
+            SQLITE_OK ||
+        sqlite3_step(reader) != SQLITE_ROW)
+        fatal(&SCENARIO, "no reader", connections[1]);
+    if ((run(&SCENARIO, connections[0]) & 0xff) != SQLITE_LOCKED)
+        fatal(&SCENARIO, "is not locked", connections[0]);
+    sqlite3_finalize(reader);
+    must_run(&SCENARIO, connections[0], "COMMIT");
+    char *after = ask(&SCENARIO, connections[0]);
+    if (strcmp(before, after) != 0) {
+        fprintf(stderr, "%s: %s, not %s\n", SCENARIO.title, after, before);
+        exit(1);
+    }
+    sqlite3_free(before);
+    sqlite3_free(after);
+    for (int i = 0; i < 2; i++)
+        if (sqlite3_close(connections[i]) != SQLITE_OK)
+            fatal(&SCENARIO, "statements are left open", connections[i]);
+}
+
 int main(void) {
     static const struct fault INTERRUPT = {"interrupt",   SQLITE_INTERRUPT, SQLITE_INTERRUPT, true,
                                            arm_interrupt, disarm,           count_failures,   next};
@@ -282,6 +317,7 @@ int main(void) {
     int scenarios = attempt_all(faults, &tally);
     long ignored = ignore_all(), committed = commit_after_refusals();
     long denied = unchanged_after_denials();
+    clear_locked_chunks();
     printf("figures: %ld refusals in %d scenarios, %ld ended in SQLITE_INTERRUPT or SQLITE_AUTH, "
            "%ld questions ignored, %ld committed after a refusal, %ld denied in a transaction\n",
            tally.attempts, scenarios, tally.refusals, ignored, committed, denied);
