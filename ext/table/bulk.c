@@ -7,8 +7,8 @@
  *      growth=error refuses a set with more new keys than there is room for.
  *   2. With a layout that counts, one pass a layer counts what was found there once more.
  *   3. One pass for each layer that takes keys. When the room of the last one is less than what is
- *      left, it takes its share: the keys whose mixed hash is below a limit. Taking the first keys of
- *      the set would overfill its lower blocks.
+ *      left, it takes its share: the keys whose mixed hash is below a limit. Taking the first keys
+ *      of the set would overfill its lower blocks.
  */
 #include "table/keys.h"
 
