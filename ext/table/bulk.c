@@ -4,11 +4,11 @@
  * So each pass over the set reads and writes each chunk of one layer at most once:
  *
  *   1. One pass a layer marks what is in. Nothing is written yet: damage is found first, and
- *      growth=error refuses a set that has more new keys than there is room.
+ *      growth=error refuses a set with more new keys than there is room for.
  *   2. With a layout that counts, one pass a layer counts what was found there once more.
  *   3. One pass for each layer that takes keys. When the room of the last one is less than what is
- *      left, it takes its share: the keys whose mixed hash is below a limit. The first ones of the
- *      set would fill its lower blocks above measure.
+ *      left, it takes its share: the keys whose mixed hash is below a limit. Taking the first keys
+ *      of the set would overfill its lower blocks.
  */
 #include "table/keys.h"
 
@@ -55,7 +55,7 @@ static int leave_chunk(struct bulk *bulk) {
     int code = SQLITE_OK;
     if (bulk->changed && !bulk->tries) {
         code = bloom_layers_report(bulk->layers, bulk->layer, &bulk->chunk_counts);
-        /* It may be new, and the last one that had no row. */
+        /* The chunk may be new, and may have been the last one without a row. */
         bulk->layer->geometry.complete = false;
         if (code == SQLITE_OK)
             code = bloom_chunk_write(bulk->layers->chunks, &bulk->layer->geometry, bulk->chunk,

@@ -4,8 +4,9 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* Of a table leaf page, what is not the BLOB of its one row: 35 bytes that SQLite keeps off a
- * payload that shall not overflow, and up to 5 bytes of record header. */
+/* The bytes of a table leaf page that the BLOB of its one row cannot use: a payload that does not
+ * overflow is at least 35 bytes shorter than the page, and up to 5 bytes of it are the record
+ * header. */
 enum { PAGE_OVERHEAD = 40, PAGE_MINIMUM = 512 };
 
 /* As CREATE makes them, and as SQLite keeps them after a new name. */
@@ -252,7 +253,7 @@ static int check_shadow(struct bloom_database *database, int shadow) {
     return code;
 }
 
-/* Whether this SQLite tells the types of columns: not with SQLITE_OMIT_DECLTYPE. */
+/* Whether this SQLite tells the types of columns. With SQLITE_OMIT_DECLTYPE it does not. */
 static bool tells_types(void) {
 #if defined(SQLITE_OMIT_DECLTYPE)
     return false;

@@ -27,8 +27,8 @@ static int status_of(const struct bloom_layers *layers, int which) {
     return current;
 }
 
-/* Looks at pages, of all databases of the connection, that were in the cache: nothing is changed
- * without some, and rows are counted besides. */
+/* The number of looks at pages that were in the cache, in all databases of the connection. No
+ * change is made without some; rows are counted besides. */
 static int count_looks(const struct bloom_layers *layers) {
     return status_of(layers, SQLITE_DBSTATUS_CACHE_HIT);
 }
@@ -37,7 +37,7 @@ static int count_looks(const struct bloom_layers *layers) {
 static bool is_writing(const struct bloom_layers *layers) {
 #if SQLITE_VERSION_NUMBER >= 3034000
     if (sqlite3_libversion_number() >= 3034000) {
-        /* That none of all databases is written is found out without comparing names. */
+        /* The first question, whether any database is written, compares no names. */
         sqlite3 *connection = layers->database->connection;
         return sqlite3_txn_state(connection, NULL) == SQLITE_TXN_WRITE &&
                sqlite3_txn_state(connection, layers->database->schema) == SQLITE_TXN_WRITE;
@@ -82,7 +82,7 @@ static bool is_proven_by_version(const struct bloom_layers *layers) {
     return file != NULL && strcmp(file, layers->file) == 0;
 }
 
-/* After work that went well: whatever looks at pages there were, they were ours. */
+/* After work that succeeded: all looks at pages since were made by this table. */
 static void settle_proof(struct bloom_layers *layers, bool changed) {
     layers->held = layers->cursors > 0;
     if (!layers->told)

@@ -218,8 +218,8 @@ static int table_destroy(sqlite3_vtab *base) {
     return code == SQLITE_OK ? table_disconnect(base) : report(table, code);
 }
 
-/* A column has the table's name, so that under the name of another one the table could not be
- * opened any more. */
+/* One column has the table's name. A table with the name of another column could not be opened any
+ * more. */
 static int table_rename(sqlite3_vtab *base, const char *name) {
     static const char *const TAKEN[] = {"key", "info", "filter"};
     for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++)
@@ -267,12 +267,13 @@ static struct request read_request(const sqlite3_index_info *info) {
 }
 
 /* A plan without the key fails in xFilter, with a message. It is not refused here, or SQLite would
- * say "no query solution" where there is no other; it is made so dear that any other one is taken.
+ * say "no query solution" where there is no other; it gets so high a cost that any other one is
+ * taken.
  *
  * A check costs as much as a look-up in an index that is in memory, and SQLite asks an index for 10
  * to 30. But the filter is there to save look-ups, so it must come first: with 100, and at most one
  * row in return, it did in every join that was tried on 3.40 and 3.54; with 5 it came last, since
- * SQLite then thinks nothing of asking it for each row of the other tables. */
+ * SQLite then asked it for each row of the other tables. */
 static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
     static const double CHECK_COST = 100, FAILURE_COST = 1e99;
     struct request request = read_request(info);

@@ -13,8 +13,9 @@ int bloom_whole_filter(struct bloom_layers *layers, struct bloom_shape *shape, u
 /* Everything about the table as a JSON object, from sqlite3_malloc, the caller's. */
 int bloom_whole_info(struct bloom_layers *layers, char **json);
 
-/* Adds the keys of a filter that has the shape of the first layer. Refused when that would take the
- * layer beyond its rate, unless the table may not grow, when it has nowhere else to go. */
+/* Adds the keys of a filter that has the shape of the first layer. Refused when the layer would
+ * then exceed its rate. A table with growth=off takes them all the same, since it has no other
+ * layer. */
 int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *filter);
 
 /* Looks for damage. *problem stays NULL when all is well, otherwise it is the caller's to
