@@ -169,8 +169,11 @@ static portable_batch_function *const PORTABLE_BATCHES[] = {
 /* Finds the blocks of keys and starts loading them. */
 static void portable_prepare(const struct bloom_shape *shape, const uint8_t *payload,
                              const uint64_t *words, size_t count, struct portable_key *keys) {
+    const uint64_t blocks = shape->bits / BLOOM_BLOCK_BITS;
     for (size_t i = 0; i < count; i++) {
-        keys[i].block = payload + bloom_block_offset(shape, words[i]);
+        uint64_t number = bloom_reduce(words[i], blocks);
+        BLOOM_COMPUTED(number); /* Clang shifts both halves of the product: 0.3 ns more a key */
+        keys[i].block = payload + number * BLOOM_BLOCK_BYTES;
         BLOOM_PREFETCH(keys[i].block);
         bloom_store64(keys[i].bytes, bloom_probe_word(words[i]));
     }

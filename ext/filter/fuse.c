@@ -432,60 +432,90 @@ static inline unsigned fuse_leave_place(uint8_t *counts, uint64_t *sums, uint64_
     return (place < complete) & fuse_is_alone(count);
 }
 
+/* Finds the places from one on that one key alone has. Returns how many. */
+static size_t fuse_find_alone(const uint8_t *counts, uint64_t from, uint64_t to, uint32_t *alone) {
+    size_t found = 0;
+    for (uint64_t place = from; place < to; place++) {
+        alone[found] = (uint32_t)place;
+        found += fuse_is_alone(counts[place]);
+    }
+    return found;
+}
+
 /* Peels all that can be peeled, now that places from one on are complete, too. Returns false when
- * there is no memory. */
+ * there is no memory.
+ *
+ * Places are peeled from left to right, each with all that it makes peelable. Those of a stretch
+ * are looked for at once, without a branch, which would be mispredicted for every fourth place. A
+ * place that is left to one key only later waits then, and has been peeled when its turn comes. */
 static bool fuse_peel(struct fuse_builder *builder, uint64_t from) {
+    enum { STRETCH = 256 };
     const struct fuse_form form = builder->form;
     const uint64_t complete = builder->complete;
     uint8_t *counts = builder->counts, *owned = builder->owned;
     uint64_t *sums = builder->sums, *hashes = builder->hashes;
     uint64_t peeled = builder->peeled, waiting_count = 0;
-    for (uint64_t next = from; next < complete; next++)
-        for (uint64_t place = next;; place = builder->waiting[--waiting_count]) {
-            if (fuse_is_alone(counts[place])) {
-                uint64_t places[FUSE_PLACES], hash = sums[place];
-                if (waiting_count + FUSE_PLACES > builder->waiting_room &&
-                    !fuse_wait_for_more(builder, waiting_count))
-                    return false;
-                uint32_t *waiting = builder->waiting;
-                fuse_places(&form, hash, places);
-                hashes[peeled] = hash;
-                owned[peeled++] = counts[place] & 3;
-                waiting_count += fuse_leave_place(counts, sums, places[0], 0, hash, complete,
-                                                  waiting + waiting_count);
-                waiting_count += fuse_leave_place(counts, sums, places[1], 1, hash, complete,
-                                                  waiting + waiting_count);
-                waiting_count += fuse_leave_place(counts, sums, places[2], 2, hash, complete,
-                                                  waiting + waiting_count);
+    uint32_t *waiting = builder->waiting, alone[STRETCH];
+    for (uint64_t next = from; next < complete; next += STRETCH) {
+        size_t found = fuse_find_alone(
+            counts, next, complete - next < STRETCH ? complete : next + STRETCH, alone);
+        for (size_t i = 0; i < found; i++)
+            for (uint64_t place = alone[i];; place = waiting[--waiting_count]) {
+                if (fuse_is_alone(counts[place])) {
+                    uint64_t places[FUSE_PLACES], hash = sums[place];
+                    if (waiting_count + FUSE_PLACES > builder->waiting_room) {
+                        if (!fuse_wait_for_more(builder, waiting_count))
+                            return false;
+                        waiting = builder->waiting;
+                    }
+                    fuse_places(&form, hash, places);
+                    hashes[peeled] = hash;
+                    owned[peeled++] = counts[place] & 3;
+                    waiting_count += fuse_leave_place(counts, sums, places[0], 0, hash, complete,
+                                                      waiting + waiting_count);
+                    waiting_count += fuse_leave_place(counts, sums, places[1], 1, hash, complete,
+                                                      waiting + waiting_count);
+                    waiting_count += fuse_leave_place(counts, sums, places[2], 2, hash, complete,
+                                                      waiting + waiting_count);
+                }
+                if (waiting_count == 0)
+                    break;
             }
-            if (waiting_count == 0)
-                break;
-        }
+    }
     builder->peeled = peeled;
     return true;
 }
 
+/* Empties the places from one on up to another, just before they are loaded: all at once they would
+ * be out of cache by then. */
+static void fuse_clear(struct fuse_builder *builder, uint64_t from, uint64_t to) {
+    memset(builder->counts + from, 0, (size_t)(to - from));
+    memset(builder->sums + from, 0, (size_t)(to - from) * sizeof *builder->sums);
+}
+
 /* One try. All keys are peeled in the end, or another seed is needed. */
 static enum bloom_built fuse_try(struct fuse_builder *builder) {
-    uint64_t buckets = UINT64_C(1) << builder->buckets_log, loaded = 0, done = 0;
+    uint64_t buckets = UINT64_C(1) << builder->buckets_log, loaded = 0, cleared = 0, done = 0;
     builder->peeled = 0;
     builder->overflow = 0;
-    memset(builder->counts, 0, (size_t)builder->places);
-    memset(builder->sums, 0, (size_t)builder->places * sizeof *builder->sums);
     if (!fuse_deal(builder))
         return BLOOM_BUILD_INTERRUPTED;
     for (uint64_t bucket = 0; bucket < buckets; bucket++) {
-        uint64_t end = builder->ends[bucket];
+        /* The least first place of a key of the next bucket; none has a place before it. The places
+         * of this bucket's keys end within three segments of it. */
+        uint64_t end = builder->ends[bucket], next = builder->places, reach = builder->places;
+        if (bucket + 1 < buckets) {
+            next = bloom_reduce((bucket + 1) << (64 - builder->buckets_log), builder->form.firsts);
+            reach = next + FUSE_PLACES * builder->form.segment;
+            reach = reach < builder->places ? reach : builder->places;
+        }
+        fuse_clear(builder, cleared, reach);
+        cleared = reach;
         fuse_load(builder, loaded, end);
         if (bloom_key_set_interrupted(builder->set, end - loaded, &builder->since_asked))
             return BLOOM_BUILD_INTERRUPTED;
         loaded = end;
-        /* The least first place of a key of the next bucket; none has a place before it. */
-        builder->complete = builder->places;
-        if (bucket + 1 < buckets)
-            builder->complete =
-                bloom_reduce((bucket + 1) << (64 - builder->buckets_log), builder->form.firsts);
-        builder->complete *= builder->overflow ^ 1;
+        builder->complete = builder->overflow ? 0 : next;
         if (!fuse_peel(builder, done))
             return BLOOM_BUILD_NO_MEMORY;
         done = builder->complete;
@@ -496,7 +526,8 @@ static enum bloom_built fuse_try(struct fuse_builder *builder) {
 /* Gives every place that was left to a key its number, the key that was peeled last first. */
 static enum bloom_built fuse_assign(struct fuse_builder *builder, uint8_t *payload) {
     enum { STRETCH = 1 << 14 };
-    const uint32_t unused = 64 - builder->form.width;
+    const struct fuse_form form = builder->form;
+    const uint32_t unused = 64 - form.width;
     uint64_t left = builder->keys;
     while (left > 0) {
         uint64_t stretch = left < STRETCH ? left : STRETCH;
@@ -504,9 +535,9 @@ static enum bloom_built fuse_assign(struct fuse_builder *builder, uint8_t *paylo
             return BLOOM_BUILD_INTERRUPTED;
         for (uint64_t end = left - stretch; left > end; left--) {
             uint64_t places[FUSE_PLACES], hash = builder->hashes[left - 1];
-            fuse_places(&builder->form, hash, places);
-            fuse_write(&builder->form, payload, places[builder->owned[left - 1]],
-                       fuse_missing(&builder->form, payload, hash, places) >> unused);
+            fuse_places(&form, hash, places);
+            fuse_write(&form, payload, places[builder->owned[left - 1]],
+                       fuse_missing(&form, payload, hash, places) >> unused);
         }
     }
     return BLOOM_BUILT;
