@@ -109,7 +109,8 @@ class Newcomer:
         self.assertRegex(tests, r"\d{2,} passed, 0 failed, \d+ skipped")
 
     def succeeds(self, run):
-        self.assertEqual(run.returncode, 0, run.stdout[-3000:] + run.stderr[-3000:])
+        failed = "".join(re.findall(r"^FAIL .*\n(?: .*\n)*", run.stdout, re.MULTILINE))
+        self.assertEqual(run.returncode, 0, (failed or run.stdout)[-6000:] + run.stderr[-3000:])
         self.assertNotIn("warning:", run.stdout + run.stderr)
         return run.stdout
 
