@@ -98,12 +98,14 @@ $(BUILD)/tests/crowd_test: tests/tables/crowd_test.c $(CASE_OBJECT)
 # A suite is NAME=COMMAND; run.py builds what they need and runs them side by side, those named
 # NAME! alone. Those that take longest come first.
 unit_suites = $(foreach program,$(1),'$(notdir $(program))=$(program)')
+NEWEST = PYTHON=$(PYTHON) sh tests/runner/newest.sh tests/runner/sqllogictest.py --load ./$(LIBRARY)
 TEST_SUITES = \
     'build=$(PYTHON) tests/build/build_test.py' \
     'generations=$(PYTHON) tests/tables/generations_test.py' \
     'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py' \
     'recipes=$(PYTHON) tests/documentation/recipes_test.py' \
     'scripts=$(PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
+    'scripts that ask for a newer SQLite=$(NEWEST) $(shell grep -l '>=3\.4[4-9]' tests/sql/*.test)' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
     'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
     'crashes=ROUNDS=20 $(PYTHON) tests/tables/crash_test.py' \
@@ -112,6 +114,7 @@ TEST_SUITES = \
     'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
     'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
     'runner of suites=$(PYTHON) tests/runner/run_test.py' \
+    'text in messages=$(PYTHON) tests/random/quote_test.py' \
     'planner=$(PYTHON) tests/tables/planner_test.py' \
     'exchange=$(PYTHON) tests/exchange/exchange_test.py' \
     'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
@@ -143,8 +146,7 @@ LONG_SUITES = \
     'damaged bytes=$(BUILD)/tests/damage_test' \
     'interrupts!=$(BUILD)/tests/interrupt_test' \
     'threads=sh tests/threads/run.sh' \
-    'scripts on the newest SQLite=PYTHON=$(PYTHON) sh tests/runner/newest.sh \
-        tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
+    'scripts on the newest SQLite=$(NEWEST) tests/sql' \
     'random operations=$(BUILD)/tests/random_test' \
     'listed keys on the newest SQLite=$(PYTHON) tests/random/keys_test.py Newest' \
     'the state of a table=$(BUILD)/tests/state_test' \

@@ -1,5 +1,5 @@
-/* Numbers as SQL writes them. SQLite works them out, since strtod() depends on the locale, after the
- * text was found to be a literal, so that there is nothing in it that could be called. */
+/* Numbers as SQL writes them. SQLite works them out, since strtod() depends on the locale. Before
+ * that the text is found to be a literal, so that there is nothing in it that could be called. */
 #include "sqlite/sqlite.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Rows of NAME_chunks: the blocks of a layer, as many in each row as fill a database page without
  * overflowing it, behind the counts of what is in them.
  *
- * FORMAT-tables.md says what a row holds. A row of an older generation than its layer's is stale: it
- * counts as zeros, and is overwritten when a key comes to it. A row is absent until one of its
+ * FORMAT-tables.md says what a row holds. A row of an older generation than its layer's is stale:
+ * it counts as zeros, and is overwritten when a key comes to it. A row is absent until one of its
  * blocks is written.
  *
  * A block is read by a statement, or, where that takes less time, through a BLOB handle, which does
@@ -13,8 +13,8 @@
  *      same is prepared, by the authorizer that there is now.
  *   2. An open handle is a reader: it would keep the database's read transaction alive, and keeps
  *      tables from being dropped; one for writing keeps the transaction from being committed. So a
- *      handle for writing lives for one change. The one for reading, which is kept here, lives while
- *      the table has a cursor open, not even for all of a transaction: when a statement fails and
+ *      handle for writing lives for one change. The one for reading, kept here, lives while the
+ *      table has a cursor open, not even for all of a transaction: when a statement fails and
  *      takes its transaction back, SQLite closes its cursors, ends the transaction and then tells
  *      the tables, and a reader that is still open keeps the lock until the connection's next
  *      statement ends. bloom_chunks_rest is the one function that closes it. SQLite may roll back

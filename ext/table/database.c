@@ -22,9 +22,9 @@ static const struct {
 
 enum { SHADOW_TABLE_COUNT = sizeof SHADOW_TABLES / sizeof *SHADOW_TABLES };
 
-/* Of schema and name, and these again. Where a column of a result stands in a condition, too, SQLite
- * asks the authorizer about it once, in the subquery, so that what hides it from the one hides it
- * from the other. */
+/* Of schema and name, and these again. Where a column of a result stands in a condition, too,
+ * SQLite asks the authorizer about it once, in the subquery, so that what hides it from the one
+ * hides it from the other. */
 static const char *const STATEMENTS[BLOOM_STATEMENTS] = {
     [BLOOM_READ_LAYERS] = "SELECT layer, header, chunk_blocks, generation, keys, chunks, ones FROM "
                           "\"%w\".\"%w_layers\" ORDER BY layer",
@@ -284,7 +284,7 @@ static char *text_of(const struct bloom_database *database, enum bloom_statement
  * authorizer may have put that in the place of a column, or taken the whole statement away. */
 static int check_program(struct bloom_database *database, enum bloom_statement which,
                          sqlite3_stmt *prepared) {
-    const bool writes = which >= BLOOM_NEW_LAYER;
+    const bool writes = which >= BLOOM_WRITE_CHUNK;
     static const char *const CALLS[] = {"Program",  "Function", "Function0",
                                         "PureFunc", "VOpen",    "IdxInsert"};
     sqlite3_stmt *statement;

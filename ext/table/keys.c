@@ -38,7 +38,7 @@ struct change {
     bool found; /* in that layer */
 };
 
-static int begin(struct change *change, struct bloom_layers *layers, const uint64_t *words) {
+static int begin_change(struct change *change, struct bloom_layers *layers, const uint64_t *words) {
     change->layers = layers;
     change->words = words;
     change->edit.handle = NULL;
@@ -57,7 +57,7 @@ static int open_block(struct change *change, unsigned index) {
 
 /* Clamped: stored counts are not trusted, and of counters that were full more keys may be taken out
  * than were counted. */
-static uint32_t sum_of(uint32_t count, int more) {
+static uint32_t clamped_sum(uint32_t count, int more) {
     const int64_t sum = (int64_t)count + more;
     return sum < 0 ? 0 : sum > BLOOM_COUNT_MAXIMUM ? BLOOM_COUNT_MAXIMUM : (uint32_t)sum;
 }
@@ -74,8 +74,8 @@ static int save_block(struct change *change, int keys, int ones) {
             code = bloom_block_make_row(layers->chunks, &change->edit);
     }
     if (code == SQLITE_OK && keys != 0) {
-        counts->keys = sum_of(counts->keys, keys);
-        counts->ones = sum_of(counts->ones, ones);
+        counts->keys = clamped_sum(counts->keys, keys);
+        counts->ones = clamped_sum(counts->ones, ones);
         code = bloom_layers_report(layers, change->layer, counts);
     }
     return code == SQLITE_OK ? bloom_block_save(layers->chunks, &change->edit) : code;
@@ -122,7 +122,7 @@ int bloom_keys_add(struct bloom_layers *layers, const uint64_t *words, bool agai
     const bool counts = again && layers->growth.layout->blocks->remove != NULL;
     bool added = false;
     unsigned at = 0; /* the layer it was found in */
-    int code = begin(&change, layers, words);
+    int code = begin_change(&change, layers, words);
     if (code != SQLITE_OK)
         return code;
     /* Keys that are in and keys that are new come in runs. */
@@ -146,7 +146,7 @@ int bloom_keys_add(struct bloom_layers *layers, const uint64_t *words, bool agai
 int bloom_keys_remove(struct bloom_layers *layers, const uint64_t *words) {
     struct change change;
     unsigned layers_with = 0, at = 0;
-    int code = begin(&change, layers, words);
+    int code = begin_change(&change, layers, words);
     if (code != SQLITE_OK)
         return code;
     for (unsigned i = 0; code == SQLITE_OK && i < layers->count; i++) {

@@ -375,11 +375,12 @@ static int update_row(struct bloom_layers *layers, unsigned number, uint32_t gen
 
 /* Writes sums and generation of the row of a layer. They are read back until every column was seen
  * to change since the statement was prepared: an authorizer may have hidden one from it. The others
- * are then written as they were. */
-static int write_row(struct bloom_layers *layers, const struct bloom_layer *former,
-                     uint32_t generation, const struct bloom_sums *sums) {
+ * are then written as they were, and same is false. */
+static int try_row(struct bloom_layers *layers, const struct bloom_layer *former,
+                   uint32_t generation, const struct bloom_sums *sums, bool *same) {
     const unsigned number = former->geometry.number;
-    bool *const proven = &layers->database->writes_layers, same;
+    bool *const proven = &layers->database->writes_layers;
+    *same = true;
     *proven &= generation == former->geometry.generation && sums->chunks == former->sums.chunks;
     if (*proven)
         return update_row(layers, number, generation, sums);
@@ -388,14 +389,24 @@ static int write_row(struct bloom_layers *layers, const struct bloom_layer *form
     if (code == SQLITE_OK)
         code = update_row(layers, number, generation, sums);
     if (code == SQLITE_OK)
-        code = read_back(layers, number, generation, sums, &same);
+        code = read_back(layers, number, generation, sums, same);
     if (code != SQLITE_OK)
         return code;
-    *proven = same && sums->keys != former->sums.keys && sums->ones != former->sums.ones;
-    if (same)
-        return code;
-    code = update_row(layers, number, former->geometry.generation, &former->sums);
-    return code == SQLITE_OK ? bloom_database_hidden(layers->database) : code;
+    *proven = *same && sums->keys != former->sums.keys && sums->ones != former->sums.ones;
+    return *same ? code : update_row(layers, number, former->geometry.generation, &former->sums);
+}
+
+/* The statement may be of an authorizer that is gone, which SQLite does not say: it is prepared
+ * anew before somebody is told of one. */
+static int write_row(struct bloom_layers *layers, const struct bloom_layer *former,
+                     uint32_t generation, const struct bloom_sums *sums) {
+    bool same;
+    int code = try_row(layers, former, generation, sums, &same);
+    if (code == SQLITE_OK && !same) {
+        bloom_database_forget(layers->database);
+        code = try_row(layers, former, generation, sums, &same);
+    }
+    return code == SQLITE_OK && !same ? bloom_database_hidden(layers->database) : code;
 }
 
 int bloom_layers_write(struct bloom_layers *layers, struct bloom_layer *layer,

@@ -44,8 +44,9 @@ int main(void) {
     return 0;
 }
 """
-# A program that has the filter library and loads the extension named by its argument. Each asks what
-# the other made; then come what finds a function of the header: the program, and the extension.
+# A program that has the filter library and loads the extension named by its argument. Each asks
+# what the other made; then comes what finds a function of the header: the program, and the
+# extension.
 HOST = """#include "sqlite-bloom-filter.h"
 #include <dlfcn.h>
 #include <sqlite3.h>

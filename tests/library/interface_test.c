@@ -169,9 +169,11 @@ static void key_rules(void **state) {
     struct sqlite_bloom_memory memory = memory_of(&failing, true);
     struct sqlite_bloom_filter *filter;
     struct sqlite_bloom_description description;
+    struct sqlite_bloom_key typeless = text("evil.example");
     char path[700] = "http://evil.example/";
     unsigned char found[5];
     (void)state;
+    memset(&typeless.type, 0, sizeof typeless.type);
     memset(path + strlen(path), 'a', 600);
     assert_int_equal(sqlite_bloom_filter_new(&filter, 100, 0.0001, "key=url, " SALT, &memory, NULL),
                      0);
@@ -187,6 +189,8 @@ static void key_rules(void **state) {
     assert_int_equal(sqlite_bloom_filter_check(filter, sqlite_bloom_integer_key(3279880203)), 1);
     assert_int_equal(sqlite_bloom_filter_check(filter, sqlite_bloom_real_key(nan(""))),
                      SQLITE_BLOOM_NO_KEY);
+    assert_int_equal(sqlite_bloom_filter_add(filter, typeless, NULL), SQLITE_BLOOM_NO_KEY);
+    assert_true(sqlite_bloom_filter_check_many(filter, &typeless, 1, found) == 0);
     assert_true(sqlite_bloom_filter_check_many(filter, asked, 5, found) == 3);
     for (unsigned i = 0; i < 5; i++)
         assert_int_equal(found[i], answers[i] == 1);

@@ -503,7 +503,8 @@ class Query:
         return (f"DELETE FROM t WHERE {condition}; SELECT * FROM t",
                 f"UPDATE t SET n = n + 100 WHERE {condition}; SELECT * FROM t",
                 f"CREATE TEMP TRIGGER g AFTER DELETE ON t WHEN"
-                f" {re.sub(chr(92) + 'bt[.]', 'old.', condition)} BEGIN INSERT INTO log VALUES (old.n); END;"
+                f" {re.sub(chr(92) + 'bt[.]', 'old.', condition)} BEGIN"
+                f" INSERT INTO log VALUES (old.n); END;"
                 f"DELETE FROM t; SELECT * FROM log")[form - 1]
 
 
@@ -529,7 +530,8 @@ class World:
             CREATE TABLE bad(key, bad); CREATE TABLE covered(key);
             CREATE TABLE bloom_keys(key INTEGER, filter BLOB);
             CREATE TABLE bloom_url_keys(key TEXT, rank INTEGER, argument BLOB);
-            CREATE TABLE bloom_list(line INTEGER, entry TEXT, key TEXT, note TEXT, argument BLOB)""")
+            CREATE TABLE bloom_list(line INTEGER, entry TEXT, key TEXT, note TEXT,
+                                    argument BLOB)""")
         salt = "salt='000102030405060708090a0b0c0d0e0f'"
         self.run(self.real, f"""
             CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=1e-9, growth=off);
@@ -625,7 +627,8 @@ class World:
         for name in chosen:
             self.run(self.real, f"CREATE INDEX {name} ON {indexes[name]}")
         self.run(self.real, "ANALYZE; DELETE FROM sqlite_stat1")
-        for table, names in (("t", ("by_k", "by_n", "by_s", "by_url")), ("u", ("u_by_k", "u_by_n"))):
+        for table, names in (("t", ("by_k", "by_n", "by_s", "by_url")),
+                             ("u", ("u_by_k", "u_by_n"))):
             if choices.chance(60):
                 for name in [None, *(name for name in names if name in chosen)]:
                     rows = choices.of((1, 10, 1000, 10**6, 10**9))

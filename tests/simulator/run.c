@@ -128,9 +128,9 @@ bool late_begin(const connection_t *connection, enum fault fault, struct late *l
         const struct file *file = connection->links[schema].file;
         if (file != NULL &&
             (file->path[0] == '\0' || !digest_file(file, &late->digests[schema])))
-            return false;
+            late->may_be = false;
     }
-    return true;
+    return late->may_be == may_come_late(fault);
 }
 
 bool late_committed(connection_t *connection, unsigned schema, const struct late *late) {

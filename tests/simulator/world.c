@@ -501,13 +501,15 @@ void world_begin(void) {
     static const unsigned PAGES[] = {512, 512, 1024, 4096, 4096, 16384, 65536};
     char settings[200];
     const int sector = random_once_in(3) ? 4096 : 512;
-    const bool powersafe = !random_once_in(3);
-    disk_format(random_next(), sector, powersafe);
     shared_cache = random_below(100) < weight_of_shared;
     main_in_memory = !shared_cache && random_once_in(5);
     crowded = random_below(100) < weight_of_crowds;
     journal = random_once_in(3) ? JOURNAL_WAL : (enum journal)random_below(JOURNAL_WAL);
     synchronous = (enum synchronous)random_below(SYNCHRONOUS_EXTRA + 1);
+    /* SQLite keeps a commit away from the sector of the next one only where it syncs each. */
+    const bool syncs = journal != JOURNAL_WAL || synchronous >= SYNCHRONOUS_FULL;
+    const bool powersafe = !syncs || !random_once_in(3);
+    disk_format(random_next(), sector, powersafe);
     snprintf(settings, sizeof settings,
              "PRAGMA page_size = %u; PRAGMA encoding = '%s'; PRAGMA journal_mode = %s",
              PAGES[random_below(sizeof PAGES / sizeof *PAGES)],
