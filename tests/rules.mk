@@ -44,7 +44,7 @@ $(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c $(wildcard tests/library/*
 # takes the SQLite whose amalgamation (sqlite3.c, sqlite3.h) is in a folder, instead of the
 # system's; with LINKED_SANITIZERS= all is compiled for speed. Each needs a BUILD of its own.
 LINKED_TESTS = $(patsubst tests/faults/%.c,$(BUILD)/tests/%,$(wildcard tests/faults/*_test.c)) \
-    $(BUILD)/tests/random_test $(BUILD)/tests/oracle_test $(BUILD)/tests/crowd_test
+    $(BUILD)/tests/random_test $(BUILD)/tests/oracle_test $(BUILD)/tests/cost_test
 LINKED_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 $(eval $(call objects,linked,-DSQLITE_CORE $$(LINKED_SANITIZERS)))
 $(eval $(call objects,linked_fast,-DSQLITE_CORE))
@@ -55,8 +55,8 @@ $(BUILD)/tests/interrupt_test: LINKED_FLAGS =
 $(BUILD)/tests/interrupt_test: $(call objects_of,linked_fast,$(SOURCES))
 # Calls the test in each basic block of ext/, which counts them.
 $(eval $(call objects,counted,-DSQLITE_CORE -fsanitize-coverage=trace-pc))
-$(BUILD)/tests/crowd_test: LINKED_OBJECTS = $(call objects_of,counted,$(SOURCES))
-$(BUILD)/tests/crowd_test: $(call objects_of,counted,$(SOURCES))
+$(BUILD)/tests/cost_test: LINKED_OBJECTS = $(call objects_of,counted,$(SOURCES))
+$(BUILD)/tests/cost_test: $(call objects_of,counted,$(SOURCES))
 $(LINKED_TESTS): $(LINKED_OBJECTS) tests/rules.mk
 ifdef SQLITE
 LINKED_SQLITE = $(BUILD)/sqlite3.o -ldl
@@ -83,7 +83,7 @@ $(BUILD)/tests/oracle_test: $(wildcard tests/tables/oracle/*.[ch])
 	$(LINK) -o $@ $(filter tests/tables/oracle/%.c,$^) $(LINKED_OBJECTS) $(LINKED_SQLITE) \
 	    -lpthread -lm
 
-$(BUILD)/tests/crowd_test: tests/tables/crowd_test.c
+$(BUILD)/tests/cost_test: tests/tables/cost_test.c
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $< $(LINKED_OBJECTS) -lcmocka $(LINKED_SQLITE) -lpthread -lm
 
@@ -100,7 +100,7 @@ test: $(LIBRARY) $(TEST_SUITES)
 	    'filter tables=$(PYTHON) tests/tables/table_test.py' \
 	    'generations=$(PYTHON) tests/tables/generations_test.py' \
 	    'planner=$(PYTHON) tests/tables/planner_test.py' \
-	    'listed keys=$(PYTHON) tests/random/keys_test.py Here' \
+	    'plans=$(PYTHON) tests/random/plans_test.py Here' \
 	    'crashes=ROUNDS=20 $(PYTHON) tests/tables/crash_test.py' \
 	    'exchange=$(PYTHON) tests/exchange/exchange_test.py' \
 	    'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
@@ -133,14 +133,15 @@ long: $(LIBRARY) $(LINKED_TESTS) $(LONG_LIBRARY_TESTS)
 	    'interrupts!=$(BUILD)/tests/interrupt_test' \
 	    'threads=sh tests/threads/run.sh' \
 	    'random operations=$(BUILD)/tests/random_test' \
-	    'listed keys on the newest SQLite=$(PYTHON) tests/random/keys_test.py Newest' \
+	    'plans, more=SEED=2 QUERIES=40000 $(PYTHON) tests/random/plans_test.py' \
 	    'the state of a table=$(BUILD)/tests/state_test' \
 	    'capacity and counts=$(BUILD)/tests/capacity_test' \
 	    'what applications do=$(BUILD)/tests/application_test' \
 	    'files from strangers=$(BUILD)/tests/stranger_test' \
 	    'oracle of filter tables=STEPS=15000 $(BUILD)/tests/oracle_test' \
 	    'oracle, one fault after the other=STEPS=15000 $(BUILD)/tests/oracle_test $(ORACLE_WEIGHTS)' \
-	    'other filter tables=$(BUILD)/tests/crowd_test' \
+	    'costs=$(BUILD)/tests/cost_test' \
+    'ratios!=$(PYTHON) tests/bench/ratios_test.py' \
 	    'crashes, long run=ROUNDS=300 $(PYTHON) tests/tables/crash_test.py' \
 	    'a million spellings of URLs=COUNT=1000000 $(PYTHON) tests/documentation/urls_test.py' \
 	    'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \

@@ -20,7 +20,7 @@ sys.path[:0] = [str(TOP / "ext" / "packages"), str(TOP / "tests" / "hosts")]
 import oldest_test  # noqa: E402
 import sqlite_source  # noqa: E402
 
-PROGRAMS = ("state", "capacity", "application", "stranger", "pins", "message", "crowd", "oracle")
+PROGRAMS = ("state", "capacity", "application", "stranger", "pins", "message", "cost", "oracle")
 
 
 class Release:
@@ -71,8 +71,8 @@ class Release:
     def test_messages(self):
         self.run_program("message")
 
-    def test_other_filter_tables(self):
-        self.run_program("crowd")
+    def test_costs(self):
+        self.run_program("cost")
 
     def test_oracle(self):
         self.run_program("oracle", STEPS="3000", SEED="1")

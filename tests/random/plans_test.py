@@ -754,5 +754,23 @@ class Here(unittest.TestCase):
         print(f"figures: SQLite {world.version}: {dict(counts)}")
 
 
+class Newest(unittest.TestCase):
+    def test_with_the_apsw_of_pypi(self):
+        folder = TOP / "build" / "apsw"
+        python = folder / "bin" / "python"
+        try:
+            if not python.exists():
+                subprocess.run([sys.executable, "-m", "venv", folder], check=True,
+                               capture_output=True)
+            subprocess.run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check",
+                            "apsw"], check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise unittest.SkipTest(f"skipped: apsw cannot be installed from PyPI: {error}")
+        run = subprocess.run([python, __file__, "Here"], capture_output=True, text=True,
+                             check=False)
+        self.assertEqual(run.returncode, 0, run.stderr[-4000:])
+        print(run.stdout)
+
+
 if __name__ == "__main__":
     unittest.main()
