@@ -342,7 +342,8 @@ class Query:
             if kind == "ordinary":
                 table = choices.of(list(ORDINARY))
                 hint = choices.of(["", "", " NOT INDEXED", *(
-                    f" INDEXED BY {name}" for name in self.world.indexes[table])])
+                    f" INDEXED BY {name}" for name in self.world.indexes[table]
+                    if self.parameters)])  # not in a view, which others are written around
                 text = both(f"{table} AS {alias}{hint}", f"{table} AS {alias}")
                 columns = ORDINARY[table]
             elif kind == "filter":
