@@ -48,13 +48,15 @@ FILTER_LIBRARY = libsqlite-bloom-filter.a
 all: $(LIBRARY) $(FILTER_LIBRARY)
 
 # One rule for the objects of every build: $(call objects,NAME,FLAGS) tells how build/NAME/*.o are
-# made, $(call objects_of,NAME,SOURCES) names them.
+# made, $(call objects_of,NAME,SOURCES) names them. The compiler writes beside each what headers it
+# includes.
 define objects
-$(BUILD)/$(1)/%.o: ext/%.c $$(HEADERS) Makefile
+$(BUILD)/$(1)/%.o: ext/%.c Makefile
 	@mkdir -p $$(@D)
-	$$(COMPILE) $(2) -c -o $$@ $$<
+	$$(COMPILE) $(2) -MMD -MP -c -o $$@ $$<
 endef
 objects_of = $(patsubst ext/%.c,$(BUILD)/$(1)/%.o,$(2))
+-include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
 
 $(eval $(call objects,loadable,-fPIC -fvisibility=hidden))
 OBJECTS = $(call objects_of,loadable,$(SOURCES))
@@ -70,9 +72,10 @@ $(LIBRARY): $(OBJECTS)
 
 # One object, in which everything but the functions of the header is local. They stay hidden, so
 # that a shared library that has it in it does not export them. Link-time optimisation would put off
-# what makes names local.
+# what makes names local: where it is asked for, the objects are compiled once more without.
 $(eval $(call objects,static,-fPIC -fvisibility=hidden -fno-lto))
-STATIC_OBJECTS = $(call objects_of,static,$(LIBRARY_SOURCES))
+STATIC_VARIANT = $(if $(findstring -flto,$(COMPILE)),static,loadable)
+STATIC_OBJECTS = $(call objects_of,$(STATIC_VARIANT),$(LIBRARY_SOURCES))
 OBJCOPY ?= $(shell $(CC) -print-prog-name=objcopy)
 
 $(FILTER_LIBRARY): $(STATIC_OBJECTS)

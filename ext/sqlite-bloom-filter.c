@@ -100,7 +100,9 @@ static void interface_release(void *handle, const struct interface_memory *memor
 struct sqlite_bloom_filter {
     struct bloom_shape shape;
     const uint8_t *payload;
-    bool plain; /* no key rule, and hashed by murmur3: what a check then asks first, and last */
+    /* What asks a filter without a key rule, hashed by murmur3, of which one word decides, as most
+     * do; else NULL. */
+    bloom_word_check *plain_check;
     const uint8_t *bytes; /* with the header */
     uint8_t *writable;    /* the same; NULL: for reading only */
     uint8_t *owned;       /* the same; NULL: they are the caller's */
@@ -120,7 +122,10 @@ static void filter_view(struct sqlite_bloom_filter *filter, const uint8_t *bytes
     filter->bytes = bytes;
     filter->payload = bytes + bloom_header_bytes(&filter->shape);
     filter->writable = writable;
-    filter->plain = filter->shape.keying.rule == NULL && bloom_is_murmur3(&filter->shape);
+    const struct bloom_layout *layout = filter->shape.layout;
+    if (filter->shape.keying.rule == NULL && bloom_is_murmur3(&filter->shape) &&
+        layout->word_check != NULL)
+        filter->plain_check = layout->word_check();
 }
 
 /* Takes bytes of its shape over. */
@@ -254,6 +259,10 @@ static inline const void *key_bytes(const struct sqlite_bloom_key *key) {
     return key->length > 0 ? key->value.bytes : "";
 }
 
+static inline bool is_of_bytes(const struct sqlite_bloom_key *key) {
+    return key->type == SQLITE_BLOOM_TEXT || key->type == SQLITE_BLOOM_BYTES;
+}
+
 /* The words of a key in a filter without a key rule. BLOOM_KEY_NULL: it has no type, or is no
  * number, which SQL has for NULL. */
 static inline enum bloom_key_kind words_of_key(const struct bloom_shape *shape,
@@ -278,7 +287,7 @@ static inline enum bloom_key_kind words_of_key(const struct bloom_shape *shape,
 struct interface_text {
     const uint8_t *bytes;
     size_t length;
-    char digits[24];
+    char digits[BLOOM_NUMBER_SIZE];
 };
 
 /* False: a key of that type has none. */
@@ -293,6 +302,12 @@ static bool ruled_text(struct interface_text *text, const struct sqlite_bloom_ke
         text->bytes = (const uint8_t *)text->digits;
         text->length =
             (size_t)snprintf(text->digits, sizeof text->digits, "%" PRId64, key->value.integer);
+        return true;
+    case SQLITE_BLOOM_REAL:
+        if (key->value.real != key->value.real)
+            return false;
+        text->bytes = (const uint8_t *)bloom_number_sql_text(text->digits, key->value.real);
+        text->length = strlen(text->digits);
         return true;
     default:
         return false;
@@ -382,8 +397,7 @@ static int check_by_rule(const struct sqlite_bloom_filter *filter,
     }
 }
 
-int sqlite_bloom_filter_check(const struct sqlite_bloom_filter *filter,
-                              struct sqlite_bloom_key key) {
+static int check_any(const struct sqlite_bloom_filter *filter, struct sqlite_bloom_key key) {
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     if (filter->shape.keying.rule != NULL)
         return check_by_rule(filter, &key);
@@ -393,51 +407,86 @@ int sqlite_bloom_filter_check(const struct sqlite_bloom_filter *filter,
     return kind == BLOOM_KEY_FOREIGN ? 0 : SQLITE_BLOOM_NO_KEY;
 }
 
+/* The hash is inline in each: a call more would be 5 % of a check. */
 int sqlite_bloom_filter_check_text(const struct sqlite_bloom_filter *filter, const char *text,
                                    size_t length) {
-    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    if (!filter->plain)
-        return sqlite_bloom_filter_check(filter, sqlite_bloom_text_key(text, length));
-    bloom_hash_bytes_to(text, length, words);
-    return filter->shape.layout->check(&filter->shape, filter->payload, words);
+    uint64_t words[2];
+    if (filter->plain_check == NULL)
+        return check_any(filter, sqlite_bloom_text_key(text, length));
+    bloom_murmur3_bytes((const uint8_t *)text, length, words);
+    return filter->plain_check(&filter->shape, filter->payload, words[0]);
+}
+
+int sqlite_bloom_filter_check_bytes(const struct sqlite_bloom_filter *filter, const void *bytes,
+                                    size_t length) {
+    uint64_t words[2];
+    if (filter->plain_check == NULL)
+        return check_any(filter, sqlite_bloom_bytes_key(bytes, length));
+    bloom_murmur3_bytes(bytes, length, words);
+    return filter->plain_check(&filter->shape, filter->payload, words[0]);
 }
 
 int sqlite_bloom_filter_check_integer(const struct sqlite_bloom_filter *filter, int64_t integer) {
-    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    if (!filter->plain)
-        return sqlite_bloom_filter_check(filter, sqlite_bloom_integer_key(integer));
+    uint64_t words[2];
+    if (filter->plain_check == NULL)
+        return check_any(filter, sqlite_bloom_integer_key(integer));
     bloom_murmur3_integer(integer, words);
-    return filter->shape.layout->check(&filter->shape, filter->payload, words);
+    return filter->plain_check(&filter->shape, filter->payload, words[0]);
+}
+
+int sqlite_bloom_filter_check_real(const struct sqlite_bloom_filter *filter, double real) {
+    return check_any(filter, sqlite_bloom_real_key(real));
 }
 
 /* Keys that are looked up together: enough for their cache misses to overlap, and their words fit
  * the first-level cache. */
 enum { CHECKED_TOGETHER = 256 };
 
+/* Writes the words of at most CHECKED_TOGETHER keys, and where those are that have none. Returns
+ * how many these are. */
+static size_t words_of_keys(const struct sqlite_bloom_filter *filter,
+                            const struct sqlite_bloom_key *keys, size_t count, uint64_t *words,
+                            uint8_t unknown[CHECKED_TOGETHER]) {
+    const size_t width = filter->shape.layout->hash_words;
+    const bool plain = filter->plain_check != NULL;
+    size_t unknowns = 0;
+    for (size_t i = 0; i < count; i++, words += width) {
+        if (plain && keys[i].type == SQLITE_BLOOM_INTEGER) {
+            bloom_murmur3_integer(keys[i].value.integer, words);
+        } else if (plain && is_of_bytes(&keys[i])) {
+            bloom_murmur3_bytes(keys[i].value.bytes, keys[i].length, words);
+        } else if (words_of_key(&filter->shape, &keys[i], words) != BLOOM_KEY) {
+            memset(words, 0, width * sizeof *words);
+            unknown[unknowns++] = (uint8_t)i;
+        }
+    }
+    return unknowns;
+}
+
+/* The sum of bytes that are 0 or 1, eight at a time. */
+static int64_t sum_of(const uint8_t *found, size_t count) {
+    uint64_t sum = 0;
+    size_t i = 0;
+    for (; i + 8 <= count; i += 8)
+        sum += bloom_load64(found + i) * UINT64_C(0x0101010101010101) >> 56;
+    for (; i < count; i++)
+        sum += found[i];
+    return (int64_t)sum;
+}
+
 /* At most CHECKED_TOGETHER keys, without a key rule. Returns how many are in. */
 static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
                              const struct sqlite_bloom_key *keys, size_t count,
                              unsigned char *found) {
-    const struct bloom_layout *layout = filter->shape.layout;
     /* A hashing may write more words than decide: the next key's go over them. */
     uint64_t words[(CHECKED_TOGETHER + 1) * BLOOM_HASH_WORDS_MAXIMUM];
     uint8_t unknown[CHECKED_TOGETHER];
-    size_t unknowns = 0;
-    int64_t in = 0;
     words[0] = 0; /* gcc does not see that count is above 0 */
-    for (size_t i = 0; i < count; i++) {
-        uint64_t *place = words + i * layout->hash_words;
-        if (words_of_key(&filter->shape, &keys[i], place) != BLOOM_KEY) {
-            memset(place, 0, layout->hash_words * sizeof *place);
-            unknown[unknowns++] = (uint8_t)i;
-        }
-    }
-    layout->check_many(&filter->shape, filter->payload, words, count, found);
+    const size_t unknowns = words_of_keys(filter, keys, count, words, unknown);
+    filter->shape.layout->check_many(&filter->shape, filter->payload, words, count, found);
     for (size_t i = 0; i < unknowns; i++)
         found[unknown[i]] = 0;
-    for (size_t i = 0; i < count; i++)
-        in += found[i];
-    return in;
+    return sum_of(found, count);
 }
 
 int64_t sqlite_bloom_filter_check_many(const struct sqlite_bloom_filter *filter,

@@ -1,40 +1,49 @@
 # How the tests are built and run; included by the Makefile. tests/README.md says what is where.
 #
-#: make test           what must pass, within two minutes on two cores; ONLY=WORD: what is named so
+#: make test           what must pass, in a minute on two cores; ONLY=WORD: what is named so
 #: make check          the same and what takes longer
 #: make long           what takes longer
 #: make coverage       which lines and branches of ext/ the tests reach
+#: make mutants        changes N lines of ext/, one at a time, and says which change no test sees
 #: make bench          measures and draws, into tests/bench/results
 #: make clusters       filters in replicated SQLite, three nodes each
 #: make newcomer       README typed in a bare Debian and Ubuntu; root and debootstrap
 #
-# They need cmocka, and libmurmurhash as a second opinion on the hash (Debian: libcmocka-dev,
-# libmurmurhash-dev).
-export ONLY
+# They need Python; the unit tests cmocka, and libmurmurhash as a second opinion on the hash. run.py
+# skips what is not installed, and names Debian's package.
+export ONLY CASE
 
 # Unit tests of the filter library. What measures rates for long goes to `make long`.
 LIBRARY_TESTS = $(patsubst tests/library/%.c,$(BUILD)/tests/%,$(wildcard tests/library/*_test.c))
 LONG_LIBRARY_TESTS = $(BUILD)/tests/rate_test
 
-# With sanitizers where the compiler has them; it is asked once, when the first test is built.
-# rate_test measures for so long that it goes without.
+# With sanitizers where the compiler has them; it is asked once, when the first test is built. The
+# programs share one library, so that a change of a source links that alone. rate_test measures for
+# so long that it goes without sanitizers.
 SANITIZERS = -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
 SANITIZE = $(eval SANITIZE := $$(shell echo 'int main(void) { return 0; }' | \
     $(CC) $(SANITIZERS) -x c -o /dev/null - 2>/dev/null && \
     echo '$(SANITIZERS) -fno-omit-frame-pointer'))$(SANITIZE)
-$(eval $(call objects,sanitized,$$(SANITIZE)))
-LIBRARY_OBJECTS = $(call objects_of,sanitized,$(LIBRARY_SOURCES))
+$(eval $(call objects,sanitized,-fPIC $$(SANITIZE)))
+SANITIZED_LIBRARY = $(abspath $(BUILD))/sanitized/filter.so
+$(SANITIZED_LIBRARY): $(call objects_of,sanitized,$(LIBRARY_SOURCES))
+	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) $(SHARED) -o $@ $^ -lm
+TESTED_LIBRARY = $(SANITIZED_LIBRARY)
 LIBRARY_FLAGS = $(SANITIZE)
-$(BUILD)/tests/rate_test: LIBRARY_OBJECTS = $(call objects_of,loadable,$(LIBRARY_SOURCES))
+$(BUILD)/tests/rate_test: TESTED_LIBRARY = $(call objects_of,loadable,$(LIBRARY_SOURCES))
 $(BUILD)/tests/rate_test: LIBRARY_FLAGS =
 $(BUILD)/tests/rate_test: $(call objects_of,loadable,$(LIBRARY_SOURCES))
+$(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS)): | $(SANITIZED_LIBRARY)
 $(BUILD)/tests/hash_test: LIBRARY_TEST_LIBRARIES = -lmurmurhash
-
-$(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c $(wildcard tests/library/*.h) tests/rules.mk \
-    $(LIBRARY_OBJECTS)
+# CASE=NAME chooses one test of a program; * and ? in it stand for others.
+CASE_OBJECT = $(BUILD)/tests/case.o
+$(CASE_OBJECT): tests/runner/case.c
 	@mkdir -p $(@D)
-	$(COMPILE) $(LIBRARY_FLAGS) $(LDFLAGS) -o $@ $< $(LIBRARY_OBJECTS) -lcmocka \
-	    $(LIBRARY_TEST_LIBRARIES) -lm
+	$(COMPILE) -c -o $@ $<
+
+$(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c $(CASE_OBJECT) tests/rules.mk
+	$(COMPILE) $(LIBRARY_FLAGS) $(LDFLAGS) -MMD -MP -MF $@.d -o $@ $< $(CASE_OBJECT) \
+	    $(TESTED_LIBRARY) -lcmocka $(LIBRARY_TEST_LIBRARIES) -lm
 
 # SQLite and the extension in one program, so that the program may replace SQLite's allocator and
 # file system. interrupt_test, which measures, does without the sanitizers.
@@ -44,7 +53,7 @@ $(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c $(wildcard tests/library/*
 # takes the SQLite whose amalgamation (sqlite3.c, sqlite3.h) is in a folder, instead of the
 # system's; with LINKED_SANITIZERS= all is compiled for speed. Each needs a BUILD of its own.
 LINKED_TESTS = $(patsubst tests/faults/%.c,$(BUILD)/tests/%,$(wildcard tests/faults/*_test.c)) \
-    $(BUILD)/tests/random_test $(BUILD)/tests/oracle_test $(BUILD)/tests/cost_test
+    $(BUILD)/tests/random_test $(BUILD)/tests/simulator $(BUILD)/tests/cost_test
 LINKED_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 $(eval $(call objects,linked,-DSQLITE_CORE $$(LINKED_SANITIZERS)))
 $(eval $(call objects,linked_fast,-DSQLITE_CORE))
@@ -71,110 +80,132 @@ else
 LINKED_SQLITE = -lsqlite3
 endif
 LINK = $(COMPILE) -D_XOPEN_SOURCE=700 -DSQLITE_CORE $(LINKED_FLAGS)
-$(BUILD)/tests/%_test: tests/faults/%_test.c $(wildcard tests/faults/*.h)
-	@mkdir -p $(@D)
-	$(LINK) -o $@ $< $(LINKED_OBJECTS) -lcmocka $(LINKED_SQLITE) -lpthread -lm
+$(BUILD)/tests/%_test: tests/faults/%_test.c $(CASE_OBJECT) $(wildcard tests/faults/*.h)
+	$(LINK) -o $@ $< $(CASE_OBJECT) $(LINKED_OBJECTS) -lcmocka $(LINKED_SQLITE) -lpthread -lm
 $(BUILD)/tests/random_test: $(wildcard tests/random/*.[ch])
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $(filter tests/random/%.c,$^) $(LINKED_OBJECTS) $(LINKED_SQLITE) -lpthread -lm
-ORACLE_WEIGHTS = $(wildcard tests/tables/oracle/*.steps)
-$(BUILD)/tests/oracle_test: $(wildcard tests/tables/oracle/*.[ch])
+SIMULATOR_WEIGHTS = $(wildcard tests/simulator/*.steps)
+COMMIT = $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
+$(BUILD)/tests/simulator: $(wildcard tests/simulator/*.[ch])
 	@mkdir -p $(@D)
-	$(LINK) -o $@ $(filter tests/tables/oracle/%.c,$^) $(LINKED_OBJECTS) $(LINKED_SQLITE) \
-	    -lpthread -lm
+	$(LINK) -DSIMULATOR_COMMIT='"$(COMMIT)"' -o $@ $(filter tests/simulator/%.c,$^) \
+	    $(LINKED_OBJECTS) $(LINKED_SQLITE) -lpthread -lm
 
-$(BUILD)/tests/cost_test: tests/tables/cost_test.c
-	@mkdir -p $(@D)
-	$(LINK) -o $@ $< $(LINKED_OBJECTS) -lcmocka $(LINKED_SQLITE) -lpthread -lm
+$(BUILD)/tests/cost_test: tests/tables/cost_test.c $(CASE_OBJECT)
+	$(LINK) -o $@ $< $(CASE_OBJECT) $(LINKED_OBJECTS) -lcmocka $(LINKED_SQLITE) -lpthread -lm
 
-# A suite is NAME=COMMAND; run.py runs them side by side, those named NAME! alone.
+# A suite is NAME=COMMAND; run.py builds what they need and runs them side by side, those named
+# NAME! alone. Those that take longest come first.
 unit_suites = $(foreach program,$(1),'$(notdir $(program))=$(program)')
-TEST_SUITES = $(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS))
+NEWEST = PYTHON=$(PYTHON) sh tests/runner/newest.sh tests/runner/sqllogictest.py --load ./$(LIBRARY)
+TEST_SUITES = \
+    'build=$(PYTHON) tests/build/build_test.py' \
+    'generations=$(PYTHON) tests/tables/generations_test.py' \
+    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py' \
+    'recipes=$(PYTHON) tests/documentation/recipes_test.py' \
+    'scripts=$(PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
+    'scripts that ask for a newer SQLite=$(NEWEST) $(shell grep -l '>=3\.4[4-9]' tests/sql/*.test)' \
+    'filter tables=$(PYTHON) tests/tables/table_test.py' \
+    'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
+    'crashes=ROUNDS=20 $(PYTHON) tests/tables/crash_test.py' \
+    'sources=$(PYTHON) tests/build/sources_test.py' \
+    'plans=$(PYTHON) tests/random/plans_test.py Here' \
+    'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
+    'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
+    'runner of suites=$(PYTHON) tests/runner/run_test.py' \
+    'text in messages=$(PYTHON) tests/random/quote_test.py' \
+    'planner=$(PYTHON) tests/tables/planner_test.py' \
+    'exchange=$(PYTHON) tests/exchange/exchange_test.py' \
+    'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
+    'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
+    'blocks of pages=$(PYTHON) tests/documentation/blocks_test.py' \
+    'mistakes=$(PYTHON) tests/documentation/mistakes_test.py' \
+    $(call unit_suites,$(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS)))
 
-test: $(LIBRARY) $(TEST_SUITES)
-	@$(PYTHON) tests/runner/run.py \
-	    $(call unit_suites,$(TEST_SUITES)) \
-	    'sources=$(PYTHON) tests/build/sources_test.py' \
-	    'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
-	    'scripts=$(PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
-	    'filter tables=$(PYTHON) tests/tables/table_test.py' \
-	    'generations=$(PYTHON) tests/tables/generations_test.py' \
-	    'planner=$(PYTHON) tests/tables/planner_test.py' \
-	    'plans=$(PYTHON) tests/random/plans_test.py Here' \
-	    'crashes=ROUNDS=20 $(PYTHON) tests/tables/crash_test.py' \
-	    'exchange=$(PYTHON) tests/exchange/exchange_test.py' \
-	    'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
-	    'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
-	    'recipes=$(PYTHON) tests/documentation/recipes_test.py' \
-	    'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
-	    'blocks of pages=$(PYTHON) tests/documentation/blocks_test.py' \
-	    'mistakes=$(PYTHON) tests/documentation/mistakes_test.py' \
-	    'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
-	    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py' \
-	    'build=$(PYTHON) tests/build/build_test.py'
+# What takes longer: see the files; what is not installed is skipped and says so. Minutes each take
+# those at the top.
+LONG_SUITES = \
+    $(call unit_suites,$(LONG_LIBRARY_TESTS)) \
+    'a million spellings of URLs=COUNT=1000000 $(PYTHON) tests/documentation/urls_test.py' \
+    'fuzzing=sh tests/fuzz/run.sh' \
+    'crashes, long run=ROUNDS=300 $(PYTHON) tests/tables/crash_test.py' \
+    'faults on the oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Oldest' \
+    'faults on the newest SQLite=$(PYTHON) tests/hosts/releases_test.py Newest' \
+    'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
+    'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
+    'damaged bytes under valgrind=sh tests/faults/valgrind.sh' \
+    'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
+    'the program around it=$(BUILD)/tests/host_test' \
+    'pins=$(BUILD)/tests/pins_test' \
+    'messages=$(BUILD)/tests/message_test' \
+    'chosen keys=$(BUILD)/tests/attack_test' \
+    'memory failures=$(BUILD)/tests/memory_test' \
+    'refusals=$(BUILD)/tests/refusal_test' \
+    'I/O failures=$(BUILD)/tests/io_test' \
+    'damaged bytes=$(BUILD)/tests/damage_test' \
+    'interrupts!=$(BUILD)/tests/interrupt_test' \
+    'threads=sh tests/threads/run.sh' \
+    'scripts on the newest SQLite=$(NEWEST) tests/sql' \
+    'random operations=$(BUILD)/tests/random_test' \
+    'plans, more=SEED=2 QUERIES=40000 $(PYTHON) tests/random/plans_test.py' \
+    'the state of a table=$(BUILD)/tests/state_test' \
+    'capacity and counts=$(BUILD)/tests/capacity_test' \
+    'what applications do=$(BUILD)/tests/application_test' \
+    'files from strangers=$(BUILD)/tests/stranger_test' \
+    'simulator=STEPS=15000 $(BUILD)/tests/simulator' \
+    'simulator, one fault after the other=STEPS=15000 $(BUILD)/tests/simulator $(SIMULATOR_WEIGHTS)' \
+    'costs=$(BUILD)/tests/cost_test' \
+    'ratios!=$(PYTHON) tests/bench/ratios_test.py' \
+    'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
+    'a filter of 1 GB=$(PYTHON) tests/exchange/large_test.py' \
+    'platforms=$(PYTHON) tests/hosts/platforms_test.py' \
+    'options of SQLite=$(PYTHON) tests/hosts/options_test.py'
+
+# With ONLY all that there is: those of make long, packages, hosts and clusters, too.
+SUITES_OF_PACKAGES = $(shell $(PYTHON) ext/packages/packages.py suites)
+OTHER_SUITES = $(LONG_SUITES) $(CLUSTER_SUITES) $(SUITES_OF_PACKAGES) \
+    'hosts in their languages=[binaries wheel npm] $(PYTHON) tests/hosts/hosts.py'
+
+RUN = $(PYTHON) tests/runner/run.py --build $(LIBRARY)
+test:
+	@command -v $(PYTHON) >/dev/null || \
+	    { echo 'make test needs python3: apt-get install python3' >&2; exit 1; }
+	@+MAKE='$(MAKE)' $(RUN) $(TEST_SUITES) $(if $(ONLY),$(OTHER_SUITES))
 
 # The tests and what takes longer.
 check: test long
 
-# What takes longer: see the files; what is not installed is skipped and says so.
-long: $(LIBRARY) $(LINKED_TESTS) $(LONG_LIBRARY_TESTS)
-	@$(PYTHON) tests/runner/run.py \
-	    $(call unit_suites,$(LONG_LIBRARY_TESTS)) \
-	    'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
-	    'the program around it=$(BUILD)/tests/host_test' \
-	    'pins=$(BUILD)/tests/pins_test' \
-	    'messages=$(BUILD)/tests/message_test' \
-	    'chosen keys=$(BUILD)/tests/attack_test' \
-	    'memory failures=$(BUILD)/tests/memory_test' \
-	    'refusals=$(BUILD)/tests/refusal_test' \
-	    'I/O failures=$(BUILD)/tests/io_test' \
-	    'damaged bytes=$(BUILD)/tests/damage_test' \
-	    'damaged bytes under valgrind=sh tests/faults/valgrind.sh' \
-	    'interrupts!=$(BUILD)/tests/interrupt_test' \
-	    'threads=sh tests/threads/run.sh' \
-	    'random operations=$(BUILD)/tests/random_test' \
-	    'plans, more=SEED=2 QUERIES=40000 $(PYTHON) tests/random/plans_test.py' \
-	    'the state of a table=$(BUILD)/tests/state_test' \
-	    'capacity and counts=$(BUILD)/tests/capacity_test' \
-	    'what applications do=$(BUILD)/tests/application_test' \
-	    'files from strangers=$(BUILD)/tests/stranger_test' \
-	    'oracle of filter tables=STEPS=15000 $(BUILD)/tests/oracle_test' \
-	    'oracle, one fault after the other=STEPS=15000 $(BUILD)/tests/oracle_test $(ORACLE_WEIGHTS)' \
-	    'costs=$(BUILD)/tests/cost_test' \
-    'ratios!=$(PYTHON) tests/bench/ratios_test.py' \
-	    'crashes, long run=ROUNDS=300 $(PYTHON) tests/tables/crash_test.py' \
-	    'a million spellings of URLs=COUNT=1000000 $(PYTHON) tests/documentation/urls_test.py' \
-	    'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
-	    'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
-	    'a filter of 1 GB=$(PYTHON) tests/exchange/large_test.py' \
-	    'platforms=$(PYTHON) tests/hosts/platforms_test.py' \
-	    'options of SQLite=$(PYTHON) tests/hosts/options_test.py' \
-	    'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
-	    'faults on the oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Oldest' \
-	    'faults on the newest SQLite=$(PYTHON) tests/hosts/releases_test.py Newest' \
-	    'fuzzing=sh tests/fuzz/run.sh'
+long:
+	@+MAKE='$(MAKE)' $(RUN) $(LONG_SUITES)
 
 # Which lines and branches of ext/ the tests reach, and whether what they do not reach is known and
 # explained.
 coverage:
 	@PYTHON=$(PYTHON) sh tests/coverage/run.sh
 
+# Changes one place of ext/ after the other and says which change no test sees: make mutants N=200
+# SEED=1 WORD=filter.
+mutants:
+	@$(PYTHON) tests/mutants/run.py $(TEST_SUITES)
+
 # Measures and draws, into tests/bench/results; tests/bench/run.sh says what is needed for more than
 # the default.
 bench: $(LIBRARY)
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" LIBRARY=$(LIBRARY) OBJECTS="$(OBJECTS)" sh tests/bench/run.sh
 
-.PHONY: test check long coverage bench
+.PHONY: test check long coverage mutants bench
 
 # Filters in replicated SQLite, each engine as a cluster of three processes on loopback; what is not
 # installed is skipped and says so. The figures of the last run: tests/clusters/README.md.
-clusters: $(LIBRARY)
-	@JOBS=1 $(PYTHON) tests/runner/run.py \
-	    'last writer wins=$(PYTHON) tests/clusters/last_writer_test.py' \
-	    'libSQL=$(PYTHON) tests/clusters/clusters_test.py libSQL' \
-	    'dqlite=$(PYTHON) tests/clusters/clusters_test.py dqlite' \
-	    'rqlite=$(PYTHON) tests/clusters/clusters_test.py rqlite' \
-	    'built by Spark=$(PYTHON) tests/clusters/spark_test.py'
+CLUSTER_SUITES = \
+    'last writer wins=$(PYTHON) tests/clusters/last_writer_test.py' \
+    'libSQL=$(PYTHON) tests/clusters/clusters_test.py libSQL' \
+    'dqlite=$(PYTHON) tests/clusters/clusters_test.py dqlite' \
+    'rqlite=$(PYTHON) tests/clusters/clusters_test.py rqlite' \
+    'built by Spark=$(PYTHON) tests/clusters/spark_test.py'
+clusters:
+	@+JOBS=1 MAKE='$(MAKE)' $(RUN) $(CLUSTER_SUITES)
 
 .PHONY: clusters
 

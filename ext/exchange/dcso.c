@@ -10,10 +10,9 @@
  *   48     words of 64 bits, as many as hold m bits: the payload, filled up with zeros
  *          then any bytes up to the end: data that a tool keeps with the filter
  *
- * N and the data are not kept: a filter here is its parameters and its bits. What is written has
- * for N the estimate from the bits, at most n, since readers refuse to add when N has reached n;
- * and no data.
- */
+ * N and the data are not kept: a filter here is its parameters and its bits. An export writes as N
+ * the estimate from the bits, at most n, since readers refuse to add when N has reached n. It
+ * writes no data. */
 #include "exchange/exchange.h"
 #include "exchange/words.h"
 
@@ -62,8 +61,8 @@ static bool dcso_read_header(struct bloom_shape *shape, const uint8_t *bytes,
         !(shape->rate < 1)) {
         char number[BLOOM_NUMBER_SIZE];
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are damaged: their header says n = %" PRIu64 " and p = %s; n must be 1 to "
-                 "%" PRIu64 ", p between 0 and 1",
+                 "are damaged: their header says n = %" PRIu64 " and p = %s, n must be 1 to "
+                 "%" PRIu64 ", p between 0 and 1; fetch the file again",
                  capacity, bloom_number_text(number, shape->rate, 6), BLOOM_CAPACITY_MAXIMUM);
         return false;
     }
@@ -71,7 +70,7 @@ static bool dcso_read_header(struct bloom_shape *shape, const uint8_t *bytes,
         bits > BLOOM_BITS_MAXIMUM) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "are damaged: their header says %" PRIu64 " hashes and %" PRIu64
-                 " bits; there must be 1 to %d and 1 to %" PRIu64,
+                 " bits, there must be 1 to %d and 1 to %" PRIu64 "; fetch the file again",
                  probes, bits, BLOOM_FOREIGN_PROBES_MAXIMUM, BLOOM_BITS_MAXIMUM);
         return false;
     }

@@ -49,7 +49,7 @@ bool bloom_exchange_probes_fit(const struct bloom_shape *shape, char problem[BLO
         return true;
     snprintf(problem, BLOOM_PROBLEM_SIZE,
              "are damaged: their header says %" PRIu32 " hashes for %" PRIu64
-             " bits; more than 255 need as many bits",
+             " bits, more than 255 need as many bits; write them again where they come from",
              shape->probes, shape->bits);
     return false;
 }

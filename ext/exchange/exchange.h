@@ -3,8 +3,8 @@
  *
  * A format is one file, NAME.c, and one row of the table in exchange.c; the forms in which a system
  * writes the same filter are rows of one file. Reading and writing are in two steps each, so that
- * the caller allocates in between, and only after a filter is known to be sound: what it allocates
- * is then as long as what it has.
+ * the caller allocates in between, and only after a filter is known to be sound: it never allocates
+ * much more than the bytes that it was given.
  *
  * What was read and is written again in the same format has the same bytes, with two exceptions.
  * `go`, `parquet` and `parquet-int32`, which read every form, write the usual one; the other forms

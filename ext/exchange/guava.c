@@ -33,7 +33,7 @@ enum {
 /* The forms are the funnels. */
 enum { GUAVA_BYTES, GUAVA_UTF16, GUAVA_FUNNELS };
 
-/* By funnel and strategy; no filter of the older strategy is known that has the other funnel. */
+/* By funnel and strategy. The older strategy is read with the first funnel only. */
 static const struct bloom_layout *const GUAVA_LAYOUTS[GUAVA_FUNNELS][GUAVA_STRATEGIES] = {
     {&bloom_layout_classic32, &bloom_layout_classic}, {NULL, &bloom_layout_classic_utf16}};
 

@@ -11,9 +11,8 @@
  *                                                           72  1  zero
  *   73     the bits
  *
- * The two sizes are not kept: a filter here is its parameters and its bits. What is written has for
- * them the estimate from the bits, at most n.
- */
+ * The two sizes are not kept: a filter here is its parameters and its bits. An export writes for
+ * both the estimate from the bits, at most n. */
 #include "exchange/exchange.h"
 #include "exchange/words.h"
 

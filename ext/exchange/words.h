@@ -1,4 +1,4 @@
-/* What formats of 64-bit words share that are stored big-endian. */
+/* What the formats with big-endian words of 64 bits share. */
 #ifndef BLOOM_WORDS_H
 #define BLOOM_WORDS_H
 
@@ -31,7 +31,7 @@ static inline void bloom_swap_words(uint8_t *into, const uint8_t *from, uint64_t
         bloom_store64_big(into + i, bloom_load64(from + i));
 }
 
-/* What Java, whose integers are all signed, takes 32 bits for. */
+/* 32 bits as Java reads them: all its integers are signed. */
 static inline int64_t bloom_signed32(uint32_t value) {
     return value <= INT32_MAX ? (int64_t)value : (int64_t)value - (INT64_C(1) << 32);
 }

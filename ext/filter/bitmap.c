@@ -2,9 +2,8 @@
  *
  * Bit b of the payload is number b. Where keys are dense (row numbers, document numbers) this is
  * the smallest form there is, and sorts, removes duplicates and intersects at the speed of memory:
- * Bentley, "Programming Pearls", column 1, 1986. Filters of any two sizes merge, a shorter one as
- * if zeros followed. n is m: the header has nothing to add.
- */
+ * Bentley, "Programming Pearls", column 1, 1986. Filters of any two sizes merge: the shorter one
+ * counts as if zeros followed it. n equals m. */
 #include "filter/layout.h"
 
 #include "filter/bitset.h"
@@ -44,14 +43,15 @@ static bool bitmap_valid(const struct bloom_shape *shape, char problem[BLOOM_PRO
     char rate[BLOOM_NUMBER_SIZE];
     if ((shape->extra[0] | shape->extra[1]) != 0) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is invalid: bytes 40 to 55 of its header are zeros in layout bitmap");
+                 "is invalid: bytes 40 to 55 of its header are zeros in layout "
+                 "bitmap" BLOOM_MADE_WRONGLY);
         return false;
     }
     if (shape->capacity == shape->bits && shape->rate == 0)
         return true;
     snprintf(problem, BLOOM_PROBLEM_SIZE,
              "is invalid: its header says n = %" PRIu64 " and p = %s for %" PRIu64
-             " bits, layout bitmap has n = bits and p = 0",
+             " bits, layout bitmap has n = bits and p = 0" BLOOM_MADE_WRONGLY,
              shape->capacity, bloom_number_text(rate, shape->rate, 6), shape->bits);
     return false;
 }
@@ -94,7 +94,7 @@ static struct bloom_estimate bitmap_estimate(const struct bloom_shape *shape,
     return estimate;
 }
 
-/* The numbers from first to last that lie from 64 * word to 64 * word + 63, as bits of a word. */
+/* Word number `word` of the payload, with only the bits of the numbers from first to last. */
 static uint64_t bitmap_word(const struct bloom_shape *shape, const uint8_t *payload, uint64_t word,
                             uint64_t first, uint64_t last) {
     uint64_t bytes = bloom_payload_bytes(shape), bits = 0;

@@ -1,5 +1,5 @@
-/* Layout `blocked`: every key lives in one block of 512 bits, so one cache line, or one database
- * page, decides.
+/* Layout `blocked`: every key lives in one block of 512 bits, so a check reads one cache line, or
+ * one database page.
  *
  * The first word v of a key's hash decides everything:
  *
@@ -10,11 +10,11 @@
  *
  * Bit b of a block is bit b & 7 of its byte b >> 3.
  *
- * The block comes from the high bits of v, the probes from a product into whose fields its low bits
- * enter, so that keys of one block are still told apart. OFFSET is there for the empty key, whose
- * hash is zero: without it all its probes would fall on one bit. Probes drawn like this behave as
- * independent ones: the rate measured is within sampling error of the exact mixture of
- * blocked_sizes.py from p = 0.5 to 10^-7.
+ * The block comes from the high bits of v. The probes come from a product that also mixes in the
+ * low bits, so that keys of one block still have different probes. OFFSET is there for the empty
+ * key, whose hash is zero: without it all probes of this key would fall on one bit. Probes drawn in
+ * this way behave as if they were independent: from p = 0.5 to 10^-7 the measured rate is within
+ * sampling error of the exact mixture in blocked_sizes.py.
  *
  * Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007. */
 #include "filter/blocked.h"
@@ -50,20 +50,22 @@ const struct bloom_blocked_kernel *const bloom_blocked_kernels[] = {
     &bloom_blocked_portable, NULL, /* the end */
 };
 
-/* The functions of the kernel in use: at first such as choose it, whichever is called first.
- * Threads may choose at the same time: they choose the same. A jump through one of these is all
- * that a call of the layout costs more than a call of the kernel itself: 0.1 to 0.2 ns. */
-typedef bool blocked_check_function(const struct bloom_shape *, const uint8_t *, const uint64_t *);
+/* The functions of the kernel in use: each begins as a function that chooses the kernel, so that
+ * the first call chooses. Threads may choose at the same time: they all choose the same kernel. A
+ * call through one of these pointers costs 0.1 to 0.2 ns more than a call of the kernel itself. */
+typedef bool blocked_check_block_function(const struct bloom_shape *, const uint8_t *,
+                                          const uint64_t *);
 typedef void blocked_check_many_function(const struct bloom_shape *, const uint8_t *,
                                          const uint64_t *, size_t, uint8_t *);
 typedef void blocked_add_function(const struct bloom_shape *, uint8_t *, const uint64_t *, size_t);
 
-static blocked_check_function blocked_first_check, blocked_first_check_block;
+static bloom_word_check blocked_first_check;
+static blocked_check_block_function blocked_first_check_block;
 static blocked_check_many_function blocked_first_check_many;
 static blocked_add_function blocked_first_add;
 
-static blocked_check_function *_Atomic blocked_chosen_check = blocked_first_check;
-static blocked_check_function *_Atomic blocked_chosen_check_block = blocked_first_check_block;
+static bloom_word_check *_Atomic blocked_chosen_check = blocked_first_check;
+static blocked_check_block_function *_Atomic blocked_chosen_check_block = blocked_first_check_block;
 static blocked_check_many_function *_Atomic blocked_chosen_check_many = blocked_first_check_many;
 static blocked_add_function *_Atomic blocked_chosen_add = blocked_first_add;
 
@@ -79,9 +81,9 @@ static const struct bloom_blocked_kernel *blocked_choose(void) {
     return kernel;
 }
 
-static bool blocked_first_check(const struct bloom_shape *shape, const uint8_t *payload,
-                                const uint64_t *words) {
-    return blocked_choose()->check(shape, payload, words);
+static int blocked_first_check(const struct bloom_shape *shape, const uint8_t *payload,
+                               uint64_t word) {
+    return blocked_choose()->check(shape, payload, word);
 }
 
 static bool blocked_first_check_block(const struct bloom_shape *shape, const uint8_t *block,
@@ -101,7 +103,12 @@ static void blocked_first_add(const struct bloom_shape *shape, uint8_t *payload,
 
 static bool blocked_check(const struct bloom_shape *shape, const uint8_t *payload,
                           const uint64_t *words) {
-    return atomic_load_explicit(&blocked_chosen_check, memory_order_relaxed)(shape, payload, words);
+    return atomic_load_explicit(&blocked_chosen_check, memory_order_relaxed)(shape, payload,
+                                                                             words[0]) != 0;
+}
+
+static bloom_word_check *blocked_word_check(void) {
+    return blocked_choose()->check;
 }
 
 static bool blocked_check_block(const struct bloom_shape *shape, const uint8_t *block,
@@ -125,8 +132,8 @@ bool bloom_blocked_choose(struct bloom_shape *shape, uint64_t *blocks,
                           char problem[BLOOM_PROBLEM_SIZE]) {
     uint64_t keys = shape->capacity > 0 ? shape->capacity : 1;
     if (!bloom_sizing_blocked(keys, shape->rate, &shape->probes, blocks)) {
-        /* The least that FORMAT.md promises for so many keys, plus what rounding to three digits
-         * may take away. */
+        /* The smallest rate that FORMAT.md promises for this many keys, plus what rounding to three
+         * digits may take away. */
         double least = (ldexp(1, -30) + ldexp((double)keys, -64)) * 1.005;
         char rate[BLOOM_NUMBER_SIZE], least_rate[BLOOM_NUMBER_SIZE];
         snprintf(problem, BLOOM_PROBLEM_SIZE,
@@ -147,8 +154,8 @@ static bool blocked_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_S
     return true;
 }
 
-/* Counts on the way: 10 ns a key of 6 probes, 27 when the ones of the block are counted before and
- * after. */
+/* Counts new ones while it adds: 10 ns a key of 6 probes. Counting the ones of the block before and
+ * after takes 27 ns. */
 static unsigned blocked_add_block(const struct bloom_shape *shape, uint8_t *block,
                                   const uint64_t *words) {
     uint64_t word = bloom_probe_word(words[0]);
@@ -173,13 +180,13 @@ static void blocked_tally(struct bloom_tally *tally, const uint8_t *blocks, uint
         tally->blocks_with[bloom_bitset_ones(blocks + i * BLOOM_BLOCK_BYTES, BLOOM_BLOCK_BYTES)]++;
 }
 
-/* The share of the bits of a block that a key sets when all are zero. */
+/* The share of its bits that one key sets in an empty block. */
 static double blocked_share_of_key(uint32_t probes) {
     return 1 - pow(1 - 1.0 / (double)BLOOM_BLOCK_BITS, probes);
 }
 
-/* A key leaves a bit zero with probability 1 - share / blocks, since it comes into the bit's block
- * with 1 / blocks; this is its logarithm. */
+/* The logarithm of the probability that one key leaves a bit zero. The probability is 1 - share /
+ * blocks, since the key falls into the bit's block with probability 1 / blocks. */
 static double blocked_log_of_zero_left(uint64_t blocks, uint32_t probes) {
     return log1p(-blocked_share_of_key(probes) / (double)blocks);
 }
@@ -189,9 +196,9 @@ double bloom_blocked_expected_ones(uint64_t blocks, uint32_t probes, double keys
            (double)(blocks * BLOOM_BLOCK_BITS);
 }
 
-/* count: the number of keys that leave as many zeros on average.
- * rate: a key that is not in falls into each block alike, so the mean over the blocks of
- * (ones / 512)^k is what these very bits give; the power of the mean would be too low. */
+/* count: the number of keys that leave this many zeros on average. rate: an absent key falls into
+ * each block with equal probability, so these bits give the mean over the blocks of (ones / 512)^k;
+ * the power of the mean would be too low. */
 struct bloom_estimate bloom_blocked_estimate_of(uint64_t blocks, uint32_t probes,
                                                 const struct bloom_tally *tally) {
     struct bloom_estimate estimate = {0};
@@ -246,6 +253,7 @@ const struct bloom_layout bloom_layout_blocked = {
     .size = blocked_size,
     .add = blocked_add,
     .check = blocked_check,
+    .word_check = blocked_word_check,
     .check_many = blocked_check_many,
     .unite = bloom_bitset_union,
     .intersect = bloom_bitset_intersect,

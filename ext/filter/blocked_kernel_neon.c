@@ -6,9 +6,9 @@
 
 #include <arm_neon.h>
 
-/* How the probes of a word, a number from 1 to 7, come into eight lanes of 16 bits: the two bytes
- * that probe i is in, and how far to shift them to the left so that it is at the top. Lanes left
- * over look at the first probe once more. */
+/* How the probes of a word, 1 to 7 of them, come into eight lanes of 16 bits: the two bytes that
+ * hold the lane's probe, and how far to shift them to the left so that the probe is at the top.
+ * Lanes that are left over test the first probe again. */
 struct neon_lanes {
     uint8_t bytes[16];
     int16_t shifts[8];
@@ -29,8 +29,8 @@ static const struct neon_lanes NEON_LANES_OF[BLOOM_PROBES_PER_WORD] = {
     NEON_LANES(1, 2, 3, 4, 5, 6, 0),
 };
 
-/* All ones in the lanes whose probe is set, of a word with so many probes. The upper six bits of a
- * probe are the byte of the block to look at, the lower three the bit. */
+/* All ones in the lanes whose probe is set, for a word with so many probes. The upper six bits of a
+ * probe choose a byte of the block, the lower three choose its bit. */
 BLOOM_INLINE uint16x8_t neon_set(uint8x16x4_t block, uint64_t word, uint32_t probes) {
     const struct neon_lanes *lanes = NEON_LANES_OF + probes - 1;
     uint8x16_t pairs = vqtbl1q_u8(vreinterpretq_u8_u64(vdupq_n_u64(word)), vld1q_u8(lanes->bytes));
@@ -45,7 +45,7 @@ BLOOM_INLINE bool neon_few(const uint8_t *block, uint64_t value, uint32_t probes
     return vminvq_u16(neon_set(vld1q_u8_x4(block), bloom_probe_word(value), probes)) != 0;
 }
 
-/* Of more probes than one word has. */
+/* For keys with more probes than one word holds. */
 BLOOM_INLINE bool neon_many(const uint8_t *block, uint64_t value, uint32_t probes) {
     const uint8x16x4_t whole = vld1q_u8_x4(block);
     uint64_t word = bloom_probe_word(value);
@@ -57,35 +57,23 @@ BLOOM_INLINE bool neon_many(const uint8_t *block, uint64_t value, uint32_t probe
     return vminvq_u16(vandq_u16(all, neon_set(whole, word, probes))) != 0;
 }
 
-static bool neon_check_block(const struct bloom_shape *shape, const uint8_t *block,
-                             const uint64_t *words) {
-    return shape->probes <= BLOOM_PROBES_PER_WORD ? neon_few(block, words[0], shape->probes)
-                                                  : neon_many(block, words[0], shape->probes);
+BLOOM_INLINE bool neon_all(const uint8_t *block, uint64_t value, uint32_t probes) {
+    return probes <= BLOOM_PROBES_PER_WORD ? neon_few(block, value, probes)
+                                           : neon_many(block, value, probes);
 }
 
-static bool neon_check(const struct bloom_shape *shape, const uint8_t *payload,
-                       const uint64_t *words) {
-    return neon_check_block(shape, payload + bloom_block_offset(shape, words[0]), words);
+static bool neon_check_block(const struct bloom_shape *shape, const uint8_t *block,
+                             const uint64_t *words) {
+    return neon_all(block, words[0], shape->probes);
+}
+
+static int neon_check(const struct bloom_shape *shape, const uint8_t *payload, uint64_t word) {
+    return neon_all(payload + bloom_block_offset(shape, word), word, shape->probes);
 }
 
 static void neon_check_many(const struct bloom_shape *shape, const uint8_t *payload,
                             const uint64_t *words, size_t count, uint8_t *found) {
-    const struct bloom_shape here = *shape; /* what is written to found cannot change it */
-    size_t i;
-    for (i = 0; i < count && i < BLOOM_BLOCKS_AHEAD; i++)
-        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i]));
-    /* The loop that nearly all filters take has no branch but its own. */
-    for (i = 0; i + BLOOM_BLOCKS_AHEAD < count && here.probes <= BLOOM_PROBES_PER_WORD; i++) {
-        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i + BLOOM_BLOCKS_AHEAD]));
-        found[i] = neon_few(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
-    }
-    for (; i < count && here.probes <= BLOOM_PROBES_PER_WORD; i++)
-        found[i] = neon_few(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
-    for (; i < count; i++) {
-        if (i + BLOOM_BLOCKS_AHEAD < count)
-            BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i + BLOOM_BLOCKS_AHEAD]));
-        found[i] = neon_many(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
-    }
+    bloom_blocked_check_each(shape, payload, words, count, found, neon_few, neon_many);
 }
 
 static bool neon_supported(void) {

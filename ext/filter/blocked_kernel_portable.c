@@ -16,13 +16,15 @@ static bool portable_supported(void) {
 BLOOM_INLINE uint64_t portable_probe(const uint8_t *block, uint64_t *word, const uint8_t *bytes,
                                      unsigned i) {
     size_t offset = (size_t)(*word >> 61) * 8;
-    if (bytes != NULL && i > 0 && i < 6) { /* those of probe 6 are in two bytes */
-        size_t upper = bytes[7 - i] & 7u << (5 - i);
-        offset = i == 1 ? upper >> 1 : upper << (i - 2);
-    }
+    if (bytes != NULL && i > 1 && i < 6) /* those of probe 6 are in two bytes */
+        offset = (size_t)(bytes[7 - i] & 7u << (5 - i)) << (i - 2);
     uint64_t part = bloom_load64(block + offset);
+    BLOOM_COMPUTED(part);
     *word = *word << BLOOM_PROBE_BITS | *word >> (64 - BLOOM_PROBE_BITS);
-    return part >> (*word & 63);
+    BLOOM_COMPUTED(*word);
+    part >>= *word & 63;
+    BLOOM_COMPUTED(part);
+    return part;
 }
 
 /* Bit 0 of the result tells whether so many probes of a word, 1 to 7, are set. */
@@ -45,11 +47,11 @@ BLOOM_INLINE uint64_t portable_all(const uint8_t *block, uint64_t word, const ui
 }
 
 /* Of a key: of one to three words. */
-BLOOM_INLINE bool portable_check_probes(const struct bloom_shape *shape, const uint8_t *payload,
-                                        const uint64_t *words, unsigned probes) {
+BLOOM_INLINE int portable_check_probes(const struct bloom_shape *shape, const uint8_t *payload,
+                                       uint64_t value, unsigned probes) {
     const unsigned most = BLOOM_PROBES_PER_WORD;
-    const uint8_t *block = payload + bloom_block_offset(shape, words[0]);
-    uint64_t word = bloom_probe_word(words[0]);
+    const uint8_t *block = payload + bloom_block_offset(shape, value);
+    uint64_t word = bloom_probe_word(value);
     uint64_t all = portable_all(block, word, NULL, probes < most ? probes : most);
     if (probes > most) {
         word = bloom_next_probe_word(word);
@@ -57,14 +59,14 @@ BLOOM_INLINE bool portable_check_probes(const struct bloom_shape *shape, const u
     }
     if (probes > 2 * most)
         all &= portable_all(block, bloom_next_probe_word(word), NULL, probes - 2 * most);
-    return (all & 1) != 0;
+    return (int)(all & 1);
 }
 
 /* The check for each number of probes that a key can have. */
 #define PORTABLE_CHECK(probes)                                                                     \
-    static bool portable_check_##probes(const struct bloom_shape *shape, const uint8_t *payload,   \
-                                        const uint64_t *words) {                                   \
-        return portable_check_probes(shape, payload, words, probes);                               \
+    static int portable_check_##probes(const struct bloom_shape *shape, const uint8_t *payload,    \
+                                       uint64_t value) {                                           \
+        return portable_check_probes(shape, payload, value, probes);                               \
     }
 
 PORTABLE_CHECK(1)
@@ -89,9 +91,7 @@ PORTABLE_CHECK(19)
 PORTABLE_CHECK(20)
 PORTABLE_CHECK(21)
 
-typedef bool portable_check_function(const struct bloom_shape *shape, const uint8_t *payload,
-                                     const uint64_t *words);
-static portable_check_function *const PORTABLE_CHECKS[] = {
+static bloom_word_check *const PORTABLE_CHECKS[] = {
     NULL,
     portable_check_1,
     portable_check_2,
@@ -119,15 +119,14 @@ static portable_check_function *const PORTABLE_CHECKS[] = {
 _Static_assert(sizeof PORTABLE_CHECKS / sizeof *PORTABLE_CHECKS == 3 * BLOOM_PROBES_PER_WORD + 1,
                "a check for each number of probes of layout blocked, 3 words of them at most");
 
-static bool portable_check(const struct bloom_shape *shape, const uint8_t *payload,
-                           const uint64_t *words) {
-    return PORTABLE_CHECKS[shape->probes](shape, payload, words);
+static int portable_check(const struct bloom_shape *shape, const uint8_t *payload, uint64_t value) {
+    return PORTABLE_CHECKS[shape->probes](shape, payload, value);
 }
 
 static bool portable_check_block(const struct bloom_shape *shape, const uint8_t *block,
                                  const uint64_t *words) {
     static const struct bloom_shape ONE_BLOCK = {.bits = BLOOM_BLOCK_BITS};
-    return PORTABLE_CHECKS[shape->probes](&ONE_BLOCK, block, words);
+    return PORTABLE_CHECKS[shape->probes](&ONE_BLOCK, block, words[0]) != 0;
 }
 
 /* A key of a batch: its block, and the word of its probes as little-endian bytes. */
@@ -172,7 +171,9 @@ static void portable_prepare(const struct bloom_shape *shape, const uint8_t *pay
                              const uint64_t *words, size_t count, struct portable_key *keys) {
     const uint64_t blocks = shape->bits / BLOOM_BLOCK_BITS;
     for (size_t i = 0; i < count; i++) {
-        keys[i].block = payload + bloom_reduce(words[i], blocks) * BLOOM_BLOCK_BYTES;
+        uint64_t number = bloom_reduce(words[i], blocks);
+        BLOOM_COMPUTED(number); /* Clang shifts both halves of the product: 0.3 ns more a key */
+        keys[i].block = payload + number * BLOOM_BLOCK_BYTES;
         BLOOM_PREFETCH(keys[i].block);
         bloom_store64(keys[i].bytes, bloom_probe_word(words[i]));
     }

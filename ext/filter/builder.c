@@ -51,8 +51,8 @@ static enum bloom_built size_for(struct bloom_builder *builder,
     return builder->needed <= builder->limit ? BLOOM_BUILT : BLOOM_BUILD_TOO_LONG;
 }
 
-/* Makes room for a key. Half as much again is asked for each time, so that growing costs no more
- * than a few copies in all. */
+/* Makes room for a key. Room grows by half each time, so that all the growing costs no more than a
+ * few copies. */
 static enum bloom_built grow_for(struct bloom_builder *builder, uint64_t key,
                                  char problem[BLOOM_PROBLEM_SIZE]) {
     struct bloom_growing *growing = &builder->growing;
@@ -112,7 +112,7 @@ static enum bloom_built finish_from_keys(struct bloom_builder *builder, struct b
         return BLOOM_BUILD_NO_MEMORY;
     built = bloom_key_set_build(&builder->keys, shape, *filter + bloom_header_bytes(shape));
     if (built == BLOOM_BUILT) {
-        bloom_header_write(shape, *filter); /* which the building may have changed */
+        bloom_header_write(shape, *filter); /* building may have changed the shape */
     } else {
         bloom_release(memory, *filter);
         *filter = NULL;
@@ -125,7 +125,7 @@ enum bloom_built bloom_builder_finish(struct bloom_builder *builder, struct bloo
     const bool has_filter = builder->filter != NULL;
     *filter = NULL;
     *shape = builder->shape;
-    if (!has_filter) { /* for a set of numbers without any, too */
+    if (!has_filter) { /* also a set of numbers that got no key */
         enum bloom_built built = finish_from_keys(builder, shape, filter, problem);
         if (built != BLOOM_BUILT)
             return built;

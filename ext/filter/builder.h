@@ -1,50 +1,50 @@
-/* A filter in the making, whose keys come one at a time: of a shape that is given, or sized exactly
- * for the distinct keys when all have come.
- */
+/* Builds a filter from keys that come one at a time. The shape of the filter is given, or the
+ * filter is sized exactly for its distinct keys when all have come. */
 #ifndef BLOOM_BUILDER_H
 #define BLOOM_BUILDER_H
 
 #include "filter/key_set.h"
 
-/* Keys that wait until their bits are set together, so that the cache misses overlap. */
+/* This many words of keys wait until their bits are set together, so that the cache misses
+ * overlap. */
 enum { BLOOM_BUILDER_WORDS = 64 };
 
-/* A set of numbers, which grows as its keys come; its bytes are those of the builder. */
+/* A set of numbers, which grows as its keys come; its bytes are the builder's `filter`. */
 struct bloom_growing {
-    struct bloom_shape shape; /* for the largest key so far; no layout: there is none yet */
+    struct bloom_shape shape; /* for the largest key so far; no layout: no key has come */
     uint64_t largest;
     uint64_t room; /* bytes */
 };
 
 struct bloom_builder {
-    struct bloom_shape shape; /* without bits: rate, layout and keying only, the keys decide */
-    uint8_t *filter;          /* with bits, and of a set of numbers: header and payload */
+    struct bloom_shape shape; /* bits 0: only rate, layout and keying; the keys decide the size */
+    uint8_t *filter;          /* header and payload, for a shape with bits or a set of numbers */
     uint64_t limit;           /* bytes that the filter may have; UINT64_MAX at first */
-    uint64_t needed;          /* that it would have had, after BLOOM_BUILD_TOO_LONG */
+    uint64_t needed;          /* bytes that it would have, after BLOOM_BUILD_TOO_LONG */
     unsigned kinds;           /* of keys, for layout hashes: see hashes.h */
     unsigned waiting;         /* words in batch */
     uint64_t batch[BLOOM_BUILDER_WORDS];
-    struct bloom_key_set keys; /* its memory is that of the builder */
+    struct bloom_key_set keys; /* the builder uses its memory functions, too */
     struct bloom_growing growing;
 };
 
-/* Begins a filter. A shape that has bits has a layout that can add. Sets of keys have the order of
- * the seed: see key_set.h. False: there is no memory. */
+/* Begins a filter. The layout of a shape with bits must offer add. seed is the key set's: see
+ * key_set.h. Returns false when there is no memory. */
 bool bloom_builder_begin(struct bloom_builder *builder, const struct bloom_shape *shape,
                          const uint64_t seed[2], const struct bloom_memory *memory);
 
-/* Takes a key by the words of its hash; a shape that has bits has room for it. Unless it was taken,
- * nothing has changed; problem is a sentence for BLOOM_BUILD_REFUSED. */
+/* Adds a key, given by the words of its hash. A shape with bits must have room for the key. When
+ * the key is not added, nothing changes; problem is a sentence for BLOOM_BUILD_REFUSED. */
 enum bloom_built bloom_builder_add(struct bloom_builder *builder, const uint64_t *words,
                                    char problem[BLOOM_PROBLEM_SIZE]);
 
-/* Makes the filter, which is the caller's to release, and leaves the builder empty. Unless it was
- * built, *filter is NULL and the builder has its keys as before; *shape is that of the filter when
- * it is known. problem is a sentence for BLOOM_BUILD_REFUSED. */
+/* Builds the filter, which the caller must release, and leaves the builder empty. When it is not
+ * built, *filter is NULL and the builder keeps its keys. *shape is that of the filter when it is
+ * known. problem is a sentence for BLOOM_BUILD_REFUSED. */
 enum bloom_built bloom_builder_finish(struct bloom_builder *builder, struct bloom_shape *shape,
                                       uint8_t **filter, char problem[BLOOM_PROBLEM_SIZE]);
 
-/* Releases all memory. One whose keys decide its size is empty then, and ready. */
+/* Releases all memory. A builder whose keys decide the size is then empty and ready. */
 void bloom_builder_release(struct bloom_builder *builder);
 
 /* An empty filter, header and payload; NULL: there is no memory. */

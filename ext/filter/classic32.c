@@ -5,10 +5,9 @@
  * ones. For i = 1 to k: c = a + i * b (mod 2^32); when c is 2^31 or more, c = 2^32 - 1 - c; the bit
  * is c mod m. Bit b of the filter is bit b & 7 of byte b >> 3 of the payload.
  *
- * The layout is there for filters that Guava wrote with that strategy, its own in its first
- * releases. None is made in it: c has 31 bits, so that positions from 2^31 on (256 MiB) are never
- * used.
- */
+ * The layout exists for filters that Guava wrote with that strategy, the one of its first releases.
+ * No filter is made in it: c has 31 bits, so that positions from 2^31 on (256 MiB) are never
+ * used. */
 #include "filter/classic.h"
 
 #include "filter/bitset.h"

@@ -15,9 +15,9 @@ struct counting_block {
 };
 
 /* Every lane holds a probe at its low end. Of its nine bits the upper five choose a word: four of
- * them within two registers, the topmost between the two pairs; the lower four the counter.
- * Permutation looks at the lowest four bits of an index and rotation at the lowest six of a count,
- * so what lies above them needs no mask.
+ * them within two registers, the topmost one between the two pairs. The lower four choose the
+ * counter. Permutation uses only the lowest four bits of an index, rotation only the lowest six of
+ * a count, so the bits above need no mask.
  *
  * Returns the lanes whose counter is zero. */
 WITH_COUNTING_AVX512_INLINE unsigned counting_zeros(const struct counting_block *block,

@@ -4,9 +4,8 @@
  * With P = 2^64 - 59 and g = 2^64 - 1469: c is the key's FNV-1 hash mod P; k times: c = (c * g, its
  * low 64 bits) mod P, bit c mod m. Bit b of the filter is bit b & 7 of byte b >> 3 of the payload.
  *
- * The product is cut to 64 bits before the remainder is taken, which makes it another sequence than
- * the generator of Lehmer that it was meant to be; that is the format now.
- */
+ * The product is cut to 64 bits before the remainder is taken, so the sequence is not that of a
+ * Lehmer generator. This cut is part of the format. */
 #include "filter/foreign.h"
 
 #include "filter/bitset.h"
@@ -17,7 +16,7 @@ enum { DCSO_NUMBER = 9 };
 #define DCSO_MODULUS (UINT64_MAX - 58)
 #define DCSO_FACTOR (UINT64_MAX - 1468)
 
-/* As Initialize(n, p): |ceil| of a negative number is the whole number below its amount. */
+/* As Initialize(n, p), which takes |ceil(x)| of a negative x: that is floor(|x|). */
 static bool dcso_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
     uint64_t bits = bloom_rounded_floor(bloom_foreign_bits(shape));
     shape->probes = (uint32_t)bloom_rounded_ceiling(bloom_foreign_probes(shape, bits));

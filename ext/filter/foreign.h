@@ -1,7 +1,6 @@
-/* What the layouts of other systems share: how their libraries choose a size for n and p, in the
- * very doubles (see rounded.h). It is never refused for the rate that it gives: both sides of an
- * exchange get the same filter. How far that rate is from p: sql/README.md.
- */
+/* What the layouts of other systems share: how their libraries choose a size for n and p, computed
+ * in the same doubles (see rounded.h). No size is refused for the rate that it gives, so that both
+ * sides of an exchange get the same filter. sql/README.md says how far that rate may be from p. */
 #ifndef BLOOM_FOREIGN_H
 #define BLOOM_FOREIGN_H
 
@@ -12,7 +11,7 @@
  */
 #define BLOOM_FOREIGN_PROBES_MAXIMUM 65535
 
-/* Bits of most systems come in words; those of Java in whole ones, which an int counts. */
+/* Most systems keep bits in words. In Java m is a whole number of words, which an int counts. */
 enum { BLOOM_WORD_BITS = 64 };
 #define BLOOM_FOREIGN_JAVA_BITS (UINT64_C(0x7fffffff) * BLOOM_WORD_BITS)
 
@@ -27,9 +26,9 @@ struct bloom_rounded bloom_foreign_bits(const struct bloom_shape *shape);
 /* ln 2 * m / n, in that order. */
 struct bloom_rounded bloom_foreign_probes(const struct bloom_shape *shape, uint64_t bits);
 
-/* Sizes a filter as Guava's BloomFilter.create(n, p) does, from which Spark has it: m = n ln(1/p) /
- * ln^2 2, truncated, then k = ln 2 m / n rounded, then m up to whole words of 64 bits. Refuses, as
- * Guava does, what has no bits, or more bits or hashes than the layout. */
+/* Sizes a filter as Guava's BloomFilter.create(n, p) does, and Spark after it: m = n ln(1/p) / ln^2
+ * 2, truncated, then k = ln 2 m / n rounded, then m up to whole words of 64 bits. Refuses, as Guava
+ * does, a filter of no bits, or of more bits or hashes than the layout can have. */
 bool bloom_foreign_size_as_guava(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]);
 
 /* Sets bits, or says in problem that there are none or more than maximum. */

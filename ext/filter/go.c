@@ -22,7 +22,8 @@ static bool go_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE])
     return true;
 }
 
-/* Position number turn, which is kind modulo 4; a constant kind spares the choice of words. */
+/* Position number turn. kind is turn modulo 4; with a constant kind the compiler chooses the
+ * words. */
 static inline uint64_t go_bit(const uint64_t *words, uint64_t turn, unsigned kind, uint64_t bits) {
     return (words[kind & 1] + turn * words[2 + ((kind + (kind & 1)) >> 1 & 1)]) % bits;
 }

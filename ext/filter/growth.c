@@ -14,18 +14,20 @@ static const double LAYER_RATE_MINIMUM = 1e-9;
 static const double GROWING_RATE_MINIMUM = 1e-6;
 
 /* The ones of n random keys vary around their mean. A layer that was given exactly its n keys must
- * not count as full, so the limit is the mean and that many of its square roots more. The standard
- * deviation measured is at most 0.45 of that root (1 to 10,000 keys, p from 0.5 to 1e-6): a layer
- * in 10^7 closes early. At 10^6 keys and 1 % the margin is 0.12 % of the ones. */
+ * not count as full, so the limit is the mean plus MARGIN times its square root. The measured
+ * standard deviation is at most 0.45 of that root (1 to 10,000 keys, p from 0.5 to 1e-6), so fewer
+ * than one layer in 10^7 closes early, if ones are normally distributed. At 10^6 keys and 1 % the
+ * margin is 0.12 % of the ones. */
 static const double MARGIN = 2.5;
 
-/* Rates nearer to each other than 2^-44 of them are the same one. Every reader of a table works its
- * rates out anew, from a text that SQLite reads as a number. SQLite's releases read a text of many
- * digits as doubles that differ in their last bits. So do machines that keep more digits than a
- * double has. */
+/* Two rates that differ by less than 2^-44 of their value are the same rate. Every reader of a
+ * table computes its rates again, from a text that SQLite reads as a number. Releases of SQLite
+ * read a text of many digits as doubles that differ in their last bits. So do machines that keep
+ * more digits than a double has. */
 static const double RATE_PRECISION = 0x1p-44;
 
-/* So many tenths of the share that a generation has of the rate; all of it is the rate itself. */
+/* `count` tenths of one generation's share of the rate. Ten tenths of a single generation are the
+ * rate itself, unrounded. */
 static double tenths(const struct bloom_growth *growth, uint64_t count) {
     if (count == 10 && growth->generations == 1)
         return growth->rate;
@@ -43,7 +45,7 @@ static void numbers_of_layer(const struct bloom_growth *growth, unsigned index, 
         return;
     *capacity = growth->capacity > BLOOM_CAPACITY_MAXIMUM >> index ? BLOOM_CAPACITY_MAXIMUM
                                                                    : growth->capacity << index;
-    /* Twice what keys of equal 64-bit hashes cost in any case. */
+    /* Twice the rate that keys with equal 64-bit hashes cause in any filter. */
     double minimum = bloom_rounded_as_double(
         bloom_rounded_plus(bloom_rounded_double(LAYER_RATE_MINIMUM),
                            bloom_rounded_double(ldexp((double)*capacity, -63))));

@@ -3,19 +3,7 @@
 #include "filter/murmur3.h"
 
 void bloom_hash_bytes_to(const void *key, size_t length, uint64_t words[2]) {
-    const uint8_t *bytes = key;
-    size_t left = length % BLOOM_MURMUR3_BLOCK_BYTES;
-    struct bloom_murmur3 state = {0, 0};
-    uint64_t low, high;
-    if (length >= BLOOM_MURMUR3_BLOCK_BYTES) {
-        bloom_murmur3_blocks(&state, bytes, length / BLOOM_MURMUR3_BLOCK_BYTES);
-        bytes += length - left;
-    }
-    if (left > 0) {
-        bloom_murmur3_load_tail(bytes, left, &low, &high);
-        bloom_murmur3_tail(&state, low, high);
-    }
-    bloom_murmur3_end(state, length, words);
+    bloom_murmur3_bytes(key, length, words);
 }
 
 void bloom_hash_integer_to(int64_t key, uint64_t words[2]) {

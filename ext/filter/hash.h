@@ -1,8 +1,8 @@
 /* From a key to the 128 bits that stand for it.
  *
  * The hash is MurmurHash3 x64 128 (Austin Appleby, public domain, 2011) with seed 0: verification
- * value 0x6384BA69. What of a key is hashed is fixed with it, because both together decide what a
- * stored filter answers:
+ * value 0x6384BA69. The bytes of a key that are hashed are fixed as well, because both together
+ * decide what a stored filter answers:
  *
  *   text      its UTF-8 bytes, all of them, embedded NULs included, without a terminator
  *   bytes     themselves; text and bytes of the same content are the same key
@@ -33,8 +33,8 @@ void bloom_hash_integer_to(int64_t key, uint64_t words[2]);
 /* Whether a number is equal to an integer of 64 bits, which integer then is. */
 bool bloom_integer_of(double key, int64_t *integer);
 
-/* The integer that is hashed for a floating-point key: the one that it is equal to, else its bits.
- * NaN, which SQLite turns into NULL, counts by its bits, too. */
+/* The integer that is hashed for a floating-point key: the one that the key is equal to, else the
+ * key's bits. A NaN, which SQLite turns into NULL, is hashed by its bits, too. */
 int64_t bloom_real_as_integer(double key);
 
 /* The hash of a floating-point key. */
@@ -48,7 +48,7 @@ static inline uint64_t bloom_mix(uint64_t word) {
     return word ^ word >> 31;
 }
 
-/* The same as values, where nothing depends on speed: see murmur3.h. */
+/* The same hashes as return values, for callers that do not depend on speed: see murmur3.h. */
 struct bloom_hash bloom_hash_bytes(const void *key, size_t length);
 struct bloom_hash bloom_hash_integer(int64_t key);
 struct bloom_hash bloom_hash_real(double key);

@@ -2,14 +2,13 @@
  * table at once.
  *
  * Its payload is the hashes, 8 bytes each, little-endian, ascending, no two equal; zeros when there
- * are none. m is 64 n, at least 64; p is 0, since a key that is not in is found only when its whole
- * hash is that of another one: with probability n / 2^64. Byte 40 tells of what kind the keys were,
- * see hashes.h.
+ * are none. m is 64 n, at least 64; p is 0, since an absent key is found only when its whole hash
+ * equals that of a key in the set, which has probability n / 2^64. Byte 40 tells the types of the
+ * keys: see hashes.h.
  *
- * Hashes are spread evenly whatever the keys are, unless somebody chose these. So they are sorted
- * by their upper bits, in stretches that fit a cache, and what comes to lie in one place is sorted
- * there: a few hashes, or, chosen, all of them, in n log n steps.
- */
+ * Hashes are spread evenly whatever the keys are, unless somebody chose the keys. So each hash is
+ * put where its upper bits say, in stretches that fit a cache. The hashes that share a place are
+ * then sorted there: a few of them, or all n when they were chosen, in n log n steps. */
 #include "filter/hashes.h"
 
 #include "filter/key_set.h"
@@ -23,8 +22,8 @@
 enum {
     HASHES_NUMBER = 13,
     HASH_BYTES = 8,
-    /* Of the upper bits of a hash so many choose the stretch, when there are many, and so many more
-     * the place in it. */
+    /* The topmost bits of a hash choose its stretch, when there are many hashes; the bits below
+     * choose its place in the stretch. */
     STRETCH_BITS = 8,
     PLACE_BITS = 11,
     FEW_HASHES = 1 << 14, /* one stretch; beyond, a key set comes in partitions */
@@ -49,7 +48,8 @@ static bool hashes_valid(const struct bloom_shape *shape, char problem[BLOOM_PRO
         shape->extra[0] <= (BLOOM_HASHES_OF_TEXT | BLOOM_HASHES_OF_NUMBERS) && shape->extra[1] == 0)
         return true;
     snprintf(problem, BLOOM_PROBLEM_SIZE,
-             "is damaged: its numbers do not go together for layout hashes");
+             "is damaged: its numbers do not go together for layout hashes; make it anew with "
+             "bloom_hashes");
     return false;
 }
 
@@ -102,7 +102,7 @@ static void sort_place(uint64_t *hashes, size_t count) {
     }
 }
 
-/* Sorts count hashes at bytes, of which the upper skipped bits are equal. False: no memory. */
+/* Sorts count hashes at bytes, whose topmost `skipped` bits are equal. False: no memory. */
 static bool sort_stretch(const struct bloom_memory *memory, uint8_t *bytes, size_t count,
                          unsigned skipped) {
     const unsigned shift = 64 - skipped - PLACE_BITS, mask = (1u << PLACE_BITS) - 1;

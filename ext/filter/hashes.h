@@ -4,9 +4,8 @@
 
 #include "filter/layout.h"
 
-/* What the keys of a set were, in extra[0] of its shape: texts or BLOBs, and numbers. A table whose
- * column has a type makes the one of the other before it hashes them, which a set of hashes cannot
- * do any more. */
+/* The types of the keys of a set, in extra[0] of its shape: text or BLOBs, and numbers. A table
+ * whose column has a type converts a key before hashing it, which is not possible with a hash. */
 enum { BLOOM_HASHES_OF_TEXT = 1, BLOOM_HASHES_OF_NUMBERS = 2 };
 
 /* Hash number index, from 0 to below the capacity of the set. */

@@ -2,12 +2,12 @@
  *
  * A hashing is a rule for each type of key. Its number is byte 6 of a filter's header: what a
  * number stands for is never changed, only joined by further numbers. From 128 on they are private:
- * no release assigns them. A hashing is one file, hashing_NAME.c; which layouts use it, their rows
- * say.
+ * no release assigns them. A hashing is one file, hashing_NAME.c; the rows of the layouts say which
+ * of them use it.
  *
  *   1  murmur3   MurmurHash3 x64 128 with seed 0, by the rules of hash.h; two words
  *   2  integer   the number itself, for whole numbers from 0 on; one word
- *   3  utf16     the same over text as UTF-16, Guava's unencodedCharsFunnel; two words
+ *   3  utf16     murmur3 over text as UTF-16, Guava's unencodedCharsFunnel; two words
  *   4  spark     MurmurHash3 x86 32 with Spark's tail, twice; one word
  *   5  fnv       FNV-1 with 64 bits; one word
  *   6  murmur3-twice  MurmurHash3 x64 128 of the key, and of the key and a byte 01; four words
@@ -32,10 +32,10 @@ struct bloom_hashing {
     uint8_t number;   /* as stored in the header */
     unsigned words;   /* that each function below writes: 1 to BLOOM_HASH_WORDS_MAXIMUM */
 
-    /* One for each type of key. seed is what else the words depend on, as bloom_shape_seed has it:
-     * the salt, or what the header keeps for its layout, where the hashing of another system has
-     * its seed. Returns false when there is no such key: nothing was ever added under it. A member
-     * that is NULL: no keys of that type. */
+    /* One function for each type of key, NULL when the hashing has no keys of that type. seed is
+     * what the words depend on besides the key, as bloom_shape_seed returns it: the salt, or the
+     * extra bytes of the header, which hold the seed of another system's hashing. Returns false
+     * when there is no such key: nothing was ever added under it. */
     bool (*text)(const uint64_t seed[2], const void *text, size_t length, uint64_t *words);
     bool (*bytes)(const uint64_t seed[2], const void *bytes, size_t length, uint64_t *words);
     bool (*integer)(const uint64_t seed[2], int64_t key, uint64_t *words);

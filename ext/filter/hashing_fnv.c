@@ -2,10 +2,9 @@
  * FNV-1a), as DCSO's bloom uses it. Text is its UTF-8 bytes, a BLOB its bytes; there are no
  * numbers.
  *
- * A byte waits for the product of the one before it: some 1.2 ns a byte, which is in the
- * definition. Eight bytes a turn: a loop over single ones ends at a moment that no processor
- * foresees, once for each key.
- */
+ * By definition each byte waits for the product of the one before it: some 1.2 ns a byte. The loop
+ * takes eight bytes a turn: the end of a loop over single bytes would be mispredicted once for each
+ * key. */
 #include "filter/hashing.h"
 
 #define FNV_PRIME UINT64_C(0x100000001b3)

@@ -5,8 +5,8 @@
  *   bytes     themselves
  *   integer   its decimal digits, which is what clients of Redis send for it
  *   real      equal to an integer of 64 bits: as that integer, as everywhere in this extension,
- *             since hosts such as JavaScript have no other numbers. Others: none,
- *             clients write them differently
+ *             since hosts such as JavaScript have no other numbers. Other reals have no
+ *             key: clients write them differently
  */
 #include "filter/hashing.h"
 

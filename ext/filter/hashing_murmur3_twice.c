@@ -2,8 +2,7 @@
  * one byte 01; four words, as Go's bits-and-blooms/bloom uses them. Text is its UTF-8 bytes, a BLOB
  * its bytes; there are no numbers, which every Go program encodes as it likes.
  *
- * Both hashes read the same whole blocks of 16 bytes, so these are mixed in only once.
- */
+ * Both hashes read the same whole blocks of 16 bytes, so those blocks are mixed in only once. */
 #include "filter/hashing.h"
 
 #include "filter/murmur3.h"

@@ -1,10 +1,9 @@
 /* Hashing `siphash`: SipHash-2-4 with 64 bits (Aumasson, Bernstein, "SipHash: a fast short-input
  * PRF", 2012) under the salt of a filter, over the bytes of hash.h.
  *
- * MurmurHash3 is inverted in a few operations, so that whoever may choose keys can choose their
- * hashes. SipHash under a key of 128 random bits is a pseudorandom function: without the salt
- * nobody can tell two of its values from random words.
- */
+ * MurmurHash3 can be inverted in a few operations, so that whoever chooses keys can choose their
+ * hashes. SipHash under a key of 128 random bits is a pseudorandom function: nobody who lacks the
+ * salt can tell its values from random words. */
 #include "filter/hashing.h"
 
 #include "filter/hash.h"
@@ -46,7 +45,7 @@ static inline struct siphash siphash_begin(const uint64_t salt[2]) {
         salt[0] ^ UINT64_C(0x6c7967656e657261), salt[1] ^ UINT64_C(0x7465646279746573)};
 }
 
-/* tail: the bytes that fill no word, of which there are length % 8. */
+/* tail: the last length % 8 bytes, which fill no word. */
 static inline uint64_t siphash_end(struct siphash state, uint64_t tail, uint64_t length) {
     siphash_word(&state, tail | length << 56);
     state.c ^= 0xff;

@@ -5,13 +5,13 @@
  *   bytes     putBinary: themselves
  *   integer   putLong: its 8 bytes, little-endian, so that these bytes as a BLOB are the same key
  *   real      equal to an integer of 64 bits: as that integer, as everywhere in this extension,
- *             since hosts such as JavaScript have no other numbers. Others: none,
- *             Spark has no rule for them
+ *             since hosts such as JavaScript have no other numbers. Other reals have no
+ *             key: Spark has no rule for them
  *
- * H(key, seed) is MurmurHash3 x86 32 (Austin Appleby, public domain, 2011) but for the end: each of
- * the last 1 to 3 bytes, sign-extended to 32 bits, is mixed in like a whole block. h1 = H(key,
- * seed), h2 = H(key, h1). The seed is the low half of the first word of the header's extra bytes.
- */
+ * H(key, seed) is MurmurHash3 x86 32 (Austin Appleby, public domain, 2011) except for the end: each
+ * of the last 1 to 3 bytes, sign-extended to 32 bits, is mixed in like a whole block. h1 = H(key,
+ * seed), h2 = H(key, h1). The seed is the low half of the first word of the header's extra
+ * bytes. */
 #include "filter/hashing.h"
 
 #include "filter/hash.h"
@@ -36,7 +36,7 @@ static inline uint32_t spark_finish(uint32_t hash, uint32_t length) {
 static uint32_t spark_hash(const uint8_t *bytes, size_t length, uint32_t seed) {
     uint32_t hash = seed;
     size_t left = length;
-    /* Four words a turn: when a long loop ends no processor foresees. */
+    /* Four words a turn: the end of a long loop is mispredicted. */
     for (; left >= 16; left -= 16, bytes += 16) {
         hash = spark_mix(hash, bloom_load32(bytes));
         hash = spark_mix(hash, bloom_load32(bytes + 4));

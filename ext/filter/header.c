@@ -99,13 +99,13 @@ static const char *who_knows(unsigned number) {
 static bool is_intact(const uint8_t *header, uint64_t length, char problem[BLOOM_PROBLEM_SIZE]) {
     if (length < BLOOM_HEADER_BYTES) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is cut off: it has %" PRIu64 " bytes, its header alone has %d", length,
-                 BLOOM_HEADER_BYTES);
+                 "is cut off: it has %" PRIu64 " bytes, its header alone has %d; store it whole",
+                 length, BLOOM_HEADER_BYTES);
         return false;
     }
     if (memcmp(header, MAGIC, sizeof MAGIC) != 0) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is damaged: its header does not begin with 89424c4d");
+                 "is damaged: its header does not begin with 89424c4d" BLOOM_RESTORE);
         return false;
     }
     if (header[AT_VERSION] != BLOOM_FORMAT_VERSION) {
@@ -118,18 +118,19 @@ static bool is_intact(const uint8_t *header, uint64_t length, char problem[BLOOM
     if (header[AT_LINES] > 1) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "has %u further header lines, but release %s of this extension reads at most 1; "
-                 "it is damaged, or you need a newer release",
+                 "get a newer release, or restore it if it is damaged",
                  header[AT_LINES], BLOOM_RELEASE);
         return false;
     }
     if (header[AT_LINES] == 1 && length < BLOOM_HEADER_BYTES_MAXIMUM) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is cut off: it has %" PRIu64 " bytes, its header alone has %d", length,
-                 BLOOM_HEADER_BYTES_MAXIMUM);
+                 "is cut off: it has %" PRIu64 " bytes, its header alone has %d; store it whole",
+                 length, BLOOM_HEADER_BYTES_MAXIMUM);
         return false;
     }
     if (checksum(header) != bloom_load64(header + AT_CHECKSUM)) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE, "is damaged: the checksum of its header is wrong");
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "is damaged: the checksum of its header is wrong" BLOOM_RESTORE);
         return false;
     }
     return true;
@@ -158,7 +159,7 @@ static bool read_keying(struct bloom_shape *shape, const uint8_t *header,
     if (bloom_shape_hashing(shape)->number != header[AT_HASHING]) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "is invalid: its header has hash %u and %u further lines; hash %u goes with one, "
-                 "the salt, and no other with any",
+                 "the salt, and no other with any" BLOOM_MADE_WRONGLY,
                  header[AT_HASHING], header[AT_LINES], bloom_hashing_siphash.number);
         return false;
     }
@@ -170,8 +171,8 @@ static bool read_keying(struct bloom_shape *shape, const uint8_t *header,
     }
     if (keying->rule != NULL && !shape->layout->keying) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is invalid: its header says key rule %u, layout %s has none", header[AT_RULE],
-                 shape->layout->name);
+                 "is invalid: its header says key rule %u, layout %s has none" BLOOM_MADE_WRONGLY,
+                 header[AT_RULE], shape->layout->name);
         return false;
     }
     return true;
@@ -183,8 +184,8 @@ bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t le
     if (!is_intact(header, length, problem))
         return false;
 
-    /* From here on only a writer that knows the checksum can be at fault: a newer release, or
-     * malice. */
+    /* The checksum holds, so what is wrong from here on was written so: by a newer release, by
+     * another program, or by an attacker. */
     shape->layout = bloom_layout_by_numbers(header[AT_LAYOUT], header[AT_HASHING]);
     if (shape->layout == NULL) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
@@ -212,7 +213,8 @@ bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t le
     }
     if (shape->probes < 1 || shape->probes > shape->layout->probes_maximum) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is invalid: its header says %" PRIu32 " hashes, layout %s has 1 to %" PRIu32,
+                 "is invalid: its header says %" PRIu32
+                 " hashes, layout %s has 1 to %" PRIu32 BLOOM_MADE_WRONGLY,
                  shape->probes, shape->layout->name, shape->layout->probes_maximum);
         return false;
     }
@@ -220,7 +222,7 @@ bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t le
         shape->bits % shape->layout->bits_multiple != 0) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "is invalid: its header says %" PRIu64
-                 " bits, layout %s has a multiple of %" PRIu32 " up to %" PRIu64,
+                 " bits, layout %s has a multiple of %" PRIu32 " up to %" PRIu64 BLOOM_MADE_WRONGLY,
                  shape->bits, shape->layout->name, shape->layout->bits_multiple,
                  BLOOM_BITS_MAXIMUM);
         return false;
@@ -228,7 +230,7 @@ bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t le
     if (!bloom_shape_probes_fit(shape)) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "is invalid: its header says %" PRIu32 " hashes for %" PRIu64
-                 " bits; more than 255 need as many bits",
+                 " bits, more than 255 need as many bits" BLOOM_MADE_WRONGLY,
                  shape->probes, shape->bits);
         return false;
     }
@@ -236,8 +238,8 @@ bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t le
     if (shape->capacity > BLOOM_CAPACITY_MAXIMUM || rate >> 63 != 0 || !(shape->rate < 1)) {
         char number[BLOOM_NUMBER_SIZE];
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is invalid: its header says n = %" PRIu64 " and p = %s", shape->capacity,
-                 bloom_number_text(number, shape->rate, 6));
+                 "is invalid: its header says n = %" PRIu64 " and p = %s" BLOOM_MADE_WRONGLY,
+                 shape->capacity, bloom_number_text(number, shape->rate, 6));
         return false;
     }
     return shape->layout->valid == NULL || shape->layout->valid(shape, problem);
@@ -253,7 +255,8 @@ bool bloom_payload_read(const struct bloom_shape *shape, const void *bytes, uint
         return false;
     }
     if (shape->bits % 8 != 0 && ((const uint8_t *)bytes)[length - 1] >> (shape->bits % 8) != 0) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE, "is damaged: bits are set beyond its last");
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "is damaged: bits are set beyond its last" BLOOM_RESTORE);
         return false;
     }
     return true;

@@ -1,7 +1,6 @@
 /* A filter as stored bytes: the header of format version 1, one line of 64 bytes or two, then the
- * payload. FORMAT.md is
- * the specification; this is the only door through which bytes become a shape.
- */
+ * payload. FORMAT.md is the specification; this is the only door through which bytes become a
+ * shape. */
 #ifndef BLOOM_HEADER_H
 #define BLOOM_HEADER_H
 
@@ -34,9 +33,9 @@ void bloom_header_write(const struct bloom_shape *shape, uint8_t *header);
 bool bloom_filter_read(struct bloom_shape *shape, const void *bytes, uint64_t length,
                        char problem[BLOOM_PROBLEM_SIZE]);
 
-/* Its two parts: all that the header alone tells, at the beginning of length bytes, for a payload
- * that may be elsewhere; and the length of a filter of known shape, with what lies beyond its last
- * bit. */
+/* The two parts of bloom_filter_read. The first reads the header alone, at the beginning of length
+ * bytes, for a payload that may lie elsewhere. The second checks the length of a filter of known
+ * shape, and the bits beyond its last. */
 bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t length,
                        char problem[BLOOM_PROBLEM_SIZE]);
 bool bloom_payload_read(const struct bloom_shape *shape, const void *bytes, uint64_t length,

@@ -1,8 +1,7 @@
 /* From a key to the words that decide about it in filters of a shape: by its type and the filter's
- * hashing, or by the filter's key rule. Of the shape, layout, keying and extra count.
+ * hashing, or by the filter's key rule. Only layout, keying and extra of the shape matter.
  *
- * The functions stand here to become part of their callers: a check takes 10 ns.
- */
+ * The functions are inline: a check takes some 10 ns, so that a call would show. */
 #ifndef BLOOM_KEY_H
 #define BLOOM_KEY_H
 
@@ -11,22 +10,21 @@
 #include "filter/memory.h"
 #include "filter/murmur3.h"
 
-/* BLOOM_KEY_FOREIGN: the hashing has no such keys, or the key rule none for the value, so that none
- * can be in. */
+/* BLOOM_KEY_FOREIGN: the hashing has no keys of this type, or the key rule has no key for the
+ * value, so that the key cannot be in. */
 enum bloom_key_kind { BLOOM_KEY, BLOOM_KEY_NULL, BLOOM_KEY_FOREIGN, BLOOM_KEY_NO_MEMORY };
 
 static inline enum bloom_key_kind bloom_key_kind_of(bool taken) {
     return taken ? BLOOM_KEY : BLOOM_KEY_FOREIGN;
 }
 
-/* Whether keys are hashed by murmur3, as those of most filters are: these do without a call through
- * a pointer, which a check of some 6 ns would feel. */
+/* Whether keys are hashed by murmur3, as those of most filters are: these need no call through a
+ * pointer, which would slow a check of some 6 ns. */
 static inline bool bloom_is_murmur3(const struct bloom_shape *shape) {
     return shape->layout->hashing == &bloom_hashing_murmur3 && !shape->keying.salted;
 }
 
-/* The key that a text in UTF-8, bytes, an integer and a real are themselves, whatever the key rule.
- */
+/* The key of a text in UTF-8, of bytes, of an integer and of a real, without a key rule. */
 static inline enum bloom_key_kind bloom_text_key(const struct bloom_shape *shape, const void *text,
                                                  size_t length, uint64_t *words) {
     if (bloom_is_murmur3(shape)) {
@@ -68,8 +66,8 @@ static inline enum bloom_key_kind bloom_real_key(const struct bloom_shape *shape
                              hashing->real(bloom_shape_seed(shape), real, words));
 }
 
-/* Room for the keys of a text by a key rule. What fits needs no allocation: a URL of 496 bytes
- * does, which but one in a thousand of real ones exceeds. bytes is NULL when there is none. */
+/* Room for the keys of a text by a key rule. Short texts need no allocation, such as URLs of at
+ * most 496 bytes. bytes is NULL when there is no memory. */
 struct bloom_key_room {
     uint8_t *bytes;
     uint8_t inside[2048];
@@ -88,14 +86,13 @@ static inline void bloom_key_room_release(struct bloom_key_room *room,
     room->bytes = NULL;
 }
 
-/* The key under which the shape's key rule, which it has, adds a text. The room is the rule's for
- * so many bytes. */
+/* The key under which the shape's key rule adds a text. The shape must have a key rule. */
 enum bloom_key_kind bloom_ruled_key(const struct bloom_shape *shape, const uint8_t *text,
                                     size_t length, const struct bloom_memory *memory,
                                     uint64_t *words);
 
-/* All keys of which any may cover a text, those of key i from i * hash_words on. BLOOM_KEY_NULL:
- * it has none. */
+/* All keys that may cover a text; the words of key i begin at i * hash_words. BLOOM_KEY_NULL: the
+ * text has none. */
 enum { BLOOM_ASKED_WORDS = BLOOM_RULE_KEYS_MAXIMUM * BLOOM_HASH_WORDS_MAXIMUM };
 enum bloom_key_kind bloom_ruled_keys(const struct bloom_shape *shape, const uint8_t *text,
                                      size_t length, const struct bloom_memory *memory,

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A value has no more keys. */
+/* The most keys that a value has. */
 enum { BLOOM_RULE_KEYS_MAXIMUM = 30 };
 
 struct bloom_rule_key {
@@ -32,10 +32,11 @@ struct bloom_key_rule {
     uint64_t (*room)(size_t length);
 
     /* The key under which a text is added. text, which may be NULL when length is 0, and room do
-     * not overlap. False: it has none. */
+     * not overlap. False: the text has none. */
     bool (*add)(const uint8_t *text, size_t length, uint8_t *room, struct bloom_rule_key *key);
 
-    /* The keys of which any may cover a text, the most exact first. Returns how many; 0: none. */
+    /* The keys that may cover a text, the most exact first. Returns their number; 0: the text has
+     * none. */
     unsigned (*ask)(const uint8_t *text, size_t length, uint8_t *room,
                     struct bloom_rule_key keys[BLOOM_RULE_KEYS_MAXIMUM]);
 };

@@ -1,8 +1,8 @@
 /* The key rules url and url_nocase: a text is a URL, and its keys are those of ext/URLS.md.
  *
- * url_nocase is for lists whose publisher has lost the case of paths, as block lists for browsers
- * have: ASCII letters of path and query count as lower case. (Those of the host do anyway.)
- */
+ * url_nocase is for lists that do not keep the case of paths, as some block lists for browsers: it
+ * makes the ASCII letters of path and query lower case. (Those of the host are lower case in every
+ * key.) */
 #include "filter/key_rule.h"
 
 #include "url/url.h"

@@ -8,8 +8,8 @@
 enum {
     PARTITION_BITS = 9,
     PARTITIONS = 1 << PARTITION_BITS,
-    /* Below this, one partition with its table (64 KiB) is in cache anyway; and no more than that
-       is held when the distinct keys are few. */
+    /* Below this, one partition with its table (64 KiB) is in cache anyway. While the distinct keys
+       are fewer, the set holds about this many at most. */
     KEYS_BEFORE_PARTITIONS = 1 << 12,
     /* A chunk has room for an eighth of what its partition holds, so that an eighth is wasted at
        most; from 256 bytes, which serve small groups, to 4 KiB. */
@@ -17,7 +17,7 @@ enum {
     CHUNK_WORDS_FEWEST = 32,
     CHUNK_WORDS_MOST = 510,
     SETTLE_FACTOR = 4, /* where none is given */
-    /* Keys handled between two questions whether to go on: about 1 ms. */
+    /* Keys handled between two calls of interrupted: about 1 ms. */
     KEYS_BETWEEN_QUESTIONS = 30000,
     STACK_SLOTS = 256
 };
@@ -76,7 +76,7 @@ static inline bool is_zero(const uint64_t *value, unsigned width) {
     return any == 0;
 }
 
-/* Every word counts: keys that share some of them can be made on purpose. */
+/* Compares every word: keys that share some words can be made on purpose. */
 static inline bool is_equal(const uint64_t *a, const uint64_t *b, unsigned width) {
     uint64_t different = 0;
     for (unsigned i = 0; i < width; i++)
@@ -84,10 +84,11 @@ static inline bool is_equal(const uint64_t *a, const uint64_t *b, unsigned width
     return different == 0;
 }
 
-/* An open-addressing table of slots, a power of two, in an order that nobody can foresee: hashing
- * by two secret odd factors, with a fold between them that ends what is linear. The words of a key
- * are a hash already, but one that everybody can compute and invert: 160,000 chosen keys would
- * share a slot, and each would pass all before it. (The constants serve a set without a seed.) */
+/* An open-addressing table of slots, a power of two. Nobody can predict the slot of a key: it is
+ * hashed by two secret odd factors, with a fold between them so that the result is not linear. The
+ * words of a key are a hash already, but one that everybody can compute and invert: 160,000 chosen
+ * keys would share a slot, and each would pass all before it. (The constants serve a set without a
+ * seed.) */
 struct key_table {
     uint64_t *slots;
     uint64_t mask;
@@ -128,7 +129,7 @@ static inline bool insert(struct key_table *table, const uint64_t *value, unsign
     }
 }
 
-/* Where the values that are kept go: to the front of their own chunks. */
+/* Writes the values that are kept to the front of their own chunks. */
 struct key_keeper {
     struct bloom_key_chunk *to;
     uint32_t at;
@@ -170,8 +171,8 @@ static inline void drop_duplicates(struct bloom_key_partition *partition, struct
     partition->distinct = partition->keys;
 }
 
-/* Puts a value into a table of pairs, value and number of its copies so far, of which zero means
- * empty. Returns how many there were before. */
+/* Counts a value in a table of pairs: the value, and the number of its copies so far, which is zero
+ * in an empty pair. Returns how many copies there were before. */
 static inline uint64_t count_copy(struct key_table *table, uint64_t value) {
     uint64_t start = slot_of(table, &value, 1);
     for (uint64_t slot = start;; slot++) {
@@ -242,7 +243,7 @@ static inline struct bloom_key_partition *partition_of(struct bloom_key_set *set
     return &set->partitions[word >> (64 - PARTITION_BITS)];
 }
 
-/* Deals the keys of the one partition out to many. */
+/* Distributes the keys of the one partition over many. */
 static bool key_set_split(struct bloom_key_set *set) {
     unsigned width = set->layout->hash_words;
     struct bloom_key_partition whole = set->one;
@@ -256,7 +257,7 @@ static bool key_set_split(struct bloom_key_set *set) {
     for (struct bloom_key_chunk *chunk = whole.first; chunk != NULL; chunk = chunk->next)
         for (uint32_t i = 0; i < chunk->words; i += width)
             if (!append(set, partition_of(set, chunk->values[i]), chunk->values + i)) {
-                /* Back to one: nothing may be lost. */
+                /* Back to one partition: no key may be lost. */
                 for (unsigned j = 0; j < PARTITIONS; j++)
                     release_chunks(set, set->partitions[j].first);
                 bloom_release(set->memory, set->partitions);
@@ -321,8 +322,10 @@ bool bloom_key_set_each(const struct bloom_key_set *set,
         if (bloom_key_set_interrupted(set, partitions[i].keys, &since_asked))
             return false;
         for (const struct bloom_key_chunk *chunk = partitions[i].first; chunk != NULL;
-             chunk = chunk->next)
+             chunk = chunk->next) {
+            BLOOM_PREFETCH(chunk->next); /* it may lie anywhere */
             visit(argument, chunk->values, chunk->words / width);
+        }
     }
     return true;
 }

@@ -28,8 +28,8 @@ struct bloom_key_set {
     const struct bloom_layout *layout;
     const struct bloom_memory *memory;
     /* A partition is searched for duplicates each time it has grown to so many times what it held
-     * after the last search: repeated keys then cost at most this factor in memory, distinct ones
-     * 1 / (factor - 1) more time in all. 0: 4. */
+     * after the last search: repeated keys then cost at most this factor in memory, distinct ones 1
+     * / (factor - 1) more time in all. 0 means 4. */
     unsigned settle_factor;
     /* Asked about every millisecond while a set is settled or built; true ends the work. NULL:
      * never asked.
@@ -60,12 +60,12 @@ bool bloom_key_set_each(const struct bloom_key_set *set,
                         void (*visit)(void *argument, const uint64_t *words, size_t count),
                         void *argument);
 
-/* Whether to give up, keys_handled more keys after the last call: asks interrupted now and then.
- * *since_asked is 0 at first. */
+/* Whether to give up. keys_handled counts the keys since the last call; interrupted is asked now
+ * and then. *since_asked is 0 at first. */
 bool bloom_key_set_interrupted(const struct bloom_key_set *set, uint64_t keys_handled,
                                uint64_t *since_asked);
 
-/* Makes payload, of zeros, the filter of a settled set by which shape was sized. */
+/* Fills payload, which is zeros, with the keys of a settled set, for which shape was sized. */
 enum bloom_built bloom_key_set_build(const struct bloom_key_set *set, struct bloom_shape *shape,
                                      uint8_t *payload);
 

@@ -1,4 +1,4 @@
-/* Where memory comes from: whoever uses the filter library says. */
+/* Where memory comes from: the caller of the filter library decides. */
 #ifndef BLOOM_MEMORY_H
 #define BLOOM_MEMORY_H
 
@@ -7,9 +7,9 @@
 #include <string.h>
 
 /* context is handed to every function. allocate returns NULL when there is no memory; bytes is not
- * 0. release takes NULL, too. resize gives memory of another size that begins with the same bytes,
- * and leaves the old one as it is when it returns NULL; memory may be NULL. It may be NULL itself:
- * then what grows is copied. */
+ * 0. release takes NULL, too. resize returns memory of another size that begins with the same
+ * bytes, or NULL, and then the old memory is as before; its argument may be NULL. The member resize
+ * may be NULL itself: memory that grows is then copied. */
 struct bloom_memory {
     void *(*allocate)(void *context, uint64_t bytes);
     void (*release)(void *context, void *memory);
@@ -28,7 +28,7 @@ static inline void bloom_release(const struct bloom_memory *memory, void *what) 
     memory->release(memory->context, what);
 }
 
-/* More memory in place of what has used bytes, 0 for NULL. */
+/* Enlarges memory in which `used` bytes are in use; used is 0 when `what` is NULL. */
 static inline void *bloom_enlarge(const struct bloom_memory *memory, void *what, uint64_t used,
                                   uint64_t bytes) {
     if (memory->resize != NULL)

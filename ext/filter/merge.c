@@ -16,7 +16,7 @@ static bool worked(const struct bloom_merge *merge, uint64_t bytes) {
     return merge->interrupted == NULL || !merge->interrupted(merge->argument, bytes);
 }
 
-/* Combines two payloads of which the shorter one counts. False: interrupted. */
+/* Combines two payloads over the length of the shorter one. False: interrupted. */
 static bool combine(const struct bloom_merge *merge, const struct bloom_shape *into_shape,
                     uint8_t *into, const struct bloom_shape *from_shape, const uint8_t *from) {
     const struct bloom_layout *layout = into_shape->layout;
@@ -32,7 +32,7 @@ static bool combine(const struct bloom_merge *merge, const struct bloom_shape *i
     return true;
 }
 
-/* Halves a filter, which is ours, to so many bits. False: interrupted. */
+/* Halves a filter that the merge owns until it has so many bits. False: interrupted. */
 static bool halve(const struct bloom_merge *merge, struct bloom_shape *shape, uint8_t *filter,
                   uint64_t bits) {
     while (shape->bits > bits) {
@@ -67,8 +67,8 @@ enum bloom_merged bloom_merge_take(struct bloom_merge *merge, const struct bloom
     }
     if (!bloom_shape_merges(&merge->shape, shape, problem))
         return BLOOM_MERGE_DIFFERS;
-    /* The result is as large as the one that decides: the smaller one where the larger is halved,
-     * and for an intersection. */
+    /* The result is as large as the smaller filter for an intersection, and where the larger one is
+     * halved. Otherwise it is as large as the larger one. */
     bool smaller = shape->bits < merge->shape.bits;
     if (layout->halve != NULL && smaller &&
         !halve(merge, &merge->shape, merge->filter, shape->bits))

@@ -1,4 +1,4 @@
-/* Unions and intersections of filters: one after the other is taken into one that is in the making.
+/* Unions and intersections of filters: filters are taken, one after the other, into the result.
  *
  * The filters must have equal parameters, except in layouts whose sizes mix: there a union has the
  * size of the largest filter, an intersection that of the smallest. Filters of a layout that can be
@@ -16,8 +16,9 @@ enum bloom_merge_kind { BLOOM_UNION, BLOOM_INTERSECTION };
 struct bloom_merge {
     enum bloom_merge_kind kind;
     const struct bloom_memory *memory;
-    /* Told of so many bytes of work more, after every BLOOM_MERGE_STRETCH at most; true ends it.
-     * NULL: never told. */
+    /* Called with the bytes handled since the last call: BLOOM_MERGE_STRETCH at most while filters
+     * are combined, a whole filter after it was copied or halved. true ends the merge. NULL: never
+     * called. */
     bool (*interrupted)(void *argument, uint64_t bytes);
     void *argument;
     struct bloom_shape shape;
@@ -27,8 +28,8 @@ struct bloom_merge {
 /* A whole number of blocks of any layout. */
 enum { BLOOM_MERGE_STRETCH = 4 << 20 };
 
-/* How taking a filter ended. Differs: its parameters are not those of the ones before, and problem
- * says in what. */
+/* Result of taking a filter. Differs: its parameters are not those of the filters before, and
+ * problem says in what. */
 enum bloom_merged {
     BLOOM_MERGED,
     BLOOM_MERGE_NO_MEMORY,
@@ -39,12 +40,12 @@ enum bloom_merged {
 /* Whether filters of a layout can be merged so at all. */
 bool bloom_merge_offered(enum bloom_merge_kind kind, const struct bloom_layout *layout);
 
-/* Takes one more filter in, header and payload, of a layout for which the merge is offered. Unless
- * it was merged, the caller can only release what is in the making. */
+/* Takes one more filter in, header and payload, of a layout for which the merge is offered. After
+ * any other result than BLOOM_MERGED the caller can only release the merge. */
 enum bloom_merged bloom_merge_take(struct bloom_merge *merge, const struct bloom_shape *shape,
                                    const uint8_t *filter, char problem[BLOOM_PROBLEM_SIZE]);
 
-/* Releases what is in the making. */
+/* Releases the result so far. */
 void bloom_merge_release(struct bloom_merge *merge);
 
 #endif

@@ -23,7 +23,8 @@ static struct bloom_text trim(const char *start, size_t length) {
     return (struct bloom_text){start, length};
 }
 
-/* Takes quotes off; what would have to be unescaped is no value that anything takes. */
+/* Takes quotes off. A doubled quote inside stays doubled: no option has a value with a quote in
+ * it. */
 static struct bloom_text unquote(struct bloom_text text) {
     if (text.length >= 2 && (*text.start == '\'' || *text.start == '"') &&
         text.start[text.length - 1] == *text.start)

@@ -14,8 +14,8 @@
 #include "filter/layout.h"
 #include "filter/quote.h"
 
-/* What reading comes to. Any other number is the code of an option's own reader, and is handed on.
- * After BLOOM_OPTION_WRONG problem is a sentence. */
+/* Results of reading. Any other number is a code that an option's own reader returned; it is passed
+ * on. After BLOOM_OPTION_WRONG problem is a sentence. */
 enum { BLOOM_OPTION_READ = 0, BLOOM_OPTION_WRONG = 1 };
 
 struct bloom_text {
@@ -44,7 +44,7 @@ enum { BLOOM_EXPECTATION_SIZE = BLOOM_PROBLEM_SIZE - BLOOM_QUOTE_SIZE - 8 };
 int bloom_option_wrong(char problem[BLOOM_PROBLEM_SIZE], const char *expectation,
                        struct bloom_text value);
 
-/* What the values of key and salt say. A salt never appears in a message. */
+/* Read the values of the options key and salt. A salt never appears in a message. */
 int bloom_option_rule(struct bloom_text value, struct bloom_keying *keying,
                       char problem[BLOOM_PROBLEM_SIZE]);
 int bloom_option_salt(struct bloom_text value, struct bloom_keying *keying,

@@ -44,8 +44,8 @@ enum {
 static const uint32_t PARQUET_SALT[PARQUET_WORDS] = {
     0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
 
-/* 1 - p^(1/8), the share of zeros that a word may have, is 1 - e^(-ln(1/p) / 8). Bits before they
- * are made a power of two: 8 n / -ln(that). */
+/* The number of bits before it is rounded to a power of two: 8 n / -ln(z). z is the share of zeros
+ * that a word may have, 1 - p^(1/8), computed as 1 - e^(-ln(1/p) / 8). */
 static struct bloom_rounded parquet_bits(const struct bloom_shape *shape) {
     struct bloom_rounded log = bloom_rounded_log(bloom_rounded_double(shape->rate));
     log.exponent -= 3;
@@ -54,7 +54,7 @@ static struct bloom_rounded parquet_bits(const struct bloom_shape *shape) {
     return bloom_rounded_over(keys, bloom_rounded_log(bloom_rounded_share(log)));
 }
 
-/* As every writer does. Its bits are a power of two. */
+/* Sizes a filter as every writer of Parquet does. Its bits are a power of two. */
 static bool parquet_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
     uint64_t wanted = bloom_rounded_floor(parquet_bits(shape));
     uint64_t bits = PARQUET_BITS_LEAST;
@@ -71,12 +71,13 @@ static bool parquet_valid(const struct bloom_shape *shape, char problem[BLOOM_PR
         (shape->extra[0] | shape->extra[1]) == 0)
         return true;
     snprintf(problem, BLOOM_PROBLEM_SIZE,
-             "is invalid: layout %s has 8 hashes, at most 2^40 bits and no further parameters",
+             "is invalid: layout %s has 8 hashes, at most 2^40 bits and no further "
+             "parameters" BLOOM_MADE_WRONGLY,
              shape->layout->name);
     return false;
 }
 
-/* Of half as many blocks a key has block floor(block / 2), and there the same bits. */
+/* With half as many blocks a key is in block floor(block / 2), with the same bits. */
 static void parquet_halve(uint8_t *payload, uint64_t bytes) {
     for (uint64_t at = 0; at < bytes / 2; at += 4) {
         uint64_t from = at / PARQUET_BLOCK_BYTES * PARQUET_BLOCK_BYTES + at;
@@ -110,7 +111,7 @@ static bool parquet_portable_check(const struct bloom_shape *shape, const uint8_
 /* The loops over many prefetch in their own bodies: see blocked_kernel.h. */
 static void parquet_portable_check_many(const struct bloom_shape *shape, const uint8_t *payload,
                                         const uint64_t *words, size_t count, uint8_t *found) {
-    const struct bloom_shape here = *shape; /* what is written to found cannot change it */
+    const struct bloom_shape here = *shape; /* a copy: writes to found cannot change it */
     for (size_t i = 0; i < count && i < PARQUET_BLOCKS_AHEAD; i++)
         BLOOM_PREFETCH(parquet_block(&here, payload, words[i]));
     for (size_t i = 0; i < count; i++) {
@@ -150,7 +151,7 @@ __attribute__((target("avx2"))) static void parquet_avx2_check_many(const struct
                                                                     const uint8_t *payload,
                                                                     const uint64_t *words,
                                                                     size_t count, uint8_t *found) {
-    const struct bloom_shape here = *shape; /* what is written to found cannot change it */
+    const struct bloom_shape here = *shape; /* a copy: writes to found cannot change it */
     size_t i;
     for (i = 0; i < count && i < PARQUET_BLOCKS_AHEAD; i++)
         BLOOM_PREFETCH(parquet_block(&here, payload, words[i]));
@@ -198,7 +199,7 @@ static inline const struct bloom_parquet_kernel *parquet_kernel(void) {
 
 static void parquet_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words,
                         size_t count) {
-    const struct bloom_shape here = *shape; /* what is written to payload cannot change it */
+    const struct bloom_shape here = *shape; /* a copy: writes to payload cannot change it */
     for (size_t i = 0; i < count && i < PARQUET_BLOCKS_AHEAD; i++)
         BLOOM_PREFETCH(parquet_block(&here, payload, words[i]));
     for (size_t i = 0; i < count; i++) {
@@ -220,9 +221,9 @@ static void parquet_check_many(const struct bloom_shape *shape, const uint8_t *p
     parquet_kernel()->check_many(shape, payload, words, count, found);
 }
 
-/* count: a key sets one bit in each word of its block, so it leaves a bit zero with 1 - 1 / (32 z).
- * rate: a key that is not in falls into each block alike, and finds its bit in each word by that
- * word's fill. */
+/* count: a key sets one bit in each word of its block, so it leaves a bit zero with probability 1 -
+ * 1 / (32 z). rate: an absent key falls into each block with equal probability, and finds its bit
+ * set in each word with a probability equal to that word's fill. */
 static struct bloom_estimate parquet_estimate(const struct bloom_shape *shape,
                                               const uint8_t *payload) {
     struct bloom_estimate estimate = {0};

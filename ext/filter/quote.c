@@ -1,15 +1,15 @@
 /* Text of others in messages.
  *
  * A message must be valid UTF-8, since a host that decodes it strictly would show an error of its
- * own in its place, and must hold no control characters, since it goes to terminals and logs. What
- * users and databases give is neither. So everything quoted passes through here:
+ * own in its place, and must hold no control characters, since it goes to terminals and logs. Text
+ * from users and databases may break both rules. So everything quoted passes through here:
  *
  *   - well-formed UTF-8 (RFC 3629: no surrogates, nothing overlong, nothing above U+10FFFF) stays;
  *     any other byte is written as \xNN;
  *   - control characters (U+0000 to U+001F, U+007F to U+009F), the line separators U+2028 and
- *     U+2029 and what turns the direction of writing (U+200E, U+200F, U+202A to U+202E, U+2066 to
- *     U+2069) are written as \uNNNN;
- *   - what is long is cut off behind a whole character, and three dots follow.
+ *     U+2029, and characters that change the direction of writing (U+200E, U+200F, U+202A to
+ *     U+202E, U+2066 to U+2069) are written as \uNNNN;
+ *   - long text is cut off behind a whole character, and three dots follow.
  */
 #include "filter/quote.h"
 

@@ -5,8 +5,8 @@
  * 64 bits. Bit b of the filter is bit b & 7 of byte b >> 3 of the payload. m is a multiple of 64.
  *
  * n and p are those of BF.RESERVE. A filter that scales (the default there) is a chain whose first
- * link has half of p; one that was reserved with NONSCALING has p itself. Here is the first link.
- * The header's extra words keep what Redis writes besides:
+ * link has half of p; one that was reserved with NONSCALING has p itself. This layout is the first
+ * link. The header's extra words keep what Redis also writes:
  *
  *   0  bits 0 to 31: growth, by how much a next link is larger; bit 32: 1 for NONSCALING; the rest
  *      is zero
@@ -77,8 +77,9 @@ bool bloom_redisbloom_is_of_redis(const struct bloom_shape *shape) {
 static bool redisbloom_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
     if ((shape->extra[0] >> 33) == 0)
         return true;
-    snprintf(problem, BLOOM_PROBLEM_SIZE,
-             "is invalid: the options in its header are none that RedisBloom has");
+    snprintf(
+        problem, BLOOM_PROBLEM_SIZE,
+        "is invalid: the options in its header are none that RedisBloom has" BLOOM_MADE_WRONGLY);
     return false;
 }
 

@@ -15,9 +15,9 @@ static inline double bloom_redisbloom_link_rate(const struct bloom_shape *shape)
     return (shape->extra[0] & BLOOM_REDISBLOOM_NONSCALING) != 0 ? shape->rate : shape->rate / 2;
 }
 
-/* Whether Redis has such a filter: its loader works k out from the bits per key. They may differ in
- * the last digits from what n and p give, as logarithms of different machines do. Where nobody
- * exports the filter it plays no part. */
+/* Whether RedisBloom can have such a filter: its loader computes k from the bits per key. These may
+ * differ in the last digits from what n and p give, as logarithms of different machines do. Only an
+ * export asks this. */
 bool bloom_redisbloom_is_of_redis(const struct bloom_shape *shape);
 
 #endif

@@ -132,9 +132,9 @@ struct bloom_rounded bloom_rounded_log(struct bloom_rounded value) {
     return bloom_rounded_wide(high, sum, -64, true);
 }
 
-/* With r = value / 2^halvings, which is below 1/16: 1 - e^-r by its series, then as often
- * 1 - (1 - s)^2 = s (2 - s). Squares are rounded up, so that 1 itself, which is 2^64 units, is
- * never reached. */
+/* With r = value / 2^halvings, which is below 1/16: 1 - e^-r by its series, then once for each
+ * halving 1 - (1 - s)^2 = s (2 - s). Squares are rounded up, so that 1 itself, which is 2^64 units,
+ * is never reached. */
 struct bloom_rounded bloom_rounded_share(struct bloom_rounded value) {
     enum { TERMS = 12 };
     int halvings = 0;

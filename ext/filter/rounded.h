@@ -2,13 +2,12 @@
  * every step, to the nearest, ties to even.
  *
  * Filters of other systems have the size that their library computes in doubles, and the layers of
- * a filter that grows have rates that follow from its own. The same must come out here on every
- * machine: those that keep more digits in registers (x87), fuse multiplication with addition, or
- * have another logarithm included. So these steps are made of integers. The logarithm is the true
- * one rounded, from which the libraries' own differ in the last bit at most; that decides about a
- * size only where n ln p / ln^2 2 is within some 10^-15 of it of a whole number, and there the
- * libraries differ among themselves from machine to machine.
- */
+ * a filter that grows have rates that follow from its own. Every machine must get the same results
+ * here, also one that keeps more digits in registers (x87), fuses multiplication with addition, or
+ * has another logarithm. So these steps are made of integers. The logarithm is the true one,
+ * rounded; those of the libraries differ from it in the last bit at most. This bit decides about a
+ * size only where n ln p / ln^2 2 is, to within some 10^-15 of its value, a whole number. There the
+ * libraries differ among themselves from machine to machine. */
 #ifndef BLOOM_ROUNDED_H
 #define BLOOM_ROUNDED_H
 

@@ -37,8 +37,8 @@ bool bloom_sizing_blocked(uint64_t capacity, double rate, uint32_t *probes, uint
     if (fixed <= capacity)
         return false;
     fixed -= capacity;
-    /* One probe, which is all that so high a rate takes, is convex in the rate only up to 1 - e^-2,
-     * and from there on the chord below is too low: no filter needs more than 7/8. */
+    /* So high a rate takes one probe. What one probe needs is convex in the rate only up to 1 -
+     * e^-2; from there on the chord below is too low. So rates above 7/8 are sized as 7/8. */
     const uint64_t seven_eighths = UINT64_C(7) << 61;
     if (fixed >= seven_eighths)
         fixed = seven_eighths - 1;

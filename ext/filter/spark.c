@@ -26,7 +26,8 @@ enum { SPARK1_NUMBER = 7, SPARK2_NUMBER = 8 };
 static bool spark_valid_bits(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
     if (shape->bits <= BLOOM_FOREIGN_JAVA_BITS)
         return true;
-    snprintf(problem, BLOOM_PROBLEM_SIZE, "is invalid: layout %s has at most 2^31 - 1 words",
+    snprintf(problem, BLOOM_PROBLEM_SIZE,
+             "is invalid: layout %s has at most 2^31 - 1 words" BLOOM_MADE_WRONGLY,
              shape->layout->name);
     return false;
 }
@@ -34,14 +35,16 @@ static bool spark_valid_bits(const struct bloom_shape *shape, char problem[BLOOM
 static bool spark1_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
     if ((shape->extra[0] | shape->extra[1]) == 0)
         return spark_valid_bits(shape, problem);
-    snprintf(problem, BLOOM_PROBLEM_SIZE, "is invalid: layout spark1 has no seed");
+    snprintf(problem, BLOOM_PROBLEM_SIZE,
+             "is invalid: layout spark1 has no seed" BLOOM_MADE_WRONGLY);
     return false;
 }
 
 static bool spark2_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
     if (shape->extra[0] <= UINT32_MAX && shape->extra[1] == 0)
         return spark_valid_bits(shape, problem);
-    snprintf(problem, BLOOM_PROBLEM_SIZE, "is invalid: layout spark2 has a seed of 32 bits");
+    snprintf(problem, BLOOM_PROBLEM_SIZE,
+             "is invalid: layout spark2 has a seed of 32 bits" BLOOM_MADE_WRONGLY);
     return false;
 }
 

@@ -6,6 +6,7 @@
     packages.py build NAME...  builds those that can be built here, and says why the others are not
     packages.py all            the same with every package, then runs the tests of what was built;
                                the last line is `N passed, N failed, N skipped`
+    packages.py suites         prints these tests as tests/runner/run.py takes them
 """
 
 import os
@@ -108,6 +109,7 @@ PACKAGES = {
         "amalgamation", "gcc libsqlite3-dev", ("amalgamation", "amalgamation_test.py")
     ),
 }
+SKIPPED = "0 passed, 0 failed, 1 skipped"
 # Much of the testing waits: for registries, for a browser, for one thread of a compiler.
 JOBS = 2 * (os.cpu_count() or 1)
 
@@ -123,6 +125,11 @@ def make(*arguments):
     return subprocess.run(command, cwd=release.TOP, check=False).returncode
 
 
+def refusal(words):
+    """A suite that says why it does not run."""
+    return f"printf '%s\\n' {shlex.quote(words)}"
+
+
 def build(names):
     """Builds what can be built. Gives what went wrong by the name of the package: a sum of no tests
     in words, as the tests' runner reads them."""
@@ -134,7 +141,7 @@ def build(names):
     for name in names:
         if lacking[name]:
             why = reason(name, lacking[name])
-            problems[name] = f"skipped: {why}\n0 passed, 0 failed, 1 skipped"
+            problems[name] = f"skipped: {why}\n{SKIPPED}"
         elif make("-q", str(PACKAGES[name].stamp().relative_to(release.TOP))) != 0:
             problems[name] = f"make {name} failed, see above\n0 passed, 1 failed"
     return problems
@@ -147,11 +154,21 @@ def build_and_test():
         for title, test in package.tests:
             command = f"{shlex.quote(PYTHON)} tests/packages/{test}"
             if name in problems:
-                command = f"printf '%s\\n' {shlex.quote(problems[name])}"
+                command = refusal(problems[name])
             suites.append(f"{title}={command}")
     environment = {**os.environ, "JOBS": os.environ.get("JOBS") or str(JOBS)}
     runner = [PYTHON, "tests/runner/run.py", *suites]
     return subprocess.run(runner, cwd=release.TOP, check=False, env=environment).returncode
+
+
+def suites():
+    """Each as a word of the shell."""
+    for name, package in PACKAGES.items():
+        for title, test in package.tests:
+            command = f"[{name}] {shlex.quote(PYTHON)} tests/packages/{test}"
+            if package.lacks():
+                command = refusal(f"skipped: {reason(name, package.lacks())}\n{SKIPPED}")
+            yield shlex.quote(f"{title}={command}")
 
 
 def main(arguments):
@@ -169,6 +186,9 @@ def main(arguments):
         return int(any("skipped" not in problem for problem in problems.values()))
     if command == "all" and not names:
         return build_and_test()
+    if command == "suites" and not names:
+        print(" ".join(suites()))
+        return 0
     return __doc__
 
 

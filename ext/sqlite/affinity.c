@@ -77,7 +77,7 @@ bool bloom_kept_key_keep(struct bloom_kept_key *kept, const struct bloom_typed_k
         kept->real = sqlite3_value_double(key->value);
         return true;
     default:
-        /* First the bytes, since their number is that of the form they have then. */
+        /* First the bytes: asking for them may convert the value, which changes their number. */
         bytes = kept->type == SQLITE_TEXT ? sqlite3_value_text(key->value)
                                           : sqlite3_value_blob(key->value);
         return keep_bytes(kept, bytes, sqlite3_value_bytes(key->value));

@@ -1,12 +1,10 @@
-/* Keys of a column with a type: values under its affinity, and a copy of one for as long as a row
- * is there.
- */
+/* Keys of a column with a type: values under its affinity, and a copy of the current row's key. */
 #ifndef BLOOM_SQL_AFFINITY_H
 #define BLOOM_SQL_AFFINITY_H
 
 #include "sqlite/sqlite.h"
 
-/* The type of a column of keys, whose affinity is applied to them as an ordinary column would. */
+/* The type of a column of keys. Its affinity is applied to keys as in an ordinary column. */
 enum bloom_key_type {
     BLOOM_KEY_AS_IT_IS, /* none given */
     BLOOM_KEY_BLOB,
@@ -25,12 +23,12 @@ struct bloom_typed_key {
     double real;
 };
 
-/* Applies the affinity of the column to a value: what is added as an ordinary column would store
- * it, what is asked as it would be compared with it, so that a whole number stays one where the
- * column is REAL.
+/* Applies the affinity of the column to a value. A key that is added becomes what an ordinary
+ * column would store. A key that is asked becomes what SQLite would compare with such a column; so
+ * a whole number stays one where the column is REAL.
  *
  * The value must be one that SQLite passed: a copy belongs to no connection, and SQLite 3.53
- * follows that pointer (a NULL) when text is asked for its numeric type. */
+ * follows its connection, a NULL pointer, when it is asked for the numeric type of text. */
 struct bloom_typed_key bloom_typed_key(enum bloom_key_type column, sqlite3_value *value,
                                        bool added);
 
@@ -39,8 +37,8 @@ enum bloom_key_kind bloom_typed_key_words(const struct bloom_typed_key *key,
                                           const struct bloom_shape *shape,
                                           uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
 
-/* The key of a row. Its memory is kept for the next row: most are short, and to allocate it for
- * each took a tenth of what a DELETE takes. Zeros: none. */
+/* The key of a row. Its memory is kept for the next row: to allocate it for each row takes a tenth
+ * of the time of a DELETE. Zeros: no key. */
 struct bloom_kept_key {
     int type; /* of SQLite; 0: none */
     sqlite3_int64 integer;
@@ -50,13 +48,13 @@ struct bloom_kept_key {
     int room;    /* for one more than the length */
 };
 
-/* Keeps a key that was asked for and hashed, so that its text was made. False: no memory. */
+/* Keeps a key that has been hashed, so that its text exists. False: no memory. */
 bool bloom_kept_key_keep(struct bloom_kept_key *kept, const struct bloom_typed_key *key);
 
 /* Makes it the function's result. */
 void bloom_kept_key_result(sqlite3_context *context, const struct bloom_kept_key *kept);
 
-/* Gives back memory that is more than most keys need; all of it. */
+/* Give back memory: what is more than most keys need, and all of it. */
 void bloom_kept_key_shrink(struct bloom_kept_key *kept);
 void bloom_kept_key_free(struct bloom_kept_key *kept);
 

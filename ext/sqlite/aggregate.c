@@ -79,7 +79,7 @@ static bool begin_builder(sqlite3_context *context, struct build *build,
     uint64_t seed[2] = {0};
     if (shape->bits == 0)
         sqlite3_randomness(sizeof seed, seed);
-    /* A statement of many groups may have no other occasion. */
+    /* Asks here, too: a statement of many groups may have no other occasion. */
     if (shape->bits > 0 &&
         bloom_sql_interrupted(context, bloom_filter_bytes(shape), &(uint64_t){0}))
         return false;
@@ -114,8 +114,8 @@ static bool are_kept_options(const struct build *build, sqlite3_value *value) {
            memcmp(text, build->options, (size_t)build->options_length) == 0;
 }
 
-/* Whether it is plain that a row asks for what the first one asked for: sizing a filter again takes
- * as long as adding a key. */
+/* Whether a row obviously asks for what the first one asked for. The full comparison sizes the
+ * filter again, which takes as long as adding a key. */
 static bool plainly_same(enum size_source source, int count, sqlite3_value **arguments,
                          const struct build *build) {
     const struct bloom_shape *first = &build->builder.shape;
@@ -154,7 +154,7 @@ static bool same_parameters(sqlite3_context *context, int count, sqlite3_value *
 }
 
 /* Fails the function unless building ended well; problem is a sentence for what was refused.
- * Returns whether it did. (Of an interrupt the caller tells.) */
+ * Returns whether it did. (The caller reports an interrupt.) */
 static bool told(sqlite3_context *context, enum bloom_built built,
                  const struct bloom_builder *builder, const char *problem) {
     const struct bloom_shape *shape = &builder->shape;
@@ -180,7 +180,7 @@ static bool told(sqlite3_context *context, enum bloom_built built,
     }
 }
 
-/* Takes the key of a row, if it has one; what became of it. */
+/* Adds the key of a row, if it has one. Returns what became of it. */
 static enum bloom_key_added take_key(sqlite3_context *context, struct build *build,
                                      sqlite3_value *key) {
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
@@ -291,7 +291,7 @@ void bloom_sql_hashes_step(sqlite3_context *context, int count, sqlite3_value **
                                                                            : BLOOM_HASHES_OF_TEXT;
 }
 
-/* What the key set asks while it builds; code is why it was answered with yes. */
+/* The question that the key set asks while it builds; code is the reason when the answer is yes. */
 struct question {
     sqlite3 *database;
     sqlite3_stmt *statement;

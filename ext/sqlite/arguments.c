@@ -46,7 +46,8 @@ static bool has_second_line_of(const struct bloom_stored *filter,
                   BLOOM_HEADER_BYTES) == 0;
 }
 
-/* As bloom_filter_read, without its work when recent is of the same header; it may be NULL. */
+/* As bloom_filter_read, but without its work when recent holds the same header; recent may be
+ * NULL. */
 static inline bool read_header(struct bloom_recent_header *recent, struct bloom_stored *filter,
                                char problem[BLOOM_PROBLEM_SIZE]) {
     if (recent != NULL && recent->shape.layout != NULL && filter->length >= BLOOM_HEADER_BYTES &&
@@ -80,7 +81,8 @@ static enum bloom_stored_kind not_stored(sqlite3_value *value, char problem[BLOO
     return BLOOM_STORED_NOT;
 }
 
-/* A filter from a value, or from the pin that it is, if pinned is not NULL. */
+/* A filter from a value. pinned is the filter of the pin that the value is, NULL when it is
+ * none. */
 static inline enum bloom_stored_kind read_stored(int type, sqlite3_value *value,
                                                  const struct bloom_stored *pinned,
                                                  struct bloom_recent_header *recent,
@@ -180,7 +182,7 @@ bool bloom_sql_whole_number(sqlite3_context *context, const char *name, sqlite3_
     return false;
 }
 
-/* p of a layout: 0 for one that is exact, for which it is left out or NULL. */
+/* Reads p. For an exact layout p is 0, and must be left out or NULL. */
 static bool read_rate(sqlite3_context *context, const struct bloom_layout *layout,
                       sqlite3_value *value, double *rate) {
     int type = sqlite3_value_type(value);
@@ -219,7 +221,8 @@ bool bloom_sql_layout(sqlite3_context *context, sqlite3_value *value,
     return false;
 }
 
-/* Options, or the name of a layout alone, into layout and keying of a shape that is zeros else. */
+/* Options, or the name of a layout alone, into layout and keying of a shape whose other members are
+ * zeros. */
 static bool read_options(sqlite3_context *context, sqlite3_value *value,
                          struct bloom_shape *shape) {
     struct bloom_text text = {NULL, 0};
@@ -251,7 +254,7 @@ bool bloom_sql_rate_and_options(sqlite3_context *context, int count, sqlite3_val
 }
 
 uint64_t bloom_sql_length_limit(sqlite3_context *context) {
-    /* sqlite3_malloc64 gives no more, on every version. */
+    /* The most that sqlite3_malloc64 gives on any version. */
     const int most = 0x7ffffeff;
     int limit = sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1);
     return (uint64_t)(limit < most ? limit : most);

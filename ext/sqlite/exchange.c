@@ -36,8 +36,8 @@ void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **argum
     case SQLITE_BLOB:
         break;
     case SQLITE_NULL:
-        bloom_sql_error(context, "the bytes (argument 1) are NULL; does the row or file exist that "
-                                 "should hold them?");
+        bloom_sql_error(context, "the bytes (argument 1) are NULL: check that the row or file is "
+                                 "there that should hold them");
         return;
     default:
         if (bloom_sql_describe(words, arguments[0]) == NULL)
@@ -56,7 +56,8 @@ void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **argum
         sqlite3_result_error_nomem(context);
         return;
     }
-    /* First of all: what has no header of its own could be anything, a filter of ours, too. */
+    /* First of all: a format without a header may take any bytes for its own, also a filter of this
+     * extension. */
     if (bloom_filter_read(&shape, bytes, length, problem)) {
         bloom_sql_error(context, "the bytes (argument 1) are a filter of this extension already; "
                                  "use them without an import");

@@ -37,8 +37,9 @@ struct bloom_recent_pin {
 
 /* The user data of a function: its row, its connection and what it saw last. Most calls of a
  * statement see the same filter: comparing 64 bytes costs a tenth of validating them anew, and two
- * comparisons less than looking a pin up. It belongs to one connection, whose calls never overlap;
- * unlike SQLite's auxiliary data it costs no allocation and serves filters from columns, too. */
+ * comparisons cost less than looking a pin up. It belongs to one connection, whose calls never
+ * overlap; unlike SQLite's auxiliary data it costs no allocation and serves filters from columns,
+ * too. */
 struct bloom_registration {
     const struct bloom_function *function;
     struct bloom_connection *connection;
@@ -59,12 +60,12 @@ void bloom_sql_error_found(sqlite3_context *context, const char *expectation, sq
 bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
                       struct bloom_stored *filter);
 
-/* The same of the first of two arguments, of which the other is a key: it tells when they were
- * swapped. */
+/* The same for the first of two arguments, the other being a key: the message tells when the two
+ * were swapped. */
 bool bloom_sql_filter_before_key(sqlite3_context *context, sqlite3_value **arguments,
                                  struct bloom_stored *filter);
 
-/* What the arguments n, p and options of count arguments in arguments say; p is 0.01 and the layout
+/* The shape that n, p and options, which are count arguments, ask for; p is 0.01 and the layout
  * blocked when left out. The shape is also checked against the length limit of the connection. */
 bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **arguments,
                      struct bloom_shape *shape);
@@ -81,8 +82,8 @@ bool bloom_sql_layout(sqlite3_context *context, sqlite3_value *value,
 /* The bytes that a value of this connection may have. */
 uint64_t bloom_sql_length_limit(sqlite3_context *context);
 
-/* Fails when a filter of that shape is longer than that; fails the function for one of so many
- * bytes. */
+/* The first fails the function, and returns false, when a filter of that shape is longer than that
+ * limit. The second fails it for a filter of so many bytes. */
 bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *shape);
 void bloom_sql_error_length(sqlite3_context *context, const struct bloom_layout *layout,
                             uint64_t bytes);
@@ -91,8 +92,8 @@ void bloom_sql_error_length(sqlite3_context *context, const struct bloom_layout 
 bool bloom_sql_whole_number(sqlite3_context *context, const char *name, sqlite3_value *value,
                             uint64_t minimum, uint64_t maximum, uint64_t *number);
 
-/* The words of a key that is to be added to a filter of that shape: one that it has no room for is
- * an error. A shape without bits, which the keys decide, has room for all. */
+/* The words of a key that is to be added to a filter of that shape: a key for which the filter has
+ * no room is an error. A shape without bits, whose size the keys decide, has room for all. */
 enum bloom_key_added { BLOOM_KEY_ADD, BLOOM_KEY_SKIP, BLOOM_KEY_FAILED };
 enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position,
                                           sqlite3_value *value, const struct bloom_shape *shape,
@@ -103,29 +104,30 @@ enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position
 bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layout, bool offered,
                       const char *action);
 
-/* As bloom_sql_result_filter, after a pass over the whole of it, unless the caller wanted the
- * statement to end meanwhile: then it is freed, and the function has failed with that. */
+/* As bloom_sql_result_filter, for a filter that took a pass over all its bytes. When the caller
+ * wants the statement to end, the filter is freed and the function fails with that code. */
 void bloom_sql_result_pass(sqlite3_context *context, const struct bloom_shape *shape,
                            uint8_t *filter);
 
-/* As bloom_sql_ask in a function that has worked on so many bytes more, which asks after every few
- * megabytes of them and counts the others in *unasked. When the answer is yes the function has
- * failed with it. */
+/* For a function that has worked on so many further bytes: asks as bloom_sql_ask after every few
+ * megabytes, and counts the bytes in between in *unasked. Returns true when the answer is yes; the
+ * function has then failed with that code. */
 bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *unasked);
 
 /* pins.c: filters as pointer values, which are never followed before they are found alive. */
 
-/* Finds what a connection has, or makes it; or keeps what was found, and returns it. Every call
- * takes a reference, which a function holds; close gives it back. NULL: there is no memory. */
+/* open finds the state of a connection, or makes it; keep returns the state that it is given. Each
+ * call of the two takes a reference, which one function holds; close gives it back. NULL: there is
+ * no memory. */
 struct bloom_connection *bloom_connection_open(sqlite3 *database);
 struct bloom_connection *bloom_connection_keep(struct bloom_connection *connection);
 void bloom_connection_close(struct bloom_connection *connection);
 
-/* Makes a pin of a copy of the filter the function's result. */
+/* Copies the filter, and makes a pin of the copy the function's result. */
 void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *filter);
 
-/* The type of the pointers, and the pin of such a pointer, remembered for the function's next call.
- */
+/* The filter of the living pin with that number, remembered for the function's next call; NULL when
+ * there is none. */
 const struct bloom_stored *bloom_sql_find_pin(struct bloom_registration *registration,
                                               uintptr_t number);
 

@@ -1,7 +1,7 @@
-/* Whether the caller of something long wants it to end. */
+/* Whether the caller of a long operation wants it to end. */
 #include "sqlite/functions.h"
 
-/* SQLite tells functions of an interrupt only from 3.41 on; but a nested statement meets both
+/* SQLite tells functions of an interrupt only from 3.41 on; but a nested statement notices
  * interrupts and progress handlers on every version. This one runs some 1000 operations, so that
  * handlers with long intervals get their turn, too. */
 int bloom_sql_ask(sqlite3 *database, sqlite3_stmt **statement) {

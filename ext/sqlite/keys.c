@@ -15,8 +15,8 @@
 
 enum { KEYS_COLUMN_KEY, KEYS_COLUMN_FILTER };
 
-/* What a plan says: how the key is compared with the values that follow, one for each of these that
- * is set, in this order. */
+/* What a plan says: how the key is compared. Each of these that is set takes one value, in this
+ * order. */
 enum {
     KEYS_EQUAL = 1,
     KEYS_ABOVE = 2,
@@ -41,7 +41,7 @@ struct keys_cursor {
 static int keys_comparison(unsigned char op) {
     switch (op) {
     case SQLITE_INDEX_CONSTRAINT_EQ:
-    case SQLITE_INDEX_CONSTRAINT_IS: /* no key is NULL, and no filter */
+    case SQLITE_INDEX_CONSTRAINT_IS: /* as =, since neither a key nor a filter is NULL */
         return KEYS_EQUAL;
     case SQLITE_INDEX_CONSTRAINT_GT:
         return KEYS_ABOVE;
@@ -81,7 +81,7 @@ static void keys_none(struct keys_cursor *cursor) {
     cursor->last = 0;
 }
 
-/* No key is below from, or above to. */
+/* Leave out keys below from, or above to. */
 static void keys_not_below(struct keys_cursor *cursor, uint64_t from) {
     if (from > cursor->first)
         cursor->first = from;
@@ -92,7 +92,8 @@ static void keys_not_above(struct keys_cursor *cursor, uint64_t to) {
         cursor->last = to;
 }
 
-/* Keys that compare like this with a number whose whole part is floor, itself whole or not. */
+/* Keeps the keys that compare like this with a number: floor is the number rounded down, whole says
+ * whether that is the number itself. */
 static void keys_compare(struct keys_cursor *cursor, int comparison, uint64_t floor, bool whole) {
     if (comparison == KEYS_ABOVE)
         keys_not_below(cursor, floor + 1);

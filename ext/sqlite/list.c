@@ -41,10 +41,10 @@ static int list_rows_next(struct bloom_rows *rows) {
     return SQLITE_OK;
 }
 
-/* Whether a text is the name of a file and no list, as 'hosts.txt' in the place of
+/* Whether a text is the name of a file and not a list, as 'hosts.txt' in the place of
  * readfile('hosts.txt'): it ends in what lists are called and no host is (none of these is a
- * top-level domain), holds no blank, and does not begin with a scheme or with a host and a slash.
- */
+ * top-level domain), holds no blank, and does not begin with a scheme or with a host and a
+ * slash. */
 static bool is_file_name(const uint8_t *text, size_t length) {
     static const char *const ENDS[] = {".txt", ".csv", ".list", ".hosts", ".conf", ".gz"};
     enum { NAME_MOST = 260 };
@@ -65,7 +65,7 @@ static bool is_file_name(const uint8_t *text, size_t length) {
     return name == slash || memchr(name, '.', (size_t)(slash - name)) == NULL;
 }
 
-/* No text is an error, not an empty list: readfile gives NULL for a file that is not there. */
+/* A NULL is an error, not an empty list: readfile gives NULL for a file that is missing. */
 static int list_rows_begin(struct bloom_rows *rows, sqlite3_value *value, bool same, unsigned plan,
                            bool descending, sqlite3_value **further) {
     struct list_cursor *cursor = (struct list_cursor *)rows;

@@ -26,7 +26,7 @@ static void merge_begin(sqlite3_context *context, struct sql_merge *sql,
 }
 
 /* Takes one more filter in; differs begins the message for one that does not fit. Returns false
- * after failing the function, and holds nothing then: SQLite takes no further step. */
+ * after failing the function, and has then released its memory: SQLite takes no further step. */
 static bool merge_take(struct sql_merge *sql, const struct bloom_stored *filter,
                        const char *differs) {
     const struct bloom_layout *layout = filter->shape.layout;

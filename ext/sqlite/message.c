@@ -36,6 +36,13 @@ char *bloom_sql_describe(char words[BLOOM_WORDS_SIZE], sqlite3_value *value) {
     }
 }
 
+char *bloom_sql_estimate(char text[BLOOM_NUMBER_SIZE], double estimate) {
+    bloom_number_text(text, estimate, 6);
+    if (text[strcspn(text, ".e")] == '\0')
+        memcpy(text + strlen(text), ".0", sizeof ".0");
+    return text;
+}
+
 static bool is_plain(char letter) {
     return letter >= ' ' && letter <= '~';
 }

@@ -1,23 +1,22 @@
 /* Pinned filters: pointer values that are looked up before they are followed.
  *
- * SQLite hands a pointer value on without its ownership (sqlite3_result_value, so nullif, iif, min,
- * max, lag and more): what a function is given may be a copy of a pointer whose pin is gone, and
- * whose memory is something else by now. So
+ * SQLite copies a pointer value without its ownership (sqlite3_result_value, so nullif, iif, min,
+ * max, lag and more). So a function may be given a copy of a pointer whose pin is gone and whose
+ * memory holds something else. Hence:
  *
  *   1. The pointer is no address but a serial number, which no later pin gets: 2^64 of them outlast
  *      every process. (Where pointers have 32 bits a number comes back after 2^32 pins, and then
  *      names another pin that is alive, at worst.)
  *   2. The pins that are alive are in one table. A number that is not in it, or is that of a pin of
  *      another connection, is no pin. No pin is looked at before it was found there.
- *   3. SQLite calls the destructor that it is given with a pointer once for each time that it was
- *      given one: these are a pin's references, to which those of cursors come (bloom_pin_keep). It
- *      passes the number alone, and may do so when the functions of the connection are gone. So the
- *      table belongs to this copy of the extension rather than to a connection, and a lock guards
- *      it.
+ *   3. SQLite calls the destructor once for each time that it was given a pointer: each such time
+ *      is a reference to the pin, and so is each cursor's (bloom_pin_keep). The destructor gets the
+ *      number alone, and may be called when the functions of the connection are gone. So the table
+ *      belongs to this copy of the extension rather than to a connection, and a lock guards it.
  *   4. A second copy of the extension in the process has its own table and its own serial numbers.
  *      The type of the pointers tells them apart: its text holds an address of the copy.
- *   5. What a connection has is a count of its pins that died. While it stays as it is, no pin can
- *      have gone that a function has seen alive; so a scan looks its pin up once (recent).
+ *   5. A connection counts its pins that died. While this count stays the same, every pin that a
+ *      function has seen alive is alive; so a scan looks its pin up once (recent).
  *
  * A connection's calls never overlap, those of different connections do.
  */
@@ -46,7 +45,7 @@ static uintptr_t last_number;
 
 static atomic_flag pins_locked = ATOMIC_FLAG_INIT;
 
-/* The lock is held for some 10 ns. A thread that was stopped meanwhile is waited for asleep. */
+/* The lock is held for some 10 ns. A thread that finds it taken sleeps between its attempts. */
 static void lock_pins(void) {
     enum { TRIES = 1000 };
     unsigned tries = 0;
@@ -135,7 +134,7 @@ static void release_pin(void *pointer) {
 
 void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *filter) {
     const struct bloom_registration *registration = sqlite3_user_data(context);
-    /* Aligned to a cache line, so that no block straddles two: worth a third of a check out of
+    /* Aligned to a cache line, so that no block straddles two: this saves a third of a check out of
      * cache. */
     enum { LINE = 64 };
     struct bloom_pin *pin = sqlite3_malloc64(sizeof *pin + LINE + filter->length);
@@ -168,8 +167,8 @@ static struct bloom_pin *living_pin(const sqlite3 *database, uintptr_t number) {
     return pin != NULL && pin->connection->database == database ? pin : NULL;
 }
 
-/* The same without the lock. The pin lives until its value goes, and so as long as the call does
- * that was given the value. */
+/* The same for a caller without the lock. The pin lives as long as its value, and so until the call
+ * that was given the value returns. */
 static const struct bloom_pin *find_pin(const sqlite3 *database, uintptr_t number) {
     lock_pins();
     const struct bloom_pin *pin = living_pin(database, number);

@@ -36,7 +36,7 @@ void bloom_sql_size(sqlite3_context *context, int count, sqlite3_value **argumen
     if (!bloom_sql_whole_number(context, "n", arguments[0], 0, BLOOM_CAPACITY_MAXIMUM, &capacity) ||
         !bloom_sql_rate_and_options(context, count - 1, arguments + 1, &shape))
         return;
-    /* A layout that is only made of keys: as large as for so many of them. */
+    /* A layout that is only built from a set of keys: its size for so many keys. */
     const struct bloom_key_summary keys = {.keys = capacity};
     if (shape.layout->size != NULL ? bloom_shape_size(&shape, capacity, problem)
                                    : bloom_shape_size_for_keys(&shape, &keys, problem))
@@ -189,7 +189,7 @@ static bool read_estimate(sqlite3_context *context, sqlite3_value *value,
     const uint8_t *payload = bloom_stored_payload(filter);
     struct bloom_tally tally = {0};
     uint64_t unasked = 0;
-    if (blocks == NULL) { /* one pass: up to half a second for as much as a value can hold */
+    if (blocks == NULL) { /* one pass, without a question: a value holds at most 2 GiB */
         *estimate = shape->layout->estimate(shape, payload);
         return !bloom_sql_interrupted(context, filter->length, &unasked);
     }
@@ -248,16 +248,14 @@ void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **argumen
     struct bloom_stored filter;
     struct bloom_estimate estimate;
     const struct bloom_shape *shape = &filter.shape;
+    char number[BLOOM_NUMBER_SIZE];
     (void)count;
     if (!read_estimate(context, arguments[0], &filter, &estimate))
         return;
     sqlite3_str *text = sqlite3_str_new(sqlite3_context_db_handle(context));
     sqlite3_str_appendf(text, "{\"version\":%d,\"layout\":\"%s\"", BLOOM_FORMAT_VERSION,
                         shape->layout->name);
-    if (shape->keying.rule != NULL)
-        sqlite3_str_appendf(text, ",\"key\":\"%s\"", shape->keying.rule->name);
-    if (shape->keying.salted)
-        sqlite3_str_appendf(text, ",\"salted\":true");
+    bloom_sql_append_keying(text, &shape->keying);
     if (shape->rate > 0)
         sqlite3_str_appendf(text, ",\"n\":%llu,\"p\":%!.15g", (sqlite3_uint64)shape->capacity,
                             shape->rate);
@@ -268,15 +266,15 @@ void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **argumen
     sqlite3_str_appendf(text, ",\"bits\":%llu,\"hashes\":%u,\"bytes\":%llu",
                         (sqlite3_uint64)shape->bits, shape->probes, (sqlite3_uint64)filter.length);
     if (estimate.fill >= 0)
-        sqlite3_str_appendf(text, ",\"ones\":%llu,\"fill\":%!.15g", (sqlite3_uint64)estimate.ones,
-                            estimate.fill);
+        sqlite3_str_appendf(text, ",\"ones\":%llu,\"fill\":%s", (sqlite3_uint64)estimate.ones,
+                            bloom_sql_estimate(number, estimate.fill));
     else
         sqlite3_str_appendf(text, ",\"ones\":null,\"fill\":null");
     if (isfinite(estimate.count))
         sqlite3_str_appendf(text, ",\"count\":%lld", (sqlite3_int64)floor(estimate.count + 0.5));
     else
         sqlite3_str_appendf(text, ",\"count\":null");
-    sqlite3_str_appendf(text, ",\"fpr\":%!.15g}", estimate.rate);
+    sqlite3_str_appendf(text, ",\"fpr\":%s}", bloom_sql_estimate(number, estimate.rate));
     int code = sqlite3_str_errcode(text); /* before finish, which forgets it */
     char *json = sqlite3_str_finish(text);
     if (json == NULL) {

@@ -11,6 +11,7 @@ SQLITE_EXTENSION_INIT3 /* SQLite's functions through the pointer that extension.
 #include "filter/header.h"
 #include "filter/hash.h"
 #include "filter/key.h"
+#include "filter/number.h"
 #include "filter/quote.h"
 
 /* A valid filter somewhere in memory. bytes stays its owner's: of the sqlite3_value it was read
@@ -57,10 +58,13 @@ extern const struct bloom_memory bloom_sql_memory;
 enum bloom_key_kind bloom_sql_key(sqlite3_value *value, const struct bloom_shape *shape,
                                   uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
 
-/* The words of all keys of which any may cover a value, those of key i from i * hash_words on: one
- * without a key rule, by which alone a value that has none is BLOOM_KEY_NULL. */
+/* The words of all keys that may cover a value; those of key i begin at i * hash_words. Without a
+ * key rule there is one key. With one, a value that has no key gives BLOOM_KEY_NULL. */
 enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloom_shape *shape,
                                          uint64_t words[BLOOM_ASKED_WORDS], unsigned *count);
+
+/* Appends to a JSON object what a keying has: ,"key":"url","salted":true, or nothing. */
+void bloom_sql_append_keying(sqlite3_str *json, const struct bloom_keying *keying);
 
 /* As bloom_sql_key, of the text of a value, whatever type it has, without a key rule. */
 enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_shape *shape,
@@ -84,7 +88,11 @@ int bloom_sql_ask(sqlite3 *database, sqlite3_stmt **statement);
 /* The same for one question. */
 int bloom_sql_ask_once(sqlite3 *database);
 
-/* What is long is done in stretches of so many bytes, a whole number of blocks of any layout. */
+/* literal.c: the number that a text of length bytes is in SQL, perhaps with a sign; 0 when it is
+ * none. Returns SQLITE_OK, or the error of SQLite that kept it from being worked out. */
+int bloom_sql_literal(sqlite3 *database, const char *text, size_t length, double *number);
+
+/* Long work is done in stretches of so many bytes, a whole number of blocks of any layout. */
 enum { BLOOM_SQL_STRETCH = 4 << 20 };
 
 /* The filter of a pin that is alive, until the running function or method returns; else NULL. */
@@ -102,7 +110,7 @@ void bloom_pin_release(const struct bloom_kept_pin *kept);
 /* Whether a value is NULL, and not a pin, alive or gone, which looks like NULL. */
 bool bloom_sql_is_null(sqlite3_value *value);
 
-/* The type of the pointers. */
+/* The type of pins as pointer values. */
 extern char bloom_pin_type[40];
 
 /* Whether a value is the pin that is kept, or neither is one. */
@@ -120,6 +128,11 @@ void bloom_sql_cut(sqlite3 *database, char *message);
 /* Writes what a value is: NULL, a number, the text '...', a BLOB of 3 bytes. Returns words, or NULL
  * when there is no memory. */
 char *bloom_sql_describe(char words[BLOOM_WORDS_SIZE], sqlite3_value *value);
+
+/* Writes an estimate as a JSON number that reads back as a REAL: rounded to 6 digits, further ones
+ * would pretend to be known; with a point or an exponent, the same in every release of SQLite.
+ * Returns text. */
+char *bloom_sql_estimate(char text[BLOOM_NUMBER_SIZE], double estimate);
 
 /* A whole message as valid UTF-8 without control characters, whatever it quotes, from
  * sqlite3_malloc; NULL: no memory. It is not bound by the connection's limit of lengths: a message

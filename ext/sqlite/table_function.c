@@ -188,8 +188,8 @@ static int rows_disconnect(sqlite3_vtab *table) {
     return SQLITE_OK;
 }
 
-/* A plan in which the argument is not known yet is refused, so that SQLite takes another one; one
- * without any fails when it is run, with words. */
+/* Refuses a plan in which the argument is not known yet, so that SQLite takes another one. A plan
+ * without an argument fails with a message when it is run. */
 static int rows_best_index(sqlite3_vtab *table, sqlite3_index_info *info) {
     const struct bloom_table_function *function = ((struct function_table *)table)->function;
     int found = -1;
@@ -285,9 +285,9 @@ static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
     return SQLITE_OK;
 }
 
-/* SQLite tells rows apart by these numbers where a query has several arguments with OR. Those of
- * one argument are different, and those of two arguments are as if drawn from 2^64 by lot, so that
- * two of a million rows have one in common in one of 20 million cases. */
+/* SQLite tells rows apart by these numbers where a query has several arguments with OR. The numbers
+ * of one argument's rows are all different. Those of two arguments are as if drawn at random from
+ * 2^64: two arguments of a million rows each share a number in one of 18 million cases. */
 static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
     const struct bloom_rows *rows = (const struct bloom_rows *)base;
     struct bloom_argument *argument = rows->argument;

@@ -4,8 +4,8 @@
  *
  * A cursor keeps a copy of its argument, since SQLite hands it over for one call only. The hidden
  * column that stands for the argument gives back a counted reference to this copy; of a pin it is
- * an error. In a join the argument of the next outer row is compared with the copy first: most are equal, and a
- * filter need not be copied and read again.
+ * an error. In a join the argument of the next outer row is compared with the copy first: most are
+ * equal, and a filter need not be copied and read again.
  *
  * All plans with an argument have the same cost and the same number of rows. A function that
  * offered a cheaper plan for key = ? would let SQLite 3.47 to 3.54 answer OR with one run for each

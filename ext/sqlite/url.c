@@ -4,8 +4,8 @@
  *   bloom_url_keys(url)  a table of the keys of a URL: key, rank; rank 0 is the most exact
  *
  * A URL is TEXT; the bytes of a BLOB count as they are; a number counts as its text, so that the
- * IPv4 address 3279880203 is one. NULL and what has no host have no key: NULL, and no rows.
- */
+ * IPv4 address 3279880203 is one. NULL and text without a host have no key: bloom_url gives NULL,
+ * bloom_url_keys no rows. */
 #include "sqlite/functions.h"
 #include "sqlite/table_function.h"
 

@@ -65,17 +65,14 @@ uint32_t bloom_blocks_of_chunk(const struct bloom_geometry *geometry, uint64_t c
     return left < geometry->chunk_blocks ? (uint32_t)left : geometry->chunk_blocks;
 }
 
-sqlite3_int64 bloom_chunks_first_id(unsigned number) {
-    return (sqlite3_int64)((uint64_t)number << BLOOM_CHUNK_ID_BITS);
-}
-
 static sqlite3_int64 chunk_id(const struct bloom_geometry *geometry, uint64_t chunk) {
     return bloom_chunks_first_id(geometry->number) + (sqlite3_int64)chunk;
 }
 
-/* The chunk that a block is in, and where. */
-static uint64_t chunk_of_block(const struct bloom_geometry *geometry, uint64_t block,
-                               uint32_t *offset) {
+/* The chunk with the block that decides about a key, and where that is in its row. */
+static uint64_t chunk_of_key(const struct bloom_geometry *geometry, const uint64_t *words,
+                             uint32_t *offset) {
+    uint64_t block = geometry->shape.layout->blocks->of(&geometry->shape, words);
     *offset =
         BLOOM_COUNTS_BYTES + (uint32_t)(block % geometry->chunk_blocks) * block_bytes(geometry);
     return block / geometry->chunk_blocks;
@@ -115,9 +112,12 @@ int bloom_counts_check(struct bloom_chunks *chunks, const struct bloom_geometry 
                        uint64_t chunk, const struct bloom_counts *counts) {
     if (bloom_counts_are_sound(geometry, counts))
         return SQLITE_OK;
-    return bloom_database_damaged(chunks->database, BLOOM_SHADOW_CHUNKS,
-                                  "the counts of chunk %lld are out of range",
-                                  chunk_id(geometry, chunk));
+    return bloom_database_fail(chunks->database, SQLITE_CORRUPT_VTAB,
+                               "%s is damaged: the counts of chunk %lld are out of range; count "
+                               "anew with INSERT INTO %s(%s) VALUES ('repair')",
+                               chunks->database->shadow_names[BLOOM_SHADOW_CHUNKS],
+                               chunk_id(geometry, chunk), chunks->database->name,
+                               chunks->database->name);
 }
 
 static void write_counts(const struct bloom_counts *counts, uint8_t bytes[BLOOM_COUNTS_BYTES]) {
@@ -154,21 +154,12 @@ static int copy_row(struct bloom_chunks *chunks, sqlite3_stmt *row,
     return SQLITE_OK;
 }
 
-/* Before a chunk without a row is believed to be zeros. */
-static int check_before_zeros(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                              sqlite3_int64 id) {
-    bool any;
-    if (geometry->complete)
-        return bloom_database_damaged(chunks->database, BLOOM_SHADOW_CHUNKS,
-                                      "chunk %lld is missing", id);
-    return geometry->checked ? SQLITE_OK : bloom_chunks_check(chunks, geometry, &any);
-}
-
 /* A part of a row, or zeros when there is none or it is stale. */
 static int read_row(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                     uint64_t chunk, uint32_t offset, uint32_t length, uint8_t *bytes,
                     bool *has_row) {
     sqlite3_stmt *statement;
+    bool any;
     sqlite3_int64 id = chunk_id(geometry, chunk);
     int code = bloom_database_read(chunks->database, BLOOM_READ_CHUNK, id, 0, &statement, has_row);
     if (code != SQLITE_OK)
@@ -178,8 +169,11 @@ static int read_row(struct bloom_chunks *chunks, const struct bloom_geometry *ge
     code = bloom_database_end(chunks->database, BLOOM_READ_CHUNK, code);
     if (code != SQLITE_OK || *has_row)
         return code;
+    if (geometry->complete)
+        return bloom_database_damaged(chunks->database, BLOOM_SHADOW_CHUNKS,
+                                      "chunk %lld is missing", id);
     memset(bytes, 0, length);
-    return check_before_zeros(chunks, geometry, id);
+    return geometry->checked ? SQLITE_OK : bloom_chunks_check(chunks, geometry, &any);
 }
 
 int bloom_chunks_last(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_int64 to, bool *any,
@@ -293,36 +287,26 @@ static int read_handle(struct bloom_chunks *chunks, const struct bloom_geometry 
     return SQLITE_OK;
 }
 
-/* Reads a block through the handle that is kept; *done: it could be had. */
-static int read_by_handle(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                          uint64_t chunk, uint32_t offset, uint8_t *bytes, bool *done) {
-    struct bloom_counts counts;
-    int code = bloom_database_prepare(chunks->database, BLOOM_READ_CHUNK);
-    if (code != SQLITE_OK)
-        return code;
-    sqlite3_blob *handle = chunks->handle;
-    chunks->handle = NULL;
-    code = move_handle(chunks, geometry, chunk, false, &handle);
-    *done = handle != NULL;
-    if (!*done) {
-        chunks->reads = 0;
-        return code;
-    }
-    code = read_handle(chunks, geometry, &handle, offset, bytes,
-                       geometry->generation > 0 ? &counts : NULL);
-    chunks->handle = handle;
-    return code;
-}
-
 int bloom_block_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     uint64_t block, uint8_t *bytes) {
+                     const uint64_t *words, uint8_t *bytes) {
+    struct bloom_counts counts;
     uint32_t offset;
-    bool has_row, done = false;
-    uint64_t chunk = chunk_of_block(geometry, block, &offset);
+    bool has_row;
+    const uint64_t chunk = chunk_of_key(geometry, words, &offset);
     if (handle_pays(chunks, geometry)) {
-        int code = read_by_handle(chunks, geometry, chunk, offset, bytes, &done);
-        if (done || code != SQLITE_OK)
+        int code = bloom_database_prepare(chunks->database, 1u << BLOOM_READ_CHUNK);
+        if (code != SQLITE_OK)
             return code;
+        sqlite3_blob *handle = chunks->handle;
+        chunks->handle = NULL;
+        code = move_handle(chunks, geometry, chunk, false, &handle);
+        if (handle != NULL)
+            code = read_handle(chunks, geometry, &handle, offset, bytes,
+                               geometry->generation > 0 ? &counts : NULL);
+        chunks->handle = handle;
+        if (handle != NULL || code != SQLITE_OK)
+            return code;
+        chunks->reads = 0;
     }
     return read_row(chunks, geometry, chunk, offset, block_bytes(geometry), bytes, &has_row);
 }
@@ -333,9 +317,8 @@ static int open_row(struct bloom_chunks *chunks, const struct bloom_geometry *ge
                     uint64_t chunk, sqlite3_blob **handle) {
     bool has_row;
     bool moved = *handle != NULL;
-    int code = bloom_database_prepare(chunks->database, BLOOM_READ_CHUNK);
-    if (code == SQLITE_OK)
-        code = bloom_database_prepare(chunks->database, BLOOM_WRITE_CHUNK);
+    int code =
+        bloom_database_prepare(chunks->database, 1u << BLOOM_READ_CHUNK | 1u << BLOOM_WRITE_CHUNK);
     if (code != SQLITE_OK)
         return end_handle(handle, code);
     code = move_handle(chunks, geometry, chunk, true, handle);
@@ -351,13 +334,11 @@ static int open_row(struct bloom_chunks *chunks, const struct bloom_geometry *ge
 }
 
 int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     uint64_t block, struct bloom_block_edit *edit) {
-    uint32_t offset;
-    uint64_t chunk = chunk_of_block(geometry, block, &offset);
+                     const uint64_t *words, struct bloom_block_edit *edit) {
     edit->geometry = geometry;
-    edit->block = block;
+    edit->chunk = chunk_of_key(geometry, words, &edit->offset);
     edit->is_stale = false;
-    int code = open_row(chunks, geometry, chunk, &edit->handle);
+    int code = open_row(chunks, geometry, edit->chunk, &edit->handle);
     if (code != SQLITE_OK)
         return code;
     if (edit->handle == NULL) {
@@ -365,13 +346,13 @@ int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *g
         memset(edit->bytes, 0, block_bytes(geometry));
         return SQLITE_OK;
     }
-    code = read_handle(chunks, geometry, &edit->handle, offset, edit->bytes, &edit->counts);
+    code = read_handle(chunks, geometry, &edit->handle, edit->offset, edit->bytes, &edit->counts);
     if (code != SQLITE_OK)
         return code;
     edit->is_stale = is_stale(geometry, edit->counts.generation);
     if (edit->is_stale)
         edit->counts = no_counts(geometry);
-    code = bloom_counts_check(chunks, geometry, chunk, &edit->counts);
+    code = bloom_counts_check(chunks, geometry, edit->chunk, &edit->counts);
     return code == SQLITE_OK ? code : end_handle(&edit->handle, code);
 }
 
@@ -391,10 +372,7 @@ static int make_row(struct bloom_chunks *chunks, const struct bloom_geometry *ge
 }
 
 int bloom_block_make_row(struct bloom_chunks *chunks, struct bloom_block_edit *edit) {
-    uint32_t offset;
-    uint64_t chunk = chunk_of_block(edit->geometry, edit->block, &offset);
-    return edit->handle != NULL ? SQLITE_OK
-                                : make_row(chunks, edit->geometry, chunk, &edit->handle);
+    return make_row(chunks, edit->geometry, edit->chunk, &edit->handle);
 }
 
 /* Zeros over a stale row. */
@@ -408,16 +386,14 @@ static int wipe(sqlite3_blob *handle) {
 }
 
 int bloom_block_save(struct bloom_chunks *chunks, struct bloom_block_edit *edit) {
-    uint32_t offset;
     uint8_t counts[BLOOM_COUNTS_BYTES];
-    chunk_of_block(edit->geometry, edit->block, &offset);
     write_counts(&edit->counts, counts);
     int code = edit->is_stale ? wipe(edit->handle) : SQLITE_OK;
     if (code == SQLITE_OK)
         code = sqlite3_blob_write(edit->handle, counts, BLOOM_COUNTS_BYTES, 0);
     if (code == SQLITE_OK)
         code = sqlite3_blob_write(edit->handle, edit->bytes, (int)block_bytes(edit->geometry),
-                                  (int)offset);
+                                  (int)edit->offset);
     if (code != SQLITE_OK)
         return handle_failed(chunks, &edit->handle, code);
     bloom_block_close(edit);
@@ -425,8 +401,7 @@ int bloom_block_save(struct bloom_chunks *chunks, struct bloom_block_edit *edit)
 }
 
 void bloom_block_close(struct bloom_block_edit *edit) {
-    if (edit->handle != NULL)
-        end_handle(&edit->handle, SQLITE_OK);
+    end_handle(&edit->handle, SQLITE_OK);
 }
 
 /* Whole chunks */
@@ -449,7 +424,7 @@ int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *g
     *counts = load_counts(chunks->chunk);
     if (is_stale(geometry, counts->generation)) /* there is no row, or it is */
         *counts = no_counts(geometry);
-    return code;
+    return code == SQLITE_OK ? bloom_counts_check(chunks, geometry, chunk, counts) : code;
 }
 
 int bloom_chunk_next(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,

@@ -1,20 +1,9 @@
 /* Rows of NAME_chunks: the blocks of a layer, as many in each row as fill a database page without
  * overflowing it, behind the counts of what is in them.
  *
- * Chunk c of the layer with number l is the row with id l * 2^40 + c. Its BLOB begins with 24
- * bytes, numbers of 4 bytes, little-endian:
- *
- *    0  keys           that were new when they were added, minus those that were taken out
- *    4  ones           bits that are set; of counters: that are not zero
- *    8  reported_keys  what of these is in the layer's row: see layers.h
- *   12  reported_ones
- *   16  generation     of the keys: that of the layer. A row of an older one is stale: it counts as
- *                      zeros, and is overwritten
- *   20  zero
- *
- * Then the blocks follow from c * chunk_blocks on. A row is always of full length, the last one of
- * a layer, too, so that it fills its page; blocks beyond the last one are zero. It is absent until
- * one of its blocks is written; an absent one is zeros.
+ * FORMAT-tables.md says what a row holds. A row of an older generation than its layer's is stale:
+ * it counts as zeros, and is overwritten when a key comes to it. A row is absent until one of its
+ * blocks is written.
  *
  * A block is read by a statement, or, where that takes less time, through a BLOB handle, which does
  * not copy the whole row. Rows that are there are changed through a handle alone: bits and counts
@@ -24,24 +13,22 @@
  *      same is prepared, by the authorizer that there is now.
  *   2. An open handle is a reader: it would keep the database's read transaction alive, and keeps
  *      tables from being dropped; one for writing keeps the transaction from being committed. So a
- *      handle for writing lives for one change, and the one for reading, which is kept here, no
- *      longer than its owner says: bloom_chunks_rest is the one function that closes it. SQLite may
- *      roll back and tell us so while a handle is closed or at work: it is taken from its owner
- *      before.
- *
- * When a statement fails and takes its transaction back, SQLite first ends the transaction and then
- * tells the tables. A reader that is still open keeps the lock until the connection's next
- * statement ends. So a handle is not kept from one statement to the next, not even within a
- * transaction, but only while the table has a cursor open: SQLite closes the cursors of a statement
- * before.
+ *      handle for writing lives for one change. The one for reading, kept here, lives while the
+ *      table has a cursor open, not even for all of a transaction: when a statement fails and
+ *      takes its transaction back, SQLite closes its cursors, ends the transaction and then tells
+ *      the tables, and a reader that is still open keeps the lock until the connection's next
+ *      statement ends. bloom_chunks_rest is the one function that closes it. SQLite may roll back
+ *      and tell us so while a handle is closed or at work: it is taken from its owner before.
  */
 #ifndef BLOOM_TABLE_CHUNKS_H
 #define BLOOM_TABLE_CHUNKS_H
 
 #include "table/database.h"
 
-/* Chunk ids of a layer. */
-enum { BLOOM_CHUNK_ID_BITS = 40 };
+/* The first id of the layer with that number. */
+static inline sqlite3_int64 bloom_chunks_first_id(unsigned number) {
+    return (sqlite3_int64)number << 40;
+}
 
 enum { BLOOM_COUNTS_BYTES = 24 };
 
@@ -85,15 +72,16 @@ uint32_t bloom_chunk_bytes(const struct bloom_geometry *geometry);
 uint32_t bloom_chunk_block_bytes(const struct bloom_geometry *geometry);
 uint32_t bloom_blocks_of_chunk(const struct bloom_geometry *geometry, uint64_t chunk);
 
-/* Reads a block. */
+/* Reads the block that decides about a key, by the words of its hash. */
 int bloom_block_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     uint64_t block, uint8_t *bytes);
+                     const uint64_t *words, uint8_t *bytes);
 
-/* A block that is open for change. handle is NULL before the first open. No statement but an UPDATE
- * of the layer's row may come between the last open and save. */
+/* A block that is open for change. handle is NULL before the first open. No statement that writes,
+ * but an UPDATE of the layer's row, may come between the last open and save. */
 struct bloom_block_edit {
     const struct bloom_geometry *geometry;
-    uint64_t block;
+    uint64_t chunk;
+    uint32_t offset;      /* in its row */
     sqlite3_blob *handle; /* NULL: nothing is open, or there is no row */
     bool is_stale;        /* the row is; counts and bytes are zeros */
     struct bloom_counts counts;
@@ -105,7 +93,7 @@ struct bloom_block_edit {
  * none, then do what may still be refused, then save; or close it as it was. After an error nothing
  * is open. */
 int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     uint64_t block, struct bloom_block_edit *edit);
+                     const uint64_t *words, struct bloom_block_edit *edit);
 int bloom_block_make_row(struct bloom_chunks *chunks, struct bloom_block_edit *edit);
 int bloom_block_save(struct bloom_chunks *chunks, struct bloom_block_edit *edit);
 void bloom_block_close(struct bloom_block_edit *edit);
@@ -118,7 +106,7 @@ bool bloom_counts_are_sound(const struct bloom_geometry *geometry,
 int bloom_counts_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                        uint64_t chunk, const struct bloom_counts *counts);
 
-/* Reads a chunk: counts, which are not checked, and blocks, which *blocks points to until the next
+/* Reads a chunk: counts, which are checked, and blocks, which *blocks points to until the next
  * call; zeros when it has no row or a stale one. */
 int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                      uint64_t chunk, struct bloom_counts *counts, uint8_t **blocks);
@@ -143,8 +131,5 @@ int bloom_chunks_last(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_i
 
 /* Deletes all rows from one id to another, of whatever layers. */
 int bloom_chunks_delete(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_int64 to);
-
-/* The first id of the layer with that number. */
-sqlite3_int64 bloom_chunks_first_id(unsigned number);
 
 #endif

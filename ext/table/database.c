@@ -22,38 +22,28 @@ static const struct {
 
 enum { SHADOW_TABLE_COUNT = sizeof SHADOW_TABLES / sizeof *SHADOW_TABLES };
 
-/* Whether it writes; the parameters that are bound; SQL of schema and name. Where a column of a
- * result stands in a condition, too, SQLite asks the authorizer about it once, in the subquery, so
- * that what hides it from the one hides it from the other. */
-static const struct {
-    bool writes;
-    unsigned parameters;
-    const char *sql;
-} STATEMENTS[BLOOM_STATEMENTS] = {
-    [BLOOM_READ_LAYERS] = {false, 0,
-                           "SELECT layer, header, chunk_blocks, generation, keys, chunks, ones "
-                           "FROM \"%w\".\"%w_layers\" ORDER BY layer"},
+/* Of schema and name, and these again. Where a column of a result stands in a condition, too,
+ * SQLite asks the authorizer about it once, in the subquery, so that what hides it from the one
+ * hides it from the other. */
+static const char *const STATEMENTS[BLOOM_STATEMENTS] = {
+    [BLOOM_READ_LAYERS] = "SELECT layer, header, chunk_blocks, generation, keys, chunks, ones FROM "
+                          "\"%w\".\"%w_layers\" ORDER BY layer",
     [BLOOM_READ_CHUNK] =
-        {false, 1,
-         "SELECT id, bits FROM (SELECT id, bits FROM \"%w\".\"%w_chunks\") WHERE id = ?1"},
-    [BLOOM_NEXT_CHUNK] =
-        {false, 2,
-         "SELECT id, bits FROM (SELECT id, bits FROM \"%w\".\"%w_chunks\") WHERE id "
-         ">= ?1 AND id < ?2 ORDER BY 1"},
-    [BLOOM_LAST_CHUNK] = {false, 2,
-                          "SELECT id FROM (SELECT id FROM \"%w\".\"%w_chunks\") WHERE id >= ?1 "
-                          "AND id <= ?2 ORDER BY 1 DESC LIMIT 1"},
-    [BLOOM_NEW_LAYER] = {true, 4,
-                         "INSERT INTO \"%w\".\"%w_layers\"(layer, header, chunk_blocks, "
-                         "generation, keys, chunks, ones) VALUES (?1, ?2, ?3, ?4, 0, 0, 0)"},
-    [BLOOM_WRITE_LAYER] = {true, 5,
-                           "UPDATE \"%w\".\"%w_layers\" SET keys = ?2, chunks = ?3, ones = ?4, "
-                           "generation = ?5 WHERE layer = ?1"},
-    [BLOOM_DELETE_LAYERS] = {true, 1, "DELETE FROM \"%w\".\"%w_layers\" WHERE layer >= ?1"},
-    [BLOOM_NEW_CHUNK] = {true, 2, "INSERT INTO \"%w\".\"%w_chunks\"(id, bits) VALUES (?1, ?2)"},
-    [BLOOM_WRITE_CHUNK] = {true, 2, "UPDATE \"%w\".\"%w_chunks\" SET bits = ?2 WHERE id = ?1"},
-    [BLOOM_DELETE_CHUNKS] = {true, 2,
-                             "DELETE FROM \"%w\".\"%w_chunks\" WHERE id >= ?1 AND id <= ?2"},
+        "SELECT id, bits FROM (SELECT id, bits FROM \"%w\".\"%w_chunks\") WHERE id = ?1",
+    [BLOOM_NEXT_CHUNK] = "SELECT id, bits FROM (SELECT id, bits FROM \"%w\".\"%w_chunks\") WHERE "
+                         "id >= ?1 AND id < ?2 ORDER BY 1",
+    [BLOOM_LAST_CHUNK] = "SELECT id FROM (SELECT id FROM \"%w\".\"%w_chunks\") WHERE id >= ?1 AND "
+                         "id <= ?2 ORDER BY 1 DESC LIMIT 1",
+    [BLOOM_STRAY_CHUNK] = "SELECT id FROM (SELECT id FROM \"%w\".\"%w_chunks\") WHERE id >> 40 NOT "
+                          "IN (SELECT layer FROM \"%w\".\"%w_layers\") ORDER BY 1 DESC LIMIT 1",
+    [BLOOM_NEW_LAYER] = "INSERT INTO \"%w\".\"%w_layers\"(layer, header, chunk_blocks, generation, "
+                        "keys, chunks, ones) VALUES (?1, ?2, ?3, ?4, 0, 0, 0)",
+    [BLOOM_WRITE_LAYER] = "UPDATE \"%w\".\"%w_layers\" SET keys = ?2, chunks = ?3, ones = ?4, "
+                          "generation = ?5 WHERE layer = ?1",
+    [BLOOM_DELETE_LAYERS] = "DELETE FROM \"%w\".\"%w_layers\" WHERE layer >= ?1",
+    [BLOOM_NEW_CHUNK] = "INSERT INTO \"%w\".\"%w_chunks\"(id, bits) VALUES (?1, ?2)",
+    [BLOOM_WRITE_CHUNK] = "UPDATE \"%w\".\"%w_chunks\" SET bits = ?2 WHERE id = ?1",
+    [BLOOM_DELETE_CHUNKS] = "DELETE FROM \"%w\".\"%w_chunks\" WHERE id >= ?1 AND id <= ?2",
 };
 
 /* Messages */
@@ -81,8 +71,9 @@ int bloom_database_damaged(struct bloom_database *database, int shadow, const ch
     va_end(list);
     int code = SQLITE_NOMEM;
     if (text != NULL)
-        code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB, "%s is damaged: %s",
-                                   database->shadow_names[shadow], text);
+        code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
+                                   "%s is damaged: %s" BLOOM_RESTORE_DATABASE,
+                                   database->shadow_names[shadow], text, database->name);
     sqlite3_free(text);
     return code;
 }
@@ -96,7 +87,8 @@ int bloom_database_fail_sqlite(struct bloom_database *database, int code) {
 int bloom_database_hidden(struct bloom_database *database) {
     bloom_database_forget(database);
     return bloom_database_fail(database, SQLITE_AUTH,
-                               "the authorizer of this connection hides the shadow tables");
+                               "the authorizer of this connection hides the shadow tables; let it "
+                               "show them");
 }
 
 char *bloom_database_message(struct bloom_database *database) {
@@ -154,7 +146,7 @@ int bloom_database_enter(struct bloom_database *database) {
         return SQLITE_OK;
     return bloom_database_fail(database, SQLITE_LOCKED,
                                "a trigger on the shadow tables of a filter table uses a filter "
-                               "table");
+                               "table; drop the trigger");
 }
 
 /* Statements of one use */
@@ -171,47 +163,39 @@ static int prepare_text(struct bloom_database *database, char *sql, unsigned fla
     return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);
 }
 
-/* Runs SQL of the schema, the name of a shadow table, one more text and the table's suffix. */
-static int execute(struct bloom_database *database, int shadow, const char *format,
-                   const char *more) {
+/* Runs SQL of the schema, the name of a shadow table, its columns or a new name of the table, and
+ * its suffix, for each. */
+static int execute(struct bloom_database *database, const char *format, const char *new_name) {
     sqlite3_stmt *statement;
-    int code =
-        prepare_text(database,
-                     sqlite3_mprintf(format, database->schema, database->shadow_names[shadow], more,
-                                     SHADOW_TABLES[shadow].suffix),
-                     0, &statement);
-    if (code != SQLITE_OK)
-        return code;
-    ++*database->running;
-    sqlite3_step(statement);
-    code = sqlite3_finalize(statement);
-    --*database->running;
+    int code = SQLITE_OK;
+    bloom_database_forget(database);
+    for (int i = 0; i < SHADOW_TABLE_COUNT && code == SQLITE_OK; i++) {
+        const char *text = new_name != NULL ? new_name : SHADOW_TABLES[i].columns;
+        code = prepare_text(database,
+                            sqlite3_mprintf(format, database->schema, database->shadow_names[i],
+                                            text, SHADOW_TABLES[i].suffix),
+                            0, &statement);
+        if (code != SQLITE_OK)
+            return code;
+        ++*database->running;
+        sqlite3_step(statement);
+        code = sqlite3_finalize(statement);
+        --*database->running;
+    }
     return code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code);
 }
 
 int bloom_database_create_tables(struct bloom_database *database) {
-    int code = SQLITE_OK;
-    for (int i = 0; i < SHADOW_TABLE_COUNT && code == SQLITE_OK; i++)
-        code = execute(database, i, "CREATE TABLE \"%w\".\"%w\" %s", SHADOW_TABLES[i].columns);
-    return code;
+    return execute(database, "CREATE TABLE \"%w\".\"%w\" %s", NULL);
 }
 
 int bloom_database_drop_tables(struct bloom_database *database) {
-    int code = SQLITE_OK;
-    bloom_database_forget(database);
-    for (int i = SHADOW_TABLE_COUNT - 1; i >= 0 && code == SQLITE_OK; i--)
-        code = execute(database, i, "DROP TABLE IF EXISTS \"%w\".\"%w\"", NULL);
-    return code;
+    return execute(database, "DROP TABLE IF EXISTS \"%w\".\"%w\"", NULL);
 }
 
 int bloom_database_rename_tables(struct bloom_database *database, const char *name) {
-    int code = SQLITE_OK;
-    bloom_database_forget(database);
-    for (int i = 0; i < SHADOW_TABLE_COUNT && code == SQLITE_OK; i++)
-        code = execute(database, i, "ALTER TABLE \"%w\".\"%w\" RENAME TO \"%w_%s\"", name);
-    if (code != SQLITE_OK)
-        return code;
-    return set_name(database, name) ? SQLITE_OK : SQLITE_NOMEM;
+    int code = execute(database, "ALTER TABLE \"%w\".\"%w\" RENAME TO \"%w_%s\"", name);
+    return code == SQLITE_OK && !set_name(database, name) ? SQLITE_NOMEM : code;
 }
 
 /* Shape */
@@ -219,33 +203,28 @@ int bloom_database_rename_tables(struct bloom_database *database, const char *na
 static int on_shadow_tables(struct bloom_database *database) {
     return bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
                                "the shadow tables are damaged: a trigger, an index or a foreign "
-                               "key is on them");
+                               "key is on them; drop it");
 }
 
 /* Judges one row of the schema that names a shadow table as its table. */
-static int check_object(struct bloom_database *database, int shadow, sqlite3_stmt *row,
-                        bool *present) {
+static int check_object(struct bloom_database *database, int shadow, const char *expected,
+                        sqlite3_stmt *row) {
     const char *type = (const char *)sqlite3_column_text(row, 0);
     const char *text = (const char *)sqlite3_column_text(row, 1);
     if (type == NULL || text == NULL)
         return bloom_database_hidden(database); /* or there was no memory, which the end tells */
     if (sqlite3_stricmp(type, "trigger") == 0 || sqlite3_stricmp(type, "index") == 0)
         return on_shadow_tables(database);
-    char *expected = sqlite3_mprintf("CREATE TABLE \"%w\" %s", database->shadow_names[shadow],
-                                     SHADOW_TABLES[shadow].columns);
-    if (expected == NULL)
-        return SQLITE_NOMEM;
-    *present = sqlite3_stricmp(text, expected) == 0;
-    sqlite3_free(expected);
-    return *present ? SQLITE_OK
-                    : bloom_database_damaged(database, shadow,
-                                             "it is not the table that CREATE made; tables of a "
-                                             "development build are rebuilt, or carried over by "
-                                             "SELECT filter there and the command merge here");
+    return sqlite3_stricmp(text, expected) == 0
+               ? SQLITE_OK
+               : bloom_database_damaged(database, shadow,
+                                        "it is not the table that CREATE made, or of a "
+                                        "development build");
 }
 
 /* Compares what the schema, and what temp says of triggers, with what CREATE made. */
 static int check_shadow(struct bloom_database *database, int shadow) {
+    const char *name = database->shadow_names[shadow];
     sqlite3_stmt *statement;
     bool present = false;
     int code = prepare_text(
@@ -253,22 +232,23 @@ static int check_shadow(struct bloom_database *database, int shadow) {
         sqlite3_mprintf("SELECT type, sql FROM \"%w\".sqlite_master WHERE tbl_name = %Q COLLATE "
                         "NOCASE UNION ALL SELECT type, sql FROM sqlite_temp_master WHERE "
                         "type = 'trigger' AND tbl_name = %Q COLLATE NOCASE",
-                        database->schema, database->shadow_names[shadow],
-                        database->shadow_names[shadow]),
+                        database->schema, name, name),
         0, &statement);
     if (code != SQLITE_OK)
         return code;
-    while (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW)
-        code = check_object(database, shadow, statement, &present);
+    char *expected = sqlite3_mprintf("CREATE TABLE \"%w\" %s", name, SHADOW_TABLES[shadow].columns);
+    code = expected != NULL ? SQLITE_OK : SQLITE_NOMEM;
+    for (; code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW; present = true)
+        code = check_object(database, shadow, expected, statement);
+    sqlite3_free(expected);
     int ended = sqlite3_finalize(statement);
     if (ended != SQLITE_OK)
         return bloom_database_fail_sqlite(database, ended);
     if (code == SQLITE_OK && !present)
-        code =
-            bloom_database_fail(database, SQLITE_ERROR,
-                                "no such table: %s.%s, which holds the keys; restore it, or drop "
-                                "%s and make it anew",
-                                database->schema, database->shadow_names[shadow], database->name);
+        code = bloom_database_fail(database, SQLITE_ERROR,
+                                   "no such table: %s.%s, which holds the keys; restore it, or "
+                                   "drop %s and make it anew",
+                                   database->schema, name, database->name);
     return code;
 }
 
@@ -294,18 +274,23 @@ static bool has_columns(sqlite3_stmt *statement) {
     return all;
 }
 
+static char *text_of(const struct bloom_database *database, enum bloom_statement which) {
+    return sqlite3_mprintf(STATEMENTS[which], database->schema, database->name, database->schema,
+                           database->name);
+}
+
 /* Whether a statement runs only itself, and all of itself: its program must not call anything, must
  * use every value that is bound, and, when it reads, must make no NULL, where no types tell. An
  * authorizer may have put that in the place of a column, or taken the whole statement away. */
 static int check_program(struct bloom_database *database, enum bloom_statement which,
                          sqlite3_stmt *prepared) {
-    const bool writes = STATEMENTS[which].writes;
+    const bool writes = which >= BLOOM_WRITE_CHUNK;
     static const char *const CALLS[] = {"Program",  "Function", "Function0",
                                         "PureFunc", "VOpen",    "IdxInsert"};
     sqlite3_stmt *statement;
-    unsigned parameters = 0;
+    int parameters = 0;
     bool calls = false, makes_null = false;
-    char *sql = sqlite3_mprintf(STATEMENTS[which].sql, database->schema, database->name);
+    char *sql = text_of(database, which);
     int code = prepare_text(database, sql != NULL ? sqlite3_mprintf("EXPLAIN %s", sql) : NULL, 0,
                             &statement);
     sqlite3_free(sql);
@@ -322,7 +307,7 @@ static int check_program(struct bloom_database *database, enum bloom_statement w
     code = sqlite3_finalize(statement);
     if (code != SQLITE_OK)
         return bloom_database_fail_sqlite(database, code);
-    if (parameters < STATEMENTS[which].parameters ||
+    if (parameters < sqlite3_bind_parameter_count(prepared) ||
         (sqlite3_stmt_readonly(prepared) != 0) == writes ||
         (!writes && (!has_columns(prepared) || (makes_null && !tells_types()))))
         return bloom_database_hidden(database);
@@ -362,9 +347,8 @@ static int prepare_statement(struct bloom_database *database, enum bloom_stateme
         code = check_shadow(database, i);
     database->shape_known = code == SQLITE_OK;
     if (code == SQLITE_OK)
-        code = prepare_text(
-            database, sqlite3_mprintf(STATEMENTS[which].sql, database->schema, database->name),
-            SQLITE_PREPARE_PERSISTENT, &statement);
+        code =
+            prepare_text(database, text_of(database, which), SQLITE_PREPARE_PERSISTENT, &statement);
     if (code != SQLITE_OK)
         return code;
     code = check_program(database, which, statement);
@@ -377,17 +361,19 @@ static int prepare_statement(struct bloom_database *database, enum bloom_stateme
     return code;
 }
 
-int bloom_database_prepare(struct bloom_database *database, enum bloom_statement which) {
+int bloom_database_prepare(struct bloom_database *database, unsigned statements) {
+    int code = SQLITE_OK;
     if (!bloom_database_tells_expiry()) {
         sqlite3_stmt *statement;
         bool row;
-        int code = bloom_database_read(database, BLOOM_READ_CHUNK, -1, 0, &statement, &row);
+        code = bloom_database_read(database, BLOOM_READ_CHUNK, -1, 0, &statement, &row);
         if (code == SQLITE_OK)
             code = bloom_database_end(database, BLOOM_READ_CHUNK, code);
-        if (code != SQLITE_OK)
-            return code;
     }
-    return is_due(database, which) ? prepare_statement(database, which) : SQLITE_OK;
+    for (unsigned which = 0; code == SQLITE_OK && statements >> which != 0; which++)
+        if (statements >> which & 1 && is_due(database, (enum bloom_statement)which))
+            code = prepare_statement(database, (enum bloom_statement)which);
+    return code;
 }
 
 int bloom_database_begin(struct bloom_database *database, enum bloom_statement which,
@@ -412,12 +398,13 @@ int bloom_database_end(struct bloom_database *database, enum bloom_statement whi
     if (ended == SQLITE_TOOBIG)
         code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
                                    "the shadow tables are damaged: a value is longer than any of "
-                                   "theirs can be");
+                                   "theirs can be" BLOOM_RESTORE_DATABASE,
+                                   database->name);
     else if ((ended & 0xff) == SQLITE_CONSTRAINT)
         /* As it is, the caller would take it for a key that was ignored. */
         code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
                                    "the shadow tables are damaged, or hidden by the authorizer of "
-                                   "this connection: %s",
+                                   "this connection: %s; let it read and write them",
                                    sqlite3_errmsg(database->connection));
     else
         code = bloom_database_fail_sqlite(database, ended);
@@ -439,9 +426,10 @@ int bloom_database_read(struct bloom_database *database, enum bloom_statement wh
         int code = bloom_database_begin(database, which, statement);
         if (code != SQLITE_OK)
             return code;
-        if (STATEMENTS[which].parameters > 0)
+        const int parameters = sqlite3_bind_parameter_count(*statement);
+        if (parameters > 0)
             sqlite3_bind_int64(*statement, 1, first);
-        if (STATEMENTS[which].parameters > 1)
+        if (parameters > 1)
             sqlite3_bind_int64(*statement, 2, second);
         int stepped = sqlite3_step(*statement);
         *row = stepped == SQLITE_ROW;
@@ -453,7 +441,8 @@ int bloom_database_read(struct bloom_database *database, enum bloom_statement wh
             return code;
         bloom_database_forget(database);
     }
-    return bloom_database_fail(database, SQLITE_SCHEMA, "the schema changes all the time");
+    return bloom_database_fail(database, SQLITE_SCHEMA,
+                               "the schema changes all the time; try again");
 }
 
 int bloom_database_write(struct bloom_database *database, enum bloom_statement which, int rows) {
@@ -467,9 +456,11 @@ int bloom_database_write(struct bloom_database *database, enum bloom_statement w
                                    (unsigned)rows)))
         return code;
     bloom_database_forget(database);
-    return bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
-                               anew ? "the schema changed while the table was written"
-                                    : "the shadow tables are damaged: expected rows are missing");
+    return bloom_database_fail(
+        database, SQLITE_CORRUPT_VTAB,
+        anew ? "the schema changed while the table was written; try again"
+             : "the shadow tables are damaged: expected rows are missing" BLOOM_RESTORE_DATABASE,
+        database->name);
 }
 
 int bloom_database_room_on_page(struct bloom_database *database, uint32_t *bytes) {

@@ -35,17 +35,19 @@
 #define SQLITE_FCNTL_RESERVE_BYTES 38
 #endif
 
+/* Those that write come last. */
 enum bloom_statement {
     BLOOM_READ_LAYERS, /* all rows of NAME_layers */
+    BLOOM_NEXT_CHUNK,  /* the first from one id to before another */
+    BLOOM_LAST_CHUNK,  /* the largest id from one to another */
+    BLOOM_STRAY_CHUNK, /* the largest id of a layer that has no row */
     BLOOM_READ_CHUNK,
-    BLOOM_NEXT_CHUNK, /* the first from one id to before another */
-    BLOOM_LAST_CHUNK, /* the largest id from one to another */
+    BLOOM_WRITE_CHUNK, /* never run: whether it may be asks the authorizer before a handle writes */
+    BLOOM_NEW_CHUNK,
+    BLOOM_DELETE_CHUNKS, /* from one id to another */
     BLOOM_NEW_LAYER,
     BLOOM_WRITE_LAYER,   /* its counts and its generation */
     BLOOM_DELETE_LAYERS, /* from one number on */
-    BLOOM_NEW_CHUNK,
-    BLOOM_WRITE_CHUNK, /* never run: whether it may be asks the authorizer before a handle writes */
-    BLOOM_DELETE_CHUNKS, /* from one id to another */
     BLOOM_STATEMENTS
 };
 
@@ -79,7 +81,11 @@ void bloom_database_close(struct bloom_database *database);
 int bloom_database_fail(struct bloom_database *database, int code, const char *format, ...);
 int bloom_database_fail_sqlite(struct bloom_database *database, int code);
 
-/* "SHADOW is damaged: " and a message, of the shadow table with that index; SQLITE_CORRUPT_VTAB. */
+/* What to do when bits are lost or not to be trusted any more; it takes the name of the table. */
+#define BLOOM_RESTORE_DATABASE "; restore the database from a backup, or drop %s and make it anew"
+
+/* "SHADOW is damaged: ", a message, and what to do, of the shadow table with that index;
+ * SQLITE_CORRUPT_VTAB. */
 int bloom_database_damaged(struct bloom_database *database, int shadow, const char *format, ...);
 
 /* The authorizer was found to hide rows or columns; SQLITE_AUTH. */
@@ -97,8 +103,10 @@ int bloom_database_create_tables(struct bloom_database *database);
 int bloom_database_drop_tables(struct bloom_database *database);
 int bloom_database_rename_tables(struct bloom_database *database, const char *name);
 
-/* Makes sure that a statement is prepared, by the schema and the authorizer that there are now. */
-int bloom_database_prepare(struct bloom_database *database, enum bloom_statement which);
+/* Makes sure that statements (bits 1u << BLOOM_...) are prepared, by the schema and the authorizer
+ * that there are now. What is done in several steps prepares all of them before the first, so that
+ * an authorizer refuses all or nothing. */
+int bloom_database_prepare(struct bloom_database *database, unsigned statements);
 
 /* Whether SQLite tells which statements are outdated (it was not built with OMIT_DEPRECATED).
  * Otherwise bloom_database_prepare costs a read. */

@@ -1,15 +1,18 @@
 /* See keys.h. */
 #include "table/keys.h"
 
+/* Up to so many chunks of a layer are counted before it takes a key that may be one too many, which
+ * takes 1 us each, for some 22 keys a chunk (layers.h); a chunk has room for some 3,000. */
+enum { FEW_CHUNKS = 4 };
+
 /* Whether a key is in one layer. */
 static int check_layer(struct bloom_layers *layers, unsigned index, const uint64_t *words,
                        bool *found) {
     const struct bloom_geometry *geometry = &bloom_layers_at(layers, index)->geometry;
-    const struct bloom_blocks *blocks = geometry->shape.layout->blocks;
     uint8_t bytes[BLOOM_BLOCK_BYTES_MAXIMUM];
-    int code =
-        bloom_block_read(layers->chunks, geometry, blocks->of(&geometry->shape, words), bytes);
-    *found = code == SQLITE_OK && blocks->check(&geometry->shape, bytes, words);
+    int code = bloom_block_read(layers->chunks, geometry, words, bytes);
+    *found =
+        code == SQLITE_OK && geometry->shape.layout->blocks->check(&geometry->shape, bytes, words);
     return code;
 }
 
@@ -26,138 +29,139 @@ int bloom_keys_check(struct bloom_layers *layers, const uint64_t *words, unsigne
     return bloom_layers_finish(layers, code, false);
 }
 
-/* Opens the block of a key in a layer, and tells whether it is in. */
-static int open_block(struct bloom_layers *layers, unsigned index, const uint64_t *words,
-                      struct bloom_block_edit *edit, bool *found) {
-    const struct bloom_geometry *geometry = &bloom_layers_at(layers, index)->geometry;
-    const struct bloom_blocks *blocks = geometry->shape.layout->blocks;
-    int code =
-        bloom_block_open(layers->chunks, geometry, blocks->of(&geometry->shape, words), edit);
-    *found = code == SQLITE_OK && blocks->check(&geometry->shape, edit->bytes, words);
+/* A key that is added or taken out, and its block in a layer, open for change. */
+struct change {
+    struct bloom_layers *layers;
+    const uint64_t *words;
+    struct bloom_layer *layer;
+    struct bloom_block_edit edit;
+    bool found; /* in that layer */
+};
+
+static int begin_change(struct change *change, struct bloom_layers *layers, const uint64_t *words) {
+    change->layers = layers;
+    change->words = words;
+    change->edit.handle = NULL;
+    change->found = false;
+    return bloom_layers_start(layers, BLOOM_SIZES_NOW);
+}
+
+static int open_block(struct change *change, unsigned index) {
+    change->layer = bloom_layers_at(change->layers, index);
+    const struct bloom_geometry *geometry = &change->layer->geometry;
+    int code = bloom_block_open(change->layers->chunks, geometry, change->words, &change->edit);
+    change->found = code == SQLITE_OK && geometry->shape.layout->blocks->check(
+                                             &geometry->shape, change->edit.bytes, change->words);
     return code;
 }
 
-/* Saves a block that has so many keys and ones more, or fewer. The row of the layer comes first,
- * since it may still be refused. */
-static int save_block(struct bloom_layers *layers, unsigned index, struct bloom_block_edit *edit,
-                      int keys, int ones) {
-    struct bloom_counts *counts = &edit->counts;
-    int code = bloom_block_make_row(layers->chunks, edit);
+/* Clamped: stored counts are not trusted, and of counters that were full more keys may be taken out
+ * than were counted. */
+static uint32_t clamped_sum(uint32_t count, int more) {
+    const int64_t sum = (int64_t)count + more;
+    return sum < 0 ? 0 : sum > BLOOM_COUNT_MAXIMUM ? BLOOM_COUNT_MAXIMUM : (uint32_t)sum;
+}
+
+/* Saves the block, which has so many keys and ones more, or fewer. What may be refused comes first:
+ * a row, if there is none, and the row of the layer. */
+static int save_block(struct change *change, int keys, int ones) {
+    struct bloom_layers *layers = change->layers;
+    struct bloom_counts *counts = &change->edit.counts;
+    int code = SQLITE_OK;
+    if (change->edit.handle == NULL) {
+        code = bloom_layers_prepare(layers, false);
+        if (code == SQLITE_OK)
+            code = bloom_block_make_row(layers->chunks, &change->edit);
+    }
     if (code == SQLITE_OK && keys != 0) {
-        /* Clamped: stored counts are not trusted, and of counters that were full more keys may be
-         * taken out than were counted. */
-        if (keys > 0 ? counts->keys < BLOOM_COUNT_MAXIMUM : counts->keys > 0)
-            counts->keys += (uint32_t)keys;
-        int64_t sum = (int64_t)counts->ones + ones;
-        counts->ones = sum < 0                              ? 0
-                       : sum > (int64_t)BLOOM_COUNT_MAXIMUM ? BLOOM_COUNT_MAXIMUM
-                                                            : (uint32_t)sum;
-        code = bloom_layers_report(layers, bloom_layers_at(layers, index), counts);
+        counts->keys = clamped_sum(counts->keys, keys);
+        counts->ones = clamped_sum(counts->ones, ones);
+        code = bloom_layers_report(layers, change->layer, counts);
     }
-    if (code == SQLITE_OK)
-        return bloom_block_save(layers->chunks, edit);
-    bloom_block_close(edit);
-    return code;
+    return code == SQLITE_OK ? bloom_block_save(layers->chunks, &change->edit) : code;
 }
 
-/* Adds a key to a layer, unless it is found there, which counts it once more if it is to be; or
- * unless the layer is full, which leaves *found and *added false. The edit, which may be open, is
- * closed. */
-static int add_to_layer(struct bloom_layers *layers, unsigned index, const uint64_t *words,
-                        bool again, struct bloom_block_edit *edit, bool *found, bool *added) {
-    const struct bloom_layer *layer = bloom_layers_at(layers, index);
-    const struct bloom_shape *shape = &layer->geometry.shape;
+/* Adds the key to a layer, unless it is found there, where counts says whether it is counted once
+ * more; or unless the layer is full, when it is neither found nor added. */
+static int add_to_layer(struct change *change, unsigned index, bool counts, bool *added) {
     *added = false;
-    int code = open_block(layers, index, words, edit, found);
-    if (code != SQLITE_OK)
+    int code = open_block(change, index);
+    if (code == SQLITE_OK && !change->found) {
+        const struct bloom_layer *layer = change->layer;
+        struct bloom_sums has = layer->sums;
+        if (has.chunks > 1 && has.chunks <= FEW_CHUNKS && bloom_layer_may_fill(layer, 0) &&
+            change->layers->growth.mode == BLOOM_GROWTH_ON)
+            code = bloom_layers_count(change->layers, layer, &has);
+        *added = code == SQLITE_OK && bloom_layer_takes(layer, &has);
+    }
+    if (code != SQLITE_OK || !(*added || (change->found && counts)))
         return code;
-    *added = !*found && bloom_layer_takes(layer, &layer->sums);
-    if (!*added && !(*found && again)) {
-        bloom_block_close(edit);
-        return SQLITE_OK;
-    }
-    unsigned ones = shape->layout->blocks->add(shape, edit->bytes, words);
-    return save_block(layers, index, edit, *added, (int)ones);
+    const struct bloom_shape *shape = &change->layer->geometry.shape;
+    unsigned ones = shape->layout->blocks->add(shape, change->edit.bytes, change->words);
+    return save_block(change, *added, (int)ones);
 }
 
-/* Adds a key to the last layer, or to a further one when it is full. */
-static int add_to_last_layer(struct bloom_layers *layers, const uint64_t *words, bool again,
-                             struct bloom_block_edit *edit, bool *found, bool *added) {
-    for (;;) {
-        int code = add_to_layer(layers, layers->count - 1, words, again, edit, found, added);
-        if (code != SQLITE_OK || *found || *added)
-            return code;
-        if (layers->growth.mode == BLOOM_GROWTH_ERROR)
-            return bloom_database_fail(
-                layers->database, SQLITE_ERROR,
-                "the table is full: it was made for %llu keys, and growth=error refuses more; make "
-                "one with a larger capacity",
-                (sqlite3_uint64)layers->growth.capacity);
-        code = bloom_layers_grow(layers);
-        if (code != SQLITE_OK)
-            return code;
-    }
-}
-
-/* Whether a key is in one of the layers from one on, and in which. Where a block will be changed,
+/* Whether the key is in one of the layers from one on, and in which. Where a block will be changed,
  * as the key is new or is to be counted, the key is not looked for in the last one, and the block
  * in the last one looked at is left open: a handle for change is opened anyway, and takes less time
  * to move than a statement takes. Otherwise the last layer comes first, which is the largest. */
-static int find_key(struct bloom_layers *layers, unsigned from, const uint64_t *words,
-                    bool expects_change, struct bloom_block_edit *edit, bool *found, unsigned *at) {
-    unsigned count = layers->count;
+static int find_key(struct change *change, unsigned from, bool expects_change, unsigned *at) {
+    const unsigned count = change->layers->count;
     int code = SQLITE_OK;
-    *found = false;
-    for (unsigned i = from; code == SQLITE_OK && i + expects_change < count && !*found; i++) {
+    for (unsigned i = from; code == SQLITE_OK && i + expects_change < count && !change->found;
+         i++) {
         *at = expects_change ? i : count - 1 - (i - from);
-        code = expects_change ? open_block(layers, *at, words, edit, found)
-                              : check_layer(layers, *at, words, found);
+        code = expects_change ? open_block(change, *at)
+                              : check_layer(change->layers, *at, change->words, &change->found);
     }
     return code;
 }
 
 int bloom_keys_add(struct bloom_layers *layers, const uint64_t *words, bool again, bool *found) {
-    struct bloom_block_edit edit;
-    bool added = false, counts = again && layers->growth.layout->blocks->remove != NULL;
+    struct change change;
+    const bool counts = again && layers->growth.layout->blocks->remove != NULL;
+    bool added = false;
     unsigned at = 0; /* the layer it was found in */
-    *found = false;
-    int code = bloom_layers_start(layers, BLOOM_SIZES_NOW);
+    int code = begin_change(&change, layers, words);
     if (code != SQLITE_OK)
         return code;
-    edit.handle = NULL;
     /* Keys that are in and keys that are new come in runs. */
-    code = find_key(layers, again ? bloom_layers_older(layers) : 0, words,
-                    counts || layers->expects_new, &edit, found, &at);
-    if (code == SQLITE_OK && !*found)
-        code = add_to_last_layer(layers, words, counts, &edit, found, &added);
-    else if (code == SQLITE_OK && counts)
-        code = add_to_layer(layers, at, words, true, &edit, found, &added);
-    bloom_block_close(&edit);
+    code = find_key(&change, again ? bloom_layers_older(layers) : 0, counts || layers->expects_new,
+                    &at);
+    if (code == SQLITE_OK && change.found && counts)
+        code = add_to_layer(&change, at, true, &added);
+    while (code == SQLITE_OK && !change.found && !added) {
+        code = add_to_layer(&change, layers->count - 1, counts, &added);
+        if (code == SQLITE_OK && !change.found && !added) {
+            bloom_block_close(&change.edit);
+            code = bloom_layers_grow(layers);
+        }
+    }
+    bloom_block_close(&change.edit);
+    *found = change.found;
     layers->expects_new = added;
-    return bloom_layers_finish(layers, code, !*found || again);
+    return bloom_layers_finish(layers, code, !change.found || again);
 }
 
 int bloom_keys_remove(struct bloom_layers *layers, const uint64_t *words) {
-    struct bloom_block_edit edit;
+    struct change change;
     unsigned layers_with = 0, at = 0;
-    bool found;
-    int code = bloom_layers_start(layers, BLOOM_SIZES_NOW);
+    int code = begin_change(&change, layers, words);
     if (code != SQLITE_OK)
         return code;
-    edit.handle = NULL;
     for (unsigned i = 0; code == SQLITE_OK && i < layers->count; i++) {
-        code = open_block(layers, i, words, &edit, &found);
-        layers_with += found;
-        at = found ? i : at;
+        code = open_block(&change, i);
+        layers_with += change.found;
+        at = change.found ? i : at;
     }
     if (code == SQLITE_OK && layers_with == 1 && at + 1 < layers->count)
-        code = open_block(layers, at, words, &edit, &found);
+        code = open_block(&change, at);
     if (code == SQLITE_OK && layers_with == 1) {
-        const struct bloom_shape *shape = &bloom_layers_at(layers, at)->geometry.shape;
-        int zeros = (int)shape->layout->blocks->remove(shape, edit.bytes, words);
+        const struct bloom_shape *shape = &change.layer->geometry.shape;
+        int zeros = (int)shape->layout->blocks->remove(shape, change.edit.bytes, words);
         /* The key is gone when one of its counters is zero. */
-        code = save_block(layers, at, &edit, zeros > 0 ? -1 : 0, -zeros);
+        code = save_block(&change, zeros > 0 ? -1 : 0, -zeros);
     }
-    bloom_block_close(&edit);
+    bloom_block_close(&change.edit);
     return bloom_layers_finish(layers, code, true);
 }

@@ -21,12 +21,16 @@ void bloom_layers_close(struct bloom_layers *layers) {
 
 /* The proof */
 
+static int status_of(const struct bloom_layers *layers, int which) {
+    int current = 0, highest;
+    sqlite3_db_status(layers->database->connection, which, &current, &highest, 0);
+    return current;
+}
+
 /* Looks at pages, of all databases of the connection, that were in the cache: nothing is changed
  * without some, and rows are counted besides. */
 static int count_looks(const struct bloom_layers *layers) {
-    int looks = 0, highest;
-    sqlite3_db_status(layers->database->connection, SQLITE_DBSTATUS_CACHE_HIT, &looks, &highest, 0);
-    return looks;
+    return status_of(layers, SQLITE_DBSTATUS_CACHE_HIT);
 }
 
 /* Whether this connection has changed, or may have changed, what it has not committed. */
@@ -45,11 +49,8 @@ static bool is_writing(const struct bloom_layers *layers) {
 
 /* Whether another connection uses one of the caches: total use then exceeds our share. */
 static bool is_shared(const struct bloom_layers *layers) {
-    int used, share, highest;
-    sqlite3 *connection = layers->database->connection;
-    sqlite3_db_status(connection, SQLITE_DBSTATUS_CACHE_USED, &used, &highest, 0);
-    sqlite3_db_status(connection, SQLITE_DBSTATUS_CACHE_USED_SHARED, &share, &highest, 0);
-    return used != share;
+    return status_of(layers, SQLITE_DBSTATUS_CACHE_USED) !=
+           status_of(layers, SQLITE_DBSTATUS_CACHE_USED_SHARED);
 }
 
 /* Changes with every commit, whoever makes it. */
@@ -63,12 +64,6 @@ static unsigned version_of(const struct bloom_layers *layers) {
 
 static const char *file_of(const struct bloom_layers *layers) {
     return sqlite3_db_filename(layers->database->connection, layers->database->schema);
-}
-
-/* Whether the database is main, in a file with a path: what sqlite3_deserialize puts in the place
- * of main has a name, too, but no path. */
-static bool is_main_file(const struct bloom_layers *layers, const char *file) {
-    return layers->database->is_main && file != NULL && strpbrk(file, "/\\") != NULL;
 }
 
 static bool is_proven_by_looks(const struct bloom_layers *layers) {
@@ -107,21 +102,19 @@ static void uncheck(struct bloom_layers *layers) {
         layers->layers[i].geometry.checked = false;
 }
 
-/* Right after the rows were read: by what they may be believed. */
+/* Right after the rows were read, without a proof: by what they may be believed. */
 static int find_proof(struct bloom_layers *layers) {
     const char *file = file_of(layers);
-    layers->proof = BLOOM_PROOF_NONE;
     sqlite3_free(layers->file);
     layers->file = NULL;
-    if (is_shared(layers))
+    if (is_shared(layers) || (!layers->told && is_writing(layers)))
         return SQLITE_OK;
     if (layers->told) {
         layers->proof = BLOOM_PROOF_LOOKS;
         return SQLITE_OK;
     }
-    if (is_writing(layers))
-        return SQLITE_OK;
-    if (is_main_file(layers, file)) {
+    /* What sqlite3_deserialize puts in the place of main has a name, too, but no path. */
+    if (layers->database->is_main && file != NULL && strpbrk(file, "/\\") != NULL) {
         layers->file = sqlite3_mprintf("%s", file);
         if (layers->file == NULL)
             return SQLITE_NOMEM;
@@ -164,7 +157,9 @@ static int learn_layer(struct bloom_layers *layers, struct bloom_layer *layer, u
     char problem[BLOOM_PROBLEM_SIZE];
     layer->learned = false;
     if (!bloom_header_read(&shape, header, length, problem))
-        return damaged(layers, number, problem);
+        return bloom_database_fail(
+            layers->database, SQLITE_CORRUPT_VTAB, "%s is damaged: layer %u %s",
+            layers->database->shadow_names[BLOOM_SHADOW_LAYERS], number, problem);
     /* How layers follow from the options is part of the format, so that a header that was exchanged
      * does not go unnoticed. */
     if (!bloom_growth_knows(&layers->growth, index, &shape))
@@ -325,6 +320,7 @@ int bloom_layers_start(struct bloom_layers *layers, enum bloom_chunk_sizes sizes
     int code = bloom_database_enter(layers->database);
     if (code != SQLITE_OK)
         return code;
+    layers->page_room = 0;
     code = know(layers, sizes);
     return code == SQLITE_OK ? code : bloom_layers_finish(layers, code, false);
 }
@@ -342,17 +338,8 @@ int bloom_layers_finish(struct bloom_layers *layers, int code, bool changed) {
 /* Changes */
 
 unsigned bloom_layers_older(const struct bloom_layers *layers) {
-    unsigned older = 0;
-    while (bloom_layers_at(layers, older)->geometry.generation != layers->newest)
-        older++;
-    return older;
-}
-
-sqlite3_int64 bloom_layers_end_id(const struct bloom_layers *layers) {
-    const uint64_t generations = layers->growth.generations, slots = (uint64_t)layers->newest + 1;
-    return bloom_chunks_first_id(
-        generations == 1 ? layers->count
-                         : (unsigned)(slots < generations ? slots : generations) * SLOT_ROWS);
+    const unsigned last = layers->count - 1;
+    return last - bloom_layers_at(layers, last)->geometry.number % SLOT_ROWS;
 }
 
 /* Whether a row has that generation and these sums; the other rows may be anything. */
@@ -388,27 +375,38 @@ static int update_row(struct bloom_layers *layers, unsigned number, uint32_t gen
 
 /* Writes sums and generation of the row of a layer. They are read back until every column was seen
  * to change since the statement was prepared: an authorizer may have hidden one from it. The others
- * are then written as they were. */
-static int write_row(struct bloom_layers *layers, const struct bloom_layer *former,
-                     uint32_t generation, const struct bloom_sums *sums) {
+ * are then written as they were, and same is false. */
+static int try_row(struct bloom_layers *layers, const struct bloom_layer *former,
+                   uint32_t generation, const struct bloom_sums *sums, bool *same) {
     const unsigned number = former->geometry.number;
-    bool *const proven = &layers->database->writes_layers, same;
+    bool *const proven = &layers->database->writes_layers;
+    *same = true;
     *proven &= generation == former->geometry.generation && sums->chunks == former->sums.chunks;
     if (*proven)
         return update_row(layers, number, generation, sums);
     /* What reads must not be refused when the row is written. */
-    int code = bloom_database_prepare(layers->database, BLOOM_READ_LAYERS);
+    int code = bloom_database_prepare(layers->database, 1u << BLOOM_READ_LAYERS);
     if (code == SQLITE_OK)
         code = update_row(layers, number, generation, sums);
     if (code == SQLITE_OK)
-        code = read_back(layers, number, generation, sums, &same);
+        code = read_back(layers, number, generation, sums, same);
     if (code != SQLITE_OK)
         return code;
-    *proven = same && sums->keys != former->sums.keys && sums->ones != former->sums.ones;
-    if (same)
-        return code;
-    code = update_row(layers, number, former->geometry.generation, &former->sums);
-    return code == SQLITE_OK ? bloom_database_hidden(layers->database) : code;
+    *proven = *same && sums->keys != former->sums.keys && sums->ones != former->sums.ones;
+    return *same ? code : update_row(layers, number, former->geometry.generation, &former->sums);
+}
+
+/* The statement may be of an authorizer that is gone, which SQLite does not say: it is prepared
+ * anew before somebody is told of one. */
+static int write_row(struct bloom_layers *layers, const struct bloom_layer *former,
+                     uint32_t generation, const struct bloom_sums *sums) {
+    bool same;
+    int code = try_row(layers, former, generation, sums, &same);
+    if (code == SQLITE_OK && !same) {
+        bloom_database_forget(layers->database);
+        code = try_row(layers, former, generation, sums, &same);
+    }
+    return code == SQLITE_OK && !same ? bloom_database_hidden(layers->database) : code;
 }
 
 int bloom_layers_write(struct bloom_layers *layers, struct bloom_layer *layer,
@@ -417,37 +415,6 @@ int bloom_layers_write(struct bloom_layers *layers, struct bloom_layer *layer,
     if (code == SQLITE_OK)
         set_sums(layer, sums);
     return code;
-}
-
-/* Makes the row of a layer, by its number, for a generation; or takes the one that an older
- * generation has left, which was learned. */
-static int open_layer(struct bloom_layers *layers, const struct bloom_layer *layer,
-                      uint32_t generation) {
-    const unsigned number = layer->geometry.number;
-    struct bloom_shape shape;
-    uint8_t header[BLOOM_HEADER_BYTES_MAXIMUM];
-    char problem[BLOOM_PROBLEM_SIZE];
-    uint32_t room;
-    sqlite3_stmt *statement;
-    if (layer->learned)
-        return write_row(layers, layer, generation, &(struct bloom_sums){0});
-    int code = bloom_database_room_on_page(layers->database, &room);
-    if (code == SQLITE_OK)
-        code = bloom_database_begin(layers->database, BLOOM_NEW_LAYER, &statement);
-    if (code != SQLITE_OK)
-        return code;
-    /* Every layer is possible when the first one is, which the options were asked for. */
-    bloom_growth_shape(&layers->growth, number % SLOT_ROWS, &shape, problem);
-    bloom_header_write(&shape, header);
-    sqlite3_bind_int64(statement, 1, number);
-    sqlite3_bind_blob(statement, 2, header, (int)bloom_header_bytes(&shape), SQLITE_TRANSIENT);
-    sqlite3_bind_int64(statement, 3, bloom_blocks_in_room(&shape, room));
-    sqlite3_bind_int64(statement, 4, generation);
-    return bloom_database_write(layers->database, BLOOM_NEW_LAYER, 1);
-}
-
-int bloom_layers_create(struct bloom_layers *layers) {
-    return open_layer(layers, &(struct bloom_layer){.learned = false}, 0);
 }
 
 /* Chunks whose layer somebody took away count for nothing: none is left from that layer on to the
@@ -463,22 +430,79 @@ static int delete_strays(struct bloom_layers *layers, unsigned number) {
     return code == SQLITE_OK && any ? bloom_chunks_delete(layers->chunks, from, to) : code;
 }
 
-int bloom_layers_grow(struct bloom_layers *layers) {
-    const unsigned last = bloom_layers_at(layers, layers->count - 1)->geometry.number;
-    struct bloom_layer next = {.geometry.number = last + 1};
+static int prepare_layer(struct bloom_layers *layers) {
+    int code =
+        bloom_database_prepare(layers->database, 1u << BLOOM_LAST_CHUNK | 1u << BLOOM_NEW_LAYER);
+    return code == SQLITE_OK && layers->page_room == 0
+               ? bloom_database_room_on_page(layers->database, &layers->page_room)
+               : code;
+}
+
+/* Makes the row of a layer, by its number, for a generation; or takes the one that an older
+ * generation has left, which was learned. */
+static int open_layer(struct bloom_layers *layers, const struct bloom_layer *layer,
+                      uint32_t generation) {
+    const unsigned number = layer->geometry.number;
+    struct bloom_shape shape;
+    uint8_t header[BLOOM_HEADER_BYTES_MAXIMUM];
+    char problem[BLOOM_PROBLEM_SIZE];
     bool any;
+    sqlite3_stmt *statement;
+    if (layer->learned) {
+        int code = bloom_chunks_check(layers->chunks, &layer->geometry, &any);
+        return code == SQLITE_OK ? write_row(layers, layer, generation, &(struct bloom_sums){0})
+                                 : code;
+    }
+    int code = prepare_layer(layers);
+    if (code == SQLITE_OK)
+        code = delete_strays(layers, number);
+    if (code == SQLITE_OK)
+        code = bloom_database_begin(layers->database, BLOOM_NEW_LAYER, &statement);
+    if (code != SQLITE_OK)
+        return code;
+    /* Every layer is possible when the first one is, which the options were asked for. */
+    bloom_growth_shape(&layers->growth, number % SLOT_ROWS, &shape, problem);
+    bloom_header_write(&shape, header);
+    sqlite3_bind_int64(statement, 1, number);
+    sqlite3_bind_blob(statement, 2, header, (int)bloom_header_bytes(&shape), SQLITE_TRANSIENT);
+    sqlite3_bind_int64(statement, 3, bloom_blocks_in_room(&shape, layers->page_room));
+    sqlite3_bind_int64(statement, 4, generation);
+    return bloom_database_write(layers->database, BLOOM_NEW_LAYER, 1);
+}
+
+int bloom_layers_create(struct bloom_layers *layers) {
+    return open_layer(layers, &(struct bloom_layer){.learned = false}, 0);
+}
+
+static int open_next(struct bloom_layers *layers, unsigned number, uint32_t generation) {
+    struct bloom_layer next = {.geometry.number = number};
     int code = read_layers(layers, &next);
     if (code == SQLITE_OK)
-        code = next.learned ? bloom_chunks_check(layers->chunks, &next.geometry, &any)
-                            : delete_strays(layers, last + 1);
-    if (code == SQLITE_OK)
-        code = open_layer(layers, &next, layers->newest);
+        code = open_layer(layers, &next, generation);
     return code == SQLITE_OK ? read_layers(layers, NULL) : code;
+}
+
+int bloom_layers_prepare(struct bloom_layers *layers, bool grows) {
+    int code = bloom_database_prepare(layers->database,
+                                      1u << BLOOM_READ_LAYERS | 1u << BLOOM_READ_CHUNK |
+                                          1u << BLOOM_NEXT_CHUNK | 1u << BLOOM_WRITE_LAYER |
+                                          1u << BLOOM_NEW_CHUNK | 1u << BLOOM_WRITE_CHUNK);
+    return code == SQLITE_OK && grows ? prepare_layer(layers) : code;
+}
+
+int bloom_layers_grow(struct bloom_layers *layers) {
+    const unsigned last = bloom_layers_at(layers, layers->count - 1)->geometry.number;
+    if (layers->growth.mode == BLOOM_GROWTH_ERROR)
+        return bloom_database_fail(layers->database, SQLITE_ERROR,
+                                   "the table is full: it was made for %llu keys, and growth=error "
+                                   "refuses more; make one with a larger capacity",
+                                   (sqlite3_uint64)layers->growth.capacity);
+    int code = bloom_layers_prepare(layers, true);
+    return code == SQLITE_OK ? open_next(layers, last + 1, layers->newest) : code;
 }
 
 int bloom_layers_rotate(struct bloom_layers *layers) {
     const unsigned generations = layers->growth.generations;
-    struct bloom_layer next = {.geometry.number = (layers->newest + 1) % generations * SLOT_ROWS};
     if (generations == 1)
         return bloom_database_fail(layers->database, SQLITE_ERROR,
                                    "the table has no generations to rotate; make one with "
@@ -487,12 +511,23 @@ int bloom_layers_rotate(struct bloom_layers *layers) {
         return bloom_database_fail(layers->database, SQLITE_ERROR,
                                    "the table has rotated 4294967295 times, and there are no more "
                                    "numbers; the command clear begins anew");
-    int code = read_layers(layers, &next);
-    if (code == SQLITE_OK && !next.learned)
-        code = delete_strays(layers, next.geometry.number);
-    if (code == SQLITE_OK)
-        code = open_layer(layers, &next, layers->newest + 1);
-    return code == SQLITE_OK ? read_layers(layers, NULL) : code;
+    return open_next(layers, (layers->newest + 1) % generations * SLOT_ROWS, layers->newest + 1);
+}
+
+int bloom_layers_count(struct bloom_layers *layers, const struct bloom_layer *layer,
+                       struct bloom_sums *has) {
+    struct bloom_counts counts;
+    uint8_t *blocks;
+    *has = (struct bloom_sums){0};
+    for (uint64_t chunk = 0;; chunk++) {
+        int code = bloom_chunk_next(layers->chunks, &layer->geometry, &chunk, &counts, &blocks);
+        if (code == SQLITE_OK && blocks != NULL)
+            code = bloom_counts_check(layers->chunks, &layer->geometry, chunk, &counts);
+        if (code != SQLITE_OK || blocks == NULL)
+            return code;
+        has->keys += counts.keys;
+        has->ones += counts.ones;
+    }
 }
 
 bool bloom_layer_may_fill(const struct bloom_layer *layer, uint64_t keys) {
@@ -531,10 +566,9 @@ int bloom_layers_report(struct bloom_layers *layers, struct bloom_layer *layer,
     return bloom_layers_write(layers, layer, &sums);
 }
 
-/* Deletes rows from a number and an id on, also those of no layer. */
-static int delete_from(struct bloom_layers *layers, unsigned number, sqlite3_int64 id) {
+int bloom_layers_truncate(struct bloom_layers *layers, unsigned number) {
     sqlite3_stmt *statement;
-    int code = bloom_chunks_delete(layers->chunks, id, INT64_MAX);
+    int code = bloom_chunks_delete(layers->chunks, bloom_chunks_first_id(number), INT64_MAX);
     if (code == SQLITE_OK)
         code = bloom_database_begin(layers->database, BLOOM_DELETE_LAYERS, &statement);
     if (code != SQLITE_OK)
@@ -547,23 +581,23 @@ static int delete_from(struct bloom_layers *layers, unsigned number, sqlite3_int
                                                        : code;
 }
 
-int bloom_layers_truncate(struct bloom_layers *layers, unsigned count) {
-    int code = bloom_database_prepare(layers->database, BLOOM_DELETE_LAYERS);
-    return code == SQLITE_OK ? delete_from(layers, count, bloom_chunks_first_id(count)) : code;
-}
-
-/* All is prepared before anything is done, so that an authorizer refuses all or nothing. Numbers of
- * generations begin anew. */
+/* Numbers of generations begin anew. The row comes first, and is put back when the chunks cannot be
+ * deleted: another connection of a shared cache reads them, or the authorizer hides them. */
 int bloom_layers_clear(struct bloom_layers *layers) {
+    const struct bloom_layer *first = &layers->layers[0];
     bloom_chunks_rest(layers->chunks);
-    int code = bloom_database_prepare(layers->database, BLOOM_DELETE_CHUNKS);
+    int code = bloom_database_prepare(layers->database, 1u << BLOOM_LAST_CHUNK |
+                                                            1u << BLOOM_DELETE_LAYERS |
+                                                            1u << BLOOM_DELETE_CHUNKS);
     if (code == SQLITE_OK)
-        code = bloom_database_prepare(layers->database, BLOOM_LAST_CHUNK);
+        code = write_row(layers, first, 0, &(struct bloom_sums){0});
+    if (code != SQLITE_OK)
+        return code;
+    code = bloom_chunks_delete(layers->chunks, INT64_MIN, INT64_MAX);
     if (code == SQLITE_OK)
-        code = bloom_database_prepare(layers->database, BLOOM_DELETE_LAYERS);
-    if (code == SQLITE_OK)
-        code = write_row(layers, &layers->layers[0], 0, &(struct bloom_sums){0});
-    return code == SQLITE_OK ? delete_from(layers, 1, INT64_MIN) : code;
+        return bloom_layers_truncate(layers, 1);
+    const int restored = update_row(layers, 0, first->geometry.generation, &first->sums);
+    return restored == SQLITE_OK ? code : restored;
 }
 
 /* Statements and transactions */
@@ -588,21 +622,14 @@ void bloom_layers_begin(struct bloom_layers *layers) {
 
 /* A statement of our own may make savepoints, which are its own business: it goes well or it fails,
  * which its caller deals with. */
-static bool is_own(const struct bloom_layers *layers) {
-    return *layers->database->running > 0;
-}
-
-void bloom_layers_savepoint(struct bloom_layers *layers) {
-    if (!is_own(layers))
-        bloom_chunks_rest(layers->chunks);
-}
-
-void bloom_layers_rollback_to(struct bloom_layers *layers) {
-    if (is_own(layers))
+void bloom_layers_savepoint(struct bloom_layers *layers, bool rolled_back) {
+    if (*layers->database->running > 0)
         return;
     bloom_chunks_rest(layers->chunks);
-    bloom_layers_forget(layers);
-    uncheck(layers);
+    if (rolled_back) {
+        bloom_layers_forget(layers);
+        uncheck(layers);
+    }
 }
 
 void bloom_layers_end(struct bloom_layers *layers, bool rolled_back) {

@@ -41,29 +41,14 @@
  *                  chunk_blocks compared with the length of a chunk again once there was one, until
  *                  a rollback; where there is no proof it is whenever a chunk is missing.
  *
- * **Generations.** Layer i (0 to 40) of generation g is the row with number 64 * (g mod G) + i. A
- * table without generations has G = 1 and g = 0. The newest generation is the largest number that
- * the first rows of the slots have. A further row of a slot counts while it is of the generation of
- * the slot's first row; it stays, as do the chunks, and is overwritten when a key comes to it. So a
- * rotation writes one row.
- *
- * **Counts.** Each chunk has its own, which are written with its bits (chunks.h); nothing is
- * outstanding between two calls of SQLite. A layer's row holds what its chunks have reported: keys
- * and ones are exactly the sums of their reported_keys and reported_ones, and chunks is the number
- * of those whose reported_keys is not zero. To write the row takes a second page and 0.3 us, so a
- * chunk reports
- *
- *   - its first key;
- *   - when its keys differ from what it reported by 16, or its ones by 16 times k;
- *   - every key, once the layer may be full: when the row's keys + 15 * chunks reach the limit of
- *     keys, or its ones + 15 * k * chunks that of ones; and always with growth=error.
- *
- * So a layer closes at exactly n keys, unless a chunk gets no key from then on: it hides what it
- * has not reported, 15 keys at most. The condition on ones comes first, since near n a key sets
- * about k / 2: some 22 keys for each chunk are left, and of chunks one in 10^9 gets none of them;
- * more in layers of two or three chunks, whose ones vary more. add_all counts all chunks of a layer
- * that it may fill. The row is written before the chunk, since another connection of a shared
- * cache, or an authorizer, may refuse it.
+ * Which rows count, and when a chunk reports its counts to the row of its layer, is in
+ * FORMAT-tables.md. Nothing is outstanding between two calls of SQLite. To write the row takes a
+ * second page and 0.3 us, so it is not done for each key: a chunk may hide 15, until the layer may
+ * be full by what the row says and what chunks may hide. From then on each key is reported, but a
+ * chunk that gets none still hides its own. So before a layer of few chunks takes a key then, its
+ * chunks are counted. Of more chunks one in 10^9 gets no key from then on: by their ones layers may
+ * be full some 22 keys a chunk before they are. The row is written before the chunk, since another
+ * connection of a shared cache, or an authorizer, may refuse it.
  */
 #ifndef BLOOM_TABLE_LAYERS_H
 #define BLOOM_TABLE_LAYERS_H
@@ -98,6 +83,7 @@ struct bloom_layers {
 
     unsigned count, room, first;
     uint32_t newest;            /* generation */
+    uint32_t page_room;         /* on a page, asked for in this call of SQLite; 0: not yet */
     struct bloom_layer *layers; /* room of them, from the first look on */
 
     enum { BLOOM_PROOF_NONE, BLOOM_PROOF_VERSION, BLOOM_PROOF_LOOKS } proof;
@@ -140,14 +126,14 @@ static inline struct bloom_layer *bloom_layers_at(const struct bloom_layers *lay
 }
 unsigned bloom_layers_older(const struct bloom_layers *layers);
 
-/* From this id on no layer has chunks. */
-sqlite3_int64 bloom_layers_end_id(const struct bloom_layers *layers);
-
 /* Makes the first layer of an empty table; a further one of the newest generation; the first one of
  * a new generation, which takes the slot of the one that is forgotten. Then indices are others. */
 int bloom_layers_create(struct bloom_layers *layers);
 int bloom_layers_grow(struct bloom_layers *layers);
 int bloom_layers_rotate(struct bloom_layers *layers);
+
+/* Prepares all that keys need to be written, and further layers if it grows. */
+int bloom_layers_prepare(struct bloom_layers *layers, bool grows);
 
 /* Whether a layer that has so many keys and ones takes one more; what it does not take is a key
  * that is new. */
@@ -159,6 +145,10 @@ static inline bool bloom_layer_takes(const struct bloom_layer *layer,
 /* Whether so many keys more may fill a layer, by its row and what chunks may not have reported. */
 bool bloom_layer_may_fill(const struct bloom_layer *layer, uint64_t keys);
 
+/* What a layer has, reported or not: the sum of its chunks; chunks is 0. */
+int bloom_layers_count(struct bloom_layers *layers, const struct bloom_layer *layer,
+                       struct bloom_sums *has);
+
 /* Reports the counts of a chunk that are about to be written, if that is due. */
 int bloom_layers_report(struct bloom_layers *layers, struct bloom_layer *layer,
                         struct bloom_counts *counts);
@@ -167,8 +157,8 @@ int bloom_layers_report(struct bloom_layers *layers, struct bloom_layer *layer,
 int bloom_layers_write(struct bloom_layers *layers, struct bloom_layer *layer,
                        const struct bloom_sums *sums);
 
-/* Takes the layers of a table without generations from one on away, with their chunks. */
-int bloom_layers_truncate(struct bloom_layers *layers, unsigned count);
+/* Takes layers and chunks from a number on away, also chunks of no layer. */
+int bloom_layers_truncate(struct bloom_layers *layers, unsigned number);
 
 /* Takes all keys, all generations and all layers but the first away. */
 int bloom_layers_clear(struct bloom_layers *layers);
@@ -179,8 +169,7 @@ void bloom_layers_leave(struct bloom_layers *layers);
 
 /* What SQLite tells of the transaction; see the rule above. */
 void bloom_layers_begin(struct bloom_layers *layers);
-void bloom_layers_savepoint(struct bloom_layers *layers);
-void bloom_layers_rollback_to(struct bloom_layers *layers);
+void bloom_layers_savepoint(struct bloom_layers *layers, bool rolled_back);
 void bloom_layers_end(struct bloom_layers *layers, bool rolled_back);
 
 #endif

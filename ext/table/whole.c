@@ -112,26 +112,26 @@ static int find_holder(struct bloom_layers *layers, const struct bloom_layer **h
     struct bloom_counts counts;
     uint8_t *blocks;
     unsigned holders = 0;
-    int code = SQLITE_OK;
     *holder = bloom_layers_at(layers, bloom_layers_older(layers));
-    for (unsigned i = 0; i < layers->count && code == SQLITE_OK; i++) {
+    for (unsigned i = 0; i < layers->count; i++) {
         uint64_t chunk = 0;
-        if (ages)
-            code = bloom_chunk_next(layers->chunks, &layers->layers[i].geometry, &chunk, &counts,
-                                    &blocks);
-        if (code != SQLITE_OK || (ages && blocks == NULL))
+        int code =
+            bloom_chunk_next(layers->chunks, &layers->layers[i].geometry, &chunk, &counts, &blocks);
+        if (code != SQLITE_OK)
+            return code;
+        if (ages && blocks == NULL)
             continue;
         *holder = &layers->layers[i];
         holders++;
     }
-    if (code == SQLITE_OK && holders > 1)
-        code = bloom_database_fail(
-            layers->database, SQLITE_ERROR,
-            ages ? "keys are in several of %u layers, which no single filter can hold"
-                 : "the table has grown to %u layers, which no single filter can hold; make a "
-                   "table or a filter with a larger capacity",
-            layers->count);
-    return code;
+    if (holders < 2)
+        return SQLITE_OK;
+    return bloom_database_fail(
+        layers->database, SQLITE_ERROR,
+        ages ? "keys are in several of %u layers, which no single filter can hold"
+             : "the table has grown to %u layers, which no single filter can hold; make a table or "
+               "a filter with a larger capacity",
+        layers->count);
 }
 
 static int copy_layer(struct bloom_layers *layers, const struct bloom_geometry *geometry,
@@ -176,13 +176,6 @@ int bloom_whole_filter(struct bloom_layers *layers, struct bloom_shape *shape, u
     return code;
 }
 
-static const char *mode_as_json(enum bloom_growth_mode mode) {
-    static const char *const MODES[] = {[BLOOM_GROWTH_ON] = "true",
-                                        [BLOOM_GROWTH_OFF] = "false",
-                                        [BLOOM_GROWTH_ERROR] = "\"error\""};
-    return MODES[mode];
-}
-
 /* What is known of a generation, or of all. */
 struct total {
     double count, pass; /* pass: probability that a key that is not in is found in no layer */
@@ -201,9 +194,12 @@ static void add_to_total(struct total *total, const struct bloom_shape *shape,
 }
 
 int bloom_whole_info(struct bloom_layers *layers, char **json) {
+    static const char *const MODES[] = {[BLOOM_GROWTH_ON] = "true",
+                                        [BLOOM_GROWTH_OFF] = "false",
+                                        [BLOOM_GROWTH_ERROR] = "\"error\""};
     const struct bloom_growth *growth = &layers->growth;
-    const bool ages = growth->generations > 1;
     struct total all = {.pass = 1}, one = {.pass = 1};
+    char fill[BLOOM_NUMBER_SIZE], rate[BLOOM_NUMBER_SIZE];
     int code = SQLITE_OK;
     /* Not those of the connection: what is too long for it is no lack of memory, and SQLite says so
      * of the result. */
@@ -222,29 +218,33 @@ int bloom_whole_info(struct bloom_layers *layers, char **json) {
         add_to_total(&one, shape, &survey);
         sqlite3_str_appendf(
             list,
-            "%s{\"n\":%llu,\"p\":%!.15g,\"bits\":%llu,\"hashes\":%u,\"keys\":%llu,\"fill\":%!"
-            ".15g,\"fpr\":%!.15g}",
+            "%s{\"n\":%llu,\"p\":%!.15g,\"bits\":%llu,\"hashes\":%u,\"keys\":%llu,\"fill\":%s,"
+            "\"fpr\":%s}",
             i > 0 ? "," : "", (sqlite3_uint64)shape->capacity, shape->rate,
             (sqlite3_uint64)shape->bits, shape->probes, (sqlite3_uint64)survey.keys,
-            survey.estimate.fill, survey.estimate.rate);
+            bloom_sql_estimate(fill, survey.estimate.fill),
+            bloom_sql_estimate(rate, survey.estimate.rate));
         if (i + 1 == layers->count ||
             bloom_layers_at(layers, i + 1)->geometry.generation != geometry->generation)
             sqlite3_str_appendf(
-                generations, "%s{\"generation\":%u,\"keys\":%llu,\"fill\":%!.15g,\"fpr\":%!.15g}",
+                generations, "%s{\"generation\":%u,\"keys\":%llu,\"fill\":%s,\"fpr\":%s}",
                 sqlite3_str_length(generations) > 0 ? "," : "", geometry->generation,
-                (sqlite3_uint64)one.keys, one.ones / one.bits, 1 - one.pass);
+                (sqlite3_uint64)one.keys, bloom_sql_estimate(fill, one.ones / one.bits),
+                bloom_sql_estimate(rate, 1 - one.pass));
     }
+    sqlite3_str_appendf(whole, "{\"version\":%d,\"layout\":\"%s\"", BLOOM_FORMAT_VERSION,
+                        growth->layout->name);
+    bloom_sql_append_keying(whole, &growth->keying);
     sqlite3_str_appendf(
         whole,
-        "{\"version\":%d,\"layout\":\"%s\",\"capacity\":%llu,\"p\":%!.15g,\"growth\":%s,"
-        "\"chunks\":%llu,\"used\":%!.15g,\"count\":",
-        BLOOM_FORMAT_VERSION, growth->layout->name, (sqlite3_uint64)growth->capacity, growth->rate,
-        mode_as_json(growth->mode), (sqlite3_uint64)all.chunks,
-        (double)one.keys / (double)growth->capacity);
+        ",\"capacity\":%llu,\"p\":%!.15g,\"growth\":%s,\"chunks\":%llu,\"used\":%s,\"count\":",
+        (sqlite3_uint64)growth->capacity, growth->rate, MODES[growth->mode],
+        (sqlite3_uint64)all.chunks,
+        bloom_sql_estimate(fill, (double)one.keys / (double)growth->capacity));
     sqlite3_str_appendf(whole, isfinite(all.count) ? "%lld" : "null",
                         isfinite(all.count) ? (sqlite3_int64)floor(all.count + 0.5) : 0);
-    sqlite3_str_appendf(whole, ",\"fpr\":%!.15g", 1 - all.pass);
-    if (ages)
+    sqlite3_str_appendf(whole, ",\"fpr\":%s", bloom_sql_estimate(rate, 1 - all.pass));
+    if (growth->generations > 1)
         sqlite3_str_appendf(whole, ",\"generations\":[%s]", sqlite3_str_value(generations));
     sqlite3_str_appendf(whole, ",\"layers\":[%s]}", sqlite3_str_value(list));
     if (code == SQLITE_OK)
@@ -282,8 +282,6 @@ static int merge_chunks(struct bloom_layers *layers, const struct bloom_layer *l
             (size_t)bloom_blocks_of_chunk(geometry, chunk) * shape->layout->blocks->bytes;
         const bool has_new = any_bit(from, length);
         int code = bloom_chunk_read(layers->chunks, geometry, chunk, &counts, &blocks);
-        if (code == SQLITE_OK)
-            code = bloom_counts_check(layers->chunks, geometry, chunk, &counts);
         if (code != SQLITE_OK)
             return code;
         if (has_new)
@@ -337,9 +335,7 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
             "with these keys the first layer would have a false-positive rate of %!.3g, but it is "
             "made for %!.3g; merge into a table with a larger capacity, or with growth=off",
             estimate.rate, shape->rate);
-    code = bloom_database_prepare(layers->database, BLOOM_NEW_CHUNK);
-    if (code == SQLITE_OK)
-        code = bloom_database_prepare(layers->database, BLOOM_WRITE_CHUNK);
+    code = bloom_layers_prepare(layers, false);
     if (code == SQLITE_OK)
         code = bloom_layers_write(layers, layer, &merged.sums);
     layer->geometry.complete = false; /* rows that the sums count are made from here on */
@@ -354,24 +350,28 @@ static char *problem_of_layer(const char *name, const struct bloom_layer *layer,
     const struct bloom_sums *sums = &layer->sums;
     const unsigned number = layer->geometry.number;
     if (survey->bits_beyond)
-        return sqlite3_mprintf("%s: bits are set beyond the last block of layer %u", name, number);
+        return sqlite3_mprintf(
+            "%s: bits are set beyond the last block of layer %u" BLOOM_RESTORE_DATABASE, name,
+            number, name);
     if (survey->damaged)
         return sqlite3_mprintf("%s: the counts of chunk %llu of layer %u are not those of its "
-                               "bits; the command repair counts anew",
-                               name, (sqlite3_uint64)survey->chunk, number);
+                               "bits; count anew with INSERT INTO %s(%s) VALUES ('repair')",
+                               name, (sqlite3_uint64)survey->chunk, number, name, name);
     if (survey->reported.keys != sums->keys || survey->reported.chunks != sums->chunks ||
         survey->reported.ones != sums->ones)
         return sqlite3_mprintf(
             "%s: the row of layer %u says %llu chunks, %llu keys and %llu bits, but %llu chunks "
-            "reported %llu keys and %llu bits; the command repair counts anew",
+            "reported %llu keys and %llu bits; count anew with INSERT INTO %s(%s) VALUES "
+            "('repair')",
             name, number, (sqlite3_uint64)sums->chunks, (sqlite3_uint64)sums->keys,
             (sqlite3_uint64)sums->ones, (sqlite3_uint64)survey->reported.chunks,
-            (sqlite3_uint64)survey->reported.keys, (sqlite3_uint64)survey->reported.ones);
+            (sqlite3_uint64)survey->reported.keys, (sqlite3_uint64)survey->reported.ones, name,
+            name);
     return NULL;
 }
 
 int bloom_whole_verify(struct bloom_layers *layers, char **problem) {
-    sqlite3_int64 id;
+    sqlite3_stmt *statement;
     bool any;
     int code = SQLITE_OK;
     for (unsigned i = 0; code == SQLITE_OK && i < layers->count && *problem == NULL; i++) {
@@ -383,13 +383,16 @@ int bloom_whole_verify(struct bloom_layers *layers, char **problem) {
         if (code == SQLITE_OK)
             *problem = problem_of_layer(layers->database->name, layer, &survey);
     }
-    if (code == SQLITE_OK && *problem == NULL)
-        code = bloom_chunks_last(layers->chunks, bloom_layers_end_id(layers), INT64_MAX, &any, &id);
-    if (code == SQLITE_OK && *problem == NULL && !any)
-        code = bloom_chunks_last(layers->chunks, INT64_MIN, -1, &any, &id);
-    if (code == SQLITE_OK && *problem == NULL && any)
-        *problem = sqlite3_mprintf("%s: chunk %lld is of no layer", layers->database->name, id);
-    return code;
+    if (code != SQLITE_OK || *problem != NULL)
+        return code;
+    code = bloom_database_read(layers->database, BLOOM_STRAY_CHUNK, 0, 0, &statement, &any);
+    if (code != SQLITE_OK)
+        return code;
+    if (any)
+        *problem = sqlite3_mprintf("%s: chunk %lld is of no layer" BLOOM_RESTORE_DATABASE,
+                                   layers->database->name, sqlite3_column_int64(statement, 0),
+                                   layers->database->name);
+    return bloom_database_end(layers->database, BLOOM_STRAY_CHUNK, code);
 }
 
 /* The layer's row comes first, since it may be refused. */
@@ -415,15 +418,21 @@ static int repair_layer(struct bloom_layers *layers, struct bloom_layer *layer, 
 }
 
 int bloom_whole_repair(struct bloom_layers *layers) {
+    const bool truncates = layers->count > 1 && layers->growth.generations == 1;
     unsigned with_keys = 1;
-    int code = SQLITE_OK;
+    int code = bloom_database_prepare(
+        layers->database,
+        1u << BLOOM_READ_CHUNK | 1u << BLOOM_WRITE_LAYER | 1u << BLOOM_WRITE_CHUNK |
+            (truncates
+                 ? 1u << BLOOM_LAST_CHUNK | 1u << BLOOM_DELETE_LAYERS | 1u << BLOOM_DELETE_CHUNKS
+                 : 0));
     for (unsigned i = 0; i < layers->count && code == SQLITE_OK; i++) {
         bool has_bits;
         code = repair_layer(layers, &layers->layers[i], &has_bits);
         if (has_bits)
             with_keys = i + 1;
     }
-    return code == SQLITE_OK && with_keys < layers->count && layers->growth.generations == 1
+    return code == SQLITE_OK && truncates && with_keys < layers->count
                ? bloom_layers_truncate(layers, with_keys)
                : code;
 }

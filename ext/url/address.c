@@ -128,7 +128,8 @@ static bool address_read_dotted(const uint8_t *text, size_t length, uint16_t gro
 }
 
 bool url_read_ipv6(const uint8_t *text, size_t length, uint16_t groups[IPV6_GROUPS]) {
-    unsigned count = 0, gap = IPV6_GROUPS; /* IPV6_GROUPS: no "::" */
+    enum { NO_GAP = IPV6_GROUPS + 1 }; /* "::" may stand behind all groups, where it is refused */
+    unsigned count = 0, gap = NO_GAP;
     size_t i = 0;
     if (length >= 2 && text[0] == ':' && text[1] == ':') {
         gap = 0;
@@ -156,13 +157,13 @@ bool url_read_ipv6(const uint8_t *text, size_t length, uint16_t groups[IPV6_GROU
         if (text[i++] != ':' || i == length)
             return false;
         if (text[i] == ':') {
-            if (gap < IPV6_GROUPS)
+            if (gap != NO_GAP)
                 return false;
             gap = count;
             i++;
         }
     }
-    if (gap == IPV6_GROUPS)
+    if (gap == NO_GAP)
         return count == IPV6_GROUPS;
     if (count == IPV6_GROUPS)
         return false; /* "::" stands for one group at least */

@@ -28,12 +28,12 @@ static inline unsigned url_digit(uint8_t byte) {
     return url_is_digit(byte) ? byte - (unsigned)'0' : letter < 6 ? letter + 10 : 16;
 }
 
-/* A browser takes both for the same, but in the query. */
+/* A browser takes both slashes for the same, except in the query. */
 static inline bool url_is_slash(uint8_t byte) {
     return byte == '/' || byte == '\\';
 }
 
-/* What is taken out wherever it stands. */
+/* Tabs and line breaks, which are taken out wherever they stand. */
 static inline bool url_is_line_break(uint8_t byte) {
     return byte == '\t' || byte == '\r' || byte == '\n';
 }

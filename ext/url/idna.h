@@ -12,8 +12,8 @@ enum { IDNA_MOST = 255 };
 /* The domain-to-ASCII of the URL Standard for a host, any bytes: mapping, NFC, Punycode, and the
  * checks of bidirectional text and joiners. Writes the name and its length. Returns false when the
  * bytes are no UTF-8, when the name is refused, and when it would be longer than IDNA_MOST. It
- * takes linear time: a label takes at most quadratic time in what it has left after the mapping,
- * which is bounded. */
+ * takes linear time: a label takes at most quadratic time in its length after the mapping, and that
+ * is bounded. */
 bool url_idna(const uint8_t *bytes, size_t length, uint8_t to[IDNA_MOST], size_t *used);
 
 #endif

@@ -28,9 +28,9 @@ size_t url_clean(const uint8_t *bytes, size_t length, uint8_t *to);
  * its brackets, with all else found. */
 bool url_split(struct url_parts *parts, const uint8_t *text, size_t length);
 
-/* What a browser opens: the host of the standard, in ASCII, and path and query, in which `.` and
- * `..` are resolved and backslashes of the path are slashes, and which is not escaped any further
- * than it came. */
+/* What a browser opens: the host of the standard, in ASCII, and path and query. `.` and `..` are
+ * resolved there and backslashes of the path are slashes; nothing is escaped that came
+ * unescaped. */
 struct url_opened {
     size_t host;         /* bytes of the host */
     const uint8_t *rest; /* path and query */

@@ -41,8 +41,9 @@ static inline size_t url_write(uint8_t *to, uint8_t byte) {
     return 3;
 }
 
-/* A word with the same byte eight times; one that has the upper bit of each byte that is zero, and
- * perhaps of the byte above such a one; and of each that is below least, at most 128. */
+/* url_eight: a word with the same byte eight times. url_zeros: a word with the topmost bit set in
+ * each byte that is zero, and perhaps in the byte above such a one. url_below: likewise for each
+ * byte that is below least, which is at most 128. */
 static inline uint64_t url_eight(uint8_t byte) {
     return UINT64_C(0x0101010101010101) * byte;
 }
@@ -326,7 +327,8 @@ static bool url_parse_plain(struct bloom_url *url, const uint8_t *bytes, size_t 
         return false;
     if (!url_write_plain_host(url, bytes + parts.host, parts.host_end - parts.host, text))
         return false;
-    /* Slashes and dots come in an order: the standard resolves first and keeps empty components. */
+    /* Order matters for slashes and dots: the standard resolves first and keeps empty
+     * components. */
     bytes += parts.end;
     length -= parts.end;
     if (url_has_dots(bytes, url_find(bytes, 0, length, '?')))

@@ -7,6 +7,7 @@ all pages are looked up, and what reads a stored filter for many rows without a 
 """
 import contextlib
 import io
+import json
 import os
 import pathlib
 import re
@@ -260,6 +261,55 @@ class Figures(unittest.TestCase):
         for n, rate in ((100000, twice), (200000, once)):
             fpr = self.value(f"{rows} SELECT bloom_fpr(bloom_agg(i, ?)) FROM n", n)
             self.assertEqual(f"{100 * fpr:.0f}", rate)
+
+    def test_second_opinions(self):
+        """How many false positives of a filter at 0.1 % one at 1 % has, too."""
+        told = self.said(r"of the false positives at 0.1 % the filter at 1 % has (\d+) % "
+                         r"\(`blocked`\) or all \(`fuse`\), too\.")
+        rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) "
+        shares = []
+        for layout, other in (("blocked", "blocked"), ("fuse", "fuse"),
+                              ("blocked", f"salt={'5' * 32}")):
+            strict, loose = (self.value(f"{rows} SELECT bloom_agg(i, NULL, ?, ?) FROM n", 100000,
+                                        *options)
+                             for options in ((0.001, layout), (0.01, other)))
+            shares.append(100 * self.value(
+                f"{rows} SELECT avg(bloom_check(?, -i)) FROM n WHERE bloom_check(?, -i)", 1000000,
+                loose, strict))
+        self.assertEqual((f"{shares[0]:.0f}", shares[1]), (told, 100))
+        self.assertLess(shares[2], 3)
+
+    def test_layers(self):
+        second, least, most = map(int, self.said(
+            r"(\d+) bits a key in the second layer, (\d) to (\d) more in each"))
+        self.connection.execute("CREATE VIRTUAL TABLE grown USING bloom(capacity=1000, fpr=0.01)")
+        self.connection.execute(
+            "INSERT INTO grown(grown, key) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 "
+            "FROM n WHERE i < 200000) SELECT 'add_all', bloom_hashes(i) FROM n")
+        layers = json.loads(self.value("SELECT info FROM grown"))["layers"]
+        bits = [layer["bits"] / layer["n"] for layer in layers[1:]]
+        self.assertGreaterEqual(len(bits), 7)
+        self.assertEqual(int(bits[0]), second)
+        for one, next_one in zip(bits, bits[1:]):
+            self.assertTrue(least - 0.1 < next_one - one < most, bits)
+
+    def test_limits(self):
+        self.said("p at least 1e-9 (?:.{,20})more beyond some 10\\^9 keys")
+        self.value("SELECT bloom_size(1000000000, 1e-9)")
+        for sql, least in (("SELECT bloom_size(2000000000, 1e-9)", "1.04e-09"),
+                           ("SELECT bloom_new(1, 9e-10)", "9.36e-10")):
+            with self.assertRaisesRegex(sqlite3.OperationalError, least):
+                self.value(sql)
+        self.assertEqual(int(self.said(r"A URL has up to (\d+) keys")), self.value(
+            "SELECT count(*) FROM bloom_url_keys('http://a.b.c.d.e.f.g/1/2/3/4/5/6/7?x')"))
+
+    def test_the_list_of_the_demo(self):
+        keys, length = self.said(r"with ([\d,]+) keys of (\d+) bytes at 0.01 %")
+        text = (TOP / "sql/data/urlhaus.txt").read_text(encoding="utf-8")
+        count, mean = self.connection.execute(
+            "SELECT count(*), avg(length(key)) FROM (SELECT DISTINCT key FROM bloom_list(?) "
+            "WHERE key NOT NULL)", [text]).fetchone()
+        self.assertEqual((keys, length), (f"{count:,}", f"{mean:.0f}"))
 
     def test_speed_beside_an_index(self):
         million, size, scan, build = map(int, self.said(

@@ -159,6 +159,10 @@ class Urls(unittest.TestCase):
         found, urls = 0, []
         for _ in range(OTHERS):
             text = b"".join(source.choice(pieces) for _ in range(source.randrange(1, 12)))
+            if source.randrange(4) == 0:  # as many groups as there may be, or nearly so
+                groups = [b"%x" % source.randrange(16) for _ in range(source.randrange(6, 10))]
+                place = source.randrange(len(groups) + 1)
+                text = b"::".join(b":".join(part) for part in (groups[:place], groups[place:]))
             found += urls_program.ipv6(text) is not None
             urls += [b"http://[" + text + b"]/", b"http://" + text + b"/", text,
                      text + source.choice((b"@b.c", b"%]@b.c", b"%25[x]@b.c/", b"%z@b.c"))]
@@ -180,9 +184,9 @@ class Urls(unittest.TestCase):
     def test_every_code_point(self):
         """Alone and between letters, in a label of its own direction and in one of the other, and
         behind what a joiner or a mark may follow; in an address, if this Python knows it. Unless
-        COUNT is a million, one of 3 below U+3000 and one of 97 above, others with another SEED.
+        COUNT is a million, one of 5 below U+3000 and one of 197 above, others with another SEED.
         """
-        low, high = (1, 1) if COUNT >= 1000000 else (3, 97)
+        low, high = (1, 1) if COUNT >= 1000000 else (5, 197)
         points = [point for point in range(0x80, 0x110000) if not 0xD800 <= point < 0xE000
                   and (point + SEED) % (low if point < 0x3000 else high) == 0]
         forms = ("{}", "a{}b", "\u05d0{}\u05d1", "{}\u0301\u0323.x", "\u0628\u200c{}\u0628",

@@ -375,7 +375,8 @@ class Layout(WithExtension):
         header[56:] = struct.pack("<Q", guava_form.pages.murmur3(bytes(header[:56]))[0])
         self.refused(
             "bloom_check: the filter (argument 1) is invalid: its header says 65 bits, layout"
-            " classic32 has a multiple of 64 up to 4503599627370496",
+            " classic32 has a multiple of 64 up to 4503599627370496; whoever wrote it must write it"
+            " anew",
             CHECK,
             bytes(header) + bytes(9),
             1,
@@ -531,7 +532,8 @@ class Refusals(WithExtension):
                 )
 
     def test_bytes_that_are_none(self):
-        self.import_refused("are NULL; does the row or file exist that should hold them?", None)
+        self.import_refused("are NULL: check that the row or file is there that should hold them",
+                            None)
         for value, what in (
             ("0107", "the text '0107'"),
             ("", "the text ''"),
@@ -544,8 +546,8 @@ class Refusals(WithExtension):
                 value,
             )
         self.refused(
-            "bloom_import: the bytes (argument 1) are NULL; does the row or file exist that should"
-            " hold them?",
+            "bloom_import: the bytes (argument 1) are NULL: check that the row or file is there"
+            " that should hold them",
             "SELECT bloom_import((SELECT bloom_pin(bloom_new(1))), 'guava')",
         )
 

@@ -683,12 +683,12 @@ class Refusals(exchange_test.WithExtension):
                                "a current release", struct.pack("<Q", flags) + good[8:], "dcso")
         for n, p, told in ((0, 0.1, "0.1"), (2**40 + 1, 0.1, "0.1"), (5, 0.0, "0"), (5, 1.0, "1"),
                            (5, -0.5, "-0.5"), (5, math.inf, "inf"), (5, math.nan, "nan")):
-            self.refused_bytes(f"are damaged: their header says n = {n} and p = {told}; n must be "
-                               "1 to 1099511627776, p between 0 and 1",
+            self.refused_bytes(f"are damaged: their header says n = {n} and p = {told}, n must be "
+                               "1 to 1099511627776, p between 0 and 1; fetch the file again",
                                good[:8] + struct.pack("<Qd", n, p) + good[24:], "dcso")
         for k, m in ((0, 100), (65536, 100), (2**63, 100), (3, 0), (3, 2**52 + 1), (3, 2**64 - 1)):
-            self.refused_bytes(f"are damaged: their header says {k} hashes and {m} bits; there "
-                               "must be 1 to 65535 and 1 to 4503599627370496",
+            self.refused_bytes(f"are damaged: their header says {k} hashes and {m} bits, there "
+                               "must be 1 to 65535 and 1 to 4503599627370496; fetch the file again",
                                good[:24] + struct.pack("<QQ", k, m) + good[40:], "dcso")
         self.refused_bytes("are cut off: there are 47, the header of a DCSO filter alone has 48; "
                            "store the whole file", good[:47], "dcso")
@@ -863,7 +863,8 @@ class Refusals(exchange_test.WithExtension):
                                              "most 2^40 bits and no further parameters"),
                 ("redisbloom", 44, b"\2", "is invalid: the options in its header are none that "
                                           "RedisBloom has")):
-            self.refused(f"bloom_check: the filter (argument 1) {problem}", exchange_test.CHECK,
+            self.refused(f"bloom_check: the filter (argument 1) {problem}; whoever wrote it must "
+                         "write it anew", exchange_test.CHECK,
                          with_header(layout, at, value), 1)
         self.refused("bloom_export: the filter (argument 1) was made for n = 0 keys, and DCSO's "
                      "bloom has no such filter; build it for 1", EXPORT,
@@ -881,7 +882,8 @@ class Refusals(exchange_test.WithExtension):
         words = struct.pack("<Q", 2**31 * 64)
         for layout in ("spark1", "spark2"):
             self.refused(f"bloom_check: the filter (argument 1) is invalid: layout {layout} has at "
-                         "most 2^31 - 1 words", exchange_test.CHECK,
+                         "most 2^31 - 1 words; whoever wrote it must write it anew",
+                         exchange_test.CHECK,
                          with_header(layout, 16, words), 1)
 
 

@@ -23,9 +23,11 @@ import guava_form
 
 HERE = pathlib.Path(__file__).resolve().parent
 GUAVA = pathlib.Path(os.environ.get("GUAVA", "/usr/share/java/guava.jar"))
-MISSING = [tool for tool in ("java", "javac") if shutil.which(tool) is None] + [str(GUAVA)] * (
-    not GUAVA.exists()
-)
+# By the names of Debian's packages.
+MISSING = [package for package, there in (
+    ("default-jdk-headless", shutil.which("java") and shutil.which("javac")),
+    ("libguava-java", GUAVA.exists()),
+) if not there]
 
 
 def encoded(value):
@@ -107,7 +109,7 @@ CASES = [
 ]
 
 
-@unittest.skipIf(MISSING, f"skipped: not installed: {', '.join(MISSING)}")
+@unittest.skipIf(MISSING, f"skipped: {', '.join(MISSING)} not installed")
 class WithGuava(exchange_test.WithExtension):
     @classmethod
     def setUpClass(cls):

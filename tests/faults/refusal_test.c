@@ -168,6 +168,102 @@ static long commit_after_refusals(void) {
     return committed;
 }
 
+/* What is done in several steps. Within a transaction nothing takes back what a statement did
+ * before it was refused. */
+#define SHADOW_STATE                                                                               \
+    "SELECT (SELECT group_concat(name) FROM sqlite_master) || (SELECT group_concat(layer || ':' "  \
+    "|| generation || ':' || keys || ':' || chunks || ':' || ones) FROM seen_layers) || "          \
+    "coalesce((SELECT group_concat(id || ':' || hex(bloom_hash(bits))) FROM seen_chunks), '')"
+#define GROWN                                                                                      \
+    "CREATE VIRTUAL TABLE seen USING bloom(capacity=8, fpr=0.01); " TEN                            \
+    "INSERT INTO seen(key) SELECT i FROM c;"
+#define SETS "CREATE TABLE sets(s); " MORE "INSERT INTO sets SELECT bloom_hashes(i) FROM c;"
+
+static const struct scenario CHANGES[] = {
+    {"the first key", "CREATE VIRTUAL TABLE seen USING bloom(capacity=8)",
+     "INSERT INTO seen(key) VALUES ('a')", SHADOW_STATE},
+    {"a key", TABLE_ANEW, "INSERT INTO seen(key) VALUES ('c')", SHADOW_STATE},
+    {"a key that opens a layer",
+     "CREATE VIRTUAL TABLE seen USING bloom(capacity=4); INSERT INTO seen(key) VALUES (1), (2), "
+     "(3), (4);" ANEW,
+     "INSERT INTO seen(key) VALUES (5)", SHADOW_STATE},
+    {"a key that opens a layer again",
+     AGED_ANEW TEN "INSERT INTO seen(key) SELECT -i FROM c "
+                   "LIMIT 6;" ANEW,
+     "INSERT INTO seen(key) VALUES ('c')", SHADOW_STATE},
+    {"a key that opens a layer of strays",
+     GROWN "DELETE FROM seen_layers WHERE layer = 1; INSERT INTO seen(key) VALUES ('c');" ANEW,
+     "INSERT INTO seen(key) VALUES ('d')", SHADOW_STATE},
+    {"DELETE", COUNTING ANEW, "DELETE FROM seen WHERE key = 'a'", SHADOW_STATE},
+    {"add_all", TABLE_ANEW SETS,
+     "INSERT INTO seen(seen, key) VALUES ('add_all', (SELECT s FROM sets))", SHADOW_STATE},
+    {"add_all, counted", COUNTING SETS ANEW,
+     "INSERT INTO seen(seen, key) VALUES ('add_all', (SELECT s FROM sets))", SHADOW_STATE},
+    {"add_all into a generation", AGED_ANEW SETS,
+     "INSERT INTO seen(seen, key) VALUES ('add_all', (SELECT s FROM sets))", SHADOW_STATE},
+    {"merge", TABLE_ANEW,
+     "INSERT INTO seen(seen, key) VALUES ('merge', (SELECT bloom_add(filter, 'c') FROM seen))",
+     SHADOW_STATE},
+    {"clear", GROWN ANEW, "INSERT INTO seen(seen) VALUES ('clear')", SHADOW_STATE},
+    {"clear of generations", AGED_ANEW, "INSERT INTO seen(seen) VALUES ('clear')", SHADOW_STATE},
+    {"repair",
+     GROWN "INSERT INTO seen_layers SELECT 2, substr(header, 1, 0) || header, chunk_blocks, 0, 0, "
+           "0, 0 FROM seen_layers WHERE layer = 1; DELETE FROM seen_layers WHERE layer = 2; UPDATE "
+           "seen_chunks SET bits = CAST(x'07000000' || substr(bits, 5) AS BLOB) WHERE id = 0; "
+           "UPDATE seen_chunks SET bits = CAST(substr(bits, 1, 24) || zeroblob(length(bits) - 24) "
+           "AS BLOB) WHERE id > 0;" ANEW,
+     "INSERT INTO seen(seen) VALUES ('repair')", SHADOW_STATE},
+    {"rotate", AGED_ANEW, "INSERT INTO seen(seen) VALUES ('rotate')", SHADOW_STATE},
+    {"the first rotation", "CREATE VIRTUAL TABLE seen USING bloom(capacity=8, generations=3)",
+     "INSERT INTO seen(seen) VALUES ('rotate')", SHADOW_STATE},
+    {"rotation into strays",
+     "CREATE VIRTUAL TABLE seen USING bloom(capacity=8, generations=3); INSERT INTO "
+     "seen_chunks SELECT 64 << 40, zeroblob(4056)",
+     "INSERT INTO seen(seen) VALUES ('rotate')", SHADOW_STATE},
+    {"DROP", GROWN ANEW, "DROP TABLE seen", SHADOW_STATE},
+    {"RENAME", GROWN ANEW, "ALTER TABLE seen RENAME TO other", SHADOW_STATE},
+};
+
+/* A statement in a transaction that is denied something has changed nothing. Returns how many were
+ * denied. */
+static long unchanged_after_denials(void) {
+    long denied = 0;
+    answer = SQLITE_DENY;
+    for (size_t i = 0; i < sizeof CHANGES / sizeof *CHANGES; i++) {
+        const struct scenario *scenario = &CHANGES[i];
+        for (long number = 1;; number++) {
+            sqlite3 *database = prepare(scenario);
+            must_run(scenario, database, "BEGIN; CREATE TABLE written(x)");
+            char *before = ask(scenario, database);
+            arm_authorizer(database, number);
+            int code = run(scenario, database);
+            long now = failures;
+            disarm(database);
+            if (code != SQLITE_OK && sqlite3_get_autocommit(database))
+                fatal(scenario, "the transaction is over", database);
+            if (code != SQLITE_OK) {
+                char *after = ask(scenario, database);
+                if (strcmp(before, after) != 0) {
+                    fprintf(stderr, "%s, denied %ld, result %d: %s, not %s\n", scenario->title,
+                            number, code, after, before);
+                    exit(1);
+                }
+                sqlite3_free(after);
+                denied++;
+            }
+            sqlite3_free(before);
+            must_run(scenario, database, "COMMIT");
+            if (sqlite3_close(database) != SQLITE_OK)
+                fatal(scenario, "statements are left open", database);
+            if (now == 0 && code != SQLITE_OK)
+                fatal(scenario, "fails by itself", NULL);
+            if (now == 0)
+                break;
+        }
+    }
+    return denied;
+}
+
 int main(void) {
     static const struct fault INTERRUPT = {"interrupt",   SQLITE_INTERRUPT, SQLITE_INTERRUPT, true,
                                            arm_interrupt, disarm,           count_failures,   next};
@@ -185,10 +281,11 @@ int main(void) {
     struct tally tally = {0};
     int scenarios = attempt_all(faults, &tally);
     long ignored = ignore_all(), committed = commit_after_refusals();
+    long denied = unchanged_after_denials();
     printf("figures: %ld refusals in %d scenarios, %ld ended in SQLITE_INTERRUPT or SQLITE_AUTH, "
-           "%ld questions ignored, %ld committed after a refusal\n",
-           tally.attempts, scenarios, tally.refusals, ignored, committed);
-    if (tally.refusals < scenarios || ignored < scenarios || committed < 100) {
+           "%ld questions ignored, %ld committed after a refusal, %ld denied in a transaction\n",
+           tally.attempts, scenarios, tally.refusals, ignored, committed, denied);
+    if (tally.refusals < scenarios || ignored < scenarios || committed < 100 || denied < 300) {
         printf("0 passed, 1 failed\n"); /* nobody was asked: nothing was tested */
         return 1;
     }

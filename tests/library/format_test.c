@@ -10,6 +10,10 @@
 
 #include <math.h>
 
+/* What messages end in. */
+#define RESTORE "; restore it from its source or a backup"
+#define ANEW "; whoever wrote it must write it anew"
+
 /* Where header fields are, from FORMAT.md. */
 enum {
     AT_VERSION = 4,
@@ -247,8 +251,10 @@ static void words_for_wrong_lengths(void **state) {
     assert_refused(filter, 3,
                    "is not one: these 3 bytes do not begin with 89424c4d; import those of another "
                    "system first");
-    assert_refused(filter, 4, "is cut off: it has 4 bytes, its header alone has 64");
-    assert_refused(filter, 63, "is cut off: it has 63 bytes, its header alone has 64");
+    assert_refused(filter, 4,
+                   "is cut off: it has 4 bytes, its header alone has 64; store it whole");
+    assert_refused(filter, 63,
+                   "is cut off: it has 63 bytes, its header alone has 64; store it whole");
     assert_refused(filter, 64,
                    "was cut off or extended: it has 64 bytes, its header says 88; store it whole");
     assert_refused(filter, 87,
@@ -343,10 +349,10 @@ static void wrong_checksum(void **state) {
     size_t length;
     uint8_t *filter = full_filter(&shape, &length);
     filter[AT_CHECKSUM] ^= 1;
-    assert_refused(filter, length, "is damaged: the checksum of its header is wrong");
+    assert_refused(filter, length, "is damaged: the checksum of its header is wrong" RESTORE);
     filter[AT_CHECKSUM] ^= 1;
     filter[AT_PROBES] ^= 1;
-    assert_refused(filter, length, "is damaged: the checksum of its header is wrong");
+    assert_refused(filter, length, "is damaged: the checksum of its header is wrong" RESTORE);
     free(filter);
 }
 
@@ -398,19 +404,20 @@ static void wrong_hashes(void **state) {
     struct bloom_shape blocked = shape_of("blocked", 6, 512, 50, 0.01);
     struct bloom_shape classic = shape_of("classic", 7, 192, 0, 0);
     assert_field_refused(blocked, AT_PROBES, 0, 4,
-                         "is invalid: its header says 0 hashes, layout blocked has 1 to 21");
+                         "is invalid: its header says 0 hashes, layout blocked has 1 to 21" ANEW);
     assert_field_refused(blocked, AT_PROBES, 22, 4,
-                         "is invalid: its header says 22 hashes, layout blocked has 1 to 21");
+                         "is invalid: its header says 22 hashes, layout blocked has 1 to 21" ANEW);
     assert_field_refused(
         blocked, AT_PROBES, UINT32_MAX, 4,
-        "is invalid: its header says 4294967295 hashes, layout blocked has 1 to 21");
+        "is invalid: its header says 4294967295 hashes, layout blocked has 1 to 21" ANEW);
     assert_field_refused(classic, AT_PROBES, 0, 4,
-                         "is invalid: its header says 0 hashes, layout classic has 1 to 255");
-    assert_field_refused(classic, AT_PROBES, 256, 4,
-                         "is invalid: its header says 256 hashes, layout classic has 1 to 255");
+                         "is invalid: its header says 0 hashes, layout classic has 1 to 255" ANEW);
+    assert_field_refused(
+        classic, AT_PROBES, 256, 4,
+        "is invalid: its header says 256 hashes, layout classic has 1 to 255" ANEW);
     assert_field_refused(
         classic, AT_PROBES, UINT32_MAX, 4,
-        "is invalid: its header says 4294967295 hashes, layout classic has 1 to 255");
+        "is invalid: its header says 4294967295 hashes, layout classic has 1 to 255" ANEW);
     for (uint32_t probes = 1; probes <= 21; probes++)
         assert_field_accepted(blocked, AT_PROBES, probes, 4,
                               shape_of("blocked", probes, 512, 50, 0.01));
@@ -425,14 +432,14 @@ static void hashes_beyond_the_bits(void **state) {
     struct bloom_shape small = shape_of("go", 7, 64, 0, 0), larger = shape_of("go", 7, 300, 0, 0);
     assert_field_accepted(small, AT_PROBES, 255, 4, shape_of("go", 255, 64, 0, 0));
     assert_field_refused(small, AT_PROBES, 256, 4,
-                         "is invalid: its header says 256 hashes for 64 bits; more than 255 need "
-                         "as many bits");
+                         "is invalid: its header says 256 hashes for 64 bits, more than 255 need "
+                         "as many bits" ANEW);
     assert_field_accepted(larger, AT_PROBES, 300, 4, shape_of("go", 300, 300, 0, 0));
     assert_field_refused(larger, AT_PROBES, 301, 4,
-                         "is invalid: its header says 301 hashes for 300 bits; more than 255 need "
-                         "as many bits");
+                         "is invalid: its header says 301 hashes for 300 bits, more than 255 need "
+                         "as many bits" ANEW);
     assert_field_refused(small, AT_PROBES, 65536, 4,
-                         "is invalid: its header says 65536 hashes, layout go has 1 to 65535");
+                         "is invalid: its header says 65536 hashes, layout go has 1 to 65535" ANEW);
 }
 
 static void wrong_bits(void **state) {
@@ -454,12 +461,12 @@ static void wrong_bits(void **state) {
         snprintf(
             words, sizeof words,
             "is invalid: its header says %llu bits, layout blocked has a multiple of 512 up to "
-            "4503599627370496",
+            "4503599627370496" ANEW,
             (unsigned long long)never[i]);
         assert_field_refused(blocked, AT_BITS, never[i], 8, words);
         snprintf(words, sizeof words,
                  "is invalid: its header says %llu bits, layout classic has a multiple of 1 up to "
-                 "4503599627370496",
+                 "4503599627370496" ANEW,
                  (unsigned long long)never[i]);
         assert_field_refused(classic, AT_BITS, never[i], 8, words);
     }
@@ -467,7 +474,7 @@ static void wrong_bits(void **state) {
         snprintf(
             words, sizeof words,
             "is invalid: its header says %llu bits, layout blocked has a multiple of 512 up to "
-            "4503599627370496",
+            "4503599627370496" ANEW,
             (unsigned long long)no_multiples[i]);
         assert_field_refused(blocked, AT_BITS, no_multiples[i], 8, words);
     }
@@ -486,7 +493,8 @@ static void wrong_bits(void **state) {
         "was cut off or extended: it has 88 bytes, its header says 89; store it whole");
     /* 185 to 192 bits are 24 bytes all. */
     assert_field_accepted(classic, AT_BITS, 192, 8, classic);
-    assert_field_refused(classic, AT_BITS, 185, 8, "is damaged: bits are set beyond its last");
+    assert_field_refused(classic, AT_BITS, 185, 8,
+                         "is damaged: bits are set beyond its last" RESTORE);
 }
 
 static void wrong_rates(void **state) {
@@ -495,13 +503,13 @@ static void wrong_rates(void **state) {
         uint64_t bits;
         const char *words;
     } refused[] = {
-        {0x3ff0000000000000, "is invalid: its header says n = 50 and p = 1"},
-        {0x3ff0000000000001, "is invalid: its header says n = 50 and p = 1"},
-        {0x4059000000000000, "is invalid: its header says n = 50 and p = 100"},
-        {0xbfd0000000000000, "is invalid: its header says n = 50 and p = -0.25"},
-        {0x8000000000000001, "is invalid: its header says n = 50 and p = -4.94066e-324"},
-        {0x7ff0000000000000, "is invalid: its header says n = 50 and p = inf"},
-        {0xfff0000000000000, "is invalid: its header says n = 50 and p = -inf"},
+        {0x3ff0000000000000, "is invalid: its header says n = 50 and p = 1" ANEW},
+        {0x3ff0000000000001, "is invalid: its header says n = 50 and p = 1" ANEW},
+        {0x4059000000000000, "is invalid: its header says n = 50 and p = 100" ANEW},
+        {0xbfd0000000000000, "is invalid: its header says n = 50 and p = -0.25" ANEW},
+        {0x8000000000000001, "is invalid: its header says n = 50 and p = -4.94066e-324" ANEW},
+        {0x7ff0000000000000, "is invalid: its header says n = 50 and p = inf" ANEW},
+        {0xfff0000000000000, "is invalid: its header says n = 50 and p = -inf" ANEW},
         {0x7ff8000000000000, NULL}, /* NaN is printed differently from machine to machine */
         {0xfff8000000000000, NULL},
         {0x7ff0000000000001, NULL},
@@ -520,9 +528,9 @@ static void wrong_capacities(void **state) {
     (void)state;
     struct bloom_shape shape = shape_of("blocked", 6, 512, 50, 0.01);
     assert_field_refused(shape, AT_CAPACITY, BLOOM_CAPACITY_MAXIMUM + 1, 8,
-                         "is invalid: its header says n = 1099511627777 and p = 0.01");
+                         "is invalid: its header says n = 1099511627777 and p = 0.01" ANEW);
     assert_field_refused(shape, AT_CAPACITY, UINT64_MAX, 8,
-                         "is invalid: its header says n = 18446744073709551615 and p = 0.01");
+                         "is invalid: its header says n = 18446744073709551615 and p = 0.01" ANEW);
     assert_field_accepted(shape, AT_CAPACITY, BLOOM_CAPACITY_MAXIMUM, 8,
                           shape_of("blocked", 6, 512, BLOOM_CAPACITY_MAXIMUM, 0.01));
     assert_field_accepted(shape, AT_CAPACITY, 0, 8, shape_of("blocked", 6, 512, 0, 0.01));
@@ -538,7 +546,7 @@ static void bits_beyond_the_last(void **state) {
         for (uint64_t bit = bits; bit < 8 * (length - BLOOM_HEADER_BYTES); bit++) {
             uint8_t *byte = filter + BLOOM_HEADER_BYTES + bit / 8;
             *byte ^= (uint8_t)(1u << bit % 8);
-            assert_refused(filter, length, "is damaged: bits are set beyond its last");
+            assert_refused(filter, length, "is damaged: bits are set beyond its last" RESTORE);
             *byte ^= (uint8_t)(1u << bit % 8);
         }
         free(filter);
@@ -566,7 +574,7 @@ static void payloads_alone(void **state) {
         problem, "was cut off or extended: it has 67 bytes, its header says 66; store it whole");
     filter[length - 1] |= 0x20;
     assert_false(bloom_payload_read(&shape, filter, length, problem));
-    assert_string_equal(problem, "is damaged: bits are set beyond its last");
+    assert_string_equal(problem, "is damaged: bits are set beyond its last" RESTORE);
     free(filter);
 }
 
@@ -591,7 +599,7 @@ static void headers_alone(void **state) {
         }
         header[0] = 'x';
         assert_false(bloom_header_read(&shape, header, BLOOM_HEADER_BYTES, problem));
-        assert_string_equal(problem, "is damaged: its header does not begin with 89424c4d");
+        assert_string_equal(problem, "is damaged: its header does not begin with 89424c4d" RESTORE);
         free(header);
     }
 }

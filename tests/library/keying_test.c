@@ -9,6 +9,9 @@
 #include "filter/header.h"
 #include "filter/version.h"
 
+/* What messages end in. */
+#define ANEW "; whoever wrote it must write it anew"
+
 /* A rule for the tests alone: what is added has its first letter as its key, what is asked each of
  * its letters. */
 static uint64_t toy_room(size_t length) {
@@ -192,7 +195,8 @@ static void salted_filters_are_read(void **state) {
     }
     for (size_t shorter = 0; shorter < length; shorter++)
         assert_read(filter, shorter, "");
-    assert_read(filter, 64, "is cut off: it has 64 bytes, its header alone has 128");
+    assert_read(filter, 64,
+                "is cut off: it has 64 bytes, its header alone has 128; store it whole");
     assert_read(filter, 128,
                 "was cut off or extended: it has 128 bytes, its header says 192; store it whole");
     assert_read(filter, length, NULL);
@@ -218,7 +222,7 @@ static void wrong_second_lines(void **state) {
         snprintf(words, sizeof words,
                  "has %u further header lines, but release " BLOOM_RELEASE
                  " of this extension reads at most "
-                 "1; it is damaged, or you need a newer release",
+                 "1; get a newer release, or restore it if it is damaged",
                  lines);
         filter[7] = (uint8_t)lines;
         assert_read(filter, length, words);
@@ -227,13 +231,13 @@ static void wrong_second_lines(void **state) {
     write_checksum(filter);
     assert_read(filter, length,
                 "is invalid: its header has hash 10 and 0 further lines; hash 10 goes with one, "
-                "the salt, and no other with any");
+                "the salt, and no other with any" ANEW);
     filter[7] = 1;
     filter[6] = 1;
     write_checksum(filter);
     assert_read(filter, length,
                 "is invalid: its header has hash 1 and 1 further lines; hash 10 goes with one, the "
-                "salt, and no other with any");
+                "salt, and no other with any" ANEW);
     filter[5] = 2; /* classic */
     filter[6] = 10;
     write_checksum(filter);

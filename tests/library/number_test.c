@@ -36,6 +36,11 @@ static void assert_texts(void) {
     assert_text(-INFINITY, 6, "-inf");
     char text[BLOOM_NUMBER_SIZE];
     assert_non_null(strstr(bloom_number_text(text, NAN, 6), "nan"));
+    assert_string_equal(bloom_number_sql_text(text, -1.5), "-1.5");
+    assert_string_equal(bloom_number_sql_text(text, -3), "-3.0");
+    assert_string_equal(bloom_number_sql_text(text, 1e300), "1.0e+300");
+    assert_string_equal(bloom_number_sql_text(text, -0x1.fffffffffffffp+1023),
+                        "-1.79769313486232e+308");
 }
 
 static void assert_messages(void) {

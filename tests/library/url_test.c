@@ -452,6 +452,7 @@ static void ipv6_addresses(void **state) {
         {"http://[1:2:3:4:5:6:7:8:9]/", NULL},
         {"http://[1:2:3:4::5:6:7:8]/", NULL},
         {"http://[::1:2:3:4:5:6:7:8]/", NULL},
+        {"http://[1:2:3:4:5:6:7:8::]/", NULL},
         {"http://[12345::]/", NULL},
         {"http://[g::]/", NULL},
         {"http://[1.2.3.4]/", NULL},

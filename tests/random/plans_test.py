@@ -344,6 +344,8 @@ class Query:
                 hint = choices.of(["", "", " NOT INDEXED", *(
                     f" INDEXED BY {name}" for name in self.world.indexes[table]
                     if self.parameters)])  # not in a view, which others are written around
+                if "BY" in hint:
+                    self.must = False  # an index may want what only comes after
                 text = both(f"{table} AS {alias}{hint}", f"{table} AS {alias}")
                 columns = ORDINARY[table]
             elif kind == "filter":

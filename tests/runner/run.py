@@ -7,17 +7,27 @@ from the closing line of its runner (cmocka, unittest, sqllogictest.py, or plain
 get lost. Lines that begin with `figures: ` are repeated. The last line is
 `N passed, N failed, N skipped`.
 
-    run.py NAME=COMMAND ...
+    run.py [--build LIBRARY] NAME=COMMAND ...
 
-As many suites run at once as there are processors (JOBS=N says otherwise). One whose name ends in
-`!` measures, so it runs alone, after the others. ONLY=WORD in the environment runs the suites whose
-name holds the word; of the scripts of tests/sql, those whose file name does. A word that nothing
-has is an error.
+With --build, make builds what is run and nothing else, on all processors: the C program of a
+command, and for all others the library; a target in brackets before the command, as in
+`wheel=[wheel] python3 ...`, takes its place. A suite that needs a header, a module or a program
+that is not installed is skipped, and the package of Debian that has it is named.
+
+As many suites run at once as there are processors (JOBS=N says otherwise), in their order; those
+that take long come first. One whose name ends in `!` measures, so it runs alone, after the others.
+
+ONLY=WORD in the environment runs the suites in whose name or files the word is; of the scripts of
+tests/sql, those whose file name has it. CASE=NAME runs that test alone of each program of cmocka
+(there * and ? stand for others) and of each suite of unittest. What nothing has is an error.
 """
 import concurrent.futures
+import importlib.util
 import os
 import pathlib
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 import threading
@@ -29,6 +39,16 @@ UNITTEST = re.compile(r"^Ran (\d+) tests? in", re.MULTILINE)
 UNITTEST_DETAIL = re.compile(r"(failures|errors|skipped)=(\d+)")
 UNITTEST_SUITE = re.compile(r"_test\.py( \w+)*$")
 SCRIPTS = pathlib.Path("tests/sql")
+FILE = re.compile(r"tests/\S+|$")
+PROGRAM = re.compile(r"\S+/tests/\w+_test(?= |$)")
+# What the compiler, Python and the shell say of what is missing, and the packages of Debian.
+MISSING = re.compile(r"fatal error: '?(\S+\.h)'?|No module named '(\w+)'|"
+                     r"No such file or directory: '([\w-]+)'|([\w-]+): (?:command )?not found")
+PACKAGES = {
+    "cmocka.h": "libcmocka-dev", "murmurhash.h": "libmurmurhash-dev",
+    "sqlite3.h": "libsqlite3-dev", "sqlite3ext.h": "libsqlite3-dev",
+    "apsw": "python3-apsw", "sqlite3": "sqlite3", "nm": "binutils", "readelf": "binutils",
+}
 PRINTING = threading.Lock()
 
 
@@ -54,16 +74,76 @@ def count(output):
     return counted if found else None
 
 
+def missing(output):
+    """The first thing of which this says that it is missing and that is not installed."""
+    for match in MISSING.finditer(output):
+        header, module, *_ = match.groups()
+        name = match[match.lastindex]
+        here = not header and (importlib.util.find_spec(module) if module else shutil.which(name))
+        if name in PACKAGES and not here:
+            return f"skipped: {name} is not installed: apt-get install {PACKAGES[name]}"
+    return None
+
+
+def only_shows():
+    """Whether it was make -n that called."""
+    return re.match(r"\w*n", os.environ.get("MAKEFLAGS", "")) is not None
+
+
+def make(*arguments):
+    """On all processors, unless a make above this one has shared them out."""
+    command = [*shlex.split(os.environ.get("MAKE", "make")), "--no-print-directory", *arguments]
+    if "jobserver" not in os.environ.get("MAKEFLAGS", ""):
+        command.append(f"-j{os.cpu_count() or 1}")
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          errors="replace", check=False, close_fds=False)
+
+
+def build(suites, library):
+    """Builds what the suites need. In place of one for which that failed comes one that says so."""
+    needs = []
+    for _, command in suites:
+        program, target = PROGRAM.search(command), re.match(r"\[(.*)\] ", command)
+        needs.append(target[1].split() if target else [program[0]] if program else [library])
+    targets = list(dict.fromkeys(target for need in needs for target in need))
+    ran = make("-k", *targets)
+    print("".join(line + "\n" for line in ran.stdout.splitlines()
+                  if "warning" in line or only_shows()), end="")
+    problems = {}
+    if ran.returncode != 0:
+        for target in targets:
+            output = make(target)
+            if output.returncode != 0:
+                problems[target] = output.stdout
+    built = []
+    for (name, command), need in zip(suites, needs):
+        command = re.sub(r"^\[.*\] ", "", command)
+        wrong = "".join(problems.get(target, "") for target in need)
+        if wrong:
+            said = missing(wrong)
+            said = f"{said}\n0 passed, 0 failed, 1 skipped" if said else wrong
+            command = f"printf '%s\\n' {shlex.quote(said)}"
+        built.append((name, command))
+    return built
+
+
 def run(suite):
     name, command = suite
     if UNITTEST_SUITE.search(command):
         command += " --verbose"  # names what is skipped, and why
+        if os.environ.get("CASE"):
+            command += " -k " + shlex.quote(os.environ["CASE"])
     started = time.monotonic()
     ran = subprocess.run(command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
     seconds = time.monotonic() - started
     counted = count(ran.stdout)
-    if counted is None or sum(counted) == 0:
+    if os.environ.get("CASE") and counted == [0, 0, 0]:
+        return counted
+    if ran.returncode != 0 and missing(ran.stdout):
+        counted = [0, 0, 1]
+        ran.stdout = missing(ran.stdout)
+    elif counted is None or sum(counted) == 0:
         counted = [0, 1, 0]
     elif ran.returncode != 0 and counted[1] == 0:
         counted[1] = 1
@@ -79,10 +159,11 @@ def run(suite):
 
 
 def chosen(suites, word):
-    """The suites that ONLY asks for: by name, and of the scripts single files."""
+    """The suites that ONLY asks for: by name and files, and of the scripts single files."""
     if not word:
         return suites
-    found = [suite for suite in suites if word in suite[0]]
+    found = [(name, command) for name, command in suites
+             if word in name or word in FILE.search(command)[0]]
     files = sorted(str(path) for path in SCRIPTS.glob("*.test") if word in path.name)
     if files:
         found += [(f"scripts {word}", command.replace(f" {SCRIPTS}", " " + " ".join(files)))
@@ -91,6 +172,9 @@ def chosen(suites, word):
 
 
 def main(arguments):
+    library = None
+    if arguments[:1] == ["--build"]:
+        library, arguments = arguments[1], arguments[2:]
     suites = [(name.strip(), command) for name, _, command in
               (argument.partition("=") for argument in arguments)]
     word = os.environ.get("ONLY", "")
@@ -101,11 +185,22 @@ def main(arguments):
     if not suites:
         print(f"no suite and no script has {word} in its name")
         return 2
+    if library:
+        suites = build(suites, library)
+    if only_shows():
+        print("\n".join(f"'{name}={command}'" for name, command in suites))
+        return 0
+    # What suites make shares no processors with the make above, whose pipe they do not see.
+    os.environ["MAKEFLAGS"] = re.sub(r" *(-j\d*|--jobserver-\w+=\S+)", "",
+                                     os.environ.get("MAKEFLAGS", ""))
     jobs = int(os.environ.get("JOBS") or os.cpu_count() or 1)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         counts = list(pool.map(run, [suite for suite in suites if suite[0][-1] != "!"]))
     counts += [run((name[:-1], command)) for name, command in suites if name[-1] == "!"]
     total = [sum(column) for column in zip(*counts)]
+    if os.environ.get("CASE") and sum(total) == 0:
+        print(f"no test of these suites is named {os.environ['CASE']}")
+        return 2
     print(f"{total[0]} passed, {total[1]} failed, {total[2]} skipped")
     return 1 if total[1] else 0
 

@@ -1017,7 +1017,7 @@ class CommandLine(RunnerTest):
         )
         self.assertEqual(exit_code, 0)
 
-    @unittest.skipUnless(shutil.which("cc"), "needs a C compiler")
+    @unittest.skipUnless(shutil.which("cc"), "skipped: gcc is not installed")
     def test_load(self):
         source = TESTS / "extension.c"
         subprocess.run(["cc", "-shared", "-fPIC", "-o", "extension.so", str(source)], check=True)

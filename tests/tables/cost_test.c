@@ -3,7 +3,7 @@
  * compiled to call us in each; opcodes of all statements; pages that SQLite looks at; frames of the
  * WAL; and allocations.
  *
- *     cost_test [WORD]    the operations with this word in their names, and what each cost
+ *     CASE='*add_all*' cost_test    the operations of this name, and what each cost
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -280,21 +280,18 @@ static void test_operation(void **state) {
     }
 }
 
-int main(int count, char **arguments) {
+int main(void) {
     enum { OPERATIONS_COUNT = sizeof OPERATIONS / sizeof *OPERATIONS };
     struct CMUnitTest tests[OPERATIONS_COUNT];
-    size_t chosen = 0;
     sqlite3_config(SQLITE_CONFIG_GETMALLOC, &memory);
     sqlite3_mem_methods counting = memory;
     counting.xMalloc = count_malloc;
     counting.xRealloc = count_realloc;
     sqlite3_config(SQLITE_CONFIG_MALLOC, &counting);
-    prints = count > 1;
+    prints = getenv("CASE") != NULL;
     for (size_t i = 0; i < OPERATIONS_COUNT; i++)
-        if (count < 2 || strstr(OPERATIONS[i].name, arguments[1]) != NULL)
-            tests[chosen++] =
-                (struct CMUnitTest){.name = OPERATIONS[i].name,
-                                    .test_func = test_operation,
-                                    .initial_state = (void *)(uintptr_t)&OPERATIONS[i]};
-    return _cmocka_run_group_tests("costs", tests, chosen, NULL, NULL);
+        tests[i] = (struct CMUnitTest){.name = OPERATIONS[i].name,
+                                       .test_func = test_operation,
+                                       .initial_state = (void *)(uintptr_t)&OPERATIONS[i]};
+    return cmocka_run_group_tests_name("costs", tests, NULL, NULL);
 }

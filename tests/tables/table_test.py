@@ -108,7 +108,7 @@ class TableTest(unittest.TestCase):
 
     def shell(self, database, *commands):
         if shutil.which(SQLITE) is None:
-            self.skipTest("no sqlite3 shell")
+            self.skipTest("skipped: sqlite3 is not installed")
         run = subprocess.run(
             [SQLITE, "-batch", "-init", os.devnull, str(self.folder / database)],
             input="\n".join([f".load {LIBRARY}", *commands, ""]),
@@ -417,7 +417,7 @@ class Copies(TableTest):
     def test_dump_without_the_extension(self):
         self.grown().close()
         if shutil.which(SQLITE) is None:
-            self.skipTest("no sqlite3 shell")
+            self.skipTest("skipped: sqlite3 is not installed")
         dump = subprocess.run(
             [SQLITE, "-batch", "-init", os.devnull, str(self.folder / "a.db"), ".dump"],
             capture_output=True,
@@ -476,7 +476,7 @@ class Copies(TableTest):
     def test_serialize_and_deserialize(self):
         connection = self.grown()
         if not hasattr(connection, "serialize"):
-            self.skipTest("this apsw cannot serialize")
+            self.skipTest("skipped: this apsw cannot serialize")
         copy = connect(":memory:")
         self.connections.append(copy)
         copy.deserialize("main", connection.serialize("main"))
@@ -809,11 +809,11 @@ class Memory(TableTest):
         self.assertGreater(peak - plain, 8 * distinct)  # else it was not measured
 
     def test_distinct_keys(self):
+        self.check(300_000, 300_000)
         self.check(1_000_000, 1_000_000)
-        self.check(3_000_000, 3_000_000)
 
     def test_many_repeated_keys(self):
-        self.check(10_000_000, 100_000)
+        self.check(3_000_000, 100_000)
 
     def test_few_keys(self):
         for distinct in (1, 1000, 2047, 2048, 4096, 4097, 16_384, 16_385, 50_000):

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Builds threads_test with ThreadSanitizer and runs it: with the extension linked in, with the
-# extension loaded, and with a race put into the extension, which must be found. Ends in "N passed,
-# N failed", or says what is missing and skips. CC names the compiler.
+# Builds threads_test and readers_test with ThreadSanitizer and runs them: the former with the
+# extension linked in and with the extension loaded, the latter with the filter library, and each
+# with a race put into what it tests, which must be found. Ends in "N passed, N failed", or says
+# what is missing and skips. CC names the compiler.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 CC=${CC:-cc}
@@ -36,12 +37,13 @@ bad() { # bad FILE MESSAGE: one failure, with the log
     echo "$2"
 }
 
-# program NAME ARGUMENTS...: runs threads_test and takes over what it counted; a report of the
-# sanitizer is one more failure.
+# program NAME PROGRAM ARGUMENTS...: runs a program of $build and takes over what it counted; a
+# report of the sanitizer is one more failure.
 program() {
     name=$1
-    shift
-    $run $build/threads_test $build "$@" >$build/log 2>&1
+    tested=$build/$2
+    shift 2
+    $run "$tested" $build "$@" >$build/log 2>&1
     status=$?
     counted=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' $build/log | tail -1)
     if [ -z "$counted" ]; then
@@ -73,9 +75,29 @@ $CC $flags -DSQLITE_CORE -o $build/threads_test tests/threads/threads_test.c $li
 # shellcheck disable=SC2086
 $CC $flags -shared -o $build/bloom.so $loaded -lm || exit 1
 unset TSAN_OPTIONS
-program "linked in"
+program "linked in" threads_test
 export TSAN_OPTIONS="suppressions=tests/threads/loaded.supp"
-program "loaded" "./$build/bloom.so"
+program "loaded" threads_test "./$build/bloom.so"
+
+# The filter library, which is in what was linked in.
+library=$(echo "$linked" | grep -E '/(url|filter|exchange)/|/sqlite-bloom-filter\.o$')
+# shellcheck disable=SC2086
+$CC $flags -o $build/readers_test tests/threads/readers_test.c $library -lpthread -lm || exit 1
+unset TSAN_OPTIONS
+program "readers" readers_test
+
+# raced NAME ARGUMENTS...: runs a program of $build, in which the sanitizer must find the race.
+raced() {
+    name=$1
+    shift
+    TSAN_OPTIONS="halt_on_error=1 suppressions=tests/threads/loaded.supp" \
+        $run "$build/$name" "$@" >$build/log 2>&1
+    if grep -q "Location is global 'race_calls'" $build/log; then
+        passed=$((passed + 1))
+    else
+        bad $build/log "$name: the race that was put in was not found"
+    fi
+}
 
 # Would a race be found at all? sqlite/arguments.c with one put in, the other files as they are.
 # shellcheck disable=SC2086
@@ -85,13 +107,16 @@ others=$(echo "$linked" | grep -v 'sqlite/arguments\.o$')
 # shellcheck disable=SC2086
 $CC $flags -DSQLITE_CORE -o $build/race_test tests/threads/threads_test.c $others $build/race.o \
     $libraries || exit 1
-TSAN_OPTIONS="halt_on_error=1 suppressions=tests/threads/loaded.supp" \
-    $run $build/race_test $build >$build/log 2>&1
-if grep -q "Location is global 'race_calls'" $build/log; then
-    passed=$((passed + 1))
-else
-    bad $build/log "a race put into the extension: not found"
-fi
+raced race_test $build
+# The same with sqlite-bloom-filter.c.
+# shellcheck disable=SC2086
+$CC $flags -include tests/threads/race_readers.h -c -o $build/race.o ext/sqlite-bloom-filter.c ||
+    exit 1
+others=$(echo "$library" | grep -v '/sqlite-bloom-filter\.o$')
+# shellcheck disable=SC2086
+$CC $flags -o $build/race_readers_test tests/threads/readers_test.c $others $build/race.o \
+    -lpthread -lm || exit 1
+raced race_readers_test
 rm -f $build/threads_*.db*
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
