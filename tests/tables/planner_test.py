@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Plans are good: a filter table is asked before the look-ups that it is there to save, whatever the
-sizes and the form of the query, and a function lists nothing that is not wanted. That plans are
+"""Plans are good: a filter table is asked before the look-ups that it is there to save, whatever
+the sizes and the form of the query, and a function lists nothing that is not wanted. That plans are
 right is for tests/random/plans_test.py.
 
     planner_test.py     run the tests (and any option of unittest)
