@@ -83,7 +83,7 @@ static const struct operation OPERATIONS[] = {
      "DELETE FROM seen WHERE key = 2 * ?1"},
     {"DELETE, committed", SAME, 100, {50, 7, 2, 12}, TABLE(SIZED ", layout=counting"),
      "DELETE FROM seen WHERE key = 2 * ?1"},
-    {"rotate", SAME, 10, {216, 10, 1, 15}, TABLE("generations=3, capacity=%u"),
+    {"rotate", SAME, 10, {216, 13, 1, 17}, TABLE("generations=3, capacity=%u"),
      "INSERT INTO seen(seen) SELECT 'rotate' WHERE ?1 >= 0"},
     {"add_all, one key", SAME, 10, {67, 8, 1, 19}, TABLE(SIZED),
      "INSERT INTO seen(seen, key) SELECT 'add_all', bloom_hashes(-?1)"},
