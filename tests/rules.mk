@@ -53,7 +53,7 @@ $(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c $(CASE_OBJECT) tests/rules
 # takes the SQLite whose amalgamation (sqlite3.c, sqlite3.h) is in a folder, instead of the
 # system's; with LINKED_SANITIZERS= all is compiled for speed. Each needs a BUILD of its own.
 LINKED_TESTS = $(patsubst tests/faults/%.c,$(BUILD)/tests/%,$(wildcard tests/faults/*_test.c)) \
-    $(BUILD)/tests/random_test $(BUILD)/tests/simulator $(BUILD)/tests/crowd_test
+    $(BUILD)/tests/random_test $(BUILD)/tests/simulator $(BUILD)/tests/cost_test
 LINKED_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 $(eval $(call objects,linked,-DSQLITE_CORE $$(LINKED_SANITIZERS)))
 $(eval $(call objects,linked_fast,-DSQLITE_CORE))
@@ -64,8 +64,8 @@ $(BUILD)/tests/interrupt_test: LINKED_FLAGS =
 $(BUILD)/tests/interrupt_test: $(call objects_of,linked_fast,$(SOURCES))
 # Calls the test in each basic block of ext/, which counts them.
 $(eval $(call objects,counted,-DSQLITE_CORE -fsanitize-coverage=trace-pc))
-$(BUILD)/tests/crowd_test: LINKED_OBJECTS = $(call objects_of,counted,$(SOURCES))
-$(BUILD)/tests/crowd_test: $(call objects_of,counted,$(SOURCES))
+$(BUILD)/tests/cost_test: LINKED_OBJECTS = $(call objects_of,counted,$(SOURCES))
+$(BUILD)/tests/cost_test: $(call objects_of,counted,$(SOURCES))
 $(LINKED_TESTS): $(LINKED_OBJECTS) tests/rules.mk
 ifdef SQLITE
 LINKED_SQLITE = $(BUILD)/sqlite3.o -ldl
@@ -92,7 +92,7 @@ $(BUILD)/tests/simulator: $(wildcard tests/simulator/*.[ch])
 	$(LINK) -DSIMULATOR_COMMIT='"$(COMMIT)"' -o $@ $(filter tests/simulator/%.c,$^) \
 	    $(LINKED_OBJECTS) $(LINKED_SQLITE) -lpthread -lm
 
-$(BUILD)/tests/crowd_test: tests/tables/crowd_test.c $(CASE_OBJECT)
+$(BUILD)/tests/cost_test: tests/tables/cost_test.c $(CASE_OBJECT)
 	$(LINK) -o $@ $< $(CASE_OBJECT) $(LINKED_OBJECTS) -lcmocka $(LINKED_SQLITE) -lpthread -lm
 
 # A suite is NAME=COMMAND; run.py builds what they need and runs them side by side, those named
@@ -110,7 +110,7 @@ TEST_SUITES = \
     'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
     'crashes=ROUNDS=20 $(PYTHON) tests/tables/crash_test.py' \
     'sources=$(PYTHON) tests/build/sources_test.py' \
-    'listed keys=$(PYTHON) tests/random/keys_test.py Here' \
+    'plans=$(PYTHON) tests/random/plans_test.py Here' \
     'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
     'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
     'runner of suites=$(PYTHON) tests/runner/run_test.py' \
@@ -148,14 +148,15 @@ LONG_SUITES = \
     'threads=sh tests/threads/run.sh' \
     'scripts on the newest SQLite=$(NEWEST) tests/sql' \
     'random operations=$(BUILD)/tests/random_test' \
-    'listed keys on the newest SQLite=$(PYTHON) tests/random/keys_test.py Newest' \
+    'plans, more=SEED=2 QUERIES=40000 $(PYTHON) tests/random/plans_test.py' \
     'the state of a table=$(BUILD)/tests/state_test' \
     'capacity and counts=$(BUILD)/tests/capacity_test' \
     'what applications do=$(BUILD)/tests/application_test' \
     'files from strangers=$(BUILD)/tests/stranger_test' \
     'simulator=STEPS=15000 $(BUILD)/tests/simulator' \
     'simulator, one fault after the other=STEPS=15000 $(BUILD)/tests/simulator $(SIMULATOR_WEIGHTS)' \
-    'other filter tables=$(BUILD)/tests/crowd_test' \
+    'costs=$(BUILD)/tests/cost_test' \
+    'ratios!=$(PYTHON) tests/bench/ratios_test.py' \
     'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
     'a filter of 1 GB=$(PYTHON) tests/exchange/large_test.py' \
     'platforms=$(PYTHON) tests/hosts/platforms_test.py' \
