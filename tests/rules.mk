@@ -57,7 +57,10 @@ LINKED_TESTS = $(patsubst tests/faults/%.c,$(BUILD)/tests/%,$(wildcard tests/fau
 LINKED_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 $(eval $(call objects,linked,-DSQLITE_CORE $$(LINKED_SANITIZERS)))
 $(eval $(call objects,linked_fast,-DSQLITE_CORE))
-LINKED_OBJECTS = $(call objects_of,linked,$(SOURCES))
+# The storeys that know no SQLite are those of the unit tests.
+NO_SQLITE = ext/url/% ext/filter/% ext/exchange/%
+LINKED_OBJECTS = $(call objects_of,linked,$(filter-out $(NO_SQLITE),$(SOURCES))) \
+    $(call objects_of,$(if $(LINKED_SANITIZERS),sanitized,linked),$(filter $(NO_SQLITE),$(SOURCES)))
 LINKED_FLAGS = $(LINKED_SANITIZERS)
 $(BUILD)/tests/interrupt_test: LINKED_OBJECTS = $(call objects_of,linked_fast,$(SOURCES))
 $(BUILD)/tests/interrupt_test: LINKED_FLAGS =
