@@ -53,7 +53,7 @@ $(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c $(CASE_OBJECT) tests/rules
 # takes the SQLite whose amalgamation (sqlite3.c, sqlite3.h) is in a folder, instead of the
 # system's; with LINKED_SANITIZERS= all is compiled for speed. Each needs a BUILD of its own.
 LINKED_TESTS = $(patsubst tests/faults/%.c,$(BUILD)/tests/%,$(wildcard tests/faults/*_test.c)) \
-    $(BUILD)/tests/random_test $(BUILD)/tests/oracle_test $(BUILD)/tests/crowd_test
+    $(BUILD)/tests/random_test $(BUILD)/tests/simulator $(BUILD)/tests/crowd_test
 LINKED_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 $(eval $(call objects,linked,-DSQLITE_CORE $$(LINKED_SANITIZERS)))
 $(eval $(call objects,linked_fast,-DSQLITE_CORE))
@@ -88,11 +88,12 @@ $(BUILD)/tests/%_test: tests/faults/%_test.c $(CASE_OBJECT) $(wildcard tests/fau
 $(BUILD)/tests/random_test: $(wildcard tests/random/*.[ch])
 	@mkdir -p $(@D)
 	$(LINK) -o $@ $(filter tests/random/%.c,$^) $(LINKED_OBJECTS) $(LINKED_SQLITE) -lpthread -lm
-ORACLE_WEIGHTS = $(wildcard tests/tables/oracle/*.steps)
-$(BUILD)/tests/oracle_test: $(wildcard tests/tables/oracle/*.[ch])
+SIMULATOR_WEIGHTS = $(wildcard tests/simulator/*.steps)
+COMMIT = $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
+$(BUILD)/tests/simulator: $(wildcard tests/simulator/*.[ch])
 	@mkdir -p $(@D)
-	$(LINK) -o $@ $(filter tests/tables/oracle/%.c,$^) $(LINKED_OBJECTS) $(LINKED_SQLITE) \
-	    -lpthread -lm
+	$(LINK) -DSIMULATOR_COMMIT='"$(COMMIT)"' -o $@ $(filter tests/simulator/%.c,$^) \
+	    $(LINKED_OBJECTS) $(LINKED_SQLITE) -lpthread -lm
 
 $(BUILD)/tests/crowd_test: tests/tables/crowd_test.c $(CASE_OBJECT)
 	$(LINK) -o $@ $< $(CASE_OBJECT) $(LINKED_OBJECTS) -lcmocka $(LINKED_SQLITE) -lpthread -lm
@@ -155,8 +156,8 @@ LONG_SUITES = \
     'capacity and counts=$(BUILD)/tests/capacity_test' \
     'what applications do=$(BUILD)/tests/application_test' \
     'files from strangers=$(BUILD)/tests/stranger_test' \
-    'oracle of filter tables=STEPS=15000 $(BUILD)/tests/oracle_test' \
-    'oracle, one fault after the other=STEPS=15000 $(BUILD)/tests/oracle_test $(ORACLE_WEIGHTS)' \
+    'simulator=STEPS=15000 $(BUILD)/tests/simulator' \
+    'simulator, one fault after the other=STEPS=15000 $(BUILD)/tests/simulator $(SIMULATOR_WEIGHTS)' \
     'other filter tables=$(BUILD)/tests/crowd_test' \
     'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
     'a filter of 1 GB=$(PYTHON) tests/exchange/large_test.py' \
@@ -171,7 +172,7 @@ OTHER_SUITES = $(LONG_SUITES) $(CLUSTER_SUITES) $(SUITES_OF_PACKAGES) \
 RUN = $(PYTHON) tests/runner/run.py --build $(LIBRARY)
 test:
 	@command -v $(PYTHON) >/dev/null || \
-	    { echo 'make test needs Python (Debian: python3); README has the line for all' >&2; exit 1; }
+	    { echo 'make test needs python3: apt-get install python3' >&2; exit 1; }
 	@+MAKE='$(MAKE)' $(RUN) $(TEST_SUITES) $(if $(ONLY),$(OTHER_SUITES))
 
 # The tests and what takes longer.

@@ -27,7 +27,8 @@ cd "$build" || exit 1
 # linked in; the counts of both are added.
 flags="--coverage -fprofile-update=atomic -O0 -g"
 objects() { # objects VARIANT FLAGS: builds them and prints where
-    make -s -j"$(nproc)" CC="$CC" CFLAGS="$flags" objects VARIANT="$1" VARIANT_FLAGS="$2" >&2 || exit 1
+    make -s -j"$(nproc)" CC="$CC" CFLAGS="$flags" objects VARIANT="$1" \
+        VARIANT_FLAGS="$2" >&2 || exit 1
     find "build/$1" -name '*.o' | sort
 }
 loaded=$(objects coverage_loaded "-fPIC -fvisibility=hidden") || exit 1

@@ -2,7 +2,7 @@
  * once gave a wrong answer, lost its counts, or brought its host down.
  *
  * Every test runs in a process of its own, so that one that crashes, or that a sanitizer stops,
- * fails alone. Black-box, as tests/tables/oracle: SQL, SQLite's interface, and the shadow tables as
+ * fails alone. Black-box, as tests/simulator: SQL, SQLite's interface, and the shadow tables as
  * ext/FORMAT-tables.md describes them.
  */
 #ifndef BLOOM_HOSTILE_H

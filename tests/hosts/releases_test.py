@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The tests of hostile applications and files, of pins and of messages, and the oracle of filter
-tables for a short time, with the oldest SQLite that is supported and with the newest compiled in,
+"""The tests of hostile applications and files, of pins and of messages, and the simulator for
+a short time, with the oldest SQLite that is supported and with the newest compiled in,
 under the sanitizers. On the system's SQLite they run by themselves, see tests/rules.mk.
 
 Each release has a build folder of its own, build/oldest and build/newest, so that what was compiled
@@ -20,7 +20,7 @@ sys.path[:0] = [str(TOP / "ext" / "packages"), str(TOP / "tests" / "hosts")]
 import oldest_test  # noqa: E402
 import sqlite_source  # noqa: E402
 
-PROGRAMS = ("state", "capacity", "application", "stranger", "pins", "message", "crowd", "oracle")
+PROGRAMS = ("state", "capacity", "application", "stranger", "pins", "message", "crowd")
 
 
 class Release:
@@ -31,7 +31,8 @@ class Release:
     @classmethod
     def setUpClass(cls):
         cls.folder = cls.source()
-        cls.make(*(f"build/{cls.build}/tests/{program}_test" for program in PROGRAMS))
+        cls.make(f"build/{cls.build}/tests/simulator",
+                 *(f"build/{cls.build}/tests/{program}_test" for program in PROGRAMS))
 
     @classmethod
     def make(cls, *targets):
@@ -46,7 +47,7 @@ class Release:
         self.assertRegex(version, self.version)
 
     def run_program(self, program, *arguments, **environment):
-        run = subprocess.run([f"build/{self.build}/tests/{program}_test", *arguments], cwd=TOP,
+        run = subprocess.run([f"build/{self.build}/tests/{program}", *arguments], cwd=TOP,
                              env={**os.environ, **environment}, capture_output=True,
                              text=True, errors="replace", check=False)
         self.assertEqual(run.returncode, 0, (run.stdout + run.stderr)[-4000:])
@@ -54,32 +55,32 @@ class Release:
             print("\n" + figures, flush=True)
 
     def test_state(self):
-        self.run_program("state")
+        self.run_program("state_test")
 
     def test_capacity(self):
-        self.run_program("capacity")
+        self.run_program("capacity_test")
 
     def test_application(self):
-        self.run_program("application")
+        self.run_program("application_test")
 
     def test_stranger(self):
-        self.run_program("stranger")
+        self.run_program("stranger_test")
 
     def test_pins(self):
-        self.run_program("pins")
+        self.run_program("pins_test")
 
     def test_messages(self):
-        self.run_program("message")
+        self.run_program("message_test")
 
     def test_other_filter_tables(self):
-        self.run_program("crowd")
+        self.run_program("crowd_test")
 
-    def test_oracle(self):
-        self.run_program("oracle", STEPS="3000", SEED="1")
+    def test_simulator(self):
+        self.run_program("simulator", STEPS="3000", SEED="1")
 
-    def test_oracle_with_one_fault_after_the_other(self):
-        weights = sorted(map(str, (TOP / "tests/tables/oracle").glob("*.steps")))
-        self.run_program("oracle", *weights, STEPS="6000", SEED="1")
+    def test_simulator_with_one_fault_after_the_other(self):
+        weights = sorted(map(str, (TOP / "tests/simulator").glob("*.steps")))
+        self.run_program("simulator", *weights, STEPS="6000", SEED="1")
 
 
 class Oldest(Release, unittest.TestCase):

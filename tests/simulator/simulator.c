@@ -1,48 +1,61 @@
-/* The program of the oracle: see oracle.h.
+/* The program of the simulator: see simulator.h.
  *
- *     STEPS=1000000 SECONDS=60 SEED=1 build/tests/oracle_test [WEIGHTS ...]
+ *     STEPS=1000000 SECONDS=60 SEED=1 build/tests/simulator [WEIGHTS ...]
  *
- * runs rounds of 400 steps, each with the next seed and files of its own, until so many steps are
- * done or so many seconds over (without either: 30000 steps). A failure tells its seed and what was
- * done last.
+ * runs rounds of 400 steps, each with the next seed and a disk of its own, until so many steps are
+ * done or so many seconds over (without either: 30000 steps). A failure tells commit and seed, and
+ * then the fewest steps of its round that still fail, as far as they are found in a minute, or in
+ * SHORTEN=N seconds.
  *
- *     ROUNDS=1 SEED=17 TRACE=1 ...        that round again, with all that is done
- *     SEED=17 MINIMIZE=1 ...              looks for the fewest steps of it that still fail
+ *     SEED=17 ROUNDS=1 TRACE=1 ...        that round again, with all that is done
  *
  * WEIGHTS are files that bias the steps; each round takes one, by its seed. They have a line for
  * each step, its name and its weight; steps without a line are not taken. Some are percentages:
  * "faults" of statements that are made to fail, "ignoring" of those by an authorizer that answers
  * SQLITE_IGNORE, "shared_cache" of rounds in which both connections share a cache, "crowds" of
  * rounds with hundreds of other filter tables on each connection, "counting", "key_types" and
- * "generations" of tables with layout=counting, with key=TYPE or salt, and with generations=G. The
- * files named .steps beside this one are such, one for each kind of fault that filter tables once
- * had.
+ * "generations" of tables with layout=counting, with key=TYPE or salt, and with generations=G.
+ * "crashes" are windows for a crash in a thousand steps. The files named .steps beside this one are
+ * such, one for each kind of fault that filter tables once had.
  */
-#include "oracle.h"
+#ifndef _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE /* for anonymous mappings */
+#endif
+#include "disk.h"
+#include "simulator.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { STEPS_OF_ROUND = 400, NOTES_KEPT = 40, NOTE_SIZE = 300 };
+#ifndef SIMULATOR_COMMIT
+#define SIMULATOR_COMMIT "unknown"
+#endif
 
-const char *program;
+enum { STEPS_OF_ROUND = 400 };
+
 unsigned weight_of_faults = 15, weight_of_ignoring = 20, weight_of_shared = 25,
          weight_of_counting = 30, weight_of_types = 25, weight_of_crowds = 10,
-         weight_of_generations = 25;
+         weight_of_generations = 25, weight_of_crashes = 15;
 
 static uint64_t state, seed;
 static char **weight_files;
 static unsigned weight_file_count; /* 0: the weights of steps.c */
 static unsigned step_number;
 static bool tracing;
-static char notes[NOTES_KEPT][NOTE_SIZE];
-static unsigned note_count;
+
+/* What the parent process learns of a failure. */
+static struct failure {
+    uint64_t seed;
+    unsigned step;
+    const char *format; /* of its message; both processes have it at the same place */
+} *shared;
 
 uint64_t random_next(void) { /* SplitMix64 (Steele, Lea, Flood, 2014) */
     uint64_t word = state += UINT64_C(0x9e3779b97f4a7c15);
@@ -63,23 +76,24 @@ enum fault random_fault(bool may_ignore) {
     if (random_below(100) >= weight_of_faults)
         return FAULT_NONE;
     static const enum fault OTHERS[] = {FAULT_ALLOCATION, FAULT_ALLOCATIONS, FAULT_DENY,
-                                        FAULT_INTERRUPT};
+                                        FAULT_INTERRUPT, FAULT_DISK, FAULT_DISK_LASTING};
     bool ignores = random_below(100) < weight_of_ignoring;
-    enum fault other = OTHERS[random_below(4)];
-    return ignores && may_ignore ? FAULT_IGNORE : other;
+    enum fault other = OTHERS[random_below(6)];
+    if (ignores && may_ignore)
+        return FAULT_IGNORE;
+    return other >= FAULT_DISK && crash_spares_disk() ? FAULT_ALLOCATION : other;
 }
 
 void note(const char *format, ...) {
-    char *text = notes[note_count++ % NOTES_KEPT];
-    int length = snprintf(text, NOTE_SIZE, "%u ", step_number);
     va_list list;
+    if (!tracing)
+        return;
+    printf("%u ", step_number);
     va_start(list, format);
-    vsnprintf(text + length, (size_t)(NOTE_SIZE - length), format, list);
+    vprintf(format, list);
     va_end(list);
-    if (tracing) {
-        puts(text);
-        fflush(stdout);
-    }
+    puts("");
+    fflush(stdout);
 }
 
 static const char *weights_of_round(void) {
@@ -90,16 +104,15 @@ void expect(bool holds, const char *format, ...) {
     va_list list;
     if (holds)
         return;
-    if (!tracing)
-        for (unsigned i = note_count > NOTES_KEPT ? note_count - NOTES_KEPT : 0; i < note_count;
-             i++)
-            puts(notes[i % NOTES_KEPT]);
-    printf("SQLite %s, SEED=%" PRIu64 "%s%s, step %u: ", sqlite3_libversion(), seed,
-           weight_file_count > 0 ? ", " : "", weights_of_round(), step_number);
+    if (shared != NULL)
+        shared->format = format;
+    printf("commit %s, SQLite %s, SEED=%" PRIu64 "%s%s, step %u: ", SIMULATOR_COMMIT,
+           sqlite3_libversion(), seed, weight_file_count > 0 ? ", " : "", weights_of_round(),
+           step_number);
     va_start(list, format);
     vprintf(format, list);
     va_end(list);
-    printf("\n0 passed, 1 failed\n");
+    puts("");
     fflush(stdout);
     _exit(1);
 }
@@ -125,7 +138,8 @@ static void read_weights(const char *path) {
     } PERCENTAGES[] = {{"faults", &weight_of_faults},          {"ignoring", &weight_of_ignoring},
                        {"shared_cache", &weight_of_shared},    {"crowds", &weight_of_crowds},
                        {"counting", &weight_of_counting},      {"key_types", &weight_of_types},
-                       {"generations", &weight_of_generations}};
+                       {"generations", &weight_of_generations},
+                       {"crashes", &weight_of_crashes}};
     enum { PERCENTAGE_COUNT = sizeof PERCENTAGES / sizeof *PERCENTAGES };
     for (unsigned i = 0; i < PERCENTAGE_COUNT; i++)
         *PERCENTAGES[i].weight = 0;
@@ -200,6 +214,20 @@ static bool is_touched(const struct connection *connection, unsigned schema, uns
     return connection->touched < 0 || connection->touched == (int)(schema * SLOTS + slot);
 }
 
+/* Sometimes several steps without a look between them. */
+static void look_around(struct connection *connection, bool over) {
+    if (random_once_in(4))
+        return;
+    for (unsigned schema = 0; schema < SCHEMAS; schema++)
+        if (connection->links[schema].file != NULL)
+            for (unsigned slot = 0; slot < SLOTS; slot++)
+                if (is_touched(connection, schema, slot) || random_once_in(3))
+                    look(connection, schema, slot, over && random_once_in(4));
+    for (unsigned schema = 0; over && random_once_in(2) && schema < SCHEMAS; schema++)
+        if (connection->links[schema].file != NULL)
+            look_from_outside(connection->links[schema].file);
+}
+
 /* Each step has random numbers of its own, so that others may be left out. After it the table that
  * it was about is looked at, and each other one that is there in one of three cases. */
 static void one_round(const bool *left_out) {
@@ -208,93 +236,92 @@ static void one_round(const bool *left_out) {
     state = seed * UINT64_C(0x2545f4914f6cdd1d);
     step_number = 0;
     world_begin();
-    for (step_number = 1; step_number <= STEPS_OF_ROUND; step_number++) {
+    bool readable = true;
+    for (step_number = 1; step_number <= STEPS_OF_ROUND && readable; step_number++) {
         state = (seed << 20 | step_number) * UINT64_C(0xd1342543de82ef95);
         if (left_out != NULL && left_out[step_number])
             continue;
+        shared->step = step_number;
         struct connection *connection = &connections[random_below(CONNECTIONS)];
         bool was_in_transaction = connection->in_transaction;
         connection->touched = -1;
+        crash_begin();
         random_step()->run(connection);
         for (unsigned i = 0; i < CONNECTIONS; i++)
             rest(&connections[i]);
         if (files[0].writer == NULL && shared_cache)
             files[0].committed = files[0].now;
-        /* Sometimes several steps without a look between them. */
-        if (random_once_in(4))
-            continue;
-        bool over = was_in_transaction && !connection->in_transaction;
-        for (unsigned schema = 0; schema < SCHEMAS; schema++)
-            if (connection->links[schema].file != NULL)
-                for (unsigned slot = 0; slot < SLOTS; slot++)
-                    if (is_touched(connection, schema, slot) || random_once_in(3))
-                        look(connection, schema, slot, over && random_once_in(4));
-        for (unsigned schema = 0; over && random_once_in(2) && schema < SCHEMAS; schema++)
-            if (connection->links[schema].file != NULL)
-                look_from_outside(connection->links[schema].file);
+        look_around(connection, was_in_transaction && !connection->in_transaction);
+        readable = crash_after_step();
     }
-    world_end();
+    world_end(readable);
 }
 
 /* ---- The shortest way to a failure ---- */
 
-static bool fails_without(const bool *left_out) {
+/* Runs a round in a process of its own, and says whether it fails as the first one did. */
+static bool fails_without(const bool *left_out, const struct failure *first) {
+    enum { SECONDS_MOST = 60 };
     fflush(stdout);
+    memset(shared, 0, sizeof *shared);
     pid_t child = fork();
     if (child == 0) {
         if (freopen("/dev/null", "w", stdout) == NULL || freopen("/dev/null", "w", stderr) == NULL)
             _exit(0);
         tracing = false;
+        alarm(SECONDS_MOST);
         one_round(left_out);
         _exit(0);
     }
     int status = 0;
     waitpid(child, &status, 0);
-    return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+    return status != 0 && shared->format == first->format;
 }
 
-static void minimize(void) {
+/* Leaves out steps, many at a time and then one by one, until none can go or the time is over. */
+static void shorten(uint64_t seconds) {
     static bool left_out[STEPS_OF_ROUND + 1];
-    if (!fails_without(left_out)) {
-        puts("this round does not fail");
+    const struct failure first = *shared;
+    const time_t end = time(NULL) + (time_t)seconds;
+    for (unsigned i = first.step + 1; i <= STEPS_OF_ROUND; i++)
+        left_out[i] = true;
+    if (!fails_without(left_out, &first)) {
+        puts("the round does not fail again as it did");
         return;
     }
     bool again = true;
     for (unsigned size = STEPS_OF_ROUND / 2; size >= 1; size = again && size == 1 ? 1 : size / 2) {
         again = false;
-        for (unsigned first = 1; first <= STEPS_OF_ROUND; first += size) {
+        for (unsigned at = 1; at <= STEPS_OF_ROUND && time(NULL) < end; at += size) {
             bool before[STEPS_OF_ROUND + 1];
             bool any = false;
             memcpy(before, left_out, sizeof before);
-            for (unsigned i = first; i < first + size && i <= STEPS_OF_ROUND; i++) {
+            for (unsigned i = at; i < at + size && i <= STEPS_OF_ROUND; i++) {
                 any = any || !left_out[i];
                 left_out[i] = true;
             }
-            if (any && fails_without(left_out))
+            if (any && fails_without(left_out, &first))
                 again = true;
             else
                 memcpy(left_out, before, sizeof before);
         }
     }
-    tracing = true;
-    one_round(left_out);
+    printf("the fewest steps found%s, of commit %s:\n",
+           time(NULL) < end ? "" : " in the time that there was", SIMULATOR_COMMIT);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        tracing = true;
+        one_round(left_out);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
 }
 
-int main(int count, char **arguments) {
-    program = arguments[0];
-    if (count > 2 && strcmp(arguments[1], "--process") == 0)
-        return other_process(arguments + 2);
-    weight_files = arguments + 1;
-    weight_file_count = (unsigned)count - 1;
-    faults_install();
-    keys_learn();
-    world_learn();
-    seed = from_environment("SEED", 1);
-    tracing = from_environment("TRACE", 0) != 0;
-    if (from_environment("MINIMIZE", 0) != 0) {
-        minimize();
-        return 1;
-    }
+/* ---- The run ---- */
+
+static int run_rounds(void) {
+    enum { SECONDS_OF_ROUND = 600 };
     uint64_t rounds = from_environment("ROUNDS", UINT64_MAX), round = 0;
     uint64_t seconds = from_environment("SECONDS", 0);
     uint64_t steps = from_environment("STEPS", seconds > 0 ? UINT64_MAX : 30000);
@@ -302,12 +329,44 @@ int main(int count, char **arguments) {
     for (; round < rounds && round * STEPS_OF_ROUND < steps; round++, seed++) {
         if (seconds > 0 && (uint64_t)(time(NULL) - begin) >= seconds)
             break;
-        note_count = 0;
+        shared->seed = seed;
+        alarm(SECONDS_OF_ROUND);
         one_round(NULL);
     }
     printf("figures: SQLite %s, %" PRIu64 " rounds, %" PRIu64 " steps, %" PRIu64 " looks, %" PRIu64
-           " statements met a fault, %" PRIu64 " a lock\n",
-           sqlite3_libversion(), round, round * STEPS_OF_ROUND, looks, faults_met, refusals);
+           " statements met a fault, %" PRIu64 " a lock, %" PRIu64 " crashes\n",
+           sqlite3_libversion(), round, round * STEPS_OF_ROUND, looks, faults_met, refusals,
+           crashes);
     printf("%" PRIu64 " passed, 0 failed\n", round);
     return 0;
+}
+
+/* The rounds run in a process of their own, so that one that crashes is shortened, too. */
+int main(int count, char **arguments) {
+    weight_files = arguments + 1;
+    weight_file_count = (unsigned)count - 1;
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return 2;
+    seed = from_environment("SEED", 1);
+    tracing = from_environment("TRACE", 0) != 0;
+    uint64_t seconds = from_environment("SHORTEN", 60);
+    faults_install();
+    disk_install();
+    keys_learn();
+    world_learn();
+    pid_t child = tracing || seconds == 0 ? 0 : fork();
+    if (child == 0)
+        return run_rounds();
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (status == 0)
+        return 0;
+    seed = shared->seed;
+    if (WIFSIGNALED(status) || shared->format == NULL)
+        printf("SEED=%" PRIu64 ", step %u: the process ended with status %d\n", seed,
+               shared->step, status);
+    shorten(seconds);
+    puts("0 passed, 1 failed");
+    return 1;
 }

@@ -1,8 +1,8 @@
 /* What the files of steps share: how a statement is run, and judged. */
-#ifndef ORACLE_STEPS_H
-#define ORACLE_STEPS_H
+#ifndef SIMULATOR_STEPS_H
+#define SIMULATOR_STEPS_H
 
-#include "oracle.h"
+#include "simulator.h"
 
 typedef struct connection connection_t;
 
@@ -13,6 +13,19 @@ bool lost_transaction(connection_t *connection);
 int run(connection_t *connection, sqlite3_stmt *statement, const char *sql, enum fault fault,
         bool *met);
 extern char last_error[300]; /* of that */
+
+/* SQLite may report an interrupt when all was done, and the failure of a disk when a journal was
+ * gone already by which the statement would have been taken back. */
+bool may_come_late(enum fault fault);
+
+/* For a statement that commits. Before it: false when it could not be seen afterwards. After it:
+ * whether it was committed though it failed. */
+struct late {
+    bool may_be;
+    uint64_t digests[SCHEMAS];
+};
+bool late_begin(const connection_t *connection, enum fault fault, struct late *late);
+bool late_committed(connection_t *connection, unsigned schema, const struct late *late);
 
 /* What may go wrong without a fault: a lock, and damage that somebody made by hand. */
 void judge(connection_t *connection, int code, bool met, const char *what);
@@ -110,7 +123,7 @@ void step_reopen(connection_t *connection);
 void step_load(connection_t *connection);
 void step_read_uncommitted(connection_t *connection);
 void step_integrity(connection_t *connection);
-void step_process(connection_t *connection);
+void step_stranger(connection_t *connection);
 void step_busy_close(connection_t *connection);
 void step_query_only(connection_t *connection);
 void step_failed_attach(connection_t *connection);

@@ -1,11 +1,8 @@
-/* Steps: other files under the same name, connections and processes. */
+/* Steps: other files under the same name, and other connections. */
 #include "steps.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static void reset_link(connection_t *connection, struct file *file) {
     struct link *link = &connection->links[1];
@@ -32,6 +29,7 @@ void step_attach(connection_t *connection) {
     struct file *file = &files[random_below(FILES)];
     char *sql = sqlite3_mprintf("ATTACH %Q AS x", file->path);
     if (plain(connection, sql)) {
+        set_durability(connection->database, "x");
         reset_link(connection, file);
         schema_changed();
     }
@@ -135,68 +133,41 @@ void step_read_uncommitted(connection_t *connection) {
               random_once_in(3) ? "PRAGMA read_uncommitted = 0" : "PRAGMA read_uncommitted = 1");
 }
 
-/* ---- Another process ---- */
-
-int other_process(char **arguments) {
-    struct file file;
-    sqlite3_stmt *statement = NULL;
-    memset(&file, 0, sizeof file);
-    snprintf(file.path, sizeof file.path, "%s", arguments[0]);
-    sqlite3 *database = fresh_connection(&file, 0);
-    char *sql = sqlite3_mprintf("INSERT OR IGNORE INTO %s(key) VALUES (?1)", arguments[1]);
-    if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) == SQLITE_OK)
-        for (char **key = arguments + 2; *key != NULL; key++) {
-            bind_key(statement, 1, (unsigned)atoi(*key));
-            int code = sqlite3_step(statement);
-            putchar(code == SQLITE_DONE ? '0' + (sqlite3_changes(database) > 0) : 'x');
-            sqlite3_reset(statement);
-        }
-    sqlite3_finalize(statement);
-    sqlite3_free(sql);
-    return sqlite3_close(database) == SQLITE_OK ? 0 : 1;
-}
-
-void step_process(connection_t *connection) {
+/* Somebody else adds keys, all or none, and is gone. */
+void step_stranger(connection_t *connection) {
     enum { KEYS = 40 };
     struct file *file = &files[random_below(FILES)];
-    struct table *table = &file->committed.tables[random_below(SLOTS)];
-    char texts[KEYS][12], *arguments[KEYS + 5], answer[KEYS + 1] = "";
-    unsigned keys[KEYS];
-    int ends[2], status = 0;
+    const unsigned slot = random_below(SLOTS);
+    struct table table = file->committed.tables[slot];
+    sqlite3_stmt *statement = NULL;
     (void)connection;
-    if (shared_cache || !table->exists || pipe(ends) != 0)
+    if (shared_cache || !table.exists)
         return;
-    arguments[0] = (char *)(uintptr_t)program;
-    arguments[1] = (char *)(uintptr_t) "--process";
-    arguments[2] = file->path;
-    arguments[3] = (char *)(uintptr_t)NAME[table->name];
-    for (unsigned i = 0; i < KEYS; i++) {
-        keys[i] = random_below(UNIVERSE);
-        snprintf(texts[i], sizeof texts[i], "%u", keys[i]);
-        arguments[4 + i] = texts[i];
-    }
-    arguments[4 + KEYS] = NULL;
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(ends[1], 1);
-        execv(program, arguments);
-        _exit(127);
-    }
-    close(ends[1]);
-    ssize_t length = 0, got;
-    while (length < KEYS && (got = read(ends[0], answer + length, (size_t)(KEYS - length))) > 0)
-        length += got;
-    close(ends[0]);
-    waitpid(child, &status, 0);
-    note("another process adds %d keys to %s in %s: %s", KEYS, NAME[table->name], file->path,
-         answer);
-    expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the other process ended with %d",
-           status);
-    for (unsigned i = 0; i < (unsigned)length; i++) {
-        if (answer[i] == 'x')
+    sqlite3 *database = fresh_connection(file, SQLITE_OPEN_PRIVATECACHE);
+    char *sql = sqlite3_mprintf("INSERT OR IGNORE INTO %s(key) VALUES (?1)", NAME[table.name]);
+    int code = sqlite3_exec(database, "BEGIN", NULL, NULL, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
+    for (unsigned i = 0; i < KEYS && code == SQLITE_OK; i++) {
+        const unsigned key = random_below(UNIVERSE);
+        bind_key(statement, 1, key);
+        sqlite3_step(statement);
+        const bool new = sqlite3_changes(database) > 0;
+        if (sqlite3_reset(statement) != SQLITE_OK)
             continue;
-        if (answer[i] == '1' || OPTIONS[table->options].ages == 1)
-            table_add(table, keys[i], answer[i] == '1', 0);
-        table->counted += answer[i] == '1';
+        if (new || OPTIONS[table.options].ages == 1)
+            table_add(&table, key, new, 0);
+        table.counted += new;
     }
+    sqlite3_finalize(statement);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(database, "COMMIT", NULL, NULL, NULL);
+    note("a stranger adds %d keys to %s in %s; -- result %d", KEYS, NAME[table.name], file->path,
+         code);
+    expect(code == SQLITE_OK || is_busy(code), "a stranger: %s: result %d (%s)", sql, code,
+           sqlite3_errmsg(database));
+    if (code == SQLITE_OK)
+        file->committed.tables[slot] = table;
+    sqlite3_free(sql);
+    expect(sqlite3_close(database) == SQLITE_OK, "a stranger cannot close");
 }

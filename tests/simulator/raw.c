@@ -1,6 +1,6 @@
 /* Reads the shadow tables by plain SQL, as ext/FORMAT-tables.md describes them; and does to what
  * was read what a statement must do to it. */
-#include "oracle.h"
+#include "simulator.h"
 
 #include "filter/growth.h"
 #include "filter/header.h"
@@ -12,8 +12,8 @@ bool is_busy(int code) {
     return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED;
 }
 
-/* After memory has failed in a rollback, a cache that is shared answers so to everything, until no
- * connection reads any more. */
+/* After memory or the disk has failed in a rollback, a cache that is shared answers so to
+ * everything, until no connection reads any more. */
 static void end_all(void) {
     for (unsigned i = 0; i < CONNECTIONS; i++)
         if (connections[i].in_transaction) {
@@ -21,6 +21,10 @@ static void end_all(void) {
             sqlite3_exec(connections[i].database, "ROLLBACK", NULL, NULL, NULL);
             note("%s: ROLLBACK, since the cache that is shared has failed", connections[i].name);
         }
+}
+
+static bool fails_of_itself(int code) {
+    return code == SQLITE_NOMEM || (code & 0xff) == SQLITE_IOERR || code == SQLITE_FULL;
 }
 
 int really(struct connection *connection, int code) {
@@ -36,9 +40,10 @@ int really(struct connection *connection, int code) {
     }
     note("%s: -- result %d (%s)", connection->name, code, message);
     sqlite3_free(message);
-    if (shared_cache && locked == SQLITE_NOMEM) {
+    if (shared_cache && (fails_of_itself(code) || fails_of_itself(locked))) {
         end_all();
-        locked = sqlite3_exec(connection->database, sql, NULL, NULL, NULL);
+        locked = sqlite3_exec(connection->database, "SELECT count(*) FROM main.sqlite_master", NULL,
+                              NULL, NULL);
         return locked == SQLITE_OK ? SQLITE_BUSY : locked;
     }
     return is_busy(locked) ? locked : code;

@@ -46,7 +46,8 @@ void step_commit(connection_t *connection) {
     if (random_once_in(2))
         cursor_end(connection);
     enum fault fault = random_fault(true);
-    if (fault == FAULT_INTERRUPT) /* which SQLite may report when all is committed */
+    struct late late;
+    if (!late_begin(connection, fault, &late))
         fault = FAULT_NONE;
     int code = run(connection, NULL, sql, fault, &met);
     /* A savepoint that begins a transaction stays open when its commit fails, but what was in it is
@@ -55,12 +56,17 @@ void step_commit(connection_t *connection) {
         !sqlite3_get_autocommit(connection->database)) {
         judge(connection, code, met, sql);
         run(connection, NULL, "ROLLBACK", FAULT_NONE, &met);
-        if (lost_transaction(connection))
-            return;
+        code = SQLITE_ABORT;
     }
     if (code == SQLITE_OK) {
         model_commit(connection);
-    } else if (!lost_transaction(connection)) {
+    } else if (sqlite3_get_autocommit(connection->database)) {
+        /* In WAL mode each file commits by itself. */
+        for (unsigned schema = 0; schema < SCHEMAS; schema++)
+            if (connection->links[schema].wrote && late_committed(connection, schema, &late))
+                model_keep(connection, schema);
+        lost_transaction(connection);
+    } else {
         judge(connection, code, met, sql);
     }
 }

@@ -1,5 +1,5 @@
 /* Compares what tables say with the bits in the shadow tables, and these with the model. */
-#include "oracle.h"
+#include "simulator.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * what a table must answer, and from what was done which keys and counts must be in them.
  *
  *   oracle_test.c         the program: rounds, weights, search for the shortest way to a failure
- *   oracle_keys.c         the keys, and what each is in a column of each type
+ *   keys.c         the keys, and what each is in a column of each type
  *   oracle_world.c        files and connections, and what each of them must hold (the model)
  *   oracle_raw.c          reads the shadow tables by plain SQL; what a change must make of them
  *   oracle_look.c         compares
@@ -35,8 +35,8 @@
  * The model follows the transactions: a content for each file as it was committed, and for each
  * connection and attached file what it sees now and what it saw at each savepoint.
  */
-#ifndef ORACLE_H
-#define ORACLE_H
+#ifndef SIMULATOR_H
+#define SIMULATOR_H
 
 #ifndef SQLITE_ENABLE_SESSION /* for sqlite3.h: changesets are applied */
 #define SQLITE_ENABLE_SESSION
@@ -52,7 +52,7 @@
 #include <stdint.h>
 
 enum {
-    UNIVERSE = 1024, /* keys are numbers below; see oracle_keys.c */
+    UNIVERSE = 1024, /* keys are numbers below; see keys.c */
     SLOTS = 2,       /* tables of a file */
     NAMES = 3,       /* that they can have */
     FILES = 3,       /* number 0 is main for every connection, the others are attached as x */
@@ -229,6 +229,10 @@ struct connection {
 extern struct file files[FILES];
 extern struct connection connections[CONNECTIONS];
 extern bool shared_cache, main_in_memory, crowded; /* in this round */
+enum journal { JOURNAL_DELETE, JOURNAL_TRUNCATE, JOURNAL_PERSIST, JOURNAL_MEMORY, JOURNAL_WAL };
+enum synchronous { SYNCHRONOUS_OFF, SYNCHRONOUS_NORMAL, SYNCHRONOUS_FULL, SYNCHRONOUS_EXTRA };
+extern enum journal journal;
+extern enum synchronous synchronous;
 extern char broken_file[200];                      /* the path of one that is no database */
 extern const char *const NAME[NAMES], *const SCHEMA[SCHEMAS];
 
@@ -245,10 +249,13 @@ bool deserialize(struct connection *connection, unsigned schema, const struct fi
 void world_learn(void); /* what this release offers */
 unsigned random_options(void);
 void world_begin(void);
-void world_end(void);
+void world_end(bool readable);
 void connection_open(struct connection *connection);
 void connection_close(struct connection *connection);
 sqlite3 *fresh_connection(const struct file *file, int flags);
+
+/* What commits to a schema are worth, in this round. */
+void set_durability(sqlite3 *database, const char *schema);
 
 /* A column of temp.universe as a column of type ?2 stores it. */
 #define STORED_KEY "CASE ?2 WHEN 2 THEN t WHEN 3 THEN n WHEN 4 THEN n WHEN 5 THEN r ELSE k END"
@@ -280,6 +287,7 @@ void table_clear(struct table *table);
 /* The transaction's end, and its savepoints, in the model. */
 void model_begin(struct connection *connection, bool by_savepoint);
 void model_commit(struct connection *connection);
+void model_keep(struct connection *connection, unsigned schema); /* only this one is committed */
 void model_rollback(struct connection *connection);
 void model_rollback_to(struct connection *connection, unsigned level);
 
@@ -410,12 +418,28 @@ enum fault {
     FAULT_ALLOCATIONS,
     FAULT_DENY,
     FAULT_IGNORE,
-    FAULT_INTERRUPT
+    FAULT_INTERRUPT,
+    FAULT_DISK,
+    FAULT_DISK_LASTING
 };
 
 void faults_install(void); /* before SQLite is initialised */
 void fault_arm(sqlite3 *database, enum fault fault, unsigned number);
 bool fault_disarm(sqlite3 *database); /* whether it came to pass */
+const char *fault_name(void);         /* of the one that was armed last */
+
+/* ---- Crashes ---- */
+
+/* Of the schema and all rows of ordinary tables, as committed. False: a lock is in the way. */
+bool digest_file(const struct file *file, uint64_t *digest);
+
+void crash_begin(void); /* before a step: a window may be opened */
+
+/* After it. False: what is on the disk now means nothing, and no connection is open. */
+bool crash_after_step(void);
+void crash_forget(void);
+bool crash_spares_disk(void); /* no call of it may fail: what a failure leaves is in doubt */
+extern uint64_t crashes;
 
 /* ---- The run ---- */
 
@@ -438,7 +462,6 @@ void expect(bool holds, const char *format, ...)
 #endif
     ;
 
-extern const char *program; /* to be run as another process */
 extern uint64_t refusals, faults_met, looks;
 
 struct step {
@@ -454,7 +477,7 @@ extern const unsigned STEP_COUNT;
 extern unsigned weight_of_faults, weight_of_ignoring, weight_of_shared, weight_of_counting,
     weight_of_types, weight_of_crowds, weight_of_generations;
 
-/* The other process: adds keys; prints a digit for each, 1 when it was new. */
-int other_process(char **arguments);
+/* Per thousand steps. */
+extern unsigned weight_of_crashes;
 
 #endif

@@ -18,7 +18,8 @@ char last_error[300];
 int run(connection_t *connection, sqlite3_stmt *statement, const char *sql, enum fault fault,
         bool *met) {
     sqlite3 *database = connection->database;
-    unsigned number = 1 + random_below(1U << random_below(9));
+    /* The disk is called far less often than memory is allocated. */
+    unsigned number = 1 + random_below(1U << random_below(fault >= FAULT_DISK ? 5 : 9));
     int code = SQLITE_OK;
     fault_arm(database, fault, number);
     if (statement != NULL) {
@@ -30,11 +31,9 @@ int run(connection_t *connection, sqlite3_stmt *statement, const char *sql, enum
     }
     sqlite3_snprintf(sizeof last_error, last_error, "%s", sqlite3_errmsg(database));
     *met = fault_disarm(database);
-    static const char *const FAULTS[] = {"",     "allocation", "allocations from",
-                                         "DENY", "IGNORE",     "interrupt"};
     if (fault != FAULT_NONE && *met)
         note("%s: %s; -- result %d, with %s %u", connection->name,
-             sql != NULL ? sql : sqlite3_sql(statement), code, FAULTS[fault], number);
+             sql != NULL ? sql : sqlite3_sql(statement), code, fault_name(), number);
     else
         note("%s: %s; -- result %d", connection->name, sql != NULL ? sql : sqlite3_sql(statement),
              code);
@@ -119,6 +118,37 @@ bool all_have_words(enum key_type type, const struct keys *keys) {
     return true;
 }
 
+bool may_come_late(enum fault fault) {
+    return fault == FAULT_INTERRUPT || fault >= FAULT_DISK;
+}
+
+bool late_begin(const connection_t *connection, enum fault fault, struct late *late) {
+    *late = (struct late){.may_be = may_come_late(fault)};
+    for (unsigned schema = 0; schema < SCHEMAS && late->may_be; schema++) {
+        const struct file *file = connection->links[schema].file;
+        if (file != NULL &&
+            (file->path[0] == '\0' || !digest_file(file, &late->digests[schema])))
+            late->may_be = false;
+    }
+    return late->may_be == may_come_late(fault);
+}
+
+bool late_committed(connection_t *connection, unsigned schema, const struct late *late) {
+    const struct file *file = connection->links[schema].file;
+    uint64_t digest;
+    if (!late->may_be || file == NULL)
+        return false;
+    if (!digest_file(file, &digest)) {
+        /* It gives back a lock that the failure has left. */
+        sqlite3_exec(connection->database, "SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+        if (!digest_file(file, &digest))
+            return false;
+    }
+    if (digest != late->digests[schema])
+        note("%s: -- %s was committed all the same", connection->name, SCHEMA[schema]);
+    return digest != late->digests[schema];
+}
+
 /* ---- Changes of one table ---- */
 
 bool attempt_begin(struct attempt *attempt, connection_t *connection) {
@@ -168,8 +198,7 @@ bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum fault fa
     if (look_raw(connection, attempt->schema, name, &after)) {
         attempt->changed = after.digest != attempt->raw.digest;
         raw_clear(&after);
-        /* SQLite may report an interrupt that came when all was done. */
-        bool late = attempt->changed && attempt->met && fault == FAULT_INTERRUPT;
+        bool late = attempt->changed && attempt->met && may_come_late(fault);
         expect(!attempt->changed || connection->in_transaction || late,
                "%s: a failed statement without a transaction has changed %s", connection->name,
                NAME[name]);

@@ -1,10 +1,10 @@
 /* Files and connections, and what each of them must hold. */
-#include "oracle.h"
+#include "disk.h"
+#include "simulator.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 const char *const NAME[NAMES] = {"seen", "other", "third"}, *const SCHEMA[SCHEMAS] = {"main", "x"};
 
@@ -64,6 +64,8 @@ enum { OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS };
 struct file files[FILES];
 struct connection connections[CONNECTIONS];
 bool shared_cache, main_in_memory, crowded;
+enum journal journal;
+enum synchronous synchronous;
 char broken_file[200];
 
 /* ---- Connections ---- */
@@ -79,6 +81,18 @@ static void fail(sqlite3_context *context, int count, sqlite3_value **arguments)
     sqlite3_result_error(context, "fails as it was told to", -1);
 }
 
+static const char *const JOURNALS[] = {"delete", "truncate", "persist", "memory", "wal"};
+
+/* Only WAL is told by the file itself. */
+void set_durability(sqlite3 *database, const char *schema) {
+    char sql[100];
+    sqlite3_snprintf(sizeof sql, sql, "PRAGMA %s.synchronous = %d", schema, (int)synchronous);
+    sqlite3_exec(database, sql, NULL, NULL, NULL);
+    sqlite3_snprintf(sizeof sql, sql, "PRAGMA %s.journal_mode = %s", schema, JOURNALS[journal]);
+    if (journal != JOURNAL_WAL)
+        sqlite3_exec(database, sql, NULL, NULL, NULL);
+}
+
 sqlite3 *fresh_connection(const struct file *file, int flags) {
     sqlite3 *database = NULL;
     int code = sqlite3_open_v2(file->path[0] != '\0' ? file->path : ":memory:", &database,
@@ -86,7 +100,7 @@ sqlite3 *fresh_connection(const struct file *file, int flags) {
     if (code == SQLITE_OK)
         code = sqlite3_bloom_init(database, NULL, NULL);
     expect(code == SQLITE_OK, "%s cannot be opened: %s", file->path, sqlite3_errmsg(database));
-    sqlite3_exec(database, "PRAGMA synchronous = off", NULL, NULL, NULL);
+    set_durability(database, "main");
     return database;
 }
 
@@ -387,12 +401,15 @@ void model_begin(struct connection *connection, bool by_savepoint) {
     connection->depth = 0;
 }
 
+void model_keep(struct connection *connection, unsigned schema) {
+    struct link *link = &connection->links[schema];
+    link->file->committed = is_shared(connection, schema) ? link->file->now : link->now;
+}
+
 void model_commit(struct connection *connection) {
-    for (unsigned schema = 0; schema < SCHEMAS; schema++) {
-        struct link *link = &connection->links[schema];
-        if (link->wrote)
-            link->file->committed = is_shared(connection, schema) ? link->file->now : link->now;
-    }
+    for (unsigned schema = 0; schema < SCHEMAS; schema++)
+        if (connection->links[schema].wrote)
+            model_keep(connection, schema);
     forget_transaction(connection);
 }
 
@@ -434,8 +451,6 @@ bool is_tampered(const struct connection *connection) {
 }
 
 /* ---- The beginning and the end of a round ---- */
-
-static char folder[100];
 
 static void create_tables(struct file *file, const char *settings) {
     sqlite3 *database = fresh_connection(file, 0);
@@ -483,30 +498,34 @@ unsigned random_options(void) {
 }
 
 void world_begin(void) {
-    static const char *const JOURNALS[] = {"delete", "truncate", "memory", "wal", "wal"};
     static const unsigned PAGES[] = {512, 512, 1024, 4096, 4096, 16384, 65536};
-    const char *parent = getenv("TMPDIR");
     char settings[200];
-    snprintf(folder, sizeof folder, "%s/oracle.XXXXXX", parent != NULL ? parent : "/tmp");
-    expect(mkdtemp(folder) != NULL, "no folder %s", folder);
+    const int sector = random_once_in(3) ? 4096 : 512;
     shared_cache = random_below(100) < weight_of_shared;
     main_in_memory = !shared_cache && random_once_in(5);
     crowded = random_below(100) < weight_of_crowds;
+    journal = random_once_in(3) ? JOURNAL_WAL : (enum journal)random_below(JOURNAL_WAL);
+    synchronous = (enum synchronous)random_below(SYNCHRONOUS_EXTRA + 1);
+    /* SQLite keeps a commit away from the sector of the next one only where it syncs each. */
+    const bool syncs = journal != JOURNAL_WAL || synchronous >= SYNCHRONOUS_FULL;
+    const bool powersafe = !syncs || !random_once_in(3);
+    disk_format(random_next(), sector, powersafe);
     snprintf(settings, sizeof settings,
              "PRAGMA page_size = %u; PRAGMA encoding = '%s'; PRAGMA journal_mode = %s",
              PAGES[random_below(sizeof PAGES / sizeof *PAGES)],
              !main_in_memory && !crowded && random_once_in(4) ? "UTF-16" : "UTF-8",
-             JOURNALS[random_below(5)]);
-    note("%s%s%s", settings, shared_cache ? " (shared cache)" : "", crowded ? " (a crowd)" : "");
+             JOURNALS[journal]);
+    note("%s; PRAGMA synchronous = %d; sectors of %d bytes%s%s%s", settings, (int)synchronous,
+         sector, powersafe ? "" : " (not powersafe)", shared_cache ? " (shared cache)" : "",
+         crowded ? " (a crowd)" : "");
     memset(files, 0, sizeof files);
     for (unsigned i = 0; i < FILES; i++) {
-        snprintf(files[i].path, sizeof files[i].path, "%s/%u.db", folder, i);
+        snprintf(files[i].path, sizeof files[i].path, "/%u.db", i);
         create_tables(&files[i], settings);
     }
-    snprintf(broken_file, sizeof broken_file, "%s/broken", folder);
-    FILE *broken = fopen(broken_file, "w");
-    expect(broken != NULL && fprintf(broken, "%01000d", 0) == 1000 && fclose(broken) == 0,
-           "no file %s", broken_file);
+    static const char ZEROS[1000];
+    snprintf(broken_file, sizeof broken_file, "/broken");
+    disk_put(broken_file, ZEROS, sizeof ZEROS);
     for (unsigned i = 0; i < CONNECTIONS; i++) {
         memset(&connections[i], 0, sizeof connections[i]);
         connections[i].name = i == 0 ? "a" : "b";
@@ -514,21 +533,13 @@ void world_begin(void) {
     }
 }
 
-void world_end(void) {
-    for (unsigned i = 0; i < CONNECTIONS; i++)
+void world_end(bool readable) {
+    for (unsigned i = 0; i < CONNECTIONS && readable; i++)
         connection_close(&connections[i]);
-    for (unsigned i = 0; i < FILES; i++)
+    crash_forget();
+    for (unsigned i = 0; i < FILES && readable; i++)
         look_from_outside(&files[i]);
-    for (unsigned i = 0; i < FILES; i++) {
-        static const char *const ENDS[] = {"", "-wal", "-shm", "-journal"};
-        for (unsigned j = 0; j < 4; j++) {
-            char *path = sqlite3_mprintf("%s%s", files[i].path, ENDS[j]);
-            unlink(path);
-            sqlite3_free(path);
-        }
-    }
-    unlink(broken_file);
-    rmdir(folder);
+    expect(disk_open_files() == 0, "%u files are left open", disk_open_files());
     expect(sqlite3_memory_used() == 0, "%lld bytes are left when all is closed",
            (long long)sqlite3_memory_used());
 }

@@ -8,7 +8,7 @@
  * What a column of a type makes of them SQLite tells, by an ordinary table with such a column. That
  * keys are taken for equal where a comparison with the column says so is looked at, too. What a key
  * rule makes of them bloom_url() and bloom_url_keys() tell, which have tests of their own. */
-#include "oracle.h"
+#include "simulator.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* What makes a statement fail in the middle, after which the connection goes on. */
-#include "oracle.h"
+#include "disk.h"
+#include "simulator.h"
 
 #include <string.h>
 
@@ -7,6 +8,7 @@ static sqlite3_mem_methods original;
 static enum fault armed;
 static unsigned countdown; /* 0: nothing is to fail */
 static bool met;
+static const char *name = "";
 
 static bool fails(void) {
     if (countdown == 0)
@@ -65,8 +67,15 @@ static int progress(void *unused) {
 }
 
 void fault_arm(sqlite3 *database, enum fault fault, unsigned number) {
+    static const char *const NAMES_OF_FAULTS[] = {
+        "", "allocation", "allocations from", "DENY", "IGNORE", "interrupt", "disk", "disk from"};
     armed = fault;
     met = false;
+    name = NAMES_OF_FAULTS[fault];
+    if (fault == FAULT_DISK || fault == FAULT_DISK_LASTING) {
+        name = disk_fail(random_below(disk_failures()), number, fault == FAULT_DISK_LASTING);
+        return;
+    }
     if (fault == FAULT_DENY || fault == FAULT_IGNORE)
         sqlite3_set_authorizer(database, authorize, NULL);
     else if (fault == FAULT_INTERRUPT)
@@ -76,6 +85,8 @@ void fault_arm(sqlite3 *database, enum fault fault, unsigned number) {
 
 bool fault_disarm(sqlite3 *database) {
     countdown = 0;
+    if (armed == FAULT_DISK || armed == FAULT_DISK_LASTING)
+        met = disk_forgive();
     if (armed == FAULT_DENY || armed == FAULT_IGNORE)
         sqlite3_set_authorizer(database, NULL, NULL);
     else if (armed == FAULT_INTERRUPT)
@@ -83,4 +94,8 @@ bool fault_disarm(sqlite3 *database) {
     armed = FAULT_NONE;
     faults_met += met;
     return met;
+}
+
+const char *fault_name(void) {
+    return name;
 }

@@ -36,7 +36,7 @@ struct step STEPS[] = {
     {"load", 3, step_load},
     {"read_uncommitted", 10, step_read_uncommitted},
     {"integrity_check", 5, step_integrity},
-    {"process", 1, step_process},
+    {"stranger", 10, step_stranger},
     {"busy_close", 15, step_busy_close},
     {"query_only", 15, step_query_only},
     {"failed_attach", 15, step_failed_attach},
