@@ -134,7 +134,7 @@ def run(command, folder, seconds, sanitized=False):
 class Suite:
     def __init__(self, name, command):
         self.name, self.command = name, command
-        program = re.search(r"\S+/tests/\w+_test(?= |$)", command)
+        program = re.search(r"\S+/tests/\w+(?= |$)", command)
         self.target = program[0] if program else None
         self.seconds, self.kills = 0, {}
         if re.search(r"_test\.py( \w+)*$", command):
