@@ -110,7 +110,6 @@ TEST_SUITES = \
     'scripts=$(PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
     'scripts that ask for a newer SQLite=$(NEWEST) $(shell grep -l '>=3\.4[4-9]' tests/sql/*.test)' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
-    'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
     'crashes=ROUNDS=20 $(PYTHON) tests/tables/crash_test.py' \
     'sources=$(PYTHON) tests/build/sources_test.py' \
     'listed keys=$(PYTHON) tests/random/keys_test.py Here' \
@@ -136,6 +135,7 @@ LONG_SUITES = \
     'faults on the oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Oldest' \
     'faults on the newest SQLite=$(PYTHON) tests/hosts/releases_test.py Newest' \
     'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
+    'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
     'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
     'damaged bytes under valgrind=sh tests/faults/valgrind.sh' \
     'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \

@@ -883,6 +883,22 @@ class Failures(TableTest):
         rows(connection, "COMMIT")
         self.assertEqual(rows(connection, "SELECT id FROM s_chunks"), [(20,)])
 
+    def test_what_cannot_be_registered_is_told(self):
+        connection = apsw.Connection(":memory:")
+        either(connection, "create_scalar_function", "createscalarfunction")("bloom_check", max, 2)
+        either(connection, "enable_load_extension", "enableloadextension")(True)
+        running = connection.cursor().execute("SELECT 1 UNION ALL SELECT 2")
+        next(running)
+        version = value(self.open(), "SELECT bloom_version()").partition(",")[0]
+        with self.assertRaises(apsw.ExtensionLoadingError) as caught:
+            either(connection, "load_extension", "loadextension")(LIBRARY)
+        self.assertTrue(str(caught.exception).endswith(
+            f"{version} cannot take the place of what is loaded while a statement runs: load it "
+            "before, or when all are finished"), caught.exception)
+        running.close()
+        either(connection, "load_extension", "loadextension")(LIBRARY)
+        self.assertEqual(value(connection, "SELECT bloom_check(bloom_new(1, 0.5), 1)"), 0)
+
     def test_every_long_function_asks_whether_to_go_on(self):
         """A nested statement of some 1000 operations, for every 4 MiB of work; what is around it
         takes less than 300. The handler that stops it is called every 300."""
