@@ -181,8 +181,12 @@ class Tree:
         names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others",
                                 "--exclude-standard"], cwd=TOP, capture_output=True, text=True,
                                check=True).stdout.split("\0")
+        digest = hashlib.sha256()
         for name in filter(None, names):
-            self.put(name, (TOP / name).read_bytes() if (TOP / name).is_file() else None)
+            contents = (TOP / name).read_bytes() if (TOP / name).is_file() else None
+            digest.update(f"{name} ".encode() + (contents or b""))
+            self.put(name, contents)
+        self.digest = digest.hexdigest()[:16]
         self.build()
         self.same = self.digests()
 
@@ -226,8 +230,8 @@ class Tree:
 
 
 def baseline(tree, suites):
-    """What each takes, of a tree that passes them all. Kept as long as the tests stay."""
-    kept = FOLDER / "seconds.json"
+    """What each takes, of a tree that passes them all. Kept as long as the tree stays."""
+    kept = FOLDER / f"seconds-{tree.digest}.json"
     seconds = json.loads(kept.read_text()) if kept.exists() else {}
     for suite in suites:
         if suite.name not in seconds:
