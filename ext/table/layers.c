@@ -396,8 +396,8 @@ static int try_row(struct bloom_layers *layers, const struct bloom_layer *former
     return *same ? code : update_row(layers, number, former->geometry.generation, &former->sums);
 }
 
-/* The statement may be of an authorizer that is gone, which SQLite does not say: it is prepared anew
- * before somebody is told of one. */
+/* The statement may be of an authorizer that is gone, which SQLite does not say: it is prepared
+ * anew before somebody is told of one. */
 static int write_row(struct bloom_layers *layers, const struct bloom_layer *former,
                      uint32_t generation, const struct bloom_sums *sums) {
     bool same;
