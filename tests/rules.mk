@@ -123,6 +123,9 @@ TEST_SUITES = \
     'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
     'blocks of pages=$(PYTHON) tests/documentation/blocks_test.py' \
     'mistakes=$(PYTHON) tests/documentation/mistakes_test.py' \
+    'pins=$(BUILD)/tests/pins_test' \
+    'messages=$(BUILD)/tests/message_test' \
+    'the state of a table=$(BUILD)/tests/state_test' \
     $(call unit_suites,$(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS)))
 
 # What takes longer: see the files; what is not installed is skipped and says so. Minutes each take
@@ -140,8 +143,6 @@ LONG_SUITES = \
     'damaged bytes under valgrind=sh tests/faults/valgrind.sh' \
     'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
     'the program around it=$(BUILD)/tests/host_test' \
-    'pins=$(BUILD)/tests/pins_test' \
-    'messages=$(BUILD)/tests/message_test' \
     'chosen keys=$(BUILD)/tests/attack_test' \
     'memory failures=$(BUILD)/tests/memory_test' \
     'refusals=$(BUILD)/tests/refusal_test' \
@@ -152,7 +153,6 @@ LONG_SUITES = \
     'scripts on the newest SQLite=$(NEWEST) tests/sql' \
     'random operations=$(BUILD)/tests/random_test' \
     'listed keys on the newest SQLite=$(PYTHON) tests/random/keys_test.py Newest' \
-    'the state of a table=$(BUILD)/tests/state_test' \
     'capacity and counts=$(BUILD)/tests/capacity_test' \
     'what applications do=$(BUILD)/tests/application_test' \
     'files from strangers=$(BUILD)/tests/stranger_test' \

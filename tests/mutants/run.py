@@ -136,20 +136,22 @@ class Suite:
         self.name, self.command = name, command
         program = re.search(r"\S+/tests/\w+(?= |$)", command)
         self.target = program[0] if program else None
+        self.is_unit = name.endswith("_test")
         self.seconds, self.kills = 0, {}
         if re.search(r"_test\.py( \w+)*$", command):
             self.command += " --failfast"
 
     def reaches(self, storey):
-        """The unit tests have nothing in them that knows SQLite."""
-        return self.target is None or storey not in ("sqlite", "table", "extension.c")
+        """The unit tests have nothing in them that knows SQLite, which others are linked with."""
+        return not self.target or not self.is_unit or storey not in ("sqlite", "table",
+                                                                     "extension.c")
 
     def is_near(self, storey):
         """Unit tests are of the filter library, the others of what SQL sees."""
         if storey == "table":
             return "table" in self.name
-        return self.target is not None if storey in ("url", "filter", "exchange") else \
-            self.target is None and "table" not in self.name
+        return self.is_unit if storey in ("url", "filter", "exchange") else \
+            not self.is_unit and "table" not in self.name
 
     def order(self, mutant):
         """By the chance that it kills in a second: what was seen, and a guess to begin with."""
