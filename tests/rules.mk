@@ -57,7 +57,10 @@ LINKED_TESTS = $(patsubst tests/faults/%.c,$(BUILD)/tests/%,$(wildcard tests/fau
 LINKED_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 $(eval $(call objects,linked,-DSQLITE_CORE $$(LINKED_SANITIZERS)))
 $(eval $(call objects,linked_fast,-DSQLITE_CORE))
-LINKED_OBJECTS = $(call objects_of,linked,$(SOURCES))
+# The storeys that know no SQLite are those of the unit tests.
+NO_SQLITE = ext/url/% ext/filter/% ext/exchange/%
+LINKED_OBJECTS = $(call objects_of,linked,$(filter-out $(NO_SQLITE),$(SOURCES))) \
+    $(call objects_of,$(if $(LINKED_SANITIZERS),sanitized,linked),$(filter $(NO_SQLITE),$(SOURCES)))
 LINKED_FLAGS = $(LINKED_SANITIZERS)
 $(BUILD)/tests/interrupt_test: LINKED_OBJECTS = $(call objects_of,linked_fast,$(SOURCES))
 $(BUILD)/tests/interrupt_test: LINKED_FLAGS =
@@ -107,7 +110,6 @@ TEST_SUITES = \
     'scripts=$(PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
     'scripts that ask for a newer SQLite=$(NEWEST) $(shell grep -l '>=3\.4[4-9]' tests/sql/*.test)' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
-    'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
     'crashes=ROUNDS=20 $(PYTHON) tests/tables/crash_test.py' \
     'sources=$(PYTHON) tests/build/sources_test.py' \
     'plans=$(PYTHON) tests/random/plans_test.py Here' \
@@ -121,6 +123,9 @@ TEST_SUITES = \
     'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
     'blocks of pages=$(PYTHON) tests/documentation/blocks_test.py' \
     'mistakes=$(PYTHON) tests/documentation/mistakes_test.py' \
+    'pins=$(BUILD)/tests/pins_test' \
+    'messages=$(BUILD)/tests/message_test' \
+    'the state of a table=$(BUILD)/tests/state_test' \
     $(call unit_suites,$(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS)))
 
 # What takes longer: see the files; what is not installed is skipped and says so. Minutes each take
@@ -133,12 +138,11 @@ LONG_SUITES = \
     'faults on the oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Oldest' \
     'faults on the newest SQLite=$(PYTHON) tests/hosts/releases_test.py Newest' \
     'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
+    'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
     'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
     'damaged bytes under valgrind=sh tests/faults/valgrind.sh' \
     'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
     'the program around it=$(BUILD)/tests/host_test' \
-    'pins=$(BUILD)/tests/pins_test' \
-    'messages=$(BUILD)/tests/message_test' \
     'chosen keys=$(BUILD)/tests/attack_test' \
     'memory failures=$(BUILD)/tests/memory_test' \
     'refusals=$(BUILD)/tests/refusal_test' \
@@ -149,7 +153,6 @@ LONG_SUITES = \
     'scripts on the newest SQLite=$(NEWEST) tests/sql' \
     'random operations=$(BUILD)/tests/random_test' \
     'plans, more=SEED=2 QUERIES=40000 $(PYTHON) tests/random/plans_test.py' \
-    'the state of a table=$(BUILD)/tests/state_test' \
     'capacity and counts=$(BUILD)/tests/capacity_test' \
     'what applications do=$(BUILD)/tests/application_test' \
     'files from strangers=$(BUILD)/tests/stranger_test' \

@@ -166,7 +166,7 @@ class Build(unittest.TestCase):
                 joined = output.replace("\\\n", " ")
                 linked = {match[2]: match[1] for match in
                           re.finditer(r"^(.* -o build/tests/(\w+) .*)$", joined, re.MULTILINE)}
-                self.assertEqual(set(linked), tests)
+                self.assertLessEqual(tests, set(linked))  # others have SQLite in them
                 for name, command in linked.items():
                     self.assertIn("-fsanitize=address", command, name)
                     self.assertIn(flags.partition("=")[2], command, name)

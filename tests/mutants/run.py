@@ -134,22 +134,24 @@ def run(command, folder, seconds, sanitized=False):
 class Suite:
     def __init__(self, name, command):
         self.name, self.command = name, command
-        program = re.search(r"\S+/tests/\w+_test(?= |$)", command)
+        program = re.search(r"\S+/tests/\w+(?= |$)", command)
         self.target = program[0] if program else None
+        self.is_unit = name.endswith("_test")
         self.seconds, self.kills = 0, {}
         if re.search(r"_test\.py( \w+)*$", command):
             self.command += " --failfast"
 
     def reaches(self, storey):
-        """The unit tests have nothing in them that knows SQLite."""
-        return self.target is None or storey not in ("sqlite", "table", "extension.c")
+        """The unit tests have nothing in them that knows SQLite, which others are linked with."""
+        return not self.target or not self.is_unit or storey not in ("sqlite", "table",
+                                                                     "extension.c")
 
     def is_near(self, storey):
         """Unit tests are of the filter library, the others of what SQL sees."""
         if storey == "table":
             return "table" in self.name
-        return self.target is not None if storey in ("url", "filter", "exchange") else \
-            self.target is None and "table" not in self.name
+        return self.is_unit if storey in ("url", "filter", "exchange") else \
+            not self.is_unit and "table" not in self.name
 
     def order(self, mutant):
         """By the chance that it kills in a second: what was seen, and a guess to begin with."""
@@ -181,8 +183,12 @@ class Tree:
         names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others",
                                 "--exclude-standard"], cwd=TOP, capture_output=True, text=True,
                                check=True).stdout.split("\0")
+        digest = hashlib.sha256()
         for name in filter(None, names):
-            self.put(name, (TOP / name).read_bytes() if (TOP / name).is_file() else None)
+            contents = (TOP / name).read_bytes() if (TOP / name).is_file() else None
+            digest.update(f"{name} ".encode() + (contents or b""))
+            self.put(name, contents)
+        self.digest = digest.hexdigest()[:16]
         self.build()
         self.same = self.digests()
 
@@ -226,8 +232,8 @@ class Tree:
 
 
 def baseline(tree, suites):
-    """What each takes, of a tree that passes them all. Kept as long as the tests stay."""
-    kept = FOLDER / "seconds.json"
+    """What each takes, of a tree that passes them all. Kept as long as the tree stays."""
+    kept = FOLDER / f"seconds-{tree.digest}.json"
     seconds = json.loads(kept.read_text()) if kept.exists() else {}
     for suite in suites:
         if suite.name not in seconds:

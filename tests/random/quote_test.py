@@ -93,6 +93,25 @@ class Quote(unittest.TestCase):
             self.check(b"\xff" * length)
             self.check(b"a" * length + "😀".encode()[:-1])
 
+    def check_name(self, name):
+        """Names of tables stand in messages without quotation marks, and whole."""
+        in_sql = '"' + name.replace('"', '""') + '"'
+        list(self.cursor.execute(f"CREATE VIRTUAL TABLE {in_sql} USING bloom"))
+        with self.assertRaises(apsw.Error) as caught:
+            list(self.cursor.execute(f"DELETE FROM {in_sql}"))
+        list(self.cursor.execute(f"DROP TABLE {in_sql}"))
+        shown = "".join(f"\\u{ord(one):04x}" if ord(one) in HIDDEN else one for one in name)
+        self.assertEqual(str(caught.exception).partition(" a filter table")[0],
+                         f"SQLError: {shown}:")
+
+    def test_names_of_tables(self):
+        for point in EDGES:
+            if point > 0:
+                self.check_name(f"a{chr(point)}")
+        for piece in ("é", "€", "😀", "é€😀", "\u2028€"):
+            for length in (*range(9, 16), *range(18, 23), 39, 40, 41, 42):
+                self.check_name(f"x{length * piece}y")
+
     def test_random_bytes(self):
         chance = random.Random(SEED)
         for _ in range(5000):

@@ -40,7 +40,7 @@ UNITTEST_DETAIL = re.compile(r"(failures|errors|skipped)=(\d+)")
 UNITTEST_SUITE = re.compile(r"_test\.py( \w+)*$")
 SCRIPTS = pathlib.Path("tests/sql")
 FILE = re.compile(r"tests/\S+|$")
-PROGRAM = re.compile(r"\S+/tests/\w+_test(?= |$)")
+PROGRAM = re.compile(r"\S+/tests/\w+(?= |$)")
 # What the compiler, Python and the shell say of what is missing, and the packages of Debian.
 MISSING = re.compile(r"fatal error: '?(\S+\.h)'?|No module named '(\w+)'|"
                      r"No such file or directory: '([\w-]+)'|([\w-]+): (?:command )?not found")

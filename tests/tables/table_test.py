@@ -883,6 +883,60 @@ class Failures(TableTest):
         rows(connection, "COMMIT")
         self.assertEqual(rows(connection, "SELECT id FROM s_chunks"), [(20,)])
 
+    def test_what_cannot_be_registered_is_told(self):
+        connection = apsw.Connection(":memory:")
+        either(connection, "create_scalar_function", "createscalarfunction")("bloom_check", max, 2)
+        either(connection, "enable_load_extension", "enableloadextension")(True)
+        running = connection.cursor().execute("SELECT 1 UNION ALL SELECT 2")
+        next(running)
+        version = value(self.open(), "SELECT bloom_version()").partition(",")[0]
+        with self.assertRaises(apsw.ExtensionLoadingError) as caught:
+            either(connection, "load_extension", "loadextension")(LIBRARY)
+        self.assertTrue(str(caught.exception).endswith(
+            f"{version} cannot take the place of what is loaded while a statement runs: load it "
+            "before, or when all are finished"), caught.exception)
+        running.close()
+        either(connection, "load_extension", "loadextension")(LIBRARY)
+        self.assertEqual(value(connection, "SELECT bloom_check(bloom_new(1, 0.5), 1)"), 0)
+
+    def test_every_long_function_asks_whether_to_go_on(self):
+        """A nested statement of some 1000 operations, for every 4 MiB of work; what is around it
+        takes less than 300. The handler that stops it is called every 300."""
+        connection = self.open()
+        set_handler = either(connection, "set_progress_handler", "setprogresshandler")
+        rows(connection, "CREATE TABLE f(layout, f)")
+        for layout in ("blocked", "classic", "parquet"):
+            rows(connection, "INSERT INTO f SELECT ?1, bloom_new(8000000, 0.01, ?1)", (layout,))
+        size = dict(rows(connection, "SELECT layout, length(f) FROM f"))
+        self.assertGreater(min(size.values()), 2 * (4 << 20))
+        pieces = -(-size["blocked"] // (4 << 20))
+        for sql, layout, least in (
+            ("bloom_agg(1, 8000000, 0.01)", "blocked", 1),
+            ("bloom_add(f, 1)", "blocked", 1),
+            ("bloom_union(f, f)", "blocked", pieces),
+            ("bloom_intersect(f, f)", "classic", pieces),
+            ("bloom_count(f)", "blocked", pieces - 1),
+            ("bloom_info(f)", "classic", 1),
+            ("bloom_export(f, 'parquet')", "parquet", 1),
+        ):
+            with self.subTest(sql=sql, layout=layout):
+                sql = f"SELECT length({sql}) FROM f WHERE layout = '{layout}'"
+                calls = []
+                set_handler(lambda calls=calls: calls.append(1), 300)  # goes on
+                rows(connection, sql)
+                self.assertGreaterEqual(len(calls), 3 * least)
+                for last in (1, len(calls)):
+                    left = [last]
+
+                    def stop(left=left):
+                        left[0] -= 1
+                        return left[0] == 0
+
+                    set_handler(stop, 300)
+                    with self.assertRaises(apsw.InterruptError):
+                        rows(connection, sql)
+                set_handler(None)
+
     def test_an_interrupt_ends_a_long_insert_and_takes_it_back(self):
         connection = self.make(capacity=1000)
         insert_numbers(connection, 1, 100)
