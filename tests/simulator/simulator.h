@@ -246,6 +246,10 @@ void schema_changed(void);
 /* Puts the committed content of a file behind a schema. */
 bool deserialize(struct connection *connection, unsigned schema, const struct file *from);
 
+/* The function copies(i), and the filters that are values. */
+void copies_of(sqlite3_context *context, int count, sqlite3_value **arguments);
+void values_forget(void);
+
 void world_learn(void); /* what this release offers */
 unsigned random_options(void);
 void world_begin(void);

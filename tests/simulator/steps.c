@@ -42,5 +42,6 @@ struct step STEPS[] = {
     {"failed_attach", 15, step_failed_attach},
     {"serialize", 15, step_serialize},
     {"crowd", 30, step_crowd},
+    {"value", 80, step_value},
 };
 const unsigned STEP_COUNT = sizeof STEPS / sizeof *STEPS;
