@@ -72,9 +72,10 @@ $(LIBRARY): $(OBJECTS)
 
 # One object, in which everything but the functions of the header is local. They stay hidden, so
 # that a shared library that has it in it does not export them. Link-time optimisation would put off
-# what makes names local.
+# what makes names local: where it is asked for, the objects are compiled once more without.
 $(eval $(call objects,static,-fPIC -fvisibility=hidden -fno-lto))
-STATIC_OBJECTS = $(call objects_of,static,$(LIBRARY_SOURCES))
+STATIC_VARIANT = $(if $(findstring -flto,$(COMPILE)),static,loadable)
+STATIC_OBJECTS = $(call objects_of,$(STATIC_VARIANT),$(LIBRARY_SOURCES))
 OBJCOPY ?= $(shell $(CC) -print-prog-name=objcopy)
 
 $(FILTER_LIBRARY): $(STATIC_OBJECTS)

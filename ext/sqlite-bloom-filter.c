@@ -442,8 +442,8 @@ int sqlite_bloom_filter_check_real(const struct sqlite_bloom_filter *filter, dou
  * the first-level cache. */
 enum { CHECKED_TOGETHER = 256 };
 
-/* Writes the words of at most CHECKED_TOGETHER keys, and where those are that have none. Returns how
- * many these are. */
+/* Writes the words of at most CHECKED_TOGETHER keys, and where those are that have none. Returns
+ * how many these are. */
 static size_t words_of_keys(const struct sqlite_bloom_filter *filter,
                             const struct sqlite_bloom_key *keys, size_t count, uint64_t *words,
                             uint8_t unknown[CHECKED_TOGETHER]) {

@@ -166,8 +166,8 @@ int sqlite_bloom_filter_new(struct sqlite_bloom_filter **filter, uint64_t n, dou
                             const char *options, const struct sqlite_bloom_memory *memory,
                             char *problem);
 
-/* Makes a filter with a copy of another's bytes, which can be changed. Takes a pass over them. Fails
- * with NO_MEMORY. */
+/* Makes a filter with a copy of another's bytes, which can be changed. Takes a pass over them.
+ * Fails with NO_MEMORY. */
 int sqlite_bloom_filter_copy(struct sqlite_bloom_filter **filter,
                              const struct sqlite_bloom_filter *from,
                              const struct sqlite_bloom_memory *memory, char *problem);
@@ -315,8 +315,8 @@ int sqlite_bloom_filter_import(struct sqlite_bloom_filter **filter, const void *
 
 /* Writes a filter as another system serialises it, to bytes, which has room for *length bytes, and
  * sets *length to those written. With bytes NULL it only sets *length, in no time; else it takes a
- * pass over them. Allocates nothing. Fails with REFUSED: the format has no such filters, or the room
- * is too small (*length then says what is needed). */
+ * pass over them. Allocates nothing. Fails with REFUSED: the format has no such filters, or the
+ * room is too small (*length then says what is needed). */
 int sqlite_bloom_filter_export(const struct sqlite_bloom_filter *filter, const char *format,
                                void *bytes, size_t *length, char *problem);
 

@@ -1,9 +1,10 @@
 # How the tests are built and run; included by the Makefile. tests/README.md says what is where.
 #
-#: make test           what must pass, within two minutes on two cores; ONLY=WORD: what is named so
+#: make test           what must pass, in a minute on two cores; ONLY=WORD: what is named so
 #: make check          the same and what takes longer
 #: make long           what takes longer
 #: make coverage       which lines and branches of ext/ the tests reach
+#: make mutants        changes N lines of ext/, one at a time, and says which change no test sees
 #: make bench          measures and draws, into tests/bench/results
 #: make clusters       filters in replicated SQLite, three nodes each
 #: make newcomer       README typed in a bare Debian and Ubuntu; root and debootstrap
@@ -97,12 +98,14 @@ $(BUILD)/tests/crowd_test: tests/tables/crowd_test.c $(CASE_OBJECT)
 # A suite is NAME=COMMAND; run.py builds what they need and runs them side by side, those named
 # NAME! alone. Those that take longest come first.
 unit_suites = $(foreach program,$(1),'$(notdir $(program))=$(program)')
+NEWEST = PYTHON=$(PYTHON) sh tests/runner/newest.sh tests/runner/sqllogictest.py --load ./$(LIBRARY)
 TEST_SUITES = \
     'build=$(PYTHON) tests/build/build_test.py' \
     'generations=$(PYTHON) tests/tables/generations_test.py' \
     'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py' \
     'recipes=$(PYTHON) tests/documentation/recipes_test.py' \
     'scripts=$(PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
+    'scripts that ask for a newer SQLite=$(NEWEST) $(shell grep -l '>=3\.4[4-9]' tests/sql/*.test)' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
     'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
     'crashes=ROUNDS=20 $(PYTHON) tests/tables/crash_test.py' \
@@ -110,6 +113,8 @@ TEST_SUITES = \
     'listed keys=$(PYTHON) tests/random/keys_test.py Here' \
     'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
     'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
+    'runner of suites=$(PYTHON) tests/runner/run_test.py' \
+    'text in messages=$(PYTHON) tests/random/quote_test.py' \
     'planner=$(PYTHON) tests/tables/planner_test.py' \
     'exchange=$(PYTHON) tests/exchange/exchange_test.py' \
     'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
@@ -118,9 +123,18 @@ TEST_SUITES = \
     'mistakes=$(PYTHON) tests/documentation/mistakes_test.py' \
     $(call unit_suites,$(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS)))
 
-# What takes longer: see the files; what is not installed is skipped and says so.
+# What takes longer: see the files; what is not installed is skipped and says so. Minutes each take
+# those at the top.
 LONG_SUITES = \
     $(call unit_suites,$(LONG_LIBRARY_TESTS)) \
+    'a million spellings of URLs=COUNT=1000000 $(PYTHON) tests/documentation/urls_test.py' \
+    'fuzzing=sh tests/fuzz/run.sh' \
+    'crashes, long run=ROUNDS=300 $(PYTHON) tests/tables/crash_test.py' \
+    'faults on the oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Oldest' \
+    'faults on the newest SQLite=$(PYTHON) tests/hosts/releases_test.py Newest' \
+    'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
+    'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
+    'damaged bytes under valgrind=sh tests/faults/valgrind.sh' \
     'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
     'the program around it=$(BUILD)/tests/host_test' \
     'pins=$(BUILD)/tests/pins_test' \
@@ -130,9 +144,9 @@ LONG_SUITES = \
     'refusals=$(BUILD)/tests/refusal_test' \
     'I/O failures=$(BUILD)/tests/io_test' \
     'damaged bytes=$(BUILD)/tests/damage_test' \
-    'damaged bytes under valgrind=sh tests/faults/valgrind.sh' \
     'interrupts!=$(BUILD)/tests/interrupt_test' \
     'threads=sh tests/threads/run.sh' \
+    'scripts on the newest SQLite=$(NEWEST) tests/sql' \
     'random operations=$(BUILD)/tests/random_test' \
     'listed keys on the newest SQLite=$(PYTHON) tests/random/keys_test.py Newest' \
     'the state of a table=$(BUILD)/tests/state_test' \
@@ -142,17 +156,10 @@ LONG_SUITES = \
     'simulator=STEPS=15000 $(BUILD)/tests/simulator' \
     'simulator, one fault after the other=STEPS=15000 $(BUILD)/tests/simulator $(SIMULATOR_WEIGHTS)' \
     'other filter tables=$(BUILD)/tests/crowd_test' \
-    'crashes, long run=ROUNDS=300 $(PYTHON) tests/tables/crash_test.py' \
-    'a million spellings of URLs=COUNT=1000000 $(PYTHON) tests/documentation/urls_test.py' \
-    'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
     'programs of the recipes=$(PYTHON) tests/exchange/programs_test.py' \
     'a filter of 1 GB=$(PYTHON) tests/exchange/large_test.py' \
     'platforms=$(PYTHON) tests/hosts/platforms_test.py' \
-    'options of SQLite=$(PYTHON) tests/hosts/options_test.py' \
-    'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
-    'faults on the oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Oldest' \
-    'faults on the newest SQLite=$(PYTHON) tests/hosts/releases_test.py Newest' \
-    'fuzzing=sh tests/fuzz/run.sh'
+    'options of SQLite=$(PYTHON) tests/hosts/options_test.py'
 
 # With ONLY all that there is: those of make long, packages, hosts and clusters, too.
 SUITES_OF_PACKAGES = $(shell $(PYTHON) ext/packages/packages.py suites)
@@ -162,7 +169,7 @@ OTHER_SUITES = $(LONG_SUITES) $(CLUSTER_SUITES) $(SUITES_OF_PACKAGES) \
 RUN = $(PYTHON) tests/runner/run.py --build $(LIBRARY)
 test:
 	@command -v $(PYTHON) >/dev/null || \
-	    { echo 'make test needs Python (Debian: python3); README has the line for all' >&2; exit 1; }
+	    { echo 'make test needs python3: apt-get install python3' >&2; exit 1; }
 	@+MAKE='$(MAKE)' $(RUN) $(TEST_SUITES) $(if $(ONLY),$(OTHER_SUITES))
 
 # The tests and what takes longer.
@@ -176,12 +183,17 @@ long:
 coverage:
 	@PYTHON=$(PYTHON) sh tests/coverage/run.sh
 
+# Changes one place of ext/ after the other and says which change no test sees: make mutants N=200
+# SEED=1 WORD=filter.
+mutants:
+	@$(PYTHON) tests/mutants/run.py $(TEST_SUITES)
+
 # Measures and draws, into tests/bench/results; tests/bench/run.sh says what is needed for more than
 # the default.
 bench: $(LIBRARY)
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" LIBRARY=$(LIBRARY) OBJECTS="$(OBJECTS)" sh tests/bench/run.sh
 
-.PHONY: test check long coverage bench
+.PHONY: test check long coverage mutants bench
 
 # Filters in replicated SQLite, each engine as a cluster of three processes on loopback; what is not
 # installed is skipped and says so. The figures of the last run: tests/clusters/README.md.

@@ -73,22 +73,7 @@ static int neon_check(const struct bloom_shape *shape, const uint8_t *payload, u
 
 static void neon_check_many(const struct bloom_shape *shape, const uint8_t *payload,
                             const uint64_t *words, size_t count, uint8_t *found) {
-    const struct bloom_shape here = *shape; /* a copy: writes to found cannot change it */
-    size_t i;
-    for (i = 0; i < count && i < BLOOM_BLOCKS_AHEAD; i++)
-        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i]));
-    /* Nearly all filters take this loop, which has no branch but its own. */
-    for (i = 0; i + BLOOM_BLOCKS_AHEAD < count && here.probes <= BLOOM_PROBES_PER_WORD; i++) {
-        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i + BLOOM_BLOCKS_AHEAD]));
-        found[i] = neon_few(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
-    }
-    for (; i < count && here.probes <= BLOOM_PROBES_PER_WORD; i++)
-        found[i] = neon_few(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
-    for (; i < count; i++) {
-        if (i + BLOOM_BLOCKS_AHEAD < count)
-            BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i + BLOOM_BLOCKS_AHEAD]));
-        found[i] = neon_many(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
-    }
+    bloom_blocked_check_each(shape, payload, words, count, found, neon_few, neon_many);
 }
 
 static bool neon_supported(void) {

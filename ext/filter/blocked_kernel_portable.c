@@ -16,13 +16,15 @@ static bool portable_supported(void) {
 BLOOM_INLINE uint64_t portable_probe(const uint8_t *block, uint64_t *word, const uint8_t *bytes,
                                      unsigned i) {
     size_t offset = (size_t)(*word >> 61) * 8;
-    if (bytes != NULL && i > 0 && i < 6) { /* those of probe 6 are in two bytes */
-        size_t upper = bytes[7 - i] & 7u << (5 - i);
-        offset = i == 1 ? upper >> 1 : upper << (i - 2);
-    }
+    if (bytes != NULL && i > 1 && i < 6) /* those of probe 6 are in two bytes */
+        offset = (size_t)(bytes[7 - i] & 7u << (5 - i)) << (i - 2);
     uint64_t part = bloom_load64(block + offset);
+    BLOOM_COMPUTED(part);
     *word = *word << BLOOM_PROBE_BITS | *word >> (64 - BLOOM_PROBE_BITS);
-    return part >> (*word & 63);
+    BLOOM_COMPUTED(*word);
+    part >>= *word & 63;
+    BLOOM_COMPUTED(part);
+    return part;
 }
 
 /* Bit 0 of the result tells whether so many probes of a word, 1 to 7, are set. */
@@ -169,7 +171,9 @@ static void portable_prepare(const struct bloom_shape *shape, const uint8_t *pay
                              const uint64_t *words, size_t count, struct portable_key *keys) {
     const uint64_t blocks = shape->bits / BLOOM_BLOCK_BITS;
     for (size_t i = 0; i < count; i++) {
-        keys[i].block = payload + bloom_reduce(words[i], blocks) * BLOOM_BLOCK_BYTES;
+        uint64_t number = bloom_reduce(words[i], blocks);
+        BLOOM_COMPUTED(number); /* Clang shifts both halves of the product: 0.3 ns more a key */
+        keys[i].block = payload + number * BLOOM_BLOCK_BYTES;
         BLOOM_PREFETCH(keys[i].block);
         bloom_store64(keys[i].bytes, bloom_probe_word(words[i]));
     }

@@ -80,22 +80,7 @@ WITH_AVX2 int avx2_check(const struct bloom_shape *shape, const uint8_t *payload
 
 WITH_AVX2 void avx2_check_many(const struct bloom_shape *shape, const uint8_t *payload,
                                const uint64_t *words, size_t count, uint8_t *found) {
-    const struct bloom_shape here = *shape; /* a copy: writes to found cannot change it */
-    size_t i;
-    for (i = 0; i < count && i < BLOOM_BLOCKS_AHEAD; i++)
-        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i]));
-    /* Nearly all filters take these loops, which have no branch but their own. */
-    for (i = 0; i + BLOOM_BLOCKS_AHEAD < count && here.probes <= BLOOM_PROBES_PER_WORD; i++) {
-        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i + BLOOM_BLOCKS_AHEAD]));
-        found[i] = avx2_few(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
-    }
-    for (; i < count && here.probes <= BLOOM_PROBES_PER_WORD; i++)
-        found[i] = avx2_few(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
-    for (; i < count; i++) {
-        if (i + BLOOM_BLOCKS_AHEAD < count)
-            BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i + BLOOM_BLOCKS_AHEAD]));
-        found[i] = avx2_many(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
-    }
+    bloom_blocked_check_each(shape, payload, words, count, found, avx2_few, avx2_many);
 }
 
 static bool avx2_supported(void) {
@@ -158,23 +143,7 @@ WITH_AVX512 int avx512_check(const struct bloom_shape *shape, const uint8_t *pay
 
 WITH_AVX512 void avx512_check_many(const struct bloom_shape *shape, const uint8_t *payload,
                                    const uint64_t *words, size_t count, uint8_t *found) {
-    const struct bloom_shape here = *shape; /* a copy: writes to found cannot change it */
-    size_t i;
-    for (i = 0; i < count && i < BLOOM_BLOCKS_AHEAD; i++)
-        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i]));
-    /* Nearly all filters take these loops, which have no branch but their own. */
-    for (i = 0; i + BLOOM_BLOCKS_AHEAD < count && here.probes <= BLOOM_PROBES_PER_WORD; i++) {
-        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i + BLOOM_BLOCKS_AHEAD]));
-        found[i] = avx512_few(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
-    }
-    for (; i < count && here.probes <= BLOOM_PROBES_PER_WORD; i++)
-        found[i] = avx512_few(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
-    for (; i < count; i++) {
-        if (i + BLOOM_BLOCKS_AHEAD < count)
-            BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i + BLOOM_BLOCKS_AHEAD]));
-        found[i] =
-            avx512_many(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
-    }
+    bloom_blocked_check_each(shape, payload, words, count, found, avx512_few, avx512_many);
 }
 
 /* The bits of a block, with the bit of probe i of a word set. */

@@ -93,9 +93,11 @@ static inline struct fuse_form fuse_form_of(const struct bloom_shape *shape) {
 static inline void fuse_places(const struct fuse_form *form, uint64_t hash,
                                uint64_t places[FUSE_PLACES]) {
     uint64_t first = bloom_reduce(hash, form->firsts), mask = form->segment - 1;
+    uint64_t second = first + form->segment;
+    BLOOM_COMPUTED(second); /* or else 2 * segment is made by a shift of its own */
     places[0] = first;
-    places[1] = (first + form->segment) ^ (hash >> 18 & mask);
-    places[2] = (first + 2 * form->segment) ^ (hash & mask);
+    places[1] = second ^ (hash >> 18 & mask);
+    places[2] = (second + form->segment) ^ (hash & mask);
 }
 
 /* The eight bytes in which the number at a place is: those that begin with its first one, or the
@@ -138,40 +140,68 @@ static inline uint64_t fuse_two_bytes(const uint8_t *payload, uint64_t place) {
     return BLOOM_BIG_ENDIAN ? (uint16_t)(number << 8 | number >> 8) : number;
 }
 
-/* The sum of the numbers at the places of a key and, above it, bits of others. One or two whole
- * bytes need no shift, which takes a third of the time of a check. The last place is the greatest.
- */
-BLOOM_INLINE uint64_t fuse_sum(const struct fuse_form *form, const uint8_t *payload,
-                               const uint64_t places[FUSE_PLACES]) {
-    uint64_t last = places[2] * form->width;
-    if (form->width == 8)
-        return payload[places[0]] ^ payload[places[1]] ^ payload[places[2]];
-    if (form->width == 16)
-        return fuse_two_bytes(payload, places[0]) ^ fuse_two_bytes(payload, places[1]) ^
+/* Sets sum to the numbers at the places of a key, added, and above it bits of others. Returns false
+ * when it cannot: numbers of more than 25 bits, or a last place, which is the greatest, near the
+ * end. One or two whole bytes need no shift, which takes a third of the time of a check. */
+BLOOM_INLINE bool fuse_sum_short(const struct fuse_form *form, const uint8_t *payload,
+                                 const uint64_t places[FUSE_PLACES], uint64_t *sum) {
+    if (form->width == 8) {
+        *sum = payload[places[0]] ^ payload[places[1]] ^ payload[places[2]];
+        return true;
+    }
+    if (form->width == 16) {
+        *sum = fuse_two_bytes(payload, places[0]) ^ fuse_two_bytes(payload, places[1]) ^
                fuse_two_bytes(payload, places[2]);
-    if (fuse_is_short(form) && last + 32 <= form->bits)
-        return fuse_read_short(payload, places[0] * form->width) ^
-               fuse_read_short(payload, places[1] * form->width) ^ fuse_read_short(payload, last);
-    return fuse_read(form, payload, places[0]) ^ fuse_read(form, payload, places[1]) ^
-           fuse_read(form, payload, places[2]);
+        return true;
+    }
+    uint64_t last = places[2] * form->width;
+    if (!fuse_is_short(form) || last + 32 > form->bits)
+        return false;
+    *sum = fuse_read_short(payload, places[0] * form->width) ^
+           fuse_read_short(payload, places[1] * form->width) ^ fuse_read_short(payload, last);
+    return true;
 }
 
-/* The number that is missing at the places of a key, shifted to the upper end of a word: zero when
- * the key is in. */
+/* The number that is missing at the places of a key, whose numbers add up to sum, shifted to the
+ * upper end of a word: zero when the key is in. */
+BLOOM_INLINE uint64_t fuse_missing_from(const struct fuse_form *form, uint64_t hash, uint64_t sum) {
+    return (sum ^ hash ^ hash >> 32) << (-form->width & 63);
+}
+
 BLOOM_INLINE uint64_t fuse_missing(const struct fuse_form *form, const uint8_t *payload,
                                    uint64_t hash, const uint64_t places[FUSE_PLACES]) {
-    return (fuse_sum(form, payload, places) ^ hash ^ hash >> 32) << (64 - form->width);
+    uint64_t sum;
+    if (!fuse_sum_short(form, payload, places, &sum))
+        sum = fuse_read(form, payload, places[0]) ^ fuse_read(form, payload, places[1]) ^
+              fuse_read(form, payload, places[2]);
+    return fuse_missing_from(form, hash, sum);
 }
 
-/* Without a branch on the answer, which would be mispredicted for half of a mix of present and
- * absent keys and take as long as the rest of the check. A filter of no keys would otherwise take
- * one key in 2^w for one of them. */
-static bool fuse_check(const struct bloom_shape *shape, const uint8_t *payload,
-                       const uint64_t *words) {
+/* A check of any numbers. Without a branch on the answer, which would be mispredicted for half of a
+ * mix of present and absent keys and take as long as the rest of the check. */
+BLOOM_APART bool fuse_check_anywhere(const struct bloom_shape *shape, const uint8_t *payload,
+                                     const uint64_t *words) {
     struct fuse_form form = fuse_form_of(shape);
     uint64_t places[FUSE_PLACES], hash = bloom_mix(words[0] + form.seed);
     fuse_places(&form, hash, places);
-    return (fuse_missing(&form, payload, hash, places) == 0) & (shape->capacity > 0);
+    return fuse_missing(&form, payload, hash, places) == 0;
+}
+
+/* Asks the numbers that can be read short, and leaves all others, which need more registers, to a
+ * function that begins anew: calling costs less than saving registers for them. A filter of no keys
+ * would take one key in 2^w for one of them. */
+static bool fuse_check(const struct bloom_shape *shape, const uint8_t *payload,
+                       const uint64_t *words) {
+    struct fuse_form form = fuse_form_of(shape);
+    uint64_t places[FUSE_PLACES], sum, hash = bloom_mix(words[0] + form.seed);
+    if (shape->capacity == 0)
+        return false;
+    if (!fuse_is_short(&form))
+        return fuse_check_anywhere(shape, payload, words);
+    fuse_places(&form, hash, places);
+    if (!fuse_sum_short(&form, payload, places, &sum))
+        return fuse_check_anywhere(shape, payload, words);
+    return fuse_missing_from(&form, hash, sum) == 0;
 }
 
 static void fuse_check_many(const struct bloom_shape *shape, const uint8_t *payload,
@@ -402,60 +432,90 @@ static inline unsigned fuse_leave_place(uint8_t *counts, uint64_t *sums, uint64_
     return (place < complete) & fuse_is_alone(count);
 }
 
+/* Finds the places from one on that one key alone has. Returns how many. */
+static size_t fuse_find_alone(const uint8_t *counts, uint64_t from, uint64_t to, uint32_t *alone) {
+    size_t found = 0;
+    for (uint64_t place = from; place < to; place++) {
+        alone[found] = (uint32_t)place;
+        found += fuse_is_alone(counts[place]);
+    }
+    return found;
+}
+
 /* Peels all that can be peeled, now that places from one on are complete, too. Returns false when
- * there is no memory. */
+ * there is no memory.
+ *
+ * Places are peeled from left to right, each with all that it makes peelable. Those of a stretch
+ * are looked for at once, without a branch, which would be mispredicted for every fourth place. A
+ * place that is left to one key only later waits then, and has been peeled when its turn comes. */
 static bool fuse_peel(struct fuse_builder *builder, uint64_t from) {
+    enum { STRETCH = 256 };
     const struct fuse_form form = builder->form;
     const uint64_t complete = builder->complete;
     uint8_t *counts = builder->counts, *owned = builder->owned;
     uint64_t *sums = builder->sums, *hashes = builder->hashes;
     uint64_t peeled = builder->peeled, waiting_count = 0;
-    for (uint64_t next = from; next < complete; next++)
-        for (uint64_t place = next;; place = builder->waiting[--waiting_count]) {
-            if (fuse_is_alone(counts[place])) {
-                uint64_t places[FUSE_PLACES], hash = sums[place];
-                if (waiting_count + FUSE_PLACES > builder->waiting_room &&
-                    !fuse_wait_for_more(builder, waiting_count))
-                    return false;
-                uint32_t *waiting = builder->waiting;
-                fuse_places(&form, hash, places);
-                hashes[peeled] = hash;
-                owned[peeled++] = counts[place] & 3;
-                waiting_count += fuse_leave_place(counts, sums, places[0], 0, hash, complete,
-                                                  waiting + waiting_count);
-                waiting_count += fuse_leave_place(counts, sums, places[1], 1, hash, complete,
-                                                  waiting + waiting_count);
-                waiting_count += fuse_leave_place(counts, sums, places[2], 2, hash, complete,
-                                                  waiting + waiting_count);
+    uint32_t *waiting = builder->waiting, alone[STRETCH];
+    for (uint64_t next = from; next < complete; next += STRETCH) {
+        size_t found = fuse_find_alone(
+            counts, next, complete - next < STRETCH ? complete : next + STRETCH, alone);
+        for (size_t i = 0; i < found; i++)
+            for (uint64_t place = alone[i];; place = waiting[--waiting_count]) {
+                if (fuse_is_alone(counts[place])) {
+                    uint64_t places[FUSE_PLACES], hash = sums[place];
+                    if (waiting_count + FUSE_PLACES > builder->waiting_room) {
+                        if (!fuse_wait_for_more(builder, waiting_count))
+                            return false;
+                        waiting = builder->waiting;
+                    }
+                    fuse_places(&form, hash, places);
+                    hashes[peeled] = hash;
+                    owned[peeled++] = counts[place] & 3;
+                    waiting_count += fuse_leave_place(counts, sums, places[0], 0, hash, complete,
+                                                      waiting + waiting_count);
+                    waiting_count += fuse_leave_place(counts, sums, places[1], 1, hash, complete,
+                                                      waiting + waiting_count);
+                    waiting_count += fuse_leave_place(counts, sums, places[2], 2, hash, complete,
+                                                      waiting + waiting_count);
+                }
+                if (waiting_count == 0)
+                    break;
             }
-            if (waiting_count == 0)
-                break;
-        }
+    }
     builder->peeled = peeled;
     return true;
 }
 
+/* Empties the places from one on up to another, just before they are loaded: all at once they would
+ * be out of cache by then. */
+static void fuse_clear(struct fuse_builder *builder, uint64_t from, uint64_t to) {
+    memset(builder->counts + from, 0, (size_t)(to - from));
+    memset(builder->sums + from, 0, (size_t)(to - from) * sizeof *builder->sums);
+}
+
 /* One try. All keys are peeled in the end, or another seed is needed. */
 static enum bloom_built fuse_try(struct fuse_builder *builder) {
-    uint64_t buckets = UINT64_C(1) << builder->buckets_log, loaded = 0, done = 0;
+    uint64_t buckets = UINT64_C(1) << builder->buckets_log, loaded = 0, cleared = 0, done = 0;
     builder->peeled = 0;
     builder->overflow = 0;
-    memset(builder->counts, 0, (size_t)builder->places);
-    memset(builder->sums, 0, (size_t)builder->places * sizeof *builder->sums);
     if (!fuse_deal(builder))
         return BLOOM_BUILD_INTERRUPTED;
     for (uint64_t bucket = 0; bucket < buckets; bucket++) {
-        uint64_t end = builder->ends[bucket];
+        /* The least first place of a key of the next bucket; none has a place before it. The places
+         * of this bucket's keys end within three segments of it. */
+        uint64_t end = builder->ends[bucket], next = builder->places, reach = builder->places;
+        if (bucket + 1 < buckets) {
+            next = bloom_reduce((bucket + 1) << (64 - builder->buckets_log), builder->form.firsts);
+            reach = next + FUSE_PLACES * builder->form.segment;
+            reach = reach < builder->places ? reach : builder->places;
+        }
+        fuse_clear(builder, cleared, reach);
+        cleared = reach;
         fuse_load(builder, loaded, end);
         if (bloom_key_set_interrupted(builder->set, end - loaded, &builder->since_asked))
             return BLOOM_BUILD_INTERRUPTED;
         loaded = end;
-        /* The least first place of a key of the next bucket; none has a place before it. */
-        builder->complete = builder->places;
-        if (bucket + 1 < buckets)
-            builder->complete =
-                bloom_reduce((bucket + 1) << (64 - builder->buckets_log), builder->form.firsts);
-        builder->complete *= builder->overflow ^ 1;
+        builder->complete = builder->overflow ? 0 : next;
         if (!fuse_peel(builder, done))
             return BLOOM_BUILD_NO_MEMORY;
         done = builder->complete;
@@ -466,7 +526,8 @@ static enum bloom_built fuse_try(struct fuse_builder *builder) {
 /* Gives every place that was left to a key its number, the key that was peeled last first. */
 static enum bloom_built fuse_assign(struct fuse_builder *builder, uint8_t *payload) {
     enum { STRETCH = 1 << 14 };
-    const uint32_t unused = 64 - builder->form.width;
+    const struct fuse_form form = builder->form;
+    const uint32_t unused = 64 - form.width;
     uint64_t left = builder->keys;
     while (left > 0) {
         uint64_t stretch = left < STRETCH ? left : STRETCH;
@@ -474,9 +535,9 @@ static enum bloom_built fuse_assign(struct fuse_builder *builder, uint8_t *paylo
             return BLOOM_BUILD_INTERRUPTED;
         for (uint64_t end = left - stretch; left > end; left--) {
             uint64_t places[FUSE_PLACES], hash = builder->hashes[left - 1];
-            fuse_places(&builder->form, hash, places);
-            fuse_write(&builder->form, payload, places[builder->owned[left - 1]],
-                       fuse_missing(&builder->form, payload, hash, places) >> unused);
+            fuse_places(&form, hash, places);
+            fuse_write(&form, payload, places[builder->owned[left - 1]],
+                       fuse_missing(&form, payload, hash, places) >> unused);
         }
     }
     return BLOOM_BUILT;

@@ -322,8 +322,10 @@ bool bloom_key_set_each(const struct bloom_key_set *set,
         if (bloom_key_set_interrupted(set, partitions[i].keys, &since_asked))
             return false;
         for (const struct bloom_key_chunk *chunk = partitions[i].first; chunk != NULL;
-             chunk = chunk->next)
+             chunk = chunk->next) {
+            BLOOM_PREFETCH(chunk->next); /* it may lie anywhere */
             visit(argument, chunk->values, chunk->words / width);
+        }
     }
     return true;
 }

@@ -10,8 +10,8 @@
  * point as its decimal point, whatever the program's locale says. Returns text. */
 char *bloom_number_text(char text[BLOOM_NUMBER_SIZE], double number, int digits);
 
-/* Writes a number that is not NaN as SQLite makes text of a REAL: with 15 digits, but always a point
- * (3.0, 1.0e+21), and Inf. Returns text. */
+/* Writes a number that is not NaN as SQLite makes text of a REAL: with 15 digits, but always a
+ * point (3.0, 1.0e+21), and Inf. Returns text. */
 char *bloom_number_sql_text(char text[BLOOM_NUMBER_SIZE], double number);
 
 #endif

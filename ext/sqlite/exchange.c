@@ -36,8 +36,8 @@ void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **argum
     case SQLITE_BLOB:
         break;
     case SQLITE_NULL:
-        bloom_sql_error(context, "the bytes (argument 1) are NULL; does the row or file exist that "
-                                 "should hold them?");
+        bloom_sql_error(context, "the bytes (argument 1) are NULL: check that the row or file is "
+                                 "there that should hold them");
         return;
     default:
         if (bloom_sql_describe(words, arguments[0]) == NULL)

@@ -73,3 +73,10 @@ enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloo
                ? kind
                : bloom_ruled_keys(shape, text, (size_t)length, &bloom_sql_memory, words, count);
 }
+
+void bloom_sql_append_keying(sqlite3_str *json, const struct bloom_keying *keying) {
+    if (keying->rule != NULL)
+        sqlite3_str_appendf(json, ",\"key\":\"%s\"", keying->rule->name);
+    if (keying->salted)
+        sqlite3_str_appendall(json, ",\"salted\":true");
+}

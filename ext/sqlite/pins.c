@@ -196,15 +196,6 @@ void bloom_pin_release(const struct bloom_kept_pin *kept) {
         release_pin((void *)kept->number);
 }
 
-void bloom_pin_result(sqlite3_context *context, const struct bloom_kept_pin *kept) {
-    if (kept->number == 0)
-        return;
-    lock_pins();
-    (*link_of(kept->number))->references++;
-    unlock_pins();
-    sqlite3_result_pointer(context, (void *)kept->number, bloom_pin_type, release_pin);
-}
-
 bool bloom_sql_is_null(sqlite3_value *value) {
     return sqlite3_value_type(value) == SQLITE_NULL &&
            sqlite3_value_pointer(value, bloom_pin_type) == NULL;

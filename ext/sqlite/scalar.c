@@ -255,10 +255,7 @@ void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **argumen
     sqlite3_str *text = sqlite3_str_new(sqlite3_context_db_handle(context));
     sqlite3_str_appendf(text, "{\"version\":%d,\"layout\":\"%s\"", BLOOM_FORMAT_VERSION,
                         shape->layout->name);
-    if (shape->keying.rule != NULL)
-        sqlite3_str_appendf(text, ",\"key\":\"%s\"", shape->keying.rule->name);
-    if (shape->keying.salted)
-        sqlite3_str_appendf(text, ",\"salted\":true");
+    bloom_sql_append_keying(text, &shape->keying);
     if (shape->rate > 0)
         sqlite3_str_appendf(text, ",\"n\":%llu,\"p\":%!.15g", (sqlite3_uint64)shape->capacity,
                             shape->rate);

@@ -63,6 +63,9 @@ enum bloom_key_kind bloom_sql_key(sqlite3_value *value, const struct bloom_shape
 enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloom_shape *shape,
                                          uint64_t words[BLOOM_ASKED_WORDS], unsigned *count);
 
+/* Appends to a JSON object what a keying has: ,"key":"url","salted":true, or nothing. */
+void bloom_sql_append_keying(sqlite3_str *json, const struct bloom_keying *keying);
+
 /* As bloom_sql_key, of the text of a value, whatever type it has, without a key rule. */
 enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_shape *shape,
                                        uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
@@ -85,6 +88,10 @@ int bloom_sql_ask(sqlite3 *database, sqlite3_stmt **statement);
 /* The same for one question. */
 int bloom_sql_ask_once(sqlite3 *database);
 
+/* literal.c: the number that a text of length bytes is in SQL, perhaps with a sign; 0 when it is
+ * none. Returns SQLITE_OK, or the error of SQLite that kept it from being worked out. */
+int bloom_sql_literal(sqlite3 *database, const char *text, size_t length, double *number);
+
 /* Long work is done in stretches of so many bytes, a whole number of blocks of any layout. */
 enum { BLOOM_SQL_STRETCH = 4 << 20 };
 
@@ -99,9 +106,6 @@ struct bloom_kept_pin {
 };
 struct bloom_kept_pin bloom_pin_keep(sqlite3 *database, sqlite3_value *value);
 void bloom_pin_release(const struct bloom_kept_pin *kept);
-
-/* Makes a pin that is kept the function's result, with a reference of its own. */
-void bloom_pin_result(sqlite3_context *context, const struct bloom_kept_pin *kept);
 
 /* Whether a value is NULL, and not a pin, alive or gone, which looks like NULL. */
 bool bloom_sql_is_null(sqlite3_value *value);

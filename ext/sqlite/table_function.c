@@ -129,7 +129,9 @@ static bool argument_keep(struct bloom_rows *rows, sqlite3_value *value, bool *s
     return true;
 }
 
-/* Makes the argument, as it was given, the value of its column. */
+/* Makes the argument, as it was given, the value of its column. A pin is NULL to a comparison, and
+ * SQLite compares the argument with the column once more where an OR stands before a later table of
+ * the join: no row would be left. So it is an error there. */
 static void argument_result(sqlite3_context *context, struct bloom_argument *argument) {
     sqlite3_int64 integer;
     double real;
@@ -143,7 +145,11 @@ static void argument_result(sqlite3_context *context, struct bloom_argument *arg
         sqlite3_result_double(context, real);
         break;
     case SQLITE_NULL:
-        bloom_pin_result(context, &argument->pin);
+        sqlite3_result_error(context,
+                             "bloom_keys: a pinned filter cannot be read from its column, which "
+                             "SQLite does to compare it, as with OR in a join; give the filter "
+                             "without bloom_pin",
+                             -1);
         break;
     case SQLITE_TEXT:
         argument->references++;
@@ -200,8 +206,9 @@ static int rows_best_index(sqlite3_vtab *table, sqlite3_index_info *info) {
             waits = true;
     }
     if (found < 0) {
-        info->idxNum = 0;
-        info->estimatedCost = 1e12;
+        info->idxNum = 0; /* so dear that any other plan is taken */
+        info->estimatedCost = 1e99;
+        info->estimatedRows = INT64_C(1) << 40;
         return waits ? SQLITE_CONSTRAINT : SQLITE_OK;
     }
     info->idxNum = PLAN_ARGUMENT;

@@ -3,14 +3,14 @@
  * such a table besides is here.
  *
  * A cursor keeps a copy of its argument, since SQLite hands it over for one call only. The hidden
- * column that stands for the argument gives back a counted reference to this copy, or the pin. In a
- * join the argument of the next outer row is compared with the copy first: most are equal, and a
- * filter need not be copied and read again.
+ * column that stands for the argument gives back a counted reference to this copy; of a pin it is
+ * an error. In a join the argument of the next outer row is compared with the copy first: most are
+ * equal, and a filter need not be copied and read again.
  *
  * All plans with an argument have the same cost and the same number of rows. A function that
  * offered a cheaper plan for key = ? would let SQLite 3.47 to 3.54 answer OR with one run for each
  * branch (MULTI-INDEX OR); these releases then compare the argument with the hidden column once
- * more. A pin is NULL to them, so that no row would be left.
+ * more, which a pin does not allow.
  */
 #ifndef BLOOM_TABLE_FUNCTION_H
 #define BLOOM_TABLE_FUNCTION_H

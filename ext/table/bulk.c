@@ -1,5 +1,7 @@
-/* See bulk.h. The hashes ascend, and so do the numbers of the blocks that decide about them, in
- * every layer. So each pass over the set reads and writes each chunk of one layer at most once:
+/* Many keys at once: a set of hashes (bloom_hashes) written chunk by chunk; see keys.h.
+ *
+ * The hashes ascend, and so do the numbers of the blocks that decide about them, in every layer.
+ * So each pass over the set reads and writes each chunk of one layer at most once:
  *
  *   1. One pass a layer marks what is in. Nothing is written yet: damage is found first, and
  *      growth=error refuses a set that has more new keys than there is room.
@@ -8,7 +10,7 @@
  *      left, it takes its share: the keys whose mixed hash is below a limit. The first ones of the
  *      set would fill its lower blocks above measure.
  */
-#include "table/bulk.h"
+#include "table/keys.h"
 
 #include "filter/hash.h"
 #include "filter/hashes.h"
@@ -32,8 +34,8 @@ struct bulk {
 
     /* The layer that a pass is over, and the chunk that it is at. */
     struct bloom_layer *layer;
-    bool open, changed;
-    uint64_t chunk;
+    bool changed;
+    uint64_t chunk; /* UINT64_MAX: none */
     struct bloom_counts chunk_counts;
     uint8_t *blocks;
 
@@ -59,22 +61,19 @@ static int leave_chunk(struct bulk *bulk) {
             code = bloom_chunk_write(bulk->layers->chunks, &bulk->layer->geometry, bulk->chunk,
                                      &bulk->chunk_counts);
     }
-    bulk->open = bulk->changed = false;
+    bulk->changed = false;
+    bulk->chunk = UINT64_MAX;
     return code;
 }
 
 static int go_to_chunk(struct bulk *bulk, uint64_t chunk) {
-    const struct bloom_geometry *geometry = &bulk->layer->geometry;
-    struct bloom_chunks *chunks = bulk->layers->chunks;
-    if (bulk->open && bulk->chunk == chunk)
+    if (bulk->chunk == chunk)
         return SQLITE_OK;
     int code = leave_chunk(bulk);
     if (code == SQLITE_OK)
-        code = bloom_chunk_read(chunks, geometry, chunk, &bulk->chunk_counts, &bulk->blocks);
-    if (code == SQLITE_OK)
-        code = bloom_counts_check(chunks, geometry, chunk, &bulk->chunk_counts);
-    bulk->open = code == SQLITE_OK;
-    bulk->chunk = chunk;
+        code = bloom_chunk_read(bulk->layers->chunks, &bulk->layer->geometry, chunk,
+                                &bulk->chunk_counts, &bulk->blocks);
+    bulk->chunk = code == SQLITE_OK ? chunk : UINT64_MAX;
     return code;
 }
 
@@ -220,6 +219,7 @@ int bloom_bulk_add(struct bloom_layers *layers, const struct bloom_stored *set) 
     struct bulk bulk = {.layers = layers,
                         .hashes = bloom_stored_payload(set),
                         .count = set->shape.capacity,
+                        .chunk = UINT64_MAX,
                         .counts = layers->growth.layout->blocks->remove != NULL};
     bulk.done = sqlite3_malloc64(bulk.count / 8 + 1);
     if (bulk.done == NULL)
@@ -232,7 +232,7 @@ int bloom_bulk_add(struct bloom_layers *layers, const struct bloom_stored *set) 
     if (code == SQLITE_OK && layers->growth.mode == BLOOM_GROWTH_ERROR)
         code = check_room(&bulk);
     if (code == SQLITE_OK)
-        code = bloom_layers_prepare(layers, room_of_last(&bulk) < bulk.left);
+        code = bloom_layers_prepare(layers, bloom_layer_may_fill(last_layer(&bulk), bulk.left));
     if (code == SQLITE_OK && bulk.counts && bulk.left < bulk.count)
         code = pass_all(&bulk, COUNT);
     if (code == SQLITE_OK)

@@ -65,10 +65,6 @@ uint32_t bloom_blocks_of_chunk(const struct bloom_geometry *geometry, uint64_t c
     return left < geometry->chunk_blocks ? (uint32_t)left : geometry->chunk_blocks;
 }
 
-sqlite3_int64 bloom_chunks_first_id(unsigned number) {
-    return (sqlite3_int64)((uint64_t)number << BLOOM_CHUNK_ID_BITS);
-}
-
 static sqlite3_int64 chunk_id(const struct bloom_geometry *geometry, uint64_t chunk) {
     return bloom_chunks_first_id(geometry->number) + (sqlite3_int64)chunk;
 }
@@ -158,21 +154,12 @@ static int copy_row(struct bloom_chunks *chunks, sqlite3_stmt *row,
     return SQLITE_OK;
 }
 
-/* Before a chunk without a row is believed to be zeros. */
-static int check_before_zeros(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                              sqlite3_int64 id) {
-    bool any;
-    if (geometry->complete)
-        return bloom_database_damaged(chunks->database, BLOOM_SHADOW_CHUNKS,
-                                      "chunk %lld is missing", id);
-    return geometry->checked ? SQLITE_OK : bloom_chunks_check(chunks, geometry, &any);
-}
-
 /* A part of a row, or zeros when there is none or it is stale. */
 static int read_row(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                     uint64_t chunk, uint32_t offset, uint32_t length, uint8_t *bytes,
                     bool *has_row) {
     sqlite3_stmt *statement;
+    bool any;
     sqlite3_int64 id = chunk_id(geometry, chunk);
     int code = bloom_database_read(chunks->database, BLOOM_READ_CHUNK, id, 0, &statement, has_row);
     if (code != SQLITE_OK)
@@ -182,8 +169,11 @@ static int read_row(struct bloom_chunks *chunks, const struct bloom_geometry *ge
     code = bloom_database_end(chunks->database, BLOOM_READ_CHUNK, code);
     if (code != SQLITE_OK || *has_row)
         return code;
+    if (geometry->complete)
+        return bloom_database_damaged(chunks->database, BLOOM_SHADOW_CHUNKS,
+                                      "chunk %lld is missing", id);
     memset(bytes, 0, length);
-    return check_before_zeros(chunks, geometry, id);
+    return geometry->checked ? SQLITE_OK : bloom_chunks_check(chunks, geometry, &any);
 }
 
 int bloom_chunks_last(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_int64 to, bool *any,
@@ -434,7 +424,7 @@ int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *g
     *counts = load_counts(chunks->chunk);
     if (is_stale(geometry, counts->generation)) /* there is no row, or it is */
         *counts = no_counts(geometry);
-    return code;
+    return code == SQLITE_OK ? bloom_counts_check(chunks, geometry, chunk, counts) : code;
 }
 
 int bloom_chunk_next(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,

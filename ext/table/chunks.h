@@ -1,8 +1,8 @@
 /* Rows of NAME_chunks: the blocks of a layer, as many in each row as fill a database page without
  * overflowing it, behind the counts of what is in them.
  *
- * FORMAT-tables.md says what a row holds. A row of an older generation than its layer's is stale: it
- * counts as zeros, and is overwritten when a key comes to it. A row is absent until one of its
+ * FORMAT-tables.md says what a row holds. A row of an older generation than its layer's is stale:
+ * it counts as zeros, and is overwritten when a key comes to it. A row is absent until one of its
  * blocks is written.
  *
  * A block is read by a statement, or, where that takes less time, through a BLOB handle, which does
@@ -13,24 +13,22 @@
  *      same is prepared, by the authorizer that there is now.
  *   2. An open handle is a reader: it would keep the database's read transaction alive, and keeps
  *      tables from being dropped; one for writing keeps the transaction from being committed. So a
- *      handle for writing lives for one change, and the one for reading, which is kept here, no
- *      longer than its owner says: bloom_chunks_rest is the one function that closes it. SQLite may
- *      roll back and tell us so while a handle is closed or at work: it is taken from its owner
- *      before.
- *
- * When a statement fails and takes its transaction back, SQLite first ends the transaction and then
- * tells the tables. A reader that is still open keeps the lock until the connection's next
- * statement ends. So a handle is not kept from one statement to the next, not even within a
- * transaction, but only while the table has a cursor open: SQLite closes the cursors of a statement
- * before.
+ *      handle for writing lives for one change. The one for reading, kept here, lives while the
+ *      table has a cursor open, not even for all of a transaction: when a statement fails and
+ *      takes its transaction back, SQLite closes its cursors, ends the transaction and then tells
+ *      the tables, and a reader that is still open keeps the lock until the connection's next
+ *      statement ends. bloom_chunks_rest is the one function that closes it. SQLite may roll back
+ *      and tell us so while a handle is closed or at work: it is taken from its owner before.
  */
 #ifndef BLOOM_TABLE_CHUNKS_H
 #define BLOOM_TABLE_CHUNKS_H
 
 #include "table/database.h"
 
-/* Chunk ids of a layer. */
-enum { BLOOM_CHUNK_ID_BITS = 40 };
+/* The first id of the layer with that number. */
+static inline sqlite3_int64 bloom_chunks_first_id(unsigned number) {
+    return (sqlite3_int64)number << 40;
+}
 
 enum { BLOOM_COUNTS_BYTES = 24 };
 
@@ -108,7 +106,7 @@ bool bloom_counts_are_sound(const struct bloom_geometry *geometry,
 int bloom_counts_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                        uint64_t chunk, const struct bloom_counts *counts);
 
-/* Reads a chunk: counts, which are not checked, and blocks, which *blocks points to until the next
+/* Reads a chunk: counts, which are checked, and blocks, which *blocks points to until the next
  * call; zeros when it has no row or a stale one. */
 int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                      uint64_t chunk, struct bloom_counts *counts, uint8_t **blocks);
@@ -133,8 +131,5 @@ int bloom_chunks_last(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_i
 
 /* Deletes all rows from one id to another, of whatever layers. */
 int bloom_chunks_delete(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_int64 to);
-
-/* The first id of the layer with that number. */
-sqlite3_int64 bloom_chunks_first_id(unsigned number);
 
 #endif

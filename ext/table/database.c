@@ -22,9 +22,9 @@ static const struct {
 
 enum { SHADOW_TABLE_COUNT = sizeof SHADOW_TABLES / sizeof *SHADOW_TABLES };
 
-/* Of schema and name, and these again. Where a column of a result stands in a condition, too, SQLite
- * asks the authorizer about it once, in the subquery, so that what hides it from the one hides it
- * from the other. */
+/* Of schema and name, and these again. Where a column of a result stands in a condition, too,
+ * SQLite asks the authorizer about it once, in the subquery, so that what hides it from the one
+ * hides it from the other. */
 static const char *const STATEMENTS[BLOOM_STATEMENTS] = {
     [BLOOM_READ_LAYERS] = "SELECT layer, header, chunk_blocks, generation, keys, chunks, ones FROM "
                           "\"%w\".\"%w_layers\" ORDER BY layer",
@@ -87,7 +87,8 @@ int bloom_database_fail_sqlite(struct bloom_database *database, int code) {
 int bloom_database_hidden(struct bloom_database *database) {
     bloom_database_forget(database);
     return bloom_database_fail(database, SQLITE_AUTH,
-                               "the authorizer of this connection hides the shadow tables");
+                               "the authorizer of this connection hides the shadow tables; let it "
+                               "show them");
 }
 
 char *bloom_database_message(struct bloom_database *database) {
@@ -145,7 +146,7 @@ int bloom_database_enter(struct bloom_database *database) {
         return SQLITE_OK;
     return bloom_database_fail(database, SQLITE_LOCKED,
                                "a trigger on the shadow tables of a filter table uses a filter "
-                               "table");
+                               "table; drop the trigger");
 }
 
 /* Statements of one use */
@@ -206,28 +207,24 @@ static int on_shadow_tables(struct bloom_database *database) {
 }
 
 /* Judges one row of the schema that names a shadow table as its table. */
-static int check_object(struct bloom_database *database, int shadow, sqlite3_stmt *row,
-                        bool *present) {
+static int check_object(struct bloom_database *database, int shadow, const char *expected,
+                        sqlite3_stmt *row) {
     const char *type = (const char *)sqlite3_column_text(row, 0);
     const char *text = (const char *)sqlite3_column_text(row, 1);
     if (type == NULL || text == NULL)
         return bloom_database_hidden(database); /* or there was no memory, which the end tells */
     if (sqlite3_stricmp(type, "trigger") == 0 || sqlite3_stricmp(type, "index") == 0)
         return on_shadow_tables(database);
-    char *expected = sqlite3_mprintf("CREATE TABLE \"%w\" %s", database->shadow_names[shadow],
-                                     SHADOW_TABLES[shadow].columns);
-    if (expected == NULL)
-        return SQLITE_NOMEM;
-    *present = sqlite3_stricmp(text, expected) == 0;
-    sqlite3_free(expected);
-    return *present ? SQLITE_OK
-                    : bloom_database_damaged(database, shadow,
-                                             "it is not the table that CREATE made, or of a "
-                                             "development build");
+    return sqlite3_stricmp(text, expected) == 0
+               ? SQLITE_OK
+               : bloom_database_damaged(database, shadow,
+                                        "it is not the table that CREATE made, or of a "
+                                        "development build");
 }
 
 /* Compares what the schema, and what temp says of triggers, with what CREATE made. */
 static int check_shadow(struct bloom_database *database, int shadow) {
+    const char *name = database->shadow_names[shadow];
     sqlite3_stmt *statement;
     bool present = false;
     int code = prepare_text(
@@ -235,22 +232,23 @@ static int check_shadow(struct bloom_database *database, int shadow) {
         sqlite3_mprintf("SELECT type, sql FROM \"%w\".sqlite_master WHERE tbl_name = %Q COLLATE "
                         "NOCASE UNION ALL SELECT type, sql FROM sqlite_temp_master WHERE "
                         "type = 'trigger' AND tbl_name = %Q COLLATE NOCASE",
-                        database->schema, database->shadow_names[shadow],
-                        database->shadow_names[shadow]),
+                        database->schema, name, name),
         0, &statement);
     if (code != SQLITE_OK)
         return code;
-    while (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW)
-        code = check_object(database, shadow, statement, &present);
+    char *expected = sqlite3_mprintf("CREATE TABLE \"%w\" %s", name, SHADOW_TABLES[shadow].columns);
+    code = expected != NULL ? SQLITE_OK : SQLITE_NOMEM;
+    for (; code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW; present = true)
+        code = check_object(database, shadow, expected, statement);
+    sqlite3_free(expected);
     int ended = sqlite3_finalize(statement);
     if (ended != SQLITE_OK)
         return bloom_database_fail_sqlite(database, ended);
     if (code == SQLITE_OK && !present)
-        code =
-            bloom_database_fail(database, SQLITE_ERROR,
-                                "no such table: %s.%s, which holds the keys; restore it, or drop "
-                                "%s and make it anew",
-                                database->schema, database->shadow_names[shadow], database->name);
+        code = bloom_database_fail(database, SQLITE_ERROR,
+                                   "no such table: %s.%s, which holds the keys; restore it, or "
+                                   "drop %s and make it anew",
+                                   database->schema, name, database->name);
     return code;
 }
 
@@ -286,7 +284,7 @@ static char *text_of(const struct bloom_database *database, enum bloom_statement
  * authorizer may have put that in the place of a column, or taken the whole statement away. */
 static int check_program(struct bloom_database *database, enum bloom_statement which,
                          sqlite3_stmt *prepared) {
-    const bool writes = which >= BLOOM_NEW_LAYER;
+    const bool writes = which >= BLOOM_WRITE_CHUNK;
     static const char *const CALLS[] = {"Program",  "Function", "Function0",
                                         "PureFunc", "VOpen",    "IdxInsert"};
     sqlite3_stmt *statement;
@@ -443,7 +441,8 @@ int bloom_database_read(struct bloom_database *database, enum bloom_statement wh
             return code;
         bloom_database_forget(database);
     }
-    return bloom_database_fail(database, SQLITE_SCHEMA, "the schema changes all the time");
+    return bloom_database_fail(database, SQLITE_SCHEMA,
+                               "the schema changes all the time; try again");
 }
 
 int bloom_database_write(struct bloom_database *database, enum bloom_statement which, int rows) {

@@ -38,16 +38,16 @@
 /* Those that write come last. */
 enum bloom_statement {
     BLOOM_READ_LAYERS, /* all rows of NAME_layers */
-    BLOOM_READ_CHUNK,
     BLOOM_NEXT_CHUNK,  /* the first from one id to before another */
     BLOOM_LAST_CHUNK,  /* the largest id from one to another */
     BLOOM_STRAY_CHUNK, /* the largest id of a layer that has no row */
+    BLOOM_READ_CHUNK,
+    BLOOM_WRITE_CHUNK, /* never run: whether it may be asks the authorizer before a handle writes */
+    BLOOM_NEW_CHUNK,
+    BLOOM_DELETE_CHUNKS, /* from one id to another */
     BLOOM_NEW_LAYER,
     BLOOM_WRITE_LAYER,   /* its counts and its generation */
     BLOOM_DELETE_LAYERS, /* from one number on */
-    BLOOM_NEW_CHUNK,
-    BLOOM_WRITE_CHUNK, /* never run: whether it may be asks the authorizer before a handle writes */
-    BLOOM_DELETE_CHUNKS, /* from one id to another */
     BLOOM_STATEMENTS
 };
 

@@ -38,7 +38,7 @@ struct change {
     bool found; /* in that layer */
 };
 
-static int begin(struct change *change, struct bloom_layers *layers, const uint64_t *words) {
+static int begin_change(struct change *change, struct bloom_layers *layers, const uint64_t *words) {
     change->layers = layers;
     change->words = words;
     change->edit.handle = NULL;
@@ -57,7 +57,7 @@ static int open_block(struct change *change, unsigned index) {
 
 /* Clamped: stored counts are not trusted, and of counters that were full more keys may be taken out
  * than were counted. */
-static uint32_t sum_of(uint32_t count, int more) {
+static uint32_t clamped_sum(uint32_t count, int more) {
     const int64_t sum = (int64_t)count + more;
     return sum < 0 ? 0 : sum > BLOOM_COUNT_MAXIMUM ? BLOOM_COUNT_MAXIMUM : (uint32_t)sum;
 }
@@ -74,22 +74,11 @@ static int save_block(struct change *change, int keys, int ones) {
             code = bloom_block_make_row(layers->chunks, &change->edit);
     }
     if (code == SQLITE_OK && keys != 0) {
-        counts->keys = sum_of(counts->keys, keys);
-        counts->ones = sum_of(counts->ones, ones);
+        counts->keys = clamped_sum(counts->keys, keys);
+        counts->ones = clamped_sum(counts->ones, ones);
         code = bloom_layers_report(layers, change->layer, counts);
     }
     return code == SQLITE_OK ? bloom_block_save(layers->chunks, &change->edit) : code;
-}
-
-/* Whether the layer takes one key more. */
-static int ask_layer(struct change *change, bool *takes) {
-    struct bloom_sums has = change->layer->sums;
-    int code = SQLITE_OK;
-    if (has.chunks > 1 && has.chunks <= FEW_CHUNKS && bloom_layer_may_fill(change->layer, 0) &&
-        change->layers->growth.mode == BLOOM_GROWTH_ON)
-        code = bloom_layers_count(change->layers, change->layer, &has);
-    *takes = code == SQLITE_OK && bloom_layer_takes(change->layer, &has);
-    return code;
 }
 
 /* Adds the key to a layer, unless it is found there, where counts says whether it is counted once
@@ -97,8 +86,14 @@ static int ask_layer(struct change *change, bool *takes) {
 static int add_to_layer(struct change *change, unsigned index, bool counts, bool *added) {
     *added = false;
     int code = open_block(change, index);
-    if (code == SQLITE_OK && !change->found)
-        code = ask_layer(change, added);
+    if (code == SQLITE_OK && !change->found) {
+        const struct bloom_layer *layer = change->layer;
+        struct bloom_sums has = layer->sums;
+        if (has.chunks > 1 && has.chunks <= FEW_CHUNKS && bloom_layer_may_fill(layer, 0) &&
+            change->layers->growth.mode == BLOOM_GROWTH_ON)
+            code = bloom_layers_count(change->layers, layer, &has);
+        *added = code == SQLITE_OK && bloom_layer_takes(layer, &has);
+    }
     if (code != SQLITE_OK || !(*added || (change->found && counts)))
         return code;
     const struct bloom_shape *shape = &change->layer->geometry.shape;
@@ -122,22 +117,12 @@ static int find_key(struct change *change, unsigned from, bool expects_change, u
     return code;
 }
 
-static int grow(struct bloom_layers *layers) {
-    if (layers->growth.mode != BLOOM_GROWTH_ERROR)
-        return bloom_layers_grow(layers);
-    return bloom_database_fail(
-        layers->database, SQLITE_ERROR,
-        "the table is full: it was made for %llu keys, and growth=error refuses more; make one "
-        "with a larger capacity",
-        (sqlite3_uint64)layers->growth.capacity);
-}
-
 int bloom_keys_add(struct bloom_layers *layers, const uint64_t *words, bool again, bool *found) {
     struct change change;
     const bool counts = again && layers->growth.layout->blocks->remove != NULL;
     bool added = false;
     unsigned at = 0; /* the layer it was found in */
-    int code = begin(&change, layers, words);
+    int code = begin_change(&change, layers, words);
     if (code != SQLITE_OK)
         return code;
     /* Keys that are in and keys that are new come in runs. */
@@ -149,7 +134,7 @@ int bloom_keys_add(struct bloom_layers *layers, const uint64_t *words, bool agai
         code = add_to_layer(&change, layers->count - 1, counts, &added);
         if (code == SQLITE_OK && !change.found && !added) {
             bloom_block_close(&change.edit);
-            code = grow(layers);
+            code = bloom_layers_grow(layers);
         }
     }
     bloom_block_close(&change.edit);
@@ -161,7 +146,7 @@ int bloom_keys_add(struct bloom_layers *layers, const uint64_t *words, bool agai
 int bloom_keys_remove(struct bloom_layers *layers, const uint64_t *words) {
     struct change change;
     unsigned layers_with = 0, at = 0;
-    int code = begin(&change, layers, words);
+    int code = begin_change(&change, layers, words);
     if (code != SQLITE_OK)
         return code;
     for (unsigned i = 0; code == SQLITE_OK && i < layers->count; i++) {

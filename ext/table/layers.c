@@ -21,12 +21,16 @@ void bloom_layers_close(struct bloom_layers *layers) {
 
 /* The proof */
 
+static int status_of(const struct bloom_layers *layers, int which) {
+    int current = 0, highest;
+    sqlite3_db_status(layers->database->connection, which, &current, &highest, 0);
+    return current;
+}
+
 /* Looks at pages, of all databases of the connection, that were in the cache: nothing is changed
  * without some, and rows are counted besides. */
 static int count_looks(const struct bloom_layers *layers) {
-    int looks = 0, highest;
-    sqlite3_db_status(layers->database->connection, SQLITE_DBSTATUS_CACHE_HIT, &looks, &highest, 0);
-    return looks;
+    return status_of(layers, SQLITE_DBSTATUS_CACHE_HIT);
 }
 
 /* Whether this connection has changed, or may have changed, what it has not committed. */
@@ -45,11 +49,8 @@ static bool is_writing(const struct bloom_layers *layers) {
 
 /* Whether another connection uses one of the caches: total use then exceeds our share. */
 static bool is_shared(const struct bloom_layers *layers) {
-    int used, share, highest;
-    sqlite3 *connection = layers->database->connection;
-    sqlite3_db_status(connection, SQLITE_DBSTATUS_CACHE_USED, &used, &highest, 0);
-    sqlite3_db_status(connection, SQLITE_DBSTATUS_CACHE_USED_SHARED, &share, &highest, 0);
-    return used != share;
+    return status_of(layers, SQLITE_DBSTATUS_CACHE_USED) !=
+           status_of(layers, SQLITE_DBSTATUS_CACHE_USED_SHARED);
 }
 
 /* Changes with every commit, whoever makes it. */
@@ -63,12 +64,6 @@ static unsigned version_of(const struct bloom_layers *layers) {
 
 static const char *file_of(const struct bloom_layers *layers) {
     return sqlite3_db_filename(layers->database->connection, layers->database->schema);
-}
-
-/* Whether the database is main, in a file with a path: what sqlite3_deserialize puts in the place
- * of main has a name, too, but no path. */
-static bool is_main_file(const struct bloom_layers *layers, const char *file) {
-    return layers->database->is_main && file != NULL && strpbrk(file, "/\\") != NULL;
 }
 
 static bool is_proven_by_looks(const struct bloom_layers *layers) {
@@ -107,21 +102,19 @@ static void uncheck(struct bloom_layers *layers) {
         layers->layers[i].geometry.checked = false;
 }
 
-/* Right after the rows were read: by what they may be believed. */
+/* Right after the rows were read, without a proof: by what they may be believed. */
 static int find_proof(struct bloom_layers *layers) {
     const char *file = file_of(layers);
-    layers->proof = BLOOM_PROOF_NONE;
     sqlite3_free(layers->file);
     layers->file = NULL;
-    if (is_shared(layers))
+    if (is_shared(layers) || (!layers->told && is_writing(layers)))
         return SQLITE_OK;
     if (layers->told) {
         layers->proof = BLOOM_PROOF_LOOKS;
         return SQLITE_OK;
     }
-    if (is_writing(layers))
-        return SQLITE_OK;
-    if (is_main_file(layers, file)) {
+    /* What sqlite3_deserialize puts in the place of main has a name, too, but no path. */
+    if (layers->database->is_main && file != NULL && strpbrk(file, "/\\") != NULL) {
         layers->file = sqlite3_mprintf("%s", file);
         if (layers->file == NULL)
             return SQLITE_NOMEM;
@@ -345,10 +338,8 @@ int bloom_layers_finish(struct bloom_layers *layers, int code, bool changed) {
 /* Changes */
 
 unsigned bloom_layers_older(const struct bloom_layers *layers) {
-    unsigned older = 0;
-    while (bloom_layers_at(layers, older)->geometry.generation != layers->newest)
-        older++;
-    return older;
+    const unsigned last = layers->count - 1;
+    return last - bloom_layers_at(layers, last)->geometry.number % SLOT_ROWS;
 }
 
 /* Whether a row has that generation and these sums; the other rows may be anything. */
@@ -405,8 +396,8 @@ static int try_row(struct bloom_layers *layers, const struct bloom_layer *former
     return *same ? code : update_row(layers, number, former->geometry.generation, &former->sums);
 }
 
-/* The statement may be of an authorizer that is gone, which SQLite does not say: it is prepared anew
- * before somebody is told of one. */
+/* The statement may be of an authorizer that is gone, which SQLite does not say: it is prepared
+ * anew before somebody is told of one. */
 static int write_row(struct bloom_layers *layers, const struct bloom_layer *former,
                      uint32_t generation, const struct bloom_sums *sums) {
     bool same;
@@ -501,6 +492,11 @@ int bloom_layers_prepare(struct bloom_layers *layers, bool grows) {
 
 int bloom_layers_grow(struct bloom_layers *layers) {
     const unsigned last = bloom_layers_at(layers, layers->count - 1)->geometry.number;
+    if (layers->growth.mode == BLOOM_GROWTH_ERROR)
+        return bloom_database_fail(layers->database, SQLITE_ERROR,
+                                   "the table is full: it was made for %llu keys, and growth=error "
+                                   "refuses more; make one with a larger capacity",
+                                   (sqlite3_uint64)layers->growth.capacity);
     int code = bloom_layers_prepare(layers, true);
     return code == SQLITE_OK ? open_next(layers, last + 1, layers->newest) : code;
 }
@@ -626,21 +622,14 @@ void bloom_layers_begin(struct bloom_layers *layers) {
 
 /* A statement of our own may make savepoints, which are its own business: it goes well or it fails,
  * which its caller deals with. */
-static bool is_own(const struct bloom_layers *layers) {
-    return *layers->database->running > 0;
-}
-
-void bloom_layers_savepoint(struct bloom_layers *layers) {
-    if (!is_own(layers))
-        bloom_chunks_rest(layers->chunks);
-}
-
-void bloom_layers_rollback_to(struct bloom_layers *layers) {
-    if (is_own(layers))
+void bloom_layers_savepoint(struct bloom_layers *layers, bool rolled_back) {
+    if (*layers->database->running > 0)
         return;
     bloom_chunks_rest(layers->chunks);
-    bloom_layers_forget(layers);
-    uncheck(layers);
+    if (rolled_back) {
+        bloom_layers_forget(layers);
+        uncheck(layers);
+    }
 }
 
 void bloom_layers_end(struct bloom_layers *layers, bool rolled_back) {

@@ -169,8 +169,7 @@ void bloom_layers_leave(struct bloom_layers *layers);
 
 /* What SQLite tells of the transaction; see the rule above. */
 void bloom_layers_begin(struct bloom_layers *layers);
-void bloom_layers_savepoint(struct bloom_layers *layers);
-void bloom_layers_rollback_to(struct bloom_layers *layers);
+void bloom_layers_savepoint(struct bloom_layers *layers, bool rolled_back);
 void bloom_layers_end(struct bloom_layers *layers, bool rolled_back);
 
 #endif

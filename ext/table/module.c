@@ -27,7 +27,6 @@
 
 #include "filter/hashes.h"
 #include "sqlite/affinity.h"
-#include "table/bulk.h"
 #include "table/keys.h"
 #include "table/options.h"
 #include "table/whole.h"
@@ -55,7 +54,6 @@ static void registry_release(void *data) {
 
 struct table {
     sqlite3_vtab base; /* first: SQLite sees only this */
-    sqlite3 *connection;
     struct registry *registry;
     struct bloom_database database;
     struct bloom_chunks chunks;
@@ -130,7 +128,7 @@ static int declare(sqlite3 *connection, const char *name, enum bloom_key_type ke
  * transaction. */
 static int create_shadow_tables(struct table *table) {
     /* Writing the shadow tables must not be seen in last_insert_rowid(). */
-    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->connection);
+    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->database.connection);
     int code = bloom_database_enter(&table->database);
     if (code == SQLITE_OK)
         code = bloom_database_create_tables(&table->database);
@@ -138,7 +136,7 @@ static int create_shadow_tables(struct table *table) {
         code = bloom_layers_create(&table->layers);
     /* The schema goes on to change, and no statement that reads would show it. */
     bloom_database_forget(&table->database);
-    sqlite3_set_last_insert_rowid(table->connection, last_rowid);
+    sqlite3_set_last_insert_rowid(table->database.connection, last_rowid);
     bloom_layers_begin(&table->layers);
     return code;
 }
@@ -168,7 +166,6 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
     if (table == NULL)
         return SQLITE_NOMEM;
     memset(table, 0, sizeof *table);
-    table->connection = connection;
     table->key_type = options.key;
     table->key_shape =
         (struct bloom_shape){.layout = options.growth.layout, .keying = options.growth.keying};
@@ -411,12 +408,11 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
         return SQLITE_OK;
     }
     int code = bloom_layers_start(layers, BLOOM_SIZES_NOW);
-    if (code == SQLITE_OK)
-        code =
-            bloom_layers_finish(layers,
-                                column == COLUMN_INFO ? bloom_whole_info(layers, &json)
-                                                      : bloom_whole_filter(layers, &shape, &bytes),
-                                false);
+    if (code == SQLITE_OK) {
+        code = column == COLUMN_INFO ? bloom_whole_info(layers, &json)
+                                     : bloom_whole_filter(layers, &shape, &bytes);
+        code = bloom_layers_finish(layers, code, false);
+    }
     if (code != SQLITE_OK)
         return report(table, code);
     if (column == COLUMN_FILTER) {
@@ -515,16 +511,12 @@ static const struct command {
     {"add_all", BLOOM_SIZES_NOW, NULL, bloom_bulk_add},
 };
 
-/* Reads the key of a command as a filter, if it takes one. */
+/* Reads the key of a command that takes a filter, or a set of hashes. */
 static int read_argument(struct table *table, const struct command *command,
                          sqlite3_value *argument, struct bloom_stored *filter) {
     const bool adds_all = command->run_with == bloom_bulk_add;
     char problem[BLOOM_PROBLEM_SIZE];
-    if (command->run_with == NULL)
-        return sqlite3_value_type(argument) == SQLITE_NULL
-                   ? SQLITE_OK
-                   : table_error(table, "the command %s takes no key; leave it out", command->name);
-    switch (bloom_sql_stored(table->connection, argument, filter, problem)) {
+    switch (bloom_sql_stored(table->database.connection, argument, filter, problem)) {
     case BLOOM_STORED:
         return adds_all ? check_hashes(table, filter) : SQLITE_OK;
     case BLOOM_STORED_NO_MEMORY:
@@ -541,16 +533,20 @@ static int read_argument(struct table *table, const struct command *command,
 static int run(struct table *table, const struct command *command, sqlite3_value *argument) {
     struct bloom_layers *layers = &table->layers;
     struct bloom_stored filter;
+    int code = SQLITE_OK;
     if (command->run_with == bloom_bulk_add && bloom_sql_is_null(argument))
         return SQLITE_OK; /* bloom_hashes over no rows */
-    int code = read_argument(table, command, argument, &filter);
+    if (command->run_with != NULL)
+        code = read_argument(table, command, argument, &filter);
+    else if (sqlite3_value_type(argument) != SQLITE_NULL)
+        code = table_error(table, "the command %s takes no key; leave it out", command->name);
     if (code != SQLITE_OK)
         return code;
     code = bloom_layers_start(layers, command->sizes);
-    if (code == SQLITE_OK)
-        code = bloom_layers_finish(
-            layers,
-            command->run != NULL ? command->run(layers) : command->run_with(layers, &filter), true);
+    if (code == SQLITE_OK) {
+        code = command->run != NULL ? command->run(layers) : command->run_with(layers, &filter);
+        code = bloom_layers_finish(layers, code, true);
+    }
     return report(table, code);
 }
 
@@ -582,7 +578,7 @@ static int insert_row(struct table *table, sqlite3_value *rowid, sqlite3_value *
     if (sqlite3_value_type(columns[COLUMN_COMMAND]) != SQLITE_NULL)
         return run_command(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
     return insert_key(table, columns[COLUMN_KEY],
-                      sqlite3_vtab_on_conflict(table->connection) == SQLITE_IGNORE);
+                      sqlite3_vtab_on_conflict(table->database.connection) == SQLITE_IGNORE);
 }
 
 static int delete_row(struct table *table, sqlite3_value *rowid) {
@@ -602,7 +598,7 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
                         sqlite3_int64 *rowid) {
     struct table *table = table_of(base);
     /* Writing the shadow tables must not be seen in last_insert_rowid(). */
-    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->connection);
+    sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->database.connection);
     int code;
     if (count == 1)
         code = delete_row(table, arguments[0]);
@@ -610,8 +606,8 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
         code = table_error(table, "keys cannot be changed in a filter table; insert the new key");
     else
         code = insert_row(table, arguments[1], arguments + 2);
-    if (sqlite3_last_insert_rowid(table->connection) != last_rowid)
-        sqlite3_set_last_insert_rowid(table->connection, last_rowid);
+    if (sqlite3_last_insert_rowid(table->database.connection) != last_rowid)
+        sqlite3_set_last_insert_rowid(table->database.connection, last_rowid);
     *rowid = last_rowid;
     return code;
 }
@@ -636,13 +632,13 @@ static int table_rollback(sqlite3_vtab *base) {
 /* SQLite tells of rollbacks to the savepoints that xSavepoint was called for. */
 static int table_savepoint(sqlite3_vtab *base, int depth) {
     (void)depth;
-    bloom_layers_savepoint(&table_of(base)->layers);
+    bloom_layers_savepoint(&table_of(base)->layers, false);
     return SQLITE_OK;
 }
 
 static int table_rollback_to(sqlite3_vtab *base, int depth) {
     (void)depth;
-    bloom_layers_rollback_to(&table_of(base)->layers);
+    bloom_layers_savepoint(&table_of(base)->layers, true);
     return SQLITE_OK;
 }
 

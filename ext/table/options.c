@@ -9,131 +9,71 @@
 static_assert((int)BLOOM_OPTION_READ == SQLITE_OK && (int)BLOOM_OPTION_WRONG == SQLITE_ERROR,
               "what options read as is a code of SQLite");
 
-/* Whether a text is a number as SQL writes it, perhaps with a sign, and nothing else. */
-static bool is_literal(const char *text) {
-    static const char DIGITS[] = "0123456789";
-    text += *text == '+' || *text == '-';
-    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
-        size_t length = strspn(text + 2, "0123456789abcdefABCDEF");
-        return length > 0 && text[2 + length] == '\0';
-    }
-    size_t digits = strspn(text, DIGITS);
-    text += digits;
-    if (*text == '.') {
-        size_t decimals = strspn(++text, DIGITS);
-        digits += decimals;
-        text += decimals;
-    }
-    if (digits > 0 && (*text == 'e' || *text == 'E')) {
-        text++;
-        text += *text == '+' || *text == '-';
-        digits = strspn(text, DIGITS);
-        text += digits;
-    }
-    return digits > 0 && *text == '\0';
-}
-
-/* What an option is read into. */
-struct target {
-    sqlite3 *connection;
-    struct bloom_options *options;
-};
-
-/* Returns SQLITE_ERROR for what is no number. */
-static int read_number(sqlite3 *connection, struct bloom_text text, double *number) {
-    sqlite3_stmt *statement;
-    char *copy = sqlite3_mprintf("%.*s", (int)text.length, text.start);
-    if (copy == NULL)
-        return SQLITE_NOMEM;
-    bool readable = is_literal(copy);
-    char *sql = readable ? sqlite3_mprintf("SELECT (%s)", copy) : NULL;
-    sqlite3_free(copy);
-    if (!readable)
-        return SQLITE_ERROR;
-    if (sql == NULL)
-        return SQLITE_NOMEM;
-    int code = sqlite3_prepare_v3(connection, sql, -1, SQLITE_PREPARE_NO_VTAB, &statement, NULL);
-    sqlite3_free(sql);
-    if (code != SQLITE_OK)
-        return code == SQLITE_NOMEM || code == SQLITE_INTERRUPT ? code : SQLITE_ERROR;
-    int type = SQLITE_NULL;
-    if (sqlite3_step(statement) == SQLITE_ROW) {
-        type = sqlite3_column_type(statement, 0);
-        *number = sqlite3_column_double(statement, 0);
-    }
-    code = sqlite3_finalize(statement);
-    if (code != SQLITE_OK)
-        return code;
-    return type == SQLITE_INTEGER || type == SQLITE_FLOAT ? SQLITE_OK : SQLITE_ERROR;
-}
-
 /* The options. Each reads its value, and says what it wants when it gets something else. */
 
-/* *whole stays as it is unless the value is a whole number from minimum to maximum. */
-static int read_whole(void *target, struct bloom_text value, uint64_t minimum, uint64_t maximum,
-                      uint64_t *whole, const char *expectation, char problem[BLOOM_PROBLEM_SIZE]) {
-    struct target *to = target;
-    double number = 0;
-    int code = read_number(to->connection, value, &number);
-    if (code != SQLITE_OK && code != SQLITE_ERROR)
+/* What is no number is 0, which no option takes. *whole stays as it is unless the value is a whole
+ * number from minimum to maximum. */
+static int read_whole(const struct bloom_options *to, struct bloom_text value, uint64_t minimum,
+                      uint64_t maximum, uint64_t *whole, const char *expectation,
+                      char problem[BLOOM_PROBLEM_SIZE]) {
+    double number;
+    int code = bloom_sql_literal(to->connection, value.start, value.length, &number);
+    if (code != SQLITE_OK)
         return code;
-    if (code != SQLITE_OK || number < (double)minimum || number > (double)maximum ||
-        (double)(uint64_t)number != number)
+    if (number < (double)minimum || number > (double)maximum || (double)(uint64_t)number != number)
         return bloom_option_wrong(problem, expectation, value);
     *whole = (uint64_t)number;
     return SQLITE_OK;
 }
 
 static int read_capacity(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
-    struct target *to = target;
-    return read_whole(target, value, 1, BLOOM_CAPACITY_MAXIMUM, &to->options->growth.capacity,
+    struct bloom_options *to = target;
+    return read_whole(to, value, 1, BLOOM_CAPACITY_MAXIMUM, &to->growth.capacity,
                       "capacity must be a whole number from 1 to 1099511627776", problem);
 }
 
 static int read_generations(void *target, struct bloom_text value,
                             char problem[BLOOM_PROBLEM_SIZE]) {
-    struct target *to = target;
+    struct bloom_options *to = target;
     uint64_t generations = 1;
-    int code = read_whole(target, value, 2, BLOOM_GENERATIONS_MAXIMUM, &generations,
+    int code = read_whole(to, value, 2, BLOOM_GENERATIONS_MAXIMUM, &generations,
                           "generations must be a whole number from 2 to 64", problem);
-    to->options->growth.generations = (unsigned)generations;
+    to->growth.generations = (unsigned)generations;
     return code;
 }
 
 static int read_fpr(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
-    struct target *to = target;
-    double number = 0;
-    int code = read_number(to->connection, value, &number);
-    if (code != SQLITE_OK && code != SQLITE_ERROR)
-        return code;
-    if (code == SQLITE_OK && number > 0 && number < 1) {
-        to->options->growth.rate = number;
-        return SQLITE_OK;
-    }
-    return bloom_option_wrong(problem, "fpr must be between 0 and 1 (0.01 is 1 %)", value);
+    struct bloom_options *to = target;
+    double *rate = &to->growth.rate;
+    int code = bloom_sql_literal(to->connection, value.start, value.length, rate);
+    return code != SQLITE_OK || (*rate > 0 && *rate < 1)
+               ? code
+               : bloom_option_wrong(problem, "fpr must be between 0 and 1 (0.01 is 1 %)", value);
 }
 
 static int read_growth(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
     static const char *const MODES[] = {
         [BLOOM_GROWTH_ON] = "on", [BLOOM_GROWTH_OFF] = "off", [BLOOM_GROWTH_ERROR] = "error"};
-    struct target *to = target;
+    struct bloom_options *to = target;
     for (unsigned i = 0; i < sizeof MODES / sizeof *MODES; i++)
         if (bloom_text_is(value, MODES[i])) {
-            to->options->growth.mode = (enum bloom_growth_mode)i;
+            to->growth.mode = (enum bloom_growth_mode)i;
             return SQLITE_OK;
         }
     return bloom_option_wrong(problem, "growth must be on, off or error", value);
 }
 
 static int read_layout(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
-    struct target *to = target;
-    to->options->growth.layout = bloom_layout_by_name(value.start, value.length);
-    if (to->options->growth.layout == NULL)
-        return bloom_option_wrong(problem, "layout must be the name of a layout", value);
-    if (to->options->growth.layout->blocks == NULL)
-        return bloom_option_wrong(problem, "layout of a filter table must be blocked or counting",
-                                  value);
-    return SQLITE_OK;
+    struct bloom_options *to = target;
+    const struct bloom_layout *layout = bloom_layout_by_name(value.start, value.length);
+    to->growth.layout = layout;
+    if (layout != NULL && layout->blocks != NULL)
+        return SQLITE_OK;
+    return bloom_option_wrong(problem,
+                              layout == NULL ? "layout must be the name of a layout"
+                                             : "layout of a filter table must be blocked or "
+                                               "counting",
+                              value);
 }
 
 static const char *const KEY_TYPES[] = {
@@ -146,26 +86,24 @@ const char *bloom_key_type_name(enum bloom_key_type type) {
 
 static int read_key(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
     char rules[BLOOM_PROBLEM_SIZE / 2], expectation[BLOOM_EXPECTATION_SIZE];
-    struct target *to = target;
+    struct bloom_options *to = target;
     for (unsigned i = BLOOM_KEY_BLOB; i < sizeof KEY_TYPES / sizeof *KEY_TYPES; i++)
         if (bloom_text_is(value, KEY_TYPES[i])) {
-            to->options->key = (enum bloom_key_type)i;
+            to->key = (enum bloom_key_type)i;
             return SQLITE_OK;
         }
-    struct bloom_keying *keying = &to->options->growth.keying;
-    keying->rule = bloom_key_rule_by_name(value.start, value.length);
-    if (keying->rule != NULL)
+    to->growth.keying.rule = bloom_key_rule_by_name(value.start, value.length);
+    if (to->growth.keying.rule != NULL)
         return SQLITE_OK;
     bloom_key_rule_list(rules, sizeof rules);
     sqlite3_snprintf(sizeof expectation, expectation,
-                     "key must be TEXT, INTEGER, REAL, NUMERIC or BLOB%s%s",
-                     rules[0] != '\0' ? ", or a key rule: " : "", rules);
+                     "key must be TEXT, INTEGER, REAL, NUMERIC or BLOB, or a key rule: %s", rules);
     return bloom_option_wrong(problem, expectation, value);
 }
 
 static int read_salt(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
-    struct target *to = target;
-    return bloom_option_salt(value, &to->options->growth.keying, problem);
+    struct bloom_options *to = target;
+    return bloom_option_salt(value, &to->growth.keying, problem);
 }
 
 static const struct bloom_option OPTIONS[] = {
@@ -183,18 +121,18 @@ static const char OPTION_LIST[] = "capacity=N, fpr=P, generations=G, growth=on, 
 
 int bloom_options_read(sqlite3 *connection, int count, const char *const *arguments,
                        struct bloom_options *options, char **error) {
-    struct target target = {connection, options};
     char problem[BLOOM_PROBLEM_SIZE];
     unsigned given = 0;
     int code = SQLITE_OK;
-    *options = (struct bloom_options){.growth = {.layout = bloom_layout_default(),
+    *options = (struct bloom_options){.connection = connection,
+                                      .growth = {.layout = bloom_layout_default(),
                                                  .capacity = 1000000,
                                                  .rate = 0.01,
                                                  .generations = 1,
                                                  .mode = BLOOM_GROWTH_ON}};
     for (int i = 0; i < count && code == SQLITE_OK; i++) {
         const struct bloom_text argument = {arguments[i], strlen(arguments[i])};
-        code = bloom_option_read(OPTIONS, OPTION_LIST, argument, &target, &given, problem);
+        code = bloom_option_read(OPTIONS, OPTION_LIST, argument, options, &given, problem);
     }
     if (code == SQLITE_OK)
         code = bloom_options_fit(options->growth.layout, &options->growth.keying, problem);

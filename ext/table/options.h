@@ -1,19 +1,7 @@
 /* What the arguments of CREATE VIRTUAL TABLE ... USING bloom(...) say.
  *
  * They are stored in the schema and read again by whoever opens the database, so they are read as
- * text of a stranger, by this grammar, that of filter/options.h, and nothing else:
- *
- *   capacity    a number: a whole one from 1 to 2^40
- *   fpr         a number between 0 and 1
- *   growth      on, off or error
- *   layout      the name of a layout that filter tables can have
- *   generations a number: a whole one from 2 to 64
- *   key         TEXT, INTEGER, REAL, NUMERIC or BLOB, or the name of a key rule
- *   salt        32 hexadecimal digits; in quotes, since SQLite refuses digits that letters follow
- *   number      a literal as in SQL, perhaps with a sign: 1000000, 1e6, .01, 0xF4240
- *
- * A number is worked out by SQLite, since strtod() depends on the locale, after it was found to be
- * a literal, so that there is nothing in it that could be called.
+ * text of a stranger, by the grammar in FORMAT-tables.md and nothing else.
  */
 #ifndef BLOOM_TABLE_OPTIONS_H
 #define BLOOM_TABLE_OPTIONS_H
@@ -22,6 +10,7 @@
 #include "sqlite/affinity.h"
 
 struct bloom_options {
+    sqlite3 *connection; /* that reads them */
     struct bloom_growth growth;
     enum bloom_key_type key;
 };

@@ -112,26 +112,26 @@ static int find_holder(struct bloom_layers *layers, const struct bloom_layer **h
     struct bloom_counts counts;
     uint8_t *blocks;
     unsigned holders = 0;
-    int code = SQLITE_OK;
     *holder = bloom_layers_at(layers, bloom_layers_older(layers));
-    for (unsigned i = 0; i < layers->count && code == SQLITE_OK; i++) {
+    for (unsigned i = 0; i < layers->count; i++) {
         uint64_t chunk = 0;
-        if (ages)
-            code = bloom_chunk_next(layers->chunks, &layers->layers[i].geometry, &chunk, &counts,
-                                    &blocks);
-        if (code != SQLITE_OK || (ages && blocks == NULL))
+        int code =
+            bloom_chunk_next(layers->chunks, &layers->layers[i].geometry, &chunk, &counts, &blocks);
+        if (code != SQLITE_OK)
+            return code;
+        if (ages && blocks == NULL)
             continue;
         *holder = &layers->layers[i];
         holders++;
     }
-    if (code == SQLITE_OK && holders > 1)
-        code = bloom_database_fail(
-            layers->database, SQLITE_ERROR,
-            ages ? "keys are in several of %u layers, which no single filter can hold"
-                 : "the table has grown to %u layers, which no single filter can hold; make a "
-                   "table or a filter with a larger capacity",
-            layers->count);
-    return code;
+    if (holders < 2)
+        return SQLITE_OK;
+    return bloom_database_fail(
+        layers->database, SQLITE_ERROR,
+        ages ? "keys are in several of %u layers, which no single filter can hold"
+             : "the table has grown to %u layers, which no single filter can hold; make a table or "
+               "a filter with a larger capacity",
+        layers->count);
 }
 
 static int copy_layer(struct bloom_layers *layers, const struct bloom_geometry *geometry,
@@ -176,13 +176,6 @@ int bloom_whole_filter(struct bloom_layers *layers, struct bloom_shape *shape, u
     return code;
 }
 
-static const char *mode_as_json(enum bloom_growth_mode mode) {
-    static const char *const MODES[] = {[BLOOM_GROWTH_ON] = "true",
-                                        [BLOOM_GROWTH_OFF] = "false",
-                                        [BLOOM_GROWTH_ERROR] = "\"error\""};
-    return MODES[mode];
-}
-
 /* What is known of a generation, or of all. */
 struct total {
     double count, pass; /* pass: probability that a key that is not in is found in no layer */
@@ -201,8 +194,10 @@ static void add_to_total(struct total *total, const struct bloom_shape *shape,
 }
 
 int bloom_whole_info(struct bloom_layers *layers, char **json) {
+    static const char *const MODES[] = {[BLOOM_GROWTH_ON] = "true",
+                                        [BLOOM_GROWTH_OFF] = "false",
+                                        [BLOOM_GROWTH_ERROR] = "\"error\""};
     const struct bloom_growth *growth = &layers->growth;
-    const bool ages = growth->generations > 1;
     struct total all = {.pass = 1}, one = {.pass = 1};
     char fill[BLOOM_NUMBER_SIZE], rate[BLOOM_NUMBER_SIZE];
     int code = SQLITE_OK;
@@ -237,17 +232,19 @@ int bloom_whole_info(struct bloom_layers *layers, char **json) {
                 (sqlite3_uint64)one.keys, bloom_sql_estimate(fill, one.ones / one.bits),
                 bloom_sql_estimate(rate, 1 - one.pass));
     }
+    sqlite3_str_appendf(whole, "{\"version\":%d,\"layout\":\"%s\"", BLOOM_FORMAT_VERSION,
+                        growth->layout->name);
+    bloom_sql_append_keying(whole, &growth->keying);
     sqlite3_str_appendf(
         whole,
-        "{\"version\":%d,\"layout\":\"%s\",\"capacity\":%llu,\"p\":%!.15g,\"growth\":%s,"
-        "\"chunks\":%llu,\"used\":%s,\"count\":",
-        BLOOM_FORMAT_VERSION, growth->layout->name, (sqlite3_uint64)growth->capacity, growth->rate,
-        mode_as_json(growth->mode), (sqlite3_uint64)all.chunks,
+        ",\"capacity\":%llu,\"p\":%!.15g,\"growth\":%s,\"chunks\":%llu,\"used\":%s,\"count\":",
+        (sqlite3_uint64)growth->capacity, growth->rate, MODES[growth->mode],
+        (sqlite3_uint64)all.chunks,
         bloom_sql_estimate(fill, (double)one.keys / (double)growth->capacity));
     sqlite3_str_appendf(whole, isfinite(all.count) ? "%lld" : "null",
                         isfinite(all.count) ? (sqlite3_int64)floor(all.count + 0.5) : 0);
     sqlite3_str_appendf(whole, ",\"fpr\":%s", bloom_sql_estimate(rate, 1 - all.pass));
-    if (ages)
+    if (growth->generations > 1)
         sqlite3_str_appendf(whole, ",\"generations\":[%s]", sqlite3_str_value(generations));
     sqlite3_str_appendf(whole, ",\"layers\":[%s]}", sqlite3_str_value(list));
     if (code == SQLITE_OK)
@@ -285,8 +282,6 @@ static int merge_chunks(struct bloom_layers *layers, const struct bloom_layer *l
             (size_t)bloom_blocks_of_chunk(geometry, chunk) * shape->layout->blocks->bytes;
         const bool has_new = any_bit(from, length);
         int code = bloom_chunk_read(layers->chunks, geometry, chunk, &counts, &blocks);
-        if (code == SQLITE_OK)
-            code = bloom_counts_check(layers->chunks, geometry, chunk, &counts);
         if (code != SQLITE_OK)
             return code;
         if (has_new)
@@ -340,8 +335,7 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
             "with these keys the first layer would have a false-positive rate of %!.3g, but it is "
             "made for %!.3g; merge into a table with a larger capacity, or with growth=off",
             estimate.rate, shape->rate);
-    code =
-        bloom_database_prepare(layers->database, 1u << BLOOM_NEW_CHUNK | 1u << BLOOM_WRITE_CHUNK);
+    code = bloom_layers_prepare(layers, false);
     if (code == SQLITE_OK)
         code = bloom_layers_write(layers, layer, &merged.sums);
     layer->geometry.complete = false; /* rows that the sums count are made from here on */

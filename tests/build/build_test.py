@@ -44,6 +44,49 @@ int main(void) {
     return 0;
 }
 """
+# A program that has the filter library and loads the extension named by its argument. Each asks
+# what the other made; then comes what finds a function of the header: the program, and the
+# extension.
+HOST = """#include "sqlite-bloom-filter.h"
+#include <dlfcn.h>
+#include <sqlite3.h>
+#include <stdio.h>
+static sqlite3 *database;
+static sqlite3_stmt *row(const char *sql, const void *filter, size_t length) {
+    sqlite3_stmt *statement = NULL;
+    sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
+    sqlite3_bind_blob(statement, 1, filter, (int)length, SQLITE_STATIC);
+    return sqlite3_step(statement) == SQLITE_ROW ? statement : NULL;
+}
+int main(int count, char **arguments) {
+    struct sqlite_bloom_filter *mine, *theirs;
+    size_t length;
+    if (count < 2 || dlopen(arguments[1], RTLD_NOW | RTLD_GLOBAL) == NULL ||
+        sqlite3_open(":memory:", &database) != SQLITE_OK ||
+        sqlite3_enable_load_extension(database, 1) != SQLITE_OK ||
+        sqlite3_load_extension(database, arguments[1], NULL, NULL) != SQLITE_OK ||
+        sqlite_bloom_filter_new(&mine, 100, 0.0001, NULL, NULL, NULL) != SQLITE_BLOOM_OK ||
+        sqlite_bloom_filter_add(mine, sqlite_bloom_text_key("a", 1), NULL) != SQLITE_BLOOM_OK)
+        return 1;
+    const void *bytes = sqlite_bloom_filter_bytes(mine, &length);
+    sqlite3_stmt *told = row("SELECT substr(bloom_version(), 1, 11), bloom_check(?1, 'a'), "
+                             "bloom_check(?1, 'b'), bloom_agg('a', 100, 0.0001)", bytes, length);
+    if (told == NULL ||
+        sqlite_bloom_filter_open(&theirs, sqlite3_column_blob(told, 3),
+                                 (size_t)sqlite3_column_bytes(told, 3), NULL, NULL) != 0)
+        return 1;
+    printf("%s, %s; in %d %d, %d %d; exported %d %d\\n", sqlite_bloom_filter_version(),
+           (const char *)sqlite3_column_text(told, 0), sqlite3_column_int(told, 1),
+           sqlite_bloom_filter_check_text(theirs, "a", 1), sqlite3_column_int(told, 2),
+           sqlite_bloom_filter_check_text(theirs, "b", 1),
+           dlsym(RTLD_DEFAULT, "sqlite_bloom_filter_version") != NULL,
+           dlsym(dlopen(arguments[1], RTLD_NOW), "sqlite_bloom_filter_version") != NULL);
+    sqlite_bloom_filter_close(mine);
+    sqlite_bloom_filter_close(theirs);
+    sqlite3_finalize(told);
+    return sqlite3_close(database);
+}
+"""
 RELEASE = re.search(r'BLOOM_RELEASE "(.*)"', (TOP / "ext/filter/version.h").read_text())[1]
 
 
@@ -84,7 +127,7 @@ class Build(unittest.TestCase):
         shutil.copytree(
             TOP / "tests", self.folder / "tests", ignore=shutil.ignore_patterns("__pycache__")
         )
-        shutil.copy(TOP / "Makefile", self.folder)
+        shutil.copy2(TOP / "Makefile", self.folder)
         return self.folder
 
     def test_only_the_entry_point_is_exported(self):
@@ -99,7 +142,7 @@ class Build(unittest.TestCase):
         flags = ("CC=gcc", "CFLAGS=-O1 -DGIVEN_BY_TEST", "LDFLAGS=-Wl,-z,now")
         # Not the options of a make above this one: -s would hide the commands.
         environment = {**os.environ, "MAKEFLAGS": ""}
-        output = run("make", *flags, cwd=self.copy(), env=environment)
+        output = run("make", "-n", *flags, cwd=self.copy(), env=environment)
         compiled = [line for line in output.splitlines() if " -c " in line]
         linked = [line for line in output.splitlines() if " -shared " in line]
         self.assertGreater(len(compiled), 5)
@@ -237,36 +280,27 @@ class Build(unittest.TestCase):
         self.assertIn(f"version: {RELEASE}", caught.exception.stderr)
 
     def test_a_program_keeps_its_own_release_beside_the_extension(self):
-        """SQLite loads libraries with RTLD_GLOBAL; what is hidden in them takes nothing's place.
-        The program exports its functions, so that a library that asked for them would get them.
+        """SQLite loads libraries with RTLD_GLOBAL: neither the extension's functions nor those of
+        another release of the static library in a program take the place of the other's. The
+        program exports what it can: nothing of the archive, and all of sources compiled into it.
         """
         tree = self.copy()
         header = tree / "ext/sqlite-bloom-filter.h"
         header.write_text(header.read_text().replace(f'"{RELEASE}"', '"0.9.9"'))
+        environment = {name: value for name, value in os.environ.items() if "MAKE" not in name}
+        run("make", "-s", ARCHIVE, "CFLAGS=-O0", cwd=tree, env=environment)
         sources = [str(path) for storey in ("url", "filter", "exchange")
                    for path in sorted((tree / "ext" / storey).glob("*.c"))]
-        (self.folder / "host.c").write_text(
-            '#include "sqlite-bloom-filter.h"\n#include <dlfcn.h>\n#include <stdio.h>\n'
-            "#include <sqlite3.h>\nint main(int count, char **arguments) {\n"
-            "    sqlite3 *database;\n    sqlite3_stmt *statement;\n"
-            "    if (count < 2 || dlopen(arguments[1], RTLD_NOW | RTLD_GLOBAL) == NULL ||\n"
-            '        sqlite3_open(":memory:", &database) != SQLITE_OK ||\n'
-            "        sqlite3_enable_load_extension(database, 1) != SQLITE_OK ||\n"
-            "        sqlite3_load_extension(database, arguments[1], NULL, NULL) != SQLITE_OK ||\n"
-            '        sqlite3_prepare_v2(database, "SELECT substr(bloom_version(), 1, 11)", -1,\n'
-            "            &statement, NULL) != SQLITE_OK || sqlite3_step(statement) != SQLITE_ROW)\n"
-            "        return 1;\n"
-            '    printf("%s, %s, %d\\n", sqlite_bloom_filter_version(),\n'
-            "           (const char *)sqlite3_column_text(statement, 0),\n"
-            '           dlsym(dlopen(arguments[1], RTLD_NOW), "sqlite_bloom_filter_version") == NULL'
-            ");\n    sqlite3_finalize(statement);\n    return sqlite3_close(database);\n}\n"
-        )
-        # Not hidden in the program, as the static library has them, but for all to find.
-        run("cc", "-std=c11", "-D_DEFAULT_SOURCE", "-O1", f"-I{tree}/ext", "host.c", *sources,
-            f"{tree}/ext/sqlite-bloom-filter.c", "-o", "host", "-rdynamic", "-lsqlite3", "-ldl",
-            "-lm", cwd=self.folder)
-        self.assertEqual(run(self.folder / "host", TOP / LIBRARY),
-                         f"0.9.9, bloom {RELEASE}, 1\n")
+        (self.folder / "host.c").write_text(HOST)
+        for name, library, exported in (
+            ("archive", [str(tree / ARCHIVE)], 0),
+            ("sources", [*sources, f"{tree}/ext/sqlite-bloom-filter.c"], 1),
+        ):
+            with self.subTest(library=name):
+                run("cc", "-std=c11", "-D_GNU_SOURCE", "-O0", f"-I{tree}/ext", "host.c", *library,
+                    "-o", name, "-rdynamic", "-lsqlite3", "-ldl", "-lm", cwd=self.folder)
+                self.assertEqual(run(self.folder / name, TOP / LIBRARY),
+                                 f"0.9.9, bloom {RELEASE}; in 1 1, 0 0; exported {exported} 0\n")
 
     def test_another_make_says_that_it_needs_gnu_make(self):
         if shutil.which("bmake") is None:
@@ -299,6 +333,10 @@ class Build(unittest.TestCase):
 
     def test_clean_removes_what_was_built(self):
         folder = self.copy()
+        # As make left it, which builds what is left.
+        shutil.copytree(TOP / "build/loadable", folder / "build/loadable")
+        for name in (LIBRARY, ARCHIVE):
+            shutil.copy2(TOP / name, folder)
         run("make", cwd=folder)
         run("make", "clean", cwd=folder)
         self.assertEqual(sorted(os.listdir(folder)), ["Makefile", "ext", "tests"])
@@ -310,7 +348,7 @@ class Build(unittest.TestCase):
         run(
             os.environ.get("CC", "cc"),
             "-std=c11",
-            "-O1",
+            "-O0",
             "-DSQLITE_CORE",
             "-Iext",
             "tests/build/embed.c",
@@ -351,10 +389,11 @@ class Release(unittest.TestCase):
         for compiler in filter(shutil.which, ("gcc", "clang")):
             with tempfile.TemporaryDirectory() as folder:
                 library = pathlib.Path(folder) / LIBRARY
-                sources = [str(path) for path in (TOP / "ext").rglob("*.c")
-                           if TOP / "ext/packages" not in path.parents]
-                run(compiler, "-std=c11", "-O0", "-shared", "-fPIC", "-Iext", *sources, "-o",
-                    str(library), "-lm")
+                # The compiler's name comes from the file of bloom_version alone.
+                objects = [str(path) for path in (TOP / "build/loadable").rglob("*.o")
+                           if path.name != "scalar.o" and path.parent.name != "loadable"]
+                run(compiler, "-std=c11", "-O0", "-shared", "-fPIC", "-Iext", "ext/extension.c",
+                    "ext/sqlite/scalar.c", *objects, "-o", str(library), "-lm")
                 self.assertRegex(version_through_shell(library), rf"^bloom [\d.]+, format 1, built "
                                  rf"against SQLite [\d.]+ with {compiler} [\d.]+, \d+ bits\n$")
 

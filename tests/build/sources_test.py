@@ -25,7 +25,7 @@ GENERATED = re.compile(r"\.(out|csv|svg|json|lock)$|/(results|data|golden|corpus
 # A number, a literal or an address that cannot be broken.
 UNBREAKABLE = re.compile(r"[^\s,()]{60}|'[^']{60,}'|https?://\S")
 
-
+NAME_OF_A_FILE = re.compile(r"\b(?:FORMAT-)?[a-z][a-z0-9_-]*\.(?:c|h|md|py|sql)\b")
 # Of SQLite, of RedisBloom, and the amalgamation, which is made.
 OTHERS_FILES = {"sqlite3.h", "sqlite3ext.h", "bloom.c", "sqlite-bloom.c"}
 
@@ -69,7 +69,7 @@ class House(unittest.TestCase):
         found, missing = 0, []
         for path in sources() + sorted((TOP / "ext").glob("*.[ch]")):
             for comment in re.findall(r"/\*.*?\*/", path.read_text(), re.DOTALL):
-                for name in re.findall(r"\b[a-z][a-z0-9_-]*\.(?:c|h|md|py|sql)\b", comment):
+                for name in NAME_OF_A_FILE.findall(comment):
                     found += 1
                     if name not in names:
                         missing.append(f"{path.name}: {name}")
@@ -204,8 +204,9 @@ class NewLayout(unittest.TestCase):
                 "&bloom_layout_blocked,", "&bloom_layout_blocked,\n    &bloom_layout_toy,", 1)
                 .replace("\nstatic const struct", "\nextern const struct bloom_layout "
                          "bloom_layout_toy;\nstatic const struct", 1))
-            files = [str(path) for pattern in ("ext/*.c", "ext/*/*.c") for path in
-                     sorted(top.glob(pattern)) if "packages" not in path.parts]
+            files = [path, *(top / name for name in TOY)]
+            files += [path for path in sorted((TOP / "build/loadable").rglob("*.o"))
+                      if path.name != "layout.o"]
             subprocess.run([*os.environ.get("CC", "cc").split(), "-std=c11", "-O1", "-Wall",
                             "-Wextra", "-Werror", "-shared", "-fPIC", "-I", str(top / "ext"),
                             *files, "-o", str(top / "bloom.so"), "-lm"], check=True)

@@ -27,7 +27,8 @@ cd "$build" || exit 1
 # linked in; the counts of both are added.
 flags="--coverage -fprofile-update=atomic -O0 -g"
 objects() { # objects VARIANT FLAGS: builds them and prints where
-    make -s CC="$CC" CFLAGS="$flags" objects VARIANT="$1" VARIANT_FLAGS="$2" >&2 || exit 1
+    make -s -j"$(nproc)" CC="$CC" CFLAGS="$flags" objects VARIANT="$1" \
+        VARIANT_FLAGS="$2" >&2 || exit 1
     find "build/$1" -name '*.o' | sort
 }
 loaded=$(objects coverage_loaded "-fPIC -fvisibility=hidden") || exit 1
@@ -40,17 +41,18 @@ set --
 for source in tests/library/*_test.c; do
     name=$(basename "$source" .c)
     [ "$name" = rate_test ] && continue # measures for minutes, and reaches nothing of its own
-    $compile -o "bin/$name" "$source" $library -lcmocka -lmurmurhash -lm || exit 1
+    echo "$compile -o bin/$name $source" $library "-lcmocka -lmurmurhash -lm"
     set -- "$@" "$name=bin/$name"
-done
+done >commands
 for source in tests/faults/*_test.c; do
     name=$(basename "$source" .c)
-    $compile -D_XOPEN_SOURCE=700 -DSQLITE_CORE -o "bin/$name" "$source" $linked -lcmocka \
-        -lsqlite3 -lpthread -lm || exit 1
+    echo "$compile -D_XOPEN_SOURCE=700 -DSQLITE_CORE -o bin/$name $source" $linked \
+        "-lcmocka -lsqlite3 -lpthread -lm"
     # interrupt_test leaves out what it measures, for which this build is too slow.
     [ "$name" != interrupt_test ] || name="$name moments"
     set -- "$@" "$name=bin/$name"
-done
+done >>commands
+xargs -d '\n' -n 1 -P "$(nproc)" sh -c <commands || exit 1
 # What only newer releases of SQLite call (xIntegrity from 3.44 on) takes one: PyPI's apsw brings it
 # along.
 newest=$top/build/venv/bin/python

@@ -265,7 +265,7 @@ class Figures(unittest.TestCase):
     def test_second_opinions(self):
         """How many false positives of a filter at 0.1 % one at 1 % has, too."""
         told = self.said(r"of the false positives at 0.1 % the filter at 1 % has (\d+) % "
-                         r"\(`blocked`\) or all \(`fuse`\), too. With a salt of its own")
+                         r"\(`blocked`\) or all \(`fuse`\), too\.")
         rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) "
         shares = []
         for layout, other in (("blocked", "blocked"), ("fuse", "fuse"),

@@ -147,11 +147,14 @@ class Reference(unittest.TestCase):
 
     def test_fields_of_info(self):
         plain, ages = (json.loads(line) for line in shell(
-            "CREATE VIRTUAL TABLE a USING bloom; CREATE VIRTUAL TABLE b USING bloom(generations=2);"
+            "CREATE VIRTUAL TABLE a USING bloom;"
+            "CREATE VIRTUAL TABLE b USING bloom(generations=2, key=url, salt=zeros);"
+            .replace("zeros", f"'{32 * '0'}'") +
             "SELECT info FROM a; SELECT info FROM b;"))
         fields = self.first_column("## Fields of info")
         self.assertEqual(fields, list(ages))
-        self.assertEqual([name for name in fields if name != "generations"], list(plain))
+        self.assertEqual([name for name in fields
+                          if name not in ("generations", "key", "salted")], list(plain))
         self.assertEqual(self.first_column("| field of a generation |"),
                          list(ages["generations"][0]))
         for info in (plain, ages):

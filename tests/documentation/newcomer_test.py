@@ -6,7 +6,7 @@ what the page says; `make demo` must print the figures that README tells of it.
 
     newcomer_test.py [Debian | Ubuntu]
 
-It needs root, debootstrap, git and a network, takes some ten minutes for each system, and says what
+It needs root, debootstrap, git and a network, takes some six minutes for each system, and says what
 it skips. ROOTS=FOLDER keeps the bare systems there for the next run.
 """
 import os
@@ -83,10 +83,30 @@ class Newcomer:
         times = re.search(r"  time to look all visits up +([\d,]+) +([\d,]+) ms", demo)
         filtered, index = (int(time.replace(",", "")) for time in times.groups())
         self.assertLess(filtered, index / 3)
+        self.without_what_tests_need()
         tests = self.succeeds(self.type("sh", "-e", text=scripts[1]))
-        self.assertRegex(tests, r"\d{3,} passed, 0 failed, \d+ skipped")
+        self.assertRegex(tests, r"\d{4,} passed, 0 failed, \d+ skipped")
+        self.assertNotIn("apt-get install", tests)
+        self.assertIn("skipped: pkg-config is not installed", tests)
         self.succeeds(self.type("make", "install", text=""))
+        load = re.search(r"After `make install`[^.]*`(\.load \S+)` in any folder", README)[1]
+        loads = f"{load}\nSELECT bloom_version();\n"
+        self.assertRegex(self.succeeds(self.type("sh", "-ec", "cd / && sqlite3", text=loads)),
+                         "^bloom ")
         self.succeeds(self.type("make", "help", text=""))
+
+    def without_what_tests_need(self):
+        """`make test` before the packages for it are there."""
+        run = self.type("make", "test", text="")
+        if run.returncode != 0:
+            self.assertIn("make test needs python3: apt-get install python3\n", run.stderr)
+            self.succeeds(self.type("apt-get", "install", "-y", "python3", text=""))
+            run = self.type("make", "test", text="")
+        tests = self.succeeds(run)
+        for package in ("libcmocka-dev", "python3-apsw"):
+            self.assertIn(f"which is not installed: apt-get install {package}\n", tests)
+        self.assertIn("skipped: git is not installed", tests)
+        self.assertRegex(tests, r"\d{2,} passed, 0 failed, \d+ skipped")
 
     def succeeds(self, run):
         self.assertEqual(run.returncode, 0, run.stdout[-3000:] + run.stderr[-3000:])

@@ -532,7 +532,8 @@ class Refusals(WithExtension):
                 )
 
     def test_bytes_that_are_none(self):
-        self.import_refused("are NULL; does the row or file exist that should hold them?", None)
+        self.import_refused("are NULL: check that the row or file is there that should hold them",
+                            None)
         for value, what in (
             ("0107", "the text '0107'"),
             ("", "the text ''"),
@@ -545,8 +546,8 @@ class Refusals(WithExtension):
                 value,
             )
         self.refused(
-            "bloom_import: the bytes (argument 1) are NULL; does the row or file exist that should"
-            " hold them?",
+            "bloom_import: the bytes (argument 1) are NULL: check that the row or file is there"
+            " that should hold them",
             "SELECT bloom_import((SELECT bloom_pin(bloom_new(1))), 'guava')",
         )
 

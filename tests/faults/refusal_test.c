@@ -168,8 +168,8 @@ static long commit_after_refusals(void) {
     return committed;
 }
 
-/* What is done in several steps. Within a transaction nothing takes back what a statement did before
- * it was refused. */
+/* What is done in several steps. Within a transaction nothing takes back what a statement did
+ * before it was refused. */
 #define SHADOW_STATE                                                                               \
     "SELECT (SELECT group_concat(name) FROM sqlite_master) || (SELECT group_concat(layer || ':' "  \
     "|| generation || ':' || keys || ':' || chunks || ':' || ones) FROM seen_layers) || "          \

@@ -4,9 +4,11 @@
 #include "library_test.h"
 
 #include "exchange/exchange.h"
+#include "filter/builder.h"
 #include "filter/foreign.h"
 #include "filter/hash.h"
 #include "filter/key_set.h"
+#include "filter/merge.h"
 #include "filter/parquet.h"
 
 #include <float.h>
@@ -178,6 +180,63 @@ static void parquet_estimates(void **state) {
 
 /* m and k as the libraries themselves computed them; for n above 20 million, whose filters were not
  * allocated, as their formulas give them in IEEE doubles. */
+/* Interrupts a merge when it is told of work for the time that left counts down to. */
+static bool interrupts(void *argument, uint64_t bytes) {
+    unsigned *left = argument;
+    assert_true(bytes > 0);
+    return (*left)-- == 0;
+}
+
+/* Merges filters of a layout that have so many bits, in this order, interrupted after that many
+ * stretches of work. Returns how it ended; the result has made bits then. */
+static enum bloom_merged merge_of_sizes(const struct bloom_layout *layout, const uint64_t *bits,
+                                        size_t count, unsigned after, uint64_t *made) {
+    char problem[BLOOM_PROBLEM_SIZE];
+    struct bloom_merge merge = {.kind = BLOOM_UNION,
+                                .memory = &bloom_c_memory,
+                                .interrupted = interrupts,
+                                .argument = &after};
+    enum bloom_merged merged = BLOOM_MERGED;
+    for (size_t i = 0; i < count && merged == BLOOM_MERGED; i++) {
+        struct bloom_shape shape = {
+            .layout = layout, .probes = layout == &bloom_layout_parquet ? 8 : 1, .bits = bits[i]};
+        uint8_t *filter = bloom_filter_new(&shape, &bloom_c_memory);
+        assert_non_null(filter);
+        merged = bloom_merge_take(&merge, &shape, filter, problem);
+        bloom_release(&bloom_c_memory, filter);
+    }
+    *made = merge.shape.bits;
+    bloom_merge_release(&merge);
+    assert_null(merge.filter);
+    return merged;
+}
+
+/* A merge ends wherever it is interrupted: between two halvings of what it has or of what comes,
+ * and between two stretches. The sanitizer sees that nothing stays behind. */
+static void merges_of_sizes(void **state) {
+    static const struct {
+        const struct bloom_layout *layout;
+        uint64_t bits[3];
+        unsigned stretches; /* copies, halvings, unions */
+        uint64_t made;
+    } CASES[] = {
+        {&bloom_layout_parquet, {2048, 512, 512}, 1 + 2 + 1 + 1, 512},
+        {&bloom_layout_parquet, {512, 4096, 1024}, 1 + 3 + 1 + 1 + 1, 512},
+        {&bloom_layout_bitmap, {64, 4096, 128}, 1 + 1 + 1, 4096},
+    };
+    uint64_t made;
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(CASES); i++) {
+        for (unsigned after = 0; after < CASES[i].stretches; after++)
+            assert_int_equal(merge_of_sizes(CASES[i].layout, CASES[i].bits, 3, after, &made),
+                             BLOOM_MERGE_INTERRUPTED);
+        assert_int_equal(
+            merge_of_sizes(CASES[i].layout, CASES[i].bits, 3, CASES[i].stretches, &made),
+            BLOOM_MERGED);
+        assert_int_equal(made, CASES[i].made);
+    }
+}
+
 static void sizes(void **state) {
     (void)state;
     static const struct {
@@ -420,6 +479,7 @@ int main(void) {
         TEST("Many keys are answered as one by one", many_keys_at_once),
         TEST("Estimates of layout parquet are right", parquet_estimates),
         TEST("Sizes are those of the libraries", sizes),
+        TEST("A merge of filters of several sizes ends when it is interrupted", merges_of_sizes),
         TEST("Rounded arithmetic is that of IEEE doubles", rounded_as_doubles),
         TEST("Rounded functions are those of the C library", rounded_functions),
         TEST("Rounded arithmetic at its ends", rounded_edges),

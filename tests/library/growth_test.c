@@ -207,7 +207,8 @@ static void random_keys_fit_up_to_the_capacity(void **state) {
                 for (uint64_t key = 0; key < CAPACITIES[j]; key++) {
                     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
                     random_fill(&random, (uint8_t *)words, sizeof words);
-                    assert_true(shape.layout->estimate(&shape, payload).ones < limits.ones);
+                    if (key + 1 == CAPACITIES[j]) /* ones only become more */
+                        assert_true(shape.layout->estimate(&shape, payload).ones < limits.ones);
                     shape.layout->add(&shape, payload, words, 1);
                 }
                 assert_true(shape.layout->estimate(&shape, payload).ones <=

@@ -1,6 +1,7 @@
 /* What sqlite-bloom-filter.h promises programs, beyond what the vectors say (vectors_test.c): key
  * rules, changes in place, merges, building, exchange, every error in words, and that a caller's
  * memory which fails at any moment loses nothing and leaves nothing half made. */
+#include "fuse_attack.h"
 #include "library_test.h"
 
 #include "sqlite-bloom-filter.h"
@@ -168,9 +169,11 @@ static void key_rules(void **state) {
     struct sqlite_bloom_memory memory = memory_of(&failing, true);
     struct sqlite_bloom_filter *filter;
     struct sqlite_bloom_description description;
+    struct sqlite_bloom_key typeless = text("evil.example");
     char path[700] = "http://evil.example/";
     unsigned char found[5];
     (void)state;
+    memset(&typeless.type, 0, sizeof typeless.type);
     memset(path + strlen(path), 'a', 600);
     assert_int_equal(sqlite_bloom_filter_new(&filter, 100, 0.0001, "key=url, " SALT, &memory, NULL),
                      0);
@@ -186,6 +189,8 @@ static void key_rules(void **state) {
     assert_int_equal(sqlite_bloom_filter_check(filter, sqlite_bloom_integer_key(3279880203)), 1);
     assert_int_equal(sqlite_bloom_filter_check(filter, sqlite_bloom_real_key(nan(""))),
                      SQLITE_BLOOM_NO_KEY);
+    assert_int_equal(sqlite_bloom_filter_add(filter, typeless, NULL), SQLITE_BLOOM_NO_KEY);
+    assert_true(sqlite_bloom_filter_check_many(filter, &typeless, 1, found) == 0);
     assert_true(sqlite_bloom_filter_check_many(filter, asked, 5, found) == 3);
     for (unsigned i = 0; i < 5; i++)
         assert_int_equal(found[i], answers[i] == 1);
@@ -360,7 +365,92 @@ static void building_of_numbers(void **state) {
     assert_int_equal(length, 64 + 16);
     assert_int_equal(bytes[40], 3); /* texts and numbers */
     sqlite_bloom_filter_close(made);
+    const struct sqlite_bloom_key alone[] = {text("a"), sqlite_bloom_bytes_key("a", 1),
+                                             sqlite_bloom_integer_key(1),
+                                             sqlite_bloom_real_key(0.5)};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(sqlite_bloom_builder_add(builder, alone[i], NULL), 0);
+        assert_int_equal(sqlite_bloom_builder_finish(builder, &made, NULL), 0);
+        bytes = sqlite_bloom_filter_bytes(made, &length);
+        assert_int_equal(bytes[40], i < 2 ? 1 : 2); /* texts, numbers */
+        sqlite_bloom_filter_close(made);
+    }
     sqlite_bloom_builder_close(builder);
+}
+
+/* Keys that were chosen so that layout fuse finds no filter for them: a salt is what helps. */
+static void building_of_chosen_keys(void **state) {
+    enum { SEEDS = 64, CHOSEN = 2 * SEEDS + 1 };
+    static uint8_t chosen[CHOSEN][16];
+    char problem[SQLITE_BLOOM_PROBLEM_SIZE];
+    uint64_t words[CHOSEN];
+    struct sqlite_bloom_builder *builder;
+    struct sqlite_bloom_filter *made;
+    (void)state;
+    attack_words(words, SEEDS);
+    for (int salted = 0; salted < 2; salted++) {
+        const char *const options = salted ? "layout=fuse, " SALT : "fuse";
+        assert_int_equal(sqlite_bloom_builder_open(&builder, 0.01, options, NULL, NULL), 0);
+        for (int i = 0; i < CHOSEN; i++) {
+            key_of_words(words[i], 0, chosen[i]);
+            const struct sqlite_bloom_key key = sqlite_bloom_bytes_key(chosen[i], 16);
+            assert_int_equal(sqlite_bloom_builder_add(builder, key, NULL), 0);
+        }
+        for (int turn = 0; turn < 2 && !salted; turn++) { /* it has its keys as before */
+            assert_int_equal(sqlite_bloom_builder_finish(builder, &made, problem),
+                             SQLITE_BLOOM_CHOSEN_KEYS);
+            assert_null(made);
+            assert_string_equal(problem,
+                                "sqlite_bloom_builder_finish: no filter of layout fuse can be made "
+                                "of these keys: they were chosen against it; give a salt of 32 "
+                                "random hexadecimal digits, as in \"layout=fuse, salt=...\"");
+        }
+        if (salted) {
+            assert_int_equal(sqlite_bloom_builder_finish(builder, &made, problem), 0);
+            for (int i = 0; i < CHOSEN; i++)
+                assert_int_equal(sqlite_bloom_filter_check_bytes(made, chosen[i], 16), 1);
+            sqlite_bloom_filter_close(made);
+        }
+        sqlite_bloom_builder_close(builder);
+    }
+}
+
+/* More keys in one call than are hashed together, of all types, and some that are no keys. */
+static void many_keys(void **state) {
+    enum { KEYS = 1003 };
+    static const char *const OPTIONS[] = {NULL, "classic", "counting", SALT};
+    static struct sqlite_bloom_key keys[KEYS], added[KEYS];
+    static char texts[KEYS][8];
+    unsigned char found[KEYS];
+    size_t count, length = 0;
+    (void)state;
+    for (int i = 0; i < KEYS; i++) {
+        snprintf(texts[i], sizeof texts[i], "%d", i);
+        const struct sqlite_bloom_key kinds[] = {
+            text(texts[i]), sqlite_bloom_bytes_key(texts[i], strlen(texts[i])),
+            sqlite_bloom_integer_key(i), sqlite_bloom_real_key(i + 0.5),
+            sqlite_bloom_real_key(nan(""))};
+        keys[i] = kinds[i % 5];
+        if (i % 5 < 4)
+            added[length++] = keys[i];
+    }
+    for (size_t at = 0; at < sizeof OPTIONS / sizeof *OPTIONS; at++) {
+        struct sqlite_bloom_filter *filter = new_filter(KEYS, OPTIONS[at]),
+                                   *apart = new_filter(KEYS, OPTIONS[at]);
+        assert_int_equal(sqlite_bloom_filter_add_many(filter, added, length, &count, NULL), 0);
+        assert_int_equal(count, length);
+        for (size_t i = 0; i < length; i++)
+            assert_int_equal(sqlite_bloom_filter_add(apart, added[i], NULL), 0);
+        assert_same_bytes(filter, apart);
+        assert_true(sqlite_bloom_filter_check_many(filter, keys, KEYS, found) == (int64_t)length);
+        for (int i = 0; i < KEYS; i++) {
+            assert_int_equal(found[i], i % 5 < 4);
+            assert_int_equal(sqlite_bloom_filter_check(filter, keys[i]),
+                             i % 5 < 4 ? 1 : SQLITE_BLOOM_NO_KEY);
+        }
+        sqlite_bloom_filter_close(filter);
+        sqlite_bloom_filter_close(apart);
+    }
 }
 
 /* A filter that Guava wrote becomes one of ours, and the same bytes again. */
@@ -529,6 +619,8 @@ static void refusals(void **state) {
     REFUSED(NEW(10, 0, NULL), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_new: p must be between 0 and 1 (0.01 is 1 %), not 0");
     assert_null(filter);
+    REFUSED(NEW(10, 1, NULL), SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_filter_new: p must be between 0 and 1 (0.01 is 1 %), not 1");
     REFUSED(NEW(10, nan(""), NULL), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_new: p must be between 0 and 1 (0.01 is 1 %), not nan");
     REFUSED(NEW(10, 0.5, "bitmap"), SQLITE_BLOOM_REFUSED,
@@ -639,6 +731,8 @@ int main(void) {
         TEST("Bits tell how many keys there are", estimates),
         TEST("A builder makes the filter for its distinct keys", building),
         TEST("A builder makes sets of numbers and of hashes", building_of_numbers),
+        TEST("Keys chosen against layout fuse need a salt", building_of_chosen_keys),
+        TEST("Many keys are added and asked in one call", many_keys),
         TEST("Filters of other systems are read and written", exchange),
         TEST("Memory that fails loses nothing", memory_failures),
         TEST("A builder that could not finish has its keys", unfinished_builders),

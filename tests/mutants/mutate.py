@@ -12,7 +12,8 @@ TOKEN = re.compile(r"""
   | (?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
   | (?P<number>0[xX][0-9a-fA-F]+[uUlL]*|\d+\.?\d*(?:[eE][-+]?\d+)?[uUlL]*)
   | (?P<word>[A-Za-z_]\w*)
-  | (?P<sign><<=|>>=|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|[-+*/%&|^<>=!~?:;,.(){}\[\]])
+  | (?P<sign><<=|>>=|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|
+        [-+*/%&|^<>=!~?:;,.(){}\[\]])
 """, re.VERBOSE | re.DOTALL)
 
 # What takes an operator's place. + - * & stand between two operands only.
@@ -29,7 +30,7 @@ WORDS_BEFORE_OPERANDS = {"return", "case", "else", "do"}
 NOT_CALLED = {"if", "while", "for", "switch", "return", "sizeof", "_Static_assert", "defined"}
 DECLARES = re.compile(r"(const|static|struct|enum|union|typedef|extern|unsigned|signed|void|char|"
                       r"bool|int|long|short|float|double|size_t|_Alignas|"
-                      r"\w+_t|sqlite3\w*|va_list|FILE) [\s*]*\w|\w+ \*?\w+( =|;|\[|,)|sqlite3_int64 ")
+                      r"\w+_t|sqlite3\w*|va_list|FILE) [\s*]*\w|\w+ \*?\w+( =|;|\[|,)")
 
 
 class Token:

@@ -572,6 +572,12 @@ seen.linked = await visitor.$eval("#recipe option:checked", (option) => option.t
 await visitor.context().close();
 await inspect(page, "sizes");
 
+// Where hidden options are listed, the one of what the page ran may be chosen: nothing happens.
+await page.$eval("#recipe", (list) => {
+  list.value = "own";
+  list.dispatchEvent(new Event("change"));
+});
+
 // --- What leads away, and the keyboard ---
 
 seen.links = await page.$$eval("a[href]", (links) =>

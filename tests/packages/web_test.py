@@ -830,7 +830,7 @@ class Page(unittest.TestCase):
                 self.assertEqual(bits, f"{8 * length / n:.2f}", (layout, n, p))
         first = {row[0]: row[1:] for row in sizes["first"]["rows"]}
         self.assertEqual(first["blocked"], ["9.92", "1.24 MB"])  # 9,920,512 bits: ext/FORMAT.md
-        self.assertEqual(first["classic"], ["9.59", "1.2 MB"])
+        self.assertEqual(first["classic"], ["9.59", "1.20 MB"])
         self.assertEqual(
             sizes["first"]["said"],
             "1,000,000 keys take 1.24 MB in layout blocked, and of 100 others one is wrongly"

@@ -45,9 +45,9 @@ PROGRAM = re.compile(r"\S+/tests/\w+_test(?= |$)")
 MISSING = re.compile(r"fatal error: '?(\S+\.h)'?|No module named '(\w+)'|"
                      r"No such file or directory: '([\w-]+)'|([\w-]+): (?:command )?not found")
 PACKAGES = {
-    "cmocka.h": "libcmocka-dev", "murmurhash.h": "libmurmurhash-dev", "sqlite3.h": "libsqlite3-dev",
-    "sqlite3ext.h": "libsqlite3-dev", "apsw": "python3-apsw", "sqlite3": "sqlite3",
-    "nm": "binutils", "readelf": "binutils",
+    "cmocka.h": "libcmocka-dev", "murmurhash.h": "libmurmurhash-dev",
+    "sqlite3.h": "libsqlite3-dev", "sqlite3ext.h": "libsqlite3-dev",
+    "apsw": "python3-apsw", "sqlite3": "sqlite3", "nm": "binutils", "readelf": "binutils",
 }
 PRINTING = threading.Lock()
 
@@ -81,8 +81,7 @@ def missing(output):
         name = match[match.lastindex]
         here = not header and (importlib.util.find_spec(module) if module else shutil.which(name))
         if name in PACKAGES and not here:
-            return (f"skipped: needs {name}, which is not installed: "
-                    f"apt-get install {PACKAGES[name]}")
+            return f"skipped: {name} is not installed: apt-get install {PACKAGES[name]}"
     return None
 
 
@@ -97,7 +96,7 @@ def make(*arguments):
     if "jobserver" not in os.environ.get("MAKEFLAGS", ""):
         command.append(f"-j{os.cpu_count() or 1}")
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace", check=False)
+                          errors="replace", check=False, close_fds=False)
 
 
 def build(suites, library):
@@ -191,6 +190,9 @@ def main(arguments):
     if only_shows():
         print("\n".join(f"'{name}={command}'" for name, command in suites))
         return 0
+    # What suites make shares no processors with the make above, whose pipe they do not see.
+    os.environ["MAKEFLAGS"] = re.sub(r" *(-j\d*|--jobserver-\w+=\S+)", "",
+                                     os.environ.get("MAKEFLAGS", ""))
     jobs = int(os.environ.get("JOBS") or os.cpu_count() or 1)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         counts = list(pool.map(run, [suite for suite in suites if suite[0][-1] != "!"]))

@@ -12,8 +12,8 @@ bool is_busy(int code) {
     return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED;
 }
 
-/* After memory or the disk has failed in a rollback, a cache that is shared answers so to everything, until no
- * connection reads any more. */
+/* After memory or the disk has failed in a rollback, a cache that is shared answers so to
+ * everything, until no connection reads any more. */
 static void end_all(void) {
     for (unsigned i = 0; i < CONNECTIONS; i++)
         if (connections[i].in_transaction) {

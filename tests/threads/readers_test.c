@@ -1,7 +1,7 @@
-/* Many threads at once on one filter through sqlite-bloom-filter.h: what its header allows, all that
- * takes a const filter. Each layout is asked, and key rules and salts. run.sh builds this program
- * and the library with ThreadSanitizer, which reports two threads at one place in memory even when
- * nothing came of it; the program itself compares answers, exactly.
+/* Many threads at once on one filter through sqlite-bloom-filter.h: what its header allows, all
+ * that takes a const filter. Each layout is asked, and key rules and salts. run.sh builds this
+ * program and the library with ThreadSanitizer, which reports two threads at one place in memory
+ * even when nothing came of it; the program itself compares answers, exactly.
  */
 #include "sqlite-bloom-filter.h"
 

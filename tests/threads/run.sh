@@ -1,8 +1,8 @@
 #!/bin/sh
 # Builds threads_test and readers_test with ThreadSanitizer and runs them: the former with the
 # extension linked in and with the extension loaded, the latter with the filter library, and each
-# with a race put into what it tests, which must be found. Ends in "N passed, N failed", or says what
-# is missing and skips. CC names the compiler.
+# with a race put into what it tests, which must be found. Ends in "N passed, N failed", or says
+# what is missing and skips. CC names the compiler.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 CC=${CC:-cc}
@@ -37,8 +37,8 @@ bad() { # bad FILE MESSAGE: one failure, with the log
     echo "$2"
 }
 
-# program NAME PROGRAM ARGUMENTS...: runs a program of $build and takes over what it counted; a report
-# of the sanitizer is one more failure.
+# program NAME PROGRAM ARGUMENTS...: runs a program of $build and takes over what it counted; a
+# report of the sanitizer is one more failure.
 program() {
     name=$1
     tested=$build/$2

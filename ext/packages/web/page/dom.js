@@ -26,7 +26,9 @@ const seconds = (milliseconds) => `${(milliseconds / 1000).toFixed(1)} s`;
 function shownBytes(bytes) {
   const units = ["bytes", "KB", "MB", "GB", "TB"];
   const power = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
-  return `${Number((bytes / 1000 ** power).toPrecision(3))} ${units[power]}`;
+  const number = bytes / 1000 ** power;
+  const shown = power === 0 || number >= 999.5 ? Math.round(number) : number.toPrecision(3);
+  return `${shown} ${units[power]}`;
 }
 
 // A problem stands in words where the eye is; without words its place is hidden.

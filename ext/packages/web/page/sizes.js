@@ -259,6 +259,8 @@ const shownCount = (count) =>
   count < 10000
     ? grouped(count)
     : shownBytes(count)
+        .replace(/(\.\d*?)0+ /, "$1 ")
+        .replace(". ", " ")
         .replace("KB", "thousand")
         .replace("MB", "million")
         .replace("GB", "billion")

@@ -114,6 +114,7 @@ function startWriting() {
     make("option", { value: "own", textContent: "from this page", hidden: true }),
   );
   const show = () => {
+    if (choose.value === "own") return; // browsers that list hidden options let it be chosen
     const { sql, title } = recipes[choose.value];
     element("sql").value = sql;
     element("recipe-title").textContent = title;

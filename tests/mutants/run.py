@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+"""How much of what could be wrong in ext/ the tests see: one line is changed, and they are run.
+
+    run.py NAME=COMMAND ...     suites, as tests/runner/run.py takes them
+
+Each mutant is one change of one place (mutate.py makes them) in a copy of the tree, of which make
+builds what depends on it. It is killed when a suite fails or takes too long. Those of its storey
+come first, and of these the ones that killed others. What does not compile, and what makes the same
+machine code, is passed over and another one drawn. The survivors are printed as diffs; what
+equivalents.txt has, with the reason why nobody can tell them from the source, does not count.
+
+In the environment: N (200) mutants, drawn with SEED (1) from the files whose path holds WORD (all);
+AGAIN=1 runs the survivors of the last run alone, after the tests were changed; JOBS (2) at once;
+QUICK=SECONDS leaves out suites that take longer, after which a run without it tries the survivors.
+What was found is kept in build/mutants, so that a run that was stopped goes on where it was. The
+last line is `N passed, N failed`, of mutants killed and survivors.
+"""
+import concurrent.futures
+import hashlib
+import itertools
+import json
+import os
+import pathlib
+import queue
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import mutate
+
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+FOLDER = TOP / "build/mutants"
+COUNT, SEED = int(os.environ.get("N") or 200), os.environ.get("SEED") or "1"
+WORD, AGAIN = os.environ.get("WORD", ""), os.environ.get("AGAIN")
+QUICK = float(os.environ.get("QUICK") or 0)
+SURVIVED = "survived the quick ones" if QUICK else "survived"
+JOBS = int(os.environ.get("JOBS") or 2)
+STOREYS = ("url", "filter", "exchange", "sqlite", "table")
+TABLES = {"idna_tables.h", "blocked_sizes.h"}  # of constants
+# A wrong type is no mutant: no compiler takes it with the warnings of the project.
+FLAGS = "CFLAGS=-O2 -Werror=int-conversion -Werror=incompatible-pointer-types " \
+        "-Werror=return-type -Werror=discarded-qualifiers"
+PRODUCTS = ("bloom.so", "libsqlite-bloom-filter.a")
+MEMORY = 6 << 30
+# They compile all sources once more, or read text alone.
+LEFT_OUT = {"build", "sources", "script runner", "runner of suites", "documentation"}
+
+
+def sources():
+    files = [path for storey in STOREYS for path in sorted((TOP / "ext" / storey).glob("*.[ch]"))]
+    return [path for path in files + sorted((TOP / "ext").glob("*.[ch]"))
+            if path.name not in TABLES and WORD in str(path.relative_to(TOP))]
+
+
+class Mutant:
+    def __init__(self, path, text, change):
+        self.kind, self.start, self.end, self.instead = change
+        self.name, self.text = str(path.relative_to(TOP)), text
+        first, last = text.rfind("\n", 0, self.start) + 1, text.find("\n", self.end)
+        self.before = text[first:last]
+        self.after = text[first:self.start] + self.instead + text[self.end:last]
+        self.line = text.count("\n", 0, self.start) + 1
+        lines = ["- " + line.strip() for line in self.before.split("\n")]
+        lines += ["+ " + line.strip() for line in self.after.split("\n") if line.strip()]
+        self.diff = "\n".join(lines)
+        self.rank = None
+
+    def changed(self):
+        return self.text[:self.start] + self.instead + self.text[self.end:]
+
+    def storey(self):
+        return self.name.split("/")[1]
+
+
+def mutants():
+    """All of them in an order that follows from the seed and what each is: elsewhere a line may
+    change without drawing others."""
+    found, times = [], {}
+    for path in sources():
+        text = path.read_text(encoding="utf-8")
+        for change in mutate.mutants_of(text):
+            mutant = Mutant(path, text, change)
+            alike = mutant.name, mutant.diff
+            times[alike] = times.get(alike, 0) + 1
+            words = f"{SEED} {mutant.name} {times[alike]} {mutant.diff}"
+            mutant.rank = hashlib.sha256(words.encode()).hexdigest()[:16]
+            found.append(mutant)
+    return sorted(found, key=lambda mutant: mutant.rank)
+
+
+def equivalents():
+    """What is known to change nothing: diffs without line numbers, each with its reason below."""
+    text = (TOP / "tests/mutants/equivalents.txt").read_text(encoding="utf-8")
+    found = set()
+    for entry in filter(None, re.split(r"\n\n+", text.strip())[1:]):
+        lines = entry.split("\n")
+        if not lines[0].startswith("ext/") or not re.match(r"  \S", lines[-1]):
+            raise SystemExit(f"equivalents.txt: no file above or no reason below:\n{entry}")
+        found.add("\n".join(line for line in lines if not line.startswith("  ")))
+    return found
+
+
+def limits():
+    os.setsid()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 31, 1 << 31))
+
+
+def run(command, folder, seconds, sanitized=False):
+    """Whether it succeeds in that time."""
+    def prepare():
+        limits()
+        if not sanitized:  # which takes terabytes
+            resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    with open(folder / "build/mutant.log", "w", encoding="utf-8") as log:
+        process = subprocess.Popen(command, shell=True, cwd=folder, stdin=subprocess.DEVNULL,
+                                   stdout=log, stderr=subprocess.STDOUT, preexec_fn=prepare)
+        try:
+            return process.wait(seconds) == 0
+        except subprocess.TimeoutExpired:
+            return False
+        finally:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.wait()
+
+
+class Suite:
+    def __init__(self, name, command):
+        self.name, self.command = name, command
+        program = re.search(r"\S+/tests/\w+_test(?= |$)", command)
+        self.target = program[0] if program else None
+        self.seconds, self.kills = 0, {}
+        if re.search(r"_test\.py( \w+)*$", command):
+            self.command += " --failfast"
+
+    def reaches(self, storey):
+        """The unit tests have nothing in them that knows SQLite."""
+        return self.target is None or storey not in ("sqlite", "table", "extension.c")
+
+    def is_near(self, storey):
+        """Unit tests are of the filter library, the others of what SQL sees."""
+        if storey == "table":
+            return "table" in self.name
+        return self.target is not None if storey in ("url", "filter", "exchange") else \
+            self.target is None and "table" not in self.name
+
+    def order(self, mutant):
+        """By the chance that it kills in a second: what was seen, and a guess to begin with."""
+        storey, stem = mutant.storey(), pathlib.Path(mutant.name).stem
+        chance = self.kills.get(storey, 0) + (0.5 if self.is_near(storey) else 0.05)
+        chance += 2 if stem in self.name else 0
+        return -chance / (self.seconds + 0.3)
+
+    def fails(self, folder, slow):
+        return not run(self.command, folder, slow, sanitized=self.target is not None)
+
+
+def suites_of(arguments):
+    """The scripts one by one."""
+    for argument in arguments:
+        name, _, command = argument.partition("=")
+        if name == "scripts":
+            for script in sorted((TOP / "tests/sql").glob("*.test")):
+                yield Suite(script.name, command.replace("tests/sql", f"tests/sql/{script.name}"))
+        elif name not in LEFT_OUT:
+            yield Suite(name, command)
+
+
+class Tree:
+    """A copy of the project, built, in which one mutant after the other stands."""
+
+    def __init__(self, number):
+        self.folder = FOLDER / f"tree{number}"
+        names = subprocess.run(["git", "ls-files", "-z", "--cached", "--others",
+                                "--exclude-standard"], cwd=TOP, capture_output=True, text=True,
+                               check=True).stdout.split("\0")
+        for name in filter(None, names):
+            self.put(name, (TOP / name).read_bytes() if (TOP / name).is_file() else None)
+        self.build()
+        self.same = self.digests()
+
+    def put(self, name, contents):
+        """What stays the same keeps its time, by which make goes."""
+        path = self.folder / name
+        if contents is None:
+            path.unlink(missing_ok=True)
+        elif not path.exists() or path.read_bytes() != contents:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(contents)
+            shutil.copymode(TOP / name, path)
+
+    def build(self):
+        (self.folder / "build").mkdir(exist_ok=True)
+        if not run(f"make -s '{FLAGS}' {' '.join(PRODUCTS)}", self.folder, 600):
+            raise SystemExit((self.folder / "build/mutant.log").read_text()[-3000:])
+
+    def digests(self):
+        return [hashlib.sha256((self.folder / name).read_bytes()).digest() for name in PRODUCTS]
+
+    def judge(self, mutant, suites):
+        """broken, same, survived, or the name of the suite that killed it."""
+        self.put(mutant.name, mutant.changed().encode())
+        try:
+            if not run(f"make -s '{FLAGS}' {' '.join(PRODUCTS)}", self.folder, 300):
+                return "broken"
+            if self.digests() == self.same:
+                return "same"
+            reaching = [suite for suite in suites if suite.reaches(mutant.storey())]
+            targets = [suite.target for suite in reaching if suite.target]
+            if targets and not run(f"make -s '{FLAGS}' {' '.join(targets)}", self.folder, 600):
+                return "broken"
+            for suite in sorted(reaching, key=lambda suite: suite.order(mutant)):
+                if suite.fails(self.folder, 10 + 10 * suite.seconds):
+                    suite.kills[mutant.storey()] = suite.kills.get(mutant.storey(), 0) + 1
+                    return "killed: " + suite.name
+            return SURVIVED
+        finally:
+            self.put(mutant.name, mutant.text.encode())
+
+
+def baseline(tree, suites):
+    """What each takes, of a tree that passes them all. Kept as long as the tests stay."""
+    kept = FOLDER / "seconds.json"
+    seconds = json.loads(kept.read_text()) if kept.exists() else {}
+    for suite in suites:
+        if suite.name not in seconds:
+            if suite.target:
+                run(f"make -s '{FLAGS}' {suite.target}", tree.folder, 600)
+            started = time.monotonic()
+            if suite.fails(tree.folder, 600):
+                raise SystemExit(f"{suite.name} fails without a mutant:\n" +
+                                 (tree.folder / "build/mutant.log").read_text()[-3000:])
+            seconds[suite.name] = time.monotonic() - started
+            kept.write_text(json.dumps(seconds))
+        suite.seconds = seconds[suite.name]
+
+
+def main(arguments):
+    os.environ.setdefault("ASAN_OPTIONS", "detect_stack_use_after_return=0:hard_rss_limit_mb=4000")
+    for name in ("MAKEFLAGS", "MFLAGS", "ONLY", "CASE", "N", "SEED", "WORD", "AGAIN"):
+        os.environ.pop(name, None)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    known = equivalents()
+    suites = list(suites_of(arguments))
+    drawn = mutants()
+    kept = FOLDER / f"found-{SEED}.json"
+    found = json.loads(kept.read_text()) if kept.exists() else {}
+    found = {rank: what for rank, what in found.items()
+             if not what.startswith("survived") or not AGAIN and (QUICK or what == SURVIVED)}
+
+    trees = queue.Queue()
+    for number in range(JOBS):
+        trees.put(Tree(number))
+    tree = trees.get()
+    baseline(tree, suites)
+    suites = [suite for suite in suites if not QUICK or suite.seconds <= QUICK]
+    trees.put(tree)
+    for mutant in drawn:
+        for suite in suites:
+            if found.get(mutant.rank) == "killed: " + suite.name:
+                suite.kills[mutant.storey()] = suite.kills.get(mutant.storey(), 0) + 1
+
+    def judge(mutant):
+        if f"{mutant.name}\n{mutant.diff}" in known:
+            return mutant, "equivalent"
+        if mutant.rank not in found:
+            tree = trees.get()
+            started = time.monotonic()
+            try:
+                found[mutant.rank] = tree.judge(mutant, suites)
+            finally:
+                trees.put(tree)
+            kept.write_text(json.dumps(found))
+            print(f"{time.monotonic() - started:5.1f} s  {found[mutant.rank]:30} {mutant.name}",
+                  flush=True)
+        return mutant, found[mutant.rank]
+
+    judged = []
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        upcoming = iter(drawn)
+        while len(judged) < COUNT:
+            batch = list(itertools.islice(upcoming, min(COUNT - len(judged), 4 * JOBS)))
+            if not batch:
+                break
+            judged += [(mutant, what) for mutant, what in pool.map(judge, batch)
+                       if what not in ("broken", "same")]
+    survivors = [mutant for mutant, what in judged if what.startswith("survived")]
+    for mutant in survivors:
+        print(f"\n{mutant.name}:{mutant.line}\n{mutant.diff}")
+    killed = sum(what.startswith("killed") for _, what in judged)
+    print()
+    for storey in sorted({mutant.storey() for mutant, _ in judged}):
+        of = [what for mutant, what in judged if mutant.storey() == storey]
+        dead = sum(what.startswith("killed") for what in of)
+        print(f"figures: {storey}: {dead} killed, {len(of) - dead - of.count('equivalent')} "
+              f"survived, {of.count('equivalent')} equivalent")
+    print(f"figures: of {len(judged)} mutants (seed {SEED}) {killed} killed, {len(survivors)} "
+          f"survived, {len(judged) - killed - len(survivors)} equivalent: "
+          f"{100 * killed / max(1, killed + len(survivors)):.1f} %")
+    print(f"{killed} passed, {len(survivors)} failed")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

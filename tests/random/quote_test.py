@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Text of others as messages quote it, against Python's decoder: every character at an edge, every
+malformed sequence near one, random bytes, and where long text is cut off. SEED chooses the run.
+
+A message is valid UTF-8 without control characters: bytes that are none are written \\xNN, control
+characters, separators of lines and marks of direction \\uNNNN; of more than 60 characters, and
+where no six bytes more fit 200, dots take the place.
+"""
+import itertools
+import os
+import pathlib
+import random
+import unittest
+
+import apsw
+
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+LIBRARY = next((str(TOP / name) for name in ("bloom.so", "bloom.dylib", "bloom.dll")
+                if (TOP / name).exists()), "bloom")
+SEED = int(os.environ.get("SEED", "1"))
+BEFORE = "bloom_new: n must be a whole number from 0 to 1099511627776, not the text "
+CHARACTERS, BYTES = 60, 200 - 6 - 5  # quoted, and after how many bytes none follows
+HIDDEN = {*range(0x20), *range(0x7f, 0xa0), 0x200e, 0x200f, 0x2028, 0x2029, *range(0x202a, 0x202f),
+          *range(0x2066, 0x206a)}
+EDGES = sorted({point + step for point in
+                (0, 0x20, 0x7f, 0x80, 0xa0, 0x7ff, 0x800, 0x200e, 0x2010, 0x2028, 0x202a, 0x202f,
+                 0x2066, 0x206a, 0xd7ff, 0xe000, 0xfffd, 0xffff, 0x10000, 0x1200e, 0x10ffff)
+                for step in (-1, 0, 1)} & {*range(0xd800), *range(0xe000, 0x110000)})
+
+
+def character(data):
+    """The first character and its bytes, None when there is none."""
+    for length in range(1, 5):
+        try:
+            return data[:length].decode("utf-8"), length
+        except UnicodeDecodeError:
+            pass
+    return None, 1
+
+
+def quoted(data):
+    text, place, written = "'", 0, 0
+    while place < len(data) and written < CHARACTERS and len(text.encode()) <= BYTES:
+        one, length = character(data[place:])
+        if one is None:
+            text += f"\\x{data[place]:02x}"
+        elif ord(one) in HIDDEN:
+            text += f"\\u{ord(one):04x}"
+        else:
+            text += one
+        place += length
+        written += 1
+    return text + ("'..." if place < len(data) else "'")
+
+
+class Quote(unittest.TestCase):
+    def setUp(self):
+        self.connection = apsw.Connection(":memory:")
+        for names, value in ((("enable_load_extension", "enableloadextension"), True),
+                             (("load_extension", "loadextension"), LIBRARY)):
+            next(getattr(self.connection, name) for name in names
+                 if hasattr(self.connection, name))(value)
+        self.cursor = self.connection.cursor()
+
+    def check(self, data):
+        try:
+            list(self.cursor.execute("SELECT bloom_new(CAST(? AS TEXT), 0.1)", (data,)))
+        except apsw.Error as error:
+            self.assertEqual(str(error).partition(BEFORE)[2], quoted(data), data)
+        else:
+            self.fail(f"not refused: {data}")
+
+    def test_characters_at_the_edges(self):
+        for point in EDGES:
+            for text in (chr(point), f"a{chr(point)}b", 2 * chr(point)):
+                self.check(text.encode())
+
+    def test_what_is_no_character(self):
+        edges = (0x00, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe1,
+                 0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf3, 0xf4, 0xf5, 0xf7, 0xf8, 0xfb, 0xff)
+        for length in (1, 2, 3):
+            for parts in itertools.product(edges, repeat=length):
+                self.check(bytes(parts))
+        for parts in itertools.product((0xf0, 0xf3, 0xf4, 0xf5), edges, (0x7f, 0x80, 0xbf, 0xc0),
+                                       (0x7f, 0x80, 0xbf, 0xc0)):
+            self.check(bytes(parts))
+
+    def test_where_it_is_cut_off(self):
+        for piece in ("a", "é", "€", "😀", "\u2028", "\0", "ab\u202e", "é€😀\0"):
+            for length in range(1, 140):
+                self.check((piece * 140)[:length].encode())
+        for length in range(1, 70):
+            self.check(b"\xff" * length)
+            self.check(b"a" * length + "😀".encode()[:-1])
+
+    def test_random_bytes(self):
+        chance = random.Random(SEED)
+        for _ in range(5000):
+            pieces = [chr(chance.choice(EDGES)).encode() if chance.random() < 0.7
+                      else bytes([chance.randrange(256)]) for _ in range(chance.randrange(1, 80))]
+            self.check(b"".join(pieces))
+
+
+if __name__ == "__main__":
+    unittest.main()
