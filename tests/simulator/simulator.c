@@ -333,6 +333,7 @@ static int run_rounds(void) {
         alarm(SECONDS_OF_ROUND);
         one_round(NULL);
     }
+    values_end();
     printf("figures: SQLite %s, %" PRIu64 " rounds, %" PRIu64 " steps, %" PRIu64 " looks, %" PRIu64
            " statements met a fault, %" PRIu64 " a lock, %" PRIu64 " crashes\n",
            sqlite3_libversion(), round, round * STEPS_OF_ROUND, looks, faults_met, refusals,

@@ -249,6 +249,7 @@ bool deserialize(struct connection *connection, unsigned schema, const struct fi
 /* The function copies(i), and the filters that are values. */
 void copies_of(sqlite3_context *context, int count, sqlite3_value **arguments);
 void values_forget(void);
+void values_end(void); /* of the run: false positives are as many as rates say */
 
 void world_learn(void); /* what this release offers */
 unsigned random_options(void);

@@ -3,6 +3,7 @@
  * asked for all of them, and compared by bytes with one that is made of the same keys at once. */
 #include "steps.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,13 +153,13 @@ static bool ask(connection_t *connection, const struct value *const *arguments, 
     const enum fault fault = random_fault(false);
     sqlite3_stmt *statement;
     memset(answer, 0, sizeof *answer);
-    fault_arm(connection->database, fault, number);
     int code = sqlite3_prepare_v2(connection->database, sql, -1, &statement, NULL);
     for (unsigned i = 0; i < count && code == SQLITE_OK; i++)
         code = sqlite3_bind_blob64(statement, (int)i + 1, arguments[i]->bytes,
                                    arguments[i]->length, SQLITE_STATIC);
     if (code == SQLITE_OK && sqlite3_bind_parameter_count(statement) > (int)count)
         bind_key(statement, (int)count + 1, key);
+    fault_arm(connection->database, fault, number);
     if (code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
         answer->type = sqlite3_column_type(statement, 0);
         answer->number = sqlite3_column_int64(statement, 0);
@@ -437,6 +438,43 @@ static void ask_for_more(connection_t *connection, const struct value *from) {
                "SELECT json_extract(bloom_info(?1), '$.fpr') IS NOT NULL OR bloom_fpr(?1) = 0");
 }
 
+/* Fresh keys that are found, as many as the rate says. Below a few hundred bits the positions of a
+ * classic filter depend on each other, and the rate of one is not that of another with as many bits
+ * set. */
+static struct {
+    double expected, variance, found;
+} rates;
+
+static void count_rate(connection_t *connection, const struct value *from) {
+    enum { BYTES_LEAST = 256 };
+    struct answer answer;
+    if (from->kind->takes != ANYTHING || from->length < BYTES_LEAST)
+        return;
+    const sqlite3_int64 first = (INT64_C(1) << 40) + (sqlite3_int64)(random_next() >> 30);
+    char *sql = sqlite3_mprintf("SELECT count(*) || ' ' || bloom_fpr(?1) FROM temp.universe WHERE "
+                                "bloom_check((SELECT bloom_pin(?1)), i + %lld)",
+                                first);
+    if (ask(connection, &from, 1, 0, &answer, sql)) {
+        char *end;
+        answer.bytes[answer.length] = 0;
+        const double found = strtod((const char *)answer.bytes, &end), rate = strtod(end, NULL);
+        rates.found += found;
+        rates.expected += UNIVERSE * rate;
+        rates.variance += UNIVERSE * rate * (1 - rate);
+        free(answer.bytes);
+    }
+    sqlite3_free(sql);
+}
+
+/* Five standard deviations, which chance goes beyond once in two million runs, and 3 %: a rate is
+ * an estimate. */
+void values_end(void) {
+    const double allowed = 5 * sqrt(rates.variance) + 0.03 * rates.expected + 5;
+    expect(fabs(rates.found - rates.expected) <= allowed,
+           "%.0f fresh keys were found in filters, %.0f expected, within %.0f", rates.found,
+           rates.expected, allowed);
+}
+
 /* Filters of different parameters do not merge. */
 static void refuse(connection_t *connection, const struct value *from) {
     const struct value *other = &values[random_below(VALUES)];
@@ -474,7 +512,9 @@ void step_value(connection_t *connection) {
         merge(connection, from, what == 11);
     else if (what == 12)
         exchange(connection, from);
-    else if (what <= 14)
+    else if (what == 13)
+        count_rate(connection, from);
+    else if (what == 14)
         ask_for_more(connection, from);
     else
         refuse(connection, from);
