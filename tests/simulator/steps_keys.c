@@ -314,8 +314,7 @@ void step_clear(connection_t *connection) {
     sqlite3_stmt *statement = statement_for(&attempt, CLEAR);
     if (statement != NULL) {
         bool done = attempt_run(&attempt, statement, random_fault(true));
-        bool doubtful =
-            !attempt_is_sure(&attempt) || (attempt.met && may_come_late(attempt.fault));
+        bool doubtful = !attempt_is_sure(&attempt) || (attempt.met && may_come_late(attempt.fault));
         if (done || (doubtful && attempt.changed)) {
             table_clear(attempt.table);
             attempt.table->unknown = attempt.table->merged = doubtful;

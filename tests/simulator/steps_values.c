@@ -155,8 +155,8 @@ static bool ask(connection_t *connection, const struct value *const *arguments, 
     memset(answer, 0, sizeof *answer);
     int code = sqlite3_prepare_v2(connection->database, sql, -1, &statement, NULL);
     for (unsigned i = 0; i < count && code == SQLITE_OK; i++)
-        code = sqlite3_bind_blob64(statement, (int)i + 1, arguments[i]->bytes,
-                                   arguments[i]->length, SQLITE_STATIC);
+        code = sqlite3_bind_blob64(statement, (int)i + 1, arguments[i]->bytes, arguments[i]->length,
+                                   SQLITE_STATIC);
     if (code == SQLITE_OK && sqlite3_bind_parameter_count(statement) > (int)count)
         bind_key(statement, (int)count + 1, key);
     fault_arm(connection->database, fault, number);
@@ -198,10 +198,10 @@ static void ask_number(connection_t *connection, const struct value *value, sqli
 
 /* As each has as many copies; in ascending order or in another one. */
 #define KEYS_UP                                                                                    \
-    "(SELECT k, i FROM temp.universe CROSS JOIN (SELECT 1 AS copy UNION ALL SELECT 2 UNION ALL "      \
+    "(SELECT k, i FROM temp.universe CROSS JOIN (SELECT 1 AS copy UNION ALL SELECT 2 UNION ALL "   \
     "SELECT 3) WHERE copy <= copies(i))"
 #define KEYS_MIXED                                                                                 \
-    "(SELECT k, i FROM (SELECT 1 AS copy UNION ALL SELECT 2 UNION ALL SELECT 3) CROSS JOIN "          \
+    "(SELECT k, i FROM (SELECT 1 AS copy UNION ALL SELECT 2 UNION ALL SELECT 3) CROSS JOIN "       \
     "temp.universe WHERE copy <= copies(i) ORDER BY i * 7919 & 1023 DESC)"
 
 /* What must hold of a filter after each step. */
@@ -388,8 +388,7 @@ static void merge(connection_t *connection, const struct value *from, bool inter
     if (!ask(connection, mates, MATES_MOST, 0, &answer,
              intersects ? INTERSECTIONS[which] : UNIONS[which]))
         return;
-    const struct value made = {
-        .kind = from->kind, .bytes = answer.bytes, .length = answer.length};
+    const struct value made = {.kind = from->kind, .bytes = answer.bytes, .length = answer.length};
     expect(same_header(&made, from), "a merge has another header");
     for (unsigned i = 0; i < MATES_MOST; i++) {
         const uint8_t *bits = intersects ? mates[i]->bytes + header : mates[i]->base;
@@ -441,9 +440,7 @@ static void ask_for_more(connection_t *connection, const struct value *from) {
 /* Fresh keys that are found, as many as the rate says. Below a few hundred bits the positions of a
  * classic filter depend on each other, and the rate of one is not that of another with as many bits
  * set. */
-static struct {
-    double expected, variance, found;
-} rates;
+static struct { double expected, variance, found; } rates;
 
 static void count_rate(connection_t *connection, const struct value *from) {
     enum { BYTES_LEAST = 256 };
