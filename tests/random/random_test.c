@@ -1,6 +1,6 @@
-/* Millions of random operations on the filter library: keys added one by one, in batches of any size
- * and by the key set, checked one by one, in batches, and by every kernel that the processor has.
- * All must agree to the bit.
+/* Millions of random operations on the filter library: keys added one by one, in batches of any
+ * size and by the key set, checked one by one, in batches, and by every kernel that the processor
+ * has. All must agree to the bit.
  *
  *     RUNS=100 SEED=1 build/tests/random_test
  *
@@ -41,7 +41,8 @@ static bool random_once_in(unsigned times) {
     return random_below(times) == 0;
 }
 
-/* Ends the program as failed, with the formatted message and how to come here again, unless holds. */
+/* Ends the program as failed, with the formatted message and how to come here again, unless
+ * holds. */
 static void expect(bool holds, const char *format, ...) {
     if (holds)
         return;

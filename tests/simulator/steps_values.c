@@ -1,6 +1,7 @@
-/* Steps: filters that are values, of every layout, with salts and key rules: made, added to, merged,
- * exchanged, asked. Beside each stands how often each key was added. After each step the filter is
- * asked for all of them, and compared by bytes with one that is made of the same keys at once. */
+/* Steps: filters that are values, of every layout, with salts and key rules: made, added to,
+ * merged, exchanged, asked. Beside each stands how often each key was added. After each step the
+ * filter is asked for all of them, and compared by bytes with one that is made of the same keys at
+ * once. */
 #include "steps.h"
 
 #include <math.h>
