@@ -308,7 +308,7 @@ static void make_sized(connection_t *connection) {
 
 /* A static filter: in whatever order the keys come, and however often. */
 static void make_fuse(connection_t *connection) {
-    static const char *const OPTIONS_OF_FUSE[] = {"fuse", "layout=fuse, salt=" SALT,
+    static const char *const OPTIONS_OF_FUSE[] = {"fuse", ("layout=fuse, salt=" SALT),
                                                   "layout=fuse, key=url"};
     const unsigned which = random_below(3);
     some_copies(&KINDS[which == 2 ? 5 : 0], asked);
