@@ -41,8 +41,8 @@ static int digest_query(sqlite3 *database, const char *sql, uint64_t *sum) {
             const int type = sqlite3_column_type(statement, i);
             const void *bytes = sqlite3_column_blob(statement, i);
             *sum = mix(*sum, &type, sizeof type);
-            *sum = mix(*sum, bytes != NULL ? bytes : "",
-                       (size_t)sqlite3_column_bytes(statement, i));
+            *sum =
+                mix(*sum, bytes != NULL ? bytes : "", (size_t)sqlite3_column_bytes(statement, i));
         }
     return sqlite3_finalize(statement);
 }
@@ -96,8 +96,7 @@ static bool has_checkpoint(const struct file *file) {
     if (journal != JOURNAL_WAL || !disk_has_failed())
         return true;
     sqlite3 *database = fresh_connection(file, SQLITE_OPEN_PRIVATECACHE);
-    int code =
-        sqlite3_wal_checkpoint_v2(database, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    int code = sqlite3_wal_checkpoint_v2(database, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     expect(code == SQLITE_OK || is_busy(code), "a checkpoint of %s: result %d (%s)", file->path,
            code, sqlite3_errmsg(database));
     sqlite3_close(database);
@@ -181,8 +180,10 @@ static void recover(void) {
         check_integrity(&files[i]);
         expect(digest_file(&files[i], &digests[i]), "%s is locked after a crash", files[i].path);
         unsigned moment = moment_of(i, digests[i], least, most);
-        expect(moment <= most, "after a crash %s holds what was committed at no moment from %u to "
-               "%u of the window", files[i].path, least, most);
+        expect(moment <= most,
+               "after a crash %s holds what was committed at no moment from %u to "
+               "%u of the window",
+               files[i].path, least, most);
         note("-- %s is as %u steps before the crash", files[i].path, most - moment);
         files[i].committed = files[i].now = moments[moment].contents[i];
         files[i].writer = NULL;

@@ -737,7 +737,7 @@ void disk_format(uint64_t seed, int sector, bool powersafe_overwrite) {
     random_state = seed;
     sector_size = sector;
     powersafe = powersafe_overwrite;
-    sqlite3_test_control(SQLITE_TESTCTRL_PRNG_RESET);
+    sqlite3_randomness(0, NULL); /* asks the disk for a seed anew */
 }
 
 void disk_put(const char *path, const void *bytes, size_t size) {

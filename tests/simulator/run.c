@@ -126,8 +126,7 @@ bool late_begin(const connection_t *connection, enum fault fault, struct late *l
     *late = (struct late){.may_be = may_come_late(fault)};
     for (unsigned schema = 0; schema < SCHEMAS && late->may_be; schema++) {
         const struct file *file = connection->links[schema].file;
-        if (file != NULL &&
-            (file->path[0] == '\0' || !digest_file(file, &late->digests[schema])))
+        if (file != NULL && (file->path[0] == '\0' || !digest_file(file, &late->digests[schema])))
             late->may_be = false;
     }
     return late->may_be == may_come_late(fault);

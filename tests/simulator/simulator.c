@@ -40,7 +40,7 @@
 
 enum { STEPS_OF_ROUND = 400 };
 
-unsigned weight_of_faults = 15, weight_of_ignoring = 20, weight_of_shared = 25,
+unsigned weight_of_faults = 25, weight_of_ignoring = 20, weight_of_shared = 25,
          weight_of_counting = 30, weight_of_types = 25, weight_of_crowds = 10,
          weight_of_generations = 25, weight_of_crashes = 15;
 
@@ -55,7 +55,7 @@ static struct failure {
     uint64_t seed;
     unsigned step;
     const char *format; /* of its message; both processes have it at the same place */
-} *shared;
+} * shared;
 
 uint64_t random_next(void) { /* SplitMix64 (Steele, Lea, Flood, 2014) */
     uint64_t word = state += UINT64_C(0x9e3779b97f4a7c15);
@@ -76,7 +76,7 @@ enum fault random_fault(bool may_ignore) {
     if (random_below(100) >= weight_of_faults)
         return FAULT_NONE;
     static const enum fault OTHERS[] = {FAULT_ALLOCATION, FAULT_ALLOCATIONS, FAULT_DENY,
-                                        FAULT_INTERRUPT, FAULT_DISK, FAULT_DISK_LASTING};
+                                        FAULT_INTERRUPT,  FAULT_DISK,        FAULT_DISK_LASTING};
     bool ignores = random_below(100) < weight_of_ignoring;
     enum fault other = OTHERS[random_below(6)];
     if (ignores && may_ignore)
@@ -135,11 +135,10 @@ static void read_weights(const char *path) {
     static const struct {
         const char *name;
         unsigned *weight;
-    } PERCENTAGES[] = {{"faults", &weight_of_faults},          {"ignoring", &weight_of_ignoring},
-                       {"shared_cache", &weight_of_shared},    {"crowds", &weight_of_crowds},
-                       {"counting", &weight_of_counting},      {"key_types", &weight_of_types},
-                       {"generations", &weight_of_generations},
-                       {"crashes", &weight_of_crashes}};
+    } PERCENTAGES[] = {{"faults", &weight_of_faults},           {"ignoring", &weight_of_ignoring},
+                       {"shared_cache", &weight_of_shared},     {"crowds", &weight_of_crowds},
+                       {"counting", &weight_of_counting},       {"key_types", &weight_of_types},
+                       {"generations", &weight_of_generations}, {"crashes", &weight_of_crashes}};
     enum { PERCENTAGE_COUNT = sizeof PERCENTAGES / sizeof *PERCENTAGES };
     for (unsigned i = 0; i < PERCENTAGE_COUNT; i++)
         *PERCENTAGES[i].weight = 0;
@@ -333,6 +332,7 @@ static int run_rounds(void) {
         alarm(SECONDS_OF_ROUND);
         one_round(NULL);
     }
+    values_end();
     printf("figures: SQLite %s, %" PRIu64 " rounds, %" PRIu64 " steps, %" PRIu64 " looks, %" PRIu64
            " statements met a fault, %" PRIu64 " a lock, %" PRIu64 " crashes\n",
            sqlite3_libversion(), round, round * STEPS_OF_ROUND, looks, faults_met, refusals,
@@ -364,8 +364,8 @@ int main(int count, char **arguments) {
         return 0;
     seed = shared->seed;
     if (WIFSIGNALED(status) || shared->format == NULL)
-        printf("SEED=%" PRIu64 ", step %u: the process ended with status %d\n", seed,
-               shared->step, status);
+        printf("SEED=%" PRIu64 ", step %u: the process ended with status %d\n", seed, shared->step,
+               status);
     shorten(seconds);
     puts("0 passed, 1 failed");
     return 1;

@@ -1,28 +1,34 @@
-/* The oracle of filter tables: a random test that after every step works out from the shadow tables
- * what a table must answer, and from what was done which keys and counts must be in them.
+/* The simulator: one program in which everything that happens follows from one seed. It owns the
+ * disk (files in memory, which fail, crash and lose what was not synced), the allocator, the
+ * authorizer, the interrupts, SQLite's random numbers and the clock. Several connections take turns
+ * in one thread; each step is drawn by its weight. After each step it works out from the shadow
+ * tables what a table must answer, and from what was done which keys and counts must be in them.
  *
- *   oracle_test.c         the program: rounds, weights, search for the shortest way to a failure
- *   keys.c         the keys, and what each is in a column of each type
- *   oracle_world.c        files and connections, and what each of them must hold (the model)
- *   oracle_raw.c          reads the shadow tables by plain SQL; what a change must make of them
- *   oracle_look.c         compares
- *   oracle_faults.c       allocations, authorizers and interrupts that fail a statement
- *   oracle_run.c          runs a step's statements, and judges how they end
+ *   simulator.c           the program: rounds, weights, the fewest steps to a failure
+ *   keys.c                the keys, and what each is in a column of each type
+ *   world.c               files and connections, and what each of them must hold (the model)
+ *   raw.c                 reads the shadow tables by plain SQL; what a change must make of them
+ *   look.c                compares
+ *   disk.c                the VFS: failures, crashes, locks
+ *   crash.c               windows for a crash; what must be there after it
+ *   faults.c              what fails a statement: allocations, authorizers, interrupts, the disk
+ *   run.c                 runs a step's statements, and judges how they end
  *   steps.c               the table of all steps
  *   steps_keys.c          they add, take out, merge and clear
  *   steps_sets.c          they add sets of hashes
+ *   steps_values.c        filters that are values, of every layout
  *   steps_queries.c       they ask
  *   steps_transactions.c  transactions and savepoints
  *   steps_schema.c        tables are created, dropped and renamed
  *   steps_shadow.c        the shadow tables are changed by hand, by changesets, and repaired
- *   steps_files.c         other files, connections and processes
+ *   steps_files.c         other files, copies and connections
  *   steps_application.c   what an application does beside SQL
  *
  * It knows of the extension what a user knows: SQL, the shadow tables as ext/FORMAT-tables.md
  * describes them, and the filter library, which says whether a key is in the bits. It uses nothing
  * of ext/table.
  *
- * Two things are compared:
+ * Three things are compared:
  *
  *   1. Answers, info and filter of the table with the bits and counts in the shadow tables, as the
  *      same connection reads them. This holds in any state that can be read, also in one made by
@@ -31,9 +37,13 @@
  *      the counts of each chunk are those of its bits, and those of a layer what its chunks have
  *      reported. What a statement has made of bits and keys is what the filter library makes of
  *      them. A table that counts has each key as often as it was added and not yet taken out.
+ *   3. A file after a crash with what was committed: all rows of all tables are those of a moment
+ *      that the crash may have left, to the byte.
  *
  * The model follows the transactions: a content for each file as it was committed, and for each
  * connection and attached file what it sees now and what it saw at each savepoint.
+ *
+ * A new kind of failure of the disk is a row in disk.c, a new step a function and a row in steps.c.
  */
 #ifndef SIMULATOR_H
 #define SIMULATOR_H
@@ -212,8 +222,8 @@ struct connection {
     struct file memory[SCHEMAS]; /* behind a schema after sqlite3_deserialize */
     sqlite3_stmt *statements[SCHEMAS][NAMES][STATEMENTS];
     sqlite3_stmt *cursor; /* a query that is not over, of a table; only within a transaction */
-    unsigned cursor_schema, cursor_slot;
-    bool cursor_renamed; /* its table, since */
+    unsigned cursor_schema, cursor_slot, cursor_name;
+    bool cursor_renamed; /* its table, since, if only for a time */
     int cursor_key;      /* where it is */
     bool in_transaction, by_savepoint;
     bool query_only;
@@ -233,7 +243,7 @@ enum journal { JOURNAL_DELETE, JOURNAL_TRUNCATE, JOURNAL_PERSIST, JOURNAL_MEMORY
 enum synchronous { SYNCHRONOUS_OFF, SYNCHRONOUS_NORMAL, SYNCHRONOUS_FULL, SYNCHRONOUS_EXTRA };
 extern enum journal journal;
 extern enum synchronous synchronous;
-extern char broken_file[200];                      /* the path of one that is no database */
+extern char broken_file[200]; /* the path of one that is no database */
 extern const char *const NAME[NAMES], *const SCHEMA[SCHEMAS];
 
 /* Puts bytes of sqlite3_serialize behind a schema, and owns them. */
@@ -245,6 +255,11 @@ void schema_changed(void);
 
 /* Puts the committed content of a file behind a schema. */
 bool deserialize(struct connection *connection, unsigned schema, const struct file *from);
+
+/* The function copies(i), and the filters that are values. */
+void copies_of(sqlite3_context *context, int count, sqlite3_value **arguments);
+void values_forget(void);
+void values_end(void); /* of the run: false positives are as many as rates say */
 
 void world_learn(void); /* what this release offers */
 unsigned random_options(void);

@@ -8,8 +8,8 @@ struct step STEPS[] = {
     {"add_all", 80, step_add_all},
     {"delete", 100, step_delete},
     {"delete_many", 20, step_delete_many},
-    {"merge", 20, step_merge},
-    {"clear", 8, step_clear},
+    {"merge", 30, step_merge},
+    {"clear", 15, step_clear},
     {"rotate", 50, step_rotate},
     {"query", 60, step_query},
     {"cursor", 20, step_cursor},
@@ -42,5 +42,6 @@ struct step STEPS[] = {
     {"failed_attach", 15, step_failed_attach},
     {"serialize", 15, step_serialize},
     {"crowd", 30, step_crowd},
+    {"value", 80, step_value},
 };
 const unsigned STEP_COUNT = sizeof STEPS / sizeof *STEPS;

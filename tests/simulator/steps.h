@@ -129,6 +129,7 @@ void step_query_only(connection_t *connection);
 void step_failed_attach(connection_t *connection);
 void step_serialize(connection_t *connection);
 void step_crowd(connection_t *connection);
+void step_value(connection_t *connection);
 
 /* Ends a query that goes on. */
 void cursor_end(connection_t *connection);

@@ -28,6 +28,7 @@ void step_cursor(connection_t *connection) {
             return;
         connection->cursor_schema = schema;
         connection->cursor_slot = slot;
+        connection->cursor_name = peek(connection, schema)->tables[slot].name;
         connection->cursor_renamed = false;
         connection->cursor_key = -1;
     }
@@ -53,6 +54,7 @@ void step_cursor(connection_t *connection) {
         connection->cursor_key = key;
         if (code != SQLITE_ROW) {
             bool rolled_back = (code & 0xff) == SQLITE_ABORT;
+            connection->cursor_renamed |= table->name != connection->cursor_name;
             /* Of a renamed table an error is an answer, too. */
             if (code != SQLITE_DONE && !rolled_back && !connection->cursor_renamed)
                 judge(connection, code, false, "a query that goes on");

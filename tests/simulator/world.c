@@ -200,6 +200,9 @@ void connection_open(struct connection *connection) {
         code = sqlite3_create_function(connection->database, "fail", 0, SQLITE_UTF8, NULL, fail,
                                        NULL, NULL);
     if (code == SQLITE_OK)
+        code = sqlite3_create_function(connection->database, "copies", 1, SQLITE_UTF8, NULL,
+                                       copies_of, NULL, NULL);
+    if (code == SQLITE_OK)
         code = sqlite3_exec(connection->database,
                             random_once_in(4) ? "PRAGMA cache_size = 4; PRAGMA temp_store = memory"
                                               : "PRAGMA temp_store = memory",
@@ -537,6 +540,7 @@ void world_end(bool readable) {
     for (unsigned i = 0; i < CONNECTIONS && readable; i++)
         connection_close(&connections[i]);
     crash_forget();
+    values_forget();
     for (unsigned i = 0; i < FILES && readable; i++)
         look_from_outside(&files[i]);
     expect(disk_open_files() == 0, "%u files are left open", disk_open_files());
