@@ -103,7 +103,7 @@ $(BUILD)/tests/cost_test: tests/tables/cost_test.c $(CASE_OBJECT)
 unit_suites = $(foreach program,$(1),'$(notdir $(program))=$(program)')
 NEWEST = PYTHON=$(PYTHON) sh tests/runner/newest.sh tests/runner/sqllogictest.py --load ./$(LIBRARY)
 TEST_SUITES = \
-    'build=$(PYTHON) tests/build/build_test.py' \
+    'build=[all] $(PYTHON) tests/build/build_test.py' \
     'generations=$(PYTHON) tests/tables/generations_test.py' \
     'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py' \
     'recipes=$(PYTHON) tests/documentation/recipes_test.py' \
