@@ -514,8 +514,11 @@ class Query:
             text, kinds = self.select([], ends=True)
             return f"INSERT INTO log SELECT c1 FROM ({text}); SELECT * FROM log"
         old = re.sub("\\bt[.]", "old.", condition)
+        # On 3.31 an UPDATE whose subquery reads the same table sees rows that it has changed.
+        rows = (condition if self.world.version >= 3035000
+                else f"t.rowid IN (SELECT t.rowid FROM t WHERE {condition})")
         return (f"DELETE FROM t WHERE {condition}; SELECT * FROM t",
-                f"UPDATE t SET n = n + 100 WHERE {condition}; SELECT * FROM t",
+                f"UPDATE t SET n = n + 100 WHERE {rows}; SELECT * FROM t",
                 f"CREATE TEMP TRIGGER g AFTER DELETE ON t WHEN {old}"
                 f" BEGIN INSERT INTO log VALUES (old.n); END;"
                 f"DELETE FROM t; SELECT * FROM log")[form - 1]
