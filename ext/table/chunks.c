@@ -420,10 +420,12 @@ int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *g
     *blocks = chunks->chunk + BLOOM_COUNTS_BYTES;
     code =
         read_row(chunks, geometry, chunk, 0, bloom_chunk_bytes(geometry), chunks->chunk, &has_row);
+    if (code != SQLITE_OK)
+        return code;
     *counts = load_counts(chunks->chunk);
     if (is_stale(geometry, counts->generation)) /* there is no row, or it is */
         *counts = no_counts(geometry);
-    return code == SQLITE_OK ? bloom_counts_check(chunks, geometry, chunk, counts) : code;
+    return bloom_counts_check(chunks, geometry, chunk, counts);
 }
 
 int bloom_chunk_next(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
