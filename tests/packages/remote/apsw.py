@@ -83,6 +83,10 @@ def sqlite_lib_version():
     return _ask(b"v")[0][0]
 
 
+def memory_used():
+    return int(_ask(b"m")[0][0])
+
+
 def apsw_version():
     return f"replaced by {os.environ['REMOTE']}"
 

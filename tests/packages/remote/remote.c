@@ -6,6 +6,7 @@
  * are 32 bits, little-endian:
  *     v  the version               o  open the database of that name         d  change the folder
  *     l  load the extension        c  close                                  x  run SQL
+ *     m  the bytes of memory that SQLite has
  * The answer is a series of parts, the last of which is D (done), or E with a message, or P (the
  * SQL has a parameter):
  *     S  a statement, number of columns    R  a row, then one value for each column: N, I, F
@@ -122,8 +123,12 @@ static void answer(int kind, uint32_t number, const char *text) {
         run(*connection, text);
         return;
     }
+    char memory[32];
+    snprintf(memory, sizeof memory, "%lld", (long long)sqlite3_memory_used());
     if (kind == 'v')
         put_bytes('T', sqlite3_libversion(), strlen(sqlite3_libversion()));
+    else if (kind == 'm')
+        put_bytes('T', memory, strlen(memory));
     else if (kind == 'd')
         status = chdir(text) == 0 ? SQLITE_OK : SQLITE_CANTOPEN;
     else if (kind == 'o')
