@@ -104,7 +104,7 @@ class Newcomer:
             run = self.type("make", "test", text="")
         tests = self.succeeds(run)
         for package in ("libcmocka-dev", "python3-apsw"):
-            self.assertIn(f"which is not installed: apt-get install {package}\n", tests)
+            self.assertIn(f" is not installed: apt-get install {package}\n", tests)
         self.assertIn("skipped: git is not installed", tests)
         self.assertRegex(tests, r"\d{2,} passed, 0 failed, \d+ skipped")
 
