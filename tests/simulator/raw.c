@@ -12,9 +12,12 @@ bool is_busy(int code) {
     return (code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED;
 }
 
+unsigned failed_caches;
+
 /* After memory or the disk has failed in a rollback, a cache that is shared answers so to
- * everything, until no connection reads any more. */
+ * everything, until no connection reads any more. Whoever reads then plays the journal back. */
 static void end_all(void) {
+    failed_caches++;
     for (unsigned i = 0; i < CONNECTIONS; i++)
         if (connections[i].in_transaction) {
             model_rollback(&connections[i]);

@@ -395,6 +395,7 @@ void compare_reports(const struct raw *before, const struct raw *after,
  * page. Of a file in memory these are as they were committed. */
 struct trace {
     int changes, total_changes;
+    unsigned failed_caches;
     sqlite3_int64 rowid, size;
     unsigned char *pages; /* NULL: not compared */
 };
@@ -416,6 +417,9 @@ void look_at_copy(unsigned char *bytes, sqlite3_int64 size, const struct content
 
 /* Whether a result is one of a lock of somebody else. */
 bool is_busy(int code);
+
+/* How often all transactions had to be ended, since a cache that is shared had failed. */
+extern unsigned failed_caches;
 
 /* A result, or that of a lock on any database, for which SQLite could not see that a schema is an
  * old one. */

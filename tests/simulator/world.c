@@ -207,6 +207,11 @@ void connection_open(struct connection *connection) {
                             random_once_in(4) ? "PRAGMA cache_size = 4; PRAGMA temp_store = memory"
                                               : "PRAGMA temp_store = memory",
                             NULL, NULL, NULL);
+    /* SQLite 3.40 loses commits in a crash, once pages that a transaction wrote to a WAL twice were
+     * rolled back: it leaves the frame from which checksums are to be made anew, so that those of
+     * later frames are wrong. 3.53 forgets that frame. What is spilled is written twice. */
+    if (code == SQLITE_OK && journal == JOURNAL_WAL && sqlite3_libversion_number() < 3053000)
+        code = sqlite3_exec(connection->database, "PRAGMA cache_spill = OFF", NULL, NULL, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_exec(connection->database,
                             "BEGIN; CREATE TEMP TABLE universe(i INTEGER PRIMARY KEY, k, t TEXT, "
