@@ -151,6 +151,7 @@ LONG_SUITES = \
     'interrupts!=$(BUILD)/tests/interrupt_test' \
     'threads=sh tests/threads/run.sh' \
     'scripts on the newest SQLite=$(NEWEST) tests/sql' \
+    'scripts on the SQLite of Ubuntu 24.04=APSW=3.45.1.0 $(NEWEST) tests/sql' \
     'random operations=$(BUILD)/tests/random_test' \
     'plans, more=SEED=2 QUERIES=40000 $(PYTHON) tests/random/plans_test.py' \
     'capacity and counts=$(BUILD)/tests/capacity_test' \

@@ -36,7 +36,7 @@ static const char *const STATEMENTS[BLOOM_STATEMENTS] = {
     [BLOOM_LAST_CHUNK] = "SELECT id FROM (SELECT id FROM \"%w\".\"%w_chunks\") WHERE id >= ?1 AND "
                          "id <= ?2 ORDER BY 1 DESC LIMIT 1",
     [BLOOM_STRAY_CHUNK] = "SELECT id FROM (SELECT id FROM \"%w\".\"%w_chunks\") WHERE id >> 40 NOT "
-                          "IN (SELECT layer FROM \"%w\".\"%w_layers\") ORDER BY 1 DESC LIMIT 1",
+                          "IN (SELECT layer FROM \"%w\".\"%w_layers\") LIMIT 1",
     [BLOOM_NEW_LAYER] = "INSERT INTO \"%w\".\"%w_layers\"(layer, header, chunk_blocks, generation, "
                         "keys, chunks, ones) VALUES (?1, ?2, ?3, ?4, 0, 0, 0)",
     [BLOOM_WRITE_LAYER] = "UPDATE \"%w\".\"%w_layers\" SET keys = ?2, chunks = ?3, ones = ?4, "

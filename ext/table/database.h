@@ -40,7 +40,7 @@ enum bloom_statement {
     BLOOM_READ_LAYERS, /* all rows of NAME_layers */
     BLOOM_NEXT_CHUNK,  /* the first from one id to before another */
     BLOOM_LAST_CHUNK,  /* the largest id from one to another */
-    BLOOM_STRAY_CHUNK, /* the largest id of a layer that has no row */
+    BLOOM_STRAY_CHUNK, /* an id of a layer that has no row */
     BLOOM_READ_CHUNK,
     BLOOM_WRITE_CHUNK, /* never run: whether it may be asks the authorizer before a handle writes */
     BLOOM_NEW_CHUNK,

@@ -1,11 +1,13 @@
 #!/bin/sh
 # newest.sh PROGRAM...: runs a Python program with PyPI's apsw, which brings SQLite's newest release
-# along; it is installed into build/venv once.
+# along; it is installed into build/venv once. APSW=3.45.1.0 takes that release in its place.
 cd "$(dirname "$0")/../.." || exit 1
-python=build/venv/bin/python
+folder=build/venv$APSW
+python=$folder/bin/python
 if ! $python -c 'import apsw' 2>/dev/null &&
-    ! { "${PYTHON:-python3}" -m venv build/venv && $python -m pip install -q apsw; }; then
-    echo "skipped: apsw cannot be installed from PyPI"
+    ! { "${PYTHON:-python3}" -m venv "$folder" &&
+        $python -m pip install -q "apsw${APSW:+==$APSW}"; }; then
+    echo "skipped: apsw $APSW cannot be installed from PyPI"
     echo "0 passed, 0 failed, 1 skipped"
     exit 0
 fi
