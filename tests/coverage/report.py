@@ -12,11 +12,11 @@ reached count, but are not listed besides the line.
 
 The exceptions are paragraphs:
 
-    FILE FUNCTION
+    FILE FUNCTION ...
     with FLAG           only for processors that have FLAG in /proc/cpuinfo, or are called so (uname
                         -m)
     without FLAG        only for the others; elsewhere the paragraph is left out
-    all                 whatever of this function is not reached
+    all                 whatever of these functions is not reached
     line TEXT           a line of the function, without the space around it
     branch N TEXT       branch N of such a line
     because REASON      up to the end of the paragraph
@@ -74,10 +74,11 @@ def read_exceptions(path):
                 reason = True
             else:
                 sys.exit(f"{path}: not understood: {line}")
-        if len(head.split()) != 2 or not items or not reason:
+        name, *functions = head.split()
+        if not functions or not items or not reason:
             sys.exit(f"{path}: needs a file and a function, what is excepted, and because: {head}")
         if applies:
-            exceptions += [(*head.split(), *item) for item in items]
+            exceptions += [(name, function, *item) for function in functions for item in items]
     return exceptions
 
 
