@@ -15,6 +15,7 @@ import concurrent.futures
 import hashlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -85,10 +86,15 @@ def environment(name, *packages):
     return folder
 
 
-def python(script, *packages):
+def python(module, *packages, script="python", file=None):
+    """A driver of Python; file: one that it encrypts."""
+
     def load():
-        folder = environment(script, *packages)
-        return run(folder / "bin/python", SCRIPTS / f"{script}.py", cwd=folder)
+        folder = environment(f"python_{packages[0] if packages else module}", *packages)
+        if file is not None:
+            (folder / file).unlink(missing_ok=True)
+        encrypted = [] if file is None else [file, "secret"]
+        return run(folder / "bin/python", SCRIPTS / f"{script}.py", module, *encrypted, cwd=folder)
 
     return load
 
@@ -108,7 +114,7 @@ def command_line(script, *packages):
 def debian_python():
     if not has_module("sqlite3"):
         raise Skip("sqlite3 of Python not installed")
-    return python("python_sqlite3")()
+    return python("sqlite3")()
 
 
 def interpreter(tool, script, *options, probe=None):
@@ -160,15 +166,15 @@ def rust():
     return run("cargo", "run", "--quiet", "--", LIBRARY, cwd=folder)
 
 
-def javascript(script, packages, *command, add=("npm", "install")):
-    """A JavaScript host: packages of npm once into a folder, and in an empty folder below it ours
-    by the host's own client (add).
+def javascript(script, packages, *command, module="", add=("npm", "install")):
+    """A JavaScript host, with a module that the script is told: packages of npm once into a folder,
+    and in an empty folder below it ours by the host's own client (add).
     """
 
     def load():
         need("npm", "node")
         need_package("npm", "npm")
-        folder = fresh(f"{script}-{pathlib.PurePath(command[0]).name}")
+        folder = fresh(re.sub(r"\W", "-", f"{script} {packages[0]}"))
         options = ["--silent", "--no-audit", "--no-fund"]
         if not all((folder / "node_modules" / name.split("@")[0]).exists() for name in packages):
             (folder / "package.json").write_text("{}")
@@ -190,7 +196,7 @@ def javascript(script, packages, *command, add=("npm", "install")):
                 cwd=user,
                 env={**environment, "NPM_CONFIG_REGISTRY": address, "npm_config_registry": address})
         shutil.copy(SCRIPTS / script, user)
-        return run(*command, script, cwd=user, env=environment)
+        return run(*command, script, module, cwd=user, env=environment)
 
     return load
 
@@ -198,11 +204,11 @@ def javascript(script, packages, *command, add=("npm", "install")):
 HOSTS = [
     ("sqlite3 shell", shell),
     ("Python: sqlite3", debian_python),
-    ("Python: apsw", python("python_apsw", "apsw")),
-    ("Python: pysqlite3", python("python_pysqlite3", "pysqlite3-binary")),
-    ("Python: SQLAlchemy", python("python_sqlalchemy", "sqlalchemy")),
-    ("Python: SQLCipher", python("python_sqlcipher", "sqlcipher3-wheels")),
-    ("Python: apsw-sqlite3mc", python("python_sqlite3mc", "apsw-sqlite3mc")),
+    ("Python: apsw", python("apsw", "apsw")),
+    ("Python: pysqlite3", python("pysqlite3.dbapi2", "pysqlite3-binary")),
+    ("Python: SQLAlchemy", python("sqlalchemy", "sqlalchemy", script="python_sqlalchemy")),
+    ("Python: SQLCipher", python("sqlcipher3.dbapi2", "sqlcipher3-wheels")),
+    ("Python: apsw-sqlite3mc", python("apsw", "apsw-sqlite3mc", file="encrypted.db")),
     ("sqlite-utils", command_line("sqlite_utils", "sqlite-utils")),
     ("Datasette", command_line("datasette", "datasette")),
     (
@@ -222,20 +228,17 @@ HOSTS = [
     ("Java: xerial", java),
     ("Go: mattn/go-sqlite3", go),
     ("Rust: rusqlite", rust),
-    ("Node.js: better-sqlite3", javascript("better-sqlite3.mjs", ["better-sqlite3@12"], "node")),
-    (
-        "Node.js: node:sqlite",
-        javascript("node-sqlite.mjs", ["node@24"], "../node_modules/node/bin/node")),
+    ("Node.js: better-sqlite3", javascript("synchronous.mjs", ["better-sqlite3@12"], "node",
+                                           module="better-sqlite3")),
+    ("Node.js: node:sqlite", javascript("synchronous.mjs", ["node@24"],
+                                        "../node_modules/node/bin/node", module="node:sqlite")),
     ("Node.js: sqlite3", javascript("node-sqlite3.mjs", ["sqlite3@6"], "node")),
-    ("Node.js: libsql", javascript("libsql.mjs", ["libsql"], "node")),
-    ("bun: bun:sqlite", javascript("bun.mjs", ["bun"], BUN, add=(BUN, "add"))),
-    (
-        "deno: node:sqlite",
-        javascript(
-            "node-sqlite.mjs",
-            ["deno"],
-            DENO, "run", "--quiet", "--allow-ffi", "--allow-read", "--allow-env", "--allow-sys",
-            add=(DENO, "add")))]
+    ("Node.js: libsql", javascript("synchronous.mjs", ["libsql"], "node", module="libsql")),
+    ("bun: bun:sqlite", javascript("synchronous.mjs", ["bun"], BUN, module="bun:sqlite",
+                                   add=(BUN, "add"))),
+    ("deno: node:sqlite", javascript(
+        "synchronous.mjs", ["deno"], DENO, "run", "--quiet", "--allow-ffi", "--allow-read",
+        "--allow-env", "--allow-sys", module="node:sqlite", add=(DENO, "add")))]
 
 
 def judge(output):
