@@ -19,7 +19,8 @@ Scripts
 statement ok                The SQL on the lines below, up to a blank line, must succeed. Several
 INSERT INTO t VALUES (1)    statements with semicolons between them are run in turn.
 
-statement error             The SQL must fail. What follows the word `error` is optional: a regular
+statement error             The SQL must fail; of several statements the last, which begins on a
+BEGIN;                      line of its own. What follows the word `error` is optional: a regular
 INSERT INTO t VALUES (1)    expression that must be found somewhere in SQLite's message, as in
                             `statement error UNIQUE constraint`.
 
@@ -101,6 +102,7 @@ import hashlib
 import operator
 import os
 import re
+import sqlite3
 import sys
 import tempfile
 import time
@@ -400,7 +402,12 @@ class ScriptRun:
     def run_statement(self, record):
         wanted, *pattern = record.argument.split(maxsplit=1)
         pattern = self.fill("".join(pattern), re.escape)
-        _, _, error = self.execute(record)
+        first, last = split_off_last(self.fill(record.sql))
+        if wanted == "error" and first:
+            _, _, error = self.execute(record, first)
+            if error is not None:
+                raise Failure("a statement before the last failed", got=error)
+        _, _, error = self.execute(record, last if wanted == "error" else None)
         if wanted == "ok":
             if error is not None:
                 raise Failure("the statement failed", got=error)
@@ -475,8 +482,8 @@ class ScriptRun:
         _, outcomes = self.query_outcomes.setdefault((record.file, record.line), (record, set()))
         outcomes.add(None if matches else lines)
 
-    def execute(self, record):
-        """Run the SQL. Give all rows, the number of columns of each statement, and the error
+    def execute(self, record, sql=None):
+        """Run the SQL, by default that of the record. Give all rows, the number of columns of each statement, and the error
         message or None."""
         column_counts = []
 
@@ -487,7 +494,7 @@ class ScriptRun:
         cursor = self.connect(self.fill(record.connection)).cursor()
         either(cursor, "set_exec_trace", "setexectrace")(note_columns)
         try:
-            return list(cursor.execute(self.fill(record.sql))), column_counts, None
+            return list(cursor.execute(sql or self.fill(record.sql))), column_counts, None
         except apsw.BindingsError:
             raise Failure("the SQL has a parameter, and a script cannot bind it") from None
         except apsw.Error as error:
@@ -548,6 +555,14 @@ class ScriptRun:
         ):
             if text:
                 print(f"     {title + ':':<10}" + text.replace("\n", "\n" + 15 * " "))
+
+
+def split_off_last(sql):
+    """The statements before the last, and the last, which begins on a line of its own."""
+    end = sql.rfind(";\n")
+    while end >= 0 and not sqlite3.complete_statement(sql[: end + 1]):
+        end = sql.rfind(";\n", 0, end)
+    return sql[: end + 1], sql[end + 1 :]
 
 
 def open_connection(database, extension):

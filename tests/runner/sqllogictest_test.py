@@ -208,7 +208,7 @@ class Records(RunnerTest):
             self.assertEqual(self.run_script(script(text))[0], 1, text)
 
     def test_statements(self):
-        twice = "CREATE TABLE t(a UNIQUE); INSERT INTO t VALUES (1); INSERT INTO t VALUES (1)"
+        twice = "CREATE TABLE t(a UNIQUE); INSERT INTO t VALUES (1);/INSERT INTO t VALUES (1)"
         self.assert_passes(f"statement error UNIQUE/{twice}//{COUNT}", 2)
         self.assert_passes("statement ok/CREATE TABLE t(a);/SELECT 1//statement ok/SELECT 1", 2)
         for pattern in ("", " no such table", " ^no such table: t$", " [Nn]o (such)?  *table: ."):
@@ -221,6 +221,8 @@ class Records(RunnerTest):
             *((f"error {pattern}/DROP TABLE t",
                f"wrong error message\nexpected: {pattern}\ngot:      no such table: t" + drop)
               for pattern in ("no such column", "^table", "SQLError", "no such table: t.")),
+            ("error table/SELECT x;/DROP TABLE t", "a statement before the last failed\n"
+             "got:      no such column: x\nSQL:      SELECT x;\nDROP TABLE t"),
             ("error (/DROP TABLE t", "`(` is not a regular expression: missing ), unterminated"
              " subpattern at position 0" + drop),
             ("error/SELECT ?", "the SQL has a parameter, and a script cannot bind it"
