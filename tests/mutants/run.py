@@ -179,7 +179,7 @@ def suites_of(arguments):
         before, scripts, files = command.partition("tests/sql")
         if scripts:
             for path in sorted((TOP / "tests/sql").glob("*.test")):
-                if not files or path.name in files:
+                if not files or f"/{path.name}" in files:
                     yield Suite(f"{path.name} ({name})", f"{before}tests/sql/{path.name}")
         elif name not in LEFT_OUT:
             yield Suite(name, command)
