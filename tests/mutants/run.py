@@ -141,22 +141,24 @@ class Suite:
         self.name, self.command = name, command
         program = re.search(r"\S+/tests/\w+(?= |$)", command)
         self.target = program[0] if program else None
-        self.is_unit = name.endswith("_test")
+        self.is_unit, self.is_script = name.endswith("_test"), "tests/sql/" in command
         self.seconds, self.kills = 0, {}
         if re.search(r"_test\.py( \w+)*$", command):
             self.command += " --failfast"
 
     def reaches(self, storey):
-        """The unit tests have nothing in them that knows SQLite, which others are linked with."""
-        return not self.target or not self.is_unit or storey not in ("sqlite", "table",
-                                                                     "extension.c")
+        """The unit tests have nothing in them that knows SQLite; what scripts load has nothing of
+        the library's own interface."""
+        if self.is_unit:
+            return storey not in ("sqlite", "table", "extension.c")
+        return storey != "sqlite-bloom-filter.c" or not self.is_script
 
     def is_near(self, storey):
         """Unit tests are of the filter library, the others of what SQL sees."""
         if storey == "table":
             return "table" in self.name
-        return self.is_unit if storey in ("url", "filter", "exchange") else \
-            not self.is_unit and "table" not in self.name
+        return not self.is_unit and "table" not in self.name if storey in (
+            "sqlite", "extension.c") else self.is_unit
 
     def order(self, mutant):
         """By the chance that it kills in a second: what was seen, and a guess to begin with."""
@@ -196,7 +198,8 @@ class Tree:
         digest = hashlib.sha256()
         for name in filter(None, names):
             contents = (TOP / name).read_bytes() if (TOP / name).is_file() else None
-            digest.update(f"{name} ".encode() + (contents or b""))
+            if not name.startswith("tests/mutants/"):
+                digest.update(f"{name} ".encode() + (contents or b""))
             self.put(name, contents)
         self.digest = digest.hexdigest()[:16]
         self.build()
