@@ -368,6 +368,7 @@ static void keys(void **state) {
         {"host/a/b/c/", "host/a/b/c/\nhost/a/b/\nhost/a/\nhost/\n"},
         {"host/a/b/c/d/", "host/a/b/c/d/\nhost/a/b/c/\nhost/a/b/\nhost/a/\nhost/\n"},
         {"host/a/?b", "host/a/?b\nhost/a/\nhost/\n"},
+        {"http://host/a/%252e./b", "host/b\nhost/\n"},
         /* Shorter hosts that would be addresses. */
         {"a.1.2.3.4", "a.1.2.3.4/\n"},
         {"a.b.1", "a.b.1/\nb.1/\n"},
