@@ -15,10 +15,8 @@ import tempfile
 import unittest
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-SOURCES = [
-    path
-    for floor in ("url", "filter", "exchange")
-    for path in sorted((TOP / "ext" / floor).glob("*.c"))]
+SOURCES = [path for floor in ("url", "filter", "exchange")
+           for path in sorted((TOP / "ext" / floor).glob("*.c"))]
 
 PLATFORMS = {
     "big-endian (s390x)": (["s390x-linux-gnu-gcc", "-static"], ["qemu-s390x"]),
@@ -37,15 +35,9 @@ PLATFORMS = {
 def run(folder, compiler, runner, name, test):
     """The output of a program that is made of the filter library and a test."""
     program = pathlib.Path(folder) / name
-    subprocess.run(
-        [
-            *compiler,
-            "-std=c11", "-O2", "-I", TOP / "ext", "-I", TOP / "tests/hosts/cmocka", TOP / test,
-            *SOURCES,
-            "-lm", "-o", program],
-        check=True,
-        capture_output=True,
-        text=True)
+    subprocess.run([*compiler, "-std=c11", "-O2", "-I", TOP / "ext", "-I", TOP / "tests/hosts/cmocka",
+                    TOP / test, *SOURCES, "-lm", "-o", program],
+                   check=True, capture_output=True, text=True)
     return subprocess.run([*runner, program], check=True, capture_output=True, text=True).stdout
 
 
