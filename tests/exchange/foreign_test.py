@@ -370,8 +370,9 @@ class Keys(exchange_test.WithExtension):
                                 f"bloom_agg(?2, NULL, 0.1, '{layout}')"):
                         refused[layout] += not there_is
                         if not there_is:
-                            with self.assertRaisesRegex(apsw.SQLError, r": the key \(argument \d\): "
-                                                        f"layout {layout} takes {words}, not "):
+                            with self.assertRaisesRegex(
+                                    apsw.SQLError, r": the key \(argument \d\): "
+                                    f"layout {layout} takes {words}, not "):
                                 self.value(f"SELECT {sql}", full, key)
                         elif "100" not in sql and "NULL" not in sql:
                             held = self.value(f"SELECT {sql}", empty, key)

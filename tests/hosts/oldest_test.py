@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The oldest SQLite that is supported, 3.31.1: the sources compile with its headers, and all scripts
-are run on it. Its source, from a crate that carries it, is compiled into a library that takes the
-place of the system's for Python's apsw. (That older ones are refused: host_test.c.)
+"""The oldest SQLite that is supported, 3.31.1: the sources compile with its headers, and all
+scripts are run on it. Its source, from a crate that carries it, is compiled into a library that
+takes the place of the system's for Python's apsw. (That older ones are refused: host_test.c.)
 """
 
 import hashlib

@@ -35,8 +35,8 @@ PLATFORMS = {
 def run(folder, compiler, runner, name, test):
     """The output of a program that is made of the filter library and a test."""
     program = pathlib.Path(folder) / name
-    subprocess.run([*compiler, "-std=c11", "-O2", "-I", TOP / "ext", "-I", TOP / "tests/hosts/cmocka",
-                    TOP / test, *SOURCES, "-lm", "-o", program],
+    subprocess.run([*compiler, "-std=c11", "-O2", "-I", TOP / "ext",
+                    "-I", TOP / "tests/hosts/cmocka", TOP / test, *SOURCES, "-lm", "-o", program],
                    check=True, capture_output=True, text=True)
     return subprocess.run([*runner, program], check=True, capture_output=True, text=True).stdout
 
