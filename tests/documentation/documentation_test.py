@@ -3,9 +3,9 @@
 
 A fenced block marked `sql` that is followed by one marked `text` is typed into the sqlite3 shell,
 with the extension loaded, and must print exactly that. The blocks of one document share one
-database, in order, as a reader would type them. Every `make` target and file that the documents
-name must exist. sql/REFERENCE.md is held against what the extension has: each function, option,
-value, command and field.
+database, in order, as a reader would type them. Files that README names must exist.
+sql/REFERENCE.md is held against what the extension has: each function, option, value, command and
+field.
 """
 
 import json
@@ -163,17 +163,6 @@ class Names(unittest.TestCase):
         for name in sorted(names):
             with self.subTest(name=name):
                 self.assertTrue((TOP / name).exists(), name)
-
-    def test_make_targets_that_the_readme_names_exist(self):
-        text = (TOP / "README.md").read_text()
-        targets = set(re.findall(r"(?:`|&& )make ([a-z]+)\b", text))
-        self.assertIn("test", targets)
-        makefile = "".join((TOP / name).read_text() for name in
-                           ("Makefile", "tests/rules.mk", "ext/packages/rules.mk"))
-        for target in sorted(targets):
-            with self.subTest(target=target):
-                self.assertTrue(
-                    re.search(rf"(?m)^{target}:", makefile), f"no such target: {target}")
 
     def test_every_function_that_is_registered_is_in_the_readme(self):
         text = (TOP / "README.md").read_text()
