@@ -107,6 +107,8 @@ static void rules_of_names(void **state) {
         {"a\xf0\x90\x8c\x80.example", "xn--a-sb2i.example/", true},
         {"a\xcc\x82\xcc\xa3.example", "xn--zkg.example/", true},
         {"q\xcc\xa3\xcc\x87.example", "xn--q-9bb7f.example/", true},
+        {"\xe3\x81\x8c.example", "xn--v8j.example/", true},
+        {"\xe3\x81\x8b\xe3\x82\x99.example", "xn--v8j.example/", true},
         {"q\xcc\x81\xcc\x82.example", "xn--q-xbbd.example/", true},
         {"q\xcc\x87\xcc\xa3.example", "xn--q-9bb7f.example/", true},
         {"\xd7\x90"
