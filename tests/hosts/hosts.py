@@ -32,6 +32,12 @@ FOLDER = BUILD / "hosts"
 PACKAGED = BUILD / "binaries/linux-x86_64/bloom.so"
 LIBRARY = PACKAGED if PACKAGED.exists() else TOP / "bloom.so"
 BUN, DENO = "../node_modules/.bin/bun", "../node_modules/.bin/deno"
+NODE = "../node_modules/node/bin/node"
+DENO_RUN = [DENO, "run", "--quiet"]
+DENO_RUN += ["--allow-ffi", "--allow-read", "--allow-env", "--allow-sys"]
+PHP_FOLDER = ["-d", f"sqlite3.extension_dir={LIBRARY.parent}"]
+PHP_PROBE = ["php", "-r", "exit(class_exists('SQLite3') ? 0 : 1);"]
+TCL_PROBE = ["sh", "-c", "echo 'puts [package require sqlite3]' | tclsh | grep ."]
 JAR = "/usr/share/java/sqlite-jdbc.jar"
 WANTED = {"md5": FILTER_MD5, "found": "{1} {2}".format(*FINGERPRINT_ANSWER), "integer": "1"}
 MESSAGE = "bloom_check: the filter (argument 1) is NULL: check that its row exists"
@@ -93,10 +99,10 @@ def environment(name, *packages):
     return folder
 
 
-def python(script, *packages):
+def python(module, *packages, script="python.py", key=()):
     def load():
-        folder = environment(script, *packages)
-        return run(folder / "bin/python", SCRIPTS / f"{script}.py", cwd=folder)
+        folder = environment("-".join(["python", *(packages or [module])]), *packages)
+        return run(folder / "bin/python", SCRIPTS / script, module, *key, cwd=folder)
 
     return load
 
@@ -116,7 +122,7 @@ def command_line(script, *packages):
 def debian_python():
     if not has_module("sqlite3"):
         raise Skip("sqlite3 of Python not installed")
-    return python("python_sqlite3")()
+    return python("sqlite3")()
 
 
 def interpreter(tool, script, *options, probe=None):
@@ -174,7 +180,7 @@ def rust():
     return run("cargo", "run", "--quiet", "--", LIBRARY, cwd=folder)
 
 
-def javascript(script, packages, *command, add=("npm", "install")):
+def javascript(module, packages, *command, script="javascript.mjs", add=("npm", "install")):
     """A JavaScript host: packages of npm once into a folder, and in an empty folder below it ours
     by the host's own client (add).
     """
@@ -182,7 +188,7 @@ def javascript(script, packages, *command, add=("npm", "install")):
     def load():
         need("npm", "node")
         need_package("npm", "npm")
-        folder = fresh(f"{script}-{pathlib.PurePath(command[0]).name}")
+        folder = fresh(f"{module.replace(':', '-')}-{pathlib.PurePath(command[0]).name}")
         options = ["--silent", "--no-audit", "--no-fund"]
         if not all((folder / "node_modules" / name.split("@")[0]).exists() for name in packages):
             (folder / "package.json").write_text("{}")
@@ -206,7 +212,7 @@ def javascript(script, packages, *command, add=("npm", "install")):
                 env={**environment, "NPM_CONFIG_REGISTRY": address, "npm_config_registry": address},
             )
         shutil.copy(SCRIPTS / script, user)
-        return run(*command, script, cwd=user, env=environment)
+        return run(*command, script, module, cwd=user, env=environment)
 
     return load
 
@@ -214,68 +220,27 @@ def javascript(script, packages, *command, add=("npm", "install")):
 HOSTS = [
     ("sqlite3 shell", shell),
     ("Python: sqlite3", debian_python),
-    ("Python: apsw", python("python_apsw", "apsw")),
-    ("Python: pysqlite3", python("python_pysqlite3", "pysqlite3-binary")),
-    ("Python: SQLAlchemy", python("python_sqlalchemy", "sqlalchemy")),
-    ("Python: SQLCipher", python("python_sqlcipher", "sqlcipher3-wheels")),
-    ("Python: apsw-sqlite3mc", python("python_sqlite3mc", "apsw-sqlite3mc")),
+    ("Python: apsw", python("apsw", "apsw")),
+    ("Python: pysqlite3", python("pysqlite3.dbapi2", "pysqlite3-binary")),
+    ("Python: SQLAlchemy", python("sqlalchemy", "sqlalchemy", script="sqlalchemy_engine.py")),
+    ("Python: SQLCipher", python("sqlcipher3.dbapi2", "sqlcipher3-wheels")),
+    ("Python: apsw-sqlite3mc", python("apsw", "apsw-sqlite3mc", key=["secret"])),
     ("sqlite-utils", command_line("sqlite_utils", "sqlite-utils")),
     ("Datasette", command_line("datasette", "datasette")),
-    (
-        "PHP: SQLite3",
-        interpreter(
-            "php",
-            "php.php",
-            "-d",
-            f"sqlite3.extension_dir={LIBRARY.parent}",
-            probe=["php", "-r", "exit(class_exists('SQLite3') ? 0 : 1);"],
-        ),
-    ),
+    ("PHP: SQLite3", interpreter("php", "php.php", *PHP_FOLDER, probe=PHP_PROBE)),
     ("Ruby: sqlite3", interpreter("ruby", "ruby.rb", probe=["ruby", "-e", "require 'sqlite3'"])),
     ("Perl: DBD::SQLite", interpreter("perl", "perl.pl", probe=["perl", "-e", "use DBD::SQLite"])),
-    (
-        "Tcl: sqlite3",
-        interpreter(
-            "tclsh",
-            "tcl.tcl",
-            probe=["sh", "-c", "echo 'puts [package require sqlite3]' | tclsh | grep ."],
-        ),
-    ),
+    ("Tcl: sqlite3", interpreter("tclsh", "tcl.tcl", probe=TCL_PROBE)),
     ("R: RSQLite", interpreter("Rscript", "r.R", probe=["Rscript", "-e", "library(RSQLite)"])),
     ("Java: xerial", java),
     ("Go: mattn/go-sqlite3", go),
     ("Rust: rusqlite", rust),
-    ("Node.js: better-sqlite3", javascript("better-sqlite3.mjs", ["better-sqlite3@12"], "node")),
-    (
-        "Node.js: node:sqlite",
-        javascript("node-sqlite.mjs", ["node@24"], "../node_modules/node/bin/node"),
-    ),
-    ("Node.js: sqlite3", javascript("node-sqlite3.mjs", ["sqlite3@6"], "node")),
-    ("Node.js: libsql", javascript("libsql.mjs", ["libsql"], "node")),
-    (
-        "bun: bun:sqlite",
-        javascript(
-            "bun.mjs",
-            ["bun"],
-            BUN,
-            add=(BUN, "add"),
-        ),
-    ),
-    (
-        "deno: node:sqlite",
-        javascript(
-            "node-sqlite.mjs",
-            ["deno"],
-            DENO,
-            "run",
-            "--quiet",
-            "--allow-ffi",
-            "--allow-read",
-            "--allow-env",
-            "--allow-sys",
-            add=(DENO, "add"),
-        ),
-    ),
+    ("Node.js: better-sqlite3", javascript("better-sqlite3", ["better-sqlite3@12"], "node")),
+    ("Node.js: node:sqlite", javascript("node:sqlite", ["node@24"], NODE)),
+    ("Node.js: sqlite3", javascript("sqlite3", ["sqlite3@6"], "node", script="node-sqlite3.mjs")),
+    ("Node.js: libsql", javascript("libsql", ["libsql"], "node")),
+    ("bun: bun:sqlite", javascript("bun:sqlite", ["bun"], BUN, add=(BUN, "add"))),
+    ("deno: node:sqlite", javascript("node:sqlite", ["deno"], *DENO_RUN, add=(DENO, "add"))),
 ]
 
 
