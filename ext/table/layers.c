@@ -1,6 +1,7 @@
 /* See layers.h. */
 #include "table/layers.h"
 
+#include "filter/portable.h"
 #include <string.h>
 
 /* No sum of counts comes near the end of 64 bits. */
@@ -21,16 +22,12 @@ void bloom_layers_close(struct bloom_layers *layers) {
 
 /* The proof */
 
-static int status_of(const struct bloom_layers *layers, int which) {
+/* SQLITE_DBSTATUS_CACHE_HIT: the looks at pages that were in the cache, in all databases of the
+ * connection. No change is made without some; rows are counted besides. */
+BLOOM_INLINE int status_of(const struct bloom_layers *layers, int which) {
     int current = 0, highest;
     sqlite3_db_status(layers->database->connection, which, &current, &highest, 0);
     return current;
-}
-
-/* The number of looks at pages that were in the cache, in all databases of the connection. No
- * change is made without some; rows are counted besides. */
-static int count_looks(const struct bloom_layers *layers) {
-    return status_of(layers, SQLITE_DBSTATUS_CACHE_HIT);
 }
 
 /* Whether this connection has changed, or may have changed, what it has not committed. */
@@ -70,7 +67,7 @@ static bool is_proven_by_looks(const struct bloom_layers *layers) {
     unsigned changes =
         (unsigned)sqlite3_total_changes(layers->database->connection) - layers->changes;
     return (changes == 0 || changes == (unsigned)layers->own_changes) &&
-           count_looks(layers) == layers->looks;
+           status_of(layers, SQLITE_DBSTATUS_CACHE_HIT) == layers->looks;
 }
 
 static bool is_proven_by_version(const struct bloom_layers *layers) {
@@ -87,7 +84,7 @@ static void settle_proof(struct bloom_layers *layers, bool changed) {
     layers->held = layers->cursors > 0;
     if (!layers->told)
         return;
-    layers->looks = count_looks(layers);
+    layers->looks = status_of(layers, SQLITE_DBSTATUS_CACHE_HIT);
     layers->changes = (unsigned)sqlite3_total_changes(layers->database->connection);
     layers->own_changes = changed;
 }
@@ -194,10 +191,6 @@ static bool read_numbers(sqlite3_stmt *row, sqlite3_int64 numbers[COLUMNS]) {
     return true;
 }
 
-static sqlite3_int64 newest_possible(const struct bloom_layers *layers) {
-    return layers->growth.generations > 1 ? UINT32_MAX : 0;
-}
-
 /* Reads the row that a statement is at. One of a generation that is forgotten is not looked at,
  * unless it is wanted (see read_layers). */
 static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row, struct bloom_layer *wanted) {
@@ -210,7 +203,8 @@ static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row, struct blo
     if (number < 0 || number / SLOT_ROWS >= layers->growth.generations ||
         index >= BLOOM_LAYERS_MAXIMUM)
         return damaged(layers, number, "is not expected");
-    if (!read_numbers(row, numbers) || numbers[GENERATION] > newest_possible(layers) ||
+    if (!read_numbers(row, numbers) ||
+        numbers[GENERATION] > (layers->growth.generations > 1 ? UINT32_MAX : 0) ||
         numbers[GENERATION] % layers->growth.generations != number / SLOT_ROWS)
         return damaged(layers, number, "has numbers that are out of range");
     if (index > 0) {
@@ -258,7 +252,7 @@ static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row, struct blo
 static int find_newest(struct bloom_layers *layers) {
     unsigned last = 0, generations = 0;
     if (layers->count == 0 || layers->layers[0].geometry.number != 0)
-        return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS, "%s",
+        return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS,
                                       "it has no first layer");
     for (unsigned i = 0; i < layers->count; i++)
         if (layers->layers[i].geometry.generation >= layers->layers[last].geometry.generation)
@@ -301,17 +295,14 @@ static int know(struct bloom_layers *layers, enum bloom_chunk_sizes sizes) {
     int code = read_layers(layers, NULL);
     if (code == SQLITE_OK)
         code = find_proof(layers);
-    if (sizes == BLOOM_SIZES_ANY ||
-        (sizes == BLOOM_SIZES_LATER && layers->proof == BLOOM_PROOF_NONE)) {
-        uncheck(layers);
-        return code;
-    }
-    for (unsigned i = 0; code == SQLITE_OK && i < layers->count; i++) {
+    const bool proven = layers->proof != BLOOM_PROOF_NONE;
+    const bool checks = sizes == BLOOM_SIZES_NOW || (sizes == BLOOM_SIZES_LATER && proven);
+    for (unsigned i = 0; checks && code == SQLITE_OK && i < layers->count; i++) {
         struct bloom_geometry *geometry = &layers->layers[i].geometry;
         if (!geometry->checked)
             code = bloom_chunks_check(layers->chunks, geometry, &geometry->checked);
     }
-    if (layers->proof == BLOOM_PROOF_NONE)
+    if (!checks || !proven)
         uncheck(layers);
     return code;
 }
@@ -601,10 +592,6 @@ int bloom_layers_clear(struct bloom_layers *layers) {
 }
 
 /* Statements and transactions */
-
-void bloom_layers_enter(struct bloom_layers *layers) {
-    layers->cursors++;
-}
 
 void bloom_layers_leave(struct bloom_layers *layers) {
     if (--layers->cursors > 0)

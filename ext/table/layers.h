@@ -163,8 +163,7 @@ int bloom_layers_truncate(struct bloom_layers *layers, unsigned number);
 /* Takes all keys, all generations and all layers but the first away. */
 int bloom_layers_clear(struct bloom_layers *layers);
 
-/* A cursor is opened, and closed. */
-void bloom_layers_enter(struct bloom_layers *layers);
+/* A cursor is closed, which was counted in cursors when it was opened. */
 void bloom_layers_leave(struct bloom_layers *layers);
 
 /* What SQLite tells of the transaction; see the rule above. */
