@@ -3,7 +3,7 @@
 #include "filter/portable.h"
 
 /* Up to so many chunks of a layer are counted before it takes a key that may be one too many, which
- * takes 1 us each, for some 22 keys a chunk (layers.h); a chunk has room for some 3,000. */
+ * takes 1 us each, for some 22 keys a chunk, of some 3,000. */
 enum { FEW_CHUNKS = 4 };
 
 /* Whether a key is in one layer. */

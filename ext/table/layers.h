@@ -1,15 +1,12 @@
 /* The layers of a filter table: what is known of NAME_layers, and for how long it is believed.
  *
- * The state has one owner, this file, and one rule: **what was read is believed only as long as it
- * is proven, at every look, that nothing has changed it; otherwise it is read again.** Reading
- * again takes 0.5 us and is always right, so whatever is in doubt is read again.
- *
- *   What is kept   The rows of NAME_layers that count: header, chunk_blocks, generation, keys,
- *                  chunks, ones.
+ * The rows that count have one owner, this file, and one rule: **what was read is believed only as
+ * long as it is proven, at every look, that nothing has changed it; otherwise it is read again**,
+ * which takes 0.5 us and is always right.
  *
  *   Two proofs     Outside of a write transaction of this connection only commits change anything,
- *                  and each commit changes the database's data version (SQLITE_FCNTL_DATA_VERSION).
- *                  So it must be the same, and no write transaction open, then and now.
+ *                  and each of them the database's data version (SQLITE_FCNTL_DATA_VERSION). So it
+ *                  must be the same, and no write transaction open, then and now.
  *                  In a write transaction in which SQLite tells this table of savepoints, which it
  *                  does from the table's xBegin on, only this connection changes anything. It does
  *                  so by statements, which look at pages and count rows, or by rolling back to a
@@ -43,12 +40,10 @@
  *
  * Which rows count, and when a chunk reports its counts to the row of its layer, is in
  * FORMAT-tables.md. Nothing is outstanding between two calls of SQLite. To write the row takes a
- * second page and 0.3 us, so it is not done for each key: a chunk may hide 15, until the layer may
- * be full by what the row says and what chunks may hide. From then on each key is reported, but a
- * chunk that gets none still hides its own. So before a layer of few chunks takes a key then, its
- * chunks are counted. Of more chunks one in 10^9 gets no key from then on: by their ones layers may
- * be full some 22 keys a chunk before they are. The row is written before the chunk, since another
- * connection of a shared cache, or an authorizer, may refuse it.
+ * second page and 0.3 us, so a chunk may hide 15 keys until the layer may be full. A chunk that
+ * gets no key from then on still hides its own: before a layer of few chunks takes a key then, its
+ * chunks are counted; of more chunks that happens to one in 10^9. The row is written before the
+ * chunk, since another connection of a shared cache, or an authorizer, may refuse it.
  */
 #ifndef BLOOM_TABLE_LAYERS_H
 #define BLOOM_TABLE_LAYERS_H
@@ -145,7 +140,7 @@ static inline bool bloom_layer_takes(const struct bloom_layer *layer,
 /* Whether so many keys more may fill a layer, by its row and what chunks may not have reported. */
 bool bloom_layer_may_fill(const struct bloom_layer *layer, uint64_t keys);
 
-/* What a layer has, reported or not: the sum of its chunks; chunks is 0. */
+/* Sums of what a layer has, reported or not; chunks is 0. */
 int bloom_layers_count(struct bloom_layers *layers, const struct bloom_layer *layer,
                        struct bloom_sums *has);
 
