@@ -125,6 +125,8 @@ TEST_SUITES = \
     'mistakes=$(PYTHON) tests/documentation/mistakes_test.py' \
     'pins=$(BUILD)/tests/pins_test' \
     'messages=$(BUILD)/tests/message_test' \
+    'passes=$(BUILD)/tests/passes_test' \
+    'memory failures by place=PLACES=1 $(BUILD)/tests/memory_test' \
     'the state of a table=$(BUILD)/tests/state_test' \
     $(call unit_suites,$(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS)))
 

@@ -1,7 +1,8 @@
 # Draws the charts of tests/bench/results from the CSV files beside them: rate_by_fill.svg, the
 # false-positive rate of a filter as it fills, measured and predicted; cost_by_size.svg, nanoseconds
 # per check and per add against the number of keys, hashes given, p = 1 %; space.svg, bits per key
-# against the rate; generations.svg, size and error of a table that forgets by age, hour by hour.
+# against the rate; generations.svg, size and error of a table that forgets by age, hour by hour;
+# figures.svg, a filter in percent of what people have without it.
 # Run in that folder by tests/bench/run.sh.
 set terminal svg size 720,480 font "sans-serif,13" background "#ffffff" dashlength 0.6
 set datafile separator ","
@@ -95,3 +96,22 @@ set yrange [0:1.2]
 plot "generations.csv" using 1:(100*$6) skip 1 with lines linestyle 1 title "filter table", \
      1 with lines linestyle 5 title "asked for"
 unset multiplot
+
+set output "figures.svg"
+set terminal svg size 720,260 font "sans-serif,13" background "#ffffff"
+unset title
+set key off
+set xlabel "the filter, in percent of what is in brackets"
+set ylabel ""
+set autoscale
+set xrange [0:100]
+set yrange [4.6:-0.6]
+set xtics 20
+set format x "%g %%"
+set format y "%s"
+set lmargin 52
+set style fill solid 1 noborder
+plot "figures.csv" using (0):0:(0):(100):($0-0.35):($0+0.35):ytic(1) skip 1 \
+         with boxxyerror linecolor "#dddddd", \
+     "" using (0):0:(0):2:($0-0.35):($0+0.35) skip 1 with boxxyerror linecolor "#0063b1", \
+     "" using ($2+1):0:(sprintf("%g %%", $2)) skip 1 with labels left

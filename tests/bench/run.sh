@@ -1,11 +1,10 @@
 #!/bin/sh
 # Builds and runs the benchmarks, from the top folder, and writes their results to
-# tests/bench/results. `make bench` calls it. What is measured: the comments of floor.c,
-# interface.c, sql_bench.py, bulk.py, table.c, generations.c and two_sets.py.
+# tests/bench/results, with a page on top. `make bench` calls it. What is measured: the comments of
+# floor.c, interface.c, sql_bench.py, bulk.py, table.c, generations.c and two_sets.py.
 #
 #     sh tests/bench/run.sh [floor] [interface] [foreign] [kinds] [sql] [bulk] [table]
-#                           [generations]
-#                           [two_sets] [charts]
+#                           [generations] [two_sets] [figures] [charts]
 #
 # Nothing named: all.
 #
@@ -35,7 +34,7 @@ BUILD=build/bench
 WARNINGS="-Wall -Wextra -Wpedantic -Wconversion -Wshadow"
 COMPILE="$CC $CFLAGS $WARNINGS -std=c11 -fPIC -ffp-contract=off"
 [ $# -gt 0 ] ||
-    set -- floor interface foreign kinds sql bulk table generations two_sets charts
+    set -- floor interface foreign kinds sql bulk table generations two_sets figures charts
 
 # includes HEADER: whether the compiler finds it.
 includes() {
@@ -203,6 +202,9 @@ PYTHON_END
         ;;
     two_sets)
         $ALONE "$PYTHON" $BENCH/two_sets.py --library "$LIBRARY" ${FULL:+--rows 10000000}
+        ;;
+    figures)
+        "$PYTHON" $BENCH/figures.py $RESULTS
         ;;
     charts)
         (cd $RESULTS && gnuplot ../charts.gnuplot)

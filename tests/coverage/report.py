@@ -99,8 +99,7 @@ def examine(entry, folder, exceptions):
             continue
         function = next((name for start, name in reversed(functions) if start <= number), "-")
         missed = [
-            f"branch {i}" for i, branch in enumerate(line["branches"], 1) if branch["count"] == 0
-        ]
+            f"branch {i}" for i, branch in enumerate(line["branches"], 1) if branch["count"] == 0]
         source.lines[0] += line["count"] > 0
         source.lines[1] += 1
         source.branches[0] += len(line["branches"]) - len(missed)
@@ -141,23 +140,20 @@ def main(coverage, folder, exceptions_path):
         print(
             f"{'ok  ' if good else 'FAIL'} {source.name:27} {share(source.lines)} "
             f" {share(source.branches)}"
-            + (f"  {source.excepted} excepted" if source.excepted else "")
-        )
+            + (f"  {source.excepted} excepted" if source.excepted else ""))
         for counts, more in ((total.lines, source.lines), (total.branches, source.branches)):
             counts[:] = [have + new for have, new in zip(counts, more)]
         total.excepted += source.excepted
     print(
         f"     {total.name:27} {share(total.lines)}  {share(total.branches)}  {total.excepted}"
-        " excepted"
-    )
+        " excepted")
     for source in sources:
         for number, function, what, text in source.missed:
             print(f"{folder}/{source.name}:{number}: not reached: {function}: {what}: {text}")
         for function, what, text in source.stale:
             print(
                 f"{folder}/{source.name}: reached, or gone, though excepted: {function}: {what}:"
-                f" {text}"
-            )
+                f" {text}")
     known = {source.name for source in sources}
     lost = sorted({exception[0] for exception in exceptions} - known)
     for name in lost:

@@ -249,8 +249,7 @@ LETTERS = {
     "k": "kK\u212a",
     "\u00fc": ["\u00fc", "\u00dc", "u\u0308", "U\u0308"], "s": "sS\u017f",
     "\u00e9": ["\u00e9", "e\u0301", "\u00c9"], "\uac00": ["\uac00", "\u1100\u1161"],
-    ".": "...\u3002\uff0e\uff61",
-}
+    ".": "...\u3002\uff0e\uff61"}
 NOTHING = ["\u00ad", "\u200b", "\u2060", "\ufe0f", "\ufeff", "\u180b", "\U000e0100"]
 NAMES = ["evil.example", "www.evil.example", "a.b.c.example.com", "m\u00fcnchen.example",
          "192.0.2.7",

@@ -6,10 +6,6 @@
  * included. The outcome must be SQLITE_INTERRUPT, and the database as before; or success, and the
  * database as after it.
  *
- * Then functions that go over a filter of some megabytes, which are stopped when they ask for the
- * first or a later time: they must end in SQLITE_INTERRUPT themselves, since SQLite looks for an
- * interrupt at jumps only, of which a SELECT of one row has none behind a function.
- *
  * Then statements on filters of 10^8 bits, at moments spread over their normal run time, by
  * sqlite3_interrupt() from another thread and by progress handlers: the same must hold, and half of
  * the statements must have returned within 10 ms. Measured is the time of the processor that the
@@ -604,83 +600,15 @@ static void make_large_filters(void) {
     sqlite3_close(database);
 }
 
-/* Passes over a filter */
-
-static long questions_left; /* until the handler says stop; 0: never */
-
-static int stops(void *argument) {
-    (void)argument;
-    return questions_left > 0 && --questions_left == 0;
-}
-
-/* after(questions, value): the value; from here on the handler is called so often and then stops
- * what runs. */
-static void after(sqlite3_context *context, int count, sqlite3_value **arguments) {
-    (void)count;
-    questions_left = sqlite3_value_int(arguments[0]);
-    sqlite3_result_value(context, arguments[1]);
-}
-
-static void try_passes(void) {
-    /* Asking once runs some 500 operations. */
-    static const char *const PASSES[] = {
-        "bloom_add(after(100, blocked), 1)",
-        "bloom_count(after(100, blocked))",
-        "bloom_count(after(1500, blocked))",
-        "bloom_fpr(after(100, classic))",
-        "bloom_info(after(100, counting))",
-        "bloom_remove(after(100, counting), 1)",
-        "bloom_convert(after(100, counting), 'blocked')",
-        "bloom_union(after(100, blocked), blocked)",
-        "bloom_union(after(1500, blocked), blocked)",
-        "bloom_intersect(after(1500, classic), classic, classic)",
-        "bloom_export(after(100, classic), 'guava')",
-        "bloom_import(after(100, guava), 'guava')",
-        "(SELECT count(*) FROM bloom_list(after(100, remarks)))",
-        "(SELECT count(*) FROM bloom_list(after(1500, remarks)))",
-        "(SELECT count(*) FROM bloom_list(after(1500, digits)))",
-        "(SELECT count(*) FROM bloom_list(after(1500, 'a.example' || x'0a' || remarks)))",
-        "(SELECT count(*) FROM bloom_keys(after(100, numbers)))",
-        "(SELECT key FROM bloom_keys(after(1500, numbers)) ORDER BY key DESC)",
-    };
-    sqlite3 *database =
-        prepare("passes", "CREATE TABLE f AS SELECT bloom_new(8000000) AS blocked, "
-                          "bloom_new(8000000, 0.01, 'classic') AS classic, "
-                          "bloom_new(8000000, 0.01, 'counting') AS counting, "
-                          "bloom_export(bloom_new(8000000, 0.01, 'classic'), 'guava') AS guava, "
-                          "replace(hex(zeroblob(4000000)), '00', '#' || x'0a') AS remarks, "
-                          "hex(zeroblob(4000000)) AS digits, "
-                          "bloom_new(200000000, NULL, 'bitmap') AS numbers");
-    sqlite3_create_function(database, "after", 2, SQLITE_UTF8, NULL, after, NULL, NULL);
-    for (size_t i = 0; i < sizeof PASSES / sizeof *PASSES; i++) {
-        char sql[200];
-        sqlite3_stmt *statement;
-        sqlite3_snprintf(sizeof sql, sql, "SELECT %s FROM f", PASSES[i]);
-        if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) != SQLITE_OK)
-            fatal("passes", sql, database);
-        sqlite3_progress_handler(database, 1, stops, NULL);
-        int code = sqlite3_step(statement);
-        sqlite3_progress_handler(database, 0, NULL, NULL);
-        if (code != SQLITE_INTERRUPT || questions_left != 0)
-            printf("%s: result %d (%s), %ld questions left\n", PASSES[i], code,
-                   sqlite3_errmsg(database), questions_left);
-        result(code == SQLITE_INTERRUPT);
-        sqlite3_finalize(statement);
-    }
-    result(close_clean("passes", database));
-}
-
 int main(int count, char **arguments) {
-    /* "moments" for the first parts alone, or a part of a title for these operations of the second
+    /* "moments" for the first part alone, or a part of a title for these operations of the second
      * alone. */
     const char *only = count > 1 ? arguments[1] : "";
     int moments_only = strcmp(only, "moments") == 0;
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     pthread_getcpuclockid(pthread_self(), &worker_clock);
-    if (*only == '\0' || moments_only) {
+    if (*only == '\0' || moments_only)
         try_every_moment();
-        try_passes();
-    }
     if (moments_only) {
         printf("%d passed, %d failed\n", passed, failed);
         return failed > 0;

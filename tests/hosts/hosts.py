@@ -64,13 +64,8 @@ def shell():
     with open(SCRIPTS / "shell.sql", encoding="utf-8") as script:
         ran = subprocess.run(
             ["sqlite3", "-batch", "-init", "/dev/null", ":memory:"],
-            stdin=script,
-            cwd=folder,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
+            stdin=script, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            check=False)
     digest = hashlib.md5((folder / "filter.bloom").read_bytes()).hexdigest()
     return f"md5 {digest}\n" + ran.stdout.replace("Runtime error", "error")
 
@@ -82,10 +77,7 @@ def environment(name, *packages):
     if not (folder / "bin/python").exists():
         run(
             "/usr/bin/python3" if pathlib.Path("/usr/bin/python3").exists() else sys.executable,
-            "-m",
-            "venv",
-            folder,
-        )
+            "-m", "venv", folder)
     pip = [folder / "bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check"]
     run(*pip, "--no-index", "--find-links", BUILD / "python", "--force-reinstall", "sqlite-bloom")
     if packages:
@@ -129,8 +121,7 @@ def interpreter(tool, script, *options, probe=None):
         if (
             probe
             and subprocess.run(
-                probe, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
-            ).returncode
+                probe, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode
             != 0
         ):
             raise Skip(f"{tool} is there, its binding to SQLite is not: {' '.join(probe)}")
@@ -145,11 +136,7 @@ def java():
         "java",
         "-Djava.library.path=/usr/lib/x86_64-linux-gnu/jni",
         "-Dorg.sqlite.lib.path=/usr/lib/x86_64-linux-gnu/jni",
-        "-cp",
-        JAR,
-        SCRIPTS / "Xerial.java",
-        LIBRARY,
-    )
+        "-cp", JAR, SCRIPTS / "Xerial.java", LIBRARY)
 
 
 def go():
@@ -169,8 +156,7 @@ def rust():
     shutil.copy(SCRIPTS / "rusqlite.rs", folder / "src/main.rs")
     (folder / "Cargo.toml").write_text(
         '[package]\nname = "host"\nversion = "0.1.0"\nedition = "2021"\n\n[dependencies]\n'
-        'rusqlite = { version = "0.41", features = ["bundled", "load_extension"] }\nmd5 = "0.8"\n'
-    )
+        'rusqlite = { version = "0.41", features = ["bundled", "load_extension"] }\nmd5 = "0.8"\n')
     return run("cargo", "run", "--quiet", "--", LIBRARY, cwd=folder)
 
 
@@ -195,16 +181,14 @@ def javascript(script, packages, *command, add=("npm", "install")):
             "NO_COLOR": "1",
             "BUN_INSTALL_CACHE_DIR": str(user / "cache"),
             "DENO_DIR": str(user / "cache"),
-            "npm_config_cache": str(user / "cache"),
-        }
+            "npm_config_cache": str(user / "cache")}
         with registry(BUILD / "npm") as address:
             run(
                 *add,
                 *(options if add[0] == "npm" else []),
                 "npm:sqlite-bloom" if "deno" in add[0] else "sqlite-bloom",
                 cwd=user,
-                env={**environment, "NPM_CONFIG_REGISTRY": address, "npm_config_registry": address},
-            )
+                env={**environment, "NPM_CONFIG_REGISTRY": address, "npm_config_registry": address})
         shutil.copy(SCRIPTS / script, user)
         return run(*command, script, cwd=user, env=environment)
 
@@ -224,23 +208,16 @@ HOSTS = [
     (
         "PHP: SQLite3",
         interpreter(
-            "php",
-            "php.php",
-            "-d",
+            "php", "php.php", "-d",
             f"sqlite3.extension_dir={LIBRARY.parent}",
-            probe=["php", "-r", "exit(class_exists('SQLite3') ? 0 : 1);"],
-        ),
-    ),
+            probe=["php", "-r", "exit(class_exists('SQLite3') ? 0 : 1);"])),
     ("Ruby: sqlite3", interpreter("ruby", "ruby.rb", probe=["ruby", "-e", "require 'sqlite3'"])),
     ("Perl: DBD::SQLite", interpreter("perl", "perl.pl", probe=["perl", "-e", "use DBD::SQLite"])),
     (
         "Tcl: sqlite3",
         interpreter(
-            "tclsh",
-            "tcl.tcl",
-            probe=["sh", "-c", "echo 'puts [package require sqlite3]' | tclsh | grep ."],
-        ),
-    ),
+            "tclsh", "tcl.tcl",
+            probe=["sh", "-c", "echo 'puts [package require sqlite3]' | tclsh | grep ."])),
     ("R: RSQLite", interpreter("Rscript", "r.R", probe=["Rscript", "-e", "library(RSQLite)"])),
     ("Java: xerial", java),
     ("Go: mattn/go-sqlite3", go),
@@ -248,35 +225,17 @@ HOSTS = [
     ("Node.js: better-sqlite3", javascript("better-sqlite3.mjs", ["better-sqlite3@12"], "node")),
     (
         "Node.js: node:sqlite",
-        javascript("node-sqlite.mjs", ["node@24"], "../node_modules/node/bin/node"),
-    ),
+        javascript("node-sqlite.mjs", ["node@24"], "../node_modules/node/bin/node")),
     ("Node.js: sqlite3", javascript("node-sqlite3.mjs", ["sqlite3@6"], "node")),
     ("Node.js: libsql", javascript("libsql.mjs", ["libsql"], "node")),
-    (
-        "bun: bun:sqlite",
-        javascript(
-            "bun.mjs",
-            ["bun"],
-            BUN,
-            add=(BUN, "add"),
-        ),
-    ),
+    ("bun: bun:sqlite", javascript("bun.mjs", ["bun"], BUN, add=(BUN, "add"))),
     (
         "deno: node:sqlite",
         javascript(
             "node-sqlite.mjs",
             ["deno"],
-            DENO,
-            "run",
-            "--quiet",
-            "--allow-ffi",
-            "--allow-read",
-            "--allow-env",
-            "--allow-sys",
-            add=(DENO, "add"),
-        ),
-    ),
-]
+            DENO, "run", "--quiet", "--allow-ffi", "--allow-read", "--allow-env", "--allow-sys",
+            add=(DENO, "add")))]
 
 
 def judge(output):
@@ -287,8 +246,7 @@ def judge(output):
     wrong = [
         f"{name} is {said.get(name, 'not printed')}, expected {value}"
         for name, value in WANTED.items()
-        if said.get(name) != value
-    ]
+        if said.get(name) != value]
     errors = [line for line in output.splitlines() if line.startswith("error")]
     if not errors or MESSAGE not in errors[0]:
         wrong.append(f"the message is {errors or 'not printed'}")
@@ -321,11 +279,9 @@ def main(words):
         cells = ["same", "exact", "found", "text"] if outcome == "ok" else [outcome, "", "", ""]
         print(
             f"{name:26} {cells[0]:7} {cells[1]:7} {cells[2]:8} {cells[3]:6} {seconds:7.1f}"
-            + (f"  {problem}" if problem else "")
-        )
+            + (f"  {problem}" if problem else ""))
     counts = [
-        sum(outcome == kind for _, outcome, _, _ in results) for kind in ("ok", "FAIL", "skip")
-    ]
+        sum(outcome == kind for _, outcome, _, _ in results) for kind in ("ok", "FAIL", "skip")]
     print("{} passed, {} failed, {} skipped".format(*counts))
     return 1 if counts[1] or not counts[0] else 0
 

@@ -28,40 +28,27 @@ CRATE = "https://static.crates.io/crates/libsqlite3-sys/libsqlite3-sys-0.18.0.cr
 CRATE_SHA256 = "1e704a02bcaecd4a08b93a23f6be59d0bd79cd161e0963e9499165a0a35df7bd"
 SOURCES = "libsqlite3-sys-0.18.0/sqlite3/"
 OPTIONS = [
-    "JSON1",
-    "COLUMN_METADATA",
-    "UNLOCK_NOTIFY",
-    "RTREE",
-    "FTS5",
-    "SESSION",
-    "PREUPDATE_HOOK",
-]
+    "JSON1", "COLUMN_METADATA", "UNLOCK_NOTIFY", "RTREE", "FTS5", "SESSION", "PREUPDATE_HOOK"]
 
 STATEMENTS = [
     (
         (
             "SELECT bloom_check(f, 'b') || bloom_check(f, 'c') FROM (SELECT bloom_agg(k) AS f FROM"
-            " (SELECT 'a' AS k UNION SELECT 'b'))"
-        ),
-        "10",
-    ),
+            " (SELECT 'a' AS k UNION SELECT 'b'))"),
+        "10"),
     ("CREATE TABLE filters(f BLOB NOT NULL)", "done"),
     (
         (
             "INSERT INTO filters SELECT bloom_agg(k, 100, 0.01) FROM (SELECT 'a' AS k UNION SELECT"
-            " 'b')"
-        ),
-        "done",
-    ),
+            " 'b')"),
+        "done"),
     ("SELECT bloom_check((SELECT bloom_pin(f) FROM filters), 'a')", "1"),
     ("SELECT hex(substr(f, 1, 16)) FROM filters", "89424C4D010101000600000000000000"),
     (
         (
             "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 300000)"
-            " INSERT INTO filters SELECT bloom_agg(i) FROM c"
-        ),
-        "done",
-    ),
+            " INSERT INTO filters SELECT bloom_agg(i) FROM c"),
+        "done"),
     ("SELECT length(f) FROM filters WHERE rowid = 2", "372096"),
     ("CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=0.01, growth=off)", "done"),
     ("INSERT INTO seen(key) VALUES ('a'), ('b')", "done"),
@@ -70,8 +57,7 @@ STATEMENTS = [
     ("ALTER TABLE seen RENAME TO other", "done"),
     ("SELECT count(*) FROM other('b')", "1"),
     ("DROP TABLE other", "done"),
-    ("SELECT count(*) FROM sqlite_master WHERE name LIKE 'other%' OR name LIKE 'seen%'", "0"),
-]
+    ("SELECT count(*) FROM sqlite_master WHERE name LIKE 'other%' OR name LIKE 'seen%'", "0")]
 
 
 def source():
@@ -99,39 +85,26 @@ def source():
 
 
 @unittest.skipUnless(
-    all(shutil.which(tool) for tool in TOOLS), "skipped: needs java, javac and mvn"
-)
+    all(shutil.which(tool) for tool in TOOLS), "skipped: needs java, javac and mvn")
 class Oldest(unittest.TestCase):
     def run_on(self, version, statements):
         artifact = f"org.xerial:sqlite-jdbc:{version}"
         subprocess.run(
             ["mvn", "-q", "dependency:get", f"-Dartifact={artifact}", "-Dtransitive=false"],
-            check=True,
-            capture_output=True,
-        )
+            check=True, capture_output=True)
         repository = pathlib.Path(
-            os.environ.get("MAVEN_REPOSITORY", pathlib.Path.home() / ".m2/repository")
-        )
+            os.environ.get("MAVEN_REPOSITORY", pathlib.Path.home() / ".m2/repository"))
         jar = repository / f"org/xerial/sqlite-jdbc/{version}/sqlite-jdbc-{version}.jar"
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run(
                 [
-                    "javac",
-                    "-cp",
-                    jar,
-                    "-d",
-                    folder,
-                    pathlib.Path(__file__).parent / "Statements.java",
-                ],
-                check=True,
-            )
+                    "javac", "-cp", jar, "-d", folder,
+                    pathlib.Path(__file__).parent / "Statements.java"],
+                check=True)
             run = subprocess.run(
                 ["java", "-cp", f"{jar}:{folder}", "Statements", TOP / "bloom.so"],
                 input="\n".join(statements),
-                capture_output=True,
-                text=True,
-                check=True,
-            )
+                capture_output=True, text=True, check=True)
         return run.stdout.splitlines()
 
     def test_everything_works_on_3_31_1(self):
@@ -143,8 +116,7 @@ class Oldest(unittest.TestCase):
         lines = self.run_on("3.30.1", [])
         self.assertEqual(lines[0], "3.30.1")
         self.assertRegex(
-            lines[1], r"bloom \d+\.\d+\.\d+ needs SQLite 3\.31\.0 or later, this is 3\.30\.1"
-        )
+            lines[1], r"bloom \d+\.\d+\.\d+ needs SQLite 3\.31\.0 or later, this is 3\.30\.1")
 
 
 @unittest.skipUnless(sys.platform == "linux",

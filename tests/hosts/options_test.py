@@ -54,8 +54,7 @@ TABLES = [
     ("SELECT count(*) FROM seen('c')",
      "seen: the authorizer of this connection hides the shadow tables; let it show them"),
     ("hide nothing", None),
-    ("SELECT count(*) FROM seen('c')", "1"),
-]
+    ("SELECT count(*) FROM seen('c')", "1")]
 
 
 # A filter that grows past 1.43e9 bytes, of which half as much again is more than SQLite allocates;

@@ -635,7 +635,7 @@ static void each_allocation_fails_once(void **state) {
 
 static void allocations_fail_among_duplicates(void **state) {
     (void)state;
-    enum { COUNT = 200000, DISTINCT = 40000, STEP = 61 };
+    enum { COUNT = 200000, DISTINCT = 40000, STEP = 211 };
     struct bloom_hash *keys = distinct_keys(COUNT);
     for (size_t i = DISTINCT; i < COUNT; i++)
         keys[i] = keys[i % DISTINCT];

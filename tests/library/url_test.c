@@ -487,6 +487,7 @@ static void paths_and_queries(void **state) {
         {"http://host/a/.", "host/a/"},
         {"http://host/a/b/..", "host/a/"},
         {"http://host/a/b/../", "host/a/"},
+        {"http://host/a/%252e./b", "host/b"},
         {"http://host/a//../b", "host/a/b"},
         {"http://host/a\\..\\m?a\\b", "host/m?a\\b"},
         {"http://host/a%5C..%5Cm?%5C", "host/a%5C..%5Cm?\\"},

@@ -3,14 +3,14 @@
 
     run.py NAME=COMMAND ...     suites, as tests/runner/run.py takes them
 
-Each mutant is one change of one place (mutate.py makes them) in a copy of the tree, of which make
-builds what depends on it. It is killed when a suite fails or takes too long. Those of its storey
-come first, and of these the ones that killed others. What does not compile, and what makes the same
-machine code, is passed over and another one drawn. The survivors are printed as diffs; what
+Each mutant is one change of one place (mutate.py makes them) in a copy of the tree. It is killed
+when a suite fails or takes too long. Those of its storey come first, and of these the ones that
+killed others; make builds what a suite needs when its turn comes. What does not compile, and what
+makes the same machine code, is passed over and another one drawn. The survivors are printed as diffs; what
 equivalents.txt has, with the reason why nobody can tell them from the source, does not count.
 
-In the environment: N (200) mutants, drawn with SEED (1) from the files whose path holds WORD (all);
-AGAIN=1 runs the survivors of the last run alone, after the tests were changed; JOBS (2) at once;
+In the environment: N (200) mutants, drawn with SEED (1) from the lines that WORD (all) is in, as
+table/keys or url.c:289; AGAIN=1 runs the survivors of the last run alone, after the tests were changed; JOBS (2) at once;
 QUICK=SECONDS leaves out suites that take longer, after which a run without it tries the survivors.
 What was found is kept in build/mutants, so that a run that was stopped goes on where it was. The
 last line is `N passed, N failed`, of mutants killed and survivors.
@@ -19,6 +19,7 @@ import concurrent.futures
 import hashlib
 import itertools
 import json
+import math
 import os
 import pathlib
 import queue
@@ -53,7 +54,7 @@ LEFT_OUT = {"build", "sources", "script runner", "runner of suites", "documentat
 def sources():
     files = [path for storey in STOREYS for path in sorted((TOP / "ext" / storey).glob("*.[ch]"))]
     return [path for path in files + sorted((TOP / "ext").glob("*.[ch]"))
-            if path.name not in TABLES and WORD in str(path.relative_to(TOP))]
+            if path.name not in TABLES]
 
 
 class Mutant:
@@ -84,6 +85,8 @@ def mutants():
         text = path.read_text(encoding="utf-8")
         for change in mutate.mutants_of(text):
             mutant = Mutant(path, text, change)
+            if WORD not in f"{mutant.name}:{mutant.line}":
+                continue
             alike = mutant.name, mutant.diff
             times[alike] = times.get(alike, 0) + 1
             words = f"{SEED} {mutant.name} {times[alike]} {mutant.diff}"
@@ -111,16 +114,18 @@ def limits():
 
 
 def run(command, folder, seconds, sanitized=False):
-    """Whether it succeeds in that time."""
+    """Whether it succeeds when each of its processes computes for no longer. Others may compute
+    beside it, and it may wait: that takes several times as long."""
     def prepare():
         limits()
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 1))
         if not sanitized:  # which takes terabytes
             resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     with open(folder / "build/mutant.log", "w", encoding="utf-8") as log:
         process = subprocess.Popen(command, shell=True, cwd=folder, stdin=subprocess.DEVNULL,
                                    stdout=log, stderr=subprocess.STDOUT, preexec_fn=prepare)
         try:
-            return process.wait(seconds) == 0
+            return process.wait(10 + 5 * seconds) == 0
         except subprocess.TimeoutExpired:
             return False
         finally:
@@ -136,22 +141,24 @@ class Suite:
         self.name, self.command = name, command
         program = re.search(r"\S+/tests/\w+(?= |$)", command)
         self.target = program[0] if program else None
-        self.is_unit = name.endswith("_test")
+        self.is_unit, self.is_script = name.endswith("_test"), "tests/sql/" in command
         self.seconds, self.kills = 0, {}
         if re.search(r"_test\.py( \w+)*$", command):
             self.command += " --failfast"
 
     def reaches(self, storey):
-        """The unit tests have nothing in them that knows SQLite, which others are linked with."""
-        return not self.target or not self.is_unit or storey not in ("sqlite", "table",
-                                                                     "extension.c")
+        """The unit tests have nothing in them that knows SQLite; what scripts load has nothing of
+        the library's own interface."""
+        if self.is_unit:
+            return storey not in ("sqlite", "table", "extension.c")
+        return storey != "sqlite-bloom-filter.c" or not self.is_script
 
     def is_near(self, storey):
         """Unit tests are of the filter library, the others of what SQL sees."""
         if storey == "table":
             return "table" in self.name
-        return self.is_unit if storey in ("url", "filter", "exchange") else \
-            not self.is_unit and "table" not in self.name
+        return not self.is_unit and "table" not in self.name if storey in (
+            "sqlite", "extension.c") else self.is_unit
 
     def order(self, mutant):
         """By the chance that it kills in a second: what was seen, and a guess to begin with."""
@@ -163,14 +170,19 @@ class Suite:
     def fails(self, folder, slow):
         return not run(self.command, folder, slow, sanitized=self.target is not None)
 
+    def builds(self, folder):
+        return not self.target or run(f"make -s '{FLAGS}' {self.target}", folder, 600)
+
 
 def suites_of(arguments):
     """The scripts one by one."""
     for argument in arguments:
         name, _, command = argument.partition("=")
-        if name == "scripts":
-            for script in sorted((TOP / "tests/sql").glob("*.test")):
-                yield Suite(script.name, command.replace("tests/sql", f"tests/sql/{script.name}"))
+        before, scripts, files = command.partition("tests/sql")
+        if scripts:
+            for path in sorted((TOP / "tests/sql").glob("*.test")):
+                if not files or f"/{path.name}" in files:
+                    yield Suite(f"{path.name} ({name})", f"{before}tests/sql/{path.name}")
         elif name not in LEFT_OUT:
             yield Suite(name, command)
 
@@ -186,7 +198,8 @@ class Tree:
         digest = hashlib.sha256()
         for name in filter(None, names):
             contents = (TOP / name).read_bytes() if (TOP / name).is_file() else None
-            digest.update(f"{name} ".encode() + (contents or b""))
+            if not name.startswith("tests/mutants/"):
+                digest.update(f"{name} ".encode() + (contents or b""))
             self.put(name, contents)
         self.digest = digest.hexdigest()[:16]
         self.build()
@@ -219,11 +232,10 @@ class Tree:
             if self.digests() == self.same:
                 return "same"
             reaching = [suite for suite in suites if suite.reaches(mutant.storey())]
-            targets = [suite.target for suite in reaching if suite.target]
-            if targets and not run(f"make -s '{FLAGS}' {' '.join(targets)}", self.folder, 600):
-                return "broken"
             for suite in sorted(reaching, key=lambda suite: suite.order(mutant)):
-                if suite.fails(self.folder, 10 + 10 * suite.seconds):
+                if not suite.builds(self.folder):
+                    return "broken"
+                if suite.fails(self.folder, 3 + 4 * suite.seconds):
                     suite.kills[mutant.storey()] = suite.kills.get(mutant.storey(), 0) + 1
                     return "killed: " + suite.name
             return SURVIVED
@@ -232,18 +244,19 @@ class Tree:
 
 
 def baseline(tree, suites):
-    """What each takes, of a tree that passes them all. Kept as long as the tree stays."""
+    """What each computes, of a tree that passes them all. Kept as long as the tree stays."""
     kept = FOLDER / f"seconds-{tree.digest}.json"
     seconds = json.loads(kept.read_text()) if kept.exists() else {}
     for suite in suites:
         if suite.name not in seconds:
-            if suite.target:
-                run(f"make -s '{FLAGS}' {suite.target}", tree.folder, 600)
-            started = time.monotonic()
+            suite.builds(tree.folder)
+            before = os.times()
             if suite.fails(tree.folder, 600):
                 raise SystemExit(f"{suite.name} fails without a mutant:\n" +
                                  (tree.folder / "build/mutant.log").read_text()[-3000:])
-            seconds[suite.name] = time.monotonic() - started
+            after = os.times()
+            seconds[suite.name] = (after.children_user + after.children_system -
+                                   before.children_user - before.children_system)
             kept.write_text(json.dumps(seconds))
         suite.seconds = seconds[suite.name]
 

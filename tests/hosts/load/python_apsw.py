@@ -9,8 +9,7 @@ connection = apsw.Connection(":memory:")
 sqlite_bloom.load(connection)
 connection.execute(
     "CREATE TABLE numbers AS WITH RECURSIVE c(i) AS"
-    " (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < 1000) SELECT i FROM c"
-)
+    " (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < 1000) SELECT i FROM c")
 
 
 def one(sql, *values):
@@ -24,9 +23,7 @@ print(
     one(
         "SELECT sum(bloom_check(?1, 'key-' || i)) || ' ' ||"
         " sum(bloom_check(?1, 'absent-' || i)) FROM numbers",
-        f,
-    ),
-)
+        f))
 print("integer", one("SELECT bloom_check(bloom_agg(42), ?)", 42))
 try:
     one("SELECT bloom_check(NULL, 1)")

@@ -23,11 +23,9 @@ def connect(key):
 connection = connect("secret")
 connection.execute(
     "CREATE TABLE numbers AS WITH RECURSIVE c(i) AS"
-    " (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < 1000) SELECT i FROM c"
-)
+    " (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < 1000) SELECT i FROM c")
 connection.execute(
-    "CREATE TABLE filters AS SELECT bloom_agg('key-' || i, 1000, 0.01) AS f FROM numbers"
-)
+    "CREATE TABLE filters AS SELECT bloom_agg('key-' || i, 1000, 0.01) AS f FROM numbers")
 connection.close()
 if b"CREATE TABLE" in path.read_bytes():
     print("error: the file is not encrypted")
@@ -45,9 +43,7 @@ print(
     one(
         "SELECT sum(bloom_check(?1, 'key-' || i)) || ' ' ||"
         " sum(bloom_check(?1, 'absent-' || i)) FROM numbers",
-        f,
-    ),
-)
+        f))
 print("integer", one("SELECT bloom_check(bloom_agg(42), ?)", 42))
 try:
     one("SELECT bloom_check(NULL, 1)")
