@@ -16,10 +16,6 @@ enum {
     LARGE_CHUNK_BYTES = 16000
 };
 
-void bloom_chunks_open(struct bloom_chunks *chunks, struct bloom_database *database) {
-    *chunks = (struct bloom_chunks){.database = database};
-}
-
 void bloom_chunks_rest(struct bloom_chunks *chunks) {
     sqlite3_blob *handle = chunks->handle;
     chunks->handle = NULL;

@@ -47,6 +47,7 @@ struct bloom_geometry {
     bool checked;  /* there is a row that is as long as chunk_blocks says */
 };
 
+/* Begins as the database and zeros. */
 struct bloom_chunks {
     struct bloom_database *database;
     sqlite3_blob *handle; /* for reading; NULL when there is none */
@@ -54,8 +55,6 @@ struct bloom_chunks {
     uint8_t *chunk;       /* a chunk of largest size, from its first use on */
 };
 
-/* Takes no memory yet. */
-void bloom_chunks_open(struct bloom_chunks *chunks, struct bloom_database *database);
 void bloom_chunks_close(struct bloom_chunks *chunks);
 
 /* Closes the handle. */
@@ -91,9 +90,9 @@ struct bloom_block {
 int bloom_block_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
                      const uint64_t *words, struct bloom_block *block);
 
-/* Reads a block and the counts of its chunk, to change them; handle is NULL before. What is open may
- * be opened as another block, which takes a third of the time of the first. To save, make the row,
- * if there is none, then do what may still be refused, then save; or close it as it was. No
+/* Reads a block and the counts of its chunk, to change them; handle is NULL before. What is open
+ * may be opened as another block, which takes a third of the time of the first. To save, make the
+ * row, if there is none, then do what may still be refused, then save; or close it as it was. No
  * statement that writes, but an UPDATE of the layer's row, may come between the last open and save.
  * After an error nothing is open. */
 int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,

@@ -67,20 +67,6 @@ int bloom_database_fail(struct bloom_database *database, int code, const char *f
     return code;
 }
 
-int bloom_database_damaged(struct bloom_database *database, int shadow, const char *format, ...) {
-    va_list list;
-    va_start(list, format);
-    char *text = sqlite3_vmprintf(format, list);
-    va_end(list);
-    int code = SQLITE_NOMEM;
-    if (text != NULL)
-        code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
-                                   "%s is damaged: %s" BLOOM_RESTORE_DATABASE,
-                                   database->shadow_names[shadow], text, database->name);
-    sqlite3_free(text);
-    return code;
-}
-
 int bloom_database_fail_sqlite(struct bloom_database *database, int code) {
     if (code == SQLITE_NOMEM)
         return code;
@@ -220,7 +206,7 @@ static int check_object(struct bloom_database *database, int shadow, const char 
         return on_shadow_tables(database);
     return sqlite3_stricmp(text, expected) == 0
                ? SQLITE_OK
-               : bloom_database_damaged(database, shadow,
+               : bloom_database_damaged(database, shadow, "%s",
                                         "it is not the table that CREATE made, or of a "
                                         "development build");
 }

@@ -7,14 +7,6 @@
 /* No sum of counts comes near the end of 64 bits. */
 static const sqlite3_int64 SUM_MAXIMUM = INT64_C(1) << 62;
 
-void bloom_layers_open(struct bloom_layers *layers, struct bloom_database *database,
-                       struct bloom_chunks *chunks, const struct bloom_growth *growth) {
-    memset(layers, 0, sizeof *layers);
-    layers->database = database;
-    layers->chunks = chunks;
-    layers->growth = *growth;
-}
-
 void bloom_layers_close(struct bloom_layers *layers) {
     sqlite3_free(layers->file);
     sqlite3_free(layers->layers);
@@ -252,7 +244,7 @@ static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row, struct blo
 static int find_newest(struct bloom_layers *layers) {
     unsigned last = 0, generations = 0;
     if (layers->count == 0 || layers->layers[0].geometry.number != 0)
-        return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS,
+        return bloom_database_damaged(layers->database, BLOOM_SHADOW_LAYERS, "%s",
                                       "it has no first layer");
     for (unsigned i = 0; i < layers->count; i++)
         if (layers->layers[i].geometry.generation >= layers->layers[last].geometry.generation)
@@ -544,16 +536,20 @@ static uint64_t sum_of(uint64_t sum, uint32_t now, uint32_t reported) {
     return sum + now > reported ? sum + now - reported : 0;
 }
 
-int bloom_layers_report(struct bloom_layers *layers, struct bloom_layer *layer,
-                        struct bloom_counts *counts) {
-    if (!must_report(layers, layer, counts))
-        return SQLITE_OK;
-    struct bloom_sums sums = {
-        sum_of(layer->sums.keys, counts->keys, counts->reported_keys),
-        sum_of(layer->sums.chunks, counts->keys > 0, counts->reported_keys > 0),
-        sum_of(layer->sums.ones, counts->ones, counts->reported_ones)};
+void bloom_sums_report(struct bloom_sums *sums, struct bloom_counts *counts) {
+    sums->keys = sum_of(sums->keys, counts->keys, counts->reported_keys);
+    sums->chunks = sum_of(sums->chunks, counts->keys > 0, counts->reported_keys > 0);
+    sums->ones = sum_of(sums->ones, counts->ones, counts->reported_ones);
     counts->reported_keys = counts->keys;
     counts->reported_ones = counts->ones;
+}
+
+int bloom_layers_report(struct bloom_layers *layers, struct bloom_layer *layer,
+                        struct bloom_counts *counts) {
+    struct bloom_sums sums = layer->sums;
+    if (!must_report(layers, layer, counts))
+        return SQLITE_OK;
+    bloom_sums_report(&sums, counts);
     return bloom_layers_write(layers, layer, &sums);
 }
 

@@ -70,7 +70,7 @@ struct bloom_layer {
 };
 
 /* The layers of all generations that live. They lie by their numbers, in slots; first is that of
- * the oldest generation, from which bloom_layers_at counts. */
+ * the oldest generation, from which bloom_layers_at counts. Begins as the first three and zeros. */
 struct bloom_layers {
     struct bloom_database *database;
     struct bloom_chunks *chunks;
@@ -93,9 +93,6 @@ struct bloom_layers {
     bool expects_new; /* the last key added was new, so the next one may be: see keys.c */
 };
 
-/* Takes no memory yet. */
-void bloom_layers_open(struct bloom_layers *layers, struct bloom_database *database,
-                       struct bloom_chunks *chunks, const struct bloom_growth *growth);
 void bloom_layers_close(struct bloom_layers *layers);
 
 /* Whether chunks of another size than the rows say, in which keys would be looked for in the wrong
@@ -144,7 +141,9 @@ bool bloom_layer_may_fill(const struct bloom_layer *layer, uint64_t keys);
 int bloom_layers_count(struct bloom_layers *layers, const struct bloom_layer *layer,
                        struct bloom_sums *has);
 
-/* Reports the counts of a chunk that are about to be written, if that is due. */
+/* Reports the counts of a chunk to sums; and to the row, if they are about to be written and that
+ * is due. */
+void bloom_sums_report(struct bloom_sums *sums, struct bloom_counts *counts);
 int bloom_layers_report(struct bloom_layers *layers, struct bloom_layer *layer,
                         struct bloom_counts *counts);
 

@@ -155,8 +155,9 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
     table->key_shape =
         (struct bloom_shape){.layout = options.growth.layout, .keying = options.growth.keying};
     table->connection = bloom_connection_keep(data);
-    bloom_chunks_open(&table->chunks, &table->database);
-    bloom_layers_open(&table->layers, &table->database, &table->chunks, &options.growth);
+    table->chunks.database = table->layers.database = &table->database;
+    table->layers.chunks = &table->chunks;
+    table->layers.growth = options.growth;
     code = bloom_database_open(&table->database, connection, arguments[1], arguments[2],
                                &table->connection->tables_running)
                ? SQLITE_OK
