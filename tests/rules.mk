@@ -53,7 +53,7 @@ $(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c $(CASE_OBJECT) tests/rules
 # takes the SQLite whose amalgamation (sqlite3.c, sqlite3.h) is in a folder, instead of the
 # system's; with LINKED_SANITIZERS= all is compiled for speed. Each needs a BUILD of its own.
 LINKED_TESTS = $(patsubst tests/faults/%.c,$(BUILD)/tests/%,$(wildcard tests/faults/*_test.c)) \
-    $(BUILD)/tests/random_test $(BUILD)/tests/simulator $(BUILD)/tests/cost_test
+    $(BUILD)/tests/simulator $(BUILD)/tests/cost_test
 LINKED_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 $(eval $(call objects,linked,-DSQLITE_CORE $$(LINKED_SANITIZERS)))
 $(eval $(call objects,linked_fast,-DSQLITE_CORE))
@@ -85,9 +85,6 @@ endif
 LINK = $(COMPILE) -D_XOPEN_SOURCE=700 -DSQLITE_CORE $(LINKED_FLAGS)
 $(BUILD)/tests/%_test: tests/faults/%_test.c $(CASE_OBJECT) $(wildcard tests/faults/*.h)
 	$(LINK) -o $@ $< $(CASE_OBJECT) $(LINKED_OBJECTS) -lcmocka $(LINKED_SQLITE) -lpthread -lm
-$(BUILD)/tests/random_test: tests/random/random_test.c
-	@mkdir -p $(@D)
-	$(LINK) -o $@ $< $(LINKED_OBJECTS) $(LINKED_SQLITE) -lpthread -lm
 SIMULATOR_WEIGHTS = $(wildcard tests/simulator/*.steps)
 COMMIT = $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
 $(BUILD)/tests/simulator: $(wildcard tests/simulator/*.[ch])
@@ -155,7 +152,6 @@ LONG_SUITES = \
     'threads=sh tests/threads/run.sh' \
     'scripts on the newest SQLite=$(NEWEST) tests/sql' \
     'scripts on the SQLite of Ubuntu 24.04=APSW=3.45.1.0 $(NEWEST) tests/sql' \
-    'random operations=$(BUILD)/tests/random_test' \
     'plans, more=SEED=2 QUERIES=40000 $(PYTHON) tests/random/plans_test.py' \
     'capacity and counts=$(BUILD)/tests/capacity_test' \
     'what applications do=$(BUILD)/tests/application_test' \

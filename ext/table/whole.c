@@ -298,11 +298,7 @@ static int merge_chunks(struct bloom_layers *layers, const struct bloom_layer *l
             counts.ones = (uint32_t)estimate.ones;
             merged->adds = true;
         }
-        merged->sums.keys += counts.keys - (uint64_t)counts.reported_keys;
-        merged->sums.ones += counts.ones - (uint64_t)counts.reported_ones;
-        merged->sums.chunks += counts.reported_keys == 0;
-        counts.reported_keys = counts.keys;
-        counts.reported_ones = counts.ones;
+        bloom_sums_report(&merged->sums, &counts);
         if (writes)
             code = bloom_chunk_write(layers->chunks, geometry, chunk, &counts);
         if (code != SQLITE_OK)

@@ -25,8 +25,7 @@ WAYS = [
     ("`'merge', bloom_agg(url, n, p)`", FILTER,
      f"INSERT INTO t(t, key) SELECT 'merge', bloom_agg(url, {ROWS}, 0.01) FROM urls"),
     ("a table WITHOUT ROWID", "CREATE TABLE t(key TEXT PRIMARY KEY) WITHOUT ROWID",
-     "INSERT INTO t SELECT url FROM urls"),
-]
+     "INSERT INTO t SELECT url FROM urls")]
 
 
 def run(database, make, fill):

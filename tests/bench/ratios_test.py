@@ -30,8 +30,7 @@ CASES = {
     "merge": f"INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg(url, {ROWS}, 0.009)"
              " FROM visits",
     "add_all": "INSERT INTO seen(seen, key) SELECT 'add_all', bloom_hashes(url) FROM visits",
-    "INSERT ... SELECT": "INSERT INTO seen(key) SELECT url FROM visits",
-}
+    "INSERT ... SELECT": "INSERT INTO seen(key) SELECT url FROM visits"}
 BOUNDS = [
     ("check", "scan", 4),
     ("check, pinned", "scan", 4.5),
@@ -39,8 +38,7 @@ BOUNDS = [
     ("bloom_agg", "scan", 5.5),
     ("bloom_agg, n given", "scan", 3.5),
     ("add_all", "merge", 4.5),
-    ("add_all", "INSERT ... SELECT", 0.25),
-]
+    ("add_all", "INSERT ... SELECT", 0.25)]
 
 
 class Ratios(unittest.TestCase):

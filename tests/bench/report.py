@@ -34,9 +34,7 @@ FLOOR_MARKS = [(call + "check mixed", "blocked", call + "check absent", 1.15) fo
         ("batch add", 1.0),
         ("bulk add", 1.0),
         ("batch check mixed", 1.0),
-        ("bulk check mixed", 1.0),
-    )
-]
+        ("bulk check mixed", 1.0))]
 
 
 def open_database(path, library, build, **settings):
@@ -85,8 +83,7 @@ def machine_state(more=()):
     """Markdown lines that say on what, with what and when was measured."""
     memory = first_line("/proc/meminfo").removeprefix("MemTotal:").strip()
     compiler = subprocess.run(
-        [*os.environ.get("CC", "cc").split(), "--version"], capture_output=True, text=True
-    )
+        [*os.environ.get("CC", "cc").split(), "--version"], capture_output=True, text=True)
     facts = [
         ("processor", processor()),
         ("cores", f"{os.cpu_count()}, of them used: 1"),
@@ -95,13 +92,11 @@ def machine_state(more=()):
         ("load average at the end", " ".join(first_line("/proc/loadavg").split()[:3])),
         (
             "memory",
-            f"{memory}, huge pages: {first_line('/sys/kernel/mm/transparent_hugepage/enabled')}",
-        ),
+            f"{memory}, huge pages: {first_line('/sys/kernel/mm/transparent_hugepage/enabled')}"),
         ("system", f"{platform.system()} {platform.machine()}"),
         ("compiler", f"{compiler.stdout.splitlines()[0]}, {os.environ.get('CFLAGS', '-O2 -g')}"),
         *more,
-        ("date", datetime.date.today().isoformat()),
-    ]
+        ("date", datetime.date.today().isoformat())]
     return [f"- {name}: {value}" for name, value in facts]
 
 
@@ -143,10 +138,8 @@ class Floor:
                     int(row["n"]),
                     float(row["p"]),
                     row["filter"],
-                    row["operation"],
-                ): float(row["median"])
-                for row in csv.DictReader(file)
-            }
+                    row["operation"]): float(row["median"])
+                for row in csv.DictReader(file)}
         self.sizes = sorted({key[1] for key in self.values})
         self.rates = sorted({key[2] for key in self.values}, reverse=True)
         self.filters = list(dict.fromkeys(key[3] for key in self.values))
@@ -185,8 +178,7 @@ class Floor:
                         rows.append([f"{rate:.1%}", name, keys, f"{[b for b in bits if b][-1]:.2f}",
                                      *(f"{value:.4%}" if value else "-" for value in measured)])
         return table(
-            ["p asked for", "filter", "keys", "bits per key", *map(thousands, self.sizes)], rows
-        )
+            ["p asked for", "filter", "keys", "bits per key", *map(thousands, self.sizes)], rows)
 
     def marks(self):
         rows = []
@@ -198,14 +190,11 @@ class Floor:
                     of = theirs if other == "blocked" else f"{other}, {theirs}"
                     rows.append(
                         [
-                            operation,
-                            of,
+                            operation, of,
                             thousands(size),
                             f"{limit:.2f}",
                             f"{ours / value:.2f}",
-                            "yes" if ours <= limit * value else "**no**",
-                        ]
-                    )
+                            "yes" if ours <= limit * value else "**no**"])
         return table(["work", "against", "n", "at most, times", "measured", "holds"], rows)
 
     def report(self, fill, hashes):
@@ -214,8 +203,7 @@ class Floor:
             "",
             (
                 "Made by `make bench`. What was measured and how: the comment of"
-                " `tests/bench/floor.c`. Times are medians, in nanoseconds per key."
-            ),
+                " `tests/bench/floor.c`. Times are medians, in nanoseconds per key."),
             "",
             *machine_state(),
             "",
@@ -223,8 +211,7 @@ class Floor:
             "",
             (
                 "Hashes given, p = 1 %; ratios of medians of one run. With `make bench"
-                " PEERS=FOLDER` RocksDB's filter is among them."
-            ),
+                " PEERS=FOLDER` RocksDB's filter is among them."),
             "",
             *self.marks(),
             "",
@@ -232,9 +219,7 @@ class Floor:
                 "`add` is one key a call, `batch` 32, `bulk` 1024; `direct` is a kernel called"
                 " without the layout before it; RocksDB is its FastLocalBloom with as many bits,"
                 " libfilter its split block filter. Beyond the caches a batch of 32 waits for"
-                " memory about once, whoever asks it, so that there both are level."
-            ),
-        ]
+                " memory about once, whoever asks it, so that there both are level.")]
         for keys, heading in (
             ("hashes", "hashes given"),
             ("URLs", "URLs of 60 to 80 bytes, hashed"),
@@ -247,8 +232,7 @@ class Floor:
             "",
             (
                 "Over a million keys that are not in the filter: sampling alone moves 1 % by 0.01"
-                " percentage points and 0.1 % by 0.0032 (one standard deviation)."
-            ),
+                " percentage points and 0.1 % by 0.0032 (one standard deviation)."),
             "",
             *self.rate_table(),
             "",
@@ -256,8 +240,7 @@ class Floor:
             "",
             (
                 "Of keys in cache. MurmurHash3 is kept all the same: filters are exchanged with"
-                " Guava and others that have it, and what is stored must be found again."
-            ),
+                " Guava and others that have it, and what is stored must be found again."),
             "",
             *hash_table(hashes),
             "",
@@ -273,20 +256,15 @@ class Floor:
                         f"{float(row['filled']):.0%}",
                         *(
                             f"{float(row[name]):.4%}"
-                            for name in ("measured", "predicted", "from bits")
-                        ),
-                    ]
+                            for name in ("measured", "predicted", "from bits"))]
                     for row in fill
-                    if round(float(row["filled"]) * 10) in (2, 5, 8, 10, 12, 15, 20)
-                ],
-            ),
+                    if round(float(row["filled"]) * 10) in (2, 5, 8, 10, 12, 15, 20)]),
             "",
             "![rate against fill](rate_by_fill.svg)",
             "",
             "![cost against size](cost_by_size.svg)",
             "",
-            "![space against rate](space.svg)",
-        ]
+            "![space against rate](space.svg)"]
         return lines
 
     def cost_by_size(self):
@@ -298,18 +276,14 @@ class Floor:
             ("blocked add", "blocked", "add"),
             ("blocked bulk add", "blocked", "bulk add"),
             ("classic add", "classic", "add"),
-            ("libbloom add", "libbloom", "add"),
-        ]
+            ("libbloom add", "libbloom", "add")]
         rows = [
             [
                 size,
                 *(
                     self.get("hashes", size, 0.01, name, operation)
-                    for _, name, operation in columns
-                ),
-            ]
-            for size in self.sizes
-        ]
+                    for _, name, operation in columns)]
+            for size in self.sizes]
         return ["n", *(title for title, _, _ in columns)], rows
 
 
@@ -324,9 +298,7 @@ def hash_table(rows):
                 kind,
                 f"{ours:.1f}",
                 f"{theirs:.1f}" if theirs else "-",
-                f"{ours / theirs:.1f}" if theirs else "-",
-            ]
-        )
+                f"{ours / theirs:.1f}" if theirs else "-"])
     return table(["ns per key", "MurmurHash3", "XXH3", "ratio"], cells)
 
 
@@ -346,8 +318,7 @@ def main(speed, fill_path, space_path, hash_path, results):
         fill = list(csv.DictReader(file))
     for row in fill:
         row["predicted"] = (
-            f"{predicted_rate(row['layout'], int(row['hashes']), float(row['bits per key'])):.7f}"
-        )
+            f"{predicted_rate(row['layout'], int(row['hashes']), float(row['bits per key'])):.7f}")
     write_csv(results / "rate_by_fill.csv", list(fill[0]), [row.values() for row in fill])
     write_csv(results / "cost_by_size.csv", *floor.cost_by_size())
     with open(space_path, newline="") as file:
@@ -362,11 +333,8 @@ def main(speed, fill_path, space_path, hash_path, results):
                 row["classic"],
                 f"{-math.log2(float(row['p'])):.4f}",
                 row["fuse"],
-                row["counting"],
-            ]
-            for row in rows
-        ],
-    )
+                row["counting"]]
+            for row in rows])
     with open(hash_path, newline="") as file:
         hashes = list(csv.DictReader(file))
     write_lines(results / "floor.md", floor.report(fill, hashes))

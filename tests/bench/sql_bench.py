@@ -60,15 +60,8 @@ class Bench:
         self.path = pathlib.Path(options.build) / "sql.db"
         self.path.unlink(missing_ok=True)
         self.connection = open_database(
-            self.path,
-            options.library,
-            options.build,
-            journal_mode="OFF",
-            synchronous="OFF",
-            cache_size=-CACHE_KILOBYTES,
-            temp_store="MEMORY",
-            locking_mode="EXCLUSIVE",
-        )
+            self.path, options.library, options.build, journal_mode="OFF", synchronous="OFF",
+            cache_size=-CACHE_KILOBYTES, temp_store="MEMORY", locking_mode="EXCLUSIVE")
 
     def run(self, sql, bindings=()):
         return list(self.connection.cursor().execute(sql, bindings))
@@ -94,13 +87,11 @@ class Bench:
                     self.run(undo)
         medians = {name: statistics.median(taken) for name, taken in times.items()}
         self.sections.append(
-            (heading, rows, medians, {name: len(taken) for name, taken in times.items()})
-        )
+            (heading, rows, medians, {name: len(taken) for name, taken in times.items()}))
         print(
             f"{heading}:",
             ", ".join(f"{name} {seconds:.3f} s" for name, seconds in medians.items()),
-            flush=True,
-        )
+            flush=True)
         return medians, results
 
     def mark(self, text, limit, value, at_least=False):
@@ -111,8 +102,7 @@ class Bench:
     def count_from(self, count):
         return (
             f"(WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n LIMIT {count}) SELECT"
-            " i FROM n)"
-        )
+            " i FROM n)")
 
     def make_tables(self):
         visits, keys = self.options.visits, self.options.keys
@@ -126,16 +116,14 @@ class Bench:
                  f"FROM {self.count_from(FILTER_KEYS)}")
         self.run(
             f"INSERT INTO filters SELECT 'cached', bloom_agg(url, {CACHED_KEYS}) FROM bad WHERE"
-            f" rowid <= {CACHED_KEYS}"
-        )
+            f" rowid <= {CACHED_KEYS}")
 
     def scan(self):
         """The cost of bloom_check itself, for each way in which the filter may arrive."""
         visits = self.options.visits
         large, cached = (
             self.value(f"SELECT f FROM filters WHERE name = '{name}'")
-            for name in ("large", "cached")
-        )
+            for name in ("large", "cached"))
         self.section("A scan with nothing to check", visits,
                      [("url = 'x'", "SELECT count(*) FROM visits WHERE url = 'x'", (), None)])
         for way, copied, argument, tables, bindings, cached_bindings in (
@@ -146,16 +134,14 @@ class Bench:
                 "(SELECT bloom_pin(f) FROM filters WHERE name = 'large')",
                 "visits",
                 (),
-                (),
-            ),
+                ()),
             (
                 "scalar subquery, (SELECT f ...)",
                 True,
                 "(SELECT f FROM filters WHERE name = 'large')",
                 "visits",
                 (),
-                (),
-            ),
+                ()),
             ("join, FROM filters, visits", True, "f", "filters CROSS JOIN visits", (), ()),
         ):
             where = "name = 'large' AND " if "JOIN" in tables else ""
@@ -166,26 +152,20 @@ class Bench:
             rows = FEW_VISITS if copied and slow else visits
             cases = [
                 (name, sql.format(name, rows), bindings, None)
-                for name in ("read_arguments", "bloom_check")
-            ]
+                for name in ("read_arguments", "bloom_check")]
             if not copied:
                 small = sql.format("bloom_check", rows).replace("'large'", "'cached'")
                 cases.append(
-                    (f"bloom_check, {thousands(CACHED_KEYS)} keys", small, cached_bindings, None)
-                )
+                    (f"bloom_check, {thousands(CACHED_KEYS)} keys", small, cached_bindings, None))
                 cases.append(
                     (
                         "read_line, bound",
                         f"SELECT count(*) FROM visits WHERE read_line(?1, url) AND id < {rows}",
                         (large,),
-                        None,
-                    )
-                )
+                        None))
             medians, results = self.section(
                 f"Filter of {thousands(FILTER_KEYS)} keys ({len(large) / 1e6:.1f} MB): {way}",
-                rows,
-                cases,
-            )
+                rows, cases)
             assert results["read_arguments"] == 0 and results["bloom_check"] >= rows // 10
             if not copied:
                 self.mark(f"bloom_check / read_arguments, 10 M keys, {way}", 1.3,
@@ -194,9 +174,7 @@ class Bench:
                     [
                         f"10 M keys, {way}",
                         f"{medians['read_line, bound'] / medians['read_arguments']:.2f}",
-                        f"{medians['bloom_check'] / medians['read_line, bound']:.2f}",
-                    ]
-                )
+                        f"{medians['bloom_check'] / medians['read_line, bound']:.2f}"])
 
     def build(self, keys):
         """Filter and index of the table bad; leaves both behind."""
@@ -209,37 +187,29 @@ class Bench:
                     f"bloom_agg(url, {keys})",
                     f"SELECT length(bloom_agg(url, {keys})) FROM bad",
                     (),
-                    None,
-                ),
+                    None),
                 ("bloom_agg(url)", "SELECT length(bloom_agg(url)) FROM bad", (), None),
                 (
                     "bloom_agg(url, NULL, 0.01, 'fuse')",
                     "SELECT length(bloom_agg(url, NULL, 0.01, 'fuse')) FROM bad",
                     (),
-                    None,
-                ),
+                    None),
                 (
                     f"bloom_agg(url, {keys}, 0.01, 'classic')",
                     f"SELECT length(bloom_agg(url, {keys}, 0.01, 'classic')) FROM bad",
                     (),
-                    None,
-                ),
+                    None),
                 (
                     "CREATE UNIQUE INDEX",
                     "CREATE UNIQUE INDEX exact ON bad(url)",
                     (),
-                    "DROP INDEX exact",
-                ),
-                ("count(DISTINCT url)", "SELECT count(DISTINCT url) FROM bad", (), None),
-            ],
-        )
+                    "DROP INDEX exact"),
+                ("count(DISTINCT url)", "SELECT count(DISTINCT url) FROM bad", (), None)])
         given, found, fuse, _, index, _ = medians.values()
         self.mark(
             f"CREATE UNIQUE INDEX / bloom_agg(url, n), {size} URLs",
             10 if keys >= 10_000_000 else 8,
-            index / given,
-            at_least=True,
-        )
+            index / given, at_least=True)
         self.mark(f"bloom_agg(url) / bloom_agg(url, n), {size} URLs", 1.5, found / given)
         self.mark(f"fuse / bloom_agg(url, n), {size} URLs", 2.0, fuse / given)
         page_size = self.value("PRAGMA page_size")
@@ -247,8 +217,7 @@ class Bench:
         pages = self.value("PRAGMA page_count")
         self.run("CREATE UNIQUE INDEX exact ON bad(url)")
         index_bytes = page_size * (
-            self.value("PRAGMA page_count") - pages + free - self.value("PRAGMA freelist_count")
-        )
+            self.value("PRAGMA page_count") - pages + free - self.value("PRAGMA freelist_count"))
         self.run(f"REPLACE INTO filters SELECT 'same', bloom_agg(url, {keys}) FROM bad")
         filter_bytes = self.value("SELECT length(f) FROM filters WHERE name = 'same'")
         self.sizes.append(
@@ -256,12 +225,9 @@ class Bench:
                 size,
                 thousands(filter_bytes),
                 thousands(index_bytes),
-                f"{index_bytes / filter_bytes:.1f}",
-            ]
-        )
+                f"{index_bytes / filter_bytes:.1f}"])
         self.mark(
-            f"index / filter, bytes, {size} URLs", 40, index_bytes / filter_bytes, at_least=True
-        )
+            f"index / filter, bytes, {size} URLs", 40, index_bytes / filter_bytes, at_least=True)
 
     def against_index(self, keys):
         visits = self.options.visits
@@ -276,37 +242,28 @@ class Bench:
                     "bloom_check, then IN: exact",
                     f"{count}{filtered} AND url IN (SELECT url FROM bad)",
                     (),
-                    None,
-                ),
+                    None),
                 ("url IN (SELECT url FROM bad)", f"{count}url IN (SELECT url FROM bad)", (), None),
                 (
                     "EXISTS",
                     f"{count}EXISTS (SELECT 1 FROM bad WHERE bad.url = visits.url)",
                     (),
-                    None,
-                ),
-            ],
-        )
+                    None)])
         probably, both, exact, exists = results.values()
         assert both == exact == exists == (visits + 9) // 10, results
         assert 0 <= probably - exact <= 0.011 * (visits - exact) + 50, results
         bloom, _, index, _ = medians.values()
         self.mark(
             f"IN on the exact index / bloom_check, {thousands(keys)} URLs",
-            5,
-            index / bloom,
-            at_least=True,
-        )
+            5, index / bloom, at_least=True)
 
     def groups(self):
         self.run(
             "CREATE TABLE reads(reader INTEGER, item INTEGER, PRIMARY KEY (reader, item)) WITHOUT"
-            " ROWID"
-        )
+            " ROWID")
         self.run(
             f"INSERT OR IGNORE INTO reads SELECT i / {GROUP_KEYS}, abs(i * 2654435761 % 1000003) "
-            f"FROM {self.count_from(GROUPS * GROUP_KEYS)}"
-        )
+            f"FROM {self.count_from(GROUPS * GROUP_KEYS)}")
         medians, results = self.section(
             f"{thousands(GROUPS)} groups of {GROUP_KEYS} keys",
             GROUPS * GROUP_KEYS,
@@ -315,16 +272,12 @@ class Bench:
                     call,
                     f"SELECT count(f) FROM (SELECT {call} AS f FROM reads GROUP BY reader)",
                     (),
-                    None,
-                )
+                    None)
                 for call in (
                     "group_concat(item)",
                     "bloom_agg(item)",
                     f"bloom_agg(item, {GROUP_KEYS})",
-                    "count(DISTINCT item)",
-                )
-            ],
-        )
+                    "count(DISTINCT item)")])
         assert set(results.values()) == {GROUPS}, results
         for call in ("bloom_agg(item)", f"bloom_agg(item, {GROUP_KEYS})"):
             self.mark(f"{call} / group_concat(item), {thousands(GROUPS)} groups", 1.5,
@@ -335,23 +288,19 @@ class Bench:
         scanned = min(self.options.visits, 200_000)
         self.run(
             f"CREATE TABLE url_visits AS SELECT bench_url(i + {ABSENT}) || substr('?id=7', 1, i % 2"
-            f" * 5) AS url FROM {self.count_from(scanned)}"
-        )
+            f" * 5) AS url FROM {self.count_from(scanned)}")
         keys, length = self.run(
             "SELECT avg((SELECT count(*) FROM bloom_url_keys(url_visits.url))), avg(length(url)) "
-            "FROM url_visits"
-        )[0]
+            "FROM url_visits")[0]
         base = "SELECT count(*) FROM url_visits WHERE "
         for listed in URL_KEYS:
             self.run("CREATE TABLE url_list(key TEXT PRIMARY KEY) WITHOUT ROWID")
             self.run(
                 "INSERT INTO url_list SELECT bloom_url(bench_url(i)) FROM"
-                f" {self.count_from(listed)}"
-            )
+                f" {self.count_from(listed)}")
             self.run(
                 "REPLACE INTO filters"
-                " SELECT 'urls', bloom_agg(key, NULL, 0.0001, 'key=url') FROM url_list"
-            )
+                " SELECT 'urls', bloom_agg(key, NULL, 0.0001, 'key=url') FROM url_list")
             medians, results = self.section(
                 f"URLs of {length:.0f} bytes with {keys:.1f} keys, against {thousands(listed)}"
                 " keys",
@@ -361,32 +310,24 @@ class Bench:
                         "read_arguments",
                         (
                             f"{base}read_arguments((SELECT bloom_pin(f) FROM filters WHERE name ="
-                            " 'urls'), url)"
-                        ),
+                            " 'urls'), url)"),
                         (),
-                        None,
-                    ),
+                        None),
                     (
                         "bloom_check, key=url",
                         (
                             f"{base}bloom_check((SELECT bloom_pin(f) FROM filters WHERE name ="
-                            " 'urls'), url)"
-                        ),
+                            " 'urls'), url)"),
                         (),
-                        None,
-                    ),
+                        None),
                     ("bloom_url", f"{base}bloom_url(url) = ''", (), None),
                     (
                         "exact join",
                         (
                             f"{base}EXISTS (SELECT 1 FROM bloom_url_keys(url_visits.url) u "
-                            "JOIN url_list USING (key))"
-                        ),
+                            "JOIN url_list USING (key))"),
                         (),
-                        None,
-                    ),
-                ],
-            )
+                        None)])
             assert (
                 results["exact join"] == 0 and results["bloom_check, key=url"] <= 0.002 * scanned
             ), results
@@ -397,8 +338,7 @@ class Bench:
                 f"exact join / bloom_check with key=url, {thousands(listed)} keys",
                 4,
                 medians["exact join"] / check,
-                at_least=True,
-            )
+                at_least=True)
             self.run("DROP TABLE url_list")
 
     def report(self):
@@ -413,26 +353,19 @@ class Bench:
                     f"`{name}`",
                     thousands(count),
                     f"{seconds / count * 1e9:,.0f}",
-                    f"{seconds / base:.2f}",
-                ]
-                for name, seconds in medians.items()
-            ]
+                    f"{seconds / base:.2f}"]
+                for name, seconds in medians.items()]
         write_csv(
             f"{stem}.csv",
             ["section", "case", "rows", "turns", "seconds", "ratio to the first"],
             [
                 [
-                    heading,
-                    name,
-                    count,
+                    heading, name, count,
                     turns[name],
                     f"{seconds:.4f}",
-                    f"{seconds / next(iter(medians.values())):.3f}",
-                ]
+                    f"{seconds / next(iter(medians.values())):.3f}"]
                 for heading, count, medians, turns in self.sections
-                for name, seconds in medians.items()
-            ],
-        )
+                for name, seconds in medians.items()])
         versions = [("SQLite", f"{apsw.sqlitelibversion()}, through apsw {apsw.apswversion()}")]
         write_lines(
             f"{stem}.md",
@@ -442,8 +375,7 @@ class Bench:
                 (
                     "Made by `make bench`. What was measured and how: the comment of"
                     " `tests/bench/sql_bench.py`. Times are medians; a ratio is that to the first"
-                    " line of its section: above 1 is slower."
-                ),
+                    " line of its section: above 1 is slower."),
                 "",
                 *machine_state(versions),
                 "",
@@ -453,8 +385,7 @@ class Bench:
                 "",
                 (
                     "read_line reads its arguments and one random 64-byte line of the filter, which"
-                    " no filter can do without:"
-                ),
+                    " no filter can do without:"),
                 "",
                 *table(
                     ["filter", "read_line / read_arguments", "bloom_check / read_line"], self.bounds
@@ -466,9 +397,7 @@ class Bench:
                 "",
                 "## Bytes of filter (p = 1 %) and exact index",
                 "",
-                *table(["URLs", "filter", "index", "index / filter"], self.sizes),
-            ],
-        )
+                *table(["URLs", "filter", "index", "index / filter"], self.sizes)])
 
     def close(self):
         self.connection.close()
@@ -477,8 +406,7 @@ class Bench:
 
 def main():
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     here = pathlib.Path(__file__).parent
     parser.add_argument("--label")
     parser.add_argument("--full", action="store_true")

@@ -39,45 +39,30 @@ WAYS = {
         SCAN,
         (
             "exact test",
-            "SELECT count(*) FROM (SELECT url FROM a WHERE url IN (SELECT url FROM survivors))",
-        ),
-    ],
+            "SELECT count(*) FROM (SELECT url FROM a WHERE url IN (SELECT url FROM survivors))")],
     "the same, with a second filter, of the survivors, before the exact test": [
         BUILD,
         SCAN,
         (
             "filter of the survivors",
-            "CREATE TEMP TABLE of_survivors AS SELECT bloom_agg(url) AS f FROM survivors",
-        ),
+            "CREATE TEMP TABLE of_survivors AS SELECT bloom_agg(url) AS f FROM survivors"),
         (
             "exact test",
             (
                 "SELECT count(*) FROM survivors WHERE url IN (SELECT url FROM a "
-                "WHERE bloom_check((SELECT bloom_pin(f) FROM of_survivors), url))"
-            ),
-        ),
-    ],
+                "WHERE bloom_check((SELECT bloom_pin(f) FROM of_survivors), url))"))],
     "`INTERSECT`": [
-        ("all", "SELECT count(*) FROM (SELECT url FROM a INTERSECT SELECT url FROM b)")
-    ],
+        ("all", "SELECT count(*) FROM (SELECT url FROM a INTERSECT SELECT url FROM b)")],
     "`IN`": [("all", "SELECT count(*) FROM b WHERE url IN (SELECT url FROM a)")],
     "`CREATE INDEX` on A, then `IN`": [
         ("index", "CREATE INDEX a_url ON a(url)"),
-        ("IN", "SELECT count(*) FROM b WHERE url IN (SELECT url FROM a)"),
-    ],
-}
+        ("IN", "SELECT count(*) FROM b WHERE url IN (SELECT url FROM a)")]}
 
 
 def connect(path, options):
     return open_database(
-        path,
-        options.library,
-        options.build,
-        journal_mode="OFF",
-        synchronous="OFF",
-        main__cache_size=-CACHE_KILOBYTES,
-        temp__cache_size=-CACHE_KILOBYTES // 2,
-    )
+        path, options.library, options.build, journal_mode="OFF", synchronous="OFF",
+        main__cache_size=-CACHE_KILOBYTES, temp__cache_size=-CACHE_KILOBYTES // 2)
 
 
 def make(path, options):
@@ -110,12 +95,10 @@ def run_way(name, path, options):
         "seconds": time.perf_counter() - begin,
         "processor": time.process_time(),
         "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        "steps": steps,
-    }
+        "steps": steps}
     if "exact test" in steps:
         answer["survivors"] = list(connection.cursor().execute("SELECT count(*) FROM survivors"))[
-            0
-        ][0]
+            0][0]
     list(connection.cursor().execute("DROP INDEX IF EXISTS a_url"))
     connection.close()
     print(json.dumps(answer))
@@ -132,28 +115,23 @@ def far(answers, size, bytes_per_row, options):
         (
             f"- memory: the filter of A at p = 1 % is bloom_size({FAR}) = {thousands(size)} bytes;"
             " A and B themselves are only read from front to back. n left out of bloom_agg would"
-            f" take 8 bytes a key more while it builds, {8 * FAR / 1e6:.0f} MB: say n."
-        ),
+            f" take 8 bytes a key more while it builds, {8 * FAR / 1e6:.0f} MB: say n."),
         (
             f"- survivors: {common / 1e6:.0f} M common rows and {false:.2%} of the other"
             f" {others / 1e6:.0f} M, together {survivors / 1e6:.1f} M rows or"
             f" {survivors * bytes_per_row / 1e9:.1f} GB, tested exactly in temporary files; with"
-            f" INTERSECT or IN that is all of A, {FAR * bytes_per_row / 1e9:.1f} GB."
-        ),
+            f" INTERSECT or IN that is all of A, {FAR * bytes_per_row / 1e9:.1f} GB."),
         (
             f"- time, if it grew in proportion: {filtered['seconds'] * factor / 60:.0f} minutes"
             f" with two filters, {plain['seconds'] * factor / 60:.0f} with INTERSECT. Scans do grow"
             " so. A check in 124 MB, beyond most caches, costs some 100 ns more than one in cache:"
             f" {2 * FAR * 100e-9:.0f} s for both scans. INTERSECT and IN grow faster, as less and"
-            " less of their index is in memory."
-        ),
-    ]
+            " less of their index is in memory.")]
 
 
 def main():
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     here = pathlib.Path(__file__).parent
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--library", default="bloom.so")
@@ -170,25 +148,15 @@ def main():
     answers = {}
     for way in WAYS:
         command = [
-            sys.executable,
-            __file__,
-            "--way",
-            way,
-            "--rows",
+            sys.executable, __file__, "--way", way, "--rows",
             str(options.rows),
-            "--library",
-            options.library,
-            "--build",
-            options.build,
-        ]
+            "--library", options.library, "--build", options.build]
         answers[way] = json.loads(
-            subprocess.run(command, check=True, capture_output=True, text=True).stdout
-        )
+            subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         assert answers[way]["count"] == options.rows // COMMON_SHARE, (way, answers[way])
         print(
             f"{way}: {answers[way]['seconds']:.1f} s, {answers[way]['peak'] / 1e6:.0f} MB",
-            flush=True,
-        )
+            flush=True)
     connection = connect(path, options)
     size = list(connection.cursor().execute(f"SELECT bloom_size({FAR})"))[0][0]
     connection.close()
@@ -203,10 +171,8 @@ def main():
             f"{a['processor']:.1f}",
             f"{a['peak'] / 1e6:.0f}",
             f"{a['seconds'] / base:.2f}",
-            "; ".join(f"{step} {seconds:.1f}" for step, seconds in a["steps"].items()),
-        ]
-        for way, a in answers.items()
-    ]
+            "; ".join(f"{step} {seconds:.1f}" for step, seconds in a["steps"].items())]
+        for way, a in answers.items()]
     write_csv(
         f"{stem}.csv",
         ["way", "rows", "common", "seconds", "processor seconds", "peak bytes"],
@@ -217,11 +183,8 @@ def main():
                 a["count"],
                 f"{a['seconds']:.3f}",
                 f"{a['processor']:.3f}",
-                a["peak"],
-            ]
-            for way, a in answers.items()
-        ],
-    )
+                a["peak"]]
+            for way, a in answers.items()])
     survivors = next(iter(answers.values()))["survivors"]
     write_lines(
         f"{stem}.md",
@@ -232,8 +195,7 @@ def main():
                 "Made by `make bench`. What was measured and how: the comment of"
                 " `tests/bench/two_sets.py`. All ways found the same"
                 f" {thousands(options.rows // COMMON_SHARE)} rows; the first two tested"
-                f" {thousands(survivors)} survivors exactly."
-            ),
+                f" {thousands(survivors)} survivors exactly."),
             "",
             *machine_state(
                 [
@@ -242,19 +204,13 @@ def main():
                         "limit",
                         (
                             f"{MEMORY_LIMIT >> 20} MB of address space, "
-                            f"{CACHE_KILOBYTES // 1000} MB of page cache"
-                        ),
-                    ),
-                ]
-            ),
+                            f"{CACHE_KILOBYTES // 1000} MB of page cache"))]),
             "",
             *table(["way", "seconds", "processor s", "peak MB", "ratio", "seconds by step"], rows),
             "",
             f"## For {thousands(FAR)} rows a table",
             "",
-            *far(answers, size, bytes_per_row, options),
-        ],
-    )
+            *far(answers, size, bytes_per_row, options)])
 
 
 if __name__ == "__main__":

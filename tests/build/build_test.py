@@ -17,16 +17,12 @@ LIBRARY = "bloom.dylib" if sys.platform == "darwin" else "bloom.so"
 ARCHIVE = "libsqlite-bloom-filter.a"
 INSTALLED = sorted(
     [
-        "include/sqlite-bloom-filter.h",
-        "include/sqlite-bloom.h",
+        "include/sqlite-bloom-filter.h", "include/sqlite-bloom.h",
         f"lib/{LIBRARY}",
         f"lib/{ARCHIVE}",
         "lib/cmake/sqlite-bloom/sqlite-bloom-config-version.cmake",
         "lib/cmake/sqlite-bloom/sqlite-bloom-config.cmake",
-        "lib/pkgconfig/sqlite-bloom-filter.pc",
-        "lib/pkgconfig/sqlite-bloom.pc",
-    ]
-)
+        "lib/pkgconfig/sqlite-bloom-filter.pc", "lib/pkgconfig/sqlite-bloom.pc"])
 # A program with nothing but the filter library in it.
 ASKS = """#include <sqlite-bloom-filter.h>
 #include <stdio.h>
@@ -105,15 +101,10 @@ def run(*command, **options):
 
 def version_through_shell(library):
     return run(
-        "sqlite3",
-        "-batch",
-        "-init",
-        "/dev/null",
-        "-cmd",
+        "sqlite3", "-batch", "-init", "/dev/null", "-cmd",
         f".load {library}",
         ":memory:",
-        "SELECT bloom_version();",
-    )
+        "SELECT bloom_version();")
 
 
 class Build(unittest.TestCase):
@@ -125,8 +116,7 @@ class Build(unittest.TestCase):
         """The sources alone, as a clean checkout has them."""
         shutil.copytree(TOP / "ext", self.folder / "ext")
         shutil.copytree(
-            TOP / "tests", self.folder / "tests", ignore=shutil.ignore_patterns("__pycache__")
-        )
+            TOP / "tests", self.folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy2(TOP / "Makefile", self.folder)
         return self.folder
 
@@ -147,8 +137,7 @@ class Build(unittest.TestCase):
         linked = [line for line in output.splitlines() if " -shared " in line]
         self.assertGreater(len(compiled), 5)
         self.assertTrue(
-            all(line.startswith("gcc ") and "-O1 -DGIVEN_BY_TEST" in line for line in compiled)
-        )
+            all(line.startswith("gcc ") and "-O1 -DGIVEN_BY_TEST" in line for line in compiled))
         self.assertEqual(len(linked), 1)
         self.assertIn("-Wl,-z,now", linked[0])
 
@@ -174,12 +163,10 @@ class Build(unittest.TestCase):
     def test_install_puts_library_and_header_under_destdir_and_prefix(self):
         run("make", "install", f"DESTDIR={self.folder}", "PREFIX=/opt/x")
         files = sorted(
-            str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file()
-        )
+            str(path.relative_to(self.folder)) for path in self.folder.rglob("*") if path.is_file())
         self.assertEqual(files, [f"opt/x/{name}" for name in INSTALLED])
         self.assertRegex(
-            version_through_shell(self.folder / "opt/x/lib" / LIBRARY), r"^bloom \d+\.\d+\.\d+, "
-        )
+            version_through_shell(self.folder / "opt/x/lib" / LIBRARY), r"^bloom \d+\.\d+\.\d+, ")
 
     def test_install_and_uninstall_take_paths_with_spaces(self):
         for destination, prefix in ((f"{self.folder}/a b", "/opt/x y"), (f"{self.folder}", "/o'p")):
@@ -187,8 +174,7 @@ class Build(unittest.TestCase):
             run("make", "install", *arguments)
             root = pathlib.Path(destination + prefix)
             files = sorted(
-                str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()
-            )
+                str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
             self.assertEqual(files, INSTALLED)
             other = root / "lib" / "other.so"
             other.write_text("not ours")
@@ -200,9 +186,7 @@ class Build(unittest.TestCase):
         if shutil.which("pkg-config") is None:
             self.skipTest("skipped: pkg-config is not installed")
         run("make", "install", f"PREFIX={self.folder}/x", f"LIBDIR={self.folder}/x/lib64")
-        environment = {
-            **os.environ, "PKG_CONFIG_PATH": f"{self.folder}/x/lib64/pkgconfig"
-        }
+        environment = {**os.environ, "PKG_CONFIG_PATH": f"{self.folder}/x/lib64/pkgconfig"}
 
         def asked(*words):
             return run("pkg-config", *words, "sqlite-bloom", env=environment).strip()
@@ -212,8 +196,7 @@ class Build(unittest.TestCase):
                          version_through_shell(asked("--variable=extension")).split(" format")[0])
         (self.folder / "main.c").write_text(
             "#include <sqlite-bloom.h>\n#include <stdio.h>\nint main(void) {\n    return"
-            ' printf("%s %d\\n", SQLITE_BLOOM_VERSION, SQLITE_BLOOM_VERSION_NUMBER) < 0;\n}\n'
-        )
+            ' printf("%s %d\\n", SQLITE_BLOOM_VERSION, SQLITE_BLOOM_VERSION_NUMBER) < 0;\n}\n')
         run("cc", "main.c", "-o", "main", *asked("--cflags").split(), cwd=self.folder)
         release = asked("--modversion")
         major, minor, patch = map(int, release.split("."))
@@ -265,8 +248,7 @@ class Build(unittest.TestCase):
             "cmake_minimum_required(VERSION 3.13)\nproject(asks C)\n"
             f"find_package(sqlite-bloom {RELEASE} REQUIRED)\nadd_executable(asks main.c)\n"
             "target_link_libraries(asks PRIVATE sqlite-bloom::filter)\n"
-            'message(STATUS "extension ${sqlite-bloom_EXTENSION}")\n'
-        )
+            'message(STATUS "extension ${sqlite-bloom_EXTENSION}")\n')
         told = run("cmake", "-S", ".", "-B", "b", f"-DCMAKE_PREFIX_PATH={self.folder}/x y",
                    cwd=self.folder)
         self.assertIn(f"-- extension {self.folder}/x y/lib/{LIBRARY}\n", told)
@@ -326,8 +308,7 @@ class Build(unittest.TestCase):
             word
             for path in ("Makefile", "tests/rules.mk", "ext/packages/rules.mk")
             for words in re.findall(r"^\.PHONY: (.*)", (TOP / path).read_text(), re.MULTILINE)
-            for word in words.split()
-        ]
+            for word in words.split()]
         self.assertIn("packages", named)
         self.assertEqual(sorted(listed), sorted({*named, ""} - {"all", "objects"}))
 
@@ -347,17 +328,11 @@ class Build(unittest.TestCase):
                          if TOP / "ext/packages" not in path.parents)
         run(
             os.environ.get("CC", "cc"),
-            "-std=c11",
-            "-O0",
-            "-DSQLITE_CORE",
-            "-Iext",
-            "tests/build/embed.c",
+            "-std=c11", "-O0", "-DSQLITE_CORE", "-Iext", "tests/build/embed.c",
             *sources,
             "-o",
             str(program),
-            "-lsqlite3",
-            "-lm",
-        )
+            "-lsqlite3", "-lm")
         self.assertEqual(run(str(program)), "1 passed, 0 failed\n")
 
     def test_the_public_header_stands_alone_in_c_and_cpp(self):
@@ -368,20 +343,14 @@ class Build(unittest.TestCase):
             source.write_text(
                 '#include "sqlite-bloom.h"\n#include "sqlite-bloom.h"\n'
                 '#include "sqlite-bloom-filter.h"\n#include "sqlite-bloom-filter.h"\n'
-                "int use(void);\nint use(void) { return sqlite3_bloom_init != 0; }\n"
-            )
+                "int use(void);\nint use(void) { return sqlite3_bloom_init != 0; }\n")
             run(
                 compiler,
                 f"-std={standard}",
-                "-Wall",
-                "-Wno-address",
-                "-Werror",
-                "-Iext",
-                "-c",
+                "-Wall", "-Wno-address", "-Werror", "-Iext", "-c",
                 str(source),
                 "-o",
-                str(self.folder / "header.o"),
-            )
+                str(self.folder / "header.o"))
 
 
 class Release(unittest.TestCase):

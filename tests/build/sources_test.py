@@ -180,14 +180,12 @@ TOY_STATEMENTS = [
      "substr(hex(bloom_agg(v, 3, 0.1, 'toy')), 129) "
      "FROM (SELECT 'a' AS v UNION SELECT 'bb')", "C8C8.0500000000000000.0600000000000000"),
     ("SELECT bloom_agg(v, NULL, 0.1, 'toy') = bloom_agg(v, 2, 0.1, 'toy') "
-     "FROM (SELECT 'a' AS v UNION SELECT 'bb')", "1"),
-]
+     "FROM (SELECT 'a' AS v UNION SELECT 'bb')", "1")]
 TOY_ERRORS = [
     ("SELECT bloom_add(bloom_new(3, 0.1, 'toy'), 7)",
      "bloom_add: the key (argument 2): layout toy takes text, not 7"),
     ("SELECT bloom_union(bloom_new(3, 0.1, 'toy'), bloom_new(3, 0.1, 'toy'))",
-     "bloom_union: cannot unite a filter of layout toy; make another toy"),
-]
+     "bloom_union: cannot unite a filter of layout toy; make another toy")]
 
 
 class NewLayout(unittest.TestCase):

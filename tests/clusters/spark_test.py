@@ -99,8 +99,7 @@ def work():
     print(
         f"figures: {KEYS} URLs, {PARTITIONS} partitions, 2 workers: Spark's own filter "
         f"{spark_seconds:.1f} s, {len(foreign)} bytes; partial filters of this extension, united: "
-        f"{ours_seconds:.1f} s, {len(united)} bytes, {len(united) * len(parts)} shipped"
-    )
+        f"{ours_seconds:.1f} s, {len(united)} bytes, {len(united) * len(parts)} shipped")
 
 
 class Spark(unittest.TestCase):

@@ -12,11 +12,11 @@ reached count, but are not listed besides the line.
 
 The exceptions are paragraphs:
 
-    FILE FUNCTION
+    FILE FUNCTION ...
     with FLAG           only for processors that have FLAG in /proc/cpuinfo, or are called so (uname
                         -m)
     without FLAG        only for the others; elsewhere the paragraph is left out
-    all                 whatever of this function is not reached
+    all                 whatever of these functions is not reached
     line TEXT           a line of the function, without the space around it
     branch N TEXT       branch N of such a line
     because REASON      up to the end of the paragraph
@@ -74,10 +74,11 @@ def read_exceptions(path):
                 reason = True
             else:
                 sys.exit(f"{path}: not understood: {line}")
-        if len(head.split()) != 2 or not items or not reason:
+        name, *functions = head.split()
+        if not functions or not items or not reason:
             sys.exit(f"{path}: needs a file and a function, what is excepted, and because: {head}")
         if applies:
-            exceptions += [(*head.split(), *item) for item in items]
+            exceptions += [(name, function, *item) for function in functions for item in items]
     return exceptions
 
 
@@ -99,8 +100,7 @@ def examine(entry, folder, exceptions):
             continue
         function = next((name for start, name in reversed(functions) if start <= number), "-")
         missed = [
-            f"branch {i}" for i, branch in enumerate(line["branches"], 1) if branch["count"] == 0
-        ]
+            f"branch {i}" for i, branch in enumerate(line["branches"], 1) if branch["count"] == 0]
         source.lines[0] += line["count"] > 0
         source.lines[1] += 1
         source.branches[0] += len(line["branches"]) - len(missed)
@@ -141,23 +141,20 @@ def main(coverage, folder, exceptions_path):
         print(
             f"{'ok  ' if good else 'FAIL'} {source.name:27} {share(source.lines)} "
             f" {share(source.branches)}"
-            + (f"  {source.excepted} excepted" if source.excepted else "")
-        )
+            + (f"  {source.excepted} excepted" if source.excepted else ""))
         for counts, more in ((total.lines, source.lines), (total.branches, source.branches)):
             counts[:] = [have + new for have, new in zip(counts, more)]
         total.excepted += source.excepted
     print(
         f"     {total.name:27} {share(total.lines)}  {share(total.branches)}  {total.excepted}"
-        " excepted"
-    )
+        " excepted")
     for source in sources:
         for number, function, what, text in source.missed:
             print(f"{folder}/{source.name}:{number}: not reached: {function}: {what}: {text}")
         for function, what, text in source.stale:
             print(
                 f"{folder}/{source.name}: reached, or gone, though excepted: {function}: {what}:"
-                f" {text}"
-            )
+                f" {text}")
     known = {source.name for source in sources}
     lost = sorted({exception[0] for exception in exceptions} - known)
     for name in lost:

@@ -53,8 +53,7 @@ RUN = {
     "tests/README.md": {"sh": HERE},
     "tests/clusters/README.md": {"sh": "commands for several machines, without ports of their own;"
                                        " clusters_test.py starts the same in engines.py",
-                                 "sql": "a pattern; clusters_test.py runs it for a table"},
-}
+                                 "sql": "a pattern; clusters_test.py runs it for a table"}}
 
 
 def pages():
@@ -183,8 +182,7 @@ NOT_PINNED = {
     "sql/shards.sql": {"bloom_check((SELECT f FROM shards WHERE shard = "
                        "substr(hex(bloom_hash(column1)), 17, 1)), column1)"},
     "sql/TROUBLE.md": {"bloom_check((SELECT f FROM filters WHERE name = 'bda'), url)",
-                       "bloom_check(pin, url)", "bloom_check((SELECT f FROM filters), url)"},
-}
+                       "bloom_check(pin, url)", "bloom_check((SELECT f FROM filters), url)"}}
 
 
 class Pins(unittest.TestCase):

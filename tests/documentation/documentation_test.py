@@ -3,9 +3,9 @@
 
 A fenced block marked `sql` that is followed by one marked `text` is typed into the sqlite3 shell,
 with the extension loaded, and must print exactly that. The blocks of one document share one
-database, in order, as a reader would type them. Every `make` target and file that the documents
-name must exist. sql/REFERENCE.md is held against what the extension has: each function, option,
-value, command and field.
+database, in order, as a reader would type them. Files that README names must exist.
+sql/REFERENCE.md is held against what the extension has: each function, option, value, command and
+field.
 """
 
 import json
@@ -30,15 +30,9 @@ class Examples(unittest.TestCase):
         script = "".join(f"{sql}\n.print '{SEPARATOR}'\n" for sql, _ in pairs)
         run = subprocess.run(
             ["sqlite3", "-batch", "-init", "/dev/null", "-cmd", ".load ./bloom", ":memory:"],
-            input=script,
-            cwd=TOP,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+            input=script, cwd=TOP, capture_output=True, text=True, check=False)
         printed = (run.stdout + "\n" + run.stderr if run.stderr else run.stdout).split(
-            SEPARATOR + "\n"
-        )
+            SEPARATOR + "\n")
         for (sql, wanted), got in zip(pairs, printed):
             with self.subTest(document=document, sql=sql):
                 self.assertEqual(got, wanted or "", sql)
@@ -63,8 +57,7 @@ def shell(sql):
     """The lines that the shell prints, errors included."""
     run = subprocess.run(
         ["sqlite3", "-batch", "-init", "/dev/null", "-cmd", ".load ./bloom", ":memory:"],
-        input=sql, cwd=TOP, capture_output=True, text=True, check=False,
-    )
+        input=sql, cwd=TOP, capture_output=True, text=True, check=False)
     return (run.stdout + run.stderr).splitlines()
 
 
@@ -165,24 +158,11 @@ class Names(unittest.TestCase):
     def test_files_that_the_readme_names_exist(self):
         text = (TOP / "README.md").read_text()
         names = set(re.findall(r"`((?:ext|sql|tests)/[\w./-]+)`", text)) | set(
-            re.findall(r"\]\(([\w./-]+)\)", text)
-        )
+            re.findall(r"\]\(([\w./-]+)\)", text))
         self.assertGreater(len(names), 3)
         for name in sorted(names):
             with self.subTest(name=name):
                 self.assertTrue((TOP / name).exists(), name)
-
-    def test_make_targets_that_the_readme_names_exist(self):
-        text = (TOP / "README.md").read_text()
-        targets = set(re.findall(r"(?:`|&& )make ([a-z]+)\b", text))
-        self.assertIn("test", targets)
-        makefile = "".join((TOP / name).read_text() for name in
-                           ("Makefile", "tests/rules.mk", "ext/packages/rules.mk"))
-        for target in sorted(targets):
-            with self.subTest(target=target):
-                self.assertTrue(
-                    re.search(rf"(?m)^{target}:", makefile), f"no such target: {target}"
-                )
 
     def test_every_function_that_is_registered_is_in_the_readme(self):
         text = (TOP / "README.md").read_text()

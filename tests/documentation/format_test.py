@@ -35,8 +35,7 @@ SHAPES = {
     "go": [(5, 1248, 200, 0.05), (3, 100)],
     "parquet": [(8, 2048), (8, 256 * 3)],
     "parquet-int32": [(8, 2048)],
-    "redisbloom": [(5, 1280, 1, 0.1, b"\2")],
-}
+    "redisbloom": [(5, 1280, 1, 0.1, b"\2")]}
 
 
 def empty(layout, k, m, n=0, p=0.0, extra=b"", salt=b"", rule=0):
@@ -231,8 +230,7 @@ GENERATIONS = [
     "UPDATE seen_layers SET keys = 'x' WHERE layer = 129",
     *(f"UPDATE seen_chunks SET bits = CAST(substr(bits, 1, 16) || x'{generation:02x}000000' || "
       f"substr(bits, 21) AS BLOB) WHERE id >> 40 & 63 = {layer}"
-      for generation in range(8) for layer in (0, 1)),
-]
+      for generation in range(8) for layer in (0, 1))]
 
 
 class Tables(WithExtension):

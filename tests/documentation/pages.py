@@ -221,8 +221,7 @@ HASHINGS = {
     7: (parquet_bytes, lambda data, _: (xxh64(data),)),
     8: (int32_bytes, lambda data, _: (xxh64(data),)),
     9: (redis_bytes, redis_words),
-    10: (plain_bytes, lambda data, salt: (siphash(data, salt),)),
-}
+    10: (plain_bytes, lambda data, salt: (siphash(data, salt),))}
 
 
 def words_of(hashing, seed, key):
@@ -312,8 +311,7 @@ LAYOUTS = {
     (11, 7): ("parquet", 8, 2**40, 256, parquet_bits),
     (11, 8): ("parquet-int32", 8, 2**40, 256, parquet_bits),
     (12, 9): ("redisbloom", FOREIGN, 2**52, 64, redisbloom_bits),
-    (13, 1): ("hashes", 1, 2**46, 64, lambda h, *_: h[:1]),
-}
+    (13, 1): ("hashes", 1, 2**46, 64, lambda h, *_: h[:1])}
 SALTED = (1, 4, 5, 13)
 BY_NAME = {row[0]: numbers for numbers, row in LAYOUTS.items()}
 

@@ -33,8 +33,7 @@ SQLITE = os.environ.get("SQLITE3", "sqlite3")
 
 def shell_version():
     words = subprocess.run(
-        [SQLITE, "--version"], capture_output=True, text=True, check=True
-    ).stdout.split()
+        [SQLITE, "--version"], capture_output=True, text=True, check=True).stdout.split()
     return tuple(int(part) for part in words[0].split("."))
 
 
@@ -93,31 +92,20 @@ class Tree:
         return sorted(
             (str(path.relative_to(self.base)), path.stat().st_size)
             for path in self.base.rglob("*")
-            if path.is_file()
-        )
+            if path.is_file())
 
     def run(self, command, stdin=subprocess.DEVNULL, **variables):
         environment = {
             name: value
             for name, value in os.environ.items()
-            if name not in ("URLS", "VISITS", "SQLITE3")
-        }
+            if name not in ("URLS", "VISITS", "SQLITE3")}
         environment |= {
             "HOME": str(self.home),
             "XDG_CONFIG_HOME": str(self.home),
-            "TMPDIR": str(self.temporary),
-        } | variables
+            "TMPDIR": str(self.temporary)} | variables
         return subprocess.run(
-            command,
-            stdin=stdin,
-            cwd=self.top,
-            env=environment,
-            capture_output=True,
-            text=True,
-            errors="surrogateescape",
-            check=False,
-            timeout=300,
-        )
+            command, stdin=stdin, cwd=self.top, env=environment, capture_output=True, text=True,
+            errors="surrogateescape", check=False, timeout=300)
 
     def recipe(self, name):
         with open(self.top / "sql" / name, encoding="utf-8") as script:
@@ -171,8 +159,7 @@ class Recipes(TreeTest):
             wanted, got = ([" ".join(line.split()) for line in lines] for lines in (wanted, got))
         self.assertEqual(got, wanted)
         self.assertEqual(
-            self.tree.files(), before, "a recipe leaves no file behind and changes none"
-        )
+            self.tree.files(), before, "a recipe leaves no file behind and changes none")
 
     def test_there_are_recipes_and_each_output_has_one(self):
         self.assertGreaterEqual(len(RECIPES), 6)
@@ -283,34 +270,18 @@ class Demo(TreeTest):
 
     def test_duplicates_quotes_commas_spaces_and_long_lines(self):
         lines = [
-            b'say"so',
-            b'"quoted, with comma"',
-            b"it's",
-            b"it''s",
-            b'a,b,"c',
-            b'"',
-            b"tab\tinside",
-            b"two  blanks",
-            b"back\\slash",
-            b"$HOME `date` %s %d",
-            b"caf\xc3\xa9",
-            b"caf\xe9",
-            b"NULL",
-            b"x'00'",
-            b"1",
-            b"1.0",
+            b'say"so', b'"quoted, with comma"', b"it's", b"it''s", b'a,b,"c', b'"', b"tab\tinside",
+            b"two  blanks", b"back\\slash", b"$HOME `date` %s %d", b"caf\xc3\xa9", b"caf\xe9",
+            b"NULL", b"x'00'", b"1", b"1.0",
             b"http://a.example/#part",
-            b"l" + b"o" * 200_000 + b"ng",
-            b"l" + b"o" * 200_000 + b"nger",
-        ]
+            b"l" + b"o" * 200_000 + b"ng", b"l" + b"o" * 200_000 + b"nger"]
         # Two addresses and the URL.
         self.assertEqual(self.counted(b"\n".join(lines + lines) + b"\n"), (6, 3))
 
     def test_windows_line_ends_blank_lines_and_comments(self):
         content = (
             b"\xef\xbb\xbf# first\r\n\r\na.example\r\n   \r\n\t# another\r\n "
-            b" b.example\t\r\na.example\r\n#\r\nc.example#\r\n"
-        )
+            b" b.example\t\r\na.example\r\n#\r\nc.example#\r\n")
         self.assertEqual(self.counted(content, remarks=5), (4, 3))
 
     def test_a_byte_order_mark_is_no_part_of_the_first_url(self):
@@ -328,21 +299,18 @@ class Demo(TreeTest):
 
     def test_one_url_in_a_file_with_an_odd_name(self):
         self.assertEqual(
-            self.counted(b"a.example\n", "it's a \"list\" of $URLs; `one`\\n.txt"), (1, 1)
-        )
+            self.counted(b"a.example\n", "it's a \"list\" of $URLs; `one`\\n.txt"), (1, 1))
 
     def test_many_urls(self):
         self.assertEqual(
             self.counted(b"".join(b"host%d.test/page\n" % (i * i % 50_021) for i in range(50_021))),
-            (50_021, 25_011),
-        )
+            (50_021, 25_011))
 
     def test_a_hosts_file(self):
         content = (
             b"# block list\n127.0.0.1 localhost\n::1 localhost ip6-localhost\n0.0.0.0 0.0.0.0\n"
             b"0.0.0.0 Evil.example\n0.0.0.0\tbad.example  worse.example\t# both\n"
-            b"fe80::1%lo0 x\n:: v6.example\n127.0.0.1 evil.example.\r\n  0.0.0.0  c.example#d\n"
-        )
+            b"fe80::1%lo0 x\n:: v6.example\n127.0.0.1 evil.example.\r\n  0.0.0.0  c.example#d\n")
         self.assertEqual(self.counted(content), (6, 5))
 
     def test_a_list_of_domains_and_one_of_urls(self):
@@ -370,21 +338,15 @@ class Demo(TreeTest):
 
     def test_lists_without_a_url(self):
         for content in (
-            b"",
-            b"\n",
-            b"\r\n\r\n",
+            b"", b"\n", b"\r\n\r\n",
             b"# only\n# comments",
-            b" \n\t\n",
-            b"\xef\xbb\xbf",
-            b"\x00",
+            b" \n\t\n", b"\xef\xbb\xbf", b"\x00",
         ):
             with self.subTest(content=content):
                 path = self.write(content)
                 self.refused(
                     f"no entry in '{path}'; it should have URLs or domains, one a line or in any "
-                    "form of a list",
-                    URLS=path,
-                )
+                    "form of a list", URLS=path)
 
     def test_a_number_of_visits_that_is_none(self):
         for number in ("x", "-1", "1e3", "1;DROP", "100000000"):
@@ -394,14 +356,12 @@ class Demo(TreeTest):
         path = str(self.tree.base / "it's missing.txt")
         self.refused(
             f"there is no file '{path}'; URLS=path names a list, one URL or domain a line",
-            URLS=path,
-        )
+            URLS=path)
 
     def test_a_folder(self):
         path = str(self.tree.home)
         self.refused(
-            f"'{path}' is a folder; URLS=path names a list, one URL or domain a line", URLS=path
-        )
+            f"'{path}' is a folder; URLS=path names a list, one URL or domain a line", URLS=path)
 
     def test_a_file_without_permission(self):
         path = self.write(b"a.example\n")
@@ -420,16 +380,14 @@ class Demo(TreeTest):
             "there is no 'sqlite3'; install the sqlite3 shell (on Debian: apt install sqlite3) "
             "or name one: SQLITE3=path",
             PATH=str(tools),
-            SQLITE3="",
-        )
+            SQLITE3="")
 
     def test_a_shell_without_extension_loading(self):
         error = 'Error: unknown command or invalid arguments:  "load". Enter ".help" for help'
         self.refused(
             "this sqlite3 shell was built without extension loading; name another one:"
             " SQLITE3=path",
-            SQLITE3=self.stand_in(f"echo '{error}' >&2; exit 1"),
-        )
+            SQLITE3=self.stand_in(f"echo '{error}' >&2; exit 1"))
 
     def test_an_extension_that_does_not_load(self):
         for library in LIBRARIES:

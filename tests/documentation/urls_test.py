@@ -7,8 +7,9 @@ each URL, and the program makes the key of that: on the vectors of the page, on 
 those of the list in sql/data, on these after random changes, on every code point, and on spellings
 that a browser opens or nearly opens. ada-url, Node and, where it is installed, Chromium must open
 the same as whatwg-url. COUNT in the environment chooses how many (the suite of `make long` takes a
-million spellings, of others 200,000), SEED which. Then what SQL does with the keys: the plan, and
-that it stops at the first hit. It needs apsw; what cannot be fetched is skipped and says so.
+million spellings, of others 200,000), SEED which. The vectors hold without a parser, too; and what
+SQL does with the keys: the plan, and that it stops at the first hit. It needs apsw; what cannot be
+fetched is skipped and says so.
 """
 import os
 import pathlib
@@ -52,16 +53,12 @@ def key_vectors():
             for url, lines in re.findall(r"^(\S+)\n((?: .*\n)+)", block, re.MULTILINE)]
 
 
-class Urls(unittest.TestCase):
+class WithExtension(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.connection = apsw.Connection(":memory:")
         cls.method("enable_load_extension", "enableloadextension")(True)
         cls.method("load_extension", "loadextension")(str(TOP / "bloom"))
-        try:
-            browsers.by_whatwg(["http://host/"])
-        except browsers.Missing as reason:
-            raise unittest.SkipTest(f"skipped: {reason}") from reason
 
     @classmethod
     def method(cls, name, older_name):
@@ -73,6 +70,19 @@ class Urls(unittest.TestCase):
 
     def key(self, url):
         return self.rows("SELECT bloom_url(?1)", url)[0][0]
+
+    def keys(self, url):
+        return [key for key, in self.rows("SELECT key FROM bloom_url_keys(?1) ORDER BY rank", url)]
+
+
+class Parsers(WithExtension):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        try:
+            browsers.by_whatwg(["http://host/"])
+        except browsers.Missing as reason:
+            raise unittest.SkipTest(f"skipped: {reason}") from reason
 
     def check(self, urls):
         """The extension against the program with whatwg-url, as BLOBs and, where it is one, as
@@ -90,8 +100,7 @@ class Urls(unittest.TestCase):
                 if form is None:
                     continue
                 self.assertEqual(self.key(form), wanted, (url, href))
-                got = self.rows("SELECT key FROM bloom_url_keys(?1) ORDER BY rank", form)
-                self.assertEqual([key for key, in got], keys, url)
+                self.assertEqual(self.keys(form), keys, url)
             if href:
                 self.assertEqual(self.key(href), wanted, (url, href))
         return found
@@ -115,19 +124,7 @@ class Urls(unittest.TestCase):
         self.assertLess(explained, len(texts) // 20)
 
     def test_vectors_of_the_page(self):
-        self.assertGreater(len(vectors()), 60)
-        self.check([url for url, _ in vectors()])
-        for url, wanted in vectors():
-            with self.subTest(url=url):
-                self.assertEqual(self.key(url), wanted)
-
-    def test_keys_of_the_page(self):
-        self.assertEqual(len(key_vectors()), 8)
-        self.check([url for url, _ in key_vectors()])
-        for url, wanted in key_vectors():
-            with self.subTest(url=url):
-                got = self.rows("SELECT key FROM bloom_url_keys(?1) ORDER BY rank", url)
-                self.assertEqual([key for key, in got], wanted)
+        self.check([url for url, _ in vectors() + key_vectors()])
 
     def test_real_urls_and_changed_ones(self):
         lines = [re.sub(rb"^\|\||\^\$all$", b"", line)
@@ -212,6 +209,20 @@ class Urls(unittest.TestCase):
                     self.compare(parser, [spelling(source)
                                           for _ in range(min(BATCH, COUNT - start))])
 
+
+class Page(WithExtension):
+    def test_vectors(self):
+        self.assertGreater(len(vectors()), 60)
+        for url, wanted in vectors():
+            with self.subTest(url=url):
+                self.assertEqual(self.key(url), wanted)
+
+    def test_keys(self):
+        self.assertEqual(len(key_vectors()), 8)
+        for url, wanted in key_vectors():
+            with self.subTest(url=url):
+                self.assertEqual(self.keys(url), wanted)
+
     def test_plan_and_first_hit(self):
         """The keys come first, each is looked up in turn, and the first hit ends it."""
         asked = []
@@ -249,8 +260,7 @@ LETTERS = {
     "k": "kK\u212a",
     "\u00fc": ["\u00fc", "\u00dc", "u\u0308", "U\u0308"], "s": "sS\u017f",
     "\u00e9": ["\u00e9", "e\u0301", "\u00c9"], "\uac00": ["\uac00", "\u1100\u1161"],
-    ".": "...\u3002\uff0e\uff61",
-}
+    ".": "...\u3002\uff0e\uff61"}
 NOTHING = ["\u00ad", "\u200b", "\u2060", "\ufe0f", "\ufeff", "\u180b", "\U000e0100"]
 NAMES = ["evil.example", "www.evil.example", "a.b.c.example.com", "m\u00fcnchen.example",
          "192.0.2.7",

@@ -56,15 +56,13 @@ class Filter:
     def read(cls, data):
         strategy, k, words = struct.unpack(">bBi", data[:6])
         bits = int.from_bytes(
-            struct.pack(f"<{words}Q", *struct.unpack(f">{words}Q", data[6:])), "little"
-        )
+            struct.pack(f"<{words}Q", *struct.unpack(f">{words}Q", data[6:])), "little")
         return cls((32, 64)[strategy], k, words, bits)
 
     def write(self):
         words = struct.unpack(f"<{self.words}Q", self.bits.to_bytes(8 * self.words, "little"))
         return struct.pack(
-            f">bBi{self.words}Q", (32, 64).index(self.strategy), self.k, self.words, *words
-        )
+            f">bBi{self.words}Q", (32, 64).index(self.strategy), self.k, self.words, *words)
 
     def positions(self, key):
         layout = pages.classic_bits if self.strategy == 64 else pages.classic32_bits

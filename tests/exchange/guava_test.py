@@ -26,8 +26,7 @@ GUAVA = pathlib.Path(os.environ.get("GUAVA", "/usr/share/java/guava.jar"))
 # By the names of Debian's packages.
 MISSING = [package for package, there in (
     ("default-jdk-headless", shutil.which("java") and shutil.which("javac")),
-    ("libguava-java", GUAVA.exists()),
-) if not there]
+    ("libguava-java", GUAVA.exists())) if not there]
 
 
 def encoded(value):
@@ -43,32 +42,19 @@ class Guava:
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run(
                 [
-                    "javac",
-                    "-nowarn",
-                    "-proc:none",
-                    "-cp",
-                    GUAVA,
-                    "-d",
-                    folder,
-                    HERE / "GuavaSide.java",
-                ],
-                check=True,
-            )
+                    "javac", "-nowarn", "-proc:none", "-cp", GUAVA, "-d", folder,
+                    HERE / "GuavaSide.java"],
+                check=True)
             self.process = subprocess.Popen(
                 ["java", "-cp", f"{GUAVA}{os.pathsep}{folder}", "com.google.common.hash.GuavaSide"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             self.ask(
-                "create", "long", "1", "0.5", "64"
-            )  # its classes are loaded; the folder can go
+                "create", "long", "1", "0.5", "64")  # its classes are loaded; the folder can go
 
     def ask(self, command, funnel, *words):
         words = [
             word if isinstance(word, str) and command == "create" else encoded(word)
-            for word in words
-        ]
+            for word in words]
         self.process.stdin.write(" ".join([command, funnel, *words]) + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline().rstrip("\n")
@@ -104,9 +90,7 @@ CASES = [
         (1000, 0.03, 1000),
         (1000, 1e-6, 500),
         (20_000, 0.001, 20_000),
-        (1_000_000, 0.01, 3000),
-    )
-]
+        (1_000_000, 0.01, 3000))]
 
 
 @unittest.skipIf(MISSING, f"skipped: {', '.join(MISSING)} not installed")
@@ -122,16 +106,13 @@ class WithGuava(exchange_test.WithExtension):
                 yield (
                     funnel,
                     self.guava.create(funnel, n, p, strategy),
-                    guava_form.present(funnel, keys),
-                )
+                    guava_form.present(funnel, keys))
 
     def estimates_agree(self, filter_value, estimate):
         self.assertEqual(self.value("SELECT bloom_count(?1)", filter_value), estimate[0])
         self.assertTrue(
             math.isclose(
-                self.value("SELECT bloom_fpr(?1)", filter_value), estimate[1], rel_tol=1e-13
-            )
-        )
+                self.value("SELECT bloom_fpr(?1)", filter_value), estimate[1], rel_tol=1e-13))
 
     def test_filters_that_guava_wrote(self):
         for funnel, empty, keys in self.each():
@@ -140,8 +121,7 @@ class WithGuava(exchange_test.WithExtension):
             self.assertEqual(self.answers(imported, keys), "1" * len(keys))
             others = guava_form.absent(funnel, 5000)
             self.assertEqual(
-                self.answers(imported, others), self.guava.ask("check", funnel, written, *others)
-            )
+                self.answers(imported, others), self.guava.ask("check", funnel, written, *others))
             self.assertEqual(self.value(exchange_test.EXPORT, imported), written)
             self.estimates_agree(imported, self.guava.estimate(funnel, written))
 
@@ -150,14 +130,12 @@ class WithGuava(exchange_test.WithExtension):
             half = len(keys) // 2
             written = self.guava.filter("put", funnel, empty, *keys)
             added = self.value(
-                f"SELECT bloom_agg(key, bloom_import(?1, 'guava')) FROM {self.keys(keys)}", empty
-            )
+                f"SELECT bloom_agg(key, bloom_import(?1, 'guava')) FROM {self.keys(keys)}", empty)
             self.assertEqual(self.value(exchange_test.EXPORT, added), written)
             first = self.value(
                 "SELECT bloom_export(bloom_agg(key, bloom_import(?1, 'guava')), 'guava') FROM"
                 f" {self.keys(keys[:half + 1])}",
-                empty,
-            )
+                empty)
             self.assertEqual(self.guava.filter("put", funnel, first, *keys[half:]), written)
 
     def test_unions(self):
@@ -165,14 +143,10 @@ class WithGuava(exchange_test.WithExtension):
             half = len(keys) // 2
             first, second = (
                 self.guava.filter("put", funnel, empty, *part)
-                for part in (keys[:half], keys[half:])
-            )
+                for part in (keys[:half], keys[half:]))
             union = self.value(
                 "SELECT bloom_export(bloom_union(bloom_import(?1, 'guava'), bloom_import(?2,"
-                " 'guava')), 'guava')",
-                first,
-                second,
-            )
+                " 'guava')), 'guava')", first, second)
             self.assertEqual(union, self.guava.filter("union", funnel, first, second))
 
     def test_filters_made_here(self):
@@ -186,15 +160,13 @@ class WithGuava(exchange_test.WithExtension):
                 with self.subTest(funnel=funnel, n=n, p=p):
                     keys = guava_form.present(funnel, count)
                     made = self.value(
-                        f"SELECT bloom_agg(key, ?1, ?2, 'classic') FROM {self.keys(keys)}", n, p
-                    )
+                        f"SELECT bloom_agg(key, ?1, ?2, 'classic') FROM {self.keys(keys)}", n, p)
                     exported = self.value(exchange_test.EXPORT, made)
                     self.assertEqual(self.guava.ask("check", funnel, exported, *keys), "1" * count)
                     others = guava_form.absent(funnel, 5000)
                     self.assertEqual(
                         self.guava.ask("check", funnel, exported, *others),
-                        self.answers(made, others),
-                    )
+                        self.answers(made, others))
                     self.assertEqual(self.guava.filter("same", funnel, exported), exported)
                     self.estimates_agree(made, self.guava.estimate(funnel, exported))
 
@@ -205,8 +177,7 @@ class WithGuava(exchange_test.WithExtension):
             for n in (1, 2, 3, 7, 10, 25, 42, 64, 100, 1000, 1001, 4711, 50_000, 123_456):
                 try:
                     ours = self.value(
-                        "SELECT bloom_export(bloom_new(?1, ?2, 'classic'), 'guava')", n, p
-                    )
+                        "SELECT bloom_export(bloom_new(?1, ?2, 'classic'), 'guava')", n, p)
                 except exchange_test.apsw.SQLError as error:
                     self.assertIn("ask for layout blocked", str(error))
                     continue
@@ -218,13 +189,10 @@ class WithGuava(exchange_test.WithExtension):
         plain = guava_form.Filter.read(self.guava.create("string", 1000, 0.01, 64))
         made = self.value(
             "SELECT bloom_export(bloom_add(bloom_new_bits(?1, ?2), 'here'), 'guava')",
-            64 * plain.words,
-            plain.k,
-        )
+            64 * plain.words, plain.k)
         there = self.guava.filter("put", "string", plain.write(), "there")
         self.assertEqual(
-            self.guava.filter("union", "string", made, there), plain.add("here", "there").write()
-        )
+            self.guava.filter("union", "string", made, there), plain.add("here", "there").write())
 
     def test_bytes_are_blobs_and_an_int_is_its_four_bytes(self):
         generator = random.Random(3)
@@ -234,14 +202,11 @@ class WithGuava(exchange_test.WithExtension):
             self.value(
                 "SELECT bloom_export(bloom_agg(key, bloom_import(?1, 'guava')), 'guava') FROM"
                 f" {self.keys(keys)}",
-                empty,
-            ),
-            self.guava.filter("put", "bytes", empty, *keys),
-        )
+                empty),
+            self.guava.filter("put", "bytes", empty, *keys))
         written = self.value(exchange_test.IMPORT, self.guava.filter("put", "int", empty, 42, -7))
         self.assertEqual(
-            self.answers(written, [b"\x2a\0\0\0", b"\xf9\xff\xff\xff", 42, -7]), "1100"
-        )
+            self.answers(written, [b"\x2a\0\0\0", b"\xf9\xff\xff\xff", 42, -7]), "1100")
 
     def test_guava_reads_the_golden_files(self):
         for parameters in guava_form.SETS:
@@ -249,8 +214,7 @@ class WithGuava(exchange_test.WithExtension):
             with self.subTest(filter=name):
                 self.assertEqual(
                     golden_of(self.guava, exchange_test.golden(name), *parameters),
-                    (exchange_test.golden(name), *exchange_test.golden_answers()[name]),
-                )
+                    (exchange_test.golden(name), *exchange_test.golden_answers()[name]))
 
     def test_every_filter_that_is_accepted_here_is_one_to_guava(self):
         generator = random.Random(4)
@@ -260,16 +224,13 @@ class WithGuava(exchange_test.WithExtension):
                     data = (
                         bytes([strategy, k])
                         + words.to_bytes(4, "big")
-                        + generator.randbytes(8 * words)
-                    )
+                        + generator.randbytes(8 * words))
                     self.assertEqual(
                         self.value("SELECT bloom_export(bloom_import(?1, 'guava'), 'guava')", data),
-                        data,
-                    )
+                        data)
                     self.assertEqual(self.guava.filter("same", "string", data), data)
                     self.estimates_agree(
-                        self.value(exchange_test.IMPORT, data), self.guava.estimate("string", data)
-                    )
+                        self.value(exchange_test.IMPORT, data), self.guava.estimate("string", data))
 
 
 def golden_of(guava, data, funnel, n, _, __):
@@ -280,8 +241,7 @@ def golden_of(guava, data, funnel, n, _, __):
     return (
         guava.filter("same", funnel, data),
         *guava.estimate(funnel, data),
-        f"{int(answers, 2):0{guava_form.ABSENT // 4}x}",
-    )
+        f"{int(answers, 2):0{guava_form.ABSENT // 4}x}")
 
 
 def update():
@@ -292,8 +252,7 @@ def update():
             funnel, n, *_ = parameters
             name = guava_form.name(*parameters)
             data = guava.filter(
-                "put", funnel, guava.create(*parameters), *guava_form.present(funnel, n)
-            )
+                "put", funnel, guava.create(*parameters), *guava_form.present(funnel, n))
             data, count, fpp, answers = golden_of(guava, data, *parameters)
             (guava_form.GOLDEN / f"{name}.guava").write_bytes(data)
             lines.write(f"{name} {count} {fpp!r} {answers}\n")

@@ -15,6 +15,7 @@ import concurrent.futures
 import hashlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -64,13 +65,8 @@ def shell():
     with open(SCRIPTS / "shell.sql", encoding="utf-8") as script:
         ran = subprocess.run(
             ["sqlite3", "-batch", "-init", "/dev/null", ":memory:"],
-            stdin=script,
-            cwd=folder,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
+            stdin=script, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            check=False)
     digest = hashlib.md5((folder / "filter.bloom").read_bytes()).hexdigest()
     return f"md5 {digest}\n" + ran.stdout.replace("Runtime error", "error")
 
@@ -82,10 +78,7 @@ def environment(name, *packages):
     if not (folder / "bin/python").exists():
         run(
             "/usr/bin/python3" if pathlib.Path("/usr/bin/python3").exists() else sys.executable,
-            "-m",
-            "venv",
-            folder,
-        )
+            "-m", "venv", folder)
     pip = [folder / "bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check"]
     run(*pip, "--no-index", "--find-links", BUILD / "python", "--force-reinstall", "sqlite-bloom")
     if packages:
@@ -93,10 +86,15 @@ def environment(name, *packages):
     return folder
 
 
-def python(script, *packages):
+def python(module, *packages, script="python", file=None):
+    """A driver of Python; file: one that it encrypts."""
+
     def load():
-        folder = environment(script, *packages)
-        return run(folder / "bin/python", SCRIPTS / f"{script}.py", cwd=folder)
+        folder = environment(f"python_{packages[0] if packages else module}", *packages)
+        if file is not None:
+            (folder / file).unlink(missing_ok=True)
+        encrypted = [] if file is None else [file, "secret"]
+        return run(folder / "bin/python", SCRIPTS / f"{script}.py", module, *encrypted, cwd=folder)
 
     return load
 
@@ -116,7 +114,7 @@ def command_line(script, *packages):
 def debian_python():
     if not has_module("sqlite3"):
         raise Skip("sqlite3 of Python not installed")
-    return python("python_sqlite3")()
+    return python("sqlite3")()
 
 
 def interpreter(tool, script, *options, probe=None):
@@ -129,8 +127,7 @@ def interpreter(tool, script, *options, probe=None):
         if (
             probe
             and subprocess.run(
-                probe, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
-            ).returncode
+                probe, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode
             != 0
         ):
             raise Skip(f"{tool} is there, its binding to SQLite is not: {' '.join(probe)}")
@@ -145,11 +142,7 @@ def java():
         "java",
         "-Djava.library.path=/usr/lib/x86_64-linux-gnu/jni",
         "-Dorg.sqlite.lib.path=/usr/lib/x86_64-linux-gnu/jni",
-        "-cp",
-        JAR,
-        SCRIPTS / "Xerial.java",
-        LIBRARY,
-    )
+        "-cp", JAR, SCRIPTS / "Xerial.java", LIBRARY)
 
 
 def go():
@@ -169,20 +162,19 @@ def rust():
     shutil.copy(SCRIPTS / "rusqlite.rs", folder / "src/main.rs")
     (folder / "Cargo.toml").write_text(
         '[package]\nname = "host"\nversion = "0.1.0"\nedition = "2021"\n\n[dependencies]\n'
-        'rusqlite = { version = "0.41", features = ["bundled", "load_extension"] }\nmd5 = "0.8"\n'
-    )
+        'rusqlite = { version = "0.41", features = ["bundled", "load_extension"] }\nmd5 = "0.8"\n')
     return run("cargo", "run", "--quiet", "--", LIBRARY, cwd=folder)
 
 
-def javascript(script, packages, *command, add=("npm", "install")):
-    """A JavaScript host: packages of npm once into a folder, and in an empty folder below it ours
-    by the host's own client (add).
+def javascript(script, packages, *command, module="", add=("npm", "install")):
+    """A JavaScript host, with a module that the script is told: packages of npm once into a folder,
+    and in an empty folder below it ours by the host's own client (add).
     """
 
     def load():
         need("npm", "node")
         need_package("npm", "npm")
-        folder = fresh(f"{script}-{pathlib.PurePath(command[0]).name}")
+        folder = fresh(re.sub(r"\W", "-", f"{script} {packages[0]}"))
         options = ["--silent", "--no-audit", "--no-fund"]
         if not all((folder / "node_modules" / name.split("@")[0]).exists() for name in packages):
             (folder / "package.json").write_text("{}")
@@ -195,18 +187,16 @@ def javascript(script, packages, *command, add=("npm", "install")):
             "NO_COLOR": "1",
             "BUN_INSTALL_CACHE_DIR": str(user / "cache"),
             "DENO_DIR": str(user / "cache"),
-            "npm_config_cache": str(user / "cache"),
-        }
+            "npm_config_cache": str(user / "cache")}
         with registry(BUILD / "npm") as address:
             run(
                 *add,
                 *(options if add[0] == "npm" else []),
                 "npm:sqlite-bloom" if "deno" in add[0] else "sqlite-bloom",
                 cwd=user,
-                env={**environment, "NPM_CONFIG_REGISTRY": address, "npm_config_registry": address},
-            )
+                env={**environment, "NPM_CONFIG_REGISTRY": address, "npm_config_registry": address})
         shutil.copy(SCRIPTS / script, user)
-        return run(*command, script, cwd=user, env=environment)
+        return run(*command, script, module, cwd=user, env=environment)
 
     return load
 
@@ -214,69 +204,41 @@ def javascript(script, packages, *command, add=("npm", "install")):
 HOSTS = [
     ("sqlite3 shell", shell),
     ("Python: sqlite3", debian_python),
-    ("Python: apsw", python("python_apsw", "apsw")),
-    ("Python: pysqlite3", python("python_pysqlite3", "pysqlite3-binary")),
-    ("Python: SQLAlchemy", python("python_sqlalchemy", "sqlalchemy")),
-    ("Python: SQLCipher", python("python_sqlcipher", "sqlcipher3-wheels")),
-    ("Python: apsw-sqlite3mc", python("python_sqlite3mc", "apsw-sqlite3mc")),
+    ("Python: apsw", python("apsw", "apsw")),
+    ("Python: pysqlite3", python("pysqlite3.dbapi2", "pysqlite3-binary")),
+    ("Python: SQLAlchemy", python("sqlalchemy", "sqlalchemy", script="python_sqlalchemy")),
+    ("Python: SQLCipher", python("sqlcipher3.dbapi2", "sqlcipher3-wheels")),
+    ("Python: apsw-sqlite3mc", python("apsw", "apsw-sqlite3mc", file="encrypted.db")),
     ("sqlite-utils", command_line("sqlite_utils", "sqlite-utils")),
     ("Datasette", command_line("datasette", "datasette")),
     (
         "PHP: SQLite3",
         interpreter(
-            "php",
-            "php.php",
-            "-d",
+            "php", "php.php", "-d",
             f"sqlite3.extension_dir={LIBRARY.parent}",
-            probe=["php", "-r", "exit(class_exists('SQLite3') ? 0 : 1);"],
-        ),
-    ),
+            probe=["php", "-r", "exit(class_exists('SQLite3') ? 0 : 1);"])),
     ("Ruby: sqlite3", interpreter("ruby", "ruby.rb", probe=["ruby", "-e", "require 'sqlite3'"])),
     ("Perl: DBD::SQLite", interpreter("perl", "perl.pl", probe=["perl", "-e", "use DBD::SQLite"])),
     (
         "Tcl: sqlite3",
         interpreter(
-            "tclsh",
-            "tcl.tcl",
-            probe=["sh", "-c", "echo 'puts [package require sqlite3]' | tclsh | grep ."],
-        ),
-    ),
+            "tclsh", "tcl.tcl",
+            probe=["sh", "-c", "echo 'puts [package require sqlite3]' | tclsh | grep ."])),
     ("R: RSQLite", interpreter("Rscript", "r.R", probe=["Rscript", "-e", "library(RSQLite)"])),
     ("Java: xerial", java),
     ("Go: mattn/go-sqlite3", go),
     ("Rust: rusqlite", rust),
-    ("Node.js: better-sqlite3", javascript("better-sqlite3.mjs", ["better-sqlite3@12"], "node")),
-    (
-        "Node.js: node:sqlite",
-        javascript("node-sqlite.mjs", ["node@24"], "../node_modules/node/bin/node"),
-    ),
+    ("Node.js: better-sqlite3", javascript("synchronous.mjs", ["better-sqlite3@12"], "node",
+                                           module="better-sqlite3")),
+    ("Node.js: node:sqlite", javascript("synchronous.mjs", ["node@24"],
+                                        "../node_modules/node/bin/node", module="node:sqlite")),
     ("Node.js: sqlite3", javascript("node-sqlite3.mjs", ["sqlite3@6"], "node")),
-    ("Node.js: libsql", javascript("libsql.mjs", ["libsql"], "node")),
-    (
-        "bun: bun:sqlite",
-        javascript(
-            "bun.mjs",
-            ["bun"],
-            BUN,
-            add=(BUN, "add"),
-        ),
-    ),
-    (
-        "deno: node:sqlite",
-        javascript(
-            "node-sqlite.mjs",
-            ["deno"],
-            DENO,
-            "run",
-            "--quiet",
-            "--allow-ffi",
-            "--allow-read",
-            "--allow-env",
-            "--allow-sys",
-            add=(DENO, "add"),
-        ),
-    ),
-]
+    ("Node.js: libsql", javascript("synchronous.mjs", ["libsql"], "node", module="libsql")),
+    ("bun: bun:sqlite", javascript("synchronous.mjs", ["bun"], BUN, module="bun:sqlite",
+                                   add=(BUN, "add"))),
+    ("deno: node:sqlite", javascript(
+        "synchronous.mjs", ["deno"], DENO, "run", "--quiet", "--allow-ffi", "--allow-read",
+        "--allow-env", "--allow-sys", module="node:sqlite", add=(DENO, "add")))]
 
 
 def judge(output):
@@ -287,8 +249,7 @@ def judge(output):
     wrong = [
         f"{name} is {said.get(name, 'not printed')}, expected {value}"
         for name, value in WANTED.items()
-        if said.get(name) != value
-    ]
+        if said.get(name) != value]
     errors = [line for line in output.splitlines() if line.startswith("error")]
     if not errors or MESSAGE not in errors[0]:
         wrong.append(f"the message is {errors or 'not printed'}")
@@ -321,11 +282,9 @@ def main(words):
         cells = ["same", "exact", "found", "text"] if outcome == "ok" else [outcome, "", "", ""]
         print(
             f"{name:26} {cells[0]:7} {cells[1]:7} {cells[2]:8} {cells[3]:6} {seconds:7.1f}"
-            + (f"  {problem}" if problem else "")
-        )
+            + (f"  {problem}" if problem else ""))
     counts = [
-        sum(outcome == kind for _, outcome, _, _ in results) for kind in ("ok", "FAIL", "skip")
-    ]
+        sum(outcome == kind for _, outcome, _, _ in results) for kind in ("ok", "FAIL", "skip")]
     print("{} passed, {} failed, {} skipped".format(*counts))
     return 1 if counts[1] or not counts[0] else 0
 

@@ -1,12 +1,7 @@
 #!/usr/bin/env python3
-"""The oldest SQLite that is supported, 3.31.1, and the refusal of the one before, by way of the
-libraries that sqlite-jdbc carries.
-
-Needs a JDK and Maven, which brings the jars from Maven Central; skips visibly without them.
-
-The sources compile with the headers of 3.31.1, and all scripts are run on it: its source, from a
-crate that carries it, is compiled into a library that takes the place of the system's for Python's
-apsw.
+"""The oldest SQLite that is supported, 3.31.1: the sources compile with its headers, and all
+scripts are run on it. Its source, from a crate that carries it, is compiled into a library that
+takes the place of the system's for Python's apsw. (That older ones are refused: host_test.c.)
 """
 
 import hashlib
@@ -23,55 +18,11 @@ import urllib.error
 import urllib.request
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-TOOLS = ("java", "javac", "mvn")
 CRATE = "https://static.crates.io/crates/libsqlite3-sys/libsqlite3-sys-0.18.0.crate"
 CRATE_SHA256 = "1e704a02bcaecd4a08b93a23f6be59d0bd79cd161e0963e9499165a0a35df7bd"
 SOURCES = "libsqlite3-sys-0.18.0/sqlite3/"
 OPTIONS = [
-    "JSON1",
-    "COLUMN_METADATA",
-    "UNLOCK_NOTIFY",
-    "RTREE",
-    "FTS5",
-    "SESSION",
-    "PREUPDATE_HOOK",
-]
-
-STATEMENTS = [
-    (
-        (
-            "SELECT bloom_check(f, 'b') || bloom_check(f, 'c') FROM (SELECT bloom_agg(k) AS f FROM"
-            " (SELECT 'a' AS k UNION SELECT 'b'))"
-        ),
-        "10",
-    ),
-    ("CREATE TABLE filters(f BLOB NOT NULL)", "done"),
-    (
-        (
-            "INSERT INTO filters SELECT bloom_agg(k, 100, 0.01) FROM (SELECT 'a' AS k UNION SELECT"
-            " 'b')"
-        ),
-        "done",
-    ),
-    ("SELECT bloom_check((SELECT bloom_pin(f) FROM filters), 'a')", "1"),
-    ("SELECT hex(substr(f, 1, 16)) FROM filters", "89424C4D010101000600000000000000"),
-    (
-        (
-            "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 300000)"
-            " INSERT INTO filters SELECT bloom_agg(i) FROM c"
-        ),
-        "done",
-    ),
-    ("SELECT length(f) FROM filters WHERE rowid = 2", "372096"),
-    ("CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=0.01, growth=off)", "done"),
-    ("INSERT INTO seen(key) VALUES ('a'), ('b')", "done"),
-    ("SELECT count(*) FROM seen WHERE key IN ('a', 'b', 'x')", "2"),
-    ("SELECT filter = (SELECT f FROM filters WHERE rowid = 1) FROM seen", "1"),
-    ("ALTER TABLE seen RENAME TO other", "done"),
-    ("SELECT count(*) FROM other('b')", "1"),
-    ("DROP TABLE other", "done"),
-    ("SELECT count(*) FROM sqlite_master WHERE name LIKE 'other%' OR name LIKE 'seen%'", "0"),
-]
+    "JSON1", "COLUMN_METADATA", "UNLOCK_NOTIFY", "RTREE", "FTS5", "SESSION", "PREUPDATE_HOOK"]
 
 
 def source():
@@ -96,55 +47,6 @@ def source():
     except OSError:  # another suite was first
         shutil.rmtree(made)
     return folder
-
-
-@unittest.skipUnless(
-    all(shutil.which(tool) for tool in TOOLS), "skipped: needs java, javac and mvn"
-)
-class Oldest(unittest.TestCase):
-    def run_on(self, version, statements):
-        artifact = f"org.xerial:sqlite-jdbc:{version}"
-        subprocess.run(
-            ["mvn", "-q", "dependency:get", f"-Dartifact={artifact}", "-Dtransitive=false"],
-            check=True,
-            capture_output=True,
-        )
-        repository = pathlib.Path(
-            os.environ.get("MAVEN_REPOSITORY", pathlib.Path.home() / ".m2/repository")
-        )
-        jar = repository / f"org/xerial/sqlite-jdbc/{version}/sqlite-jdbc-{version}.jar"
-        with tempfile.TemporaryDirectory() as folder:
-            subprocess.run(
-                [
-                    "javac",
-                    "-cp",
-                    jar,
-                    "-d",
-                    folder,
-                    pathlib.Path(__file__).parent / "Statements.java",
-                ],
-                check=True,
-            )
-            run = subprocess.run(
-                ["java", "-cp", f"{jar}:{folder}", "Statements", TOP / "bloom.so"],
-                input="\n".join(statements),
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-        return run.stdout.splitlines()
-
-    def test_everything_works_on_3_31_1(self):
-        lines = self.run_on("3.31.1", [sql for sql, _ in STATEMENTS])
-        self.assertEqual(lines[0], "3.31.1")
-        self.assertEqual(lines[2:], [wanted for _, wanted in STATEMENTS])
-
-    def test_3_30_1_is_refused_with_a_reason(self):
-        lines = self.run_on("3.30.1", [])
-        self.assertEqual(lines[0], "3.30.1")
-        self.assertRegex(
-            lines[1], r"bloom \d+\.\d+\.\d+ needs SQLite 3\.31\.0 or later, this is 3\.30\.1"
-        )
 
 
 @unittest.skipUnless(sys.platform == "linux",

@@ -15,51 +15,29 @@ import tempfile
 import unittest
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-SOURCES = [
-    path
-    for floor in ("url", "filter", "exchange")
-    for path in sorted((TOP / "ext" / floor).glob("*.c"))
-]
+SOURCES = [path for floor in ("url", "filter", "exchange")
+           for path in sorted((TOP / "ext" / floor).glob("*.c"))]
 
 PLATFORMS = {
     "big-endian (s390x)": (["s390x-linux-gnu-gcc", "-static"], ["qemu-s390x"]),
     "arm64": (["aarch64-linux-gnu-gcc", "-static"], ["qemu-aarch64"]),
     "32-bit (i386, x87 arithmetic)": (
         ["i686-linux-gnu-gcc", "-static", "-mfpmath=387"],
-        ["qemu-i386"],
-    ),
+        ["qemu-i386"]),
     "musl": (["musl-gcc"], []),
     "clang": (["clang"], []),
     "without 128-bit integers and prefetch": (
         ["gcc", "-U__SIZEOF_INT128__", "-Wno-builtin-macro-redefined"],
-        [],
-    ),
-    "fast arithmetic of the compiler": (["gcc", "-O3", "-ffp-contract=fast", "-march=native"], []),
-}
+        []),
+    "fast arithmetic of the compiler": (["gcc", "-O3", "-ffp-contract=fast", "-march=native"], [])}
 
 
 def run(folder, compiler, runner, name, test):
     """The output of a program that is made of the filter library and a test."""
     program = pathlib.Path(folder) / name
-    subprocess.run(
-        [
-            *compiler,
-            "-std=c11",
-            "-O2",
-            "-I",
-            TOP / "ext",
-            "-I",
-            TOP / "tests/hosts/cmocka",
-            TOP / test,
-            *SOURCES,
-            "-lm",
-            "-o",
-            program,
-        ],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
+    subprocess.run([*compiler, "-std=c11", "-O2", "-I", TOP / "ext",
+                    "-I", TOP / "tests/hosts/cmocka", TOP / test, *SOURCES, "-lm", "-o", program],
+                   check=True, capture_output=True, text=True)
     return subprocess.run([*runner, program], check=True, capture_output=True, text=True).stdout
 
 
@@ -74,8 +52,7 @@ class Platforms(unittest.TestCase):
                 if shutil.which(compiler[0]) is None or runner and shutil.which(runner[0]) is None:
                     self.skipTest(
                         f"skipped on {platform.machine()}: {' '.join(compiler + runner)} not"
-                        " installed"
-                    )
+                        " installed")
                 yield name, compiler, runner
 
     def test_every_platform_gives_the_same_bytes(self):

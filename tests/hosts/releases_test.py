@@ -54,33 +54,16 @@ class Release:
         for figures in re.findall(r"^figures: .*", run.stdout, re.MULTILINE):
             print("\n" + figures, flush=True)
 
-    def test_state(self):
-        self.run_program("state_test")
-
-    def test_capacity(self):
-        self.run_program("capacity_test")
-
-    def test_application(self):
-        self.run_program("application_test")
-
-    def test_stranger(self):
-        self.run_program("stranger_test")
-
-    def test_pins(self):
-        self.run_program("pins_test")
-
-    def test_messages(self):
-        self.run_program("message_test")
-
-    def test_costs(self):
-        self.run_program("cost_test")
-
     def test_simulator(self):
         self.run_program("simulator", STEPS="3000", SEED="1")
 
     def test_simulator_with_one_fault_after_the_other(self):
         weights = sorted(map(str, (TOP / "tests/simulator").glob("*.steps")))
         self.run_program("simulator", *weights, STEPS="6000", SEED="1")
+
+
+for each in PROGRAMS:
+    setattr(Release, f"test_{each}", lambda self, program=each: self.run_program(f"{program}_test"))
 
 
 class Oldest(Release, unittest.TestCase):

@@ -12,10 +12,7 @@ class Table(unittest.TestCase):
     def test_the_table_is_the_computed_one(self):
         computed = subprocess.run(
             [sys.executable, TOP / "ext/filter/blocked_sizes.py"],
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+            capture_output=True, text=True, check=True).stdout
         self.assertEqual(computed, (TOP / "ext/filter/blocked_sizes.h").read_text())
 
 

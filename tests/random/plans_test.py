@@ -135,16 +135,14 @@ ORDINARY = {
     "t": {"k": "mixed", "n": "integer", "s": "text", "url": "text"},
     "u": {"k": "mixed", "n": "integer", "s": "text"},
     "filters": {"id": "integer", "f": "filter"},
-    "lists": {"id": "integer", "text": "list"},
-}
+    "lists": {"id": "integer", "text": "list"}}
 FILTERS = {"seen": "mixed", "recent": "mixed", "ints": "integer", "texts": "digits", "bad": "text",
            "bad MATCH": "matched"}
 FUNCTIONS = {
     "bloom_keys": ("filter", "filters", "f", {"key": "integer"}),
     "bloom_url_keys": ("argument", "t", "url", {"key": "text", "rank": "integer"}),
     "bloom_list": ("argument", "lists", "text",
-                   {"line": "integer", "entry": "text", "key": "text", "note": "text"}),
-}
+                   {"line": "integer", "entry": "text", "key": "text", "note": "text"})}
 # A key that was matched is what was asked, and not an entry to compare.
 NOT_TO_SELECT = ("filter", "list")
 NOT_TO_COMPARE = (*NOT_TO_SELECT, "matched")

@@ -19,15 +19,16 @@ Scripts
 statement ok                The SQL on the lines below, up to a blank line, must succeed. Several
 INSERT INTO t VALUES (1)    statements with semicolons between them are run in turn.
 
-statement error             The SQL must fail. What follows the word `error` is optional: a regular
+statement error             The SQL must fail; of several statements the last, which begins on a
+BEGIN;                      line of its own. What follows the word `error` is optional: a regular
 INSERT INTO t VALUES (1)    expression that must be found somewhere in SQLite's message, as in
                             `statement error UNIQUE constraint`.
 
 query IT rowsort            The SQL must succeed with these results. `query TYPES [SORT [LABEL]]`:
-SELECT a, b FROM t          TYPES has one letter per column. Below the line `----` stands one value
-----                        per line, row by row. No value there means that no row may come.
-1
-one
+SELECT a, b FROM t          TYPES has one letter per column. Below the line `----` stands one row
+----                        per line with `|` between its values, or one value per line, row by row.
+1|one                       No value there means that no row may come. Of several statements the
+2|two                       rows come one after the other.
 
 TYPES   T   text: a number as SQLite writes it, a BLOB byte by byte. Each byte of the UTF-8 outside
             0x20 to 0x7E is shown as `@`, and a value without bytes as `(empty)`.
@@ -72,6 +73,11 @@ loop NAME START END         Run the records up to the matching `endloop` for eac
 ...                         to END - 1. In all of them `${NAME}` stands for it: in SQL, results,
 endloop                     labels, patterns, names of files and connections, and bounds of inner
                             loops. `${x}` for an x that is no loop's name is an error.
+foreach NAME...             Run the records up to the matching `endloop` for each line up to the
+1 | one                     next blank one, which holds the values of these names with `|` between
+2 | two                     them. In patterns they stand for themselves: no character of a value is
+...                         one of a regular expression there.
+endloop
 require-sqlite VERSION      On an older SQLite, leave out the rest of the script, and say so.
 
 Updating
@@ -96,6 +102,7 @@ import hashlib
 import operator
 import os
 import re
+import sqlite3
 import sys
 import tempfile
 import time
@@ -110,6 +117,7 @@ WORDS_AFTER = dict.fromkeys(
 )  # the first word of each control record
 WORDS_AFTER |= dict.fromkeys(["hash-threshold", "load", "include", "require-sqlite"], 1)
 WORDS_AFTER |= {"loop": 3}
+LOOPS = ("loop", "foreach")
 COMPARISONS = {
     "<": operator.lt,
     "<=": operator.le,
@@ -168,6 +176,7 @@ class Record:
     expected: list | None = None  # None: there is no line `----`
     result_lines: slice | None = None  # where in the file the expected values are, or should be
     body: list = field(default_factory=list)  # the records inside a loop or an included file
+    cases: list = field(default_factory=list)  # of foreach: the values of its names in each round
 
     @property
     def place(self):
@@ -203,7 +212,7 @@ def read_script(file, shown_file, including_files=()):
                 record.mark_broken(str(failure))
                 paragraph.clear()
             (open_loops[-1].body if open_loops else records).append(record)
-            if record.kind == "loop":
+            if record.kind in LOOPS:
                 open_loops.append(record)
     for loop in open_loops:
         loop.mark_broken("loop without endloop")
@@ -257,6 +266,12 @@ def read_record(record, paragraph):
             raise Failure(
                 f"unknown sort mode `{record.sort_mode}`; there are {', '.join(SORT_MODES)}"
             )
+    elif kind == "foreach":
+        for _, line in paragraph:
+            record.cases.append([value.strip() for value in line.split("|")])
+            if len(record.cases[-1]) != len(words) - 1:
+                raise Failure(f"`{line}` is not a value for each of {', '.join(words[1:])}")
+        paragraph.clear()
     elif kind not in WORDS_AFTER:
         raise Failure(f"unknown record `{kind}`")
     elif len(words) - 1 != WORDS_AFTER[kind]:
@@ -354,7 +369,7 @@ class ScriptRun:
             self.run_query(record)
         elif record.kind == "include":
             self.run_records(record.body)
-        elif record.kind == "loop":
+        elif record.kind in LOOPS:
             self.run_loop(record)
         elif record.kind == "halt":
             self.halted_at = record.place
@@ -373,10 +388,12 @@ class ScriptRun:
             self.connect("")
 
     def run_loop(self, record):
-        name, start, end = record.argument.split()
+        names, cases = record.argument.split(), record.cases
+        if record.kind == "loop":
+            cases = [[value] for value in range(*map(self.integer, names[1:]))]
         outer_variables = self.variables
-        for value in range(self.integer(start), self.integer(end)):
-            self.variables = {**outer_variables, name: value}
+        for values in cases:
+            self.variables = outer_variables | dict(zip(names, values))
             self.run_records(record.body)
             if self.skip_reason or self.halted_at:
                 break
@@ -384,8 +401,13 @@ class ScriptRun:
 
     def run_statement(self, record):
         wanted, *pattern = record.argument.split(maxsplit=1)
-        pattern = self.fill("".join(pattern))
-        _, _, error = self.execute(record)
+        pattern = self.fill("".join(pattern), re.escape)
+        first, last = split_off_last(self.fill(record.sql))
+        if wanted == "error" and first:
+            _, _, error = self.execute(record, first)
+            if error is not None:
+                raise Failure("a statement before the last failed", got=error)
+        _, _, error = self.execute(record, last if wanted == "error" else None)
         if wanted == "ok":
             if error is not None:
                 raise Failure("the statement failed", got=error)
@@ -422,11 +444,12 @@ class ScriptRun:
         expected = (
             None if record.expected is None else [self.fill(value) for value in record.expected]
         )
-        matches = expected is not None and expected in (values, [digest_line(values)])
+        forms = [values, [digest_line(values)], lines_of(record, rows)]
+        matches = expected is not None and expected in forms
         if self.query_outcomes is not None:
-            self.note_outcome(record, matches, values)
+            self.note_outcome(record, matches, values, rows)
         elif not matches:
-            raise describe_difference(expected, values, len(record.types))
+            raise describe_difference(record, expected, values, rows)
         if record.label:
             self.check_label(record, values)
 
@@ -447,10 +470,10 @@ class ScriptRun:
                 got=line,
             )
 
-    def note_outcome(self, record, matches, values):
+    def note_outcome(self, record, matches, values, rows):
         """Remember for write_updates what the lines of the result should be; None for "as they
         are"."""
-        lines = tuple(values)
+        lines = tuple(lines_of(record, rows) or values)
         if self.hash_threshold and len(values) > self.hash_threshold:
             lines = (digest_line(values),)
         for line in lines:
@@ -459,9 +482,9 @@ class ScriptRun:
         _, outcomes = self.query_outcomes.setdefault((record.file, record.line), (record, set()))
         outcomes.add(None if matches else lines)
 
-    def execute(self, record):
-        """Run the SQL. Give all rows, the number of columns of each statement, and the error
-        message or None."""
+    def execute(self, record, sql=None):
+        """Run the SQL, by default that of the record. Give all rows, the number of columns of each
+        statement, and the error message or None."""
         column_counts = []
 
         def note_columns(cursor, statement, bindings):
@@ -471,7 +494,7 @@ class ScriptRun:
         cursor = self.connect(self.fill(record.connection)).cursor()
         either(cursor, "set_exec_trace", "setexectrace")(note_columns)
         try:
-            return list(cursor.execute(self.fill(record.sql))), column_counts, None
+            return list(cursor.execute(sql or self.fill(record.sql))), column_counts, None
         except apsw.BindingsError:
             raise Failure("the SQL has a parameter, and a script cannot bind it") from None
         except apsw.Error as error:
@@ -501,13 +524,13 @@ class ScriptRun:
         while self.connections:
             self.connections.popitem()[1].close(True)
 
-    def fill(self, text):
-        """The text with the values of the loop variables in place of ${...}."""
+    def fill(self, text, quote=str):
+        """The text with the values of the loop variables, quoted, in place of ${...}."""
 
         def value_of(match):
             if match[1] not in self.variables:
                 raise Failure(f"{match[0]} is no loop variable here")
-            return str(self.variables[match[1]])
+            return quote(str(self.variables[match[1]]))
 
         return VARIABLE.sub(value_of, text)
 
@@ -532,6 +555,14 @@ class ScriptRun:
         ):
             if text:
                 print(f"     {title + ':':<10}" + text.replace("\n", "\n" + 15 * " "))
+
+
+def split_off_last(sql):
+    """The statements before the last, and the last, which begins on a line of its own."""
+    end = sql.rfind(";\n")
+    while end >= 0 and not sqlite3.complete_statement(sql[: end + 1]):
+        end = sql.rfind(";\n", 0, end)
+    return sql[: end + 1], sql[end + 1 :]
 
 
 def open_connection(database, extension):
@@ -592,14 +623,26 @@ def digest_line(values):
     return f"{len(values)} values hashing to {digest.hexdigest()}"
 
 
-def describe_difference(expected, values, columns):
+def lines_of(record, rows):
+    """A line per row, unless it could be that of other values."""
+    lines = ["|".join(row) for row in rows]
+    clear = all(line.count("|") == len(record.types) - 1 for line in lines)
+    return lines if clear and record.sort_mode != "valuesort" else None
+
+
+def describe_difference(record, expected, values, rows):
+    columns, lines = len(record.types), lines_of(record, rows)
+    if lines and columns > 1 and all(line.count("|") == columns - 1 for line in expected):
+        values, columns = lines, 0
     if len(expected) == 1 and DIGEST_LINE.fullmatch(expected[0]):
         got = f"{digest_line(values)}, which are {describe_values(values, 0)}"
         return Failure("wrong result", expected=expected[0], got=got)
     first = 0
     while first < min(len(expected), len(values)) and expected[first] == values[first]:
         first += 1
-    message = f"wrong result, first at row {first // columns + 1}, column {first % columns + 1}"
+    message = f"wrong result, first at row {first // max(columns, 1) + 1}"
+    if columns:
+        message += f", column {first % columns + 1}"
     return Failure(
         message, expected=describe_values(expected, first), got=describe_values(values, first)
     )

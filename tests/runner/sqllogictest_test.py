@@ -2,8 +2,9 @@
 """The self-test of sqllogictest.py: above all, that it fails when it should, with the right message
 at the right line.
 
-Each test runs small scripts and compares all that the runner prints below its first line. `make
-test` runs this before it trusts the runner.
+Each test runs small scripts and compares all that the runner prints below its first line. In the
+tables of scripts a `/` stands for the end of a line. `make test` runs this before it trusts the
+runner.
 """
 
 import contextlib
@@ -21,9 +22,17 @@ sys.path.insert(0, str(TESTS))
 
 import sqllogictest  # noqa: E402 (it is found through the line above)
 
-NEWER_VERSION = "{}.{}".format(
-    *(int(number) + 1 for number in sqllogictest.SQLITE_VERSION.split(".")[:2])
-)
+MAJOR, MINOR = (int(number) for number in sqllogictest.SQLITE_VERSION.split(".")[:2])
+NEWER = f"{MAJOR}.{MINOR + 1}"
+DIGEST = "3 values hashing to c0710d6b4f15dfa88f600b0e6b624077"  # printf '1\n2\n3\n' | md5sum
+ONE = "statement ok/SELECT 1//"
+FILL = "statement ok/CREATE TABLE t(a); INSERT INTO t VALUES (1)//"
+COUNT = "query I/SELECT count(*) FROM t/----/1//"
+ROWS = "VALUES ('b', 10), ('a', 9), ('b', 9)"
+
+
+def script(text):
+    return text.replace("/", "\n") + "\n"
 
 
 class RunnerTest(unittest.TestCase):
@@ -33,8 +42,7 @@ class RunnerTest(unittest.TestCase):
         """Each test works in an empty directory of its own."""
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
-        previous_directory = os.getcwd()
-        self.addCleanup(os.chdir, previous_directory)
+        self.addCleanup(os.chdir, os.getcwd())
         os.chdir(directory.name)
 
     def run_paths(self, *arguments):
@@ -44,917 +52,472 @@ class RunnerTest(unittest.TestCase):
             exit_code = sqllogictest.main(list(arguments))
         return exit_code, output.getvalue().partition("\n")[2]
 
-    def run_script(self, script, *options, **other_files):
+    def run_script(self, text, *options, **other_files):
         """Run t.test with this content; each keyword argument x is the content of a file x.inc
         beside it."""
-        Path("t.test").write_bytes(script.encode())
+        Path("t.test").write_bytes(text.encode())
         for name, content in other_files.items():
-            Path(f"{name}.inc").write_bytes(content.encode())
+            Path(f"{name}.inc").write_bytes(script(content).encode())
         return self.run_paths(*options, "t.test")
 
-    def assert_passes(self, script, passed, skipped=0, **other_files):
-        exit_code, output = self.run_script(script, **other_files)
+    def assert_passes(self, text, passed, skipped=0, **other_files):
         left_out = f", {skipped} skipped" if skipped else ""
-        self.assertEqual(
-            output,
-            f"ok   t.test ({passed} records{left_out})\n{passed} passed, 0 failed, {skipped}"
-            " skipped\n",
-        )
-        self.assertEqual(exit_code, 0)
+        with self.subTest(text):
+            self.assertEqual(
+                self.run_script(script(text), **other_files),
+                (0, f"ok   t.test ({passed} records{left_out})\n{passed} passed, 0 failed,"
+                    f" {skipped} skipped\n"),
+            )
 
-    def assert_fails(self, script, report, passed=0, failed=1, skipped=0, **other_files):
-        """The report leaves out the two last lines, which only count."""
-        exit_code, output = self.run_script(script, **other_files)
-        left_out = f", {skipped} skipped" if skipped else ""
-        counts = f"FAIL t.test: {failed} of {passed + failed} records{left_out}\n"
-        self.assertEqual(
-            output, report + counts + f"{passed} passed, {failed} failed, {skipped} skipped\n"
-        )
-        self.assertEqual(exit_code, 1)
+    def assert_fails(self, text, message, passed=0, failed=1, line=1, **other_files):
+        """The message is that of the only failing record; in the lines below it, which tell what
+        was expected, got and run, spaces at the front do not matter."""
+        with self.subTest(text):
+            code, output = self.run_script(script(text), **other_files)
+            lines = [part.lstrip() for part in output.splitlines()]
+            place = "" if message.startswith("FAIL") else f"FAIL t.test:{line}: "
+            counts = [f"FAIL t.test: {failed} of {passed + failed} records"]
+            counts.append(f"{passed} passed, {failed} failed, 0 skipped")
+            self.assertEqual(lines, (place + message).split("\n") + counts)
+            self.assertEqual(code, 1)
 
     def assert_updates(self, before, after, updated):
-        exit_code, output = self.run_script(before, "--update")
+        code, output = self.run_script(before, "--update")
         self.assertEqual(Path("t.test").read_bytes().decode(), after)
         self.assertIn(f"updated t.test ({updated} queries)\n", output)
-        self.assertEqual(exit_code, 0)
+        self.assertEqual(code, 0)
         self.assertNotIn("updated", self.run_paths("--update", "t.test")[1])
         self.assertEqual(Path("t.test").read_bytes().decode(), after)
         self.assertEqual(self.run_paths("t.test")[0], 0)
 
 
-class Values(RunnerTest):
-    def test_text(self):
-        self.assert_passes("query TTT\nSELECT 'a b~', '', NULL\n----\na b~\n(empty)\nNULL\n", 1)
-
-    def test_text_outside_ascii_is_shown_byte_by_byte(self):
-        self.assert_passes(
-            "query TT\nSELECT 'é€', char(9, 10, 31, 127, 128512)\n----\n@@@@@\n@@@@@@@@\n", 1
+class Records(RunnerTest):
+    def test_values(self):
+        numbers = "-9223372036854775808/9223372036854775807/4294967296"
+        for query in (
+            "TTT/SELECT 'a b~', '', NULL/----/a b~/(empty)/NULL",
+            "TT/SELECT 'é€', char(9, 10, 31, 127, 128512)/----/@@@@@/@@@@@@@@",
+            "TT/SELECT 'a' || char(0) || 'b', char(0)/----/a@b/@",
+            "TTT/SELECT x'4100ff42', x'', zeroblob(2)/----/A@@B/(empty)/@@",
+            "TTT/SELECT 42, 2.0, 1e100/----/42/2.0/1.0e+100",
+            "I/VALUES (-9223372036854775808), (9223372036854775807), (1 << 32)/----/" + numbers,
+            "IIIIII/SELECT 2.9, -2.9, 1e300, '12abc', 'abc', x'3132'/----/"
+            "2/-2/9223372036854775807/12/0/12",
+            "RRRRR/SELECT 2.0001, 1, -0.25, 1e15, 0/----/"
+            "2.000/1.000/-0.250/1000000000000000.000/0.000",
+            "RR/SELECT 9e999, -9e999/----/Inf/-Inf",
+            "RRR/SELECT '1.5x', 'abc', x'322e35'/----/1.500/0.000/2.500",
+            "TIR/SELECT NULL, NULL, NULL/----/NULL/NULL/NULL",
+            "T/SELECT CAST(CAST(x'41ff' AS TEXT) AS BLOB)/----/A@",
+        ):
+            self.assert_passes("query " + query, 1)
+        self.assert_fails(
+            "query T/SELECT NULL/----/(empty)",
+            "wrong result, first at row 1, column 1\nexpected: 1 values: (empty)\n"
+            "got:      1 values: NULL\nSQL:      SELECT NULL",
         )
-
-    def test_text_with_a_zero_byte_counts_whole(self):
-        self.assert_passes("query TT\nSELECT 'a' || char(0) || 'b', char(0)\n----\na@b\n@\n", 1)
-
-    def test_blob_as_text(self):
-        self.assert_passes(
-            "query TTT\nSELECT x'4100ff42', x'', zeroblob(2)\n----\nA@@B\n(empty)\n@@\n", 1
-        )
-
-    def test_numbers_as_text(self):
-        self.assert_passes("query TTT\nSELECT 42, 2.0, 1e100\n----\n42\n2.0\n1.0e+100\n", 1)
-
-    def test_integers_have_64_bits(self):
-        numbers = "-9223372036854775808\n9223372036854775807\n4294967296\n"
-        self.assert_passes(
-            "query I\nVALUES (-9223372036854775808), (9223372036854775807), (1 <<"
-            f" 32)\n----\n{numbers}",
-            1,
-        )
-
-    def test_other_values_as_integers(self):
-        script = "query IIIIII\nSELECT 2.9, -2.9, 1e300, '12abc', 'abc', x'3132'\n----\n"
-        self.assert_passes(script + "2\n-2\n9223372036854775807\n12\n0\n12\n", 1)
-
-    def test_reals(self):
-        self.assert_passes(
-            "query RRRRR\nSELECT 2.0001, 1, -0.25, 1e15, 0\n----\n"
-            "2.000\n1.000\n-0.250\n1000000000000000.000\n0.000\n",
-            1,
+        self.assert_fails(
+            "query T/SELECT CAST(x'41ff' AS TEXT)/----/A@",
+            "no result: where TEXT is not valid UTF-8, use CAST(... AS BLOB)\ngot:      'utf-8'"
+            " codec can't decode byte 0xff in position 1: invalid start byte\n"
+            "SQL:      SELECT CAST(x'41ff' AS TEXT)",
         )
 
     def test_reals_as_sqlite_writes_them(self):
-        """Not as C's printf: of decimal digits there are only so many."""
-        self.assert_passes("query RR\nSELECT 9e999, -9e999\n----\nInf\n-Inf\n", 1)
-        # With the sum of the corpus's slt_lang_aggfunc; the last digits differ between releases.
+        """Not as C's printf: of decimal digits there are only so many, and the last ones differ
+        between releases."""
         rows = "(SELECT 1 << 63 AS x UNION ALL SELECT 1 << 63)"
-        for real in ("total(x)", "1.0005", "1e23", "1e300", "0.1 + 0.2", "1e17 / 3"):
-            with self.subTest(real):
-                query = f"SELECT {real} FROM {rows} LIMIT 1"
-                written = sqllogictest.convert(f"printf('%.3f', ({query})) || ?", "")
-                self.assert_passes(f"query R\n{query}\n----\n{written}\n", 1)
+        for real in ("total(x)", "1.0005", "1e23", "1e300", "0.1 + 0.2", "1e17 * 0.3"):
+            query = f"SELECT {real} FROM {rows} LIMIT 1"
+            written = sqllogictest.convert(f"printf('%.3f', ({query})) || ?", "")
+            self.assert_passes(f"query R/{query}/----/{written}", 1)
 
-    def test_other_values_as_reals(self):
-        self.assert_passes(
-            "query RRR\nSELECT '1.5x', 'abc', x'322e35'\n----\n1.500\n0.000\n2.500\n", 1
-        )
-
-    def test_null_has_no_type(self):
-        self.assert_passes("query TIR\nSELECT NULL, NULL, NULL\n----\nNULL\nNULL\nNULL\n", 1)
-
-    def test_null_is_not_empty_text(self):
-        report = "FAIL t.test:1: wrong result, first at row 1, column 1\n"
-        report += (
-            "     expected: 1 values: (empty)\n     got:      1 values: NULL\n     SQL:      SELECT"
-            " NULL\n"
-        )
-        self.assert_fails("query T\nSELECT NULL\n----\n(empty)\n", report)
-
-    def test_text_that_is_not_utf8(self):
-        script = "query T\nSELECT CAST(x'41ff' AS TEXT)\n----\nA@\n\n"
-        script += "query T\nSELECT CAST(CAST(x'41ff' AS TEXT) AS BLOB)\n----\nA@\n"
-        report = "FAIL t.test:1: no result: where TEXT is not valid UTF-8, use CAST(... AS BLOB)\n"
-        report += (
-            "     got:      'utf-8' codec can't decode byte 0xff in position 1: invalid start"
-            " byte\n"
-        )
-        report += "     SQL:      SELECT CAST(x'41ff' AS TEXT)\n"
-        self.assert_fails(script, report, passed=1)
-
-
-class Results(RunnerTest):
-    def test_wrong_value(self):
-        report = (
-            "FAIL t.test:3: wrong result, first at row 2, column 1\n"
-            "     expected: 4 values: 1 | a | 3 | b\n"
-            "     got:      4 values: 1 | a | 2 | b\n"
-            "     SQL:      VALUES (1, 'a'),\n"
-            "               (2, 'b')\n"
-        )
-        self.assert_fails(
-            "# comment\n\nquery IT\nVALUES (1, 'a'),\n(2, 'b')\n----\n1\na\n3\nb\n", report
-        )
-
-    def test_later_records_run_after_a_failure(self):
-        script = "query I\nSELECT 1\n----\n2\n\nstatement ok\nCREATE TABLE t(a)\n\n"
-        script += "query I\nSELECT count(*) FROM t\n----\n0\n"
-        report = "FAIL t.test:1: wrong result, first at row 1, column 1\n"
-        report += (
-            "     expected: 1 values: 2\n     got:      1 values: 1\n     SQL:      SELECT 1\n"
-        )
-        self.assert_fails(script, report, passed=2)
-
-    def test_too_few_values(self):
-        report = "FAIL t.test:1: wrong result, first at row 2, column 1\n"
-        report += (
-            "     expected: 2 values: 1 | 2\n     got:      1 values: 1\n     SQL:      SELECT 1\n"
-        )
-        self.assert_fails("query I\nSELECT 1\n----\n1\n2\n", report)
-
-    def test_too_many_values(self):
-        report = "FAIL t.test:1: wrong result, first at row 2, column 1\n"
-        report += (
-            "     expected: 1 values: 1\n     got:      2 values: 1 | 2\n     SQL:      VALUES (1),"
-            " (2)\n"
-        )
-        self.assert_fails("query I\nVALUES (1), (2)\n----\n1\n", report)
-
-    def test_no_values(self):
-        self.assert_passes("query I\nSELECT 1 WHERE 0\n----\n", 1)
-        report = "FAIL t.test:1: wrong result, first at row 1, column 1\n"
-        report += "     expected: no values\n     got:      1 values: 1\n     SQL:      SELECT 1\n"
-        self.assert_fails("query I\nSELECT 1\n----\n", report)
-
-    def test_values_are_compared_exactly(self):
-        for expected in ("1 ", " 1", "1.0", "01"):
-            self.assertEqual(
-                self.run_script(f"query I\nSELECT 1\n----\n{expected}\n")[0], 1, expected
-            )
-
-    def test_long_results_are_shown_around_the_difference(self):
-        numbers = (
-            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30) SELECT i"
-            " FROM n"
-        )
-        values = "\n".join(str(i) for i in range(1, 21)) + "\n"
-        report = (
-            "FAIL t.test:1: wrong result, first at row 21, column 1\n     expected: 20 values: ..."
-            " | 19 | 20\n     got:      30 values: ... | 19 | 20 | 21 | 22 | 23 | 24 | 25 | 26 |"
-            f" 27 | 28 | 29 | 30\n     SQL:      {numbers}\n"
-        )
-        self.assert_fails(f"query I\n{numbers}\n----\n{values}", report)
-        values = values.replace("\n2\n", "\n-2\n")
-        _, output = self.run_script(f"query I\n{numbers}\n----\n{values}")
-        self.assertIn(
-            "expected: 20 values: 1 | -2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | ...\n", output
-        )
-
-    def test_wrong_number_of_columns(self):
-        for types, sql, count in (
-            ("I", "SELECT 1, 2", 2),
-            ("III", "SELECT 1, 2", 2),
-            ("I", "SELECT 1, 2 WHERE 0", 2),
+    def test_results(self):
+        for text in (
+            "query I/SELECT 1 WHERE 0/----",
+            "query I/CREATE TABLE t(a); INSERT INTO t VALUES (7); SELECT a FROM t; SELECT 8;"
+            "/----/7/8",
+            f"query TI/{ROWS}/----/b/10/a/9/b/9",
+            f"query TI nosort/{ROWS}/----/b|10/a|9/b|9",
+            f"query TI rowsort/{ROWS}/----/a|9/b|10/b|9",
+            f"query TI rowsort/{ROWS}/----/a/9/b/10/b/9",
+            f"query TI valuesort/{ROWS}/----/10/9/9/a/b/b",
+            "query TT rowsort/VALUES ('ab', 'a'), ('a', 'z')/----/a/z/ab/a",
+            "query T rowsort/VALUES ('b'), ('B'), (NULL), ('~'), ('é'), ('')/----/"
+            "(empty)/@@/B/NULL/b/~",
+            "query TT/SELECT 'a|b', 'c'/----/a|b/c",
+            "query T/VALUES ('a|b'), ('c')/----/a|b/c",
+            f"query I/VALUES (1), (2), (3)/----/{DIGEST}",
+            f"query I rowsort/VALUES (3), (1), (2)/----/{DIGEST}",
+            f"query III valuesort/VALUES (3, 1, 2)/----/{DIGEST}",
         ):
-            report = "FAIL t.test:1: wrong number of columns\n"
-            report += f"     expected: {len(types)}\n     got:      {count}\n     SQL:      {sql}\n"
-            self.assert_fails(f"query {types}\n{sql}\n----\n1\n2\n", report)
-
-    def test_no_columns(self):
-        report = "FAIL t.test:1: wrong number of columns\n"
-        report += "     expected: 1\n     got:      0\n     SQL:      CREATE TABLE t(a)\n"
-        self.assert_fails("query I\nCREATE TABLE t(a)\n----\n", report)
-
-    def test_several_statements_in_a_query(self):
-        self.assert_passes(
-            "query I\nCREATE TABLE t(a); INSERT INTO t VALUES (7); SELECT a FROM t; SELECT"
-            " 8;\n----\n7\n8\n",
-            1,
-        )
-        exit_code, output = self.run_script("query I\nSELECT 1; SELECT 2, 3\n----\n1\n2\n")
-        self.assertEqual(
-            (exit_code, output.splitlines()[0]), (1, "FAIL t.test:1: wrong number of columns")
-        )
-
-    def test_failing_query(self):
-        report = (
-            "FAIL t.test:1: the query failed\n     got:      no such table: t\n     SQL:     "
-            " SELECT * FROM t\n"
-        )
-        self.assert_fails("query I\nSELECT * FROM t\n----\n", report)
-
-    def test_query_that_fails_after_its_first_rows(self):
-        sql = "SELECT abs(column1) FROM (VALUES (1), (-9223372036854775808))"
-        report = (
-            "FAIL t.test:1: the query failed\n     got:      integer overflow\n     SQL:     "
-            f" {sql}\n"
-        )
-        self.assert_fails(f"query I\n{sql}\n----\n1\n", report)
-
-    def test_parameters_cannot_be_bound(self):
-        report = (
-            "FAIL t.test:1: the SQL has a parameter, and a script cannot bind it\n     SQL:     "
-            " SELECT ?\n"
-        )
-        self.assert_fails("statement error\nSELECT ?\n", report)
-
-    def test_missing_separator(self):
-        message = (
-            "the query has no line ---- with the expected values below it (--update can write them)"
-        )
-        self.assert_fails(
-            "query I\nSELECT 1\n", f"FAIL t.test:1: {message}\n     SQL:      SELECT 1\n"
-        )
-
-
-class Sorting(RunnerTest):
-    rows = "VALUES ('b', 10), ('a', 9), ('b', 9)"
-
-    def check(self, sort_mode, expected):
-        self.assert_passes(
-            f"query TI{sort_mode}\n{self.rows}\n----\n" + "\n".join(expected.split()) + "\n", 1
-        )
-
-    def test_nosort(self):
-        self.check("", "b 10 a 9 b 9")
-        self.check(" nosort", "b 10 a 9 b 9")
-
-    def test_rowsort_compares_values_as_shown(self):
-        self.check(" rowsort", "a 9 b 10 b 9")
-
-    def test_rowsort_goes_column_by_column(self):
-        self.assert_passes(
-            "query TT rowsort\nVALUES ('ab', 'a'), ('a', 'z')\n----\na\nz\nab\na\n", 1
-        )
-
-    def test_valuesort(self):
-        self.check(" valuesort", "10 9 9 a b b")
-
-    def test_wrong_order(self):
-        for sort_mode, wrong in (
-            ("nosort", "a 9 b 10 b 9"),
-            ("rowsort", "b 10 a 9 b 9"),
-            ("valuesort", "a 9 b 10 b 9"),
-        ):
-            script = f"query TI {sort_mode}\n{self.rows}\n----\n" + "\n".join(wrong.split()) + "\n"
-            exit_code, output = self.run_script(script)
-            self.assertEqual(exit_code, 1, sort_mode)
-            self.assertTrue(
-                output.startswith("FAIL t.test:1: wrong result, first at row 1, column 1\n"), output
-            )
-
-    def test_order_is_that_of_the_bytes(self):
-        self.assert_passes(
-            "query T rowsort\nVALUES ('b'), ('B'), (NULL), ('~'), ('é'),"
-            " ('')\n----\n(empty)\n@@\nB\nNULL\nb\n~\n",
-            1,
-        )
-
-
-class Digests(RunnerTest):
-    digest = "3 values hashing to c0710d6b4f15dfa88f600b0e6b624077"  # printf '1\n2\n3\n' | md5sum
-
-    def test_digest(self):
-        self.assert_passes(f"query I\nVALUES (1), (2), (3)\n----\n{self.digest}\n", 1)
-
-    def test_digest_is_taken_after_sorting(self):
-        self.assert_passes(f"query I rowsort\nVALUES (3), (1), (2)\n----\n{self.digest}\n", 1)
-        self.assert_passes(f"query III valuesort\nVALUES (3, 1, 2)\n----\n{self.digest}\n", 1)
-        exit_code, _ = self.run_script(f"query I\nVALUES (3), (1), (2)\n----\n{self.digest}\n")
-        self.assertEqual(exit_code, 1)
-
-    def test_threshold_does_not_matter_for_checking(self):
+            self.assert_passes(text, 1)
         for threshold in (0, 2, 3):
-            head = f"hash-threshold {threshold}\n\nquery I\nVALUES (1), (2), (3)\n----\n"
-            self.assert_passes(head + self.digest + "\n", 1)
-            self.assert_passes(head + "1\n2\n3\n", 1)
+            head = f"hash-threshold {threshold}//query I/VALUES (1), (2), (3)/----/"
+            self.assert_passes(head + DIGEST, 1)
+            self.assert_passes(head + "1/2/3", 1)
 
-    def test_wrong_digest(self):
-        wrong = "3 values hashing to 00000000000000000000000000000000"
-        report = "FAIL t.test:1: wrong result\n"
-        report += (
-            f"     expected: {wrong}\n     got:      {self.digest}, which are 3 values: 1 | 2 | 3\n"
-        )
-        self.assert_fails(
-            f"query I\nVALUES (1), (2), (3)\n----\n{wrong}\n",
-            report + "     SQL:      VALUES (1), (2), (3)\n",
-        )
-
-    def test_wrong_count(self):
-        exit_code, _ = self.run_script(f"query I\nVALUES (1), (2), (3)\n----\n4{self.digest[1:]}\n")
-        self.assertEqual(exit_code, 1)
-
-
-class Statements(RunnerTest):
-    def test_statement_ok(self):
-        self.assert_passes(
-            "statement ok\nCREATE TABLE t(a); INSERT INTO t\nVALUES (1);\n\nstatement ok\nSELECT *"
-            " FROM t",
-            2,
-        )
-
-    def test_unexpected_error(self):
-        report = (
-            "FAIL t.test:1: the statement failed\n     got:      no such table: t\n     SQL:     "
-            " DROP TABLE t\n"
-        )
-        self.assert_fails("statement ok\nDROP TABLE t\n", report)
-
-    def test_error_in_a_later_statement(self):
-        sql = (
-            "CREATE TABLE t(a UNIQUE); INSERT INTO t VALUES (1); INSERT INTO t VALUES (1); INSERT"
-            " INTO t VALUES (2)"
-        )
-        query = "query I\nSELECT a FROM t\n----\n1\n"
-        self.assert_passes(f"statement error UNIQUE\n{sql}\n\n{query}", 2)
-
-    def test_missing_error(self):
-        report = (
-            "FAIL t.test:1: the statement succeeded\n     expected: an error\n     SQL:     "
-            " SELECT 1\n"
-        )
-        self.assert_fails("statement error\nSELECT 1\n", report)
-        report = report.replace("an error", "an error no such table")
-        self.assert_fails("statement error no such table\nSELECT 1\n", report)
-
-    def test_error_messages_match_as_regular_expressions(self):
-        for pattern in (
-            "",
-            " no such table",
-            " ^no such table: t$",
-            " [Nn]o (such)?  *table: .",
-            "   table:",
+    def test_wrong_results(self):
+        numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 30)"
+        numbers += " SELECT i FROM n"
+        first = "/".join(str(i) for i in range(1, 21))
+        wrong = "wrong result, first at row {}, column 1\nexpected: {}\ngot:      {}\nSQL:      "
+        two = "2 values: 1 | 2"
+        for sql, result, report in (
+            ("I/SELECT 1", "2", wrong.format(1, "1 values: 2", "1 values: 1")),
+            ("I/SELECT 1", "1/2", wrong.format(2, two, "1 values: 1")),
+            ("I/VALUES (1), (2)", "1", wrong.format(2, "1 values: 1", two)),
+            ("I/SELECT 1", "", wrong.format(1, "no values", "1 values: 1")),
+            ("IT/VALUES (1, 'a'),/(2, 'b')", "1/a/3/b",
+             wrong.format(2, "4 values: 1 | a | 3 | b", "4 values: 1 | a | 2 | b")),
+            ("IT/VALUES (1, 'a'), (2, 'b')", "1|a/3|b",
+             wrong.format(2, "2 values: 1|a | 3|b", "2 values: 1|a | 2|b")
+             .replace(", column 1", "")),
+            ("TT/SELECT 'a|b', 'c'", "a|b|c",
+             wrong.format(1, "1 values: a|b|c", "2 values: a|b | c")),
+            (f"I/{numbers}", first, wrong.format(
+                21, "20 values: ... | 19 | 20",
+                "30 values: ... | 19 | 20 | 21 | 22 | 23 | 24 | 25 | 26 | 27 | 28 | 29 | 30")),
+            (f"I/{numbers}", first.replace("/2/", "/-2/"), wrong.format(
+                2, "20 values: 1 | -2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | ...",
+                "30 values: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | ...")),
+            ("I/VALUES (1), (2), (3)", f"3 {DIGEST[2:-1]}0", "wrong result\n"
+             f"expected: {DIGEST[:-1]}0\ngot:      {DIGEST}, which are 3 values: 1 | 2 | 3\n"
+             "SQL:      "),
+            ("II/SELECT 1", "1/2", "wrong number of columns\nexpected: 2\ngot:      1\nSQL:      "),
+            ("I/SELECT 1, 2 WHERE 0", "",
+             "wrong number of columns\nexpected: 1\ngot:      2\nSQL:      "),
+            ("I/CREATE TABLE t(a)", "",
+             "wrong number of columns\nexpected: 1\ngot:      0\nSQL:      "),
+            ("I/SELECT * FROM t", "", "the query failed\ngot:      no such table: t\nSQL:      "),
+            ("I/SELECT abs(column1) FROM (VALUES (1), (-9223372036854775808))", "1",
+             "the query failed\ngot:      integer overflow\nSQL:      "),
         ):
-            self.assert_passes(f"statement error{pattern}\nDROP TABLE t\n", 1)
+            text = f"query {sql}/----/{result}//".replace("//", "/") + "//"
+            report += sql.partition("/")[2].replace("/", "\n")
+            self.assert_fails(f"# comment//{text}{ONE}", report, passed=1, line=3)
+        for text in (
+            *(f"query I/SELECT 1/----/{value}" for value in ("1 ", " 1", "1.0", "01")),
+            f"query TI nosort/{ROWS}/----/a|9/b|10/b|9",
+            f"query TI rowsort/{ROWS}/----/b|10/a|9/b|9",
+            f"query TI valuesort/{ROWS}/----/a/9/b/10/b/9",
+            f"query I/VALUES (3), (1), (2)/----/{DIGEST}",
+            f"query I/VALUES (1), (2), (3)/----/4{DIGEST[1:]}",
+            "query I/SELECT 1; SELECT 2, 3/----/1/2",
+        ):
+            self.assertEqual(self.run_script(script(text))[0], 1, text)
 
-    def test_wrong_error_message(self):
-        for pattern in ("no such column", "^table", "SQLError", "no such table: t."):
-            report = "FAIL t.test:1: wrong error message\n"
-            report += (
-                f"     expected: {pattern}\n     got:      no such table: t\n     SQL:      DROP"
-                " TABLE t\n"
-            )
-            self.assert_fails(f"statement error {pattern}\nDROP TABLE t\n", report)
+    def test_statements(self):
+        twice = "CREATE TABLE t(a UNIQUE); INSERT INTO t VALUES (1);/INSERT INTO t VALUES (1)"
+        self.assert_passes(f"statement error UNIQUE/{twice}//{COUNT}", 2)
+        self.assert_passes("statement ok/CREATE TABLE t(a);/SELECT 1//statement ok/SELECT 1", 2)
+        for pattern in ("", " no such table", " ^no such table: t$", " [Nn]o (such)?  *table: ."):
+            self.assert_passes(f"statement error{pattern}/DROP TABLE t", 1)
+        drop, one = "\nSQL:      DROP TABLE t", "\nSQL:      SELECT 1"
+        for text, report in (
+            ("ok/DROP TABLE t", "the statement failed\ngot:      no such table: t" + drop),
+            ("error/SELECT 1", "the statement succeeded\nexpected: an error" + one),
+            ("error x y/SELECT 1", "the statement succeeded\nexpected: an error x y" + one),
+            *((f"error {pattern}/DROP TABLE t",
+               f"wrong error message\nexpected: {pattern}\ngot:      no such table: t" + drop)
+              for pattern in ("no such column", "^table", "SQLError", "no such table: t.")),
+            ("error table/SELECT x;/DROP TABLE t", "a statement before the last failed\n"
+             "got:      no such column: x\nSQL:      SELECT x;\nDROP TABLE t"),
+            ("error (/DROP TABLE t", "`(` is not a regular expression: missing ), unterminated"
+             " subpattern at position 0" + drop),
+            ("error/SELECT ?", "the SQL has a parameter, and a script cannot bind it"
+             "\nSQL:      SELECT ?"),
+        ):
+            self.assert_fails(f"statement {text}//{ONE}", report, passed=1)
 
-    def test_bad_regular_expression(self):
-        report = (
-            "FAIL t.test:1: `(` is not a regular expression: missing ), unterminated subpattern at"
-            " position 0\n"
-        )
+    def test_labels(self):
+        query = "query I rowsort x/VALUES ({})/----/{}//"
+        equal = query.format("1), (2", "1/2") + query.format("2), (1", "1/2")
+        self.assert_passes(equal + "query I nosort y/SELECT 3/----/3", 3)
         self.assert_fails(
-            "statement error (\nDROP TABLE t\n", report + "     SQL:      DROP TABLE t\n"
+            query.format(1, 1) + query.format(2, 2),
+            "another result of label x than at t.test:1\n"
+            "expected: 1 values hashing to b026324c6904b2a9cb4b88d6d61c81d1\n"
+            "got:      1 values hashing to 26ab0db90d72e28ad0ba1e22ee510510\nSQL:      VALUES (2)",
+            passed=1, line=6,
         )
-
-
-class Labels(RunnerTest):
-    def test_equal_results(self):
-        script = (
-            "query I rowsort x\nVALUES (1), (2)\n----\n1\n2\n\nquery I rowsort x\nVALUES (2),"
-            " (1)\n----\n1\n2\n\n"
-        )
-        self.assert_passes(script + "query I nosort y\nSELECT 3\n----\n3\n", 3)
-
-    def test_different_results(self):
-        report = (
-            "FAIL t.test:6: another result of label x than at t.test:1\n"
-            "     expected: 1 values hashing to b026324c6904b2a9cb4b88d6d61c81d1\n"
-            "     got:      1 values hashing to 26ab0db90d72e28ad0ba1e22ee510510\n"
-            "     SQL:      SELECT 2\n"
-        )
-        self.assert_fails(
-            "query I nosort x\nSELECT 1\n----\n1\n\nquery I nosort x\nSELECT 2\n----\n2\n",
-            report,
-            passed=1,
-        )
-
-    def test_a_skipped_query_still_counts(self):
-        head = (
-            "query I nosort x\nSELECT 1\n----\n1\n\nonlyif mysql\nquery I nosort x\nSELECT"
-            " one\n----\n"
-        )
-        self.assert_passes(head + "1\n", 1, skipped=1)
-        self.assert_passes(
-            head + "1 values hashing to b026324c6904b2a9cb4b88d6d61c81d1\n", 1, skipped=1
-        )
-        exit_code, output = self.run_script(head + "2\n")
-        self.assertEqual(
-            (exit_code, output[:63]),
-            (1, "FAIL t.test:7: another result of label x than at t.test:1\n     "),
-        )
-
-    def test_each_script_has_its_own(self):
-        Path("a.test").write_text("query I nosort x\nSELECT 1\n----\n1\n")
-        Path("b.test").write_text("query I nosort x\nSELECT 2\n----\n2\n")
+        skipped = query.format(1, 1) + "onlyif mysql/" + query
+        self.assert_passes(skipped.format("one", 1), 1, skipped=1)
+        digest = "1 values hashing to b026324c6904b2a9cb4b88d6d61c81d1"
+        self.assert_passes(skipped.format("one", digest), 1, skipped=1)
+        code, output = self.run_script(script(skipped.format("one", 2)))
+        self.assertTrue(output.startswith("FAIL t.test:7: another result of label x"), output)
+        self.assertEqual(code, 1)
+        for name, value in ("a", 1), ("b", 2):  # each script has its own
+            Path(name + ".test").write_text(script(query.format(value, value)))
         self.assertEqual(self.run_paths("a.test", "b.test")[0], 0)
 
 
-class Mistakes(RunnerTest):
-    """What is no script: the message names the line, and what follows still runs."""
-
-    def check(self, record, message, line=1, sql=""):
-        report = f"FAIL t.test:{line}: {message}\n" + (f"     SQL:      {sql}\n" if sql else "")
-        self.assert_fails(f"{record}\n\nstatement ok\nSELECT 1\n", report, passed=1)
-
-    def test_unknown_record(self):
-        self.check("statment ok\nSELECT 1", "unknown record `statment`")
-        self.check("SELECT 1", "unknown record `SELECT`")
-
-    def test_statement(self):
-        for line in (
-            "statement",
-            "statement okay",
-            "statement ok then",
-            "statement errors",
-            "statement OK",
+class Syntax(RunnerTest):
+    def test_mistakes(self):
+        """What is no script: the message names the line, and what follows still runs."""
+        statement = "`{}` is not `statement ok` or `statement error [PATTERN]`"
+        types = "`{}` is not `query TYPES [SORT [LABEL]]` with one of T, I, R per column"
+        condition = "`{}` is not `{}` or `{}>=VERSION`"
+        cases = [("statment ok/SELECT 1", "unknown record `statment`")]
+        for word in ("", " okay", " ok then", "s", " OK"):
+            head = "statement" + (" error" if word == "s" else "") + word
+            cases.append((head + "/SELECT 1", statement.format(head)))
+        for head in ("query", "query X", "query TIX", "query i", "query I nosort label more"):
+            cases.append((head + "/SELECT 1/----/1", types.format(head)))
+        for head in ("halt now", "hash-threshold", "load", "reconnect x", "include", "loop i 0",
+                     "require-sqlite"):
+            cases.append((head, f"wrong number of words after `{head.split()[0]}`"))
+        for head in ("skipif", "onlyif a b", "onlyif sqlite>=", "skipif sqlite>=new",
+                     "onlyif sqlite~3"):
+            name = head.split()[0] + " NAME"
+            cases.append((f"{head}/{ONE}", condition.format(head, name, name)))
+        nothing = "nothing follows the condition or connection"
+        for text, message in (
+            ("SELECT 1", "unknown record `SELECT`"),
+            ("query I sorted/SELECT 1/----/1",
+             "unknown sort mode `sorted`; there are nosort, rowsort, valuesort"),
+            ("statement ok", "there is no SQL for the statement"),
+            ("query I/----/1", "there is no SQL for the query"),
+            ("query I/SELECT 1", "the query has no line ---- with the expected values below it"
+             " (--update can write them)\nSQL:      SELECT 1"),
+            ("hash-threshold many", "`many` is not an integer"),
+            ("onlyif sqlite", nothing),
+            ("skipif mysql//# alone", nothing),
+            ("connection/SELECT 1", "`connection` is not `connection NAME`"),
+            ("endloop", "endloop without a loop"),
+            ("loop i 0 ten//endloop", "`ten` is not an integer"),
+            ("foreach a b/1 | 2/3", "`3` is not a value for each of a, b"),
+            ("statement ok/SELECT ${i}", "${i} is no loop variable here\nSQL:      SELECT ${i}"),
         ):
-            self.check(
-                f"{line}\nSELECT 1",
-                f"`{line}` is not `statement ok` or `statement error [PATTERN]`",
-            )
-
-    def test_types(self):
-        for line in ("query", "query X", "query TIX", "query i", "query I nosort label more"):
-            message = f"`{line}` is not `query TYPES [SORT [LABEL]]` with one of T, I, R per column"
-            self.check(f"{line}\nSELECT 1\n----\n1", message)
-
-    def test_sort_mode(self):
-        self.check(
-            "query I sorted\nSELECT 1\n----\n1",
-            "unknown sort mode `sorted`; there are nosort, rowsort, valuesort",
-        )
-
-    def test_no_sql(self):
-        self.check("statement ok", "there is no SQL for the statement")
-        self.check("query I\n----\n1", "there is no SQL for the query")
-
-    def test_control_records(self):
-        for line in (
-            "halt now",
-            "hash-threshold",
-            "load",
-            "reconnect x",
-            "include",
-            "loop i 0",
-            "require-sqlite",
+            cases.append((text, message))
+        for text, message in cases:
+            self.assert_fails(f"{text}//{ONE}", message, passed=1)
+        for text, line, message in (
+            ("connection a/reconnect", 2,
+             "`connection` stands above a statement or query, not above `reconnect`"),
+            (f"connection a/{ONE}", 2, "a database in memory has only one connection; `load FILE`"
+             " first\nSQL:      SELECT 1"),
+            ("loop j 0 1//endloop//statement ok/SELECT ${j}", 5,
+             "${j} is no loop variable here\nSQL:      SELECT ${j}"),
         ):
-            self.check(line, f"wrong number of words after `{line.split()[0]}`")
-        self.check("hash-threshold many", "`many` is not an integer")
+            self.assert_fails(f"{text}//{ONE}", message, passed=1, line=line)
+        self.assert_fails(ONE + "loop i 0 2//" + ONE, "loop without endloop", 1, line=4)
+        text = "loop i 0 2//" + ONE + "skipif mysql/endloop"
+        self.assert_fails(text, "loop without endloop")
+        self.assert_fails("foreach i/1//" + ONE, "loop without endloop")
+        Path("t.test").write_bytes(b"statement ok\nSELECT '\xff'\n")
+        code, output = self.run_paths("t.test")
+        begin = "FAIL t.test:1: the script cannot be read: 'utf-8' codec"
+        self.assertEqual((code, output[: len(begin)]), (1, begin))
+
+    def test_layout(self):
+        for text, passed in (
+            ("# a/query II/# b/SELECT 1/#c/, 2 -- SELECT/# d/----/# e/1/# f/2", 1),
+            ("query T/SELECT '/ # not a comment'/----/@ # not a comment", 1),
+            ("/ /statement ok/SELECT 1/\t/statement ok/SELECT 2///", 2),
+            ("statement ok\r/CREATE TABLE t(a)\r/\r/query I\r/SELECT 1\r/----\r/1\r", 2),
+            ("hash-threshold 8/loop i 0 2/statement ok/SELECT ${i}//endloop/" + ONE, 3),
+            ("", 0),
+            ("# nothing", 0),
+        ):
+            self.assert_passes(text, passed)
 
     def test_conditions(self):
-        for line in (
-            "skipif",
-            "onlyif a b",
-            "onlyif sqlite>=",
-            "skipif sqlite>=new",
-            "onlyif sqlite~3",
-        ):
-            message = (
-                f"`{line}` is not `{line.split()[0]} NAME` or `{line.split()[0]} NAME>=VERSION`"
-            )
-            self.check(f"{line}\nstatement ok\nSELECT 1", message)
-        self.check("onlyif sqlite", "nothing follows the condition or connection")
-        self.check("skipif mysql\n\n# alone", "nothing follows the condition or connection")
-
-    def test_connection(self):
-        self.check("connection\nstatement ok\nSELECT 1", "`connection` is not `connection NAME`")
-        self.check(
-            "connection a\nreconnect",
-            "`connection` stands above a statement or query, not above `reconnect`",
-            line=2,
-        )
-        message = "a database in memory has only one connection; `load FILE` first"
-        self.check("connection a\nstatement ok\nSELECT 1", message, line=2, sql="SELECT 1")
-
-    def test_loops(self):
-        self.check("endloop", "endloop without a loop")
-        self.check("loop i 0 ten\n\nstatement ok\nSELECT 1\n\nendloop", "`ten` is not an integer")
-        script = "statement ok\nSELECT 1\n\nloop i 0 2\n\nstatement ok\nSELECT 1\n"
-        self.assert_fails(script, "FAIL t.test:4: loop without endloop\n", passed=1)
-        script = "loop i 0 2\n\nstatement ok\nSELECT 1\n\nskipif mysql\nendloop\n"
-        self.assert_fails(script, "FAIL t.test:1: loop without endloop\n")
-
-    def test_variable_without_loop(self):
-        message = "${i} is no loop variable here"
-        self.check("statement ok\nSELECT '${i}'", message, sql="SELECT '${i}'")
-        self.check(
-            "loop j 0 1\n\nendloop\n\nstatement ok\nSELECT ${j}",
-            "${j} is no loop variable here",
-            5,
-            "SELECT ${j}",
-        )
-
-    def test_file_that_is_not_utf8(self):
-        Path("t.test").write_bytes(b"statement ok\nSELECT '\xff'\n")
-        exit_code, output = self.run_paths("t.test")
-        self.assertEqual(exit_code, 1)
-        self.assertTrue(
-            output.startswith("FAIL t.test:1: the script cannot be read: 'utf-8' codec"), output
-        )
-
-
-class Layout(RunnerTest):
-    def test_comments_are_dropped_everywhere(self):
-        script = "# a\nquery I\n# b\nSELECT 1\n#c\n, 2 -- SELECT\n# d\n----\n# e\n1\n# f\n2\n"
-        self.assert_passes(script.replace("query I", "query II"), 1)
-
-    def test_only_the_first_column_makes_a_comment(self):
-        self.assert_passes("query T\nSELECT '\n # not a comment'\n----\n@ # not a comment\n", 1)
-
-    def test_blank_lines_may_hold_spaces(self):
-        self.assert_passes("\n \nstatement ok\nSELECT 1\n\t\nstatement ok\nSELECT 2\n\n\n", 2)
-
-    def test_carriage_returns(self):
-        self.assert_passes(
-            "statement ok\r\nCREATE TABLE t(a)\r\n\r\nquery I\r\nSELECT 1\r\n----\r\n1\r\n", 2
-        )
-
-    def test_a_control_record_ends_with_its_line(self):
-        self.assert_passes(
-            "hash-threshold 8\nloop i 0 2\nstatement ok\nSELECT ${i}\n\nendloop\nstatement"
-            " ok\nSELECT 1\n",
-            3,
-        )
-
-    def test_empty_script(self):
-        self.assert_passes("", 0)
-        self.assert_passes("# nothing\n", 0)
-
-
-class Conditions(RunnerTest):
-    def check(self, condition, runs):
-        script = f"{condition}\nstatement ok\nSELECT 1\n"
-        self.assert_passes(script, 1 if runs else 0, skipped=0 if runs else 1)
-
-    def test_names(self):
-        self.check("onlyif sqlite", True)
-        self.check("onlyif SQLite # any case", True)
-        self.check("skipif sqlite", False)
-        self.check("onlyif mysql", False)
-        self.check("skipif mysql#comment", True)
-
-    def test_versions(self):
-        major, minor, *_ = sqllogictest.SQLITE_VERSION.split(".")
-        older, newer = f"{major}.{int(minor) - 1}", f"{major}.{int(minor) + 1}"
-        for condition, holds in (
-            (f">={major}.{minor}", True),
-            (f" >= {major}.{minor}", True),
-            (f"<={major}.{minor}", True),
-            (f"={major}.{minor}", True),
-            (f"={sqllogictest.SQLITE_VERSION}", True),
-            (f">{major}.{minor}", False),
-            (f"<{major}.{minor}", False),
-            (f">{older}", True),
-            (f"<={older}", False),
-            (f"<{newer}", True),
-            (f">={newer}", False),
+        version = f"{MAJOR}.{MINOR}"
+        cases = [("onlyif sqlite", True), ("onlyif SQLite # any case", True),
+                 ("skipif sqlite", False), ("onlyif mysql", False), ("skipif mysql#comment", True),
+                 ("onlyif sqlite/skipif mysql", True), ("onlyif sqlite/skipif sqlite>=3", False),
+                 ("skipif sqlite/onlyif sqlite", False)]
+        for comparison, holds in (
+            (f">={version}", True), (f" >= {version}", True), (f"<={version}", True),
+            (f"={version}", True), (f"={sqllogictest.SQLITE_VERSION}", True),
+            (f">{version}", False), (f"<{version}", False), (f">{MAJOR}.{MINOR - 1}", True),
+            (f"<={MAJOR}.{MINOR - 1}", False), (f"<{NEWER}", True), (f">={NEWER}", False),
             (">=3.9", True),
         ):
-            self.check(f"onlyif sqlite{condition}", holds)
-            self.check(f"skipif sqlite{condition}", not holds)
-            self.check(f"onlyif mysql{condition}", False)
+            cases.append((f"onlyif sqlite{comparison}", holds))
+            cases.append((f"skipif sqlite{comparison}", not holds))
+            cases.append((f"onlyif mysql{comparison}", False))
+        for condition, runs in cases:
+            self.assert_passes(f"{condition}/{ONE}", int(runs), skipped=int(not runs))
+        control = "onlyif mysql/halt//onlyif mysql/load /nowhere/a.db//onlyif mysql/whatever//"
+        self.assert_passes(control.replace("load /nowhere/a.db", "load x") + ONE, 1)
+        self.assert_passes(f"skipif sqlite/loop i 0 9//{ONE}endloop", 0, skipped=1)
 
-    def test_all_conditions_must_agree(self):
-        self.check("onlyif sqlite\nskipif mysql", True)
-        self.check("onlyif sqlite\nskipif sqlite>=3", False)
-        self.check("skipif sqlite\nonlyif sqlite", False)
-
-    def test_control_records(self):
-        self.assert_passes(
-            "onlyif mysql\nhalt\n\nonlyif mysql\nload /nowhere/a.db\n\nonlyif mysql\nwhatever\n\n"
-            "statement ok\nSELECT 1\n",
-            1,
-        )
-        self.assert_passes(
-            "skipif sqlite\nloop i 0 9\n\nstatement ok\nSELECT x\n\nendloop\n", 0, skipped=1
-        )
-
-    def test_require_sqlite(self):
-        self.assert_passes("require-sqlite 3.0\n\nstatement ok\nSELECT 1\n", 1)
-        head = "statement ok\nSELECT 1\n\n"
-        rest = "\n\nstatement ok\nSELECT x\n\nloop i 0 9\n\nquery I\nSELECT x\n----\n\nendloop\n"
-        exit_code, output = self.run_script(f"{head}require-sqlite {NEWER_VERSION}{rest}")
-        reason = f"t.test:4 requires SQLite {NEWER_VERSION}, this is {sqllogictest.SQLITE_VERSION}"
+    def test_ends(self):
+        self.assert_passes(f"require-sqlite 3.0//{ONE}", 1)
+        query = "query I/SELECT x/----//"
+        for text, expected in (
+            (f"{ONE}require-sqlite {NEWER}//{ONE}loop i 0 9//{query}endloop",
+             (0, f"skip t.test: t.test:4 requires SQLite {NEWER}, this is"
+                 f" {sqllogictest.SQLITE_VERSION} (1 records, 2 skipped)\n"
+                 "1 passed, 0 failed, 2 skipped\n")),
+            (f"{ONE}halt//{query}",
+             (0, "ok   t.test (1 records, halted at t.test:4)\n1 passed, 0 failed, 0 skipped\n")),
+            (f"loop i 0 9//{ONE}halt//endloop//{query}",
+             (0, "ok   t.test (1 records, halted at t.test:6)\n1 passed, 0 failed, 0 skipped\n")),
+        ):
+            self.assertEqual(self.run_script(script(text)), expected)
         self.assertEqual(
-            output, f"skip t.test: {reason} (1 records, 2 skipped)\n1 passed, 0 failed, 2 skipped\n"
+            self.run_script("include a.inc\n\nstatement ok\nx\n", a="halt"),
+            (0, "ok   t.test (0 records, halted at a.inc:1)\n0 passed, 0 failed, 0 skipped\n"),
         )
-        self.assertEqual(exit_code, 0)
+        for text, end in (
+            (f"statement error/SELECT 1//require-sqlite {NEWER}", "0 passed, 1 failed, 0 skipped"),
+            (f"loop i 0 9//{ONE}require-sqlite {NEWER}//{query}endloop//{query}",
+             "1 passed, 0 failed, 2 skipped"),
+        ):
+            self.assertEqual(self.run_script(script(text))[1].splitlines()[-1], end)
 
-    def test_a_failure_before_require_sqlite_still_counts(self):
-        exit_code, output = self.run_script(
-            f"statement error\nSELECT 1\n\nrequire-sqlite {NEWER_VERSION}\n"
+    def test_loops(self):
+        made = "SELECT group_concat(a, ' ') FROM t/----"
+        for text, passed in (
+            ("loop i 3 6//statement ok/CREATE TABLE t${i}(a${i})//query T nosort x${i}/"
+             "SELECT '${i}+${i}'/----/${i}+${i}//statement error no such table: u${i}/"
+             "SELECT * FROM u${i}//endloop//query T/SELECT name FROM sqlite_master ORDER BY 1/"
+             "----/t3/t4/t5", 10),
+            ("statement ok/CREATE TABLE t(a)//loop i 0 4//loop j ${i} 4//statement ok/"
+             f"INSERT INTO t VALUES (${{i}}${{j}})//endloop//endloop//query T/{made}/"
+             "0 1 2 3 11 12 13 22 23 33", 12),
+            ("loop i 1 2//loop i 5 6//query I/SELECT 5/----/${i}//endloop//"
+             "query I/SELECT 1/----/${i}//endloop", 2),
+            ("loop i -2 0//query I/SELECT ${i}/----/${i}//endloop//loop i 3 3//statement ok/x//"
+             "endloop", 2),
+            ("foreach sql value/'a b' | a b/ 1 + 1|2 //query T/SELECT ${sql}/----/${value}//"
+             "endloop", 2),
+            ("statement ok/CREATE TABLE t(a)//foreach i/0/1//loop j 0 ${i}//statement ok/"
+             f"INSERT INTO t VALUES ('${{i}}${{j}}')//endloop//endloop//query T/{made}/10", 3),
+            ("foreach name/a.(*/[b//statement error ^no such table: ${name}$/"
+             'DROP TABLE "${name}"//endloop', 2),
+        ):
+            self.assert_passes(text, passed)
+        self.assert_fails(
+            "foreach name/t.//statement error ^no such table: ${name}$/DROP TABLE tx//endloop",
+            "wrong error message (name = t.)\nexpected: ^no such table: t\\.$\n"
+            "got:      no such table: tx\nSQL:      DROP TABLE tx", line=4,
         )
-        self.assertEqual((exit_code, output.splitlines()[-1]), (1, "0 passed, 1 failed, 0 skipped"))
-
-    def test_halt(self):
-        exit_code, output = self.run_script(
-            "statement ok\nSELECT 1\n\nhalt\n\nstatement ok\nSELECT x\n"
-        )
-        self.assertEqual(
-            (exit_code, output),
-            (0, "ok   t.test (1 records, halted at t.test:4)\n1 passed, 0 failed, 0 skipped\n"),
-        )
-
-
-class Loops(RunnerTest):
-    def test_substitution(self):
-        script = (
-            "loop i 3 6\n\nstatement ok\nCREATE TABLE t${i}(a${i})\n\nquery I nosort x${i}\nSELECT"
-            " ${i} * 2\n----\n${i}+${i}\n\nstatement error no such table: u${i}\nSELECT * FROM"
-            " u${i}\n\nendloop\n\nquery T\nSELECT name FROM sqlite_schema ORDER BY"
-            " 1\n----\nt3\nt4\nt5\n"
-        )
-        self.assert_passes(
-            script.replace("SELECT ${i} * 2", "SELECT '${i}+${i}'").replace("query I", "query T"),
-            10,
-        )
-
-    def test_nested_loops_with_bounds_of_the_outer_one(self):
-        script = "statement ok\nCREATE TABLE t(a)\n\n"
-        script += "loop i 0 4\n\nloop j ${i} 4\n\nstatement ok\nINSERT INTO t VALUES (${i}${j})\n\n"
-        script += (
-            "endloop\n\nendloop\n\nquery T\nSELECT group_concat(a, ' ') FROM t\n----\n0 1 2 3 11 12"
-            " 13 22 23 33\n"
-        )
-        self.assert_passes(script, 12)
-
-    def test_an_inner_loop_hides_the_variable_of_an_outer_one(self):
-        script = "loop i 1 2\n\nloop i 5 6\n\nquery I\nSELECT 5\n----\n${i}\n\nendloop\n\n"
-        script += "query I\nSELECT 1\n----\n${i}\n\nendloop\n"
-        self.assert_passes(script, 2)
-
-    def test_negative_and_empty_ranges(self):
-        self.assert_passes(
-            "loop i -2 0\n\nquery I\nSELECT ${i}\n----\n${i}\n\nendloop\n\nloop i 3 3\n\nstatement"
-            " ok\nx\n\nendloop\n",
-            2,
+        text = "loop i 7 9//loop j 0 3//query I/SELECT ${i} * ${j}/----/0//endloop//endloop"
+        self.assert_fails(
+            text, "wrong result, first at row 1, column 1 (i = 7, j = 1)\nexpected: 1 values: 0\n"
+            "got:      1 values: 7\nSQL:      SELECT ${i} * ${j}", passed=2, failed=4, line=5,
         )
 
-    def test_a_failing_record_is_counted_each_time_and_shown_once(self):
-        report = (
-            "FAIL t.test:5: wrong result, first at row 1, column 1 (i = 7, j = 1)\n     expected: 1"
-            " values: 0\n     got:      1 values: 7\n     SQL:      SELECT ${i} * ${j}\n"
-        )
-        script = (
-            "loop i 7 9\n\nloop j 0 3\n\nquery I\nSELECT ${i} *"
-            " ${j}\n----\n0\n\nendloop\n\nendloop\n"
-        )
-        self.assert_fails(script, report, passed=2, failed=4)
-
-    def test_halt_and_require_sqlite_end_a_loop(self):
-        rest = "endloop\n\nstatement ok\nx\n"
-        _, output = self.run_script(f"loop i 0 9\n\nstatement ok\nSELECT 1\n\nhalt\n\n{rest}")
-        self.assertIn("1 passed, 0 failed, 0 skipped\n", output)
-        script = (
-            f"loop i 0 9\n\nstatement ok\nSELECT 1\n\nrequire-sqlite {NEWER_VERSION}\n\nstatement"
-            f" ok\nx\n\n{rest}"
-        )
-        self.assertIn("1 passed, 0 failed, 2 skipped\n", self.run_script(script)[1])
-
-
-class Includes(RunnerTest):
-    def test_records_run_as_if_they_stood_there(self):
-        script = "loop i 0 2\n\ninclude a.inc\n\nendloop\n\nquery I nosort x\nSELECT 2\n----\n2\n"
-        self.assert_passes(script, 3, a="query I nosort x${i}\nSELECT ${i}\n----\n${i}\n")
-
-    def test_paths_are_relative_to_the_including_file(self):
+    def test_includes(self):
+        text = "loop i 0 2//include a.inc//endloop//query I nosort x/SELECT 2/----/2"
+        self.assert_passes(text, 3, a="query I nosort x${i}/SELECT ${i}/----/${i}")
         Path("below/deep").mkdir(parents=True)
         Path("below/a.inc").write_text("include deep/b.inc\n")
         Path("below/deep/b.inc").write_text("query I\nSELECT 1\n----\n2\n")
-        report = "FAIL below/deep/b.inc:1: wrong result, first at row 1, column 1\n"
-        report += (
-            "     expected: 1 values: 2\n     got:      1 values: 1\n     SQL:      SELECT 1\n"
-        )
-        self.assert_fails("include below/a.inc\n", report)
-
-    def test_mistakes(self):
-        self.assert_fails(
-            "statement ok\nSELECT 1\n\ninclude b.inc\n",
-            "FAIL t.test:4: there is no file b.inc to include\n",
-            passed=1,
-        )
-        self.assert_fails(
-            "include a.inc\n", "FAIL a.inc:1: t.test includes itself\n", a="include t.test\n"
-        )
-
-    def test_halt_stops_the_whole_script(self):
-        exit_code, output = self.run_script("include a.inc\n\nstatement ok\nx\n", a="halt\n")
-        self.assertEqual(
-            (exit_code, output),
-            (0, "ok   t.test (0 records, halted at a.inc:1)\n0 passed, 0 failed, 0 skipped\n"),
-        )
+        code, output = self.run_script("include below/a.inc\n")
+        self.assertEqual(code, 1)
+        self.assertTrue(output.startswith("FAIL below/deep/b.inc:1: wrong result"), output)
+        there_is_none = "there is no file b.inc to include"
+        self.assert_fails(f"{ONE}include b.inc", there_is_none, passed=1, line=4)
+        own = "FAIL a.inc:1: t.test includes itself"
+        self.assert_fails("include a.inc", own, a="include t.test")
 
 
 class Databases(RunnerTest):
-    fill = "statement ok\nCREATE TABLE t(a); INSERT INTO t VALUES (1)\n\n"
-    count = "query I\nSELECT count(*) FROM t\n----\n1\n\n"
-
-    def test_load_and_reconnect_keep_what_is_committed(self):
-        change = "statement ok\nBEGIN; DELETE FROM t\n\n"
-        self.assert_passes(
-            f"load a.db\n\n{self.fill}{change}reconnect\n\n{self.count}load b.db\n\nload"
-            f" a.db\n\n{self.count}",
-            4,
-        )
-
-    def test_reconnect_opens_a_new_connection(self):
-        script = f"load a.db\n\n{self.fill}statement ok\nCREATE TEMP TABLE u(a)\n\nreconnect\n\n"
-        script += "statement error no such table: u\nSELECT * FROM u\n"
-        self.assert_passes(script, 3)
-
-    def test_each_file_is_another_database(self):
-        for name in ("b.db", ":memory:"):
-            self.assert_passes(
-                f"load a.db\n\n{self.fill}load {name}\n\nstatement error no such table\nSELECT *"
-                " FROM t\n",
-                2,
-            )
-
-    def test_load_memory_twice_gives_another_database(self):
-        self.assert_passes(
-            f"{self.fill}load :memory:\n\nstatement error no such table\nSELECT * FROM t\n", 2
-        )
-
-    def test_reconnect_in_memory(self):
-        report = "FAIL t.test:4: a database in memory cannot be opened again; `load FILE` first\n"
-        self.assert_fails(self.fill + "reconnect\n\n" + self.count, report, passed=2)
-
-    def test_file_that_cannot_be_opened(self):
-        report = (
+    def test_load_and_reconnect(self):
+        temp = "statement ok/CREATE TEMP TABLE u(a)//"
+        gone = "statement error no such table/SELECT * FROM {}//"
+        for text, passed in (
+            (f"load a.db//{FILL}statement ok/BEGIN; DELETE FROM t//reconnect//{COUNT}load b.db//"
+             f"load a.db//{COUNT}", 4),
+            (f"load a.db//{FILL}{temp}reconnect//{gone.format('u')}", 3),
+            (f"load a.db//{FILL}load b.db//{gone.format('t')}", 2),
+            (f"load a.db//{FILL}load :memory://{gone.format('t')}", 2),
+            (f"{FILL}load :memory://{gone.format('t')}", 2),
+            (f"load a.db//{FILL}load file:a.db?mode=ro//statement error attempt to write a readonly"
+             f" database/DELETE FROM t//{COUNT}", 3),
+        ):
+            self.assert_passes(text, passed)
+        message = "a database in memory cannot be opened again; `load FILE` first"
+        self.assert_fails(f"{FILL}reconnect//{COUNT}", message, passed=2, line=4)
+        nowhere = "load nowhere\\a.db\n\nload a.db\n\n".replace("\\", "/") + script(FILL)
+        self.assertTrue(self.run_script(nowhere)[1].startswith(
             "FAIL t.test:1: nowhere/a.db cannot be opened\n     got:      unable to open database"
-            " file\n"
-        )
-        self.assert_fails("load nowhere/a.db\n\nload a.db\n\n" + self.fill, report, passed=1)
-
-    def test_uri(self):
-        error = "statement error attempt to write a readonly database\nDELETE FROM t\n\n"
-        self.assert_passes(
-            f"load a.db\n\n{self.fill}load file:a.db?mode=ro\n\n{error}{self.count}", 3
-        )
+            " file\nFAIL t.test: 1 of 2 records\n1 passed, 1 failed"))
 
     def test_scripts_share_no_files_and_leave_none(self):
-        other_files = (
-            "statement ok\nATTACH 'b.db' AS b; CREATE TABLE b.u(a); VACUUM main INTO 'c.db'\n\n"
-        )
-        script = f"load a.db\n\n{self.fill}{other_files}load c.db\n\n{self.count}"
-        self.assert_passes(script, 3)
-        self.assert_passes(script, 3)
+        others = "statement ok/ATTACH 'b.db' AS b; CREATE TABLE b.u(a); VACUUM main INTO 'c.db'//"
+        for _ in range(2):
+            self.assert_passes(f"load a.db//{FILL}{others}load c.db//{COUNT}", 3)
         self.assertEqual(os.listdir(), ["t.test"])
 
     def test_connections(self):
-        script = (
-            f"load a.db\n\n{self.fill}statement ok\nBEGIN; DELETE FROM t\n\n"
-            "connection other\nquery I\nSELECT count(*) FROM t\n----\n1\n\n"
-            "query I\nSELECT count(*) FROM t\n----\n0\n\n"
-            "connection other\nstatement error database is locked\nDELETE FROM t\n\n"
-            "statement ok\nCOMMIT\n\n"
-            "skipif mysql\nconnection other\nquery I\nSELECT count(*) FROM t\n----\n0\n\n"
+        zero = COUNT.replace("/1//", "/0//")
+        self.assert_passes(
+            f"load a.db//{FILL}statement ok/BEGIN; DELETE FROM t//connection other/{COUNT}{zero}"
+            "connection other/statement error database is locked/DELETE FROM t//"
+            f"statement ok/COMMIT//skipif mysql/connection other/{zero}", 7,
         )
-        self.assert_passes(script, 7)
-
-    def test_connections_end_with_load_and_reconnect(self):
-        temp = "connection other\nstatement ok\nCREATE TEMP TABLE u(a)\n\n"
-        for record in ("reconnect", "load a.db"):
-            self.assert_passes(f"load a.db\n\n{temp}{record}\n\n{temp}", 2)
-        self.assertEqual(self.run_script(f"load a.db\n\n{temp}{temp}")[0], 1)
+        temp = "connection other/statement ok/CREATE TEMP TABLE u(a)//"
+        for record in ("reconnect", "load a.db"):  # ends them
+            self.assert_passes(f"load a.db//{temp}{record}//{temp}", 2)
+        self.assertEqual(self.run_script(script(f"load a.db//{temp}{temp}"))[0], 1)
 
 
 class Update(RunnerTest):
-    def test_missing_results_are_written(self):
-        before = "# head\nquery IT\nSELECT 1,\n'a'\n\nquery I\nSELECT 1 WHERE 0\n\n\n"
-        before += "query I\nSELECT 2\n----\n\nquery I\nSELECT 3"
-        after = (
-            "# head\nquery IT\nSELECT 1,\n'a'\n----\n1\na\n\nquery I\nSELECT 1 WHERE 0\n----\n\n\n"
-        )
-        after += "query I\nSELECT 2\n----\n2\n\nquery I\nSELECT 3\n----\n3"
-        self.assert_updates(before, after, 4)
-
-    def test_wrong_results_are_replaced_and_all_else_is_kept(self):
-        head = "\n\n#a\n  query   I  rowsort\nSELECT 1 -- x  \n#b\n----\n#c\n"
-        tail = "\n#d\n\n \nquery I\nSELECT 4\n#e\n----\n#f\n4\n\n\n#g\n"
-        self.assert_updates(f"{head}2\n3{tail}", f"{head}1{tail}", 1)
-
-    def test_results_are_sorted(self):
-        self.assert_updates(
-            "query I rowsort\nVALUES (2), (1)\n",
-            "query I rowsort\nVALUES (2), (1)\n----\n1\n2\n",
-            1,
-        )
-
-    def test_hash_threshold(self):
-        before = (
-            "hash-threshold 2\n\nquery I\nVALUES (1), (2), (3)\n\n"
-            "query I\nVALUES (1), (2)\n\nhash-threshold 0\n\nquery I\nVALUES (1), (2), (3)\n"
-        )
-        after = (
-            f"hash-threshold 2\n\nquery I\nVALUES (1), (2), (3)\n----\n{Digests.digest}\n\nquery"
-            " I\nVALUES (1), (2)\n----\n1\n2\n\nhash-threshold 0\n\nquery I\nVALUES (1), (2),"
-            " (3)\n----\n1\n2\n3\n"
-        )
-        self.assert_updates(before, after, 3)
-
-    def test_right_results_stay_as_they_are_written(self):
-        script = "hash-threshold 1\n\nquery I\nVALUES (1), (2), (3)\n----\n1\n2\n3\n\n"
-        script += f"hash-threshold 9\n\nquery I\nVALUES (1), (2), (3)\n----\n{Digests.digest}\n"
-        self.assertEqual(
-            self.run_script(script, "--update")[1],
-            "ok   t.test (2 records)\n2 passed, 0 failed, 0 skipped\n",
-        )
-        self.assertEqual(Path("t.test").read_text(), script)
-
-    def test_carriage_returns(self):
-        self.assert_updates(
-            "query I\r\nSELECT 1\r\n\r\nstatement ok\r\nSELECT 1\r\n",
-            "query I\r\nSELECT 1\r\n----\r\n1\r\n\r\nstatement ok\r\nSELECT 1\r\n",
-            1,
-        )
-
-    def test_loop_with_the_same_result_each_time(self):
-        before = (
-            "loop i 0 3\n\nquery I\nSELECT ${i} >= 0\n----\n0\n\nquery I\nSELECT"
-            " ${i}\n----\n${i}\n\nendloop\n"
-        )
-        self.assert_updates(before, before.replace("----\n0", "----\n1"), 1)
-
-    def test_loop_with_different_results(self):
-        for expected in ("0", "7"):
-            script = f"loop i 0 3\n\nquery I\nSELECT ${{i}}\n----\n{expected}\n\nendloop\n"
-            exit_code, output = self.run_script(script, "--update")
-            report = (
-                "FAIL t.test:3: cannot be updated: its result is not the same each time it runs\n"
-            )
-            self.assertEqual(
-                (exit_code, output),
-                (1, f"ok   t.test (3 records)\n{report}3 passed, 1 failed, 0 skipped\n"),
-            )
-            self.assertEqual(Path("t.test").read_text(), script)
-
-    def test_included_files(self):
+    def test_what_is_written(self):
+        three = "query I/VALUES (1), (2), (3)/"
+        for before, after, updated in (
+            ("# head/query IT/SELECT 1,/'a'//query I/SELECT 1 WHERE 0///query I/SELECT 2/----//"
+             "query I/SELECT 3",
+             "# head/query IT/SELECT 1,/'a'/----/1|a//query I/SELECT 1 WHERE 0/----///query I/"
+             "SELECT 2/----/2//query I/SELECT 3/----/3", 4),
+            ("//#a/  query   I  rowsort/SELECT 1 -- x  /#b/----/#c/2/3/#d// /query I/SELECT 4/#e/"
+             "----/#f/4///#g/",
+             "//#a/  query   I  rowsort/SELECT 1 -- x  /#b/----/#c/1/#d// /query I/SELECT 4/#e/"
+             "----/#f/4///#g/", 1),
+            ("query I rowsort/VALUES (2), (1)/", "query I rowsort/VALUES (2), (1)/----/1/2/", 1),
+            (f"hash-threshold 2//{three}/query I/VALUES (1), (2)//hash-threshold 0//{three}",
+             f"hash-threshold 2//{three}----/{DIGEST}//query I/VALUES (1), (2)/----/1/2//"
+             f"hash-threshold 0//{three}----/1/2/3/", 3),
+            ("query I\r/SELECT 1\r/\r/statement ok\r/SELECT 1\r/",
+             "query I\r/SELECT 1\r/----\r/1\r/\r/statement ok\r/SELECT 1\r/", 1),
+            ("loop i 0 3//query I/SELECT ${i} >= 0/----/0//query I/SELECT ${i}/----/${i}//endloop/",
+             "loop i 0 3//query I/SELECT ${i} >= 0/----/1//query I/SELECT ${i}/----/${i}//endloop/",
+             1),
+        ):
+            with self.subTest(before):
+                before, after = before.replace("/", "\n"), after.replace("/", "\n")
+                self.assert_updates(before, after, updated)
         _, output = self.run_script(
-            "include a.inc\n\ninclude a.inc\n\nquery I\nSELECT 2\n",
-            "--update",
-            a="query I\nSELECT 1\n",
+            "include a.inc\n\ninclude a.inc\n\nquery I\nSELECT 2\n", "--update",
+            a="query I/SELECT 1",
         )
         self.assertIn("updated a.inc (1 queries)\nupdated t.test (1 queries)\n", output)
         self.assertEqual(Path("a.inc").read_text(), "query I\nSELECT 1\n----\n1\n")
-        self.assertEqual(
-            Path("t.test").read_text(),
-            "include a.inc\n\ninclude a.inc\n\nquery I\nSELECT 2\n----\n2\n",
-        )
 
-    def test_statements_skipped_queries_and_failures_are_left_alone(self):
-        script = (
-            "statement error no such column\nDROP TABLE t\n\nstatement error\nSELECT 1\n\nstatement"
-            " ok\nx\n\nonlyif mysql\nquery I\nSELECT 1\n\nquery I\nSELECT x\n\nquery I\nSELECT 1,"
-            " 2\n----\n5\n"
-        )
-        exit_code, output = self.run_script(script, "--update")
-        self.assertEqual(
-            [line[:14] for line in output.splitlines() if line.startswith("FAIL t.test:")],
-            [
-                "FAIL t.test:1:",
-                "FAIL t.test:4:",
-                "FAIL t.test:7:",
-                "FAIL t.test:14",
-                "FAIL t.test:17",
-                "FAIL t.test: 5",
-            ],
-        )
-        self.assertEqual(exit_code, 1)
-        self.assertEqual(Path("t.test").read_text(), script)
-
-    def test_values_that_a_script_cannot_hold(self):
-        for value in ("' '", "'#1'"):
-            script = f"query T\nSELECT {value}\n"
-            report = "FAIL t.test:1: a script cannot hold this value: use quote()\n"
-            report += f"     got:      {value}\n     SQL:      SELECT {value}\n"
-            exit_code, output = self.run_script(script, "--update")
-            self.assertEqual(
-                (exit_code, output),
-                (1, report + "FAIL t.test: 1 of 1 records\n0 passed, 1 failed, 0 skipped\n"),
-            )
-            self.assertEqual(Path("t.test").read_text(), script)
-
-    def test_without_update_nothing_is_written(self):
-        script = "query I\nSELECT 1\n----\n2\n"
-        self.run_script(script)
-        self.assertEqual(Path("t.test").read_text(), script)
+    def test_what_is_left_alone(self):
+        right = f"hash-threshold 1//query I/VALUES (1), (2), (3)/----/1/2/3//hash-threshold 9//" \
+                f"query I/VALUES (1), (2), (3)/----/{DIGEST}//query IT/SELECT 1, 'a'/----/1/a"
+        loop = "loop i 0 3//query I/SELECT ${i}/----/7//endloop"
+        changing = "FAIL t.test:3: cannot be updated: its result is not the same each time it runs"
+        blank = "FAIL t.test:1: a script cannot hold this value: use quote()"
+        for text, code, fails in (
+            (right, 0, []),
+            (loop, 1, [changing]),
+            (loop.replace("/7/", "/0/"), 1, [changing]),
+            ("query T/SELECT ' '", 1, [blank, "FAIL t.test: 1 of 1 records"]),
+            ("query T/SELECT '#1'", 1, [blank, "FAIL t.test: 1 of 1 records"]),
+            ("statement error no such column/DROP TABLE t//statement error/SELECT 1//statement ok/x"
+             "//onlyif mysql/query I/SELECT 1//query I/SELECT x//query I/SELECT 1, 2/----/5",
+             1, ["FAIL t.test:1: wrong error message", "FAIL t.test:4: the statement succeeded",
+                 "FAIL t.test:7: the statement failed", "FAIL t.test:14: the query failed",
+                 "FAIL t.test:17: wrong number of columns",
+                 "FAIL t.test: 5 of 5 records, 1 skipped"]),
+        ):
+            result, output = self.run_script(script(text), "--update")
+            said = [line for line in output.splitlines() if line.startswith("FAIL")]
+            self.assertEqual((result, said), (code, fails))
+            self.assertNotIn("updated t", output)
+            self.assertEqual(Path("t.test").read_text(), script(text))
+        text = script("query I/SELECT 1/----/2")
+        self.run_script(text)  # without --update
+        self.assertEqual(Path("t.test").read_text(), text)
 
 
 class CommandLine(RunnerTest):
@@ -963,27 +526,27 @@ class CommandLine(RunnerTest):
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def test_output_and_exit_codes(self):
-        Path("pass.test").write_text("statement ok\nSELECT 1\n")
+        Path("pass.test").write_text(script(ONE))
         Path("fail.test").write_text("statement ok\nSELECT x\n")
         result = self.run_program("pass.test")
         head = f"SQLite {sqllogictest.SQLITE_VERSION}, apsw {sqllogictest.APSW_VERSION}\n"
-        self.assertEqual(
-            result.stdout, head + "ok   pass.test (1 records)\n1 passed, 0 failed, 0 skipped\n"
-        )
-        self.assertEqual((result.stderr, result.returncode), ("", 0))
+        ok = "ok   pass.test (1 records)\n1 passed, 0 failed, 0 skipped\n"
+        self.assertEqual((result.stdout, result.stderr, result.returncode), (head + ok, "", 0))
         result = self.run_program("pass.test", "fail.test", "pass.test")
         self.assertEqual(result.returncode, 1)
         self.assertEqual(result.stdout.splitlines()[-1], "2 passed, 1 failed, 0 skipped")
+        _, output = self.run_script(script(ONE), "--timing")
+        self.assertRegex(output, r"^ok   t\.test \(1 records, \d+\.\d{3} s\)\n1 passed, 0 failed")
 
     def test_wrong_command_lines(self):
         Path("empty").mkdir()
+        Path("t.test").write_text("")
         for arguments, message in (
             ((), "the following arguments are required: FILE_OR_DIRECTORY"),
             (("nowhere.test",), "nowhere.test: no script there"),
             (("empty",), "empty: no script there"),
             (("--load", "./nowhere", "empty/../t.test"), "./nowhere does not load: "),
         ):
-            Path("t.test").write_text("")
             result = self.run_program(*arguments)
             self.assertEqual((result.stdout, result.returncode), ("", 2))
             self.assertIn(f"error: {message}", result.stderr)
@@ -991,54 +554,34 @@ class CommandLine(RunnerTest):
     def test_directories(self):
         for path in ("b.test", "a/z.test", "a/y.test", "a/x.inc", "c.test"):
             Path("d", path).parent.mkdir(parents=True, exist_ok=True)
-            Path("d", path).write_text("statement ok\nSELECT 1\n")
-        _, output = self.run_paths("d")
-        names = ("d/a/y.test", "d/a/z.test", "d/b.test", "d/c.test")
-        self.assertEqual(
-            output,
-            "".join(f"ok   {name} (1 records)\n" for name in names)
-            + "4 passed, 0 failed, 0 skipped\n",
-        )
-
-    def test_timing(self):
-        _, output = self.run_script("statement ok\nSELECT 1\n", "--timing")
-        self.assertRegex(
-            output, r"^ok   t\.test \(1 records, \d+\.\d{3} s\)\n1 passed, 0 failed, 0 skipped\n$"
-        )
+            Path("d", path).write_text(script(ONE))
+        said = [f"ok   d/{name}.test (1 records)" for name in ("a/y", "a/z", "b", "c")]
+        self.assertEqual(self.run_paths("d")[1].splitlines()[:-1], said)
 
     def test_the_tour_of_the_syntax_passes(self):
-        exit_code, output = self.run_paths(str(TESTS))
         tour = TESTS / "syntax.test"
         line = tour.read_text().split("\n").index("halt") + 1
-        self.assertEqual(
-            output,
-            f"ok   {tour} (28 records, 1 skipped, halted at {tour}:{line})\n28 passed, 0 failed, 1"
-            " skipped\n",
-        )
-        self.assertEqual(exit_code, 0)
+        counts = f"(30 records, 1 skipped, halted at {tour}:{line})"
+        end = "30 passed, 0 failed, 1 skipped\n"
+        self.assertEqual(self.run_paths(str(TESTS)), (0, f"ok   {tour} {counts}\n{end}"))
 
     @unittest.skipUnless(shutil.which("cc"), "skipped: gcc is not installed")
     def test_load(self):
         source = TESTS / "extension.c"
         subprocess.run(["cc", "-shared", "-fPIC", "-o", "extension.so", str(source)], check=True)
-        query = "query T\nSELECT extension_loaded()\n----\nloaded\n\n"
-        script = (
-            f"{query}load a.db\n\n{query}reconnect\n\n{query}connection other\n{query}load"
-            f" :memory:\n\n{query}"
-        )
-        closed = "statement error not authorized\nSELECT load_extension('extension')\n"
+        query = "query T/SELECT extension_loaded()/----/loaded//"
+        text = f"{query}load a.db//{query}reconnect//{query}connection other/{query}load :memory:"
+        text = script(f"{text}//{query}")
+        closed = script("statement error not authorized/SELECT load_extension('extension')")
         for path in ("extension.so", "./extension", os.path.abspath("extension.so")):
-            exit_code, output = self.run_script(script + closed, "--load", path)
-            self.assertEqual(
-                (exit_code, output), (0, "ok   t.test (6 records)\n6 passed, 0 failed, 0 skipped\n")
-            )
+            passes = (0, "ok   t.test (6 records)\n6 passed, 0 failed, 0 skipped\n")
+            self.assertEqual(self.run_script(text + closed, "--load", path), passes)
         result = self.run_program("--load", "./extension.so", "t.test")
         self.assertIn(", with ./extension.so\n", result.stdout)
         for options in (("--no-load",), ("--load", "./extension.so", "--no-load"), ()):
-            exit_code, output = self.run_script(script, *options)
-            self.assertEqual(
-                (exit_code, output.count("got:      no such function: extension_loaded\n")), (1, 5)
-            )
+            code, output = self.run_script(text, *options)
+            missing = output.count("got:      no such function: extension_loaded\n")
+            self.assertEqual((code, missing), (1, 5))
 
 
 if __name__ == "__main__":

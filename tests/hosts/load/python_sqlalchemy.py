@@ -11,9 +11,7 @@ connection = engine.connect()
 connection.execute(
     sqlalchemy.text(
         "CREATE TABLE numbers AS WITH RECURSIVE c(i) AS"
-        " (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < 1000) SELECT i FROM c"
-    )
-)
+        " (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < 1000) SELECT i FROM c"))
 
 
 def one(sql, **values):
@@ -27,9 +25,7 @@ print(
     one(
         "SELECT sum(bloom_check(:f, 'key-' || i)) || ' ' ||"
         " sum(bloom_check(:f, 'absent-' || i)) FROM numbers",
-        f=f,
-    ),
-)
+        f=f))
 print("integer", one("SELECT bloom_check(bloom_agg(42), :key)", key=42))
 try:
     one("SELECT bloom_check(NULL, 1)")
