@@ -408,13 +408,11 @@ static int verify(sqlite3 *connection) {
                                         .generations = 1,
                                         .mode = BLOOM_GROWTH_ON};
     unsigned running = 0;
-    struct bloom_database database;
-    struct bloom_chunks chunks;
-    struct bloom_layers layers;
+    struct bloom_database database = {0};
+    struct bloom_chunks chunks = {.database = &database};
+    struct bloom_layers layers = {.database = &database, .chunks = &chunks, .growth = growth};
     char *problem = NULL;
     int code = SQLITE_NOMEM;
-    bloom_chunks_open(&chunks, &database);
-    bloom_layers_open(&layers, &database, &chunks, &growth);
     if (bloom_database_open(&database, connection, "main", "seen", &running))
         code = bloom_layers_start(&layers, BLOOM_SIZES_NOW);
     if (code == SQLITE_OK)
