@@ -408,7 +408,7 @@ static int verify(sqlite3 *connection) {
                                         .generations = 1,
                                         .mode = BLOOM_GROWTH_ON};
     unsigned running = 0;
-    struct bloom_database database;
+    struct bloom_database database = {0};
     struct bloom_chunks chunks = {.database = &database};
     struct bloom_layers layers = {.database = &database, .chunks = &chunks, .growth = growth};
     char *problem = NULL;
