@@ -74,10 +74,13 @@ def has_module(name):
     return importlib.util.find_spec(name) is not None
 
 
-def scripts(library, program=None):
-    """Runs all scripts of tests/sql with a library, in this process's SQLite or in the one of a
-    program; gives the last line.
+def scripts(library, program=None, left_out=()):
+    """Runs the scripts of tests/sql but those named with a library, in this process's SQLite or in
+    the one of a program; gives the last line.
     """
+    paths = {path.stem: path for path in sorted((TOP / "tests/sql").glob("*.test"))}
+    if unknown := set(left_out) - set(paths):
+        raise AssertionError(f"there is no script {', '.join(sorted(unknown))} to leave out")
     environment = {}
     if program:
         environment = {"PYTHONPATH": str(TOP / "tests/packages/remote"), "REMOTE": program}
@@ -85,7 +88,7 @@ def scripts(library, program=None):
         sys.executable,
         TOP / "tests/runner/sqllogictest.py",
         *(["--load", library] if library else []),
-        TOP / "tests/sql",
+        *(path for name, path in paths.items() if name not in left_out),
         env=environment,
         timeout=3600,  # an emulator on a machine that is busy
     )

@@ -5,6 +5,7 @@ The environment variable REMOTE holds the command that starts it. With this fold
 PYTHONPATH, every script runs on an emulated machine without knowing.
 """
 
+import atexit
 import itertools
 import os
 import shlex
@@ -15,6 +16,7 @@ SQLITE_OPEN_READWRITE, SQLITE_OPEN_CREATE, SQLITE_OPEN_URI = 2, 4, 64
 _program = subprocess.Popen(
     shlex.split(os.environ["REMOTE"]), stdin=subprocess.PIPE, stdout=subprocess.PIPE
 )
+atexit.register(_program.communicate)  # which ends with its input; who counts time counts its own
 _numbers = itertools.count()
 
 
@@ -94,15 +96,14 @@ def apsw_version():
 class Connection:
     def __init__(self, database, flags=0):
         self.number = next(_numbers)
-        folder = os.environ.get("REMOTE_PREFIX", "") + os.getcwd()
-        _ask(b"d", text=folder)
+        _ask(b"d", text=os.getcwd())
         _ask(b"o", self.number, database)
 
     def enable_load_extension(self, on):
         pass
 
     def load_extension(self, path):
-        _ask(b"l", self.number, os.environ.get("REMOTE_PREFIX", "") + path)
+        _ask(b"l", self.number, path)
 
     def close(self, force=False):
         _ask(b"c", self.number)

@@ -27,10 +27,6 @@
 #include <unistd.h>
 #endif
 
-#ifdef LINKED_IN
-#include "sqlite-bloom.h"
-#endif
-
 enum { CONNECTIONS = 4096 };
 static sqlite3 *connections[CONNECTIONS];
 
@@ -154,9 +150,6 @@ int main(void) {
 #ifdef _WIN32
     _setmode(_fileno(stdin), _O_BINARY);
     _setmode(_fileno(stdout), _O_BINARY);
-#endif
-#ifdef LINKED_IN
-    sqlite3_auto_extension((void (*)(void))sqlite3_bloom_init);
 #endif
     for (;;) {
         int kind = getchar();
