@@ -106,9 +106,11 @@ class Packages(unittest.TestCase):
                           run("dpkg-deb", "-c", MODULE))
 
     def test_the_source_package_builds_the_same_bytes_elsewhere(self):
-        """In another folder, on another day, in another time zone and language."""
+        """In another folder, on another day, in another time zone and language; without the
+        scripts, which passed as the first one was built."""
         run("dpkg-source", "-x", DEBIAN / f"sqlite-bloom_{VERSION}.dsc", "source", cwd=self.folder)
-        environment = {"TZ": "Asia/Tokyo", "LC_ALL": "C", "USER": "other", "MAKEFLAGS": ""}
+        environment = {"TZ": "Asia/Tokyo", "LC_ALL": "C", "USER": "other", "MAKEFLAGS": "",
+                       "DEB_BUILD_OPTIONS": "nocheck"}
         run("dpkg-buildpackage", "--no-sign", "--build=binary", cwd=self.folder / "source",
             env=environment)
         again = sorted(self.folder.glob("*.deb"))

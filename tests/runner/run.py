@@ -134,15 +134,19 @@ def run(suite):
         if os.environ.get("CASE"):
             command += " -k " + shlex.quote(os.environ["CASE"])
     started = time.monotonic()
-    ran = subprocess.run(command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                         stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
+    ran = subprocess.Popen(command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT, text=True, errors="replace")
+    with ran.stdout:
+        output = ran.stdout.read()
+    _, status, used = os.wait4(ran.pid, 0)
+    ran.returncode = os.waitstatus_to_exitcode(status)
     seconds = time.monotonic() - started
-    counted = count(ran.stdout)
+    counted = count(output)
     if os.environ.get("CASE") and counted == [0, 0, 0]:
         return counted
-    if ran.returncode != 0 and missing(ran.stdout):
+    if ran.returncode != 0 and missing(output):
         counted = [0, 0, 1]
-        ran.stdout = missing(ran.stdout)
+        output = missing(output)
     elif counted is None or sum(counted) == 0:
         counted = [0, 1, 0]
     elif ran.returncode != 0 and counted[1] == 0:
@@ -150,8 +154,9 @@ def run(suite):
     good = counted[1] == 0
     with PRINTING:
         print(f"{'ok  ' if good else 'FAIL'} {name}: {counted[0]} passed, {counted[1]} failed, "
-              f"{counted[2]} skipped ({seconds:.1f} s)", flush=True)
-        for line in ran.stdout.splitlines():
+              f"{counted[2]} skipped ({seconds:.1f} s, {used.ru_utime + used.ru_stime:.1f} s of"
+              " processors)", flush=True)
+        for line in output.splitlines():
             if (not good or line.startswith("figures: ")
                     or re.search(r"\bskip", line, re.IGNORECASE) and counted[2]):
                 print("     " + line, flush=True)
