@@ -336,10 +336,11 @@ static int prepare_statement(struct bloom_database *database, enum bloom_stateme
         bloom_database_forget(database);
     for (int i = 0; i < SHADOW_TABLE_COUNT && code == SQLITE_OK && !database->shape_known; i++)
         code = check_shadow(database, i);
-    database->shape_known = code == SQLITE_OK;
     if (code == SQLITE_OK)
         code =
             prepare_text(database, text_of(database, which), SQLITE_PREPARE_PERSISTENT, &statement);
+    /* Without a statement, nothing would tell that the tables have changed since. */
+    database->shape_known = code == SQLITE_OK;
     if (code != SQLITE_OK)
         return code;
     code = check_program(database, which, statement);
