@@ -82,8 +82,12 @@ class Crate(Scratch):
 class GoModule(Scratch):
     @classmethod
     def setUpClass(cls):
-        # One folder of modules for all tests, so that SQLite is compiled once.
+        # One folder of modules for all tests, so that SQLite is compiled once, and fast: the module
+        # says itself how its own source is compiled.
         cls.modules = tempfile.mkdtemp()
+        cls.environment = {
+            "CGO_CFLAGS": "-O0", "GOFLAGS": "-modcacherw", "GOMODCACHE": cls.modules
+        }
         cls.addClassCleanup(
             lambda: (run("chmod", "-R", "u+w", cls.modules), shutil.rmtree(cls.modules))
         )
@@ -95,11 +99,11 @@ class GoModule(Scratch):
             *arguments,
             cwd=self.folder,
             env={
+                **self.environment,
                 "GOPROXY": f"file://{BUILD}/go/proxy,{proxies}",
                 "GONOSUMDB": MODULE,
                 "GONOSUMCHECK": "1",
                 "GOFLAGS": "-mod=mod -modcacherw",
-                "GOMODCACHE": self.modules,
             },
         )
 
@@ -127,7 +131,7 @@ class GoModule(Scratch):
             run(
                 *("go", "run", "-mod=vendor", "."),
                 cwd=self.folder,
-                env={"CGO_CFLAGS": "-O0"},  # SQLite once more: it lies elsewhere
+                env=self.environment | {"GOFLAGS": ""},  # SQLite once more: it lies elsewhere
             ).splitlines()[-3:],
             lines[-3:],
         )
@@ -148,9 +152,8 @@ class GoModule(Scratch):
                 commands = commands.replace("DISK", f"{BUILD}/go").replace(
                     "https://proxy.golang.org,direct", proxies
                 )
-                environment = {"GOFLAGS": "-modcacherw", "GOMODCACHE": self.modules}
                 # The driver as the module names it, which is compiled already.
-                output = run("sh", "-ec", commands + "\ngo run .", cwd=folder, env=environment)
+                output = run("sh", "-ec", commands + "\ngo run .", cwd=folder, env=self.environment)
                 self.assertEqual(output.splitlines()[-1], "true")
 
     @unittest.skipIf(missing("sqlite3"), missing("sqlite3"))
@@ -165,7 +168,7 @@ class GoModule(Scratch):
         program = self.readme("go")[1]
         (self.folder / "main.go").write_text(program)
         run("go", "mod", "init", "example.com/user", cwd=self.folder)
-        environment = {"CGO_ENABLED": "0", "GOFLAGS": "-modcacherw", "GOMODCACHE": self.modules}
+        environment = self.environment | {"CGO_ENABLED": "0"}
         run("go", "mod", "tidy", cwd=self.folder, env=environment)
         self.assertEqual(
             run("go", "run", ".", cwd=self.folder, env=environment).splitlines(),
