@@ -115,7 +115,7 @@ static bool is_loaded(sqlite3 *database, const struct bloom_connection *connecti
 }
 
 static int register_all(sqlite3 *database, struct bloom_connection *connection) {
-    int status = bloom_table_register(database);
+    int status = bloom_table_register(connection);
     for (size_t i = 0; i < sizeof TABLE_FUNCTIONS / sizeof *TABLE_FUNCTIONS && status == SQLITE_OK;
          i++)
         status = bloom_table_function_register(database, TABLE_FUNCTIONS[i]);

@@ -123,6 +123,7 @@ TEST_SUITES = \
     'pins=$(BUILD)/tests/pins_test' \
     'messages=$(BUILD)/tests/message_test' \
     'passes=$(BUILD)/tests/passes_test' \
+    'refusals by place=PLACES=1 $(BUILD)/tests/refusal_test' \
     'memory failures by place=PLACES=1 $(BUILD)/tests/memory_test' \
     'the state of a table=$(BUILD)/tests/state_test' \
     $(call unit_suites,$(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS)))

@@ -146,7 +146,6 @@ void bloom_builder_release(struct bloom_builder *builder) {
     bloom_release(builder->keys.memory, builder->filter);
     builder->filter = NULL;
     builder->growing = (struct bloom_growing){0};
-    builder->waiting = 0;
     builder->kinds = 0;
     bloom_key_set_clear(&builder->keys);
 }

@@ -34,9 +34,9 @@ static inline uint64_t bloom_swap64(uint64_t value) {
 #define BLOOM_PREFETCH(address) ((void)(address))
 #endif
 
-/* For a function that must be inlined because its callers pass constants: compilers do not inline
- * functions that they think too large. A build without optimisation, such as the coverage build,
- * gains nothing by copies. */
+/* For a function that must be inlined because its callers pass constants, or because it is a step
+ * of what is done for each key: compilers do not inline functions that they think too large. A
+ * build without optimisation, such as the coverage build, gains nothing by copies. */
 #if defined(__GNUC__) && defined(__OPTIMIZE__)
 #define BLOOM_INLINE __attribute__((always_inline)) static inline
 #else

@@ -3,6 +3,14 @@
 
 #include <string.h>
 
+const char *bloom_key_type_name(enum bloom_key_type type) {
+    static const char *const NAMES[] = {
+        [BLOOM_KEY_AS_IT_IS] = "",       [BLOOM_KEY_BLOB] = "BLOB",
+        [BLOOM_KEY_TEXT] = "TEXT",       [BLOOM_KEY_NUMERIC] = "NUMERIC",
+        [BLOOM_KEY_INTEGER] = "INTEGER", [BLOOM_KEY_REAL] = "REAL"};
+    return NAMES[type];
+}
+
 struct bloom_typed_key bloom_typed_key(enum bloom_key_type column, sqlite3_value *value,
                                        bool added) {
     struct bloom_typed_key key = {.column = column, .form = BLOOM_FORM_AS_IS, .value = value};

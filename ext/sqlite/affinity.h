@@ -14,6 +14,9 @@ enum bloom_key_type {
     BLOOM_KEY_REAL,
 };
 
+/* Its name in a declaration. */
+const char *bloom_key_type_name(enum bloom_key_type type);
+
 /* A value under the affinity of the column: as it is, or its text, or a number in place of it. */
 struct bloom_typed_key {
     enum bloom_key_type column;

@@ -249,9 +249,9 @@ static bool read_hashing(sqlite3_context *context, int count, sqlite3_value **ar
 static bool begin_hashes(sqlite3_context *context, int count, sqlite3_value **arguments,
                          struct build *build) {
     struct bloom_shape shape = {.layout = &bloom_layout_hashes};
-    if (!read_hashing(context, count, arguments, &shape.keying) ||
-        !begin_builder(context, build, &shape))
+    if (!read_hashing(context, count, arguments, &shape.keying))
         return false;
+    begin_builder(context, build, &shape); /* which allocates nothing where keys decide the size */
     build->builder.keys.settle_factor = 2; /* of memory: 20 bytes a distinct key at most */
     if (count > 1 && sqlite3_value_type(arguments[1]) == SQLITE_TEXT)
         keep_options(build, arguments[1]);

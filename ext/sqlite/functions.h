@@ -15,13 +15,14 @@ struct bloom_function {
     void (*final)(sqlite3_context *);
 };
 
-/* What a connection has of this extension, shared by its functions. */
+/* What a connection has of this extension, shared by its functions and filter tables. */
 struct bloom_connection {
     sqlite3 *database;
     struct bloom_connection *next;
-    uint64_t references; /* functions and living pins */
-    uint64_t deaths;     /* of pins */
-    bool loaded;         /* everything is registered: see extension.c */
+    uint64_t references;     /* functions, living pins, the module of filter tables, and these */
+    uint64_t deaths;         /* of pins */
+    unsigned tables_running; /* statements of filter tables at work: see table/database.h */
+    bool loaded;             /* everything is registered: see extension.c */
 };
 
 /* The header that passed validation last, and the pin that was found alive last. Zeros: none. */

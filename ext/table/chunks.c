@@ -16,10 +16,6 @@ enum {
     LARGE_CHUNK_BYTES = 16000
 };
 
-void bloom_chunks_open(struct bloom_chunks *chunks, struct bloom_database *database) {
-    *chunks = (struct bloom_chunks){.database = database};
-}
-
 void bloom_chunks_rest(struct bloom_chunks *chunks) {
     sqlite3_blob *handle = chunks->handle;
     chunks->handle = NULL;
@@ -67,15 +63,6 @@ uint32_t bloom_blocks_of_chunk(const struct bloom_geometry *geometry, uint64_t c
 
 static sqlite3_int64 chunk_id(const struct bloom_geometry *geometry, uint64_t chunk) {
     return bloom_chunks_first_id(geometry->number) + (sqlite3_int64)chunk;
-}
-
-/* The chunk with the block that decides about a key, and where that is in its row. */
-static uint64_t chunk_of_key(const struct bloom_geometry *geometry, const uint64_t *words,
-                             uint32_t *offset) {
-    uint64_t block = geometry->shape.layout->blocks->of(&geometry->shape, words);
-    *offset =
-        BLOOM_COUNTS_BYTES + (uint32_t)(block % geometry->chunk_blocks) * block_bytes(geometry);
-    return block / geometry->chunk_blocks;
 }
 
 /* Counts */
@@ -154,9 +141,9 @@ static int copy_row(struct bloom_chunks *chunks, sqlite3_stmt *row,
 }
 
 /* A part of a row, or zeros when there is none or it is stale. */
-static int read_row(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                    uint64_t chunk, uint32_t offset, uint32_t length, uint8_t *bytes,
-                    bool *has_row) {
+BLOOM_INLINE int read_row(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                          uint64_t chunk, uint32_t offset, uint32_t length, uint8_t *bytes,
+                          bool *has_row) {
     sqlite3_stmt *statement;
     bool any;
     sqlite3_int64 id = chunk_id(geometry, chunk);
@@ -231,8 +218,8 @@ static int end_handle(sqlite3_blob **handle, int code) {
  * So it is, without an error, where the row is missing or is not as long as a chunk, which a
  * statement reports better (a TEXT of that length passes, since a handle does not tell the type),
  * or where a rollback has ended it (SQLITE_ABORT). */
-static int move_handle(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                       uint64_t chunk, bool for_writing, sqlite3_blob **handle) {
+BLOOM_INLINE int move_handle(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                             uint64_t chunk, bool for_writing, sqlite3_blob **handle) {
     struct bloom_database *database = chunks->database;
     sqlite3_int64 id = chunk_id(geometry, chunk);
     int code;
@@ -265,64 +252,85 @@ static bool handle_pays(struct bloom_chunks *chunks, const struct bloom_geometry
            chunks->reads++ >= READS_BEFORE_HANDLE;
 }
 
-/* Reads a block through a handle, and the counts of its chunk, unless counts is NULL; of a stale
- * chunk zeros. */
-static int read_handle(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                       sqlite3_blob **handle, uint32_t offset, uint8_t *bytes,
-                       struct bloom_counts *counts) {
-    uint8_t stored[BLOOM_COUNTS_BYTES];
+/* Finds the block that decides about a key. */
+BLOOM_INLINE void find_block(struct bloom_block *block, const struct bloom_geometry *geometry,
+                             const uint64_t *words) {
+    const uint64_t number = geometry->shape.layout->blocks->of(&geometry->shape, words);
+    const uint32_t before = (uint32_t)(number % geometry->chunk_blocks) * block_bytes(geometry);
+    block->geometry = geometry;
+    block->chunk = number / geometry->chunk_blocks;
+    block->offset = BLOOM_COUNTS_BYTES + before;
+    block->is_stale = false;
+    block->bytes =
+        block->row + (block->offset <= BLOOM_NEAR_BYTES ? block->offset : BLOOM_COUNTS_BYTES);
+}
+
+/* Bytes from the beginning of the row to the end of the block where that is near; else of counts
+ * alone. */
+static int bytes_with_counts(const struct bloom_block *block) {
+    return (int)(block->offset <= BLOOM_NEAR_BYTES ? block->offset + block_bytes(block->geometry)
+                                                   : BLOOM_COUNTS_BYTES);
+}
+
+/* What counts in the place of a row that is stale, or of none. */
+static void clear_block(struct bloom_block *block) {
+    block->counts = no_counts(block->geometry);
+    memset(block->row, 0, (size_t)(block->bytes - block->row) + block_bytes(block->geometry));
+}
+
+/* Reads a block through a handle, and the counts, unless the block alone is asked for. */
+BLOOM_INLINE int read_handle(struct bloom_chunks *chunks, struct bloom_block *block, bool counts,
+                             sqlite3_blob **handle) {
+    const int with_counts = counts ? bytes_with_counts(block) : 0;
     int code = SQLITE_OK;
-    if (counts != NULL)
-        code = sqlite3_blob_read(*handle, stored, BLOOM_COUNTS_BYTES, 0);
-    if (code == SQLITE_OK)
-        code = sqlite3_blob_read(*handle, bytes, (int)block_bytes(geometry), (int)offset);
+    if (counts)
+        code = sqlite3_blob_read(*handle, block->row, with_counts, 0);
+    if (code == SQLITE_OK && with_counts <= BLOOM_COUNTS_BYTES)
+        code = sqlite3_blob_read(*handle, block->bytes, (int)block_bytes(block->geometry),
+                                 (int)block->offset);
     if (code != SQLITE_OK)
         return handle_failed(chunks, handle, code);
-    if (counts != NULL) {
-        *counts = load_counts(stored);
-        if (is_stale(geometry, counts->generation))
-            memset(bytes, 0, block_bytes(geometry));
-    }
-    return SQLITE_OK;
+    if (!counts)
+        return code;
+    block->counts = load_counts(block->row);
+    block->is_stale = is_stale(block->geometry, block->counts.generation);
+    if (block->is_stale)
+        clear_block(block);
+    return code;
 }
 
 int bloom_block_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     const uint64_t *words, uint8_t *bytes) {
-    struct bloom_counts counts;
-    uint32_t offset;
+                     const uint64_t *words, struct bloom_block *block) {
     bool has_row;
-    const uint64_t chunk = chunk_of_key(geometry, words, &offset);
+    find_block(block, geometry, words);
     if (handle_pays(chunks, geometry)) {
         int code = bloom_database_prepare(chunks->database, 1u << BLOOM_READ_CHUNK);
         if (code != SQLITE_OK)
             return code;
         sqlite3_blob *handle = chunks->handle;
         chunks->handle = NULL;
-        code = move_handle(chunks, geometry, chunk, false, &handle);
+        code = move_handle(chunks, geometry, block->chunk, false, &handle);
         if (handle != NULL)
-            code = read_handle(chunks, geometry, &handle, offset, bytes,
-                               geometry->generation > 0 ? &counts : NULL);
+            code = read_handle(chunks, block, geometry->generation > 0, &handle);
         chunks->handle = handle;
         if (handle != NULL || code != SQLITE_OK)
             return code;
         chunks->reads = 0;
     }
-    return read_row(chunks, geometry, chunk, offset, block_bytes(geometry), bytes, &has_row);
+    return read_row(chunks, geometry, block->chunk, block->offset, block_bytes(geometry),
+                    block->bytes, &has_row);
 }
 
 /* Opens a row for change, by the permission to read and to write it; *handle stays NULL where there
  * is none. */
-static int open_row(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                    uint64_t chunk, sqlite3_blob **handle) {
+BLOOM_INLINE int open_row(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                          uint64_t chunk, sqlite3_blob **handle) {
     bool has_row;
-    bool moved = *handle != NULL;
     int code =
         bloom_database_prepare(chunks->database, 1u << BLOOM_READ_CHUNK | 1u << BLOOM_WRITE_CHUNK);
     if (code != SQLITE_OK)
         return end_handle(handle, code);
     code = move_handle(chunks, geometry, chunk, true, handle);
-    if (code == SQLITE_OK && *handle == NULL && moved)
-        code = move_handle(chunks, geometry, chunk, true, handle);
     if (code != SQLITE_OK || *handle != NULL)
         return code;
     code = read_row(chunks, geometry, chunk, 0, 0, (uint8_t[1]){0}, &has_row);
@@ -333,26 +341,17 @@ static int open_row(struct bloom_chunks *chunks, const struct bloom_geometry *ge
 }
 
 int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     const uint64_t *words, struct bloom_block_edit *edit) {
-    edit->geometry = geometry;
-    edit->chunk = chunk_of_key(geometry, words, &edit->offset);
-    edit->is_stale = false;
-    int code = open_row(chunks, geometry, edit->chunk, &edit->handle);
-    if (code != SQLITE_OK)
+                     const uint64_t *words, struct bloom_block *block) {
+    find_block(block, geometry, words);
+    int code = open_row(chunks, geometry, block->chunk, &block->handle);
+    if (code == SQLITE_OK && block->handle == NULL)
+        clear_block(block);
+    if (block->handle == NULL)
         return code;
-    if (edit->handle == NULL) {
-        edit->counts = no_counts(geometry);
-        memset(edit->bytes, 0, block_bytes(geometry));
-        return SQLITE_OK;
-    }
-    code = read_handle(chunks, geometry, &edit->handle, edit->offset, edit->bytes, &edit->counts);
-    if (code != SQLITE_OK)
-        return code;
-    edit->is_stale = is_stale(geometry, edit->counts.generation);
-    if (edit->is_stale)
-        edit->counts = no_counts(geometry);
-    code = bloom_counts_check(chunks, geometry, edit->chunk, &edit->counts);
-    return code == SQLITE_OK ? code : end_handle(&edit->handle, code);
+    code = read_handle(chunks, block, true, &block->handle);
+    if (code == SQLITE_OK)
+        code = bloom_counts_check(chunks, geometry, block->chunk, &block->counts);
+    return code == SQLITE_OK ? code : end_handle(&block->handle, code);
 }
 
 /* Makes a row of zeros, and opens it. It counts for nothing until it has reported a key. */
@@ -370,8 +369,8 @@ static int make_row(struct bloom_chunks *chunks, const struct bloom_geometry *ge
     return code == SQLITE_OK && *handle == NULL ? bloom_database_hidden(chunks->database) : code;
 }
 
-int bloom_block_make_row(struct bloom_chunks *chunks, struct bloom_block_edit *edit) {
-    return make_row(chunks, edit->geometry, edit->chunk, &edit->handle);
+int bloom_block_make_row(struct bloom_chunks *chunks, struct bloom_block *block) {
+    return make_row(chunks, block->geometry, block->chunk, &block->handle);
 }
 
 /* Zeros over a stale row. */
@@ -384,23 +383,23 @@ static int wipe(sqlite3_blob *handle) {
     return code;
 }
 
-int bloom_block_save(struct bloom_chunks *chunks, struct bloom_block_edit *edit) {
-    uint8_t counts[BLOOM_COUNTS_BYTES];
-    write_counts(&edit->counts, counts);
-    int code = edit->is_stale ? wipe(edit->handle) : SQLITE_OK;
+int bloom_block_save(struct bloom_chunks *chunks, struct bloom_block *block) {
+    const int with_counts = bytes_with_counts(block);
+    int code = block->is_stale ? wipe(block->handle) : SQLITE_OK;
+    write_counts(&block->counts, block->row);
     if (code == SQLITE_OK)
-        code = sqlite3_blob_write(edit->handle, counts, BLOOM_COUNTS_BYTES, 0);
-    if (code == SQLITE_OK)
-        code = sqlite3_blob_write(edit->handle, edit->bytes, (int)block_bytes(edit->geometry),
-                                  (int)edit->offset);
+        code = sqlite3_blob_write(block->handle, block->row, with_counts, 0);
+    if (code == SQLITE_OK && with_counts == BLOOM_COUNTS_BYTES)
+        code = sqlite3_blob_write(block->handle, block->bytes, (int)block_bytes(block->geometry),
+                                  (int)block->offset);
     if (code != SQLITE_OK)
-        return handle_failed(chunks, &edit->handle, code);
-    bloom_block_close(edit);
+        return handle_failed(chunks, &block->handle, code);
+    bloom_block_close(block);
     return SQLITE_OK;
 }
 
-void bloom_block_close(struct bloom_block_edit *edit) {
-    end_handle(&edit->handle, SQLITE_OK);
+void bloom_block_close(struct bloom_block *block) {
+    end_handle(&block->handle, SQLITE_OK);
 }
 
 /* Whole chunks */

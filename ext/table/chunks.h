@@ -47,6 +47,7 @@ struct bloom_geometry {
     bool checked;  /* there is a row that is as long as chunk_blocks says */
 };
 
+/* Begins as the database and zeros. */
 struct bloom_chunks {
     struct bloom_database *database;
     sqlite3_blob *handle; /* for reading; NULL when there is none */
@@ -54,8 +55,6 @@ struct bloom_chunks {
     uint8_t *chunk;       /* a chunk of largest size, from its first use on */
 };
 
-/* Takes no memory yet. */
-void bloom_chunks_open(struct bloom_chunks *chunks, struct bloom_database *database);
 void bloom_chunks_close(struct bloom_chunks *chunks);
 
 /* Closes the handle. */
@@ -72,31 +71,35 @@ uint32_t bloom_chunk_bytes(const struct bloom_geometry *geometry);
 uint32_t bloom_chunk_block_bytes(const struct bloom_geometry *geometry);
 uint32_t bloom_blocks_of_chunk(const struct bloom_geometry *geometry, uint64_t chunk);
 
-/* Reads the block that decides about a key, by the words of its hash. */
-int bloom_block_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     const uint64_t *words, uint8_t *bytes);
-
-/* A block that is open for change. handle is NULL before the first open. No statement that writes,
- * but an UPDATE of the layer's row, may come between the last open and save. */
-struct bloom_block_edit {
+/* The block that decides about a key, and the counts of its chunk. A block that is not far from the
+ * counts is read and written with them and with what lies between: one call takes less time than
+ * two. */
+enum { BLOOM_NEAR_BYTES = 3072 };
+struct bloom_block {
     const struct bloom_geometry *geometry;
     uint64_t chunk;
     uint32_t offset;      /* in its row */
-    sqlite3_blob *handle; /* NULL: nothing is open, or there is no row */
+    sqlite3_blob *handle; /* of what is open for change; NULL: nothing is, or there is no row */
     bool is_stale;        /* the row is; counts and bytes are zeros */
     struct bloom_counts counts;
-    uint8_t bytes[BLOOM_BLOCK_BYTES_MAXIMUM];
+    uint8_t *bytes; /* in row */
+    uint8_t row[BLOOM_NEAR_BYTES + BLOOM_BLOCK_BYTES_MAXIMUM];
 };
 
-/* Reads a block and the counts of its chunk, to change them. One that is open may be opened as
- * another one, which takes a third of the time of the first. To save, make the row, if there is
- * none, then do what may still be refused, then save; or close it as it was. After an error nothing
- * is open. */
+/* Reads a block, by the words of the key's hash; bytes alone are then of use. */
+int bloom_block_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
+                     const uint64_t *words, struct bloom_block *block);
+
+/* Reads a block and the counts of its chunk, to change them; handle is NULL before. What is open
+ * may be opened as another block, which takes a third of the time of the first. To save, make the
+ * row, if there is none, then do what may still be refused, then save; or close it as it was. No
+ * statement that writes, but an UPDATE of the layer's row, may come between the last open and save.
+ * After an error nothing is open. */
 int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     const uint64_t *words, struct bloom_block_edit *edit);
-int bloom_block_make_row(struct bloom_chunks *chunks, struct bloom_block_edit *edit);
-int bloom_block_save(struct bloom_chunks *chunks, struct bloom_block_edit *edit);
-void bloom_block_close(struct bloom_block_edit *edit);
+                     const uint64_t *words, struct bloom_block *block);
+int bloom_block_make_row(struct bloom_chunks *chunks, struct bloom_block *block);
+int bloom_block_save(struct bloom_chunks *chunks, struct bloom_block *block);
+void bloom_block_close(struct bloom_block *block);
 
 /* Whether the counts of a chunk may be believed, as far as they alone tell. */
 bool bloom_counts_are_sound(const struct bloom_geometry *geometry,

@@ -1,6 +1,8 @@
 /* See database.h. */
 #include "table/database.h"
 
+#include "filter/portable.h"
+
 #include <stdarg.h>
 #include <string.h>
 
@@ -62,20 +64,6 @@ int bloom_database_fail(struct bloom_database *database, int code, const char *f
     if (database->message == NULL)
         return SQLITE_NOMEM;
     bloom_sql_cut(database->connection, database->message);
-    return code;
-}
-
-int bloom_database_damaged(struct bloom_database *database, int shadow, const char *format, ...) {
-    va_list list;
-    va_start(list, format);
-    char *text = sqlite3_vmprintf(format, list);
-    va_end(list);
-    int code = SQLITE_NOMEM;
-    if (text != NULL)
-        code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
-                                   "%s is damaged: %s" BLOOM_RESTORE_DATABASE,
-                                   database->shadow_names[shadow], text, database->name);
-    sqlite3_free(text);
     return code;
 }
 
@@ -218,23 +206,25 @@ static int check_object(struct bloom_database *database, int shadow, const char 
         return on_shadow_tables(database);
     return sqlite3_stricmp(text, expected) == 0
                ? SQLITE_OK
-               : bloom_database_damaged(database, shadow,
+               : bloom_database_damaged(database, shadow, "%s",
                                         "it is not the table that CREATE made, or of a "
                                         "development build");
 }
 
-/* Compares what the schema, and what temp says of triggers, with what CREATE made. */
+/* Compares what the schema, and what temp says of triggers, with what CREATE made. A question to
+ * temp would open it, and each call of SQLite would look at it from then on. */
 static int check_shadow(struct bloom_database *database, int shadow) {
     const char *name = database->shadow_names[shadow];
     sqlite3_stmt *statement;
     bool present = false;
-    int code = prepare_text(
-        database,
-        sqlite3_mprintf("SELECT type, sql FROM \"%w\".sqlite_master WHERE tbl_name = %Q COLLATE "
-                        "NOCASE UNION ALL SELECT type, sql FROM sqlite_temp_master WHERE "
-                        "type = 'trigger' AND tbl_name = %Q COLLATE NOCASE",
-                        database->schema, name, name),
-        0, &statement);
+    char *text = sqlite3_mprintf(
+        "SELECT type, sql FROM \"%w\".sqlite_master WHERE tbl_name = %Q COLLATE NOCASE",
+        database->schema, name);
+    if (text != NULL && sqlite3_db_filename(database->connection, "temp") != NULL)
+        text = sqlite3_mprintf("%z UNION ALL SELECT type, sql FROM sqlite_temp_master WHERE "
+                               "type = 'trigger' AND tbl_name = %Q COLLATE NOCASE",
+                               text, name);
+    int code = prepare_text(database, text, 0, &statement);
     if (code != SQLITE_OK)
         return code;
     char *expected = sqlite3_mprintf("CREATE TABLE \"%w\" %s", name, SHADOW_TABLES[shadow].columns);
@@ -346,10 +336,11 @@ static int prepare_statement(struct bloom_database *database, enum bloom_stateme
         bloom_database_forget(database);
     for (int i = 0; i < SHADOW_TABLE_COUNT && code == SQLITE_OK && !database->shape_known; i++)
         code = check_shadow(database, i);
-    database->shape_known = code == SQLITE_OK;
     if (code == SQLITE_OK)
         code =
             prepare_text(database, text_of(database, which), SQLITE_PREPARE_PERSISTENT, &statement);
+    /* Without a statement, nothing would tell that the tables have changed since. */
+    database->shape_known = code == SQLITE_OK;
     if (code != SQLITE_OK)
         return code;
     code = check_program(database, which, statement);
@@ -371,9 +362,11 @@ int bloom_database_prepare(struct bloom_database *database, unsigned statements)
         if (code == SQLITE_OK)
             code = bloom_database_end(database, BLOOM_READ_CHUNK, code);
     }
-    for (unsigned which = 0; code == SQLITE_OK && statements >> which != 0; which++)
-        if (statements >> which & 1 && is_due(database, (enum bloom_statement)which))
-            code = prepare_statement(database, (enum bloom_statement)which);
+    for (; code == SQLITE_OK && statements != 0; statements &= statements - 1) {
+        const enum bloom_statement which = (enum bloom_statement)bloom_lowest_one64(statements);
+        if (is_due(database, which))
+            code = prepare_statement(database, which);
+    }
     return code;
 }
 

@@ -84,9 +84,12 @@ int bloom_database_fail_sqlite(struct bloom_database *database, int code);
 /* What to do when bits are lost or not to be trusted any more; it takes the name of the table. */
 #define BLOOM_RESTORE_DATABASE "; restore the database from a backup, or drop %s and make it anew"
 
-/* "SHADOW is damaged: ", a message, and what to do, of the shadow table with that index;
- * SQLITE_CORRUPT_VTAB. */
-int bloom_database_damaged(struct bloom_database *database, int shadow, const char *format, ...);
+/* "SHADOW is damaged: ", a message (a literal and arguments), and what to do, of the shadow table
+ * with that index; SQLITE_CORRUPT_VTAB. */
+#define bloom_database_damaged(database, shadow, format, ...)                                      \
+    bloom_database_fail(database, SQLITE_CORRUPT_VTAB,                                             \
+                        "%s is damaged: " format BLOOM_RESTORE_DATABASE,                           \
+                        (database)->shadow_names[shadow], __VA_ARGS__, (database)->name)
 
 /* The authorizer was found to hide rows or columns; SQLITE_AUTH. */
 int bloom_database_hidden(struct bloom_database *database);

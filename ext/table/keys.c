@@ -1,18 +1,19 @@
 /* See keys.h. */
 #include "table/keys.h"
+#include "filter/portable.h"
 
 /* Up to so many chunks of a layer are counted before it takes a key that may be one too many, which
- * takes 1 us each, for some 22 keys a chunk (layers.h); a chunk has room for some 3,000. */
+ * takes 1 us each, for some 22 keys a chunk, of some 3,000. */
 enum { FEW_CHUNKS = 4 };
 
 /* Whether a key is in one layer. */
-static int check_layer(struct bloom_layers *layers, unsigned index, const uint64_t *words,
-                       bool *found) {
+BLOOM_INLINE int check_layer(struct bloom_layers *layers, unsigned index, const uint64_t *words,
+                             bool *found) {
     const struct bloom_geometry *geometry = &bloom_layers_at(layers, index)->geometry;
-    uint8_t bytes[BLOOM_BLOCK_BYTES_MAXIMUM];
-    int code = bloom_block_read(layers->chunks, geometry, words, bytes);
-    *found =
-        code == SQLITE_OK && geometry->shape.layout->blocks->check(&geometry->shape, bytes, words);
+    struct bloom_block block;
+    int code = bloom_block_read(layers->chunks, geometry, words, &block);
+    *found = code == SQLITE_OK &&
+             geometry->shape.layout->blocks->check(&geometry->shape, block.bytes, words);
     return code;
 }
 
@@ -34,24 +35,24 @@ struct change {
     struct bloom_layers *layers;
     const uint64_t *words;
     struct bloom_layer *layer;
-    struct bloom_block_edit edit;
+    struct bloom_block block;
     bool found; /* in that layer */
 };
 
 static int begin_change(struct change *change, struct bloom_layers *layers, const uint64_t *words) {
     change->layers = layers;
     change->words = words;
-    change->edit.handle = NULL;
+    change->block.handle = NULL;
     change->found = false;
     return bloom_layers_start(layers, BLOOM_SIZES_NOW);
 }
 
-static int open_block(struct change *change, unsigned index) {
+BLOOM_INLINE int open_block(struct change *change, unsigned index) {
     change->layer = bloom_layers_at(change->layers, index);
     const struct bloom_geometry *geometry = &change->layer->geometry;
-    int code = bloom_block_open(change->layers->chunks, geometry, change->words, &change->edit);
+    int code = bloom_block_open(change->layers->chunks, geometry, change->words, &change->block);
     change->found = code == SQLITE_OK && geometry->shape.layout->blocks->check(
-                                             &geometry->shape, change->edit.bytes, change->words);
+                                             &geometry->shape, change->block.bytes, change->words);
     return code;
 }
 
@@ -64,21 +65,21 @@ static uint32_t clamped_sum(uint32_t count, int more) {
 
 /* Saves the block, which has so many keys and ones more, or fewer. What may be refused comes first:
  * a row, if there is none, and the row of the layer. */
-static int save_block(struct change *change, int keys, int ones) {
+BLOOM_INLINE int save_block(struct change *change, int keys, int ones) {
     struct bloom_layers *layers = change->layers;
-    struct bloom_counts *counts = &change->edit.counts;
+    struct bloom_counts *counts = &change->block.counts;
     int code = SQLITE_OK;
-    if (change->edit.handle == NULL) {
+    if (change->block.handle == NULL) {
         code = bloom_layers_prepare(layers, false);
         if (code == SQLITE_OK)
-            code = bloom_block_make_row(layers->chunks, &change->edit);
+            code = bloom_block_make_row(layers->chunks, &change->block);
     }
     if (code == SQLITE_OK && keys != 0) {
         counts->keys = clamped_sum(counts->keys, keys);
         counts->ones = clamped_sum(counts->ones, ones);
         code = bloom_layers_report(layers, change->layer, counts);
     }
-    return code == SQLITE_OK ? bloom_block_save(layers->chunks, &change->edit) : code;
+    return code == SQLITE_OK ? bloom_block_save(layers->chunks, &change->block) : code;
 }
 
 /* Adds the key to a layer, unless it is found there, where counts says whether it is counted once
@@ -97,7 +98,7 @@ static int add_to_layer(struct change *change, unsigned index, bool counts, bool
     if (code != SQLITE_OK || !(*added || (change->found && counts)))
         return code;
     const struct bloom_shape *shape = &change->layer->geometry.shape;
-    unsigned ones = shape->layout->blocks->add(shape, change->edit.bytes, change->words);
+    unsigned ones = shape->layout->blocks->add(shape, change->block.bytes, change->words);
     return save_block(change, *added, (int)ones);
 }
 
@@ -133,11 +134,11 @@ int bloom_keys_add(struct bloom_layers *layers, const uint64_t *words, bool agai
     while (code == SQLITE_OK && !change.found && !added) {
         code = add_to_layer(&change, layers->count - 1, counts, &added);
         if (code == SQLITE_OK && !change.found && !added) {
-            bloom_block_close(&change.edit);
+            bloom_block_close(&change.block);
             code = bloom_layers_grow(layers);
         }
     }
-    bloom_block_close(&change.edit);
+    bloom_block_close(&change.block);
     *found = change.found;
     layers->expects_new = added;
     return bloom_layers_finish(layers, code, !change.found || again);
@@ -158,10 +159,10 @@ int bloom_keys_remove(struct bloom_layers *layers, const uint64_t *words) {
         code = open_block(&change, at);
     if (code == SQLITE_OK && layers_with == 1) {
         const struct bloom_shape *shape = &change.layer->geometry.shape;
-        int zeros = (int)shape->layout->blocks->remove(shape, change.edit.bytes, words);
+        int zeros = (int)shape->layout->blocks->remove(shape, change.block.bytes, words);
         /* The key is gone when one of its counters is zero. */
         code = save_block(&change, zeros > 0 ? -1 : 0, -zeros);
     }
-    bloom_block_close(&change.edit);
+    bloom_block_close(&change.block);
     return bloom_layers_finish(layers, code, true);
 }

@@ -1,18 +1,11 @@
 /* See layers.h. */
 #include "table/layers.h"
 
+#include "filter/portable.h"
 #include <string.h>
 
 /* No sum of counts comes near the end of 64 bits. */
 static const sqlite3_int64 SUM_MAXIMUM = INT64_C(1) << 62;
-
-void bloom_layers_open(struct bloom_layers *layers, struct bloom_database *database,
-                       struct bloom_chunks *chunks, const struct bloom_growth *growth) {
-    memset(layers, 0, sizeof *layers);
-    layers->database = database;
-    layers->chunks = chunks;
-    layers->growth = *growth;
-}
 
 void bloom_layers_close(struct bloom_layers *layers) {
     sqlite3_free(layers->file);
@@ -21,16 +14,12 @@ void bloom_layers_close(struct bloom_layers *layers) {
 
 /* The proof */
 
-static int status_of(const struct bloom_layers *layers, int which) {
+/* SQLITE_DBSTATUS_CACHE_HIT: the looks at pages that were in the cache, in all databases of the
+ * connection. No change is made without some; rows are counted besides. */
+BLOOM_INLINE int status_of(const struct bloom_layers *layers, int which) {
     int current = 0, highest;
     sqlite3_db_status(layers->database->connection, which, &current, &highest, 0);
     return current;
-}
-
-/* The number of looks at pages that were in the cache, in all databases of the connection. No
- * change is made without some; rows are counted besides. */
-static int count_looks(const struct bloom_layers *layers) {
-    return status_of(layers, SQLITE_DBSTATUS_CACHE_HIT);
 }
 
 /* Whether this connection has changed, or may have changed, what it has not committed. */
@@ -70,7 +59,7 @@ static bool is_proven_by_looks(const struct bloom_layers *layers) {
     unsigned changes =
         (unsigned)sqlite3_total_changes(layers->database->connection) - layers->changes;
     return (changes == 0 || changes == (unsigned)layers->own_changes) &&
-           count_looks(layers) == layers->looks;
+           status_of(layers, SQLITE_DBSTATUS_CACHE_HIT) == layers->looks;
 }
 
 static bool is_proven_by_version(const struct bloom_layers *layers) {
@@ -87,7 +76,7 @@ static void settle_proof(struct bloom_layers *layers, bool changed) {
     layers->held = layers->cursors > 0;
     if (!layers->told)
         return;
-    layers->looks = count_looks(layers);
+    layers->looks = status_of(layers, SQLITE_DBSTATUS_CACHE_HIT);
     layers->changes = (unsigned)sqlite3_total_changes(layers->database->connection);
     layers->own_changes = changed;
 }
@@ -194,10 +183,6 @@ static bool read_numbers(sqlite3_stmt *row, sqlite3_int64 numbers[COLUMNS]) {
     return true;
 }
 
-static sqlite3_int64 newest_possible(const struct bloom_layers *layers) {
-    return layers->growth.generations > 1 ? UINT32_MAX : 0;
-}
-
 /* Reads the row that a statement is at. One of a generation that is forgotten is not looked at,
  * unless it is wanted (see read_layers). */
 static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row, struct bloom_layer *wanted) {
@@ -210,7 +195,8 @@ static int read_layer(struct bloom_layers *layers, sqlite3_stmt *row, struct blo
     if (number < 0 || number / SLOT_ROWS >= layers->growth.generations ||
         index >= BLOOM_LAYERS_MAXIMUM)
         return damaged(layers, number, "is not expected");
-    if (!read_numbers(row, numbers) || numbers[GENERATION] > newest_possible(layers) ||
+    if (!read_numbers(row, numbers) ||
+        numbers[GENERATION] > (layers->growth.generations > 1 ? UINT32_MAX : 0) ||
         numbers[GENERATION] % layers->growth.generations != number / SLOT_ROWS)
         return damaged(layers, number, "has numbers that are out of range");
     if (index > 0) {
@@ -301,17 +287,14 @@ static int know(struct bloom_layers *layers, enum bloom_chunk_sizes sizes) {
     int code = read_layers(layers, NULL);
     if (code == SQLITE_OK)
         code = find_proof(layers);
-    if (sizes == BLOOM_SIZES_ANY ||
-        (sizes == BLOOM_SIZES_LATER && layers->proof == BLOOM_PROOF_NONE)) {
-        uncheck(layers);
-        return code;
-    }
-    for (unsigned i = 0; code == SQLITE_OK && i < layers->count; i++) {
+    const bool proven = layers->proof != BLOOM_PROOF_NONE;
+    const bool checks = sizes == BLOOM_SIZES_NOW || (sizes == BLOOM_SIZES_LATER && proven);
+    for (unsigned i = 0; checks && code == SQLITE_OK && i < layers->count; i++) {
         struct bloom_geometry *geometry = &layers->layers[i].geometry;
         if (!geometry->checked)
             code = bloom_chunks_check(layers->chunks, geometry, &geometry->checked);
     }
-    if (layers->proof == BLOOM_PROOF_NONE)
+    if (!checks || !proven)
         uncheck(layers);
     return code;
 }
@@ -553,16 +536,20 @@ static uint64_t sum_of(uint64_t sum, uint32_t now, uint32_t reported) {
     return sum + now > reported ? sum + now - reported : 0;
 }
 
-int bloom_layers_report(struct bloom_layers *layers, struct bloom_layer *layer,
-                        struct bloom_counts *counts) {
-    if (!must_report(layers, layer, counts))
-        return SQLITE_OK;
-    struct bloom_sums sums = {
-        sum_of(layer->sums.keys, counts->keys, counts->reported_keys),
-        sum_of(layer->sums.chunks, counts->keys > 0, counts->reported_keys > 0),
-        sum_of(layer->sums.ones, counts->ones, counts->reported_ones)};
+void bloom_sums_report(struct bloom_sums *sums, struct bloom_counts *counts) {
+    sums->keys = sum_of(sums->keys, counts->keys, counts->reported_keys);
+    sums->chunks = sum_of(sums->chunks, counts->keys > 0, counts->reported_keys > 0);
+    sums->ones = sum_of(sums->ones, counts->ones, counts->reported_ones);
     counts->reported_keys = counts->keys;
     counts->reported_ones = counts->ones;
+}
+
+int bloom_layers_report(struct bloom_layers *layers, struct bloom_layer *layer,
+                        struct bloom_counts *counts) {
+    struct bloom_sums sums = layer->sums;
+    if (!must_report(layers, layer, counts))
+        return SQLITE_OK;
+    bloom_sums_report(&sums, counts);
     return bloom_layers_write(layers, layer, &sums);
 }
 
@@ -601,10 +588,6 @@ int bloom_layers_clear(struct bloom_layers *layers) {
 }
 
 /* Statements and transactions */
-
-void bloom_layers_enter(struct bloom_layers *layers) {
-    layers->cursors++;
-}
 
 void bloom_layers_leave(struct bloom_layers *layers) {
     if (--layers->cursors > 0)

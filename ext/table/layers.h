@@ -1,15 +1,12 @@
 /* The layers of a filter table: what is known of NAME_layers, and for how long it is believed.
  *
- * The state has one owner, this file, and one rule: **what was read is believed only as long as it
- * is proven, at every look, that nothing has changed it; otherwise it is read again.** Reading
- * again takes 0.5 us and is always right, so whatever is in doubt is read again.
- *
- *   What is kept   The rows of NAME_layers that count: header, chunk_blocks, generation, keys,
- *                  chunks, ones.
+ * The rows that count have one owner, this file, and one rule: **what was read is believed only as
+ * long as it is proven, at every look, that nothing has changed it; otherwise it is read again**,
+ * which takes 0.5 us and is always right.
  *
  *   Two proofs     Outside of a write transaction of this connection only commits change anything,
- *                  and each commit changes the database's data version (SQLITE_FCNTL_DATA_VERSION).
- *                  So it must be the same, and no write transaction open, then and now.
+ *                  and each of them the database's data version (SQLITE_FCNTL_DATA_VERSION). So it
+ *                  must be the same, and no write transaction open, then and now.
  *                  In a write transaction in which SQLite tells this table of savepoints, which it
  *                  does from the table's xBegin on, only this connection changes anything. It does
  *                  so by statements, which look at pages and count rows, or by rolling back to a
@@ -43,12 +40,10 @@
  *
  * Which rows count, and when a chunk reports its counts to the row of its layer, is in
  * FORMAT-tables.md. Nothing is outstanding between two calls of SQLite. To write the row takes a
- * second page and 0.3 us, so it is not done for each key: a chunk may hide 15, until the layer may
- * be full by what the row says and what chunks may hide. From then on each key is reported, but a
- * chunk that gets none still hides its own. So before a layer of few chunks takes a key then, its
- * chunks are counted. Of more chunks one in 10^9 gets no key from then on: by their ones layers may
- * be full some 22 keys a chunk before they are. The row is written before the chunk, since another
- * connection of a shared cache, or an authorizer, may refuse it.
+ * second page and 0.3 us, so a chunk may hide 15 keys until the layer may be full. A chunk that
+ * gets no key from then on still hides its own: before a layer of few chunks takes a key then, its
+ * chunks are counted; of more chunks that happens to one in 10^9. The row is written before the
+ * chunk, since another connection of a shared cache, or an authorizer, may refuse it.
  */
 #ifndef BLOOM_TABLE_LAYERS_H
 #define BLOOM_TABLE_LAYERS_H
@@ -75,7 +70,7 @@ struct bloom_layer {
 };
 
 /* The layers of all generations that live. They lie by their numbers, in slots; first is that of
- * the oldest generation, from which bloom_layers_at counts. */
+ * the oldest generation, from which bloom_layers_at counts. Begins as the first three and zeros. */
 struct bloom_layers {
     struct bloom_database *database;
     struct bloom_chunks *chunks;
@@ -98,9 +93,6 @@ struct bloom_layers {
     bool expects_new; /* the last key added was new, so the next one may be: see keys.c */
 };
 
-/* Takes no memory yet. */
-void bloom_layers_open(struct bloom_layers *layers, struct bloom_database *database,
-                       struct bloom_chunks *chunks, const struct bloom_growth *growth);
 void bloom_layers_close(struct bloom_layers *layers);
 
 /* Whether chunks of another size than the rows say, in which keys would be looked for in the wrong
@@ -145,11 +137,13 @@ static inline bool bloom_layer_takes(const struct bloom_layer *layer,
 /* Whether so many keys more may fill a layer, by its row and what chunks may not have reported. */
 bool bloom_layer_may_fill(const struct bloom_layer *layer, uint64_t keys);
 
-/* What a layer has, reported or not: the sum of its chunks; chunks is 0. */
+/* Sums of what a layer has, reported or not; chunks is 0. */
 int bloom_layers_count(struct bloom_layers *layers, const struct bloom_layer *layer,
                        struct bloom_sums *has);
 
-/* Reports the counts of a chunk that are about to be written, if that is due. */
+/* Reports the counts of a chunk to sums; and to the row, if they are about to be written and that
+ * is due. */
+void bloom_sums_report(struct bloom_sums *sums, struct bloom_counts *counts);
 int bloom_layers_report(struct bloom_layers *layers, struct bloom_layer *layer,
                         struct bloom_counts *counts);
 
@@ -163,8 +157,7 @@ int bloom_layers_truncate(struct bloom_layers *layers, unsigned number);
 /* Takes all keys, all generations and all layers but the first away. */
 int bloom_layers_clear(struct bloom_layers *layers);
 
-/* A cursor is opened, and closed. */
-void bloom_layers_enter(struct bloom_layers *layers);
+/* A cursor is closed, which was counted in cursors when it was opened. */
 void bloom_layers_leave(struct bloom_layers *layers);
 
 /* What SQLite tells of the transaction; see the rule above. */

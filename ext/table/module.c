@@ -19,13 +19,11 @@
  *      hashes, 'merge' with a filter as the key, 'clear', 'repair', 'rotate'.
  *   5. DELETE takes one count of a key back where the layout counts; otherwise it is an error, as
  *      UPDATE always is.
- *
- * What a table stores, and when what it knows of that is believed, is the business of the files
- * below.
  */
 #include "table/module.h"
 
 #include "filter/hashes.h"
+#include "filter/names.h"
 #include "sqlite/affinity.h"
 #include "table/keys.h"
 #include "table/options.h"
@@ -38,23 +36,11 @@ enum table_column { COLUMN_KEY, COLUMN_COMMAND, COLUMN_INFO, COLUMN_FILTER };
 /* idxNum of a plan. */
 enum plan { PLAN_KEY = 1, PLAN_DESCRIBE, PLAN_LIST, PLAN_ARGUMENTS, PLAN_MATCH };
 
-/* What the filter tables of a connection share. It is reference-counted by the module and its
- * tables: SQLite releases what belongs to a module before the last table is disconnected when
- * another module takes its name (3.40), which a second load of the extension does. */
-struct registry {
-    unsigned references;
-    unsigned running; /* statements of all tables at work: see database.h */
-};
-
-static void registry_release(void *data) {
-    struct registry *registry = data;
-    if (--registry->references == 0)
-        sqlite3_free(registry);
-}
-
 struct table {
     sqlite3_vtab base; /* first: SQLite sees only this */
-    struct registry *registry;
+    /* A reference: SQLite releases what belongs to a module before the last table is disconnected
+     * when another module takes its name (3.40), which a second load of the extension does. */
+    struct bloom_connection *connection;
     struct bloom_database database;
     struct bloom_chunks chunks;
     struct bloom_layers layers;
@@ -145,7 +131,7 @@ static void free_table(struct table *table) {
     bloom_layers_close(&table->layers);
     bloom_chunks_close(&table->chunks);
     bloom_database_close(&table->database);
-    registry_release(table->registry);
+    bloom_connection_close(table->connection);
     cursor_free(table->spare);
     sqlite3_free(table->base.zErrMsg); /* none is taken from a failed xDestroy */
     sqlite3_free(table);
@@ -154,7 +140,6 @@ static void free_table(struct table *table) {
 static int open_table(sqlite3 *connection, void *data, int count, const char *const *arguments,
                       bool create, sqlite3_vtab **result, char **error) {
     enum { OPTIONS = 3 }; /* after module, schema and table */
-    struct registry *registry = data;
     struct bloom_options options;
     int code =
         bloom_options_read(connection, count - OPTIONS, arguments + OPTIONS, &options, error);
@@ -169,12 +154,12 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
     table->key_type = options.key;
     table->key_shape =
         (struct bloom_shape){.layout = options.growth.layout, .keying = options.growth.keying};
-    table->registry = registry;
-    registry->references++;
-    bloom_chunks_open(&table->chunks, &table->database);
-    bloom_layers_open(&table->layers, &table->database, &table->chunks, &options.growth);
+    table->connection = bloom_connection_keep(data);
+    table->chunks.database = table->layers.database = &table->database;
+    table->layers.chunks = &table->chunks;
+    table->layers.growth = options.growth;
     code = bloom_database_open(&table->database, connection, arguments[1], arguments[2],
-                               &registry->running)
+                               &table->connection->tables_running)
                ? SQLITE_OK
                : SQLITE_NOMEM;
     if (code == SQLITE_OK && create)
@@ -320,7 +305,7 @@ static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
     }
     table->spare = NULL;
     cursor->base = (sqlite3_vtab_cursor){.pVtab = base};
-    bloom_layers_enter(&table->layers);
+    table->layers.cursors++;
     *result = &cursor->base;
     return SQLITE_OK;
 }
@@ -463,12 +448,6 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
     return code == SQLITE_OK && found && ignore ? SQLITE_CONSTRAINT : code;
 }
 
-/* Of a value that is text already. */
-static bool is_command(sqlite3_value *command, const char *name) {
-    return (size_t)sqlite3_value_bytes(command) == strlen(name) &&
-           sqlite3_stricmp((const char *)sqlite3_value_text(command), name) == 0;
-}
-
 /* Whether the set of hashes was made as the table hashes its keys. */
 static int check_hashes(struct table *table, const struct bloom_stored *set) {
     const bool texts = table->key_type == BLOOM_KEY_TEXT;
@@ -550,19 +529,20 @@ static int run(struct table *table, const struct command *command, sqlite3_value
 
 static int run_command(struct table *table, sqlite3_value *command, sqlite3_value *argument) {
     char quoted[BLOOM_QUOTE_SIZE];
-    if (sqlite3_value_text(command) == NULL)
+    const char *text = (const char *)sqlite3_value_text(command);
+    const size_t length = (size_t)sqlite3_value_bytes(command);
+    if (text == NULL)
         return SQLITE_NOMEM;
     /* Whatever OR the statement has, which in a trigger is that of the statement around it. */
-    if (is_command(command, "add"))
+    if (bloom_name_is("add", text, length))
         return insert_key(table, argument, false);
     for (size_t i = 0; i < sizeof COMMANDS / sizeof *COMMANDS; i++)
-        if (is_command(command, COMMANDS[i].name))
+        if (bloom_name_is(COMMANDS[i].name, text, length))
             return run(table, &COMMANDS[i], argument);
     return table_error(table,
                        "unknown command %s; the commands are add (with a key), add_all (with a set "
                        "of hashes as key), merge (with a filter as key), clear, repair and rotate",
-                       bloom_quote(quoted, (const char *)sqlite3_value_text(command),
-                                   (size_t)sqlite3_value_bytes(command)));
+                       bloom_quote(quoted, text, length));
 }
 
 static int insert_row(struct table *table, sqlite3_value *rowid, sqlite3_value **columns) {
@@ -724,11 +704,13 @@ static const struct module MODULE = {
 #endif
 };
 
-int bloom_table_register(sqlite3 *database) {
-    struct registry *registry = sqlite3_malloc(sizeof *registry);
-    if (registry == NULL)
-        return SQLITE_NOMEM;
-    *registry = (struct registry){.references = 1};
+static void release_connection_of_module(void *connection) {
+    bloom_connection_close(connection);
+}
+
+int bloom_table_register(struct bloom_connection *connection) {
     /* SQLite releases the module's reference with the module, and at once when this fails. */
-    return sqlite3_create_module_v2(database, "bloom", &MODULE.base, registry, registry_release);
+    return sqlite3_create_module_v2(connection->database, "bloom", &MODULE.base,
+                                    bloom_connection_keep(connection),
+                                    release_connection_of_module);
 }

@@ -2,9 +2,9 @@
 #ifndef BLOOM_SQL_TABLE_H
 #define BLOOM_SQL_TABLE_H
 
-#include "sqlite/sqlite.h"
+#include "sqlite/functions.h"
 
 /* Registers the module with a connection; an SQLite result code. */
-int bloom_table_register(sqlite3 *database);
+int bloom_table_register(struct bloom_connection *connection);
 
 #endif

@@ -76,22 +76,12 @@ static int read_layout(void *target, struct bloom_text value, char problem[BLOOM
                               value);
 }
 
-static const char *const KEY_TYPES[] = {
-    [BLOOM_KEY_AS_IT_IS] = "",       [BLOOM_KEY_BLOB] = "BLOB",       [BLOOM_KEY_TEXT] = "TEXT",
-    [BLOOM_KEY_NUMERIC] = "NUMERIC", [BLOOM_KEY_INTEGER] = "INTEGER", [BLOOM_KEY_REAL] = "REAL"};
-
-const char *bloom_key_type_name(enum bloom_key_type type) {
-    return KEY_TYPES[type];
-}
-
 static int read_key(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
     char rules[BLOOM_PROBLEM_SIZE / 2], expectation[BLOOM_EXPECTATION_SIZE];
     struct bloom_options *to = target;
-    for (unsigned i = BLOOM_KEY_BLOB; i < sizeof KEY_TYPES / sizeof *KEY_TYPES; i++)
-        if (bloom_text_is(value, KEY_TYPES[i])) {
-            to->key = (enum bloom_key_type)i;
+    for (to->key = BLOOM_KEY_REAL; to->key > BLOOM_KEY_AS_IT_IS; to->key--)
+        if (bloom_text_is(value, bloom_key_type_name(to->key)))
             return SQLITE_OK;
-        }
     to->growth.keying.rule = bloom_key_rule_by_name(value.start, value.length);
     if (to->growth.keying.rule != NULL)
         return SQLITE_OK;

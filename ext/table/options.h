@@ -21,7 +21,4 @@ struct bloom_options {
 int bloom_options_read(sqlite3 *connection, int count, const char *const *arguments,
                        struct bloom_options *options, char **error);
 
-/* The name of a type in a declaration. */
-const char *bloom_key_type_name(enum bloom_key_type type);
-
 #endif

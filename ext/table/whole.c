@@ -155,7 +155,6 @@ int bloom_whole_filter(struct bloom_layers *layers, struct bloom_shape *shape, u
     const struct bloom_layer *layer;
     const int length_limit = sqlite3_limit(layers->database->connection, SQLITE_LIMIT_LENGTH, -1);
     int code = find_holder(layers, &layer);
-    *bytes = NULL;
     if (code != SQLITE_OK)
         return code;
     const struct bloom_geometry *geometry = &layer->geometry;
@@ -169,10 +168,8 @@ int bloom_whole_filter(struct bloom_layers *layers, struct bloom_shape *shape, u
     if (*bytes == NULL)
         return SQLITE_NOMEM;
     code = copy_layer(layers, geometry, *bytes + bloom_header_bytes(shape));
-    if (code != SQLITE_OK) {
+    if (code != SQLITE_OK)
         sqlite3_free(*bytes);
-        *bytes = NULL;
-    }
     return code;
 }
 
@@ -298,11 +295,7 @@ static int merge_chunks(struct bloom_layers *layers, const struct bloom_layer *l
             counts.ones = (uint32_t)estimate.ones;
             merged->adds = true;
         }
-        merged->sums.keys += counts.keys - (uint64_t)counts.reported_keys;
-        merged->sums.ones += counts.ones - (uint64_t)counts.reported_ones;
-        merged->sums.chunks += counts.reported_keys == 0;
-        counts.reported_keys = counts.keys;
-        counts.reported_ones = counts.ones;
+        bloom_sums_report(&merged->sums, &counts);
         if (writes)
             code = bloom_chunk_write(layers->chunks, geometry, chunk, &counts);
         if (code != SQLITE_OK)

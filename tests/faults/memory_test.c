@@ -12,60 +12,13 @@
  */
 #include "scenarios.h"
 
-#include <unwind.h>
-
 static sqlite3_mem_methods original;
 static long countdown; /* allocations until the failure; 0 when none is to fail */
 static int all_from_then_on;
 static long failures;
 
-/* A place is where a call of SQLite returns to, with its callers as long as they are in this
- * program. The names below are the linker's. */
-enum { PLACE_FRAMES = 6, PLACES = 1 << 14 };
-static uintptr_t places[PLACES];
-static bool looking;        /* for places that were not seen before */
-static long looked, chosen; /* allocations since; those of new places, in their order */
-static long numbers[PLACES];
-
-struct walk {
-    bool outside; /* SQLite was seen, which stands between the allocator above and its caller */
-    int frames;
-    uintptr_t place;
-};
-
-extern const char __executable_start[], etext[];
-
-static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *argument) {
-    struct walk *walk = argument;
-    uintptr_t address = _Unwind_GetIP(context);
-    if (address < (uintptr_t)__executable_start || address >= (uintptr_t)etext) {
-        walk->outside = true;
-        return walk->frames > 0 ? _URC_END_OF_STACK : _URC_NO_REASON;
-    }
-    if (!walk->outside)
-        return _URC_NO_REASON;
-    walk->place = (walk->place ^ address) * (uintptr_t)UINT64_C(0x9E3779B97F4A7C15);
-    return ++walk->frames < PLACE_FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
-}
-
-static void look(void) {
-    struct walk walk = {0};
-    looked++;
-    _Unwind_Backtrace(step, &walk);
-    if (walk.place == 0)
-        return;
-    size_t at = walk.place >> (sizeof walk.place * 8 - 14);
-    while (places[at] != 0 && places[at] != walk.place)
-        at = (at + 1) % PLACES;
-    if (places[at] == 0 && chosen < PLACES / 2) {
-        places[at] = walk.place;
-        numbers[chosen++] = looked;
-    }
-}
-
 static int fails(void) {
-    if (looking)
-        look();
+    look_at_place(0);
     if (countdown == 0)
         return 0;
     if (countdown > 1) {
@@ -109,18 +62,18 @@ static void disarm(sqlite3 *database) {
 
 static void arm_look(sqlite3 *database, long number) {
     (void)database, (void)number;
-    looked = chosen = failures = 0;
-    looking = true;
+    failures = 0;
+    look_for_places();
 }
 
 static void disarm_look(sqlite3 *database) {
     (void)database;
-    looking = false;
+    places.looking = false;
 }
 
 static void arm_place(sqlite3 *database, long number) {
     (void)database;
-    arm(number <= chosen ? numbers[number - 1] : 0, 0);
+    arm(number_of_place(number), 0);
 }
 
 static long count_failures(void) {

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unwind.h>
 
 struct scenario {
     const char *title;
@@ -407,13 +408,11 @@ static int verify(sqlite3 *connection) {
                                         .generations = 1,
                                         .mode = BLOOM_GROWTH_ON};
     unsigned running = 0;
-    struct bloom_database database;
-    struct bloom_chunks chunks;
-    struct bloom_layers layers;
+    struct bloom_database database = {0};
+    struct bloom_chunks chunks = {.database = &database};
+    struct bloom_layers layers = {.database = &database, .chunks = &chunks, .growth = growth};
     char *problem = NULL;
     int code = SQLITE_NOMEM;
-    bloom_chunks_open(&chunks, &database);
-    bloom_layers_open(&layers, &database, &chunks, &growth);
     if (bloom_database_open(&database, connection, "main", "seen", &running))
         code = bloom_layers_start(&layers, BLOOM_SIZES_NOW);
     if (code == SQLITE_OK)
@@ -470,6 +469,72 @@ static char *ask(const struct scenario *scenario, sqlite3 *database) {
     if (sqlite3_finalize(statement) != SQLITE_OK)
         fatal(scenario, "its question was not answered", database);
     return answer;
+}
+
+/* ---- Places ---- */
+
+/* A place is where a call of SQLite returns to, with its callers as long as they are in this
+ * program. What fails there first is of interest; the rest is SQLite's. */
+enum { PLACE_FRAMES = 6, PLACES_LOG = 14, PLACES = 1 << PLACES_LOG };
+
+static struct {
+    bool looking;         /* for places that were not seen before */
+    long looked, chosen;  /* calls since; those of new places, in their order */
+    long numbers[PLACES]; /* of these */
+    uint64_t seen[PLACES];
+} places;
+
+struct walk {
+    bool outside; /* SQLite was seen, which stands between who asks and its caller */
+    int frames;
+    uint64_t place;
+};
+
+extern const char __executable_start[], etext[]; /* the linker's */
+
+static inline uint64_t mix_place(uint64_t place, uint64_t more) {
+    return (place ^ more) * UINT64_C(0x9E3779B97F4A7C15);
+}
+
+static inline _Unwind_Reason_Code walk_up(struct _Unwind_Context *context, void *argument) {
+    struct walk *walk = argument;
+    uintptr_t address = _Unwind_GetIP(context);
+    if (address < (uintptr_t)__executable_start || address >= (uintptr_t)etext) {
+        walk->outside = true;
+        return walk->frames > 0 ? _URC_END_OF_STACK : _URC_NO_REASON;
+    }
+    if (!walk->outside)
+        return _URC_NO_REASON;
+    walk->place = mix_place(walk->place, address);
+    return ++walk->frames < PLACE_FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+static inline void look_for_places(void) {
+    places.looked = places.chosen = 0;
+    places.looking = true;
+}
+
+/* Where SQLite calls the test; also: what else tells one call from another. */
+static inline void look_at_place(uint64_t also) {
+    struct walk walk = {.place = also};
+    if (!places.looking)
+        return;
+    places.looked++;
+    _Unwind_Backtrace(walk_up, &walk);
+    if (walk.frames == 0)
+        return;
+    size_t at = walk.place >> (64 - PLACES_LOG);
+    while (places.seen[at] != 0 && places.seen[at] != walk.place)
+        at = (at + 1) % PLACES;
+    if (places.seen[at] == 0) {
+        places.seen[at] = walk.place;
+        places.numbers[places.chosen++] = places.looked;
+    }
+}
+
+/* The number of the call at the n-th place that is new; 0 when there is none. */
+static inline long number_of_place(long nth) {
+    return nth <= places.chosen ? places.numbers[nth - 1] : 0;
 }
 
 /* Lets the n-th of something fail for each n in turn, and all that follow, too, if the caller makes

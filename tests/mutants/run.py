@@ -6,14 +6,16 @@
 Each mutant is one change of one place (mutate.py makes them) in a copy of the tree. It is killed
 when a suite fails or takes too long. Those of its storey come first, and of these the ones that
 killed others; make builds what a suite needs when its turn comes. What does not compile, and what
-makes the same machine code, is passed over and another one drawn. The survivors are printed as diffs; what
-equivalents.txt has, with the reason why nobody can tell them from the source, does not count.
+makes the same machine code, is passed over and another one drawn. The survivors are printed as
+diffs; what equivalents.txt has, with the reason why nobody can tell them from the source, does not
+count.
 
 In the environment: N (200) mutants, drawn with SEED (1) from the lines that WORD (all) is in, as
-table/keys or url.c:289; AGAIN=1 runs the survivors of the last run alone, after the tests were changed; JOBS (2) at once;
-QUICK=SECONDS leaves out suites that take longer, after which a run without it tries the survivors.
-What was found is kept in build/mutants, so that a run that was stopped goes on where it was. The
-last line is `N passed, N failed`, of mutants killed and survivors.
+table/keys or url.c:289; AGAIN=1 runs the survivors of the last run alone, after the tests were
+changed; JOBS (2) at once; QUICK=SECONDS leaves out suites that take longer, after which a run
+without it tries the survivors. What was found is kept in build/mutants, so that a run that was
+stopped goes on where it was. The last line is `N passed, N failed`, of mutants killed and
+survivors.
 """
 import concurrent.futures
 import hashlib

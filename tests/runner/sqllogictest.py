@@ -483,8 +483,8 @@ class ScriptRun:
         outcomes.add(None if matches else lines)
 
     def execute(self, record, sql=None):
-        """Run the SQL, by default that of the record. Give all rows, the number of columns of each statement, and the error
-        message or None."""
+        """Run the SQL, by default that of the record. Give all rows, the number of columns of each
+        statement, and the error message or None."""
         column_counts = []
 
         def note_columns(cursor, statement, bindings):
