@@ -430,7 +430,9 @@ class ScriptRun:
         rows, column_counts, error = self.execute(record)
         if error is not None:
             raise Failure("the query failed", got=error)
-        for count in [count for count in column_counts if count] or [0]:
+        # SQLite 3.31 tells columns of ALTER TABLE, which has no rows.
+        last = [count for count in column_counts[-1:] if count]
+        for count in [len(row) for row in rows] + last or [0]:
             if count != len(record.types):
                 raise Failure(
                     "wrong number of columns", expected=f"{len(record.types)}", got=f"{count}"
