@@ -2,6 +2,7 @@
 #include "table/layers.h"
 
 #include "filter/portable.h"
+
 #include <string.h>
 
 /* No sum of counts comes near the end of 64 bits. */
