@@ -48,22 +48,23 @@ def _read_value():
 
 
 def _ask(kind, number=0, text=""):
-    """Sends a request and gives the values of the rows and the column counts; errors are raised
-    when all is read.
+    """Sends a request and gives the rows, and of each statement its SQL and number of columns;
+    errors are raised when all is read.
     """
     data = text.encode()
     _program.stdin.write(
         kind + number.to_bytes(4, "little") + len(data).to_bytes(4, "little") + data
     )
     _program.stdin.flush()
-    rows, counts, problem = [], [], None
+    rows, statements, problem = [], [], None
     while True:
         part = _read(1)
         if part == b"S":
-            counts.append(_read_number())
+            columns = _read_number()
+            statements.append((_read(_read_number()).decode(), columns))
         elif part == b"R":
             row = []
-            for _ in range(counts[-1]):
+            for _ in range(columns):
                 try:
                     row.append(_read_value())
                 except UnicodeDecodeError as error:
@@ -78,7 +79,7 @@ def _ask(kind, number=0, text=""):
         elif problem is not None:
             raise problem
         else:
-            return rows, counts
+            return rows, statements
 
 
 def sqlite_lib_version():
@@ -127,9 +128,9 @@ class Cursor:
     def execute(self, sql, bindings=()):
         if bindings:  # the runner's casts: numbers and text alone
             sql = sql.replace("?", _literal(bindings[0]))
-        rows, counts = _ask(b"x", self.connection.number, sql)
-        for self.columns in counts:
-            self.trace(self, sql, bindings)
+        rows, statements = _ask(b"x", self.connection.number, sql)
+        for statement, self.columns in statements:
+            self.trace(self, statement, bindings)
         return iter(rows)
 
     def close(self, force=False):

@@ -9,8 +9,8 @@
  *     m  the bytes of memory that SQLite has
  * The answer is a series of parts, the last of which is D (done), or E with a message, or P (the
  * SQL has a parameter):
- *     S  a statement, number of columns    R  a row, then one value for each column: N, I, F
- * (decimal), T or B with length and bytes
+ *     S  a statement: number of columns, then its SQL with length and bytes
+ *     R  a row, then one value for each column: N, I, F (decimal), T or B with length and bytes
  */
 #include "sqlite3.h"
 
@@ -94,6 +94,8 @@ static void run(sqlite3 *database, const char *sql) {
         if (status == SQLITE_OK) {
             putchar('S');
             put_number((uint32_t)sqlite3_column_count(statement));
+            put_number((uint32_t)strlen(sqlite3_sql(statement)));
+            fputs(sqlite3_sql(statement), stdout);
             while ((status = sqlite3_step(statement)) == SQLITE_ROW) {
                 putchar('R');
                 for (int i = 0; i < sqlite3_data_count(statement); i++)
