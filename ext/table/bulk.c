@@ -34,6 +34,7 @@ struct bulk {
 
     /* The layer that a pass is over, and the chunk that it is at. */
     struct bloom_layer *layer;
+    uint64_t more; /* keys that the pass may add */
     bool changed;
     uint64_t chunk; /* UINT64_MAX: none */
     struct bloom_counts chunk_counts;
@@ -54,7 +55,7 @@ static void set_done(struct bulk *bulk, uint64_t index) {
 static int leave_chunk(struct bulk *bulk) {
     int code = SQLITE_OK;
     if (bulk->changed && !bulk->tries) {
-        code = bloom_layers_report(bulk->layers, bulk->layer, &bulk->chunk_counts);
+        code = bloom_layers_report(bulk->layers, bulk->layer, &bulk->chunk_counts, bulk->more);
         /* The chunk may be new, and may have been the last one without a row. */
         bulk->layer->geometry.complete = false;
         if (code == SQLITE_OK)
@@ -105,6 +106,7 @@ static int pass(struct bulk *bulk, struct bloom_layer *layer, enum mode mode, ui
     const uint32_t chunk_blocks = layer->geometry.chunk_blocks;
     int code = SQLITE_OK;
     bulk->layer = layer;
+    bulk->more = bulk->left;
     for (uint64_t i = 0; i < bulk->count && code == SQLITE_OK; i++) {
         const uint64_t words[1] = {bloom_hashes_at(bulk->hashes, i)};
         if (i % HASHES_BETWEEN_QUESTIONS == HASHES_BETWEEN_QUESTIONS - 1)

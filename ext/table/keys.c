@@ -77,7 +77,7 @@ BLOOM_INLINE int save_block(struct change *change, int keys, int ones) {
     if (code == SQLITE_OK && keys != 0) {
         counts->keys = clamped_sum(counts->keys, keys);
         counts->ones = clamped_sum(counts->ones, ones);
-        code = bloom_layers_report(layers, change->layer, counts);
+        code = bloom_layers_report(layers, change->layer, counts, 0);
     }
     return code == SQLITE_OK ? bloom_block_save(layers->chunks, &change->block) : code;
 }

@@ -520,16 +520,16 @@ bool bloom_layer_may_fill(const struct bloom_layer *layer, uint64_t keys) {
            layer->sums.ones + more * layer->geometry.shape.probes >= layer->limits.ones;
 }
 
-/* Whether a chunk must report counts that have become these. */
+/* Whether a chunk must report counts that have become these, when so many keys may follow. */
 static bool must_report(const struct bloom_layers *layers, const struct bloom_layer *layer,
-                        const struct bloom_counts *counts) {
+                        const struct bloom_counts *counts, uint64_t more) {
     const int64_t most = BLOOM_REPORT_KEYS - 1;
     const int64_t most_ones = BLOOM_REPORT_KEYS * (int64_t)layer->geometry.shape.probes - 1;
     int64_t keys = (int64_t)counts->keys - counts->reported_keys;
     int64_t ones = (int64_t)counts->ones - counts->reported_ones;
     return counts->reported_keys == 0 || keys > most || keys < -most || ones > most_ones ||
            ones < -most_ones || layers->growth.mode == BLOOM_GROWTH_ERROR ||
-           bloom_layer_may_fill(layer, 0);
+           bloom_layer_may_fill(layer, more);
 }
 
 /* A sum and what is added to it, or taken off. Clamped at 0: stored counts are not trusted. */
@@ -546,9 +546,9 @@ void bloom_sums_report(struct bloom_sums *sums, struct bloom_counts *counts) {
 }
 
 int bloom_layers_report(struct bloom_layers *layers, struct bloom_layer *layer,
-                        struct bloom_counts *counts) {
+                        struct bloom_counts *counts, uint64_t more) {
     struct bloom_sums sums = layer->sums;
-    if (!must_report(layers, layer, counts))
+    if (!must_report(layers, layer, counts, more))
         return SQLITE_OK;
     bloom_sums_report(&sums, counts);
     return bloom_layers_write(layers, layer, &sums);
