@@ -1,5 +1,6 @@
 /* Kernels of layout blocked for x86-64, chosen at run time. See blocked_kernel.h. */
 #include "filter/blocked_kernel.h"
+#include "filter/processor_x86.h"
 
 #ifdef BLOOM_X86_KERNELS
 
@@ -83,13 +84,9 @@ WITH_AVX2 void avx2_check_many(const struct bloom_shape *shape, const uint8_t *p
     bloom_blocked_check_each(shape, payload, words, count, found, avx2_few, avx2_many);
 }
 
-static bool avx2_supported(void) {
-    return __builtin_cpu_supports("avx2");
-}
-
 const struct bloom_blocked_kernel bloom_blocked_avx2 = {
     .name = "avx2",
-    .supported = avx2_supported,
+    .supported = bloom_processor_has_avx2,
     .check = avx2_check,
     .check_many = avx2_check_many,
     .add = bloom_blocked_portable_add,
@@ -202,13 +199,9 @@ WITH_AVX512 void avx512_add(const struct bloom_shape *shape, uint8_t *payload,
                    here.probes);
 }
 
-static bool avx512_supported(void) {
-    return __builtin_cpu_supports("avx512f");
-}
-
 const struct bloom_blocked_kernel bloom_blocked_avx512 = {
     .name = "avx512",
-    .supported = avx512_supported,
+    .supported = bloom_processor_has_avx512f,
     .check = avx512_check,
     .check_many = avx512_check_many,
     .add = avx512_add,

@@ -1,6 +1,7 @@
 /* The kernel of layout counting for x86-64 with AVX-512, chosen at run time. See counting_kernel.h.
  */
 #include "filter/counting_kernel.h"
+#include "filter/processor_x86.h"
 
 #ifdef BLOOM_X86_KERNELS
 
@@ -52,13 +53,9 @@ WITH_COUNTING_AVX512 bool counting_check_avx512(const struct bloom_shape *shape,
     return (zeros | counting_zeros(&whole, word, probes)) == 0;
 }
 
-static bool counting_avx512_supported(void) {
-    return __builtin_cpu_supports("avx512f");
-}
-
 const struct bloom_counting_kernel bloom_counting_avx512 = {
     .name = "avx512",
-    .supported = counting_avx512_supported,
+    .supported = bloom_processor_has_avx512f,
     .check = counting_check_avx512,
 };
 

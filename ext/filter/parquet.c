@@ -17,6 +17,7 @@
 #include "filter/bitset.h"
 #include "filter/foreign.h"
 #include "filter/portable.h"
+#include "filter/processor_x86.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -163,13 +164,9 @@ __attribute__((target("avx2"))) static void parquet_avx2_check_many(const struct
         found[i] = parquet_avx2_find(parquet_block(&here, payload, words[i]), words[i]);
 }
 
-static bool parquet_avx2_supported(void) {
-    return __builtin_cpu_supports("avx2");
-}
-
 static const struct bloom_parquet_kernel PARQUET_AVX2 = {
     .name = "avx2",
-    .supported = parquet_avx2_supported,
+    .supported = bloom_processor_has_avx2,
     .check = parquet_avx2_check,
     .check_many = parquet_avx2_check_many,
 };

@@ -384,8 +384,8 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
     struct table *table = table_of(base->pVtab);
     struct bloom_layers *layers = &table->layers;
     struct bloom_shape shape;
-    uint8_t *bytes;
-    char *json;
+    uint8_t *bytes = NULL;
+    char *json = NULL;
     if (column != COLUMN_INFO && column != COLUMN_FILTER) {
         bloom_kept_key_result(context, &cursor->key); /* also under the name of the table */
         return SQLITE_OK;

@@ -1,10 +1,13 @@
 /* Prints what must come out the same on every platform: sizes, headers, hashes and payloads of many
  * filters, one a line. platforms_test.py compares the output of other processors and C libraries
- * with that of this one. */
+ * with that of this one. With an argument, prints the kernels that this processor can run instead.
+ */
+#include "filter/counting_kernel.h"
 #include "filter/growth.h"
 #include "filter/header.h"
 #include "filter/hash.h"
 #include "filter/key_set.h"
+#include "filter/parquet.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -145,7 +148,24 @@ static double rate_number(int i) {
     return ldexp(1 + (i * 37 % 64) / 64.0, -1 - i / 3);
 }
 
-int main(void) {
+#define PRINT_KERNELS(layout, kernels)                                                             \
+    printf(layout);                                                                                \
+    for (size_t i = 0; kernels[i] != NULL; i++)                                                    \
+        if (kernels[i]->supported())                                                               \
+            printf(" %s", kernels[i]->name);                                                       \
+    printf("\n")
+
+static int print_kernels(void) {
+    PRINT_KERNELS("blocked", bloom_blocked_kernels);
+    PRINT_KERNELS("counting", bloom_counting_kernels);
+    PRINT_KERNELS("parquet", bloom_parquet_kernels);
+    return 0;
+}
+
+int main(int count, char **arguments) {
+    (void)arguments;
+    if (count > 1)
+        return print_kernels();
     static const struct bloom_layout *const LAYOUTS[] = {&bloom_layout_blocked,
                                                          &bloom_layout_classic};
     uint8_t bytes[300];

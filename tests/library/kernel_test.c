@@ -92,6 +92,17 @@ static void last_is_portable(void **state) {
     assert_true(bloom_blocked_kernels[count - 1]->supported());
 }
 
+/* The compiler's library asks the processor, too. */
+static void kernels_are_those_of_the_processor(void **state) {
+    (void)state;
+#ifdef BLOOM_X86_KERNELS
+    __builtin_cpu_init();
+    assert_int_equal(bloom_blocked_avx2.supported(), __builtin_cpu_supports("avx2") != 0);
+    assert_int_equal(bloom_blocked_avx512.supported(), __builtin_cpu_supports("avx512f") != 0);
+    assert_int_equal(bloom_counting_avx512.supported(), __builtin_cpu_supports("avx512f") != 0);
+#endif
+}
+
 static void compare_single(const struct bloom_blocked_kernel *kernel) {
     uint64_t random = 1;
     for (unsigned round = 0; round < ROUNDS; round++)
@@ -381,6 +392,8 @@ int main(void) {
         TEST("Whichever function of the layout is called first, it chooses a kernel that is right",
              any_first_call),
         TEST("There is a portable kernel, the last of the list", last_is_portable),
+        TEST("Kernels run on the processors that have their instructions",
+             kernels_are_those_of_the_processor),
         TEST("Every kernel finds a key whose bits are set, and misses one that lacks a bit",
              single_checks),
         TEST("Every kernel looks at exactly the right bits", each_bit),

@@ -95,8 +95,10 @@ def mathematics(name):
     return [] if name.startswith("windows") else ["-lm"]
 
 
-def fingerprint(name, command=""):
-    """The filter library on a platform, compiled as its binary was: what it says of its bytes."""
+def fingerprint(name, command="", *arguments):
+    """The filter library on a platform, compiled as its binary was: what it says of its bytes, or
+    of its kernels.
+    """
     program = compiled(
         f"fingerprint-{name}.exe",
         TARGETS[name],
@@ -105,7 +107,7 @@ def fingerprint(name, command=""):
         *(TOP / "tests/hosts/fingerprint.c", *mathematics(name)),
     )
     # %a of Windows writes zeros at the end: 0x1.8000000000000p-1.
-    said = re.sub(r"\.([0-9a-f]*?)0+p", r".\1p", run(*command.split(), program))
+    said = re.sub(r"\.([0-9a-f]*?)0+p", r".\1p", run(*command.split(), program, *arguments))
     return said.replace(".p", "p").splitlines()
 
 
@@ -129,6 +131,21 @@ def remote(name):
     )
 
 
+def kernels(name):
+    """The lines of fingerprint.c, by what Linux says of this processor, which the emulated ones of
+    arm64 are not.
+    """
+    flags = ["neon"]
+    if name.endswith("x86_64"):
+        processor = pathlib.Path("/proc/cpuinfo").read_text(encoding="ascii")
+        flags = re.search(r"^flags\s*: (.*)", processor, re.M)[1].split()
+    known = {"blocked": ["avx512f", "avx2", "neon"], "counting": ["avx512f"], "parquet": ["avx2"]}
+    return [
+        " ".join([layout, *(flag.rstrip("f") for flag in kinds if flag in flags), "portable"])
+        for layout, kinds in known.items()
+    ]
+
+
 class Running(unittest.TestCase):
     def passes_scripts(self, name):
         command, needs = EMULATED[name]
@@ -149,6 +166,7 @@ class Running(unittest.TestCase):
         self.assertEqual(len(there), len(here))
         for line, line_here in zip(there, here):  # of two long lists a difference takes long
             self.assertEqual(line, line_here)
+        self.assertEqual(fingerprint(name, command, "kernels"), kernels(name))
         self.assertRegex(
             scripts(LIBRARIES[name], f"{command} {remote(name)}", LEFT_OUT.get(name, ())),
             r"^\d{4,} passed, 0 failed",
@@ -159,6 +177,7 @@ class X86(Running):
     def test_linux_x86_64(self):
         if os.uname().machine != "x86_64":
             self.skipTest("skipped: this is no x86_64")
+        self.assertEqual(fingerprint("linux-x86_64", "", "kernels"), kernels("linux-x86_64"))
         self.assertRegex(scripts(LIBRARIES["linux-x86_64"]), r"^\d{4,} passed, 0 failed")
 
     def test_musl_x86_64(self):
