@@ -61,10 +61,8 @@ static bool redis_read_link(struct bloom_shape *shape, const uint8_t *bytes,
     bool sound = size > 0 && size <= BLOOM_BITS_MAXIMUM / 8 && shape->bits == 8 * size &&
                  shape->bits % BLOOM_WORD_BITS == 0 && bytes[REDIS_AT_POWER] == 0 &&
                  bloom_load64(bytes) == bloom_load64(bytes + REDIS_AT_LINK_SIZE) &&
-                 shape->capacity > 0 && shape->capacity <= BLOOM_CAPACITY_MAXIMUM &&
-                 shape->probes > 0 && shape->probes <= BLOOM_FOREIGN_PROBES_MAXIMUM &&
-                 bloom_shape_probes_fit(shape) && shape->rate > 0 && shape->rate < 1 &&
-                 bloom_redisbloom_is_of_redis(shape);
+                 shape->capacity <= BLOOM_CAPACITY_MAXIMUM && bloom_shape_probes_fit(shape) &&
+                 shape->rate < 1 && bloom_redisbloom_is_of_redis(shape);
     if (!sound) {
         char number[BLOOM_NUMBER_SIZE];
         snprintf(problem, BLOOM_PROBLEM_SIZE,

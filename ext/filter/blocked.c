@@ -204,14 +204,12 @@ struct bloom_estimate bloom_blocked_estimate_of(uint64_t blocks, uint32_t probes
     struct bloom_estimate estimate = {0};
     for (unsigned ones = 0; ones <= BLOOM_BLOCK_BITS; ones++) {
         estimate.ones += tally->blocks_with[ones] * ones;
-        if (ones > 0)
-            estimate.rate += (double)tally->blocks_with[ones] *
-                             pow((double)ones / (double)BLOOM_BLOCK_BITS, probes);
+        estimate.rate += (double)tally->blocks_with[ones] *
+                         pow((double)ones / (double)BLOOM_BLOCK_BITS, probes);
     }
     estimate.rate /= (double)blocks;
     estimate.fill = (double)estimate.ones / (double)(blocks * BLOOM_BLOCK_BITS);
-    estimate.count =
-        estimate.fill > 0 ? log1p(-estimate.fill) / blocked_log_of_zero_left(blocks, probes) : 0;
+    estimate.count = log1p(-estimate.fill) / blocked_log_of_zero_left(blocks, probes);
     return estimate;
 }
 

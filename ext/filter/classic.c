@@ -50,8 +50,7 @@ struct bloom_estimate bloom_classic_estimate(const struct bloom_shape *shape,
     struct bloom_estimate estimate = {0};
     estimate.ones = bloom_bitset_ones(payload, (size_t)bloom_payload_bytes(shape));
     estimate.fill = (double)estimate.ones / (double)shape->bits;
-    estimate.count =
-        estimate.fill > 0 ? -log1p(-estimate.fill) * (double)shape->bits / shape->probes : 0;
+    estimate.count = -log1p(-estimate.fill) * (double)shape->bits / shape->probes;
     estimate.rate = pow(estimate.fill, shape->probes);
     return estimate;
 }

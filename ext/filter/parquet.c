@@ -236,8 +236,7 @@ static struct bloom_estimate parquet_estimate(const struct bloom_shape *shape,
     }
     estimate.rate /= (double)blocks;
     estimate.fill = (double)estimate.ones / (double)shape->bits;
-    estimate.count =
-        estimate.fill > 0 ? log1p(-estimate.fill) / log1p(-1 / (32 * (double)blocks)) : 0;
+    estimate.count = log1p(-estimate.fill) / log1p(-1 / (32 * (double)blocks));
     return estimate;
 }
 

@@ -16,8 +16,7 @@ static inline double bloom_redisbloom_link_rate(const struct bloom_shape *shape)
 }
 
 /* Whether RedisBloom can have such a filter: its loader computes k from the bits per key. These may
- * differ in the last digits from what n and p give, as logarithms of different machines do. Only an
- * export asks this. */
+ * differ in the last digits from what n and p give, as logarithms of different machines do. */
 bool bloom_redisbloom_is_of_redis(const struct bloom_shape *shape);
 
 #endif

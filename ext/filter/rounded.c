@@ -7,14 +7,12 @@
 
 enum { MANTISSA_BITS = 53 };
 
-/* floor((high * 2^64 + low) / divisor), for high below divisor; *more is set when a remainder is
- * left. */
-static uint64_t divide_wide(uint64_t high, uint64_t low, uint64_t divisor, bool *more) {
+/* floor(high * 2^64 / divisor), for high below divisor; *more is set when a remainder is left. */
+static uint64_t divide_wide(uint64_t high, uint64_t divisor, bool *more) {
     uint64_t quotient = 0;
     for (int i = 0; i < 64; i++) {
         uint64_t carry = high >> 63;
-        high = high << 1 | low >> 63;
-        low <<= 1;
+        high <<= 1;
         quotient <<= 1;
         if (carry != 0 || high >= divisor) {
             high -= divisor;
@@ -93,7 +91,7 @@ struct bloom_rounded bloom_rounded_times(struct bloom_rounded a, struct bloom_ro
 
 struct bloom_rounded bloom_rounded_over(struct bloom_rounded a, struct bloom_rounded b) {
     bool more;
-    uint64_t quotient = divide_wide(a.mantissa, 0, 2 * b.mantissa, &more);
+    uint64_t quotient = divide_wide(a.mantissa, 2 * b.mantissa, &more);
     return bloom_rounded_wide(0, quotient, a.exponent - b.exponent - 63, more);
 }
 
@@ -115,7 +113,7 @@ struct bloom_rounded bloom_rounded_log(struct bloom_rounded value) {
     if (apart > 0) {
         bool more;
         shift = 61 - bloom_log2_floor(apart);
-        uint64_t t = divide_wide(apart << shift, 0, f + one, &more); /* 2^-(64 + shift) */
+        uint64_t t = divide_wide(apart << shift, f + one, &more); /* 2^-(64 + shift) */
         uint64_t low, square = bloom_multiply_wide(t, t, &low);
         square = shift < 32 ? square >> (2 * shift) : 0;
         uint64_t sum = 0; /* 2^-63 */

@@ -105,8 +105,6 @@ size_t url_punycode_decode(const uint8_t *text, size_t length, uint32_t points[P
             return 0;
         point += (uint32_t)(sum / places);
         place = (uint32_t)(sum % places);
-        if (point >= 0xd800 && point < 0xe000)
-            return 0;
         memmove(points + place + 1, points + place, (count - place) * sizeof *points);
         points[place++] = point;
         count++;

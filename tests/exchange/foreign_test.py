@@ -220,9 +220,9 @@ class Made(exchange_test.WithExtension):
         self.refused("bloom_size: n = 1000000000000 at p = 0.01 takes 9585058377408 bits, layout "
                      "spark2 has at most 137438953408; make several filters, or one of layout "
                      "blocked", "SELECT bloom_size(1000000000000, 0.01, 'spark2')")
-        self.refused("bloom_size: p = 1e-301 is less than layout redisbloom can keep: 1e-300; ask "
-                     "for layout blocked and a larger p",
-                     "SELECT bloom_size(1000, 1e-301, 'redisbloom')")
+        self.refused("bloom_size: p = 1.23457e-301 is less than layout redisbloom can keep: 1e-300; "
+                     "ask for layout blocked and a larger p",
+                     "SELECT bloom_size(1000, 1.234567e-301, 'redisbloom')")
 
     def test_a_layout_that_is_no_text_in_a_later_row(self):
         self.refused("bloom_agg: " + self.layouts() + ", not 5",
@@ -555,7 +555,7 @@ class Refusals(exchange_test.WithExtension):
                                f"{told}, a filter of version 1 has 0000000000000001; write it with "
                                "a current release", struct.pack("<Q", flags) + good[8:], "dcso")
         for n, p, told in ((0, 0.1, "0.1"), (2**40 + 1, 0.1, "0.1"), (5, 0.0, "0"), (5, 1.0, "1"),
-                           (5, -0.5, "-0.5"), (5, math.inf, "inf"), (5, math.nan, "nan")):
+                           (5, -1.234567, "-1.23457"), (5, math.inf, "inf"), (5, math.nan, "nan")):
             self.refused_bytes(f"are damaged: their header says n = {n} and p = {told}, n must be "
                                "1 to 1099511627776, p between 0 and 1; fetch the file again",
                                good[:8] + struct.pack("<Qd", n, p) + good[24:], "dcso")
@@ -661,7 +661,10 @@ class Refusals(exchange_test.WithExtension):
                 (28, "Q", bits + 64, f"60 keys, rate 0.1, 5 hashes and {bits + 64} bits in "
                                      f"{bits // 8} bytes"),
                 (36, "Q", 3, f"60 keys, rate 0.1, 5 hashes and {bits} bits in {bits // 8} bytes"),
-                (44, "d", 0.5, f"60 keys, rate 1, 5 hashes and {bits} bits in {bits // 8} bytes"),
+                (44, "d", 0.6172835, f"60 keys, rate 1.23457, 5 hashes and {bits} bits in "
+                                     f"{bits // 8} bytes"),
+                (44, "d", 5e-302, f"60 keys, rate 1e-301, 5 hashes and {bits} bits in "
+                                  f"{bits // 8} bytes"),
                 (52, "d", 6.3, f"60 keys, rate 0.1, 5 hashes and {bits} bits in {bits // 8} bytes"),
                 (60, "I", 4, f"60 keys, rate 0.1, 4 hashes and {bits} bits in {bits // 8} bytes"),
                 (60, "I", 0, f"60 keys, rate 0.1, 0 hashes and {bits} bits in {bits // 8} bytes"),

@@ -158,6 +158,11 @@ static void what_fits(void **state) {
 /* Of the fields of a header only n and m say anything, and they are the same. */
 static void headers(void **state) {
     (void)state;
+    static const char *const WORDS[] = {
+        "is invalid: bytes 40 to 55 of its header are zeros in layout bitmap",
+        "is invalid: bytes 40 to 55 of its header are zeros in layout bitmap",
+        "is invalid: its header says n = 99 and p = 0 for 100 bits, layout bitmap has n = bits and",
+        "is invalid: its header says n = 100 and p = 0.123457 for 100 bits, layout bitmap has n ="};
     struct bloom_shape shape = bitmap_shape(100), read;
     char problem[BLOOM_PROBLEM_SIZE];
     uint8_t header[BLOOM_HEADER_BYTES];
@@ -171,11 +176,10 @@ static void headers(void **state) {
         else if (field == 2)
             wrong.capacity = 99;
         else
-            wrong.rate = 0.25;
+            wrong.rate = 0.1234567;
         bloom_header_write(&wrong, header);
         assert_false(bloom_header_read(&read, header, BLOOM_HEADER_BYTES, problem));
-        assert_non_null(strstr(problem, field < 2 ? "is invalid: bytes 40 to 55 of its header"
-                                                  : "is invalid: its header says n = "));
+        assert_memory_equal(problem, WORDS[field], strlen(WORDS[field]));
     }
 }
 

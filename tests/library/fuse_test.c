@@ -276,9 +276,9 @@ static void sizes(void **state) {
     assert_false(bloom_shape_for_keys(&shape, &bloom_layout_fuse, &too_many, 0.004, problem));
     assert_string_equal(problem, "4000000000 keys are too many for layout fuse, which has room for "
                                  "3.8e9; use layout blocked");
-    assert_false(bloom_shape_for_keys(&shape, &bloom_layout_fuse, &one, 1e-10, problem));
+    assert_false(bloom_shape_for_keys(&shape, &bloom_layout_fuse, &one, 1.234567e-10, problem));
     assert_string_equal(
-        problem, "p = 1e-10 is less than layout fuse can keep; ask for p = 2.34e-10 or more");
+        problem, "p = 1.23457e-10 is less than layout fuse can keep; ask for p = 2.34e-10 or more");
 }
 
 static void widths(void **state) {

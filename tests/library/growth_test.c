@@ -89,6 +89,10 @@ static void one_that_does_not_grow_has_all_of_the_rate(void **state) {
     limits = bloom_growth_limits_of(&error, 0, &shape);
     assert_int_equal(limits.keys, 1000);
     assert_int_equal(limits.ones, bloom_growth_merge_limit(&error, &shape));
+    /* 4525.3 ones are expected, 2.5 times the square root of that is 168.2; then 15116.96 are. */
+    assert_int_equal(limits.ones, 4694);
+    shape = layer_of(&error, 1);
+    assert_int_equal(bloom_growth_limits_of(&error, 1, &shape).ones, 15116);
 }
 
 /* Every layer of every table that may be made, and a first one of nine tenths of the rate. */

@@ -619,6 +619,8 @@ static void refusals(void **state) {
     REFUSED(NEW(10, 0, NULL), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_new: p must be between 0 and 1 (0.01 is 1 %), not 0");
     assert_null(filter);
+    REFUSED(NEW(10, 1.234567, NULL), SQLITE_BLOOM_REFUSED,
+            "sqlite_bloom_filter_new: p must be between 0 and 1 (0.01 is 1 %), not 1.23457");
     REFUSED(NEW(10, 1, NULL), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_new: p must be between 0 and 1 (0.01 is 1 %), not 1");
     REFUSED(NEW(10, nan(""), NULL), SQLITE_BLOOM_REFUSED,
@@ -651,6 +653,10 @@ static void refusals(void **state) {
             SQLITE_BLOOM_NO_KEY,
             "sqlite_bloom_filter_add: the key: layout bitmap takes whole numbers from 0 on, not "
             "-1");
+    REFUSED(sqlite_bloom_filter_add(filter, sqlite_bloom_real_key(0.1234567890123456), problem),
+            SQLITE_BLOOM_NO_KEY,
+            "sqlite_bloom_filter_add: the key: layout bitmap takes whole numbers from 0 on, not "
+            "0.123456789012346");
     sqlite_bloom_filter_close(filter);
     memset(&typeless.type, 0, sizeof typeless.type);
     const struct sqlite_bloom_key keys[] = {text("a"), text("b"), typeless, text("c")};

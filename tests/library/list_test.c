@@ -7,8 +7,10 @@
 
 #include <time.h>
 
-/* Reads a list from memory of exact size; returns how many of its entries have keys. */
+/* Reads a list from memory of exact size, after one that was left amid a line; returns how many of
+ * its entries have keys. */
 static unsigned read_list(const void *bytes, size_t length, unsigned *entries) {
+    static const char LEFT[] = "0.0.0.0 a.example b.example";
     struct bloom_list *list = malloc(sizeof *list);
     struct bloom_list_entry entry;
     enum bloom_list_step step;
@@ -17,6 +19,8 @@ static unsigned read_list(const void *bytes, size_t length, unsigned *entries) {
     unsigned keys = 0;
     *entries = 0;
     assert_non_null(list);
+    assert_true(bloom_list_begin(list, (const uint8_t *)LEFT, strlen(LEFT)));
+    assert_int_equal(bloom_list_next(list, &entry), BLOOM_LIST_ENTRY);
     if (bloom_list_begin(list, copy, length)) {
         while ((step = bloom_list_next(list, &entry)) != BLOOM_LIST_END) {
             if (step == BLOOM_LIST_PAUSE)

@@ -385,15 +385,15 @@ static void classic_refusals(void **state) {
         double rate;
         const char *words;
     } refused[] = {
-        {5, 1e-100,
-         "n = 5 and p = 1e-100 take 332 hashes, layout classic has at most 255; ask for a larger "
-         "p"},
-        {1, 0.9,
-         "n = 1 and p = 0.9: layout classic, with the size that its own library gives it, would "
-         "have no bits; ask for a smaller p"},
-        {UINT64_C(1) << 40, 0.01,
-         "n = 1099511627776 at p = 0.01 takes 10538883138880 bits, layout classic has at most "
-         "137438953408; make several filters, or one of layout blocked"},
+        {5, 1.234567e-100,
+         "n = 5 and p = 1.23457e-100 take 332 hashes, layout classic has at most 255; ask for a "
+         "larger p"},
+        {1, 0.9012345,
+         "n = 1 and p = 0.901235: layout classic, with the size that its own library gives it, "
+         "would have no bits; ask for a smaller p"},
+        {UINT64_C(1) << 40, 0.01234567,
+         "n = 1099511627776 at p = 0.0123457 takes 10056651963712 bits, layout classic has at "
+         "most 137438953408; make several filters, or one of layout blocked"},
     };
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
         struct bloom_shape shape;
@@ -421,7 +421,7 @@ static void refused_shapes(void **state) {
         assert_no_shape(layouts[i], 1, 0, "p must be between 0 and 1, not 0");
         assert_no_shape(layouts[i], 1, -0.0, "p must be between 0 and 1, not -0");
         assert_no_shape(layouts[i], 1, 1, "p must be between 0 and 1, not 1");
-        assert_no_shape(layouts[i], 1, 1.5, "p must be between 0 and 1, not 1.5");
+        assert_no_shape(layouts[i], 1, 1.234567, "p must be between 0 and 1, not 1.23457");
         assert_no_shape(layouts[i], 1, -0.01, "p must be between 0 and 1, not -0.01");
         assert_no_shape(layouts[i], 1, INFINITY, "p must be between 0 and 1, not inf");
         assert_no_shape(layouts[i], UINT64_C(1) << 41, 0.01,
@@ -435,8 +435,8 @@ static void refused_shapes(void **state) {
         assert_false(bloom_shape_for(&shape, layouts[i], 1, 0x1p-1074, problem));
         assert_non_null(strstr(problem, "p = 4.94066e-324"));
     }
-    assert_no_shape(&bloom_layout_blocked, 1, 1e-10,
-                    "p = 1e-10 is less than layout blocked can keep for 1 keys; "
+    assert_no_shape(&bloom_layout_blocked, 1, 1.234567e-10,
+                    "p = 1.23457e-10 is less than layout blocked can keep for 1 keys; "
                     "ask for p = 9.36e-10 or more");
 }
 

@@ -60,8 +60,9 @@ static void check_examples(const struct example *examples, size_t count) {
 }
 
 /* What UTS #46 asks of names beyond ASCII: joiners (RFC 5892), text from right to left (RFC 5893),
- * composition, Hangul, Punycode that is none. ada-url, and Node for those in Punycode, say which
- * ones browsers open, and as what; of the others the labels become Punycode as they are. */
+ * composition, Hangul, Punycode that is none; and an address. ada-url, and Node for those in
+ * Punycode, say which ones browsers open, and as what; of the others the labels become Punycode as
+ * they are. */
 static void rules_of_names(void **state) {
     (void)state;
     static const struct {
@@ -147,6 +148,12 @@ static void rules_of_names(void **state) {
         {"xn--99990a.example", "xn--99990a.example/", false},
         {"xn--z9999a.example", "xn--z9999a.example/", false},
         {"xn--ab-zzzzz99.example", "xn--ab-zzzzz99.example/", false},
+        {"xn--tda9.example", "xn--tda9.example/", false},
+        {"xn--tda9999999999.example", "xn--tda9999999999.example/", false},
+        {"xn--tda43883t.example", "xn--tda43883t.example/", false},
+        {"xn--tda2021i.example", "xn--tda2021i.example/", false},
+        {"\xd7\x90..\xd7\x91", "xn--4db.xn--5db/", true},
+        {"[::1]", "[::1]/", true},
     };
     for (size_t i = 0; i < COUNT_OF(NAMES); i++) {
         struct parsed parsed = parse(NAMES[i].written, strlen(NAMES[i].written));
