@@ -204,8 +204,8 @@ struct bloom_estimate bloom_blocked_estimate_of(uint64_t blocks, uint32_t probes
     struct bloom_estimate estimate = {0};
     for (unsigned ones = 0; ones <= BLOOM_BLOCK_BITS; ones++) {
         estimate.ones += tally->blocks_with[ones] * ones;
-        estimate.rate += (double)tally->blocks_with[ones] *
-                         pow((double)ones / (double)BLOOM_BLOCK_BITS, probes);
+        estimate.rate +=
+            (double)tally->blocks_with[ones] * pow((double)ones / (double)BLOOM_BLOCK_BITS, probes);
     }
     estimate.rate /= (double)blocks;
     estimate.fill = (double)estimate.ones / (double)(blocks * BLOOM_BLOCK_BITS);

@@ -431,14 +431,11 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
     switch (bloom_typed_key_words(&key, &table->key_shape, words)) {
     case BLOOM_KEY_NO_MEMORY:
         return SQLITE_NOMEM;
-    case BLOOM_KEY_FOREIGN:
-        if (rule != NULL)
-            return bloom_sql_describe(found_words, value) == NULL
-                       ? SQLITE_NOMEM
-                       : table_error(table, "%s has no key by key=%s; %s", found_words, rule->name,
-                                     rule->advice);
-        return table_error(table, "layout %s takes %s as keys", table->key_shape.layout->name,
-                           table->key_shape.layout->hashing->keys);
+    case BLOOM_KEY_FOREIGN: /* by a rule: without one the layouts of tables take every key */
+        return bloom_sql_describe(found_words, value) == NULL
+                   ? SQLITE_NOMEM
+                   : table_error(table, "%s has no key by key=%s; %s", found_words, rule->name,
+                                 rule->advice);
     case BLOOM_KEY_NULL:
         return ignore ? SQLITE_CONSTRAINT : SQLITE_OK;
     default:

@@ -220,8 +220,8 @@ class Made(exchange_test.WithExtension):
         self.refused("bloom_size: n = 1000000000000 at p = 0.01 takes 9585058377408 bits, layout "
                      "spark2 has at most 137438953408; make several filters, or one of layout "
                      "blocked", "SELECT bloom_size(1000000000000, 0.01, 'spark2')")
-        self.refused("bloom_size: p = 1.23457e-301 is less than layout redisbloom can keep: 1e-300; "
-                     "ask for layout blocked and a larger p",
+        self.refused("bloom_size: p = 1.23457e-301 is less than layout redisbloom can keep: "
+                     "1e-300; ask for layout blocked and a larger p",
                      "SELECT bloom_size(1000, 1.234567e-301, 'redisbloom')")
 
     def test_a_layout_that_is_no_text_in_a_later_row(self):
@@ -563,6 +563,9 @@ class Refusals(exchange_test.WithExtension):
             self.refused_bytes(f"are damaged: their header says {k} hashes and {m} bits, there "
                                "must be 1 to 65535 and 1 to 4503599627370496; fetch the file again",
                                good[:24] + struct.pack("<QQ", k, m) + good[40:], "dcso")
+        self.refused_bytes("are damaged: their header says 300 hashes for 299 bits, more than 255 "
+                           "need as many bits; write them again where they come from",
+                           good[:24] + struct.pack("<QQ", 300, 299) + good[40:], "dcso")
         self.refused_bytes("are cut off: there are 47, the header of a DCSO filter alone has 48; "
                            "store the whole file", good[:47], "dcso")
         self.refused_bytes(f"are cut off: there are {len(good) - 1}, their header says at least "
