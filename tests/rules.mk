@@ -125,6 +125,7 @@ TEST_SUITES = \
     'passes=$(BUILD)/tests/passes_test' \
     'refusals by place=PLACES=1 $(BUILD)/tests/refusal_test' \
     'memory failures by place=PLACES=1 $(BUILD)/tests/memory_test' \
+    'callbacks=$(BUILD)/tests/callbacks_test' \
     'the state of a table=$(BUILD)/tests/state_test' \
     $(call unit_suites,$(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS)))
 
