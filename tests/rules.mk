@@ -126,6 +126,8 @@ TEST_SUITES = \
     'refusals by place=PLACES=1 $(BUILD)/tests/refusal_test' \
     'memory failures by place=PLACES=1 $(BUILD)/tests/memory_test' \
     'callbacks=$(BUILD)/tests/callbacks_test' \
+    'capacity and counts=$(BUILD)/tests/capacity_test' \
+    'files from strangers=$(BUILD)/tests/stranger_test' \
     'the state of a table=$(BUILD)/tests/state_test' \
     $(call unit_suites,$(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS)))
 
@@ -154,9 +156,7 @@ LONG_SUITES = \
     'scripts on the newest SQLite=$(NEWEST) tests/sql' \
     'scripts on the SQLite of Ubuntu 24.04=APSW=3.45.1.0 $(NEWEST) tests/sql' \
     'plans, more=SEED=2 QUERIES=40000 $(PYTHON) tests/random/plans_test.py' \
-    'capacity and counts=$(BUILD)/tests/capacity_test' \
     'what applications do=$(BUILD)/tests/application_test' \
-    'files from strangers=$(BUILD)/tests/stranger_test' \
     'simulator=STEPS=15000 $(BUILD)/tests/simulator' \
     'simulator, one fault after the other=STEPS=15000 $(BUILD)/tests/simulator $(SIMULATOR_WEIGHTS)' \
     'costs=$(BUILD)/tests/cost_test' \

@@ -154,7 +154,7 @@ static void schemas_that_never_rest(void **state) {
 
 /* ---- Authorizers that hide ---- */
 
-enum what_is_hidden { KEYS_OF_CHUNKS, LAYER_ONCE, SELECT_ONCE };
+enum what_is_hidden { KEYS_OF_CHUNKS, LAYER_ONCE, SELECT_ONCE, CHANGES };
 
 /* Hides the from-th of a kind, or all from there on. */
 static struct {
@@ -165,6 +165,8 @@ static struct {
 static bool may_be_hidden(int action, const char *table, const char *column) {
     if (hiding.what == SELECT_ONCE)
         return action == SQLITE_SELECT;
+    if (hiding.what == CHANGES)
+        return action == SQLITE_UPDATE && strncmp(table, "seen_", 5) == 0;
     if (action != SQLITE_READ)
         return false;
     if (hiding.what == KEYS_OF_CHUNKS)
@@ -178,7 +180,8 @@ static int hide(void *argument, int action, const char *a, const char *b, const 
     if (!may_be_hidden(action, a, b))
         return SQLITE_OK;
     hiding.seen++;
-    if (hiding.seen < hiding.from || (hiding.seen > hiding.from && hiding.what != KEYS_OF_CHUNKS))
+    if (hiding.seen < hiding.from ||
+        (hiding.seen > hiding.from && hiding.what != KEYS_OF_CHUNKS && hiding.what != CHANGES))
         return SQLITE_OK;
     hiding.hidden++;
     return SQLITE_IGNORE;
@@ -240,6 +243,7 @@ static void hidden_keys_of_chunks(void **state) {
     (void)state;
     assert_true(assert_hiding_is_harmless(KEYS_OF_CHUNKS, 1, FOUND, 6, 100) > 0);
     assert_true(assert_hiding_is_harmless(KEYS_OF_CHUNKS, 1, DESCRIBED, 1, 100) > 0);
+    assert_hiding_is_harmless(KEYS_OF_CHUNKS, 1, CLEAR, -1, 0);
     assert_hiding_is_harmless(KEYS_OF_CHUNKS, 1, MERGE, -1, 100);
     assert_hiding_is_harmless(KEYS_OF_CHUNKS, 1, REPAIR, -1, 100);
 }
@@ -277,6 +281,26 @@ static void ignored_while_there_was_no_key(void **state) {
         assert_int_equal(sqlite3_close(database), SQLITE_OK);
     }
     assert_true(from > 10);
+}
+
+/* A column that an UPDATE would not write: somebody is told, and the key is not in. */
+static void hidden_changes(void **state) {
+    (void)state;
+    for (hiding.from = 1, hiding.hidden = 1; hiding.hidden > 0; hiding.from++) {
+        sqlite3 *database = open_database();
+        int code;
+        run(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=60); INSERT INTO seen(key) "
+                      "VALUES (1)");
+        hiding.what = CHANGES;
+        hiding.seen = hiding.hidden = 0;
+        sqlite3_set_authorizer(database, hide, NULL);
+        ask(database, "INSERT INTO seen(seen, key) SELECT 'add_all', bloom_hashes(2)", &code);
+        sqlite3_set_authorizer(database, NULL, NULL);
+        assert_int_equal(code == SQLITE_OK, hiding.hidden == 0);
+        assert_int_equal(ask(database, "SELECT count(*) FROM seen(2)", NULL), code == SQLITE_OK);
+        assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    }
+    assert_true(hiding.from > 4);
 }
 
 static void hidden_layers(void **state) {
@@ -543,6 +567,7 @@ int main(void) {
         TEST("Hidden keys of chunks make no key absent", hidden_keys_of_chunks),
         TEST("What was ignored while there was no key is found out later",
              ignored_while_there_was_no_key),
+        TEST("Hidden changes lose no key", hidden_changes),
         TEST("Hidden numbers of layers leave no half of a table", hidden_layers),
         TEST("Statements that an authorizer takes away are missed", statements_taken_away),
         TEST("What is denied amid a query is denied through a handle", denied_amid_a_query),
