@@ -92,26 +92,23 @@ static void uncheck(struct bloom_layers *layers) {
         layers->layers[i].geometry.checked = false;
 }
 
-/* Right after the rows were read, without a proof: by what they may be believed. */
-static int find_proof(struct bloom_layers *layers) {
+/* Right after the rows were read, without a proof: by what they may be believed. A name for which
+ * there is no memory is as none. */
+static void find_proof(struct bloom_layers *layers) {
     const char *file = file_of(layers);
     sqlite3_free(layers->file);
     layers->file = NULL;
     if (is_shared(layers) || (!layers->told && is_writing(layers)))
-        return SQLITE_OK;
+        return;
     if (layers->told) {
         layers->proof = BLOOM_PROOF_LOOKS;
-        return SQLITE_OK;
+        return;
     }
     /* What sqlite3_deserialize puts in the place of main has a name, too, but no path. */
-    if (layers->database->is_main && file != NULL && strpbrk(file, "/\\") != NULL) {
+    if (layers->database->is_main && file != NULL && strpbrk(file, "/\\") != NULL)
         layers->file = sqlite3_mprintf("%s", file);
-        if (layers->file == NULL)
-            return SQLITE_NOMEM;
-    }
     layers->version = version_of(layers);
     layers->proof = BLOOM_PROOF_VERSION;
-    return SQLITE_OK;
 }
 
 /* Rows */
@@ -287,7 +284,7 @@ static int know(struct bloom_layers *layers, enum bloom_chunk_sizes sizes) {
     bloom_layers_forget(layers);
     int code = read_layers(layers, NULL);
     if (code == SQLITE_OK)
-        code = find_proof(layers);
+        find_proof(layers);
     const bool proven = layers->proof != BLOOM_PROOF_NONE;
     const bool checks = sizes == BLOOM_SIZES_NOW || (sizes == BLOOM_SIZES_LATER && proven);
     for (unsigned i = 0; checks && code == SQLITE_OK && i < layers->count; i++) {
