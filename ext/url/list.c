@@ -329,13 +329,9 @@ static bool list_refang(struct list_span span, uint8_t *to, size_t *used) {
         struct list_span scheme = {span.at + (list_begins(span, "fxp") ? 3 : 4), span.end};
         scheme.at += list_begins(scheme, "s");
         if (list_begins(scheme, ":") || list_begins(scheme, "[:")) {
-            size_t letters = (size_t)(scheme.at - span.at);
-            const char *name = list_begins(span, "f")                         ? "ftp"
-                               : scheme.at[-1] == 's' || scheme.at[-1] == 'S' ? "https"
-                                                                              : "http";
-            *used = strlen(name) < letters ? strlen(name) : letters;
-            memcpy(to, name, *used);
-            span.at += letters;
+            memcpy(to, "ftp", 3); /* any will do, since a key has none */
+            *used = 3;
+            span.at = scheme.at;
             defanged = true;
         }
     }

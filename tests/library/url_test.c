@@ -154,6 +154,7 @@ static void rules_of_names(void **state) {
         {"xn--tda2021i.example", "xn--tda2021i.example/", false},
         {"\xd7\x90..\xd7\x91", "xn--4db.xn--5db/", true},
         {"[::1]", "[::1]/", true},
+        {"1..2.3", "1.2.0.3/", false},
     };
     for (size_t i = 0; i < COUNT_OF(NAMES); i++) {
         struct parsed parsed = parse(NAMES[i].written, strlen(NAMES[i].written));
@@ -246,6 +247,7 @@ static void ipv6_addresses(void **state) {
         {"a::%25]@b", NULL}, /* a scheme, since the zone of an address has no brackets */
         {"fe80::1%25[x]@b.example/p", NULL},
         {"fe80::1%[@b.example/p", NULL},
+        {"evil.example:", NULL},
         /* None. */
         {"http://[", NULL},
         {"http://[]/", NULL},
