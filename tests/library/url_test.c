@@ -153,6 +153,11 @@ static void rules_of_names(void **state) {
         {"xn--tda43883t.example", "xn--tda43883t.example/", false},
         {"xn--tda2021i.example", "xn--tda2021i.example/", false},
         {"\xd7\x90..\xd7\x91", "xn--4db.xn--5db/", true},
+        {"\xe1\xb9\xa1\xcc\xa3.example", "xn--1ig.example/", true},
+        {"\xd8\xa8\xe2\x80\x8c\xd8\xa8\xd7\x90.example", "xn--4db9oa526x.example/", true},
+        {"1\xd7\x90.example", "xn--1-0hc.example/", false},
+        {"xn--mnchen-3ya.example", "xn--mnchen-3ya.example/", true},
+        {"a.b/x//%2e%2e", "a.b/x/", true},
         {"[::1]", "[::1]/", true},
         {"1..2.3", "1.2.0.3/", false},
     };
