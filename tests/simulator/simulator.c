@@ -187,8 +187,8 @@ static void see_what_is_read(struct connection *connection) {
 #endif
 }
 
-/* Outside of a transaction: no lock is held, whatever failed before. Where a schema is in doubt, one
- * is changed and rolled back, temp, which nobody locks: then SQLite reads all of them anew. */
+/* Outside of a transaction: no lock is held, whatever failed before. Where a schema is in doubt,
+ * one is changed and rolled back, temp, which nobody locks: then SQLite reads all of them anew. */
 static void rest(struct connection *connection) {
     if (connection->in_transaction) {
         see_what_is_read(connection);
