@@ -36,16 +36,20 @@ static inline void remove_folder(void) {
     assert_int_equal(rmdir(folder), 0);
 }
 
-static inline void run_apart(void **state, void (*test)(void)) {
+struct apart {
+    void (*test)(void);
+};
+
+static inline void run_apart(void **state) {
+    const struct apart *apart = *state;
     const char *parent = getenv("TMPDIR");
-    (void)state;
     snprintf(folder, sizeof folder, "%.40s/hostile.XXXXXX", parent != NULL ? parent : "/tmp");
     assert_non_null(mkdtemp(folder));
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
         alarm(600); /* what hangs fails, too, but not what a busy machine takes long for */
-        test();
+        apart->test();
         exit(0); /* with what a sanitizer or a coverage build does at the end */
     }
     int status = 0;
@@ -69,10 +73,12 @@ static inline void require(bool holds, const char *format, ...) {
     _exit(1);
 }
 
-/* A test NAME as NAME_apart, for TEST. */
-#define APART(name)                                                                                \
-    static void name##_apart(void **state) {                                                       \
-        run_apart(state, name);                                                                    \
+/* A row of a group of tests, as TEST, of a test in a process of its own. */
+#define APART(sentence, name)                                                                      \
+    {                                                                                              \
+        sentence, run_apart, NULL, NULL, &(struct apart) {                                         \
+            name                                                                                   \
+        }                                                                                          \
     }
 
 /* ---- Databases ---- */
