@@ -1,9 +1,8 @@
 /* What others' text is in messages: valid UTF-8 without control characters, cut off at a character,
  * whatever bytes it has; and through every function that quotes an argument.
  */
-#include "../library/library_test.h"
+#include "connection.h"
 
-#include "sqlite-bloom.h"
 #include "sqlite/sqlite.h"
 
 static void assert_quoted(const char *text, size_t length, const char *expected) {
@@ -152,9 +151,7 @@ static void every_message_is_clean(void **state) {
         "CAST(zeroblob(1000) AS TEXT)",
         "replace(hex(zeroblob(59)), '00', 'x') || '\xc3\xa4\xc3\xa4'"};
     (void)state;
-    sqlite3 *database;
-    assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
-    assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);
+    sqlite3 *database = open_database(":memory:");
     for (size_t i = 0; i < COUNT_OF(CALLS); i++)
         for (size_t j = 0; j < COUNT_OF(TEXTS); j++) {
             const char *at = strchr(CALLS[i], 'X');
@@ -195,9 +192,7 @@ static void names_of_tables(void **state) {
             strcat(expected, NAMES[i].shown);
         }
         strcat(expected, ": a filter table cannot list");
-        sqlite3 *database;
-        assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
-        assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);
+        sqlite3 *database = open_database(":memory:");
         char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE \"%w\" USING bloom; SELECT key FROM "
                                     "\"%w\"",
                                     name, name);
@@ -207,7 +202,7 @@ static void names_of_tables(void **state) {
         if (strncmp(message, expected, strlen(expected)) != 0)
             fail_msg("%s, not %s", message, expected);
         sqlite3_free(sql);
-        assert_int_equal(sqlite3_close(database), SQLITE_OK);
+        close_database(database);
     }
 }
 
@@ -231,9 +226,7 @@ static void limits_cut_messages(void **state) {
     };
     for (int limit = 100; limit >= 30; limit--)
         for (size_t i = 0; i < COUNT_OF(STATEMENTS); i++) {
-            sqlite3 *database;
-            assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
-            assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);
+            sqlite3 *database = open_database(":memory:");
             assert_int_equal(
                 sqlite3_exec(database,
                              "CREATE VIRTUAL TABLE \"\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"
@@ -252,7 +245,7 @@ static void limits_cut_messages(void **state) {
             if (strncmp(message, STATEMENTS[i][1], known) != 0)
                 fail_msg("%s, not %s", message, STATEMENTS[i][1]);
             assert_int_equal(sqlite3_get_autocommit(database), 0);
-            assert_int_equal(sqlite3_close(database), SQLITE_OK);
+            close_database(database);
         }
 }
 
