@@ -12,19 +12,8 @@ import tempfile
 import unittest
 import zipfile
 
-from common import (
-    BUILD,
-    FINGERPRINT,
-    FINGERPRINT_ANSWER,
-    RELEASE,
-    TOOLS,
-    TOP,
-    missing,
-    platforms,
-    release,
-    run,
-    scripts,
-)
+from common import (BUILD, FINGERPRINT, FINGERPRINT_ANSWER, RELEASE, TOOLS, TOP, missing, platforms,
+                    release, run, scripts)
 
 FOLDER = BUILD / "amalgamation"
 ZIP = FOLDER / f"sqlite-bloom-amalgamation-{RELEASE}.zip"
@@ -105,23 +94,8 @@ class Amalgamation(unittest.TestCase):
         target = next(
             platform.target for platform in platforms.PLATFORMS if platform.name == "windows-x86_64"
         )
-        run(
-            TOOLS,
-            "-m",
-            "ziglang",
-            "cc",
-            "-target",
-            target,
-            "-std=c11",
-            *WARNINGS,
-            "-isystem",
-            release.sqlite_headers(),
-            "-c",
-            "sqlite-bloom.c",
-            "-o",
-            "x.obj",
-            cwd=self.sources,
-        )
+        run(TOOLS, "-m", "ziglang", "cc", "-target", target, "-std=c11", *WARNINGS, "-isystem",
+            release.sqlite_headers(), "-c", "sqlite-bloom.c", "-o", "x.obj", cwd=self.sources)
 
     def test_a_cpp_program_links_it_in(self):
         (self.sources / "main.cpp").write_text(
@@ -135,19 +109,8 @@ class Amalgamation(unittest.TestCase):
             " sqlite3_close(database);\n}\n"
         )
         run("gcc", "-std=c11", "-O0", "-DSQLITE_CORE", "-c", "sqlite-bloom.c", cwd=self.sources)
-        run(
-            "g++",
-            "-std=c++11",
-            "-Wall",
-            "-Wextra",
-            "-DSQLITE_CORE",
-            "main.cpp",
-            "sqlite-bloom.o",
-            "-lsqlite3",
-            "-o",
-            "main",
-            cwd=self.sources,
-        )
+        run("g++", "-std=c++11", "-Wall", "-Wextra", "-DSQLITE_CORE", "main.cpp", "sqlite-bloom.o",
+            "-lsqlite3", "-o", "main", cwd=self.sources)
         self.assertEqual(tuple(map(int, run(self.sources / "main").split())), FINGERPRINT_ANSWER)
 
     def test_the_header_is_that_of_the_sources(self):

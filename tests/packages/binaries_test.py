@@ -153,13 +153,8 @@ class Running(unittest.TestCase):
             self.skipTest(missing(*needs))
         os.environ |= {"WINEDEBUG": "-all", "WINEPREFIX": str(WORK / "wine")}
         if name.startswith("windows"):
-            subprocess.run(
-                [WINE, "wineboot", "-i"],
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                check=False,
-                timeout=300,
-            )
+            subprocess.run([WINE, "wineboot", "-i"], stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL, check=False, timeout=300)
         here = fingerprint(f"linux-{os.uname().machine}")
         there = fingerprint(name, command)
         self.assertGreater(len(there), 3000)
@@ -287,11 +282,8 @@ class Contents(unittest.TestCase):
                 folder = f"sqlite-bloom-{RELEASE}-{platform.name}"
                 self.assertEqual(
                     archive.namelist(),
-                    [
-                        f"{folder}/LICENSE",
-                        f"{folder}/{platform.library}",
-                        f"{folder}/sqlite-bloom.h",
-                    ],
+                    [f"{folder}/LICENSE", f"{folder}/{platform.library}",
+                     f"{folder}/sqlite-bloom.h"],
                 )
                 self.assertEqual(
                     archive.read(f"{folder}/{platform.library}"),

@@ -188,12 +188,8 @@ class Packages(unittest.TestCase):
             capture_output=True,
             text=True,
             check=True,
-            env={
-                "MANWIDTH": "100",
-                "LC_ALL": "C.UTF-8",
-                "PATH": "/usr/bin:/bin",
-                "MANPAGER": "cat",
-            },
+            env={"MANWIDTH": "100", "LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin",
+                 "MANPAGER": "cat"},
         )
         self.assertEqual(shown.stderr, "")
         self.assertRegex(shown.stdout, r"BLOOM\(3sql\)")

@@ -24,20 +24,8 @@ class Npm(unittest.TestCase):
         self.addCleanup(shutil.rmtree, folder)
         (folder / "package.json").write_text("{}")
         with registry(NPM) as address:
-            run(
-                "npm",
-                "install",
-                "--silent",
-                "--no-audit",
-                "--no-fund",
-                "--registry",
-                address,
-                "--cache",
-                folder / "cache",
-                *options,
-                "sqlite-bloom",
-                cwd=folder,
-            )
+            run("npm", "install", "--silent", "--no-audit", "--no-fund", "--registry", address,
+                "--cache", folder / "cache", *options, "sqlite-bloom", cwd=folder)
         return folder
 
     def modules(self, folder):
@@ -85,15 +73,11 @@ class Npm(unittest.TestCase):
         return (BUILD / "work/npm/sqlite-bloom/README.md").read_text()
 
     def test_npm_installs_the_library_of_each_other_platform_there(self):
-        for platform, package in (
-            ("linux arm64 glibc", "linux-arm64"),
-            ("linux x64 musl", "linux-x64-musl"),
-            ("linux arm64 musl", "linux-arm64-musl"),
-            ("darwin x64 ", "darwin-x64"),
-            ("darwin arm64 ", "darwin-arm64"),
-            ("win32 x64 ", "windows-x64"),
-            ("win32 arm64 ", "windows-arm64"),
-        ):
+        for platform, package in (("linux arm64 glibc", "linux-arm64"),
+                                  ("linux x64 musl", "linux-x64-musl"),
+                                  ("linux arm64 musl", "linux-arm64-musl"),
+                                  ("darwin x64 ", "darwin-x64"), ("darwin arm64 ", "darwin-arm64"),
+                                  ("win32 x64 ", "windows-x64"), ("win32 arm64 ", "windows-arm64")):
             with self.subTest(platform=platform):
                 system, processor, libc = platform.split(" ")
                 folder = self.install(
@@ -210,20 +194,9 @@ class Files(unittest.TestCase):
         folder = BUILD / "work/typescript"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "package.json").write_text(json.dumps({"private": True, "type": "module"}))
-        run(
-            "npm",
-            "install",
-            "--silent",
-            "--no-audit",
-            "--no-fund",
-            "--prefer-offline",
-            "typescript@5",
-            "better-sqlite3@12",
-            "@types/better-sqlite3",
-            "@types/node",
-            "--ignore-scripts",
-            cwd=folder,
-        )
+        run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefer-offline",
+            "typescript@5", "better-sqlite3@12", "@types/better-sqlite3", "@types/node",
+            "--ignore-scripts", cwd=folder)
         target = folder / "node_modules/sqlite-bloom"
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(BUILD / "work/npm/sqlite-bloom", target)
@@ -233,17 +206,8 @@ class Files(unittest.TestCase):
             ' Database(":memory:"));\n// @ts-expect-error\nload(path);\n'
             '// @ts-expect-error\nimport none from "sqlite-bloom";\n'
         )
-        run(
-            "node_modules/.bin/tsc",
-            "--strict",
-            "--noEmit",
-            "--module",
-            "nodenext",
-            "--target",
-            "es2022",
-            "use.ts",
-            cwd=folder,
-        )
+        run("node_modules/.bin/tsc", "--strict", "--noEmit", "--module", "nodenext", "--target",
+            "es2022", "use.ts", cwd=folder)
 
 
 if __name__ == "__main__":

@@ -11,16 +11,8 @@ import tempfile
 import unittest
 import zipfile
 
-from common import (
-    BUILD,
-    FILTER,
-    FILTER_MD5,
-    FINGERPRINT,
-    FINGERPRINT_ANSWER,
-    RELEASE,
-    platforms,
-    run,
-)
+from common import (BUILD, FILTER, FILTER_MD5, FINGERPRINT, FINGERPRINT_ANSWER, RELEASE, platforms,
+                    run)
 
 PYTHON = BUILD / "python"
 PROGRAM = f"""
@@ -49,17 +41,8 @@ class Environment:
         self.pip("install", *packages)
 
     def pip(self, *arguments):
-        return run(
-            self.folder / "bin/python",
-            "-m",
-            "pip",
-            *arguments,
-            "-q",
-            "--disable-pip-version-check",
-            "--find-links",
-            PYTHON,
-            cwd=self.folder,
-        )
+        return run(self.folder / "bin/python", "-m", "pip", *arguments, "-q",
+                   "--disable-pip-version-check", "--find-links", PYTHON, cwd=self.folder)
 
     def run(self, program, *arguments, **options):
         return run(self.folder / "bin" / program, *arguments, cwd=self.folder, **options)
@@ -195,19 +178,9 @@ class SourceDistribution(unittest.TestCase):
         self.addCleanup(shutil.rmtree, folder)
         run(sys.executable, "-m", "venv", folder)
         with self.assertRaises(AssertionError) as caught:
-            run(
-                folder / "bin/python",
-                "-m",
-                "pip",
-                "install",
-                "--disable-pip-version-check",
-                "--find-links",
-                PYTHON,
-                "--no-binary",
-                "sqlite-bloom",
-                "sqlite-bloom",
-                env={"CC": "no-such-compiler"},
-            )
+            run(folder / "bin/python", "-m", "pip", "install", "--disable-pip-version-check",
+                "--find-links", PYTHON, "--no-binary", "sqlite-bloom", "sqlite-bloom",
+                env={"CC": "no-such-compiler"})
         self.assertIn("Install gcc or clang, or set CC to one", str(caught.exception))
 
 
@@ -217,25 +190,9 @@ class Files(unittest.TestCase):
             with self.subTest(platform=platform.name):
                 folder = pathlib.Path(tempfile.mkdtemp())
                 self.addCleanup(shutil.rmtree, folder)
-                run(
-                    sys.executable,
-                    "-m",
-                    "pip",
-                    "download",
-                    "-q",
-                    "--disable-pip-version-check",
-                    "--no-index",
-                    "--find-links",
-                    PYTHON,
-                    "--no-deps",
-                    "--only-binary",
-                    ":all:",
-                    "--platform",
-                    platform.wheel,
-                    "-d",
-                    folder,
-                    "sqlite-bloom",
-                )
+                run(sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check",
+                    "--no-index", "--find-links", PYTHON, "--no-deps", "--only-binary", ":all:",
+                    "--platform", platform.wheel, "-d", folder, "sqlite-bloom")
                 wheel = f"sqlite_bloom-{RELEASE}-py3-none-{platform.wheel}.whl"
                 self.assertEqual([path.name for path in folder.iterdir()], [wheel])
                 with zipfile.ZipFile(folder / wheel) as archive:

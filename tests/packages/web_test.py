@@ -13,19 +13,8 @@ import sys
 import tempfile
 import unittest
 
-from common import (
-    BUILD,
-    FILTER,
-    FILTER_MD5,
-    FINGERPRINT,
-    FINGERPRINT_ANSWER,
-    RELEASE,
-    TOP,
-    WORK,
-    missing,
-    release,
-    run,
-)
+from common import (BUILD, FILTER, FILTER_MD5, FINGERPRINT, FINGERPRINT_ANSWER, RELEASE, TOP, WORK,
+                    missing, release, run)
 
 sys.path.insert(0, str(TOP / "tests/documentation"))
 from pages import murmur3  # noqa: E402

@@ -123,19 +123,8 @@ class TableTest(unittest.TestCase):
 class Bindings(TableTest):
     def test_keys_of_every_type_as_parameters(self):
         connection = self.make()
-        keys = [
-            1,
-            -(2**63),
-            2.5,
-            "text",
-            "",
-            "nul\0inside",
-            "grün 😀",
-            b"",
-            b"\0\xff",
-            float("inf"),
-            "x" * 1_000_000,
-        ]
+        keys = [1, -(2**63), 2.5, "text", "", "nul\0inside", "grün 😀", b"", b"\0\xff", float("inf"),
+                "x" * 1_000_000]
         for key in keys:
             rows(connection, "INSERT INTO s(key) VALUES (?)", (key,))
         for key in keys:
@@ -184,14 +173,9 @@ class Protection(TableTest):
         rows(connection, "SAVEPOINT a")
         insert_numbers(connection, 501, 600)
         rows(connection, "ROLLBACK TO a; COMMIT")
-        for statement in (
-            "UPDATE s_layers SET keys = 0",
-            "DELETE FROM s_chunks",
-            "INSERT INTO s_chunks VALUES (99, x'')",
-            "DROP TABLE s_chunks",
-            "ALTER TABLE s_layers RENAME TO x",
-            "ALTER TABLE s_layers ADD COLUMN x",
-        ):
+        for statement in ("UPDATE s_layers SET keys = 0", "DELETE FROM s_chunks",
+                          "INSERT INTO s_chunks VALUES (99, x'')", "DROP TABLE s_chunks",
+                          "ALTER TABLE s_layers RENAME TO x", "ALTER TABLE s_layers ADD COLUMN x"):
             with self.assertRaises(apsw.Error, msg=statement):
                 rows(connection, statement)
         self.assertEqual(count_found(connection, 1, 500), 500)
@@ -284,14 +268,8 @@ class Pages(TableTest):
                 self.connections.clear()
 
     def test_reserved_bytes_at_the_end_of_each_page_are_left_alone(self):
-        for page_size, reserved in (
-            (512, 32),
-            (1024, 255),
-            (4096, 8),
-            (4096, 32),
-            (4096, 63),
-            (65536, 100),
-        ):
+        for page_size, reserved in ((512, 32), (1024, 255), (4096, 8), (4096, 32), (4096, 63),
+                                    (65536, 100)):
             with self.subTest(page_size=page_size, reserved=reserved):
                 (self.folder / "a.db").unlink(missing_ok=True)
                 connection = self.open()
@@ -524,14 +502,8 @@ class Processes(TableTest):
         ]  # which overlap
         writers = [
             subprocess.Popen(
-                [
-                    sys.executable,
-                    "-c",
-                    WRITER,
-                    str(pathlib.Path(__file__).parent),
-                    str(self.folder / "a.db"),
-                    *map(str, numbers),
-                ],
+                [sys.executable, "-c", WRITER, str(pathlib.Path(__file__).parent),
+                 str(self.folder / "a.db"), *map(str, numbers)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
@@ -764,14 +736,8 @@ class Hosts(unittest.TestCase):
         for missing in ([], ["sqlite3_create_module_v2"], ["sqlite3_blob_open"]):
             with self.subTest(missing=missing):
                 run = subprocess.run(
-                    [
-                        sys.executable,
-                        "-c",
-                        WITHOUT_A_FUNCTION,
-                        "libsqlite3.so.0",
-                        LIBRARY,
-                        *missing,
-                    ],
+                    [sys.executable, "-c", WITHOUT_A_FUNCTION, "libsqlite3.so.0", LIBRARY,
+                     *missing],
                     capture_output=True,
                     text=True,
                     check=True,
