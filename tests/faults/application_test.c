@@ -110,28 +110,6 @@ static void no_memory_with_a_handle_open(void) {
                 }
 }
 
-static void hard_heap_limit_with_a_handle_open(void) {
-    static const char *const NEXT[] = {"SAVEPOINT s", "COMMIT", "INSERT INTO seen(key) VALUES (52)",
-                                       "INSERT INTO seen(seen) VALUES ('clear')"};
-    sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0);
-    sqlite3_initialize();
-    for (unsigned page = 0; page < COUNT_OF(PAGES); page++)
-        for (unsigned i = 0; i < COUNT_OF(NEXT); i++)
-            for (int spare = 0; spare < 20000; spare += 400) {
-                sqlite3 *database = open_with_handle(PAGES[page]);
-                sqlite3_hard_heap_limit64(sqlite3_memory_used() + spare);
-                int code = try(database, NULL, "%s", NEXT[i]);
-                sqlite3_hard_heap_limit64(0);
-                require(code == SQLITE_OK || code == SQLITE_NOMEM, "%s: result %d", NEXT[i], code);
-                if (!sqlite3_get_autocommit(database))
-                    run(database, "ROLLBACK");
-                require_number(database, 1, "SELECT count(*) FROM seen(50)");
-                close_database(database);
-                unlink(path_of("handle.db"));
-                unlink(path_of("handle.db-journal"));
-            }
-}
-
 /* ---- Authorizers ---- */
 
 struct refusal {
@@ -303,7 +281,6 @@ int main(void) {
               loaded_while_a_statement_runs),
         APART("No memory while a handle is open: nothing is closed twice",
               no_memory_with_a_handle_open),
-        APART("A hard heap limit while a handle is open", hard_heap_limit_with_a_handle_open),
         APART("An authorizer that ignores PRAGMA makes no chunks without size", ignored_pragma),
         APART("Nor when the table grows", ignored_pragma_while_growing),
         APART("What is denied on a shadow table is denied through the table", denied_shadow_tables),
