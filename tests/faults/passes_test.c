@@ -28,8 +28,9 @@ static int answer(void *unused) {
 static const char PREPARATION[] =
     "CREATE TABLE f AS SELECT bloom_new(8000000) AS blocked, bloom_new(8000000, 0.01, 'classic') "
     "AS classic, bloom_new(4000000, 0.01, 'counting') AS counting, bloom_export(bloom_new(8000000, "
-    "0.01, 'classic'), 'guava') AS guava, replace(hex(zeroblob(1200000)), '00', '#' || x'0a') AS "
-    "remarks, hex(zeroblob(1200000)) AS digits, bloom_new(100000000, NULL, 'bitmap') AS numbers;"
+    "0.01, 'classic'), 'guava') AS guava, bloom_new(8000000, 0.01, 'parquet') AS parquet, "
+    "replace(hex(zeroblob(1200000)), '00', '#' || x'0a') AS remarks, hex(zeroblob(1200000)) AS "
+    "digits, bloom_new(100000000, NULL, 'bitmap') AS numbers;"
     "CREATE TABLE n(x INTEGER PRIMARY KEY);" NUMBERS(
         90000) "INSERT INTO n SELECT x FROM n;"
                "CREATE VIRTUAL TABLE seen USING bloom(capacity=40000);";
@@ -48,6 +49,7 @@ static const struct pass {
     {"SELECT bloom_union(blocked, blocked) FROM f", 3},
     {"SELECT bloom_intersect(classic, classic, classic) FROM f", 5},
     {"SELECT bloom_export(classic, 'guava') FROM f", 1},
+    {"SELECT bloom_export(parquet, 'parquet') FROM f", 1},
     {"SELECT bloom_import(guava, 'guava') FROM f", 1},
     {"SELECT count(*) FROM f, bloom_list(remarks)", 2},
     {"SELECT count(*) FROM f, bloom_list(digits)", 2},

@@ -644,33 +644,6 @@ class OpenStatements(TableTest):
         rows(connection, "COMMIT")
         self.assertEqual(total_keys(connection), 2)
 
-    def test_a_clear_that_is_refused_at_any_question_has_changed_nothing(self):
-        """In a transaction, where a statement of one row is not taken back."""
-        left = 0
-
-        def authorize(_, name, *__):
-            nonlocal left
-            left -= str(name).startswith("s_")
-            return apsw.SQLITE_DENY if left == 0 else apsw.SQLITE_OK
-
-        for question in range(1, 1000):
-            connection = connect(":memory:")
-            rows(connection, "CREATE VIRTUAL TABLE s USING bloom(capacity=8)")
-            insert_numbers(connection, 1, 40)
-            before = rows(connection, "SELECT * FROM s_layers, s_chunks")
-            rows(connection, "BEGIN")
-            either(connection, "set_authorizer", "setauthorizer")(authorize)
-            left = question
-            try:
-                rows(connection, "INSERT INTO s(s) VALUES ('clear')")
-                break
-            except apsw.Error:
-                left = -1
-                self.assertEqual(rows(connection, "SELECT * FROM s_layers, s_chunks"), before)
-        left = -1
-        self.assertGreater(question, 30)  # some 40, by release
-        self.assertEqual(total_keys(connection), 0)
-
     def test_another_connection_changes_the_schema_between_two_questions(self):
         connection, other = self.make(), self.open()
         insert_numbers(connection, 1, 10)
@@ -817,23 +790,6 @@ class Failures(TableTest):
         self.assertEqual(count_found(connection, 1, 5000), 5000)
         self.check_integrity(connection)
 
-    def test_a_merge_that_does_not_fit_is_taken_back(self):
-        connection = self.make(capacity=100_000, page_size=512)
-        insert_numbers(connection, 1, 10)
-        filter_ = value(
-            connection,
-            NUMBERS.format(1, 50_000) + "SELECT bloom_agg(x, (SELECT filter FROM s)) FROM n",
-        )
-        before = stored(connection)
-        rows(connection, f"PRAGMA max_page_count = {value(connection, 'PRAGMA page_count') + 50}")
-        with self.assertRaises(apsw.FullError):
-            rows(connection, "INSERT INTO s(s, key) VALUES ('merge', ?)", (filter_,))
-        self.assertEqual(stored(connection), before)
-        self.check_integrity(connection)
-        rows(connection, "PRAGMA max_page_count = 1000000")
-        rows(connection, "INSERT INTO s(s, key) VALUES ('merge', ?)", (filter_,))
-        self.assertEqual(value(connection, "SELECT filter FROM s"), filter_)
-
     def test_a_merge_that_fails_half_way_leaves_the_transaction_as_it_was(self):
         connection = self.make(capacity=10_000, page_size=512)
         filter_ = value(
@@ -848,87 +804,6 @@ class Failures(TableTest):
             rows(connection, "INSERT INTO s(s, key) VALUES ('merge', ?)", (filter_,))
         rows(connection, "COMMIT")
         self.assertEqual(rows(connection, "SELECT id FROM s_chunks"), [(20,)])
-
-    def test_what_cannot_be_registered_is_told(self):
-        connection = apsw.Connection(":memory:")
-        either(connection, "create_scalar_function", "createscalarfunction")("bloom_check", max, 2)
-        either(connection, "enable_load_extension", "enableloadextension")(True)
-        running = connection.cursor().execute("SELECT 1 UNION ALL SELECT 2")
-        next(running)
-        version = value(self.open(), "SELECT bloom_version()").partition(",")[0]
-        with self.assertRaises(apsw.ExtensionLoadingError) as caught:
-            either(connection, "load_extension", "loadextension")(LIBRARY)
-        self.assertTrue(str(caught.exception).endswith(
-            f"{version} cannot take the place of what is loaded while a statement runs: load it "
-            "before, or when all are finished"), caught.exception)
-        running.close()
-        either(connection, "load_extension", "loadextension")(LIBRARY)
-        self.assertEqual(value(connection, "SELECT bloom_check(bloom_new(1, 0.5), 1)"), 0)
-
-    def test_every_long_function_asks_whether_to_go_on(self):
-        """A nested statement of some 1000 operations, for every 4 MiB of work; what is around it
-        takes less than 300. The handler that stops it is called every 300."""
-        connection = self.open()
-        set_handler = either(connection, "set_progress_handler", "setprogresshandler")
-        rows(connection, "CREATE TABLE f(layout, f)")
-        for layout in ("blocked", "classic", "parquet"):
-            rows(connection, "INSERT INTO f SELECT ?1, bloom_new(8000000, 0.01, ?1)", (layout,))
-        size = dict(rows(connection, "SELECT layout, length(f) FROM f"))
-        self.assertGreater(min(size.values()), 2 * (4 << 20))
-        pieces = -(-size["blocked"] // (4 << 20))
-        for sql, layout, least in (
-            ("bloom_agg(1, 8000000, 0.01)", "blocked", 1),
-            ("bloom_add(f, 1)", "blocked", 1),
-            ("bloom_union(f, f)", "blocked", pieces),
-            ("bloom_intersect(f, f)", "classic", pieces),
-            ("bloom_count(f)", "blocked", pieces - 1),
-            ("bloom_info(f)", "classic", 1),
-            ("bloom_export(f, 'parquet')", "parquet", 1),
-        ):
-            with self.subTest(sql=sql, layout=layout):
-                sql = f"SELECT length({sql}) FROM f WHERE layout = '{layout}'"
-                calls = []
-                set_handler(lambda calls=calls: bool(calls.append(1)), 300)  # goes on
-                rows(connection, sql)
-                self.assertGreaterEqual(len(calls), 3 * least)
-                for last in (1, len(calls)):
-                    left = [last]
-
-                    def stop(left=left):
-                        left[0] -= 1
-                        return left[0] == 0
-
-                    set_handler(stop, 300)
-                    with self.assertRaises(apsw.InterruptError):
-                        rows(connection, sql)
-                set_handler(None)
-
-    def test_an_interrupt_ends_a_long_insert_and_takes_it_back(self):
-        connection = self.make(capacity=1000)
-        insert_numbers(connection, 1, 100)
-        left = [200]
-
-        def progress():
-            left[0] -= 1
-            return left[0] < 0
-
-        either(connection, "set_progress_handler", "setprogresshandler")(progress, 1000)
-        with self.assertRaises(apsw.InterruptError):
-            insert_numbers(connection, 1, 1_000_000)
-        either(connection, "set_progress_handler", "setprogresshandler")(None)
-        self.assertEqual(count_found(connection, 1, 100), 100)
-        self.assertEqual(total_keys(connection), 100)
-        self.check_integrity(connection)
-
-    def test_an_interrupt_ends_info_of_a_large_table(self):
-        connection = self.make(capacity=1_000_000, page_size=512)
-        insert_numbers(connection, 1, 50_000)
-        either(connection, "set_progress_handler", "setprogresshandler")(lambda: True, 100)
-        for column in ("info", "filter"):
-            with self.assertRaises(apsw.InterruptError):
-                rows(connection, f"SELECT {column} FROM s")
-        either(connection, "set_progress_handler", "setprogresshandler")(None)
-        self.assertEqual(count_found(connection, 1, 1000), 1000)
 
     def test_a_begin_that_was_interrupted_leaves_no_trace(self):
         """The first write of a transaction reads the layers; that it failed must not make the
