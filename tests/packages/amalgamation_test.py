@@ -34,10 +34,8 @@ class Amalgamation(unittest.TestCase):
         self.sources = self.folder / f"sqlite-bloom-amalgamation-{RELEASE}"
 
     def test_the_zip_holds_two_sources_the_licence_and_how_to_build(self):
-        self.assertEqual(
-            sorted(path.name for path in self.sources.iterdir()),
-            ["LICENSE", "README.md", "sqlite-bloom.c", "sqlite-bloom.h"],
-        )
+        self.assertEqual(sorted(path.name for path in self.sources.iterdir()),
+                         ["LICENSE", "README.md", "sqlite-bloom.c", "sqlite-bloom.h"])
 
     def test_the_printed_command_builds_a_library_that_passes_every_script(self):
         readme = (self.sources / "README.md").read_text()
@@ -262,12 +260,8 @@ class Generator(unittest.TestCase):
         ):
             with self.subTest(kind=kind):
                 other = "static int (same_not)(void);\nstatic int same(int);\n"
-                self.refused(
-                    {"a/one.c": "/* static int same; */\n\n" + kind, "a/two.c": other},
-                    "'same' has two meanings",
-                    "a/one.c:",
-                    "a/two.c:2",
-                )
+                self.refused({"a/one.c": "/* static int same; */\n\n" + kind, "a/two.c": other},
+                             "'same' has two meanings", "a/one.c:", "a/two.c:2")
 
     def test_everything_but_the_entry_point_becomes_static(self):
         text = self.generate(

@@ -63,11 +63,9 @@ class Packages(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def in_a_copy(self, commands, *arguments):
-        return run(
-            *(*NAMESPACE, "sh", "-c", COPY + ENTER, "sh", self.folder, DEBIAN, commands),
-            *arguments,
-            env={"DEBIAN_FRONTEND": "noninteractive", "MANPAGER": "cat", "MANWIDTH": "100"},
-        )
+        return run(*(*NAMESPACE, "sh", "-c", COPY + ENTER, "sh", self.folder, DEBIAN, commands),
+                   *arguments,
+                   env={"DEBIAN_FRONTEND": "noninteractive", "MANPAGER": "cat", "MANWIDTH": "100"})
 
     def files(self, package):
         lines = run("dpkg-deb", "-c", package).splitlines()

@@ -60,11 +60,8 @@ class Npm(unittest.TestCase):
         with registry(folder / "empty") as address:
             # As the README says, in the folder where the tarballs are.
             command = re.search(r"^npm install (\./.*)$", self.readme(), re.MULTILINE)[1]
-            run(
-                *("npm", "install", "--silent", "--no-audit", "--no-fund", "--registry", address),
-                *("--cache", folder / "cache", "--prefix", folder, *command.split()),
-                cwd=NPM,
-            )
+            run(*("npm", "install", "--silent", "--no-audit", "--no-fund", "--registry", address),
+                *("--cache", folder / "cache", "--prefix", folder, *command.split()), cwd=NPM)
         self.assertEqual(self.modules(folder), ["sqlite-bloom", "sqlite-bloom-linux-x64"])
         program = "console.log(require('sqlite-bloom').getLoadablePath())"
         self.assertIn("sqlite-bloom-linux-x64/bloom.so", run("node", "-e", program, cwd=folder))
@@ -122,10 +119,8 @@ class Npm(unittest.TestCase):
     def test_the_musl_library_is_chosen_where_node_runs_on_musl(self):
         folder = self.install("--libc", "musl")
         self.assertEqual(self.modules(folder), ["sqlite-bloom", "sqlite-bloom-linux-x64-musl"])
-        shutil.copytree(
-            folder / "node_modules/sqlite-bloom-linux-x64-musl",
-            folder / "node_modules/sqlite-bloom-linux-x64",
-        )
+        shutil.copytree(folder / "node_modules/sqlite-bloom-linux-x64-musl",
+                        folder / "node_modules/sqlite-bloom-linux-x64")
         program = (
             "Object.defineProperty(process, 'report', { value: { getReport: () => ({ header: {} })"
             " } });console.log(require('sqlite-bloom').getLoadablePath())"

@@ -67,10 +67,8 @@ class Wheel(unittest.TestCase):
         self.assertIn("not authorized", lines[3])  # loading is off again
 
     def test_pip_chose_the_wheel_and_nothing_else(self):
-        self.assertRegex(
-            self.environment.run("python", "-m", "pip", "list", "--format=freeze"),
-            rf"sqlite-bloom=={re.escape(RELEASE)}\n",
-        )
+        self.assertRegex(self.environment.run("python", "-m", "pip", "list", "--format=freeze"),
+                         rf"sqlite-bloom=={re.escape(RELEASE)}\n")
         files = self.environment.run("python", "-m", "pip", "show", "-f", "sqlite-bloom")
         self.assertIn("sqlite_bloom/bloom.so", files)
 
@@ -114,10 +112,8 @@ class Wheel(unittest.TestCase):
             " sqlite_bloom.load(Connection())\nexcept NotImplementedError as error:\n   "
             " print(error)\n"
         )
-        self.assertRegex(
-            self.environment.run("python", "-c", program),
-            r"was built without extension loading\. .*pip install apsw",
-        )
+        self.assertRegex(self.environment.run("python", "-c", program),
+                         r"was built without extension loading\. .*pip install apsw")
 
     def test_a_connection_on_which_loading_fails_has_loading_off_again(self):
         program = (
@@ -198,14 +194,10 @@ class Files(unittest.TestCase):
                 with zipfile.ZipFile(folder / wheel) as archive:
                     library = (BUILD / "binaries" / platform.name / platform.library).read_bytes()
                     self.assertEqual(archive.read(f"sqlite_bloom/{platform.library}"), library)
-                    self.assertIn(
-                        f"Tag: py3-none-{platform.wheel}\n",
-                        archive.read(f"sqlite_bloom-{RELEASE}.dist-info/WHEEL").decode(),
-                    )
-                    self.assertIn(
-                        "Root-Is-Purelib: false",
-                        archive.read(f"sqlite_bloom-{RELEASE}.dist-info/WHEEL").decode(),
-                    )
+                    self.assertIn(f"Tag: py3-none-{platform.wheel}\n",
+                                  archive.read(f"sqlite_bloom-{RELEASE}.dist-info/WHEEL").decode())
+                    self.assertIn("Root-Is-Purelib: false",
+                                  archive.read(f"sqlite_bloom-{RELEASE}.dist-info/WHEEL").decode())
 
     def test_wheels_come_out_the_same_every_time(self):
         def digests():

@@ -459,11 +459,8 @@ class ScriptRun:
         )
         first_line, first_place = self.labels.setdefault(label, (line, record.place))
         if line != first_line:
-            raise Failure(
-                f"another result of label {label} than at {first_place}",
-                expected=first_line,
-                got=line,
-            )
+            raise Failure(f"another result of label {label} than at {first_place}",
+                          expected=first_line, got=line)
 
     def note_outcome(self, record, matches, values, rows):
         """Remember for write_updates what the lines of the result should be; None for "as they

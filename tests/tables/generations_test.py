@@ -144,10 +144,8 @@ class GenerationsTest(table_test.TableTest):
                 # What was forgotten is found as seldom, what was not always.
                 edge = (generations + 1) * keys
                 self.assertLess(count_found(connection, 1, edge), edge * fpr)
-                self.assertEqual(
-                    count_found(connection, edge + 1, 2 * generations * keys),
-                    (generations - 1) * keys,
-                )
+                self.assertEqual(count_found(connection, edge + 1, 2 * generations * keys),
+                                 (generations - 1) * keys)
 
     def test_other_connections_see_a_rotation_at_their_next_look(self):
         one = self.make(capacity=100, generations=2, journal_mode="wal")

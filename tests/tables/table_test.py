@@ -109,13 +109,9 @@ class TableTest(unittest.TestCase):
     def shell(self, database, *commands):
         if shutil.which(SQLITE) is None:
             self.skipTest("skipped: sqlite3 is not installed")
-        run = subprocess.run(
-            [SQLITE, "-batch", "-init", os.devnull, str(self.folder / database)],
-            input="\n".join([f".load {LIBRARY}", *commands, ""]),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        run = subprocess.run([SQLITE, "-batch", "-init", os.devnull, str(self.folder / database)],
+                             input="\n".join([f".load {LIBRARY}", *commands, ""]),
+                             capture_output=True, text=True, check=False)
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         return run.stdout
 
@@ -183,10 +179,8 @@ class Protection(TableTest):
         rows(connection, "INSERT INTO t(key) VALUES ('renamed')")
         self.assertEqual(count_found(connection, 1, 500, "t"), 500)
         rows(connection, "INSERT INTO t(t) VALUES ('clear')")
-        rows(
-            connection,
-            "INSERT INTO t(t, key) VALUES ('merge', (SELECT bloom_add(filter, 'm') FROM t))",
-        )
+        rows(connection,
+             "INSERT INTO t(t, key) VALUES ('merge', (SELECT bloom_add(filter, 'm') FROM t))")
         self.assertEqual(
             rows(connection, "SELECT key FROM t WHERE key IN ('m', 'renamed', 1)"), [("m",)]
         )
@@ -208,10 +202,8 @@ class Protection(TableTest):
 
     def test_options_stand_between_white_space_of_any_kind(self):
         connection = self.open()
-        rows(
-            connection,
-            "CREATE VIRTUAL TABLE s USING bloom(\r\n\t capacity \r\n= \t50\r, growth\t=\roff\r\n)",
-        )
+        rows(connection,
+             "CREATE VIRTUAL TABLE s USING bloom(\r\n\t capacity \r\n= \t50\r, growth\t=\roff\r\n)")
         self.assertEqual(
             value(
                 connection,
@@ -278,10 +270,8 @@ class Pages(TableTest):
                 control = either(connection, "file_control", "filecontrol")
                 control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(number))
                 rows(connection, "VACUUM")
-                rows(
-                    connection,
-                    f"CREATE VIRTUAL TABLE s USING bloom(capacity={page_size * 2}, fpr=0.001)",
-                )
+                rows(connection,
+                     f"CREATE VIRTUAL TABLE s USING bloom(capacity={page_size * 2}, fpr=0.001)")
                 last = page_size * 5 // 2
                 insert_numbers(connection, 1, last)
                 self.assertEqual((self.folder / "a.db").read_bytes()[20], reserved)
@@ -401,12 +391,8 @@ class Copies(TableTest):
             capture_output=True,
             check=True,
         ).stdout
-        subprocess.run(
-            [SQLITE, "-batch", "-init", os.devnull, str(self.folder / "b.db")],
-            input=dump,
-            capture_output=True,
-            check=True,
-        )
+        subprocess.run([SQLITE, "-batch", "-init", os.devnull, str(self.folder / "b.db")],
+                       input=dump, capture_output=True, check=True)
         self.check_copy(self.open("a.db"), self.open("b.db"))
 
     def test_restore_into_a_database_of_another_page_size(self):
@@ -820,11 +806,8 @@ class Failures(TableTest):
             either(connection, "set_progress_handler", "setprogresshandler")(None)
             count_found(connection, 1, 5)
             insert_numbers(other, 1000 * steps, 1000 * steps + 20)
-            self.assertEqual(
-                count_found(connection, 1000 * steps, 1000 * steps + 20),
-                21,
-                f"after an interrupt at step {steps}",
-            )
+            self.assertEqual(count_found(connection, 1000 * steps, 1000 * steps + 20), 21,
+                             f"after an interrupt at step {steps}")
         self.assertGreater(failures, 0)
 
 
