@@ -38,18 +38,23 @@ EMULATED = {
     "windows-x86_64": (WINE, [WINE]),
 }
 
-# Scripts that another processor is not asked, as an emulated one is five to ten times slower. Every
-# script that is not named here is run there.
+# Scripts that another processor is not asked, as an emulated one is five to ten times slower, nor
+# another C library. Every script that is not named here is run there.
 # What they judge are texts and names, plans and cursors, transactions and connections: SQLite and
 # our SQL decide it, on every processor alike.
 OF_SQL_ALONE = """arguments null_filters options pins schema table_arguments table_connections
     table_handles table_maintenance table_options table_refusals table_rows table_shadow table_state
     table_transactions transactions""".split()
-# They ask hashes and kernels over and over. The two libraries for arm64 have the same instructions
-# there, by one compiler of one source: glibc runs them, musl runs what calls the C library.
+# They ask hashes and kernels over and over. The libraries for glibc and for musl have the same
+# instructions there, by one compiler of one source: glibc runs them, musl runs what calls the C
+# library.
 OF_KERNELS_ALONE = """bitmap no_false_negative sets table_add_all table_changes
     table_growth""".split()
-LEFT_OUT = {"linux-aarch64": OF_SQL_ALONE, "musl-aarch64": OF_SQL_ALONE + OF_KERNELS_ALONE}
+LEFT_OUT = {
+    "linux-aarch64": OF_SQL_ALONE,
+    "musl-x86_64": OF_SQL_ALONE + OF_KERNELS_ALONE,
+    "musl-aarch64": OF_SQL_ALONE + OF_KERNELS_ALONE,
+}
 
 
 def compiled(name, target, *words):
