@@ -212,16 +212,6 @@ class Protection(TableTest):
             "500",
         )
 
-    def test_an_option_runs_no_sql_of_a_stranger(self):
-        """The arguments are stored in the schema, and read again by whoever opens the database."""
-        connection = self.open()
-        calls = []
-        create = either(connection, "create_scalar_function", "createscalarfunction")
-        create("launch", lambda: calls.append(1) or 5, 0)
-        with self.assertRaises(apsw.Error):
-            rows(connection, "CREATE VIRTUAL TABLE s USING bloom(capacity=launch())")
-        self.assertEqual(calls, [])
-
 
 class Pages(TableTest):
     def tree(self, connection, table):
