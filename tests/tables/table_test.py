@@ -21,35 +21,20 @@ import unittest
 import apsw
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-LIBRARY = next(
-    (str(TOP / name) for name in ("bloom.so", "bloom.dylib", "bloom.dll") if (TOP / name).exists()),
-    "bloom",
-)
+sys.path.insert(0, str(TOP / "tests/runner"))
+import extended  # noqa: E402
+from extended import LIBRARY, either, rows  # noqa: E402
+
 SQLITE = os.environ.get("SQLITE3", "sqlite3")
 NUMBERS = "WITH RECURSIVE n(x) AS (SELECT {0} UNION ALL SELECT x + 1 FROM n WHERE x < {1}) "
-
-
-def either(owner, name, older_name):
-    """The attribute of an apsw object under its present name, or under the one it had in apsw
-    3.40."""
-    return getattr(owner, name, None) or getattr(owner, older_name)
-
-
 SQLITE_VERSION = either(apsw, "sqlite_lib_version", "sqlitelibversion")()
 
 
 def connect(path):
-    connection = apsw.Connection(str(path))
-    either(connection, "enable_load_extension", "enableloadextension")(True)
-    either(connection, "load_extension", "loadextension")(LIBRARY)
-    either(connection, "enable_load_extension", "enableloadextension")(False)
+    connection = extended.connect(path)
     either(connection, "set_busy_timeout", "setbusytimeout")(30_000)
-    connection.cursor().execute("PRAGMA synchronous = off")  # no power fails here
+    rows(connection, "PRAGMA synchronous = off")  # no power fails here
     return connection
-
-
-def rows(connection, sql, bindings=()):
-    return list(connection.cursor().execute(sql, bindings))
 
 
 def total_keys(connection):
