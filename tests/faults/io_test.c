@@ -221,7 +221,8 @@ static int run(sqlite3 *database, const char *sql, sqlite3_str *text) {
     return code;
 }
 
-/* The rows of SQL that does not fail, off SQLite's heap, which is to be empty after each attempt. */
+/* The rows of SQL that does not fail, off SQLite's heap, which is to be empty after each attempt:
+ * to be freed. */
 static char *must_run(sqlite3 *database, const char *sql) {
     sqlite3_str *text = sqlite3_str_new(NULL);
     sqlite3_str_appendall(text, " "); /* a text of nothing would be NULL */

@@ -1,7 +1,8 @@
 /* Every function, aggregate and table operation, and registering them all, is interrupted wherever
- * SQLite asks whether to go on or an authorizer, and forbidden or ignored wherever SQLite asks an authorizer, for
- * the statements that the extension itself runs, too; and an authorizer that forbids everything
- * comes in while a statement runs, whichever.
+ * SQLite asks whether to go on or asks an authorizer, and forbidden or ignored wherever SQLite asks
+ * an authorizer, for the statements that the extension itself runs, too; and an authorizer that
+ * forbids everything comes in while a statement runs, whichever. What was interrupted succeeds the
+ * next time.
  *
  * As in memory_test.c: the outcome must be SQLITE_INTERRUPT or SQLITE_AUTH, the database must be as
  * before the attempt (or as after it, when it succeeded all the same), and closing it must leave no
