@@ -220,8 +220,8 @@ static const char *const OPERATIONS[] = {
     "INSERT OR IGNORE INTO seen(key) VALUES (1), ('b')",
     "SELECT info FROM seen",
     "SELECT filter FROM seen",
-    "INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg(value, 500, 0.009) FROM "
-    "json_each('[1,2]')",
+    ("INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg(value, 500, 0.009) FROM "
+     "json_each('[1,2]')"),
     "INSERT INTO seen(seen) VALUES ('clear')",
 };
 
@@ -292,8 +292,8 @@ static void damage_at_random(const char *unused) {
         "UPDATE seen_layers SET ones = ?1",
         "UPDATE seen_layers SET layer = layer + %lld",
         "DELETE FROM seen_layers WHERE layer = %lld",
-        "REPLACE INTO seen_layers SELECT layer + %lld, header, 7, keys, chunks, ones FROM "
-        "seen_layers",
+        ("REPLACE INTO seen_layers SELECT layer + %lld, header, 7, keys, chunks, ones FROM "
+         "seen_layers"),
         "UPDATE seen_layers SET header = (SELECT header FROM seen_layers ORDER BY layer DESC)",
         "UPDATE seen_chunks SET bits = ?1",
         "UPDATE seen_chunks SET bits = ?1 WHERE id = %lld",
