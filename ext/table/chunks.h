@@ -72,8 +72,8 @@ uint32_t bloom_chunk_block_bytes(const struct bloom_geometry *geometry);
 uint32_t bloom_blocks_of_chunk(const struct bloom_geometry *geometry, uint64_t chunk);
 
 /* The block that decides about a key, and the counts of its chunk. A block that is not far from the
- * counts is read and written with them and with what lies between: one call takes less time than
- * two. */
+ * counts is read and written with them and with what lies between, by one call instead of two: up
+ * to 2 KB that takes 50 ns instead of 95, from 3 KB on as long. */
 enum { BLOOM_NEAR_BYTES = 3072 };
 struct bloom_block {
     const struct bloom_geometry *geometry;

@@ -228,8 +228,9 @@ struct connection {
     bool in_transaction, by_savepoint;
     bool query_only;
     unsigned depth;
-    /* A change of the schema was refused within the transaction: SQLite may keep the number of the
-     * schema that did not come to be, and not see another connection's that gets the same one. */
+    /* A change of the schema was refused within the transaction, or an ATTACH failed, after which
+     * SQLite reads the schema that is not committed: it may keep the number of one that did not
+     * come to be, and not see another connection's that gets the same one. */
     bool schema_in_doubt;
     bool other_schema[SCHEMAS]; /* than when statements were prepared, perhaps: see deserialize */
     struct keys asked;          /* what in_set() tells */

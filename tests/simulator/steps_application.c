@@ -34,6 +34,7 @@ void step_failed_attach(connection_t *connection) {
     expect(code == SQLITE_NOTADB || is_busy(code), "%s: %s: result %d (%s)", connection->name, sql,
            code, last_error);
     sqlite3_free(sql);
+    connection->schema_in_doubt |= connection->in_transaction;
 }
 
 /* A copy holds what the connection sees, also amid a transaction. From memory SQLite copies what is
