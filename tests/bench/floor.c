@@ -67,6 +67,7 @@ enum { CALL_COUNT = sizeof CALLS / sizeof *CALLS };
 struct contender {
     const char *name;
     struct bloom_shape shape; /* layout is NULL for those of others */
+    bloom_word_check *check;  /* a kernel's, of one key */
     uint8_t *payload;
     struct floor_libbloom *libbloom;
     const struct floor_peer *peer;
@@ -172,6 +173,15 @@ __attribute__((noinline)) static uint64_t check_singly(const struct bloom_shape 
     return found;
 }
 
+__attribute__((noinline)) static uint64_t
+check_singly_by_kernel(bloom_word_check *check, const struct bloom_shape *shape,
+                       const uint8_t *payload, const uint64_t *words, size_t count) {
+    uint64_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        found += check(shape, payload, words[i]) != 0;
+    return found;
+}
+
 __attribute__((noinline)) static uint64_t check_singly_in_peer(const struct floor_peer *peer,
                                                                const void *filter,
                                                                const uint64_t *hashes,
@@ -233,6 +243,9 @@ static uint64_t check_by(struct contender *contender, const struct floor_keys *k
         }
     } else if (peer != NULL) {
         all_found = check_singly_in_peer(peer, contender->filter, keys->first, keys->count);
+    } else if (contender->check != NULL) {
+        all_found = check_singly_by_kernel(contender->check, shape, contender->payload, keys->first,
+                                           keys->count);
     } else if (keys->text) {
         for (size_t i = 0; i < keys->count; i++) {
             struct bloom_hash hash = hash_of(keys, i);
@@ -368,7 +381,7 @@ static struct contender *contender_of_peer(struct contender *contender,
     return contender + 1;
 }
 
-/* The kernels as layouts: their functions are those of a layout. */
+/* The kernels as layouts: their functions for many keys are those of a layout. */
 static struct contender *contenders_of_kernels(struct contender *contender, uint64_t keys,
                                                double rate) {
     static struct bloom_layout layouts[KERNELS_MOST];
@@ -379,9 +392,9 @@ static struct contender *contenders_of_kernels(struct contender *contender, uint
             continue;
         layouts[i] = bloom_layout_blocked;
         layouts[i].add = kernel->add;
-        layouts[i].check = kernel->check;
         layouts[i].check_many = kernel->check_many;
         snprintf(names[i], sizeof names[i], "%s direct", kernel->name);
+        contender->check = kernel->check;
         contender = contender_of(contender, names[i], &layouts[i], keys, rate);
     }
     return contender;

@@ -103,13 +103,14 @@ class House(unittest.TestCase):
 
     def is_of_one_line(self, name, text, number):
         """What the form of a file wants on one line: a row of a table and a link of Markdown; in a
-        script the pattern of an error, and what a query gives."""
+        script the pattern of an error, a case of a foreach, and what a query gives."""
         line = text[number - 1]
         if name.endswith(".md"):
             return line.startswith("|") or "](" in line
         if name.endswith((".test", ".inc")):
             before = "\n".join(text[:number - 1]).rpartition("\n\n")[2]
-            return line.startswith("statement error ") or re.search(r"^----$", before, re.M)
+            return line.startswith("statement error ") or re.search(
+                r"^(----$|foreach )", before, re.M)
         return False
 
 

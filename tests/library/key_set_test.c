@@ -218,14 +218,6 @@ static void around_the_partitioning(void **state) {
     free(keys);
 }
 
-static void a_million(void **state) {
-    (void)state;
-    struct bloom_hash *keys = distinct_keys(1000000);
-    assert_same(count_distinct(&bloom_layout_blocked, keys, 1000000), 1000000, "distinct keys");
-    assert_exact_for_both(keys, 1000000);
-    free(keys);
-}
-
 static void random_mixtures(void **state) {
     (void)state;
     uint64_t random = 1;
@@ -712,7 +704,6 @@ int main(void) {
         TEST("Every small number of keys is counted exactly", every_small_count),
         TEST("Numbers of keys around the change to partitions are counted exactly",
              around_the_partitioning),
-        TEST("A million distinct keys are counted exactly", a_million),
         TEST("Random mixtures of new and repeated keys are counted exactly", random_mixtures),
         TEST("Hashes that crowd in one place are counted exactly", crowded_hashes),
         TEST("Keys that differ in one of two words only are both kept", equal_in_one_word),

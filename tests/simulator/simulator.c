@@ -187,8 +187,8 @@ static void see_what_is_read(struct connection *connection) {
 #endif
 }
 
-/* Outside of a transaction: no lock is held, whatever failed before; a schema that is in doubt is
- * changed and rolled back, so that SQLite reads it anew. */
+/* Outside of a transaction: no lock is held, whatever failed before. Where a schema is in doubt,
+ * one is changed and rolled back, temp, which nobody locks: then SQLite reads all of them anew. */
 static void rest(struct connection *connection) {
     if (connection->in_transaction) {
         see_what_is_read(connection);
@@ -202,9 +202,8 @@ static void rest(struct connection *connection) {
         return;
     sqlite3_exec(connection->database, "PRAGMA query_only = 0", NULL, NULL, NULL);
     connection->query_only = false;
-    if (sqlite3_exec(connection->database, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
-        return;
-    int code = sqlite3_exec(connection->database, "CREATE TABLE main.n(x)", NULL, NULL, NULL);
+    int code =
+        sqlite3_exec(connection->database, "BEGIN; CREATE TEMP TABLE n(x)", NULL, NULL, NULL);
     sqlite3_exec(connection->database, "ROLLBACK", NULL, NULL, NULL);
     connection->schema_in_doubt = code != SQLITE_OK;
 }
