@@ -84,7 +84,9 @@ LINKED_SQLITE = -lsqlite3
 endif
 LINK = $(COMPILE) -D_XOPEN_SOURCE=700 -DSQLITE_CORE $(LINKED_FLAGS)
 $(BUILD)/tests/%_test: tests/faults/%_test.c $(CASE_OBJECT) $(wildcard tests/faults/*.h)
-	$(LINK) -o $@ $< $(CASE_OBJECT) $(LINKED_OBJECTS) -lcmocka $(LINKED_SQLITE) -lpthread -lm
+	$(LINK) -o $@ $(filter tests/%.c,$^) $(CASE_OBJECT) $(LINKED_OBJECTS) -lcmocka \
+	    $(LINKED_SQLITE) -lpthread -lm
+$(BUILD)/tests/io_test: tests/simulator/disk.c
 SIMULATOR_WEIGHTS = $(wildcard tests/simulator/*.steps)
 COMMIT = $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
 $(BUILD)/tests/simulator: $(wildcard tests/simulator/*.[ch])
@@ -107,7 +109,6 @@ TEST_SUITES = \
     'scripts=$(PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
     'scripts that ask for a newer SQLite=$(NEWEST) $(shell grep -l '>=3\.4[4-9]' tests/sql/*.test)' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
-    'crashes=ROUNDS=20 $(PYTHON) tests/tables/crash_test.py' \
     'sources=$(PYTHON) tests/build/sources_test.py' \
     'plans=$(PYTHON) tests/random/plans_test.py Here' \
     'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
@@ -137,7 +138,6 @@ LONG_SUITES = \
     $(call unit_suites,$(LONG_LIBRARY_TESTS)) \
     'a million spellings of URLs=COUNT=1000000 $(PYTHON) tests/documentation/urls_test.py' \
     'fuzzing=sh tests/fuzz/run.sh' \
-    'crashes, long run=ROUNDS=300 $(PYTHON) tests/tables/crash_test.py' \
     'faults on the oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Oldest' \
     'faults on the newest SQLite=$(PYTHON) tests/hosts/releases_test.py Newest' \
     'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \

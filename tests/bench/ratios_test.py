@@ -8,14 +8,14 @@ Needs apsw; the rows are in memory.
 """
 import os
 import pathlib
+import sys
 import time
 import unittest
 
-import apsw
-
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-LIBRARY = next((str(TOP / name) for name in ("bloom.so", "bloom.dylib", "bloom.dll")
-                if (TOP / name).exists()), "bloom")
+sys.path.insert(0, str(TOP / "tests/runner"))
+from extended import connect, rows  # noqa: E402
+
 ROWS = int(os.environ.get("ROWS", "300000"))
 ROUNDS = int(os.environ.get("ROUNDS", "7"))
 
@@ -43,13 +43,10 @@ BOUNDS = [
 
 class Ratios(unittest.TestCase):
     def test_ratios(self):
-        connection = apsw.Connection(":memory:")
-        for names, value in ((("enable_load_extension", "enableloadextension"), True),
-                             (("load_extension", "loadextension"), LIBRARY)):
-            next(getattr(connection, name) for name in names if hasattr(connection, name))(value)
+        connection = connect()
 
         def run(sql, bindings=()):
-            return list(connection.cursor().execute(sql, bindings))
+            return rows(connection, sql, bindings)
 
         run(f"""
             CREATE TABLE visits(url TEXT);

@@ -110,28 +110,6 @@ static void no_memory_with_a_handle_open(void) {
                 }
 }
 
-static void hard_heap_limit_with_a_handle_open(void) {
-    static const char *const NEXT[] = {"SAVEPOINT s", "COMMIT", "INSERT INTO seen(key) VALUES (52)",
-                                       "INSERT INTO seen(seen) VALUES ('clear')"};
-    sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0);
-    sqlite3_initialize();
-    for (unsigned page = 0; page < COUNT_OF(PAGES); page++)
-        for (unsigned i = 0; i < COUNT_OF(NEXT); i++)
-            for (int spare = 0; spare < 20000; spare += 400) {
-                sqlite3 *database = open_with_handle(PAGES[page]);
-                sqlite3_hard_heap_limit64(sqlite3_memory_used() + spare);
-                int code = try(database, NULL, "%s", NEXT[i]);
-                sqlite3_hard_heap_limit64(0);
-                require(code == SQLITE_OK || code == SQLITE_NOMEM, "%s: result %d", NEXT[i], code);
-                if (!sqlite3_get_autocommit(database))
-                    run(database, "ROLLBACK");
-                require_number(database, 1, "SELECT count(*) FROM seen(50)");
-                close_database(database);
-                unlink(path_of("handle.db"));
-                unlink(path_of("handle.db-journal"));
-            }
-}
-
 /* ---- Authorizers ---- */
 
 struct refusal {
@@ -296,32 +274,17 @@ static void ignored_shadow_tables(void) {
     }
 }
 
-/* ---- */
-
-APART(loaded_again)
-APART(loaded_while_a_statement_runs)
-APART(no_memory_with_a_handle_open)
-APART(hard_heap_limit_with_a_handle_open)
-APART(ignored_pragma)
-APART(ignored_pragma_while_growing)
-APART(denied_shadow_tables)
-APART(ignored_shadow_tables)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST("The extension may be loaded again with tables open", loaded_again_apart),
-        TEST("The extension may be loaded while a statement runs, or says why not",
-             loaded_while_a_statement_runs_apart),
-        TEST("No memory while a handle is open: nothing is closed twice",
-             no_memory_with_a_handle_open_apart),
-        TEST("A hard heap limit while a handle is open", hard_heap_limit_with_a_handle_open_apart),
-        TEST("An authorizer that ignores PRAGMA makes no chunks without size",
-             ignored_pragma_apart),
-        TEST("Nor when the table grows", ignored_pragma_while_growing_apart),
-        TEST("What is denied on a shadow table is denied through the table",
-             denied_shadow_tables_apart),
-        TEST("What is ignored on a shadow table loses no key and no count",
-             ignored_shadow_tables_apart),
+        APART("The extension may be loaded again with tables open", loaded_again),
+        APART("The extension may be loaded while a statement runs, or says why not",
+              loaded_while_a_statement_runs),
+        APART("No memory while a handle is open: nothing is closed twice",
+              no_memory_with_a_handle_open),
+        APART("An authorizer that ignores PRAGMA makes no chunks without size", ignored_pragma),
+        APART("Nor when the table grows", ignored_pragma_while_growing),
+        APART("What is denied on a shadow table is denied through the table", denied_shadow_tables),
+        APART("What is ignored on a shadow table loses no key and no count", ignored_shadow_tables),
     };
     return cmocka_run_group_tests_name("application", tests, NULL, NULL);
 }

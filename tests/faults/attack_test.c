@@ -2,9 +2,7 @@
  * against it, and the statement ends with advice; a salt, which the chooser does not know, helps.
  */
 #include "../library/fuse_attack.h"
-#include "../library/library_test.h"
-
-#include "sqlite-bloom.h"
+#include "connection.h"
 #include "sqlite/sqlite.h"
 
 /* A table `chosen` of the keys with which so many seeds fail. */
@@ -15,8 +13,7 @@ static sqlite3 *open_chosen(size_t seeds) {
     uint64_t *words = malloc(count * sizeof *words);
     assert_non_null(words);
     attack_words(words, seeds);
-    assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
-    assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);
+    database = open_database(":memory:");
     sqlite3_exec(database, "CREATE TABLE chosen(key); BEGIN", NULL, NULL, NULL);
     sqlite3_prepare_v2(database, "INSERT INTO chosen VALUES (?)", -1, &insert, NULL);
     for (size_t i = 0; i < count; i++) {
@@ -59,7 +56,7 @@ static void chosen_keys_end(void **state) {
                              "fuse, salt=6c7967656e657261736f6d6570736575') FROM chosen) SELECT "
                              "sum(bloom_check((SELECT bloom_pin(f) FROM f), key)) FROM chosen"),
                          2 * (sqlite3_int64)SEEDS[i] + 1);
-        assert_int_equal(sqlite3_close(database), SQLITE_OK);
+        close_database(database);
     }
 }
 
@@ -69,7 +66,7 @@ static void one_seed_is_left(void **state) {
     assert_int_equal(ask(database, "WITH f(f) AS (SELECT bloom_agg(key, NULL, 0.004, 'fuse') FROM "
                                    "chosen) SELECT sum(bloom_check(f, key)) FROM f, chosen"),
                      127);
-    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    close_database(database);
 }
 
 int main(void) {

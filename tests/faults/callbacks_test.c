@@ -5,42 +5,21 @@
  *
  * SQLite's documentation forbids some of it. A host that does it all the same gets an answer that
  * is right or an error, and its table stays whole. */
-#include "../library/library_test.h"
+#include "connection.h"
 
-#include "sqlite-bloom.h"
 #include "filter/version.h"
 
-static sqlite3 *open_database(void) {
-    sqlite3 *database;
-    assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
-    assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);
-    return database;
-}
-
-static void run(sqlite3 *database, const char *sql) {
-    if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK)
-        fail_msg("%s: %s", sql, sqlite3_errmsg(database));
-}
-
-/* The one number of a query; -1 when it fails, with the code in *code unless that is NULL, which
- * makes it a failure of the test. */
+/* The one number of a query, and the code that it ends with; -1 when it fails. */
 static sqlite3_int64 ask(sqlite3 *database, const char *sql, int *code) {
     sqlite3_stmt *statement = NULL;
     sqlite3_int64 result = -1;
-    int ended = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
-    if (ended == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW)
+    *code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
+    if (*code == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW)
         result = sqlite3_column_int64(statement, 0);
-    if (ended == SQLITE_OK)
-        ended = sqlite3_finalize(statement);
-    if (code != NULL)
-        *code = ended;
-    else if (ended != SQLITE_OK)
-        fail_msg("%s: %s", sql, sqlite3_errmsg(database));
-    return ended == SQLITE_OK ? result : -1;
+    if (*code == SQLITE_OK)
+        *code = sqlite3_finalize(statement);
+    return *code == SQLITE_OK ? result : -1;
 }
-
-#define NUMBERS(most)                                                                              \
-    "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < " #most ") "
 
 /* ---- Statements that run within statements ---- */
 
@@ -86,11 +65,11 @@ static void no_table_is_used_within_its_own_statements(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(INNER); i++)
         for (size_t j = 0; j < COUNT_OF(OUTER); j++) {
-            sqlite3 *database = open_database();
+            sqlite3 *database = open_database(":memory:");
             run(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=1e-6);"
                           "CREATE VIRTUAL TABLE other USING bloom(capacity=100, fpr=1e-6);"
                           "INSERT INTO seen(key) VALUES ('a'); INSERT INTO other(key) VALUES (1)");
-            sqlite3_int64 tables = ask(database, "SELECT count(*) FROM sqlite_master", NULL);
+            sqlite3_int64 tables = number(database, "SELECT count(*) FROM sqlite_master");
             sqlite3_trace_v2(database, SQLITE_TRACE_STMT, run_inner, database);
             inner.sql = INNER[i].sql;
             inner.code = -1;
@@ -101,16 +80,11 @@ static void no_table_is_used_within_its_own_statements(void **state) {
                 fail_msg("%s: result %d (%s)", OUTER[j], code, sqlite3_errmsg(database));
             assert_int_equal(inner.code, SQLITE_LOCKED);
             assert_string_equal(inner.error, INNER[i].error);
-            assert_same((uint64_t)ask(database, "SELECT count(*) FROM sqlite_master", NULL),
-                        (uint64_t)tables, INNER[i].sql);
-            assert_same((uint64_t)ask(database, "SELECT count(*) FROM other(1)", NULL), 1,
-                        INNER[i].sql);
-            assert_same((uint64_t)ask(database, KEYS, NULL), j == 1 && code == SQLITE_OK ? 2 : 1,
-                        INNER[i].sql);
-            assert_same(
-                (uint64_t)ask(database, "SELECT count(*) FROM seen WHERE key IN ('a', 'b')", NULL),
-                1, INNER[i].sql);
-            assert_int_equal(sqlite3_close(database), SQLITE_OK);
+            require_number(database, tables, "SELECT count(*) FROM sqlite_master");
+            require_number(database, 1, "SELECT count(*) FROM other(1)");
+            require_number(database, j == 1 && code == SQLITE_OK ? 2 : 1, KEYS);
+            require_number(database, 1, "SELECT count(*) FROM seen WHERE key IN ('a', 'b')");
+            close_database(database);
         }
 }
 
@@ -135,7 +109,7 @@ static void schemas_that_never_rest(void **state) {
     };
     (void)state;
     for (size_t i = 0; i < COUNT_OF(SQL); i++) {
-        sqlite3 *database = open_database();
+        sqlite3 *database = open_database(":memory:");
         run(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=1e-6);"
                       "BEGIN; INSERT INTO seen(key) VALUES (1), (2)");
         sqlite3_trace_v2(database, SQLITE_TRACE_STMT, change_schema, database);
@@ -144,11 +118,9 @@ static void schemas_that_never_rest(void **state) {
         assert_true(schemas > 1); /* it was tried again */
         sqlite3_trace_v2(database, 0, NULL, NULL);
         run(database, "INSERT INTO seen(key) VALUES (4); COMMIT");
-        assert_same((uint64_t)ask(database, KEYS, NULL), 3, SQL[i]);
-        assert_same(
-            (uint64_t)ask(database, "SELECT count(*) FROM seen WHERE key IN (1, 2, 3, 4)", NULL), 3,
-            SQL[i]);
-        assert_int_equal(sqlite3_close(database), SQLITE_OK);
+        require_number(database, 3, KEYS);
+        require_number(database, 3, "SELECT count(*) FROM seen WHERE key IN (1, 2, 3, 4)");
+        close_database(database);
     }
 }
 
@@ -194,7 +166,7 @@ static unsigned assert_hiding_is_harmless(enum what_is_hidden what, unsigned lea
                                           sqlite3_int64 expected, sqlite3_int64 keys_after) {
     unsigned blamed = 0, from = least;
     for (;; from++) {
-        sqlite3 *database = open_database();
+        sqlite3 *database = open_database(":memory:");
         int code;
         run(database, "PRAGMA page_size = 1024; CREATE VIRTUAL TABLE seen USING bloom(capacity=60, "
                       "fpr=1e-6); INSERT INTO seen(key) " NUMBERS(
@@ -215,17 +187,12 @@ static unsigned assert_hiding_is_harmless(enum what_is_hidden what, unsigned lea
             fail_msg("%s, %u hidden: fails with: %s", sql, from, message);
         blamed += by_authorizer;
         sqlite3_set_authorizer(database, NULL, NULL);
-        assert_same(
-            (uint64_t)ask(database,
-                          NUMBERS(100) "SELECT count(*) FROM n WHERE x IN (SELECT x FROM seen(x))",
-                          NULL),
-            code == SQLITE_OK ? (uint64_t)keys_after : 100, sql);
-        assert_same((uint64_t)ask(database,
-                                  "SELECT sum(chunks) = (SELECT count(*) FROM seen_chunks) FROM "
-                                  "seen_layers",
-                                  NULL),
-                    1, sql);
-        assert_int_equal(sqlite3_close(database), SQLITE_OK);
+        require_number(database, code == SQLITE_OK ? keys_after : 100,
+                       NUMBERS(100) "SELECT count(*) FROM n WHERE x IN (SELECT x FROM seen(x))");
+        require_number(database, 1,
+                       "SELECT sum(chunks) = (SELECT count(*) FROM seen_chunks) FROM "
+                       "seen_layers");
+        close_database(database);
         if (hiding.hidden == 0)
             break;
     }
@@ -265,7 +232,7 @@ static void ignored_while_there_was_no_key(void **state) {
     bool was_ignored = true;
     unsigned from = 0;
     while (was_ignored) {
-        sqlite3 *database = open_database();
+        sqlite3 *database = open_database(":memory:");
         int code;
         run(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=1e-6)");
         ignored_from = ++from;
@@ -276,9 +243,9 @@ static void ignored_while_there_was_no_key(void **state) {
         was_ignored = ignored_at >= ignored_from;
         ignored_from = 0;
         run(database, "INSERT INTO seen(key) VALUES (1)");
-        assert_int_equal(ask(database, "SELECT bloom_check(filter, 1) FROM seen", NULL), 1);
-        assert_int_equal(ask(database, "SELECT count(*) FROM seen(1)", NULL), 1);
-        assert_int_equal(sqlite3_close(database), SQLITE_OK);
+        require_number(database, 1, "SELECT bloom_check(filter, 1) FROM seen");
+        require_number(database, 1, "SELECT count(*) FROM seen(1)");
+        close_database(database);
     }
     assert_true(from > 10);
 }
@@ -322,7 +289,7 @@ static void statements_taken_away(void **state) {
 /* A table of which all rows of chunks are there, and a query that is at a row, after so many looks
  * that a BLOB handle is open. */
 static sqlite3 *open_amid_a_query(sqlite3_stmt **query) {
-    sqlite3 *database = open_database();
+    sqlite3 *database = open_database(":memory:");
     run(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=1e-6);"
                   "INSERT INTO seen(key) " NUMBERS(50) "SELECT x FROM n");
     assert_int_equal(sqlite3_prepare_v2(database,
@@ -351,8 +318,8 @@ static void denied_amid_a_query(void **state) {
     assert_non_null(strstr(sqlite3_errmsg(database), "access to seen_chunks."));
     sqlite3_finalize(query);
     sqlite3_set_authorizer(database, NULL, NULL);
-    assert_int_equal(ask(database, "SELECT count(*) FROM seen(11)", NULL), 1);
-    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    require_number(database, 1, "SELECT count(*) FROM seen(11)");
+    close_database(database);
 }
 
 /* A rollback that takes a change of the schema back ends every open handle. */
@@ -367,7 +334,7 @@ static void rolled_back_amid_a_query(void **state) {
     }
     assert_int_equal(sqlite3_step(query), SQLITE_DONE);
     assert_int_equal(sqlite3_finalize(query), SQLITE_OK);
-    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    close_database(database);
 }
 
 /* ---- Functions between the look at a key and its change ---- */
@@ -415,7 +382,7 @@ static void block_as_it_is_then(void **state) {
     static const char *const FRAMES[][2] = {{"SELECT 1", "SELECT 2"}, {"BEGIN", "COMMIT"}};
     (void)state;
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES * 2; i++) {
-        sqlite3 *database = open_database();
+        sqlite3 *database = open_database(":memory:");
         const char *between = CASES[i / 2].between;
         sqlite3_stmt *statement;
         sqlite3_create_function(database, "between_them", 0, SQLITE_UTF8, NULL, run_between, NULL,
@@ -497,8 +464,8 @@ static void functions_at_work_are_not_replaced(void **state) {
     error = NULL;
     assert_int_equal(sqlite3_bloom_init(database, &error, NULL), SQLITE_OK);
     assert_null(error);
-    assert_int_equal(ask(database, "SELECT bloom_check(bloom_new(1), 2)", NULL), 0);
-    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    require_number(database, 0, "SELECT bloom_check(bloom_new(1), 2)");
+    close_database(database);
 }
 
 /* The heap is as small as SQLite allows, then 64 bytes larger each time, until loading succeeds. */
@@ -521,7 +488,7 @@ static void loading_without_memory_says_so(void **state) {
             said++;
         }
         sqlite3_free(error);
-        assert_int_equal(sqlite3_close(database), SQLITE_OK);
+        close_database(database);
     }
     assert_int_equal(code, SQLITE_OK);
     assert_true(said > 0);
@@ -536,7 +503,7 @@ static void another_copy_of_the_release_stays(void **state) {
     ask(database, "SELECT bloom_new(1)", &code);
     assert_int_equal(code, SQLITE_ERROR); /* which that copy would have registered */
     assert_string_equal(sqlite3_errmsg(database), "no such function: bloom_new");
-    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    close_database(database);
 }
 
 static void another_release_is_replaced(void **state) {
@@ -548,12 +515,10 @@ static void another_release_is_replaced(void **state) {
         sqlite3 *database = open_with("bloom_version", 0, another_version);
         version_of_another = VERSIONS[i];
         assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);
-        assert_int_equal(ask(database, "SELECT length(bloom_new(1)) > 64", NULL), 1);
-        assert_int_equal(ask(database,
-                             "SELECT bloom_version() LIKE 'bloom " BLOOM_RELEASE ", %linked in%'",
-                             NULL),
-                         1);
-        assert_int_equal(sqlite3_close(database), SQLITE_OK);
+        require_number(database, 1, "SELECT length(bloom_new(1)) > 64");
+        require_number(database, 1,
+                       "SELECT bloom_version() LIKE 'bloom " BLOOM_RELEASE ", %linked in%'");
+        close_database(database);
     }
 }
 

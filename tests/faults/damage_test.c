@@ -220,8 +220,8 @@ static const char *const OPERATIONS[] = {
     "INSERT OR IGNORE INTO seen(key) VALUES (1), ('b')",
     "SELECT info FROM seen",
     "SELECT filter FROM seen",
-    "INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg(value, 500, 0.009) FROM "
-    "json_each('[1,2]')",
+    ("INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg(value, 500, 0.009) FROM "
+     "json_each('[1,2]')"),
     "INSERT INTO seen(seen) VALUES ('clear')",
 };
 
@@ -244,7 +244,8 @@ static void make_table(void) {
              "INSERT INTO seen(key) SELECT i FROM c");
 }
 
-static void damage_layer_headers(void) {
+static void damage_layer_headers(const char *unused) {
+    (void)unused;
     make_table();
     for (int layer = 0; layer < 2; layer++) {
         char sql[200], name[100];
@@ -278,7 +279,10 @@ static void damage_layer_headers(void) {
     must_run("DROP TABLE seen");
 }
 
-static void damage_at_random(int rounds) {
+static int rounds; /* of random damage */
+
+static void damage_at_random(const char *unused) {
+    (void)unused;
     static const char *const DAMAGES[] = {
         "UPDATE seen_layers SET header = ?1",
         "UPDATE seen_layers SET chunk_blocks = %lld",
@@ -288,8 +292,8 @@ static void damage_at_random(int rounds) {
         "UPDATE seen_layers SET ones = ?1",
         "UPDATE seen_layers SET layer = layer + %lld",
         "DELETE FROM seen_layers WHERE layer = %lld",
-        "REPLACE INTO seen_layers SELECT layer + %lld, header, 7, keys, chunks, ones FROM "
-        "seen_layers",
+        ("REPLACE INTO seen_layers SELECT layer + %lld, header, 7, keys, chunks, ones FROM "
+         "seen_layers"),
         "UPDATE seen_layers SET header = (SELECT header FROM seen_layers ORDER BY layer DESC)",
         "UPDATE seen_chunks SET bits = ?1",
         "UPDATE seen_chunks SET bits = ?1 WHERE id = %lld",
@@ -305,24 +309,9 @@ static void damage_at_random(int rounds) {
         "DELETE FROM seen_layers",
         "DROP TABLE seen_chunks",
     };
-    static const long long NUMBERS[] = {0,
-                                        1,
-                                        2,
-                                        6,
-                                        7,
-                                        8,
-                                        1023,
-                                        1024,
-                                        1025,
-                                        448,
-                                        -1,
-                                        1LL << 20,
-                                        1 << 9,
-                                        1LL << 31,
-                                        1LL << 32,
-                                        1LL << 40,
-                                        (1LL << 40) + 1,
-                                        INT64_MAX};
+    static const long long NUMBERS[] = {
+        0,    1,    2,  6,       7,          8,          448,           512,           1023,
+        1024, 1025, -1, 1048576, 2147483648, 4294967296, 1099511627776, 1099511627777, INT64_MAX};
     enum {
         DAMAGE_COUNT = sizeof DAMAGES / sizeof *DAMAGES,
         NUMBER_COUNT = sizeof NUMBERS / sizeof *NUMBERS
@@ -367,19 +356,34 @@ static void damage_at_random(int rounds) {
     must_run("COMMIT; DROP TABLE seen");
 }
 
-static int passed, failed;
-
-static void count(const char *title, long before) {
-    printf("%s: %ld refusals so far\n", title, refusals);
-    if (complaints == before)
-        passed++;
-    else
-        failed++;
-}
+/* Filters, and what Guava made of one. */
+static const struct {
+    const char *title;
+    void (*damage)(const char *sql);
+    const char *sql;
+} DAMAGED[] = {
+    {"layout blocked", damage_filter, "SELECT bloom_add(bloom_new(20), 'b')"},
+    {"layout classic", damage_filter, "SELECT bloom_add(bloom_new(10, 0.01, 'classic'), 'b')"},
+    /* Strategy 0 of Guava, k = 3, two words. */
+    {"layout classic32", damage_filter,
+     "SELECT bloom_import(x'00030000000200000000000000818000000000000000', 'guava')"},
+    {"layout counting", damage_filter, "SELECT bloom_add(bloom_new(20, 0.01, 'counting'), 'b')"},
+    {"layout fuse", damage_filter, "SELECT bloom_agg('b', NULL, 0.1, 'fuse')"},
+    {"layout bitmap", damage_filter, "SELECT bloom_add(bloom_new(128, NULL, 'bitmap'), 77)"},
+    {"bits beyond the last", damage_bits_beyond, "SELECT bloom_add(bloom_new_bits(20, 3), 'a')"},
+    {"bits beyond the last number", damage_bits_beyond,
+     "SELECT bloom_add(bloom_new(20, NULL, 'bitmap'), 7)"},
+    {"serialised by Guava", damage_guava,
+     "SELECT bloom_export(bloom_add(bloom_new(10, 0.01, 'classic'), 'b'), 'guava')"},
+    {"serialised by an old Guava", damage_guava,
+     "SELECT x'00030000000200000000000000818000000000000000'"},
+    {"headers of layers", damage_layer_headers, ""},
+    {"shadow tables", damage_at_random, ""},
+};
 
 int main(int argument_count, char **arguments) {
-    int rounds = argument_count > 1 ? atoi(arguments[1]) : 400;
-    long before = 0;
+    int passed = 0, failed = 0;
+    rounds = argument_count > 1 ? atoi(arguments[1]) : 400;
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     if (sqlite3_open(":memory:", &database) != SQLITE_OK ||
         sqlite3_bloom_init(database, NULL, NULL) != SQLITE_OK) {
@@ -387,40 +391,12 @@ int main(int argument_count, char **arguments) {
         return 1;
     }
     must_run("PRAGMA page_size = 512");
-
-    damage_filter("SELECT bloom_add(bloom_new(20), 'b')");
-    count("layout blocked", before);
-    before = complaints;
-    damage_filter("SELECT bloom_add(bloom_new(10, 0.01, 'classic'), 'b')");
-    count("layout classic", before);
-    before = complaints;
-    /* Strategy 0 of Guava, k = 3, two words. */
-    damage_filter("SELECT bloom_import(x'00030000000200000000000000818000000000000000', 'guava')");
-    count("layout classic32", before);
-    before = complaints;
-    damage_filter("SELECT bloom_add(bloom_new(20, 0.01, 'counting'), 'b')");
-    count("layout counting", before);
-    before = complaints;
-    damage_filter("SELECT bloom_agg('b', NULL, 0.1, 'fuse')");
-    count("layout fuse", before);
-    before = complaints;
-    damage_filter("SELECT bloom_add(bloom_new(128, NULL, 'bitmap'), 77)");
-    count("layout bitmap", before);
-    before = complaints;
-    damage_bits_beyond("SELECT bloom_add(bloom_new_bits(20, 3), 'a')");
-    damage_bits_beyond("SELECT bloom_add(bloom_new(20, NULL, 'bitmap'), 7)");
-    count("bits beyond the last", before);
-    before = complaints;
-    damage_guava("SELECT bloom_export(bloom_add(bloom_new(10, 0.01, 'classic'), 'b'), 'guava')");
-    damage_guava("SELECT x'00030000000200000000000000818000000000000000'");
-    count("serialised by Guava", before);
-    before = complaints;
-    damage_layer_headers();
-    count("headers of layers", before);
-    before = complaints;
-    damage_at_random(rounds);
-    count("shadow tables", before);
-
+    for (size_t i = 0; i < sizeof DAMAGED / sizeof *DAMAGED; i++) {
+        complaints = 0;
+        DAMAGED[i].damage(DAMAGED[i].sql);
+        printf("%s: %ld refusals so far\n", DAMAGED[i].title, refusals);
+        ++*(complaints == 0 ? &passed : &failed);
+    }
     if (sqlite3_close(database) != SQLITE_OK) {
         puts("statements are left open");
         failed++;

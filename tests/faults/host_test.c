@@ -1,5 +1,5 @@
 /* What the program around the extension may do to it: be linked with an SQLite that is too old, or
- * old; have databases of any name; stop a statement, forbid SQL. */
+ * old; have databases of any name; forbid SQL. */
 #include "../library/library_test.h"
 
 #include "sqlite-bloom.h"
@@ -155,109 +155,16 @@ static void files_of_other_names(void **state) {
     assert_int_equal(sqlite3_close(database), SQLITE_OK);
 }
 
-/* ---- Long work in one call ---- */
+/* ---- Limits and authorizers ---- */
 
-/* Sizing and filling a filter takes long after the last row was read. last(x) gives x and notes
- * that the last row was there. */
-
-enum { KEYS = 100000 };
-
-static const char AGGREGATE[] = "SELECT bloom_agg(last(x)) FROM keys";
-static const char FUSE[] = "SELECT bloom_agg(last(x), NULL, 0.01, 'fuse') FROM keys";
-
-/* Work on large filters, of 5 MB each, begins after the last row, too, of which there is one. */
-static const char LARGE_BUILD[] = "SELECT bloom_agg(last(100000), 4000000)";
-static const char LARGE_UNION[] =
-    "SELECT bloom_union(bloom_new(4000000 + last(100000)), bloom_new(4100000), bloom_new(4100000))";
-static const char LARGE_UNION_OF_ROWS[] = "SELECT bloom_union_agg(bloom_new(4000000 + last(x))) "
-                                          "FROM (SELECT 100000 AS x UNION ALL SELECT 100000)";
-
-static bool last_was_seen;
-static int calls, call_that_stops; /* of the progress handler after the last row; 0: none stops */
-static sqlite3
-    *to_interrupt; /* with sqlite3_interrupt(), else by what the progress handler returns */
-
-static void note_last(sqlite3_context *context, int count, sqlite3_value **arguments) {
-    (void)count;
-    last_was_seen = last_was_seen || sqlite3_value_int(arguments[0]) == KEYS;
-    sqlite3_result_value(context, arguments[0]);
-}
-
-static int progress(void *argument) {
-    (void)argument;
-    if (!last_was_seen || ++calls != call_that_stops)
-        return 0;
-    if (to_interrupt == NULL)
-        return 1;
-    sqlite3_interrupt(to_interrupt);
-    return 0;
-}
+static const char AGGREGATE[] = "SELECT bloom_agg(x) FROM keys";
 
 static sqlite3 *open_with_keys(void) {
     sqlite3 *database = open_database();
-    char *sql =
-        sqlite3_mprintf("CREATE TABLE keys(x INTEGER PRIMARY KEY); WITH RECURSIVE c(i) AS (VALUES "
-                        "(1) UNION ALL SELECT i + 1 FROM c WHERE "
-                        "i < %d) INSERT INTO keys SELECT i FROM c",
-                        KEYS);
-    assert_int_equal(sqlite3_exec(database, sql, NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_free(sql);
-    assert_int_equal(
-        sqlite3_create_function(database, "last", 1, SQLITE_UTF8, NULL, note_last, NULL, NULL),
-        SQLITE_OK);
+    run(database,
+        "CREATE TABLE keys(x INTEGER PRIMARY KEY); WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL "
+        "SELECT i + 1 FROM c WHERE i < 100000) INSERT INTO keys SELECT i FROM c");
     return database;
-}
-
-/* A statement stops at each question whether to go on, of which there are at least so many. */
-static void assert_stops(const char *sql, unsigned questions, bool by_interrupt) {
-    sqlite3 *database = open_with_keys();
-    int code;
-    size_t length, expected_length;
-    uint8_t *expected = ask(database, sql, &code, &expected_length);
-    assert_non_null(expected);
-    to_interrupt = by_interrupt ? database : NULL;
-    /* Fewer operations than there are after the last row in the statement itself, but some in each
-     * question whether to go on. */
-    sqlite3_progress_handler(database, 500, progress, NULL);
-    unsigned stopped = 0;
-    for (call_that_stops = 1;; call_that_stops++) {
-        last_was_seen = false;
-        calls = 0;
-        uint8_t *filter = ask(database, sql, &code, &length);
-        if (calls < call_that_stops) {
-            assert_int_equal(code, SQLITE_OK);
-            assert_int_equal(length, expected_length);
-            assert_memory_equal(filter, expected, length);
-            free(filter);
-            break;
-        }
-        assert_null(filter);
-        assert_int_equal(code, SQLITE_INTERRUPT);
-        stopped++;
-    }
-    assert_true(stopped >= questions);
-    free(expected);
-    assert_int_equal(sqlite3_close(database), SQLITE_OK);
-}
-
-static void progress_handler_stops(void **state) {
-    (void)state;
-    /* It is asked every 30000 keys or so, both while they are sized and while they are filled in.
-     */
-    assert_stops(AGGREGATE, 6, false);
-    assert_stops(FUSE, 9, false);
-    assert_stops(LARGE_BUILD, 1, false);
-    assert_stops(LARGE_UNION, 2, false);
-    assert_stops(LARGE_UNION_OF_ROWS, 1, false);
-}
-
-static void interrupt_stops(void **state) {
-    (void)state;
-    assert_stops(AGGREGATE, 6, true);
-    assert_stops(FUSE, 9, true);
-    assert_stops(LARGE_BUILD, 1, true);
-    assert_stops(LARGE_UNION, 2, true);
-    assert_stops(LARGE_UNION_OF_ROWS, 1, true);
 }
 
 static int forbid_recursion(void *argument, int action, const char *a, const char *b, const char *c,
@@ -325,8 +232,6 @@ int main(void) {
         TEST("An SQLite that tells nothing of transactions is asked at each look",
              transactions_that_are_not_told_of),
         TEST("Another file, or none, is read anew", files_of_other_names),
-        TEST("A progress handler stops long work after the last row, too", progress_handler_stops),
-        TEST("sqlite3_interrupt stops long work after the last row, too", interrupt_stops),
         TEST("An authorizer and a limit that forbid to ask whether to stop do not stop bloom_agg",
              forbidden_questions_do_not_stop),
         TEST("A bitmap that is longer than a value may be is refused", tiny_limits),

@@ -8,17 +8,14 @@
 #ifndef BLOOM_HOSTILE_H
 #define BLOOM_HOSTILE_H
 
-#include "../library/library_test.h"
-
 #ifndef SQLITE_ENABLE_SESSION /* for sqlite3.h: changesets are applied */
 #define SQLITE_ENABLE_SESSION
 #define SQLITE_ENABLE_PREUPDATE_HOOK
 #endif
-#include "sqlite-bloom.h"
+#include "connection.h"
 
 #include <dirent.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* ---- Tests in processes of their own ---- */
 
@@ -36,16 +33,21 @@ static inline void remove_folder(void) {
     assert_int_equal(rmdir(folder), 0);
 }
 
-static inline void run_apart(void **state, void (*test)(void)) {
+struct apart {
+    void (*test)(void);
+};
+
+static inline void run_apart(void **state) {
+    const struct apart *apart = *state;
     const char *parent = getenv("TMPDIR");
-    (void)state;
     snprintf(folder, sizeof folder, "%.40s/hostile.XXXXXX", parent != NULL ? parent : "/tmp");
     assert_non_null(mkdtemp(folder));
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
         alarm(600); /* what hangs fails, too, but not what a busy machine takes long for */
-        test();
+        is_apart = true;
+        apart->test();
         exit(0); /* with what a sanitizer or a coverage build does at the end */
     }
     int status = 0;
@@ -56,23 +58,12 @@ static inline void run_apart(void **state, void (*test)(void)) {
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* In such a process: what does not hold ends it. */
-static inline void require(bool holds, const char *format, ...) {
-    va_list list;
-    if (holds)
-        return;
-    va_start(list, format);
-    vprintf(format, list);
-    va_end(list);
-    printf("\n");
-    fflush(NULL);
-    _exit(1);
-}
-
-/* A test NAME as NAME_apart, for TEST. */
-#define APART(name)                                                                                \
-    static void name##_apart(void **state) {                                                       \
-        run_apart(state, name);                                                                    \
+/* A row of a group of tests, as TEST, of a test in a process of its own. */
+#define APART(sentence, name)                                                                      \
+    {                                                                                              \
+        sentence, run_apart, NULL, NULL, &(struct apart) {                                         \
+            name                                                                                   \
+        }                                                                                          \
     }
 
 /* ---- Databases ---- */
@@ -84,66 +75,6 @@ static inline const char *path_of(const char *name) {
     snprintf(path, sizeof paths[0], "%s/%s", folder, name);
     return path;
 }
-
-static inline sqlite3 *open_database(const char *path) {
-    sqlite3 *database;
-    int code = sqlite3_open(path, &database);
-    if (code == SQLITE_OK)
-        code = sqlite3_bloom_init(database, NULL, NULL);
-    require(code == SQLITE_OK, "%s cannot be opened: %s", path, sqlite3_errmsg(database));
-    return database;
-}
-
-static inline void close_database(sqlite3 *database) {
-    require(sqlite3_close(database) == SQLITE_OK, "the connection cannot be closed");
-}
-
-/* The result of SQL; error, which may be NULL, gets the message. */
-static inline int try(sqlite3 *database, char *error, const char *format, ...) {
-    va_list list;
-    va_start(list, format);
-    char *sql = sqlite3_vmprintf(format, list);
-    va_end(list);
-    int code = sqlite3_exec(database, sql, NULL, NULL, NULL);
-    if (error != NULL)
-        sqlite3_snprintf(300, error, "%s", sqlite3_errmsg(database));
-    sqlite3_free(sql);
-    return code;
-}
-
-static inline void run(sqlite3 *database, const char *sql) {
-    int code = sqlite3_exec(database, sql, NULL, NULL, NULL);
-    require(code == SQLITE_OK, "%s: result %d (%s)", sql, code, sqlite3_errmsg(database));
-}
-
-/* The one number that a query gives. */
-static inline sqlite3_int64 number(sqlite3 *database, const char *sql) {
-    sqlite3_stmt *statement = NULL;
-    int code = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
-    if (code == SQLITE_OK)
-        code = sqlite3_step(statement);
-    require(code == SQLITE_ROW, "%s: result %d (%s)", sql, code, sqlite3_errmsg(database));
-    sqlite3_int64 result = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    return result;
-}
-
-static inline void require_number(sqlite3 *database, sqlite3_int64 expected, const char *sql) {
-    sqlite3_int64 found = number(database, sql);
-    require(found == expected, "%s: %lld, not %lld", sql, (long long)found, (long long)expected);
-}
-
-/* It fails in words that hold a word. */
-static inline void require_error(sqlite3 *database, const char *word, const char *sql) {
-    char error[300];
-    int code = try(database, error, "%s", sql);
-    require(code != SQLITE_OK && code != SQLITE_NOMEM, "%s: result %d instead of an error", sql,
-            code);
-    require(strstr(error, word) != NULL, "%s: fails with: %s", sql, error);
-}
-
-#define NUMBERS(most)                                                                              \
-    "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < " #most ") "
 
 /* What the rows of the chunks of the table seen tell, added up. */
 struct chunks_sums {

@@ -1,16 +1,9 @@
-/* Statements are interrupted at every moment, and stop soon.
- *
- * First every moment of small statements: a progress handler called for each instruction of
- * SQLite's virtual machine says stop at the n-th call, n = 1, 2, ...; or interrupts the connection
- * there; or an authorizer interrupts it while a statement is prepared, the extension's own
- * included. The outcome must be SQLITE_INTERRUPT, and the database as before; or success, and the
- * database as after it.
- *
- * Then statements on filters of 10^8 bits, at moments spread over their normal run time, by
- * sqlite3_interrupt() from another thread and by progress handlers: the same must hold, and half of
+/* Statements on filters of 10^8 bits are interrupted at moments spread over their normal run time,
+ * by sqlite3_interrupt() from another thread and by progress handlers. The outcome must be
+ * SQLITE_INTERRUPT, and the database as before; or success, and the database as after it. Half of
  * the statements must have returned within 10 ms. Measured is the time of the processor that the
  * thread of the statement takes from the interrupt on, so that other work on the machine does not
- * count.
+ * count. refusal_test interrupts small statements, at every moment.
  */
 #include "sqlite-bloom.h"
 
@@ -24,13 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-static int passed, failed;
-
-static void result(int good) {
-    passed += good;
-    failed += !good;
-}
 
 static void fatal(const char *title, const char *what, sqlite3 *database) {
     fprintf(stderr, "%s: %s: %s\n", title, what, database ? sqlite3_errmsg(database) : "");
@@ -105,209 +91,9 @@ static int close_clean(const char *title, sqlite3 *database) {
     return left == 0;
 }
 
-/* Every moment */
-
-struct scenario {
-    const char *title;
-    const char *before;   /* runs without interrupts */
-    const char *attempt;  /* is interrupted */
-    const char *question; /* what tells the state */
-};
-
 #define SERIES(count)                                                                              \
     "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < " #count ") "
-#define TABLE                                                                                      \
-    "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=0.01); INSERT INTO seen(key) VALUES " \
-    "('a'), "                                                                                      \
-    "('b');"
-#define TABLE_STATE                                                                                \
-    "SELECT info, filter FROM seen; SELECT key FROM seen WHERE key IN ('a', 'b', 'c', 'd'); "      \
-    "SELECT * FROM seen_layers; SELECT * FROM seen_chunks"
-#define GROWN TABLE SERIES(400) "INSERT INTO seen(key) SELECT i FROM c;"
-#define GROWN_STATE                                                                                \
-    "SELECT info FROM seen; SELECT key FROM seen WHERE key IN ('a', 'b', 'c', 'd', 1, 400, 900, "  \
-    "901, 902); "                                                                                  \
-    "SELECT * FROM seen_layers; SELECT * FROM seen_chunks"
 #define SCHEMA "SELECT name FROM sqlite_master ORDER BY 1"
-
-static const struct scenario SCENARIOS[] = {
-    {"bloom_agg", "", SERIES(20) "SELECT bloom_agg(i) FROM c", SCHEMA},
-    {"bloom_agg in groups", "",
-     SERIES(20) "SELECT bloom_agg(i, 10, 0.01, 'classic') FROM c GROUP BY i % 3", SCHEMA},
-    {"storing a filter", "CREATE TABLE f(f); INSERT INTO f VALUES (bloom_new(10))",
-     "UPDATE f SET f = bloom_union(f, (SELECT bloom_agg(column1, 10) FROM (VALUES (1), (2))))",
-     "SELECT f FROM f"},
-    {"creating a filter table", "",
-     "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=0.01, growth=off)", SCHEMA},
-    {"a filter table asked", TABLE, "SELECT key FROM seen WHERE key IN ('a', 'b', 'c')",
-     TABLE_STATE},
-    {"a filter table filled", TABLE, "INSERT INTO seen(key) VALUES ('c'), ('d')", TABLE_STATE},
-    {"a filter table filled in a transaction with savepoints", TABLE,
-     "BEGIN; INSERT INTO seen(key) VALUES ('c'); SAVEPOINT s; INSERT OR IGNORE INTO seen(key) "
-     "VALUES ('d'), "
-     "('a'); ROLLBACK TO s; INSERT INTO seen(key) VALUES ('d'); RELEASE s; COMMIT",
-     TABLE_STATE},
-    {"a filter table that grows", GROWN,
-     "INSERT INTO seen(key) " SERIES(260) "SELECT 400 + i FROM c", GROWN_STATE},
-    {"a filter table described", GROWN, "SELECT info FROM seen", GROWN_STATE},
-    {"a filter table as a filter", TABLE, "SELECT filter FROM seen", TABLE_STATE},
-    {"a filter table merged into", TABLE,
-     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_add(bloom_new(100, 0.009), 'c'))",
-     TABLE_STATE},
-    {"a filter table merged into in a transaction", TABLE,
-     "BEGIN; INSERT INTO seen(key) VALUES ('d'); INSERT INTO seen(seen, key) VALUES ('merge', "
-     "bloom_add(bloom_new(100, 0.009), 'c')); COMMIT",
-     TABLE_STATE},
-    {"a filter table of several chunks merged into",
-     "CREATE VIRTUAL TABLE seen USING bloom(capacity=20000); INSERT INTO seen(key) VALUES ('a'); "
-     "CREATE TABLE n AS " SERIES(7) "SELECT i FROM c",
-     "INSERT INTO seen(seen, key) VALUES ('merge', bloom_union((SELECT bloom_agg(i, 20000, 0.009) "
-     "FROM "
-     "n), "
-     "bloom_add(bloom_new(20000, 0.009), 'c')))",
-     TABLE_STATE},
-    {"a filter table cleared", GROWN, "INSERT INTO seen(seen) VALUES ('clear')", GROWN_STATE},
-    {"a filter table cleared and filled", GROWN,
-     "BEGIN; INSERT INTO seen(seen) VALUES ('clear'); INSERT INTO seen(key) VALUES ('d'); COMMIT",
-     GROWN_STATE},
-    {"a filter table renamed", TABLE, "ALTER TABLE seen RENAME TO other", SCHEMA},
-    {"a filter table dropped", TABLE, "DROP TABLE seen", SCHEMA},
-    {"filter tables read into a filter table",
-     TABLE "CREATE TABLE urls(u); INSERT INTO urls VALUES ('a'), ('d')",
-     "INSERT INTO seen(key) SELECT u FROM urls WHERE NOT EXISTS (SELECT 1 FROM seen WHERE key = u)",
-     TABLE_STATE},
-    {"a filter table checked for damage", GROWN, "PRAGMA integrity_check", GROWN_STATE},
-};
-
-enum means { STOP_BY_HANDLER, INTERRUPT_IN_HANDLER, INTERRUPT_IN_AUTHORIZER, MEANS };
-
-static struct moment {
-    sqlite3 *database;
-    enum means means;
-    long countdown;
-    int met;
-} moment;
-
-static int is_now(void) {
-    if (moment.countdown == 0 || --moment.countdown > 0)
-        return 0;
-    moment.met = 1;
-    return 1;
-}
-
-static int every_instruction(void *unused) {
-    (void)unused;
-    if (!is_now())
-        return 0;
-    if (moment.means == STOP_BY_HANDLER)
-        return 1;
-    sqlite3_interrupt(moment.database);
-    return 0;
-}
-
-static int every_question(void *unused, int action, const char *a, const char *b, const char *c,
-                          const char *d) {
-    (void)unused, (void)action, (void)a, (void)b, (void)c, (void)d;
-    if (is_now())
-        sqlite3_interrupt(moment.database);
-    return SQLITE_OK;
-}
-
-enum outcome { STOPPED, DONE, DONE_NEVERTHELESS, NO_SUCH_MOMENT, WRONG };
-
-/* SQLite says SQLITE_ERROR where what it parses for itself is interrupted: in
- * sqlite3_declare_vtab() and when a table is renamed. The message tells. */
-static int is_stopped(sqlite3 *database, int code) {
-    return code == SQLITE_INTERRUPT ||
-           (code == SQLITE_ERROR && strstr(sqlite3_errmsg(database), ": interrupted") != NULL);
-}
-
-/* Runs a scenario with an interrupt at its n-th moment. */
-static enum outcome attempt(const struct scenario *scenario, enum means means, long number,
-                            const uint64_t expected[3]) {
-    const char *title = scenario->title;
-    sqlite3 *database = prepare(title, scenario->before);
-    uint64_t digest;
-    moment = (struct moment){.database = database, .means = means, .countdown = number};
-    if (means == INTERRUPT_IN_AUTHORIZER)
-        sqlite3_set_authorizer(database, every_question, NULL);
-    else
-        sqlite3_progress_handler(database, 1, every_instruction, NULL);
-    int code = run(database, scenario->attempt, &digest);
-    enum outcome outcome = is_stopped(database, code)                   ? STOPPED
-                           : code != SQLITE_OK || digest != expected[2] ? WRONG
-                           : moment.met                                 ? DONE
-                                                                        : NO_SUCH_MOMENT;
-    if (outcome == WRONG)
-        printf("%s, moment %ld: result %d (%s)\n", title, number, code, sqlite3_errmsg(database));
-    moment.countdown = 0;
-    sqlite3_progress_handler(database, 0, NULL, NULL);
-    sqlite3_set_authorizer(database, NULL, NULL);
-    if (!sqlite3_get_autocommit(database))
-        must_run(title, database, "ROLLBACK");
-    uint64_t state = ask(title, database, scenario->question);
-    if (outcome == STOPPED && state != expected[0] && state == expected[1]) {
-        outcome = DONE_NEVERTHELESS;
-    } else if (outcome != WRONG && state != expected[outcome != STOPPED]) {
-        printf("%s, moment %ld, result %d: another state than %s\n", title, number, code,
-               outcome == STOPPED ? "before" : "after it");
-        outcome = WRONG;
-    }
-    /* And the connection goes on as if nothing had been. */
-    if (outcome == STOPPED && (run(database, scenario->attempt, &digest) != SQLITE_OK ||
-                               ask(title, database, scenario->question) != expected[1])) {
-        printf("%s, moment %ld: does not succeed the next time: %s\n", title, number,
-               sqlite3_errmsg(database));
-        outcome = WRONG;
-    }
-    return close_clean(title, database) ? outcome : WRONG;
-}
-
-/* Tries all moments of a scenario. A statement may be told to stop at its very end, when it has
- * committed: SQLite then says SQLITE_INTERRUPT about a change that is made. After such a moment
- * none may come that stops it. */
-static int try_scenario(const struct scenario *scenario, enum means means, long *attempts,
-                        long *stopped) {
-    uint64_t expected[3]; /* states before and after, and the result */
-    int done = 0;
-    sqlite3 *database = prepare(scenario->title, scenario->before);
-    expected[0] = ask(scenario->title, database, scenario->question);
-    expected[2] = ask(scenario->title, database, scenario->attempt);
-    expected[1] = ask(scenario->title, database, scenario->question);
-    sqlite3_close(database);
-    /* Of the many like moments of a long loop, a sample. */
-    for (long number = 1;; number += number < 400 ? 1 : 23) {
-        enum outcome outcome = attempt(scenario, means, number, expected);
-        if (outcome == NO_SUCH_MOMENT)
-            return 1;
-        if (outcome == WRONG)
-            return 0;
-        if (done && outcome == STOPPED) {
-            printf("%s, moment %ld: had been done before\n", scenario->title, number);
-            return 0;
-        }
-        done |= outcome == DONE_NEVERTHELESS;
-        ++*attempts;
-        *stopped += outcome == STOPPED;
-    }
-}
-
-static void try_every_moment(void) {
-    static const char *const MEANS_NAMES[MEANS] = {"a handler that says stop",
-                                                   "interrupts in a handler",
-                                                   "interrupts while a statement is prepared"};
-    int scenarios = (int)(sizeof SCENARIOS / sizeof *SCENARIOS);
-    for (int means = 0; means < MEANS; means++) {
-        long attempts = 0, stopped = 0;
-        for (int i = 0; i < scenarios; i++)
-            result(try_scenario(&SCENARIOS[i], (enum means)means, &attempts, &stopped));
-        printf("figures: %ld moments of %d statements, %ld stopped by %s\n", attempts, scenarios,
-               stopped, MEANS_NAMES[means]);
-        result(stopped > attempts / 2); /* else they did not get where they should */
-    }
-}
-
-/* Large filters */
 
 enum { MOMENTS = 10, MILLISECONDS_ALLOWED = 10 };
 
@@ -545,7 +331,7 @@ static int interrupt_often(const struct operation *operation, int with_handler,
     return good && median <= limit;
 }
 
-static void try_operation(const struct operation *operation, double limit) {
+static int try_operation(const struct operation *operation, double limit) {
     const char *title = operation->title;
     sqlite3 *database = prepare(title, operation->before);
     struct normal normal;
@@ -559,7 +345,7 @@ static void try_operation(const struct operation *operation, double limit) {
     good &= interrupt_often(operation, 0, &normal, limit);
     good &= interrupt_often(operation, 1, &normal, limit);
     puts("");
-    result(good);
+    return good;
 }
 
 /* A single call that copies a filter of this size is not asked to stop on the way: where that takes
@@ -601,18 +387,9 @@ static void make_large_filters(void) {
 }
 
 int main(int count, char **arguments) {
-    /* "moments" for the first part alone, or a part of a title for these operations of the second
-     * alone. */
-    const char *only = count > 1 ? arguments[1] : "";
-    int moments_only = strcmp(only, "moments") == 0;
+    const char *only = count > 1 ? arguments[1] : ""; /* a part of the titles of what is tried */
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     pthread_getcpuclockid(pthread_self(), &worker_clock);
-    if (*only == '\0' || moments_only)
-        try_every_moment();
-    if (moments_only) {
-        printf("%d passed, %d failed\n", passed, failed);
-        return failed > 0;
-    }
 #ifdef M_MMAP_THRESHOLD
     /* Memory that was freed is used again: else every large filter comes on new pages, which costs
      * five times what is done with it on a virtual machine, or not, as the C library sees fit. */
@@ -621,6 +398,7 @@ int main(int count, char **arguments) {
 #endif
     make_large_filters();
     double limit = limit_here();
+    int passed = 0, failed = 0;
     printf("\nMilliseconds of the processor: of the whole statement; then, for interrupts from a "
            "thread and for "
            "progress handlers,\nhow many stopped it, and least, median and most from the interrupt "
@@ -631,7 +409,7 @@ int main(int count, char **arguments) {
     for (size_t i = 0; i < sizeof OPERATIONS / sizeof *OPERATIONS; i++)
         if (strstr(OPERATIONS[i].title, only) != NULL &&
             sqlite3_libversion_number() >= OPERATIONS[i].oldest_sqlite)
-            try_operation(&OPERATIONS[i], limit);
+            ++*(try_operation(&OPERATIONS[i], limit) ? &passed : &failed);
     free(large[0].bytes);
     free(large[1].bytes);
     printf("%d passed, %d failed\n", passed, failed);

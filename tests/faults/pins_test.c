@@ -3,25 +3,11 @@
  * no pointer is followed before it is found among the pins that are alive, whatever SQL, the
  * program and a second copy of the extension do with it. Run under the address sanitizer.
  */
-#include "../library/library_test.h"
+#include "connection.h"
 
-#include "sqlite-bloom.h"
 #include "sqlite/functions.h"
 
 #include <pthread.h>
-
-static sqlite3 *open_database(void) {
-    sqlite3 *database;
-    assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
-    assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);
-    return database;
-}
-
-static void execute(sqlite3 *database, const char *sql) {
-    char *error = NULL;
-    if (sqlite3_exec(database, sql, NULL, NULL, &error) != SQLITE_OK)
-        fail_msg("%s: %s", sql, error);
-}
 
 /* ---- What SQL alone can do ---- */
 
@@ -102,17 +88,17 @@ static bool pin_is_gone(sqlite3 *database, const char *sql) {
 
 static void copies_of_pins_are_not_followed(void **state) {
     (void)state;
-    sqlite3 *database = open_database();
+    sqlite3 *database = open_database(":memory:");
     int gone = 0;
-    execute(database, FILTERS);
-    execute(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, growth=off)");
+    run(database, FILTERS);
+    run(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, growth=off)");
     for (size_t i = 0; i < COUNT_OF(COPIES); i++)
         gone += pin_is_gone(database, COPIES[i]);
     /* The first ones are gone on every release of SQLite; of others that depends. */
     for (size_t i = 0; i < 2; i++)
         assert_true(pin_is_gone(database, COPIES[i]));
     assert_true(gone > 5);
-    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    close_database(database);
 }
 
 /* ---- What a program can do ---- */
@@ -156,8 +142,8 @@ static void remember(sqlite3_context *context, int count, sqlite3_value **argume
 
 /* A connection with these functions, and the holder in that one or in another. */
 static sqlite3 *open_with_holder(sqlite3 *other) {
-    sqlite3 *database = open_database();
-    execute(database, FILTERS);
+    sqlite3 *database = open_database(":memory:");
+    run(database, FILTERS);
     sqlite3_create_function(database, "pin_of", 1, SQLITE_UTF8, NULL, give_pin, NULL, NULL);
     sqlite3_create_function(database, "gone", 1, SQLITE_UTF8, NULL, give_what_is_gone, NULL, NULL);
     sqlite3_create_function(database, "dup_of", 1, SQLITE_UTF8, NULL, give_duplicate, NULL, NULL);
@@ -205,7 +191,7 @@ static void nothing_takes_a_pin_that_is_gone(void **state) {
     assert_false(pin_is_gone(database, "SELECT bloom_check(pin_of(x), 'a'), bloom_info(pin_of(x)) "
                                        "FROM (SELECT 1 AS x UNION ALL SELECT 2)"));
     assert_all_refuse(database, "gone(1)");
-    execute(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, growth=off)");
+    run(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, growth=off)");
     assert_true(pin_is_gone(database, "INSERT INTO seen(seen, key) SELECT 'merge', gone(1)"));
     assert_false(pin_is_gone(database, "SELECT bloom_check(pin_of(1), 'a')"));
     pin_is_gone(database, "SELECT bloom_check(dup_of(id), id) FROM filters");
@@ -214,18 +200,18 @@ static void nothing_takes_a_pin_that_is_gone(void **state) {
                           "FROM filters");
     pin_is_gone(database, "SELECT bloom_check(remembered(gone(id)), id) FROM filters");
     sqlite3_finalize(holder);
-    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    close_database(database);
 }
 
 static void a_pin_of_another_connection_is_none(void **state) {
     (void)state;
-    sqlite3 *other = open_database();
+    sqlite3 *other = open_database(":memory:");
     sqlite3 *database = open_with_holder(other);
     assert_all_refuse(database, "pin_of(1)");
     assert_all_refuse(database, "gone(1)");
     sqlite3_finalize(holder);
-    assert_int_equal(sqlite3_close(other), SQLITE_OK);
-    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    close_database(other);
+    close_database(database);
 }
 
 static void a_second_load_keeps_pins(void **state) {
@@ -240,7 +226,7 @@ static void a_second_load_keeps_pins(void **state) {
     assert_false(pin_is_gone(database, "SELECT bloom_check(pin_of(1), 'a')"));
     assert_all_refuse(database, "gone(1)");
     sqlite3_finalize(holder);
-    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    close_database(database);
 }
 
 static void a_pin_outlives_its_connection(void **state) {
@@ -306,7 +292,7 @@ static void two_copies_do_not_take_each_others_pins(void **state) {
             fail_msg("%s: %s", sql, CALLS[i].refused ? "worked" : "was refused");
         sqlite3_free(sql);
     }
-    assert_int_equal(sqlite3_close(database), SQLITE_OK);
+    close_database(database);
 }
 
 /* ---- Threads ---- */
@@ -314,9 +300,9 @@ static void two_copies_do_not_take_each_others_pins(void **state) {
 /* Each with its own connection; a pin of every row, and copies of it that are gone. */
 static void *use_pins(void *argument) {
     bool *right = argument;
-    sqlite3 *database = open_database();
+    sqlite3 *database = open_database(":memory:");
     sqlite3_stmt *statement;
-    execute(database, FILTERS);
+    run(database, FILTERS);
     *right = sqlite3_prepare_v2(
                  database,
                  "WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c LIMIT 10000) "

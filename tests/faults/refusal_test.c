@@ -1,7 +1,8 @@
 /* Every function, aggregate and table operation, and registering them all, is interrupted wherever
- * SQLite asks whether to go on, and forbidden or ignored wherever SQLite asks an authorizer, for
- * the statements that the extension itself runs, too; and an authorizer that forbids everything
- * comes in while a statement runs, whichever.
+ * SQLite asks whether to go on or asks an authorizer, and forbidden or ignored wherever SQLite asks
+ * an authorizer, for the statements that the extension itself runs, too; and an authorizer that
+ * forbids everything comes in while a statement runs, whichever. What was interrupted succeeds the
+ * next time.
  *
  * As in memory_test.c: the outcome must be SQLITE_INTERRUPT or SQLITE_AUTH, the database must be as
  * before the attempt (or as after it, when it succeeded all the same), and closing it must leave no
@@ -28,6 +29,18 @@ static int progress(void *argument) {
     return refuses();
 }
 
+static int interrupt(void *database) {
+    if (refuses())
+        sqlite3_interrupt(database);
+    return 0;
+}
+
+static int interrupt_question(void *database, int action, const char *a, const char *b,
+                              const char *c, const char *d) {
+    (void)action, (void)a, (void)b, (void)c, (void)d;
+    return interrupt(database); /* SQLITE_OK */
+}
+
 static bool by_place;
 static int answer = SQLITE_DENY; /* of the authorizer, to the question that is refused */
 
@@ -51,6 +64,18 @@ static void arm_interrupt(sqlite3 *database, long number) {
     failures = 0;
     countdown = number;
     sqlite3_progress_handler(database, 1, progress, NULL);
+}
+
+static void arm_interrupt_by_call(sqlite3 *database, long number) {
+    failures = 0;
+    countdown = number;
+    sqlite3_progress_handler(database, 1, interrupt, database);
+}
+
+static void arm_interrupt_of_questions(sqlite3 *database, long number) {
+    failures = 0;
+    countdown = number;
+    sqlite3_set_authorizer(database, interrupt_question, database);
 }
 
 static void arm_authorizer(sqlite3 *database, long number) {
@@ -206,10 +231,7 @@ static long commit_after_refusals(void) {
 
 /* What is done in several steps. Within a transaction nothing takes back what a statement did
  * before it was refused. */
-#define SHADOW_STATE                                                                               \
-    "SELECT (SELECT group_concat(name) FROM sqlite_master) || (SELECT group_concat(layer || ':' "  \
-    "|| generation || ':' || keys || ':' || chunks || ':' || ones) FROM seen_layers) || "          \
-    "coalesce((SELECT group_concat(id || ':' || hex(bloom_hash(bits))) FROM seen_chunks), '')"
+#define SHADOW_STATE "SELECT (SELECT group_concat(name) FROM sqlite_master) || " SHADOW_ROWS
 #define GROWN                                                                                      \
     "CREATE VIRTUAL TABLE seen USING bloom(capacity=8, fpr=0.01); " TEN                            \
     "INSERT INTO seen(key) SELECT i FROM c;"
@@ -341,6 +363,19 @@ static void clear_locked_chunks(void) {
 int main(void) {
     static const struct fault INTERRUPT = {"interrupt",   SQLITE_INTERRUPT, SQLITE_INTERRUPT, true,
                                            arm_interrupt, disarm,           count_failures,   next};
+    /* SQLite says SQLITE_ERROR where what it parses for itself is interrupted: in
+     * sqlite3_declare_vtab() and when a table is renamed. */
+    static const struct fault CALL = {
+        "call of sqlite3_interrupt", SQLITE_INTERRUPT, SQLITE_ERROR,   true,
+        arm_interrupt_by_call,       disarm,           count_failures, next};
+    static const struct fault QUESTION = {"interrupt while a statement is prepared",
+                                          SQLITE_INTERRUPT,
+                                          SQLITE_ERROR,
+                                          true,
+                                          arm_interrupt_of_questions,
+                                          disarm,
+                                          count_failures,
+                                          next};
     static const struct fault DENIAL = {"denial",       SQLITE_AUTH, SQLITE_ERROR,   false,
                                         arm_authorizer, disarm,      count_failures, next};
     static const struct fault LATE_DENIAL = {"statement after which all is denied",
@@ -353,7 +388,8 @@ int main(void) {
                                              next};
     static const struct fault LOOK = {"nothing", SQLITE_AUTH, SQLITE_ERROR,   false,
                                       arm_look,  disarm,      count_failures, next};
-    const struct fault *const faults[] = {&INTERRUPT, &DENIAL, &LATE_DENIAL, NULL};
+    const struct fault *const faults[] = {&INTERRUPT, &CALL,        &QUESTION,
+                                          &DENIAL,    &LATE_DENIAL, NULL};
     const struct fault *const faults_by_place[] = {&LOOK, &DENIAL, NULL};
     struct tally tally = {0};
     by_place = getenv("PLACES") != NULL;

@@ -484,55 +484,33 @@ static void failed_statement_leaves_no_lock(void) {
     }
 }
 
-/* ---- */
-
-APART(layers_deleted_and_rolled_back)
-APART(layers_deleted_after_an_insert)
-APART(rows_written_and_rolled_back)
-APART(changeset_rolled_back)
-APART(uncommitted_rows_seen)
-APART(other_file_attached)
-APART(other_file_deserialized)
-APART(dropped_in_a_savepoint)
-APART(renamed_in_a_savepoint)
-APART(failed_savepoints_are_harmless)
-APART(failure_of_another_table_is_harmless)
-APART(busy_close_loses_no_counts)
-APART(copy_amid_a_transaction_has_the_counts)
-APART(late_interrupt_is_harmless)
-APART(locked_shadow_table_is_harmless)
-APART(failed_statement_leaves_no_lock)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST("Layers that were gone for the time of a transaction are there again",
-             layers_deleted_and_rolled_back_apart),
-        TEST("The same after an insert, whose counts are kept",
-             layers_deleted_after_an_insert_apart),
-        TEST("Rows that were there for the time of a transaction are gone again",
-             rows_written_and_rolled_back_apart),
-        TEST("A changeset that is applied and rolled back leaves nothing",
-             changeset_rolled_back_apart),
-        TEST("What was read uncommitted in a shared cache is not believed later",
-             uncommitted_rows_seen_apart),
-        TEST("Another file under the same name is another table, for kept statements too",
-             other_file_attached_apart),
-        TEST("Another content by sqlite3_deserialize is another table",
-             other_file_deserialized_apart),
-        TEST("A table dropped in a savepoint that is rolled back keeps no undone counts",
-             dropped_in_a_savepoint_apart),
-        TEST("So does one that was renamed", renamed_in_a_savepoint_apart),
-        TEST("A statement or savepoint that fails loses no counts of those before it",
-             failed_savepoints_are_harmless_apart),
-        TEST("Nor those of another table", failure_of_another_table_is_harmless_apart),
-        TEST("A close that is busy loses no counts of the transaction",
-             busy_close_loses_no_counts_apart),
-        TEST("A copy of a database amid a transaction has the counts of its bits",
-             copy_amid_a_transaction_has_the_counts_apart),
-        TEST("An interrupt that comes late counts nothing twice", late_interrupt_is_harmless_apart),
-        TEST("Nor does one that a lock in a shared cache refuses",
-             locked_shadow_table_is_harmless_apart),
-        TEST("A statement that fails leaves no lock behind", failed_statement_leaves_no_lock_apart),
+        APART("Layers that were gone for the time of a transaction are there again",
+              layers_deleted_and_rolled_back),
+        APART("The same after an insert, whose counts are kept", layers_deleted_after_an_insert),
+        APART("Rows that were there for the time of a transaction are gone again",
+              rows_written_and_rolled_back),
+        APART("A changeset that is applied and rolled back leaves nothing", changeset_rolled_back),
+        APART("What was read uncommitted in a shared cache is not believed later",
+              uncommitted_rows_seen),
+        APART("Another file under the same name is another table, for kept statements too",
+              other_file_attached),
+        APART("Another content by sqlite3_deserialize is another table", other_file_deserialized),
+        APART("A table dropped in a savepoint that is rolled back keeps no undone counts",
+              dropped_in_a_savepoint),
+        APART("So does one that was renamed", renamed_in_a_savepoint),
+        APART("A statement or savepoint that fails loses no counts of those before it",
+              failed_savepoints_are_harmless),
+        APART("Nor those of another table", failure_of_another_table_is_harmless),
+        APART("A close that is busy loses no counts of the transaction",
+              busy_close_loses_no_counts),
+        APART("A copy of a database amid a transaction has the counts of its bits",
+              copy_amid_a_transaction_has_the_counts),
+        APART("An interrupt that comes late counts nothing twice", late_interrupt_is_harmless),
+        APART("Nor does one that a lock in a shared cache refuses",
+              locked_shadow_table_is_harmless),
+        APART("A statement that fails leaves no lock behind", failed_statement_leaves_no_lock),
     };
     return cmocka_run_group_tests_name("state", tests, NULL, NULL);
 }

@@ -206,23 +206,15 @@ static void triggers_on_shadow_tables(void) {
     }
 }
 
-/* ---- */
-
-APART(other_shadow_tables)
-APART(huge_chunk)
-APART(other_primary_keys)
-APART(constraints_on_shadow_tables)
-APART(triggers_on_shadow_tables)
-
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST("Endless views and filter tables in place of shadow tables are an error at once",
-             other_shadow_tables_apart),
-        TEST("A huge chunk is refused by its length", huge_chunk_apart),
-        TEST("Shadow tables of other primary keys lose no key", other_primary_keys_apart),
-        TEST("A broken constraint of a shadow table is no known key",
-             constraints_on_shadow_tables_apart),
-        TEST("Triggers on shadow tables reach no other table", triggers_on_shadow_tables_apart),
+        APART("Endless views and filter tables in place of shadow tables are an error at once",
+              other_shadow_tables),
+        APART("A huge chunk is refused by its length", huge_chunk),
+        APART("Shadow tables of other primary keys lose no key", other_primary_keys),
+        APART("A broken constraint of a shadow table is no known key",
+              constraints_on_shadow_tables),
+        APART("Triggers on shadow tables reach no other table", triggers_on_shadow_tables),
     };
     return cmocka_run_group_tests_name("stranger", tests, NULL, NULL);
 }

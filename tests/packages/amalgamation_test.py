@@ -12,19 +12,8 @@ import tempfile
 import unittest
 import zipfile
 
-from common import (
-    BUILD,
-    FINGERPRINT,
-    FINGERPRINT_ANSWER,
-    RELEASE,
-    TOOLS,
-    TOP,
-    missing,
-    platforms,
-    release,
-    run,
-    scripts,
-)
+from common import (BUILD, FINGERPRINT, FINGERPRINT_ANSWER, RELEASE, TOOLS, TOP, missing, platforms,
+                    release, run, scripts)
 
 FOLDER = BUILD / "amalgamation"
 ZIP = FOLDER / f"sqlite-bloom-amalgamation-{RELEASE}.zip"
@@ -45,10 +34,8 @@ class Amalgamation(unittest.TestCase):
         self.sources = self.folder / f"sqlite-bloom-amalgamation-{RELEASE}"
 
     def test_the_zip_holds_two_sources_the_licence_and_how_to_build(self):
-        self.assertEqual(
-            sorted(path.name for path in self.sources.iterdir()),
-            ["LICENSE", "README.md", "sqlite-bloom.c", "sqlite-bloom.h"],
-        )
+        self.assertEqual(sorted(path.name for path in self.sources.iterdir()),
+                         ["LICENSE", "README.md", "sqlite-bloom.c", "sqlite-bloom.h"])
 
     def test_the_printed_command_builds_a_library_that_passes_every_script(self):
         readme = (self.sources / "README.md").read_text()
@@ -105,23 +92,8 @@ class Amalgamation(unittest.TestCase):
         target = next(
             platform.target for platform in platforms.PLATFORMS if platform.name == "windows-x86_64"
         )
-        run(
-            TOOLS,
-            "-m",
-            "ziglang",
-            "cc",
-            "-target",
-            target,
-            "-std=c11",
-            *WARNINGS,
-            "-isystem",
-            release.sqlite_headers(),
-            "-c",
-            "sqlite-bloom.c",
-            "-o",
-            "x.obj",
-            cwd=self.sources,
-        )
+        run(TOOLS, "-m", "ziglang", "cc", "-target", target, "-std=c11", *WARNINGS, "-isystem",
+            release.sqlite_headers(), "-c", "sqlite-bloom.c", "-o", "x.obj", cwd=self.sources)
 
     def test_a_cpp_program_links_it_in(self):
         (self.sources / "main.cpp").write_text(
@@ -135,19 +107,8 @@ class Amalgamation(unittest.TestCase):
             " sqlite3_close(database);\n}\n"
         )
         run("gcc", "-std=c11", "-O0", "-DSQLITE_CORE", "-c", "sqlite-bloom.c", cwd=self.sources)
-        run(
-            "g++",
-            "-std=c++11",
-            "-Wall",
-            "-Wextra",
-            "-DSQLITE_CORE",
-            "main.cpp",
-            "sqlite-bloom.o",
-            "-lsqlite3",
-            "-o",
-            "main",
-            cwd=self.sources,
-        )
+        run("g++", "-std=c++11", "-Wall", "-Wextra", "-DSQLITE_CORE", "main.cpp", "sqlite-bloom.o",
+            "-lsqlite3", "-o", "main", cwd=self.sources)
         self.assertEqual(tuple(map(int, run(self.sources / "main").split())), FINGERPRINT_ANSWER)
 
     def test_the_header_is_that_of_the_sources(self):
@@ -299,12 +260,8 @@ class Generator(unittest.TestCase):
         ):
             with self.subTest(kind=kind):
                 other = "static int (same_not)(void);\nstatic int same(int);\n"
-                self.refused(
-                    {"a/one.c": "/* static int same; */\n\n" + kind, "a/two.c": other},
-                    "'same' has two meanings",
-                    "a/one.c:",
-                    "a/two.c:2",
-                )
+                self.refused({"a/one.c": "/* static int same; */\n\n" + kind, "a/two.c": other},
+                             "'same' has two meanings", "a/one.c:", "a/two.c:2")
 
     def test_everything_but_the_entry_point_becomes_static(self):
         text = self.generate(

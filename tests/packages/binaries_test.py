@@ -123,17 +123,11 @@ def remote(name):
     if name.endswith("aarch64"):
         # Without threads, SQLite uses of C libraries for arm64 what all of them lay out alike.
         target, optimize = TARGETS["musl-aarch64"], "-O1"
-    engine = compiled(
-        f"sqlite3-{target}.o",
-        target,
-        *(optimize, "-g0", "-w", "-fno-sanitize=all", "-DSQLITE_THREADSAFE=0", "-c"),
-        sqlite / "sqlite3.c",
-    )
-    return compiled(
-        f"remote-{name}.exe",
-        TARGETS[name],
-        *("-O1", "-s", "-I", sqlite, source, engine, *mathematics(name)),
-    )
+    engine = compiled(f"sqlite3-{target}.o", target,
+                      *(optimize, "-g0", "-w", "-fno-sanitize=all", "-DSQLITE_THREADSAFE=0", "-c"),
+                      sqlite / "sqlite3.c")
+    return compiled(f"remote-{name}.exe", TARGETS[name],
+                    *("-O1", "-s", "-I", sqlite, source, engine, *mathematics(name)))
 
 
 def kernels(name):
@@ -158,13 +152,8 @@ class Running(unittest.TestCase):
             self.skipTest(missing(*needs))
         os.environ |= {"WINEDEBUG": "-all", "WINEPREFIX": str(WORK / "wine")}
         if name.startswith("windows"):
-            subprocess.run(
-                [WINE, "wineboot", "-i"],
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                check=False,
-                timeout=300,
-            )
+            subprocess.run([WINE, "wineboot", "-i"], stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL, check=False, timeout=300)
         here = fingerprint(f"linux-{os.uname().machine}")
         there = fingerprint(name, command)
         self.assertGreater(len(there), 3000)
@@ -292,16 +281,11 @@ class Contents(unittest.TestCase):
                 folder = f"sqlite-bloom-{RELEASE}-{platform.name}"
                 self.assertEqual(
                     archive.namelist(),
-                    [
-                        f"{folder}/LICENSE",
-                        f"{folder}/{platform.library}",
-                        f"{folder}/sqlite-bloom.h",
-                    ],
+                    [f"{folder}/LICENSE", f"{folder}/{platform.library}",
+                     f"{folder}/sqlite-bloom.h"],
                 )
-                self.assertEqual(
-                    archive.read(f"{folder}/{platform.library}"),
-                    LIBRARIES[platform.name].read_bytes(),
-                )
+                self.assertEqual(archive.read(f"{folder}/{platform.library}"),
+                                 LIBRARIES[platform.name].read_bytes())
 
     def test_on_linux_nothing_newer_than_glibc_2_17_is_needed_and_one_name_exported(self):
         for name, library in LIBRARIES.items():

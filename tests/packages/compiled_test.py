@@ -42,13 +42,8 @@ class Crate(Scratch):
         (self.folder / "Cargo.toml").write_text(
             '[package]\nname = "user"\nversion = "0.1.0"\nedition = "2021"\n' + dependencies
         )
-        output = run(
-            "cargo",
-            "run",
-            "--quiet",
-            cwd=self.folder,
-            env={"CARGO_TARGET_DIR": str(WORK / "rust-user")},
-        )
+        output = run("cargo", "run", "--quiet", cwd=self.folder,
+                     env={"CARGO_TARGET_DIR": str(WORK / "rust-user")})
         lines = output.splitlines()
         self.assertEqual(lines[0], "true")
         self.assertRegex(lines[1], rf"^bloom {re.escape(RELEASE)}, .*, linked in")
@@ -57,13 +52,8 @@ class Crate(Scratch):
     def test_it_builds_alone(self):
         """As cargo publish and docs.rs do."""
         shutil.unpack_archive(BUILD / f"rust/sqlite-bloom-{RELEASE}.crate", self.folder, "gztar")
-        run(
-            "cargo",
-            "build",
-            "--quiet",
-            cwd=self.folder / f"sqlite-bloom-{RELEASE}",
-            env={"CARGO_TARGET_DIR": str(WORK / "rust-alone")},
-        )
+        run("cargo", "build", "--quiet", cwd=self.folder / f"sqlite-bloom-{RELEASE}",
+            env={"CARGO_TARGET_DIR": str(WORK / "rust-alone")})
 
     def test_it_is_documented_and_its_example_runs(self):
         shutil.unpack_archive(BUILD / f"rust/sqlite-bloom-{RELEASE}.crate", self.folder, "gztar")
@@ -170,10 +160,8 @@ class GoModule(Scratch):
         run("go", "mod", "init", "example.com/user", cwd=self.folder)
         environment = self.environment | {"CGO_ENABLED": "0"}
         run("go", "mod", "tidy", cwd=self.folder, env=environment)
-        self.assertEqual(
-            run("go", "run", ".", cwd=self.folder, env=environment).splitlines(),
-            re.findall(r"// (true|false)$", program, re.MULTILINE),
-        )
+        self.assertEqual(run("go", "run", ".", cwd=self.folder, env=environment).splitlines(),
+                         re.findall(r"// (true|false)$", program, re.MULTILINE))
 
 
 if __name__ == "__main__":

@@ -63,11 +63,9 @@ class Packages(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def in_a_copy(self, commands, *arguments):
-        return run(
-            *(*NAMESPACE, "sh", "-c", COPY + ENTER, "sh", self.folder, DEBIAN, commands),
-            *arguments,
-            env={"DEBIAN_FRONTEND": "noninteractive", "MANPAGER": "cat", "MANWIDTH": "100"},
-        )
+        return run(*(*NAMESPACE, "sh", "-c", COPY + ENTER, "sh", self.folder, DEBIAN, commands),
+                   *arguments,
+                   env={"DEBIAN_FRONTEND": "noninteractive", "MANPAGER": "cat", "MANWIDTH": "100"})
 
     def files(self, package):
         lines = run("dpkg-deb", "-c", package).splitlines()
@@ -188,12 +186,8 @@ class Packages(unittest.TestCase):
             capture_output=True,
             text=True,
             check=True,
-            env={
-                "MANWIDTH": "100",
-                "LC_ALL": "C.UTF-8",
-                "PATH": "/usr/bin:/bin",
-                "MANPAGER": "cat",
-            },
+            env={"MANWIDTH": "100", "LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin",
+                 "MANPAGER": "cat"},
         )
         self.assertEqual(shown.stderr, "")
         self.assertRegex(shown.stdout, r"BLOOM\(3sql\)")

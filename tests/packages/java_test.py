@@ -9,19 +9,8 @@ import tempfile
 import unittest
 import zipfile
 
-from common import (
-    BUILD,
-    FILTER,
-    FILTER_MD5,
-    FINGERPRINT,
-    FINGERPRINT_ANSWER,
-    RELEASE,
-    WORK,
-    missing,
-    platforms,
-    release,
-    run,
-)
+from common import (BUILD, FILTER, FILTER_MD5, FINGERPRINT, FINGERPRINT_ANSWER, RELEASE, WORK,
+                    missing, platforms, release, run)
 
 GROUP = release.publishing("java_group")
 REPOSITORY = BUILD / "java/repository"

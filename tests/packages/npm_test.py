@@ -24,20 +24,8 @@ class Npm(unittest.TestCase):
         self.addCleanup(shutil.rmtree, folder)
         (folder / "package.json").write_text("{}")
         with registry(NPM) as address:
-            run(
-                "npm",
-                "install",
-                "--silent",
-                "--no-audit",
-                "--no-fund",
-                "--registry",
-                address,
-                "--cache",
-                folder / "cache",
-                *options,
-                "sqlite-bloom",
-                cwd=folder,
-            )
+            run("npm", "install", "--silent", "--no-audit", "--no-fund", "--registry", address,
+                "--cache", folder / "cache", *options, "sqlite-bloom", cwd=folder)
         return folder
 
     def modules(self, folder):
@@ -72,11 +60,8 @@ class Npm(unittest.TestCase):
         with registry(folder / "empty") as address:
             # As the README says, in the folder where the tarballs are.
             command = re.search(r"^npm install (\./.*)$", self.readme(), re.MULTILINE)[1]
-            run(
-                *("npm", "install", "--silent", "--no-audit", "--no-fund", "--registry", address),
-                *("--cache", folder / "cache", "--prefix", folder, *command.split()),
-                cwd=NPM,
-            )
+            run(*("npm", "install", "--silent", "--no-audit", "--no-fund", "--registry", address),
+                *("--cache", folder / "cache", "--prefix", folder, *command.split()), cwd=NPM)
         self.assertEqual(self.modules(folder), ["sqlite-bloom", "sqlite-bloom-linux-x64"])
         program = "console.log(require('sqlite-bloom').getLoadablePath())"
         self.assertIn("sqlite-bloom-linux-x64/bloom.so", run("node", "-e", program, cwd=folder))
@@ -85,15 +70,11 @@ class Npm(unittest.TestCase):
         return (BUILD / "work/npm/sqlite-bloom/README.md").read_text()
 
     def test_npm_installs_the_library_of_each_other_platform_there(self):
-        for platform, package in (
-            ("linux arm64 glibc", "linux-arm64"),
-            ("linux x64 musl", "linux-x64-musl"),
-            ("linux arm64 musl", "linux-arm64-musl"),
-            ("darwin x64 ", "darwin-x64"),
-            ("darwin arm64 ", "darwin-arm64"),
-            ("win32 x64 ", "windows-x64"),
-            ("win32 arm64 ", "windows-arm64"),
-        ):
+        for platform, package in (("linux arm64 glibc", "linux-arm64"),
+                                  ("linux x64 musl", "linux-x64-musl"),
+                                  ("linux arm64 musl", "linux-arm64-musl"),
+                                  ("darwin x64 ", "darwin-x64"), ("darwin arm64 ", "darwin-arm64"),
+                                  ("win32 x64 ", "windows-x64"), ("win32 arm64 ", "windows-arm64")):
             with self.subTest(platform=platform):
                 system, processor, libc = platform.split(" ")
                 folder = self.install(
@@ -138,10 +119,8 @@ class Npm(unittest.TestCase):
     def test_the_musl_library_is_chosen_where_node_runs_on_musl(self):
         folder = self.install("--libc", "musl")
         self.assertEqual(self.modules(folder), ["sqlite-bloom", "sqlite-bloom-linux-x64-musl"])
-        shutil.copytree(
-            folder / "node_modules/sqlite-bloom-linux-x64-musl",
-            folder / "node_modules/sqlite-bloom-linux-x64",
-        )
+        shutil.copytree(folder / "node_modules/sqlite-bloom-linux-x64-musl",
+                        folder / "node_modules/sqlite-bloom-linux-x64")
         program = (
             "Object.defineProperty(process, 'report', { value: { getReport: () => ({ header: {} })"
             " } });console.log(require('sqlite-bloom').getLoadablePath())"
@@ -210,20 +189,9 @@ class Files(unittest.TestCase):
         folder = BUILD / "work/typescript"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "package.json").write_text(json.dumps({"private": True, "type": "module"}))
-        run(
-            "npm",
-            "install",
-            "--silent",
-            "--no-audit",
-            "--no-fund",
-            "--prefer-offline",
-            "typescript@5",
-            "better-sqlite3@12",
-            "@types/better-sqlite3",
-            "@types/node",
-            "--ignore-scripts",
-            cwd=folder,
-        )
+        run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefer-offline",
+            "typescript@5", "better-sqlite3@12", "@types/better-sqlite3", "@types/node",
+            "--ignore-scripts", cwd=folder)
         target = folder / "node_modules/sqlite-bloom"
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(BUILD / "work/npm/sqlite-bloom", target)
@@ -233,17 +201,8 @@ class Files(unittest.TestCase):
             ' Database(":memory:"));\n// @ts-expect-error\nload(path);\n'
             '// @ts-expect-error\nimport none from "sqlite-bloom";\n'
         )
-        run(
-            "node_modules/.bin/tsc",
-            "--strict",
-            "--noEmit",
-            "--module",
-            "nodenext",
-            "--target",
-            "es2022",
-            "use.ts",
-            cwd=folder,
-        )
+        run("node_modules/.bin/tsc", "--strict", "--noEmit", "--module", "nodenext", "--target",
+            "es2022", "use.ts", cwd=folder)
 
 
 if __name__ == "__main__":

@@ -60,13 +60,8 @@ class PlainMachine(unittest.TestCase):
         )
 
     def test_a_target_whose_tools_are_missing_says_what_to_install(self):
-        for target, lacking in (
-            ("npm", "npm"),
-            ("crate", "cargo"),
-            ("deb", "dpkg-dev debhelper"),
-            ("jar", "default-jdk-headless maven"),
-            ("page", "npm emscripten"),
-        ):
+        for target, lacking in (("npm", "npm"), ("crate", "cargo"), ("deb", "dpkg-dev debhelper"),
+                                ("jar", "default-jdk-headless maven"), ("page", "npm emscripten")):
             with self.subTest(target=target):
                 ran = self.command("make", target)
                 self.assertEqual(ran.returncode, 2)

@@ -11,16 +11,8 @@ import tempfile
 import unittest
 import zipfile
 
-from common import (
-    BUILD,
-    FILTER,
-    FILTER_MD5,
-    FINGERPRINT,
-    FINGERPRINT_ANSWER,
-    RELEASE,
-    platforms,
-    run,
-)
+from common import (BUILD, FILTER, FILTER_MD5, FINGERPRINT, FINGERPRINT_ANSWER, RELEASE, platforms,
+                    run)
 
 PYTHON = BUILD / "python"
 PROGRAM = f"""
@@ -49,17 +41,8 @@ class Environment:
         self.pip("install", *packages)
 
     def pip(self, *arguments):
-        return run(
-            self.folder / "bin/python",
-            "-m",
-            "pip",
-            *arguments,
-            "-q",
-            "--disable-pip-version-check",
-            "--find-links",
-            PYTHON,
-            cwd=self.folder,
-        )
+        return run(self.folder / "bin/python", "-m", "pip", *arguments, "-q",
+                   "--disable-pip-version-check", "--find-links", PYTHON, cwd=self.folder)
 
     def run(self, program, *arguments, **options):
         return run(self.folder / "bin" / program, *arguments, cwd=self.folder, **options)
@@ -84,10 +67,8 @@ class Wheel(unittest.TestCase):
         self.assertIn("not authorized", lines[3])  # loading is off again
 
     def test_pip_chose_the_wheel_and_nothing_else(self):
-        self.assertRegex(
-            self.environment.run("python", "-m", "pip", "list", "--format=freeze"),
-            rf"sqlite-bloom=={re.escape(RELEASE)}\n",
-        )
+        self.assertRegex(self.environment.run("python", "-m", "pip", "list", "--format=freeze"),
+                         rf"sqlite-bloom=={re.escape(RELEASE)}\n")
         files = self.environment.run("python", "-m", "pip", "show", "-f", "sqlite-bloom")
         self.assertIn("sqlite_bloom/bloom.so", files)
 
@@ -131,10 +112,8 @@ class Wheel(unittest.TestCase):
             " sqlite_bloom.load(Connection())\nexcept NotImplementedError as error:\n   "
             " print(error)\n"
         )
-        self.assertRegex(
-            self.environment.run("python", "-c", program),
-            r"was built without extension loading\. .*pip install apsw",
-        )
+        self.assertRegex(self.environment.run("python", "-c", program),
+                         r"was built without extension loading\. .*pip install apsw")
 
     def test_a_connection_on_which_loading_fails_has_loading_off_again(self):
         program = (
@@ -195,19 +174,9 @@ class SourceDistribution(unittest.TestCase):
         self.addCleanup(shutil.rmtree, folder)
         run(sys.executable, "-m", "venv", folder)
         with self.assertRaises(AssertionError) as caught:
-            run(
-                folder / "bin/python",
-                "-m",
-                "pip",
-                "install",
-                "--disable-pip-version-check",
-                "--find-links",
-                PYTHON,
-                "--no-binary",
-                "sqlite-bloom",
-                "sqlite-bloom",
-                env={"CC": "no-such-compiler"},
-            )
+            run(folder / "bin/python", "-m", "pip", "install", "--disable-pip-version-check",
+                "--find-links", PYTHON, "--no-binary", "sqlite-bloom", "sqlite-bloom",
+                env={"CC": "no-such-compiler"})
         self.assertIn("Install gcc or clang, or set CC to one", str(caught.exception))
 
 
@@ -217,38 +186,18 @@ class Files(unittest.TestCase):
             with self.subTest(platform=platform.name):
                 folder = pathlib.Path(tempfile.mkdtemp())
                 self.addCleanup(shutil.rmtree, folder)
-                run(
-                    sys.executable,
-                    "-m",
-                    "pip",
-                    "download",
-                    "-q",
-                    "--disable-pip-version-check",
-                    "--no-index",
-                    "--find-links",
-                    PYTHON,
-                    "--no-deps",
-                    "--only-binary",
-                    ":all:",
-                    "--platform",
-                    platform.wheel,
-                    "-d",
-                    folder,
-                    "sqlite-bloom",
-                )
+                run(sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check",
+                    "--no-index", "--find-links", PYTHON, "--no-deps", "--only-binary", ":all:",
+                    "--platform", platform.wheel, "-d", folder, "sqlite-bloom")
                 wheel = f"sqlite_bloom-{RELEASE}-py3-none-{platform.wheel}.whl"
                 self.assertEqual([path.name for path in folder.iterdir()], [wheel])
                 with zipfile.ZipFile(folder / wheel) as archive:
                     library = (BUILD / "binaries" / platform.name / platform.library).read_bytes()
                     self.assertEqual(archive.read(f"sqlite_bloom/{platform.library}"), library)
-                    self.assertIn(
-                        f"Tag: py3-none-{platform.wheel}\n",
-                        archive.read(f"sqlite_bloom-{RELEASE}.dist-info/WHEEL").decode(),
-                    )
-                    self.assertIn(
-                        "Root-Is-Purelib: false",
-                        archive.read(f"sqlite_bloom-{RELEASE}.dist-info/WHEEL").decode(),
-                    )
+                    self.assertIn(f"Tag: py3-none-{platform.wheel}\n",
+                                  archive.read(f"sqlite_bloom-{RELEASE}.dist-info/WHEEL").decode())
+                    self.assertIn("Root-Is-Purelib: false",
+                                  archive.read(f"sqlite_bloom-{RELEASE}.dist-info/WHEEL").decode())
 
     def test_wheels_come_out_the_same_every_time(self):
         def digests():

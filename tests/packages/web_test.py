@@ -13,19 +13,8 @@ import sys
 import tempfile
 import unittest
 
-from common import (
-    BUILD,
-    FILTER,
-    FILTER_MD5,
-    FINGERPRINT,
-    FINGERPRINT_ANSWER,
-    RELEASE,
-    TOP,
-    WORK,
-    missing,
-    release,
-    run,
-)
+from common import (BUILD, FILTER, FILTER_MD5, FINGERPRINT, FINGERPRINT_ANSWER, RELEASE, TOP, WORK,
+                    missing, release, run)
 
 sys.path.insert(0, str(TOP / "tests/documentation"))
 from pages import murmur3  # noqa: E402
@@ -454,10 +443,8 @@ def column_mode(shown):
     return [line.rstrip() for line in lines]
 
 
-@unittest.skipIf(
-    missing("node", "npm", "sqlite3", "/usr/bin/chromium"),
-    missing("node", "npm", "sqlite3", "/usr/bin/chromium"),
-)
+@unittest.skipIf(missing("node", "npm", "sqlite3", "/usr/bin/chromium"),
+                 missing("node", "npm", "sqlite3", "/usr/bin/chromium"))
 class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -465,11 +452,8 @@ class Page(unittest.TestCase):
         tools = ("playwright-core", "axe-core")
         if not all((BROWSER / "node_modules" / tool).exists() for tool in tools):
             (BROWSER / "package.json").write_text("{}")
-            run(
-                *("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefer-offline"),
-                *tools,
-                cwd=BROWSER,
-            )
+            run(*("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefer-offline"),
+                *tools, cwd=BROWSER)
         # In a folder of its own, with nothing beside it: the page is one file.
         alone = WORK / "page"
         shutil.rmtree(alone, ignore_errors=True)
@@ -806,10 +790,8 @@ class Page(unittest.TestCase):
                 shutil.copy(TOP / "bloom.so", folder)
                 (folder / "my 'list'.txt").write_text(OWN_LIST)
                 state = self.seen["own"][way]
-                self.assertEqual(
-                    shell(state["sql"], folder),
-                    [row[0] for row in state["rows"] if row[1] == HIT],
-                )
+                self.assertEqual(shell(state["sql"], folder),
+                                 [row[0] for row in state["rows"] if row[1] == HIT])
 
     def test_sizes_are_chosen_by_number_and_by_slider(self):
         sizes = self.seen["sizes"]
@@ -852,10 +834,8 @@ class Page(unittest.TestCase):
         self.assertGreater(shared["top"], 500)  # it is what the visitor sees
         state = shared["changed"]
         self.assertEqual((state["n"], state["p"], state["layout"]), ("10", "0.5", "counting"))
-        self.assertEqual(
-            [problem.split(". ")[0] for problem in shared["wrong"]],
-            ["The address has n=ten", "The address has p=2"],
-        )
+        self.assertEqual([problem.split(". ")[0] for problem in shared["wrong"]],
+                         ["The address has n=ten", "The address has p=2"])
         self.assertRegex(shared["wrongLayout"][0], "^The address has layout=magic. It must be one")
 
     def test_the_sql_of_a_size_makes_what_the_page_shows(self):

@@ -32,8 +32,9 @@ import unittest
 import apsw
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-LIBRARY = next((str(TOP / name) for name in ("bloom.so", "bloom.dylib", "bloom.dll")
-                if (TOP / name).exists()), "bloom")
+sys.path.insert(0, str(TOP / "tests/runner"))
+import extended  # noqa: E402
+
 SEED = int(os.environ.get("SEED", "1"))
 QUERIES = int(os.environ.get("QUERIES", "3000"))
 FIRST = int(os.environ.get("FIRST", "0"))
@@ -528,7 +529,7 @@ class World:
     """Both connections, with the same rows in them."""
 
     def __init__(self):
-        self.real, self.model = connect(True), connect(False)
+        self.real, self.model = extended.connect(), connect_model()
         (version,), = self.run(self.model, "SELECT sqlite_version()")
         self.version = int("%d%03d%03d" % tuple(map(int, version.split("."))))
         self.views, self.sizes = [], {}
@@ -657,13 +658,8 @@ class World:
             self.run(self.real, f"PRAGMA {pragma} = {choices.pick(2)}")
 
 
-def connect(extended):
+def connect_model():
     connection = apsw.Connection(":memory:")
-    if extended:
-        for names, value in ((("enable_load_extension", "enableloadextension"), True),
-                             (("load_extension", "loadextension"), LIBRARY)):
-            next(getattr(connection, name) for name in names if hasattr(connection, name))(value)
-        return connection
     define = getattr(connection, "create_scalar_function", None) or connection.createscalarfunction
     limit = getattr(connection, "set_progress_handler", None) or connection.setprogresshandler
     limit(lambda: True, DEAREST)

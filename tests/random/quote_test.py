@@ -10,13 +10,15 @@ import itertools
 import os
 import pathlib
 import random
+import sys
 import unittest
 
 import apsw
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-LIBRARY = next((str(TOP / name) for name in ("bloom.so", "bloom.dylib", "bloom.dll")
-                if (TOP / name).exists()), "bloom")
+sys.path.insert(0, str(TOP / "tests/runner"))
+from extended import connect  # noqa: E402
+
 SEED = int(os.environ.get("SEED", "1"))
 BEFORE = "bloom_new: n must be a whole number from 0 to 1099511627776, not the text "
 CHARACTERS, BYTES = 60, 200 - 6 - 5  # quoted, and after how many bytes none follows
@@ -55,12 +57,7 @@ def quoted(data):
 
 class Quote(unittest.TestCase):
     def setUp(self):
-        self.connection = apsw.Connection(":memory:")
-        for names, value in ((("enable_load_extension", "enableloadextension"), True),
-                             (("load_extension", "loadextension"), LIBRARY)):
-            next(getattr(self.connection, name) for name in names
-                 if hasattr(self.connection, name))(value)
-        self.cursor = self.connection.cursor()
+        self.cursor = connect().cursor()
 
     def check(self, data):
         try:

@@ -118,13 +118,8 @@ WORDS_AFTER = dict.fromkeys(
 WORDS_AFTER |= dict.fromkeys(["hash-threshold", "load", "include", "require-sqlite"], 1)
 WORDS_AFTER |= {"loop": 3}
 LOOPS = ("loop", "foreach")
-COMPARISONS = {
-    "<": operator.lt,
-    "<=": operator.le,
-    "=": operator.eq,
-    ">=": operator.ge,
-    ">": operator.gt,
-}
+COMPARISONS = {"<": operator.lt, "<=": operator.le, "=": operator.eq, ">=": operator.ge,
+               ">": operator.gt}
 CONDITION = re.compile(r"(skipif|onlyif)\s+(\w+)(?:\s*(<=|>=|=|<|>)\s*(\d+(?:\.\d+)*))?\s*(?:#.*)?")
 DIGEST_LINE = re.compile(r"[0-9]+ values hashing to [0-9a-f]{32}")
 VARIABLE = re.compile(r"\$\{(\w+)\}")
@@ -464,11 +459,8 @@ class ScriptRun:
         )
         first_line, first_place = self.labels.setdefault(label, (line, record.place))
         if line != first_line:
-            raise Failure(
-                f"another result of label {label} than at {first_place}",
-                expected=first_line,
-                got=line,
-            )
+            raise Failure(f"another result of label {label} than at {first_place}",
+                          expected=first_line, got=line)
 
     def note_outcome(self, record, matches, values, rows):
         """Remember for write_updates what the lines of the result should be; None for "as they
@@ -550,11 +542,8 @@ class ScriptRun:
         self.reported_places.add(record.place)
         variables = ", ".join(f"{name} = {value}" for name, value in self.variables.items())
         print(f"FAIL {record.place}: {failure}" + (f" ({variables})" if variables else ""))
-        for title, text in (
-            ("expected", failure.expected),
-            ("got", failure.got),
-            ("SQL", record.sql),
-        ):
+        for title, text in (("expected", failure.expected), ("got", failure.got),
+                            ("SQL", record.sql)):
             if text:
                 print(f"     {title + ':':<10}" + text.replace("\n", "\n" + 15 * " "))
 

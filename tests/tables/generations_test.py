@@ -58,7 +58,7 @@ class GenerationsTest(table_test.TableTest):
         return connection
 
     def test_a_rotation_writes_one_page_whatever_the_size(self):
-        for keys in (100, 10_000, 100_000):
+        for keys in (100, 3000, 30_000):
             with self.subTest(keys=keys):
                 self.forget()
                 connection = self.rotated(keys)
@@ -77,7 +77,7 @@ class GenerationsTest(table_test.TableTest):
     def test_the_file_does_not_grow_over_many_rotations(self):
         connection = self.rotated(3000)
         pages = None
-        for turn in range(200):
+        for turn in range(60):
             insert_numbers(connection, 10**6 + turn * 3000, 10**6 + (turn + 1) * 3000 - 1)
             rotate(connection)
             if turn == GENERATIONS:
@@ -116,7 +116,7 @@ class GenerationsTest(table_test.TableTest):
             self.assertLessEqual(self.frames() - before, 2)
 
     def test_six_full_generations_take_at_most_17_bits_a_key(self):
-        for keys in (1000, 100_000):
+        for keys in (1000, 30_000):
             with self.subTest(keys=keys):
                 self.forget()
                 connection = self.rotated(keys)
@@ -144,10 +144,8 @@ class GenerationsTest(table_test.TableTest):
                 # What was forgotten is found as seldom, what was not always.
                 edge = (generations + 1) * keys
                 self.assertLess(count_found(connection, 1, edge), edge * fpr)
-                self.assertEqual(
-                    count_found(connection, edge + 1, 2 * generations * keys),
-                    (generations - 1) * keys,
-                )
+                self.assertEqual(count_found(connection, edge + 1, 2 * generations * keys),
+                                 (generations - 1) * keys)
 
     def test_other_connections_see_a_rotation_at_their_next_look(self):
         one = self.make(capacity=100, generations=2, journal_mode="wal")

@@ -10,13 +10,12 @@ It needs apsw, of any release from 3.40.
 
 import itertools
 import pathlib
+import sys
 import unittest
 
-import apsw
-
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-LIBRARY = next((str(TOP / name) for name in ("bloom.so", "bloom.dylib", "bloom.dll")
-                if (TOP / name).exists()), "bloom")
+sys.path.insert(0, str(TOP / "tests/runner"))
+from extended import connect, rows as run  # noqa: E402
 
 # What must be asked after the filter, and what before: each query has visits v, whose rows give the
 # key, and details d, whose look-up the filter shall save.
@@ -42,18 +41,6 @@ FORMS = {
         "SELECT v.url FROM v JOIN d ON d.url = v.url JOIN seen ON key = v.url ORDER BY v.rowid"
     ),
 }
-
-
-def connect():
-    connection = apsw.Connection(":memory:")
-    for names, value in ((("enable_load_extension", "enableloadextension"), True),
-                         (("load_extension", "loadextension"), LIBRARY)):
-        next(getattr(connection, name) for name in names if hasattr(connection, name))(value)
-    return connection
-
-
-def run(connection, sql):
-    return list(connection.cursor().execute(sql))
 
 
 def plan(connection, sql):

@@ -21,35 +21,20 @@ import unittest
 import apsw
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-LIBRARY = next(
-    (str(TOP / name) for name in ("bloom.so", "bloom.dylib", "bloom.dll") if (TOP / name).exists()),
-    "bloom",
-)
+sys.path.insert(0, str(TOP / "tests/runner"))
+import extended  # noqa: E402
+from extended import LIBRARY, either, rows  # noqa: E402
+
 SQLITE = os.environ.get("SQLITE3", "sqlite3")
 NUMBERS = "WITH RECURSIVE n(x) AS (SELECT {0} UNION ALL SELECT x + 1 FROM n WHERE x < {1}) "
-
-
-def either(owner, name, older_name):
-    """The attribute of an apsw object under its present name, or under the one it had in apsw
-    3.40."""
-    return getattr(owner, name, None) or getattr(owner, older_name)
-
-
 SQLITE_VERSION = either(apsw, "sqlite_lib_version", "sqlitelibversion")()
 
 
 def connect(path):
-    connection = apsw.Connection(str(path))
-    either(connection, "enable_load_extension", "enableloadextension")(True)
-    either(connection, "load_extension", "loadextension")(LIBRARY)
-    either(connection, "enable_load_extension", "enableloadextension")(False)
+    connection = extended.connect(path)
     either(connection, "set_busy_timeout", "setbusytimeout")(30_000)
-    connection.cursor().execute("PRAGMA synchronous = off")  # no power fails here
+    rows(connection, "PRAGMA synchronous = off")  # no power fails here
     return connection
-
-
-def rows(connection, sql, bindings=()):
-    return list(connection.cursor().execute(sql, bindings))
 
 
 def total_keys(connection):
@@ -109,13 +94,9 @@ class TableTest(unittest.TestCase):
     def shell(self, database, *commands):
         if shutil.which(SQLITE) is None:
             self.skipTest("skipped: sqlite3 is not installed")
-        run = subprocess.run(
-            [SQLITE, "-batch", "-init", os.devnull, str(self.folder / database)],
-            input="\n".join([f".load {LIBRARY}", *commands, ""]),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        run = subprocess.run([SQLITE, "-batch", "-init", os.devnull, str(self.folder / database)],
+                             input="\n".join([f".load {LIBRARY}", *commands, ""]),
+                             capture_output=True, text=True, check=False)
         self.assertEqual((run.returncode, run.stderr), (0, ""))
         return run.stdout
 
@@ -123,19 +104,8 @@ class TableTest(unittest.TestCase):
 class Bindings(TableTest):
     def test_keys_of_every_type_as_parameters(self):
         connection = self.make()
-        keys = [
-            1,
-            -(2**63),
-            2.5,
-            "text",
-            "",
-            "nul\0inside",
-            "grün 😀",
-            b"",
-            b"\0\xff",
-            float("inf"),
-            "x" * 1_000_000,
-        ]
+        keys = [1, -(2**63), 2.5, "text", "", "nul\0inside", "grün 😀", b"", b"\0\xff", float("inf"),
+                "x" * 1_000_000]
         for key in keys:
             rows(connection, "INSERT INTO s(key) VALUES (?)", (key,))
         for key in keys:
@@ -184,14 +154,9 @@ class Protection(TableTest):
         rows(connection, "SAVEPOINT a")
         insert_numbers(connection, 501, 600)
         rows(connection, "ROLLBACK TO a; COMMIT")
-        for statement in (
-            "UPDATE s_layers SET keys = 0",
-            "DELETE FROM s_chunks",
-            "INSERT INTO s_chunks VALUES (99, x'')",
-            "DROP TABLE s_chunks",
-            "ALTER TABLE s_layers RENAME TO x",
-            "ALTER TABLE s_layers ADD COLUMN x",
-        ):
+        for statement in ("UPDATE s_layers SET keys = 0", "DELETE FROM s_chunks",
+                          "INSERT INTO s_chunks VALUES (99, x'')", "DROP TABLE s_chunks",
+                          "ALTER TABLE s_layers RENAME TO x", "ALTER TABLE s_layers ADD COLUMN x"):
             with self.assertRaises(apsw.Error, msg=statement):
                 rows(connection, statement)
         self.assertEqual(count_found(connection, 1, 500), 500)
@@ -199,10 +164,8 @@ class Protection(TableTest):
         rows(connection, "INSERT INTO t(key) VALUES ('renamed')")
         self.assertEqual(count_found(connection, 1, 500, "t"), 500)
         rows(connection, "INSERT INTO t(t) VALUES ('clear')")
-        rows(
-            connection,
-            "INSERT INTO t(t, key) VALUES ('merge', (SELECT bloom_add(filter, 'm') FROM t))",
-        )
+        rows(connection,
+             "INSERT INTO t(t, key) VALUES ('merge', (SELECT bloom_add(filter, 'm') FROM t))")
         self.assertEqual(
             rows(connection, "SELECT key FROM t WHERE key IN ('m', 'renamed', 1)"), [("m",)]
         )
@@ -224,10 +187,8 @@ class Protection(TableTest):
 
     def test_options_stand_between_white_space_of_any_kind(self):
         connection = self.open()
-        rows(
-            connection,
-            "CREATE VIRTUAL TABLE s USING bloom(\r\n\t capacity \r\n= \t50\r, growth\t=\roff\r\n)",
-        )
+        rows(connection,
+             "CREATE VIRTUAL TABLE s USING bloom(\r\n\t capacity \r\n= \t50\r, growth\t=\roff\r\n)")
         self.assertEqual(
             value(
                 connection,
@@ -235,16 +196,6 @@ class Protection(TableTest):
             ),
             "500",
         )
-
-    def test_an_option_runs_no_sql_of_a_stranger(self):
-        """The arguments are stored in the schema, and read again by whoever opens the database."""
-        connection = self.open()
-        calls = []
-        create = either(connection, "create_scalar_function", "createscalarfunction")
-        create("launch", lambda: calls.append(1) or 5, 0)
-        with self.assertRaises(apsw.Error):
-            rows(connection, "CREATE VIRTUAL TABLE s USING bloom(capacity=launch())")
-        self.assertEqual(calls, [])
 
 
 class Pages(TableTest):
@@ -284,14 +235,8 @@ class Pages(TableTest):
                 self.connections.clear()
 
     def test_reserved_bytes_at_the_end_of_each_page_are_left_alone(self):
-        for page_size, reserved in (
-            (512, 32),
-            (1024, 255),
-            (4096, 8),
-            (4096, 32),
-            (4096, 63),
-            (65536, 100),
-        ):
+        for page_size, reserved in ((512, 32), (1024, 255), (4096, 8), (4096, 32), (4096, 63),
+                                    (65536, 100)):
             with self.subTest(page_size=page_size, reserved=reserved):
                 (self.folder / "a.db").unlink(missing_ok=True)
                 connection = self.open()
@@ -300,10 +245,8 @@ class Pages(TableTest):
                 control = either(connection, "file_control", "filecontrol")
                 control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(number))
                 rows(connection, "VACUUM")
-                rows(
-                    connection,
-                    f"CREATE VIRTUAL TABLE s USING bloom(capacity={page_size * 2}, fpr=0.001)",
-                )
+                rows(connection,
+                     f"CREATE VIRTUAL TABLE s USING bloom(capacity={page_size * 2}, fpr=0.001)")
                 last = page_size * 5 // 2
                 insert_numbers(connection, 1, last)
                 self.assertEqual((self.folder / "a.db").read_bytes()[20], reserved)
@@ -423,12 +366,8 @@ class Copies(TableTest):
             capture_output=True,
             check=True,
         ).stdout
-        subprocess.run(
-            [SQLITE, "-batch", "-init", os.devnull, str(self.folder / "b.db")],
-            input=dump,
-            capture_output=True,
-            check=True,
-        )
+        subprocess.run([SQLITE, "-batch", "-init", os.devnull, str(self.folder / "b.db")],
+                       input=dump, capture_output=True, check=True)
         self.check_copy(self.open("a.db"), self.open("b.db"))
 
     def test_restore_into_a_database_of_another_page_size(self):
@@ -524,14 +463,8 @@ class Processes(TableTest):
         ]  # which overlap
         writers = [
             subprocess.Popen(
-                [
-                    sys.executable,
-                    "-c",
-                    WRITER,
-                    str(pathlib.Path(__file__).parent),
-                    str(self.folder / "a.db"),
-                    *map(str, numbers),
-                ],
+                [sys.executable, "-c", WRITER, str(pathlib.Path(__file__).parent),
+                 str(self.folder / "a.db"), *map(str, numbers)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
@@ -672,33 +605,6 @@ class OpenStatements(TableTest):
         rows(connection, "COMMIT")
         self.assertEqual(total_keys(connection), 2)
 
-    def test_a_clear_that_is_refused_at_any_question_has_changed_nothing(self):
-        """In a transaction, where a statement of one row is not taken back."""
-        left = 0
-
-        def authorize(_, name, *__):
-            nonlocal left
-            left -= str(name).startswith("s_")
-            return apsw.SQLITE_DENY if left == 0 else apsw.SQLITE_OK
-
-        for question in range(1, 1000):
-            connection = connect(":memory:")
-            rows(connection, "CREATE VIRTUAL TABLE s USING bloom(capacity=8)")
-            insert_numbers(connection, 1, 40)
-            before = rows(connection, "SELECT * FROM s_layers, s_chunks")
-            rows(connection, "BEGIN")
-            either(connection, "set_authorizer", "setauthorizer")(authorize)
-            left = question
-            try:
-                rows(connection, "INSERT INTO s(s) VALUES ('clear')")
-                break
-            except apsw.Error:
-                left = -1
-                self.assertEqual(rows(connection, "SELECT * FROM s_layers, s_chunks"), before)
-        left = -1
-        self.assertGreater(question, 30)  # some 40, by release
-        self.assertEqual(total_keys(connection), 0)
-
     def test_another_connection_changes_the_schema_between_two_questions(self):
         connection, other = self.make(), self.open()
         insert_numbers(connection, 1, 10)
@@ -764,14 +670,8 @@ class Hosts(unittest.TestCase):
         for missing in ([], ["sqlite3_create_module_v2"], ["sqlite3_blob_open"]):
             with self.subTest(missing=missing):
                 run = subprocess.run(
-                    [
-                        sys.executable,
-                        "-c",
-                        WITHOUT_A_FUNCTION,
-                        "libsqlite3.so.0",
-                        LIBRARY,
-                        *missing,
-                    ],
+                    [sys.executable, "-c", WITHOUT_A_FUNCTION, "libsqlite3.so.0", LIBRARY,
+                     *missing],
                     capture_output=True,
                     text=True,
                     check=True,
@@ -851,23 +751,6 @@ class Failures(TableTest):
         self.assertEqual(count_found(connection, 1, 5000), 5000)
         self.check_integrity(connection)
 
-    def test_a_merge_that_does_not_fit_is_taken_back(self):
-        connection = self.make(capacity=100_000, page_size=512)
-        insert_numbers(connection, 1, 10)
-        filter_ = value(
-            connection,
-            NUMBERS.format(1, 50_000) + "SELECT bloom_agg(x, (SELECT filter FROM s)) FROM n",
-        )
-        before = stored(connection)
-        rows(connection, f"PRAGMA max_page_count = {value(connection, 'PRAGMA page_count') + 50}")
-        with self.assertRaises(apsw.FullError):
-            rows(connection, "INSERT INTO s(s, key) VALUES ('merge', ?)", (filter_,))
-        self.assertEqual(stored(connection), before)
-        self.check_integrity(connection)
-        rows(connection, "PRAGMA max_page_count = 1000000")
-        rows(connection, "INSERT INTO s(s, key) VALUES ('merge', ?)", (filter_,))
-        self.assertEqual(value(connection, "SELECT filter FROM s"), filter_)
-
     def test_a_merge_that_fails_half_way_leaves_the_transaction_as_it_was(self):
         connection = self.make(capacity=10_000, page_size=512)
         filter_ = value(
@@ -882,87 +765,6 @@ class Failures(TableTest):
             rows(connection, "INSERT INTO s(s, key) VALUES ('merge', ?)", (filter_,))
         rows(connection, "COMMIT")
         self.assertEqual(rows(connection, "SELECT id FROM s_chunks"), [(20,)])
-
-    def test_what_cannot_be_registered_is_told(self):
-        connection = apsw.Connection(":memory:")
-        either(connection, "create_scalar_function", "createscalarfunction")("bloom_check", max, 2)
-        either(connection, "enable_load_extension", "enableloadextension")(True)
-        running = connection.cursor().execute("SELECT 1 UNION ALL SELECT 2")
-        next(running)
-        version = value(self.open(), "SELECT bloom_version()").partition(",")[0]
-        with self.assertRaises(apsw.ExtensionLoadingError) as caught:
-            either(connection, "load_extension", "loadextension")(LIBRARY)
-        self.assertTrue(str(caught.exception).endswith(
-            f"{version} cannot take the place of what is loaded while a statement runs: load it "
-            "before, or when all are finished"), caught.exception)
-        running.close()
-        either(connection, "load_extension", "loadextension")(LIBRARY)
-        self.assertEqual(value(connection, "SELECT bloom_check(bloom_new(1, 0.5), 1)"), 0)
-
-    def test_every_long_function_asks_whether_to_go_on(self):
-        """A nested statement of some 1000 operations, for every 4 MiB of work; what is around it
-        takes less than 300. The handler that stops it is called every 300."""
-        connection = self.open()
-        set_handler = either(connection, "set_progress_handler", "setprogresshandler")
-        rows(connection, "CREATE TABLE f(layout, f)")
-        for layout in ("blocked", "classic", "parquet"):
-            rows(connection, "INSERT INTO f SELECT ?1, bloom_new(8000000, 0.01, ?1)", (layout,))
-        size = dict(rows(connection, "SELECT layout, length(f) FROM f"))
-        self.assertGreater(min(size.values()), 2 * (4 << 20))
-        pieces = -(-size["blocked"] // (4 << 20))
-        for sql, layout, least in (
-            ("bloom_agg(1, 8000000, 0.01)", "blocked", 1),
-            ("bloom_add(f, 1)", "blocked", 1),
-            ("bloom_union(f, f)", "blocked", pieces),
-            ("bloom_intersect(f, f)", "classic", pieces),
-            ("bloom_count(f)", "blocked", pieces - 1),
-            ("bloom_info(f)", "classic", 1),
-            ("bloom_export(f, 'parquet')", "parquet", 1),
-        ):
-            with self.subTest(sql=sql, layout=layout):
-                sql = f"SELECT length({sql}) FROM f WHERE layout = '{layout}'"
-                calls = []
-                set_handler(lambda calls=calls: bool(calls.append(1)), 300)  # goes on
-                rows(connection, sql)
-                self.assertGreaterEqual(len(calls), 3 * least)
-                for last in (1, len(calls)):
-                    left = [last]
-
-                    def stop(left=left):
-                        left[0] -= 1
-                        return left[0] == 0
-
-                    set_handler(stop, 300)
-                    with self.assertRaises(apsw.InterruptError):
-                        rows(connection, sql)
-                set_handler(None)
-
-    def test_an_interrupt_ends_a_long_insert_and_takes_it_back(self):
-        connection = self.make(capacity=1000)
-        insert_numbers(connection, 1, 100)
-        left = [200]
-
-        def progress():
-            left[0] -= 1
-            return left[0] < 0
-
-        either(connection, "set_progress_handler", "setprogresshandler")(progress, 1000)
-        with self.assertRaises(apsw.InterruptError):
-            insert_numbers(connection, 1, 1_000_000)
-        either(connection, "set_progress_handler", "setprogresshandler")(None)
-        self.assertEqual(count_found(connection, 1, 100), 100)
-        self.assertEqual(total_keys(connection), 100)
-        self.check_integrity(connection)
-
-    def test_an_interrupt_ends_info_of_a_large_table(self):
-        connection = self.make(capacity=1_000_000, page_size=512)
-        insert_numbers(connection, 1, 50_000)
-        either(connection, "set_progress_handler", "setprogresshandler")(lambda: True, 100)
-        for column in ("info", "filter"):
-            with self.assertRaises(apsw.InterruptError):
-                rows(connection, f"SELECT {column} FROM s")
-        either(connection, "set_progress_handler", "setprogresshandler")(None)
-        self.assertEqual(count_found(connection, 1, 1000), 1000)
 
     def test_a_begin_that_was_interrupted_leaves_no_trace(self):
         """The first write of a transaction reads the layers; that it failed must not make the
@@ -979,11 +781,8 @@ class Failures(TableTest):
             either(connection, "set_progress_handler", "setprogresshandler")(None)
             count_found(connection, 1, 5)
             insert_numbers(other, 1000 * steps, 1000 * steps + 20)
-            self.assertEqual(
-                count_found(connection, 1000 * steps, 1000 * steps + 20),
-                21,
-                f"after an interrupt at step {steps}",
-            )
+            self.assertEqual(count_found(connection, 1000 * steps, 1000 * steps + 20), 21,
+                             f"after an interrupt at step {steps}")
         self.assertGreater(failures, 0)
 
 

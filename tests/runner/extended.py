@@ -1,0 +1,26 @@
+"""Connections of apsw, of any release from 3.40, that have loaded the extension."""
+import pathlib
+
+import apsw
+
+TOP = pathlib.Path(__file__).resolve().parent.parent.parent
+LIBRARY = next((str(TOP / name) for name in ("bloom.so", "bloom.dylib", "bloom.dll")
+                if (TOP / name).exists()), "bloom")
+
+
+def either(owner, name, older_name):
+    """The attribute of an apsw object under its present name, or under the one it had in apsw
+    3.40."""
+    return getattr(owner, name, None) or getattr(owner, older_name)
+
+
+def connect(path=":memory:"):
+    connection = apsw.Connection(str(path))
+    either(connection, "enable_load_extension", "enableloadextension")(True)
+    either(connection, "load_extension", "loadextension")(LIBRARY)
+    either(connection, "enable_load_extension", "enableloadextension")(False)
+    return connection
+
+
+def rows(connection, sql, bindings=()):
+    return list(connection.cursor().execute(sql, bindings))
