@@ -7,14 +7,17 @@
     packages.py all            the same with every package, then runs the tests of what was built;
                                the last line is `N passed, N failed, N skipped`
     packages.py suites         prints these tests as tests/runner/run.py takes them
+    packages.py wait NAME      waits until `all` has built NAME; succeeds when it has
 """
 
+import fcntl
 import os
 import pathlib
 import shlex
 import shutil
 import subprocess
 import sys
+import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import release  # noqa: E402
@@ -109,6 +112,10 @@ PACKAGES = {
         "amalgamation", "gcc libsqlite3-dev", ("amalgamation", "amalgamation_test.py")
     ),
 }
+# What is made of the binaries, for which zig compiles much on few threads: meanwhile the others are
+# tested.
+OF_BINARIES = [name for name, package in PACKAGES.items() if BINARIES in " ".join(package.needs)]
+BUILDING = release.BUILD / "building"  # locked as long as those are built
 SKIPPED = "0 passed, 0 failed, 1 skipped"
 # Much of the testing waits: for registries, for a browser, for one thread of a compiler.
 JOBS = 2 * (os.cpu_count() or 1)
@@ -130,35 +137,60 @@ def refusal(words):
     return f"printf '%s\\n' {shlex.quote(words)}"
 
 
+def problem_of(name):
+    """Why there is no package: a sum of no tests in words, as the tests' runner reads them; empty
+    when it is built.
+    """
+    if lacking := PACKAGES[name].lacks():
+        return f"skipped: {reason(name, lacking)}\n{SKIPPED}\n"
+    if make("-q", str(PACKAGES[name].stamp().relative_to(release.TOP))) != 0:
+        return f"make {name} failed, see above\n0 passed, 1 failed\n"
+    return ""
+
+
 def build(names):
-    """Builds what can be built. Gives what went wrong by the name of the package: a sum of no tests
-    in words, as the tests' runner reads them."""
-    lacking = {name: PACKAGES[name].lacks() for name in names}
-    wanted = [name for name in names if not lacking[name]]
-    if wanted:
+    """Builds what can be built."""
+    if wanted := [name for name in names if not PACKAGES[name].lacks()]:
         make("-k", *wanted)
-    problems = {}
-    for name in names:
-        if lacking[name]:
-            why = reason(name, lacking[name])
-            problems[name] = f"skipped: {why}\n{SKIPPED}"
-        elif make("-q", str(PACKAGES[name].stamp().relative_to(release.TOP))) != 0:
-            problems[name] = f"make {name} failed, see above\n0 passed, 1 failed"
-    return problems
+
+
+def build_of_binaries(started):
+    BUILDING.parent.mkdir(parents=True, exist_ok=True)
+    with open(BUILDING, "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        started.set()
+        build(OF_BINARIES)
+
+
+def wait(name):
+    with open(BUILDING, encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+    problem = problem_of(name)
+    print(problem, end="")
+    return int(bool(problem))
 
 
 def build_and_test():
-    problems = build(PACKAGES)
+    """What needs no binaries is built first."""
+    build([name for name in PACKAGES if name not in OF_BINARIES])
+    started = threading.Event()
+    building = threading.Thread(target=build_of_binaries, args=[started])
+    building.start()
+    started.wait()
     suites = [f"machines without tools={shlex.quote(PYTHON)} tests/packages/packages_test.py"]
-    for name, package in PACKAGES.items():
-        for title, test in package.tests:
+    for name in sorted(PACKAGES, key=OF_BINARIES.__contains__):
+        for title, test in PACKAGES[name].tests:
             command = f"{shlex.quote(PYTHON)} tests/packages/{test}"
-            if name in problems:
-                command = refusal(problems[name])
+            if PACKAGES[name].lacks():
+                command = refusal(problem_of(name))
+            else:
+                command = f"{shlex.quote(PYTHON)} ext/packages/packages.py wait {name} && {command}"
             suites.append(f"{title}={command}")
     environment = {**os.environ, "JOBS": os.environ.get("JOBS") or str(JOBS)}
     runner = [PYTHON, "tests/runner/run.py", *suites]
-    return subprocess.run(runner, cwd=release.TOP, check=False, env=environment).returncode
+    status = subprocess.run(runner, cwd=release.TOP, check=False, env=environment).returncode
+    building.join()
+    return status
 
 
 def suites():
@@ -180,10 +212,13 @@ def main(arguments):
         lacking = PACKAGES[names[0]].lacks()
         return reason(names[0], lacking) if lacking else 0
     if command == "build" and names:
-        problems = build(names)
-        for name, problem in problems.items():
+        build(names)
+        problems = list(filter(None, map(problem_of, names)))
+        for problem in problems:
             print(problem.splitlines()[0])
-        return int(any("skipped" not in problem for problem in problems.values()))
+        return int(any("skipped" not in problem for problem in problems))
+    if command == "wait" and len(names) == 1:
+        return wait(names[0])
     if command == "all" and not names:
         return build_and_test()
     if command == "suites" and not names:
