@@ -41,12 +41,6 @@ struct bloom_hash bloom_hash_integer(int64_t key) {
     return hash;
 }
 
-struct bloom_hash bloom_hash_real(double key) {
-    struct bloom_hash hash;
-    bloom_hash_real_to(key, hash.words);
-    return hash;
-}
-
 void bloom_hash_write(struct bloom_hash hash, uint8_t bytes[16]) {
     bloom_store64(bytes, hash.words[0]);
     bloom_store64(bytes + 8, hash.words[1]);

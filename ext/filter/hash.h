@@ -51,7 +51,6 @@ static inline uint64_t bloom_mix(uint64_t word) {
 /* The same hashes as return values, for callers that do not depend on speed: see murmur3.h. */
 struct bloom_hash bloom_hash_bytes(const void *key, size_t length);
 struct bloom_hash bloom_hash_integer(int64_t key);
-struct bloom_hash bloom_hash_real(double key);
 
 /* The 16 bytes of a hash as every published implementation prints them: the first word, then the
  * second, each little-endian. */

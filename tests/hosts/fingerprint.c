@@ -175,8 +175,11 @@ int main(int count, char **arguments) {
         print_hash("bytes", bytes + length % 9, length);
     static const double REALS[] = {
         0.0, -0.0, 1.0, 0.5, -1e300, 9223372036854775808.0, -9223372036854775808.0, 5e-324};
-    for (size_t i = 0; i < sizeof REALS / sizeof *REALS; i++)
-        printf("real %016" PRIx64 "\n", bloom_hash_real(REALS[i]).words[0]);
+    for (size_t i = 0; i < sizeof REALS / sizeof *REALS; i++) {
+        uint64_t words[2];
+        bloom_hash_real_to(REALS[i], words);
+        printf("real %016" PRIx64 "\n", words[0]);
+    }
     for (uint64_t capacity = 1; capacity <= BLOOM_CAPACITY_MAXIMUM; capacity = capacity * 99 + 1)
         for (int i = 1; i < 1000; i += i < 20 ? 1 : 49) { /* emulated machines are slow */
             print_layers(capacity, i / 1000.0, BLOOM_GROWTH_ON);
