@@ -117,9 +117,8 @@ PACKAGES = {
 OF_BINARIES = [name for name, package in PACKAGES.items() if BINARIES in " ".join(package.needs)]
 BUILDING = release.BUILD / "building"  # locked as long as those are built
 SKIPPED = "0 passed, 0 failed, 1 skipped"
-# Much of the testing waits: for registries, for a browser, for one thread of a compiler, for the
-# binaries.
-JOBS = 4 * (os.cpu_count() or 1)
+# Much of the testing waits: for registries, for a browser, for one thread of a compiler.
+JOBS = 2 * (os.cpu_count() or 1)
 
 
 def reason(name, lacking):
