@@ -154,11 +154,8 @@ def build(names):
         make("-k", *wanted)
 
 
-def build_of_binaries(started):
-    BUILDING.parent.mkdir(parents=True, exist_ok=True)
-    with open(BUILDING, "w", encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        started.set()
+def build_of_binaries(lock):
+    with lock:  # which its end releases
         build(OF_BINARIES)
 
 
@@ -173,10 +170,11 @@ def wait(name):
 def build_and_test():
     """What needs no binaries is built first."""
     build([name for name in PACKAGES if name not in OF_BINARIES])
-    started = threading.Event()
-    building = threading.Thread(target=build_of_binaries, args=[started])
+    BUILDING.parent.mkdir(parents=True, exist_ok=True)
+    lock = open(BUILDING, "w", encoding="ascii")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    building = threading.Thread(target=build_of_binaries, args=[lock])
     building.start()
-    started.wait()
     suites = [f"machines without tools={shlex.quote(PYTHON)} tests/packages/packages_test.py"]
     for name in sorted(PACKAGES, key=OF_BINARIES.__contains__):
         for title, test in PACKAGES[name].tests:

@@ -142,7 +142,7 @@ int bloom_layers_count(struct bloom_layers *layers, const struct bloom_layer *la
                        struct bloom_sums *has);
 
 /* Reports the counts of a chunk to sums; and to the row, if they are about to be written and that
- * is due, when so many keys more will be added before any chunk is written again. */
+ * is due, when so many keys more may come to the layer before the chunk is written again. */
 void bloom_sums_report(struct bloom_sums *sums, struct bloom_counts *counts);
 int bloom_layers_report(struct bloom_layers *layers, struct bloom_layer *layer,
                         struct bloom_counts *counts, uint64_t more);
