@@ -40,8 +40,7 @@ static sqlite3_int64 ask(sqlite3 *database, const char *sql) {
     return answer;
 }
 
-static void chosen_keys_end(void **state) {
-    (void)state;
+static void chosen_keys_end(void) {
     static const size_t SEEDS[] = {64, 32000};
     for (size_t i = 0; i < COUNT_OF(SEEDS); i++) {
         sqlite3 *database = open_chosen(SEEDS[i]);
@@ -60,8 +59,7 @@ static void chosen_keys_end(void **state) {
     }
 }
 
-static void one_seed_is_left(void **state) {
-    (void)state;
+static void one_seed_is_left(void) {
     sqlite3 *database = open_chosen(63);
     assert_int_equal(ask(database, "WITH f(f) AS (SELECT bloom_agg(key, NULL, 0.004, 'fuse') FROM "
                                    "chosen) SELECT sum(bloom_check(f, key)) FROM f, chosen"),

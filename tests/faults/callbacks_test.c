@@ -45,7 +45,7 @@ static int run_inner(unsigned type, void *database, void *statement, void *text)
 #define HANGS                                                                                      \
     "a trigger on the shadow tables of a filter table uses a filter table; drop the trigger"
 
-static void no_table_is_used_within_its_own_statements(void **state) {
+static void no_table_is_used_within_its_own_statements(void) {
     static const struct {
         const char *sql, *error;
     } INNER[] = {
@@ -62,7 +62,6 @@ static void no_table_is_used_within_its_own_statements(void **state) {
         "INSERT INTO seen(key) VALUES ('c')",
         "INSERT INTO seen(seen) VALUES ('repair')",
     };
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(INNER); i++)
         for (size_t j = 0; j < COUNT_OF(OUTER); j++) {
             sqlite3 *database = open_database(":memory:");
@@ -102,12 +101,11 @@ static int change_schema(unsigned type, void *database, void *statement, void *t
     return 0;
 }
 
-static void schemas_that_never_rest(void **state) {
+static void schemas_that_never_rest(void) {
     static const char *const SQL[] = {
         "SELECT count(*) FROM seen WHERE key = 1",
         "INSERT INTO seen(key) VALUES (3)",
     };
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(SQL); i++) {
         sqlite3 *database = open_database(":memory:");
         run(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=1e-6);"
@@ -190,8 +188,7 @@ static unsigned assert_hiding_is_harmless(enum what_is_hidden what, unsigned lea
         require_number(database, code == SQLITE_OK ? keys_after : 100,
                        NUMBERS(100) "SELECT count(*) FROM n WHERE x IN (SELECT x FROM seen(x))");
         require_number(database, 1,
-                       "SELECT sum(chunks) = (SELECT count(*) FROM seen_chunks) FROM "
-                       "seen_layers");
+                       "SELECT sum(chunks) = (SELECT count(*) FROM seen_chunks) FROM seen_layers");
         close_database(database);
         if (hiding.hidden == 0)
             break;
@@ -206,8 +203,7 @@ static unsigned assert_hiding_is_harmless(enum what_is_hidden what, unsigned lea
 #define REPAIR "INSERT INTO seen(seen) VALUES ('repair')"
 #define MERGE "INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg(1, 60, 1e-6 * 9 / 10)"
 
-static void hidden_keys_of_chunks(void **state) {
-    (void)state;
+static void hidden_keys_of_chunks(void) {
     assert_true(assert_hiding_is_harmless(KEYS_OF_CHUNKS, 1, FOUND, 6, 100) > 0);
     assert_true(assert_hiding_is_harmless(KEYS_OF_CHUNKS, 1, DESCRIBED, 1, 100) > 0);
     assert_hiding_is_harmless(KEYS_OF_CHUNKS, 1, CLEAR, -1, 0);
@@ -227,8 +223,7 @@ static int ignore_one(void *argument, int action, const char *a, const char *b, 
     return may_be && ++ignored_at == ignored_from ? SQLITE_IGNORE : SQLITE_OK;
 }
 
-static void ignored_while_there_was_no_key(void **state) {
-    (void)state;
+static void ignored_while_there_was_no_key(void) {
     bool was_ignored = true;
     unsigned from = 0;
     while (was_ignored) {
@@ -251,8 +246,7 @@ static void ignored_while_there_was_no_key(void **state) {
 }
 
 /* A column that an UPDATE would not write: somebody is told, and the key is not in. */
-static void hidden_changes(void **state) {
-    (void)state;
+static void hidden_changes(void) {
     for (hiding.from = 1, hiding.hidden = 1; hiding.hidden > 0; hiding.from++) {
         sqlite3 *database = open_database(":memory:");
         int code;
@@ -270,16 +264,14 @@ static void hidden_changes(void **state) {
     assert_true(hiding.from > 4);
 }
 
-static void hidden_layers(void **state) {
-    (void)state;
+static void hidden_layers(void) {
     assert_hiding_is_harmless(LAYER_ONCE, 1, FOUND, 6, 100);
     assert_hiding_is_harmless(LAYER_ONCE, 1, CLEAR, -1, 0);
     assert_hiding_is_harmless(LAYER_ONCE, 1, REPAIR, -1, 100);
 }
 
 /* The first SELECT is the statement's own. */
-static void statements_taken_away(void **state) {
-    (void)state;
+static void statements_taken_away(void) {
     assert_true(assert_hiding_is_harmless(SELECT_ONCE, 2, FOUND, 6, 100) > 0);
     assert_true(assert_hiding_is_harmless(SELECT_ONCE, 2, DESCRIBED, 1, 100) > 0);
 }
@@ -309,8 +301,7 @@ static int deny_chunks(void *argument, int action, const char *table, const char
     return action == SQLITE_READ && strcmp(table, "seen_chunks") == 0 ? SQLITE_DENY : SQLITE_OK;
 }
 
-static void denied_amid_a_query(void **state) {
-    (void)state;
+static void denied_amid_a_query(void) {
     sqlite3_stmt *query;
     sqlite3 *database = open_amid_a_query(&query);
     sqlite3_set_authorizer(database, deny_chunks, NULL);
@@ -323,8 +314,7 @@ static void denied_amid_a_query(void **state) {
 }
 
 /* A rollback that takes a change of the schema back ends every open handle. */
-static void rolled_back_amid_a_query(void **state) {
-    (void)state;
+static void rolled_back_amid_a_query(void) {
     sqlite3_stmt *query;
     sqlite3 *database = open_amid_a_query(&query);
     run(database, "BEGIN; CREATE TABLE t(x); INSERT INTO t VALUES (1); ROLLBACK");
@@ -361,7 +351,7 @@ static void write_positioned(sqlite3_context *context, int count, sqlite3_value 
 
 /* DELETE looks for the key, SQLite asks the rest of WHERE, and then the key is taken out: of the
  * block as it is then. All keys are in the same block. */
-static void block_as_it_is_then(void **state) {
+static void block_as_it_is_then(void) {
     static const struct {
         const char *between;
         const char *left; /* of the keys a, a, b, c, when one a was to be taken out */
@@ -380,7 +370,6 @@ static void block_as_it_is_then(void **state) {
         {"SELECT write_positioned(bits) FROM kept", "a0 b1 c0 d0"},
     };
     static const char *const FRAMES[][2] = {{"SELECT 1", "SELECT 2"}, {"BEGIN", "COMMIT"}};
-    (void)state;
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES * 2; i++) {
         sqlite3 *database = open_database(":memory:");
         const char *between = CASES[i / 2].between;
@@ -441,8 +430,7 @@ static sqlite3 *open_with(const char *name, int arguments,
     return database;
 }
 
-static void functions_at_work_are_not_replaced(void **state) {
-    (void)state;
+static void functions_at_work_are_not_replaced(void) {
     sqlite3 *database = open_with("bloom_check", 2, seven);
     sqlite3_stmt *statement;
     char *error = NULL;
@@ -469,8 +457,7 @@ static void functions_at_work_are_not_replaced(void **state) {
 }
 
 /* The heap is as small as SQLite allows, then 64 bytes larger each time, until loading succeeds. */
-static void loading_without_memory_says_so(void **state) {
-    (void)state;
+static void loading_without_memory_says_so(void) {
     unsigned said = 0;
     int code = SQLITE_NOMEM;
     for (sqlite3_int64 room = 0; code != SQLITE_OK && room < 1 << 20; room += 64) {
@@ -494,8 +481,7 @@ static void loading_without_memory_says_so(void **state) {
     assert_true(said > 0);
 }
 
-static void another_copy_of_the_release_stays(void **state) {
-    (void)state;
+static void another_copy_of_the_release_stays(void) {
     sqlite3 *database = open_with("bloom_version", 0, another_version);
     int code;
     version_of_another = "bloom " BLOOM_RELEASE ", format 1, built elsewhere";
@@ -506,11 +492,10 @@ static void another_copy_of_the_release_stays(void **state) {
     close_database(database);
 }
 
-static void another_release_is_replaced(void **state) {
+static void another_release_is_replaced(void) {
     static const char *const VERSIONS[] = {"bloom " BLOOM_RELEASE "0, format 1, built elsewhere",
                                            "bloom 0.9.0, format 1, built elsewhere", BLOOM_RELEASE,
                                            "", NULL};
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(VERSIONS); i++) {
         sqlite3 *database = open_with("bloom_version", 0, another_version);
         version_of_another = VERSIONS[i];

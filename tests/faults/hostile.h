@@ -33,12 +33,7 @@ static inline void remove_folder(void) {
     assert_int_equal(rmdir(folder), 0);
 }
 
-struct apart {
-    void (*test)(void);
-};
-
 static inline void run_apart(void **state) {
-    const struct apart *apart = *state;
     const char *parent = getenv("TMPDIR");
     snprintf(folder, sizeof folder, "%.40s/hostile.XXXXXX", parent != NULL ? parent : "/tmp");
     assert_non_null(mkdtemp(folder));
@@ -47,7 +42,7 @@ static inline void run_apart(void **state) {
     if (child == 0) {
         alarm(600); /* what hangs fails, too, but not what a busy machine takes long for */
         is_apart = true;
-        apart->test();
+        call_test(state);
         exit(0); /* with what a sanitizer or a coverage build does at the end */
     }
     int status = 0;
@@ -59,12 +54,7 @@ static inline void run_apart(void **state) {
 }
 
 /* A row of a group of tests, as TEST, of a test in a process of its own. */
-#define APART(sentence, name)                                                                      \
-    {                                                                                              \
-        sentence, run_apart, NULL, NULL, &(struct apart) {                                         \
-            name                                                                                   \
-        }                                                                                          \
-    }
+#define APART(sentence, function) RUN_BY(run_apart, NULL, NULL, sentence, function)
 
 /* ---- Databases ---- */
 

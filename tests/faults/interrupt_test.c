@@ -368,9 +368,7 @@ static void make_large_filters(void) {
     static const char *const LARGE[] = {
         SERIES(300000) "SELECT bloom_agg(i * 7, 10000000) FROM c",
         SERIES(300000) "SELECT bloom_import(bloom_export(bloom_agg(i * 7, (SELECT "
-                       "bloom_pin(bloom_new_bits(100000000, 7)))), "
-                       "'guava'), "
-                       "'guava') FROM c",
+                       "bloom_pin(bloom_new_bits(100000000, 7)))), 'guava'), 'guava') FROM c",
     };
     sqlite3 *database = prepare("large filters", "");
     for (int i = 0; i < 2; i++) {

@@ -36,9 +36,8 @@ static bool is_clean(const char *text) {
     return true;
 }
 
-static void any_bytes_become_clean_text(void **state) {
+static void any_bytes_become_clean_text(void) {
     uint64_t random = 5;
-    (void)state;
     assert_false(is_clean("\x80"));
     assert_false(is_clean("\n"));
     for (int i = 0; i < 100000; i++) {
@@ -57,7 +56,7 @@ static void any_bytes_become_clean_text(void **state) {
 }
 
 /* Every function and argument that quotes text, with text that is none. */
-static void every_message_is_clean(void **state) {
+static void every_message_is_clean(void) {
     static const char *const CALLS[] = {"bloom_check(X, 1)",
                                         "bloom_add(X, 1)",
                                         "bloom_info(X)",
@@ -91,7 +90,6 @@ static void every_message_is_clean(void **state) {
         "CAST(x'fffe80c3' AS TEXT)", "CAST(bloom_new(10) AS TEXT)", "'a' || char(0, 10, 27) || 'b'",
         "CAST(zeroblob(1000) AS TEXT)",
         "replace(hex(zeroblob(59)), '00', 'x') || '\xc3\xa4\xc3\xa4'"};
-    (void)state;
     sqlite3 *database = open_database(":memory:");
     for (size_t i = 0; i < COUNT_OF(CALLS); i++)
         for (size_t j = 0; j < COUNT_OF(TEXTS); j++) {
@@ -109,7 +107,7 @@ static void every_message_is_clean(void **state) {
 }
 
 /* Names are whatever bytes an application has chosen. */
-static void names_of_tables(void **state) {
+static void names_of_tables(void) {
     static const struct {
         const char *unit, *shown;
         int units;
@@ -125,7 +123,6 @@ static void names_of_tables(void **state) {
         {"\xff", "\\xff", 41},
         {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80", 25},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(NAMES); i++) {
         char name[401] = "", expected[700] = "";
         for (int unit = 0; unit < NAMES[i].units; unit++) {
@@ -149,8 +146,7 @@ static void names_of_tables(void **state) {
 
 /* A limit on values cuts messages, at a character, and neither empties them nor takes the caller's
  * transaction back. */
-static void limits_cut_messages(void **state) {
-    (void)state;
+static void limits_cut_messages(void) {
     static const char *const STATEMENTS[][2] = {
         {"SELECT bloom_new('\xe2\x82\xac\xe2\x82\xac\xe2\x82\xac')",
          "bloom_new: n must be a whole number from 0 to 1099511627776, not the text "

@@ -248,8 +248,7 @@ static const struct scenario SCENARIOS[] = {
     {"a filter table asked and filled in a transaction", TABLE,
      "BEGIN; " TEN "INSERT INTO seen(key) SELECT i FROM c; " TEN
      "SELECT count(*) FROM c JOIN seen ON key = i; SAVEPOINT s; RELEASE s; INSERT INTO seen(key) "
-     "VALUES "
-     "('c'); COMMIT",
+     "VALUES ('c'); COMMIT",
      TABLE_STATE},
     {"a filter table asked for text in UTF-16", UTF16 "INSERT INTO t VALUES ('abc'); " TABLE,
      "SELECT 1 FROM t JOIN seen ON key = x", TABLE_STATE},
@@ -264,8 +263,7 @@ static const struct scenario SCENARIOS[] = {
     {"a filter table filled", TABLE, "INSERT INTO seen(key) VALUES ('c')", TABLE_STATE},
     {"a filter table filled in a transaction with savepoints", TABLE,
      "BEGIN; INSERT INTO seen(key) VALUES ('c'); SAVEPOINT s; INSERT OR IGNORE INTO seen(key) "
-     "VALUES ('d'), "
-     "('a'); ROLLBACK TO s; COMMIT",
+     "VALUES ('d'), ('a'); ROLLBACK TO s; COMMIT",
      TABLE_STATE},
     {"a filter table that grows", TABLE, MANY "INSERT INTO seen(key) SELECT i FROM c LIMIT 400",
      TABLE_STATE},
@@ -336,8 +334,7 @@ static const struct scenario SCENARIOS[] = {
      TABLE_STATE},
     {"a filter table cleared after a rollback to a savepoint", TABLE_ANEW,
      "BEGIN; SAVEPOINT s; INSERT INTO seen(key) VALUES ('d'); ROLLBACK TO s; INSERT INTO "
-     "seen(seen) VALUES "
-     "('clear'); COMMIT",
+     "seen(seen) VALUES ('clear'); COMMIT",
      TABLE_STATE},
     {"a filter table repaired", TABLE, "INSERT INTO seen(seen) VALUES ('repair')", TABLE_STATE},
     {"a filter table repaired for the first time", TABLE_ANEW "UPDATE seen_layers SET keys = 0",

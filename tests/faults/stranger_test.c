@@ -143,8 +143,7 @@ static void other_primary_keys(void) {
 static void constraints_on_shadow_tables(void) {
     static const char *const OBSTACLES[] = {
         "CREATE UNIQUE INDEX i ON seen_chunks(length(bits))",
-        ("CREATE TRIGGER t BEFORE INSERT ON seen_chunks "
-         "BEGIN SELECT RAISE(ABORT, 'no'); END"),
+        ("CREATE TRIGGER t BEFORE INSERT ON seen_chunks BEGIN SELECT RAISE(ABORT, 'no'); END"),
         "CREATE TRIGGER t BEFORE INSERT ON seen_chunks BEGIN SELECT RAISE(FAIL, 'no'); END",
         "CREATE TRIGGER t BEFORE INSERT ON seen_chunks BEGIN SELECT RAISE(IGNORE); END",
         "CREATE TRIGGER t BEFORE UPDATE ON seen_chunks BEGIN SELECT RAISE(IGNORE); END",

@@ -133,9 +133,7 @@ static const char *const FORMS[][2] = {
     {"INSERT OR IGNORE INTO seen(key) SELECT ", " FROM t"},
     {"REPLACE INTO small(key) SELECT ", " FROM t"},
     {"INSERT OR ABORT INTO small(key) WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 "
-     "FROM c LIMIT "
-     "20) "
-     "SELECT i || ",
+     "FROM c LIMIT 20) SELECT i || ",
      " FROM c, t LIMIT 20"},
     {"INSERT OR IGNORE INTO seen(seen, key) SELECT 'merge', ", " FROM t"},
     {"INSERT INTO small(small, key) VALUES ('merge', ", ")"},
@@ -196,8 +194,7 @@ static const char *const FORMS[][2] = {
     {"INSERT INTO aged(aged) VALUES ('rotate')", NULL},
     {"INSERT INTO aged(key) SELECT ", " FROM t"},
     {"INSERT OR IGNORE INTO aged(key) WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 "
-     "FROM "
-     "c LIMIT 20) SELECT i || ",
+     "FROM c LIMIT 20) SELECT i || ",
      " FROM c, t LIMIT 20"},
     {"SELECT count(*) FROM t, aged WHERE key = ", ""},
     {"SELECT info, filter FROM aged", NULL},
@@ -209,8 +206,7 @@ static const char *const FORMS[][2] = {
     {"CREATE VIRTUAL TABLE made USING bloom(capacity=3, generations=", ")"},
     {"INSERT INTO made(made) VALUES ('rotate')", NULL},
     {"CREATE TRIGGER four AFTER INSERT ON t BEGIN INSERT INTO aged(key) VALUES (new.v); INSERT "
-     "INTO "
-     "aged(aged) VALUES ('rotate'); END",
+     "INTO aged(aged) VALUES ('rotate'); END",
      NULL},
 };
 

@@ -12,9 +12,8 @@ static const char SETUP[] =
     "CREATE VIRTUAL TABLE t USING bloom(capacity=600, fpr=0.01);"
     "INSERT INTO t(key) VALUES (1), ('a'), (x'00');"
     "CREATE VIRTUAL TABLE g USING bloom(capacity=3, fpr=0.1);"
-    "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 20) "
-    "INSERT INTO g(key) SELECT i FROM "
-    "c;";
+    "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 20) INSERT INTO "
+    "g(key) SELECT i FROM c;";
 
 /* ?1 is the bytes, ?2 an integer made of them, ?3 the header of a layer with what could be changed
  * without breaking the checksum. For every column of every shadow table, whatever they are called.
@@ -39,9 +38,7 @@ static const char *const OPERATIONS[] = {
     "INSERT INTO %w(key) VALUES (?2)",
     "SAVEPOINT a",
     "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 12) INSERT INTO "
-    "%w(key) "
-    "SELECT i + ?2 "
-    "FROM c",
+    "%w(key) SELECT i + ?2 FROM c",
     "ROLLBACK TO a",
     "INSERT INTO %w(%w, key) VALUES ('merge', bloom_add(bloom_new(600, 0.009), 1))",
     "SELECT info FROM %w",
@@ -70,8 +67,7 @@ static const char *const STRUCTURE[] = {
     "DROP TABLE %w_chunks; CREATE VIEW %w_chunks AS SELECT 0 AS id, key AS bits FROM %w WHERE key "
     "= 1",
     "CREATE TABLE copy AS SELECT * FROM %w_chunks; DROP TABLE %w_chunks; ALTER TABLE copy RENAME "
-    "TO "
-    "%w_chunks",
+    "TO %w_chunks",
 };
 enum { STRUCTURE_COUNT = sizeof STRUCTURE / sizeof *STRUCTURE };
 

@@ -17,8 +17,7 @@ static uint8_t *empty_payload(const struct bloom_shape *shape) {
     return allocate_exactly((size_t)bloom_payload_bytes(shape));
 }
 
-static void numbers_are_themselves(void **state) {
-    (void)state;
+static void numbers_are_themselves(void) {
     static const uint64_t extra[2] = {0, 0};
     const struct bloom_hashing *hashing = &bloom_hashing_integer;
     static const struct {
@@ -69,8 +68,7 @@ static size_t naive_list(const bool *in, uint64_t first, uint64_t last, bool dow
     return count;
 }
 
-static void as_naive(void **state) {
-    (void)state;
+static void as_naive(void) {
     enum { ROUNDS = 3000, BITS_MOST = 300 };
     uint64_t random = 1;
     for (unsigned round = 0; round < ROUNDS; round++) {
@@ -116,8 +114,7 @@ static void as_naive(void **state) {
     }
 }
 
-static void sizes(void **state) {
-    (void)state;
+static void sizes(void) {
     char problem[BLOOM_PROBLEM_SIZE];
     struct bloom_shape shape;
     static const uint64_t capacities[] = {0, 1, 2, 64, 1000, BLOOM_CAPACITY_MAXIMUM};
@@ -143,8 +140,7 @@ static void sizes(void **state) {
                  "for each number up to it; use another layout");
 }
 
-static void what_fits(void **state) {
-    (void)state;
+static void what_fits(void) {
     char problem[BLOOM_PROBLEM_SIZE] = "";
     struct bloom_shape shape = bitmap_shape(100);
     uint64_t word = 99;
@@ -156,8 +152,7 @@ static void what_fits(void **state) {
 }
 
 /* Of the fields of a header only n and m say anything, and they are the same. */
-static void headers(void **state) {
-    (void)state;
+static void headers(void) {
     static const char *const WORDS[] = {
         "is invalid: bytes 40 to 55 of its header are zeros in layout bitmap",
         "is invalid: bytes 40 to 55 of its header are zeros in layout bitmap",
@@ -183,8 +178,7 @@ static void headers(void **state) {
     }
 }
 
-static void sizes_mix(void **state) {
-    (void)state;
+static void sizes_mix(void) {
     char problem[BLOOM_PROBLEM_SIZE];
     struct bloom_shape small = bitmap_shape(70), large = bitmap_shape(200);
     struct bloom_shape other = {.layout = &bloom_layout_blocked, .probes = 1, .bits = 512};

@@ -37,18 +37,15 @@ static void assert_merges(void (*merge)(uint8_t *, const uint8_t *, size_t),
         }
 }
 
-static void union_is_or(void **state) {
-    (void)state;
+static void union_is_or(void) {
     assert_merges(bloom_bitset_union, either);
 }
 
-static void intersection_is_and(void **state) {
-    (void)state;
+static void intersection_is_and(void) {
     assert_merges(bloom_bitset_intersect, both);
 }
 
-static void ones_are_counted(void **state) {
-    (void)state;
+static void ones_are_counted(void) {
     uint64_t random = 2;
     for (size_t length = 0; length <= LENGTH_MOST; length++)
         for (size_t offset = 0; offset < OFFSETS; offset++) {
@@ -64,8 +61,7 @@ static void ones_are_counted(void **state) {
         }
 }
 
-static void each_bit_is_found(void **state) {
-    (void)state;
+static void each_bit_is_found(void) {
     uint8_t *set = allocate_exactly(41);
     assert_same(bloom_bitset_ones(set, 41), 0, "ones of an empty set");
     for (size_t bit = 0; bit < 8 * 41; bit++) {

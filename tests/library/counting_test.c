@@ -35,8 +35,7 @@ static void naive_places(const struct bloom_shape *shape, uint64_t value, uint64
 
 /* Keys that come and go among keys that stay: none of these is missed at any time, and in the end
  * the bytes are those of a filter that never held another. */
-static void history_leaves_no_trace(void **state) {
-    (void)state;
+static void history_leaves_no_trace(void) {
     enum { KEYS = 200, PASSING = 150, STAY = 20 };
     struct bloom_shape shape = counting_shape(6, 4);
     uint64_t keys[KEYS + PASSING], random = 2;
@@ -58,8 +57,7 @@ static void history_leaves_no_trace(void **state) {
     free(payload);
 }
 
-static void a_full_counter_stays(void **state) {
-    (void)state;
+static void a_full_counter_stays(void) {
     struct bloom_shape shape = counting_shape(7, 1);
     uint64_t key = 12345;
     uint8_t *payload = empty_payload(&shape);
@@ -75,8 +73,7 @@ static void a_full_counter_stays(void **state) {
 }
 
 /* Damaged bytes: a probe twice at a counter of one. It goes to zero, and not below. */
-static void a_counter_at_zero_stays(void **state) {
-    (void)state;
+static void a_counter_at_zero_stays(void) {
     struct bloom_shape shape = counting_shape(21, 1);
     uint64_t random = 4, places[21], twice = 0;
     uint8_t *payload = empty_payload(&shape);
@@ -97,8 +94,7 @@ static void a_counter_at_zero_stays(void **state) {
     free(payload);
 }
 
-static void union_adds_counters(void **state) {
-    (void)state;
+static void union_adds_counters(void) {
     struct bloom_shape shape = counting_shape(1, 1);
     uint8_t *into = empty_payload(&shape), *from = empty_payload(&shape);
     /* Every pair of counters, at even and at odd places. */
@@ -119,8 +115,7 @@ static void union_adds_counters(void **state) {
 }
 
 /* The bits that blocked has of the same keys, whatever came and went; and the same estimates. */
-static void converts_to_blocked(void **state) {
-    (void)state;
+static void converts_to_blocked(void) {
     uint64_t random = 5;
     for (uint32_t probes = 1; probes <= 21; probes++) {
         uint64_t blocks = 1 + random_below(&random, 9), keys[150];
@@ -157,8 +152,7 @@ static void converts_to_blocked(void **state) {
 
 /* What a filter table does: each block in memory of its own, and told how many ones it has more or
  * fewer. */
-static void blocks_apart(void **state) {
-    (void)state;
+static void blocks_apart(void) {
     enum { BLOCKS = 4, STEPS = 3000 };
     const struct bloom_blocks *blocks = bloom_layout_counting.blocks;
     assert_int_equal(blocks->bytes, BLOCK_BYTES);
@@ -201,8 +195,7 @@ static void blocks_apart(void **state) {
     }
 }
 
-static void expected_ones(void **state) {
-    (void)state;
+static void expected_ones(void) {
     for (uint32_t probes = 1; probes <= 21; probes += 5) {
         struct bloom_shape counting = counting_shape(probes, 100),
                            blocked = blocked_shape(probes, 100);
@@ -212,8 +205,7 @@ static void expected_ones(void **state) {
     }
 }
 
-static void sized_as_blocked(void **state) {
-    (void)state;
+static void sized_as_blocked(void) {
     static const double rates[] = {0.5, 0.1, 0.01, 0.001, 1e-6, 1e-9};
     char problem[BLOOM_PROBLEM_SIZE];
     for (uint64_t capacity = 0; capacity < 2000000; capacity = capacity * 3 + 1)
@@ -232,8 +224,7 @@ static void sized_as_blocked(void **state) {
                                  "ask for p = 9.36e-10 or more");
 }
 
-static void any_address(void **state) {
-    (void)state;
+static void any_address(void) {
     enum { KEYS = 100 };
     struct bloom_shape shape = counting_shape(8, 3), converted;
     size_t bytes = (size_t)bloom_payload_bytes(&shape);
@@ -264,8 +255,7 @@ static void any_address(void **state) {
 }
 
 /* The set keeps up to fifteen copies of a key, and counts it once. */
-static void sets_keep_copies(void **state) {
-    (void)state;
+static void sets_keep_copies(void) {
     enum { KEYS_MOST = 100000, COPIES_MOST = 40 };
     static const unsigned sizes[] = {0, 1, 2, 100, 3000, KEYS_MOST};
     for (size_t size = 0; size < COUNT_OF(sizes); size++) {

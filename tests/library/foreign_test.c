@@ -20,8 +20,7 @@ static const struct bloom_layout *const FOREIGN[] = {
     &bloom_layout_redisbloom, &bloom_layout_classic_utf16,
 };
 
-static void numbers(void **state) {
-    (void)state;
+static void numbers(void) {
     static const struct {
         const char *layout;
         unsigned number, hashing;
@@ -51,8 +50,7 @@ static void numbers(void **state) {
     assert_null(bloom_layout_by_numbers(1, 4));
 }
 
-static void parquet_kernels(void **state) {
-    (void)state;
+static void parquet_kernels(void) {
     enum { BLOCK = 32, ROUNDS = 5000 };
     size_t count = 0;
     while (bloom_parquet_kernels[count] != NULL)
@@ -84,8 +82,7 @@ static void parquet_kernels(void **state) {
     }
 }
 
-static void parquet_kernels_with_many(void **state) {
-    (void)state;
+static void parquet_kernels_with_many(void) {
     enum { KEYS = 200 };
     uint64_t random = 5, words[KEYS], yes = 0;
     struct bloom_shape shape = {.layout = &bloom_layout_parquet, .probes = 8, .bits = 256 * 37};
@@ -121,8 +118,7 @@ static void parquet_kernels_with_many(void **state) {
 
 /* What has no kernels of its own: keys that are in, of which one word is the largest there is, and
  * others. */
-static void many_keys_at_once(void **state) {
-    (void)state;
+static void many_keys_at_once(void) {
     static const struct bloom_layout *const LAYOUTS[] = {
         &bloom_layout_spark1,    &bloom_layout_spark2,        &bloom_layout_dcso,
         &bloom_layout_go,        &bloom_layout_classic_utf16, &bloom_layout_parquet,
@@ -153,8 +149,7 @@ static void many_keys_at_once(void **state) {
     }
 }
 
-static void parquet_estimates(void **state) {
-    (void)state;
+static void parquet_estimates(void) {
     struct bloom_shape shape = {.layout = &bloom_layout_parquet, .probes = 8, .bits = 256 * 64};
     uint8_t *payload = allocate_exactly((size_t)bloom_payload_bytes(&shape));
     struct bloom_estimate estimate = bloom_layout_parquet.estimate(&shape, payload);
@@ -211,7 +206,7 @@ static enum bloom_merged merge_of_sizes(const struct bloom_layout *layout, const
 
 /* A merge ends wherever it is interrupted: between two halvings of what it has or of what comes,
  * and between two stretches. The sanitizer sees that nothing stays behind. */
-static void merges_of_sizes(void **state) {
+static void merges_of_sizes(void) {
     static const struct {
         const struct bloom_layout *layout;
         uint64_t bits[3];
@@ -223,7 +218,6 @@ static void merges_of_sizes(void **state) {
         {&bloom_layout_bitmap, {64, 4096, 128}, 1 + 1 + 1, 4096},
     };
     uint64_t made;
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(CASES); i++) {
         for (unsigned after = 0; after < CASES[i].stretches; after++)
             assert_int_equal(merge_of_sizes(CASES[i].layout, CASES[i].bits, 3, after, &made),
@@ -237,8 +231,7 @@ static void merges_of_sizes(void **state) {
 
 /* m and k as the libraries themselves computed them; for n above 20 million, whose filters were not
  * allocated, as their formulas give them in IEEE doubles. Smaller ones: tests/exchange. */
-static void sizes(void **state) {
-    (void)state;
+static void sizes(void) {
     static const struct {
         const struct bloom_layout *layout;
         uint64_t capacity;
@@ -291,8 +284,7 @@ static void sizes(void **state) {
     }
 }
 
-static void rounded_as_doubles(void **state) {
-    (void)state;
+static void rounded_as_doubles(void) {
     if (FLT_EVAL_METHOD != 0)
         skip(); /* this machine's own doubles have more digits */
     enum { ROUNDS = 200000 };
@@ -318,8 +310,7 @@ static void rounded_as_doubles(void **state) {
 }
 
 /* Logarithms within one unit of the last digit of the C library's, nearly all of them equal. */
-static void rounded_functions(void **state) {
-    (void)state;
+static void rounded_functions(void) {
     enum { ROUNDS = 100000 };
     uint64_t random = 12, different = 0;
     for (unsigned i = 0; i < ROUNDS; i++) {
@@ -342,8 +333,7 @@ static void rounded_functions(void **state) {
     assert_true(different < ROUNDS / 100);
 }
 
-static void rounded_edges(void **state) {
-    (void)state;
+static void rounded_edges(void) {
     struct bloom_rounded zero = bloom_rounded_integer(0), one = bloom_rounded_integer(1);
     assert_true(zero.mantissa == 0 && bloom_rounded_double(0).mantissa == 0);
     assert_same(bloom_rounded_floor(zero) + bloom_rounded_ceiling(zero), 0, "nothing");
@@ -370,8 +360,7 @@ static void rounded_edges(void **state) {
 }
 
 /* Keys of four words that share the first and the last are still different. */
-static void keys_of_four_words(void **state) {
-    (void)state;
+static void keys_of_four_words(void) {
     enum { MIDDLES = 40 };
     struct bloom_key_set set = {.layout = &bloom_layout_go, .memory = &bloom_c_memory};
     struct bloom_key_summary summary;
@@ -384,8 +373,7 @@ static void keys_of_four_words(void **state) {
     bloom_key_set_clear(&set);
 }
 
-static void largest_of_each_format(void **state) {
-    (void)state;
+static void largest_of_each_format(void) {
     char problem[BLOOM_PROBLEM_SIZE];
     uint64_t length = 0;
     struct bloom_shape shape = {

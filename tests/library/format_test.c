@@ -60,13 +60,11 @@ static void read_back(const struct bloom_shape *shape, uint8_t *filter, size_t l
     assert_accepted(filter, length, shape);
 }
 
-static void reading_returns_what_was_written(void **state) {
-    (void)state;
+static void reading_returns_what_was_written(void) {
     with_short_filters(read_back);
 }
 
-static void any_address(void **state) {
-    (void)state;
+static void any_address(void) {
     struct bloom_shape shape = shape_of("classic", 7, 1000, 104, 0.01);
     size_t length;
     uint8_t *filter = full_filter(&shape, &length);
@@ -96,14 +94,12 @@ static void cut_and_extend(const struct bloom_shape *shape, uint8_t *filter, siz
     assert_false(bloom_filter_read(&read, NULL, 0, problem));
 }
 
-static void wrong_lengths(void **state) {
-    (void)state;
+static void wrong_lengths(void) {
     with_short_filters(cut_and_extend);
 }
 
 /* Layouts of other systems have up to 65535 hashes, beyond 255 only with as many bits. */
-static void many_hashes(void **state) {
-    (void)state;
+static void many_hashes(void) {
     const struct {
         uint32_t probes;
         uint64_t bits;
@@ -131,8 +127,7 @@ static void many_hashes(void **state) {
     }
 }
 
-static void layouts_by_name(void **state) {
-    (void)state;
+static void layouts_by_name(void) {
     assert_ptr_equal(bloom_layout_by_name("blocked", 7), &bloom_layout_blocked);
     assert_ptr_equal(bloom_layout_by_name("BloCKed", 7), &bloom_layout_blocked);
     assert_ptr_equal(bloom_layout_by_name("classic", 7), &bloom_layout_classic);
@@ -159,8 +154,7 @@ static void layouts_by_name(void **state) {
     }
 }
 
-static void differences_are_named(void **state) {
-    (void)state;
+static void differences_are_named(void) {
     const struct bloom_shape shape = shape_of("blocked", 6, 512, 50, 0.01);
     const struct {
         struct bloom_shape one, other;

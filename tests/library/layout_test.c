@@ -52,8 +52,7 @@ static const struct bloom_shape SHAPES[] = {
     {.layout = &bloom_layout_classic, .probes = 255, .bits = 400001},
 };
 
-static void any_address(void **state) {
-    (void)state;
+static void any_address(void) {
     enum { KEYS = 70 };
     for (size_t i = 0; i < COUNT_OF(SHAPES); i++) {
         const struct bloom_shape *shape = &SHAPES[i];
@@ -87,8 +86,7 @@ static void any_address(void **state) {
     }
 }
 
-static void any_number_at_once(void **state) {
-    (void)state;
+static void any_number_at_once(void) {
     enum { KEYS = 200 };
     for (size_t i = 0; i < COUNT_OF(SHAPES); i++) {
         const struct bloom_shape *shape = &SHAPES[i];
@@ -120,8 +118,7 @@ static void any_number_at_once(void **state) {
 }
 
 /* What filter tables build upon, of every layout that has blocks. */
-static void blocks_of_every_layout(void **state) {
-    (void)state;
+static void blocks_of_every_layout(void) {
     unsigned with_blocks = 0;
     for (unsigned number = 0; number < 65536; number++) {
         const struct bloom_layout *layout = bloom_layout_by_numbers(number >> 8, number & 255);
@@ -137,8 +134,7 @@ static void blocks_of_every_layout(void **state) {
     assert_int_equal(with_blocks, 4); /* blocked and counting, each with murmur3 and siphash */
 }
 
-static void estimates_of_nothing(void **state) {
-    (void)state;
+static void estimates_of_nothing(void) {
     for (size_t i = 0; i < COUNT_OF(SHAPES); i++) {
         uint8_t *payload = empty_payload(&SHAPES[i]);
         struct bloom_estimate estimate = SHAPES[i].layout->estimate(&SHAPES[i], payload);
@@ -149,8 +145,7 @@ static void estimates_of_nothing(void **state) {
     }
 }
 
-static void estimates_of_a_full_filter(void **state) {
-    (void)state;
+static void estimates_of_a_full_filter(void) {
     for (size_t i = 0; i < COUNT_OF(SHAPES); i++) {
         const struct bloom_shape *shape = &SHAPES[i];
         uint8_t *payload = empty_payload(shape);
@@ -173,8 +168,7 @@ static void estimates_of_a_full_filter(void **state) {
     }
 }
 
-static void exact_estimates(void **state) {
-    (void)state;
+static void exact_estimates(void) {
     /* Two blocks, one with 256 of its bits set, one with all: what FORMAT.md says, by hand. */
     struct bloom_shape shape = shape_of(&bloom_layout_blocked, 2, 2 * BLOCK);
     uint8_t *payload = empty_payload(&shape);
@@ -196,8 +190,7 @@ static void exact_estimates(void **state) {
 }
 
 /* A filter whose blocks are kept one by one, each in memory of its own. */
-static void blocks_apart(void **state) {
-    (void)state;
+static void blocks_apart(void) {
     enum { BLOCKS = 7, KEYS = 300 };
     for (uint32_t probes = 1; probes <= 21; probes++) {
         struct bloom_shape shape = shape_of(&bloom_layout_blocked, probes, BLOCKS * BLOCK);
@@ -232,8 +225,7 @@ static void blocks_apart(void **state) {
     }
 }
 
-static void missing_blocks_count_as_empty(void **state) {
-    (void)state;
+static void missing_blocks_count_as_empty(void) {
     struct bloom_shape shape = shape_of(&bloom_layout_blocked, 6, 100 * BLOCK);
     uint8_t *whole = empty_payload(&shape);
     struct bloom_tally tally = {0};
@@ -277,8 +269,7 @@ static void assert_estimates(struct bloom_shape shape, int64_t keys, unsigned fi
     assert_near(rate, measured, rate_tolerance * measured, "expected rate");
 }
 
-static void estimates_are_near(void **state) {
-    (void)state;
+static void estimates_are_near(void) {
     /* The standard error of a count is that of the ones: about sqrt(m (e^x - 1 - x)) / k keys with
      * the load x = k n / m, 0.1 % here; of a measured rate of 1 %, a million probes give 1 %. Four
      * of these are allowed.

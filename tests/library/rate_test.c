@@ -137,13 +137,11 @@ static void assert_rates_kept(const struct bloom_layout *layout, const struct as
         }
 }
 
-static void blocked_keeps_rates(void **state) {
-    (void)state;
+static void blocked_keeps_rates(void) {
     assert_rates_kept(&bloom_layout_blocked, BLOCKED_RATES, COUNT_OF(BLOCKED_RATES));
 }
 
-static void blocked_is_predicted(void **state) {
-    (void)state;
+static void blocked_is_predicted(void) {
     static const struct {
         uint64_t keys;
         double rate, checks;
@@ -174,8 +172,7 @@ static void blocked_is_predicted(void **state) {
     }
 }
 
-static void classic_is_predicted(void **state) {
-    (void)state;
+static void classic_is_predicted(void) {
     static const double rates[] = {0.1, 0.01, 0.001};
     for (size_t i = 0; i < COUNT_OF(rates); i++) {
         struct bloom_shape shape;
@@ -190,8 +187,7 @@ static void classic_is_predicted(void **state) {
 
 /* 2^-w to the standard error, above and below: whatever the number of keys, and whatever the width.
  */
-static void fuse_is_predicted(void **state) {
-    (void)state;
+static void fuse_is_predicted(void) {
     static const struct {
         uint64_t keys;
         unsigned width, filters;
@@ -235,8 +231,7 @@ static void fuse_is_predicted(void **state) {
 }
 
 /* The rate of blocked, to the last answer. */
-static void counting_is_as_blocked(void **state) {
-    (void)state;
+static void counting_is_as_blocked(void) {
     for (uint64_t keys = 1; keys <= 100000; keys *= 100) {
         struct bloom_shape counting, blocked;
         char problem[BLOOM_PROBLEM_SIZE];
@@ -253,8 +248,7 @@ static void counting_is_as_blocked(void **state) {
     }
 }
 
-static void overfull(void **state) {
-    (void)state;
+static void overfull(void) {
     /* Twice the keys asked for: 12.2 % instead of 1 % for blocked, 15.7 % for classic. */
     struct bloom_shape shape;
     char problem[BLOOM_PROBLEM_SIZE];
@@ -275,8 +269,7 @@ static void assert_noticed(const struct bloom_shape *shape, uint64_t keys,
                  asked->rate);
 }
 
-static void undersized_filters_are_noticed(void **state) {
-    (void)state;
+static void undersized_filters_are_noticed(void) {
     struct bloom_shape shape;
     char problem[BLOOM_PROBLEM_SIZE];
     for (size_t i = 0; i < COUNT_OF(BLOCKED_RATES); i++)

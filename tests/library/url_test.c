@@ -63,8 +63,7 @@ static void check_examples(const struct example *examples, size_t count) {
  * composition, Hangul, Punycode that is none; and an address. ada-url, and Node for those in
  * Punycode, say which ones browsers open, and as what; of the others the labels become Punycode as
  * they are. */
-static void rules_of_names(void **state) {
-    (void)state;
+static void rules_of_names(void) {
     static const struct {
         const char *written, *canonical;
         bool opened;
@@ -191,8 +190,7 @@ static void rules_of_names(void **state) {
 
 /* A name beyond ASCII has at most 255 bytes where the standard decides, and a label 63 where it
  * refuses the URL. */
-static void labels_at_their_longest(void **state) {
-    (void)state;
+static void labels_at_their_longest(void) {
     char written[300], expected[300];
     for (unsigned letters = 50; letters < 260; letters++) {
         memset(written, 'a', letters);
@@ -214,8 +212,7 @@ static void labels_at_their_longest(void **state) {
     }
 }
 
-static void ipv6_addresses(void **state) {
-    (void)state;
+static void ipv6_addresses(void) {
     static const struct example EXAMPLES[] = {
         {"http://[2001:DB8:0:0:0:0:0:1]:80/x", "[2001:db8::1]/x"},
         {"http://[2001:0db8:0000:0000:0001:0000:0000:0000]", "[2001:db8:0:0:1::]/"},
@@ -290,8 +287,7 @@ static void ipv6_addresses(void **state) {
     check_examples(EXAMPLES, COUNT_OF(EXAMPLES));
 }
 
-static void bytes_that_end_strings(void **state) {
-    (void)state;
+static void bytes_that_end_strings(void) {
     char *text = canonical("http://a\0b.example/c\0d?\0", 24);
     assert_string_equal(text, "a%00b.example/c%00d?");
     free(text);
@@ -307,8 +303,7 @@ static void bytes_that_end_strings(void **state) {
 }
 
 /* Most URLs are looked at eight bytes at a time: whatever byte, wherever it stands. */
-static void each_byte_at_each_place(void **state) {
-    (void)state;
+static void each_byte_at_each_place(void) {
     for (unsigned length = 6; length < 30; length++)
         for (unsigned place = 2; place < length - 1; place++)
             for (unsigned byte = 0; byte < 256; byte++) {
@@ -328,8 +323,7 @@ static void each_byte_at_each_place(void **state) {
             }
 }
 
-static void dots_at_each_place(void **state) {
-    (void)state;
+static void dots_at_each_place(void) {
     for (unsigned length = 10; length < 40; length++)
         for (unsigned place = 2; place + 4 < length; place++) {
             char written[48], expected[48];
@@ -362,8 +356,7 @@ static char *keys_of(const char *written) {
     return text;
 }
 
-static void keys(void **state) {
-    (void)state;
+static void keys(void) {
     static const struct example EXAMPLES[] = {
         {"http://a.b.c/1/2.html?param=1",
          "a.b.c/1/2.html?param=1\na.b.c/1/2.html\na.b.c/1/\na.b.c/\n"
@@ -398,8 +391,7 @@ static void keys(void **state) {
     }
 }
 
-static void thirty_keys(void **state) {
-    (void)state;
+static void thirty_keys(void) {
     char *text = keys_of("http://a.b.c.d.e.f/1/2/3/4/5?6");
     unsigned lines = 0;
     for (const char *at = text; *at != '\0'; at++)
@@ -435,8 +427,7 @@ static void check_properties(const uint8_t *bytes, size_t length) {
     free(parsed.text);
 }
 
-static void random_bytes(void **state) {
-    (void)state;
+static void random_bytes(void) {
     /* What rules are about, so that all of them meet; escapes of escapes come from "%25". */
     static const char *const PIECES[] = {"http://",
                                          "://",
@@ -510,8 +501,7 @@ static void random_bytes(void **state) {
 }
 
 /* A megabyte of one piece behind a beginning. Quadratic time would be hours with sanitizers. */
-static void megabytes(void **state) {
-    (void)state;
+static void megabytes(void) {
     static const char *const BEGINNINGS[] = {
         "", "h", "http://", "http://h/", "http://h/a/", "http://h/?", "http://[", "a:", "1"};
     static const char *const PIECES[] = {"%25",       "%",

@@ -86,11 +86,10 @@ static bool is_word_of_two(unsigned number) {
     return number == 4;
 }
 
-static void hashes(void **state) {
+static void hashes(void) {
     char *at = vectors;
     struct line line;
     unsigned count = 0;
-    (void)state;
     for (; next_line(&at, "hash", &line); count++) {
         unsigned number = (unsigned)strtoul(line.fields[1], NULL, 10), found = 0;
         uint64_t words[BLOOM_HASH_WORDS_MAXIMUM] = {0}, seed[2] = {0, 0};
@@ -159,11 +158,10 @@ static void assert_answers(const struct sqlite_bloom_filter *filter, char *field
     free_keys(keys, count);
 }
 
-static void valid_filters(void **state) {
+static void valid_filters(void) {
     char *at = vectors;
     struct line line;
     unsigned count = 0;
-    (void)state;
     for (; next_line(&at, "valid", &line); count++) {
         char problem[SQLITE_BLOOM_PROBLEM_SIZE];
         struct sqlite_bloom_description description;
@@ -188,10 +186,9 @@ static void valid_filters(void **state) {
 }
 
 /* The header is written as it was read. */
-static void headers(void **state) {
+static void headers(void) {
     char *at = vectors;
     struct line line;
-    (void)state;
     while (next_line(&at, "valid", &line)) {
         struct bloom_shape shape;
         char problem[BLOOM_PROBLEM_SIZE];
@@ -232,12 +229,11 @@ static struct sqlite_bloom_filter *made_of(const struct sqlite_bloom_description
 }
 
 /* What the keys of a vector make, where all its keys are given and n and p decide its size. */
-static void filters_made_again(void **state) {
+static void filters_made_again(void) {
     static struct sqlite_bloom_key keys[KEYS_MOST];
     char *at = vectors;
     struct line line;
     unsigned blocked = 0, counting = 0, fuse = 0, other = 0;
-    (void)state;
     while (next_line(&at, "valid", &line)) {
         struct sqlite_bloom_description description;
         struct sqlite_bloom_filter *filter, *made;
@@ -268,11 +264,10 @@ static void filters_made_again(void **state) {
     assert_int_equal(other, 5);
 }
 
-static void invalid_filters(void **state) {
+static void invalid_filters(void) {
     char *at = vectors;
     struct line line;
     unsigned count = 0;
-    (void)state;
     for (; next_line(&at, "invalid", &line); count++) {
         struct sqlite_bloom_filter *filter;
         char problem[SQLITE_BLOOM_PROBLEM_SIZE];
@@ -306,8 +301,8 @@ static int free_vectors(void **state) {
     return 0;
 }
 
-#define WITH_VECTORS(name, test)                                                                   \
-    { name, test, read_vectors, free_vectors, NULL }
+#define WITH_VECTORS(sentence, function)                                                           \
+    RUN_BY(call_test, read_vectors, free_vectors, sentence, function)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

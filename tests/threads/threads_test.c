@@ -222,16 +222,14 @@ static const char *const QUERIES[] = {
     SERIES(1000) "SELECT bloom_info(bloom_agg(i, 1000, 0.01, 'classic')) FROM c",
     SERIES(1000) "SELECT bloom_count(bloom_agg(i)) || ' ' || bloom_fpr(bloom_agg(i)) FROM c",
     SERIES(1000) "SELECT bloom_import(bloom_export(bloom_agg(i, 1000, 0.01, 'classic'), 'guava'), "
-                 "'guava') "
-                 "FROM c",
+                 "'guava') FROM c",
     "SELECT group_concat(bloom_size(column1, column2)) FROM (VALUES (1, 0.5), (1000, 0.01), (1e9, "
     "1e-8))",
     "SELECT hex(bloom_hash('a')) || hex(bloom_hash(1)) || hex(bloom_hash(0.1)) || "
     "hex(bloom_hash(x''))",
     "SELECT bloom_version()",
     SERIES(20000) "SELECT count(*) FROM c WHERE bloom_check((SELECT bloom_pin(bloom_agg(i, 10000)) "
-                  "FROM c "
-                  "WHERE i <= 10000), i)",
+                  "FROM c WHERE i <= 10000), i)",
 };
 
 enum { QUERY_COUNT = sizeof QUERIES / sizeof *QUERIES };
@@ -344,9 +342,7 @@ static void fill_tables_in_memory(struct worker *worker) {
         "CREATE VIRTUAL TABLE seen USING bloom(capacity=3000, growth=off);" SERIES(
             2000) "INSERT INTO seen(key) SELECT i FROM c;"
                   "INSERT INTO seen(seen, key) WITH RECURSIVE c(i) AS (VALUES (2001) UNION ALL "
-                  "SELECT i + 1 "
-                  "FROM c "
-                  "WHERE i < 3000) SELECT 'merge', bloom_agg(i, 3000) FROM c");
+                  "SELECT i + 1 FROM c WHERE i < 3000) SELECT 'merge', bloom_agg(i, 3000) FROM c");
     expect_answer(worker, database, "SELECT filter FROM seen", &filter_of_1_to_3000);
     run(worker, database, GROW);
     expect_answer(worker, database, GROWN_INFO, &grown_info);
@@ -415,8 +411,7 @@ static void read_until_done(struct worker *worker, sqlite3 *database) {
             for (int table = 0; table < 2 && keys > 0; table++) {
                 snprintf(sql, sizeof sql,
                          "WITH RECURSIVE c(i) AS (VALUES (%d) UNION ALL SELECT i + 1 FROM c WHERE "
-                         "i < %d) "
-                         "SELECT count(*) FROM c CROSS JOIN %s ON key = i",
+                         "i < %d) SELECT count(*) FROM c CROSS JOIN %s ON key = i",
                          writer * KEYS_A_WRITER, writer * KEYS_A_WRITER + keys - 1,
                          table ? "growing" : "seen");
                 expect(worker, database, sql, expected);
@@ -425,8 +420,7 @@ static void read_until_done(struct worker *worker, sqlite3 *database) {
         /* One snapshot: what is said about the bits must be what is in the bits. */
         expect(worker, database,
                "SELECT json_extract(info, '$.layers[0].fill') = json_extract(bloom_info(filter), "
-               "'$.fill') "
-               "FROM seen",
+               "'$.fill') FROM seen",
                "1");
     } while (!last && worker->problem[0] == '\0');
 }
