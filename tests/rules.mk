@@ -127,7 +127,6 @@ TEST_SUITES = \
     'refusals by place=PLACES=1 $(BUILD)/tests/refusal_test' \
     'memory failures by place=PLACES=1 $(BUILD)/tests/memory_test' \
     'callbacks=$(BUILD)/tests/callbacks_test' \
-    'capacity and counts=$(BUILD)/tests/capacity_test' \
     'files from strangers=$(BUILD)/tests/stranger_test' \
     'the state of a table=$(BUILD)/tests/state_test' \
     $(call unit_suites,$(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS)))

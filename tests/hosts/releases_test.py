@@ -20,7 +20,7 @@ sys.path[:0] = [str(TOP / "ext" / "packages"), str(TOP / "tests" / "hosts")]
 import oldest_test  # noqa: E402
 import sqlite_source  # noqa: E402
 
-PROGRAMS = ("state", "capacity", "application", "stranger", "pins", "message", "cost")
+PROGRAMS = ("state", "application", "stranger", "pins", "message", "cost")
 
 
 class Release:

@@ -1,5 +1,6 @@
 /* Layout counting: counters stay within their bounds, what came and went leaves no trace, and the
- * bits are those of blocked. What the counters are after any history: format_test.py. */
+ * bits are those of blocked. What the counters are after any history: format_test.py; at any address
+ * and in blocks apart: layout_test.c. */
 #include "library_test.h"
 
 #include "filter/blocked.h"
@@ -150,51 +151,6 @@ static void converts_to_blocked(void) {
     }
 }
 
-/* What a filter table does: each block in memory of its own, and told how many ones it has more or
- * fewer. */
-static void blocks_apart(void) {
-    enum { BLOCKS = 4, STEPS = 3000 };
-    const struct bloom_blocks *blocks = bloom_layout_counting.blocks;
-    assert_int_equal(blocks->bytes, BLOCK_BYTES);
-    for (uint32_t probes = 1; probes <= 21; probes += 4) {
-        struct bloom_shape shape = counting_shape(probes, BLOCKS);
-        uint8_t *whole = empty_payload(&shape), *apart[BLOCKS];
-        uint64_t random = probes, keys[64], ones = 0;
-        assert_same(blocks->count(&shape), BLOCKS, "blocks");
-        for (unsigned i = 0; i < BLOCKS; i++)
-            apart[i] = allocate_exactly(BLOCK_BYTES);
-        for (unsigned i = 0; i < COUNT_OF(keys); i++)
-            keys[i] = random_next(&random);
-        for (unsigned step = 0; step < STEPS; step++) {
-            const uint64_t *key = &keys[random_below(&random, COUNT_OF(keys))];
-            uint64_t block = blocks->of(&shape, key);
-            assert_true(block < BLOCKS);
-            bool in = blocks->check(&shape, apart[block], key);
-            assert_int_equal(in, shape.layout->check(&shape, whole, key));
-            if (random_below(&random, 2) == 0) {
-                shape.layout->add(&shape, whole, key, 1);
-                ones += blocks->add(&shape, apart[block], key);
-            } else {
-                shape.layout->remove(&shape, whole, key);
-                if (in)
-                    ones -= blocks->remove(&shape, apart[block], key);
-            }
-        }
-        struct bloom_tally tally = {0};
-        for (unsigned i = 0; i < BLOCKS; i++) {
-            assert_memory_equal(apart[i], whole + i * BLOCK_BYTES, BLOCK_BYTES);
-            blocks->tally(&tally, apart[i], 1);
-            free(apart[i]);
-        }
-        struct bloom_estimate of_parts = blocks->estimate(&shape, &tally),
-                              of_whole = shape.layout->estimate(&shape, whole);
-        assert_same(ones, of_whole.ones, "ones");
-        assert_same(of_parts.ones, of_whole.ones, "ones of parts");
-        assert_true(of_parts.count == of_whole.count && of_parts.rate == of_whole.rate);
-        free(whole);
-    }
-}
-
 static void expected_ones(void) {
     for (uint32_t probes = 1; probes <= 21; probes += 5) {
         struct bloom_shape counting = counting_shape(probes, 100),
@@ -222,36 +178,6 @@ static void sized_as_blocked(void) {
     assert_false(bloom_shape_for(&shape, &bloom_layout_counting, 1000, 1e-12, problem));
     assert_string_equal(problem, "p = 1e-12 is less than layout counting can keep for 1000 keys; "
                                  "ask for p = 9.36e-10 or more");
-}
-
-static void any_address(void) {
-    enum { KEYS = 100 };
-    struct bloom_shape shape = counting_shape(8, 3), converted;
-    size_t bytes = (size_t)bloom_payload_bytes(&shape);
-    uint64_t keys[KEYS], random = 6;
-    uint8_t *expected = empty_payload(&shape);
-    for (unsigned i = 0; i < KEYS; i++)
-        keys[i] = random_next(&random);
-    shape.layout->add(&shape, expected, keys, KEYS);
-    for (size_t offset = 0; offset < 64; offset++) {
-        uint8_t *memory = allocate_exactly(offset + bytes), *payload = memory + offset;
-        uint8_t found[KEYS], bits[3 * 64];
-        shape.layout->add(&shape, payload, keys, KEYS);
-        assert_memory_equal(payload, expected, bytes);
-        shape.layout->check_many(&shape, payload, keys, KEYS, found);
-        for (unsigned i = 0; i < KEYS; i++)
-            assert_int_equal(found[i], 1);
-        shape.layout->convertible(&shape, &bloom_layout_blocked, &converted);
-        shape.layout->convert(&shape, payload, &converted, bits);
-        shape.layout->unite(payload, expected, bytes);
-        for (unsigned turn = 0; turn < 2; turn++)
-            for (unsigned i = 0; i < KEYS; i++)
-                shape.layout->remove(&shape, payload, keys + i);
-        for (size_t i = 0; i < offset + bytes; i++)
-            assert_int_equal(memory[i], 0);
-        free(memory);
-    }
-    free(expected);
 }
 
 /* The set keeps up to fifteen copies of a key, and counts it once. */
@@ -290,10 +216,8 @@ int main(void) {
         TEST("A counter of zero stays", a_counter_at_zero_stays),
         TEST("A union adds counters up to fifteen", union_adds_counters),
         TEST("It converts to the very bits of blocked", converts_to_blocked),
-        TEST("Blocks kept apart are those of the whole", blocks_apart),
         TEST("As many ones are expected as in blocked", expected_ones),
         TEST("It has the blocks and probes of blocked", sized_as_blocked),
-        TEST("A payload may lie at any address and is never left", any_address),
         TEST("A set of keys keeps as many copies as counters can count", sets_keep_copies),
     };
     return cmocka_run_group_tests_name("counting", tests, NULL, NULL);
