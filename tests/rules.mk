@@ -128,7 +128,7 @@ TEST_SUITES = \
     'memory failures by place=PLACES=1 $(BUILD)/tests/memory_test' \
     'callbacks=$(BUILD)/tests/callbacks_test' \
     'files from strangers=$(BUILD)/tests/stranger_test' \
-    'the state of a table=$(BUILD)/tests/state_test' \
+    'simulator, ten rounds=STEPS=4000 $(BUILD)/tests/simulator' \
     $(call unit_suites,$(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS)))
 
 # What takes longer: see the files; what is not installed is skipped and says so. Minutes each take
@@ -155,7 +155,6 @@ LONG_SUITES = \
     'scripts on the newest SQLite=$(NEWEST) tests/sql' \
     'scripts on the SQLite of Ubuntu 24.04=APSW=3.45.1.0 $(NEWEST) tests/sql' \
     'plans, more=SEED=2 QUERIES=40000 $(PYTHON) tests/random/plans_test.py' \
-    'what applications do=$(BUILD)/tests/application_test' \
     'simulator=STEPS=15000 $(BUILD)/tests/simulator' \
     'simulator, one fault after the other=STEPS=15000 $(BUILD)/tests/simulator $(SIMULATOR_WEIGHTS)' \
     'costs=$(BUILD)/tests/cost_test' \

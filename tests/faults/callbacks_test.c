@@ -276,6 +276,103 @@ static void statements_taken_away(void) {
     assert_true(assert_hiding_is_harmless(SELECT_ONCE, 2, DESCRIBED, 1, 100) > 0);
 }
 
+/* ---- Authorizers that deny, and that ignore PRAGMA ---- */
+
+static const unsigned PAGES[] = {512, 4096, 16384, 65536};
+
+#define ALL_FIFTY NUMBERS(50) "SELECT count(*) FROM n WHERE x IN (SELECT x FROM seen(x))"
+
+struct refusal {
+    int action, other_action, answer;
+    const char *table; /* NULL: any */
+};
+
+static int refuse(void *argument, int action, const char *a, const char *b, const char *c,
+                  const char *d) {
+    const struct refusal *refusal = argument;
+    (void)b, (void)c, (void)d;
+    bool is_meant = action == refusal->action || action == refusal->other_action;
+    is_meant = is_meant && (refusal->table == NULL || strcmp(a, refusal->table) == 0);
+    return is_meant ? refusal->answer : SQLITE_OK;
+}
+
+/* The result of SQL under such an authorizer. */
+static int try_refused(sqlite3 *database, char *error, struct refusal refusal, const char *sql) {
+    sqlite3_set_authorizer(database, refuse, &refusal);
+    int code = try(database, error, "%s", sql);
+    sqlite3_set_authorizer(database, NULL, NULL);
+    return code;
+}
+
+static sqlite3 *open_with_pages(unsigned size) {
+    sqlite3 *database = open_database(":memory:");
+    assert_int_equal(try(database, NULL, "PRAGMA page_size = %u", size), SQLITE_OK);
+    return database;
+}
+
+/* What is denied on a shadow table is denied through the table, however its pages are read. So many
+ * keys are inserted that a chunk reports. */
+static void denied_shadow_tables(void) {
+    static const struct {
+        int action, other_action; /* which a change of a row is called, the release may choose */
+        const char *table, *sql;
+    } DENIED[] = {
+        {SQLITE_READ, 0, "seen_chunks",
+         "SELECT count(*) FROM seen WHERE key IN (1, 2, 3, 4, 5, 6, 7)"},
+        {SQLITE_READ, 0, "seen_chunks", "SELECT 1 FROM seen WHERE key = 1"},
+        {SQLITE_READ, 0, "seen_layers", "SELECT 1 FROM seen WHERE key = 1"},
+        {SQLITE_READ, 0, "seen_chunks", "SELECT filter FROM seen"},
+        {SQLITE_READ, 0, "seen_chunks", "SELECT info FROM seen"},
+        {SQLITE_READ, 0, "seen_chunks", "INSERT INTO seen(key) VALUES (51)"},
+        {SQLITE_UPDATE, SQLITE_INSERT, "seen_chunks", "INSERT INTO seen(key) VALUES (51)"},
+        {SQLITE_UPDATE, SQLITE_INSERT, "seen_layers",
+         "INSERT INTO seen(key) " NUMBERS(100) "SELECT x + 100 FROM n"},
+        {SQLITE_DELETE, 0, "seen_chunks", "INSERT INTO seen(seen) VALUES ('clear')"},
+    };
+    for (size_t i = 0; i < COUNT_OF(DENIED) * COUNT_OF(PAGES) * 2; i++) {
+        sqlite3 *database = open_with_pages(PAGES[i / 2 % COUNT_OF(PAGES)]);
+        const size_t row = i / 2 / COUNT_OF(PAGES);
+        run(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=1e-6);"
+                      "INSERT INTO seen(key) " NUMBERS(
+                          50) "SELECT x FROM n;"
+                              "BEGIN; INSERT INTO seen(key) VALUES (51); ROLLBACK");
+        if (i % 2 == 0 && row != 2) /* a handle is open, and the layers are known */
+            run(database, "BEGIN; INSERT INTO seen(key) VALUES (60);"
+                          "SELECT count(*) FROM seen WHERE key IN (1, 2, 3, 4, 5, 6, 7)");
+        struct refusal denial = {DENIED[row].action, DENIED[row].other_action, SQLITE_DENY,
+                                 DENIED[row].table};
+        if (try_refused(database, NULL, denial, DENIED[row].sql) == SQLITE_OK)
+            fail_msg("%s denied (%u): %s", DENIED[row].table, (unsigned)i, DENIED[row].sql);
+        if (row == 6) /* of many keys, those before the denial may be in */
+            require_number(database, 0, "SELECT count(*) FROM seen(51)");
+        require_number(database, 50, ALL_FIFTY);
+        close_database(database);
+    }
+}
+
+/* No chunks without a size, neither of a new table nor of one that grows. */
+static void ignored_pragma(void) {
+    static const char CREATE[] = "CREATE VIRTUAL TABLE seen USING bloom(capacity=10, fpr=1e-6)";
+    static const char FILL[] = "INSERT INTO seen(key) " NUMBERS(50) "SELECT x FROM n";
+    const struct refusal ignored = {SQLITE_PRAGMA, SQLITE_PRAGMA, SQLITE_IGNORE, NULL};
+    char error[300];
+    for (size_t i = 0; i < 2 * COUNT_OF(PAGES); i++) {
+        sqlite3 *database = open_with_pages(PAGES[i / 2]);
+        bool made = i % 2 == 0 || try_refused(database, error, ignored, CREATE) == SQLITE_OK;
+        if (made && i % 2 == 0)
+            run(database, CREATE);
+        if (made) {
+            int code = try_refused(database, error, ignored, FILL);
+            require_number(database, code == SQLITE_OK ? 50 : 0, ALL_FIFTY);
+            require_number(database, 1,
+                           "SELECT min(chunk_blocks) >= 1 AND max(chunk_blocks) <= "
+                           "1024 FROM seen_layers");
+        }
+        require(made || strstr(error, "page") != NULL, "fails with: %s", error);
+        close_database(database);
+    }
+}
+
 /* ---- Between two rows of a query ---- */
 
 /* A table of which all rows of chunks are there, and a query that is at a row, after so many looks
@@ -520,6 +617,8 @@ int main(void) {
         TEST("Hidden changes lose no key", hidden_changes),
         TEST("Hidden numbers of layers leave no half of a table", hidden_layers),
         TEST("Statements that an authorizer takes away are missed", statements_taken_away),
+        TEST("What is denied on a shadow table is denied through the table", denied_shadow_tables),
+        TEST("An authorizer that ignores PRAGMA makes no chunks without size", ignored_pragma),
         TEST("What is denied amid a query is denied through a handle", denied_amid_a_query),
         TEST("A rollback amid a query ends no answers", rolled_back_amid_a_query),
         TEST("A DELETE takes a key out of the block as it is then", block_as_it_is_then),

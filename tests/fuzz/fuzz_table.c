@@ -37,8 +37,8 @@ static const char *const OPERATIONS[] = {
     "BEGIN",
     "INSERT INTO %w(key) VALUES (?2)",
     "SAVEPOINT a",
-    "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 12) INSERT INTO "
-    "%w(key) SELECT i + ?2 FROM c",
+    ("WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 12) INSERT INTO "
+     "%w(key) SELECT i + ?2 FROM c"),
     "ROLLBACK TO a",
     "INSERT INTO %w(%w, key) VALUES ('merge', bloom_add(bloom_new(600, 0.009), 1))",
     "SELECT info FROM %w",
