@@ -100,7 +100,8 @@ $(BUILD)/tests/cost_test: tests/tables/cost_test.c $(CASE_OBJECT)
 # A suite is NAME=COMMAND; run.py builds what they need and runs them side by side, those named
 # NAME! alone. Those that take longest come first.
 unit_suites = $(foreach program,$(1),'$(notdir $(program))=$(program)')
-NEWEST = PYTHON=$(PYTHON) sh tests/runner/newest.sh tests/runner/sqllogictest.py --load ./$(LIBRARY)
+NEWEST_PYTHON = PYTHON=$(PYTHON) sh tests/runner/newest.sh
+NEWEST = $(NEWEST_PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY)
 TEST_SUITES = \
     'build=[all] $(PYTHON) tests/build/build_test.py' \
     'generations=$(PYTHON) tests/tables/generations_test.py' \
@@ -110,7 +111,7 @@ TEST_SUITES = \
     'scripts that ask for a newer SQLite=$(NEWEST) $(shell grep -l '>=3\.4[4-9]' tests/sql/*.test)' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
     'sources=$(PYTHON) tests/build/sources_test.py' \
-    'plans=$(PYTHON) tests/random/plans_test.py Here' \
+    'plans=$(PYTHON) tests/random/plans_test.py' \
     'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
     'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
     'runner of suites=$(PYTHON) tests/runner/run_test.py' \
@@ -155,6 +156,7 @@ LONG_SUITES = \
     'scripts on the newest SQLite=$(NEWEST) tests/sql' \
     'scripts on the SQLite of Ubuntu 24.04=APSW=3.45.1.0 $(NEWEST) tests/sql' \
     'plans, more=SEED=2 QUERIES=40000 $(PYTHON) tests/random/plans_test.py' \
+    'plans on the newest SQLite=SEED=2 QUERIES=40000 $(NEWEST_PYTHON) tests/random/plans_test.py' \
     'simulator=STEPS=15000 $(BUILD)/tests/simulator' \
     'simulator, one fault after the other=STEPS=15000 $(BUILD)/tests/simulator $(SIMULATOR_WEIGHTS)' \
     'costs=$(BUILD)/tests/cost_test' \

@@ -564,10 +564,12 @@ struct fault {
     int other_code;     /* or so; the same when there is only one */
     bool may_come_late; /* when everything is done already */
     void (*arm)(sqlite3 *database, long number); /* the number-th is to fail */
-    void (*disarm)(sqlite3 *database);
-    long (*failures)(void);    /* how many there were since it was armed */
-    long (*next)(long number); /* of the many alike in a long loop, a sample will do */
 };
+
+/* What each program says of its faults. */
+static void disarm(sqlite3 *database);
+static long failures;          /* since a fault was armed */
+static long next(long number); /* of the many alike in a long loop, a sample will do */
 
 struct tally {
     long attempts;
@@ -580,7 +582,7 @@ static int attempt(const struct scenario *scenario, const struct fault *fault, l
     sqlite3 *database = prepare(scenario);
     fault->arm(database, number);
     int code = run(scenario, database);
-    fault->disarm(database);
+    disarm(database);
     bool refused = code == fault->code || code == fault->other_code;
     /* SQLite itself, with FTS5, too, may end so when there is no memory to read a schema anew. */
     if (code == SQLITE_ROW && strstr(scenario->attempt, "= RESET") != NULL)
@@ -620,7 +622,7 @@ static int attempt(const struct scenario *scenario, const struct fault *fault, l
                 sqlite3_memory_used());
         exit(1);
     }
-    return fault->failures() > 0;
+    return failures > 0;
 }
 
 /* All scenarios with each of some faults; the first that goes wrong ends the program. Returns their
@@ -640,7 +642,7 @@ static int attempt_all(const struct fault *const *faults, struct tally *tally) {
         for (const struct fault *const *fault = faults; *fault != NULL; fault++)
             for (long number = 1;
                  attempt(scenario, *fault, number, expected, before_copy, after_copy, tally);
-                 number = (*fault)->next(number))
+                 number = next(number))
                 continue;
         free(before_copy);
         free(after_copy);
