@@ -2,7 +2,6 @@
  * byte beyond the payload is touched; against an array of bools. */
 #include "library_test.h"
 
-#include "filter/bitset.h"
 #include "filter/header.h"
 #include "filter/layout.h"
 
@@ -178,30 +177,6 @@ static void headers(void) {
     }
 }
 
-static void sizes_mix(void) {
-    char problem[BLOOM_PROBLEM_SIZE];
-    struct bloom_shape small = bitmap_shape(70), large = bitmap_shape(200);
-    struct bloom_shape other = {.layout = &bloom_layout_blocked, .probes = 1, .bits = 512};
-    assert_true(bloom_shape_merges(&small, &large, problem));
-    assert_true(bloom_shape_merges(&large, &small, problem));
-    assert_false(bloom_shape_merges(&large, &other, problem));
-    uint64_t words[] = {0, 9, 69}, more[] = {9, 10, 199}, key;
-    uint8_t *one = empty_payload(&small), *two = empty_payload(&large),
-            *both = empty_payload(&large);
-    small.layout->add(&small, one, words, 3);
-    large.layout->add(&large, two, more, 3);
-    memcpy(both, two, (size_t)bloom_payload_bytes(&large));
-    small.layout->unite(both, one, (size_t)bloom_payload_bytes(&small));
-    assert_same(bloom_bitset_ones(both, 25), 5, "ones of the union");
-    small.layout->intersect(one, two, (size_t)bloom_payload_bytes(&small));
-    assert_same(small.layout->numbers->list(&small, one, 0, small.bits - 1, &key, 1), 1,
-                "ones of the intersection");
-    assert_same(key, 9, "the common key");
-    free(one);
-    free(two);
-    free(both);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("Whole numbers from zero on are themselves, and nothing else is a key",
@@ -210,7 +185,6 @@ int main(void) {
         TEST("Its size is the number of numbers, or up to the largest", sizes),
         TEST("A number beyond the last bit does not fit", what_fits),
         TEST("A header that says anything but n is refused", headers),
-        TEST("Filters of two sizes merge", sizes_mix),
     };
     return cmocka_run_group_tests_name("bitmap", tests, NULL, NULL);
 }
