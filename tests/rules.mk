@@ -86,7 +86,6 @@ LINK = $(COMPILE) -D_XOPEN_SOURCE=700 -DSQLITE_CORE $(LINKED_FLAGS)
 $(BUILD)/tests/%_test: tests/faults/%_test.c $(CASE_OBJECT) $(wildcard tests/faults/*.h)
 	$(LINK) -o $@ $(filter tests/%.c,$^) $(CASE_OBJECT) $(LINKED_OBJECTS) -lcmocka \
 	    $(LINKED_SQLITE) -lpthread -lm
-$(BUILD)/tests/io_test: tests/simulator/disk.c
 SIMULATOR_WEIGHTS = $(wildcard tests/simulator/*.steps)
 COMMIT = $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
 $(BUILD)/tests/simulator: $(wildcard tests/simulator/*.[ch])
@@ -149,7 +148,6 @@ LONG_SUITES = \
     'chosen keys=$(BUILD)/tests/attack_test' \
     'memory failures=$(BUILD)/tests/memory_test' \
     'refusals=$(BUILD)/tests/refusal_test' \
-    'I/O failures=$(BUILD)/tests/io_test' \
     'damaged bytes=$(BUILD)/tests/damage_test' \
     'interrupts!=$(BUILD)/tests/interrupt_test' \
     'threads=sh tests/threads/run.sh' \

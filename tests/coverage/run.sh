@@ -47,7 +47,6 @@ done >commands
 for source in tests/faults/*_test.c; do
     name=$(basename "$source" .c)
     [ "$name" = interrupt_test ] && continue # measures, for which this build is too slow
-    [ "$name" != io_test ] || source="$source tests/simulator/disk.c"
     echo "$compile -D_XOPEN_SOURCE=700 -DSQLITE_CORE -o bin/$name $source" $linked \
         "-lcmocka -lsqlite3 -lpthread -lm"
     set -- "$@" "$name=bin/$name"
