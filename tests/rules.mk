@@ -145,7 +145,6 @@ LONG_SUITES = \
     'damaged bytes under valgrind=sh tests/faults/valgrind.sh' \
     'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
     'the program around it=$(BUILD)/tests/host_test' \
-    'chosen keys=$(BUILD)/tests/attack_test' \
     'memory failures=$(BUILD)/tests/memory_test' \
     'refusals=$(BUILD)/tests/refusal_test' \
     'damaged bytes=$(BUILD)/tests/damage_test' \

@@ -126,9 +126,11 @@ static void assert_exact(const struct bloom_layout *layout, const struct bloom_h
     end_set(&set);
 }
 
+static const struct bloom_layout *const BOTH[] = {&bloom_layout_blocked, &bloom_layout_classic};
+
 static void assert_exact_for_both(const struct bloom_hash *keys, size_t count) {
-    assert_exact(&bloom_layout_blocked, keys, count);
-    assert_exact(&bloom_layout_classic, keys, count);
+    for (size_t i = 0; i < COUNT_OF(BOTH); i++)
+        assert_exact(BOTH[i], keys, count);
 }
 
 static struct bloom_hash *new_keys(size_t count) {
@@ -276,38 +278,39 @@ static void zero_in_one_word(void) {
 
 /* ---- Memory ---- */
 
-static void assert_memory_bounded(const struct bloom_layout *layout, int64_t distinct,
-                                  uint64_t bytes_most) {
-    struct bloom_key_set set = new_set(layout);
-    for (int64_t i = 0; i < 1000000; i++)
-        assert_true(bloom_key_set_add(&set, bloom_hash_integer(i % distinct).words));
-    assert_settles_to(&set, (uint64_t)distinct);
-    if (bytes_held_most > bytes_most)
-        fail_msg("%lld distinct keys of a million took %llu bytes, more than %llu",
-                 (long long)distinct, (unsigned long long)bytes_held_most,
-                 (unsigned long long)bytes_most);
-    end_set(&set);
-}
-
-static void repeated_keys_take_no_memory(void) {
-    /* 4096 keys, an eighth more for what chunks waste, and the table to compare them. */
-    assert_memory_bounded(&bloom_layout_blocked, 1000, 4096 * 9 + 8192 * 8);
-    assert_memory_bounded(&bloom_layout_classic, 1000, 4096 * 18 + 8192 * 16);
-    /* In partitions: four times the distinct keys, an eighth more, and one table. */
-    assert_memory_bounded(&bloom_layout_blocked, 100000, 100000 * 9 * 4 + 512 * 40 + 2048 * 8);
-    assert_memory_bounded(&bloom_layout_classic, 100000, 100000 * 18 * 4 + 512 * 40 + 2048 * 16);
-}
-
-static void distinct_keys_take_little_more(void) {
-    assert_memory_bounded(&bloom_layout_blocked, 1000000, 1000000 * 9 + 512 * 40 + 4096 * 8);
-    assert_memory_bounded(&bloom_layout_classic, 1000000, 1000000 * 18 + 512 * 40 + 4096 * 16);
+static void memory_is_bounded(void) {
+    static const struct {
+        const struct bloom_layout *layout;
+        int64_t distinct; /* of a million keys */
+        uint64_t bytes_most;
+    } BOUNDS[] = {
+        /* 4096 keys, an eighth more for what chunks waste, and the table to compare them. */
+        {&bloom_layout_blocked, 1000, 4096 * 9 + 8192 * 8},
+        {&bloom_layout_classic, 1000, 4096 * 18 + 8192 * 16},
+        /* In partitions: four times the distinct keys, an eighth more, and one table. */
+        {&bloom_layout_blocked, 100000, 100000 * 9 * 4 + 512 * 40 + 2048 * 8},
+        {&bloom_layout_classic, 100000, 100000 * 18 * 4 + 512 * 40 + 2048 * 16},
+        /* Their words and little more. */
+        {&bloom_layout_blocked, 1000000, 1000000 * 9 + 512 * 40 + 4096 * 8},
+        {&bloom_layout_classic, 1000000, 1000000 * 18 + 512 * 40 + 4096 * 16},
+    };
+    for (size_t i = 0; i < COUNT_OF(BOUNDS); i++) {
+        struct bloom_key_set set = new_set(BOUNDS[i].layout);
+        for (int64_t key = 0; key < 1000000; key++)
+            assert_true(
+                bloom_key_set_add(&set, bloom_hash_integer(key % BOUNDS[i].distinct).words));
+        assert_settles_to(&set, (uint64_t)BOUNDS[i].distinct);
+        if (bytes_held_most > BOUNDS[i].bytes_most)
+            fail_msg("%lld distinct keys of a million took %llu bytes",
+                     (long long)BOUNDS[i].distinct, (unsigned long long)bytes_held_most);
+        end_set(&set);
+    }
 }
 
 static void few_keys_take_few_bytes(void) {
-    const struct bloom_layout *layouts[] = {&bloom_layout_blocked, &bloom_layout_classic};
-    for (size_t i = 0; i < COUNT_OF(layouts); i++) {
+    for (size_t i = 0; i < COUNT_OF(BOTH); i++) {
         /* A query may have a million groups: a set of a few keys must be small. */
-        struct bloom_key_set set = new_set(layouts[i]);
+        struct bloom_key_set set = new_set(BOTH[i]);
         for (int64_t key = 0; key < 16; key++)
             assert_true(bloom_key_set_add(&set, bloom_hash_integer(key).words));
         assert_settles_to(&set, 16);
@@ -594,13 +597,12 @@ static void assert_survives(const struct bloom_layout *layout, const struct bloo
 
 static void each_allocation_fails_once(void) {
     struct bloom_hash *keys = distinct_keys(5000);
-    const struct bloom_layout *layouts[] = {&bloom_layout_blocked, &bloom_layout_classic};
-    for (size_t i = 0; i < COUNT_OF(layouts); i++) {
-        assert_survives(layouts[i], keys, 1, 1);
-        assert_survives(layouts[i], keys, 100, 1);
-        assert_survives(layouts[i], keys, 2000, 1);
+    for (size_t i = 0; i < COUNT_OF(BOTH); i++) {
+        assert_survives(BOTH[i], keys, 1, 1);
+        assert_survives(BOTH[i], keys, 100, 1);
+        assert_survives(BOTH[i], keys, 2000, 1);
         /* Enough for partitions. */
-        assert_survives(layouts[i], keys, 5000, 1);
+        assert_survives(BOTH[i], keys, 5000, 1);
     }
     free(keys);
 }
@@ -619,10 +621,9 @@ static void memory_stays_short(void) {
     /* From some allocation on every one fails: keys are refused again and again, and nothing is
      * lost. */
     struct bloom_hash *keys = distinct_keys(70000);
-    const struct bloom_layout *layouts[] = {&bloom_layout_blocked, &bloom_layout_classic};
-    for (size_t i = 0; i < COUNT_OF(layouts); i++)
+    for (size_t i = 0; i < COUNT_OF(BOTH); i++)
         for (uint64_t from = 1; from < 900; from += 61) {
-            struct bloom_key_set set = new_set(layouts[i]);
+            struct bloom_key_set set = new_set(BOTH[i]);
             struct bloom_hash *kept = new_keys(70000);
             size_t held = 0;
             failing_from = from;
@@ -685,9 +686,7 @@ int main(void) {
         TEST("Hashes that crowd in one place are counted exactly", crowded_hashes),
         TEST("Keys that differ in one of two words only are both kept", equal_in_one_word),
         TEST("A zero in one of two words is not the zero key", zero_in_one_word),
-        TEST("Repeated keys take a bounded amount of memory", repeated_keys_take_no_memory),
-        TEST("A million distinct keys take their words and little more",
-             distinct_keys_take_little_more),
+        TEST("Keys take a bounded amount of memory, repeated ones none", memory_is_bounded),
         TEST("A few keys take one small allocation", few_keys_take_few_bytes),
         TEST("Chosen keys do not pile up", chosen_keys_do_not_pile_up),
         TEST("The seed of a set changes no byte of a filter", the_seed_changes_no_byte),
