@@ -48,7 +48,7 @@ $(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c $(CASE_OBJECT) tests/rules
 # SQLite and the extension in one program, so that the program may replace SQLite's allocator and
 # file system. interrupt_test, which measures, does without the sanitizers.
 #
-#     make SQLITE=folder BUILD=build/other build/other/tests/stranger_test
+#     make SQLITE=folder BUILD=build/other build/other/tests/message_test
 #
 # takes the SQLite whose amalgamation (sqlite3.c, sqlite3.h) is in a folder, instead of the
 # system's; with LINKED_SANITIZERS= all is compiled for speed. Each needs a BUILD of its own.
@@ -127,7 +127,6 @@ TEST_SUITES = \
     'refusals by place=PLACES=1 $(BUILD)/tests/refusal_test' \
     'memory failures by place=PLACES=1 $(BUILD)/tests/memory_test' \
     'callbacks=$(BUILD)/tests/callbacks_test' \
-    'files from strangers=$(BUILD)/tests/stranger_test' \
     'simulator, ten rounds=STEPS=4000 $(BUILD)/tests/simulator' \
     $(call unit_suites,$(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS)))
 
