@@ -45,7 +45,7 @@ EMULATED = {
 OF_SQL_ALONE = """arguments null_filters options pins schema table_arguments table_basics
     table_changes table_connections table_generations table_handles table_last_layer
     table_maintenance table_options table_refusals table_rows table_shadow table_state
-    table_transactions transactions""".split()
+    table_transactions""".split()
 # They ask hashes and kernels over and over. The libraries for glibc and for musl have the same
 # instructions there, by one compiler of one source: glibc runs them, musl runs what calls the C
 # library.
