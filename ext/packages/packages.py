@@ -7,7 +7,8 @@
     packages.py all            the same with every package, then runs the tests of what was built;
                                the last line is `N passed, N failed, N skipped`
     packages.py suites         prints these tests as tests/runner/run.py takes them
-    packages.py wait NAME      waits until `all` has built NAME; succeeds when it has
+    packages.py wait NAME      waits until `all` has built NAME, or can build no more; succeeds when
+                               it has
 """
 
 import fcntl
@@ -18,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import release  # noqa: E402
@@ -74,9 +76,21 @@ class Package:
         return release.BUILD / self.folder / "built"
 
 
-# By the names of their targets, those that take longest to be tested first.
+# By the names of their targets, in the order of their tests: first what is soon built, of which the
+# tests that take longest come first.
 BINARIES = "gcc libsqlite3-dev python3-venv"
 PACKAGES = {
+    "crate": Package("rust", "libsqlite3-dev cargo", ("crate", "compiled_test.py Crate")),
+    "go": Package("go", "libsqlite3-dev", ("Go module", "compiled_test.py GoModule")),
+    "amalgamation": Package(
+        "amalgamation", "gcc libsqlite3-dev", ("amalgamation", "amalgamation_test.py")
+    ),
+    "page": Package("web", "npm emscripten", ("WebAssembly and the page", "web_test.py")),
+    "deb": Package(
+        "debian",
+        "gcc libsqlite3-dev python3-apsw dpkg-dev debhelper",
+        ("Debian packages", "debian_test.py"),
+    ),
     "binaries": Package(
         "binaries",
         BINARIES,
@@ -84,9 +98,6 @@ PACKAGES = {
         ("binaries on arm64 with musl", "binaries_test.py MuslArm64"),
         ("binaries", "binaries_test.py X86 Contents"),
     ),
-    "page": Package("web", "npm emscripten", ("WebAssembly and the page", "web_test.py")),
-    "crate": Package("rust", "libsqlite3-dev cargo", ("crate", "compiled_test.py Crate")),
-    "go": Package("go", "libsqlite3-dev", ("Go module", "compiled_test.py GoModule")),
     "wheel": Package(
         "python",
         BINARIES,
@@ -103,19 +114,8 @@ PACKAGES = {
     "jar": Package(
         "java", BINARIES + " default-jdk-headless maven", ("Java package", "java_test.py")
     ),
-    "deb": Package(
-        "debian",
-        "gcc libsqlite3-dev python3-apsw dpkg-dev debhelper",
-        ("Debian packages", "debian_test.py"),
-    ),
-    "amalgamation": Package(
-        "amalgamation", "gcc libsqlite3-dev", ("amalgamation", "amalgamation_test.py")
-    ),
 }
-# What is made of the binaries, for which zig compiles much on few threads: meanwhile the others are
-# tested.
-OF_BINARIES = [name for name, package in PACKAGES.items() if BINARIES in " ".join(package.needs)]
-BUILDING = release.BUILD / "building"  # locked as long as those are built
+BUILDING = release.BUILD / "building"  # locked as long as `all` builds
 SKIPPED = "0 passed, 0 failed, 1 skipped"
 # Much of the testing waits: for registries, for a browser, for one thread of a compiler.
 JOBS = 2 * (os.cpu_count() or 1)
@@ -154,32 +154,39 @@ def build(names):
         make("-k", *wanted)
 
 
-def build_of_binaries(lock):
+def build_under(lock):
+    """The binaries, of which most is made and for which zig compiles much, first of all."""
     with lock:  # which its end releases
-        build(OF_BINARIES)
+        build(["binaries", *PACKAGES])
 
 
 def wait(name):
+    stamp = PACKAGES[name].stamp()
     with open(BUILDING, encoding="ascii") as lock:
-        fcntl.flock(lock, fcntl.LOCK_SH)
+        begun = BUILDING.stat().st_mtime
+        while not (stamp.exists() and stamp.stat().st_mtime >= begun):
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(0.2)
     problem = problem_of(name)
     print(problem, end="")
     return int(bool(problem))
 
 
 def build_and_test():
-    """What needs no binaries is built first."""
-    build([name for name in PACKAGES if name not in OF_BINARIES])
+    """The tests of a package begin as soon as it is built."""
     BUILDING.parent.mkdir(parents=True, exist_ok=True)
     lock = open(BUILDING, "w", encoding="ascii")
     fcntl.flock(lock, fcntl.LOCK_EX)
-    building = threading.Thread(target=build_of_binaries, args=[lock])
+    building = threading.Thread(target=build_under, args=[lock])
     building.start()
     suites = [f"machines without tools={shlex.quote(PYTHON)} tests/packages/packages_test.py"]
-    for name in sorted(PACKAGES, key=OF_BINARIES.__contains__):
-        for title, test in PACKAGES[name].tests:
+    for name, package in PACKAGES.items():
+        for title, test in package.tests:
             command = f"{shlex.quote(PYTHON)} tests/packages/{test}"
-            if PACKAGES[name].lacks():
+            if package.lacks():
                 command = refusal(problem_of(name))
             else:
                 command = f"{shlex.quote(PYTHON)} ext/packages/packages.py wait {name} && {command}"

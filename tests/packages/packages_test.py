@@ -3,6 +3,10 @@
 package that is missing, and nothing ends in a traceback.
 """
 
+import concurrent.futures
+import contextlib
+import fcntl
+import io
 import os
 import pathlib
 import re
@@ -11,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 from common import TOP, run
 
@@ -128,6 +133,35 @@ class Table(unittest.TestCase):
         own = {pair for pair in wanted if pair[0] == pathlib.Path(__file__).name}
         self.assertEqual(run_by_all, wanted - own)
         self.assertGreater(len(wanted), 10)
+
+    def waiting(self, make):
+        """What a suite says that waits for a package, and its exit code: while others are built,
+        and when make, which has answered so, is over or has made it.
+        """
+        folder = pathlib.Path(tempfile.mkdtemp(dir=packages.release.BUILD))
+        self.addCleanup(shutil.rmtree, folder)
+        one = packages.Package(folder.name, "")
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(unittest.mock.patch.dict(packages.PACKAGES, {"one": one}))
+            stack.enter_context(unittest.mock.patch.dict(os.environ, {"MAKE": make}))
+            stack.enter_context(unittest.mock.patch.object(packages, "BUILDING", folder / "lock"))
+            said = stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+            pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor())
+            lock = stack.enter_context(open(packages.BUILDING, "w", encoding="ascii"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            ended = pool.submit(packages.wait, "one")
+            self.assertFalse(concurrent.futures.wait([ended], timeout=0.5).done)
+            if make == "true":
+                one.stamp().touch()  # while other packages are built
+            else:
+                fcntl.flock(lock, fcntl.LOCK_UN)
+            return ended.result(timeout=60), said.getvalue()
+
+    def test_tests_of_a_package_wait_until_it_is_built_or_cannot_be(self):
+        packages.release.BUILD.mkdir(parents=True, exist_ok=True)
+        self.assertEqual(self.waiting("true"), (0, ""))
+        self.assertEqual(self.waiting("false"),
+                         (1, "make one failed, see above\n0 passed, 1 failed\n"))
 
     def test_a_tool_without_its_part_is_missing(self):
         before = packages.TOOLS["python3-venv"]

@@ -558,13 +558,6 @@ class CommandLine(RunnerTest):
         said = [f"ok   d/{name}.test (1 records)" for name in ("a/y", "a/z", "b", "c")]
         self.assertEqual(self.run_paths("d")[1].splitlines()[:-1], said)
 
-    def test_the_tour_of_the_syntax_passes(self):
-        tour = TESTS / "syntax.test"
-        line = tour.read_text().split("\n").index("halt") + 1
-        counts = f"(30 records, 1 skipped, halted at {tour}:{line})"
-        end = "30 passed, 0 failed, 1 skipped\n"
-        self.assertEqual(self.run_paths(str(TESTS)), (0, f"ok   {tour} {counts}\n{end}"))
-
     @unittest.skipUnless(shutil.which("cc"), "skipped: gcc is not installed")
     def test_load(self):
         source = TESTS / "extension.c"

@@ -19,7 +19,7 @@ import platforms  # noqa: E402
 import release  # noqa: E402
 
 OUTPUT = release.BUILD / "binaries"
-WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 
 
 def compile_library(platform, source, headers, library):
