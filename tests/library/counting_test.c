@@ -1,6 +1,6 @@
 /* Layout counting: counters stay within their bounds, what came and went leaves no trace, and the
- * bits are those of blocked. What the counters are after any history: format_test.py; at any address
- * and in blocks apart: layout_test.c. */
+ * bits are those of blocked. What the counters are after any history: format_test.py; at any
+ * address and in blocks apart: layout_test.c. */
 #include "library_test.h"
 
 #include "filter/blocked.h"

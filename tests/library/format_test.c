@@ -1,5 +1,6 @@
-/* What is not said of every function by damaged.test and format_test.py, which change each byte and
- * field of headers: layouts of other systems have more hashes, layouts have names, shapes differ. */
+/* What is not said of every function by damaged.test and format_test.py, which change each byte
+ * and field of headers: layouts of other systems have more hashes, layouts have names, shapes
+ * differ. */
 #include "library_test.h"
 
 #include "filter/header.h"

@@ -1,5 +1,5 @@
-/* Layouts blocked, classic and counting at any address, with any number of keys, in blocks apart, and what
- * they tell of the keys in them. Their bits are in vectors_test.c and kernel_test.c. */
+/* Layouts blocked, classic and counting at any address, with any number of keys, in blocks apart,
+ * and what they tell of the keys in them. Their bits are in vectors_test.c and kernel_test.c. */
 #include "library_test.h"
 
 #include "filter/bitset.h"
