@@ -1,9 +1,10 @@
 /* Statements on filters of 10^8 bits are interrupted at moments spread over their normal run time,
  * by sqlite3_interrupt() from another thread. The outcome must be SQLITE_INTERRUPT, and the
  * database as before; or success, and the database as after it. Half of the statements must have
- * returned within 10 ms. Measured is the time of the processor that the thread of the statement takes from
- * the interrupt on, so that other work on the machine does not count. refusal_test interrupts small
- * statements, at every moment, and passes_test those on large values, by progress handlers, too.
+ * returned within 10 ms. Measured is the time of the processor that the thread of the statement
+ * takes from the interrupt on, so that other work on the machine does not count. refusal_test
+ * interrupts small statements, at every moment, and passes_test those on large values, by progress
+ * handlers, too.
  */
 #include "sqlite-bloom.h"
 
