@@ -127,7 +127,7 @@ TEST_SUITES = \
     'refusals by place=PLACES=1 $(BUILD)/tests/refusal_test' \
     'memory failures by place=PLACES=1 $(BUILD)/tests/memory_test' \
     'callbacks=$(BUILD)/tests/callbacks_test' \
-    'simulator, ten rounds=STEPS=4000 $(BUILD)/tests/simulator' \
+    'simulator, twenty rounds=STEPS=8000 $(BUILD)/tests/simulator' \
     $(call unit_suites,$(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS)))
 
 # What takes longer: see the files; what is not installed is skipped and says so. Minutes each take
