@@ -86,7 +86,6 @@ LINK = $(COMPILE) -D_XOPEN_SOURCE=700 -DSQLITE_CORE $(LINKED_FLAGS)
 $(BUILD)/tests/%_test: tests/faults/%_test.c $(CASE_OBJECT) $(wildcard tests/faults/*.h)
 	$(LINK) -o $@ $(filter tests/%.c,$^) $(CASE_OBJECT) $(LINKED_OBJECTS) -lcmocka \
 	    $(LINKED_SQLITE) -lpthread -lm
-$(BUILD)/tests/io_test: tests/simulator/disk.c
 SIMULATOR_WEIGHTS = $(wildcard tests/simulator/*.steps)
 COMMIT = $(shell git rev-parse --short HEAD 2>/dev/null || echo unknown)
 $(BUILD)/tests/simulator: $(wildcard tests/simulator/*.[ch])
@@ -100,7 +99,8 @@ $(BUILD)/tests/cost_test: tests/tables/cost_test.c $(CASE_OBJECT)
 # A suite is NAME=COMMAND; run.py builds what they need and runs them side by side, those named
 # NAME! alone. Those that take longest come first.
 unit_suites = $(foreach program,$(1),'$(notdir $(program))=$(program)')
-NEWEST = PYTHON=$(PYTHON) sh tests/runner/newest.sh tests/runner/sqllogictest.py --load ./$(LIBRARY)
+NEWEST_PYTHON = PYTHON=$(PYTHON) sh tests/runner/newest.sh
+NEWEST = $(NEWEST_PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY)
 TEST_SUITES = \
     'build=[all] $(PYTHON) tests/build/build_test.py' \
     'generations=$(PYTHON) tests/tables/generations_test.py' \
@@ -110,7 +110,7 @@ TEST_SUITES = \
     'scripts that ask for a newer SQLite=$(NEWEST) $(shell grep -l '>=3\.4[4-9]' tests/sql/*.test)' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
     'sources=$(PYTHON) tests/build/sources_test.py' \
-    'plans=$(PYTHON) tests/random/plans_test.py Here' \
+    'plans=$(PYTHON) tests/random/plans_test.py' \
     'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
     'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
     'runner of suites=$(PYTHON) tests/runner/run_test.py' \
@@ -127,9 +127,8 @@ TEST_SUITES = \
     'refusals by place=PLACES=1 $(BUILD)/tests/refusal_test' \
     'memory failures by place=PLACES=1 $(BUILD)/tests/memory_test' \
     'callbacks=$(BUILD)/tests/callbacks_test' \
-    'capacity and counts=$(BUILD)/tests/capacity_test' \
     'files from strangers=$(BUILD)/tests/stranger_test' \
-    'the state of a table=$(BUILD)/tests/state_test' \
+    'simulator, ten rounds=STEPS=4000 $(BUILD)/tests/simulator' \
     $(call unit_suites,$(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS)))
 
 # What takes longer: see the files; what is not installed is skipped and says so. Minutes each take
@@ -146,17 +145,15 @@ LONG_SUITES = \
     'damaged bytes under valgrind=sh tests/faults/valgrind.sh' \
     'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
     'the program around it=$(BUILD)/tests/host_test' \
-    'chosen keys=$(BUILD)/tests/attack_test' \
     'memory failures=$(BUILD)/tests/memory_test' \
     'refusals=$(BUILD)/tests/refusal_test' \
-    'I/O failures=$(BUILD)/tests/io_test' \
     'damaged bytes=$(BUILD)/tests/damage_test' \
     'interrupts!=$(BUILD)/tests/interrupt_test' \
     'threads=sh tests/threads/run.sh' \
     'scripts on the newest SQLite=$(NEWEST) tests/sql' \
     'scripts on the SQLite of Ubuntu 24.04=APSW=3.45.1.0 $(NEWEST) tests/sql' \
     'plans, more=SEED=2 QUERIES=40000 $(PYTHON) tests/random/plans_test.py' \
-    'what applications do=$(BUILD)/tests/application_test' \
+    'plans on the newest SQLite=SEED=2 QUERIES=40000 $(NEWEST_PYTHON) tests/random/plans_test.py' \
     'simulator=STEPS=15000 $(BUILD)/tests/simulator' \
     'simulator, one fault after the other=STEPS=15000 $(BUILD)/tests/simulator $(SIMULATOR_WEIGHTS)' \
     'costs=$(BUILD)/tests/cost_test' \

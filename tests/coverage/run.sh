@@ -47,11 +47,12 @@ done >commands
 for source in tests/faults/*_test.c; do
     name=$(basename "$source" .c)
     [ "$name" = interrupt_test ] && continue # measures, for which this build is too slow
-    [ "$name" != io_test ] || source="$source tests/simulator/disk.c"
     echo "$compile -D_XOPEN_SOURCE=700 -DSQLITE_CORE -o bin/$name $source" $linked \
         "-lcmocka -lsqlite3 -lpthread -lm"
     set -- "$@" "$name=bin/$name"
 done >>commands
+echo "$compile -D_XOPEN_SOURCE=700 -DSQLITE_CORE -o bin/simulator" tests/simulator/*.c $linked \
+    "-lsqlite3 -lpthread -lm" >>commands
 xargs -d '\n' -n 1 -P "$(nproc)" sh -c <commands || exit 1
 # What only newer releases of SQLite call (xIntegrity from 3.44 on) takes one: PyPI's apsw brings it
 # along.
@@ -62,7 +63,7 @@ if [ -x "$newest" ] ||
     set -- "$@" "scripts on the newest SQLite=$newest $scripts"
 fi
 
-"$PYTHON" tests/runner/run.py "$@" \
+"$PYTHON" tests/runner/run.py "$@" "simulator=STEPS=10000 bin/simulator" \
     "scripts=$PYTHON $scripts" \
     "filter tables=$PYTHON tests/tables/table_test.py" \
     "foreign formats=$PYTHON tests/exchange/foreign_test.py" \

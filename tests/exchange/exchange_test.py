@@ -9,7 +9,6 @@ guava_form.py as one hexadecimal number, the first key highest. guava_test.py --
 
 import math
 import pathlib
-import random
 import re
 import struct
 import sys
@@ -264,53 +263,15 @@ class Refusals(WithExtension):
     def import_refused(self, problem, data):
         self.refused(f"bloom_import: the bytes (argument 1) {problem}", IMPORT, data)
 
-    def test_every_truncation(self):
-        for name in ("string_10_0.01_mitz64", "long_500_0.03_mitz32"):
-            data = golden(name)
-            for length in range(len(data)):
-                if length < 6:
-                    problem = (
-                        f"are cut off: there are {length}, the header of a Guava filter alone has"
-                        " 6; store all that BloomFilter.writeTo writes")
-                else:
-                    problem = (
-                        f"were cut off or extended: there are {length}, their header says"
-                        f" {len(data)}; store exactly what BloomFilter.writeTo writes")
-                self.import_refused(problem, data[:length])
-
-    def test_every_bit_of_the_header(self):
-        """A changed header is refused, or is a filter that goes back as it came: strategy and k."""
-        for name in ("string_10_0.01_mitz64", "long_500_0.03_mitz32"):
-            data, taken = golden(name), []
-            for bit in range(8 * 6):
-                changed = bytearray(data)
-                changed[bit // 8] ^= 1 << bit % 8
-                try:
-                    imported = self.value(IMPORT, bytes(changed))
-                except apsw.SQLError as error:
-                    self.assertRegex(str(error), r"\(argument 1\) (are|were) .*; ")
-                    continue
-                taken.append(bit)
-                self.assertEqual(self.value(EXPORT, imported), bytes(changed))
-            self.assertEqual(taken, [0, *range(8, 16)], name)
-
-    def test_trailing_bytes(self):
-        for more in (1, 7, 8, 22, 1000):
+    def test_other_lengths(self):
+        for data in (b"", STRINGS[:5]):
             self.import_refused(
-                f"were cut off or extended: there are {22 + more}, their header says 22; "
-                "store exactly what BloomFilter.writeTo writes",
-                STRINGS + bytes(more))
-
-    def test_a_length_that_lies_allocates_nothing(self):
-        largest = apsw.SQLITE_STATUS_MALLOC_SIZE
-        for words in (3, 2**16, 2**28, 2**31 - 1):
-            for payload in (b"", b"\1", bytes(8), bytes(16)):
-                apsw.status(largest, True)
-                self.import_refused(
-                    f"were cut off or extended: there are {6 + len(payload)}, their header says"
-                    f" {6 + 8 * words}; store exactly what BloomFilter.writeTo writes",
-                    struct.pack(">bBi", 1, 7, words) + payload)
-                self.assertLess(apsw.status(largest)[1], 100_000)
+                f"are cut off: there are {len(data)}, the header of a Guava filter alone has 6; "
+                "store all that BloomFilter.writeTo writes", data)
+        for data in (STRINGS[:6], STRINGS[:-1], STRINGS + b"\0"):
+            self.import_refused(
+                f"were cut off or extended: there are {len(data)}, their header says 22; "
+                "store exactly what BloomFilter.writeTo writes", data)
 
     def test_negative_and_zero_counts(self):
         for words in (0, -1, -2, -(2**31), -(2**31) + 1):
@@ -340,34 +301,6 @@ class Refusals(WithExtension):
                 self.assertEqual(
                     self.value("SELECT bloom_export(bloom_import(?1, 'guava'), 'guava')", data),
                     data)
-
-    def test_random_damage(self):
-        """Whatever bytes come, they are refused with reason, or are a filter that goes back as it
-        came."""
-        generator = random.Random(2)
-        originals = [golden(guava_form.name(*parameters)) for parameters in guava_form.SETS] + [
-            STRINGS, LONG]
-        accepted = 0
-        for _ in range(20_000):
-            data = bytearray(generator.choice(originals)[:300])
-            data[2:6] = struct.pack(">i", len(data) // 8 - (len(data) % 8 < 6))
-            for _ in range(generator.randint(1, 4)):
-                data[generator.randrange(min(len(data), 12))] = generator.choice(
-                    (0, 1, 0x7F, 0x80, 0xFF, generator.randrange(256)))
-            if generator.random() < 0.3:
-                del data[generator.randrange(len(data)):]
-            if generator.random() < 0.3:
-                data += generator.randbytes(generator.randint(1, 20))
-            try:
-                imported = self.value(IMPORT, bytes(data))
-            except apsw.SQLError as error:
-                self.assertRegex(
-                    str(error), r"bloom_import: the bytes \(argument 1\) (are|were) .*; ")
-            else:
-                accepted += 1
-                self.assertEqual(self.value(EXPORT, imported), bytes(data))
-                self.assertIn(self.value(CHECK, imported, "abc"), (0, 1))
-        self.assertGreater(accepted, 500)
 
     def test_java_serialisation(self):
         self.import_refused(

@@ -440,6 +440,8 @@ class Refusals(exchange_test.WithExtension):
         for layout in LAYOUTS:
             for form in (FORMATS[layout], *FORMS.get(layout, ())):
                 yield layout, form, self.sample(layout).write(form=form)
+        for name in ("string_10_0.01_mitz64", "long_500_0.03_mitz32"):
+            yield "classic", "guava", exchange_test.golden(name)
 
     def test_every_truncation_and_extension(self):
         for layout, form, data in self.forms():
@@ -457,7 +459,7 @@ class Refusals(exchange_test.WithExtension):
     def test_every_bit_of_the_header(self):
         """A changed header is refused, or is a filter that goes back as it came."""
         headers = {"spark1": 12, "spark2": 16, "dcso": 48, "go": 24, "parquet": 16,
-                   "parquet-int32": 16, "redisbloom": 73, "classic-utf16": 6}
+                   "parquet-int32": 16, "redisbloom": 73, "classic-utf16": 6, "classic": 6}
         accepted = {}
         for layout, form, data in self.forms():
             taken = set()
@@ -483,12 +485,14 @@ class Refusals(exchange_test.WithExtension):
             "go": [7, 14, 15, 23], "go-little": [14, 15], "go-words": [7, 14, 15],
             "go-words-little": [7, 14, 15], "parquet": [], "parquet-bitset": [],
             "parquet-int32": [], "parquet-int32-bitset": [],
-            "redisbloom": [12, *range(16, 20), 44, 52, *range(64, 69)], "guava-utf16": [1]})
+            "redisbloom": [12, *range(16, 20), 44, 52, *range(64, 69)], "guava-utf16": [1],
+            "guava": [0, 1]})
 
     def test_lengths_that_lie_allocate_nothing(self):
         largest = apsw.SQLITE_STATUS_MALLOC_SIZE
         small = bytes(40)
         for form, data in (
+                ("guava", struct.pack(">bBi", 1, 7, 2**31 - 1) + small),
                 ("spark", struct.pack(">iii", 1, 3, 2**31 - 1) + small),
                 ("spark", struct.pack(">iiii", 2, 3, 0, 2**31 - 1) + small),
                 ("dcso", struct.pack("<QQdQQQ", 1, 9, 0.1, 3, 2**52, 0) + small),
@@ -712,11 +716,12 @@ class Refusals(exchange_test.WithExtension):
         blocked = self.value("SELECT bloom_new(10)")
         known = {"spark": "Spark does not know", "dcso": "DCSO's bloom does not know",
                  "go": "bits-and-blooms does not know", "redisbloom": "RedisBloom does not know",
+                 "guava": "Guava does not know",
                  "guava-utf16": "Guava does not know by this funnel"}
         built = {"spark": "spark1, or spark2 for Spark 4.1 and newer",
                  "guava-utf16": "classic-utf16"}
         for layout, form, _ in self.forms():
-            usual = FORMATS[layout]
+            usual = FORMATS.get(layout, form)
             who = known.get(usual, "is another one than that of this format")
             self.refused(f"bloom_export: the filter (argument 1) has layout blocked, which {who}; "
                          f"build it with layout {built.get(usual, layout)}", EXPORT, blocked, form)

@@ -45,7 +45,7 @@ static int run_inner(unsigned type, void *database, void *statement, void *text)
 #define HANGS                                                                                      \
     "a trigger on the shadow tables of a filter table uses a filter table; drop the trigger"
 
-static void no_table_is_used_within_its_own_statements(void **state) {
+static void no_table_is_used_within_its_own_statements(void) {
     static const struct {
         const char *sql, *error;
     } INNER[] = {
@@ -62,7 +62,6 @@ static void no_table_is_used_within_its_own_statements(void **state) {
         "INSERT INTO seen(key) VALUES ('c')",
         "INSERT INTO seen(seen) VALUES ('repair')",
     };
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(INNER); i++)
         for (size_t j = 0; j < COUNT_OF(OUTER); j++) {
             sqlite3 *database = open_database(":memory:");
@@ -102,12 +101,11 @@ static int change_schema(unsigned type, void *database, void *statement, void *t
     return 0;
 }
 
-static void schemas_that_never_rest(void **state) {
+static void schemas_that_never_rest(void) {
     static const char *const SQL[] = {
         "SELECT count(*) FROM seen WHERE key = 1",
         "INSERT INTO seen(key) VALUES (3)",
     };
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(SQL); i++) {
         sqlite3 *database = open_database(":memory:");
         run(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=1e-6);"
@@ -190,8 +188,7 @@ static unsigned assert_hiding_is_harmless(enum what_is_hidden what, unsigned lea
         require_number(database, code == SQLITE_OK ? keys_after : 100,
                        NUMBERS(100) "SELECT count(*) FROM n WHERE x IN (SELECT x FROM seen(x))");
         require_number(database, 1,
-                       "SELECT sum(chunks) = (SELECT count(*) FROM seen_chunks) FROM "
-                       "seen_layers");
+                       "SELECT sum(chunks) = (SELECT count(*) FROM seen_chunks) FROM seen_layers");
         close_database(database);
         if (hiding.hidden == 0)
             break;
@@ -206,8 +203,7 @@ static unsigned assert_hiding_is_harmless(enum what_is_hidden what, unsigned lea
 #define REPAIR "INSERT INTO seen(seen) VALUES ('repair')"
 #define MERGE "INSERT INTO seen(seen, key) SELECT 'merge', bloom_agg(1, 60, 1e-6 * 9 / 10)"
 
-static void hidden_keys_of_chunks(void **state) {
-    (void)state;
+static void hidden_keys_of_chunks(void) {
     assert_true(assert_hiding_is_harmless(KEYS_OF_CHUNKS, 1, FOUND, 6, 100) > 0);
     assert_true(assert_hiding_is_harmless(KEYS_OF_CHUNKS, 1, DESCRIBED, 1, 100) > 0);
     assert_hiding_is_harmless(KEYS_OF_CHUNKS, 1, CLEAR, -1, 0);
@@ -227,8 +223,7 @@ static int ignore_one(void *argument, int action, const char *a, const char *b, 
     return may_be && ++ignored_at == ignored_from ? SQLITE_IGNORE : SQLITE_OK;
 }
 
-static void ignored_while_there_was_no_key(void **state) {
-    (void)state;
+static void ignored_while_there_was_no_key(void) {
     bool was_ignored = true;
     unsigned from = 0;
     while (was_ignored) {
@@ -251,8 +246,7 @@ static void ignored_while_there_was_no_key(void **state) {
 }
 
 /* A column that an UPDATE would not write: somebody is told, and the key is not in. */
-static void hidden_changes(void **state) {
-    (void)state;
+static void hidden_changes(void) {
     for (hiding.from = 1, hiding.hidden = 1; hiding.hidden > 0; hiding.from++) {
         sqlite3 *database = open_database(":memory:");
         int code;
@@ -270,18 +264,113 @@ static void hidden_changes(void **state) {
     assert_true(hiding.from > 4);
 }
 
-static void hidden_layers(void **state) {
-    (void)state;
+static void hidden_layers(void) {
     assert_hiding_is_harmless(LAYER_ONCE, 1, FOUND, 6, 100);
     assert_hiding_is_harmless(LAYER_ONCE, 1, CLEAR, -1, 0);
     assert_hiding_is_harmless(LAYER_ONCE, 1, REPAIR, -1, 100);
 }
 
 /* The first SELECT is the statement's own. */
-static void statements_taken_away(void **state) {
-    (void)state;
+static void statements_taken_away(void) {
     assert_true(assert_hiding_is_harmless(SELECT_ONCE, 2, FOUND, 6, 100) > 0);
     assert_true(assert_hiding_is_harmless(SELECT_ONCE, 2, DESCRIBED, 1, 100) > 0);
+}
+
+/* ---- Authorizers that deny, and that ignore PRAGMA ---- */
+
+static const unsigned PAGES[] = {512, 4096, 16384, 65536};
+
+#define ALL_FIFTY NUMBERS(50) "SELECT count(*) FROM n WHERE x IN (SELECT x FROM seen(x))"
+
+struct refusal {
+    int action, other_action, answer;
+    const char *table; /* NULL: any */
+};
+
+static int refuse(void *argument, int action, const char *a, const char *b, const char *c,
+                  const char *d) {
+    const struct refusal *refusal = argument;
+    (void)b, (void)c, (void)d;
+    bool is_meant = action == refusal->action || action == refusal->other_action;
+    is_meant = is_meant && (refusal->table == NULL || strcmp(a, refusal->table) == 0);
+    return is_meant ? refusal->answer : SQLITE_OK;
+}
+
+/* The result of SQL under such an authorizer. */
+static int try_refused(sqlite3 *database, char *error, struct refusal refusal, const char *sql) {
+    sqlite3_set_authorizer(database, refuse, &refusal);
+    int code = try(database, error, "%s", sql);
+    sqlite3_set_authorizer(database, NULL, NULL);
+    return code;
+}
+
+static sqlite3 *open_with_pages(unsigned size) {
+    sqlite3 *database = open_database(":memory:");
+    assert_int_equal(try(database, NULL, "PRAGMA page_size = %u", size), SQLITE_OK);
+    return database;
+}
+
+/* What is denied on a shadow table is denied through the table, however its pages are read. So many
+ * keys are inserted that a chunk reports. */
+static void denied_shadow_tables(void) {
+    static const struct {
+        int action, other_action; /* which a change of a row is called, the release may choose */
+        const char *table, *sql;
+    } DENIED[] = {
+        {SQLITE_READ, 0, "seen_chunks",
+         "SELECT count(*) FROM seen WHERE key IN (1, 2, 3, 4, 5, 6, 7)"},
+        {SQLITE_READ, 0, "seen_chunks", "SELECT 1 FROM seen WHERE key = 1"},
+        {SQLITE_READ, 0, "seen_layers", "SELECT 1 FROM seen WHERE key = 1"},
+        {SQLITE_READ, 0, "seen_chunks", "SELECT filter FROM seen"},
+        {SQLITE_READ, 0, "seen_chunks", "SELECT info FROM seen"},
+        {SQLITE_READ, 0, "seen_chunks", "INSERT INTO seen(key) VALUES (51)"},
+        {SQLITE_UPDATE, SQLITE_INSERT, "seen_chunks", "INSERT INTO seen(key) VALUES (51)"},
+        {SQLITE_UPDATE, SQLITE_INSERT, "seen_layers",
+         "INSERT INTO seen(key) " NUMBERS(100) "SELECT x + 100 FROM n"},
+        {SQLITE_DELETE, 0, "seen_chunks", "INSERT INTO seen(seen) VALUES ('clear')"},
+    };
+    for (size_t i = 0; i < COUNT_OF(DENIED) * COUNT_OF(PAGES) * 2; i++) {
+        sqlite3 *database = open_with_pages(PAGES[i / 2 % COUNT_OF(PAGES)]);
+        const size_t row = i / 2 / COUNT_OF(PAGES);
+        run(database, "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=1e-6);"
+                      "INSERT INTO seen(key) " NUMBERS(
+                          50) "SELECT x FROM n;"
+                              "BEGIN; INSERT INTO seen(key) VALUES (51); ROLLBACK");
+        if (i % 2 == 0 && row != 2) /* a handle is open, and the layers are known */
+            run(database, "BEGIN; INSERT INTO seen(key) VALUES (60);"
+                          "SELECT count(*) FROM seen WHERE key IN (1, 2, 3, 4, 5, 6, 7)");
+        struct refusal denial = {DENIED[row].action, DENIED[row].other_action, SQLITE_DENY,
+                                 DENIED[row].table};
+        if (try_refused(database, NULL, denial, DENIED[row].sql) == SQLITE_OK)
+            fail_msg("%s denied (%u): %s", DENIED[row].table, (unsigned)i, DENIED[row].sql);
+        if (row == 6) /* of many keys, those before the denial may be in */
+            require_number(database, 0, "SELECT count(*) FROM seen(51)");
+        require_number(database, 50, ALL_FIFTY);
+        close_database(database);
+    }
+}
+
+/* No chunks without a size, neither of a new table nor of one that grows. */
+static void ignored_pragma(void) {
+    static const char CREATE[] = "CREATE VIRTUAL TABLE seen USING bloom(capacity=10, fpr=1e-6)";
+    static const char FILL[] = "INSERT INTO seen(key) " NUMBERS(50) "SELECT x FROM n";
+    const struct refusal ignored = {SQLITE_PRAGMA, SQLITE_PRAGMA, SQLITE_IGNORE, NULL};
+    char error[300];
+    for (size_t i = 0; i < 2 * COUNT_OF(PAGES); i++) {
+        sqlite3 *database = open_with_pages(PAGES[i / 2]);
+        bool made = i % 2 == 0 || try_refused(database, error, ignored, CREATE) == SQLITE_OK;
+        if (made && i % 2 == 0)
+            run(database, CREATE);
+        if (made) {
+            int code = try_refused(database, error, ignored, FILL);
+            require_number(database, code == SQLITE_OK ? 50 : 0, ALL_FIFTY);
+            require_number(database, 1,
+                           "SELECT min(chunk_blocks) >= 1 AND max(chunk_blocks) <= "
+                           "1024 FROM seen_layers");
+        }
+        require(made || strstr(error, "page") != NULL, "fails with: %s", error);
+        close_database(database);
+    }
 }
 
 /* ---- Between two rows of a query ---- */
@@ -309,8 +398,7 @@ static int deny_chunks(void *argument, int action, const char *table, const char
     return action == SQLITE_READ && strcmp(table, "seen_chunks") == 0 ? SQLITE_DENY : SQLITE_OK;
 }
 
-static void denied_amid_a_query(void **state) {
-    (void)state;
+static void denied_amid_a_query(void) {
     sqlite3_stmt *query;
     sqlite3 *database = open_amid_a_query(&query);
     sqlite3_set_authorizer(database, deny_chunks, NULL);
@@ -323,8 +411,7 @@ static void denied_amid_a_query(void **state) {
 }
 
 /* A rollback that takes a change of the schema back ends every open handle. */
-static void rolled_back_amid_a_query(void **state) {
-    (void)state;
+static void rolled_back_amid_a_query(void) {
     sqlite3_stmt *query;
     sqlite3 *database = open_amid_a_query(&query);
     run(database, "BEGIN; CREATE TABLE t(x); INSERT INTO t VALUES (1); ROLLBACK");
@@ -361,7 +448,7 @@ static void write_positioned(sqlite3_context *context, int count, sqlite3_value 
 
 /* DELETE looks for the key, SQLite asks the rest of WHERE, and then the key is taken out: of the
  * block as it is then. All keys are in the same block. */
-static void block_as_it_is_then(void **state) {
+static void block_as_it_is_then(void) {
     static const struct {
         const char *between;
         const char *left; /* of the keys a, a, b, c, when one a was to be taken out */
@@ -380,7 +467,6 @@ static void block_as_it_is_then(void **state) {
         {"SELECT write_positioned(bits) FROM kept", "a0 b1 c0 d0"},
     };
     static const char *const FRAMES[][2] = {{"SELECT 1", "SELECT 2"}, {"BEGIN", "COMMIT"}};
-    (void)state;
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES * 2; i++) {
         sqlite3 *database = open_database(":memory:");
         const char *between = CASES[i / 2].between;
@@ -441,8 +527,7 @@ static sqlite3 *open_with(const char *name, int arguments,
     return database;
 }
 
-static void functions_at_work_are_not_replaced(void **state) {
-    (void)state;
+static void functions_at_work_are_not_replaced(void) {
     sqlite3 *database = open_with("bloom_check", 2, seven);
     sqlite3_stmt *statement;
     char *error = NULL;
@@ -469,8 +554,7 @@ static void functions_at_work_are_not_replaced(void **state) {
 }
 
 /* The heap is as small as SQLite allows, then 64 bytes larger each time, until loading succeeds. */
-static void loading_without_memory_says_so(void **state) {
-    (void)state;
+static void loading_without_memory_says_so(void) {
     unsigned said = 0;
     int code = SQLITE_NOMEM;
     for (sqlite3_int64 room = 0; code != SQLITE_OK && room < 1 << 20; room += 64) {
@@ -494,8 +578,7 @@ static void loading_without_memory_says_so(void **state) {
     assert_true(said > 0);
 }
 
-static void another_copy_of_the_release_stays(void **state) {
-    (void)state;
+static void another_copy_of_the_release_stays(void) {
     sqlite3 *database = open_with("bloom_version", 0, another_version);
     int code;
     version_of_another = "bloom " BLOOM_RELEASE ", format 1, built elsewhere";
@@ -506,11 +589,10 @@ static void another_copy_of_the_release_stays(void **state) {
     close_database(database);
 }
 
-static void another_release_is_replaced(void **state) {
+static void another_release_is_replaced(void) {
     static const char *const VERSIONS[] = {"bloom " BLOOM_RELEASE "0, format 1, built elsewhere",
                                            "bloom 0.9.0, format 1, built elsewhere", BLOOM_RELEASE,
                                            "", NULL};
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(VERSIONS); i++) {
         sqlite3 *database = open_with("bloom_version", 0, another_version);
         version_of_another = VERSIONS[i];
@@ -535,6 +617,8 @@ int main(void) {
         TEST("Hidden changes lose no key", hidden_changes),
         TEST("Hidden numbers of layers leave no half of a table", hidden_layers),
         TEST("Statements that an authorizer takes away are missed", statements_taken_away),
+        TEST("What is denied on a shadow table is denied through the table", denied_shadow_tables),
+        TEST("An authorizer that ignores PRAGMA makes no chunks without size", ignored_pragma),
         TEST("What is denied amid a query is denied through a handle", denied_amid_a_query),
         TEST("A rollback amid a query ends no answers", rolled_back_amid_a_query),
         TEST("A DELETE takes a key out of the block as it is then", block_as_it_is_then),

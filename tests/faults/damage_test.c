@@ -2,12 +2,10 @@
  * cannot be seen never makes a function read or write where it should not.
  *
  *   1. Every single bit of the header of every layout flipped, and every length cut off or
- *   lengthened, given
- *      to every function that takes a filter: an error that names the filter.
- *   2. The same for a serialised filter of Guava given to bloom_import: an error, or a filter. 3.
- *   Bits of the payload flipped: an answer, except where bits beyond the last are set. 4. The
- *   header of a filter table's layer likewise, which every operation must notice; then rows of the
- *      shadow tables overwritten at random: an answer or an error, nothing else.
+ *      lengthened, given to every function that takes a filter: an error that names the filter.
+ *   2. Bits of the payload flipped: an answer, except where bits beyond the last are set.
+ *   3. The header of a filter table's layer likewise, which every operation must notice; then rows
+ *      of the shadow tables overwritten at random: an answer or an error, nothing else.
  */
 #include "sqlite-bloom.h"
 
@@ -189,29 +187,6 @@ static void damage_bits_beyond(const char *sql) {
     free(bytes);
 }
 
-static void damage_guava(const char *sql) {
-    enum { GUAVA_HEADER_BITS = 48 };
-    static const char IMPORT[] = "SELECT bloom_check(bloom_import(?1, 'guava'), 'a')";
-    size_t length;
-    uint8_t *bytes = make(sql, &length);
-    if (run(IMPORT, bytes, length) != SQLITE_OK)
-        complain(IMPORT, "refused undamaged", 0);
-    for (size_t cut = 0; cut < length; cut++)
-        refuse(IMPORT, bytes, cut, "the bytes (argument 1)", "cut off", (long)cut);
-    refuse(IMPORT, bytes, length + 1, "the bytes (argument 1)", "too long", (long)length + 1);
-    for (uint32_t bit = 0; bit < length * 8; bit++) {
-        flip(bytes, bit);
-        /* This header has no checksum: another strategy or k is a filter. The number of words must
-         * fit. */
-        if (bit >= 16 && bit < GUAVA_HEADER_BITS)
-            refuse(IMPORT, bytes, length, "the bytes (argument 1)", "wrong number of words", bit);
-        else if (run(IMPORT, bytes, length) != SQLITE_OK && bit >= GUAVA_HEADER_BITS)
-            complain(IMPORT, "a flipped bit of the payload is no error", bit);
-        flip(bytes, bit);
-    }
-    free(bytes);
-}
-
 /* Filter tables */
 
 static const char *const OPERATIONS[] = {
@@ -356,7 +331,7 @@ static void damage_at_random(const char *unused) {
     must_run("COMMIT; DROP TABLE seen");
 }
 
-/* Filters, and what Guava made of one. */
+/* Filters and tables. */
 static const struct {
     const char *title;
     void (*damage)(const char *sql);
@@ -373,10 +348,6 @@ static const struct {
     {"bits beyond the last", damage_bits_beyond, "SELECT bloom_add(bloom_new_bits(20, 3), 'a')"},
     {"bits beyond the last number", damage_bits_beyond,
      "SELECT bloom_add(bloom_new(20, NULL, 'bitmap'), 7)"},
-    {"serialised by Guava", damage_guava,
-     "SELECT bloom_export(bloom_add(bloom_new(10, 0.01, 'classic'), 'b'), 'guava')"},
-    {"serialised by an old Guava", damage_guava,
-     "SELECT x'00030000000200000000000000818000000000000000'"},
     {"headers of layers", damage_layer_headers, ""},
     {"shadow tables", damage_at_random, ""},
 };

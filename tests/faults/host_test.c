@@ -55,8 +55,7 @@ static uint8_t *ask(sqlite3 *database, const char *sql, int *code, size_t *lengt
 
 /* ---- Releases of SQLite ---- */
 
-static void old_sqlite_is_refused(void **state) {
-    (void)state;
+static void old_sqlite_is_refused(void) {
     sqlite3 *database;
     sqlite3_stmt *statement;
     char *error = NULL;
@@ -111,8 +110,7 @@ static const char SEEN[] = "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, 
 
 /* Before 3.34 SQLite does not tell whether a transaction writes: the layers are read at each look,
  * as in a database without a file. */
-static void transactions_that_are_not_told_of(void **state) {
-    (void)state;
+static void transactions_that_are_not_told_of(void) {
     sqlite3 *database = open_database();
     pretended_file = "/seen.db";
     run(database, SEEN);
@@ -137,9 +135,8 @@ static void transactions_that_are_not_told_of(void **state) {
 }
 
 /* What was read of the database main is believed as long as its file is called the same. */
-static void files_of_other_names(void **state) {
+static void files_of_other_names(void) {
     static const char *const OTHERS[] = {"/other.db", "C:\\other.db", "no path", "", NULL};
-    (void)state;
     sqlite3 *database = open_database();
     pretended_file = "/seen.db";
     run(database, SEEN);
@@ -174,8 +171,7 @@ static int forbid_recursion(void *argument, int action, const char *a, const cha
     return action == SQLITE_RECURSIVE ? SQLITE_DENY : SQLITE_OK;
 }
 
-static void forbidden_questions_do_not_stop(void **state) {
-    (void)state;
+static void forbidden_questions_do_not_stop(void) {
     sqlite3 *database = open_with_keys();
     int code;
     size_t length, expected_length;
@@ -201,8 +197,7 @@ static void forbidden_questions_do_not_stop(void **state) {
 }
 
 /* A connection whose values are shorter than the smallest filter. */
-static void tiny_limits(void **state) {
-    (void)state;
+static void tiny_limits(void) {
     static const char NONE[] = "SELECT bloom_agg(NULL, NULL, NULL, 'bitmap')";
     static const char SOME[] = "SELECT bloom_agg(3, NULL, NULL, 'bitmap')";
     sqlite3 *database = open_with_keys();

@@ -1,5 +1,4 @@
-/* What the tests of hostile applications and files share: each test is one way in which a table
- * once gave a wrong answer, lost its counts, or brought its host down.
+/* What tests share whose subject may bring the program down, and what the shadow tables tell.
  *
  * Every test runs in a process of its own, so that one that crashes, or that a sanitizer stops,
  * fails alone. Black-box, as tests/simulator: SQL, SQLite's interface, and the shadow tables as
@@ -8,10 +7,6 @@
 #ifndef BLOOM_HOSTILE_H
 #define BLOOM_HOSTILE_H
 
-#ifndef SQLITE_ENABLE_SESSION /* for sqlite3.h: changesets are applied */
-#define SQLITE_ENABLE_SESSION
-#define SQLITE_ENABLE_PREUPDATE_HOOK
-#endif
 #include "connection.h"
 
 #include <dirent.h>
@@ -33,12 +28,7 @@ static inline void remove_folder(void) {
     assert_int_equal(rmdir(folder), 0);
 }
 
-struct apart {
-    void (*test)(void);
-};
-
 static inline void run_apart(void **state) {
-    const struct apart *apart = *state;
     const char *parent = getenv("TMPDIR");
     snprintf(folder, sizeof folder, "%.40s/hostile.XXXXXX", parent != NULL ? parent : "/tmp");
     assert_non_null(mkdtemp(folder));
@@ -47,7 +37,7 @@ static inline void run_apart(void **state) {
     if (child == 0) {
         alarm(600); /* what hangs fails, too, but not what a busy machine takes long for */
         is_apart = true;
-        apart->test();
+        call_test(state);
         exit(0); /* with what a sanitizer or a coverage build does at the end */
     }
     int status = 0;
@@ -59,12 +49,7 @@ static inline void run_apart(void **state) {
 }
 
 /* A row of a group of tests, as TEST, of a test in a process of its own. */
-#define APART(sentence, name)                                                                      \
-    {                                                                                              \
-        sentence, run_apart, NULL, NULL, &(struct apart) {                                         \
-            name                                                                                   \
-        }                                                                                          \
-    }
+#define APART(sentence, function) RUN_BY(run_apart, NULL, NULL, sentence, function)
 
 /* ---- Databases ---- */
 
@@ -143,46 +128,5 @@ static inline sqlite3_stmt *kept(sqlite3 *database, const char *sql) {
 #define FOUND NUMBERS(500) "SELECT count(*) FROM n WHERE EXISTS (SELECT 1 FROM seen WHERE key = x)"
 
 static const unsigned PAGES[] = {512, 4096, 16384, 65536};
-
-/* ---- Memory ---- */
-
-static sqlite3_mem_methods original;
-static long countdown; /* allocations until one fails, and all after it when all is set; 0: none */
-static bool all, met;
-static sqlite3_int64 largest; /* allocation */
-
-static inline bool allocation_fails(void) {
-    if (countdown == 0)
-        return false;
-    if (countdown > 1) {
-        countdown--;
-        return false;
-    }
-    met = true;
-    if (!all)
-        countdown = 0;
-    return true;
-}
-
-static inline void *failing_malloc(int bytes) {
-    largest = bytes > largest ? bytes : largest;
-    return allocation_fails() ? NULL : original.xMalloc(bytes);
-}
-
-static inline void *failing_realloc(void *memory, int bytes) {
-    largest = bytes > largest ? bytes : largest;
-    return allocation_fails() ? NULL : original.xRealloc(memory, bytes);
-}
-
-static inline void count_allocations(void) {
-    sqlite3_mem_methods failing;
-    sqlite3_config(SQLITE_CONFIG_GETMALLOC, &original);
-    failing = original;
-    failing.xMalloc = failing_malloc;
-    failing.xRealloc = failing_realloc;
-    sqlite3_config(SQLITE_CONFIG_MALLOC, &failing);
-    sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0);
-    sqlite3_initialize();
-}
 
 #endif

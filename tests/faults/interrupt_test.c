@@ -1,9 +1,9 @@
 /* Statements on filters of 10^8 bits are interrupted at moments spread over their normal run time,
- * by sqlite3_interrupt() from another thread and by progress handlers. The outcome must be
- * SQLITE_INTERRUPT, and the database as before; or success, and the database as after it. Half of
- * the statements must have returned within 10 ms. Measured is the time of the processor that the
- * thread of the statement takes from the interrupt on, so that other work on the machine does not
- * count. refusal_test interrupts small statements, at every moment.
+ * by sqlite3_interrupt() from another thread. The outcome must be SQLITE_INTERRUPT, and the database
+ * as before; or success, and the database as after it. Half of the statements must have returned
+ * within 10 ms. Measured is the time of the processor that the thread of the statement takes from
+ * the interrupt on, so that other work on the machine does not count. refusal_test interrupts small
+ * statements, at every moment, and passes_test those on large values, by progress handlers, too.
  */
 #include "sqlite-bloom.h"
 
@@ -203,7 +203,7 @@ static double seconds_of(clockid_t clock) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Of the thread that runs statements: what both means measure by. */
+/* Of the thread that runs statements. */
 static clockid_t worker_clock;
 
 struct interrupter {
@@ -228,16 +228,6 @@ static void *interrupt_when_due(void *argument) {
     return NULL;
 }
 
-static int stop_when_due(void *argument) {
-    struct interrupter *interrupter = argument;
-    double now = seconds_of(worker_clock);
-    if (now < interrupter->due)
-        return 0;
-    if (interrupter->at == 0)
-        interrupter->at = interrupter->due;
-    return 1;
-}
-
 static int by_size(const void *a, const void *b) {
     double left = *(const double *)a, right = *(const double *)b;
     return (left > right) - (left < right);
@@ -249,28 +239,19 @@ struct latencies {
     double seconds[MOMENTS];
 };
 
-/* Interrupts an operation after some of its time; with_handler by a progress handler, otherwise
- * from another thread. */
+/* Interrupts an operation after some of its time. */
 static int interrupt_once(const struct operation *operation, sqlite3 *database, double after,
-                          int with_handler, struct latencies *latencies, uint64_t expected,
-                          int *code) {
+                          struct latencies *latencies, uint64_t expected, int *code) {
     struct interrupter interrupter = {.database = database};
     pthread_t thread;
     uint64_t digest;
     interrupter.due = seconds_of(worker_clock) + after;
-    if (with_handler)
-        sqlite3_progress_handler(database, 1000, stop_when_due, &interrupter);
-    else if (pthread_create(&thread, NULL, interrupt_when_due, &interrupter) != 0)
+    if (pthread_create(&thread, NULL, interrupt_when_due, &interrupter) != 0)
         fatal(operation->title, "no thread to be had", NULL);
     *code = run(database, operation->attempt, &digest);
     double end = seconds_of(worker_clock);
     atomic_store(&interrupter.over, 1);
-    if (with_handler) {
-        sqlite3_progress_handler(database, 0, NULL, NULL);
-        interrupter.at = interrupter.due; /* were it never called, that is what counts */
-    } else {
-        pthread_join(thread, NULL);
-    }
+    pthread_join(thread, NULL);
     /* What came after the end was no interrupt of this statement. */
     if (interrupter.at > 0 && interrupter.at <= end)
         latencies->seconds[latencies->count++] = end - interrupter.at;
@@ -288,8 +269,8 @@ struct normal {
 };
 
 /* Interrupts an operation again and again; prints the latencies. Returns whether all was right. */
-static int interrupt_often(const struct operation *operation, int with_handler,
-                           const struct normal *normal, double limit) {
+static int interrupt_often(const struct operation *operation, const struct normal *normal,
+                           double limit) {
     const char *title = operation->title;
     struct latencies latencies = {0};
     sqlite3 *database = prepare(title, operation->before);
@@ -298,8 +279,8 @@ static int interrupt_often(const struct operation *operation, int with_handler,
     for (int i = 0; i < MOMENTS && good; i++) {
         int code;
         double share = operation->from + (1 - operation->from) * (i + 0.5) / MOMENTS;
-        good = interrupt_once(operation, database, normal->seconds * share, with_handler,
-                              &latencies, normal->result, &code);
+        good = interrupt_once(operation, database, normal->seconds * share, &latencies,
+                              normal->result, &code);
         if (!sqlite3_get_autocommit(database))
             must_run(title, database, "ROLLBACK");
         if (good && ask(title, database, operation->question) !=
@@ -342,8 +323,7 @@ static int try_operation(const struct operation *operation, double limit) {
     normal.after = ask(title, database, operation->question);
     int good = close_clean(title, database);
     printf("%-42s %6.1f", title, normal.seconds * 1e3);
-    good &= interrupt_often(operation, 0, &normal, limit);
-    good &= interrupt_often(operation, 1, &normal, limit);
+    good &= interrupt_often(operation, &normal, limit);
     puts("");
     return good;
 }
@@ -368,9 +348,7 @@ static void make_large_filters(void) {
     static const char *const LARGE[] = {
         SERIES(300000) "SELECT bloom_agg(i * 7, 10000000) FROM c",
         SERIES(300000) "SELECT bloom_import(bloom_export(bloom_agg(i * 7, (SELECT "
-                       "bloom_pin(bloom_new_bits(100000000, 7)))), "
-                       "'guava'), "
-                       "'guava') FROM c",
+                       "bloom_pin(bloom_new_bits(100000000, 7)))), 'guava'), 'guava') FROM c",
     };
     sqlite3 *database = prepare("large filters", "");
     for (int i = 0; i < 2; i++) {
@@ -399,13 +377,10 @@ int main(int count, char **arguments) {
     make_large_filters();
     double limit = limit_here();
     int passed = 0, failed = 0;
-    printf("\nMilliseconds of the processor: of the whole statement; then, for interrupts from a "
-           "thread and for "
-           "progress handlers,\nhow many stopped it, and least, median and most from the interrupt "
-           "to the "
-           "return "
-           "(allowed: %.1f)\n",
-           limit * 1e3);
+    printf(
+        "\nMilliseconds of the processor: of the whole statement; then how many interrupts stopped "
+        "it, and least,\nmedian and most from the interrupt to the return (allowed: %.1f)\n",
+        limit * 1e3);
     for (size_t i = 0; i < sizeof OPERATIONS / sizeof *OPERATIONS; i++)
         if (strstr(OPERATIONS[i].title, only) != NULL &&
             sqlite3_libversion_number() >= OPERATIONS[i].oldest_sqlite)

@@ -15,7 +15,6 @@
 static sqlite3_mem_methods original;
 static long countdown; /* allocations until the failure; 0 when none is to fail */
 static int all_from_then_on;
-static long failures;
 
 static int fails(void) {
     look_at_place(0);
@@ -58,6 +57,7 @@ static void arm_all(sqlite3 *database, long number) {
 static void disarm(sqlite3 *database) {
     (void)database;
     countdown = 0;
+    places.looking = false;
 }
 
 static void arm_look(sqlite3 *database, long number) {
@@ -66,18 +66,9 @@ static void arm_look(sqlite3 *database, long number) {
     look_for_places();
 }
 
-static void disarm_look(sqlite3 *database) {
-    (void)database;
-    places.looking = false;
-}
-
 static void arm_place(sqlite3 *database, long number) {
     (void)database;
     arm(number_of_place(number), 0);
-}
-
-static long count_failures(void) {
-    return failures;
 }
 
 static long next(long number) {
@@ -85,15 +76,11 @@ static long next(long number) {
 }
 
 int main(void) {
-    static const struct fault ONE = {"allocation", SQLITE_NOMEM, SQLITE_NOMEM,   false,
-                                     arm_one,      disarm,       count_failures, next};
-    static const struct fault ALL = {
-        "allocations from", SQLITE_NOMEM, SQLITE_NOMEM, false, arm_all, disarm,
-        count_failures,     next};
-    static const struct fault LOOK = {"nothing", SQLITE_NOMEM, SQLITE_NOMEM,   false,
-                                      arm_look,  disarm_look,  count_failures, next};
-    static const struct fault PLACE = {"place",   SQLITE_NOMEM, SQLITE_NOMEM,   false,
-                                       arm_place, disarm,       count_failures, next};
+    static const struct fault ONE = {"allocation", SQLITE_NOMEM, SQLITE_NOMEM, false, arm_one};
+    static const struct fault ALL = {"allocations from", SQLITE_NOMEM, SQLITE_NOMEM, false,
+                                     arm_all};
+    static const struct fault LOOK = {"nothing", SQLITE_NOMEM, SQLITE_NOMEM, false, arm_look};
+    static const struct fault PLACE = {"place", SQLITE_NOMEM, SQLITE_NOMEM, false, arm_place};
     const struct fault *faults[] = {&ONE, &ALL, NULL};
     if (getenv("PLACES") != NULL)
         memcpy(faults, (const struct fault *[]){&LOOK, &PLACE}, 2 * sizeof *faults);

@@ -30,8 +30,7 @@ static const char *const COPIES[] = {
     "SELECT bloom_check(CASE WHEN id = 'a' THEN nullif(bloom_pin(f), 1) ELSE bloom_pin(f) END, "
     "upper(id)) FROM filters",
     "SELECT bloom_check(CASE id WHEN 'a' THEN bloom_pin(f) ELSE nullif(bloom_pin(f), 1) END, "
-    "upper(id)) FROM "
-    "filters",
+    "upper(id)) FROM filters",
     "SELECT bloom_check(max(bloom_pin(f)), 'a') FROM filters",
     "SELECT bloom_check(min(nullif(bloom_pin(f), 1)), 'a') FROM filters GROUP BY id",
     "SELECT bloom_check(max(nullif(bloom_pin(f), 1), nullif(bloom_pin(f), 2)), 'a') FROM filters",
@@ -56,8 +55,7 @@ static const char *const COPIES[] = {
     "SELECT bloom_check(v, id || id) FROM (SELECT nullif(bloom_pin(f), 1) AS v, id FROM filters "
     "ORDER BY id DESC)",
     "WITH p(v, id) AS (SELECT nullif(bloom_pin(f), 1), id FROM filters) SELECT bloom_check(p.v, "
-    "id) "
-    "FROM p JOIN p AS q USING (id)",
+    "id) FROM p JOIN p AS q USING (id)",
     "WITH RECURSIVE p(v, i) AS (SELECT nullif(bloom_pin(f), 1), 1 FROM filters UNION ALL SELECT "
     "nullif(v, i), i + 1 FROM p WHERE i < 5) SELECT bloom_check(v, i) FROM p",
     "SELECT bloom_check(v, id || id) FROM (SELECT DISTINCT nullif(bloom_pin(f), 1) AS v, id FROM "
@@ -86,8 +84,7 @@ static bool pin_is_gone(sqlite3 *database, const char *sql) {
     return true;
 }
 
-static void copies_of_pins_are_not_followed(void **state) {
-    (void)state;
+static void copies_of_pins_are_not_followed(void) {
     sqlite3 *database = open_database(":memory:");
     int gone = 0;
     run(database, FILTERS);
@@ -157,26 +154,17 @@ static sqlite3 *open_with_holder(sqlite3 *other) {
 }
 
 /* Every function that takes a filter, with PIN in its place. */
-static const char *const TAKERS[] = {
-    "bloom_check(PIN, 'a')",
-    "bloom_add(PIN, 'a')",
-    "bloom_count(PIN)",
-    "bloom_fpr(PIN)",
-    "bloom_info(PIN)",
-    "bloom_pin(PIN)",
-    "bloom_check(bloom_pin(PIN), 'a')",
-    "bloom_export(PIN, 'guava')",
-    "bloom_union(PIN)",
-    "bloom_union(NULL, PIN)",
-    "bloom_intersect(PIN)",
-    "bloom_agg(x, PIN)",
-    "bloom_union_agg(PIN)",
-    "bloom_intersect_agg(PIN)",
-};
+static const char *const TAKERS[][7] = {
+    {"bloom_check(PIN, 'a')", "bloom_add(PIN, 'a')", "bloom_count(PIN)", "bloom_fpr(PIN)",
+     "bloom_info(PIN)", "bloom_pin(PIN)", "bloom_check(bloom_pin(PIN), 'a')"},
+    {"bloom_export(PIN, 'guava')", "bloom_union(PIN)", "bloom_union(NULL, PIN)",
+     "bloom_intersect(PIN)", "bloom_agg(x, PIN)", "bloom_union_agg(PIN)",
+     "bloom_intersect_agg(PIN)"}};
 
 static void assert_all_refuse(sqlite3 *database, const char *pin) {
-    for (size_t i = 0; i < COUNT_OF(TAKERS); i++) {
-        const char *before = TAKERS[i], *at = strstr(before, "PIN");
+    for (size_t i = 0; i < COUNT_OF(TAKERS) * COUNT_OF(*TAKERS); i++) {
+        const char *before = TAKERS[i / COUNT_OF(*TAKERS)][i % COUNT_OF(*TAKERS)];
+        const char *at = strstr(before, "PIN");
         char *sql = sqlite3_mprintf("SELECT %.*s%s%s FROM (SELECT 'a' AS x UNION ALL SELECT 'b')",
                                     (int)(at - before), before, pin, at + 3);
         if (!pin_is_gone(database, sql))
@@ -185,8 +173,7 @@ static void assert_all_refuse(sqlite3 *database, const char *pin) {
     }
 }
 
-static void nothing_takes_a_pin_that_is_gone(void **state) {
-    (void)state;
+static void nothing_takes_a_pin_that_is_gone(void) {
     sqlite3 *database = open_with_holder(NULL);
     assert_false(pin_is_gone(database, "SELECT bloom_check(pin_of(x), 'a'), bloom_info(pin_of(x)) "
                                        "FROM (SELECT 1 AS x UNION ALL SELECT 2)"));
@@ -203,8 +190,7 @@ static void nothing_takes_a_pin_that_is_gone(void **state) {
     close_database(database);
 }
 
-static void a_pin_of_another_connection_is_none(void **state) {
-    (void)state;
+static void a_pin_of_another_connection_is_none(void) {
     sqlite3 *other = open_database(":memory:");
     sqlite3 *database = open_with_holder(other);
     assert_all_refuse(database, "pin_of(1)");
@@ -214,8 +200,7 @@ static void a_pin_of_another_connection_is_none(void **state) {
     close_database(database);
 }
 
-static void a_second_load_keeps_pins(void **state) {
-    (void)state;
+static void a_second_load_keeps_pins(void) {
     sqlite3 *database = open_with_holder(NULL);
     /* Nothing is registered anew, so that it does not matter that a statement runs. */
     assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_OK);
@@ -229,8 +214,7 @@ static void a_second_load_keeps_pins(void **state) {
     close_database(database);
 }
 
-static void a_pin_outlives_its_connection(void **state) {
-    (void)state;
+static void a_pin_outlives_its_connection(void) {
     sqlite3 *database = open_with_holder(NULL);
     assert_int_equal(sqlite3_close(database), SQLITE_BUSY);
     assert_int_equal(sqlite3_close_v2(database), SQLITE_OK);
@@ -258,10 +242,9 @@ static void name_again(sqlite3 *database, const struct bloom_function *function)
                      SQLITE_OK);
 }
 
-static void two_copies_do_not_take_each_others_pins(void **state) {
+static void two_copies_do_not_take_each_others_pins(void) {
     static const struct bloom_function PIN = {"our_pin", 1, 1, bloom_sql_pin, NULL, NULL};
     static const struct bloom_function CHECK = {"our_check", 2, 2, bloom_sql_check, NULL, NULL};
-    (void)state;
     sqlite3 *database;
     char *error = NULL;
     assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
@@ -317,8 +300,7 @@ static void *use_pins(void *argument) {
     return NULL;
 }
 
-static void threads_have_their_own_pins(void **state) {
-    (void)state;
+static void threads_have_their_own_pins(void) {
     enum { THREADS = 8 };
     pthread_t threads[THREADS];
     bool right[THREADS];

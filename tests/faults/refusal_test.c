@@ -15,7 +15,6 @@
 #include "scenarios.h"
 
 static long countdown; /* questions until the refusal; 0 when there is to be none */
-static long failures;
 
 static int refuses(void) {
     if (countdown == 0 || --countdown > 0)
@@ -117,10 +116,6 @@ static void disarm(sqlite3 *database) {
     sqlite3_trace_v2(database, 0, NULL, NULL);
     sqlite3_progress_handler(database, 0, NULL, NULL);
     sqlite3_set_authorizer(database, NULL, NULL);
-}
-
-static long count_failures(void) {
-    return failures;
 }
 
 static long next(long number) {
@@ -361,33 +356,19 @@ static void clear_locked_chunks(void) {
 }
 
 int main(void) {
-    static const struct fault INTERRUPT = {"interrupt",   SQLITE_INTERRUPT, SQLITE_INTERRUPT, true,
-                                           arm_interrupt, disarm,           count_failures,   next};
+    static const struct fault INTERRUPT = {"interrupt", SQLITE_INTERRUPT, SQLITE_INTERRUPT, true,
+                                           arm_interrupt};
     /* SQLite says SQLITE_ERROR where what it parses for itself is interrupted: in
      * sqlite3_declare_vtab() and when a table is renamed. */
-    static const struct fault CALL = {
-        "call of sqlite3_interrupt", SQLITE_INTERRUPT, SQLITE_ERROR,   true,
-        arm_interrupt_by_call,       disarm,           count_failures, next};
+    static const struct fault CALL = {"call of sqlite3_interrupt", SQLITE_INTERRUPT, SQLITE_ERROR,
+                                      true, arm_interrupt_by_call};
     static const struct fault QUESTION = {"interrupt while a statement is prepared",
-                                          SQLITE_INTERRUPT,
-                                          SQLITE_ERROR,
-                                          true,
-                                          arm_interrupt_of_questions,
-                                          disarm,
-                                          count_failures,
-                                          next};
-    static const struct fault DENIAL = {"denial",       SQLITE_AUTH, SQLITE_ERROR,   false,
-                                        arm_authorizer, disarm,      count_failures, next};
-    static const struct fault LATE_DENIAL = {"statement after which all is denied",
-                                             SQLITE_AUTH,
-                                             SQLITE_ERROR,
-                                             true,
-                                             arm_trace,
-                                             disarm,
-                                             count_failures,
-                                             next};
-    static const struct fault LOOK = {"nothing", SQLITE_AUTH, SQLITE_ERROR,   false,
-                                      arm_look,  disarm,      count_failures, next};
+                                          SQLITE_INTERRUPT, SQLITE_ERROR, true,
+                                          arm_interrupt_of_questions};
+    static const struct fault DENIAL = {"denial", SQLITE_AUTH, SQLITE_ERROR, false, arm_authorizer};
+    static const struct fault LATE_DENIAL = {"statement after which all is denied", SQLITE_AUTH,
+                                             SQLITE_ERROR, true, arm_trace};
+    static const struct fault LOOK = {"nothing", SQLITE_AUTH, SQLITE_ERROR, false, arm_look};
     const struct fault *const faults[] = {&INTERRUPT, &CALL,        &QUESTION,
                                           &DENIAL,    &LATE_DENIAL, NULL};
     const struct fault *const faults_by_place[] = {&LOOK, &DENIAL, NULL};

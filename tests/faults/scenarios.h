@@ -248,8 +248,7 @@ static const struct scenario SCENARIOS[] = {
     {"a filter table asked and filled in a transaction", TABLE,
      "BEGIN; " TEN "INSERT INTO seen(key) SELECT i FROM c; " TEN
      "SELECT count(*) FROM c JOIN seen ON key = i; SAVEPOINT s; RELEASE s; INSERT INTO seen(key) "
-     "VALUES "
-     "('c'); COMMIT",
+     "VALUES ('c'); COMMIT",
      TABLE_STATE},
     {"a filter table asked for text in UTF-16", UTF16 "INSERT INTO t VALUES ('abc'); " TABLE,
      "SELECT 1 FROM t JOIN seen ON key = x", TABLE_STATE},
@@ -264,8 +263,7 @@ static const struct scenario SCENARIOS[] = {
     {"a filter table filled", TABLE, "INSERT INTO seen(key) VALUES ('c')", TABLE_STATE},
     {"a filter table filled in a transaction with savepoints", TABLE,
      "BEGIN; INSERT INTO seen(key) VALUES ('c'); SAVEPOINT s; INSERT OR IGNORE INTO seen(key) "
-     "VALUES ('d'), "
-     "('a'); ROLLBACK TO s; COMMIT",
+     "VALUES ('d'), ('a'); ROLLBACK TO s; COMMIT",
      TABLE_STATE},
     {"a filter table that grows", TABLE, MANY "INSERT INTO seen(key) SELECT i FROM c LIMIT 400",
      TABLE_STATE},
@@ -336,8 +334,7 @@ static const struct scenario SCENARIOS[] = {
      TABLE_STATE},
     {"a filter table cleared after a rollback to a savepoint", TABLE_ANEW,
      "BEGIN; SAVEPOINT s; INSERT INTO seen(key) VALUES ('d'); ROLLBACK TO s; INSERT INTO "
-     "seen(seen) VALUES "
-     "('clear'); COMMIT",
+     "seen(seen) VALUES ('clear'); COMMIT",
      TABLE_STATE},
     {"a filter table repaired", TABLE, "INSERT INTO seen(seen) VALUES ('repair')", TABLE_STATE},
     {"a filter table repaired for the first time", TABLE_ANEW "UPDATE seen_layers SET keys = 0",
@@ -567,10 +564,12 @@ struct fault {
     int other_code;     /* or so; the same when there is only one */
     bool may_come_late; /* when everything is done already */
     void (*arm)(sqlite3 *database, long number); /* the number-th is to fail */
-    void (*disarm)(sqlite3 *database);
-    long (*failures)(void);    /* how many there were since it was armed */
-    long (*next)(long number); /* of the many alike in a long loop, a sample will do */
 };
+
+/* What each program says of its faults. */
+static void disarm(sqlite3 *database);
+static long failures;          /* since a fault was armed */
+static long next(long number); /* of the many alike in a long loop, a sample will do */
 
 struct tally {
     long attempts;
@@ -583,7 +582,7 @@ static int attempt(const struct scenario *scenario, const struct fault *fault, l
     sqlite3 *database = prepare(scenario);
     fault->arm(database, number);
     int code = run(scenario, database);
-    fault->disarm(database);
+    disarm(database);
     bool refused = code == fault->code || code == fault->other_code;
     /* SQLite itself, with FTS5, too, may end so when there is no memory to read a schema anew. */
     if (code == SQLITE_ROW && strstr(scenario->attempt, "= RESET") != NULL)
@@ -623,7 +622,7 @@ static int attempt(const struct scenario *scenario, const struct fault *fault, l
                 sqlite3_memory_used());
         exit(1);
     }
-    return fault->failures() > 0;
+    return failures > 0;
 }
 
 /* All scenarios with each of some faults; the first that goes wrong ends the program. Returns their
@@ -643,7 +642,7 @@ static int attempt_all(const struct fault *const *faults, struct tally *tally) {
         for (const struct fault *const *fault = faults; *fault != NULL; fault++)
             for (long number = 1;
                  attempt(scenario, *fault, number, expected, before_copy, after_copy, tally);
-                 number = (*fault)->next(number))
+                 number = next(number))
                 continue;
         free(before_copy);
         free(after_copy);

@@ -4,7 +4,6 @@
 #define BLOOM_FUZZ_H
 
 #include "filter/bitset.h"
-#include "memory.h"
 #include "sqlite-bloom.h"
 #include "filter/header.h"
 #include "filter/hash.h"
@@ -28,8 +27,8 @@ static inline int fuzz_stop(void *argument) {
 }
 
 /* An in-memory connection with small limits, so that no input can ask for more memory or time than
- * a test may take. Without mutexes, statistics and lookaside, and with memory of SQLite's own: see
- * memory.h. */
+ * a test may take. Without mutexes and statistics, which take time; without lookaside, so that all
+ * memory but that of pages is the sanitizer's. */
 static inline sqlite3 *fuzz_open(void) {
     enum { PAGE = 4096 + 512, PAGES = 400 };
     static uint64_t pages[PAGES][PAGE / sizeof(uint64_t)];
@@ -40,7 +39,6 @@ static inline sqlite3 *fuzz_open(void) {
         sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
         sqlite3_config(SQLITE_CONFIG_PAGECACHE, pages, PAGE, PAGES);
         sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0);
-        fuzz_memory_take();
         configured = 1;
     }
     if (sqlite3_open(":memory:", &database) != SQLITE_OK ||

@@ -14,8 +14,7 @@ static const char *const STATEMENTS[] = {
     "SELECT bloom_import(x'01020000000100000000000000ff', CAST(?1 AS TEXT))",
     "SELECT bloom_new(?1, ?1, ?1)",
     "SELECT bloom_new(CAST(?1 AS TEXT)), bloom_new(10, CAST(?1 AS REAL)), bloom_new(CAST(?1 AS "
-    "INTEGER), "
-    "0.5)",
+    "INTEGER), 0.5)",
     "SELECT bloom_new_bits(CAST(?1 AS INTEGER), length(?1)), bloom_size(CAST(?1 AS INTEGER))",
     "SELECT bloom_new(10, 0.1, CAST(?1 AS TEXT)), bloom_hash(CAST(?1 AS TEXT)), bloom_hash(?1), "
     "bloom_hash(CAST(?1 AS REAL))",
@@ -25,8 +24,7 @@ static const char *const STATEMENTS[] = {
     "SELECT bloom_check(?1, ?1), bloom_check(?1, 'http://a.b.c/1/2?3')",
     "WITH k(k) AS (VALUES (1), (?1), (NULL)) SELECT bloom_agg(k, ?1) FROM k",
     "WITH k(k) AS (VALUES (1), (?1), (CAST(?1 AS TEXT))) SELECT bloom_agg(k), bloom_agg(k, 5), "
-    "bloom_agg(k, "
-    "NULL, 0.1, 'classic') FROM k",
+    "bloom_agg(k, NULL, 0.1, 'classic') FROM k",
     "WITH f(f) AS (VALUES (?1), (NULL), (?1)) SELECT bloom_union_agg(f) FROM f",
     "SELECT bloom_new(10, 0.1, 'salt=' || CAST(?1 AS TEXT)), bloom_size(10, 0.1, 'key=' || ?1), "
     "bloom_new(10, 0.1, 'layout=' || substr(CAST(?1 AS TEXT), 1, 7) || ', salt=' || hex(?1))",

@@ -23,90 +23,38 @@ static void append(struct source *source, const char *text) {
     }
 }
 
-static const char *const LEAVES[] = {
-    "NULL",
-    "0",
-    "1",
-    "-1",
-    "2.5",
-    "0.01",
-    "1e300",
-    "9223372036854775807",
-    "''",
-    "'abc'",
-    "'classic'",
-    "'blocked'",
-    "'guava'",
-    "'counting'",
-    "'fuse'",
-    "'bitmap'",
-    "x''",
-    "x'89424c4d01010100'",
-    "x'01030000000100000000000000ff'",
-    "zeroblob(64)",
-    "i",
-    "v",
-    "b",
-    "10",
-    "1000",
-    "1e-9",
-    "json_array(i, v)",
-    "bloom_new(10)",
-    "bloom_new(64, 0.1, 'classic')",
-    "(SELECT filter FROM seen)",
-    "nullif(bloom_pin(b), i)",
-    "CASE i WHEN 1 THEN bloom_pin(b) ELSE nullif(bloom_pin(b), v) END",
-    "max(bloom_pin(b))",
-    "first_value(nullif(bloom_pin(b), 1)) OVER (ORDER BY i)",
-    "lag(bloom_pin(b), 1, b) OVER (ORDER BY i DESC)",
-    "(SELECT nullif(bloom_pin(b), 1) FROM t)",
-    "nullif(i || 'a', upper(v))",
-    "CAST(b AS TEXT)",
-    "CAST(x'ff00c3' AS TEXT)",
-    "off",
-    "'error'",
-    "TEXT",
-    "counting"};
-static const char *const CALLS[] = {"bloom_new(",
-                                    "bloom_new_bits(",
-                                    "bloom_add(",
-                                    "bloom_check(",
-                                    "bloom_union(",
-                                    "bloom_intersect(",
-                                    "bloom_count(",
-                                    "bloom_fpr(",
-                                    "bloom_info(",
-                                    "bloom_size(",
-                                    "bloom_hash(",
-                                    "bloom_pin(",
-                                    "bloom_version(",
-                                    "bloom_agg(",
-                                    "bloom_union_agg(",
-                                    "(SELECT bloom_pin(",
-                                    "coalesce(NULL, ",
-                                    "length(",
-                                    "hex(",
-                                    "bloom_import(",
-                                    "bloom_export(",
-                                    "bloom_agg(",
-                                    "bloom_add(b, ",
-                                    "bloom_check(b, ",
-                                    "bloom_url(",
-                                    "bloom_list(",
-                                    "bloom_remove(",
-                                    "bloom_convert(",
-                                    "nullif(",
-                                    "iif(",
-                                    "ifnull(",
-                                    "max(",
-                                    "bloom_intersect_agg("};
+static const char *const LEAVES[][4] = {
+    {"NULL", "0", "1", "-1"},
+    {"2.5", "0.01", "1e300", "9223372036854775807"},
+    {"''", "'abc'", "'classic'", "'blocked'"},
+    {"'guava'", "'counting'", "'fuse'", "'bitmap'"},
+    {"x''", "x'89424c4d01010100'", "x'01030000000100000000000000ff'", "zeroblob(64)"},
+    {"i", "v", "b", "10"},
+    {"1000", "1e-9", "json_array(i, v)", "bloom_new(10)"},
+    {"bloom_new(64, 0.1, 'classic')", "(SELECT filter FROM seen)", "nullif(bloom_pin(b), i)",
+     "CASE i WHEN 1 THEN bloom_pin(b) ELSE nullif(bloom_pin(b), v) END"},
+    {"max(bloom_pin(b))", "first_value(nullif(bloom_pin(b), 1)) OVER (ORDER BY i)",
+     "lag(bloom_pin(b), 1, b) OVER (ORDER BY i DESC)", "(SELECT nullif(bloom_pin(b), 1) FROM t)"},
+    {"nullif(i || 'a', upper(v))", "CAST(b AS TEXT)", "CAST(x'ff00c3' AS TEXT)", "off"},
+    {"'error'", "TEXT", "counting"}};
+static const char *const CALLS[][11] = {
+    {"bloom_new(", "bloom_new_bits(", "bloom_add(", "bloom_check(", "bloom_union(",
+     "bloom_intersect(", "bloom_count(", "bloom_fpr(", "bloom_info(", "bloom_size(", "bloom_hash("},
+    {"bloom_pin(", "bloom_version(", "bloom_agg(", "bloom_union_agg(", "(SELECT bloom_pin(",
+     "coalesce(NULL, ", "length(", "hex(", "bloom_import(", "bloom_export(", "bloom_agg("},
+    {"bloom_add(b, ", "bloom_check(b, ", "bloom_url(", "bloom_list(", "bloom_remove(",
+     "bloom_convert(", "nullif(", "iif(", "ifnull(", "max(", "bloom_intersect_agg("}};
+
+enum { LEAF_COUNT = 43, CALL_COUNT = 33 };
 
 static void expression(struct source *source, int depth) {
     if (depth == 0 || choose(source, 3) == 0) {
-        append(source, LEAVES[choose(source, sizeof LEAVES / sizeof *LEAVES)]);
+        unsigned leaf = choose(source, LEAF_COUNT);
+        append(source, LEAVES[leaf / 4][leaf % 4]);
         return;
     }
-    const char *call = CALLS[choose(source, sizeof CALLS / sizeof *CALLS)];
+    unsigned choice = choose(source, CALL_COUNT);
+    const char *call = CALLS[choice / 11][choice % 11];
     append(source, call);
     unsigned arguments = choose(source, 5);
     for (unsigned i = 0; i < arguments; i++) {
@@ -133,9 +81,7 @@ static const char *const FORMS[][2] = {
     {"INSERT OR IGNORE INTO seen(key) SELECT ", " FROM t"},
     {"REPLACE INTO small(key) SELECT ", " FROM t"},
     {"INSERT OR ABORT INTO small(key) WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 "
-     "FROM c LIMIT "
-     "20) "
-     "SELECT i || ",
+     "FROM c LIMIT 20) SELECT i || ",
      " FROM c, t LIMIT 20"},
     {"INSERT OR IGNORE INTO seen(seen, key) SELECT 'merge', ", " FROM t"},
     {"INSERT INTO small(small, key) VALUES ('merge', ", ")"},
@@ -196,8 +142,7 @@ static const char *const FORMS[][2] = {
     {"INSERT INTO aged(aged) VALUES ('rotate')", NULL},
     {"INSERT INTO aged(key) SELECT ", " FROM t"},
     {"INSERT OR IGNORE INTO aged(key) WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 "
-     "FROM "
-     "c LIMIT 20) SELECT i || ",
+     "FROM c LIMIT 20) SELECT i || ",
      " FROM c, t LIMIT 20"},
     {"SELECT count(*) FROM t, aged WHERE key = ", ""},
     {"SELECT info, filter FROM aged", NULL},
@@ -209,8 +154,7 @@ static const char *const FORMS[][2] = {
     {"CREATE VIRTUAL TABLE made USING bloom(capacity=3, generations=", ")"},
     {"INSERT INTO made(made) VALUES ('rotate')", NULL},
     {"CREATE TRIGGER four AFTER INSERT ON t BEGIN INSERT INTO aged(key) VALUES (new.v); INSERT "
-     "INTO "
-     "aged(aged) VALUES ('rotate'); END",
+     "INTO aged(aged) VALUES ('rotate'); END",
      NULL},
 };
 

@@ -3,7 +3,7 @@
  * is what is written.
  *
  * The tables stay from one input to the next; their shadow tables get back the rows that they had.
- * Only inputs that drop or rename something begin with a new connection. */
+ * What is dropped, renamed or has triggers, fuzz_database.c has. */
 #include "fuzz.h"
 
 /* t has one layer of several chunks, g several layers. */
@@ -12,9 +12,8 @@ static const char SETUP[] =
     "CREATE VIRTUAL TABLE t USING bloom(capacity=600, fpr=0.01);"
     "INSERT INTO t(key) VALUES (1), ('a'), (x'00');"
     "CREATE VIRTUAL TABLE g USING bloom(capacity=3, fpr=0.1);"
-    "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 20) "
-    "INSERT INTO g(key) SELECT i FROM "
-    "c;";
+    "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 20) INSERT INTO "
+    "g(key) SELECT i FROM c;";
 
 /* ?1 is the bytes, ?2 an integer made of them, ?3 the header of a layer with what could be changed
  * without breaking the checksum. For every column of every shadow table, whatever they are called.
@@ -38,10 +37,8 @@ static const char *const OPERATIONS[] = {
     "BEGIN",
     "INSERT INTO %w(key) VALUES (?2)",
     "SAVEPOINT a",
-    "WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 12) INSERT INTO "
-    "%w(key) "
-    "SELECT i + ?2 "
-    "FROM c",
+    ("WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM c WHERE i < 12) INSERT INTO "
+     "%w(key) SELECT i + ?2 FROM c"),
     "ROLLBACK TO a",
     "INSERT INTO %w(%w, key) VALUES ('merge', bloom_add(bloom_new(600, 0.009), 1))",
     "SELECT info FROM %w",
@@ -54,26 +51,6 @@ static const char *const OPERATIONS[] = {
     "SELECT info FROM %w",
 };
 enum { OPERATION_COUNT = sizeof OPERATIONS / sizeof *OPERATIONS };
-
-/* What cannot be put back by rows, before or after a damage. */
-static const char *const STRUCTURE[] = {
-    "DROP TABLE %w_chunks",
-    "DROP TABLE %w_layers",
-    "ALTER TABLE %w RENAME TO other",
-    "DROP TABLE %w",
-    "DELETE FROM %w_layers; INSERT INTO %w(key) VALUES (1)",
-    "ALTER TABLE %w_layers ADD b",
-    "ALTER TABLE %w_layers RENAME TO %w_others",
-    "CREATE TABLE other_layers(a);ALTER TABLE %w RENAME TO other",
-    "CREATE TRIGGER calls BEFORE INSERT ON %w_chunks BEGIN INSERT INTO %w VALUES (new.id); END",
-    "CREATE TRIGGER calls AFTER INSERT ON %w_layers BEGIN INSERT INTO %w(%w) VALUES ('clear'); END",
-    "DROP TABLE %w_chunks; CREATE VIEW %w_chunks AS SELECT 0 AS id, key AS bits FROM %w WHERE key "
-    "= 1",
-    "CREATE TABLE copy AS SELECT * FROM %w_chunks; DROP TABLE %w_chunks; ALTER TABLE copy RENAME "
-    "TO "
-    "%w_chunks",
-};
-enum { STRUCTURE_COUNT = sizeof STRUCTURE / sizeof *STRUCTURE };
 
 enum { TABLES = 2, SHADOWS_MOST = 4, DAMAGES_MOST = 200 };
 
@@ -192,23 +169,6 @@ static void open_database(void) {
     }
 }
 
-/* Only the statements of this file: the extension has some of its own on the connection. */
-static void close_database(void) {
-    for (int i = 0; i < TABLES; i++) {
-        for (int statement = 0; statement < OPERATION_COUNT; statement++)
-            sqlite3_finalize(tables[i].operations[statement]);
-        for (int statement = 0; statement < tables[i].damage_count; statement++) {
-            sqlite3_finalize(tables[i].damages[statement]);
-            sqlite3_free(tables[i].damage_sql[statement]);
-        }
-        for (int statement = 0; statement < tables[i].restore_count; statement++)
-            sqlite3_finalize(tables[i].restore[statement]);
-    }
-    if (sqlite3_close(database) != SQLITE_OK)
-        abort();
-    database = NULL;
-}
-
 static void run(sqlite3_stmt *statement, const uint8_t *bytes, size_t size, const uint8_t *header) {
     uint8_t number[8] = {0};
     memcpy(number, bytes, size < sizeof number ? size : sizeof number);
@@ -231,8 +191,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     if (database == NULL)
         open_database();
-    int which = data[0] & 1;
-    struct table *table = &tables[which];
+    struct table *table = &tables[data[0] & 1];
     uint8_t header[BLOOM_HEADER_BYTES], *bytes = fuzz_copy(data + FIRST, size - FIRST);
     size -= FIRST;
     if (data[0] & 2)
@@ -241,25 +200,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memcpy(header + 8, bytes, size < 16 ? size : 16); /* k and m; n and p would be noticed */
     fuzz_repair(header, sizeof header);
 
-    bool structural = data[0] >= 0xf8 && data[1] >= 0xf0 && data[2] >= 0xf0; /* slow, so rare */
     run(damage(table, data[1]), bytes, size, header);
-    if (structural) {
-        char *sql = sqlite3_mprintf(STRUCTURE[data[2] % STRUCTURE_COUNT], NAMES[which],
-                                    NAMES[which], NAMES[which]);
-        sqlite3_exec(database, sql, NULL, NULL, NULL);
-        sqlite3_free(sql);
-    } else if (data[0] & 4) {
+    if (data[0] & 4)
         run(damage(table, data[2]), bytes, size, header);
-    }
     for (int i = 0; i < OPERATIONS_EACH; i++)
         run(table->operations[(data[0] / 8 + i) % OPERATION_COUNT], bytes, size, header);
     free(bytes);
     if (!sqlite3_get_autocommit(database))
         fuzz_must(database, "ROLLBACK");
-    if (structural) {
-        close_database();
-        return 0;
-    }
     for (int i = 0; i < table->restore_count; i++)
         if (fuzz_work = FUZZ_WORK_MOST, fuzz_step(table->restore[i]) != SQLITE_DONE)
             abort();

@@ -14,18 +14,11 @@ if ! command -v clang >/dev/null; then
 fi
 mkdir -p build/fuzz
 sanitize="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
-# What the extension allocates comes from the sanitizer's allocator, all else from memory.c.
-rename=
-for name in malloc malloc64 realloc64 mprintf vmprintf; do
-    rename="$rename -Dsqlite3_$name=fuzz_$name"
-done
 make -s CC=clang CFLAGS="-g -O2" objects VARIANT=fuzz_extension \
-    VARIANT_FLAGS="-DSQLITE_CORE $sanitize -fsanitize=fuzzer-no-link $rename" || exit 1
-objects="build/fuzz/memory.o $(find build/fuzz_extension -name '*.o')"
+    VARIANT_FLAGS="-DSQLITE_CORE $sanitize -fsanitize=fuzzer-no-link" || exit 1
+objects=$(find build/fuzz_extension -name '*.o')
 flags="-std=c11 -g -O2 -Wall -Wextra -DSQLITE_CORE -Iext -Itests/fuzz"
-# shellcheck disable=SC2086
-clang $flags -D_GNU_SOURCE -c tests/fuzz/memory.c -o build/fuzz/memory.o || exit 1
-# Short stacks, a small quarantine and no filling make the targets faster still.
+# Short stacks, a small quarantine and no filling make the targets faster.
 ASAN_OPTIONS=${ASAN_OPTIONS:-malloc_context_size=1:quarantine_size_mb=8:max_malloc_fill_size=0}
 export ASAN_OPTIONS
 limit="-max_total_time=${SECONDS_EACH:-20}"

@@ -88,7 +88,7 @@ class Source(unittest.TestCase):
                               capture_output=True, text=True, check=False)
 
     def test_no_plan_changes_an_answer(self):
-        run = self.run_on_3_31_1("tests/random/plans_test.py", "Here", SEED="3", QUERIES="40000")
+        run = self.run_on_3_31_1("tests/random/plans_test.py", SEED="3", QUERIES="40000")
         self.assertEqual(run.returncode, 0, run.stderr[-4000:])
         print(run.stdout)
 

@@ -2,7 +2,6 @@
  * byte beyond the payload is touched; against an array of bools. */
 #include "library_test.h"
 
-#include "filter/bitset.h"
 #include "filter/header.h"
 #include "filter/layout.h"
 
@@ -17,8 +16,7 @@ static uint8_t *empty_payload(const struct bloom_shape *shape) {
     return allocate_exactly((size_t)bloom_payload_bytes(shape));
 }
 
-static void numbers_are_themselves(void **state) {
-    (void)state;
+static void numbers_are_themselves(void) {
     static const uint64_t extra[2] = {0, 0};
     const struct bloom_hashing *hashing = &bloom_hashing_integer;
     static const struct {
@@ -69,8 +67,7 @@ static size_t naive_list(const bool *in, uint64_t first, uint64_t last, bool dow
     return count;
 }
 
-static void as_naive(void **state) {
-    (void)state;
+static void as_naive(void) {
     enum { ROUNDS = 3000, BITS_MOST = 300 };
     uint64_t random = 1;
     for (unsigned round = 0; round < ROUNDS; round++) {
@@ -116,8 +113,7 @@ static void as_naive(void **state) {
     }
 }
 
-static void sizes(void **state) {
-    (void)state;
+static void sizes(void) {
     char problem[BLOOM_PROBLEM_SIZE];
     struct bloom_shape shape;
     static const uint64_t capacities[] = {0, 1, 2, 64, 1000, BLOOM_CAPACITY_MAXIMUM};
@@ -143,8 +139,7 @@ static void sizes(void **state) {
                  "for each number up to it; use another layout");
 }
 
-static void what_fits(void **state) {
-    (void)state;
+static void what_fits(void) {
     char problem[BLOOM_PROBLEM_SIZE] = "";
     struct bloom_shape shape = bitmap_shape(100);
     uint64_t word = 99;
@@ -156,8 +151,7 @@ static void what_fits(void **state) {
 }
 
 /* Of the fields of a header only n and m say anything, and they are the same. */
-static void headers(void **state) {
-    (void)state;
+static void headers(void) {
     static const char *const WORDS[] = {
         "is invalid: bytes 40 to 55 of its header are zeros in layout bitmap",
         "is invalid: bytes 40 to 55 of its header are zeros in layout bitmap",
@@ -183,31 +177,6 @@ static void headers(void **state) {
     }
 }
 
-static void sizes_mix(void **state) {
-    (void)state;
-    char problem[BLOOM_PROBLEM_SIZE];
-    struct bloom_shape small = bitmap_shape(70), large = bitmap_shape(200);
-    struct bloom_shape other = {.layout = &bloom_layout_blocked, .probes = 1, .bits = 512};
-    assert_true(bloom_shape_merges(&small, &large, problem));
-    assert_true(bloom_shape_merges(&large, &small, problem));
-    assert_false(bloom_shape_merges(&large, &other, problem));
-    uint64_t words[] = {0, 9, 69}, more[] = {9, 10, 199}, key;
-    uint8_t *one = empty_payload(&small), *two = empty_payload(&large),
-            *both = empty_payload(&large);
-    small.layout->add(&small, one, words, 3);
-    large.layout->add(&large, two, more, 3);
-    memcpy(both, two, (size_t)bloom_payload_bytes(&large));
-    small.layout->unite(both, one, (size_t)bloom_payload_bytes(&small));
-    assert_same(bloom_bitset_ones(both, 25), 5, "ones of the union");
-    small.layout->intersect(one, two, (size_t)bloom_payload_bytes(&small));
-    assert_same(small.layout->numbers->list(&small, one, 0, small.bits - 1, &key, 1), 1,
-                "ones of the intersection");
-    assert_same(key, 9, "the common key");
-    free(one);
-    free(two);
-    free(both);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("Whole numbers from zero on are themselves, and nothing else is a key",
@@ -216,7 +185,6 @@ int main(void) {
         TEST("Its size is the number of numbers, or up to the largest", sizes),
         TEST("A number beyond the last bit does not fit", what_fits),
         TEST("A header that says anything but n is refused", headers),
-        TEST("Filters of two sizes merge", sizes_mix),
     };
     return cmocka_run_group_tests_name("bitmap", tests, NULL, NULL);
 }

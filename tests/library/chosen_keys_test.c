@@ -18,10 +18,9 @@ static uint64_t word_at(const uint8_t *bytes) {
 }
 
 /* The printable text of 32 bytes with a wanted hash: the first 16 are tried, the others follow. */
-static void a_second_printable_key_has_the_same_128_bits(void **state) {
+static void a_second_printable_key_has_the_same_128_bits(void) {
     static const char DIGITS[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     static const char VICTIM[] = "http://good.example/index.html?a=1";
-    (void)state;
     struct bloom_hash wanted = bloom_hash_bytes(VICTIM, sizeof VICTIM - 1);
     /* What the last block has to leave behind. */
     uint64_t h1 = wanted.words[0], h2 = wanted.words[1];
@@ -68,13 +67,12 @@ static void a_second_printable_key_has_the_same_128_bits(void **state) {
 }
 
 /* One block; which keys fall into one is for their choosers to say, too. */
-static void few_chosen_keys_saturate_a_block(void **state) {
+static void few_chosen_keys_saturate_a_block(void) {
     struct bloom_shape shape;
     char problem[BLOOM_PROBLEM_SIZE];
     uint8_t block[64] = {0};
     uint64_t random = 3;
     unsigned keys = 0, ones = 0;
-    (void)state;
     assert_true(bloom_shape_for(&shape, &bloom_layout_blocked, 1, 0.01, problem));
     assert_same(shape.bits, 512, "bits");
     const struct bloom_blocks *blocks = shape.layout->blocks;

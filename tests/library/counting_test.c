@@ -1,5 +1,6 @@
 /* Layout counting: counters stay within their bounds, what came and went leaves no trace, and the
- * bits are those of blocked. What the counters are after any history: format_test.py. */
+ * bits are those of blocked. What the counters are after any history: format_test.py; at any address
+ * and in blocks apart: layout_test.c. */
 #include "library_test.h"
 
 #include "filter/blocked.h"
@@ -33,50 +34,8 @@ static void naive_places(const struct bloom_shape *shape, uint64_t value, uint64
     }
 }
 
-/* Keys that come and go among keys that stay: none of these is missed at any time, and in the end
- * the bytes are those of a filter that never held another. */
-static void history_leaves_no_trace(void **state) {
-    (void)state;
-    enum { KEYS = 200, PASSING = 150, STAY = 20 };
-    struct bloom_shape shape = counting_shape(6, 4);
-    uint64_t keys[KEYS + PASSING], random = 2;
-    uint8_t *expected = empty_payload(&shape), *payload = empty_payload(&shape);
-    for (unsigned i = 0; i < COUNT_OF(keys); i++)
-        keys[i] = random_next(&random);
-    shape.layout->add(&shape, expected, keys, KEYS);
-    for (unsigned i = 0; i < KEYS; i++) {
-        shape.layout->add(&shape, payload, keys + i, 1);
-        if (i < PASSING)
-            shape.layout->add(&shape, payload, keys + KEYS + i, 1);
-        if (i >= STAY && i < PASSING + STAY)
-            shape.layout->remove(&shape, payload, keys + KEYS + i - STAY);
-        for (unsigned j = 0; j <= i; j++)
-            assert_true(shape.layout->check(&shape, payload, keys + j));
-    }
-    assert_memory_equal(payload, expected, (size_t)bloom_payload_bytes(&shape));
-    free(expected);
-    free(payload);
-}
-
-static void a_full_counter_stays(void **state) {
-    (void)state;
-    struct bloom_shape shape = counting_shape(7, 1);
-    uint64_t key = 12345;
-    uint8_t *payload = empty_payload(&shape);
-    for (unsigned i = 0; i < 100; i++)
-        shape.layout->add(&shape, payload, &key, 1);
-    uint8_t *full = copy_exactly(payload, BLOCK_BYTES);
-    for (unsigned i = 0; i < 200; i++)
-        shape.layout->remove(&shape, payload, &key);
-    assert_memory_equal(payload, full, BLOCK_BYTES);
-    assert_true(shape.layout->check(&shape, payload, &key));
-    free(payload);
-    free(full);
-}
-
 /* Damaged bytes: a probe twice at a counter of one. It goes to zero, and not below. */
-static void a_counter_at_zero_stays(void **state) {
-    (void)state;
+static void a_counter_at_zero_stays(void) {
     struct bloom_shape shape = counting_shape(21, 1);
     uint64_t random = 4, places[21], twice = 0;
     uint8_t *payload = empty_payload(&shape);
@@ -97,8 +56,7 @@ static void a_counter_at_zero_stays(void **state) {
     free(payload);
 }
 
-static void union_adds_counters(void **state) {
-    (void)state;
+static void union_adds_counters(void) {
     struct bloom_shape shape = counting_shape(1, 1);
     uint8_t *into = empty_payload(&shape), *from = empty_payload(&shape);
     /* Every pair of counters, at even and at odd places. */
@@ -119,8 +77,7 @@ static void union_adds_counters(void **state) {
 }
 
 /* The bits that blocked has of the same keys, whatever came and went; and the same estimates. */
-static void converts_to_blocked(void **state) {
-    (void)state;
+static void converts_to_blocked(void) {
     uint64_t random = 5;
     for (uint32_t probes = 1; probes <= 21; probes++) {
         uint64_t blocks = 1 + random_below(&random, 9), keys[150];
@@ -155,54 +112,7 @@ static void converts_to_blocked(void **state) {
     }
 }
 
-/* What a filter table does: each block in memory of its own, and told how many ones it has more or
- * fewer. */
-static void blocks_apart(void **state) {
-    (void)state;
-    enum { BLOCKS = 4, STEPS = 3000 };
-    const struct bloom_blocks *blocks = bloom_layout_counting.blocks;
-    assert_int_equal(blocks->bytes, BLOCK_BYTES);
-    for (uint32_t probes = 1; probes <= 21; probes += 4) {
-        struct bloom_shape shape = counting_shape(probes, BLOCKS);
-        uint8_t *whole = empty_payload(&shape), *apart[BLOCKS];
-        uint64_t random = probes, keys[64], ones = 0;
-        assert_same(blocks->count(&shape), BLOCKS, "blocks");
-        for (unsigned i = 0; i < BLOCKS; i++)
-            apart[i] = allocate_exactly(BLOCK_BYTES);
-        for (unsigned i = 0; i < COUNT_OF(keys); i++)
-            keys[i] = random_next(&random);
-        for (unsigned step = 0; step < STEPS; step++) {
-            const uint64_t *key = &keys[random_below(&random, COUNT_OF(keys))];
-            uint64_t block = blocks->of(&shape, key);
-            assert_true(block < BLOCKS);
-            bool in = blocks->check(&shape, apart[block], key);
-            assert_int_equal(in, shape.layout->check(&shape, whole, key));
-            if (random_below(&random, 2) == 0) {
-                shape.layout->add(&shape, whole, key, 1);
-                ones += blocks->add(&shape, apart[block], key);
-            } else {
-                shape.layout->remove(&shape, whole, key);
-                if (in)
-                    ones -= blocks->remove(&shape, apart[block], key);
-            }
-        }
-        struct bloom_tally tally = {0};
-        for (unsigned i = 0; i < BLOCKS; i++) {
-            assert_memory_equal(apart[i], whole + i * BLOCK_BYTES, BLOCK_BYTES);
-            blocks->tally(&tally, apart[i], 1);
-            free(apart[i]);
-        }
-        struct bloom_estimate of_parts = blocks->estimate(&shape, &tally),
-                              of_whole = shape.layout->estimate(&shape, whole);
-        assert_same(ones, of_whole.ones, "ones");
-        assert_same(of_parts.ones, of_whole.ones, "ones of parts");
-        assert_true(of_parts.count == of_whole.count && of_parts.rate == of_whole.rate);
-        free(whole);
-    }
-}
-
-static void expected_ones(void **state) {
-    (void)state;
+static void expected_ones(void) {
     for (uint32_t probes = 1; probes <= 21; probes += 5) {
         struct bloom_shape counting = counting_shape(probes, 100),
                            blocked = blocked_shape(probes, 100);
@@ -212,8 +122,7 @@ static void expected_ones(void **state) {
     }
 }
 
-static void sized_as_blocked(void **state) {
-    (void)state;
+static void sized_as_blocked(void) {
     static const double rates[] = {0.5, 0.1, 0.01, 0.001, 1e-6, 1e-9};
     char problem[BLOOM_PROBLEM_SIZE];
     for (uint64_t capacity = 0; capacity < 2000000; capacity = capacity * 3 + 1)
@@ -232,40 +141,8 @@ static void sized_as_blocked(void **state) {
                                  "ask for p = 9.36e-10 or more");
 }
 
-static void any_address(void **state) {
-    (void)state;
-    enum { KEYS = 100 };
-    struct bloom_shape shape = counting_shape(8, 3), converted;
-    size_t bytes = (size_t)bloom_payload_bytes(&shape);
-    uint64_t keys[KEYS], random = 6;
-    uint8_t *expected = empty_payload(&shape);
-    for (unsigned i = 0; i < KEYS; i++)
-        keys[i] = random_next(&random);
-    shape.layout->add(&shape, expected, keys, KEYS);
-    for (size_t offset = 0; offset < 64; offset++) {
-        uint8_t *memory = allocate_exactly(offset + bytes), *payload = memory + offset;
-        uint8_t found[KEYS], bits[3 * 64];
-        shape.layout->add(&shape, payload, keys, KEYS);
-        assert_memory_equal(payload, expected, bytes);
-        shape.layout->check_many(&shape, payload, keys, KEYS, found);
-        for (unsigned i = 0; i < KEYS; i++)
-            assert_int_equal(found[i], 1);
-        shape.layout->convertible(&shape, &bloom_layout_blocked, &converted);
-        shape.layout->convert(&shape, payload, &converted, bits);
-        shape.layout->unite(payload, expected, bytes);
-        for (unsigned turn = 0; turn < 2; turn++)
-            for (unsigned i = 0; i < KEYS; i++)
-                shape.layout->remove(&shape, payload, keys + i);
-        for (size_t i = 0; i < offset + bytes; i++)
-            assert_int_equal(memory[i], 0);
-        free(memory);
-    }
-    free(expected);
-}
-
 /* The set keeps up to fifteen copies of a key, and counts it once. */
-static void sets_keep_copies(void **state) {
-    (void)state;
+static void sets_keep_copies(void) {
     enum { KEYS_MOST = 100000, COPIES_MOST = 40 };
     static const unsigned sizes[] = {0, 1, 2, 100, 3000, KEYS_MOST};
     for (size_t size = 0; size < COUNT_OF(sizes); size++) {
@@ -294,16 +171,11 @@ static void sets_keep_copies(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST("No key is missed, and what has come and gone leaves no trace",
-             history_leaves_no_trace),
-        TEST("A counter of fifteen stays", a_full_counter_stays),
         TEST("A counter of zero stays", a_counter_at_zero_stays),
         TEST("A union adds counters up to fifteen", union_adds_counters),
         TEST("It converts to the very bits of blocked", converts_to_blocked),
-        TEST("Blocks kept apart are those of the whole", blocks_apart),
         TEST("As many ones are expected as in blocked", expected_ones),
         TEST("It has the blocks and probes of blocked", sized_as_blocked),
-        TEST("A payload may lie at any address and is never left", any_address),
         TEST("A set of keys keeps as many copies as counters can count", sets_keep_copies),
     };
     return cmocka_run_group_tests_name("counting", tests, NULL, NULL);

@@ -4,11 +4,9 @@
 #include "library_test.h"
 
 #include "exchange/exchange.h"
-#include "filter/builder.h"
 #include "filter/foreign.h"
 #include "filter/hash.h"
 #include "filter/key_set.h"
-#include "filter/merge.h"
 #include "filter/parquet.h"
 
 #include <float.h>
@@ -20,8 +18,7 @@ static const struct bloom_layout *const FOREIGN[] = {
     &bloom_layout_redisbloom, &bloom_layout_classic_utf16,
 };
 
-static void numbers(void **state) {
-    (void)state;
+static void numbers(void) {
     static const struct {
         const char *layout;
         unsigned number, hashing;
@@ -51,8 +48,7 @@ static void numbers(void **state) {
     assert_null(bloom_layout_by_numbers(1, 4));
 }
 
-static void parquet_kernels(void **state) {
-    (void)state;
+static void parquet_kernels(void) {
     enum { BLOCK = 32, ROUNDS = 5000 };
     size_t count = 0;
     while (bloom_parquet_kernels[count] != NULL)
@@ -84,8 +80,7 @@ static void parquet_kernels(void **state) {
     }
 }
 
-static void parquet_kernels_with_many(void **state) {
-    (void)state;
+static void parquet_kernels_with_many(void) {
     enum { KEYS = 200 };
     uint64_t random = 5, words[KEYS], yes = 0;
     struct bloom_shape shape = {.layout = &bloom_layout_parquet, .probes = 8, .bits = 256 * 37};
@@ -121,8 +116,7 @@ static void parquet_kernels_with_many(void **state) {
 
 /* What has no kernels of its own: keys that are in, of which one word is the largest there is, and
  * others. */
-static void many_keys_at_once(void **state) {
-    (void)state;
+static void many_keys_at_once(void) {
     static const struct bloom_layout *const LAYOUTS[] = {
         &bloom_layout_spark1,    &bloom_layout_spark2,        &bloom_layout_dcso,
         &bloom_layout_go,        &bloom_layout_classic_utf16, &bloom_layout_parquet,
@@ -153,8 +147,7 @@ static void many_keys_at_once(void **state) {
     }
 }
 
-static void parquet_estimates(void **state) {
-    (void)state;
+static void parquet_estimates(void) {
     struct bloom_shape shape = {.layout = &bloom_layout_parquet, .probes = 8, .bits = 256 * 64};
     uint8_t *payload = allocate_exactly((size_t)bloom_payload_bytes(&shape));
     struct bloom_estimate estimate = bloom_layout_parquet.estimate(&shape, payload);
@@ -178,67 +171,9 @@ static void parquet_estimates(void **state) {
     free(payload);
 }
 
-/* Interrupts a merge when it is told of work for the time that left counts down to. */
-static bool interrupts(void *argument, uint64_t bytes) {
-    unsigned *left = argument;
-    assert_true(bytes > 0);
-    return (*left)-- == 0;
-}
-
-/* Merges filters of a layout that have so many bits, in this order, interrupted after that many
- * stretches of work. Returns how it ended; the result has made bits then. */
-static enum bloom_merged merge_of_sizes(const struct bloom_layout *layout, const uint64_t *bits,
-                                        size_t count, unsigned after, uint64_t *made) {
-    char problem[BLOOM_PROBLEM_SIZE];
-    struct bloom_merge merge = {.kind = BLOOM_UNION,
-                                .memory = &bloom_c_memory,
-                                .interrupted = interrupts,
-                                .argument = &after};
-    enum bloom_merged merged = BLOOM_MERGED;
-    for (size_t i = 0; i < count && merged == BLOOM_MERGED; i++) {
-        struct bloom_shape shape = {
-            .layout = layout, .probes = layout == &bloom_layout_parquet ? 8 : 1, .bits = bits[i]};
-        uint8_t *filter = bloom_filter_new(&shape, &bloom_c_memory);
-        assert_non_null(filter);
-        merged = bloom_merge_take(&merge, &shape, filter, problem);
-        bloom_release(&bloom_c_memory, filter);
-    }
-    *made = merge.shape.bits;
-    bloom_merge_release(&merge);
-    assert_null(merge.filter);
-    return merged;
-}
-
-/* A merge ends wherever it is interrupted: between two halvings of what it has or of what comes,
- * and between two stretches. The sanitizer sees that nothing stays behind. */
-static void merges_of_sizes(void **state) {
-    static const struct {
-        const struct bloom_layout *layout;
-        uint64_t bits[3];
-        unsigned stretches; /* copies, halvings, unions */
-        uint64_t made;
-    } CASES[] = {
-        {&bloom_layout_parquet, {2048, 512, 512}, 1 + 2 + 1 + 1, 512},
-        {&bloom_layout_parquet, {512, 4096, 1024}, 1 + 3 + 1 + 1 + 1, 512},
-        {&bloom_layout_bitmap, {64, 4096, 128}, 1 + 1 + 1, 4096},
-    };
-    uint64_t made;
-    (void)state;
-    for (size_t i = 0; i < COUNT_OF(CASES); i++) {
-        for (unsigned after = 0; after < CASES[i].stretches; after++)
-            assert_int_equal(merge_of_sizes(CASES[i].layout, CASES[i].bits, 3, after, &made),
-                             BLOOM_MERGE_INTERRUPTED);
-        assert_int_equal(
-            merge_of_sizes(CASES[i].layout, CASES[i].bits, 3, CASES[i].stretches, &made),
-            BLOOM_MERGED);
-        assert_int_equal(made, CASES[i].made);
-    }
-}
-
 /* m and k as the libraries themselves computed them; for n above 20 million, whose filters were not
  * allocated, as their formulas give them in IEEE doubles. Smaller ones: tests/exchange. */
-static void sizes(void **state) {
-    (void)state;
+static void sizes(void) {
     static const struct {
         const struct bloom_layout *layout;
         uint64_t capacity;
@@ -291,8 +226,7 @@ static void sizes(void **state) {
     }
 }
 
-static void rounded_as_doubles(void **state) {
-    (void)state;
+static void rounded_as_doubles(void) {
     if (FLT_EVAL_METHOD != 0)
         skip(); /* this machine's own doubles have more digits */
     enum { ROUNDS = 200000 };
@@ -318,8 +252,7 @@ static void rounded_as_doubles(void **state) {
 }
 
 /* Logarithms within one unit of the last digit of the C library's, nearly all of them equal. */
-static void rounded_functions(void **state) {
-    (void)state;
+static void rounded_functions(void) {
     enum { ROUNDS = 100000 };
     uint64_t random = 12, different = 0;
     for (unsigned i = 0; i < ROUNDS; i++) {
@@ -342,8 +275,7 @@ static void rounded_functions(void **state) {
     assert_true(different < ROUNDS / 100);
 }
 
-static void rounded_edges(void **state) {
-    (void)state;
+static void rounded_edges(void) {
     struct bloom_rounded zero = bloom_rounded_integer(0), one = bloom_rounded_integer(1);
     assert_true(zero.mantissa == 0 && bloom_rounded_double(0).mantissa == 0);
     assert_same(bloom_rounded_floor(zero) + bloom_rounded_ceiling(zero), 0, "nothing");
@@ -370,8 +302,7 @@ static void rounded_edges(void **state) {
 }
 
 /* Keys of four words that share the first and the last are still different. */
-static void keys_of_four_words(void **state) {
-    (void)state;
+static void keys_of_four_words(void) {
     enum { MIDDLES = 40 };
     struct bloom_key_set set = {.layout = &bloom_layout_go, .memory = &bloom_c_memory};
     struct bloom_key_summary summary;
@@ -384,8 +315,33 @@ static void keys_of_four_words(void **state) {
     bloom_key_set_clear(&set);
 }
 
-static void largest_of_each_format(void **state) {
-    (void)state;
+static void largest_of_guava(void) {
+    const uint64_t bits = 64 * UINT64_C(0x7fffffff), bytes = 6 + bits / 8;
+    const struct bloom_exchange *guava = bloom_exchange_by_name("guava", 5);
+    struct bloom_shape shape = {.layout = &bloom_layout_classic, .probes = 7, .bits = bits};
+    char problem[BLOOM_PROBLEM_SIZE];
+    uint64_t length = 0;
+    assert_true(guava->measure(0, &shape, &length, problem));
+    assert_same(length, bytes, "bytes");
+    shape.bits += 64;
+    length = 42;
+    assert_false(guava->measure(0, &shape, &length, problem));
+    assert_string_equal(
+        problem,
+        "has 137438953472 bits, but Guava has at most 137438953408; build several filters");
+    assert_same(length, 42, "length left alone");
+    /* Only the header is looked at: the length says that the words are there. */
+    const uint8_t header[] = {1, 7, 0x7f, 0xff, 0xff, 0xff};
+    assert_true(guava->read(0, &shape, header, bytes, problem));
+    assert_same(shape.bits, bits, "bits");
+    assert_int_equal(shape.probes, 7);
+    assert_ptr_equal(shape.layout, &bloom_layout_classic);
+    assert_false(guava->read(0, &shape, header, bytes + 1, problem));
+    assert_string_equal(problem, "were cut off or extended: there are 17179869183, their header "
+                                 "says 17179869182; store exactly what BloomFilter.writeTo writes");
+}
+
+static void largest_of_each_format(void) {
     char problem[BLOOM_PROBLEM_SIZE];
     uint64_t length = 0;
     struct bloom_shape shape = {
@@ -434,12 +390,12 @@ int main(void) {
         TEST("Many keys are answered as one by one", many_keys_at_once),
         TEST("Estimates of layout parquet are right", parquet_estimates),
         TEST("Sizes are those of the libraries", sizes),
-        TEST("A merge of filters of several sizes ends when it is interrupted", merges_of_sizes),
         TEST("Rounded arithmetic is that of IEEE doubles", rounded_as_doubles),
         TEST("Rounded functions are those of the C library", rounded_functions),
         TEST("Rounded arithmetic at its ends", rounded_edges),
         TEST("Keys of four words differ when any word does", keys_of_four_words),
-        TEST("The largest filters that formats can have", largest_of_each_format),
+        TEST("The largest filter that Guava can have", largest_of_guava),
+        TEST("The largest filters that other formats can have", largest_of_each_format),
     };
     return cmocka_run_group_tests_name("foreign", tests, NULL, NULL);
 }

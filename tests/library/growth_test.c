@@ -22,8 +22,7 @@ static struct bloom_shape layer_of(const struct bloom_growth *growth, unsigned i
     return shape;
 }
 
-static void capacities_double_and_rates_halve(void **state) {
-    (void)state;
+static void capacities_double_and_rates_halve(void) {
     struct bloom_growth growth = growth_of(1000, 0.01, BLOOM_GROWTH_ON);
     for (unsigned i = 0; i < BLOOM_LAYERS_MAXIMUM; i++) {
         struct bloom_shape shape = layer_of(&growth, i);
@@ -37,8 +36,7 @@ static void capacities_double_and_rates_halve(void **state) {
     }
 }
 
-static void the_rates_add_up_to_that_of_the_table(void **state) {
-    (void)state;
+static void the_rates_add_up_to_that_of_the_table(void) {
     /* From 1e-9 on rates are not halved any more: at 1e-4 after 13 layers. */
     static const double RATES[] = {0.9, 0.5, 0.1, 0.01, 1e-3, 1e-4};
     for (size_t i = 0; i < sizeof RATES / sizeof *RATES; i++) {
@@ -50,8 +48,7 @@ static void the_rates_add_up_to_that_of_the_table(void **state) {
     }
 }
 
-static void generations_share_the_rate(void **state) {
-    (void)state;
+static void generations_share_the_rate(void) {
     static const unsigned GENERATIONS[] = {2, 3, 6, 7, 64};
     char problem[BLOOM_PROBLEM_SIZE];
     for (size_t i = 0; i < COUNT_OF(GENERATIONS); i++) {
@@ -76,8 +73,7 @@ static void generations_share_the_rate(void **state) {
     }
 }
 
-static void one_that_does_not_grow_has_all_of_the_rate(void **state) {
-    (void)state;
+static void one_that_does_not_grow_has_all_of_the_rate(void) {
     struct bloom_growth off = growth_of(1000, 0.01, BLOOM_GROWTH_OFF);
     struct bloom_growth error = growth_of(1000, 0.01, BLOOM_GROWTH_ERROR);
     struct bloom_shape shape = layer_of(&off, 0);
@@ -96,10 +92,9 @@ static void one_that_does_not_grow_has_all_of_the_rate(void **state) {
 }
 
 /* Every layer of every table that may be made, and a first one of nine tenths of the rate. */
-static void every_layer_is_possible(void **state) {
+static void every_layer_is_possible(void) {
     static const struct bloom_layout *const LAYOUTS[] = {&bloom_layout_blocked,
                                                          &bloom_layout_counting};
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(LAYOUTS); i++)
         for (uint64_t capacity = 1; capacity <= BLOOM_CAPACITY_MAXIMUM; capacity *= 32)
             for (double rate = 1e-6; rate < 1; rate *= 9) {
@@ -114,8 +109,7 @@ static void every_layer_is_possible(void **state) {
             }
 }
 
-static void what_is_not_a_layer_of_it_is_known(void **state) {
-    (void)state;
+static void what_is_not_a_layer_of_it_is_known(void) {
     struct bloom_growth growth = growth_of(1000, 0.01, BLOOM_GROWTH_ON);
     struct bloom_growth off = growth_of(1000, 0.01, BLOOM_GROWTH_OFF);
     struct bloom_shape first = layer_of(&growth, 0), second = layer_of(&growth, 1), other;
@@ -149,9 +143,8 @@ static void what_is_not_a_layer_of_it_is_known(void **state) {
 }
 
 /* The text of a rate is read as doubles that differ in their last bits. */
-static void a_rate_read_otherwise_is_the_same(void **state) {
+static void a_rate_read_otherwise_is_the_same(void) {
     static const double NEAR[] = {1 + 0x1p-45, 1 - 0x1p-45}, OFF[] = {1 + 0x1p-43, 1 - 0x1p-43};
-    (void)state;
     for (unsigned layer = 0; layer < 40; layer++)
         for (int i = 0; i < 2; i++) {
             struct bloom_growth growth = growth_of(1000, 0.01, BLOOM_GROWTH_ON);
@@ -165,7 +158,7 @@ static void a_rate_read_otherwise_is_the_same(void **state) {
 }
 
 /* 9/10 of 0.01, 0.001, 0.05, 0.1 and 0.02 are other doubles when the product is not rounded. */
-static void nine_tenths_are_rounded_twice(void **state) {
+static void nine_tenths_are_rounded_twice(void) {
     static const struct {
         double rate, first;
     } ROWS[] = {{0.01, 0x1.26e978d4fdf3bp-7},
@@ -173,15 +166,13 @@ static void nine_tenths_are_rounded_twice(void **state) {
                 {0.05, 0x1.70a3d70a3d70ap-5},
                 {0.1, 0x1.70a3d70a3d70ap-4},
                 {0.02, 0x1.26e978d4fdf3bp-6}};
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(ROWS); i++) {
         struct bloom_growth growth = growth_of(1000, ROWS[i].rate, BLOOM_GROWTH_ON);
         assert_true(layer_of(&growth, 0).rate == ROWS[i].first);
     }
 }
 
-static void the_last_layer_never_closes(void **state) {
-    (void)state;
+static void the_last_layer_never_closes(void) {
     struct bloom_growth growth = growth_of(1, 0.01, BLOOM_GROWTH_ON);
     struct bloom_shape last = layer_of(&growth, BLOOM_LAYERS_MAXIMUM - 1);
     struct bloom_shape before = layer_of(&growth, BLOOM_LAYERS_MAXIMUM - 2);
@@ -194,8 +185,7 @@ static void the_last_layer_never_closes(void **state) {
 }
 
 /* A first layer that is given exactly its keys, new ones all, is not full before the last. */
-static void random_keys_fit_up_to_the_capacity(void **state) {
-    (void)state;
+static void random_keys_fit_up_to_the_capacity(void) {
     static const double RATES[] = {0.3, 0.01, 1e-4, 1e-6};
     static const uint64_t CAPACITIES[] = {1, 2, 3, 10, 37, 100, 1000, 5000};
     uint64_t random = 7;
@@ -222,8 +212,7 @@ static void random_keys_fit_up_to_the_capacity(void **state) {
         }
 }
 
-static void what_cannot_be_is_said_in_words(void **state) {
-    (void)state;
+static void what_cannot_be_is_said_in_words(void) {
     char problem[BLOOM_PROBLEM_SIZE];
     struct bloom_growth growth = growth_of(1000, 1e-7, BLOOM_GROWTH_ON);
     assert_false(bloom_growth_possible(&growth, problem));
@@ -241,16 +230,17 @@ static void what_cannot_be_is_said_in_words(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("Every layer of every table is possible", every_layer_is_possible),
-        cmocka_unit_test(capacities_double_and_rates_halve),
-        cmocka_unit_test(the_rates_add_up_to_that_of_the_table),
-        cmocka_unit_test(generations_share_the_rate),
-        cmocka_unit_test(one_that_does_not_grow_has_all_of_the_rate),
-        cmocka_unit_test(what_is_not_a_layer_of_it_is_known),
-        cmocka_unit_test(a_rate_read_otherwise_is_the_same),
-        cmocka_unit_test(nine_tenths_are_rounded_twice),
-        cmocka_unit_test(the_last_layer_never_closes),
-        cmocka_unit_test(random_keys_fit_up_to_the_capacity),
-        cmocka_unit_test(what_cannot_be_is_said_in_words),
+        TEST("Capacities double and rates halve", capacities_double_and_rates_halve),
+        TEST("The rates add up to that of the table", the_rates_add_up_to_that_of_the_table),
+        TEST("Generations share the rate", generations_share_the_rate),
+        TEST("One that does not grow has all of the rate",
+             one_that_does_not_grow_has_all_of_the_rate),
+        TEST("What is not a layer of it is known", what_is_not_a_layer_of_it_is_known),
+        TEST("A rate read otherwise is the same", a_rate_read_otherwise_is_the_same),
+        TEST("Nine tenths are rounded twice", nine_tenths_are_rounded_twice),
+        TEST("The last layer never closes", the_last_layer_never_closes),
+        TEST("Random keys fit up to the capacity", random_keys_fit_up_to_the_capacity),
+        TEST("What cannot be is said in words", what_cannot_be_is_said_in_words),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name("growth", tests, NULL, NULL);
 }

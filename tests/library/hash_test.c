@@ -23,8 +23,7 @@ static void assert_hash(struct bloom_hash found, struct bloom_hash expected) {
 
 /* The procedure of SMHasher: hash the keys {}, {0}, {0, 1}, ... with the seeds 256, 255, ..., then
  * all the hashes with seed 0, and look at the first four bytes. */
-static void verification_value(void **state) {
-    (void)state;
+static void verification_value(void) {
     uint8_t key[256];
     uint8_t hashes[256][16];
     uint64_t last[2];
@@ -39,8 +38,7 @@ static void verification_value(void **state) {
     assert_int_equal((uint32_t)last[0], 0x6384BA69);
 }
 
-static void every_length_and_alignment(void **state) {
-    (void)state;
+static void every_length_and_alignment(void) {
     uint64_t random = 1;
     for (size_t length = 0; length <= LENGTH_MOST; length++)
         for (size_t alignment = 0; alignment < ALIGNMENTS; alignment++)

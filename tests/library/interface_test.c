@@ -79,10 +79,9 @@ static void add(struct sqlite_bloom_filter *filter, const char *key) {
     assert_int_equal(sqlite_bloom_filter_add(filter, text(key), NULL), SQLITE_BLOOM_OK);
 }
 
-static void the_release(void **state) {
+static void the_release(void) {
     char number[40];
     unsigned major = SQLITE_BLOOM_VERSION_NUMBER / 1000000;
-    (void)state;
     snprintf(number, sizeof number, "%u.%u.%u", major, SQLITE_BLOOM_VERSION_NUMBER / 1000 % 1000,
              SQLITE_BLOOM_VERSION_NUMBER % 1000);
     assert_string_equal(SQLITE_BLOOM_VERSION, number);
@@ -90,10 +89,9 @@ static void the_release(void **state) {
 }
 
 /* A view is on the bytes themselves, at any address. */
-static void views(void **state) {
+static void views(void) {
     struct sqlite_bloom_filter *filter = new_filter(100, NULL), *view;
     size_t length, told;
-    (void)state;
     const void *bytes = sqlite_bloom_filter_bytes(filter, &length);
     for (size_t offset = 0; offset < 9; offset++) {
         uint8_t *memory = allocate_exactly(offset + length), *at = memory + offset;
@@ -123,10 +121,9 @@ static void views(void **state) {
 }
 
 /* Types of keys, as in SQL. */
-static void types_of_keys(void **state) {
+static void types_of_keys(void) {
     struct sqlite_bloom_filter *filter = new_filter(100, SALT);
     struct sqlite_bloom_key typeless = text("a");
-    (void)state;
     assert_int_equal(sqlite_bloom_filter_add(filter, sqlite_bloom_real_key(42.0), NULL), 0);
     assert_int_equal(sqlite_bloom_filter_add(filter, sqlite_bloom_real_key(0.5), NULL), 0);
     assert_int_equal(sqlite_bloom_filter_add(filter, sqlite_bloom_text_key(NULL, 0), NULL), 0);
@@ -148,11 +145,10 @@ static void types_of_keys(void **state) {
 }
 
 /* What the hashing of another system does not know is certainly not in. */
-static void foreign_keys(void **state) {
+static void foreign_keys(void) {
     struct sqlite_bloom_filter *filter = new_filter(100, "dcso");
     struct sqlite_bloom_key keys[600];
     unsigned char found[600];
-    (void)state;
     add(filter, "a");
     assert_int_equal(sqlite_bloom_filter_check(filter, sqlite_bloom_real_key(0.5)), 0);
     for (unsigned i = 0; i < 600; i++)
@@ -164,7 +160,7 @@ static void foreign_keys(void **state) {
     sqlite_bloom_filter_close(filter);
 }
 
-static void key_rules(void **state) {
+static void key_rules(void) {
     struct failing failing;
     struct sqlite_bloom_memory memory = memory_of(&failing, true);
     struct sqlite_bloom_filter *filter;
@@ -172,7 +168,6 @@ static void key_rules(void **state) {
     struct sqlite_bloom_key typeless = text("evil.example");
     char path[700] = "http://evil.example/";
     unsigned char found[5];
-    (void)state;
     memset(&typeless.type, 0, sizeof typeless.type);
     memset(path + strlen(path), 'a', 600);
     assert_int_equal(sqlite_bloom_filter_new(&filter, 100, 0.0001, "key=url, " SALT, &memory, NULL),
@@ -210,7 +205,7 @@ static void key_rules(void **state) {
 
 /* By a key rule a real counts as the text that SQLite makes of it. The texts are those of the
  * sqlite3 shell, as in SELECT 1e21 || ''. */
-static void real_keys_by_rule(void **state) {
+static void real_keys_by_rule(void) {
     static const struct {
         double real;
         const char *text;
@@ -230,7 +225,6 @@ static void real_keys_by_rule(void **state) {
         {INFINITY, "Inf"},
         {-INFINITY, "-Inf"},
     };
-    (void)state;
     for (unsigned i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         struct sqlite_bloom_filter *by_real = new_filter(100, "key=url"),
                                    *by_text = new_filter(100, "key=url");
@@ -247,11 +241,10 @@ static void real_keys_by_rule(void **state) {
     }
 }
 
-static void removal(void **state) {
+static void removal(void) {
     struct sqlite_bloom_filter *filter = new_filter(100, "counting"),
                                *empty = new_filter(100, "counting"), *view;
     size_t length;
-    (void)state;
     add(filter, "a");
     add(filter, "a");
     assert_int_equal(sqlite_bloom_filter_remove(filter, text("a"), NULL), 0);
@@ -270,10 +263,9 @@ static void removal(void **state) {
     sqlite_bloom_filter_close(empty);
 }
 
-static void merges(void **state) {
+static void merges(void) {
     struct sqlite_bloom_filter *both = new_filter(100, NULL), *made;
     struct sqlite_bloom_filter *filters[3];
-    (void)state;
     for (unsigned i = 0; i < 3; i++) {
         const char key[] = {(char)('a' + i), '\0'};
         filters[i] = new_filter(100, NULL);
@@ -297,10 +289,9 @@ static void merges(void **state) {
     sqlite_bloom_filter_close(both);
 }
 
-static void estimates(void **state) {
+static void estimates(void) {
     struct sqlite_bloom_filter *filter = new_filter(1000, NULL);
     struct sqlite_bloom_estimate estimate;
-    (void)state;
     for (int64_t i = 0; i < 1000; i++)
         assert_int_equal(sqlite_bloom_filter_add(filter, sqlite_bloom_integer_key(i), NULL), 0);
     sqlite_bloom_filter_estimate(filter, &estimate);
@@ -312,11 +303,10 @@ static void estimates(void **state) {
 }
 
 /* Sized by itself: the filter for exactly so many keys, in any order, however often they come. */
-static void building(void **state) {
+static void building(void) {
     static const uint8_t SEED[16] = {1, 2, 3};
     struct sqlite_bloom_builder *builder;
     struct sqlite_bloom_filter *made, *given = new_filter(3, "key=url");
-    (void)state;
     add(given, "c.example");
     add(given, "b.example");
     add(given, "a.example");
@@ -337,12 +327,11 @@ static void building(void **state) {
 }
 
 /* A set of numbers grows as they come; a set of hashes says what its keys were. */
-static void building_of_numbers(void **state) {
+static void building_of_numbers(void) {
     struct sqlite_bloom_builder *builder;
     struct sqlite_bloom_filter *made;
     struct sqlite_bloom_description description;
     size_t length;
-    (void)state;
     assert_int_equal(sqlite_bloom_builder_open(&builder, 0, "bitmap", NULL, NULL), 0);
     for (int64_t i = 0; i < 100000; i = 2 * i + 1)
         assert_int_equal(sqlite_bloom_builder_add(builder, sqlite_bloom_integer_key(i), NULL), 0);
@@ -379,14 +368,13 @@ static void building_of_numbers(void **state) {
 }
 
 /* Keys that were chosen so that layout fuse finds no filter for them: a salt is what helps. */
-static void building_of_chosen_keys(void **state) {
+static void building_of_chosen_keys(void) {
     enum { SEEDS = 64, CHOSEN = 2 * SEEDS + 1 };
     static uint8_t chosen[CHOSEN][16];
     char problem[SQLITE_BLOOM_PROBLEM_SIZE];
     uint64_t words[CHOSEN];
     struct sqlite_bloom_builder *builder;
     struct sqlite_bloom_filter *made;
-    (void)state;
     attack_words(words, SEEDS);
     for (int salted = 0; salted < 2; salted++) {
         const char *const options = salted ? "layout=fuse, " SALT : "fuse";
@@ -416,14 +404,13 @@ static void building_of_chosen_keys(void **state) {
 }
 
 /* More keys in one call than are hashed together, of all types, and some that are no keys. */
-static void many_keys(void **state) {
+static void many_keys(void) {
     enum { KEYS = 1003 };
     static const char *const OPTIONS[] = {NULL, "classic", "counting", SALT};
     static struct sqlite_bloom_key keys[KEYS], added[KEYS];
     static char texts[KEYS][8];
     unsigned char found[KEYS];
     size_t count, length = 0;
-    (void)state;
     for (int i = 0; i < KEYS; i++) {
         snprintf(texts[i], sizeof texts[i], "%d", i);
         const struct sqlite_bloom_key kinds[] = {
@@ -454,12 +441,11 @@ static void many_keys(void **state) {
 }
 
 /* A filter that Guava wrote becomes one of ours, and the same bytes again. */
-static void exchange(void **state) {
+static void exchange(void) {
     static const char NAME[] = "tests/exchange/golden/string_10_0.01_mitz64.guava";
     struct sqlite_bloom_filter *filter, *again;
     uint8_t golden[1000], written[1000], *copy;
     size_t length = sizeof written;
-    (void)state;
     FILE *file = fopen(NAME, "rb");
     assert_non_null(file);
     size_t golden_length = fread(golden, 1, sizeof golden, file);
@@ -534,9 +520,8 @@ static int all_deeds(const struct sqlite_bloom_memory *memory, char *problem, in
     return deed;
 }
 
-static void memory_failures(void **state) {
+static void memory_failures(void) {
     char problem[SQLITE_BLOOM_PROBLEM_SIZE];
-    (void)state;
     for (unsigned way = 0; way < 4; way++) {
         struct failing failing;
         struct sqlite_bloom_memory memory = memory_of(&failing, way & 1);
@@ -562,9 +547,8 @@ static void memory_failures(void **state) {
 }
 
 /* A builder that could not finish has its keys still. */
-static void unfinished_builders(void **state) {
+static void unfinished_builders(void) {
     struct failing failing;
-    (void)state;
     for (unsigned after = 0;; after++) {
         struct sqlite_bloom_memory memory = memory_of(&failing, true);
         struct sqlite_bloom_builder *builder;
@@ -597,7 +581,7 @@ static void unfinished_builders(void **state) {
 }
 
 /* What is refused leaves NULL and says why. */
-static void refusals(void **state) {
+static void refusals(void) {
     char problem[SQLITE_BLOOM_PROBLEM_SIZE];
     struct sqlite_bloom_filter *filter,
         *hashes = NULL, *url = new_filter(10, "key=url"), *blocked = new_filter(10, NULL),
@@ -605,7 +589,6 @@ static void refusals(void **state) {
     struct sqlite_bloom_builder *builder;
     struct sqlite_bloom_key typeless = text("a");
     size_t added = 9, length = 0;
-    (void)state;
 #define REFUSED(call, status, words)                                                               \
     do {                                                                                           \
         assert_int_equal(call, status);                                                            \
@@ -633,10 +616,8 @@ static void refusals(void **state) {
             "sqlite_bloom_filter_new: unknown option 'colour'; the options are layout=NAME, "
             "key=RULE and salt=DIGITS");
     assert_int_equal(NEW(10, 0.5, "fuse"), SQLITE_BLOOM_REFUSED);
-    assert_memory_equal(problem,
-                        "sqlite_bloom_filter_new: cannot choose n for a filter of layout "
-                        "fuse; ",
-                        70);
+    assert_memory_equal(
+        problem, "sqlite_bloom_filter_new: cannot choose n for a filter of layout fuse; ", 70);
     assert_int_equal(NEW(10, 0.5, "\xff"), SQLITE_BLOOM_REFUSED);
     assert_non_null(strstr(problem, "layout must be one of 'blocked', "));
     assert_non_null(strstr(problem, ", not '\\xff'"));
@@ -692,8 +673,7 @@ static void refusals(void **state) {
     REFUSED(sqlite_bloom_filter_import(&filter, "", 0, "java", NULL, problem), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_import: format must be one of 'guava', 'guava-utf16', 'spark', "
             "'dcso', 'go', 'go-little', 'go-words', 'go-words-little', 'parquet', "
-            "'parquet-bitset', 'parquet-int32', 'parquet-int32-bitset', 'redisbloom', not "
-            "'java'");
+            "'parquet-bitset', 'parquet-int32', 'parquet-int32-bitset', 'redisbloom', not 'java'");
     assert_int_equal(sqlite_bloom_filter_import(&filter, NULL, 0, "guava", NULL, problem),
                      SQLITE_BLOOM_NOT_A_FILTER);
     assert_memory_equal(problem, "sqlite_bloom_filter_import: the bytes ", 38);
@@ -711,11 +691,10 @@ static void refusals(void **state) {
 }
 
 /* More than any machine has is no memory; nothing overflows. */
-static void huge_filters(void **state) {
+static void huge_filters(void) {
     struct failing failing;
     struct sqlite_bloom_memory memory = memory_of(&failing, true);
     struct sqlite_bloom_filter *filter;
-    (void)state;
     failing.fails_at = 1; /* the handle is first */
     assert_int_equal(
         sqlite_bloom_filter_new(&filter, UINT64_C(1) << 40, 0.0001, NULL, &memory, NULL),

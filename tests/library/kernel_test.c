@@ -79,8 +79,7 @@ static void report_kernel(const char *layout, const char *name, bool supported) 
                   supported ? "compared" : "not on this processor, so not compared");
 }
 
-static void last_is_portable(void **state) {
-    (void)state;
+static void last_is_portable(void) {
     size_t count = 0;
     while (bloom_blocked_kernels[count] != NULL) {
         report_kernel("blocked", bloom_blocked_kernels[count]->name,
@@ -93,8 +92,7 @@ static void last_is_portable(void **state) {
 }
 
 /* The compiler's library asks the processor, too. */
-static void kernels_are_those_of_the_processor(void **state) {
-    (void)state;
+static void kernels_are_those_of_the_processor(void) {
 #ifdef BLOOM_X86_KERNELS
     __builtin_cpu_init();
     assert_int_equal(bloom_blocked_avx2.supported(), __builtin_cpu_supports("avx2") != 0);
@@ -128,8 +126,7 @@ static void compare_single(const struct bloom_blocked_kernel *kernel) {
             }
 }
 
-static void single_checks(void **state) {
-    (void)state;
+static void single_checks(void) {
     with_each_kernel(compare_single);
 }
 
@@ -159,8 +156,7 @@ static void compare_each_bit(const struct bloom_blocked_kernel *kernel) {
     free(block);
 }
 
-static void each_bit(void **state) {
-    (void)state;
+static void each_bit(void) {
     with_each_kernel(compare_each_bit);
 }
 
@@ -200,8 +196,7 @@ static void compare_batch(const struct bloom_blocked_kernel *kernel) {
     assert_true(yes > 10000 && no > 10000);
 }
 
-static void batches(void **state) {
-    (void)state;
+static void batches(void) {
     with_each_kernel(compare_batch);
 }
 
@@ -228,13 +223,11 @@ static void compare_add(const struct bloom_blocked_kernel *kernel) {
         }
 }
 
-static void adding(void **state) {
-    (void)state;
+static void adding(void) {
     with_each_kernel(compare_add);
 }
 
-static void ones_are_counted(void **state) {
-    (void)state;
+static void ones_are_counted(void) {
     uint64_t random = 5;
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct bloom_shape shape = shape_of_blocks(1 + round % PROBES_MOST, 1);
@@ -277,8 +270,7 @@ static bool naive_counting_check(const uint8_t *block, uint64_t value, uint32_t 
     return all;
 }
 
-static void counting_kernels_agree(void **state) {
-    (void)state;
+static void counting_kernels_agree(void) {
     uint64_t random = 6, answers[2] = {0, 0};
     size_t kernels = 0;
     for (; bloom_counting_kernels[kernels] != NULL; kernels++)
@@ -319,8 +311,7 @@ static void counting_kernels_agree(void **state) {
 
 /* A block of zeros but for one counter, of every place and value: found by the key whose only probe
  * it is, and not by the one of the counter beside it. */
-static void counting_kernels_look_at_each_counter(void **state) {
-    (void)state;
+static void counting_kernels_look_at_each_counter(void) {
     for (size_t i = 0; bloom_counting_kernels[i] != NULL; i++) {
         const struct bloom_counting_kernel *kernel = bloom_counting_kernels[i];
         uint8_t *block = allocate_exactly(COUNTING_BYTES);
@@ -364,8 +355,7 @@ static int first_add(const struct bloom_shape *shape, uint8_t *filled, const uin
     return memcmp(block, filled, sizeof block) == 0;
 }
 
-static void any_first_call(void **state) {
-    (void)state;
+static void any_first_call(void) {
     int (*const calls[])(const struct bloom_shape *, uint8_t *, const uint64_t *) = {
         first_check, first_check_block, first_check_many, first_add};
     struct bloom_shape shape = shape_of_blocks(9, 1);

@@ -126,9 +126,11 @@ static void assert_exact(const struct bloom_layout *layout, const struct bloom_h
     end_set(&set);
 }
 
+static const struct bloom_layout *const BOTH[] = {&bloom_layout_blocked, &bloom_layout_classic};
+
 static void assert_exact_for_both(const struct bloom_hash *keys, size_t count) {
-    assert_exact(&bloom_layout_blocked, keys, count);
-    assert_exact(&bloom_layout_classic, keys, count);
+    for (size_t i = 0; i < COUNT_OF(BOTH); i++)
+        assert_exact(BOTH[i], keys, count);
 }
 
 static struct bloom_hash *new_keys(size_t count) {
@@ -146,24 +148,21 @@ static struct bloom_hash *distinct_keys(size_t count) {
 
 /* ---- Counting ---- */
 
-static void nothing(void **state) {
-    (void)state;
+static void nothing(void) {
     assert_exact_for_both(NULL, 0);
     struct bloom_key_set set = new_set(&bloom_layout_blocked);
     end_set(&set);
     assert_same(allocations, 0, "allocations");
 }
 
-static void one_key(void **state) {
-    (void)state;
+static void one_key(void) {
     struct bloom_hash key = bloom_hash_integer(42);
     assert_exact_for_both(&key, 1);
     key = (struct bloom_hash){{UINT64_MAX, UINT64_MAX}};
     assert_exact_for_both(&key, 1);
 }
 
-static void zero_key(void **state) {
-    (void)state;
+static void zero_key(void) {
     struct bloom_hash keys[100] = {{{0}}};
     assert_exact_for_both(keys, 1);
     assert_exact_for_both(keys, 100);
@@ -177,8 +176,7 @@ static void zero_key(void **state) {
     free(many);
 }
 
-static void all_equal(void **state) {
-    (void)state;
+static void all_equal(void) {
     static const size_t counts[] = {2, 3, 1000, 4095, 4096, 4097, 4098, 200000};
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
         struct bloom_hash *keys = new_keys(counts[i]);
@@ -189,8 +187,7 @@ static void all_equal(void **state) {
     }
 }
 
-static void every_small_count(void **state) {
-    (void)state;
+static void every_small_count(void) {
     struct bloom_hash *keys = distinct_keys(1200);
     for (size_t count = 0; count <= 600; count++)
         assert_exact_for_both(keys, count);
@@ -201,8 +198,7 @@ static void every_small_count(void **state) {
     free(keys);
 }
 
-static void around_the_partitioning(void **state) {
-    (void)state;
+static void around_the_partitioning(void) {
     static const size_t counts[] = {2047, 2048, 2049, 4095, 4096, 4097, 4098, 8192, 8193};
     struct bloom_hash *keys = distinct_keys(8193);
     for (size_t i = 0; i < COUNT_OF(counts); i++)
@@ -218,8 +214,7 @@ static void around_the_partitioning(void **state) {
     free(keys);
 }
 
-static void random_mixtures(void **state) {
-    (void)state;
+static void random_mixtures(void) {
     uint64_t random = 1;
     for (unsigned round = 0; round < 40; round++) {
         size_t count = random_below(&random, 300000) >> random_below(&random, 12);
@@ -234,8 +229,7 @@ static void random_mixtures(void **state) {
 
 /* Hashes that no good hash function gives but an attacker may: alike in what partitions and tables
  * go by. */
-static void crowded_hashes(void **state) {
-    (void)state;
+static void crowded_hashes(void) {
     enum { COUNT = 70000 };
     struct bloom_hash *keys = new_keys(COUNT);
     for (unsigned shift = 0; shift <= 48; shift += 16) {
@@ -251,8 +245,7 @@ static void crowded_hashes(void **state) {
 
 /* ---- Two words ---- */
 
-static void equal_in_one_word(void **state) {
-    (void)state;
+static void equal_in_one_word(void) {
     static const size_t counts[] = {10, 1000, 70000};
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
         size_t count = counts[i];
@@ -275,8 +268,7 @@ static void equal_in_one_word(void **state) {
     }
 }
 
-static void zero_in_one_word(void **state) {
-    (void)state;
+static void zero_in_one_word(void) {
     struct bloom_hash keys[] = {{{0, 0}}, {{0, 1}}, {{1, 0}}, {{0, 1}},
                                 {{1, 0}}, {{0, 0}}, {{0, 2}}, {{2, 0}}};
     assert_same(count_distinct(&bloom_layout_classic, keys, COUNT_OF(keys)), 5, "distinct keys");
@@ -286,41 +278,39 @@ static void zero_in_one_word(void **state) {
 
 /* ---- Memory ---- */
 
-static void assert_memory_bounded(const struct bloom_layout *layout, int64_t distinct,
-                                  uint64_t bytes_most) {
-    struct bloom_key_set set = new_set(layout);
-    for (int64_t i = 0; i < 1000000; i++)
-        assert_true(bloom_key_set_add(&set, bloom_hash_integer(i % distinct).words));
-    assert_settles_to(&set, (uint64_t)distinct);
-    if (bytes_held_most > bytes_most)
-        fail_msg("%lld distinct keys of a million took %llu bytes, more than %llu",
-                 (long long)distinct, (unsigned long long)bytes_held_most,
-                 (unsigned long long)bytes_most);
-    end_set(&set);
+static void memory_is_bounded(void) {
+    static const struct {
+        const struct bloom_layout *layout;
+        int64_t distinct; /* of a million keys */
+        uint64_t bytes_most;
+    } BOUNDS[] = {
+        /* 4096 keys, an eighth more for what chunks waste, and the table to compare them. */
+        {&bloom_layout_blocked, 1000, 4096 * 9 + 8192 * 8},
+        {&bloom_layout_classic, 1000, 4096 * 18 + 8192 * 16},
+        /* In partitions: four times the distinct keys, an eighth more, and one table. */
+        {&bloom_layout_blocked, 100000, 100000 * 9 * 4 + 512 * 40 + 2048 * 8},
+        {&bloom_layout_classic, 100000, 100000 * 18 * 4 + 512 * 40 + 2048 * 16},
+        /* Their words and little more. */
+        {&bloom_layout_blocked, 1000000, 1000000 * 9 + 512 * 40 + 4096 * 8},
+        {&bloom_layout_classic, 1000000, 1000000 * 18 + 512 * 40 + 4096 * 16},
+    };
+    for (size_t i = 0; i < COUNT_OF(BOUNDS); i++) {
+        struct bloom_key_set set = new_set(BOUNDS[i].layout);
+        for (int64_t key = 0; key < 1000000; key++)
+            assert_true(
+                bloom_key_set_add(&set, bloom_hash_integer(key % BOUNDS[i].distinct).words));
+        assert_settles_to(&set, (uint64_t)BOUNDS[i].distinct);
+        if (bytes_held_most > BOUNDS[i].bytes_most)
+            fail_msg("%lld distinct keys of a million took %llu bytes",
+                     (long long)BOUNDS[i].distinct, (unsigned long long)bytes_held_most);
+        end_set(&set);
+    }
 }
 
-static void repeated_keys_take_no_memory(void **state) {
-    (void)state;
-    /* 4096 keys, an eighth more for what chunks waste, and the table to compare them. */
-    assert_memory_bounded(&bloom_layout_blocked, 1000, 4096 * 9 + 8192 * 8);
-    assert_memory_bounded(&bloom_layout_classic, 1000, 4096 * 18 + 8192 * 16);
-    /* In partitions: four times the distinct keys, an eighth more, and one table. */
-    assert_memory_bounded(&bloom_layout_blocked, 100000, 100000 * 9 * 4 + 512 * 40 + 2048 * 8);
-    assert_memory_bounded(&bloom_layout_classic, 100000, 100000 * 18 * 4 + 512 * 40 + 2048 * 16);
-}
-
-static void distinct_keys_take_little_more(void **state) {
-    (void)state;
-    assert_memory_bounded(&bloom_layout_blocked, 1000000, 1000000 * 9 + 512 * 40 + 4096 * 8);
-    assert_memory_bounded(&bloom_layout_classic, 1000000, 1000000 * 18 + 512 * 40 + 4096 * 16);
-}
-
-static void few_keys_take_few_bytes(void **state) {
-    (void)state;
-    const struct bloom_layout *layouts[] = {&bloom_layout_blocked, &bloom_layout_classic};
-    for (size_t i = 0; i < COUNT_OF(layouts); i++) {
+static void few_keys_take_few_bytes(void) {
+    for (size_t i = 0; i < COUNT_OF(BOTH); i++) {
         /* A query may have a million groups: a set of a few keys must be small. */
-        struct bloom_key_set set = new_set(layouts[i]);
+        struct bloom_key_set set = new_set(BOTH[i]);
         for (int64_t key = 0; key < 16; key++)
             assert_true(bloom_key_set_add(&set, bloom_hash_integer(key).words));
         assert_settles_to(&set, 16);
@@ -357,13 +347,12 @@ static struct bloom_hash chosen(int family, uint64_t i) {
     }
 }
 
-static void chosen_keys_do_not_pile_up(void **state) {
+static void chosen_keys_do_not_pile_up(void) {
     static const struct bloom_layout *const LAYOUTS[] = {
         &bloom_layout_blocked, &bloom_layout_classic, &bloom_layout_counting};
     enum { FAMILIES = 7, SEEDS = 2 };
     uint64_t random = 11;
     double most = 0;
-    (void)state;
     struct bloom_hash *keys = malloc(CHOSEN_KEYS * sizeof *keys);
     assert_non_null(keys);
     for (int family = 0; family < FAMILIES; family++) {
@@ -402,10 +391,9 @@ static void chosen_keys_do_not_pile_up(void **state) {
 }
 
 /* The order in the table is not seen in what is built. */
-static void the_seed_changes_no_byte(void **state) {
+static void the_seed_changes_no_byte(void) {
     enum { KEYS = 70000, SEEDS = 6 };
     uint64_t random = 12;
-    (void)state;
     for (int layout = 0; layout < 2; layout++) {
         uint64_t first = 0;
         for (int i = 0; i < SEEDS; i++) {
@@ -433,8 +421,7 @@ static void the_seed_changes_no_byte(void **state) {
     }
 }
 
-static void cleared_sets_start_again(void **state) {
-    (void)state;
+static void cleared_sets_start_again(void) {
     struct bloom_hash *keys = distinct_keys(70000);
     struct bloom_key_set set = new_set(&bloom_layout_blocked);
     for (unsigned round = 0; round < 3; round++) {
@@ -450,8 +437,7 @@ static void cleared_sets_start_again(void **state) {
     free(keys);
 }
 
-static void settling_in_between(void **state) {
-    (void)state;
+static void settling_in_between(void) {
     struct bloom_hash *keys = distinct_keys(150000);
     struct bloom_key_set set = new_set(&bloom_layout_classic);
     for (size_t i = 0; i < 150000; i++) {
@@ -476,8 +462,7 @@ static bool is_interrupted(void *argument) {
     return ++questions == interrupt_at;
 }
 
-static void interruptions(void **state) {
-    (void)state;
+static void interruptions(void) {
     static const size_t counts[] = {60000, 300000};
     struct bloom_hash *keys = distinct_keys(300000);
     for (size_t i = 0; i < COUNT_OF(counts); i++) {
@@ -518,8 +503,7 @@ static void interruptions(void **state) {
 
 /* Layout hashes: 70,000 keys, of which 60 share the bits by which the others are told apart, are
  * sorted; its questions end the work. */
-static void sorted_hashes(void **state) {
-    (void)state;
+static void sorted_hashes(void) {
     enum { COUNT = 70000, ALIKE = 60 };
     struct bloom_hash *keys = distinct_keys(COUNT);
     struct bloom_key_set set = new_set(&bloom_layout_hashes);
@@ -611,22 +595,19 @@ static void assert_survives(const struct bloom_layout *layout, const struct bloo
             add_with_failure(layout, keys, count, distinct, failing, failing % 32 == 1), 1);
 }
 
-static void each_allocation_fails_once(void **state) {
-    (void)state;
+static void each_allocation_fails_once(void) {
     struct bloom_hash *keys = distinct_keys(5000);
-    const struct bloom_layout *layouts[] = {&bloom_layout_blocked, &bloom_layout_classic};
-    for (size_t i = 0; i < COUNT_OF(layouts); i++) {
-        assert_survives(layouts[i], keys, 1, 1);
-        assert_survives(layouts[i], keys, 100, 1);
-        assert_survives(layouts[i], keys, 2000, 1);
+    for (size_t i = 0; i < COUNT_OF(BOTH); i++) {
+        assert_survives(BOTH[i], keys, 1, 1);
+        assert_survives(BOTH[i], keys, 100, 1);
+        assert_survives(BOTH[i], keys, 2000, 1);
         /* Enough for partitions. */
-        assert_survives(layouts[i], keys, 5000, 1);
+        assert_survives(BOTH[i], keys, 5000, 1);
     }
     free(keys);
 }
 
-static void allocations_fail_among_duplicates(void **state) {
-    (void)state;
+static void allocations_fail_among_duplicates(void) {
     enum { COUNT = 200000, DISTINCT = 40000, STEP = 211 };
     struct bloom_hash *keys = distinct_keys(COUNT);
     for (size_t i = DISTINCT; i < COUNT; i++)
@@ -636,15 +617,13 @@ static void allocations_fail_among_duplicates(void **state) {
     free(keys);
 }
 
-static void memory_stays_short(void **state) {
-    (void)state;
+static void memory_stays_short(void) {
     /* From some allocation on every one fails: keys are refused again and again, and nothing is
      * lost. */
     struct bloom_hash *keys = distinct_keys(70000);
-    const struct bloom_layout *layouts[] = {&bloom_layout_blocked, &bloom_layout_classic};
-    for (size_t i = 0; i < COUNT_OF(layouts); i++)
+    for (size_t i = 0; i < COUNT_OF(BOTH); i++)
         for (uint64_t from = 1; from < 900; from += 61) {
-            struct bloom_key_set set = new_set(layouts[i]);
+            struct bloom_key_set set = new_set(BOTH[i]);
             struct bloom_hash *kept = new_keys(70000);
             size_t held = 0;
             failing_from = from;
@@ -669,8 +648,7 @@ static void memory_stays_short(void **state) {
 
 /* Hashes that all begin with the same bits are in one partition. What it takes to find its
  * duplicates then grows when keys are added, too, and not only at the end. */
-static void crowded_partition_runs_out_of_memory(void **state) {
-    (void)state;
+static void crowded_partition_runs_out_of_memory(void) {
     /* The set looks for duplicates before key 4097 and, four times that, before key 16385, which
      * still fits the last piece of memory: what is allocated for it is the larger table alone. */
     enum { COUNT = 4 * 4096 };
@@ -708,9 +686,7 @@ int main(void) {
         TEST("Hashes that crowd in one place are counted exactly", crowded_hashes),
         TEST("Keys that differ in one of two words only are both kept", equal_in_one_word),
         TEST("A zero in one of two words is not the zero key", zero_in_one_word),
-        TEST("Repeated keys take a bounded amount of memory", repeated_keys_take_no_memory),
-        TEST("A million distinct keys take their words and little more",
-             distinct_keys_take_little_more),
+        TEST("Keys take a bounded amount of memory, repeated ones none", memory_is_bounded),
         TEST("A few keys take one small allocation", few_keys_take_few_bytes),
         TEST("Chosen keys do not pile up", chosen_keys_do_not_pile_up),
         TEST("The seed of a set changes no byte of a filter", the_seed_changes_no_byte),

@@ -79,8 +79,7 @@ static uint8_t *empty_filter(const struct bloom_shape *shape, size_t *length) {
     return filter;
 }
 
-static void salted_filters_are_read(void **state) {
-    (void)state;
+static void salted_filters_are_read(void) {
     struct bloom_shape shape = salted(&bloom_layout_blocked, 6, 512, 50, SALT), read;
     char problem[BLOOM_PROBLEM_SIZE] = "";
     size_t length;
@@ -105,8 +104,7 @@ static void salted_filters_are_read(void **state) {
     free(filter);
 }
 
-static void wrong_second_lines(void **state) {
-    (void)state;
+static void wrong_second_lines(void) {
     static const char spare[] =
         "uses reserved bytes of its header, which release " BLOOM_RELEASE " of this "
         "extension does not know; get a newer release";
@@ -150,8 +148,7 @@ static void wrong_second_lines(void **state) {
     free(filter);
 }
 
-static void unknown_rules(void **state) {
-    (void)state;
+static void unknown_rules(void) {
     const struct bloom_key_rule *rule = &TOY;
     struct bloom_shape shape = salted(&bloom_layout_blocked, 6, 512, 50, SALT);
     size_t length;
@@ -181,8 +178,7 @@ static void unknown_rules(void **state) {
     free(filter);
 }
 
-static void differences(void **state) {
-    (void)state;
+static void differences(void) {
     struct bloom_shape one = salted(&bloom_layout_blocked, 6, 512, 50, SALT);
     struct bloom_shape other = salted(&bloom_layout_blocked, 6, 512, 50, OTHER_SALT);
     char problem[BLOOM_PROBLEM_SIZE];

@@ -14,9 +14,24 @@
 
 #include <cmocka.h>
 
-/* A row of a group of tests: what holds, as a sentence, and the function that shows it. */
-#define TEST(sentence, function)                                                                   \
-    { sentence, function, NULL, NULL, NULL }
+struct test {
+    void (*run)(void);
+};
+
+static inline void call_test(void **state) {
+    const struct test *test = *state;
+    test->run();
+}
+
+/* Rows of a group of tests: what holds, as a sentence, and the function that shows it; RUN_BY with
+ * what runs the function, and what is done before and after. */
+#define TEST(sentence, function) RUN_BY(call_test, NULL, NULL, sentence, function)
+#define RUN_BY(runner, set_up, tear_down, sentence, function)                                      \
+    {                                                                                              \
+        sentence, runner, set_up, tear_down, &(struct test) {                                      \
+            function                                                                               \
+        }                                                                                          \
+    }
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 

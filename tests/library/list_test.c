@@ -57,8 +57,7 @@ static const char *const PIECES[] = {
     "b.c",    "[",  "]",       "a",   "\xc3\xbc", "\xff",        "\0",         "://",
     "{.}",    "s",  "fxp",     "@ ",  "$TTL",     "192.0.2.7",   "2001:db8::", "|"};
 
-static void random_lists(void **state) {
-    (void)state;
+static void random_lists(void) {
     uint64_t random = 5;
     unsigned keys = 0, entries = 0, more;
     for (unsigned round = 0; round < 60000; round++) {
@@ -82,8 +81,7 @@ static void random_lists(void **state) {
     assert_true(keys > 1000 && entries > 2 * keys);
 }
 
-static void long_lists(void **state) {
-    (void)state;
+static void long_lists(void) {
     enum { LENGTH = 1 << 18 };
     uint8_t *bytes = malloc(LENGTH + 20);
     unsigned entries;
@@ -128,8 +126,7 @@ static const char *steps_to_the_end(uint8_t *bytes, size_t place, uint8_t fillin
     return steps;
 }
 
-static void pauses(void **state) {
-    (void)state;
+static void pauses(void) {
     uint8_t *bytes = malloc(3 * BLOOM_LIST_STRETCH + 100);
     assert_non_null(bytes);
     for (size_t place = BLOOM_LIST_STRETCH - 13; place < BLOOM_LIST_STRETCH + 5; place++) {
@@ -143,8 +140,7 @@ static void pauses(void **state) {
     free(bytes);
 }
 
-static void the_longest_line(void **state) {
-    (void)state;
+static void the_longest_line(void) {
     unsigned entries;
     uint8_t *bytes = malloc(BLOOM_LIST_LINE_MOST + 1);
     assert_non_null(bytes);

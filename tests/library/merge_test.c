@@ -121,31 +121,28 @@ static void either_order(struct operands operands, enum bloom_merge_kind kind, u
     }
 }
 
-static void sizes_alike(void **state) {
+static void sizes_alike(void) {
     static const uint64_t ONE[] = {UINT64_C(0x123456789abcdef0), 7}, TWO[] = {UINT64_MAX, 7, 9};
     struct bloom_shape shape = shape_of(&bloom_layout_blocked, 100);
     struct operands operands = {{shape, shape}, shape, {ONE, TWO}, {2, 3}};
-    (void)state;
     either_order(operands, BLOOM_UNION, 2); /* copied, combined */
     either_order(operands, BLOOM_INTERSECTION, 2);
 }
 
 /* The larger one is halved twice, in whichever order they come. */
-static void halved(void **state) {
+static void halved(void) {
     static const uint64_t ONE[] = {UINT64_C(0x0123456789abcdef), UINT64_C(3) << 62},
                           TWO[] = {UINT64_MAX, UINT64_C(3) << 62, 9};
     struct bloom_shape small = shape_of(&bloom_layout_parquet, 100), large = small;
     large.bits *= 4;
     struct operands operands = {{small, large}, small, {ONE, TWO}, {2, 3}};
-    (void)state;
     either_order(operands, BLOOM_UNION, 4);
 }
 
 /* A union of bitmaps has the size of the larger one, an intersection that of the smaller. */
-static void numbers(void **state) {
+static void numbers(void) {
     static const uint64_t ONE[] = {0, 9, 69}, TWO[] = {9, 10, 69}, MORE[] = {9, 10, 69, 4999};
     struct bloom_shape small = {.layout = &bloom_layout_bitmap, .probes = 1, .bits = 128}, large;
-    (void)state;
     small.rate = 0;
     large = small;
     large.bits = 64 * 80;
@@ -154,12 +151,11 @@ static void numbers(void **state) {
                  2);
 }
 
-static void handled_bytes_are_told(void **state) {
+static void handled_bytes_are_told(void) {
     static const uint64_t ONE[] = {1}, TWO[] = {2};
     struct bloom_shape shape = shape_of(&bloom_layout_blocked, 10 << 20);
     struct operands operands = {{shape, shape}, shape, {ONE, TWO}, {1, 1}};
     uint64_t bytes = bloom_payload_bytes(&shape);
-    (void)state;
     struct bloom_merge merge = new_merge(BLOOM_UNION);
     assert_int_equal(merge_them(&merge, &operands), BLOOM_MERGED);
     bloom_merge_release(&merge);

@@ -66,8 +66,7 @@ static void assert_messages(void) {
     assert_string_equal(problem, "p = 0.01 and 0.010000000000000002");
 }
 
-static void as_the_program_begins(void **state) {
-    (void)state;
+static void as_the_program_begins(void) {
     assert_texts();
     assert_messages();
 }
@@ -95,16 +94,14 @@ static void leave(void) {
     unsetenv("LOCPATH");
 }
 
-static void with_a_comma(void **state) {
-    (void)state;
+static void with_a_comma(void) {
     enter("de_DE.UTF-8", "de_DE", "1,5");
     assert_texts();
     assert_messages();
     leave();
 }
 
-static void with_two_bytes(void **state) {
-    (void)state;
+static void with_two_bytes(void) {
     enter("ps_AF.UTF-8", "ps_AF",
           "1\xd9\xab"
           "5");

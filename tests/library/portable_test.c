@@ -43,8 +43,7 @@ static void assert_product(uint64_t a, uint64_t b, uint64_t high, uint64_t low) 
     assert_same(bloom_reduce(a, b), high, "reduced");
 }
 
-static void known_products(void **state) {
-    (void)state;
+static void known_products(void) {
     assert_product(0, UINT64_MAX, 0, 0);
     assert_product(UINT64_MAX, UINT64_MAX, UINT64_MAX - 1, 1);
     assert_product(UINT64_MAX, 2, 1, UINT64_MAX - 1);
@@ -53,8 +52,7 @@ static void known_products(void **state) {
     assert_product(0xffffffff00000001, 0xffffffff00000001, 0xfffffffe00000002, 0xfffffffe00000001);
 }
 
-static void random_products(void **state) {
-    (void)state;
+static void random_products(void) {
 #ifdef REFERENCE
     uint64_t random = 1;
     for (unsigned i = 0; i < 1000000; i++) {
@@ -67,8 +65,7 @@ static void random_products(void **state) {
 #endif
 }
 
-static void byte_swap(void **state) {
-    (void)state;
+static void byte_swap(void) {
     assert_same(bloom_swap64(0x0102030405060708), 0x0807060504030201, "swapped");
     uint64_t random = 2;
     for (unsigned i = 0; i < 1000; i++) {
@@ -79,8 +76,7 @@ static void byte_swap(void **state) {
     }
 }
 
-static void bit_count(void **state) {
-    (void)state;
+static void bit_count(void) {
     uint64_t random = 3;
     for (unsigned i = 0; i < 10000; i++) {
         uint64_t value = edge_or_random(&random);
@@ -91,16 +87,14 @@ static void bit_count(void **state) {
     }
 }
 
-static void logarithm(void **state) {
-    (void)state;
+static void logarithm(void) {
     for (unsigned log = 0; log < 64; log++) {
         assert_int_equal(bloom_log2_floor(UINT64_C(1) << log), log);
         assert_int_equal(bloom_log2_floor((UINT64_C(2) << log) - 1), log);
     }
 }
 
-static void memory_is_little_endian(void **state) {
-    (void)state;
+static void memory_is_little_endian(void) {
     for (size_t offset = 0; offset < 8; offset++) {
         uint8_t *bytes = allocate_exactly(offset + 8);
         bloom_store64(bytes + offset, 0x8877665544332211);

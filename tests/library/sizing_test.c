@@ -58,8 +58,7 @@ static long double exact_rate(unsigned probes, long double bits_per_key) {
     return sum;
 }
 
-static void model_is_right(void **state) {
-    (void)state;
+static void model_is_right(void) {
     /* Printed by `blocked_sizes.py rate K BITS_PER_KEY`. */
     static const struct {
         unsigned probes;
@@ -112,8 +111,7 @@ static const double RATE_CONVEX = 0.8646;
 /* The least rate that can be kept is 2^-30 more than the chance of two keys of the same 64 bits. */
 static const double COLLISION = EXACT_CAPACITY * 0x1p-64;
 
-static void rate_is_kept(void **state) {
-    (void)state;
+static void rate_is_kept(void) {
     static double rates[RATES_MOST];
     size_t count = many_rates(rates), tried = 0;
     assert_true(count <= RATES_MOST);
@@ -136,8 +134,7 @@ static void rate_is_kept(void **state) {
     assert_true(tried > 9600);
 }
 
-static void hashes_are_near_the_best(void **state) {
-    (void)state;
+static void hashes_are_near_the_best(void) {
     static double rates[RATES_MOST];
     size_t count = many_rates(rates);
     for (size_t i = 0; i < count; i += 3) {
@@ -155,8 +152,7 @@ static void hashes_are_near_the_best(void **state) {
     }
 }
 
-static void blocked_golden(void **state) {
-    (void)state;
+static void blocked_golden(void) {
     static const struct {
         uint64_t capacity;
         double rate;
@@ -220,8 +216,7 @@ static void blocked_golden(void **state) {
     }
 }
 
-static void more_keys_need_more(void **state) {
-    (void)state;
+static void more_keys_need_more(void) {
     static const double rates[] = {0.9,  0.5,  0.3,  0.1,  0.01, 0.001,
                                    1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9};
     for (size_t i = 0; i < COUNT_OF(rates); i++) {
@@ -241,8 +236,7 @@ static void more_keys_need_more(void **state) {
     }
 }
 
-static void smaller_rates_need_more(void **state) {
-    (void)state;
+static void smaller_rates_need_more(void) {
     static double rates[RATES_MOST];
     size_t count = many_rates(rates);
     uint32_t last_hashes = HASHES_MOST;
@@ -268,8 +262,7 @@ static void smaller_rates_need_more(void **state) {
     assert_true(rises < HASHES_MOST);
 }
 
-static void least_rate(void **state) {
-    (void)state;
+static void least_rate(void) {
     static const uint64_t capacities[] = {
         1, 2, 1000, 1000000, 1000000000, (UINT64_C(1) << 40) - 1, UINT64_C(1) << 40};
     for (size_t i = 0; i < COUNT_OF(capacities); i++) {
@@ -295,8 +288,7 @@ static void least_rate(void **state) {
     }
 }
 
-static void collisions_are_made_up_for(void **state) {
-    (void)state;
+static void collisions_are_made_up_for(void) {
     /* 2^40 keys agree with an absent one with probability 2^-24: of p = 2^-23 half is left, so bits
      * per key are those which few keys need for 2^-24. */
     uint32_t probes, hashes_of_half;
@@ -310,8 +302,7 @@ static void collisions_are_made_up_for(void **state) {
 /* ---- Layout classic ---- */
 
 /* Guava's BloomFilter.create(n, p): what its own formulas give in doubles. */
-static void classic_as_guava(void **state) {
-    (void)state;
+static void classic_as_guava(void) {
     static const struct {
         uint64_t capacity;
         double rate;
@@ -352,8 +343,7 @@ static void classic_as_guava(void **state) {
     }
 }
 
-static void classic_keeps_or_refuses(void **state) {
-    (void)state;
+static void classic_keeps_or_refuses(void) {
     /* Whatever n and p: an answer, and with an answer parameters within bounds. */
     static const double rates[] = {1 - 0x1p-53, 0.99,  0.9,   0.85,  0.75,   0.7,      0.5,
                                    0.3,         0.1,   0.03,  0.01,  1e-3,   1e-4,     1e-6,
@@ -378,8 +368,7 @@ static void classic_keeps_or_refuses(void **state) {
     assert_true(refused > 300);
 }
 
-static void classic_refusals(void **state) {
-    (void)state;
+static void classic_refusals(void) {
     static const struct {
         uint64_t capacity;
         double rate;
@@ -414,8 +403,7 @@ static void assert_no_shape(const struct bloom_layout *layout, uint64_t capacity
     assert_string_equal(problem, words);
 }
 
-static void refused_shapes(void **state) {
-    (void)state;
+static void refused_shapes(void) {
     const struct bloom_layout *layouts[] = {&bloom_layout_blocked, &bloom_layout_classic};
     for (size_t i = 0; i < COUNT_OF(layouts); i++) {
         assert_no_shape(layouts[i], 1, 0, "p must be between 0 and 1, not 0");
@@ -440,8 +428,7 @@ static void refused_shapes(void **state) {
                     "ask for p = 9.36e-10 or more");
 }
 
-static void capacity_zero(void **state) {
-    (void)state;
+static void capacity_zero(void) {
     const struct bloom_layout *layouts[] = {&bloom_layout_blocked, &bloom_layout_classic};
     static const double rates[] = {0.6, 0.5, 0.1, 0.01};
     for (size_t i = 0; i < COUNT_OF(layouts); i++)

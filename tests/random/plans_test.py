@@ -2,9 +2,6 @@
 """No plan changes an answer: random queries of filter tables and table-valued functions, beside the
 same queries of ordinary tables that hold what is in them.
 
-    plans_test.py Here      with apsw as it is installed
-    plans_test.py Newest    with the apsw of PyPI, which brings SQLite's latest release
-
 The model is a connection without the extension, without indexes and statistics, in which each
 filter table and function is an ordinary table of its rows: a function's argument is a column there,
 as SQLite has it, and `x MATCH y` a list of the URLs that are covered. The other connection varies
@@ -25,7 +22,6 @@ import os
 import pathlib
 import random
 import re
-import subprocess
 import sys
 import unittest
 
@@ -688,7 +684,7 @@ class Failure(Exception):
     pass
 
 
-class Here(unittest.TestCase):
+class Plans(unittest.TestCase):
     def attempt(self, world, choices, counts):
         """Asks a query of both. Raises Failure with the query and what is wrong."""
         query = Query(choices, world)
@@ -772,24 +768,6 @@ class Here(unittest.TestCase):
         if QUERIES >= 1000:
             self.assertGreater(counts["answered"], 0.9 * QUERIES)
             self.assertGreater(counts["with rows"], 0.25 * QUERIES)
-
-
-class Newest(unittest.TestCase):
-    def test_with_the_apsw_of_pypi(self):
-        folder = TOP / "build" / "apsw"
-        python = folder / "bin" / "python"
-        try:
-            if not python.exists():
-                subprocess.run([sys.executable, "-m", "venv", folder], check=True,
-                               capture_output=True)
-            subprocess.run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check",
-                            "apsw"], check=True, capture_output=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            raise unittest.SkipTest(f"skipped: apsw cannot be installed from PyPI: {error}")
-        run = subprocess.run([python, __file__, "Here"], capture_output=True, text=True,
-                             check=False)
-        self.assertEqual(run.returncode, 0, run.stderr[-4000:])
-        print(run.stdout)
 
 
 if __name__ == "__main__":

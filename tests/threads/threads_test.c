@@ -1,7 +1,7 @@
 /* Many threads at once, each with a connection of its own: registering, building, checking,
- * merging, filter tables in memory and on one shared file. run.sh builds this program and the
- * extension with ThreadSanitizer, which reports two threads at one place in memory even when
- * nothing came of it; the program itself compares results, exactly.
+ * merging, filter tables on one shared file; and one connection for all. run.sh builds this program
+ * and the extension with ThreadSanitizer, which reports two threads at one place in memory even
+ * when nothing came of it; the program itself compares results, exactly.
  *
  *     threads_test DIRECTORY [LIBRARY]
  *
@@ -185,23 +185,10 @@ static void register_often(struct worker *worker) {
     }
 }
 
-static void open_with_automatic_extension(struct worker *worker) {
-    /* All threads say so; SQLite keeps one. */
-    if (sqlite3_auto_extension((void (*)(void))sqlite3_bloom_init) != SQLITE_OK)
-        problem(worker, "sqlite3_auto_extension failed");
-    for (int i = 0; i < 15; i++) {
-        sqlite3 *database;
-        sqlite3_open(":memory:", &database);
-        expect(worker, database, "SELECT length(bloom_new(100))", "192");
-        close_database(worker, database);
-    }
-}
-
 /* Values: every query of this list gives the same bytes in every thread. */
 
 #define SERIES(count)                                                                              \
     "WITH RECURSIVE c(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM c WHERE i < " #count ") "
-#define SHARED_KEYS "20000"
 
 static const char *const QUERIES[] = {
     SERIES(300) "SELECT bloom_agg(i) FROM c",
@@ -222,31 +209,19 @@ static const char *const QUERIES[] = {
     SERIES(1000) "SELECT bloom_info(bloom_agg(i, 1000, 0.01, 'classic')) FROM c",
     SERIES(1000) "SELECT bloom_count(bloom_agg(i)) || ' ' || bloom_fpr(bloom_agg(i)) FROM c",
     SERIES(1000) "SELECT bloom_import(bloom_export(bloom_agg(i, 1000, 0.01, 'classic'), 'guava'), "
-                 "'guava') "
-                 "FROM c",
+                 "'guava') FROM c",
     "SELECT group_concat(bloom_size(column1, column2)) FROM (VALUES (1, 0.5), (1000, 0.01), (1e9, "
     "1e-8))",
     "SELECT hex(bloom_hash('a')) || hex(bloom_hash(1)) || hex(bloom_hash(0.1)) || "
     "hex(bloom_hash(x''))",
     "SELECT bloom_version()",
     SERIES(20000) "SELECT count(*) FROM c WHERE bloom_check((SELECT bloom_pin(bloom_agg(i, 10000)) "
-                  "FROM c "
-                  "WHERE i <= 10000), i)",
+                  "FROM c WHERE i <= 10000), i)",
 };
 
 enum { QUERY_COUNT = sizeof QUERIES / sizeof *QUERIES };
 
 static struct answer expected_answers[QUERY_COUNT];
-
-static void build_values(struct worker *worker) {
-    sqlite3 *database = open_database(worker, ":memory:");
-    /* Each thread begins elsewhere, so that different functions meet. */
-    for (int i = 0; i < QUERY_COUNT; i += 2) {
-        int query = (i + worker->number * QUERY_COUNT / THREADS) % QUERY_COUNT;
-        expect_answer(worker, database, QUERIES[query], &expected_answers[query]);
-    }
-    close_database(worker, database);
-}
 
 /* The first use of everything, by all threads at the same moment: what is set up at first use would
  * be set up here. The barrier before each statement comes after all that SQLite locks on the way to
@@ -299,66 +274,6 @@ static void build_values_on_shared_connection(struct worker *worker) {
         int query = (i + worker->number * QUERY_COUNT / THREADS) % QUERY_COUNT;
         expect_answer(worker, worker->database, QUERIES[query], &expected_answers[query]);
     }
-}
-
-/* Filters in memory that all threads read at once, as a server does with one that it has mapped. */
-static struct answer shared_filters[2];
-
-static void check_shared_memory(struct worker *worker) {
-    static const char *const CHECKS[] = {
-        SERIES(20000) "SELECT sum(bloom_check(?1, i)) FROM c",
-        SERIES(20000) "SELECT sum(bloom_check((SELECT bloom_pin(?1)), i)) FROM c",
-        SERIES(20000) "SELECT sum(bloom_check(bloom_union(?1, ?1), i)) FROM c WHERE i % 100 = 0",
-    };
-    static const char *const EXPECTED[] = {SHARED_KEYS, SHARED_KEYS, "200"};
-    sqlite3 *database = open_database(worker, ":memory:");
-    for (int i = 0; i < 6; i++) {
-        const struct answer *filter = &shared_filters[(i + worker->number) % 2];
-        int check = i / 2;
-        sqlite3_stmt *statement;
-        sqlite3_prepare_v2(database, CHECKS[check], -1, &statement, NULL);
-        sqlite3_bind_blob(statement, 1, filter->bytes, filter->length, SQLITE_STATIC);
-        struct answer found = step_for_answer(worker, database, statement);
-        if (found.length < 0 || strcmp((const char *)found.bytes, EXPECTED[check]) != 0)
-            problem(worker, "%s: %s keys found", CHECKS[check],
-                    found.length < 0 ? "no" : (char *)found.bytes);
-        free(found.bytes);
-        sqlite3_finalize(statement);
-    }
-    close_database(worker, database);
-}
-
-/* Filter tables in memory */
-
-static struct answer filter_of_1_to_3000; /* made by bloom_agg with n = 3000 */
-static struct answer grown_info;
-
-static const char *const GROW =
-    "CREATE VIRTUAL TABLE small USING bloom(capacity=100, fpr=0.02);" SERIES(
-        3000) "INSERT INTO small(key) SELECT i FROM c";
-static const char *const GROWN_INFO = "SELECT info FROM small";
-
-static void fill_tables_in_memory(struct worker *worker) {
-    sqlite3 *database = open_database(worker, ":memory:");
-    run(worker, database,
-        "CREATE VIRTUAL TABLE seen USING bloom(capacity=3000, growth=off);" SERIES(
-            2000) "INSERT INTO seen(key) SELECT i FROM c;"
-                  "INSERT INTO seen(seen, key) WITH RECURSIVE c(i) AS (VALUES (2001) UNION ALL "
-                  "SELECT i + 1 "
-                  "FROM c "
-                  "WHERE i < 3000) SELECT 'merge', bloom_agg(i, 3000) FROM c");
-    expect_answer(worker, database, "SELECT filter FROM seen", &filter_of_1_to_3000);
-    run(worker, database, GROW);
-    expect_answer(worker, database, GROWN_INFO, &grown_info);
-    expect(worker, database, SERIES(3000) "SELECT count(*) FROM c JOIN small ON key = i", "3000");
-    run(worker, database, "BEGIN; INSERT INTO seen(seen) VALUES ('clear'); ROLLBACK");
-    expect_answer(worker, database, "SELECT filter FROM seen", &filter_of_1_to_3000);
-    run(worker, database,
-        "INSERT INTO seen(seen) VALUES ('clear'); ALTER TABLE seen RENAME TO other");
-    expect(worker, database, SERIES(3000) "SELECT count(*) FROM c JOIN other ON key = i", "0");
-    run(worker, database, "DROP TABLE other; DROP TABLE small");
-    expect(worker, database, "SELECT count(*) FROM sqlite_master", "0");
-    close_database(worker, database);
 }
 
 /* Filter tables on one file: writers, readers, one thread that merges, and one that makes and drops
@@ -415,8 +330,7 @@ static void read_until_done(struct worker *worker, sqlite3 *database) {
             for (int table = 0; table < 2 && keys > 0; table++) {
                 snprintf(sql, sizeof sql,
                          "WITH RECURSIVE c(i) AS (VALUES (%d) UNION ALL SELECT i + 1 FROM c WHERE "
-                         "i < %d) "
-                         "SELECT count(*) FROM c CROSS JOIN %s ON key = i",
+                         "i < %d) SELECT count(*) FROM c CROSS JOIN %s ON key = i",
                          writer * KEYS_A_WRITER, writer * KEYS_A_WRITER + keys - 1,
                          table ? "growing" : "seen");
                 expect(worker, database, sql, expected);
@@ -425,8 +339,7 @@ static void read_until_done(struct worker *worker, sqlite3 *database) {
         /* One snapshot: what is said about the bits must be what is in the bits. */
         expect(worker, database,
                "SELECT json_extract(info, '$.layers[0].fill') = json_extract(bloom_info(filter), "
-               "'$.fill') "
-               "FROM seen",
+               "'$.fill') FROM seen",
                "1");
     } while (!last && worker->problem[0] == '\0');
 }
@@ -529,12 +442,6 @@ static void ask_single_thread(void) {
     sqlite3 *database = open_database(&here, ":memory:");
     for (int i = 0; i < QUERY_COUNT; i++)
         expected_answers[i] = ask(&here, database, QUERIES[i]);
-    shared_filters[0] = ask(&here, database, SERIES(20000) "SELECT bloom_agg(i, 20000) FROM c");
-    shared_filters[1] =
-        ask(&here, database, SERIES(20000) "SELECT bloom_agg(i, NULL, 0.01, 'classic') FROM c");
-    filter_of_1_to_3000 = ask(&here, database, SERIES(3000) "SELECT bloom_agg(i, 3000) FROM c");
-    run(&here, database, GROW);
-    grown_info = ask(&here, database, GROWN_INFO);
     close_database(&here, database);
     report("a single thread", here.problem);
 }
@@ -545,15 +452,6 @@ static void share_connection(void) {
     in_threads("values on one connection", build_values_on_shared_connection, database);
     close_database(&here, database);
     report("closing the one connection", here.problem);
-}
-
-static void free_answers(void) {
-    for (int i = 0; i < QUERY_COUNT; i++)
-        free(expected_answers[i].bytes);
-    free(shared_filters[0].bytes);
-    free(shared_filters[1].bytes);
-    free(filter_of_1_to_3000.bytes);
-    free(grown_info.bytes);
 }
 
 int main(int count, char **arguments) {
@@ -575,14 +473,10 @@ int main(int count, char **arguments) {
     share_file("wal");
     if (library == NULL) { /* what follows does not depend on how the extension came in */
         share_file("delete");
-        in_threads("values", build_values, NULL);
         share_connection();
-        in_threads("filters in shared memory", check_shared_memory, NULL);
-        in_threads("filter tables in memory", fill_tables_in_memory, NULL);
-        in_threads("automatic extension", open_with_automatic_extension, NULL);
-        sqlite3_reset_auto_extension();
     }
-    free_answers();
+    for (int i = 0; i < QUERY_COUNT; i++)
+        free(expected_answers[i].bytes);
     printf("%d passed, %d failed\n", passed, failed);
     return failed > 0;
 }

@@ -30,7 +30,8 @@ struct CMUnitTest {
 
 static int run_tests(const char *group, const struct CMUnitTest *tests, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        tests[i].function(NULL);
+        void *state = tests[i].initial_state;
+        tests[i].function(&state);
         printf("%s: %s\n", group, tests[i].name);
     }
     printf("%s: %u passed\n", group, (unsigned)count);
