@@ -159,7 +159,7 @@ class Protection(TableTest):
     def test_options_stand_between_white_space_of_any_kind(self):
         connection = self.open()
         rows(connection,
-             "CREATE VIRTUAL TABLE s USING bloom(\r\n\t capacity \r\n=\f\t50\r, growth\t=\f\roff\n)")
+             "CREATE VIRTUAL TABLE s USING bloom(\r\n\t capacity \r\n=\f\t50\r, growth\t=\f\roff)")
         self.assertEqual(
             value(
                 connection,
