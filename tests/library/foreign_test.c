@@ -379,6 +379,9 @@ static void largest_of_each_format(void) {
     assert_same(shape.extra[0], UINT32_MAX, "seed");
     assert_true(bloom_exchange_spark.measure(0, &shape, &length, problem));
     assert_same(length, 16 + 8 * UINT64_C(0x7fffffff), "bytes of the largest of Spark");
+    shape.layout = &bloom_layout_blocked;
+    assert_false(bloom_exchange_spark.measure(0, &shape, &length, problem));
+    assert_memory_equal(problem, "has layout blocked, which Spark does not know", 45);
 }
 
 int main(void) {

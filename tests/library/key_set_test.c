@@ -380,8 +380,8 @@ static void chosen_keys_do_not_pile_up(void) {
                 double steps = (double)set.steps / CHOSEN_KEYS;
                 if (steps > most)
                     most = steps;
-                if (steps > 6)
-                    fail_msg("family %d, layout %s: %.1f slots passed a key", family,
+                if (steps > 6 || set.steps == 0)
+                    fail_msg("family %d, layout %s: %.2f slots passed a key", family,
                              LAYOUTS[layout]->name, steps);
                 end_set(&set);
             }

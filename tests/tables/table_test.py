@@ -656,6 +656,17 @@ class Memory(TableTest):
         self.assertLessEqual(peak - plain, 20 * distinct + more)
         self.assertGreater(peak - plain, 8 * distinct)  # else it was not measured
 
+    def test_a_long_key_that_was_asked_is_not_kept(self):
+        used = either(apsw, "memory_used", "memoryused")
+        connection = self.open()
+        rows(connection, "CREATE VIRTUAL TABLE s USING bloom(capacity=10)")
+        rows(connection, "INSERT INTO s(key) VALUES (hex(zeroblob(500000)))")
+        asked = "SELECT length(key) FROM s WHERE key = hex(zeroblob({}))"
+        rows(connection, asked.format(1))
+        before = used()
+        self.assertEqual(rows(connection, asked.format(500_000)), [(1_000_000,)])
+        self.assertLess(used() - before, 100_000)
+
     def test_distinct_keys(self):
         self.check(300_000, 300_000)
         self.check(1_000_000, 1_000_000)
