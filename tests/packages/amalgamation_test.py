@@ -12,8 +12,8 @@ import tempfile
 import unittest
 import zipfile
 
-from common import (BUILD, FINGERPRINT, FINGERPRINT_ANSWER, RELEASE, TOP, missing, release,
-                    run)
+from common import (BUILD, FINGERPRINT, FINGERPRINT_ANSWER, RELEASE, TOP, missing, release, run,
+                    scripts)
 
 FOLDER = BUILD / "amalgamation"
 ZIP = FOLDER / f"sqlite-bloom-amalgamation-{RELEASE}.zip"
@@ -37,8 +37,7 @@ class Amalgamation(unittest.TestCase):
         self.assertEqual(sorted(path.name for path in self.sources.iterdir()),
                          ["LICENSE", "README.md", "sqlite-bloom.c", "sqlite-bloom.h"])
 
-    def test_the_printed_command_builds_a_library(self):
-        """Every script is asked of the binaries, which are made of this source, too."""
+    def test_the_printed_command_builds_a_library_that_passes_every_script(self):
         readme = (self.sources / "README.md").read_text()
         command = re.search(r"^    (cc .*\\\n +sqlite-bloom\.c .*)$", readme, re.MULTILINE)[1]
         source = (self.sources / "sqlite-bloom.c").read_text()
@@ -47,9 +46,7 @@ class Amalgamation(unittest.TestCase):
         library = self.sources / "bloom.so"
         exported = run("nm", "-D", "--defined-only", library).split()
         self.assertEqual(exported[2::3], ["sqlite3_bloom_init"])
-        said = run("sqlite3", "-batch", "-init", "/dev/null", "-cmd", ".load ./bloom", ":memory:",
-                   FINGERPRINT, cwd=self.sources)
-        self.assertEqual(tuple(map(int, said.split("|"))), FINGERPRINT_ANSWER)
+        self.assertRegex(scripts(library), r"^\d{4,} passed, 0 failed")
 
     def test_the_printed_commands_link_it_into_a_program(self):
         """In the README and in the header: the same, and nothing is missing at the link."""
