@@ -249,12 +249,17 @@ class Figures(unittest.TestCase):
                 digits = len(bits.partition(".")[2])
                 size = self.value("SELECT 8e-6 * bloom_size(1000000, ?, ?)", p, layout)
                 self.assertEqual(bits, f"{size:.{digits}f}", (layout, p))
+        for p in (0.01, 0.001, 1e-6):
+            fuse, *others = (self.value("SELECT length(bloom_agg(value, NULL, ?, ?)) FROM "
+                                        "json_each(?)", p, layout, json.dumps([*range(20000)]))
+                             for layout in ("fuse", "blocked", "classic"))
+            self.assertLess(fuse, min(others), "fuse, the smallest at 1 % and below")
         millions = int(self.said(r"10\^9 by default: (\d+) million keys"))
         self.assertLess(self.value("SELECT bloom_size(?)", millions * 10**6), 10**9)
         self.assertGreater(self.value("SELECT bloom_size(?)", (millions + 10) * 10**6), 10**9)
 
     def test_rates(self):
-        twice, once = self.said(r"twice its n answers falsely about (\d+) % instead of (\d+) %")
+        once, twice = self.said(r"Filled to twice its n, a filter at (\d+) % errs about (\d+) %")
         rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000) "
         for n, rate in ((100000, twice), (200000, once)):
             fpr = self.value(f"{rows} SELECT bloom_fpr(bloom_agg(i, ?)) FROM n", n)
@@ -330,7 +335,7 @@ class Figures(unittest.TestCase):
         share, fast, slow, table = self.said(
             r"`'add_all'` takes 1/(\d+) of the time of INSERT ... SELECT \(a million URLs of 60 to"
             r" 80 bytes: ([\d.]+) s, ([\d.]+) s; into an ordinary table WITHOUT ROWID ([\d.]+) s\)")
-        merge = self.said(r"`'merge'` of `bloom_agg\(url, n, p\)` takes 1/(\d+)")
+        merge = self.said(r"`'merge'` takes 1/(\d+): of `bloom_agg\(url, n, p\)` into one with")
         rows = re.findall(r"^\| .*? \| ([\d,]+) \| ([\d.]+) \|$",
                           (TOP / "tests/bench/results/bulk.md").read_text(), re.MULTILINE)
         inserted, added, merged, ordinary = (int(row[0].replace(",", "")) for row in rows)
