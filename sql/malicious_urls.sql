@@ -30,7 +30,7 @@ INSERT INTO malicious SELECT key, entry FROM lines WHERE key NOT NULL;
 -- times the false-positive rate, so a tenth of what a visit may have.
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
 INSERT INTO filters
-  SELECT 'malicious', bloom_agg(key, (SELECT count(*) * 3 / 2 FROM malicious), 0.001,
+  SELECT 'malicious', bloom_agg(key, 3 * (SELECT count(*) FROM malicious) / 2, 0.001,
                                 'key=url_nocase') FROM malicious;
 .print
 SELECT count(*) AS keys, bloom_count(f) AS "estimated from the filter",
