@@ -25,7 +25,7 @@ INSERT INTO service.inbox SELECT bloom_agg(email, NULL, 0.001) FROM shop.refused
 -- 2. The service sends the addresses that match. All others are certainly not on the list.
 CREATE TABLE shop.asked(email TEXT PRIMARY KEY) WITHOUT ROWID;
 INSERT INTO shop.asked SELECT email FROM service.recipients
- WHERE bloom_check((SELECT bloom_pin(f) FROM service.inbox), lower(email));
+ WHERE bloom_check((SELECT bloom_pin(f) FROM inbox), lower(email));
 
 -- 3. The shop answers with those that it really has.
 CREATE TABLE service.left_out(email TEXT PRIMARY KEY) WITHOUT ROWID;
