@@ -56,6 +56,13 @@ RUN = {
                                  "sql": "a pattern; clusters_test.py runs it for a table"}}
 
 
+def blocks(text):
+    """Language and text of each block; `indented` is one that has four blanks and no fence."""
+    yield from BLOCK.findall(text)
+    for block in re.findall(r"\n\n((?:(?: {4}|\t).*\n)+)", BLOCK.sub("", text)):
+        yield "indented", block
+
+
 def pages():
     for folder, folders, names in os.walk(TOP):
         folders[:] = sorted(name for name in folders if name not in SKIPPED)
@@ -126,80 +133,104 @@ def anchors(text):
             for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
 
 
-CALL = re.compile(r"\b(bloom_(?:check|count|agg|hashes))\s*\(", re.IGNORECASE)
-LITERAL = re.compile(r"[xX]?'(?:[^']|'')*'|[:@$?]\w*|%s|\b(?:NULL|AS \w+)\b|\b[\d.]+\b|"
-                     r"\w+(?=\()")
+# SQL without blanks and remarks, one blank between tokens; a string in quotes is one token.
+BLANK = r"(?:\s|--[^\n]*|/\*.*?\*/)*"
+LITERAL = r"(?:x?'(?:[^']|'')*'|[:@$?]\w*|%s|\d[\w.]*(?:(?<=e)[+-]\d+)?|NULL\b)"
+TOKEN = re.compile(rf"{BLANK}({LITERAL}|\w+|\S)", re.IGNORECASE | re.DOTALL)
+CALL = re.compile(rf"\b(bloom_\w+)[\"`\]]?{BLANK}\(", re.IGNORECASE | re.DOTALL)
+# What a query reads once for all its rows. A pin may name what is in its own table alone.
+ONCE = r"\( SELECT \w+ FROM \w+ \)"
+PIN = (rf"\( SELECT bloom_pin \( (?:\w+|bloom_union_agg \( \w+ \)|coalesce \( {ONCE} , bloom_new "
+       rf"\( \d+ \) \)) \)(?: FROM \w+(?: WHERE \w+ (?:=|LIKE) (?:{LITERAL}|{ONCE}))?)? \)")
+KEPT = rf"{PIN}|(?:bloom_(?:new|new_bits|import) \( )?{LITERAL}(?: , {LITERAL})*(?: \))?"
+# What else is taken without a key: the filter of a row, and what was just made.
+OWN = rf"{KEPT}|\w+(?: \. \w+)?|(?:\( SELECT )?bloom_\w+ \( .* \)"
+ASKED = {"bloom_check", "bloom_count", "bloom_add", "bloom_remove"}  # filter, key
+SHAPED = {"bloom_agg", "bloom_hashes"}  # key, filter
+ALONE = {"bloom_count", "bloom_fpr", "bloom_info", "bloom_convert", "bloom_export", "bloom_union",
+         "bloom_intersect"}
+CONSTANT = re.compile(rf"{LITERAL}|\bAS \w+|(?!random)\b\w+(?= \()", re.IGNORECASE)
 
 
 def arguments(text, at):
-    """Of the call whose parenthesis opens before at; empty where it does not close."""
-    depth, start, found, quoted = 1, at, [], False
-    for i in range(at, len(text)):
-        if text[i] == "'":
-            quoted = not quoted
-        elif quoted:
-            continue
-        elif text[i] == "(":
-            depth += 1
-        elif text[i] == ")":
-            depth -= 1
-        if depth == 0 or (depth == 1 and text[i] == ","):
-            found.append(" ".join(text[start:i].split()))
-            start = i + 1
-        if depth == 0:
-            return found
-    return []
+    """Of the call whose parenthesis opens before at."""
+    depth, found = 0, [[]]
+    for token in TOKEN.finditer(text, at):
+        depth += (token[1] == "(") - (token[1] == ")")
+        if depth < 0:
+            break
+        if depth == 0 and token[1] == ",":
+            found.append([])
+        else:
+            found[-1].append(token[1])
+    return [" ".join(tokens) for tokens in found]
 
 
-def unpinned(sql):
-    """Calls that take a filter from a table anew for each of the rows that their key comes from: a
-    subquery without a pin, or a column."""
-    for call in CALL.finditer(sql):
-        given = arguments(sql, call.end())
-        if len(given) < 2:
-            continue
-        key_first = call[1].lower() in ("bloom_agg", "bloom_hashes")
-        key, stored = given[:2] if key_first else given[1::-1]
-        varies = re.search(r"[a-z_]", LITERAL.sub("", key), re.IGNORECASE)
-        subquery = re.match(r"\(SELECT (?!bloom_pin\()", stored, re.IGNORECASE)
-        column = re.fullmatch(r"(?!NULL\b)[a-z_][\w.]*", stored, re.IGNORECASE)
-        if varies and (subquery or column):
-            yield f"{call[1]}({', '.join(given)})"
+def unpinned(text):
+    """Calls that may take a filter from a table anew for each of many rows: of those whose key
+    comes from a row all but the ones whose filter is surely read once, of others all but the ones
+    that take their row's own filter."""
+    for call in CALL.finditer(text):
+        name, given = call[1].lower(), arguments(text, call.end())
+        if name in ASKED | SHAPED and len(given) > 1:
+            stored, key = given[:2] if name in ASKED else given[1::-1]
+            stored = [stored] if re.search(r"\w", CONSTANT.sub("", key)) else []
+            known = KEPT
+        else:
+            stored = given if name in ALONE | {"bloom_keys"} else []
+            known = OWN if name in ALONE else KEPT
+        if not all(re.fullmatch(known, one, re.IGNORECASE) for one in stored):
+            yield f"{name}({', '.join(given)})"
 
 
 def sql_of(name, text):
-    """The SQL in a file, without remarks: all of a script, of a page its blocks and the words in
-    backquotes that are more than the form of a call."""
+    """What may be SQL in a file: all of a script, of a page its blocks and the words in backquotes
+    that are more than the form of a call."""
     if name.endswith(".md"):
-        words = re.findall(r"`([^`]*\bSELECT\b[^`]*)`", BLOCK.sub("", text))
-        text = "\n".join([block for _, block in BLOCK.findall(text)] + words)
-    return re.sub(r"--.*", "", text)
+        words = re.findall(r"`([^`]*\b(?:SELECT|FROM|WHERE|ON|SET)\b[^`]*)`", BLOCK.sub("", text))
+        text = "\n".join([block for _, block in blocks(text)] + words)
+    return text
 
 
 # Few rows, or a filter for each of them.
-NOT_PINNED = {
-    "sql/read_history.sql": {"bloom_check(read, id)", "bloom_agg(id, read)"},
-    "sql/shards.sql": {"bloom_check((SELECT f FROM shards WHERE shard = "
-                       "substr(hex(bloom_hash(column1)), 17, 1)), column1)"},
-    "sql/TROUBLE.md": {"bloom_check((SELECT f FROM filters WHERE name = 'bda'), url)",
-                       "bloom_check(pin, url)", "bloom_check((SELECT f FROM filters), url)"}}
+NOT_PINNED = {}
 
 
 class Pins(unittest.TestCase):
     maxDiff = None
 
     def test_what_is_found(self):
-        for sql in ("SELECT bloom_check((SELECT f FROM filters), url) FROM visits",
-                    "SELECT url FROM visits JOIN filters ON BLOOM_CHECK(filters.f, lower(url))",
-                    "SELECT bloom_agg(key, (SELECT f\n FROM filters)) FROM list",
-                    "SELECT bloom_agg(id, f) FROM list", "SELECT bloom_hashes(key, filter) FROM a",
-                    "SELECT bloom_count((SELECT f FROM a), b || 'c') FROM d"):
-            self.assertEqual(len(list(unpinned(sql))), 1, sql)
+        for stored in ("(SELECT f FROM filters)", "( SELECT f FROM filters)", "f", "x.f", '"f"',
+                       'x."f"', "[f]", "((SELECT f FROM filters))", "(SELECT\nf FROM filters)",
+                       "coalesce((SELECT f FROM filters), bloom_new(1))", "+f", "CAST(f AS BLOB)",
+                       "(WITH a AS (SELECT f FROM filters) SELECT f FROM a)", "(f)", "ifnull(f, 1)",
+                       "(VALUES ((SELECT f FROM filters)))", "CASE WHEN 1 THEN f END", "f || x''",
+                       "(SELECT bloom_pin(f) FROM filters WHERE name = visits.user)",
+                       "(SELECT bloom_pin(f) FROM filters WHERE name = user)",
+                       "(SELECT bloom_pin(f) FROM filters, b WHERE name = 'a' AND b.c = d)",
+                       "(SELECT bloom_pin(f) FROM filters WHERE name = (SELECT user))",
+                       "(SELECT bloom_pin(visits.f))", "bloom_pin(f)", "(SELECT bloom_pin(f), 1)",
+                       "(SELECT f FROM filters /* bloom_pin(f) */)", "(SELECT f -- bloom_pin(\n)",
+                       "bloom_union(f, f)", "bloom_import(readfile('a'))", "bloom_add(f, 1)"):
+            for call in ("bloom_check(%s, url)", "bloom_add(%s, lower(url))", "bloom_remove(%s, a)",
+                         "BLOOM_COUNT (%s, u.url)", "bloom_check(%s, 'a--b' || url)",
+                         "bloom_agg(url, %s)", "bloom_hashes(b || 'a', %s)", "bloom_keys(%s)",
+                         "bloom_check/* of */(%s, \"url\")", "bloom_check -- of\n (%s, [url])",
+                         '"bloom_check"(%s, url)', "bloom_check(%s, random())"):
+                sql = f"SELECT 'a--b', {call.replace('%s', stored)} FROM visits"
+                self.assertTrue(list(unpinned(sql)), sql)
+        for sql in ("bloom_fpr((SELECT f FROM filters))", "bloom_union(f, (SELECT f FROM a))",
+                    "bloom_count((f))", "bloom_info(coalesce(f, 1))"):
+            self.assertEqual(len(list(unpinned(f"SELECT {sql} FROM visits"))), 1, sql)
         for sql in ("SELECT bloom_check((SELECT bloom_pin(f) FROM filters), url) FROM visits",
+                    "SELECT bloom_check( ( select bloom_pin( f )\n  FROM filters -- all\n "
+                    "WHERE name = 'a--b' ), url) FROM visits",
                     "SELECT name FROM filters WHERE bloom_check(f, 'http://a.example/')",
                     "SELECT bloom_check((SELECT f FROM filters), :url)",
                     "SELECT bloom_check(f, upper('da39')), bloom_check(f, x'00') FROM filters",
-                    "SELECT bloom_agg(key, 1000), bloom_agg(key, NULL, 0.01), bloom_agg(a) FROM b",
+                    "SELECT bloom_agg(key, 1000), bloom_agg(key, NULL, 1e-9), bloom_agg(a) FROM b",
+                    "SELECT bloom_check(bloom_new(1, 1e-9), a), bloom_add(f, CAST(1 AS REAL))",
+                    "SELECT bloom_fpr(f), bloom_union(a.f, b.f), bloom_count(bloom_agg(a)) FROM c",
                     "SELECT bloom_agg(key, NULL) FROM a", "SELECT bloom_check(?, key) FROM a"):
             self.assertEqual(list(unpinned(sql)), [], sql)
 
