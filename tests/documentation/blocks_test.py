@@ -178,8 +178,9 @@ class Commands(unittest.TestCase):
         run = subprocess.run(["make", "-nB", *quiet, *words], cwd=TOP, env=PLAIN, text=True,
                              capture_output=True, check=False)
         self.assertEqual(run.returncode, 0, (words, run.stdout[-500:] + run.stderr))
-        sources = set(re.findall(r"(?:ext|sql|tests)/[\w./-]+\.(?:py|sh|c)\b", run.stdout))
-        units = [f"tests/library/{name}.c" for name in re.findall(r"/tests/(\w+)'", run.stdout)]
+        shown = "\n".join(re.findall("^'.*'$", run.stdout, re.MULTILINE) or [run.stdout])
+        sources = set(re.findall(r"(?:ext|sql|tests)/[\w./-]+\.(?:py|sh|c)\b", shown))
+        units = [f"tests/library/{name}.c" for name in re.findall(r"/tests/(\w+)'", shown)]
         sources |= {path for path in units if (TOP / path).exists()}
         self.knows(words, sources | {"Makefile", "tests/rules.mk", "ext/packages/rules.mk"})
         return sources
