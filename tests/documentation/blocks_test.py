@@ -334,7 +334,7 @@ def sql_of(name, text):
     """What may be SQL in a file: all of a script, of a page its blocks and the words in backquotes
     that are more than the form of a call."""
     if name.endswith(".md"):
-        words = re.findall(r"`([^`]*\b(?:SELECT|FROM|WHERE|ON|SET)\b[^`]*)`", BLOCK.sub("", text))
+        words = re.findall(r"`([^`]*\b(?i:SELECT|FROM|WHERE|ON|SET)\b[^`]*)`", BLOCK.sub("", text))
         text = "\n".join([block for _, block in blocks(text)] + words)
     return text
 

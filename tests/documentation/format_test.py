@@ -375,7 +375,32 @@ def page(name):
     return text, re.findall(r"^```(\w*)\n(.*?)^```$", typed.sub("", text), re.MULTILINE | re.DOTALL)
 
 
+# Layout, k, m and keys of which the text around the blocks says words and bits.
+TOLD = [("blocked", 6, 512, "hello", ""), ("classic", 3, 20, "hello"),
+        ("classic32", 3, 64, "hello"), ("spark1", 4, 1280, "hello", 42),
+        ("spark2", 4, 1280, "hello", 42),
+        ("dcso", 5, 1371, "hello", ""), ("go", 5, 1248, "hello", ""),
+        ("parquet", 8, 2048, "hello", 42), ("redisbloom", 5, 1280, "hello", 42)]
+
+
 class Pages(WithExtension):
+    def test_figures_in_the_text_are_those_of_the_examples(self):
+        text = "".join(re.sub(r"^```.*?^```$", "", page(name)[0], flags=re.MULTILINE | re.DOTALL)
+                       for name in READ)
+        told = " ".join(text.replace(",", "").split())
+        words = [pages.siphash(bytes(range(15)), SALT), 0xC6A4A7935BD1E995]
+        for layout, k, m, *keys in TOLD:
+            filled = empty(layout, k, m)
+            for key in keys:
+                bits = " ".join(map(str, filled.bits(key)))
+                self.assertTrue(re.search(rf"(\D| {key}) {bits}\b", told), (layout, key))
+            for key in (*keys, "", 258, 1.5, 2.0):
+                words += filled.words(key) or ()
+        words += [word * 0x9E3779B97F4A7C15 + 0xB504F333F9DE6485 & pages.WORD for word in words]
+        known = {form % number for word in words for form, number in (
+            ("%016x", word), ("%08x", word >> 32), ("%08x", word & pages.HALF))}
+        self.assertLessEqual(set(re.findall(r"\b(?:[0-9a-f]{8}){1,2}\b", text)), known)
+
     def test_pseudo_code_is_what_was_read_against_pages_py(self):
         for name, read in READ.items():
             blocks = [block for language, block in page(name)[1] if language == "text"]
