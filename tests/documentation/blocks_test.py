@@ -287,7 +287,7 @@ def options(words):
 
 # SQL without blanks and remarks, one blank between tokens; a string in quotes is one token.
 BLANK = r"(?:\s|--[^\n]*|/\*.*?\*/)*"
-LITERAL = r"(?:x?'(?:[^']|'')*'|[:@$?]\w*|%s|\d[\w.]*(?:(?<=e)[+-]\d+)?|NULL\b)"
+LITERAL = r"(?:x?'(?:[^']|'')*'|[:@$?]\w*|\d[\w.]*(?:(?<=e)[+-]\d+)?|NULL\b)"
 TOKEN = re.compile(rf"{BLANK}({LITERAL}|\w+|\S)", re.IGNORECASE | re.DOTALL)
 CALL = re.compile(rf"\b(bloom_\w+)[\"`\]]?{BLANK}\(", re.IGNORECASE | re.DOTALL)
 # What a query reads once for all its rows. A pin may name what is in its own table alone.
@@ -301,8 +301,8 @@ OWN = rf"{KEPT}|\w+(?: \. \w+)?|(?:\( SELECT )?bloom_\w+ \( .* \)"
 ASKED = {"bloom_check", "bloom_count", "bloom_add", "bloom_remove"}  # filter, key
 SHAPED = {"bloom_agg", "bloom_hashes"}  # key, filter
 ALONE = {"bloom_count", "bloom_fpr", "bloom_info", "bloom_convert", "bloom_export", "bloom_union",
-         "bloom_intersect"}
-CONSTANT = re.compile(rf"{LITERAL}|\bAS \w+|(?!random)\b\w+(?= \()", re.IGNORECASE)
+         "bloom_intersect", "bloom_union_agg", "bloom_intersect_agg"}
+CONSTANT = re.compile(rf"{LITERAL}|% s\b|\bAS \w+|(?!random)\b\w+(?= \()", re.IGNORECASE)
 
 
 def arguments(text, at):
@@ -353,7 +353,9 @@ NOT_PINNED = {
                        "bloom_check(pin, url)", "bloom_check(( SELECT f FROM filters ), url)"},
     "sql/bitmap.sql": {"bloom_keys(( SELECT bloom_intersect_agg ( users ) FROM readers ))",
                        "bloom_keys(( SELECT numbers FROM collected ))",
-                       "bloom_keys(( SELECT numbers FROM repeated ))"},
+                       "bloom_keys(( SELECT numbers FROM repeated ))",
+                       "bloom_union_agg(CASE WHEN with_bit IS NOT NULL AND without IS NOT NULL "
+                       "THEN bloom_intersect ( with_bit , without ) END)"},
     "sql/cache_penetration.sql": {"bloom_add(f, NEW . code)"},
     "sql/exchange_with_guava.sql": {"bloom_agg(key, filter)"},  # the form of a call
     "sql/read_history.sql": {"bloom_check(read, id)", "bloom_agg(id, read)"},
@@ -385,7 +387,8 @@ class Pins(unittest.TestCase):
                 sql = f"SELECT 'a--b', {call.replace('%s', stored)} FROM visits"
                 self.assertTrue(list(unpinned(sql)), sql)
         for sql in ("bloom_fpr((SELECT f FROM filters))", "bloom_union(f, (SELECT f FROM a))",
-                    "bloom_count((f))", "bloom_info(coalesce(f, 1))"):
+                    "bloom_count((f))", "bloom_info(coalesce(f, 1))",
+                    "bloom_union_agg((SELECT f FROM filters))"):
             self.assertEqual(len(list(unpinned(f"SELECT {sql} FROM visits"))), 1, sql)
         for sql in ("SELECT bloom_check((SELECT bloom_pin(f) FROM filters), url) FROM visits",
                     "SELECT bloom_check( ( select bloom_pin( f )\n  FROM filters -- all\n "
