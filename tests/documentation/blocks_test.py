@@ -295,7 +295,8 @@ ONCE = r"\( SELECT \w+ FROM \w+ \)"
 PIN = (rf"\( SELECT bloom_pin \( (?:coalesce \( {ONCE} , bloom_new \( \d+ \) \) \)|(?:\w+|"
        r"bloom_union_agg \( \w+ \)) \) FROM \w+(?: WHERE \w+ (?:=|LIKE) "
        rf"(?:{LITERAL}|{ONCE}))?) \)")
-KEPT = rf"{PIN}|(?:bloom_(?:new|new_bits|import) \( )?{LITERAL}(?: , {LITERAL})*(?: \))?"
+KEPT = (rf"{PIN}|CASE \w+ (?:WHEN {LITERAL} THEN {PIN} )+END|(?:bloom_(?:new|new_bits|import) \( )?"
+        rf"{LITERAL}(?: , {LITERAL})*(?: \))?|[\d */+]*\( SELECT count \( \* \) FROM \w+ \)")
 # What else is taken without a key: the filter of a row, and what was just made.
 OWN = rf"{KEPT}|\w+(?: \. \w+)?|(?:\( SELECT )?bloom_\w+ \( .* \)"
 ASKED = {"bloom_check", "bloom_count", "bloom_add", "bloom_remove"}  # filter, key
@@ -325,8 +326,8 @@ def unpinned(text):
     that take their row's own filter."""
     for call in CALL.finditer(text):
         name, given = call[1].lower(), arguments(text, call.end())
-        if name in ASKED | SHAPED and len(given) > 1:
-            stored, key = given[:2] if name in ASKED else given[1::-1]
+        if name in ASKED and len(given) > 1 or name in SHAPED and len(given) == 2:
+            stored, key = given[:2] if name in ASKED else given[::-1]
             stored = [stored] if re.search(r"\w", CONSTANT.sub("", key)) else []
             known = KEPT
         else:
@@ -399,6 +400,9 @@ class Pins(unittest.TestCase):
                     "SELECT bloom_agg(key, 1000), bloom_agg(key, NULL, 1e-9), bloom_agg(a) FROM b",
                     "SELECT bloom_check(bloom_new(1, 1e-9), a), bloom_add(f, CAST(1 AS REAL))",
                     "SELECT bloom_fpr(f), bloom_union(a.f, b.f), bloom_count(bloom_agg(a)) FROM c",
+                    "SELECT bloom_agg(key, 2 * (SELECT count(*) FROM b)) FROM a",
+                    "SELECT bloom_check(CASE c WHEN '0' THEN (SELECT bloom_pin(f) FROM a WHERE d = "
+                    "0) WHEN '1' THEN (SELECT bloom_pin(f) FROM a WHERE d = 1) END, key) FROM b",
                     "SELECT bloom_agg(key, NULL) FROM a", "SELECT bloom_check(?, key) FROM a"):
             self.assertEqual(list(unpinned(sql)), [], sql)
 
