@@ -345,8 +345,8 @@ class Demo(TreeTest):
             with self.subTest(content=content):
                 path = self.write(content)
                 self.refused(
-                    f"no entry in '{path}'{why}; it should have URLs or domains, one a line or in any "
-                    "form of a list", URLS=path)
+                    f"no entry in '{path}'{why}; it should have URLs or domains, one a line or in "
+                    "any form of a list", URLS=path)
 
     def test_lists_that_the_visits_cannot_meet(self):
         path = self.write(b"http://a.example/#part\n")
