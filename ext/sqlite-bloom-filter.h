@@ -14,7 +14,7 @@
  * amalgamation, sqlite-bloom-filter.c, into the program; Windows needs no -lm:
  *
  *     cc -O2 -std=c11 -ffp-contract=off -c sqlite-bloom-filter.c
- *     cc -I. -o program program.c sqlite-bloom-filter.o -lm
+ *     cc -o program program.o sqlite-bloom-filter.o -lm
  *
  * Threads. Functions that take a const filter may run at once on one filter, if its allocator may.
  * All else needs one thread at a time for each filter or builder. There is no global state but the
