@@ -135,11 +135,11 @@ static inline enum bloom_stored_kind read_stored_argument(sqlite3_context *conte
 /* What to do when a text stands in the place of a filter: one that a filter was written as, or a
  * name. */
 static const char *advice_for_text(sqlite3_value *value) {
-    const char *text = (const char *)sqlite3_value_text(value);
-    if (text != NULL && sqlite3_strnicmp(text, "89424c4d", 8) == 0)
+    const char *text = (const char *)sqlite3_value_text(value); /* which was there before */
+    if (sqlite3_strnicmp(text, "89424c4d", 8) == 0)
         return "; this is a filter in hexadecimal: bind its bytes, or use unhex(), from SQLite "
                "3.41 on";
-    if (text != NULL && strncmp(text, "iUJMT", 5) == 0)
+    if (strncmp(text, "iUJMT", 5) == 0)
         return "; this is a filter in base64: decode it, and bind its bytes";
     return "; give the filter itself, as in (SELECT f FROM filters WHERE name = 'bad')";
 }

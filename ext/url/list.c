@@ -387,7 +387,7 @@ static bool list_names_host(const struct bloom_url *url, const uint8_t *key) {
 bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url *url,
                       const uint8_t *key) {
     struct list_span span = {text, text + length};
-    while (span.at < span.end && *span.at <= ' ')
+    while (*span.at <= ' ') /* what has a host is not all blanks */
         span.at++;
     return list_has_scheme(span) ||
            ((url->address || list_names_host(url, key)) && list_other(span) != LIST_MAIL &&
