@@ -62,10 +62,11 @@ async function inspect(page, name) {
       ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(" | ")}`,
     ),
   );
-  seen.widths[name] = await page.evaluate(() => [
-    document.documentElement.scrollWidth,
-    window.innerWidth,
-  ]);
+  // A phone makes its window as wide as the page.
+  seen.widths[name] = await page.evaluate(
+    (width) => [Math.max(document.documentElement.scrollWidth, window.innerWidth), width],
+    page.viewportSize().width,
+  );
 }
 
 // Waits until the list is loaded, or has a problem.

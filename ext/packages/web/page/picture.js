@@ -6,8 +6,9 @@ const SMALL_HASHES = 3;
 const PICTURE_COLUMNS = 16;
 const ADDED = ["apple", "cherry", "mango", "plum", "quince", "fig"];
 const ABSENT = (
-  "banana pear grape sapodilla lime kiwi papaya peach melon guava lychee apricot orange pomelo " +
-  "date currant damson durian medlar mulberry nectarine olive persimmon raspberry tamarind blueberry"
+  "banana pear grape sapodilla lime kiwi papaya peach melon guava lychee apricot orange " +
+  "pomelo date currant damson durian medlar mulberry nectarine olive persimmon raspberry " +
+  "tamarind blueberry"
 ).split(" ");
 const STEP_MILLISECONDS = 2600;
 

@@ -99,7 +99,7 @@ async function startChoosing(database) {
         {},
         ...["layout", "bits a key", "size", ""].map((name, i) =>
           name === ""
-            ? make("td")
+            ? make("td", { className: "bar" })
             : make("th", { scope: "col", textContent: name, className: i > 0 ? "number" : "" }),
         ),
       ),
@@ -148,7 +148,7 @@ async function startChoosing(database) {
         : `${counted(mine.n, "key")} ${mine.n === 1 ? "takes" : "take"} ${shownBytes(bytes)} in ` +
           `layout ${mine.layout}, and of ${wronglyFound(mine.p)}.` +
           (bytes > MOST_BYTES
-            ? " That is too large for one value of SQLite: use a table, of layout blocked or " +
+            ? " A value of SQLite cannot be so large: use a table, of layout blocked or " +
               "counting, or shards."
             : "");
     const canRun = bytes !== null && (bytes <= MOST_BYTES || FOR_TABLES.includes(mine.layout));
@@ -267,7 +267,8 @@ function drawRate({ n, p }, blocks, probes) {
   curve("curve", blockedRate);
   element("rate-caption").textContent =
     "How often layout blocked finds a key that was never added: " +
-    `${rarely(blockedRate(n, blocks, probes))} with ${shownCount(n)} keys, ` +
+    `${rarely(blockedRate(n, blocks, probes))} with ${shownCount(n)} ` +
+    `${n === 1 ? "key" : "keys"}, ` +
     `${rarely(blockedRate(1.5 * n, blocks, probes))} with half as many again. ` +
     "Dotted: the same bits without blocks.";
 }
