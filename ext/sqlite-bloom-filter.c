@@ -770,7 +770,7 @@ int sqlite_bloom_filter_import(struct sqlite_bloom_filter **filter, const void *
         return interface_fail(problem, SQLITE_BLOOM_REFUSED, __func__,
                               "the bytes are a filter of ours already; open them without an "
                               "import");
-    if (!exchange->read(exchange->form, &shape, from, length, reason))
+    if (!bloom_exchange_read(exchange, &shape, from, length, reason))
         return interface_fail(problem, SQLITE_BLOOM_NOT_A_FILTER, __func__, "the bytes %s", reason);
     struct sqlite_bloom_filter *made = filter_begin(memory);
     if (made != NULL) {

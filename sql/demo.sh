@@ -59,13 +59,19 @@ count="SELECT count(key) FROM bloom_list(readfile('$quoted'))"
 if ! entries=$(run '.load ./bloom' "$count" 2>&1); then
     fail "'$list' cannot be read: $entries"
 fi
-[ "$entries" -gt 0 ] ||
-    fail "no entry in '$list'; it should have URLs or domains, one a line or in any form of a list"
+if [ "$entries" -eq 0 ]; then
+    why=$(run '.load ./bloom' "SELECT ' (' || count(*) || ' x ' || note || ')'
+        FROM bloom_list(readfile('$quoted')) GROUP BY note ORDER BY count(*) DESC LIMIT 1")
+    fail "no entry in '$list'$why; it should have URLs or domains, one a line or in any form of a" \
+        "list"
+fi
 # Lines end with LF, CRLF or CR.
 lines=$(LC_ALL=C awk '{ sub(/\r$/, ""); n += 1 + gsub(/\r/, "") } END { print n }' "$list")
 LC_ALL=C tr '\r' '\n' <"$list" |
     LC_ALL=C awk -f sql/visits.awk -v "harmless=$((visits - visits / 20))" \
         -v "listed=$((visits / 20))" >"$work/visits"
+[ "$visits" -lt 20 ] || grep -q '^1' "$work/visits" ||
+    fail "visits.awk knows none of the forms of the entries in '$list', and made no visit to them"
 import_path=$(printf '%s' "$work/visits" | sed 's/[\\"]/\\&/g')
 
 printf 'The list: %s\n' "$shown"

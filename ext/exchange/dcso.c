@@ -33,9 +33,6 @@ enum {
     DCSO_FORM = 1
 };
 
-/* How files of gzip begin. Tools of this format may compress a whole file. */
-static const uint8_t DCSO_GZIP[] = {0x1f, 0x8b};
-
 static bool dcso_read_header(struct bloom_shape *shape, const uint8_t *bytes,
                              char problem[BLOOM_PROBLEM_SIZE]) {
     uint64_t flags = bloom_load64(bytes), rate = bloom_load64(bytes + DCSO_AT_RATE);
@@ -81,11 +78,6 @@ static bool dcso_read_header(struct bloom_shape *shape, const uint8_t *bytes,
 static bool dcso_read(unsigned form, struct bloom_shape *shape, const uint8_t *bytes,
                       uint64_t length, char problem[BLOOM_PROBLEM_SIZE]) {
     (void)form;
-    if (length >= sizeof DCSO_GZIP && memcmp(bytes, DCSO_GZIP, sizeof DCSO_GZIP) == 0) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are compressed with gzip; unpack the file first, with gunzip");
-        return false;
-    }
     if (length < DCSO_HEADER_BYTES) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "are cut off: there are %" PRIu64 ", the header of a DCSO filter alone has %d; "

@@ -39,6 +39,17 @@ void bloom_exchange_list(char *text, size_t size) {
         bloom_name_append(text, size, FORMATS[i]->name);
 }
 
+bool bloom_exchange_read(const struct bloom_exchange *format, struct bloom_shape *shape,
+                         const uint8_t *bytes, uint64_t length, char problem[BLOOM_PROBLEM_SIZE]) {
+    static const uint8_t GZIP[] = {0x1f, 0x8b, 0x08}; /* RFC 1952, with its only method */
+    if (format->read(format->form, shape, bytes, length, problem))
+        return true;
+    if (length >= sizeof GZIP && memcmp(bytes, GZIP, sizeof GZIP) == 0)
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "are compressed with gzip; unpack the file first, with gunzip");
+    return false;
+}
+
 bool bloom_exchange_is_java_object(const uint8_t *bytes, uint64_t length) {
     static const uint8_t start[] = {0xac, 0xed, 0x00, 0x05};
     return length >= sizeof start && memcmp(bytes, start, sizeof start) == 0;

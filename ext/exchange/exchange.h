@@ -57,6 +57,10 @@ extern const struct bloom_exchange bloom_exchange_parquet_bitset;
 extern const struct bloom_exchange bloom_exchange_parquet_int32_bitset;
 extern const struct bloom_exchange bloom_exchange_redisbloom;
 
+/* Reads bytes by a format's member read, and names a compressed file for what it is. */
+bool bloom_exchange_read(const struct bloom_exchange *format, struct bloom_shape *shape,
+                         const uint8_t *bytes, uint64_t length, char problem[BLOOM_PROBLEM_SIZE]);
+
 /* Whether bytes begin as java.io.ObjectOutputStream does: the filters of Guava and Spark are
  * Serializable, too, but that form is Java's alone. */
 bool bloom_exchange_is_java_object(const uint8_t *bytes, uint64_t length);

@@ -137,8 +137,8 @@ bool bloom_blocked_choose(struct bloom_shape *shape, uint64_t *blocks,
         double least = (ldexp(1, -30) + ldexp((double)keys, -64)) * 1.005;
         char rate[BLOOM_NUMBER_SIZE], least_rate[BLOOM_NUMBER_SIZE];
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "p = %s is less than layout %s can keep for %" PRIu64 " keys; "
-                 "ask for p = %s or more",
+                 "a rate of %s is less than layout %s can keep for %" PRIu64 " keys; "
+                 "ask for %s or more",
                  bloom_number_text(rate, shape->rate, 6), shape->layout->name, keys,
                  bloom_number_text(least_rate, least, 3));
         return false;

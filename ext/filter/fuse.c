@@ -258,7 +258,7 @@ static bool fuse_size_for_keys(struct bloom_shape *shape, const struct bloom_key
     if (width > FUSE_WIDTH_MAXIMUM) {
         char rate[BLOOM_NUMBER_SIZE], least[BLOOM_NUMBER_SIZE];
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "p = %s is less than layout fuse can keep; ask for p = %s or more",
+                 "a rate of %s is less than layout fuse can keep; ask for %s or more",
                  bloom_number_text(rate, shape->rate, 6),
                  bloom_number_text(least, ldexp(1, -FUSE_WIDTH_MAXIMUM) * 1.005, 3));
         return false;

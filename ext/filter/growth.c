@@ -64,8 +64,8 @@ bool bloom_growth_possible(const struct bloom_growth *growth, char problem[BLOOM
     }
     if (growth->mode == BLOOM_GROWTH_ON && tenths(growth, 10) < GROWING_RATE_MINIMUM) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "a table that grows needs an fpr of 1e-6 or more%s; use growth=off with the "
-                 "capacity it needs",
+                 "a table that grows needs an fpr of 1e-6 or more%s; write that, or growth=off "
+                 "with the capacity that it needs",
                  growth->generations > 1 ? " for each generation" : "");
         return false;
     }

@@ -163,6 +163,7 @@ const struct bloom_layout bloom_layout_hashes = {
     .number = HASHES_NUMBER,
     .hash_words = 1,
     .keying = true,
+    .unlisted = true,
     .exact = true,
     .probes_maximum = 1,
     .bits_multiple = 8 * HASH_BYTES,

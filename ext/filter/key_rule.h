@@ -25,14 +25,14 @@ struct bloom_rule_key {
 
 struct bloom_key_rule {
     const char *name;   /* in lower case, as the option key=NAME has it */
-    const char *advice; /* how to leave out what has no key, as in "leave it out with WHERE ..." */
+    const char *advice; /* what to do about texts that have no key, as an imperative */
     uint8_t number;     /* as stored in the header; not 0 */
 
     /* Bytes of room that the two functions below need for a text of length bytes. */
     uint64_t (*room)(size_t length);
 
-    /* The key under which a text is added. text, which may be NULL when length is 0, and room do
-     * not overlap. False: the text has none. */
+    /* The key under which a text is added, or an entry asked for. text, which may be NULL when
+     * length is 0, and room do not overlap. False: the text has none. */
     bool (*add)(const uint8_t *text, size_t length, uint8_t *room, struct bloom_rule_key *key);
 
     /* The keys that may cover a text, the most exact first. Returns their number; 0: the text has

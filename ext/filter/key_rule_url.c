@@ -2,10 +2,13 @@
  *
  * url_nocase is for lists that do not keep the case of paths, as some block lists for browsers: it
  * makes the ASCII letters of path and query lower case. (Those of the host are lower case in every
- * key.) */
+ * key.)
+ *
+ * What is asked may be anything that somebody typed. What is added must be a URL or an entry: a
+ * line of a list such as "0.0.0.0 evil.example" would become a key that nothing ever matches. */
 #include "filter/key_rule.h"
 
-#include "url/url.h"
+#include "url/list.h"
 
 #include <assert.h>
 
@@ -14,7 +17,8 @@ static_assert((int)BLOOM_RULE_KEYS_MAXIMUM >= BLOOM_URL_KEYS_MOST, "a URL has mo
 static bool rule_url_add(const uint8_t *text, size_t length, uint8_t *room,
                          struct bloom_rule_key *key) {
     struct bloom_url url;
-    bool has_key = bloom_url_parse(&url, text, length, room);
+    bool has_key =
+        bloom_url_parse(&url, text, length, room) && bloom_list_takes(text, length, &url, room);
     if (has_key)
         *key = (struct bloom_rule_key){room, url.length};
     return has_key;
@@ -52,7 +56,9 @@ static unsigned rule_url_nocase_ask(const uint8_t *text, size_t length, uint8_t 
     return rule_url_all(&url, room, keys);
 }
 
-#define URL_ADVICE "leave it out with WHERE bloom_url(key) IS NOT NULL"
+#define URL_ADVICE                                                                                 \
+    "read lines of a published list by bloom_list(text), and leave out what is no URL with WHERE " \
+    "bloom_url(key) IS NOT NULL"
 
 const struct bloom_key_rule bloom_key_rule_url = {
     .name = "url",

@@ -42,7 +42,7 @@ const struct bloom_layout *bloom_layout_default(void) {
 void bloom_layout_list(char *text, size_t size) {
     text[0] = '\0';
     for (size_t i = 0; i < LAYOUT_COUNT; i++)
-        if (!LAYOUTS[i]->imported_only)
+        if (!LAYOUTS[i]->unlisted)
             bloom_name_append(text, size, LAYOUTS[i]->name);
 }
 

@@ -152,7 +152,7 @@ struct bloom_layout {
     uint32_t probes_maximum; /* k is 1 to this */
     uint32_t bits_multiple;  /* m is a multiple of this */
     bool keying;             /* key rules and salts may be chosen */
-    bool imported_only;      /* no filter is made in it, only read from another system's */
+    bool unlisted;           /* nobody chooses it: it is imported, or made by bloom_hashes */
     bool exact;              /* p plays no part and is 0 */
     bool repeats; /* a key counts as often as it is added, BLOOM_REPEATS_MAXIMUM times at most; one
                    * word decides about it */
@@ -244,7 +244,7 @@ const struct bloom_layout *bloom_layout_by_name(const char *name, size_t length)
 /* The layout of a filter when the user names none: the first of the table. */
 const struct bloom_layout *bloom_layout_default(void);
 
-/* Writes the names of all layouts that filters are made in into text of size bytes (at least 1), as
+/* Writes the names of all layouts that users choose from into text of size bytes (at least 1), as
  * in: 'blocked', 'classic'. */
 void bloom_layout_list(char *text, size_t size);
 

@@ -44,6 +44,35 @@ int bloom_option_wrong(char problem[BLOOM_PROBLEM_SIZE], const char *expectation
     return BLOOM_OPTION_WRONG;
 }
 
+/* The number of a hexadecimal digit; 16 for any other character. */
+static unsigned digit_of(char letter) {
+    static const char DIGITS[] = "0123456789abcdef";
+    const char *digit = letter != '\0' ? strchr(DIGITS, letter | (letter >= 'A' ? 0x20 : 0)) : NULL;
+    return digit != NULL ? (unsigned)(digit - DIGITS) : 16;
+}
+
+/* Names what was probably meant first. */
+static int unknown_option(struct bloom_text name, const char *list,
+                          char problem[BLOOM_PROBLEM_SIZE]) {
+    char quoted[BLOOM_QUOTE_SIZE], meant[BLOOM_QUOTE_SIZE] = "";
+    size_t digits = 0;
+    while (digits < name.length && (name.start[digits] == '.' || digit_of(name.start[digits]) < 10))
+        digits++;
+    const struct bloom_layout *layout = bloom_layout_by_name(name.start, name.length);
+    const struct bloom_key_rule *rule = bloom_key_rule_by_name(name.start, name.length);
+    if (name.length == 0)
+        snprintf(meant, sizeof meant, "leave it out, with its comma; ");
+    else if (digits == name.length)
+        snprintf(meant, sizeof meant, "write numbers behind the name and without separators; ");
+    else if (layout != NULL)
+        snprintf(meant, sizeof meant, "write layout=%s; ", layout->name);
+    else if (rule != NULL)
+        snprintf(meant, sizeof meant, "write key=%s; ", rule->name);
+    snprintf(problem, BLOOM_PROBLEM_SIZE, "unknown option %s; %sthe options are %s",
+             bloom_quote(quoted, name.start, name.length), meant, list);
+    return BLOOM_OPTION_WRONG;
+}
+
 int bloom_option_read(const struct bloom_option *options, const char *list,
                       struct bloom_text argument, void *target, unsigned *given,
                       char problem[BLOOM_PROBLEM_SIZE]) {
@@ -53,12 +82,8 @@ int bloom_option_read(const struct bloom_option *options, const char *list,
     unsigned which = 0;
     while (options[which].name != NULL && !bloom_text_is(name, options[which].name))
         which++;
-    if (options[which].name == NULL || equals == NULL) {
-        char quoted[BLOOM_QUOTE_SIZE];
-        snprintf(problem, BLOOM_PROBLEM_SIZE, "unknown option %s; the options are %s",
-                 bloom_quote(quoted, name.start, name.length), list);
-        return BLOOM_OPTION_WRONG;
-    }
+    if (options[which].name == NULL || equals == NULL)
+        return unknown_option(name, list, problem);
     if (*given & 1u << which) {
         snprintf(problem, BLOOM_PROBLEM_SIZE, "option %s is given twice; leave one out",
                  options[which].name);
@@ -79,13 +104,6 @@ int bloom_option_rule(struct bloom_text value, struct bloom_keying *keying,
     return bloom_option_wrong(problem, names, value);
 }
 
-/* The number of a hexadecimal digit; 16 for any other character. */
-static unsigned digit_of(char letter) {
-    static const char DIGITS[] = "0123456789abcdef";
-    const char *digit = letter != '\0' ? strchr(DIGITS, letter | (letter >= 'A' ? 0x20 : 0)) : NULL;
-    return digit != NULL ? (unsigned)(digit - DIGITS) : 16;
-}
-
 int bloom_option_salt(struct bloom_text value, struct bloom_keying *keying,
                       char problem[BLOOM_PROBLEM_SIZE]) {
     size_t digits = 0;
@@ -96,11 +114,12 @@ int bloom_option_salt(struct bloom_text value, struct bloom_keying *keying,
     keying->salted = true;
     if (digits == SALT_DIGITS && value.length == SALT_DIGITS)
         return BLOOM_OPTION_READ;
-    snprintf(problem, BLOOM_PROBLEM_SIZE,
-             "salt must be %d hexadecimal digits, in quotes where a table is "
-             "created, as lower(hex(randomblob(16))) makes them; %" PRIu64 " of the "
-             "%" PRIu64 " characters given are",
-             SALT_DIGITS, (uint64_t)digits, (uint64_t)value.length);
+    snprintf(
+        problem, BLOOM_PROBLEM_SIZE,
+        "salt must be %d hexadecimal digits, as SELECT lower(hex(randomblob(16))) prints them: "
+        "paste them, in quotes where a table is created; %" PRIu64 " of the %" PRIu64
+        " bytes given are",
+        SALT_DIGITS, (uint64_t)digits, (uint64_t)value.length);
     return BLOOM_OPTION_WRONG;
 }
 

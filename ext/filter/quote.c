@@ -7,8 +7,9 @@
  *   - well-formed UTF-8 (RFC 3629: no surrogates, nothing overlong, nothing above U+10FFFF) stays;
  *     any other byte is written as \xNN;
  *   - control characters (U+0000 to U+001F, U+007F to U+009F), the line separators U+2028 and
- *     U+2029, and characters that change the direction of writing (U+200E, U+200F, U+202A to
- *     U+202E, U+2066 to U+2069) are written as \uNNNN;
+ *     U+2029, characters that change the direction of writing (U+200E, U+200F, U+202A to U+202E,
+ *     U+2066 to U+2069), and those that nobody sees (U+00A0, U+00AD, U+200B to U+200D, U+2060 to
+ *     U+2065, U+FEFF), which copying and pasting brings, are written as \uNNNN;
  *   - long text is cut off behind a whole character, and three dots follow.
  */
 #include "filter/quote.h"
@@ -41,8 +42,9 @@ static size_t read_character(const uint8_t *text, size_t length, uint32_t *chara
 }
 
 static bool is_hidden(uint32_t character) {
-    static const uint32_t RANGES[][2] = {
-        {0, 0x1f}, {0x7f, 0x9f}, {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
+    static const uint32_t RANGES[][2] = {{0, 0x1f},        {0x7f, 0xa0},     {0xad, 0xad},
+                                         {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x2069},
+                                         {0xfeff, 0xfeff}};
     for (size_t i = 0; i < sizeof RANGES / sizeof *RANGES; i++)
         if (character >= RANGES[i][0] && character <= RANGES[i][1])
             return true;

@@ -29,13 +29,34 @@ void bloom_sql_error(sqlite3_context *context, const char *format, ...) {
     sqlite3_free(text);
 }
 
-void bloom_sql_error_found(sqlite3_context *context, const char *expectation,
-                           sqlite3_value *value) {
+static void error_and_advice(sqlite3_context *context, const char *expectation,
+                             sqlite3_value *value, const char *advice) {
     char words[BLOOM_WORDS_SIZE];
     if (bloom_sql_describe(words, value) != NULL)
-        bloom_sql_error(context, "%s, not %s", expectation, words);
+        bloom_sql_error(context, "%s, not %s%s", expectation, words, advice);
     else
         sqlite3_result_error_nomem(context);
+}
+
+void bloom_sql_error_found(sqlite3_context *context, const char *expectation,
+                           sqlite3_value *value) {
+    error_and_advice(context, expectation, value, "");
+}
+
+/* What to do when a value is no number, or the wrong one, in the place of n or p. */
+static const char *advice_for_number(sqlite3_value *value, const char *name) {
+    if (sqlite3_value_type(value) == SQLITE_FLOAT) {
+        double real = sqlite3_value_double(value);
+        return real > 0 && real < 1 && strcmp(name, "n") == 0 ? "; give n before p" : "";
+    }
+    if (sqlite3_value_type(value) != SQLITE_TEXT)
+        return "";
+    const char *text = (const char *)sqlite3_value_text(value);
+    const size_t length = (size_t)sqlite3_value_bytes(value);
+    return text != NULL && length > 0 &&
+                   (memchr(text, '=', length) != NULL || bloom_layout_by_name(text, length) != NULL)
+               ? "; options come behind n and p: give both, as in 1000, 0.01, 'fuse'"
+               : "; give a number, or CAST a text that is one";
 }
 
 /* Whether the second line of a header is that of a recent one, the first being equal. */
@@ -111,6 +132,18 @@ static inline enum bloom_stored_kind read_stored_argument(sqlite3_context *conte
     return read_stored(type, value, pinned, &registration->recent_header, filter, problem);
 }
 
+/* What to do when a text stands in the place of a filter: one that a filter was written as, or a
+ * name. */
+static const char *advice_for_text(sqlite3_value *value) {
+    const char *text = (const char *)sqlite3_value_text(value);
+    if (text != NULL && sqlite3_strnicmp(text, "89424c4d", 8) == 0)
+        return "; this is a filter in hexadecimal: bind its bytes, or use unhex(), from SQLite "
+               "3.41 on";
+    if (text != NULL && strncmp(text, "iUJMT", 5) == 0)
+        return "; this is a filter in base64: decode it, and bind its bytes";
+    return "; give the filter itself, as in (SELECT f FROM filters WHERE name = 'bad')";
+}
+
 /* Fails the function for an argument that is no filter. */
 static void refuse_filter(sqlite3_context *context, int position, sqlite3_value *value,
                           enum bloom_stored_kind kind, const char *problem) {
@@ -118,10 +151,7 @@ static void refuse_filter(sqlite3_context *context, int position, sqlite3_value 
         sqlite3_result_error_nomem(context);
     else
         bloom_sql_error(context, "the filter (argument %d) %s%s", position, problem,
-                        sqlite3_value_type(value) != SQLITE_TEXT
-                            ? ""
-                            : "; give the filter itself, as in (SELECT f FROM filters WHERE name = "
-                              "'bad')");
+                        sqlite3_value_type(value) == SQLITE_TEXT ? advice_for_text(value) : "");
 }
 
 bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
@@ -175,7 +205,7 @@ bool bloom_sql_whole_number(sqlite3_context *context, const char *name, sqlite3_
     char *expectation = sqlite3_mprintf("%s must be a whole number from %llu to %llu", name,
                                         (sqlite3_uint64)minimum, (sqlite3_uint64)maximum);
     if (expectation)
-        bloom_sql_error_found(context, expectation, value);
+        error_and_advice(context, expectation, value, advice_for_number(value, name));
     else
         sqlite3_result_error_nomem(context);
     sqlite3_free(expectation);
@@ -199,25 +229,8 @@ static bool read_rate(sqlite3_context *context, const struct bloom_layout *layou
     *rate = sqlite3_value_double(value);
     if ((type == SQLITE_INTEGER || type == SQLITE_FLOAT) && *rate > 0 && *rate < 1)
         return true;
-    bloom_sql_error_found(context, "p must be between 0 and 1 (0.01 is 1 %)", value);
-    return false;
-}
-
-bool bloom_sql_layout(sqlite3_context *context, sqlite3_value *value,
-                      const struct bloom_layout **layout) {
-    if (sqlite3_value_type(value) == SQLITE_TEXT) {
-        const char *name = (const char *)sqlite3_value_text(value);
-        if (name == NULL) {
-            sqlite3_result_error_nomem(context);
-            return false;
-        }
-        *layout = bloom_layout_by_name(name, (size_t)sqlite3_value_bytes(value));
-        if (*layout != NULL)
-            return true;
-    }
-    char names[BLOOM_PROBLEM_SIZE] = "layout must be one of ";
-    bloom_layout_list(names + strlen(names), sizeof names - strlen(names));
-    bloom_sql_error_found(context, names, value);
+    error_and_advice(context, "p must be a number between 0 and 1 (0.01 is 1 %)", value,
+                     type == SQLITE_TEXT ? advice_for_number(value, "p") : "");
     return false;
 }
 
@@ -225,20 +238,21 @@ bool bloom_sql_layout(sqlite3_context *context, sqlite3_value *value,
  * zeros. */
 static bool read_options(sqlite3_context *context, sqlite3_value *value,
                          struct bloom_shape *shape) {
-    struct bloom_text text = {NULL, 0};
     char problem[BLOOM_PROBLEM_SIZE];
-    *shape = (struct bloom_shape){.layout = bloom_layout_default()};
-    if (sqlite3_value_type(value) == SQLITE_TEXT) {
-        text.start = (const char *)sqlite3_value_text(value);
-        if (text.start == NULL) {
-            sqlite3_result_error_nomem(context);
-            return false;
-        }
-        text.length = (size_t)sqlite3_value_bytes(value);
+    if (sqlite3_value_type(value) != SQLITE_TEXT) {
+        bloom_sql_error_found(context,
+                              "options must be a layout's name, or text such as 'layout=fuse, "
+                              "key=url'",
+                              value);
+        return false;
     }
-    if (text.length == 0 || memchr(text.start, '=', text.length) == NULL)
-        return bloom_sql_layout(context, value, &shape->layout);
-    if (bloom_options_of_value(text, shape, problem) == BLOOM_OPTION_READ)
+    const struct bloom_text text = {(const char *)sqlite3_value_text(value),
+                                    (size_t)sqlite3_value_bytes(value)};
+    if (text.start == NULL) {
+        sqlite3_result_error_nomem(context);
+        return false;
+    }
+    if (bloom_options_or_layout(text, shape, problem) == BLOOM_OPTION_READ)
         return true;
     bloom_sql_error(context, "%s", problem);
     return false;
@@ -320,7 +334,10 @@ enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position
         }
         sqlite3_snprintf(sizeof problem, problem, "the key (argument %d): layout %s takes %s",
                          position, layout->name, layout->hashing->keys);
-        bloom_sql_error_found(context, problem, value);
+        error_and_advice(context, problem, value,
+                         layout->numbers != NULL && sqlite3_value_type(value) == SQLITE_TEXT
+                             ? "; CAST(key AS INTEGER) where it is one"
+                             : "");
         return BLOOM_KEY_FAILED;
     default:
         break;

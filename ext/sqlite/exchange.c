@@ -63,7 +63,7 @@ void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **argum
                                  "use them without an import");
         return;
     }
-    if (!format->read(format->form, &shape, bytes, length, problem)) {
+    if (!bloom_exchange_read(format, &shape, bytes, length, problem)) {
         bloom_sql_error(context, "the bytes (argument 1) %s", problem);
         return;
     }

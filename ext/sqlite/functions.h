@@ -76,9 +76,6 @@ bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **argume
 bool bloom_sql_rate_and_options(sqlite3_context *context, int count, sqlite3_value **arguments,
                                 struct bloom_shape *shape);
 
-/* A layout by its name. */
-bool bloom_sql_layout(sqlite3_context *context, sqlite3_value *value,
-                      const struct bloom_layout **layout);
 
 /* The bytes that a value of this connection may have. */
 uint64_t bloom_sql_length_limit(sqlite3_context *context);

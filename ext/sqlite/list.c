@@ -42,13 +42,23 @@ static int list_rows_next(struct bloom_rows *rows) {
 }
 
 /* Whether a text is the name of a file and not a list, as 'hosts.txt' in the place of
- * readfile('hosts.txt'): it ends in what lists are called and no host is (none of these is a
- * top-level domain), holds no blank, and does not begin with a scheme or with a host and a
- * slash. */
+ * readfile('hosts.txt'): one line that begins as paths do, or one that ends in what lists are
+ * called and no host is (none of these is a top-level domain), holds no blank, and does not begin
+ * with a scheme or with a host and a slash. */
 static bool is_file_name(const uint8_t *text, size_t length) {
-    static const char *const ENDS[] = {".txt", ".csv", ".list", ".hosts", ".conf", ".gz"};
+    static const char *const ENDS[] = {".txt", ".csv",   ".tsv",  ".json", ".list",
+                                       ".lst", ".hosts", ".conf", ".gz"};
+    static const char *const STARTS[] = {"/etc/", "/home/", "/tmp/", "./", "../", "~/", "file:"};
     enum { NAME_MOST = 260 };
     bool ends = false;
+    while (length > 0 && text[length - 1] <= ' ')
+        length--;
+    for (size_t i = 0; i < sizeof STARTS / sizeof *STARTS && length <= NAME_MOST; i++) {
+        size_t start = strlen(STARTS[i]);
+        if (length > start && memcmp(text, STARTS[i], start) == 0 &&
+            memchr(text, '\n', length) == NULL)
+            return true;
+    }
     for (size_t i = 0; i < sizeof ENDS / sizeof *ENDS && length <= NAME_MOST; i++) {
         size_t end = strlen(ENDS[i]);
         ends |= length > end &&
@@ -85,12 +95,14 @@ static int list_rows_begin(struct bloom_rows *rows, sqlite3_value *value, bool s
     if (is_file_name(bytes, length)) {
         char quoted[BLOOM_QUOTE_SIZE];
         bloom_quote(quoted, bytes, length);
-        return bloom_rows_fail(rows, "%s is the name of a file; give its text: readfile(%s)",
+        return bloom_rows_fail(rows,
+                               "%s is the name of a file; give its text, which readfile(%s) is in "
+                               "the sqlite3 shell; elsewhere read the file and bind its bytes",
                                quoted, quoted);
     }
-    if (!bloom_list_begin(&cursor->list, bytes, length))
-        return bloom_rows_fail(rows, "the text is UTF-16; make it UTF-8 first, as with iconv -f "
-                                     "UTF-16 -t UTF-8");
+    const char *problem = bloom_list_begin(&cursor->list, bytes, length);
+    if (problem != NULL)
+        return bloom_rows_fail(rows, "the text is %s", problem);
     rows->row = UINT64_MAX; /* the first is 0 */
     return list_rows_next(rows);
 }

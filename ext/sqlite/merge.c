@@ -39,8 +39,10 @@ static bool merge_take(struct sql_merge *sql, const struct bloom_stored *filter,
     if (merged == BLOOM_MERGED)
         return true;
     if (merged == BLOOM_MERGE_DIFFERS)
-        bloom_sql_error(sql->context, "%s (%s); make them with the same parameters", differs,
-                        problem);
+        bloom_sql_error(sql->context,
+                        "%s (%s); make them with the same parameters, as bloom_agg(key, filter) "
+                        "does",
+                        differs, problem);
     else if (merged == BLOOM_MERGE_NO_MEMORY)
         sqlite3_result_error_nomem(sql->context);
     bloom_merge_release(&sql->merge);

@@ -153,11 +153,22 @@ void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **argum
 void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_stored filter;
     struct bloom_shape converted;
-    const struct bloom_layout *layout;
+    const struct bloom_layout *layout = NULL;
     (void)count;
-    if (!bloom_sql_filter(context, 1, arguments[0], &filter) ||
-        !bloom_sql_layout(context, arguments[1], &layout))
+    if (!bloom_sql_filter(context, 1, arguments[0], &filter))
         return;
+    if (sqlite3_value_type(arguments[1]) == SQLITE_TEXT) {
+        const char *name = (const char *)sqlite3_value_text(arguments[1]);
+        if (name == NULL) {
+            sqlite3_result_error_nomem(context);
+            return;
+        }
+        layout = bloom_layout_by_name(name, (size_t)sqlite3_value_bytes(arguments[1]));
+    }
+    if (layout == NULL) {
+        bloom_sql_error_found(context, "the layout (argument 2) must be 'blocked'", arguments[1]);
+        return;
+    }
     const struct bloom_shape *shape = &filter.shape;
     if (layout == shape->layout) {
         bloom_sql_result_filter(context, shape, bloom_sql_copy_filter(&filter));

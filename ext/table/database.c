@@ -184,6 +184,16 @@ int bloom_database_drop_tables(struct bloom_database *database) {
 
 int bloom_database_rename_tables(struct bloom_database *database, const char *name) {
     int code = execute(database, "ALTER TABLE \"%w\".\"%w\" RENAME TO \"%w_%s\"", name);
+    for (int i = 0; i < SHADOW_TABLE_COUNT && code == SQLITE_OK; i++) {
+        char *shadow = sqlite3_mprintf("%s_%s", name, SHADOW_TABLES[i].suffix);
+        if (shadow == NULL)
+            return SQLITE_NOMEM;
+        /* An authorizer that ignores ALTER TABLE leaves it undone, and SQLite says nothing. */
+        if (sqlite3_table_column_metadata(database->connection, database->schema, shadow, NULL,
+                                          NULL, NULL, NULL, NULL, NULL) != SQLITE_OK)
+            code = bloom_database_hidden(database);
+        sqlite3_free(shadow);
+    }
     return code == SQLITE_OK && !set_name(database, name) ? SQLITE_NOMEM : code;
 }
 

@@ -335,9 +335,10 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     case PLAN_LIST:
         return table_error(table,
                            "a filter table cannot list its keys; ask with EXISTS (SELECT 1 FROM "
-                           "%s WHERE key %s x); info and filter are selected alone, and "
-                           "'clear' deletes all keys: INSERT INTO %s(%s) VALUES ('clear')",
-                           table->database.name,
+                           "%s WHERE %s.key %s x); info, with their number, and filter are "
+                           "selected alone, and 'clear' deletes all keys: INSERT INTO %s(%s) "
+                           "VALUES ('clear')",
+                           table->database.name, table->database.name,
                            table->key_shape.keying.rule != NULL ? "MATCH" : "=",
                            table->database.name, table->database.name);
     case PLAN_ARGUMENTS:
@@ -451,18 +452,25 @@ static int check_hashes(struct table *table, const struct bloom_stored *set) {
     const unsigned foreign = table->key_type <= BLOOM_KEY_BLOB ? 0
                              : texts                           ? BLOOM_HASHES_OF_NUMBERS
                                                                : BLOOM_HASHES_OF_TEXT;
+    const struct bloom_keying *keying = &table->key_shape.keying;
     char problem[BLOOM_PROBLEM_SIZE];
     if (set->shape.layout != &bloom_layout_hashes)
         return table_error(table,
                            "the command add_all needs a set of bloom_hashes(key) as key, not a "
                            "filter of layout %s, which the command merge takes",
                            set->shape.layout->name);
-    if (!bloom_keying_same(&table->key_shape.keying, &set->shape.keying, problem))
-        return table_error(table,
-                           "the set was made otherwise than the table hashes its keys (%s): give "
-                           "bloom_hashes the key= and salt= of the table, as in "
-                           "bloom_hashes(key, 'key=url'), or its filter",
-                           problem);
+    if (!bloom_keying_same(keying, &set->shape.keying, problem))
+        return table_error(
+            table,
+            "the set was made otherwise than the table hashes its keys (table and set: %s); make "
+            "it with bloom_hashes(key%s%s%s%s%s)%s",
+            problem, keying->rule != NULL || keying->salted ? ", '" : "",
+            keying->rule != NULL ? "key=" : "", keying->rule != NULL ? keying->rule->name : "",
+            keying->rule != NULL && keying->salted ? ", " : "",
+            keying->salted         ? "salt=...'"
+            : keying->rule != NULL ? "'"
+                                   : "",
+            keying->salted ? ", with the table's salt" : "");
     if (set->shape.extra[0] & foreign)
         return table_error(table,
                            "the column key is %s, but the set holds %s: make it by "
@@ -526,6 +534,11 @@ static int run(struct table *table, const struct command *command, sqlite3_value
 
 static int run_command(struct table *table, sqlite3_value *command, sqlite3_value *argument) {
     char quoted[BLOOM_QUOTE_SIZE];
+    if (sqlite3_value_type(command) != SQLITE_TEXT && sqlite3_value_type(argument) == SQLITE_TEXT)
+        return table_error(table,
+                           "the key is a text, the command is not: the command comes first, as in "
+                           "INSERT INTO %s(%s, key)",
+                           table->database.name, table->database.name);
     const char *text = (const char *)sqlite3_value_text(command);
     const size_t length = (size_t)sqlite3_value_bytes(command);
     if (text == NULL)
@@ -537,9 +550,10 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
         if (bloom_name_is(COMMANDS[i].name, text, length))
             return run(table, &COMMANDS[i], argument);
     return table_error(table,
-                       "unknown command %s; the commands are add (with a key), add_all (with a set "
-                       "of hashes as key), merge (with a filter as key), clear, repair and rotate",
-                       bloom_quote(quoted, text, length));
+                       "unknown command %s; to add a key: INSERT INTO %s(key); the commands are "
+                       "add (with a key), add_all (with a set of hashes as key), merge (with a "
+                       "filter as key), clear, repair and rotate",
+                       bloom_quote(quoted, text, length), table->database.name);
 }
 
 static int insert_row(struct table *table, sqlite3_value *rowid, sqlite3_value **columns) {
@@ -578,7 +592,10 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
     if (count == 1)
         code = delete_row(table, arguments[0]);
     else if (sqlite3_value_type(arguments[0]) != SQLITE_NULL)
-        code = table_error(table, "keys cannot be changed in a filter table; insert the new key");
+        code = table_error(table, "keys cannot be changed in a filter table; %s the new key",
+                           table->key_shape.layout->blocks->remove != NULL
+                               ? "delete the old one, then insert"
+                               : "insert");
     else
         code = insert_row(table, arguments[1], arguments + 2);
     if (sqlite3_last_insert_rowid(table->database.connection) != last_rowid)

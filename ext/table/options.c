@@ -69,10 +69,7 @@ static int read_layout(void *target, struct bloom_text value, char problem[BLOOM
     to->growth.layout = layout;
     if (layout != NULL && layout->blocks != NULL)
         return SQLITE_OK;
-    return bloom_option_wrong(problem,
-                              layout == NULL ? "layout must be the name of a layout"
-                                             : "layout of a filter table must be blocked or "
-                                               "counting",
+    return bloom_option_wrong(problem, "layout of a filter table must be blocked or counting",
                               value);
 }
 

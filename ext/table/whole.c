@@ -1,6 +1,8 @@
 /* See whole.h. */
 #include "table/whole.h"
 
+#include "filter/hashes.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -128,7 +130,8 @@ static int find_holder(struct bloom_layers *layers, const struct bloom_layer **h
         return SQLITE_OK;
     return bloom_database_fail(
         layers->database, SQLITE_ERROR,
-        ages ? "keys are in several of %u layers, which no single filter can hold"
+        ages ? "keys are in several of %u layers, which no single filter can hold; ask the table, "
+               "or make one without generations"
              : "the table has grown to %u layers, which no single filter can hold; make a table or "
                "a filter with a larger capacity",
         layers->count);
@@ -311,6 +314,9 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
     const struct bloom_shape *shape = &layer->geometry.shape;
     struct merged merged;
     char problem[BLOOM_PROBLEM_SIZE];
+    if (filter->shape.layout == &bloom_layout_hashes)
+        return bloom_database_fail(layers->database, SQLITE_ERROR,
+                                   "this is a set of bloom_hashes; use the command add_all");
     if (!bloom_shape_same(shape, &filter->shape, problem))
         return bloom_database_fail(layers->database, SQLITE_ERROR,
                                    "the filter differs from the table's first layer (%s); add its "

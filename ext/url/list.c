@@ -34,6 +34,8 @@ enum list_form {
     LIST_EXPRESSION,
     LIST_INNER_WILDCARD,
     LIST_RANGE,
+    LIST_NUMBER,
+    LIST_MAIL,
     LIST_DIRECTIVE,
     LIST_NO_URL_FIELD,
     LIST_WORDS,
@@ -61,6 +63,8 @@ static const char *const LIST_NOTES[] = {
     [LIST_EXPRESSION] = "no entry: a regular expression",
     [LIST_INNER_WILDCARD] = "no entry: a wildcard inside",
     [LIST_RANGE] = "no entry: a range of addresses",
+    [LIST_NUMBER] = "no entry: a number or a date",
+    [LIST_MAIL] = "no entry: a mail address",
     [LIST_DIRECTIVE] = "no entry: a directive",
     [LIST_NO_URL_FIELD] = "no entry: no field is a URL",
     [LIST_WORDS] = "no entry: several words",
@@ -151,12 +155,15 @@ static bool list_is_ipv6(struct list_span span) {
     return url_read_ipv6(span.at, list_length(span), groups);
 }
 
-/* 192.0.2.7/32, 2001:db8::/32, 192.0.2.1-192.0.2.9. Takes the 32 or 128 away. */
+/* 192.0.2.7/32, 2001:db8::/32, 192.0.2.0/255.255.255.0, 192.0.2.1-192.0.2.9. Takes the 32 or 128
+ * away. */
 static enum list_form list_network(struct list_span *span) {
     const uint8_t *slash = list_find(*span, '/'), *dash = list_find(*span, '-');
     struct list_span address = {span->at, slash}, bits = {slash + 1, span->end};
     if (dash < span->end && list_is_ipv4(list_trim((struct list_span){span->at, dash})) &&
         list_is_ipv4(list_trim((struct list_span){dash + 1, span->end})))
+        return LIST_RANGE;
+    if (slash < span->end && list_is_ipv4(address) && list_is_ipv4(bits))
         return LIST_RANGE;
     if (slash == span->end || list_length(bits) < 1 || list_length(bits) > 3)
         return LIST_PLAIN;
@@ -354,6 +361,40 @@ static bool list_refang(struct list_span span, uint8_t *to, size_t *used) {
     return defanged;
 }
 
+/* What a URL without a scheme is that is meant for none: 12345, 2024.01.01 and 10.1, which a
+ * browser takes for IPv4 addresses; someone@mail.example, whose host everybody uses. */
+static enum list_form list_other(struct list_span span) {
+    unsigned dots = 0;
+    const uint8_t *at = span.at;
+    if (list_has_scheme(span))
+        return LIST_PLAIN;
+    if (list_has(span, '@') && !list_has(span, '/'))
+        return LIST_MAIL;
+    for (; at < span.end && (url_is_digit(*at) || *at == '.'); at++)
+        dots += *at == '.';
+    return at == span.end && dots < 3 && dots < list_length(span) ? LIST_NUMBER : LIST_PLAIN;
+}
+
+/* Whether a browser opens a URL, and its host is a name of letters, digits, hyphens, underscores
+ * and dots. */
+static bool list_names_host(const struct bloom_url *url, const uint8_t *key) {
+    size_t i = 0;
+    while (i < url->host &&
+           (url_is_letter(key[i]) || url_is_digit(key[i]) || strchr("-._", key[i]) != NULL))
+        i++;
+    return url->opened && i == url->host;
+}
+
+bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url *url,
+                      const uint8_t *key) {
+    struct list_span span = {text, text + length};
+    while (span.at < span.end && *span.at <= ' ')
+        span.at++;
+    return list_has_scheme(span) ||
+           ((url->address || list_names_host(url, key)) && list_other(span) != LIST_MAIL &&
+            list_network(&span) == LIST_PLAIN);
+}
+
 /* Reads an entry that a line's form has left; returns its form. */
 static enum list_form list_read(struct bloom_list *list, struct list_span span,
                                 enum list_form form) {
@@ -368,18 +409,17 @@ static enum list_form list_read(struct bloom_list *list, struct list_span span,
     if (list_has(span, '*') && !list_begins(span, "h**p"))
         return LIST_INNER_WILDCARD;
     bool defanged = list_refang(span, list->text, &used);
+    enum list_form other = list_other((struct list_span){list->text, list->text + used});
+    if (other >= LIST_NO_KEY)
+        return other;
     if (form == LIST_PLAIN)
         form = defanged ? LIST_DEFANGED : wildcard != LIST_PLAIN ? wildcard : network;
     if (!bloom_url_parse(&list->url, list->text, used, list->key))
         return LIST_NO_HOST;
     if (list->url.address)
         return form;
-    if (!list->url.opened)
+    if (!list_names_host(&list->url, list->key))
         return LIST_UNOPENED;
-    for (size_t i = 0; i < list->url.host; i++)
-        if (!url_is_letter(list->key[i]) && !url_is_digit(list->key[i]) &&
-            strchr("-._", list->key[i]) == NULL)
-            return LIST_UNOPENED;
     return url_find(list->key, 0, list->url.host, '.') < list->url.host ? form : LIST_NO_DOT;
 }
 
@@ -445,7 +485,39 @@ static enum list_form list_narrow(struct bloom_list *list, struct list_span *lin
     return LIST_PLAIN;
 }
 
-bool bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size_t length) {
+/* What bytes are that are no text in UTF-8, as bloom_list_begin says it; NULL for all others.
+ *
+ * Compressed files begin with what their formats prescribe (RFC 1952, RFC 8878, and the notes of
+ * PKWARE, bzip2 and xz). Of other files that are no text nearly all have a zero byte early on. */
+static const char *list_no_text(const uint8_t *bytes, size_t length) {
+    static const struct {
+        const char *start, *what;
+    } COMPRESSED[] = {
+        {"\x1f\x8b", "compressed with gzip; unpack it first, as with gunzip"},
+        {"BZh", "compressed with bzip2; unpack it first, as with bunzip2"},
+        {"\xfd"
+         "7zXZ",
+         "compressed with xz; unpack it first, as with unxz"},
+        {"\x28\xb5\x2f\xfd", "compressed with zstd; unpack it first, as with unzstd"},
+        {"PK\x03\x04", "a zip archive; unpack it first, as with unzip"},
+    };
+    enum { EARLY = 512 };
+    /* With its own mark, or ASCII in it. */
+    if (length >= 2 &&
+        ((bytes[0] == 0xff && bytes[1] == 0xfe) || (bytes[0] == 0xfe && bytes[1] == 0xff) ||
+         (length >= 4 && bytes[0] != 0 && bytes[1] == 0 && bytes[2] != 0 && bytes[3] == 0) ||
+         (length >= 4 && bytes[0] == 0 && bytes[1] != 0 && bytes[2] == 0 && bytes[3] != 0)))
+        return "UTF-16; make it UTF-8 first, as with iconv -f UTF-16 -t UTF-8";
+    for (size_t i = 0; i < sizeof COMPRESSED / sizeof *COMPRESSED; i++)
+        if (length >= strlen(COMPRESSED[i].start) &&
+            memcmp(bytes, COMPRESSED[i].start, strlen(COMPRESSED[i].start)) == 0)
+            return COMPRESSED[i].what;
+    if (length > 0 && memchr(bytes, 0, length < EARLY ? length : EARLY) != NULL)
+        return "binary, with a zero byte near its beginning; give the text of a list";
+    return NULL;
+}
+
+const char *bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size_t length) {
     static const uint8_t MARK[] = {0xef, 0xbb, 0xbf};
     list->bytes = bytes;
     list->length = length;
@@ -453,11 +525,7 @@ bool bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size_t leng
     list->sought = list->at;
     list->line = 0;
     list->rest = list->rest_end = NULL;
-    /* With its own mark, or ASCII in it. */
-    return length < 2 ||
-           !((bytes[0] == 0xff && bytes[1] == 0xfe) || (bytes[0] == 0xfe && bytes[1] == 0xff) ||
-             (length >= 4 && bytes[0] != 0 && bytes[1] == 0 && bytes[2] != 0 && bytes[3] == 0) ||
-             (length >= 4 && bytes[0] == 0 && bytes[1] != 0 && bytes[2] == 0 && bytes[3] != 0));
+    return list_no_text(bytes, length);
 }
 
 /* Goes to the next line, without blanks around, if it ends before that place of the list. */

@@ -42,8 +42,15 @@ struct bloom_list_entry {
     const char *note; /* why there is none; otherwise how it was read, or NULL */
 };
 
-/* Begins with a text, which must outlast the list. Returns false when it is UTF-16. */
-bool bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size_t length);
+/* Whether a text may be added as an entry by itself; url and key are what bloom_url_parse made of
+ * it. With a scheme it may. Without one a text is a line of a list, and none, when its host is no name
+ * or address, or when it is a range of addresses or a mail address. */
+bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url *url,
+                      const uint8_t *key);
+
+/* Begins with a text, which must outlast the list. Returns NULL; or, for what is no text in UTF-8
+ * but UTF-16, compressed or binary, what it is and what to do, behind "the text is". */
+const char *bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size_t length);
 
 enum bloom_list_step {
     BLOOM_LIST_ENTRY,

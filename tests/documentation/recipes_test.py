@@ -272,7 +272,7 @@ class Demo(TreeTest):
         lines = [
             b'say"so', b'"quoted, with comma"', b"it's", b"it''s", b'a,b,"c', b'"', b"tab\tinside",
             b"two  blanks", b"back\\slash", b"$HOME `date` %s %d", b"caf\xc3\xa9", b"caf\xe9",
-            b"NULL", b"x'00'", b"1", b"1.0",
+            b"NULL", b"x'00'", b"1.2.3.4", b"10.0.0.1",
             b"http://a.example/#part",
             b"l" + b"o" * 200_000 + b"ng", b"l" + b"o" * 200_000 + b"nger"]
         # Two addresses and the URL.
@@ -294,7 +294,7 @@ class Demo(TreeTest):
         self.assertEqual(self.counted(b"a.example\nb.example", remarks=0), (2, 2))
 
     def test_control_bytes(self):
-        content = b"a\x00.example\na.example\nb\x1f.example\n\x1f\n\x01\x02\n"
+        content = b"a\x01.example\na.example\nb\x1f.example\n\x1f\n\x01\x02\n"
         self.assertEqual(self.counted(content), (1, 1))
 
     def test_one_url_in_a_file_with_an_odd_name(self):
@@ -337,16 +337,21 @@ class Demo(TreeTest):
         self.assertEqual(run.returncode, 0)
 
     def test_lists_without_a_url(self):
-        for content in (
-            b"", b"\n", b"\r\n\r\n",
-            b"# only\n# comments",
-            b" \n\t\n", b"\xef\xbb\xbf", b"\x00",
+        for content, why in (
+            (b"", ""), (b"\n", ""), (b"\r\n\r\n", ""), (b"# only\n# comments", ""),
+            (b" \n\t\n", ""), (b"\xef\xbb\xbf", ""),
+            (b"a b\nme@mail.example\nyou@mail.example\n", " (2 x no entry: a mail address)"),
         ):
             with self.subTest(content=content):
                 path = self.write(content)
                 self.refused(
-                    f"no entry in '{path}'; it should have URLs or domains, one a line or in any "
+                    f"no entry in '{path}'{why}; it should have URLs or domains, one a line or in any "
                     "form of a list", URLS=path)
+
+    def test_lists_that_the_visits_cannot_meet(self):
+        path = self.write(b"http://a.example/#part\n")
+        self.refused(f"visits.awk knows none of the forms of the entries in '{path}', and made no "
+                     "visit to them", URLS=path)
 
     def test_a_number_of_visits_that_is_none(self):
         for number in ("x", "-1", "1e3", "1;DROP", "100000000"):

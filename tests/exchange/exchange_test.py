@@ -140,7 +140,7 @@ class Exchange(WithExtension):
     def test_the_strategies_do_not_mix(self):
         self.refused(
             "bloom_union: argument 2 differs from the first filter (layout classic and classic32);"
-            " make them with the same parameters",
+            " make them with the same parameters, as bloom_agg(key, filter) does",
             "SELECT bloom_union(bloom_import(?1, 'guava'), bloom_import(?2, 'guava'))",
             STRINGS,
             b"\0" + STRINGS[1:])
@@ -241,7 +241,7 @@ class Layout(WithExtension):
 
     def test_it_is_not_offered(self):
         with self.assertRaisesRegex(apsw.SQLError, "layout must be one of 'blocked', 'classic', "
-                                    ".*, not the text 'classic64'$") as caught:
+                                    ".*, not 'classic64'$") as caught:
             self.value("SELECT bloom_new(10, 0.01, 'classic64')")
         self.assertNotIn("'classic32'", str(caught.exception))
 

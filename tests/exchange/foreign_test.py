@@ -192,7 +192,8 @@ class Made(exchange_test.WithExtension):
                     if max(blocks, other_blocks) / least not in (1, 2, 4, 8, 16):
                         self.refused("bloom_union: argument 2 differs from the first filter (" +
                                      f"{256 * blocks} and {256 * other_blocks} bits); make them "
-                                     "with the same parameters", "SELECT bloom_union(?1, ?2)",
+                                     "with the same parameters, as bloom_agg(key, filter) does",
+                                     "SELECT bloom_union(?1, ?2)",
                                      one, other)
                         continue
                     made = Filter(layout, 256 * least, 8).add(*keys, *other_keys).write()

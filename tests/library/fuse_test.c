@@ -251,7 +251,8 @@ static void sizes(void) {
                                  "3.8e9; use layout blocked");
     assert_false(bloom_shape_for_keys(&shape, &bloom_layout_fuse, &one, 1.234567e-10, problem));
     assert_string_equal(
-        problem, "p = 1.23457e-10 is less than layout fuse can keep; ask for p = 2.34e-10 or more");
+        problem,
+        "a rate of 1.23457e-10 is less than layout fuse can keep; ask for 2.34e-10 or more");
 }
 
 static void widths(void) {

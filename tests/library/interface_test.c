@@ -230,11 +230,14 @@ static void real_keys_by_rule(void) {
                                    *by_text = new_filter(100, "key=url");
         const struct sqlite_bloom_key key = sqlite_bloom_real_key(CASES[i].real);
         unsigned char found;
+        /* A plus is in no host's name. */
+        const bool is_entry = strchr(CASES[i].text, '+') == NULL;
+        const int added = is_entry ? SQLITE_BLOOM_OK : SQLITE_BLOOM_NO_KEY;
         assert_int_equal(sqlite_bloom_filter_check(by_text, key), 0);
-        add(by_text, CASES[i].text);
-        assert_int_equal(sqlite_bloom_filter_check(by_text, key), 1);
-        assert_true(sqlite_bloom_filter_check_many(by_text, &key, 1, &found) == 1);
-        assert_int_equal(sqlite_bloom_filter_add(by_real, key, NULL), SQLITE_BLOOM_OK);
+        assert_int_equal(sqlite_bloom_filter_add(by_text, text(CASES[i].text), NULL), added);
+        assert_int_equal(sqlite_bloom_filter_check(by_text, key), is_entry);
+        assert_true(sqlite_bloom_filter_check_many(by_text, &key, 1, &found) == is_entry);
+        assert_int_equal(sqlite_bloom_filter_add(by_real, key, NULL), added);
         assert_same_bytes(by_real, by_text);
         sqlite_bloom_filter_close(by_real);
         sqlite_bloom_filter_close(by_text);

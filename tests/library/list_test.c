@@ -19,30 +19,29 @@ static unsigned read_list(const void *bytes, size_t length, unsigned *entries) {
     unsigned keys = 0;
     *entries = 0;
     assert_non_null(list);
-    assert_true(bloom_list_begin(list, (const uint8_t *)LEFT, strlen(LEFT)));
+    assert_null(bloom_list_begin(list, (const uint8_t *)LEFT, strlen(LEFT)));
     assert_int_equal(bloom_list_next(list, &entry), BLOOM_LIST_ENTRY);
-    if (bloom_list_begin(list, copy, length)) {
-        while ((step = bloom_list_next(list, &entry)) != BLOOM_LIST_END) {
-            if (step == BLOOM_LIST_PAUSE)
-                continue;
-            ++*entries;
-            assert_true(entry.line >= line && entry.line >= 1);
-            line = entry.line;
-            assert_true(entry.written >= copy && entry.written_bytes <= BLOOM_LIST_LINE_MOST);
-            assert_true(entry.written + entry.written_bytes <= copy + length);
-            assert_true(entry.key != NULL || entry.note != NULL);
-            if (entry.key == NULL)
-                continue;
-            struct bloom_url url;
-            uint8_t *key = copy_exactly(entry.key, entry.key_bytes);
-            uint8_t *room = allocate_exactly((size_t)bloom_url_room(entry.key_bytes));
-            keys++;
-            assert_true(bloom_url_parse(&url, key, entry.key_bytes, room));
-            assert_int_equal(url.length, entry.key_bytes);
-            assert_memory_equal(room, key, entry.key_bytes);
-            free(room);
-            free(key);
-        }
+    bloom_list_begin(list, copy, length); /* what it refuses is read all the same */
+    while ((step = bloom_list_next(list, &entry)) != BLOOM_LIST_END) {
+        if (step == BLOOM_LIST_PAUSE)
+            continue;
+        ++*entries;
+        assert_true(entry.line >= line && entry.line >= 1);
+        line = entry.line;
+        assert_true(entry.written >= copy && entry.written_bytes <= BLOOM_LIST_LINE_MOST);
+        assert_true(entry.written + entry.written_bytes <= copy + length);
+        assert_true(entry.key != NULL || entry.note != NULL);
+        if (entry.key == NULL)
+            continue;
+        struct bloom_url url;
+        uint8_t *key = copy_exactly(entry.key, entry.key_bytes);
+        uint8_t *room = allocate_exactly((size_t)bloom_url_room(entry.key_bytes));
+        keys++;
+        assert_true(bloom_url_parse(&url, key, entry.key_bytes, room));
+        assert_int_equal(url.length, entry.key_bytes);
+        assert_memory_equal(room, key, entry.key_bytes);
+        free(room);
+        free(key);
     }
     free(copy);
     free(list);
@@ -118,7 +117,7 @@ static const char *steps_to_the_end(uint8_t *bytes, size_t place, uint8_t fillin
     assert_non_null(list);
     memset(bytes, filling, place);
     memcpy(bytes + place, REST, sizeof REST - 1);
-    assert_true(bloom_list_begin(list, bytes, place + sizeof REST - 1));
+    assert_null(bloom_list_begin(list, bytes, place + sizeof REST - 1));
     while ((step = bloom_list_next(list, &entry)) != BLOOM_LIST_END && count + 1 < sizeof steps)
         steps[count++] = step == BLOOM_LIST_PAUSE ? 'p' : (char)('0' + entry.line);
     steps[count] = '\0';
