@@ -361,13 +361,16 @@ seen.opened.utf16 = await openBytes("utf16.txt", Buffer.from("\ufeffa.example\n"
 seen.opened.gzip = await openBytes("list.txt.gz", gzipSync(text));
 seen.opened.damaged = await openBytes("bad.gz", gzipSync(text).subarray(0, 40));
 seen.opened.packed = await openBytes("list.bz2", Buffer.from("BZh91AY&SY\x00\x01", "latin1"));
-// Bytes of no meaning, the same each time, of which now and then a line looks like an entry.
+// Bytes of no meaning, the same each time, and two entries.
 let random = 1;
 const noise = Uint8Array.from({ length: 200_000 }, () => {
   random = (random * 48271) % 0x7fffffff;
   return 1 + ((random >> 8) % 255);
 });
-seen.opened.noise = await openBytes("noise.txt", Buffer.from(noise));
+seen.opened.noise = await openBytes(
+  "noise.txt",
+  Buffer.concat([noise, Buffer.from("\na.example\nb.example\n")]),
+);
 seen.opened.isUnfolded = await page.getAttribute("#unused", "open");
 const long = "0.0.0.0 a.example\n";
 seen.opened.long = await openBytes(`${"long_name_".repeat(20)}.txt`, Buffer.from(long));
@@ -621,6 +624,7 @@ seen.copied.all = {
   hits: (await rowsOf(page, "#verdicts"))
     .filter((row) => row[1] !== "certainly not")
     .map(([url]) => url),
+  wrong: (await rowsOf(page, "#verdicts")).filter((row) => row[1] === "false positive").length,
 };
 
 // --- Sizes ---
@@ -638,7 +642,7 @@ async function size(target) {
     curves: await target.$$eval("#rate .curve", (curves) =>
       curves.map((curve) => /NaN|Infinity/.test(curve.getAttribute("d"))),
     ),
-    problems: await target.$$eval("#n-problem, #p-problem", (problems) =>
+    problems: await target.$$eval("#choose .problem", (problems) =>
       problems.filter((problem) => !problem.hidden).map((problem) => problem.textContent),
     ),
     hash: new URL(target.url()).hash,
@@ -723,7 +727,7 @@ await visitor.selectOption("#recipe", { index: 0 });
 await visitor.click("#recipe-links a >> text=crawler"); // the address stays the same
 seen.linked = await visitor.$eval("#recipe option:checked", (option) => option.textContent);
 await visitor.evaluate(() => (location.hash = "#n=ten&layout=magic"));
-seen.shared.bothWrong = await texts(visitor, "#choose .problem:not([hidden])");
+seen.shared.bothWrong = (await size(visitor)).problems;
 await visitor.context().close();
 await inspect(page, "sizes");
 
@@ -830,7 +834,7 @@ const partsOf = (target) =>
   );
 const live = await opened(desktop);
 seen.parts = await partsOf(live);
-const again = `${folder}/again.html`;
+const again = `${folder}/again-index.html`;
 writeFileSync(again, await live.evaluate(() => document.documentElement.outerHTML));
 await live.goto(pathToFileURL(again).href);
 await live.waitForSelector("body[data-ready]");
