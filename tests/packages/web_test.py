@@ -73,6 +73,9 @@ console.log(JSON.stringify({{
   sha3: one("SELECT lower(hex(sha3('abc')))")[0],
   long: one("SELECT lower(hex(sha3(printf('%0300d', 7))))")[0],
   series: database.run("SELECT value FROM generate_series(7, 1, -3)")[0].rows.flat(),
+  cut: [{{ maximumCells: 8 }}, {{ maximumLength: 3 }}].map((options) =>
+    database.run("SELECT 'äöü', 'abc', 5, NULL FROM generate_series(1, 9)", [],
+      {{ longestValue: 3, ...options }})[0]).map(({{ rows, count }}) => [rows, count]),
   several: database.run("SELECT 1 AS a; CREATE TABLE t(x); -- nothing\\nSELECT 2 AS b;")
     .map((result) => result.columns[0]),
 }}));
@@ -130,6 +133,8 @@ class Module(unittest.TestCase):
             seen["long"], __import__("hashlib").sha3_256(b"7".rjust(300, b"0")).hexdigest()
         )
         self.assertEqual(seen["series"], [7, 4, 1])
+        row = [{"start": "ä", "bytes": 6}, "abc", 5, None]
+        self.assertEqual(seen["cut"], [[[row, row], 9], [[row], 9]])
         self.assertEqual(seen["several"], ["a", "b"])
 
 
@@ -343,6 +348,8 @@ console.log(JSON.stringify([
             "const names: string[] = one.columns;\n"
             'database.run("SELECT 1", [], { maximumRows: one.count, onResult() {} });\n'
             'await openInWorker({ worker: new URL("x.mjs", import.meta.url) });\n'
+            'const cut = database.run("SELECT 1", [], { longestValue: 9 })[0].rows[0][0];\n'
+            'if (typeof cut === "object" && cut && "start" in cut) cut.bytes.toFixed();\n'
             "// @ts-expect-error\ndatabase.prepare(1);\n"
             '// @ts-expect-error\ndatabase.run("SELECT ?", [undefined]);\n'
             'console.log(row, rows, names, new SqliteError("x"));\n'
@@ -614,7 +621,7 @@ class Page(unittest.TestCase):
 
     def test_very_many_urls_are_pasted_and_false_positives_are_told_apart(self):
         many = self.seen["veryMany"]
-        self.assertEqual(many["field"], "100,000 lines, too many to be shown")
+        self.assertEqual(many["field"], "100,000 lines: too long to be shown")
         told = re.fullmatch(
             r"1 of 100,000 is on the list; (\d+) more are false positives of the filter\. The"
             r" first 500 are shown, those on the list before the others\.", many["verdict"])

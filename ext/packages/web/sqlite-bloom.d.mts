@@ -39,8 +39,8 @@ export interface ReadOptions {
   maximumRows?: number;
   /** Rows are kept until they have so many values. */
   maximumCells?: number;
-  /** Rows are kept until their TEXT and BLOB have so many bytes. */
-  maximumBytes?: number;
+  /** Rows are kept until their TEXT and BLOB are so long together. */
+  maximumLength?: number;
 }
 export interface RunOptions<Cell = Value> extends ReadOptions {
   /** Is called with each result as soon as its statement has ended. */

@@ -198,7 +198,7 @@ export class Database {
    * asText: values as SQLite writes them.
    * maximumRows: so many rows of each result are kept; count tells how many there were.
    * maximumCells: rows are kept until they have so many values.
-   * maximumBytes: rows are kept until their TEXT and BLOB have so many bytes.
+   * maximumLength: rows are kept until their TEXT and BLOB are so long together.
    * longestValue: a longer TEXT or BLOB comes as { start, bytes }: so many bytes of it at most, and
    * how many it has.
    * onResult: is called with each result as soon as its statement has ended.
@@ -316,16 +316,16 @@ export class Statement {
 
   /** { columns, rows, count }; work.rows counts the rows meanwhile. */
   result(parameters, options, work = {}) {
-    const { maximumRows = Infinity, maximumCells = Infinity, maximumBytes = Infinity } = options;
+    const { maximumRows = Infinity, maximumCells = Infinity, maximumLength = Infinity } = options;
     const most = Math.min(maximumRows, Math.ceil(maximumCells / this.columns.length));
     const rows = [];
-    let bytes = 0;
+    let length = 0;
     work.rows = 0;
     this.#step(parameters, () => {
       work.rows += 1;
-      if (rows.length >= most || bytes >= maximumBytes) return true;
+      if (rows.length >= most || length >= maximumLength) return true;
       const row = this.columns.map((_, i) => this.#value(i, options));
-      for (const value of row) bytes += (value?.start ?? value)?.length ?? 0;
+      for (const value of row) length += (value?.start ?? value)?.length ?? 0;
       rows.push(row);
       return true;
     });

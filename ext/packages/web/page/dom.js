@@ -51,11 +51,12 @@ const held = new WeakMap();
 const textOf = (area) => held.get(area) ?? area.value;
 
 function setText(area, text) {
+  const isLong = text.length >= LONG_TEXT;
   held.delete(area);
-  area.value = text;
-  if (text.length < LONG_TEXT) return;
-  held.set(area, text);
-  area.value = `${counted(linesOf(text).length, "line")}, too many to be shown`;
+  if (isLong) held.set(area, text);
+  area.value = isLong
+    ? `${counted(linesOf(text).length, "line")}: too long to be shown`
+    : text;
 }
 
 function holdLongTexts(area, onPaste = () => {}) {

@@ -23,7 +23,7 @@ let running; // the work that goes on
 const MOST_GIVEN = {
   maximumRows: MOST_SHOWN,
   maximumCells: 10_000,
-  maximumBytes: 500_000,
+  maximumLength: 500_000,
   longestValue: LONGEST_SHOWN,
 };
 
