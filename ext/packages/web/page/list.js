@@ -12,7 +12,7 @@ const MOST_COPIED = 10_000; // and in the same that is copied
 const SHORT_LIST = 2000; // bytes of one that stands in the SQL itself
 
 // The list that is asked: its database, the bytes that it was made of, and its filter.
-// { database, name, bytes, isPasted, hint, isFilter, rate, rule, filter, total, unused }
+// { database, name, bytes, isPasted, hint, isFilter, rate, rule, filter, info, unused }
 let list;
 let loading; // the work on the next one
 let asked = { urls: [] };
@@ -25,7 +25,7 @@ const inWords = ({ message }) =>
 
 // --- It is loaded ---
 
-// A source is { name, bytes, rate, rule, isPasted }; its bytes may be a promise.
+// A source is { name, bytes, rate, rule, isPasted, hint }; its bytes may be a promise.
 async function loadList(source) {
   loading?.stop();
   const mine = { source, isStopped: false };
@@ -570,7 +570,10 @@ function listenToOwnLists() {
 function listenToQuestions() {
   // As mails and programs quote them.
   const bare = (line) => line.trim().replace(/^(?:"(.*)"|'(.*)'|<(.*)>)$/, "$1$2$3");
-  const ask = () => askAll(linesOf(textOf(element("urls"))).map(bare));
+  const ask = () => {
+    const lines = linesOf(textOf(element("urls")));
+    askAll(list?.rule === undefined ? lines : lines.map(bare)); // without a rule they are keys
+  };
   holdLongTexts(element("urls"), ask);
   element("ask-form").addEventListener("submit", (event) => {
     event.preventDefault();

@@ -133,8 +133,8 @@ function startWriting() {
       const value = recipes.push({ name, title: "", sql: written }) - 1;
       choose.append(make("option", { value, textContent: name }));
     }
-    given = sql;
     setText(element("sql"), sql);
+    given = textOf(element("sql")); // the field may end its lines otherwise
     element("recipe-title").textContent = title;
     running?.stop();
     running = undefined;
@@ -143,8 +143,7 @@ function startWriting() {
   };
   const show = () => {
     if (choose.value === "own") return; // browsers that list hidden options let it be chosen
-    const { sql, title } = recipes[choose.value];
-    put(sql, title);
+    put(recipes[choose.value].sql, recipes[choose.value].title);
   };
   choose.addEventListener("change", show);
   show();
@@ -193,8 +192,9 @@ function startWriting() {
       said.textContent = await copyText(wholeSql.get(code) ?? "", code);
     });
     here.addEventListener("click", () => {
+      if (!wholeSql.has(code)) return; // the list is not there yet
       choose.value = "own";
-      put(wholeSql.get(code) ?? "", "");
+      put(wholeSql.get(code), "");
       element("write").scrollIntoView();
       element("run").focus({ preventScroll: true });
       runSql();
