@@ -5,7 +5,7 @@
 .load ./bloom
 .mode column
 
--- 1. A list of 200,000 numbers below 250,000, in disorder, some of them twice: here the numbers of
+-- 1. A list of 200,000 numbers below 200,000, in disorder, some of them twice: here the numbers of
 -- invoices as they came in.
 CREATE TABLE invoices(number INTEGER);
 INSERT INTO invoices SELECT value * 7919 % 199933 FROM generate_series(1, 200000);
@@ -19,25 +19,7 @@ SELECT count(*) AS rows, (SELECT bloom_count(numbers) FROM collected) AS differe
 SELECT key FROM bloom_keys((SELECT numbers FROM collected)) WHERE key > 150000 ORDER BY key LIMIT 3;
 SELECT key AS last FROM bloom_keys((SELECT numbers FROM collected)) ORDER BY key DESC LIMIT 2;
 
--- 3. Which ones occur more than once? Two rows differ in at least one bit of their rowid. So for
--- each bit, up to the highest of the largest rowid, intersect the numbers of the rows that have it
--- with those of the rows that do not. (A bit that all have, or none, tells nothing.)
-CREATE TEMP TABLE repeated AS
-  SELECT bloom_union_agg(CASE WHEN with_bit IS NOT NULL AND without IS NOT NULL
-                              THEN bloom_intersect(with_bit, without) END) AS numbers FROM (
-    SELECT bloom_agg(number, NULL, NULL, 'bitmap') FILTER (WHERE invoices.rowid >> bit & 1)
-             AS with_bit,
-           bloom_agg(number, NULL, NULL, 'bitmap') FILTER (WHERE NOT invoices.rowid >> bit & 1)
-             AS without
-      FROM (SELECT value AS bit FROM generate_series(0, 62)
-             WHERE 1 << value <= (SELECT max(rowid) FROM invoices)), invoices GROUP BY bit);
-SELECT bloom_count(numbers) AS repeated, (SELECT count(*) FROM
-    (SELECT number FROM invoices GROUP BY number HAVING count(*) > 1)) AS "by GROUP BY"
-  FROM repeated;
-SELECT group_concat(key, ' ') AS "some of them"
-  FROM (SELECT key FROM bloom_keys((SELECT numbers FROM repeated)) LIMIT 5);
-
--- 4. The readers of two articles: one bitmap for each article, both, either, and who read which.
+-- 3. The readers of two articles: one bitmap for each article, both, either, and who read which.
 CREATE TABLE readers(article TEXT PRIMARY KEY, users BLOB);
 INSERT INTO readers SELECT 'filters', bloom_agg(value * 3, NULL, NULL, 'bitmap')
   FROM generate_series(0, 50000);
@@ -52,7 +34,7 @@ SELECT bloom_count(bloom_intersect(a.users, b.users)) AS both,
 SELECT key AS user FROM bloom_keys((SELECT bloom_intersect_agg(users) FROM readers))
  WHERE key > 90 ORDER BY key LIMIT 3;
 
--- 5. Missing numbers in a sequence: the gaps between a number and the one before it.
+-- 4. Missing numbers in a sequence: the gaps between a number and the one before it.
 DELETE FROM invoices WHERE number IN (5, 6, 7, 1000, 77777);
 UPDATE collected SET numbers = (SELECT bloom_agg(number, NULL, NULL, 'bitmap') FROM invoices);
 SELECT before + 1 AS "missing from", key - 1 AS "to"
@@ -60,7 +42,7 @@ SELECT before + 1 AS "missing from", key - 1 AS "to"
           FROM bloom_keys((SELECT numbers FROM collected)))
  WHERE key > before + 1 ORDER BY 1;
 
--- 6. Size beside a table and an index of the same numbers, in bytes.
+-- 5. Size beside a table and an index of the same numbers, in bytes.
 CREATE TABLE as_table(number INTEGER PRIMARY KEY);
 INSERT INTO as_table SELECT key FROM bloom_keys((SELECT numbers FROM collected));
 CREATE INDEX invoices_by_number ON invoices(number);

@@ -9,9 +9,10 @@ CREATE TABLE products(code TEXT PRIMARY KEY, name TEXT);
 INSERT INTO products SELECT printf('P%06d', value * 7), 'Product ' || value
   FROM generate_series(1, 10000);
 
--- The filter of what is there, with room for twice as much.
+-- The filter of what is there, with room for as much again; when bloom_count(f) nears the double,
+-- make it anew in the same way.
 CREATE TABLE guard(f BLOB NOT NULL);
-INSERT INTO guard SELECT bloom_agg(code, 20000) FROM products;
+INSERT INTO guard SELECT bloom_agg(code, 2 * (SELECT count(*) FROM products)) FROM products;
 
 -- Every new key joins the filter in the same transaction. (No CHECK may be on guard that the update
 -- could violate: an INSERT OR IGNORE INTO products would ignore that, and the key with it.) What is

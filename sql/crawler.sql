@@ -1,7 +1,7 @@
 -- A crawler that visits every page once. Which URLs it has met is in a filter table: a fraction of
 -- the size of a set, and part of the same transaction as the queue, so that a crash loses nothing
--- and repeats nothing. A false positive is a page that is never visited: choose fpr by how many you
--- can spare.
+-- and repeats at most the batch at hand. A false positive is a page that is never visited: choose
+-- fpr by how many you can spare.
 -- From the top folder: sqlite3 < sql/crawler.sql
 .bail on
 .load ./bloom

@@ -12,8 +12,8 @@ CREATE INDEX payments_key ON payments(key);
 
 -- Two generations of a day: a key is known for the rest of its day and all of the next one, from
 -- when it was sent last, since the command add writes it to the newest generation. (A key that is
--- sent again after that would be carried out again.) The salt, drawn once, is what nobody who
--- chooses keys may know.
+-- sent again after that would be carried out again.) The salt is what nobody who chooses keys may
+-- know: draw your own once, by SELECT lower(hex(randomblob(16))), and write it here.
 CREATE VIRTUAL TABLE guard USING bloom(capacity=2000, fpr=0.001, generations=2,
   salt='4f1c9d0b7a3e58826d90c1b5f2a7e431');
 

@@ -25,11 +25,13 @@ CREATE TABLE malicious(key TEXT PRIMARY KEY ON CONFLICT IGNORE COLLATE NOCASE, e
   WITHOUT ROWID;
 INSERT INTO malicious SELECT key, entry FROM lines WHERE key NOT NULL;
 
--- The filter, with room for 10,000 keys, so that batches can be added. A visit has some ten keys,
--- each of which may err: ten times the false-positive rate, so a tenth of what a visit may have.
+-- The filter, with room for half as many keys again, so that batches can be added; when there is
+-- none left, make it anew in the same way. A visit has some ten keys, each of which may err: ten
+-- times the false-positive rate, so a tenth of what a visit may have.
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
 INSERT INTO filters
-  SELECT 'malicious', bloom_agg(key, 10000, 0.001, 'key=url_nocase') FROM malicious;
+  SELECT 'malicious', bloom_agg(key, 3 * (SELECT count(*) FROM malicious) / 2, 0.001,
+                                'key=url_nocase') FROM malicious;
 .print
 SELECT count(*) AS keys, bloom_count(f) AS "estimated from the filter",
        length(f) AS "filter, bytes",
@@ -104,13 +106,15 @@ DELETE FROM visits;
 .print Second day, other visits to the same places and to others
 SELECT * FROM counts;
 
--- A batch of new entries: a host, a folder, and a page that was allowed. What lies over an entry
--- must leave the allow-list. The inner filter only gives the shape, pinned so that it is not read
--- for each row.
+-- A batch of new entries: a host, a folder, a line that is none, and a page that was allowed. What
+-- lies over an entry must leave the allow-list. The inner filter only gives the shape, pinned so
+-- that it is not read for each row.
 CREATE TABLE new_entries(key TEXT, entry TEXT);
 INSERT INTO new_entries
   SELECT key, entry
-    FROM bloom_list('||WWW.blog7.example^' || char(10) || 'hxxp://wiki8[.]example/Photos/');
+    FROM bloom_list('||WWW.blog7.example^' || char(10) || 'hxxp://wiki8[.]example/Photos/' ||
+                    char(10) || '@@||good.example^')
+   WHERE key NOT NULL;
 INSERT INTO new_entries SELECT key, key FROM allowed LIMIT 1;
 BEGIN;
 INSERT INTO malicious SELECT key, entry FROM new_entries;
@@ -125,5 +129,6 @@ COMMIT;
 .print Third day, after the new entries
 SELECT count(*) AS suspects, count(entry) AS "on the list, verified",
        (SELECT count(*) FROM allowed) AS "keys allowed",
-       (SELECT 10000 - bloom_count(f) FROM filters) AS "room left, about"
+       (SELECT json_extract(bloom_info(f), '$.n') - bloom_count(f)
+          FROM filters) AS "room left, about"
   FROM verdicts;

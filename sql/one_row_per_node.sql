@@ -42,5 +42,5 @@ SELECT node, visitor,
        bloom_check((SELECT bloom_pin(bloom_union_agg(f)) FROM berlin
                      WHERE name LIKE 'seen by %'), visitor) AS "in one row for each"
   FROM (SELECT 'berlin' AS node, 'ada' AS visitor UNION SELECT 'lisbon', 'ben');
-SELECT (SELECT group_concat(hex(f)) FROM berlin ORDER BY name) =
-       (SELECT group_concat(hex(f)) FROM lisbon ORDER BY name) AS "nodes are equal";
+SELECT (SELECT group_concat(hex(f)) FROM (SELECT f FROM berlin ORDER BY name)) =
+       (SELECT group_concat(hex(f)) FROM (SELECT f FROM lisbon ORDER BY name)) AS "nodes are equal";

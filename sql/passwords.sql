@@ -6,7 +6,7 @@
 .load ./bloom
 
 -- As "Pwned Passwords" has it: the SHA-1 of a password in capitals, a colon, how often it was seen.
--- Here 100,000 such lines are made up; .import reads the real file.
+-- Here 100,000 such lines are made up; the real file is read by:  .import pwned.txt lines
 CREATE VIEW hashes AS
   SELECT value AS id, printf('%08X%08X%08X%08X%08X', value * 2654435761 % 4294967296,
                              value * 40503 % 4294967296, value * 97 % 65521, value * 193 % 65519,
@@ -15,8 +15,9 @@ CREATE VIEW hashes AS
 CREATE TABLE lines(line TEXT);
 INSERT INTO lines SELECT hash || ':' || (id % 9) FROM hashes WHERE id <= 100000;
 
--- One statement for the lines of the file, or, beyond 125 million, one for each part of it:
--- capacity is for all. (INSERT INTO leaked(key) SELECT ... does the same in eight times the time.)
+-- One statement for the lines of the file, or, beyond 125 million, one for each part of it (WHERE
+-- rowid BETWEEN 1 AND 100000000, ...): capacity is for all. (INSERT INTO leaked(key) SELECT ...
+-- does the same in some seven times the time.)
 CREATE VIRTUAL TABLE leaked USING bloom(capacity=100000, fpr=0.001);
 INSERT INTO leaked(leaked, key) SELECT 'add_all', bloom_hashes(substr(line, 1, 40)) FROM lines;
 .mode column

@@ -10,7 +10,8 @@ CREATE TABLE articles(id INTEGER PRIMARY KEY, title TEXT, score REAL);
 INSERT INTO articles SELECT value, 'Article ' || value, value * 37 % 1009
   FROM generate_series(1, 1000);
 
--- A new reader starts with an empty filter for 200 articles.
+-- A new reader starts with an empty filter for 200 articles. For those who read more keep what they
+-- read as rows, too, and make the filter anew for twice as many when bloom_count(read) nears 200.
 CREATE TABLE readers(name TEXT PRIMARY KEY, read BLOB NOT NULL DEFAULT (bloom_new(200)));
 INSERT INTO readers(name) VALUES ('Ada'), ('Ben'), ('Cleo');
 SELECT name, length(read) AS "filter, bytes", bloom_count(read) AS "articles read, about"

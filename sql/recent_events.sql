@@ -1,7 +1,8 @@
 -- Events of the last 24 hours without duplicates, in bounded space: a filter table that forgets by
 -- age. Time is what the application says it is: a row in the table of hours opens the next hour,
--- and every fourth one rotates the filter. So an event is known for 20 to 24 hours after it was
--- seen first. (From cron instead: sqlite3 events.db "INSERT INTO hours(hour) VALUES (...)".)
+-- and the first of every four rotates the filter. So an event is known for 20 to 24 hours after it
+-- was seen first, and longer where hours were missed. (From cron, every hour: sqlite3 events.db
+-- ".load PATH/bloom" "INSERT OR IGNORE INTO hours VALUES (CAST(julianday() * 24 AS INTEGER))")
 -- From the top folder: sqlite3 < sql/recent_events.sql
 .bail on
 .load ./bloom
@@ -11,7 +12,8 @@
 -- events that are taken for known ones, over all generations together.
 CREATE VIRTUAL TABLE seen USING bloom(capacity=4000, fpr=0.001, generations=6);
 CREATE TABLE hours(hour INTEGER PRIMARY KEY);
-CREATE TRIGGER hours_insert AFTER INSERT ON hours WHEN NEW.hour % 4 = 0 BEGIN
+CREATE TRIGGER hours_insert AFTER INSERT ON hours
+  WHEN NEW.hour / 4 > (SELECT max(hour) FROM hours WHERE hour <> NEW.hour) / 4 BEGIN
   INSERT INTO seen(seen) VALUES ('rotate');
 END;
 

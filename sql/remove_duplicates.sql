@@ -10,6 +10,8 @@ CREATE TABLE events(line TEXT NOT NULL);
 CREATE TABLE incoming(line TEXT NOT NULL);        -- the batch at hand
 CREATE TABLE suspects(line TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE seen(f BLOB NOT NULL);
+-- Room for all rows that will be stored; beyond that more and more are compared. Then make it anew
+-- for twice as many: UPDATE seen SET f = (SELECT bloom_agg(line, 400000, 0.01) FROM events);
 INSERT INTO seen VALUES (bloom_new(200000, 0.01));
 
 -- Naming a batch in this table imports what is in incoming and leaves the figures behind.

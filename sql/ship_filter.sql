@@ -23,7 +23,8 @@ INSERT INTO lisbon.stolen(stolen, key)
   SELECT 'add_all', bloom_hashes(printf('4%015d', value * 104729))
     FROM generate_series(15001, 30000);
 
--- What crosses the line: one value from each shop, which tells no card number.
+-- What crosses the line: one value from each shop. It lists no card number; but there are few
+-- enough of them to ask it for each, and a salt hides nothing from those who have it.
 CREATE TABLE centre.inbox(shop TEXT PRIMARY KEY, f BLOB NOT NULL);
 INSERT INTO centre.inbox SELECT 'Berlin', filter FROM berlin.stolen;
 INSERT INTO centre.inbox SELECT 'Lisbon', filter FROM lisbon.stolen;

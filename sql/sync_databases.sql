@@ -37,7 +37,7 @@ CREATE TEMP VIEW for_berlin AS SELECT id, text FROM in_lisbon
   WHERE NOT bloom_check((SELECT bloom_pin(berlin) FROM filters WHERE round = (SELECT number
     FROM round)), key);
 
--- The figures after a round.
+-- The figures after a round. sha3() is the shell's: elsewhere bind what your program hashes.
 CREATE TEMP TABLE sent(round INTEGER, site TEXT, rows INTEGER);
 CREATE TEMP VIEW state AS
   SELECT number AS round,
@@ -52,20 +52,20 @@ CREATE TEMP VIEW state AS
               THEN 'yes' ELSE 'no' END AS "hashes agree"
     FROM round;
 
--- Round 1.
+-- Round 1. (The coalesce is for a side without rows.)
 UPDATE round SET number = 1;
-INSERT INTO filters SELECT 1, (SELECT bloom_agg(key) FROM in_berlin), (SELECT bloom_agg(key)
-  FROM in_lisbon);
+INSERT INTO filters SELECT 1, (SELECT coalesce(bloom_agg(key), bloom_new(1)) FROM in_berlin),
+                              (SELECT coalesce(bloom_agg(key), bloom_new(1)) FROM in_lisbon);
 INSERT INTO lisbon.notes SELECT * FROM for_lisbon;
 INSERT INTO sent VALUES (1, 'lisbon', changes());
 INSERT INTO berlin.notes SELECT * FROM for_berlin;
 INSERT INTO sent VALUES (1, 'berlin', changes());
 SELECT * FROM state;
 
--- Round 2: the same with the next number.
+-- Round 2: the same with the next number; and so on until hashes agree.
 UPDATE round SET number = 2;
-INSERT INTO filters SELECT 2, (SELECT bloom_agg(key) FROM in_berlin), (SELECT bloom_agg(key)
-  FROM in_lisbon);
+INSERT INTO filters SELECT 2, (SELECT coalesce(bloom_agg(key), bloom_new(1)) FROM in_berlin),
+                              (SELECT coalesce(bloom_agg(key), bloom_new(1)) FROM in_lisbon);
 INSERT INTO lisbon.notes SELECT * FROM for_lisbon;
 INSERT INTO sent VALUES (2, 'lisbon', changes());
 INSERT INTO berlin.notes SELECT * FROM for_berlin;

@@ -375,14 +375,13 @@ static enum list_form list_other(struct list_span span) {
     return at == span.end && dots < 3 && dots < list_length(span) ? LIST_NUMBER : LIST_PLAIN;
 }
 
-/* Whether a browser opens a URL, and its host is a name of letters, digits, hyphens, underscores
- * and dots. */
+/* Whether the host is a name of letters, digits, hyphens, underscores and dots. */
 static bool list_names_host(const struct bloom_url *url, const uint8_t *key) {
     size_t i = 0;
     while (i < url->host &&
            (url_is_letter(key[i]) || url_is_digit(key[i]) || strchr("-._", key[i]) != NULL))
         i++;
-    return url->opened && i == url->host;
+    return i == url->host;
 }
 
 bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url *url,
@@ -418,7 +417,7 @@ static enum list_form list_read(struct bloom_list *list, struct list_span span,
         return LIST_NO_HOST;
     if (list->url.address)
         return form;
-    if (!list_names_host(&list->url, list->key))
+    if (!list->url.opened || !list_names_host(&list->url, list->key))
         return LIST_UNOPENED;
     return url_find(list->key, 0, list->url.host, '.') < list->url.host ? form : LIST_NO_DOT;
 }

@@ -43,8 +43,8 @@ struct bloom_list_entry {
 };
 
 /* Whether a text may be added as an entry by itself; url and key are what bloom_url_parse made of
- * it. With a scheme it may. Without one a text is a line of a list, and none, when its host is no name
- * or address, or when it is a range of addresses or a mail address. */
+ * it. With a scheme it may. Without one a text is a line of a list, and none, when its host is no
+ * name or address, or when it is a range of addresses or a mail address. */
 bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url *url,
                       const uint8_t *key);
 

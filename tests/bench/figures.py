@@ -17,7 +17,7 @@ PAGES = [
     ("two_sets-10000000.md", "the rows that two tables of ten million share"),
     ("table.md", "filter tables: check, join, INSERT, DELETE, commit, by size"),
     ("bulk.md", "ways to load many rows"),
-    ("commit.md", "where the time of a committed INSERT goes"),
+    ("commit.md", "where the time of a committed INSERT goes; measured by hand"),
     ("generations.md", "a table that forgets by age"),
     ("floor.md", "the filter library alone, beside libbloom, RocksDB and libfilter; the rate kept"),
     ("kinds.md", "the layouts beside each other and beside the filter of the paper"),
@@ -66,7 +66,7 @@ def main(results):
          "libbloom of Debian"),
     ]
     rows = [(what, f"{ours:.3g} {unit}", f"{thousands(round(other))} {unit}", beside,
-             f"1/{other / ours:.0f}") for what, unit, ours, other, beside in figures]
+             f"1/{int(other / ours)}") for what, unit, ours, other, beside in figures]
     write_csv(results / "figures.csv", ["what", "filter", "beside"],
               [(f"{what} ({beside})", f"{100 * ours / other:.1f}", 100)
                for what, _, ours, other, beside in figures])

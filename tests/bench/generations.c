@@ -252,6 +252,8 @@ static void day(const char *extension, const char *folder, uint64_t events, cons
                second_day[i], 1e6 * second_day[i] / (24 * (double)hourly),
                i == FILTER ? 100 * wrong / new_events : 0.0,
                (unsigned long long)subjects[i].wrong_new);
+    printf("\nAn old event is taken for new when it was taken for old by mistake at first, and so\n"
+           "not written, and the generation that seemed to have it is gone.\n");
     printf("\nRatio of the ordinary table's to the filter table's: %.1f of size, %.1f of time.\n",
            subjects[ORDINARY].size / subjects[FILTER].size,
            second_day[ORDINARY] / second_day[FILTER]);

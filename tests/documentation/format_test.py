@@ -2,15 +2,19 @@
 """pages.py, which was written from ext/FORMAT*.md alone, held against the extension: it hashes
 keys, judges, fills, merges and estimates filters of every layout, and asks filter tables, as the
 extension does. The vectors of tests/documentation/vectors.txt hold for both; --write makes them
-anew, from pages.py.
+anew, from pages.py. Each block of the pages in pseudo-code is one that was read against the
+functions of pages.py which do the same.
 """
+import inspect
 import math
 import pathlib
 import random
+import re
 import sqlite3
 import struct
 import sys
 import unittest
+import zlib
 
 import pages
 from pages import BY_NAME, Filter, Fuse, LAYOUTS, Refused, Table, header, murmur3, words_of
@@ -344,6 +348,106 @@ class Tables(WithExtension):
         self.database = base
         self.assertGreater(answered, 20)
         return rules
+
+
+# --- Pages ---
+
+# The blocks that no shell prints, in their order: the CRC-32 of each as it was when it was last
+# read against these functions, and found to say the same.
+READ = {
+    "ext/FORMAT.md": [
+        ("3296e66b", murmur3), ("ecd91ee3", pages.blocked_bits), ("7a31c2fd",)],
+    "ext/FORMAT-layouts.md": [
+        ("91732634", pages.siphash), ("f22e8849", pages.classic_bits),
+        ("ff10e49a", pages.classic32_bits), ("f9869c2c", Filter.add, Filter.count, Filter.remove),
+        ("865b3d88", pages.mix, pages.fuse_word, pages.fuse_places, pages.fuse_sum),
+        ("cf4cd67d", pages.spark_hash, pages.spark1_bits, pages.spark2_bits),
+        ("c809911f", pages.fnv1, pages.dcso_bits), ("2d66eaf7", pages.go_bits),
+        ("e799f315", pages.xxh64, pages.parquet_bits),
+        ("ee33e50c", pages.murmur64a, pages.redisbloom_bits)],
+    "ext/FORMAT-tables.md": [("a6cc6e87", Table.__init__)]}
+
+
+def page(name):
+    """Its text, and its blocks but those that are typed and printed: language and text of each."""
+    text = (TOP / name).read_text(encoding="utf-8")
+    typed = re.compile(r"^```sql\n[^`]*^```\n```text\n[^`]*^```$", re.MULTILINE)
+    return text, re.findall(r"^```(\w*)\n(.*?)^```$", typed.sub("", text), re.MULTILINE | re.DOTALL)
+
+
+# Layout, k, m and keys of which the text around the blocks says words and bits.
+TOLD = [("blocked", 6, 512, "hello", ""), ("classic", 3, 20, "hello"),
+        ("classic32", 3, 64, "hello"), ("spark1", 4, 1280, "hello", 42),
+        ("spark2", 4, 1280, "hello", 42),
+        ("dcso", 5, 1371, "hello", ""), ("go", 5, 1248, "hello", ""),
+        ("parquet", 8, 2048, "hello", 42), ("redisbloom", 5, 1280, "hello", 42)]
+
+
+class Pages(WithExtension):
+    def test_figures_in_the_text_are_those_of_the_examples(self):
+        text = "".join(re.sub(r"^```.*?^```$", "", page(name)[0], flags=re.MULTILINE | re.DOTALL)
+                       for name in READ)
+        told = " ".join(text.replace(",", "").split())
+        words = [pages.siphash(bytes(range(15)), SALT), 0xC6A4A7935BD1E995]
+        for layout, k, m, *keys in TOLD:
+            filled = empty(layout, k, m)
+            for key in keys:
+                bits = " ".join(map(str, filled.bits(key)))
+                self.assertTrue(re.search(rf"(\D| {key}) {bits}\b", told), (layout, key))
+            for key in (*keys, "", 258, 1.5, 2.0):
+                words += filled.words(key) or ()
+        words += [word * 0x9E3779B97F4A7C15 + 0xB504F333F9DE6485 & pages.WORD for word in words]
+        known = {form % number for word in words for form, number in (
+            ("%016x", word), ("%08x", word >> 32), ("%08x", word & pages.HALF))}
+        self.assertLessEqual(set(re.findall(r"\b(?:[0-9a-f]{8}){1,2}\b", text)), known)
+
+    def test_pseudo_code_is_what_was_read_against_pages_py(self):
+        for name, read in READ.items():
+            blocks = [block for language, block in page(name)[1] if language == "text"]
+            self.assertEqual(len(blocks), len(read), name)
+            for block, (digest, *functions) in zip(blocks, read):
+                with self.subTest(page=name, block=block):
+                    source = "".join(map(inspect.getsource, functions)).lower()
+                    self.assertEqual(
+                        {int(number, 16) for number in re.findall(r"\b[0-9a-f]{8,16}\b", block)
+                         if not (number == "7fffffffffffffff" and "2**63 - 1" in source)},
+                        {int(number, 16) for number in re.findall(r"0x([0-9a-f]{8,})", source)})
+                    self.assertEqual(f"{zlib.crc32(block.encode()):08x}", digest,
+                                     "changed: read it against pages.py, then write this into READ")
+
+    def test_tables_are_created_as_the_page_says(self):
+        language, sql = page("ext/FORMAT-tables.md")[1][0]
+        self.assertEqual(language, "sql")
+        self.database.execute("CREATE VIRTUAL TABLE NAME USING bloom")
+        created = self.database.execute("SELECT sql FROM sqlite_schema WHERE name LIKE 'NAME~_%' "
+                                        "ESCAPE '~' ORDER BY rowid")
+        self.assertEqual([re.findall(r"\w+|[^\s\w\"]", text) for text, in created],
+                         [re.findall(r"\w+|\S", text) for text in sql.split(";")[:-1]])
+
+    def test_numbers_of_options_are_written_as_the_page_says(self):
+        numbers = re.search(r"NUMBER .*: (.*)", page("ext/FORMAT-tables.md")[0])[1].split(", ")
+        self.assertEqual(len(numbers), 4)
+        for text in numbers:
+            value = Table.number(text)
+            option, at = ("fpr", "<32xd") if value < 1 else ("capacity", "<24xQ")
+            self.database.execute(f"CREATE VIRTUAL TABLE a USING bloom({option}={text},growth=off)")
+            self.assertEqual(struct.unpack_from(at, self.value("SELECT header FROM a_layers")),
+                             (value,))
+            self.database.execute("DROP TABLE a")
+
+    def test_lines_of_vectors_have_the_fields_that_the_page_names(self):
+        fields = {"HASHING": r"\d+", "LAYOUT": "[a-z][a-z0-9-]*", "SEED": "([0-9a-f]{32}|-)",
+                  "KEY": "([tb][0-9a-f]*|i-?[0-9]+|r[0-9a-f]{16})", "RULE": r"(\d+|-)",
+                  "WORD": "(0|[1-9a-f][0-9a-f]*)", "BYTES": "([0-9a-f]{2,}|-)"}
+        fields["IN"] = fields["OUT"] = "({0}(,{0})*|-)".format(fields["KEY"])
+        forms = [line.split("  ")[0].replace("[,WORD...]", "(,WORD)*")
+                 for line in page("ext/FORMAT.md")[1][-1][1].splitlines()]
+        forms = [re.sub("[A-Z]+", lambda name: fields[name[0]], form) for form in forms]
+        self.assertEqual(len(forms), 3)
+        for line in VECTORS.read_text(encoding="ascii").splitlines():
+            if line and not line.startswith("#"):
+                self.assertEqual(sum(re.fullmatch(form, line) is not None for form in forms), 1,
+                                 line[:200])
 
 
 # --- Vectors ---

@@ -19,7 +19,8 @@ TABLE = pathlib.Path(__file__).with_name("mistakes.txt")
 # What a message asks of its reader, as imperatives or as what must be.
 ADVICE = re.compile(r"\b(must|make|give|ask|use|check|leave|choose|add|insert|keep|build|import|"
                     r"restore|store|get|cast|delete|select|comes first|the options are|"
-                    r"the commands are|takes|needs|as in|have it|write|drop it|count anew)\b")
+                    r"the commands are|takes|needs|as in|have it|write|drop it|count anew|"
+                    r"unpack)\b")
 
 
 def read():

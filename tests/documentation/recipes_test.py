@@ -264,6 +264,9 @@ class Demo(TreeTest):
         self.assertEqual(figures["spelt exactly as in the list"], 0)
         self.assertEqual(figures["really on it, by verification"], 10_000)
         self.assertGreater(figures["false positives"], 100)
+        # As README says: 1/23.
+        self.assertRegex(printed, r"\n  size +17,280 +393,216 bytes\n")
+        self.assertEqual(round(393216 / 17280), 23)
 
     def test_an_empty_name_means_the_list_of_the_project(self):
         self.assertEqual(self.figures(URLS="")[0]["a URL or name"], 2908)
@@ -345,8 +348,8 @@ class Demo(TreeTest):
             with self.subTest(content=content):
                 path = self.write(content)
                 self.refused(
-                    f"no entry in '{path}'{why}; it should have URLs or domains, one a line or in any "
-                    "form of a list", URLS=path)
+                    f"no entry in '{path}'{why}; it should have URLs or domains, one a line or in "
+                    "any form of a list", URLS=path)
 
     def test_lists_that_the_visits_cannot_meet(self):
         path = self.write(b"http://a.example/#part\n")

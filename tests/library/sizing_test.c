@@ -421,7 +421,7 @@ static void refused_shapes(void) {
         assert_false(bloom_shape_for(&shape, layouts[i], 1, NAN, problem));
         assert_true(strncmp(problem, "p must be between 0 and 1, not ", 31) == 0);
         assert_false(bloom_shape_for(&shape, layouts[i], 1, 0x1p-1074, problem));
-        assert_non_null(strstr(problem, "p = 4.94066e-324"));
+        assert_non_null(strstr(problem, "4.94066e-324"));
     }
     assert_no_shape(&bloom_layout_blocked, 1, 1.234567e-10,
                     "a rate of 1.23457e-10 is less than layout blocked can keep for 1 keys; "

@@ -3,8 +3,8 @@
 malformed sequence near one, random bytes, and where long text is cut off. SEED chooses the run.
 
 A message is valid UTF-8 without control characters: bytes that are none are written \\xNN, control
-characters, separators of lines, marks of direction and what nobody sees \\uNNNN; of more than 60 characters, and
-where no six bytes more fit 200, dots take the place.
+characters, separators of lines, marks of direction and what nobody sees \\uNNNN; of more than 60
+characters, and where no six bytes more fit 200, dots take the place.
 """
 import itertools
 import os

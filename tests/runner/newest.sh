@@ -4,11 +4,14 @@
 cd "$(dirname "$0")/../.." || exit 1
 folder=build/venv$APSW
 python=$folder/bin/python
-if ! $python -c 'import apsw' 2>/dev/null &&
-    ! { "${PYTHON:-python3}" -m venv "$folder" &&
-        $python -m pip install -q "apsw${APSW:+==$APSW}"; }; then
-    echo "skipped: apsw $APSW cannot be installed from PyPI"
+skip() {
+    echo "skipped: $1"
     echo "0 passed, 0 failed, 1 skipped"
     exit 0
+}
+if ! $python -c 'import apsw' 2>/dev/null; then
+    "${PYTHON:-python3}" -m venv "$folder" >/dev/null || skip "python3 -m venv fails (python3-venv)"
+    $python -m pip install -q "apsw${APSW:+==$APSW}" ||
+        skip "PyPI's apsw${APSW:+ $APSW} cannot be installed"
 fi
 exec $python "$@"

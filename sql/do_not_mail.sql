@@ -1,0 +1,43 @@
+-- Which rows of another database match mine, when neither table may or can be sent? One side sends
+-- a filter of its keys, the other sends back only the rows that match, and the first confirms them:
+-- a semi-join. Here a shop keeps a list of those who want no mail, and a mailing service leaves
+-- them out. (The filter lists no address, but whoever has it can try addresses that they guess.)
+-- From the top folder: sqlite3 < sql/do_not_mail.sql
+.bail on
+.load ./bloom
+.mode column
+
+ATTACH ':memory:' AS shop;
+ATTACH ':memory:' AS service;
+
+-- 20,000 addresses in lower case at the shop, 100,000 at the service, 2 of 100 in both.
+CREATE TABLE shop.refused(email TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE service.recipients(email TEXT PRIMARY KEY) WITHOUT ROWID;
+INSERT INTO shop.refused SELECT printf('reader.%d@mail%d.example', value * 50, value % 9)
+  FROM generate_series(1, 20000);
+INSERT INTO service.recipients SELECT printf('Reader.%d@mail%d.example', value, value / 50 % 9)
+  FROM generate_series(1, 100000);
+
+-- 1. The shop sends one value. (An empty list is an error here, not "mail to all".)
+CREATE TABLE service.inbox(f BLOB NOT NULL);
+INSERT INTO service.inbox SELECT bloom_agg(email, NULL, 0.001) FROM shop.refused;
+
+-- 2. The service sends the addresses that match. All others are certainly not on the list.
+CREATE TABLE shop.asked(email TEXT PRIMARY KEY) WITHOUT ROWID;
+INSERT INTO shop.asked SELECT email FROM service.recipients
+ WHERE bloom_check((SELECT bloom_pin(f) FROM inbox), lower(email));
+
+-- 3. The shop answers with those that it really has.
+CREATE TABLE service.left_out(email TEXT PRIMARY KEY) WITHOUT ROWID;
+INSERT INTO service.left_out SELECT email FROM shop.asked
+ WHERE lower(email) IN (SELECT email FROM shop.refused);
+
+SELECT (SELECT count(*) FROM service.recipients) AS recipients,
+       (SELECT count(*) FROM shop.asked) AS matched,
+       (SELECT count(*) FROM service.left_out) AS "left out",
+       (SELECT count(*) FROM service.recipients WHERE lower(email) IN (SELECT email
+         FROM shop.refused)) AS "by sending all";
+.print
+SELECT (SELECT length(f) FROM service.inbox) AS "filter, bytes",
+       (SELECT sum(length(email)) FROM shop.asked) AS "addresses sent back, bytes",
+       (SELECT sum(length(email)) FROM shop.refused) AS "the list itself, bytes";
