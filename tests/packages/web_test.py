@@ -726,7 +726,7 @@ class Page(unittest.TestCase):
             " a key is wrongly found 1 time in 1,000,000, and a URL, which has several, more"
             " often.",
         )
-        found = [[url, FOUND if verdict == HIT else verdict, key] for url, verdict, key in OWN_ASKED]
+        found = [[url, FOUND if said == HIT else said, key] for url, said, key in OWN_ASKED]
         self.assertEqual(whole["rows"], sorted_rows(found))
         self.assertEqual(whole["verdict"], "10 of 15 are probably on the list.")
         self.assertTrue(opened["options"])
@@ -735,7 +735,8 @@ class Page(unittest.TestCase):
             "Probably on the list, by the key tracker.example/. A filter alone cannot confirm it.",
         )
         self.assertIn("readfile('saved.bloom')", whole["sql"])
-        self.assertRegex(opened["cut"]["problem"], r"^cut\.bloom: the filter was cut off or extended: .*"
+        self.assertRegex(opened["cut"]["problem"],
+                         r"^cut\.bloom: the filter was cut off or extended: .*"
                          r" saved\.bloom is still the list\.$")
         url = OWN_ASKED[1][0]
         for layout in ("fuse", "salted", "counting"):
@@ -756,8 +757,8 @@ class Page(unittest.TestCase):
         opened = self.seen["opened"]
         kept = r" plain\.bloom is still the list\.$"
         self.assertRegex(opened["noEntry"]["problem"],
-                         r"^none\.txt: there is no entry in it; line 2, for one: an exception\."
-                         + kept)
+                         r"^none\.txt: there is no entry in it; line 2, for one: an"
+                         r" exception\." + kept)
         self.assertRegex(opened["empty"]["problem"],
                          r"^empty\.txt: there is no entry in it; a list has URLs or names, .*"
                          + kept)
