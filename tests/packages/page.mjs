@@ -123,6 +123,16 @@ async function runSql(page, sql) {
   );
 }
 
+// What Copy puts into the clipboard, of the SQL of the list.
+async function copiedSql(page) {
+  await page.$eval("[data-sql=list] [role=status]", (said) => (said.textContent = ""));
+  await page.click("[data-sql=list] button >> text=Copy");
+  await page.waitForFunction(
+    () => document.querySelector("[data-sql=list] [role=status]").textContent === "Copied.",
+  );
+  return page.evaluate(() => navigator.clipboard.readText());
+}
+
 // --- The first answer ---
 
 const session = await browser.newBrowserCDPSession();
@@ -478,9 +488,7 @@ await page.keyboard.press("Control+V");
 await page.waitForFunction(() => document.getElementById("verdict").textContent !== "");
 await page.waitForTimeout(100);
 seen.veryMany = { field: await page.inputValue("#urls"), ...(await answers(page)) };
-await page.click("[data-sql=list] button >> text=Copy");
-await page.waitForTimeout(200);
-seen.veryMany.sql = await page.evaluate(() => navigator.clipboard.readText());
+seen.veryMany.sql = await copiedSql(page);
 await page.focus("#urls");
 await page.keyboard.type("x");
 seen.veryMany.typed = await page.inputValue("#urls");
@@ -604,12 +612,8 @@ await page.waitForFunction(() => /^Stopped/.test(document.getElementById("status
 
 // SQL of the page is copied, and run where it stands.
 await ask(page, given.visits.slice(0, 12));
-await page.click("[data-sql=list] button >> text=Copy");
-await page.waitForFunction(
-  () => document.querySelector("[data-sql=list] [role=status]").textContent === "Copied.",
-);
 seen.copied = {
-  sql: await page.evaluate(() => navigator.clipboard.readText()),
+  sql: await copiedSql(page),
   shown: await page.textContent("#list-sql"),
   hits: (await rowsOf(page, "#verdicts")).filter((row) => row[1] !== "certainly not"),
 };
@@ -617,10 +621,8 @@ await page.click("[data-sql=list] button >> text=Run it here");
 await page.waitForFunction(() => /^Done/.test(document.getElementById("status").textContent));
 seen.copied.here = await texts(page, "#output td");
 await ask(page, given.visits);
-await page.click("[data-sql=list] button >> text=Copy");
-await page.waitForTimeout(200);
 seen.copied.all = {
-  sql: await page.evaluate(() => navigator.clipboard.readText()),
+  sql: await copiedSql(page),
   hits: (await rowsOf(page, "#verdicts"))
     .filter((row) => row[1] !== "certainly not")
     .map(([url]) => url),
