@@ -2,9 +2,10 @@
 // prints what it saw as JSON. page.mjs PAGE FOLDER INPUT: FOLDER has node_modules with
 // playwright-core and axe-core, and receives the screenshots; INPUT is a file of JSON, the lists
 // and URLs that web_test.py made.
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
 
 const [file, folder, input] = process.argv.slice(2);
 const { chromium } = createRequire(`${folder}/`)("playwright-core");
@@ -61,10 +62,11 @@ async function inspect(page, name) {
       ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(" | ")}`,
     ),
   );
-  seen.widths[name] = await page.evaluate(() => [
-    document.documentElement.scrollWidth,
-    window.innerWidth,
-  ]);
+  // A phone makes its window as wide as the page.
+  seen.widths[name] = await page.evaluate(
+    (width) => [Math.max(document.documentElement.scrollWidth, window.innerWidth), width],
+    page.viewportSize().width,
+  );
 }
 
 // Waits until the list is loaded, or has a problem.
@@ -121,6 +123,16 @@ async function runSql(page, sql) {
   );
 }
 
+// What Copy puts into the clipboard, of the SQL of the list.
+async function copiedSql(page) {
+  await page.$eval("[data-sql=list] [role=status]", (said) => (said.textContent = ""));
+  await page.click("[data-sql=list] button >> text=Copy");
+  await page.waitForFunction(
+    () => document.querySelector("[data-sql=list] [role=status]").textContent === "Copied.",
+  );
+  return page.evaluate(() => navigator.clipboard.readText());
+}
+
 // --- The first answer ---
 
 const session = await browser.newBrowserCDPSession();
@@ -166,10 +178,13 @@ seen.picture = [await pictureOf(page)];
 await page.waitForTimeout(3000);
 seen.pictureRests = (await pictureOf(page)).step;
 await page.focus("#picture-next");
-while (await page.isEnabled("#picture-next")) {
+while ((await page.getAttribute("#picture-next", "aria-disabled")) === "false") {
   await page.keyboard.press("Enter");
   seen.picture.push(await pictureOf(page));
 }
+const focused = (target) => target.evaluate(() => document.activeElement.id);
+await page.keyboard.press("Enter"); // which does nothing now
+seen.pictureEnds = [await focused(page), (await pictureOf(page)).step];
 seen.motion = await page.evaluate(() => {
   const names = (selector) =>
     [...document.querySelectorAll(selector)].map((one) => {
@@ -299,6 +314,32 @@ seen.own.dropIsShown = await drop(page, name, text);
 seen.own.drop = { ...(await listState(page)), ...(await answers(page)) };
 seen.own.address = page.url();
 
+// What is no file of a list: a folder, a text within a field, two files.
+seen.dropped = await page.evaluate(async () => {
+  const dropOn = (id, transfer) => {
+    const options = { dataTransfer: transfer, cancelable: true, bubbles: true };
+    const target = document.getElementById(id);
+    target.dispatchEvent(new DragEvent("dragenter", options));
+    const isShown = !document.getElementById("drop").hidden;
+    return [isShown, target.dispatchEvent(new DragEvent("drop", options))];
+  };
+  const text = new DataTransfer();
+  text.setData("text", "||dropped.example^");
+  const two = new DataTransfer();
+  for (const name of ["one.txt", "other.txt"])
+    two.items.add(new File([`0.0.0.0 ${name}.example`], name));
+  return {
+    field: dropOn("sql", text),
+    page: dropOn("choose", text),
+    work: document.getElementById("list-work").children.length,
+    two: dropOn("sql", two),
+    said: document.getElementById("list-problem").textContent,
+  };
+});
+Object.assign(seen.dropped, await listState(page));
+await drop(page, name, text);
+await loaded(page);
+
 await page.selectOption("#rule", "url_nocase");
 seen.own.nocase = { ...(await listState(page)), ...(await answers(page)) };
 await page.selectOption("#rule", "url");
@@ -327,6 +368,25 @@ for (const [layout, base64] of Object.entries(given.filters))
 seen.opened.noEntry = await openBytes("none.txt", Buffer.from("# only\n@@||x.example^\n"));
 seen.opened.empty = await openBytes("empty.txt", Buffer.from(""));
 seen.opened.utf16 = await openBytes("utf16.txt", Buffer.from("\ufeffa.example\n", "utf16le"));
+seen.opened.gzip = await openBytes("list.txt.gz", gzipSync(text));
+seen.opened.damaged = await openBytes("bad.gz", gzipSync(text).subarray(0, 40));
+seen.opened.packed = await openBytes("list.bz2", Buffer.from("BZh91AY&SY\x00\x01", "latin1"));
+// Bytes of no meaning, the same each time, and two entries.
+let random = 1;
+const noise = Uint8Array.from({ length: 200_000 }, () => {
+  random = (random * 48271) % 0x7fffffff;
+  return 1 + ((random >> 8) % 255);
+});
+seen.opened.noise = await openBytes(
+  "noise.txt",
+  Buffer.concat([noise, Buffer.from("\na.example\nb.example\n")]),
+);
+seen.opened.isUnfolded = await page.getAttribute("#unused", "open");
+const long = "0.0.0.0 a.example\n";
+seen.opened.long = await openBytes(`${"long_name_".repeat(20)}.txt`, Buffer.from(long));
+await page.setViewportSize({ width: 390, height: 844 });
+await inspect(page, "long name");
+await page.setViewportSize(desktop.viewport);
 
 // --- A million lines, while the page goes on ---
 
@@ -400,8 +460,50 @@ await page.focus("#paste");
 await page.keyboard.press("Control+V");
 await page.waitForFunction(() => document.getElementById("list-work").children.length > 0);
 seen.pasted = await listState(page);
+// Another rate while it loads is one for this list, not for the one before.
+seen.changed = await page.evaluate(async () => {
+  document.getElementById("use-paste").click();
+  const rate = document.getElementById("rate-wanted");
+  rate.value = "0.01";
+  rate.dispatchEvent(new Event("change"));
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  document.querySelector("#list-work button").focus();
+  return document.querySelector("#list-work span").textContent;
+});
+seen.changed = [seen.changed, (await listState(page)).figures, await focused(page)];
 await page.click("#default-list");
 await loaded(page);
+
+// Very many URLs from the clipboard, one of them on the list.
+await page.evaluate((real) => {
+  const urls = Array.from({ length: 100_000 }, (_, i) => `http://h${i}.example/a/b?c=${i}`);
+  urls[70_000] = real;
+  return navigator.clipboard.writeText(urls.join("\n"));
+}, examples[0]);
+await page.evaluate(() => {
+  document.getElementById("verdict").textContent = "";
+});
+await page.focus("#urls");
+await page.keyboard.press("Control+V");
+await page.waitForFunction(() => document.getElementById("verdict").textContent !== "");
+await page.waitForTimeout(100);
+seen.veryMany = { field: await page.inputValue("#urls"), ...(await answers(page)) };
+seen.veryMany.sql = await copiedSql(page);
+await page.focus("#urls");
+await page.keyboard.type("x");
+seen.veryMany.typed = await page.inputValue("#urls");
+
+// As mails and programs write URLs, and what no browser opens.
+await ask(page, [
+  `"${examples[0]}"`,
+  `<${examples[0]}>`,
+  ` '${examples[0]}' `,
+  "http://a b.example/",
+  'http://a"b.example/',
+  "http://a.example/b c",
+  "http://u'v@a.example:80/",
+]);
+seen.quoted = await answers(page);
 
 // --- SQL ---
 
@@ -471,21 +573,61 @@ seen.manyRows = [
   await page.textContent("#output caption"),
   await page.locator("#output td").count(),
 ];
+// Values and rows that are too wide to be shown whole.
+seen.wide = [];
+for (const sql of [
+  "SELECT printf('%.*c', 5000000, 'x'), printf('%.*c', 1999, 'x') || 'éé'",
+  "SELECT printf('%.*c', 200000, 'x') FROM generate_series(1, 500)",
+  "SELECT zeroblob(10000000) FROM generate_series(1, 100)",
+  `SELECT ${Array.from({ length: 200 }, (_, i) => i)} FROM generate_series(1, 500)`,
+]) {
+  await runSql(page, sql);
+  const cells = await texts(page, "#output td");
+  seen.wide.push({
+    cells: cells.length,
+    letters: cells.join("").length,
+    ends: cells.slice(0, 2).map((cell) => cell.replace(/^x+/, (xs) => `${xs.length}x`)),
+    caption: (await texts(page, "#output caption")).join(),
+  });
+}
+await runSql(page, "SELECT 1 AS one WHERE 0");
+seen.noRows = await texts(page, "#output caption");
+
+// Another recipe ends what runs, and keeps what was written.
+const endless = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT i FROM c;";
+await page.fill("#sql", endless);
+await page.press("#sql", "Control+Enter");
+await page.waitForSelector("#sql-work progress");
+await page.selectOption("#recipe", { index: 1 });
+await page.waitForFunction(() => document.getElementById("sql-work").children.length === 0);
+seen.replaced = [await page.textContent("#status"), await page.textContent("#output")];
+await page.selectOption("#recipe", {
+  label: (await texts(page, "#recipe option:not([hidden])")).at(-1),
+});
+seen.yours = [endless, await page.inputValue("#sql")];
+await page.press("#sql", "Control+Enter");
+await page.waitForSelector("#sql-work progress");
+await page.press("#sql", "Escape");
+await page.waitForFunction(() => /^Stopped/.test(document.getElementById("status").textContent));
 
 // SQL of the page is copied, and run where it stands.
 await ask(page, given.visits.slice(0, 12));
-await page.click("[data-sql=list] button >> text=Copy");
-await page.waitForFunction(
-  () => document.querySelector("[data-sql=list] [role=status]").textContent === "Copied.",
-);
 seen.copied = {
-  sql: await page.evaluate(() => navigator.clipboard.readText()),
+  sql: await copiedSql(page),
   shown: await page.textContent("#list-sql"),
   hits: (await rowsOf(page, "#verdicts")).filter((row) => row[1] !== "certainly not"),
 };
 await page.click("[data-sql=list] button >> text=Run it here");
 await page.waitForFunction(() => /^Done/.test(document.getElementById("status").textContent));
 seen.copied.here = await texts(page, "#output td");
+await ask(page, given.visits);
+seen.copied.all = {
+  sql: await copiedSql(page),
+  hits: (await rowsOf(page, "#verdicts"))
+    .filter((row) => row[1] !== "certainly not")
+    .map(([url]) => url),
+  wrong: (await rowsOf(page, "#verdicts")).filter((row) => row[1] === "false positive").length,
+};
 
 // --- Sizes ---
 
@@ -502,14 +644,29 @@ async function size(target) {
     curves: await target.$$eval("#rate .curve", (curves) =>
       curves.map((curve) => /NaN|Infinity/.test(curve.getAttribute("d"))),
     ),
-    problems: await target.$$eval("#n-problem, #p-problem", (problems) =>
+    problems: await target.$$eval("#choose .problem", (problems) =>
       problems.filter((problem) => !problem.hidden).map((problem) => problem.textContent),
     ),
     hash: new URL(target.url()).hash,
     sql: await target.textContent("#size-sql"),
   };
 }
-seen.sizes = { first: await size(page), typed: [], wrong: [], slid: [], layouts: {} };
+seen.sizes = { first: await size(page), typed: [], wrong: [], slid: [], layouts: {}, edges: [] };
+for (const [n, p, layout] of [
+  ["1000000", "0.8", "blocked"],
+  ["1", "0.5", "blocked"],
+  ["1e9", "0.01", "blocked"],
+  ["1e9", "0.01", "classic"],
+  ["1099511627776", "1e-9", "blocked"],
+]) {
+  await page.fill("#n", n);
+  await page.fill("#p", p);
+  await page.check(`#space input[value=${layout}]`);
+  const { said, caption, curves, sql } = await size(page);
+  const hasSql = await page.isVisible("[data-sql=size]");
+  seen.sizes.edges.push({ said, caption, curves, sql: hasSql ? sql : "" });
+}
+await page.check("#space input[value=blocked]");
 for (const [n, p] of [
   ["5000", "0.001"],
   ["12,345", "1 %"],
@@ -568,7 +725,11 @@ await visitor.evaluate(() => (location.hash = "#layout=magic"));
 seen.shared.wrongLayout = (await size(visitor)).problems;
 await visitor.click("#recipe-links a >> text=crawler");
 await visitor.waitForFunction(() => document.getElementById("sql").value.includes("sql/crawler"));
+await visitor.selectOption("#recipe", { index: 0 });
+await visitor.click("#recipe-links a >> text=crawler"); // the address stays the same
 seen.linked = await visitor.$eval("#recipe option:checked", (option) => option.textContent);
+await visitor.evaluate(() => (location.hash = "#n=ten&layout=magic"));
+seen.shared.bothWrong = (await size(visitor)).problems;
 await visitor.context().close();
 await inspect(page, "sizes");
 
@@ -647,6 +808,12 @@ await inspect(phone, "phone");
 await ask(phone, given.visits.slice(0, 12));
 await phone.click("#own > summary");
 await inspect(phone, "phone, many");
+await phone.setViewportSize({ width: 320, height: 640 });
+await inspect(phone, "small phone");
+await phone.setViewportSize({ width: 390, height: 844 });
+await phone.addStyleTag({ content: "html { font-size: 200%; }" });
+await inspect(phone, "large text");
+await phone.evaluate(() => document.head.lastElementChild.remove());
 await phone.screenshot({ path: `${folder}/phone.png`, fullPage: true });
 const dark = await opened({ ...desktop, colorScheme: "dark" });
 seen.dark = await dark.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -656,5 +823,31 @@ await dark.click("#own > summary");
 await runSql(dark, "SELECT bloom_check(NULL, 1)");
 await inspect(dark, "dark");
 await dark.screenshot({ path: `${folder}/dark.png`, fullPage: true });
+
+// --- Saved as it stands, and opened again; used before it is ready ---
+
+const partsOf = (target) =>
+  target.evaluate(() =>
+    Object.fromEntries(
+      ["#recipe option", "#recipe-links a", "#examples button", ".copied button", ".bit"].map(
+        (selector) => [selector, document.querySelectorAll(selector).length],
+      ),
+    ),
+  );
+const live = await opened(desktop);
+seen.parts = await partsOf(live);
+const again = `${folder}/again-index.html`;
+writeFileSync(again, await live.evaluate(() => document.documentElement.outerHTML));
+await live.goto(pathToFileURL(again).href);
+await live.waitForSelector("body[data-ready]");
+seen.partsAgain = await partsOf(live);
+await live.addInitScript(() =>
+  document.addEventListener("DOMContentLoaded", () => {
+    document.getElementById("urls").value = "http://typed.example/";
+  }),
+);
+await live.goto(address);
+await live.waitForSelector("body[data-ready]");
+seen.early = await live.inputValue("#urls");
 await browser.close();
 console.log(JSON.stringify(seen));

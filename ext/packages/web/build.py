@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
+import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import release  # noqa: E402
@@ -179,11 +180,24 @@ def page():
             )
         ),
         "RELEASE": release.RELEASE,
-        "HOMEPAGE": release.publishing("homepage"),
+        "SOURCE": source_sentence(release.publishing("homepage")),
         "GOMODULE": release.publishing("go_module"),
     }
     text = (SOURCES / "page/index.html").read_text()
     return re.sub(r"@([A-Z]+)@", lambda match: parts[match[1]], text)
+
+
+def source_sentence(homepage):
+    """Where the source is. An address under .example is a placeholder, to which no link leads."""
+    if urllib.parse.urlsplit(homepage).hostname.endswith(".example"):
+        return (
+            "The source and its documentation are in the folder that this page was made of; nobody"
+            " has published them yet."
+        )
+    return (
+        "The source, its documentation and all releases:"
+        f' <a href="{homepage}">{homepage}</a>'
+    )
 
 
 def needs_no_program(sql):

@@ -1,4 +1,12 @@
-import type { Options, Parameters, Result, RunOptions } from "./sqlite-bloom.mjs";
+import type {
+  CutOptions,
+  CutValue,
+  Options,
+  Parameters,
+  Result,
+  RunOptions,
+  Value,
+} from "./sqlite-bloom.mjs";
 
 export interface WorkerOptions extends Options {
   /** The address of sqlite-bloom-worker.mjs, where it does not lie beside the module. */
@@ -12,6 +20,11 @@ export declare class WorkerDatabase {
   private constructor();
   /** As Database.run; what onProgress returns counts for nothing, terminate() stops. */
   run(sql: string, parameters?: Parameters, options?: RunOptions): Promise<Result[]>;
+  run(
+    sql: string,
+    parameters: Parameters,
+    options: CutOptions,
+  ): Promise<Result<Value | CutValue>[]>;
   save(): Promise<Uint8Array>;
   /** Closes the database and ends the worker. */
   close(): Promise<void>;

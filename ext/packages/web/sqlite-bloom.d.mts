@@ -4,9 +4,15 @@ export type Parameter = number | bigint | boolean | string | null | ArrayBuffer 
 export type Parameters = readonly Parameter[] | Readonly<Record<string, Parameter>>;
 /** INTEGER and REAL are numbers, INTEGER beyond 2^53 a bigint, BLOB is a Uint8Array. */
 export type Value = number | bigint | string | null | Uint8Array;
-export interface Result {
+/** What stands for a TEXT or BLOB that is longer than longestValue. */
+export interface CutValue {
+  start: string | Uint8Array;
+  /** How many it has. */
+  bytes: number;
+}
+export interface Result<Cell = Value> {
   columns: string[];
-  rows: Value[][];
+  rows: Cell[][];
   /** How many rows there were; more than there are in rows when maximumRows was given. */
   count: number;
 }
@@ -31,12 +37,20 @@ export interface ReadOptions {
   asText?: boolean;
   /** So many rows of each result are kept, the others only counted. */
   maximumRows?: number;
+  /** Rows are kept until they have so many values. */
+  maximumCells?: number;
+  /** Rows are kept until their TEXT and BLOB are so long together. */
+  maximumLength?: number;
 }
-export interface RunOptions extends ReadOptions {
+export interface RunOptions<Cell = Value> extends ReadOptions {
   /** Is called with each result as soon as its statement has ended. */
-  onResult?: (result: Result) => void;
+  onResult?: (result: Result<Cell>) => void;
   /** Is called every few milliseconds; false ends the run with the error "interrupted". */
   onProgress?: (progress: Progress) => unknown;
+}
+export interface CutOptions extends RunOptions<Value | CutValue> {
+  /** So many bytes of a TEXT or BLOB are kept. */
+  longestValue: number;
 }
 
 /** Opens a database in memory. */
@@ -49,6 +63,7 @@ export declare class Database {
   private constructor();
   /** Runs all statements of the SQL; with parameters, one that takes just these. */
   run(sql: string, parameters?: Parameters, options?: RunOptions): Result[];
+  run(sql: string, parameters: Parameters, options: CutOptions): Result<Value | CutValue>[];
   /** One statement, to be run many times. */
   prepare(sql: string): Statement;
   /** The database as the bytes of a file. */

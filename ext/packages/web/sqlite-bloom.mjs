@@ -197,6 +197,10 @@ export class Database {
    * take just these. Options:
    * asText: values as SQLite writes them.
    * maximumRows: so many rows of each result are kept; count tells how many there were.
+   * maximumCells: rows are kept until they have so many values.
+   * maximumLength: rows are kept until their TEXT and BLOB are so long together.
+   * longestValue: a longer TEXT or BLOB comes as { start, bytes }: so many bytes of it at most, and
+   * how many it has.
    * onResult: is called with each result as soon as its statement has ended.
    * onProgress: is called every few milliseconds with { statement, rows, inserted }: the number of
    * the statement that runs, from 1; its rows so far; the rowid that was inserted last. When it
@@ -305,19 +309,24 @@ export class Statement {
     );
   }
 
-  /** All rows, each an array of values; options: asText and maximumRows, as in Database.run. */
+  /** All rows, each an array of values; options: those of Database.run but its functions. */
   all(parameters = [], options = {}) {
     return this.result(parameters, options).rows;
   }
 
   /** { columns, rows, count }; work.rows counts the rows meanwhile. */
-  result(parameters, { asText = false, maximumRows = Infinity }, work = {}) {
+  result(parameters, options, work = {}) {
+    const { maximumRows = Infinity, maximumCells = Infinity, maximumLength = Infinity } = options;
+    const most = Math.min(maximumRows, Math.ceil(maximumCells / this.columns.length));
     const rows = [];
+    let length = 0;
     work.rows = 0;
     this.#step(parameters, () => {
       work.rows += 1;
-      if (rows.length < maximumRows)
-        rows.push(this.columns.map((_, i) => this.#value(i, asText)));
+      if (rows.length >= most || length >= maximumLength) return true;
+      const row = this.columns.map((_, i) => this.#value(i, options));
+      for (const value of row) length += (value?.start ?? value)?.length ?? 0;
+      rows.push(row);
       return true;
     });
     return { columns: this.columns, rows, count: work.rows };
@@ -327,7 +336,7 @@ export class Statement {
   get(parameters = []) {
     let row;
     this.#step(parameters, () => {
-      row = this.columns.map((_, i) => this.#value(i, false));
+      row = this.columns.map((_, i) => this.#value(i));
       return false;
     });
     return row;
@@ -355,7 +364,7 @@ export class Statement {
     }
   }
 
-  #value(i, asText) {
+  #value(i, { asText = false, longestValue = Infinity } = {}) {
     const statement = this.#handle;
     const type = engine._sqlite3_column_type(statement, i);
     if (type === INTEGER && !asText) {
@@ -365,17 +374,20 @@ export class Statement {
         : value;
     }
     if (type === REAL && !asText) return engine._sqlite3_column_double(statement, i);
-    if (type === BLOB) {
-      const start = engine._sqlite3_column_blob(statement, i);
-      return engine.HEAPU8.slice(start, start + engine._sqlite3_column_bytes(statement, i));
-    }
-    if (type !== TEXT && !asText) return null;
-    const start = engine._sqlite3_column_text(statement, i);
-    return start === 0
-      ? null
-      : new TextDecoder("utf-8", { ignoreBOM: true }).decode(
-          engine.HEAPU8.subarray(start, start + engine._sqlite3_column_bytes(statement, i)),
-        );
+    if (type !== TEXT && type !== BLOB && !asText) return null;
+    const isBlob = type === BLOB;
+    const place = isBlob
+      ? engine._sqlite3_column_blob(statement, i)
+      : engine._sqlite3_column_text(statement, i);
+    if (place === 0 && !isBlob) return null;
+    const bytes = engine._sqlite3_column_bytes(statement, i);
+    const isCut = bytes > longestValue;
+    const kept = engine.HEAPU8.subarray(place, place + Math.min(bytes, longestValue));
+    const start = isBlob
+      ? kept.slice()
+      : // A letter that the cut divides is left out.
+        new TextDecoder("utf-8", { ignoreBOM: true }).decode(kept, { stream: isCut });
+    return isCut ? { start, bytes } : start;
   }
 
   #bind(parameters) {

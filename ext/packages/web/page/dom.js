@@ -3,6 +3,8 @@
 
 const element = (id) => document.getElementById(id);
 const SVG = "http://www.w3.org/2000/svg";
+const LONGEST_SHOWN = 2000; // letters of a value
+const LONG_TEXT = 100_000; // letters; more than that a text area takes seconds to show
 
 function make(name, properties = {}, ...children) {
   const made = Object.assign(document.createElement(name), properties);
@@ -37,11 +39,45 @@ function showProblem(id, words = "") {
   element(id).hidden = words === "";
 }
 
-async function unpack(text) {
-  const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+// What is shown of a text; size: of all of it, where this is but its start.
+function shortened(text, size) {
+  if (size === undefined && text.length <= LONGEST_SHOWN) return text;
+  const whole = size === undefined ? counted(text.length, "letter") : counted(size, "byte");
+  return `${text.slice(0, LONGEST_SHOWN)}… ${whole}`;
+}
+
+// A text area holds a long text without showing it; what is typed then takes its place.
+const held = new WeakMap();
+const textOf = (area) => held.get(area) ?? area.value;
+
+function setText(area, text) {
+  const isLong = text.length >= LONG_TEXT;
+  held.delete(area);
+  if (isLong) held.set(area, text);
+  area.value = isLong
+    ? `${counted(linesOf(text).length, "line")}: too long to be shown`
+    : text;
+}
+
+function holdLongTexts(area, onPaste = () => {}) {
+  area.addEventListener("paste", (event) => {
+    const text = event.clipboardData.getData("text");
+    if (text.length < LONG_TEXT) return;
+    event.preventDefault();
+    setText(area, text);
+    onPaste();
+  });
+  area.addEventListener("beforeinput", () => held.has(area) && setText(area, ""));
+}
+
+const linesOf = (text) => text.split(/\r?\n/).filter((line) => line.trim());
+
+async function gunzip(packed) {
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
+
+const unpack = (text) => gunzip(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
 
 // The files that came with the page, for readfile().
 const packedFiles = JSON.parse(element("files").textContent);
@@ -61,8 +97,8 @@ async function rowsOf(database, sql, parameters) {
 }
 
 // Shows that work is under way: words, a bar, the time that has passed, and Stop. What takes less
-// than a blink is not shown.
-function showWork(place, label, stop) {
+// than a blink is not shown. Stop gives its focus to next.
+function showWork(place, label, stop, next) {
   const start = performance.now();
   const words = make("span", { textContent: label });
   const bar = make("progress", { ariaLabel: label });
@@ -85,6 +121,7 @@ function showWork(place, label, stop) {
       clearTimeout(appear);
       clearInterval(clock);
       if (words.parentNode === place) {
+        if (place.contains(document.activeElement)) next.focus();
         place.hidden = true;
         place.replaceChildren();
       }
@@ -104,4 +141,17 @@ async function copyText(text, shown) {
   }
 }
 
-const quoted = (text) => `'${text.replaceAll("'", "''")}'`;
+// A text in SQL; a literal ends at a zero byte.
+const quoted = (text) =>
+  text
+    .split("\0")
+    .map((part) => `'${part.replaceAll("'", "''")}'`)
+    .join(" || char(0) || ");
+
+// Shows SQL in the page; whole is what is copied and run, where that is too long to be shown.
+const wholeSql = new WeakMap();
+
+function showSql(code, shown, whole = shown) {
+  code.textContent = shown;
+  wholeSql.set(code, whole);
+}

@@ -3,26 +3,40 @@
 
 const DEFAULT_LIST = "sql/data/urlhaus.txt";
 const FILTER_MAGIC = [0x89, 0x42, 0x4c, 0x4d];
+const GZIP_MAGIC = [0x1f, 0x8b];
+// The marks at the beginning of a text in UTF-16.
+const UTF16_MARKS = { "utf-16le": [0xff, 0xfe], "utf-16be": [0xfe, 0xff] };
 const MOST_SHOWN = 500; // rows of a table in the page
-const LONG_PASTE = 100_000; // letters; more than that a text area takes seconds to show
+const MOST_SEEN = 20; // URLs in the SQL that is shown
+const MOST_COPIED = 10_000; // and in the same that is copied
+const SHORT_LIST = 2000; // bytes of one that stands in the SQL itself
 
 // The list that is asked: its database, the bytes that it was made of, and its filter.
-// { database, name, bytes, isFilter, rate, rule, filter, lines, unused }
+// { database, name, bytes, isPasted, hint, isFilter, rate, rule, filter, info, unused }
 let list;
 let loading; // the work on the next one
 let asked = { urls: [] };
 
 const baseName = (name) => name.split("/").at(-1);
+const startsWith = (bytes, magic) => magic.every((byte, i) => bytes[i] === byte);
+// A message of the extension, for those who called no function.
+const inWords = ({ message }) =>
+  message.replace(/^bloom_\w+: /, "").replace(/ \(argument \d\)/, "");
 
 // --- It is loaded ---
 
-// A source is { name, bytes, rate, rule }; its bytes may be a promise.
+// A source is { name, bytes, rate, rule, isPasted, hint }; its bytes may be a promise.
 async function loadList(source) {
   loading?.stop();
-  const mine = { isStopped: false };
+  const mine = { source, isStopped: false };
   loading = mine;
   showProblem("list-problem");
-  const work = showWork(element("list-work"), `Reading ${source.name}`, () => mine.stop());
+  const work = showWork(
+    element("list-work"),
+    `Reading ${source.name}`,
+    () => mine.stop(),
+    element("list-figures"),
+  );
   const database = openDatabase();
   const close = () => database.then((opened) => opened.terminate(), () => {});
   mine.stop = () => {
@@ -30,8 +44,8 @@ async function loadList(source) {
     close();
   };
   try {
-    const next = { ...source, bytes: await source.bytes, database: await database };
-    next.isFilter = FILTER_MAGIC.every((byte, i) => next.bytes[i] === byte);
+    const next = { ...source, ...(await plainBytes(source)), database: await database };
+    next.isFilter = startsWith(next.bytes, FILTER_MAGIC);
     await next.database.run("CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL)");
     await (next.isFilter ? takeFilter(next) : readLines(next, work));
     await prepareFilter(next);
@@ -43,7 +57,7 @@ async function loadList(source) {
     if (mine === loading)
       showProblem(
         "list-problem",
-        mine.isStopped ? `Stopped.${kept}` : `${source.name}: ${error.message}.${kept}`,
+        mine.isStopped ? `Stopped.${kept}` : `${source.name}: ${inWords(error)}.${kept}`,
       );
   }
   if (mine === loading) {
@@ -52,6 +66,25 @@ async function loadList(source) {
     await askAll(asked.urls);
   }
   work.end();
+}
+
+// What is compressed is unpacked, UTF-16 becomes UTF-8. hint: what to do before other programs read
+// the file.
+async function plainBytes({ name, bytes: given, hint }) {
+  let bytes = await given;
+  if (startsWith(bytes, GZIP_MAGIC)) {
+    bytes = await gunzip(bytes).catch(() => {
+      throw new Error("what gzip compressed here is damaged");
+    });
+    const unpacked = name.replace(/\.gz$/i, "");
+    return { bytes, name: unpacked, hint: `Unpack ${name} first, as with gunzip.` };
+  }
+  for (const [encoding, mark] of Object.entries(UTF16_MARKS))
+    if (startsWith(bytes, mark)) {
+      bytes = new TextEncoder().encode(new TextDecoder(encoding).decode(bytes));
+      return { bytes, hint: `Convert ${name} from UTF-16 to UTF-8 first.` };
+    }
+  return { bytes, hint };
 }
 
 async function takeFilter(next) {
@@ -81,9 +114,10 @@ async function readLines(next, work) {
   );
   next.unused = {
     count: unused,
+    keys,
     rows: await rowsOf(
       database,
-      "SELECT line, entry, note FROM lines WHERE key IS NULL LIMIT ?",
+      "SELECT line, substr(entry, 1, 300), note FROM lines WHERE key IS NULL LIMIT ?",
       [MOST_SHOWN],
     ),
   };
@@ -93,7 +127,7 @@ async function readLines(next, work) {
       "there is no entry in it" +
         (first === undefined
           ? "; a list has URLs or names, one a line or in any form of a list"
-          : `; line ${first[0]} is none: ${first[2].replace(/^no entry: /, "")}`),
+          : `; line ${first[0]}, for one: ${first[2].replace(/^no entry: /, "")}`),
     );
   }
   await database.run(
@@ -125,7 +159,9 @@ function showList() {
   if (list === undefined) return;
   const { name, isFilter, info, filter, unused } = list;
   const size = `a filter of ${shownBytes(filter.length)}`;
-  const rate = info.p > 0 ? `; a key errs 1 time in ${grouped(1 / info.p)}` : "";
+  const several = list.rule === undefined ? "" : ", and a URL, which has several, more often";
+  const rate =
+    info.p > 0 ? `; a key is wrongly found 1 time in ${grouped(1 / info.p)}${several}` : "";
   element("list-figures").textContent = isFilter
     ? `${name}: ${size}, of layout ${info.layout}, made for ${counted(info.n ?? 0, "key")}${rate}.`
     : `${name === DEFAULT_LIST ? "URLhaus, malicious hosts and pages" : name}: ` +
@@ -138,9 +174,15 @@ function showList() {
   showListSql();
 }
 
-function showUnused({ count, rows }) {
-  element("unused-summary").textContent =
-    count === 1 ? "1 line has no entry" : `${grouped(count)} lines have no entry`;
+function showUnused({ count, keys, rows }) {
+  const isStrange = count > 10 * keys;
+  if (isStrange) element("unused").open = true;
+  element("unused-summary").textContent = isStrange
+    ? `This looks like no list: ${grouped(keys)} of ${counted(keys + count, "line")} ` +
+      `${keys === 1 ? "has" : "have"} an entry`
+    : count === 1
+      ? "1 line has no entry"
+      : `${grouped(count)} lines have no entry`;
   showTable(
     element("unused-lines"),
     ["line", "as written", "why"],
@@ -217,7 +259,21 @@ function verdictOf(answer, decisive) {
   if (answer === null) return { kind: "doubt", words: "no host" };
   if (answer === 0) return { kind: "clear", words: "certainly not" };
   if (decisive.listed === false) return { kind: "doubt", words: "false positive" };
-  return { kind: "hit", words: "probably on it" };
+  return { kind: "hit", words: decisive.listed ? "on the list" : "probably on it" };
+}
+
+// Of the URLs that were found, those that the exact list has a key of.
+async function confirmedOf({ database, rule, isFilter }, urls) {
+  if (isFilter || urls.length === 0) return new Set();
+  const written = rule === "url_nocase" ? "lower(key)" : "key";
+  const rows = await rowsOf(
+    database,
+    `WITH asked AS MATERIALIZED (${keysSql(rule)}), known AS MATERIALIZED (` +
+      `SELECT ${written} AS key FROM lines WHERE ${written} IN (SELECT key FROM asked)) ` +
+      "SELECT DISTINCT url FROM asked WHERE key IN (SELECT key FROM known)",
+    [JSON.stringify(urls)],
+  );
+  return new Set(rows.flat());
 }
 
 async function askAll(urls) {
@@ -235,10 +291,16 @@ async function askAll(urls) {
       [JSON.stringify(urls)],
     );
     answers = urls.map((url, i) => ({ url, answer: rows[i][0] }));
-    mine.hits = answers.filter(({ answer }) => answer === 1);
-    // Of very many those that are found come first.
-    if (answers.length > MOST_SHOWN)
-      answers.sort((one, other) => (other.answer ?? -1) - (one.answer ?? -1));
+    const found = answers.filter(({ answer }) => answer === 1);
+    const confirmed = await confirmedOf(from, found.map(({ url }) => url));
+    found.forEach((one, i) => (one.isConfirmed = confirmed.has(i)));
+    mine.found = found.length;
+    mine.confirmed = confirmed.size;
+    for (const one of answers)
+      if (one.answer === 0 && from.rule !== undefined && !canBeHost(one.url)) one.answer = null;
+    // Those that are on the list come first, then what else was found.
+    const rank = ({ answer, isConfirmed }) => (isConfirmed ? 2 : (answer ?? 0));
+    answers.sort((one, other) => rank(other) - rank(one));
     answers.length = Math.min(answers.length, MOST_SHOWN);
     const hits = answers.filter(({ answer }) => answer === 1);
     const keys = await keysOf(
@@ -248,13 +310,24 @@ async function askAll(urls) {
     hits.forEach((hit, i) => (hit.key = decidingKey(keys[i])));
   } catch (error) {
     if (mine !== asked || from !== list) return; // a newer question, or a newer list
-    return showProblem("list-problem", `${error.message}.`);
+    return showProblem("list-problem", `${inWords(error)}.`);
   }
   if (mine !== asked || from !== list) return;
   await showAnswers(from, mine, answers);
 }
 
-async function showAnswers(from, { urls, hits }, answers) {
+// Whether a browser could go to the host of a URL, of which the extension only says that it is not
+// on the list.
+function canBeHost(url) {
+  const [authority] = url
+    .replace(/[\t\r\n]/g, "")
+    .trim()
+    .replace(/^(?:[a-z][a-z\d+.-]*:)?[\\/]*/i, "")
+    .split(/[\\/?#]/);
+  return !/[\s"'<>\p{Cc}]/u.test(authority.split("@").at(-1));
+}
+
+async function showAnswers(from, mine, answers) {
   const verdict = element("verdict");
   element("several").hidden = answers.length < 2;
   showListSql();
@@ -265,8 +338,8 @@ async function showAnswers(from, { urls, hits }, answers) {
     return;
   }
   if (answers.length === 1) showVerdict(from, answers[0]);
-  else showVerdicts(from, urls, hits, answers);
-  await showKeys(from, answers.find(({ answer }) => answer === 1) ?? answers[0]);
+  else showVerdicts(from, mine, answers);
+  await showKeys(from, answers[0]);
 }
 
 function showVerdict({ isFilter, rule }, { answer, key }) {
@@ -279,7 +352,7 @@ function showVerdict({ isFilter, rule }, { answer, key }) {
   else
     verdict.replaceChildren(
       "Probably on the list, by the key ",
-      make("code", { textContent: key.key }),
+      make("code", { textContent: shortened(key.key) }),
       isFilter
         ? ". A filter alone cannot confirm it."
         : key.listed
@@ -290,12 +363,18 @@ function showVerdict({ isFilter, rule }, { answer, key }) {
     verdict.append(" The filter has no key rule: the line itself was asked, as text.");
 }
 
-function showVerdicts(from, urls, hits, answers) {
+function showVerdicts(from, { urls, found, confirmed }, answers) {
   const verdict = element("verdict");
-  verdict.className = `verdict ${hits.length > 0 ? "hit" : "clear"}`;
+  const hits = from.isFilter ? found : confirmed;
+  const wrong = found - hits;
+  verdict.className = `verdict ${hits > 0 ? "hit" : "clear"}`;
   verdict.textContent =
-    `${grouped(hits.length)} of ${grouped(urls.length)} ` +
-    `${hits.length === 1 ? "is" : "are"} probably on the list.` +
+    `${grouped(hits)} of ${grouped(urls.length)} ${hits === 1 ? "is" : "are"} ` +
+    `${from.isFilter ? "probably " : ""}on the list` +
+    (wrong === 0
+      ? "."
+      : `; ${grouped(wrong)} ${hits > 0 ? "more " : ""}` +
+        `${wrong === 1 ? "is a false positive" : "are false positives"} of the filter.`) +
     (urls.length > answers.length
       ? ` The first ${grouped(answers.length)} are shown, those on the list before the others.`
       : "");
@@ -304,12 +383,13 @@ function showVerdicts(from, urls, hits, answers) {
     ["URL", "verdict", "decided by the key"],
     answers.map((one) => {
       const { kind, words } = verdictOf(one.answer, one.key);
-      const button = make("button", { type: "button", className: "link", textContent: one.url });
+      const textContent = shortened(one.url);
+      const button = make("button", { type: "button", className: "link", textContent });
       button.addEventListener("click", () => showKeys(from, one));
       return [
         button,
         make("span", { className: `said ${kind}`, textContent: words }),
-        make("code", { textContent: one.key?.key ?? "" }),
+        make("code", { textContent: shortened(one.key?.key ?? "") }),
       ];
     }),
   );
@@ -322,7 +402,7 @@ async function showKeys(from, { url, key: decisive }) {
   if (keys.length === 0) return;
   element("keys-title").replaceChildren(
     "Keys of ",
-    make("code", { textContent: url }),
+    make("code", { textContent: shortened(url) }),
     ", most exact first",
   );
   const chosen = Math.max(
@@ -337,7 +417,7 @@ async function showKeys(from, { url, key: decisive }) {
         className: key.found ? "hit" : "",
         textContent: key.found ? "probably in" : "certainly not",
       });
-      return make("label", {}, choice, make("code", { textContent: key.key }), said);
+      return make("label", {}, choice, make("code", { textContent: shortened(key.key) }), said);
     }),
   );
   showBlock(from, keys[chosen]);
@@ -364,40 +444,51 @@ function showBlock({ filter, info }, { key, hash, found }) {
   const ones = bits.filter((bit) => isSet(bytes, bit)).length;
   element("block-caption").textContent =
     `Block ${grouped(number + 1)} of ${grouped(blocks)}. Its 512 bits are all that the filter ` +
-    `knows of ${key}: ${ones} of its ${bits.length} bits ` +
+    `knows of ${shortened(key)}: ` +
     (found
-      ? "are set, so it is probably in."
-      : "are set; one that is not proves that it was never added.");
+      ? `all ${bits.length} of its bits are set, so it is probably in.`
+      : `${ones} of its ${bits.length} bits are set; ` +
+        (bits.length - ones === 1
+          ? "the one that is not proves that it was never added."
+          : `the ${bits.length - ones} that are not prove that it was never added.`));
 }
 
 // --- The same as SQL ---
 
-function listSql() {
+// What the SQL of a list reads, and what must be done before: { from, hint }.
+function sourceSql({ name, bytes, isPasted, hint = `In the folder of ${name} and bloom.so.` }) {
+  if (isPasted && bytes.length <= SHORT_LIST)
+    return { from: quoted(new TextDecoder().decode(bytes)), hint: "" };
+  return { from: `readfile(${quoted(name)})`, hint: `-- ${hint.replace(/\s/g, " ")}\n` };
+}
+
+function listSql(isWhole) {
   const { name, isFilter, rate, rule } = list;
   const short = quoted(baseName(name));
-  const file = `readfile(${quoted(name)})`;
+  const { from: file, hint } = sourceSql(list);
   const made = isFilter
     ? `INSERT INTO filters VALUES (${short}, ${file});`
     : `INSERT INTO filters\n  SELECT ${short}, bloom_agg(key, NULL, ${rate}, 'key=${rule}')\n` +
       `    FROM bloom_list(${file})\n   WHERE key NOT NULL;`;
-  const urls = asked.urls.length > 0 ? asked.urls.slice(0, 20) : ["https://example.org/"];
+  const most = isWhole ? MOST_COPIED : MOST_SEEN;
+  const urls = asked.urls.length > 0 ? asked.urls.slice(0, most) : ["https://example.org/"];
   const more = asked.urls.length - urls.length;
-  return `.load ./bloom
+  const note = `  -- and ${grouped(more)} more${isWhole ? "" : ", which are copied, too"}`;
+  const written = isWhole ? urls : urls.map((url) => shortened(url));
+  return `${hint}.load ./bloom
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
 ${made}
 
 CREATE TABLE visits(url TEXT);
 INSERT INTO visits VALUES
-  ${urls.map((url) => `(${quoted(url)})`).join(",\n  ")};${
-    more > 0 ? `  -- and ${grouped(more)} more` : ""
-  }
+  ${written.map((url) => `(${quoted(url)})`).join(",\n  ")};${more > 0 ? note : ""}
 SELECT url FROM visits
  WHERE bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = ${short}), url);
 `;
 }
 
 function showListSql() {
-  element("list-sql").textContent = listSql();
+  showSql(element("list-sql"), listSql(false), listSql(true));
 }
 
 // --- A list of one's own ---
@@ -410,10 +501,16 @@ function openFile(file) {
   loadList(ownSource(file.name, bytes));
 }
 
-const openText = (text) => loadList(ownSource("pasted.txt", new TextEncoder().encode(text)));
+const openText = () =>
+  loadList({
+    ...ownSource("pasted.txt", new TextEncoder().encode(textOf(element("paste")))),
+    isPasted: true,
+    hint: "Save your list as pasted.txt beside bloom.so.",
+  });
 
 const defaultSource = () => ({
   name: DEFAULT_LIST,
+  hint: "In the folder of the source.",
   bytes: fileOfPage(DEFAULT_LIST),
   rate: 0.001,
   rule: "url_nocase",
@@ -426,17 +523,25 @@ function listenToDrops() {
     depth = change === 0 ? 0 : depth + change;
     dropped.hidden = depth <= 0;
   };
-  document.addEventListener("dragenter", () => show(1));
-  document.addEventListener("dragleave", () => show(-1));
+  // A text goes into the field that it is dropped on, as everywhere, and nowhere else.
+  const listen = (name, use) =>
+    document.addEventListener(name, (event) => {
+      if (event.dataTransfer.types.includes("Files")) use(event);
+      else if (!event.target.closest?.("textarea, input")) event.preventDefault();
+    });
+  listen("dragenter", () => show(1));
+  listen("dragleave", () => show(-1));
   // Without this the browser would leave the page for the file.
-  document.addEventListener("dragover", (event) => event.preventDefault());
-  document.addEventListener("drop", (event) => {
+  listen("dragover", (event) => event.preventDefault());
+  listen("drop", (event) => {
     event.preventDefault();
     show(0);
-    const [file] = event.dataTransfer.files;
-    const text = event.dataTransfer.getData("text");
-    if (file !== undefined) openFile(file);
-    else if (text !== "") openText(text);
+    const { files, items } = event.dataTransfer;
+    const [file] = files;
+    if (items[0].webkitGetAsEntry()?.isDirectory)
+      return showProblem("list-problem", `${file.name} is a folder; drop a file.`);
+    openFile(file);
+    if (files.length > 1) showProblem("list-problem", `One list at a time: ${file.name}.`);
   });
 }
 
@@ -445,23 +550,15 @@ function listenToOwnLists() {
     openFile(target.files[0]);
     target.value = ""; // so that the same file can be opened again
   });
-  element("paste").addEventListener("paste", (event) => {
-    const text = event.clipboardData.getData("text");
-    if (text.length < LONG_PASTE) return;
-    event.preventDefault();
-    openText(text);
-  });
-  element("use-paste").addEventListener("click", () => openText(element("paste").value));
+  holdLongTexts(element("paste"), openText);
+  element("use-paste").addEventListener("click", openText);
   element("default-list").addEventListener("click", () => loadList(defaultSource()));
   for (const id of ["rate-wanted", "rule"])
-    element(id).addEventListener("change", () =>
-      loadList({
-        name: list.name,
-        bytes: list.bytes,
-        rate: Number(element("rate-wanted").value),
-        rule: element("rule").value,
-      }),
-    );
+    element(id).addEventListener("change", () => {
+      const { name, bytes, isPasted, hint } = loading?.source ?? list;
+      const rate = Number(element("rate-wanted").value);
+      loadList({ name, bytes, isPasted, hint, rate, rule: element("rule").value });
+    });
   element("save").addEventListener("click", () => {
     const address = URL.createObjectURL(new Blob([list.filter]));
     const download = `${baseName(list.name).replace(/\.\w+$/, "")}.bloom`;
@@ -471,7 +568,13 @@ function listenToOwnLists() {
 }
 
 function listenToQuestions() {
-  const ask = () => askAll(element("urls").value.split(/\r?\n/).filter((line) => line.trim()));
+  // As mails and programs quote them.
+  const bare = (line) => line.trim().replace(/^(?:"(.*)"|'(.*)'|<(.*)>)$/, "$1$2$3");
+  const ask = () => {
+    const lines = linesOf(textOf(element("urls")));
+    askAll(list?.rule === undefined ? lines : lines.map(bare)); // without a rule they are keys
+  };
+  holdLongTexts(element("urls"), ask);
   element("ask-form").addEventListener("submit", (event) => {
     event.preventDefault();
     ask();
@@ -495,10 +598,11 @@ async function showExamples() {
   );
   const urls = [...rows.flat(), "https://sqlite.org/lang.html"];
   const examples = [...urls.map((url) => [url, [url]]), ["all three", urls]];
+  element("examples").replaceChildren();
   examples.forEach(([title, lines], i) => {
     const button = make("button", { type: "button", className: "link", textContent: title });
     button.addEventListener("click", () => {
-      element("urls").value = lines.join("\n");
+      setText(element("urls"), lines.join("\n"));
       askAll(lines);
     });
     element("examples").append(i > 0 ? " or " : "", button);
@@ -513,7 +617,10 @@ async function startAsking() {
   await loadList(defaultSource());
   if (list === undefined) throw new Error(element("list-problem").textContent);
   const [first] = await showExamples();
-  element("urls").value = first;
-  await askAll([first]);
+  // Somebody may have typed already.
+  if (textOf(element("urls")) === "") {
+    setText(element("urls"), first);
+    await askAll([first]);
+  }
   performance.mark("first answer");
 }

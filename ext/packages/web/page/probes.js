@@ -37,16 +37,23 @@ function isSet(bytes, bit) {
 
 // The rate of false positives of a filter of layout blocked with so many keys in it: a block holds
 // a number of keys that is Poisson distributed, and each sets its probes anywhere in it.
+// The chances are summed outwards from the likeliest number, as multiples of its chance, which
+// may be too small for a number.
 function blockedRate(keys, blocks, probes) {
   const mean = keys / blocks;
-  const last = Math.ceil(mean + 10 * Math.sqrt(mean) + 20);
-  let chance = Math.exp(-mean);
-  let rate = 0;
-  for (let i = 0; i <= last; i++) {
+  const middle = Math.floor(mean);
+  const spread = Math.ceil(10 * Math.sqrt(mean) + 20);
+  let [chances, rate] = [0, 0];
+  const add = (i, chance) => {
+    chances += chance;
     rate += chance * (1 - (511 / 512) ** (probes * i)) ** probes;
-    chance *= mean / (i + 1);
+  };
+  for (let i = middle, chance = 1; i <= middle + spread; chance *= mean / ++i) add(i, chance);
+  for (let i = middle, chance = 1; i > Math.max(0, middle - spread); ) {
+    chance *= i-- / mean;
+    add(i, chance);
   }
-  return rate;
+  return rate / chances;
 }
 
 function classicRate(keys, bits, probes) {

@@ -40,7 +40,7 @@ const IGNORED_COMMANDS = ["bail", "load", "mode", "separator", "headers", "heade
 // Runs a script and shows each part of it as soon as it has ended: { text }, { columns, rows,
 // count }, or { problem }, which ends it. A script that was stopped has no problem.
 async function runScript(database, text, { show, onProgress, isStopped }) {
-  const options = { asText: true, maximumRows: MOST_SHOWN, onResult: show, onProgress };
+  const options = { ...MOST_GIVEN, asText: true, onResult: show, onProgress };
   try {
     for (const part of partsOfScript(text))
       if (part.sql !== undefined) await database.run(part.sql, [], options);

@@ -5,6 +5,7 @@ const MOST_KEYS = 2 ** 40;
 const SMALLEST_RATE = 1e-9;
 const WITH_KEY_RULE = ["blocked", "counting", "fuse"];
 const FOR_TABLES = ["blocked", "counting"];
+const MOST_BYTES = 1_000_000_000; // of a value, unless SQLite was built otherwise
 
 const choice = { n: 1_000_000, p: 0.01, layout: "blocked" };
 
@@ -47,7 +48,8 @@ const FIELDS = {
   },
 };
 
-function sizeSql({ n, p, layout }) {
+// What can be done with a filter of so many bytes.
+function sizeSql({ n, p, layout }, bytes) {
   const options = WITH_KEY_RULE.includes(layout)
     ? [...(layout === "blocked" ? [] : [`layout=${layout}`]), "key=url"].join(", ")
     : layout;
@@ -56,8 +58,16 @@ function sizeSql({ n, p, layout }) {
   if (layout !== "blocked") table.push(`layout=${layout}`);
   if (p < 1e-6) table.push("growth=off");
   table.push("key=URL");
+  const asValue = `
+-- A filter as a value:
+CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
+INSERT INTO filters
+  SELECT 'visited', bloom_agg(url, ${number}, ${p}, '${options}') FROM visits;
+SELECT url, bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'visited'), url) AS visited
+  FROM visits;
+`;
   const asTable = `
--- Or a table, updated in place:
+-- ${bytes > MOST_BYTES ? "A" : "Or a"} table, updated in place:
 CREATE VIRTUAL TABLE seen USING bloom(${table.join(", ")});
 INSERT OR IGNORE INTO seen(key) SELECT url FROM visits;
 SELECT count(*) AS seen FROM visits JOIN seen ON key = url;
@@ -65,14 +75,7 @@ SELECT count(*) AS seen FROM visits JOIN seen ON key = url;
   return `.load ./bloom
 CREATE TABLE visits(url TEXT);
 INSERT INTO visits VALUES ('http://example.org/a'), ('http://example.org/b');
-
--- A filter as a value:
-CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
-INSERT INTO filters
-  SELECT 'visited', bloom_agg(url, ${number}, ${p}, '${options}') FROM visits;
-SELECT url, bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'visited'), url) AS visited
-  FROM visits;
-${FOR_TABLES.includes(layout) ? asTable : ""}`;
+${bytes > MOST_BYTES ? "" : asValue}${FOR_TABLES.includes(layout) ? asTable : ""}`;
 }
 
 async function startChoosing(database) {
@@ -96,7 +99,7 @@ async function startChoosing(database) {
         {},
         ...["layout", "bits a key", "size", ""].map((name, i) =>
           name === ""
-            ? make("td")
+            ? make("td", { className: "bar" })
             : make("th", { scope: "col", textContent: name, className: i > 0 ? "number" : "" }),
         ),
       ),
@@ -142,9 +145,15 @@ async function startChoosing(database) {
     element("size-said").textContent =
       bytes === null
         ? `Layout ${mine.layout} is not made for ${counted(mine.n, "key")} at ${mine.p}.`
-        : `${counted(mine.n, "key")} take ${shownBytes(bytes)} in layout ${mine.layout}, and of ` +
-          `${grouped(1 / mine.p)} others one is wrongly found.`;
-    element("size-sql").textContent = sizeSql(mine);
+        : `${counted(mine.n, "key")} ${mine.n === 1 ? "takes" : "take"} ${shownBytes(bytes)} in ` +
+          `layout ${mine.layout}, and of ${wronglyFound(mine.p)}.` +
+          (bytes > MOST_BYTES
+            ? " A value of SQLite cannot be so large: use a table, of layout blocked or " +
+              "counting, or shards."
+            : "");
+    const canRun = bytes !== null && (bytes <= MOST_BYTES || FOR_TABLES.includes(mine.layout));
+    document.querySelector("[data-sql=size]").hidden = !canRun;
+    showSql(element("size-sql"), sizeSql(mine, bytes));
     const [blocked] = sizes;
     element("rate").toggleAttribute("hidden", blocked === null);
     if (blocked === null) element("rate-caption").textContent = "";
@@ -154,6 +163,7 @@ async function startChoosing(database) {
   // Takes new numbers, shows them in all fields but the one that they come from.
   function change(values, from) {
     Object.assign(choice, values);
+    showProblem("layout-problem");
     for (const [id, { shown, power }] of Object.entries(FIELDS)) {
       showProblem(`${id}-problem`);
       element(id).ariaInvalid = "false";
@@ -184,10 +194,9 @@ async function startChoosing(database) {
 
   function takeAddress() {
     const { values, problems } = choiceOf(location.hash);
-    const isChoice = Object.keys(values).length > 0 || problems.n || problems.p;
     const done = change(values, "address");
-    for (const id of ["n", "p"]) if (problems[id]) showProblem(`${id}-problem`, problems[id]);
-    if (isChoice) element("choose").scrollIntoView();
+    for (const [id, words] of Object.entries(problems)) showProblem(`${id}-problem`, words);
+    if (Object.keys({ ...values, ...problems }).length > 0) element("choose").scrollIntoView();
     return done;
   }
   addEventListener("hashchange", takeAddress);
@@ -210,9 +219,14 @@ function choiceOf(hash) {
   const layout = given.get("layout");
   if (LAYOUTS.includes(layout)) values.layout = layout;
   else if (layout !== null)
-    problems.n = `The address has layout=${layout}. It must be one of ${LAYOUTS.join(", ")}.`;
+    problems.layout = `The address has layout=${layout}. It must be one of ${LAYOUTS.join(", ")}.`;
   return { values, problems };
 }
+
+const wronglyFound = (p) =>
+  p > 0.1
+    ? `100 keys that were never added, ${Number((100 * p).toPrecision(3))} are found`
+    : `${grouped(1 / p)} keys that were never added, one is wrongly found`;
 
 function drawRate({ n, p }, blocks, probes) {
   const picture = element("rate");
@@ -221,6 +235,8 @@ function drawRate({ n, p }, blocks, probes) {
   const x = (part) => left + ((right - left) * part) / 1.5;
   const y = (value) => bottom - ((bottom - top) * Math.min(value, highest)) / highest;
   const percent = (value) => `${Number((100 * value).toPrecision(2))} %`;
+  const rarely = (value) =>
+    value < 1e-5 ? `1 time in ${shownCount(Number((1 / value).toPrecision(2)))}` : percent(value);
   const label = (text, attributes) =>
     draw(picture, "text", { class: "label", ...attributes }, text);
   const curve = (kind, rate) => {
@@ -250,9 +266,11 @@ function drawRate({ n, p }, blocks, probes) {
   curve("curve second", (keys) => classicRate(keys, blocks * 512, probes));
   curve("curve", blockedRate);
   element("rate-caption").textContent =
-    `How often blocked errs as it fills: ${percent(blockedRate(n, blocks, probes))} with ` +
-    `${shownCount(n)} keys, ${percent(blockedRate(1.5 * n, blocks, probes))} with half as many ` +
-    "again. Dotted: the same bits without blocks.";
+    "How often layout blocked finds a key that was never added: " +
+    `${rarely(blockedRate(n, blocks, probes))} with ${shownCount(n)} ` +
+    `${n === 1 ? "key" : "keys"}, ` +
+    `${rarely(blockedRate(1.5 * n, blocks, probes))} with half as many again. ` +
+    "Dotted: the same bits without blocks.";
 }
 
 const shownCount = (count) =>

@@ -19,11 +19,21 @@ SELECT url, bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'bad'), u
 
 let lastShown = []; // what the page's test reads
 let running; // the work that goes on
+// Of what a statement gives; more takes the page seconds to show.
+const MOST_GIVEN = {
+  maximumRows: MOST_SHOWN,
+  maximumCells: 10_000,
+  maximumLength: 500_000,
+  longestValue: LONGEST_SHOWN,
+};
 
 function showResult({ text, problem, columns, rows, count }) {
-  if (problem !== undefined) return make("p", { className: "problem", textContent: problem });
-  if (text !== undefined) return make("p", { className: "printed", textContent: text });
-  const head = columns.map((name) => make("th", { scope: "col", textContent: name }));
+  const words = shortened(problem ?? text ?? "");
+  if (problem !== undefined) return make("p", { className: "problem", textContent: words });
+  if (text !== undefined) return make("p", { className: "printed", textContent: words });
+  const head = columns.map((name) =>
+    make("th", { scope: "col", textContent: shortened(name) }),
+  );
   const body = rows.map((row) => make("tr", {}, ...row.map(showValue)));
   const table = make(
     "table",
@@ -35,6 +45,7 @@ function showResult({ text, problem, columns, rows, count }) {
     table.append(
       make("caption", { textContent: `The first ${rows.length} of ${grouped(count)} rows` }),
     );
+  if (count === 0) table.append(make("caption", { textContent: "No rows" }));
   return make(
     "div",
     { className: "scroll", tabIndex: 0, role: "region", ariaLabel: "Result" },
@@ -44,13 +55,13 @@ function showResult({ text, problem, columns, rows, count }) {
 
 function showValue(value) {
   if (value === null) return make("td", { className: "null", textContent: "NULL" });
-  if (typeof value === "string") return make("td", { textContent: value });
-  const hex = Array.from(value.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join(
+  const { start = value, bytes } = value;
+  if (typeof start === "string") return make("td", { textContent: shortened(start, bytes) });
+  const hex = Array.from(start.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join(
     "",
   );
-  return make("td", {
-    textContent: value.length > 16 ? `${hex}… ${grouped(value.length)} bytes` : `x'${hex}'`,
-  });
+  const size = bytes ?? start.length;
+  return make("td", { textContent: size > 16 ? `${hex}… ${grouped(size)} bytes` : `x'${hex}'` });
 }
 
 // The files that a script may read by name: the page's, and the list of the visitor.
@@ -64,19 +75,21 @@ async function filesFor(sql) {
 
 async function runSql() {
   running?.stop();
-  const sql = element("sql").value;
+  const sql = textOf(element("sql"));
   const status = element("status");
   const shown = [];
-  const mine = { isStopped: false };
+  const database = filesFor(sql).then((files) => openDatabase({ files }));
+  const mine = {
+    isStopped: false,
+    stop() {
+      mine.isStopped = true;
+      database.then((opened) => opened.terminate());
+    },
+  };
   running = mine;
   status.textContent = "Running …";
   element("output").replaceChildren();
-  const database = openDatabase({ files: await filesFor(sql) });
-  mine.stop = () => {
-    mine.isStopped = true;
-    database.then((opened) => opened.terminate());
-  };
-  const work = showWork(element("sql-work"), "Running", () => mine.stop());
+  const work = showWork(element("sql-work"), "Running", mine.stop, element("run"));
   await runScript(await database, sql, {
     show(part) {
       shown.push(part);
@@ -87,9 +100,7 @@ async function runSql() {
     isStopped: () => mine.isStopped,
   });
   (await database).terminate();
-  const hadFocus = element("sql-work").contains(document.activeElement);
   const time = work.end();
-  if (hadFocus) element("run").focus();
   if (mine !== running) return;
   running = undefined;
   lastShown = shown;
@@ -107,19 +118,32 @@ function startWriting() {
     ...JSON.parse(element("recipes").textContent),
   ];
   const choose = element("recipe");
-  choose.append(
+  choose.replaceChildren(
     ...recipes.map(({ name }, i) =>
       make("option", { value: i, textContent: name.replaceAll("_", " ") }),
     ),
     make("option", { value: "own", textContent: "from this page", hidden: true }),
   );
-  const show = () => {
-    if (choose.value === "own") return; // browsers that list hidden options let it be chosen
-    const { sql, title } = recipes[choose.value];
-    element("sql").value = sql;
+  const shipped = recipes.length;
+  let given = ""; // what the page put there; something else becomes a recipe
+  const put = (sql, title) => {
+    const written = textOf(element("sql"));
+    if (written !== given && written.trim() !== "") {
+      const name = `yours, ${recipes.length - shipped + 1}`;
+      const value = recipes.push({ name, title: "", sql: written }) - 1;
+      choose.append(make("option", { value, textContent: name }));
+    }
+    setText(element("sql"), sql);
+    given = textOf(element("sql")); // the field may end its lines otherwise
     element("recipe-title").textContent = title;
+    running?.stop();
+    running = undefined;
     element("output").replaceChildren();
     element("status").textContent = "";
+  };
+  const show = () => {
+    if (choose.value === "own") return; // browsers that list hidden options let it be chosen
+    put(recipes[choose.value].sql, recipes[choose.value].title);
   };
   choose.addEventListener("change", show);
   show();
@@ -134,7 +158,11 @@ function startWriting() {
   }
   addEventListener("hashchange", takeAddress);
   takeAddress();
-  element("recipe-links").append(
+  // A link to where the address is already changes nothing.
+  element("recipe-links").addEventListener("click", ({ target }) => {
+    if (target.hash === location.hash) takeAddress();
+  });
+  element("recipe-links").replaceChildren(
     ...recipes.slice(1).map(({ name, title }) =>
       make(
         "li",
@@ -151,6 +179,8 @@ function startWriting() {
     event.preventDefault();
     runSql();
   });
+  element("write").addEventListener("keydown", ({ key }) => key === "Escape" && running?.stop());
+  holdLongTexts(element("sql"));
 
   // Every block of SQL in the page can be copied, and run here.
   for (const block of document.querySelectorAll(".copied")) {
@@ -159,16 +189,17 @@ function startWriting() {
     const copy = make("button", { type: "button", className: "quiet", textContent: "Copy" });
     const here = make("button", { type: "button", className: "quiet", textContent: "Run it here" });
     copy.addEventListener("click", async () => {
-      said.textContent = await copyText(code.textContent, code);
+      said.textContent = await copyText(wholeSql.get(code) ?? "", code);
     });
     here.addEventListener("click", () => {
+      if (!wholeSql.has(code)) return; // the list is not there yet
       choose.value = "own";
-      element("recipe-title").textContent = "";
-      element("sql").value = code.textContent;
+      put(wholeSql.get(code), "");
       element("write").scrollIntoView();
       element("run").focus({ preventScroll: true });
       runSql();
     });
+    block.querySelector(".row")?.remove(); // of a page that was saved as it stood
     block.append(make("div", { className: "row small" }, copy, here, said));
   }
 }
