@@ -76,7 +76,6 @@ bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **argume
 bool bloom_sql_rate_and_options(sqlite3_context *context, int count, sqlite3_value **arguments,
                                 struct bloom_shape *shape);
 
-
 /* The bytes that a value of this connection may have. */
 uint64_t bloom_sql_length_limit(sqlite3_context *context);
 
