@@ -40,11 +40,11 @@ SELECT count(*) AS keys, bloom_count(f) AS "estimated from the filter",
 
 -- Visits, made from the published file by a program that knows nothing of the extension: 100,000
 -- harmless ones, and 2,000 to entries, in the spellings of mails, forms and attackers. listed is
--- its own record of which is which.
+-- its own record of which is which. (Visits of your own: .import --csv visits.csv visits)
 CREATE TABLE visits(listed INTEGER, url TEXT);
 .mode ascii
 .separator "\037" "\n"
-.import '|awk -f sql/visits.awk -v harmless=1e5 -v listed=2e3 sql/data/urlhaus.txt' visits
+.import '|LC_ALL=C awk -f sql/visits.awk -v harmless=1e5 -v listed=2e3 sql/data/u*' visits
 .mode column
 
 -- The suspects, less those of whom only allowed keys are in. bloom_pin lets SQLite read the stored
@@ -100,7 +100,7 @@ SELECT count(*) AS keys, min(key) AS "the first of them" FROM allowed;
 DELETE FROM visits;
 .mode ascii
 .separator "\037" "\n"
-.import '|awk -f sql/visits.awk -v day=2 -v harmless=1e5 -v listed=2e3 sql/data/urlhaus.txt' visits
+.import '|LC_ALL=C awk -f sql/visits.awk -v day=2 -v harmless=1e5 -v listed=2e3 sql/data/u*' visits
 .mode column
 .print
 .print Second day, other visits to the same places and to others

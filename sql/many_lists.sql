@@ -13,15 +13,20 @@ INSERT INTO published VALUES
   ('phishing', '"id","url"' || char(10) || '"1","http://login.example.org/a.php"' || char(10) ||
                '"2","http://evil.example/post"');
 
--- The nightly rebuild: all or nothing, and a file that has no entry leaves the old filter alone. It
--- takes about a microsecond a line, 20,000 entries under 40 ms.
+-- The nightly rebuild: all or nothing. A list of which less than half the entries came, or none,
+-- keeps the filter of the last night; one that is no longer published goes. It takes about a
+-- microsecond a line, 20,000 entries under 40 ms.
 CREATE TABLE filters(name TEXT PRIMARY KEY, entries INTEGER NOT NULL, f BLOB NOT NULL);
 CREATE VIEW rebuilt AS
   SELECT name, count(key) AS entries, bloom_agg(key, NULL, 0.0001, 'key=url_nocase') AS f
     FROM published, bloom_list(published.text)
    WHERE key NOT NULL
    GROUP BY name;
-REPLACE INTO filters SELECT * FROM rebuilt WHERE true;
+CREATE VIEW sound AS
+  SELECT * FROM rebuilt AS r
+   WHERE entries >= coalesce((SELECT entries / 2.0 FROM filters WHERE name = r.name), 1);
+REPLACE INTO filters SELECT * FROM sound;
+DELETE FROM filters WHERE name NOT IN (SELECT name FROM published);
 .mode column
 SELECT name, entries, length(f) AS bytes FROM filters ORDER BY name;
 
@@ -33,10 +38,21 @@ SELECT name FROM filters WHERE bloom_check(f, 'http://www.evil.example/post') OR
 .print https://SHOP.example/banner/1.gif
 SELECT name FROM filters WHERE bloom_check(f, 'https://SHOP.example/banner/1.gif') ORDER BY name;
 
+-- For many URLs: a filter of all lists at once, pinned, finds the few to ask each list about.
+CREATE TABLE visits(url TEXT);
+INSERT INTO visits VALUES ('http://www.evil.example/post'), ('https://sqlite.org/');
+CREATE TABLE sieve(f BLOB NOT NULL);
+INSERT INTO sieve SELECT bloom_agg(key, NULL, 0.0001, 'key=url_nocase')
+  FROM published, bloom_list(published.text) WHERE key NOT NULL;
+CREATE TABLE suspects AS
+  SELECT url FROM visits WHERE bloom_check((SELECT bloom_pin(f) FROM sieve), url);
+.print
+SELECT url, name FROM suspects, filters WHERE bloom_check(f, url) ORDER BY url, name;
+
 -- The next night: one list has changed, another one is empty by mistake.
 UPDATE published SET text = '0.0.0.0 other.example' WHERE name = 'malware';
 UPDATE published SET text = '# being rebuilt' WHERE name = 'ads';
-REPLACE INTO filters SELECT * FROM rebuilt WHERE true;
+REPLACE INTO filters SELECT * FROM sound;
 .print
 .print Which lists the first URL is on then, and how many entries each has
 SELECT group_concat(name) AS lists FROM filters

@@ -1,6 +1,6 @@
 -- Events of the last 24 hours without duplicates, in bounded space: a filter table that forgets by
 -- age. Time is what the application says it is: a row in the table of hours opens the next hour,
--- and the first of every four rotates the filter. So an event is known for 20 to 24 hours after it
+-- and the first of every four rotates the filter. So an event is known for 24 to 28 hours after it
 -- was seen first, and longer where hours were missed. (From cron, every hour: sqlite3 events.db
 -- ".load PATH/bloom" "INSERT OR IGNORE INTO hours VALUES (CAST(julianday() * 24 AS INTEGER))")
 -- From the top folder: sqlite3 < sql/recent_events.sql
@@ -8,9 +8,10 @@
 .load ./bloom
 .mode column
 
--- Six generations of four hours; capacity is what comes in four hours. fpr is the share of new
--- events that are taken for known ones, over all generations together.
-CREATE VIRTUAL TABLE seen USING bloom(capacity=4000, fpr=0.001, generations=6);
+-- Six generations of four hours, and the one that is being filled; capacity is what comes in four
+-- hours. fpr is the share of new events that are taken for known ones, over all generations
+-- together.
+CREATE VIRTUAL TABLE seen USING bloom(capacity=4000, fpr=0.001, generations=7);
 CREATE TABLE hours(hour INTEGER PRIMARY KEY);
 CREATE TRIGGER hours_insert AFTER INSERT ON hours
   WHEN NEW.hour / 4 > (SELECT max(hour) FROM hours WHERE hour <> NEW.hour) / 4 BEGIN
@@ -26,14 +27,14 @@ CREATE TRIGGER arrived_insert AFTER INSERT ON arrived BEGIN
   INSERT OR IGNORE INTO seen(key) VALUES (NEW.id);
 END;
 
--- Three days, made up: 1000 events an hour, of which every fifth was sent before, up to 19 hours
+-- Three days, made up: 1000 events an hour, of which every fifth was sent before, up to 23 hours
 -- ago. An hour is one transaction, rotation and events together.
 CREATE TABLE clock(hour INTEGER);
 CREATE TRIGGER clock_insert AFTER INSERT ON clock BEGIN
   INSERT INTO hours(hour) VALUES (NEW.hour);
   INSERT INTO arrived(hour, id)
     SELECT NEW.hour, printf('event-%06d', CASE WHEN value % 5 > 0 THEN NEW.hour * 1000 + value
-      ELSE max(1, NEW.hour * 1000 + value - 1 - (value * 7919 + NEW.hour * 104729) % 19000 / 5 * 5)
+      ELSE max(1, NEW.hour * 1000 + value - 1 - (value * 7919 + NEW.hour * 104729) % 23000 / 5 * 5)
       END) FROM generate_series(1, 1000);
 END;
 INSERT INTO clock SELECT value FROM generate_series(1, 72);

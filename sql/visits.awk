@@ -128,7 +128,7 @@ END {
     step = int(entries * 0.618) + day
     while (common(step, entries) > 1) step++
     for (i = 0; i < listed; i++) {
-        number = i * 2654435761 % 4294967296
+        number = i * 2654435761 % 2147483648
         address = found[(i * step + day) % entries]
         host = address
         sub(/\/.*/, "", host)
@@ -138,7 +138,7 @@ END {
     }
     split("shop news blog mail wiki", kind, " ")
     for (i = 0; i < harmless; i++) {
-        number = (i + day * 7919) * 2654435761 % 4294967296
+        number = (i + day * 7919) * 2654435761 % 2147483648
         if (i % 20 == 1 && entries > 0) {
             address = found[(i * step + day) % entries]
             host = address

@@ -24,9 +24,11 @@ struct bloom_rule_key {
 };
 
 struct bloom_key_rule {
-    const char *name;   /* in lower case, as the option key=NAME has it */
-    const char *advice; /* what to do about texts that have no key, as an imperative */
-    uint8_t number;     /* as stored in the header; not 0 */
+    const char *name; /* in lower case, as the option key=NAME has it */
+    /* What to do, as imperatives: about a text without any key, and about one that has keys only when
+     * it is asked for. */
+    const char *advice, *advice_when_asked;
+    uint8_t number; /* as stored in the header; not 0 */
 
     /* Bytes of room that the two functions below need for a text of length bytes. */
     uint64_t (*room)(size_t length);

@@ -56,13 +56,16 @@ static unsigned rule_url_nocase_ask(const uint8_t *text, size_t length, uint8_t 
     return rule_url_all(&url, room, keys);
 }
 
-#define URL_ADVICE                                                                                 \
-    "read lines of a published list by bloom_list(text), and leave out what is no URL with WHERE " \
-    "bloom_url(key) IS NOT NULL"
+#define URL_ADVICE "leave it out with WHERE bloom_url(key) IS NOT NULL"
+#define LIST_ADVICE                                                                                \
+    "it is no URL but a line of a list; have it read, as in FROM lines, bloom_list(lines.line) "   \
+    "AS "                                                                                          \
+    "l WHERE l.key NOT NULL"
 
 const struct bloom_key_rule bloom_key_rule_url = {
     .name = "url",
     .advice = URL_ADVICE,
+    .advice_when_asked = LIST_ADVICE,
     .number = 1,
     .room = bloom_url_room,
     .add = rule_url_add,
@@ -72,6 +75,7 @@ const struct bloom_key_rule bloom_key_rule_url = {
 const struct bloom_key_rule bloom_key_rule_url_nocase = {
     .name = "url_nocase",
     .advice = URL_ADVICE,
+    .advice_when_asked = LIST_ADVICE,
     .number = 2,
     .room = bloom_url_room,
     .add = rule_url_nocase_add,

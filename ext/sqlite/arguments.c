@@ -55,7 +55,7 @@ static const char *advice_for_number(sqlite3_value *value, const char *name) {
     const size_t length = (size_t)sqlite3_value_bytes(value);
     return text != NULL && length > 0 &&
                    (memchr(text, '=', length) != NULL || bloom_layout_by_name(text, length) != NULL)
-               ? "; options come behind n and p: give both, as in 1000, 0.01, 'fuse'"
+               ? "; options come behind n and p: give both, as in 1000, 0.01, 'counting'"
                : "; give a number, or CAST a text that is one";
 }
 
@@ -329,7 +329,7 @@ enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position
                 sqlite3_result_error_nomem(context);
             else
                 bloom_sql_error(context, "the key (argument %d), %s, has none by key=%s; %s",
-                                position, found, rule->name, rule->advice);
+                                position, found, rule->name, bloom_sql_no_key_advice(value, shape));
             return BLOOM_KEY_FAILED;
         }
         sqlite3_snprintf(sizeof problem, problem, "the key (argument %d): layout %s takes %s",

@@ -74,6 +74,14 @@ enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloo
                : bloom_ruled_keys(shape, text, (size_t)length, &bloom_sql_memory, words, count);
 }
 
+const char *bloom_sql_no_key_advice(sqlite3_value *value, const struct bloom_shape *shape) {
+    uint64_t words[BLOOM_ASKED_WORDS];
+    unsigned count;
+    const struct bloom_key_rule *rule = shape->keying.rule;
+    return bloom_sql_asked_keys(value, shape, words, &count) == BLOOM_KEY ? rule->advice_when_asked
+                                                                          : rule->advice;
+}
+
 void bloom_sql_append_keying(sqlite3_str *json, const struct bloom_keying *keying) {
     if (keying->rule != NULL)
         sqlite3_str_appendf(json, ",\"key\":\"%s\"", keying->rule->name);

@@ -387,6 +387,8 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
     struct bloom_shape shape;
     uint8_t *bytes = NULL;
     char *json = NULL;
+    if (sqlite3_vtab_nochange(context)) /* for an UPDATE, which fails by its own words */
+        return SQLITE_OK;
     if (column != COLUMN_INFO && column != COLUMN_FILTER) {
         bloom_kept_key_result(context, &cursor->key); /* also under the name of the table */
         return SQLITE_OK;
@@ -436,7 +438,7 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
         return bloom_sql_describe(found_words, value) == NULL
                    ? SQLITE_NOMEM
                    : table_error(table, "%s has no key by key=%s; %s", found_words, rule->name,
-                                 rule->advice);
+                                 bloom_sql_no_key_advice(value, &table->key_shape));
     case BLOOM_KEY_NULL:
         return ignore ? SQLITE_CONSTRAINT : SQLITE_OK;
     default:

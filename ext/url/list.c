@@ -30,6 +30,7 @@ enum list_form {
     LIST_NETWORK_OF_ONE,
     LIST_NO_KEY, /* from here on */
     LIST_EXCEPTION = LIST_NO_KEY,
+    LIST_MODIFIER,
     LIST_COSMETIC,
     LIST_EXPRESSION,
     LIST_INNER_WILDCARD,
@@ -59,6 +60,7 @@ static const char *const LIST_NOTES[] = {
     [LIST_DEFANGED] = "defanged",
     [LIST_NETWORK_OF_ONE] = "network of one address",
     [LIST_EXCEPTION] = "no entry: an exception",
+    [LIST_MODIFIER] = "no entry: a rule that does not block",
     [LIST_COSMETIC] = "no entry: a cosmetic rule",
     [LIST_EXPRESSION] = "no entry: a regular expression",
     [LIST_INNER_WILDCARD] = "no entry: a wildcard inside",
@@ -211,6 +213,23 @@ static bool list_is_cosmetic(struct list_span line) {
     return false;
 }
 
+/* Whether the options of a rule make it one that rewrites what it is about, or takes another rule
+ * back. */
+static bool list_modifies(struct list_span options) {
+    static const char *const MODIFIERS[] = {"badfilter",     "removeparam", "queryprune",
+                                            "redirect-rule", "replace",     "header",
+                                            "permissions",   "csp",         "rewrite"};
+    while (options.at < options.end) {
+        struct list_span option = {options.at, list_find(options, ',')};
+        struct list_span name = {option.at, list_find(option, '=')};
+        for (size_t i = 0; i < sizeof MODIFIERS / sizeof *MODIFIERS; i++)
+            if (list_length(name) == strlen(MODIFIERS[i]) && list_begins(name, MODIFIERS[i]))
+                return true;
+        options.at = option.end < options.end ? option.end + 1 : options.end;
+    }
+    return false;
+}
+
 static enum list_form list_adblock(struct list_span *line) {
     enum list_form form = LIST_PLAIN;
     if (list_begins(*line, "@@"))
@@ -231,6 +250,8 @@ static enum list_form list_adblock(struct list_span *line) {
     if (dollar > line->at + 1 && dollar[-1] == '$' && dollar < line->end &&
         (form == LIST_ADBLOCK || dollar[-2] == '^' || dollar[-2] == '|' ||
          (*line->at == '/' && dollar[-2] == '/'))) {
+        if (list_modifies((struct list_span){dollar, line->end}))
+            return LIST_MODIFIER;
         line->end = dollar - 1;
         form = LIST_ADBLOCK_OPTIONS;
     }
@@ -273,6 +294,16 @@ static enum list_form list_resolver(struct list_span *line) {
         return LIST_ZONE;
     }
     return LIST_PLAIN;
+}
+
+/* What separates the fields of a line that begins with one in quotation marks: a comma, or a
+ * semicolon, which stands behind the mark that closes it. */
+static uint8_t list_separator(struct list_span line) {
+    bool quoted = false;
+    do
+        quoted ^= *line.at++ == '"';
+    while (line.at < line.end && (quoted || *line.at == '"'));
+    return line.at < line.end && *list_trim(line).at == ';' ? ';' : ',';
 }
 
 /* One of several fields, each perhaps in quotation marks: the first with a scheme; otherwise the
@@ -323,8 +354,9 @@ static enum list_form list_wildcard(struct list_span *line) {
 /* --- An entry --- */
 
 /* Writes an entry without what keeps people from clicking on it: hxxp, [.], (dot), [:] and their
- * like. Round and curly brackets count before the path only. Returns whether it had any. */
-static bool list_refang(struct list_span span, uint8_t *to, size_t *used) {
+ * like. Round and curly brackets count before the path only. Of two quotation marks in a field
+ * between such marks one is meant (RFC 4180). Returns whether it was defanged. */
+static bool list_refang(struct list_span span, bool quoted, uint8_t *to, size_t *used) {
     static const struct {
         const char *written, *meant;
     } PIECES[] = {{"[.]", "."}, {"[dot]", "."}, {"[:]", ":"}, {"[://]", "://"}, {"[/]", "/"},
@@ -350,6 +382,7 @@ static bool list_refang(struct list_span span, uint8_t *to, size_t *used) {
                     break;
         if (piece == sizeof PIECES / sizeof *PIECES) {
             slashes += *span.at == '/';
+            span.at += quoted && list_begins(span, "\"\"");
             to[(*used)++] = *span.at++;
             continue;
         }
@@ -407,7 +440,8 @@ static enum list_form list_read(struct bloom_list *list, struct list_span span,
         return network;
     if (list_has(span, '*') && !list_begins(span, "h**p"))
         return LIST_INNER_WILDCARD;
-    bool defanged = list_refang(span, list->text, &used);
+    const bool quoted = form == LIST_FIELD && span.at > list->bytes && span.at[-1] == '"';
+    bool defanged = list_refang(span, quoted, list->text, &used);
     enum list_form other = list_other((struct list_span){list->text, list->text + used});
     if (other >= LIST_NO_KEY)
         return other;
@@ -472,7 +506,8 @@ static enum list_form list_narrow(struct bloom_list *list, struct list_span *lin
         return form;
     const bool tabs = list_has(*line, '\t');
     if (*line->at == '"' || tabs)
-        return list_field(line, tabs ? '\t' : ',', true) ? LIST_FIELD : LIST_NO_URL_FIELD;
+        return list_field(line, tabs ? '\t' : list_separator(*line), true) ? LIST_FIELD
+                                                                           : LIST_NO_URL_FIELD;
     if (list_has_scheme(*line))
         return LIST_PLAIN;
     if (list_has((struct list_span){line->at, list_find(*line, '/')}, ','))
@@ -511,6 +546,11 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
         if (length >= strlen(COMPRESSED[i].start) &&
             memcmp(bytes, COMPRESSED[i].start, strlen(COMPRESSED[i].start)) == 0)
             return COMPRESSED[i].what;
+    struct list_span text = {bytes, bytes + length};
+    while (text.at < text.end && *text.at <= ' ')
+        text.at++;
+    if (list_begins(text, "<!doctype") || list_begins(text, "<html"))
+        return "an HTML page; give the text of a list, as its publisher has it for download";
     if (length > 0 && memchr(bytes, 0, length < EARLY ? length : EARLY) != NULL)
         return "binary, with a zero byte near its beginning; give the text of a list";
     return NULL;

@@ -357,6 +357,7 @@ NOT_PINNED = {
                        "bloom_keys(( SELECT numbers FROM collected ))"},
     "sql/cache_penetration.sql": {"bloom_add(f, NEW . code)"},
     "sql/exchange_with_guava.sql": {"bloom_agg(key, filter)"},  # the form of a call
+    "sql/many_lists.sql": {"bloom_check(f, url)"},  # of a few suspects
     "sql/read_history.sql": {"bloom_check(read, id)", "bloom_agg(id, read)"},
     "sql/shards.sql": {"bloom_check(( SELECT f FROM shards WHERE shard = substr ( hex ( bloom_hash "
                        "( column1 ) ) , 17 , 1 ) ), column1)"}}
@@ -468,8 +469,9 @@ class Figures(unittest.TestCase):
 
     def test_second_opinions(self):
         """How many false positives of a filter at 0.1 % one at 1 % has, too."""
-        told = self.said(r"of the false positives at 0.1 % the filter at 1 % has (\d+) % "
-                         r"\(`blocked`\) or all \(`fuse`\), too\.")
+        least, most = map(int, self.said(
+            r"of the false positives at 0.1 % the filter at 1 % has (\d+) to (\d+) % "
+            r"\(`blocked`\) or all \(`fuse`\), too\."))
         rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) "
         shares = []
         for layout, other in (("blocked", "blocked"), ("fuse", "fuse"),
@@ -480,7 +482,8 @@ class Figures(unittest.TestCase):
             shares.append(100 * self.value(
                 f"{rows} SELECT avg(bloom_check(?, -i)) FROM n WHERE bloom_check(?, -i)", 1000000,
                 loose, strict))
-        self.assertEqual((f"{shares[0]:.0f}", shares[1]), (told, 100))
+        self.assertTrue(least <= round(shares[0]) <= most, shares)
+        self.assertEqual(shares[1], 100)
         self.assertLess(shares[2], 3)
 
     def test_layers(self):
@@ -536,7 +539,7 @@ class Figures(unittest.TestCase):
         share, fast, slow, table = self.said(
             r"`'add_all'` takes 1/(\d+) of the time of INSERT ... SELECT \(a million URLs of 60 to"
             r" 80 bytes: ([\d.]+) s, ([\d.]+) s; into an ordinary table WITHOUT ROWID ([\d.]+) s\)")
-        merge = self.said(r"`'merge'` takes 1/(\d+): of `bloom_agg\(url, n, p\)` into one with")
+        merge = self.said(r"`'merge'` of `bloom_agg\(url, n, p\)` into one .{,50} takes 1/(\d+)")
         rows = re.findall(r"^\| .*? \| ([\d,]+) \| ([\d.]+) \|$",
                           (TOP / "tests/bench/results/bulk.md").read_text(), re.MULTILINE)
         inserted, added, merged, ordinary = (int(row[0].replace(",", "")) for row in rows)
