@@ -25,8 +25,8 @@ struct bloom_rule_key {
 
 struct bloom_key_rule {
     const char *name; /* in lower case, as the option key=NAME has it */
-    /* What to do, as imperatives: about a text without any key, and about one that has keys only when
-     * it is asked for. */
+    /* What to do, as imperatives: about a text without any key, and about one that has keys only
+     * when it is asked for. */
     const char *advice, *advice_when_asked;
     uint8_t number; /* as stored in the header; not 0 */
 

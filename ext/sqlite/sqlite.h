@@ -63,7 +63,7 @@ enum bloom_key_kind bloom_sql_key(sqlite3_value *value, const struct bloom_shape
 enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloom_shape *shape,
                                          uint64_t words[BLOOM_ASKED_WORDS], unsigned *count);
 
-/* What to do about a value that has no key to be added by the shape's key rule, as an imperative. */
+/* What to do about a value that the shape's key rule has no key to add for, as an imperative. */
 const char *bloom_sql_no_key_advice(sqlite3_value *value, const struct bloom_shape *shape);
 
 /* Appends to a JSON object what a keying has: ,"key":"url","salted":true, or nothing. */
