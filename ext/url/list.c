@@ -536,6 +536,8 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
         {"PK\x03\x04", "a zip archive; unpack it first, as with unzip"},
     };
     enum { EARLY = 512 };
+    if (length == 0) /* bytes may be NULL */
+        return NULL;
     /* With its own mark, or ASCII in it. */
     if (length >= 2 &&
         ((bytes[0] == 0xff && bytes[1] == 0xfe) || (bytes[0] == 0xfe && bytes[1] == 0xff) ||
@@ -546,13 +548,13 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
         if (length >= strlen(COMPRESSED[i].start) &&
             memcmp(bytes, COMPRESSED[i].start, strlen(COMPRESSED[i].start)) == 0)
             return COMPRESSED[i].what;
-    struct list_span text = {bytes, bytes + length};
-    while (text.at < text.end && *text.at <= ' ')
-        text.at++;
-    if (list_begins(text, "<!doctype") || list_begins(text, "<html"))
-        return "an HTML page; give the text of a list, as its publisher has it for download";
-    if (length > 0 && memchr(bytes, 0, length < EARLY ? length : EARLY) != NULL)
+    struct list_span early = {bytes, bytes + (length < EARLY ? length : EARLY)};
+    if (list_has(early, 0))
         return "binary, with a zero byte near its beginning; give the text of a list";
+    while (early.at < early.end && *early.at <= ' ')
+        early.at++;
+    if (list_begins(early, "<!doctype") || list_begins(early, "<html"))
+        return "an HTML page; give the text of a list, as its publisher has it for download";
     return NULL;
 }
 
