@@ -187,9 +187,14 @@ class FilterLibrary(unittest.TestCase):
         readme = (self.sources / "README.md").read_text()
         header = (self.sources / "sqlite-bloom-filter.h").read_text()
         compiling, linking, guard = re.findall(r"^    (cc .*)$", readme, re.MULTILINE)
-        self.assertIn(f" *     {compiling}\n *     {linking}\n", header)
+        linking_objects = linking.replace("-I. ", "").replace("program.c", "program.o")
+        self.assertIn(f" *     {compiling}\n *     {linking_objects}\n", header)
         self.assertIn(compiling, (self.sources / "sqlite-bloom-filter.c").read_text())
-        run("sh", "-ec", f"{compiling}\n{guard} -Wall -Wextra -Werror", cwd=self.sources)
+        (self.sources / "program.c").write_text(
+            "#include <sqlite-bloom-filter.h>\nint main(void) {\n"
+            "    return *sqlite_bloom_filter_version() == 0;\n}\n")
+        run("sh", "-ec", f"{compiling}\n{linking}\n./program\n{guard} -Wall -Wextra -Werror",
+            cwd=self.sources)
         run("sqlite3", "-batch", "-init", "/dev/null", "-cmd", f".load {TOP}/bloom",
             self.sources / "lists.db",
             "CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB);"
