@@ -335,7 +335,8 @@ class Programs(unittest.TestCase):
                 f"ValueError: sqlite_bloom.build: key 2 is '\\ud800', {refused}",
                 "TypeError: sqlite_bloom.build expects many keys, not one: ['abc']",
                 "TypeError: 'int' object is not iterable",
-                "OperationalError: bloom_agg: p must be a number between 0 and 1 (0.01 is 1 %), not 2",
+                "OperationalError: bloom_agg: p must be a number between 0 and 1 (0.01 is 1 %), "
+                "not 2",
                 "[100000, 200000, 0]",
                 "flat True",
             ],
