@@ -84,8 +84,8 @@ static bool list_names_host(const struct bloom_url *url, const uint8_t *key) {
     return i == url->host;
 }
 
-/* Whether a text is a range of addresses and not the page of one, 192.0.2.0/24 and not 192.0.2.7/24:
- * of the first address of a network, the bits that tell its hosts apart are zero. */
+/* Whether a text is a range of addresses and not the page of one, 192.0.2.0/24 and not
+ * 192.0.2.7/24: of the first address of a network, the bits that tell its hosts apart are zero. */
 static bool list_is_range(struct list_span span) {
     uint8_t address[IPV4_BYTES];
     struct list_span rest = span;

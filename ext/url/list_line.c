@@ -310,8 +310,8 @@ static struct list_span list_next_field(struct list_span *rest, uint8_t separato
 }
 
 /* One of several fields: the first with a scheme; otherwise the first that is no number or date, if
- * it has a dot, or if it is the only one. Among words, separated by blanks, it is a URL with nothing
- * but numbers and signs in front: others are prose. */
+ * it has a dot, or if it is the only one. Among words, separated by blanks, it is a URL with
+ * nothing but numbers and signs in front: others are prose. */
 static enum list_form list_field(struct list_span *line, uint8_t separator) {
     struct list_span rest = *line, first = {NULL, NULL};
     unsigned fields = 0;
@@ -383,8 +383,8 @@ static enum list_form list_named_field(const struct list_state *state, struct li
 
 /* --- Lines --- */
 
-/* A line of a hosts file: an address, and names that are left in the list's rest. Behind the address
- * of an entry there may be the last one of a range, or a count. */
+/* A line of a hosts file: an address, and names, which are left in the state. Behind the address
+ * there may also be a count or a date, or the last one of a range. */
 static enum list_form list_hosts(struct list_state *state, struct list_span *line) {
     struct list_span rest = *line, address = list_word(&rest), next;
     const bool is_zero = list_is(address, "0");
