@@ -130,7 +130,8 @@ static enum list_form list_read(struct bloom_list *list, struct list_span span,
     const bool is_whole = list_has(span, ',') || list_has(span, ' ');
     const bool quoted = form == LIST_FIELD && span.at > list->bytes && span.at[-1] == '"';
     enum list_form wildcard = list_wildcard(&span), network = LIST_PLAIN;
-    if (list_has(span, '*') && !list_begins(span, "h**p"))
+    const bool is_column = form == LIST_FIELD && list->state.separator != 0;
+    if (list_has(span, '*') && !list_begins(span, "h**p") && !is_column)
         return LIST_INNER_WILDCARD;
     const bool defanged = list_refang(span, quoted, list->text, &used);
     span = (struct list_span){list->text, list->text + used};
@@ -226,6 +227,8 @@ static enum bloom_list_step list_next_line(struct bloom_list *list, size_t befor
     if (stop >= most && stop < end)
         return BLOOM_LIST_PAUSE;
     *line = list_trim((struct list_span){start, stop});
+    if (list->state.separator == '\t' && list_has((struct list_span){start, stop}, '\t'))
+        line->at = start;              /* the first field may be empty */
     if (list_begins(*line, LIST_MARK)) /* of a file that was put behind another, too */
         *line = list_trim((struct list_span){line->at + strlen(LIST_MARK), stop});
     list->at = list->sought + (stop < end);

@@ -76,7 +76,7 @@ enum list_form list_network(struct list_span *span) {
 
 /* #, !, ;, // with a blank behind or in a line of several words, [Adblock Plus 2.0]. */
 static bool list_is_remark(struct list_span line) {
-    if (line.at == line.end || *line.at == '#' || *line.at == '!' || *line.at == ';')
+    if (*line.at == '#' || *line.at == '!' || *line.at == ';')
         return true;
     if (list_begins(line, "//"))
         return list_length(line) == 2 || list_has(line, ' ') || list_has(line, '\t') ||
@@ -419,8 +419,9 @@ bool list_next_name(struct list_state *state, struct list_span *name) {
 
 enum list_form list_narrow(struct list_state *state, struct list_span *line) {
     enum list_form form;
-    const bool is_remark = list_is_remark(*line);
-    const bool is_heading = !state->begun && line->at < line->end && list_heading(*line, state);
+    const bool is_empty = line->at == line->end;
+    const bool is_remark = is_empty || (list_is_remark(*line) && *line->at != state->separator);
+    const bool is_heading = !state->begun && !is_empty && list_heading(*line, state);
     if (is_remark)
         return LIST_NOTHING;
     state->begun = true;
