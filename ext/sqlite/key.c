@@ -75,8 +75,11 @@ enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloo
 }
 
 const char *bloom_sql_no_key_advice(sqlite3_value *value, const struct bloom_key_rule *rule) {
+    const int type = sqlite3_value_type(value);
     const uint8_t *text;
     uint64_t length;
+    if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
+        return "it is a number; give the column that has the URLs";
     if (read_ruled(value, &text, &length) != BLOOM_KEY)
         return rule->advice(NULL, 0);
     return rule->advice(text, (size_t)length);

@@ -455,7 +455,7 @@ static int check_hashes(struct table *table, const struct bloom_stored *set) {
                              : texts                           ? BLOOM_HASHES_OF_NUMBERS
                                                                : BLOOM_HASHES_OF_TEXT;
     const struct bloom_keying *keying = &table->key_shape.keying;
-    char problem[BLOOM_PROBLEM_SIZE];
+    char problem[BLOOM_PROBLEM_SIZE], call[BLOOM_HASHES_CALL_SIZE];
     if (set->shape.layout != &bloom_layout_hashes)
         return table_error(table,
                            "the command add_all needs a set of bloom_hashes(key) as key, not a "
@@ -465,13 +465,8 @@ static int check_hashes(struct table *table, const struct bloom_stored *set) {
         return table_error(
             table,
             "the set was made otherwise than the table hashes its keys (table and set: %s); make "
-            "it with bloom_hashes(key%s%s%s%s%s)%s",
-            problem, keying->rule != NULL || keying->salted ? ", '" : "",
-            keying->rule != NULL ? "key=" : "", keying->rule != NULL ? keying->rule->name : "",
-            keying->rule != NULL && keying->salted ? ", " : "",
-            keying->salted         ? "salt=...'"
-            : keying->rule != NULL ? "'"
-                                   : "",
+            "it with %s%s",
+            problem, bloom_hashes_call(call, keying),
             keying->salted ? ", with the table's salt" : "");
     if (set->shape.extra[0] & foreign)
         return table_error(table,

@@ -2,6 +2,7 @@
 #include "table/whole.h"
 
 #include "filter/hashes.h"
+#include "table/options.h"
 
 #include <math.h>
 #include <string.h>
@@ -313,16 +314,15 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
     struct bloom_layer *layer = bloom_layers_at(layers, bloom_layers_older(layers));
     const struct bloom_shape *shape = &layer->geometry.shape;
     struct merged merged;
-    char problem[BLOOM_PROBLEM_SIZE];
+    char problem[BLOOM_PROBLEM_SIZE], call[BLOOM_HASHES_CALL_SIZE];
     if (filter->shape.layout == &bloom_layout_hashes)
         return bloom_database_fail(layers->database, SQLITE_ERROR,
                                    "this is a set of bloom_hashes; use the command add_all");
     if (!bloom_shape_same(shape, &filter->shape, problem))
         return bloom_database_fail(layers->database, SQLITE_ERROR,
                                    "the filter differs from the table's first layer (%s); add its "
-                                   "keys with SELECT 'add_all', bloom_hashes(key) instead, which "
-                                   "takes any number",
-                                   problem);
+                                   "keys with SELECT 'add_all', %s instead, which takes any number",
+                                   problem, bloom_hashes_call(call, &shape->keying));
     int code = merge_chunks(layers, layer, filter, false, &merged);
     if (code != SQLITE_OK)
         return code;
