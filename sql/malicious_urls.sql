@@ -40,12 +40,18 @@ SELECT count(*) AS keys, bloom_count(f) AS "estimated from the filter",
 
 -- Visits, made from the published file by a program that knows nothing of the extension: 100,000
 -- harmless ones, and 2,000 to entries, in the spellings of mails, forms and attackers. listed is
--- its own record of which is which. (Visits of your own: .import --csv visits.csv visits)
+-- its own record of which is which.
+-- Visits of your own, a CSV file whose first line names its columns: leave out what is marked "made
+-- up" here and below, and put in the place of the first (in a program: bind each URL)
+--   .import --csv visits.csv own
+--   INSERT INTO visits(url) SELECT url FROM own;
 CREATE TABLE visits(listed INTEGER, url TEXT);
+-- Made up:
 .mode ascii
 .separator "\037" "\n"
 .import '|LC_ALL=C awk -f sql/visits.awk -v harmless=1e5 -v listed=2e3 sql/data/u*' visits
 .mode column
+-- End.
 
 -- The suspects, less those of whom only allowed keys are in. bloom_pin lets SQLite read the stored
 -- filter once, not once a visit. A misspelt name is an error, not an empty answer.
@@ -83,7 +89,7 @@ SELECT * FROM counts;
 .print
 .print Some visits, and the entry that each is listed by
 SELECT substr(url, 1, 60) AS url, substr(entry, 1, 40) AS entry
-  FROM verdicts WHERE entry NOT NULL AND id % 7 = 0 AND url NOT GLOB '*[^!-~]*'
+  FROM verdicts WHERE entry NOT NULL AND url NOT GLOB '*[^!-~]*'
  ORDER BY id LIMIT 8;
 
 -- What errs is a key, often a host; all pages under it err with it. It is allowed, if no entry lies
@@ -97,11 +103,13 @@ INSERT INTO allowed
 .print The allow-list
 SELECT count(*) AS keys, min(key) AS "the first of them" FROM allowed;
 
+-- Made up:
 DELETE FROM visits;
 .mode ascii
 .separator "\037" "\n"
 .import '|LC_ALL=C awk -f sql/visits.awk -v day=2 -v harmless=1e5 -v listed=2e3 sql/data/u*' visits
 .mode column
+-- End.
 .print
 .print Second day, other visits to the same places and to others
 SELECT * FROM counts;

@@ -13,20 +13,34 @@ INSERT INTO published VALUES
   ('phishing', '"id","url"' || char(10) || '"1","http://login.example.org/a.php"' || char(10) ||
                '"2","http://evil.example/post"');
 
--- The nightly rebuild: all or nothing. A list of which less than half the entries came, or none,
--- keeps the filter of the last night; one that is no longer published goes. It takes about a
--- microsecond a line, 20,000 entries under 40 ms.
-CREATE TABLE filters(name TEXT PRIMARY KEY, entries INTEGER NOT NULL, f BLOB NOT NULL);
+-- One filter a list, and the text that it was made of. A list of which less than half the entries
+-- came, or none, keeps both of the last night. It takes about a microsecond a line, 20,000 entries
+-- under 40 ms.
+CREATE TABLE filters(name TEXT PRIMARY KEY, entries INTEGER NOT NULL, f BLOB NOT NULL,
+                     text TEXT NOT NULL);
 CREATE VIEW rebuilt AS
-  SELECT name, count(key) AS entries, bloom_agg(key, NULL, 0.0001, 'key=url_nocase') AS f
+  SELECT name, count(key) AS entries, bloom_agg(key, NULL, 0.0001, 'key=url_nocase') AS f,
+         published.text AS text
     FROM published, bloom_list(published.text)
    WHERE key NOT NULL
    GROUP BY name;
 CREATE VIEW sound AS
   SELECT * FROM rebuilt AS r
    WHERE entries >= coalesce((SELECT entries / 2.0 FROM filters WHERE name = r.name), 1);
+
+-- The sieve: a filter of all lists at once, for many URLs. It is made of the texts that the filters
+-- were made of, not of what is published now, so that it misses nothing that a filter finds.
+CREATE TABLE sieve(id INTEGER PRIMARY KEY CHECK (id = 1), f BLOB NOT NULL);
+CREATE VIEW united AS
+  SELECT 1, bloom_agg(key, NULL, 0.0001, 'key=url_nocase')
+    FROM filters, bloom_list(filters.text) WHERE key NOT NULL;
+
+-- Every night, all or nothing. A list that is no longer published goes.
+BEGIN;
 REPLACE INTO filters SELECT * FROM sound;
 DELETE FROM filters WHERE name NOT IN (SELECT name FROM published);
+REPLACE INTO sieve SELECT * FROM united;
+COMMIT;
 .mode column
 SELECT name, entries, length(f) AS bytes FROM filters ORDER BY name;
 
@@ -38,12 +52,10 @@ SELECT name FROM filters WHERE bloom_check(f, 'http://www.evil.example/post') OR
 .print https://SHOP.example/banner/1.gif
 SELECT name FROM filters WHERE bloom_check(f, 'https://SHOP.example/banner/1.gif') ORDER BY name;
 
--- For many URLs: a filter of all lists at once, pinned, finds the few to ask each list about.
+-- For many URLs the sieve, pinned, finds the few to ask each list about.
 CREATE TABLE visits(url TEXT);
-INSERT INTO visits VALUES ('http://www.evil.example/post'), ('https://sqlite.org/');
-CREATE TABLE sieve(f BLOB NOT NULL);
-INSERT INTO sieve SELECT bloom_agg(key, NULL, 0.0001, 'key=url_nocase')
-  FROM published, bloom_list(published.text) WHERE key NOT NULL;
+INSERT INTO visits VALUES ('http://www.evil.example/post'), ('https://sqlite.org/'),
+  ('http://other.example/'), ('http://ads.example/1.gif'), ('http://worse.example/');
 CREATE TABLE suspects AS
   SELECT url FROM visits WHERE bloom_check((SELECT bloom_pin(f) FROM sieve), url);
 .print
@@ -52,9 +64,16 @@ SELECT url, name FROM suspects, filters WHERE bloom_check(f, url) ORDER BY url, 
 -- The next night: one list has changed, another one is empty by mistake.
 UPDATE published SET text = '0.0.0.0 other.example' WHERE name = 'malware';
 UPDATE published SET text = '# being rebuilt' WHERE name = 'ads';
+BEGIN;
 REPLACE INTO filters SELECT * FROM sound;
+DELETE FROM filters WHERE name NOT IN (SELECT name FROM published);
+REPLACE INTO sieve SELECT * FROM united;
+COMMIT;
 .print
-.print Which lists the first URL is on then, and how many entries each has
-SELECT group_concat(name) AS lists FROM filters
- WHERE bloom_check(f, 'http://www.evil.example/post');
+.print The next night: how many entries each list has, and the visits through the new sieve
 SELECT name, entries FROM filters ORDER BY name;
+DELETE FROM suspects;
+INSERT INTO suspects
+  SELECT url FROM visits WHERE bloom_check((SELECT bloom_pin(f) FROM sieve), url);
+.print
+SELECT url, name FROM suspects, filters WHERE bloom_check(f, url) ORDER BY url, name;

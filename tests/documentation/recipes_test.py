@@ -177,6 +177,24 @@ class Recipes(TreeTest):
             with self.subTest(recipe=recipe.name):
                 self.assertIn(f"sqlite3 < sql/{recipe.name}", recipe.read_text(encoding="utf-8"))
 
+    def test_malicious_urls_with_visits_of_ones_own(self):
+        """As its remarks say: without what is made up, with the two lines that stand there."""
+        path = self.tree.top / "sql/malicious_urls.sql"
+        own = re.compile(r"^--   (\.import --csv visits\.csv own)\n--   (INSERT .*;)$", re.MULTILINE)
+        first, *others = re.split(r"^-- Made up:\n.*?^-- End\.\n",
+                                  path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        self.assertEqual(len(others), 2)
+        lines = "\n".join(own.search(first).groups())
+        path.write_text("\n".join([first, lines, *others]), encoding="utf-8")
+        (self.tree.top / "visits.csv").write_text(
+            "day,url,user\n1,https://139.255.123.227:8080/x,ann\n1,https://sqlite.org/,ben\n")
+        if shell_version() < (3, 32, 0):
+            self.skipTest("skipped: .import --csv came with SQLite 3.32")
+        run = self.tree.recipe(path.name)
+        self.assertEqual((run.stderr, run.returncode), ("", 0))
+        verified = [line.split() for line in run.stdout.splitlines() if "139.255" in line]
+        self.assertEqual(verified, [["https://139.255.123.227:8080/x", "139.255.123.227"]])
+
     def test_a_recipe_without_the_extension_stops_at_once(self):
         for library in LIBRARIES:
             (self.tree.top / library.name).unlink(missing_ok=True)
