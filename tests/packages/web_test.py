@@ -990,9 +990,13 @@ class Page(unittest.TestCase):
         self.assertEqual(away, [] if ".example/" in homepage else [homepage])
         self.assertEqual(len(self.seen["recipeLinks"]), len(self.seen["recipes"]) - 1)
         self.assertEqual(self.seen["linked"], "crawler")
-        for line in ("pip install sqlite-bloom", "npm install sqlite-bloom",
-                     f"go get {release.publishing('go_module')}", "cargo add sqlite-bloom"):
-            self.assertIn(line, self.seen["install"])
+        install = [" ".join(line.split()) for line in self.seen["install"]]
+        for line in ("pip install --no-index --find-links python sqlite-bloom",
+                     f"npm install ./npm/sqlite-bloom-{release.RELEASE}.tgz"
+                     f" ./npm/sqlite-bloom-linux-x64-{release.RELEASE}.tgz",
+                     f"go mod edit -replace {release.publishing('go_module')}=go/module",
+                     "cargo add --path work/rust"):
+            self.assertIn(line, install)
 
     def test_it_can_be_used_by_keyboard_alone(self):
         order = [name for name, _ in self.seen["order"]]

@@ -119,15 +119,17 @@ def build(keys, n=None, p=0.01, options=None, *, progress=None):
     at the end; what it raises stops the build.
 
     Raises what keys and progress raise, TypeError or ValueError for a key that SQLite cannot have,
-    and sqlite3.OperationalError with the message of bloom_agg.
+    ValueError when there is no key at all (a download that failed, lines that were all skipped: a
+    filter of nothing lets everything pass; SELECT bloom_new(n) makes one where it is meant), and
+    sqlite3.OperationalError with the message of bloom_agg.
     """
     if isinstance(keys, (str, bytes, bytearray)):
         raise TypeError(f"sqlite_bloom.build expects many keys, not one: [{keys[:40]!r}]")
     source = iter(keys)
-    done, key, problem = 0, None, None
+    done, added, key, problem = 0, False, None, None
 
     def next_key():  # NULL ends it
-        nonlocal done, key, problem
+        nonlocal done, added, key, problem
         try:
             for key in source:
                 if not isinstance(key, (str, bytes, int, float)):
@@ -141,6 +143,7 @@ def build(keys, n=None, p=0.01, options=None, *, progress=None):
                 if progress is not None and done % _PROGRESS_KEYS == 0:
                     progress(done)
                 if key == key:  # a float that is no number would be NULL
+                    added = True
                     return key
         except BaseException as error:
             problem = error
@@ -168,7 +171,12 @@ def build(keys, n=None, p=0.01, options=None, *, progress=None):
         ) from None
     finally:
         connection.close()
-    if progress is not None and (done == 0 or done % _PROGRESS_KEYS != 0):
+    if not added:
+        raise ValueError(
+            "sqlite_bloom.build: there is no key, and a filter of nothing lets everything pass; look"
+            " where the keys come from, or make an empty filter with SELECT bloom_new(n)"
+        )
+    if progress is not None and done % _PROGRESS_KEYS != 0:
         progress(done)
     return result
 
