@@ -180,7 +180,7 @@ class Recipes(TreeTest):
     def test_malicious_urls_with_visits_of_ones_own(self):
         """As its remarks say: without what is made up, with the two lines that stand there."""
         path = self.tree.top / "sql/malicious_urls.sql"
-        own = re.compile(r"^--   (\.import --csv visits\.csv own)\n--   (INSERT .*;)$", re.MULTILINE)
+        own = re.compile(r"^--   (\.import --csv visits\.csv own)\n--   (INSERT .*;)$", re.M)
         first, *others = re.split(r"^-- Made up:\n.*?^-- End\.\n",
                                   path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
         self.assertEqual(len(others), 2)

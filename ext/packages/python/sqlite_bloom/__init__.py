@@ -173,8 +173,8 @@ def build(keys, n=None, p=0.01, options=None, *, progress=None):
         connection.close()
     if not added:
         raise ValueError(
-            "sqlite_bloom.build: there is no key, and a filter of nothing lets everything pass; look"
-            " where the keys come from, or make an empty filter with SELECT bloom_new(n)"
+            "sqlite_bloom.build: there is no key, and a filter of nothing lets everything pass;"
+            " look where the keys come from, or make an empty filter with SELECT bloom_new(n)"
         )
     if progress is not None and done % _PROGRESS_KEYS != 0:
         progress(done)
