@@ -21,9 +21,12 @@ struct survey {
     uint64_t keys;              /* that the chunks count */
     struct bloom_sums reported; /* that they say they reported */
     struct bloom_sums right;    /* that they should have */
+    struct bloom_sums most;     /* ones and chunks that they can have reported, by their bits */
     bool bits_beyond;           /* set beyond the last block of the layer */
     bool damaged;               /* the counts of a chunk are not those of its bits */
     uint64_t chunk;             /* the first of these */
+    uint32_t counted, found;    /* ones of the first chunk that has fewer than it counts; or 0 */
+    uint64_t poorer;            /* that chunk */
 };
 
 static void add_tally(struct bloom_tally *sum, const struct bloom_tally *tally) {
@@ -69,6 +72,25 @@ static struct bloom_counts right_counts(const struct bloom_geometry *geometry, u
     return right;
 }
 
+/* Whether bits of a chunk are gone: it counts more than there are. A number that no chunk can have
+ * tells nothing of its bits. */
+static bool has_lost_bits(const struct bloom_geometry *geometry, uint64_t chunk,
+                          const struct bloom_counts *counts, uint64_t ones) {
+    return counts->ones > ones && counts->ones <= (uint64_t)bloom_blocks_of_chunk(geometry, chunk) *
+                                                      BLOOM_BLOCK_ONES_MAXIMUM;
+}
+
+/* Adds what a chunk with these right counts can have reported, before its counts were damaged. Keys
+ * that were taken out may have had bits that it did not report as gone. */
+static void add_most(struct bloom_sums *sums, const struct bloom_shape *shape,
+                     const struct bloom_counts *right) {
+    const uint64_t ones = right->ones + (shape->layout->blocks->remove != NULL
+                                             ? (uint64_t)BLOOM_REPORT_KEYS * shape->probes - 1
+                                             : 0);
+    sums->ones += ones;
+    sums->chunks += ones > 0;
+}
+
 static int survey_layer(struct bloom_layers *layers, const struct bloom_geometry *geometry,
                         struct survey *survey) {
     const struct bloom_blocks *kernel = geometry->shape.layout->blocks;
@@ -90,11 +112,43 @@ static int survey_layer(struct bloom_layers *layers, const struct bloom_geometry
         add_reported(&survey->reported, &counts);
         add_reported(&survey->right, &right);
         survey->bits_beyond |= any_bit(blocks + used, bloom_chunk_block_bytes(geometry) - used);
-        if (!survey->damaged && memcmp(&right, &counts, sizeof right) != 0) {
-            survey->damaged = true;
+        if (memcmp(&right, &counts, sizeof right) == 0) {
+            add_reported(&survey->most, &counts);
+            continue;
+        }
+        add_most(&survey->most, &geometry->shape, &right);
+        if (!survey->damaged)
             survey->chunk = chunk;
+        survey->damaged = true;
+        if (survey->counted == 0 && has_lost_bits(geometry, chunk, &counts, right.ones)) {
+            survey->counted = counts.ones;
+            survey->found = right.ones;
+            survey->poorer = chunk;
         }
     }
+}
+
+/* Fails where bits that were counted are gone, and keys with them: of a chunk, or with its row.
+ * Counts that are too low, and keys alone that are too many, are only wrong. */
+static int check_loss(struct bloom_layers *layers, const struct bloom_layer *layer,
+                      const struct survey *survey) {
+    const struct bloom_sums *sums = &layer->sums;
+    const unsigned number = layer->geometry.number;
+    const uint64_t chunks = bloom_chunks_of_layer(&layer->geometry);
+    if (survey->counted > 0)
+        return bloom_database_damaged(
+            layers->database, BLOOM_SHADOW_CHUNKS,
+            "of the %u bits of chunk %llu of layer %u only %u are set, so that keys were lost",
+            survey->counted, (sqlite3_uint64)survey->poorer, number, survey->found);
+    if (survey->most.ones >= sums->ones &&
+        survey->most.chunks >= (sums->chunks < chunks ? sums->chunks : chunks))
+        return SQLITE_OK;
+    return bloom_database_damaged(
+        layers->database, BLOOM_SHADOW_CHUNKS,
+        "the row of layer %u says %llu chunks and %llu bits, but %llu chunks with %llu bits are "
+        "there, so that keys were lost",
+        number, (sqlite3_uint64)sums->chunks, (sqlite3_uint64)sums->ones,
+        (sqlite3_uint64)survey->most.chunks, (sqlite3_uint64)survey->most.ones);
 }
 
 /* Where every chunk has a row, all must have been visited. Elsewhere one that is gone cannot be
@@ -369,18 +423,31 @@ static char *problem_of_layer(const char *name, const struct bloom_layer *layer,
     return NULL;
 }
 
-int bloom_whole_verify(struct bloom_layers *layers, char **problem) {
-    sqlite3_stmt *statement;
+/* The first problem, but for what is lost: that is told as an error, whatever else is wrong. */
+static int verify_layers(struct bloom_layers *layers, char **problem) {
     bool any;
     int code = SQLITE_OK;
-    for (unsigned i = 0; code == SQLITE_OK && i < layers->count && *problem == NULL; i++) {
+    for (unsigned i = 0; code == SQLITE_OK && i < layers->count; i++) {
         const struct bloom_layer *layer = &layers->layers[i];
         struct survey survey;
         code = bloom_chunks_check(layers->chunks, &layer->geometry, &any);
         if (code == SQLITE_OK)
             code = survey_layer(layers, &layer->geometry, &survey);
         if (code == SQLITE_OK)
+            code = check_loss(layers, layer, &survey);
+        if (code == SQLITE_OK && *problem == NULL)
             *problem = problem_of_layer(layers->database->name, layer, &survey);
+    }
+    return code;
+}
+
+int bloom_whole_verify(struct bloom_layers *layers, char **problem) {
+    sqlite3_stmt *statement;
+    bool any;
+    int code = verify_layers(layers, problem);
+    if (code != SQLITE_OK) {
+        sqlite3_free(*problem);
+        *problem = NULL;
     }
     if (code != SQLITE_OK || *problem != NULL)
         return code;
@@ -416,10 +483,25 @@ static int repair_layer(struct bloom_layers *layers, struct bloom_layer *layer, 
     return code;
 }
 
+/* Counted anew, a layer would not show any more that keys were lost. */
+static int check_all_for_loss(struct bloom_layers *layers) {
+    int code = SQLITE_OK;
+    for (unsigned i = 0; i < layers->count && code == SQLITE_OK; i++) {
+        struct survey survey;
+        code = survey_layer(layers, &layers->layers[i].geometry, &survey);
+        if (code == SQLITE_OK)
+            code = check_loss(layers, &layers->layers[i], &survey);
+    }
+    return code;
+}
+
 int bloom_whole_repair(struct bloom_layers *layers) {
     const bool truncates = layers->count > 1 && layers->growth.generations == 1;
     unsigned with_keys = 1;
-    int code = bloom_database_prepare(
+    int code = check_all_for_loss(layers);
+    if (code != SQLITE_OK)
+        return code;
+    code = bloom_database_prepare(
         layers->database,
         1u << BLOOM_READ_CHUNK | 1u << BLOOM_WRITE_LAYER | 1u << BLOOM_WRITE_CHUNK |
             (truncates

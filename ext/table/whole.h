@@ -19,10 +19,11 @@ int bloom_whole_info(struct bloom_layers *layers, char **json);
 int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *filter);
 
 /* Looks for damage. *problem stays NULL when all is well, otherwise it is the caller's to
- * sqlite3_free. */
+ * sqlite3_free. Lost keys are an error, SQLITE_CORRUPT_VTAB. */
 int bloom_whole_verify(struct bloom_layers *layers, char **problem);
 
-/* Writes the counts that the bits say, and takes layers at the end away that hold no key. */
+/* Writes the counts that the bits say, and takes layers at the end away that hold no key. Refused,
+ * with the same error, where bits are gone that were counted. */
 int bloom_whole_repair(struct bloom_layers *layers);
 
 #endif
