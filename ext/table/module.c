@@ -455,7 +455,7 @@ static int check_hashes(struct table *table, const struct bloom_stored *set) {
                              : texts                           ? BLOOM_HASHES_OF_NUMBERS
                                                                : BLOOM_HASHES_OF_TEXT;
     const struct bloom_keying *keying = &table->key_shape.keying;
-    char problem[BLOOM_PROBLEM_SIZE];
+    char problem[BLOOM_PROBLEM_SIZE], call[BLOOM_HASHES_CALL_SIZE];
     if (set->shape.layout != &bloom_layout_hashes)
         return table_error(table,
                            "the command add_all needs a set of bloom_hashes(key) as key, not a "
@@ -465,13 +465,8 @@ static int check_hashes(struct table *table, const struct bloom_stored *set) {
         return table_error(
             table,
             "the set was made otherwise than the table hashes its keys (table and set: %s); make "
-            "it with bloom_hashes(key%s%s%s%s%s)%s",
-            problem, keying->rule != NULL || keying->salted ? ", '" : "",
-            keying->rule != NULL ? "key=" : "", keying->rule != NULL ? keying->rule->name : "",
-            keying->rule != NULL && keying->salted ? ", " : "",
-            keying->salted         ? "salt=...'"
-            : keying->rule != NULL ? "'"
-                                   : "",
+            "it with %s%s",
+            problem, bloom_hashes_call(call, keying),
             keying->salted ? ", with the table's salt" : "");
     if (set->shape.extra[0] & foreign)
         return table_error(table,
@@ -498,19 +493,23 @@ static const struct command {
 /* Reads the key of a command that takes a filter, or a set of hashes. */
 static int read_argument(struct table *table, const struct command *command,
                          sqlite3_value *argument, struct bloom_stored *filter) {
+    static const char NO_SET[] = "the command add_all needs a set of hashes as key, as in SELECT "
+                                 "'add_all', bloom_hashes(key) FROM ...: it %s%s";
     const bool adds_all = command->run_with == bloom_bulk_add;
-    char problem[BLOOM_PROBLEM_SIZE];
+    const bool is_blob = sqlite3_value_type(argument) == SQLITE_BLOB;
+    char problem[BLOOM_PROBLEM_SIZE], found[BLOOM_WORDS_SIZE];
     switch (bloom_sql_stored(table->database.connection, argument, filter, problem)) {
     case BLOOM_STORED:
         return adds_all ? check_hashes(table, filter) : SQLITE_OK;
     case BLOOM_STORED_NO_MEMORY:
         return SQLITE_NOMEM;
     default:
-        return table_error(table,
-                           adds_all ? "the command %s needs a set of hashes as key, as in SELECT "
-                                      "'add_all', bloom_hashes(key) FROM ...: it %s"
-                                    : "the command %s needs a filter as key: the filter %s",
-                           command->name, problem);
+        if (!adds_all)
+            return table_error(table, "the command %s needs a filter as key: the filter %s",
+                               command->name, problem);
+        return is_blob ? table_error(table, NO_SET, problem, "")
+                       : table_error(table, NO_SET, "must be a BLOB as bloom_hashes makes it, not ",
+                                     bloom_sql_describe(found, argument));
     }
 }
 

@@ -162,12 +162,22 @@ static int check_rows(struct bloom_layers *layers, const struct bloom_geometry *
         (sqlite3_uint64)bloom_chunks_of_layer(geometry), geometry->number, (sqlite3_uint64)rows);
 }
 
+char *bloom_hashes_call(char text[BLOOM_HASHES_CALL_SIZE], const struct bloom_keying *keying) {
+    const bool ruled = keying->rule != NULL;
+    sqlite3_snprintf(BLOOM_HASHES_CALL_SIZE, text, "bloom_hashes(key%s%s%s%s%s%s)",
+                     ruled || keying->salted ? ", '" : "", ruled ? "key=" : "",
+                     ruled ? keying->rule->name : "", ruled && keying->salted ? ", " : "",
+                     keying->salted ? "salt=..." : "", ruled || keying->salted ? "'" : "");
+    return text;
+}
+
 /* The layer that holds all keys; the first one of the newest generation when there are none. */
 static int find_holder(struct bloom_layers *layers, const struct bloom_layer **holder) {
     const bool ages = layers->growth.generations > 1;
     struct bloom_counts counts;
     uint8_t *blocks;
     unsigned holders = 0;
+    char call[BLOOM_HASHES_CALL_SIZE];
     *holder = bloom_layers_at(layers, bloom_layers_older(layers));
     for (unsigned i = 0; i < layers->count; i++) {
         uint64_t chunk = 0;
@@ -185,10 +195,10 @@ static int find_holder(struct bloom_layers *layers, const struct bloom_layer **h
     return bloom_database_fail(
         layers->database, SQLITE_ERROR,
         ages ? "keys are in several of %u layers, which no single filter can hold; ask the table, "
-               "or make one without generations"
+               "or make one without generations; for add_all write %s"
              : "the table has grown to %u layers, which no single filter can hold; make a table or "
-               "a filter with a larger capacity",
-        layers->count);
+               "a filter with a larger capacity; for add_all write %s",
+        layers->count, bloom_hashes_call(call, &layers->growth.keying));
 }
 
 static int copy_layer(struct bloom_layers *layers, const struct bloom_geometry *geometry,
@@ -232,7 +242,7 @@ int bloom_whole_filter(struct bloom_layers *layers, struct bloom_shape *shape, u
 
 /* What is known of a generation, or of all. */
 struct total {
-    double count, pass; /* pass: probability that a key that is not in is found in no layer */
+    double count, log_pass; /* of the probability that a key not in is found in no layer */
     double ones, bits;
     uint64_t keys, chunks;
 };
@@ -240,11 +250,16 @@ struct total {
 static void add_to_total(struct total *total, const struct bloom_shape *shape,
                          const struct survey *survey) {
     total->count += survey->estimate.count;
-    total->pass *= 1 - survey->estimate.rate;
+    total->log_pass += log1p(-survey->estimate.rate);
     total->ones += survey->estimate.fill * (double)shape->bits;
     total->bits += (double)shape->bits;
     total->keys += survey->keys;
     total->chunks += survey->rows;
+}
+
+/* Tiny rates keep their digits. */
+static double rate_of(const struct total *total) {
+    return 0 - expm1(total->log_pass);
 }
 
 int bloom_whole_info(struct bloom_layers *layers, char **json) {
@@ -252,7 +267,7 @@ int bloom_whole_info(struct bloom_layers *layers, char **json) {
                                         [BLOOM_GROWTH_OFF] = "false",
                                         [BLOOM_GROWTH_ERROR] = "\"error\""};
     const struct bloom_growth *growth = &layers->growth;
-    struct total all = {.pass = 1}, one = {.pass = 1};
+    struct total all = {0}, one = {0};
     char fill[BLOOM_NUMBER_SIZE], rate[BLOOM_NUMBER_SIZE];
     int code = SQLITE_OK;
     /* Not those of the connection: what is too long for it is no lack of memory, and SQLite says so
@@ -267,7 +282,7 @@ int bloom_whole_info(struct bloom_layers *layers, char **json) {
         if (code == SQLITE_OK)
             code = check_rows(layers, geometry, survey.rows);
         if (i > 0 && bloom_layers_at(layers, i - 1)->geometry.generation != geometry->generation)
-            one = (struct total){.pass = 1};
+            one = (struct total){0};
         add_to_total(&all, shape, &survey);
         add_to_total(&one, shape, &survey);
         sqlite3_str_appendf(
@@ -284,7 +299,7 @@ int bloom_whole_info(struct bloom_layers *layers, char **json) {
                 generations, "%s{\"generation\":%u,\"keys\":%llu,\"fill\":%s,\"fpr\":%s}",
                 sqlite3_str_length(generations) > 0 ? "," : "", geometry->generation,
                 (sqlite3_uint64)one.keys, bloom_sql_estimate(fill, one.ones / one.bits),
-                bloom_sql_estimate(rate, 1 - one.pass));
+                bloom_sql_estimate(rate, rate_of(&one)));
     }
     sqlite3_str_appendf(whole, "{\"version\":%d,\"layout\":\"%s\"", BLOOM_FORMAT_VERSION,
                         growth->layout->name);
@@ -297,7 +312,7 @@ int bloom_whole_info(struct bloom_layers *layers, char **json) {
         bloom_sql_estimate(fill, (double)one.keys / (double)growth->capacity));
     sqlite3_str_appendf(whole, isfinite(all.count) ? "%lld" : "null",
                         isfinite(all.count) ? (sqlite3_int64)floor(all.count + 0.5) : 0);
-    sqlite3_str_appendf(whole, ",\"fpr\":%s", bloom_sql_estimate(rate, 1 - all.pass));
+    sqlite3_str_appendf(whole, ",\"fpr\":%s", bloom_sql_estimate(rate, rate_of(&all)));
     if (growth->generations > 1)
         sqlite3_str_appendf(whole, ",\"generations\":[%s]", sqlite3_str_value(generations));
     sqlite3_str_appendf(whole, ",\"layers\":[%s]}", sqlite3_str_value(list));
@@ -373,9 +388,9 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
                                    "this is a set of bloom_hashes; use the command add_all");
     if (!bloom_shape_same(shape, &filter->shape, problem))
         return bloom_database_fail(layers->database, SQLITE_ERROR,
-                                   "the filter differs from the table's first layer (%s); add its "
-                                   "keys with SELECT 'add_all', bloom_hashes(key) instead, which "
-                                   "takes any number",
+                                   "the filter differs from the table's first layer (table and "
+                                   "filter: %s); add its keys with SELECT 'add_all', "
+                                   "bloom_hashes(key) instead, which takes any number",
                                    problem);
     int code = merge_chunks(layers, layer, filter, false, &merged);
     if (code != SQLITE_OK)
@@ -386,8 +401,11 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
         return bloom_database_fail(
             layers->database, SQLITE_ERROR,
             "with these keys the first layer would have a false-positive rate of %!.3g, but it is "
-            "made for %!.3g; merge into a table with a larger capacity, or with growth=off",
-            estimate.rate, shape->rate);
+            "made for %!.3g; %smerge into a table with a larger capacity, or with growth=off",
+            estimate.rate, shape->rate,
+            layers->growth.mode == BLOOM_GROWTH_ON
+                ? "add its keys with SELECT 'add_all', bloom_hashes(key), which grows, or "
+                : "");
     code = bloom_layers_prepare(layers, false);
     if (code == SQLITE_OK)
         code = bloom_layers_write(layers, layer, &merged.sums);

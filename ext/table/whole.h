@@ -6,6 +6,11 @@
 
 #include "table/layers.h"
 
+/* Writes the call that makes a set of hashes for a table with this keying, with dots for a salt.
+ * Returns text. */
+enum { BLOOM_HASHES_CALL_SIZE = 64 };
+char *bloom_hashes_call(char text[BLOOM_HASHES_CALL_SIZE], const struct bloom_keying *keying);
+
 /* A table of one layer as a filter: its shape, and its bytes from sqlite3_malloc64, which become
  * the caller's. */
 int bloom_whole_filter(struct bloom_layers *layers, struct bloom_shape *shape, uint8_t **bytes);

@@ -655,8 +655,8 @@ static void refusals(void) {
             "it in layout counting");
     const struct sqlite_bloom_filter *const unlike[] = {blocked, other, parquet};
     REFUSED(sqlite_bloom_filter_union(&filter, unlike, 2, NULL, problem), SQLITE_BLOOM_DIFFERENT,
-            "sqlite_bloom_filter_union: filter 2 differs from the first filter (n = 10 and 11); "
-            "make them with the same parameters");
+            "sqlite_bloom_filter_union: filter 2 differs from the first filter (first and filter "
+            "2: n = 10 and 11); make them with the same parameters");
     assert_null(filter);
     REFUSED(sqlite_bloom_filter_intersect(&filter, unlike, 0, NULL, problem), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_intersect: expected at least one filter");
