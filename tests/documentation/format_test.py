@@ -245,7 +245,8 @@ class Tables(WithExtension):
                'layout = counting,salt = "ff0102030405060708090a0b0c0d0e0f"',
                "generations=3, capacity=30, fpr=0.1", "generations='0x40', capacity=90",
                "generations = 2, growth=off, capacity=9, fpr=0.3",
-               " ", "/*,fpr=0.5*/", "capacity=90,", ",fpr=0.1 -- here)\n,, capacity=50 /* there, */ ,",
+               " ", "/*,fpr=0.5*/", "capacity=90,",
+               ",fpr=0.1 -- here)\n,, capacity=50 /* there, */ ,",
                "/* a */ key=TEXT -- 'b\n, /**/ capacity='70' /* growth=off, \" */")
 
     def make(self, options, count):

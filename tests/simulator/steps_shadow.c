@@ -114,7 +114,7 @@ void step_repair(connection_t *connection) {
         {"UPDATE %s.%s_chunks SET bits = CAST(x'00112233' || substr(bits, 5) AS BLOB)", true, false,
          false},
         {"UPDATE %s.%s_chunks SET bits = CAST(zeroblob(16) || substr(bits, 17) AS BLOB)", true,
-         false},
+         false, false},
     };
     struct attempt attempt;
     char where[80];
