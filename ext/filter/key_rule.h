@@ -25,10 +25,7 @@ struct bloom_rule_key {
 
 struct bloom_key_rule {
     const char *name; /* in lower case, as the option key=NAME has it */
-    /* What to do, as imperatives: about a text without any key, and about one that has keys only
-     * when it is asked for. */
-    const char *advice, *advice_when_asked;
-    uint8_t number; /* as stored in the header; not 0 */
+    uint8_t number;   /* as stored in the header; not 0 */
 
     /* Bytes of room that the two functions below need for a text of length bytes. */
     uint64_t (*room)(size_t length);
@@ -36,6 +33,9 @@ struct bloom_key_rule {
     /* The key under which a text is added, or an entry asked for. text, which may be NULL when
      * length is 0, and room do not overlap. False: the text has none. */
     bool (*add)(const uint8_t *text, size_t length, uint8_t *room, struct bloom_rule_key *key);
+
+    /* What to do, as an imperative, about a text that has none. */
+    const char *(*advice)(const uint8_t *text, size_t length);
 
     /* The keys that may cover a text, the most exact first. Returns their number; 0: the text has
      * none. */

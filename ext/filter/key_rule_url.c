@@ -56,28 +56,27 @@ static unsigned rule_url_nocase_ask(const uint8_t *text, size_t length, uint8_t 
     return rule_url_all(&url, room, keys);
 }
 
-#define URL_ADVICE "leave it out with WHERE bloom_url(key) IS NOT NULL"
-#define LIST_ADVICE                                                                                \
-    "it is no URL but a line of a list; have it read, as in FROM lines, bloom_list(lines.line) "   \
-    "AS "                                                                                          \
-    "l WHERE l.key NOT NULL"
+static const char *rule_url_advice(const uint8_t *text, size_t length) {
+    return bloom_list_is_line(text, length)
+               ? "it is no URL but a line of a list; have lists read, as in FROM "
+                 "bloom_list((SELECT group_concat(line, char(10)) FROM lines)) WHERE key NOT NULL"
+               : "leave it out with WHERE bloom_url(key) IS NOT NULL";
+}
 
 const struct bloom_key_rule bloom_key_rule_url = {
     .name = "url",
-    .advice = URL_ADVICE,
-    .advice_when_asked = LIST_ADVICE,
     .number = 1,
     .room = bloom_url_room,
     .add = rule_url_add,
+    .advice = rule_url_advice,
     .ask = rule_url_ask,
 };
 
 const struct bloom_key_rule bloom_key_rule_url_nocase = {
     .name = "url_nocase",
-    .advice = URL_ADVICE,
-    .advice_when_asked = LIST_ADVICE,
     .number = 2,
     .room = bloom_url_room,
     .add = rule_url_nocase_add,
+    .advice = rule_url_advice,
     .ask = rule_url_nocase_ask,
 };

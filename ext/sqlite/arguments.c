@@ -329,7 +329,7 @@ enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position
                 sqlite3_result_error_nomem(context);
             else
                 bloom_sql_error(context, "the key (argument %d), %s, has none by key=%s; %s",
-                                position, found, rule->name, bloom_sql_no_key_advice(value, shape));
+                                position, found, rule->name, bloom_sql_no_key_advice(value, rule));
             return BLOOM_KEY_FAILED;
         }
         sqlite3_snprintf(sizeof problem, problem, "the key (argument %d): layout %s takes %s",

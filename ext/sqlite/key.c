@@ -74,12 +74,12 @@ enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloo
                : bloom_ruled_keys(shape, text, (size_t)length, &bloom_sql_memory, words, count);
 }
 
-const char *bloom_sql_no_key_advice(sqlite3_value *value, const struct bloom_shape *shape) {
-    uint64_t words[BLOOM_ASKED_WORDS];
-    unsigned count;
-    const struct bloom_key_rule *rule = shape->keying.rule;
-    return bloom_sql_asked_keys(value, shape, words, &count) == BLOOM_KEY ? rule->advice_when_asked
-                                                                          : rule->advice;
+const char *bloom_sql_no_key_advice(sqlite3_value *value, const struct bloom_key_rule *rule) {
+    const uint8_t *text;
+    uint64_t length;
+    if (read_ruled(value, &text, &length) != BLOOM_KEY)
+        return rule->advice(NULL, 0);
+    return rule->advice(text, (size_t)length);
 }
 
 void bloom_sql_append_keying(sqlite3_str *json, const struct bloom_keying *keying) {

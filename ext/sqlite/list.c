@@ -2,7 +2,7 @@
  * people download it (url/list.h).
  *
  *   line   the number of the line, from 1
- *   entry  what it says, as written: the line, a name of it, or a field
+ *   entry  what it says, as written: the line, a name of it, or a field; a BLOB if it is no UTF-8
  *   key    the key by bloom_url; NULL for what is no entry
  *   note   why it is none; or how it was read, where it is not simply a URL or name
  *
@@ -119,7 +119,10 @@ static void list_rows_column(const struct bloom_rows *rows, sqlite3_context *con
         sqlite3_result_int64(context, (sqlite3_int64)entry->line);
         break;
     case LIST_COLUMN_ENTRY:
-        list_rows_text(context, entry->written, entry->written_bytes);
+        if (entry->is_text)
+            list_rows_text(context, entry->written, entry->written_bytes);
+        else /* hosts that decode strictly fail on TEXT that is no UTF-8 */
+            sqlite3_result_blob64(context, entry->written, entry->written_bytes, SQLITE_TRANSIENT);
         break;
     case LIST_COLUMN_KEY:
         list_rows_text(context, entry->key, entry->key_bytes);

@@ -64,7 +64,7 @@ enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloo
                                          uint64_t words[BLOOM_ASKED_WORDS], unsigned *count);
 
 /* What to do about a value that the shape's key rule has no key to add for, as an imperative. */
-const char *bloom_sql_no_key_advice(sqlite3_value *value, const struct bloom_shape *shape);
+const char *bloom_sql_no_key_advice(sqlite3_value *value, const struct bloom_key_rule *rule);
 
 /* Appends to a JSON object what a keying has: ,"key":"url","salted":true, or nothing. */
 void bloom_sql_append_keying(sqlite3_str *json, const struct bloom_keying *keying);

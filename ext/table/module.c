@@ -438,7 +438,7 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
         return bloom_sql_describe(found_words, value) == NULL
                    ? SQLITE_NOMEM
                    : table_error(table, "%s has no key by key=%s; %s", found_words, rule->name,
-                                 bloom_sql_no_key_advice(value, &table->key_shape));
+                                 bloom_sql_no_key_advice(value, table->key_shape.keying.rule));
     case BLOOM_KEY_NULL:
         return ignore ? SQLITE_CONSTRAINT : SQLITE_OK;
     default:

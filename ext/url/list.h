@@ -9,6 +9,7 @@
 #ifndef BLOOM_LIST_H
 #define BLOOM_LIST_H
 
+#include "url/list_line.h"
 #include "url/url.h"
 
 /* A line has at most so many bytes. */
@@ -24,9 +25,7 @@ struct bloom_list {
     size_t at;     /* where the next line begins */
     size_t sought; /* there is no end of that line before */
     uint64_t line; /* counts from 1, once a line has been read */
-    /* What is left of a line with several names, and how it is read: see list.c. */
-    const uint8_t *rest, *rest_end;
-    unsigned form;
+    struct list_state state;
     struct bloom_url url;
     uint8_t text[BLOOM_LIST_LINE_MOST];
     uint8_t key[4 * BLOOM_LIST_LINE_MOST + 320];
@@ -39,14 +38,20 @@ struct bloom_list_entry {
     size_t written_bytes;
     const uint8_t *key; /* as bloom_url makes it, until the next entry; NULL: there is none */
     size_t key_bytes;
+    bool is_text;     /* what is written is valid UTF-8 */
     const char *note; /* why there is none; otherwise how it was read, or NULL */
 };
 
 /* Whether a text may be added as an entry by itself; url and key are what bloom_url_parse made of
- * it. With a scheme it may. Without one a text is a line of a list, and none, when its host is no
- * name or address, or when it is a range of addresses or a mail address. */
+ * it. With a scheme it may, and so may every key that a list gives. Without one a text is a line of
+ * a list, and none, when its host is no name or address, or when it is a range of addresses, a
+ * number, a date or a mail address. */
 bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url *url,
                       const uint8_t *key);
+
+/* Whether a text that is no entry by itself looks like a line of a list; others are URLs without a
+ * host, as of mails. */
+bool bloom_list_is_line(const uint8_t *text, size_t length);
 
 /* Begins with a text, which must outlast the list. Returns NULL; or, for what is no text in UTF-8
  * but UTF-16, compressed or binary, what it is and what to do, behind "the text is". */

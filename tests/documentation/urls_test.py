@@ -11,6 +11,9 @@ the same as whatwg-url. COUNT in the environment chooses how many (the suite of 
 SQL does with the keys: the plan, and that it stops at the first hit. It needs apsw; what cannot be
 fetched is skipped and says so.
 """
+import csv
+import io
+import itertools
 import os
 import pathlib
 import random
@@ -53,6 +56,12 @@ def key_vectors():
             for url, lines in re.findall(r"^(\S+)\n((?: .*\n)+)", block, re.MULTILINE)]
 
 
+def listed_urls():
+    return [re.sub(rb"^\|\||\^\$all$", b"", line)
+            for line in (TOP / "sql/data/urlhaus.txt").read_bytes().splitlines()
+            if not line.startswith(b"!")]
+
+
 class WithExtension(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -73,6 +82,32 @@ class WithExtension(unittest.TestCase):
 
     def keys(self, url):
         return [key for key, in self.rows("SELECT key FROM bloom_url_keys(?1) ORDER BY rank", url)]
+
+
+class Tables(WithExtension):
+    def test_what_the_csv_module_writes(self):
+        source = random.Random(SEED)
+        urls = [line.decode("ascii") for line in listed_urls()]
+        ends = ["/a,b", '/"x"', "/a;b", "/a*b", "?q=a b", "/#"]
+        urls += [source.choice(urls) + end for end in 20 * ends]
+        others = ["2024-01-01", "Campaign #5", 'say "x", or', "a; b // c", "", "17",
+                  "http://publisher.example/why", "publisher.example", "\u00fc"]
+        for delimiter, quoting, name in itertools.product(
+                ",;\t", (csv.QUOTE_MINIMAL, csv.QUOTE_ALL), ("url", "URL", "ioc_value")):
+            column = source.randrange(4)
+            rows = [source.choices(others, k=4) for _ in urls]
+            for row, url in zip(rows, urls):
+                row[column] = url
+            heading = ["first_seen", "reference (link)", "tags", "reporter"]
+            heading[column] = name
+            text = io.StringIO()
+            text.write(source.choice(("", "# a list\n# ")))
+            csv.writer(text, delimiter=delimiter, quoting=quoting).writerows([heading, *rows])
+            keys = dict(self.rows("SELECT line, key FROM bloom_list(?1)", text.getvalue()))
+            first = len(text.getvalue().splitlines()) - len(urls) + 1
+            wanted = {line: self.key(url) for line, url in enumerate(urls, first)}
+            keys.pop(1, None)
+            self.assertEqual(keys, wanted, (delimiter, quoting, heading))
 
 
 class Parsers(WithExtension):
@@ -127,9 +162,7 @@ class Parsers(WithExtension):
         self.check([url for url, _ in vectors() + key_vectors()])
 
     def test_real_urls_and_changed_ones(self):
-        lines = [re.sub(rb"^\|\||\^\$all$", b"", line)
-                 for line in (TOP / "sql/data/urlhaus.txt").read_bytes().splitlines()
-                 if not line.startswith(b"!")]
+        lines = listed_urls()
         self.assertEqual(len(lines), 6254)
         source = random.Random(SEED)
         self.assertEqual(self.check(lines), len(lines))

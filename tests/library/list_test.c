@@ -38,6 +38,7 @@ static unsigned read_list(const void *bytes, size_t length, unsigned *entries) {
         uint8_t *room = allocate_exactly((size_t)bloom_url_room(entry.key_bytes));
         keys++;
         assert_true(bloom_url_parse(&url, key, entry.key_bytes, room));
+        assert_true(bloom_list_takes(key, entry.key_bytes, &url, room));
         assert_int_equal(url.length, entry.key_bytes);
         assert_memory_equal(room, key, entry.key_bytes);
         free(room);
@@ -54,7 +55,9 @@ static const char *const PIECES[] = {
     "\"",     ",",  "http://", "[.]", "hxxp",     "(dot)",       "[:]",        "address=/",
     "server", "-",  "0.0.0.0", "::1", "/32",      "local-zone:", " CNAME .",   "a.example",
     "b.c",    "[",  "]",       "a",   "\xc3\xbc", "\xff",        "\0",         "://",
-    "{.}",    "s",  "fxp",     "@ ",  "$TTL",     "192.0.2.7",   "2001:db8::", "|"};
+    "{.}",    "s",  "fxp",     "@ ",  "$TTL",     "192.0.2.7",   "2001:db8::", "|",
+    "url,",   "$",  "$script", ";",   "host;",    " A ",         "/24",        "5",
+    "%2f",    "0.", "10.0.0.0"};
 
 static void random_lists(void) {
     uint64_t random = 5;

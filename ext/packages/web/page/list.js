@@ -99,7 +99,7 @@ async function readLines(next, work) {
   for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) total += 1;
   await database.run("CREATE TABLE lines(line INTEGER, key TEXT, entry TEXT, note TEXT)");
   await database.run(
-    "INSERT INTO lines SELECT line, key, CASE WHEN key IS NULL THEN entry END, " +
+    "INSERT INTO lines SELECT line, key, CASE WHEN key IS NULL THEN CAST(entry AS TEXT) END, " +
       "CASE WHEN key IS NULL THEN note END FROM bloom_list(?)",
     [bytes],
     {

@@ -1,0 +1,456 @@
+/* The forms of lines; see list_line.h. */
+#include "url/list_line.h"
+
+#include <limits.h>
+#include <string.h>
+
+static const char *const LIST_NOTES[] = {
+    [LIST_PLAIN] = NULL,
+    [LIST_WHOLE] = "whole line, commas and blanks included",
+    [LIST_HOSTS] = "hosts file",
+    [LIST_ADBLOCK] = "Adblock rule",
+    [LIST_ADBLOCK_PAGE] = "Adblock rule, as this page alone",
+    [LIST_ADBLOCK_OPTIONS] = "Adblock rule, without its options",
+    [LIST_DNSMASQ] = "dnsmasq",
+    [LIST_UNBOUND] = "unbound",
+    [LIST_ZONE] = "policy zone",
+    [LIST_FIELD] = "field of several",
+    [LIST_WILDCARD] = "wildcard",
+    [LIST_DEFANGED] = "defanged",
+    [LIST_BYTES] = "no UTF-8, taken byte by byte",
+    [LIST_NETWORK_OF_ONE] = "network of one address",
+    [LIST_EXCEPTION] = "no entry: an exception",
+    [LIST_MODIFIER] = "no entry: a rule that does not block",
+    [LIST_COSMETIC] = "no entry: a cosmetic rule",
+    [LIST_EXPRESSION] = "no entry: a regular expression",
+    [LIST_INNER_WILDCARD] = "no entry: a wildcard inside",
+    [LIST_RANGE] = "no entry: a range of addresses",
+    [LIST_NUMBER] = "no entry: a number or a date",
+    [LIST_MAIL] = "no entry: a mail address",
+    [LIST_DIRECTIVE] = "no entry: a directive",
+    [LIST_TRIGGER] = "no entry: a policy about something else than a name",
+    [LIST_HEADING] = "no entry: the heading of a table",
+    [LIST_NO_URL_FIELD] = "no entry: no field is a URL",
+    [LIST_WORDS] = "no entry: several words",
+    [LIST_HOSTS_ADDRESS] = "no entry: an address in the place of a name",
+    [LIST_NO_HOST] = "no entry: no host",
+    [LIST_NO_DOT] = "no entry: a name without a dot",
+    [LIST_UNOPENED] = "no entry: no name or address of a host",
+    [LIST_TOO_LONG] = "no entry: a line longer than 16384 bytes",
+};
+
+const char *list_note(enum list_form form) {
+    return LIST_NOTES[form];
+}
+
+/* --- Addresses --- */
+
+enum list_form list_network(struct list_span *span) {
+    const uint8_t *slash = list_find(*span, '/'), *dash = list_find(*span, '-');
+    struct list_span address = {span->at, slash}, bits = {slash + 1, span->end};
+    struct list_span first = list_trim((struct list_span){span->at, dash}), last;
+    unsigned count = 0;
+    if (dash < span->end && (list_is_ipv4(first) || list_is_ipv6(first))) {
+        last = list_trim((struct list_span){dash + 1, span->end});
+        return list_is_ipv4(last) || list_is_ipv6(last) || list_is_number(last) ? LIST_RANGE
+                                                                                : LIST_PLAIN;
+    }
+    bool version4 = list_is_ipv4(address);
+    if (slash == span->end || (!version4 && !list_is_ipv6(address)))
+        return LIST_PLAIN;
+    if (version4 && list_is_ipv4(bits))
+        return LIST_RANGE;
+    const unsigned most = version4 ? 32 : 128;
+    for (const uint8_t *at = bits.at; at < bits.end; at++) {
+        count = url_is_digit(*at) ? 10 * count + url_digit(*at) : most + 1;
+        if (count > most)
+            return LIST_PLAIN; /* a page */
+    }
+    if (list_length(bits) == 0)
+        return LIST_PLAIN;
+    span->end = slash;
+    return count == most ? LIST_NETWORK_OF_ONE : LIST_RANGE;
+}
+
+/* --- Remarks and rules --- */
+
+/* #, !, ;, // with a blank behind or in a line of several words, [Adblock Plus 2.0]. */
+static bool list_is_remark(struct list_span line) {
+    if (*line.at == '#' || *line.at == '!' || *line.at == ';')
+        return true;
+    if (list_begins(line, "//"))
+        return list_length(line) == 2 || list_has(line, ' ') || list_has(line, '\t') ||
+               line.at[2] == '/' || line.at[2] == '-' || line.at[2] == '=';
+    return line.end[-1] == ']' && (list_begins(line, "[adblock") || list_begins(line, "[ublock") ||
+                                   list_begins(line, "[adguard"));
+}
+
+/* Takes the remark behind an entry away: what is before it has a dot or a colon, and its sign
+ * stands behind a blank and not in quotation marks. */
+static struct list_span list_without_remark(struct list_span line) {
+    bool quoted = false, names = false;
+    for (const uint8_t *at = line.at; at < line.end; at++) {
+        if (names && !quoted && list_is_blank(at[-1]) &&
+            (*at == '#' || *at == ';' || list_begins((struct list_span){at, line.end}, "// ")))
+            line.end = at;
+        quoted ^= *at == '"';
+        names |= *at == '.' || *at == ':';
+    }
+    return list_trim(line);
+}
+
+/* Whether a rule of Adblock, uBlock or AdGuard is about what is on a page: ##, #@#, #?#, #$?#, #%#,
+ * $$ and their like behind the domains that it is for, or a regular expression for them. */
+static bool list_is_cosmetic(struct list_span line) {
+    const uint8_t *at = line.at;
+    if (list_begins(line, "[$"))
+        at = list_find(line, ']') + (list_has(line, ']') ? 1 : 0);
+    if (at < line.end && *at == '/') {
+        at = list_find((struct list_span){at, line.end}, '#');
+        if (at < line.end && at[-1] != '/')
+            return false;
+    }
+    while (at < line.end && (url_is_letter(*at) || url_is_digit(*at) || *at >= 0x80 ||
+                             (*at != '\0' && strchr("-._,~*", *at) != NULL) ||
+                             (*at == ' ' && at > line.at && at[-1] == ',')))
+        at++;
+    if (at == line.end)
+        return false;
+    struct list_span mark = {at + 1, line.end};
+    mark.at += list_begins(mark, "@");
+    if (*at == '$')
+        return at > line.at && list_begins(mark, "$");
+    mark.at += list_begins(mark, "$?")
+                   ? 2
+                   : list_begins(mark, "?") || list_begins(mark, "$") || list_begins(mark, "%");
+    return *at == '#' && list_begins(mark, "#");
+}
+
+/* Whether the options of a rule make it one that changes what it is about, or takes another rule
+ * back, and does not block. */
+static bool list_modifies(struct list_span options) {
+    static const char *const MODIFIERS[] = {
+        "badfilter",   "content",       "cookie",        "csp",
+        "dnsrewrite",  "ehide",         "elemhide",      "extension",
+        "generichide", "ghide",         "header",        "hls",
+        "inline-font", "inline-script", "jsinject",      "jsonprune",
+        "permissions", "queryprune",    "redirect-rule", "referrerpolicy",
+        "removeparam", "removeheader",  "replace",       "rewrite",
+        "shide",       "stealth",       "specifichide",  "uritransform",
+        "urlblock",    "urlskip",       "urltransform",  "xmlprune",
+        NULL};
+    while (options.at < options.end) {
+        struct list_span option = {options.at, list_find(options, ',')};
+        if (list_is_one_of(list_trim((struct list_span){option.at, list_find(option, '=')}),
+                           MODIFIERS))
+            return true;
+        options.at = option.end < options.end ? option.end + 1 : options.end;
+    }
+    return false;
+}
+
+/* Where the options of a rule begin, with their dollar, or its end: behind the last dollar with a
+ * name behind it, and then nothing, a value or a further option. */
+static const uint8_t *list_options(struct list_span line) {
+    for (const uint8_t *dollar = line.end; dollar-- > line.at + 1;) {
+        const uint8_t *at = dollar + 1;
+        if (*dollar != '$')
+            continue;
+        at += at < line.end && *at == '~';
+        const uint8_t *name = at;
+        while (at < line.end &&
+               (url_is_letter(*at) || url_is_digit(*at) || *at == '-' || *at == '_'))
+            at++;
+        if (at > name && (at == line.end || *at == '=' || *at == ','))
+            return dollar;
+    }
+    return line.end;
+}
+
+static enum list_form list_adblock(struct list_span *line) {
+    enum list_form form = LIST_PLAIN;
+    if (list_begins(*line, "@@"))
+        return LIST_EXCEPTION;
+    if (list_is_cosmetic(*line))
+        return LIST_COSMETIC;
+    *line = list_without_remark(*line);
+    if (list_begins(*line, "|")) {
+        form = LIST_ADBLOCK;
+        line->at += list_begins(*line, "||") ? 2 : 1;
+    } else if (list_ends(*line, "^") || list_ends(*line, "^*")) {
+        form = LIST_ADBLOCK;
+    }
+    const uint8_t *dollar = list_options(*line);
+    if (dollar < line->end && (form == LIST_ADBLOCK || dollar[-1] == '^' || dollar[-1] == '|' ||
+                               (*line->at == '/' && dollar[-1] == '/'))) {
+        if (list_modifies((struct list_span){dollar + 1, line->end}))
+            return LIST_MODIFIER;
+        *line = list_trim((struct list_span){line->at, dollar});
+        form = LIST_ADBLOCK_OPTIONS;
+    }
+    if (list_length(*line) > 1 && *line->at == '/' && line->at[1] != '/' && line->end[-1] == '/')
+        return LIST_EXPRESSION;
+    if (form == LIST_PLAIN)
+        return form;
+    while (line->at < line->end &&
+           (line->end[-1] == '^' || line->end[-1] == '|' ||
+            (line->end[-1] == '*' && list_length(*line) > 1 && line->end[-2] == '^')))
+        line->end--;
+    if (list_has(*line, ' '))
+        return LIST_WORDS;
+    return list_has(*line, '^') ? LIST_INNER_WILDCARD : form;
+}
+
+/* address=/h/i/0.0.0.0, server=/h/, local=/h/: leaves the hosts. What is behind the last slash says
+ * what is answered for them. */
+static enum list_form list_dnsmasq(struct list_span *line) {
+    const bool is_address = list_begins(*line, "address=");
+    struct list_span target = {line->end, line->end};
+    line->at = list_find(*line, '/') + 1;
+    while (target.at > line->at && target.at[-1] != '/')
+        target.at--;
+    if (target.at > line->at)
+        line->end = target.at - 1;
+    else
+        target.at = target.end; /* there is but one slash */
+    if (list_length(target) == 0 || (is_address && (list_is(target, "#") || list_is_sink(target))))
+        return LIST_DNSMASQ;
+    return list_is(target, "#") ? LIST_EXCEPTION : LIST_MODIFIER;
+}
+
+/* local-zone: "h" type, local-data: "h A 0.0.0.0": leaves the host. */
+static enum list_form list_unbound(struct list_span *line) {
+    static const char *const ANSWERED[] = {"transparent", "typetransparent", "always_transparent",
+                                           "inform",      "nodefault",       "noview",
+                                           NULL};
+    const bool is_zone = list_begins(*line, "local-zone:");
+    struct list_span rest = {list_find(*line, ':') + 1, line->end}, word;
+    rest = list_trim(rest);
+    rest.at += list_begins(rest, "\"");
+    *line = list_word(&rest);
+    line->end = list_find(*line, '"');
+    if (is_zone)
+        return list_is_one_of(list_trim(rest), ANSWERED) ? LIST_EXCEPTION : LIST_UNBOUND;
+    rest.end = list_find(rest, '"');
+    do
+        word = list_word(&rest);
+    while (rest.at < rest.end);
+    return list_is_sink(word) ? LIST_UNBOUND : LIST_MODIFIER;
+}
+
+/* Whether two names are the same, perhaps with a dot behind. */
+static bool list_is_same(struct list_span a, struct list_span b) {
+    a.end -= list_ends(a, ".");
+    b.end -= list_ends(b, ".");
+    return list_length(a) == list_length(b) && memcmp(a.at, b.at, list_length(a)) == 0;
+}
+
+/* h CNAME ., h 60 IN A 0.0.0.0: a record of a zone, of which the host is left. What a name or an
+ * address is given to is not blocked. */
+static enum list_form list_zone(struct list_span *line) {
+    static const char *const BLOCKS[] = {".",        "*.",           "rpz-drop.", "rpz-tcp-only.",
+                                         "rpz-drop", "rpz-tcp-only", NULL};
+    static const char *const OTHERS[] = {"ns", "soa", "txt", "mx", "srv", "ptr", "dname", NULL};
+    struct list_span rest = *line, owner = list_word(&rest), type = list_word(&rest), target;
+    while (type.at < type.end && (url_is_digit(*type.at) || list_is(type, "in")))
+        type = list_word(&rest);
+    target = list_word(&rest);
+    if (target.at == target.end)
+        return LIST_PLAIN;
+    if (list_is_one_of(type, OTHERS))
+        return LIST_MODIFIER;
+    const bool is_name = list_is(type, "cname");
+    if (!is_name && !list_is(type, "a") && !list_is(type, "aaaa"))
+        return LIST_PLAIN;
+    if (is_name && (list_begins(target, "rpz-passthru") || list_is_same(target, owner)))
+        return LIST_EXCEPTION;
+    if (is_name ? !list_is_one_of(target, BLOCKS) : !list_is_sink(target))
+        return LIST_MODIFIER;
+    *line = owner;
+    for (; owner.at < owner.end; owner.at++)
+        if (list_begins(owner, ".rpz-"))
+            return LIST_TRIGGER;
+    return LIST_ZONE;
+}
+
+/* A line of a resolver's configuration or zone: what names the hosts. */
+static enum list_form list_resolver(struct list_span *line) {
+    if (list_begins(*line, "address=/") || list_begins(*line, "server=/") ||
+        list_begins(*line, "local=/"))
+        return list_dnsmasq(line);
+    if (list_begins(*line, "local-zone:") || list_begins(*line, "local-data:"))
+        return list_unbound(line);
+    if (list_begins(*line, "$") || list_begins(*line, "@ ") || list_begins(*line, "@\t"))
+        return LIST_DIRECTIVE;
+    return list_zone(line);
+}
+
+/* What separates the fields of a line that begins with one in quotation marks: a comma, or a
+ * semicolon, which stands behind the mark that closes it. */
+static uint8_t list_separator(struct list_span line) {
+    bool quoted = false;
+    do
+        quoted ^= *line.at++ == '"';
+    while (line.at < line.end && (quoted || *line.at == '"'));
+    return line.at < line.end && *list_trim(line).at == ';' ? ';' : ',';
+}
+
+/* Takes the first field, without blanks and quotation marks around it, off what is left of a line;
+ * behind the last, the rest begins beyond the line's end. */
+static struct list_span list_next_field(struct list_span *rest, uint8_t separator) {
+    struct list_span field = {rest->at, rest->at};
+    bool quoted = false;
+    while (field.end < rest->end && (quoted || *field.end != separator))
+        quoted ^= *field.end++ == '"';
+    rest->at = field.end + 1;
+    field = list_trim(field);
+    if (list_length(field) > 1 && *field.at == '"' && field.end[-1] == '"')
+        field = list_trim((struct list_span){field.at + 1, field.end - 1});
+    return field;
+}
+
+/* One of several fields: the first with a scheme; otherwise the first that is no number or date, if
+ * it has a dot, or if it is the only one. Among words, separated by blanks, it is a URL with
+ * nothing but numbers and signs in front: others are prose. */
+static enum list_form list_field(struct list_span *line, uint8_t separator) {
+    struct list_span rest = *line, first = {NULL, NULL};
+    unsigned fields = 0;
+    for (; rest.at <= rest.end; fields++) {
+        struct list_span field = list_next_field(&rest, separator);
+        if (list_has_scheme(field)) {
+            *line = field;
+            return LIST_FIELD;
+        }
+        if (separator == ' ' && list_length(field) > 0 && url_is_letter(*field.at))
+            return LIST_WORDS;
+        if (first.at == NULL || list_is_number(first))
+            first = field;
+    }
+    if (separator == ' ')
+        return LIST_WORDS;
+    if (fields > 1 && (!list_has(first, '.') || list_has(first, ' ')))
+        return LIST_NO_URL_FIELD;
+    *line = first;
+    return LIST_FIELD;
+}
+
+/* Reads the heading of a table, perhaps behind a #: names of fields, one of which is that of the
+ * entries. */
+static bool list_heading(struct list_span line, struct list_state *state) {
+    enum { URLS = 5 }; /* so many of the names are those of URLs */
+    static const char *const NAMES[] = {"url",        "urls",      "ioc_value", "ioc",
+                                        "indicator",  "fqdn",      "domain",    "domains",
+                                        "hostname",   "host",      "ip",        "ip_address",
+                                        "ip address", "ipaddress", NULL};
+    const char *const *best = NAMES + sizeof NAMES / sizeof *NAMES - 1;
+    bool has_path = false;
+    line.at += *line.at == '#';
+    const uint8_t separator = list_has(line, '\t') ? '\t' : list_has(line, ',') ? ',' : ';';
+    unsigned number = 0;
+    for (struct list_span rest = line; rest.at <= rest.end; number++) {
+        struct list_span field = list_next_field(&rest, separator);
+        for (const uint8_t *at = field.at; at < field.end; at++)
+            if (!url_is_letter(*at) && !url_is_digit(*at) && strchr("_- ()", *at) == NULL)
+                return false;
+        has_path |= list_is(field, "path");
+        const char *const *name = NAMES;
+        while (name < best && !list_is(field, *name))
+            name++;
+        if (name < best) {
+            best = name;
+            state->field = number;
+        }
+    }
+    if (*best == NULL || number < 2)
+        return false;
+    if (has_path && best >= NAMES + URLS)
+        state->field = UINT_MAX; /* a host without its path says too much */
+    state->separator = separator;
+    return true;
+}
+
+/* Takes the field that the heading names. */
+static enum list_form list_named_field(const struct list_state *state, struct list_span *line) {
+    struct list_span rest = *line, field = {rest.at, rest.at};
+    unsigned number = 0;
+    for (; number <= state->field && rest.at <= rest.end; number++)
+        field = list_next_field(&rest, state->separator);
+    if (number <= state->field || list_length(field) == 0)
+        return LIST_NO_URL_FIELD;
+    *line = field;
+    return LIST_FIELD;
+}
+
+/* --- Lines --- */
+
+/* A line of a hosts file: an address, and names, which are left in the state. Behind the address
+ * there may also be a count or a date, or the last one of a range. */
+static enum list_form list_hosts(struct list_state *state, struct list_span *line) {
+    struct list_span rest = *line, address = list_word(&rest), next;
+    const bool is_zero = list_is(address, "0");
+    if (!is_zero && !list_is_ipv4(address) && !list_is_ipv6(address))
+        return LIST_PLAIN;
+    rest.end = list_find(rest, '#');
+    const struct list_span names = rest;
+    next = list_word(&rest);
+    if (next.at == next.end || *next.at == '-' || list_has_scheme(next))
+        return LIST_PLAIN;
+    if (!is_zero && list_is_number(next)) {
+        *line = address;
+        return LIST_FIELD;
+    }
+    if (!is_zero && !list_is_sink(address) && (list_is_ipv4(next) || list_is_ipv6(next)))
+        return LIST_RANGE;
+    state->names = names;
+    state->form = LIST_HOSTS;
+    return LIST_HOSTS;
+}
+
+bool list_next_name(struct list_state *state, struct list_span *name) {
+    struct list_span *rest = &state->names;
+    if (state->form == LIST_DNSMASQ) {
+        *name = (struct list_span){rest->at, list_find(*rest, '/')};
+        rest->at = name->end < rest->end ? name->end + 1 : rest->end;
+        return true;
+    }
+    *name = list_word(rest);
+    return name->at < name->end;
+}
+
+enum list_form list_narrow(struct list_state *state, struct list_span *line) {
+    enum list_form form;
+    const bool is_empty = line->at == line->end;
+    const bool is_remark = is_empty || (list_is_remark(*line) && *line->at != state->separator);
+    const bool is_heading = !state->begun && !is_empty && list_heading(*line, state);
+    if (is_remark)
+        return LIST_NOTHING;
+    state->begun = true;
+    if (is_heading)
+        return LIST_HEADING;
+    if (state->separator != 0 && list_has(*line, state->separator))
+        return list_named_field(state, line);
+    form = list_adblock(line);
+    if (form == LIST_PLAIN)
+        form = list_hosts(state, line);
+    if (form == LIST_PLAIN)
+        form = list_resolver(line);
+    if (form == LIST_DNSMASQ) {
+        state->names = *line;
+        state->form = form;
+    }
+    if (form != LIST_PLAIN)
+        return form;
+    const bool tabs = list_has(*line, '\t');
+    if (*line->at == '"' || tabs)
+        return list_field(line, tabs ? '\t' : list_separator(*line));
+    if (list_has_scheme(*line))
+        return LIST_PLAIN;
+    const uint8_t separator = list_has(*line, ',') ? ',' : ';';
+    struct list_span first = {line->at, list_find(*line, separator)};
+    if (first.end < line->end &&
+        (!list_has(first, '/') || list_is_number(first) || list_network(&first) != LIST_PLAIN))
+        return list_field(line, separator);
+    if (list_network(&(struct list_span){line->at, line->end}) == LIST_RANGE)
+        return LIST_RANGE;
+    return list_has(*line, ' ') ? list_field(line, ' ') : LIST_PLAIN;
+}
