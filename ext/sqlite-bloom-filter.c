@@ -626,9 +626,9 @@ static int merge_filters(struct sqlite_bloom_filter **made, enum bloom_merge_kin
         return merged == BLOOM_MERGE_NO_MEMORY
                    ? interface_no_memory(problem, function)
                    : interface_fail(problem, SQLITE_BLOOM_DIFFERENT, function,
-                                    "filter %" PRIu64 " differs from the first filter (%s); make "
-                                    "them with the same parameters",
-                                    (uint64_t)taken, reason);
+                                    "filter %" PRIu64 " differs from the first filter (first and "
+                                    "filter %" PRIu64 ": %s); make them with the same parameters",
+                                    (uint64_t)taken, (uint64_t)taken, reason);
     }
     filter->shape = merge.shape;
     filter_own(filter, merge.filter);

@@ -114,12 +114,23 @@ int bloom_option_salt(struct bloom_text value, struct bloom_keying *keying,
     keying->salted = true;
     if (digits == SALT_DIGITS && value.length == SALT_DIGITS)
         return BLOOM_OPTION_READ;
-    snprintf(
-        problem, BLOOM_PROBLEM_SIZE,
-        "salt must be %d hexadecimal digits, as SELECT lower(hex(randomblob(16))) prints them: "
-        "paste them, in quotes where a table is created; %" PRIu64 " of the %" PRIu64
-        " bytes given are",
-        SALT_DIGITS, (uint64_t)digits, (uint64_t)value.length);
+    const char *wrong = value.start + digits; /* if there is a byte left */
+    size_t end = digits + 1;
+    char quoted[BLOOM_QUOTE_SIZE], found[BLOOM_QUOTE_SIZE + 40];
+    while (end < value.length && ((unsigned char)value.start[end] & 0xc0) == 0x80)
+        end++;
+    if (digits == value.length)
+        snprintf(found, sizeof found, "%" PRIu64 " are given", (uint64_t)digits);
+    else if (digits == 0 && value.length > 1 && (*wrong == 'x' || *wrong == 'X') &&
+             (wrong[1] == '\'' || wrong[1] == '"'))
+        snprintf(found, sizeof found, "leave the x and the quotes behind it out");
+    else
+        snprintf(found, sizeof found, "byte %" PRIu64 ", %s, is none", (uint64_t)digits + 1,
+                 bloom_quote(quoted, wrong, end - digits));
+    snprintf(problem, BLOOM_PROBLEM_SIZE,
+             "salt must be %d hexadecimal digits, as SELECT lower(hex(randomblob(16))) prints "
+             "them: paste them, in quotes where a table is created; %s",
+             SALT_DIGITS, found);
     return BLOOM_OPTION_WRONG;
 }
 
@@ -139,6 +150,12 @@ static int value_layout(void *target, struct bloom_text value, char problem[BLOO
     shape->layout = bloom_layout_by_name(value.start, value.length);
     if (shape->layout != NULL)
         return BLOOM_OPTION_READ;
+    const struct bloom_key_rule *rule = bloom_key_rule_by_name(value.start, value.length);
+    if (rule != NULL) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE, "'%s' is no layout, but a key rule: write key=%s",
+                 rule->name, rule->name);
+        return BLOOM_OPTION_WRONG;
+    }
     bloom_layout_list(names + strlen(names), sizeof names - strlen(names));
     return bloom_option_wrong(problem, names, value);
 }

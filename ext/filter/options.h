@@ -44,7 +44,7 @@ enum { BLOOM_EXPECTATION_SIZE = BLOOM_PROBLEM_SIZE - BLOOM_QUOTE_SIZE - 8 };
 int bloom_option_wrong(char problem[BLOOM_PROBLEM_SIZE], const char *expectation,
                        struct bloom_text value);
 
-/* Read the values of the options key and salt. A salt never appears in a message. */
+/* Read the values of the options key and salt. No digit of a salt appears in a message. */
 int bloom_option_rule(struct bloom_text value, struct bloom_keying *keying,
                       char problem[BLOOM_PROBLEM_SIZE]);
 int bloom_option_salt(struct bloom_text value, struct bloom_keying *keying,

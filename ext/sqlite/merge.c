@@ -25,10 +25,11 @@ static void merge_begin(sqlite3_context *context, struct sql_merge *sql,
     sql->merge.argument = sql;
 }
 
-/* Takes one more filter in; differs begins the message for one that does not fit. Returns false
+/* Takes one more filter in; differs begins the message for one that does not fit, and whose names
+ * the two of which it shows parameters. Returns false
  * after failing the function, and has then released its memory: SQLite takes no further step. */
 static bool merge_take(struct sql_merge *sql, const struct bloom_stored *filter,
-                       const char *differs) {
+                       const char *differs, const char *whose) {
     const struct bloom_layout *layout = filter->shape.layout;
     enum bloom_merge_kind kind = sql->merge.kind;
     char problem[BLOOM_PROBLEM_SIZE];
@@ -40,9 +41,9 @@ static bool merge_take(struct sql_merge *sql, const struct bloom_stored *filter,
         return true;
     if (merged == BLOOM_MERGE_DIFFERS)
         bloom_sql_error(sql->context,
-                        "%s (%s); make them with the same parameters, as bloom_agg(key, filter) "
-                        "does",
-                        differs, problem);
+                        "%s (%s: %s); make them with the same parameters, as bloom_agg(key, "
+                        "filter) does",
+                        differs, whose, problem);
     else if (merged == BLOOM_MERGE_NO_MEMORY)
         sqlite3_result_error_nomem(sql->context);
     bloom_merge_release(&sql->merge);
@@ -57,16 +58,17 @@ static void merge_scalar(sqlite3_context *context, int count, sqlite3_value **ar
         bloom_sql_error(context, "give at least one filter");
     for (int i = 0; i < count; i++) {
         struct bloom_stored filter;
-        char differs[64];
+        char differs[64], whose[32];
         if (kind == BLOOM_UNION && bloom_sql_is_null(arguments[i]))
             continue;
         sqlite3_snprintf(sizeof differs, differs, "argument %d differs from the first filter",
                          i + 1);
+        sqlite3_snprintf(sizeof whose, whose, "first and argument %d", i + 1);
         if (!bloom_sql_filter(context, i + 1, arguments[i], &filter)) {
             bloom_merge_release(&sql.merge);
             return;
         }
-        if (!merge_take(&sql, &filter, differs))
+        if (!merge_take(&sql, &filter, differs, whose))
             return;
     }
     if (sql.merge.filter != NULL)
@@ -98,7 +100,7 @@ static void merge_step(sqlite3_context *context, sqlite3_value *value, enum bloo
     if (!bloom_sql_filter(context, 1, value, &filter))
         bloom_merge_release(&sql->merge);
     else
-        merge_take(sql, &filter, "a filter differs from the first one");
+        merge_take(sql, &filter, "a filter differs from the first one", "first and this");
 }
 
 /* bloom_union_agg(filter): NULLs are skipped, as in every aggregate; only NULLs, or no rows, give

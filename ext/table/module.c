@@ -493,19 +493,23 @@ static const struct command {
 /* Reads the key of a command that takes a filter, or a set of hashes. */
 static int read_argument(struct table *table, const struct command *command,
                          sqlite3_value *argument, struct bloom_stored *filter) {
+    static const char NO_SET[] = "the command add_all needs a set of hashes as key, as in SELECT "
+                                 "'add_all', bloom_hashes(key) FROM ...: it %s%s";
     const bool adds_all = command->run_with == bloom_bulk_add;
-    char problem[BLOOM_PROBLEM_SIZE];
+    const bool is_blob = sqlite3_value_type(argument) == SQLITE_BLOB;
+    char problem[BLOOM_PROBLEM_SIZE], found[BLOOM_WORDS_SIZE];
     switch (bloom_sql_stored(table->database.connection, argument, filter, problem)) {
     case BLOOM_STORED:
         return adds_all ? check_hashes(table, filter) : SQLITE_OK;
     case BLOOM_STORED_NO_MEMORY:
         return SQLITE_NOMEM;
     default:
-        return table_error(table,
-                           adds_all ? "the command %s needs a set of hashes as key, as in SELECT "
-                                      "'add_all', bloom_hashes(key) FROM ...: it %s"
-                                    : "the command %s needs a filter as key: the filter %s",
-                           command->name, problem);
+        if (!adds_all)
+            return table_error(table, "the command %s needs a filter as key: the filter %s",
+                               command->name, problem);
+        return is_blob ? table_error(table, NO_SET, problem, "")
+                       : table_error(table, NO_SET, "must be a BLOB as bloom_hashes makes it, not ",
+                                     bloom_sql_describe(found, argument));
     }
 }
 

@@ -129,12 +129,3 @@ int bloom_options_read(sqlite3 *connection, int count, const char *const *argume
         *error = sqlite3_mprintf("bloom: %s", problem);
     return code == SQLITE_ERROR && *error == NULL ? SQLITE_NOMEM : code;
 }
-
-const char *bloom_hashes_call(char call[BLOOM_HASHES_CALL_SIZE],
-                              const struct bloom_keying *keying) {
-    const bool ruled = keying->rule != NULL, salted = keying->salted;
-    return sqlite3_snprintf(BLOOM_HASHES_CALL_SIZE, call, "bloom_hashes(key%s%s%s%s%s%s)",
-                            ruled || salted ? ", '" : "", ruled ? "key=" : "",
-                            ruled ? keying->rule->name : "", ruled && salted ? ", " : "",
-                            salted ? "salt=..." : "", ruled || salted ? "'" : "");
-}

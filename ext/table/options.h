@@ -21,9 +21,4 @@ struct bloom_options {
 int bloom_options_read(sqlite3 *connection, int count, const char *const *arguments,
                        struct bloom_options *options, char **error);
 
-/* Writes the call that makes sets of hashes as a table of that keying hashes its keys, as in:
- * bloom_hashes(key, 'key=url, salt=...'). Returns call. */
-enum { BLOOM_HASHES_CALL_SIZE = 64 };
-const char *bloom_hashes_call(char call[BLOOM_HASHES_CALL_SIZE], const struct bloom_keying *keying);
-
 #endif

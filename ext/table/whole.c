@@ -2,7 +2,6 @@
 #include "table/whole.h"
 
 #include "filter/hashes.h"
-#include "table/options.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,9 +21,12 @@ struct survey {
     uint64_t keys;              /* that the chunks count */
     struct bloom_sums reported; /* that they say they reported */
     struct bloom_sums right;    /* that they should have */
+    struct bloom_sums most;     /* ones and chunks that they can have reported, by their bits */
     bool bits_beyond;           /* set beyond the last block of the layer */
     bool damaged;               /* the counts of a chunk are not those of its bits */
     uint64_t chunk;             /* the first of these */
+    uint32_t counted, found;    /* ones of the first chunk that has fewer than it counts; or 0 */
+    uint64_t poorer;            /* that chunk */
 };
 
 static void add_tally(struct bloom_tally *sum, const struct bloom_tally *tally) {
@@ -70,6 +72,25 @@ static struct bloom_counts right_counts(const struct bloom_geometry *geometry, u
     return right;
 }
 
+/* Whether bits of a chunk are gone: it counts more than there are. A number that no chunk can have
+ * tells nothing of its bits. */
+static bool has_lost_bits(const struct bloom_geometry *geometry, uint64_t chunk,
+                          const struct bloom_counts *counts, uint64_t ones) {
+    return counts->ones > ones && counts->ones <= (uint64_t)bloom_blocks_of_chunk(geometry, chunk) *
+                                                      BLOOM_BLOCK_ONES_MAXIMUM;
+}
+
+/* Adds what a chunk with these right counts can have reported, before its counts were damaged. Keys
+ * that were taken out may have had bits that it did not report as gone. */
+static void add_most(struct bloom_sums *sums, const struct bloom_shape *shape,
+                     const struct bloom_counts *right) {
+    const uint64_t ones = right->ones + (shape->layout->blocks->remove != NULL
+                                             ? (uint64_t)BLOOM_REPORT_KEYS * shape->probes - 1
+                                             : 0);
+    sums->ones += ones;
+    sums->chunks += ones > 0;
+}
+
 static int survey_layer(struct bloom_layers *layers, const struct bloom_geometry *geometry,
                         struct survey *survey) {
     const struct bloom_blocks *kernel = geometry->shape.layout->blocks;
@@ -91,11 +112,43 @@ static int survey_layer(struct bloom_layers *layers, const struct bloom_geometry
         add_reported(&survey->reported, &counts);
         add_reported(&survey->right, &right);
         survey->bits_beyond |= any_bit(blocks + used, bloom_chunk_block_bytes(geometry) - used);
-        if (!survey->damaged && memcmp(&right, &counts, sizeof right) != 0) {
-            survey->damaged = true;
+        if (memcmp(&right, &counts, sizeof right) == 0) {
+            add_reported(&survey->most, &counts);
+            continue;
+        }
+        add_most(&survey->most, &geometry->shape, &right);
+        if (!survey->damaged)
             survey->chunk = chunk;
+        survey->damaged = true;
+        if (survey->counted == 0 && has_lost_bits(geometry, chunk, &counts, right.ones)) {
+            survey->counted = counts.ones;
+            survey->found = right.ones;
+            survey->poorer = chunk;
         }
     }
+}
+
+/* Fails where bits that were counted are gone, and keys with them: of a chunk, or with its row.
+ * Counts that are too low, and keys alone that are too many, are only wrong. */
+static int check_loss(struct bloom_layers *layers, const struct bloom_layer *layer,
+                      const struct survey *survey) {
+    const struct bloom_sums *sums = &layer->sums;
+    const unsigned number = layer->geometry.number;
+    const uint64_t chunks = bloom_chunks_of_layer(&layer->geometry);
+    if (survey->counted > 0)
+        return bloom_database_damaged(
+            layers->database, BLOOM_SHADOW_CHUNKS,
+            "of the %u bits of chunk %llu of layer %u only %u are set, so that keys were lost",
+            survey->counted, (sqlite3_uint64)survey->poorer, number, survey->found);
+    if (survey->most.ones >= sums->ones &&
+        survey->most.chunks >= (sums->chunks < chunks ? sums->chunks : chunks))
+        return SQLITE_OK;
+    return bloom_database_damaged(
+        layers->database, BLOOM_SHADOW_CHUNKS,
+        "the row of layer %u says %llu chunks and %llu bits, but %llu chunks with %llu bits are "
+        "there, so that keys were lost",
+        number, (sqlite3_uint64)sums->chunks, (sqlite3_uint64)sums->ones,
+        (sqlite3_uint64)survey->most.chunks, (sqlite3_uint64)survey->most.ones);
 }
 
 /* Where every chunk has a row, all must have been visited. Elsewhere one that is gone cannot be
@@ -109,12 +162,22 @@ static int check_rows(struct bloom_layers *layers, const struct bloom_geometry *
         (sqlite3_uint64)bloom_chunks_of_layer(geometry), geometry->number, (sqlite3_uint64)rows);
 }
 
+char *bloom_hashes_call(char text[BLOOM_HASHES_CALL_SIZE], const struct bloom_keying *keying) {
+    const bool ruled = keying->rule != NULL;
+    sqlite3_snprintf(BLOOM_HASHES_CALL_SIZE, text, "bloom_hashes(key%s%s%s%s%s%s)",
+                     ruled || keying->salted ? ", '" : "", ruled ? "key=" : "",
+                     ruled ? keying->rule->name : "", ruled && keying->salted ? ", " : "",
+                     keying->salted ? "salt=..." : "", ruled || keying->salted ? "'" : "");
+    return text;
+}
+
 /* The layer that holds all keys; the first one of the newest generation when there are none. */
 static int find_holder(struct bloom_layers *layers, const struct bloom_layer **holder) {
     const bool ages = layers->growth.generations > 1;
     struct bloom_counts counts;
     uint8_t *blocks;
     unsigned holders = 0;
+    char call[BLOOM_HASHES_CALL_SIZE];
     *holder = bloom_layers_at(layers, bloom_layers_older(layers));
     for (unsigned i = 0; i < layers->count; i++) {
         uint64_t chunk = 0;
@@ -132,10 +195,10 @@ static int find_holder(struct bloom_layers *layers, const struct bloom_layer **h
     return bloom_database_fail(
         layers->database, SQLITE_ERROR,
         ages ? "keys are in several of %u layers, which no single filter can hold; ask the table, "
-               "or make one without generations"
+               "or make one without generations; for add_all write %s"
              : "the table has grown to %u layers, which no single filter can hold; make a table or "
-               "a filter with a larger capacity",
-        layers->count);
+               "a filter with a larger capacity; for add_all write %s",
+        layers->count, bloom_hashes_call(call, &layers->growth.keying));
 }
 
 static int copy_layer(struct bloom_layers *layers, const struct bloom_geometry *geometry,
@@ -179,7 +242,7 @@ int bloom_whole_filter(struct bloom_layers *layers, struct bloom_shape *shape, u
 
 /* What is known of a generation, or of all. */
 struct total {
-    double count, pass; /* pass: probability that a key that is not in is found in no layer */
+    double count, log_pass; /* of the probability that a key not in is found in no layer */
     double ones, bits;
     uint64_t keys, chunks;
 };
@@ -187,11 +250,16 @@ struct total {
 static void add_to_total(struct total *total, const struct bloom_shape *shape,
                          const struct survey *survey) {
     total->count += survey->estimate.count;
-    total->pass *= 1 - survey->estimate.rate;
+    total->log_pass += log1p(-survey->estimate.rate);
     total->ones += survey->estimate.fill * (double)shape->bits;
     total->bits += (double)shape->bits;
     total->keys += survey->keys;
     total->chunks += survey->rows;
+}
+
+/* Tiny rates keep their digits. */
+static double rate_of(const struct total *total) {
+    return 0 - expm1(total->log_pass);
 }
 
 int bloom_whole_info(struct bloom_layers *layers, char **json) {
@@ -199,7 +267,7 @@ int bloom_whole_info(struct bloom_layers *layers, char **json) {
                                         [BLOOM_GROWTH_OFF] = "false",
                                         [BLOOM_GROWTH_ERROR] = "\"error\""};
     const struct bloom_growth *growth = &layers->growth;
-    struct total all = {.pass = 1}, one = {.pass = 1};
+    struct total all = {0}, one = {0};
     char fill[BLOOM_NUMBER_SIZE], rate[BLOOM_NUMBER_SIZE];
     int code = SQLITE_OK;
     /* Not those of the connection: what is too long for it is no lack of memory, and SQLite says so
@@ -214,7 +282,7 @@ int bloom_whole_info(struct bloom_layers *layers, char **json) {
         if (code == SQLITE_OK)
             code = check_rows(layers, geometry, survey.rows);
         if (i > 0 && bloom_layers_at(layers, i - 1)->geometry.generation != geometry->generation)
-            one = (struct total){.pass = 1};
+            one = (struct total){0};
         add_to_total(&all, shape, &survey);
         add_to_total(&one, shape, &survey);
         sqlite3_str_appendf(
@@ -231,7 +299,7 @@ int bloom_whole_info(struct bloom_layers *layers, char **json) {
                 generations, "%s{\"generation\":%u,\"keys\":%llu,\"fill\":%s,\"fpr\":%s}",
                 sqlite3_str_length(generations) > 0 ? "," : "", geometry->generation,
                 (sqlite3_uint64)one.keys, bloom_sql_estimate(fill, one.ones / one.bits),
-                bloom_sql_estimate(rate, 1 - one.pass));
+                bloom_sql_estimate(rate, rate_of(&one)));
     }
     sqlite3_str_appendf(whole, "{\"version\":%d,\"layout\":\"%s\"", BLOOM_FORMAT_VERSION,
                         growth->layout->name);
@@ -244,7 +312,7 @@ int bloom_whole_info(struct bloom_layers *layers, char **json) {
         bloom_sql_estimate(fill, (double)one.keys / (double)growth->capacity));
     sqlite3_str_appendf(whole, isfinite(all.count) ? "%lld" : "null",
                         isfinite(all.count) ? (sqlite3_int64)floor(all.count + 0.5) : 0);
-    sqlite3_str_appendf(whole, ",\"fpr\":%s", bloom_sql_estimate(rate, 1 - all.pass));
+    sqlite3_str_appendf(whole, ",\"fpr\":%s", bloom_sql_estimate(rate, rate_of(&all)));
     if (growth->generations > 1)
         sqlite3_str_appendf(whole, ",\"generations\":[%s]", sqlite3_str_value(generations));
     sqlite3_str_appendf(whole, ",\"layers\":[%s]}", sqlite3_str_value(list));
@@ -320,8 +388,9 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
                                    "this is a set of bloom_hashes; use the command add_all");
     if (!bloom_shape_same(shape, &filter->shape, problem))
         return bloom_database_fail(layers->database, SQLITE_ERROR,
-                                   "the filter differs from the table's first layer (%s); add its "
-                                   "keys with SELECT 'add_all', %s instead, which takes any number",
+                                   "the filter differs from the table's first layer (table and "
+                                   "filter: %s); add its keys with SELECT 'add_all', %s instead, "
+                                   "which takes any number",
                                    problem, bloom_hashes_call(call, &shape->keying));
     int code = merge_chunks(layers, layer, filter, false, &merged);
     if (code != SQLITE_OK)
@@ -332,8 +401,11 @@ int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *fi
         return bloom_database_fail(
             layers->database, SQLITE_ERROR,
             "with these keys the first layer would have a false-positive rate of %!.3g, but it is "
-            "made for %!.3g; merge into a table with a larger capacity, or with growth=off",
-            estimate.rate, shape->rate);
+            "made for %!.3g; %smerge into a table with a larger capacity, or with growth=off",
+            estimate.rate, shape->rate,
+            layers->growth.mode == BLOOM_GROWTH_ON
+                ? "add its keys with SELECT 'add_all', bloom_hashes(key), which grows, or "
+                : "");
     code = bloom_layers_prepare(layers, false);
     if (code == SQLITE_OK)
         code = bloom_layers_write(layers, layer, &merged.sums);
@@ -369,18 +441,31 @@ static char *problem_of_layer(const char *name, const struct bloom_layer *layer,
     return NULL;
 }
 
-int bloom_whole_verify(struct bloom_layers *layers, char **problem) {
-    sqlite3_stmt *statement;
+/* The first problem, but for what is lost: that is told as an error, whatever else is wrong. */
+static int verify_layers(struct bloom_layers *layers, char **problem) {
     bool any;
     int code = SQLITE_OK;
-    for (unsigned i = 0; code == SQLITE_OK && i < layers->count && *problem == NULL; i++) {
+    for (unsigned i = 0; code == SQLITE_OK && i < layers->count; i++) {
         const struct bloom_layer *layer = &layers->layers[i];
         struct survey survey;
         code = bloom_chunks_check(layers->chunks, &layer->geometry, &any);
         if (code == SQLITE_OK)
             code = survey_layer(layers, &layer->geometry, &survey);
         if (code == SQLITE_OK)
+            code = check_loss(layers, layer, &survey);
+        if (code == SQLITE_OK && *problem == NULL)
             *problem = problem_of_layer(layers->database->name, layer, &survey);
+    }
+    return code;
+}
+
+int bloom_whole_verify(struct bloom_layers *layers, char **problem) {
+    sqlite3_stmt *statement;
+    bool any;
+    int code = verify_layers(layers, problem);
+    if (code != SQLITE_OK) {
+        sqlite3_free(*problem);
+        *problem = NULL;
     }
     if (code != SQLITE_OK || *problem != NULL)
         return code;
@@ -416,10 +501,25 @@ static int repair_layer(struct bloom_layers *layers, struct bloom_layer *layer, 
     return code;
 }
 
+/* Counted anew, a layer would not show any more that keys were lost. */
+static int check_all_for_loss(struct bloom_layers *layers) {
+    int code = SQLITE_OK;
+    for (unsigned i = 0; i < layers->count && code == SQLITE_OK; i++) {
+        struct survey survey;
+        code = survey_layer(layers, &layers->layers[i].geometry, &survey);
+        if (code == SQLITE_OK)
+            code = check_loss(layers, &layers->layers[i], &survey);
+    }
+    return code;
+}
+
 int bloom_whole_repair(struct bloom_layers *layers) {
     const bool truncates = layers->count > 1 && layers->growth.generations == 1;
     unsigned with_keys = 1;
-    int code = bloom_database_prepare(
+    int code = check_all_for_loss(layers);
+    if (code != SQLITE_OK)
+        return code;
+    code = bloom_database_prepare(
         layers->database,
         1u << BLOOM_READ_CHUNK | 1u << BLOOM_WRITE_LAYER | 1u << BLOOM_WRITE_CHUNK |
             (truncates

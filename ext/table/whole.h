@@ -6,6 +6,11 @@
 
 #include "table/layers.h"
 
+/* Writes the call that makes a set of hashes for a table with this keying, with dots for a salt.
+ * Returns text. */
+enum { BLOOM_HASHES_CALL_SIZE = 64 };
+char *bloom_hashes_call(char text[BLOOM_HASHES_CALL_SIZE], const struct bloom_keying *keying);
+
 /* A table of one layer as a filter: its shape, and its bytes from sqlite3_malloc64, which become
  * the caller's. */
 int bloom_whole_filter(struct bloom_layers *layers, struct bloom_shape *shape, uint8_t **bytes);
@@ -19,10 +24,11 @@ int bloom_whole_info(struct bloom_layers *layers, char **json);
 int bloom_whole_merge(struct bloom_layers *layers, const struct bloom_stored *filter);
 
 /* Looks for damage. *problem stays NULL when all is well, otherwise it is the caller's to
- * sqlite3_free. */
+ * sqlite3_free. Lost keys are an error, SQLITE_CORRUPT_VTAB. */
 int bloom_whole_verify(struct bloom_layers *layers, char **problem);
 
-/* Writes the counts that the bits say, and takes layers at the end away that hold no key. */
+/* Writes the counts that the bits say, and takes layers at the end away that hold no key. Refused,
+ * with the same error, where bits are gone that were counted. */
 int bloom_whole_repair(struct bloom_layers *layers);
 
 #endif

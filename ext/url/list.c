@@ -144,8 +144,13 @@ static enum list_form list_read(struct bloom_list *list, struct list_span span,
         return other;
     if (!bloom_url_parse(&list->url, span.at, list_length(span), list->key))
         return LIST_NO_HOST;
-    if (list_is_range((struct list_span){list->key, list->key + list->url.length}))
-        return LIST_RANGE; /* what is a key is taken by itself, too */
+    /* What is a key is taken by itself, too. */
+    const struct list_span key = {list->key, list->key + list->url.length};
+    if (list_is_range(key))
+        return LIST_RANGE;
+    other = list_other(key);
+    if (other >= LIST_NO_KEY)
+        return other;
     if (form == LIST_PLAIN)
         form = !list_is_text(span)      ? LIST_BYTES
                : defanged               ? LIST_DEFANGED

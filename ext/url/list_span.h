@@ -53,6 +53,8 @@ static inline bool list_is_one_of(struct list_span span, const char *const *word
 static inline struct list_span list_without_spaces(struct list_span span) {
     while (span.at < span.end && *span.at <= ' ')
         span.at++;
+    while (span.at < span.end && span.end[-1] <= ' ')
+        span.end--;
     return span;
 }
 

@@ -244,7 +244,10 @@ class Tables(WithExtension):
                "salt='000102030405060708090A0b0c0d0e0f', capacity=100",
                'layout = counting,salt = "ff0102030405060708090a0b0c0d0e0f"',
                "generations=3, capacity=30, fpr=0.1", "generations='0x40', capacity=90",
-               "generations = 2, growth=off, capacity=9, fpr=0.3")
+               "generations = 2, growth=off, capacity=9, fpr=0.3",
+               " ", "/*,fpr=0.5*/", "capacity=90,",
+               ",fpr=0.1 -- here)\n,, capacity=50 /* there, */ ,",
+               "/* a */ key=TEXT -- 'b\n, /**/ capacity='70' /* growth=off, \" */")
 
     def make(self, options, count):
         """Returns keys, of which those of forgotten generations may be gone."""
@@ -278,6 +281,25 @@ class Tables(WithExtension):
                     keys += of_chunks
                 self.assertEqual(self.value("SELECT sum(json_extract(value, '$.keys')) FROM seen,"
                                             " json_each(info, '$.layers')"), keys)
+
+    def test_statements_are_read_however_they_are_written(self):
+        for name, using in (("seen", "uSing\fBLOOM (fpr=0.2)"),
+                            ("seen", "/* using bloom(fpr=0.3) */USING/**/\"Bloom\"( fpr\t= 0.2\n)"),
+                            ('"s ""using bloom"', "using[bloom](fpr=0.2)"),
+                            ("[-- /*]", "USING `bloom` -- (fpr=0.3)\n (fpr='0.2') -- done"),
+                            ("'a,''b('", "USING 'bloom'/*\n*/(/*(*/fpr=\"0.2\"/*)*/) /* end */")):
+            with self.subTest(name=name, using=using):
+                self.database.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS main.{name} {using}")
+                kept, = self.database.execute(
+                    "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL%'").fetchone()
+                self.assertEqual(Table(self.database, kept).fpr, 0.2)
+                self.database.execute(f"DROP TABLE {name}")
+
+    def test_comments_within_an_argument_are_refused(self):
+        for options in ("fpr /**/ = 0.1", "fpr = /**/ 0.1", "fpr=/**/0.1", "fpr=--\n0.1",
+                        "fpr='/**/0.1'", "key=/**/URL", "layout=counting'/**/'"):
+            with self.subTest(options=options), self.assertRaises(sqlite3.OperationalError):
+                self.database.execute(f"CREATE VIRTUAL TABLE seen USING bloom({options})")
 
     def both(self, keys):
         """What each makes of a table: answers, or that it is refused."""
@@ -365,7 +387,7 @@ READ = {
         ("c809911f", pages.fnv1, pages.dcso_bits), ("2d66eaf7", pages.go_bits),
         ("e799f315", pages.xxh64, pages.parquet_bits),
         ("ee33e50c", pages.murmur64a, pages.redisbloom_bits)],
-    "ext/FORMAT-tables.md": [("a6cc6e87", Table.__init__)]}
+    "ext/FORMAT-tables.md": [("685a6b3c", Table.__init__)]}
 
 
 def page(name):

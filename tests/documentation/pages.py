@@ -562,8 +562,11 @@ class Table:
         sql, = database.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()
         options = {"capacity": "1000000", "fpr": "0.01", "growth": "on", "layout": "blocked",
                    "key": "", "salt": "", "generations": "1"}
-        told = re.fullmatch(r"(?s).*?\busing\s+\"?bloom\"?\s*(?:\((.*)\))?\s*", sql, re.I)[1]
-        for argument in (told or "").split(",") if told and told.strip() else ():
+        quoted = r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\[[^]]*\]"
+        sql = re.sub(rf"(?s)({quoted})|/\*.*?\*/|--[^\n]*", lambda part: part[1] or " ", sql)
+        told = re.fullmatch(rf"(?is)create\s+virtual\s+table\s+(?:{quoted}|[^\s'\"`[]+)\s*using\s*"
+                            rf"(?:{quoted}|bloom)\s*(?:\((.*)\))?\s*", sql)[1]
+        for argument in filter(str.strip, (told or "").split(",")):
             word, value = (part.strip() for part in argument.split("="))
             if value[:1] in ("'", '"'):
                 value = value[1:-1].strip()

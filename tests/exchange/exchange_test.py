@@ -139,8 +139,9 @@ class Exchange(WithExtension):
 
     def test_the_strategies_do_not_mix(self):
         self.refused(
-            "bloom_union: argument 2 differs from the first filter (layout classic and classic32);"
-            " make them with the same parameters, as bloom_agg(key, filter) does",
+            "bloom_union: argument 2 differs from the first filter (first and argument 2: "
+            "layout classic and classic32); make them with the same parameters, as "
+            "bloom_agg(key, filter) does",
             "SELECT bloom_union(bloom_import(?1, 'guava'), bloom_import(?2, 'guava'))",
             STRINGS,
             b"\0" + STRINGS[1:])

@@ -190,9 +190,10 @@ class Made(exchange_test.WithExtension):
                 for other_blocks, other_keys, other in filters:
                     least = min(blocks, other_blocks)
                     if max(blocks, other_blocks) / least not in (1, 2, 4, 8, 16):
-                        self.refused("bloom_union: argument 2 differs from the first filter (" +
-                                     f"{256 * blocks} and {256 * other_blocks} bits); make them "
-                                     "with the same parameters, as bloom_agg(key, filter) does",
+                        self.refused("bloom_union: argument 2 differs from the first filter "
+                                     f"(first and argument 2: {256 * blocks} and "
+                                     f"{256 * other_blocks} bits); make them with the same "
+                                     "parameters, as bloom_agg(key, filter) does",
                                      "SELECT bloom_union(?1, ?2)",
                                      one, other)
                         continue

@@ -271,8 +271,8 @@ static const struct scenario CHANGES[] = {
      GROWN "INSERT INTO seen_layers SELECT 2, substr(header, 1, 0) || header, chunk_blocks, 0, 0, "
            "0, 0 FROM seen_layers WHERE layer = 1; DELETE FROM seen_layers WHERE layer = 2; UPDATE "
            "seen_chunks SET bits = CAST(x'07000000' || substr(bits, 5) AS BLOB) WHERE id = 0; "
-           "UPDATE seen_chunks SET bits = CAST(substr(bits, 1, 24) || zeroblob(length(bits) - 24) "
-           "AS BLOB) WHERE id > 0;" ANEW,
+           "UPDATE seen_chunks SET bits = zeroblob(length(bits)) WHERE id > 0; UPDATE seen_layers "
+           "SET keys = 0, chunks = 0, ones = 0 WHERE layer > 0;" ANEW,
      "INSERT INTO seen(seen) VALUES ('repair')", SHADOW_STATE},
     {"rotate", AGED_ANEW, "INSERT INTO seen(seen) VALUES ('rotate')", SHADOW_STATE},
     {"the first rotation", "CREATE VIRTUAL TABLE seen USING bloom(capacity=8, generations=3)",

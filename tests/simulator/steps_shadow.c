@@ -75,33 +75,46 @@ static void compare_repaired(const struct raw *before, const struct raw *after, 
     expect(!same_keys || raw_same_keys(after, before), "%s: keys have changed", where);
 }
 
+static bool has_bits(const struct raw *raw) {
+    for (unsigned i = 0; i < raw->layer_count; i++)
+        if (raw->layers[i].bits > 0)
+            return true;
+    return false;
+}
+
 /* Counts are made wrong; repair counts anew, and the keys of a chunk only where they cannot be
- * right. */
+ * right. Where bits are taken away it refuses. */
 void step_repair(connection_t *connection) {
     static const struct {
         const char *edit;
         bool of_keys;
         bool empties; /* layers, of which those at the end must go */
+        bool loses;   /* bits */
     } WRONG[] = {
         {"DELETE FROM %s.%s_chunks WHERE id >> 40 > 0; "
          "UPDATE %s.%s_layers SET keys = 0, ones = 0, chunks = 0 WHERE layer > 0",
-         false, true},
-        {"UPDATE %s.%s_layers SET ones = ones + 7", false, false},
-        {"UPDATE %s.%s_layers SET ones = 0, chunks = 0", false, false},
-        {"UPDATE %s.%s_layers SET chunks = chunks + 1", false, false},
-        {"UPDATE %s.%s_layers SET keys = keys + 100000", false, false},
-        {"UPDATE %s.%s_layers SET keys = 0, ones = 0", false, false},
-        {"UPDATE %s.%s_layers SET keys = keys", false, false},
+         false, true, false},
+        {"UPDATE %s.%s_layers SET ones = max(ones - 7, 0)", false, false, false},
+        {"UPDATE %s.%s_layers SET ones = 0, chunks = 0", false, false, false},
+        {"UPDATE %s.%s_layers SET chunks = max(chunks - 1, 0)", false, false, false},
+        {"UPDATE %s.%s_layers SET keys = keys + 100000", false, false, false},
+        {"UPDATE %s.%s_layers SET keys = 0, ones = 0", false, false, false},
+        {"UPDATE %s.%s_layers SET keys = keys", false, false, false},
+        {"UPDATE %s.%s_chunks SET bits = CAST(substr(bits, 1, 24) || "
+         "zeroblob(length(bits) - 24) AS BLOB)",
+         false, false, true},
+        {"UPDATE %s.%s_chunks SET bits = zeroblob(length(bits))", false, false, true},
+        {"DELETE FROM %s.%s_chunks", false, false, true},
         {"UPDATE %s.%s_chunks SET bits = CAST(substr(bits, 1, 4) || x'00112233' || "
          "substr(bits, 9) AS BLOB)",
-         false, false},
+         false, false, false},
         {"UPDATE %s.%s_chunks SET bits = CAST(substr(bits, 1, 8) || randomblob(8) || "
          "substr(bits, 17) AS BLOB)",
-         false, false},
-        {"UPDATE %s.%s_chunks SET bits = CAST(x'00112233' || substr(bits, 5) AS BLOB)", true,
+         false, false, false},
+        {"UPDATE %s.%s_chunks SET bits = CAST(x'00112233' || substr(bits, 5) AS BLOB)", true, false,
          false},
         {"UPDATE %s.%s_chunks SET bits = CAST(zeroblob(16) || substr(bits, 17) AS BLOB)", true,
-         false},
+         false, false},
     };
     struct attempt attempt;
     char where[80];
@@ -119,11 +132,14 @@ void step_repair(connection_t *connection) {
             look_raw(connection, schema, attempt.table->name, &attempt.raw);
             was_tampered = true;
         }
-        if (attempt_run(&attempt, statement, random_fault(true)) && attempt_is_sure(&attempt) &&
-            !attempt.doubtful && attempt.raw.sane &&
+        sqlite3_snprintf(sizeof where, where, "%s: repaired %s.%s", connection->name,
+                         SCHEMA[schema], name);
+        bool repaired = attempt_run(&attempt, statement, random_fault(true)) &&
+                        attempt_is_sure(&attempt) && !attempt.doubtful && attempt.raw.sane;
+        bool must_refuse = WRONG[which].loses && !was_tampered && has_bits(&attempt.raw);
+        expect(!repaired || !must_refuse, "%s: bits are gone, and nobody is told", where);
+        if (repaired && !WRONG[which].loses &&
             look_raw(connection, schema, attempt.table->name, &after)) {
-            sqlite3_snprintf(sizeof where, where, "%s: repaired %s.%s", connection->name,
-                             SCHEMA[schema], name);
             bool same_keys = !WRONG[which].of_keys && !was_tampered && !attempt.options->counts;
             compare_repaired(&attempt.raw, &after, same_keys, where);
             raw_clear(&after);

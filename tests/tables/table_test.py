@@ -145,6 +145,14 @@ class Protection(TableTest):
         rows(connection, "DROP TABLE t")
         self.assertEqual(rows(connection, "SELECT name FROM sqlite_schema"), [])
 
+    def test_a_file_opened_anew_is_protected_once_its_table_was_asked(self):
+        insert_numbers(self.make(capacity=50), 1, 5)
+        connection = self.open()
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        self.assertEqual(count_found(connection, 1, 5), 5)
+        with self.assertRaises(apsw.Error):
+            rows(connection, "UPDATE s_layers SET keys = 0")
+
     def test_a_table_that_is_only_called_alike_is_not_protected(self):
         connection = self.open()
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
@@ -688,6 +696,18 @@ class Memory(TableTest):
 
 
 class Failures(TableTest):
+    def test_a_key_too_many_is_a_plain_error_that_ends_the_statement_alone(self):
+        connection = self.open()
+        rows(connection, "CREATE VIRTUAL TABLE s USING bloom(capacity=3, growth=error)")
+        rows(connection, "BEGIN")
+        insert_numbers(connection, 1, 3)
+        for verb in ("INSERT", "INSERT OR IGNORE", "INSERT OR ROLLBACK", "REPLACE"):
+            for sql in ("(key) VALUES (3), (4)", "(s, key) SELECT 'add_all', bloom_hashes(4)"):
+                with self.assertRaisesRegex(apsw.SQLError, "s: the table (is full|has room for)"):
+                    rows(connection, f"{verb} INTO s{sql}")
+        rows(connection, "COMMIT")
+        self.assertEqual(count_found(connection, 1, 4), 3)
+
     def test_a_full_disk_takes_back_what_did_not_fit(self):
         connection = self.make(capacity=1000, page_size=512)
         insert_numbers(connection, 1, 500)
