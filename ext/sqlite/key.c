@@ -80,8 +80,7 @@ const char *bloom_sql_no_key_advice(sqlite3_value *value, const struct bloom_key
     uint64_t length;
     if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
         return "it is a number; give the column that has the URLs";
-    if (read_ruled(value, &text, &length) != BLOOM_KEY)
-        return rule->advice(NULL, 0);
+    bloom_sql_bytes(value, &text, &length); /* as when its key was sought: memory suffices */
     return rule->advice(text, (size_t)length);
 }
 

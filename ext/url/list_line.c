@@ -110,9 +110,9 @@ static bool list_is_cosmetic(struct list_span line) {
         if (at < line.end && at[-1] != '/')
             return false;
     }
-    while (at < line.end && (url_is_letter(*at) || url_is_digit(*at) || *at >= 0x80 ||
-                             (*at != '\0' && strchr("-._,~*", *at) != NULL) ||
-                             (*at == ' ' && at > line.at && at[-1] == ',')))
+    while (at < line.end &&
+           (url_is_letter(*at) || url_is_digit(*at) || *at >= 0x80 ||
+            (*at != '\0' && strchr("-._,~*", *at) != NULL) || (*at == ' ' && at[-1] == ',')))
         at++;
     if (at == line.end)
         return false;
