@@ -128,10 +128,10 @@ static enum list_form list_read(struct bloom_list *list, struct list_span span,
     if (form == LIST_HOSTS && (list_is_ipv4(span) || list_is_ipv6(span)))
         return LIST_HOSTS_ADDRESS;
     const bool is_whole = list_has(span, ',') || list_has(span, ' ');
-    const bool quoted = form == LIST_FIELD && span.at > list->bytes && span.at[-1] == '"';
+    const bool quoted =
+        (form == LIST_FIELD || form == LIST_COLUMN) && span.at > list->bytes && span.at[-1] == '"';
     enum list_form wildcard = list_wildcard(&span), network = LIST_PLAIN;
-    const bool is_column = form == LIST_FIELD && list->state.separator != 0;
-    if (list_has(span, '*') && !list_begins(span, "h**p") && !is_column)
+    if (list_has(span, '*') && !list_begins(span, "h**p") && form != LIST_COLUMN)
         return LIST_INNER_WILDCARD;
     const bool defanged = list_refang(span, quoted, list->text, &used);
     span = (struct list_span){list->text, list->text + used};
@@ -232,9 +232,9 @@ static enum bloom_list_step list_next_line(struct bloom_list *list, size_t befor
     if (stop >= most && stop < end)
         return BLOOM_LIST_PAUSE;
     *line = list_trim((struct list_span){start, stop});
-    if (list->state.separator == '\t' && list_has((struct list_span){start, stop}, '\t'))
-        line->at = start;              /* the first field may be empty */
-    if (list_begins(*line, LIST_MARK)) /* of a file that was put behind another, too */
+    if (list->state.heading.separator == '\t' && list_has((struct list_span){start, stop}, '\t'))
+        *line = (struct list_span){start, stop}; /* fields at the ends may be empty */
+    if (list_begins(*line, LIST_MARK))           /* of a file that was put behind another, too */
         *line = list_trim((struct list_span){line->at + strlen(LIST_MARK), stop});
     list->at = list->sought + (stop < end);
     if (stop + 1 < end && stop[0] == '\r' && stop[1] == '\n')
@@ -270,7 +270,7 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
             continue;
         if (form < LIST_NO_KEY)
             form = list_read(list, span, form);
-        if (form != LIST_FIELD)
+        if (form != LIST_FIELD && form != LIST_COLUMN)
             span = whole;
         break;
     }

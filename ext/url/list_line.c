@@ -1,7 +1,6 @@
 /* The forms of lines; see list_line.h. */
 #include "url/list_line.h"
 
-#include <limits.h>
 #include <string.h>
 
 static const char *const LIST_NOTES[] = {
@@ -15,6 +14,7 @@ static const char *const LIST_NOTES[] = {
     [LIST_UNBOUND] = "unbound",
     [LIST_ZONE] = "policy zone",
     [LIST_FIELD] = "field of several",
+    [LIST_COLUMN] = "field of several",
     [LIST_WILDCARD] = "wildcard",
     [LIST_DEFANGED] = "defanged",
     [LIST_BYTES] = "no UTF-8, taken byte by byte",
@@ -76,6 +76,9 @@ enum list_form list_network(struct list_span *span) {
 
 /* #, !, ;, // with a blank behind or in a line of several words, [Adblock Plus 2.0]. */
 static bool list_is_remark(struct list_span line) {
+    struct list_span told = {line.at + list_begins(line, "\""), line.end - list_ends(line, "\"")};
+    if (list_length(told) == 5 && list_begins(told, "sep=")) /* Excel, about separators */
+        return true;
     if (*line.at == '#' || *line.at == '!' || *line.at == ';')
         return true;
     if (list_begins(line, "//"))
@@ -299,9 +302,10 @@ static uint8_t list_separator(struct list_span line) {
  * behind the last, the rest begins beyond the line's end. */
 static struct list_span list_next_field(struct list_span *rest, uint8_t separator) {
     struct list_span field = {rest->at, rest->at};
+    const bool marked = list_begins(list_trim(*rest), "\"");
     bool quoted = false;
     while (field.end < rest->end && (quoted || *field.end != separator))
-        quoted ^= *field.end++ == '"';
+        quoted ^= *field.end++ == '"' && marked;
     rest->at = field.end + 1;
     field = list_trim(field);
     if (list_length(field) > 1 && *field.at == '"' && field.end[-1] == '"')
@@ -334,21 +338,27 @@ static enum list_form list_field(struct list_span *line, uint8_t separator) {
     return LIST_FIELD;
 }
 
-/* Reads the heading of a table, perhaps behind a #: names of fields, one of which is that of the
- * entries. */
-static bool list_heading(struct list_span line, struct list_state *state) {
+/* Reads the heading of a table: names of fields, one of which is that of the entries. In a remark,
+ * behind its #, blanks make it prose. */
+static bool list_heading(struct list_span line, struct list_heading *heading) {
     enum { URLS = 5 }; /* so many of the names are those of URLs */
-    static const char *const NAMES[] = {"url",        "urls",      "ioc_value", "ioc",
-                                        "indicator",  "fqdn",      "domain",    "domains",
+    static const char *const NAMES[] = {"ioc_value",  "ioc",       "indicator", "url",
+                                        "urls",       "fqdn",      "domain",    "domains",
                                         "hostname",   "host",      "ip",        "ip_address",
                                         "ip address", "ipaddress", NULL};
     const char *const *best = NAMES + sizeof NAMES / sizeof *NAMES - 1;
+    struct list_heading read = {.separator = list_has(line, '\t')  ? '\t'
+                                             : list_has(line, ',') ? ','
+                                             : list_has(line, ';') ? ';'
+                                                                   : '|'};
     bool has_path = false;
-    line.at += *line.at == '#';
-    const uint8_t separator = list_has(line, '\t') ? '\t' : list_has(line, ',') ? ',' : ';';
-    unsigned number = 0;
-    for (struct list_span rest = line; rest.at <= rest.end; number++) {
-        struct list_span field = list_next_field(&rest, separator);
+    if (*line.at == '#') {
+        line = list_trim((struct list_span){line.at + 1, line.end});
+        if (list_has(line, ' '))
+            return false;
+    }
+    for (struct list_span rest = line; rest.at <= rest.end; read.fields++) {
+        struct list_span field = list_next_field(&rest, read.separator);
         for (const uint8_t *at = field.at; at < field.end; at++)
             if (!url_is_letter(*at) && !url_is_digit(*at) && strchr("_- ()", *at) == NULL)
                 return false;
@@ -358,27 +368,38 @@ static bool list_heading(struct list_span line, struct list_state *state) {
             name++;
         if (name < best) {
             best = name;
-            state->field = number;
+            read.field = read.fields;
         }
     }
-    if (*best == NULL || number < 2)
+    if (*best == NULL || read.fields < 2)
         return false;
-    if (has_path && best >= NAMES + URLS)
-        state->field = UINT_MAX; /* a host without its path says too much */
-    state->separator = separator;
+    read.hosts_alone = has_path && best >= NAMES + URLS;
+    *heading = read;
     return true;
 }
 
-/* Takes the field that the heading names. */
-static enum list_form list_named_field(const struct list_state *state, struct list_span *line) {
-    struct list_span rest = *line, field = {rest.at, rest.at};
-    unsigned number = 0;
-    for (; number <= state->field && rest.at <= rest.end; number++)
-        field = list_next_field(&rest, state->separator);
-    if (number <= state->field || list_length(field) == 0)
-        return LIST_NO_URL_FIELD;
-    *line = field;
-    return LIST_FIELD;
+/* Whether a line is a row under a heading: it has as many fields, or one more in front, a number;
+ * and is no rule of Adblock, and no line of a hosts file. Leaves the field of the entry. */
+static bool list_row(const struct list_heading *heading, struct list_span line,
+                     struct list_span *entry) {
+    struct list_span rest = line, word = list_word(&rest), fields[2] = {{NULL, NULL}, {NULL, NULL}};
+    unsigned count = 0;
+    bool numbered = false;
+    if (heading->fields == 0 || list_begins(line, "||") || list_begins(line, "@@") ||
+        (heading->separator != '\t' && word.end < line.end &&
+         (list_is_ipv4(word) || list_is_ipv6(word))))
+        return false;
+    for (rest = line; rest.at <= rest.end; count++) {
+        struct list_span field = list_next_field(&rest, heading->separator);
+        if (count == 0)
+            numbered = list_is_number(field);
+        if (count == heading->field || count == heading->field + 1)
+            fields[count - heading->field] = field;
+    }
+    if (count != heading->fields && (count != heading->fields + 1 || !numbered))
+        return false;
+    *entry = fields[count - heading->fields];
+    return true;
 }
 
 /* --- Lines --- */
@@ -419,16 +440,23 @@ bool list_next_name(struct list_state *state, struct list_span *name) {
 
 enum list_form list_narrow(struct list_state *state, struct list_span *line) {
     enum list_form form;
+    struct list_span entry;
+    const uint8_t separator = state->heading.separator;
     const bool is_empty = line->at == line->end;
-    const bool is_remark = is_empty || (list_is_remark(*line) && *line->at != state->separator);
-    const bool is_heading = !state->begun && !is_empty && list_heading(*line, state);
+    const bool is_remark =
+        is_empty || (list_is_remark(*line) && (*line->at != separator || separator == 0));
+    const bool is_heading = !state->begun && !is_empty && list_heading(*line, &state->heading);
     if (is_remark)
         return LIST_NOTHING;
     state->begun = true;
     if (is_heading)
         return LIST_HEADING;
-    if (state->separator != 0 && list_has(*line, state->separator))
-        return list_named_field(state, line);
+    if (list_row(&state->heading, *line, &entry)) {
+        if (state->heading.hosts_alone || list_length(entry) == 0)
+            return LIST_NO_URL_FIELD;
+        *line = entry;
+        return LIST_COLUMN;
+    }
     form = list_adblock(line);
     if (form == LIST_PLAIN)
         form = list_hosts(state, line);
@@ -445,11 +473,11 @@ enum list_form list_narrow(struct list_state *state, struct list_span *line) {
         return list_field(line, tabs ? '\t' : list_separator(*line));
     if (list_has_scheme(*line))
         return LIST_PLAIN;
-    const uint8_t separator = list_has(*line, ',') ? ',' : ';';
-    struct list_span first = {line->at, list_find(*line, separator)};
+    const uint8_t sign = list_has(*line, ',') ? ',' : ';';
+    struct list_span first = {line->at, list_find(*line, sign)};
     if (first.end < line->end &&
         (!list_has(first, '/') || list_is_number(first) || list_network(&first) != LIST_PLAIN))
-        return list_field(line, separator);
+        return list_field(line, sign);
     if (list_network(&(struct list_span){line->at, line->end}) == LIST_RANGE)
         return LIST_RANGE;
     return list_has(*line, ' ') ? list_field(line, ' ') : LIST_PLAIN;

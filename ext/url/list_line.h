@@ -21,6 +21,7 @@ enum list_form {
     LIST_UNBOUND,
     LIST_ZONE,
     LIST_FIELD,
+    LIST_COLUMN, /* of a table with a heading */
     LIST_WILDCARD,
     LIST_DEFANGED,
     LIST_BYTES,
@@ -46,16 +47,21 @@ enum list_form {
     LIST_TOO_LONG,
 };
 
+/* The heading of a table: what separates fields, how many there are, and which of them, from 0, is
+ * the entry. No fields: there is none. */
+struct list_heading {
+    uint8_t separator;
+    unsigned fields, field;
+    bool hosts_alone; /* there are paths in another field, and the entry would say too much */
+};
+
 /* What a line leaves for what comes behind it. */
 struct list_state {
     /* What is left of a line with several names, and how it is read. */
     struct list_span names;
     enum list_form form;
-    /* Whether a line was met that is no remark; before, there may be the heading of a table. Then
-     * fields have a separator, and the field of that number, from 0, is the entry. */
-    bool begun;
-    uint8_t separator;
-    unsigned field;
+    bool begun; /* a line was met that is no remark; before, there may be a heading */
+    struct list_heading heading;
 };
 
 /* Narrows a line, without blanks around, down to its entry; of one with several names, these are

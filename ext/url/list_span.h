@@ -119,15 +119,17 @@ static inline bool list_is_sink(struct list_span span) {
            list_is(span, "::") || list_is(span, "::1");
 }
 
-/* 12345, 2024.01.01, 12/31/2024, 10:00:00: digits and signs that are no address as people write
- * one. A browser takes the first two for addresses. */
+/* 12345, 2024.01.01, 12/31/2024, 2024-01-01T10:00:00Z: digits and signs that are no address as
+ * people write one. A browser takes the first two for addresses. */
 static inline bool list_is_number(struct list_span span) {
     unsigned dots = 0;
     const uint8_t *at = span.at;
     at += list_begins(span, "-");
     if (at == span.end || !url_is_digit(*at))
         return false;
-    for (; at < span.end && (url_is_digit(*at) || *at == '-' || (*at >= '.' && *at <= ':')); at++)
+    for (; at < span.end && (url_is_digit(*at) || (*at != '\0' && strchr("-+TZ ", *at) != NULL) ||
+                             (*at >= '.' && *at <= ':'));
+         at++)
         dots += *at == '.' && at + 1 < span.end && url_is_digit(at[1]);
     return at == span.end && dots < 3 && !list_is_ipv6(span);
 }

@@ -98,7 +98,7 @@ class Tables(WithExtension):
             rows = [source.choices(others, k=4) for _ in urls]
             for row, url in zip(rows, urls):
                 row[column] = url
-            heading = ["first_seen", "reference (link)", "tags", "reporter"]
+            heading = ["first_seen", "reference", "tags", "reporter"]
             heading[column] = name
             text = io.StringIO()
             text.write(source.choice(("", "# a list\n# ")))
