@@ -457,6 +457,9 @@ enum list_form list_narrow(struct list_state *state, struct list_span *line) {
         *line = entry;
         return LIST_COLUMN;
     }
+    *line = list_trim(*line); /* a table between tabs has it with those at its ends */
+    if (line->at == line->end)
+        return LIST_NOTHING;
     form = list_adblock(line);
     if (form == LIST_PLAIN)
         form = list_hosts(state, line);
