@@ -378,28 +378,22 @@ static bool list_heading(struct list_span line, struct list_heading *heading) {
     return true;
 }
 
-/* Whether a line is a row under a heading: it has as many fields, or one more in front, a number;
- * and is no rule of Adblock, and no line of a hosts file. Leaves the field of the entry. */
+/* Whether a line is a row under a heading: it has as many fields, and is no rule of Adblock and no
+ * line of a hosts file. Leaves the field of the entry. */
 static bool list_row(const struct list_heading *heading, struct list_span line,
                      struct list_span *entry) {
-    struct list_span rest = line, word = list_word(&rest), fields[2] = {{NULL, NULL}, {NULL, NULL}};
+    struct list_span rest = line, word = list_word(&rest);
     unsigned count = 0;
-    bool numbered = false;
     if (heading->fields == 0 || list_begins(line, "||") || list_begins(line, "@@") ||
         (heading->separator != '\t' && word.end < line.end &&
          (list_is_ipv4(word) || list_is_ipv6(word))))
         return false;
     for (rest = line; rest.at <= rest.end; count++) {
         struct list_span field = list_next_field(&rest, heading->separator);
-        if (count == 0)
-            numbered = list_is_number(field);
-        if (count == heading->field || count == heading->field + 1)
-            fields[count - heading->field] = field;
+        if (count == heading->field)
+            *entry = field;
     }
-    if (count != heading->fields && (count != heading->fields + 1 || !numbered))
-        return false;
-    *entry = fields[count - heading->fields];
-    return true;
+    return count == heading->fields;
 }
 
 /* --- Lines --- */
@@ -440,7 +434,7 @@ bool list_next_name(struct list_state *state, struct list_span *name) {
 
 enum list_form list_narrow(struct list_state *state, struct list_span *line) {
     enum list_form form;
-    struct list_span entry;
+    struct list_span entry = *line;
     const uint8_t separator = state->heading.separator;
     const bool is_empty = line->at == line->end;
     const bool is_remark =
