@@ -251,8 +251,7 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
     enum list_form form = LIST_NOTHING;
     for (;;) {
         if (list->state.names.at < list->state.names.end) {
-            if (!list_next_name(&list->state, &span))
-                continue;
+            span = list_next_name(&list->state);
             form = list_read(list, span, list->state.form);
             break;
         }

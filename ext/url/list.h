@@ -17,7 +17,7 @@ enum { BLOOM_LIST_LINE_MOST = 16384 };
 
 /* So many bytes without an entry, remarks or the rest of a long line, are passed in one go: some
  * milliseconds. */
-enum { BLOOM_LIST_STRETCH = 1 << 20 };
+enum { BLOOM_LIST_STRETCH = 1 << 18 };
 
 struct bloom_list {
     const uint8_t *bytes;

@@ -347,16 +347,16 @@ static bool list_heading(struct list_span line, struct list_heading *heading) {
                                         "hostname",   "host",      "ip",        "ip_address",
                                         "ip address", "ipaddress", NULL};
     const char *const *best = NAMES + sizeof NAMES / sizeof *NAMES - 1;
+    bool has_path = false;
+    if (*line.at == '#') {
+        line = list_trim((struct list_span){line.at + 1, line.end});
+        if (list_length(line) < strlen("a,ip") || list_has(line, ' '))
+            return false; /* soon, since a list may begin with many */
+    }
     struct list_heading read = {.separator = list_has(line, '\t')  ? '\t'
                                              : list_has(line, ',') ? ','
                                              : list_has(line, ';') ? ';'
                                                                    : '|'};
-    bool has_path = false;
-    if (*line.at == '#') {
-        line = list_trim((struct list_span){line.at + 1, line.end});
-        if (list_has(line, ' '))
-            return false;
-    }
     for (struct list_span rest = line; rest.at <= rest.end; read.fields++) {
         struct list_span field = list_next_field(&rest, read.separator);
         for (const uint8_t *at = field.at; at < field.end; at++)
@@ -416,20 +416,18 @@ static enum list_form list_hosts(struct list_state *state, struct list_span *lin
     }
     if (!is_zero && !list_is_sink(address) && (list_is_ipv4(next) || list_is_ipv6(next)))
         return LIST_RANGE;
-    state->names = names;
+    state->names = list_trim(names);
     state->form = LIST_HOSTS;
     return LIST_HOSTS;
 }
 
-bool list_next_name(struct list_state *state, struct list_span *name) {
+struct list_span list_next_name(struct list_state *state) {
     struct list_span *rest = &state->names;
-    if (state->form == LIST_DNSMASQ) {
-        *name = (struct list_span){rest->at, list_find(*rest, '/')};
-        rest->at = name->end < rest->end ? name->end + 1 : rest->end;
-        return true;
-    }
-    *name = list_word(rest);
-    return name->at < name->end;
+    if (state->form == LIST_HOSTS)
+        return list_word(rest);
+    const struct list_span name = {rest->at, list_find(*rest, '/')};
+    rest->at = name.end < rest->end ? name.end + 1 : rest->end;
+    return name;
 }
 
 enum list_form list_narrow(struct list_state *state, struct list_span *line) {
@@ -437,8 +435,7 @@ enum list_form list_narrow(struct list_state *state, struct list_span *line) {
     struct list_span entry = *line;
     const uint8_t separator = state->heading.separator;
     const bool is_empty = line->at == line->end;
-    const bool is_remark =
-        is_empty || (list_is_remark(*line) && (*line->at != separator || separator == 0));
+    const bool is_remark = is_empty || (list_is_remark(*line) && *line->at != separator);
     const bool is_heading = !state->begun && !is_empty && list_heading(*line, &state->heading);
     if (is_remark)
         return LIST_NOTHING;

@@ -68,8 +68,8 @@ struct list_state {
  * left in the state. */
 enum list_form list_narrow(struct list_state *state, struct list_span *line);
 
-/* Takes the next of several names off the state; false when there are no more. */
-bool list_next_name(struct list_state *state, struct list_span *name);
+/* Takes the next of several names off the state, which has some. */
+struct list_span list_next_name(struct list_state *state);
 
 /* 192.0.2.7/32, 2001:db8::/32, 192.0.2.0/255.255.255.0, 192.0.2.1-192.0.2.9, 192.0.2.1-9. Takes
  * the 32 or 128 away. */
