@@ -6,11 +6,12 @@
 /* The byte order mark. */
 static const char LIST_MARK[] = "\xef\xbb\xbf";
 
-/* *.h, .h, h/\*, *://h: what is behind and before. */
+/* *.h, .h, h/\*, *://h, http://\*.h: what is behind and before. */
 static enum list_form list_wildcard(struct list_span *line) {
     enum list_form form = LIST_PLAIN;
-    if (list_begins(*line, "*://")) {
-        line->at += 4;
+    const struct list_span host = {list_find(*line, ':'), line->end};
+    if (list_begins(*line, "*://") || (list_has_scheme(*line) && list_begins(host, "://*."))) {
+        line->at = host.at + strlen("://");
         form = LIST_WILDCARD;
     }
     if (list_begins(*line, "*.") || list_begins(*line, ".")) {
@@ -203,7 +204,10 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
     uint8_t second = early.at < early.end ? *early.at : '\0';
     if (first == '<' && (url_is_letter(second) || second == '!' || second == '?'))
         return "HTML or XML; give the text of a list, as its publisher has it for download";
-    if (first == '{' || (first == '[' && (second == '{' || second == '[' || second == '"')))
+    if (first == '[' && second == '"')
+        return "JSON; make its entries a line each, as SELECT group_concat(value, char(10)) FROM "
+               "json_each(text) does";
+    if (first == '{' || (first == '[' && (second == '{' || second == '[')))
         return "JSON; make its URLs a line each, as SELECT group_concat(value, char(10)) FROM "
                "json_tree(text) WHERE key = 'url' does";
     return NULL;

@@ -408,7 +408,9 @@ static enum list_form list_hosts(struct list_state *state, struct list_span *lin
     rest.end = list_find(rest, '#');
     const struct list_span names = rest;
     next = list_word(&rest);
-    if (next.at == next.end || *next.at == '-' || list_has_scheme(next))
+    const bool is_dash =
+        list_is(next, "-") || (list_begins(next, "-") && url_is_digit(next.at[1])); /* of a range */
+    if (next.at == next.end || is_dash || list_has_scheme(next))
         return LIST_PLAIN;
     if (!is_zero && list_is_number(next)) {
         *line = address;

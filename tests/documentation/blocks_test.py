@@ -46,7 +46,7 @@ RUN = {
     "ext/FORMAT.md": {"sql": (2, EXAMPLES), "text": (5, FORMATS)},
     "ext/FORMAT-layouts.md": {"sql": (8, EXAMPLES), "text": (18, FORMATS)},
     "ext/FORMAT-tables.md": {"sql": (1, FORMATS), "text": (1, FORMATS)},
-    "ext/URLS.md": {"sql": (2, EXAMPLES), "text": (3, "documentation/urls_test.py")},
+    "ext/URLS.md": {"sql": (3, EXAMPLES), "text": (4, "documentation/urls_test.py")},
     "ext/packages/README.md": {"sh": (2, HERE), "c": (1, "build/build_test.py")},
     "ext/packages/amalgamation/README-filter.md": {"indented": (2, AMALGAMATION)},
     "ext/packages/amalgamation/README.md": {"indented": (3, AMALGAMATION)},

@@ -31,7 +31,7 @@ static const char PREPARATION[] =
     "CREATE TABLE f AS SELECT bloom_new(8000000) AS blocked, bloom_new(8000000, 0.01, 'classic') "
     "AS classic, bloom_new(4000000, 0.01, 'counting') AS counting, bloom_export(bloom_new(8000000, "
     "0.01, 'classic'), 'guava') AS guava, bloom_new(8000000, 0.01, 'parquet') AS parquet, "
-    "replace(hex(zeroblob(1200000)), '00', '#' || x'0a') AS remarks, hex(zeroblob(1200000)) AS "
+    "replace(hex(zeroblob(300000)), '00', '#' || x'0a') AS remarks, hex(zeroblob(300000)) AS "
     "digits, bloom_new(100000000, NULL, 'bitmap') AS numbers;"
     "CREATE TABLE n(x INTEGER PRIMARY KEY);" NUMBERS(
         90000) "INSERT INTO n SELECT x FROM n;"
