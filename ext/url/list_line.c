@@ -302,7 +302,10 @@ static uint8_t list_separator(struct list_span line) {
  * behind the last, the rest begins beyond the line's end. */
 static struct list_span list_next_field(struct list_span *rest, uint8_t separator) {
     struct list_span field = {rest->at, rest->at};
-    const bool marked = list_begins(list_trim(*rest), "\"");
+    const uint8_t *first = rest->at;
+    while (first < rest->end && *first == ' ' && separator != ' ')
+        first++;
+    const bool marked = first < rest->end && *first == '"';
     bool quoted = false;
     while (field.end < rest->end && (quoted || *field.end != separator))
         quoted ^= *field.end++ == '"' && marked;
