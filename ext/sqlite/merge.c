@@ -25,9 +25,9 @@ static void merge_begin(sqlite3_context *context, struct sql_merge *sql,
     sql->merge.argument = sql;
 }
 
-/* Takes one more filter in; differs begins the message for one that does not fit, and whose names
- * the two of which it shows parameters. Returns false
- * after failing the function, and has then released its memory: SQLite takes no further step. */
+/* Takes one more filter in. differs begins the message for one that does not fit, and whose names
+ * the two filters whose parameters it shows. Returns false after failing the function, and has then
+ * released its memory: SQLite takes no further step. */
 static bool merge_take(struct sql_merge *sql, const struct bloom_stored *filter,
                        const char *differs, const char *whose) {
     const struct bloom_layout *layout = filter->shape.layout;

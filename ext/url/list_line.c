@@ -234,7 +234,7 @@ static enum list_form list_unbound(struct list_span *line) {
     line->end = list_find(*line, '"');
     if (is_zone)
         return list_is_one_of(list_trim(rest), ANSWERED) ? LIST_EXCEPTION : LIST_UNBOUND;
-    rest.end = list_find(rest, '"');
+    rest = list_trim((struct list_span){rest.at, list_find(rest, '"')});
     do
         word = list_word(&rest);
     while (rest.at < rest.end);
@@ -322,6 +322,7 @@ static struct list_span list_next_field(struct list_span *rest, uint8_t separato
 static enum list_form list_field(struct list_span *line, uint8_t separator) {
     struct list_span rest = *line, first = {NULL, NULL};
     unsigned fields = 0;
+    bool sought = true; /* no field was met yet that is no number */
     for (; rest.at <= rest.end; fields++) {
         struct list_span field = list_next_field(&rest, separator);
         if (list_has_scheme(field)) {
@@ -330,8 +331,10 @@ static enum list_form list_field(struct list_span *line, uint8_t separator) {
         }
         if (separator == ' ' && list_length(field) > 0 && url_is_letter(*field.at))
             return LIST_WORDS;
-        if (first.at == NULL || list_is_number(first))
+        if (sought) {
             first = field;
+            sought = list_is_number(field);
+        }
     }
     if (separator == ' ')
         return LIST_WORDS;

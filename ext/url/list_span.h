@@ -50,6 +50,7 @@ static inline bool list_is_one_of(struct list_span span, const char *const *word
     return *words != NULL;
 }
 
+/* Without the bytes up to 20 at both ends, which a URL does not have. */
 static inline struct list_span list_without_spaces(struct list_span span) {
     while (span.at < span.end && *span.at <= ' ')
         span.at++;

@@ -110,6 +110,37 @@ static void long_lists(void) {
     free(bytes);
 }
 
+/* What is asked of the first field or the end of a line is asked once, however many fields there
+ * are. */
+static void many_fields(void) {
+    enum { LINES = 64, LINE = 16000 };
+    static const struct {
+        const char *start;
+        char first, others;
+    } CASES[] = {
+        {"x,", '1', ','}, {"1", '1', ','}, {"local-data: \"h ", 'a', ' '}, {"1 ", '-', ' '}};
+    uint8_t *bytes = malloc(LINES * LINE);
+    unsigned entries;
+    assert_non_null(bytes);
+    for (size_t i = 0; i < COUNT_OF(CASES); i++) {
+        clock_t start = clock();
+        memset(bytes, CASES[i].others, LINES * LINE);
+        for (uint8_t *line = bytes; line < bytes + LINES * LINE; line += LINE) {
+            size_t used = strlen(CASES[i].start);
+            memcpy(line, CASES[i].start, used);
+            for (size_t j = used; j < LINE / 2; j++)
+                line[j] = CASES[i].others == ' ' && j % 2 ? ' ' : (uint8_t)CASES[i].first;
+            line[LINE / 2] = 'x';
+            line[LINE - 2] = '"';
+            line[LINE - 1] = '\n';
+        }
+        read_list(bytes, LINES * LINE, &entries);
+        assert_int_equal(entries, LINES);
+        assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 1); /* 0.1 s or so */
+    }
+    free(bytes);
+}
+
 /* The steps to the end of a list of which a line ends at a place, with an entry behind it: "p" for
  * a pause, the line's number for an entry. */
 static const char *steps_to_the_end(uint8_t *bytes, size_t place, uint8_t filling) {
@@ -160,6 +191,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("Whatever the bytes, entries lie in them and keys are canonical", random_lists),
         TEST("A quarter of a megabyte of anything takes linear time", long_lists),
+        TEST("Lines of many fields take linear time", many_fields),
         TEST("What passes a megabyte without an entry pauses", pauses),
         TEST("A line has 16384 bytes at most", the_longest_line),
     };
