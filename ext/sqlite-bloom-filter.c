@@ -5,7 +5,6 @@
 #include "exchange/exchange.h"
 #include "filter/builder.h"
 #include "filter/hash.h"
-#include "filter/hashes.h"
 #include "filter/header.h"
 #include "filter/key.h"
 #include "filter/merge.h"
@@ -707,12 +706,8 @@ int sqlite_bloom_builder_add(struct sqlite_bloom_builder *builder, struct sqlite
         words_to_add(&building->shape, &key, &builder->memory.memory, words, problem, __func__);
     if (status != SQLITE_BLOOM_OK)
         return status;
-    enum bloom_built built = bloom_builder_add(building, words, reason);
-    if (built == BLOOM_BUILT)
-        building->kinds |= key.type == SQLITE_BLOOM_INTEGER || key.type == SQLITE_BLOOM_REAL
-                               ? BLOOM_HASHES_OF_NUMBERS
-                               : BLOOM_HASHES_OF_TEXT;
-    return told_of_building(built, &building->shape, reason, problem, __func__);
+    return told_of_building(bloom_builder_add(building, words, reason), &building->shape, reason,
+                            problem, __func__);
 }
 
 int sqlite_bloom_builder_finish(struct sqlite_bloom_builder *builder,

@@ -1,7 +1,6 @@
 /* See builder.h. */
 #include "filter/builder.h"
 
-#include "filter/hashes.h"
 #include "filter/header.h"
 
 uint8_t *bloom_filter_new(const struct bloom_shape *shape, const struct bloom_memory *memory) {
@@ -105,8 +104,6 @@ static enum bloom_built finish_from_keys(struct bloom_builder *builder, struct b
         built = size_for(builder, &keys, shape, problem);
     if (built != BLOOM_BUILT)
         return built;
-    if (shape->layout == &bloom_layout_hashes)
-        shape->extra[0] = builder->kinds;
     *filter = bloom_filter_new(shape, memory);
     if (*filter == NULL)
         return BLOOM_BUILD_NO_MEMORY;
@@ -146,6 +143,5 @@ void bloom_builder_release(struct bloom_builder *builder) {
     bloom_release(builder->keys.memory, builder->filter);
     builder->filter = NULL;
     builder->growing = (struct bloom_growing){0};
-    builder->kinds = 0;
     bloom_key_set_clear(&builder->keys);
 }

@@ -21,7 +21,6 @@ struct bloom_builder {
     uint8_t *filter;          /* header and payload, for a shape with bits or a set of numbers */
     uint64_t limit;           /* bytes that the filter may have; UINT64_MAX at first */
     uint64_t needed;          /* bytes that it would have, after BLOOM_BUILD_TOO_LONG */
-    unsigned kinds;           /* of keys, for layout hashes: see hashes.h */
     unsigned waiting;         /* words in batch */
     uint64_t batch[BLOOM_BUILDER_WORDS];
     struct bloom_key_set keys; /* the builder uses its memory functions, too */

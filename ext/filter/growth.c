@@ -1,5 +1,6 @@
-/* See growth.h. Rates are worked out step by step as rounded.h does, so that every machine finds
- * the same layers. */
+/* Rates are computed step by step as rounded.h does, and slack by integers, so that every machine
+ * finds the same layers. Only the limits use the C library's logarithms: a chunk that closes a key
+ * earlier on one machine does no harm, because its closed mark is stored. */
 #include "filter/growth.h"
 
 #include "filter/rounded.h"
@@ -13,18 +14,11 @@ static const double LAYER_RATE_MINIMUM = 1e-9;
 /* Further layers have a twentieth of the rate and less. */
 static const double GROWING_RATE_MINIMUM = 1e-6;
 
-/* The ones of n random keys vary around their mean. A layer that was given exactly its n keys must
+/* The ones of n random keys vary around their mean. A filter that was given exactly its n keys must
  * not count as full, so the limit is the mean plus MARGIN times its square root. The measured
  * standard deviation is at most 0.45 of that root (1 to 10,000 keys, p from 0.5 to 1e-6), so fewer
- * than one layer in 10^7 closes early, if ones are normally distributed. At 10^6 keys and 1 % the
- * margin is 0.12 % of the ones. */
+ * than one filter in 10^7 closes early, if ones are normally distributed. */
 static const double MARGIN = 2.5;
-
-/* Two rates that differ by less than 2^-44 of their value are the same rate. Every reader of a
- * table computes its rates again, from a text that SQLite reads as a number. Releases of SQLite
- * read a text of many digits as doubles that differ in their last bits. So do machines that keep
- * more digits than a double has. */
-static const double RATE_PRECISION = 0x1p-44;
 
 /* `count` tenths of one generation's share of the rate. Ten tenths of a single generation are the
  * rate itself, unrounded. */
@@ -35,6 +29,15 @@ static double tenths(const struct bloom_growth *growth, uint64_t count) {
         bloom_rounded_times(bloom_rounded_double(growth->rate), bloom_rounded_integer(count));
     return bloom_rounded_as_double(
         bloom_rounded_over(product, bloom_rounded_integer(10 * (uint64_t)growth->generations)));
+}
+
+/* n for `capacity` keys with slack, where these fill that many chunks: 3.5 standard deviations of
+ * the keys of a chunk, in 1/65536 of them. */
+static uint64_t with_slack(uint64_t capacity, uint64_t chunks) {
+    const uint64_t keys = capacity > chunks ? capacity / chunks : 1;
+    const uint64_t squared = (UINT64_C(49) << 30) / keys; /* (3.5 * 65536)^2 / keys */
+    const uint64_t larger = capacity + (capacity * (uint64_t)sqrt((double)squared) >> 16);
+    return larger < BLOOM_CAPACITY_MAXIMUM ? larger : BLOOM_CAPACITY_MAXIMUM;
 }
 
 static void numbers_of_layer(const struct bloom_growth *growth, unsigned index, uint64_t *capacity,
@@ -55,7 +58,7 @@ static void numbers_of_layer(const struct bloom_growth *growth, unsigned index, 
 }
 
 bool bloom_growth_possible(const struct bloom_growth *growth, char problem[BLOOM_PROBLEM_SIZE]) {
-    struct bloom_shape shape;
+    struct bloom_layer layer;
     if (growth->generations > 1 && growth->layout->blocks->remove != NULL) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "layout=%s has no generations; use layout=blocked, or delete keys one by one",
@@ -69,58 +72,60 @@ bool bloom_growth_possible(const struct bloom_growth *growth, char problem[BLOOM
                  growth->generations > 1 ? " for each generation" : "");
         return false;
     }
-    return bloom_growth_shape(growth, 0, &shape, problem);
+    return bloom_growth_layer(growth, 0, &layer, problem);
 }
 
-bool bloom_growth_shape(const struct bloom_growth *growth, unsigned index,
-                        struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
-    uint64_t capacity;
-    double rate;
-    numbers_of_layer(growth, index, &capacity, &rate);
-    if (!bloom_shape_for(shape, growth->layout, capacity, rate, problem))
-        return false;
-    shape->keying = growth->keying;
-    return true;
-}
-
-static bool same_rate(double a, double b) {
-    return fabs(a - b) <= RATE_PRECISION * b;
-}
-
-bool bloom_growth_knows(const struct bloom_growth *growth, unsigned index,
-                        const struct bloom_shape *shape) {
-    uint64_t capacity;
-    double rate;
-    char problem[BLOOM_PROBLEM_SIZE];
-    numbers_of_layer(growth, index, &capacity, &rate);
-    return shape->layout == growth->layout && shape->capacity == capacity &&
-           bloom_keying_same(&shape->keying, &growth->keying, problem) &&
-           same_rate(shape->rate, rate);
-}
-
-static double expected_ones(const struct bloom_shape *shape, double keys) {
-    return shape->layout->blocks->expected_ones(shape, keys);
+static double expected_ones(const struct bloom_shape *shape) {
+    return shape->layout->blocks->expected_ones(shape, (double)shape->capacity);
 }
 
 static uint64_t ones_and_margin(const struct bloom_shape *shape) {
-    double ones = expected_ones(shape, (double)shape->capacity);
+    double ones = expected_ones(shape);
     return (uint64_t)(ones + MARGIN * sqrt(ones)) + 1;
 }
 
-struct bloom_growth_limits bloom_growth_limits_of(const struct bloom_growth *growth, unsigned index,
-                                                  const struct bloom_shape *shape) {
-    struct bloom_growth_limits limits = {UINT64_MAX, UINT64_MAX};
-    if (growth->mode == BLOOM_GROWTH_OFF || index + 1 == BLOOM_LAYERS_MAXIMUM)
-        return limits;
-    limits.keys = shape->capacity;
-    limits.ones = index > 0 ? (uint64_t)expected_ones(shape, (double)shape->capacity)
-                            : ones_and_margin(shape);
-    return limits;
+static bool size_layer(const struct bloom_growth *growth, uint64_t capacity, double rate,
+                       struct bloom_layer *layer, char problem[BLOOM_PROBLEM_SIZE]) {
+    if (!bloom_shape_for(&layer->shape, growth->layout, capacity, rate, problem))
+        return false;
+    layer->shape.keying = growth->keying;
+    layer->blocks = growth->layout->blocks->count(&layer->shape);
+    layer->chunks = (layer->blocks - 1) / growth->chunk_blocks + 1;
+    layer->chunk_blocks = (uint32_t)(layer->blocks / layer->chunks);
+    layer->longer = layer->blocks % layer->chunks;
+    return true;
+}
+
+bool bloom_growth_layer(const struct bloom_growth *growth, unsigned index,
+                        struct bloom_layer *layer, char problem[BLOOM_PROBLEM_SIZE]) {
+    uint64_t capacity;
+    double rate;
+    numbers_of_layer(growth, index, &capacity, &rate);
+    if (!size_layer(growth, capacity, rate, layer, problem))
+        return false;
+    const bool closes = growth->mode != BLOOM_GROWTH_OFF && index + 1 < BLOOM_LAYERS_MAXIMUM;
+    const bool counts = layer->chunks == 1;
+    if (closes && index == 0 && !counts &&
+        !size_layer(growth, with_slack(capacity, layer->chunks), rate, layer, problem))
+        return false;
+    layer->keys_limit = closes && counts ? capacity : UINT64_MAX;
+    layer->ones_limit = !closes                ? UINT64_MAX
+                        : counts && index == 0 ? ones_and_margin(&layer->shape)
+                                               : (uint64_t)expected_ones(&layer->shape);
+    return true;
+}
+
+/* The products stay below 2^63: a chunk has fewer than 2^10 blocks and 2^19 ones, a layer fewer
+ * than 2^43 blocks and 2^52 ones. */
+bool bloom_layer_is_full(const struct bloom_layer *layer, uint32_t blocks, uint64_t keys,
+                         uint64_t ones) {
+    return keys >= layer->keys_limit ||
+           (layer->ones_limit != UINT64_MAX && ones * layer->blocks >= layer->ones_limit * blocks);
 }
 
 uint64_t bloom_growth_merge_limit(const struct bloom_growth *growth,
-                                  const struct bloom_shape *first) {
-    return growth->mode == BLOOM_GROWTH_OFF ? UINT64_MAX : ones_and_margin(first);
+                                  const struct bloom_layer *first) {
+    return growth->mode == BLOOM_GROWTH_OFF ? UINT64_MAX : ones_and_margin(&first->shape);
 }
 
 uint64_t bloom_keys_fewest(const struct bloom_shape *shape, uint64_t ones) {

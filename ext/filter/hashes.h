@@ -1,14 +1,19 @@
-/* Sets of hashes (layout hashes) for the commands of filter tables that take them. */
+/* A set of hashes: what the command 'add_all' of a filter table adds. It is made of the keys of a
+ * query, once and sorted, so that a table can be filled chunk by chunk. */
 #ifndef BLOOM_HASHES_H
 #define BLOOM_HASHES_H
 
-#include "filter/layout.h"
+#include "filter/key_set.h"
 
-/* The types of the keys of a set, in extra[0] of its shape: text or BLOBs, and numbers. A table
- * whose column has a type converts a key before hashing it, which is not possible with a hash. */
-enum { BLOOM_HASHES_OF_TEXT = 1, BLOOM_HASHES_OF_NUMBERS = 2 };
+struct bloom_hashes {
+    uint64_t *hashes; /* ascending; from the memory of the key set, the owner's to release */
+    uint64_t count;
+    struct bloom_keying keying;
+    unsigned affinities; /* of columns that hash these keys alike: bits 1u << affinity */
+};
 
-/* Hash number index, from 0 to below the capacity of the set. */
-uint64_t bloom_hashes_at(const uint8_t *payload, uint64_t index);
+/* Makes the hashes of a set of keys, which need not be settled. Leaves hashes->hashes NULL on
+ * failure, and when there are none. */
+enum bloom_built bloom_hashes_sort(struct bloom_hashes *hashes, const struct bloom_key_set *keys);
 
 #endif

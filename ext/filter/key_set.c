@@ -288,6 +288,14 @@ static size_t partition_count(const struct bloom_key_set *set) {
     return set->partitions ? PARTITIONS : 1;
 }
 
+uint64_t bloom_key_set_held(const struct bloom_key_set *set) {
+    const struct bloom_key_partition *partitions = set->partitions ? set->partitions : &set->one;
+    uint64_t keys = 0;
+    for (size_t i = 0; i < partition_count(set); i++)
+        keys += partitions[i].keys;
+    return keys;
+}
+
 bool bloom_key_set_interrupted(const struct bloom_key_set *set, uint64_t keys_handled,
                                uint64_t *since_asked) {
     *since_asked += keys_handled;

@@ -53,6 +53,9 @@ bool bloom_key_set_add(struct bloom_key_set *set, const uint64_t *words);
 /* Drops all duplicates and tells what is left. */
 enum bloom_built bloom_key_set_settle(struct bloom_key_set *set, struct bloom_key_summary *summary);
 
+/* The number of keys that the set holds, duplicates included as far as they are not dropped yet. */
+uint64_t bloom_key_set_held(const struct bloom_key_set *set);
+
 /* Calls visit with the words of all keys, hash_words for each, count keys at a time: ascending by
  * the upper bits of their first word as far as the set is partitioned, else in no order. Returns
  * false when interrupted. */

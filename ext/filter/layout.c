@@ -14,7 +14,7 @@ static const struct bloom_layout *const LAYOUTS[] = {
     &bloom_layout_counting,      &bloom_layout_fuse,       &bloom_layout_bitmap,
     &bloom_layout_classic_utf16, &bloom_layout_spark1,     &bloom_layout_spark2,
     &bloom_layout_dcso,          &bloom_layout_go,         &bloom_layout_parquet,
-    &bloom_layout_parquet_int32, &bloom_layout_redisbloom, &bloom_layout_hashes,
+    &bloom_layout_parquet_int32, &bloom_layout_redisbloom,
 };
 
 #define LAYOUT_COUNT (sizeof LAYOUTS / sizeof *LAYOUTS)

@@ -152,7 +152,7 @@ struct bloom_layout {
     uint32_t probes_maximum; /* k is 1 to this */
     uint32_t bits_multiple;  /* m is a multiple of this */
     bool keying;             /* key rules and salts may be chosen */
-    bool unlisted;           /* nobody chooses it: it is imported, or made by bloom_hashes */
+    bool unlisted;           /* nobody chooses it: it is only imported */
     bool exact;              /* p plays no part and is 0 */
     bool repeats; /* a key counts as often as it is added, BLOOM_REPEATS_MAXIMUM times at most; one
                    * word decides about it */
@@ -234,7 +234,6 @@ extern const struct bloom_layout bloom_layout_go;
 extern const struct bloom_layout bloom_layout_parquet;
 extern const struct bloom_layout bloom_layout_parquet_int32;
 extern const struct bloom_layout bloom_layout_redisbloom;
-extern const struct bloom_layout bloom_layout_hashes;
 
 /* Find a layout: by the numbers of layout and hashing, or by its name (length bytes, any case). The
  * hashing is the layout's own or, where salts may be chosen, siphash. NULL when there is none. */

@@ -196,20 +196,26 @@ static struct bloom_text next_argument(struct bloom_text *list) {
     return argument;
 }
 
-int bloom_options_of_value(struct bloom_text text, struct bloom_shape *shape,
-                           char problem[BLOOM_PROBLEM_SIZE]) {
-    static const struct bloom_option OPTIONS[] = {
-        {"layout", value_layout}, {"key", value_key}, {"salt", value_salt}, {NULL, NULL}};
-    static const char LIST[] = "layout=NAME, key=RULE and salt=DIGITS";
+int bloom_options_read(const struct bloom_option *options, const char *list, struct bloom_text text,
+                       void *target, char problem[BLOOM_PROBLEM_SIZE]) {
     unsigned given = 0;
     int code = BLOOM_OPTION_READ;
-    *shape = (struct bloom_shape){.layout = bloom_layout_default()};
     for (bool more = true; more && code == BLOOM_OPTION_READ;) {
         size_t before = text.length;
         struct bloom_text argument = next_argument(&text);
         more = argument.length < before; /* a comma follows */
-        code = bloom_option_read(OPTIONS, LIST, argument, shape, &given, problem);
+        code = bloom_option_read(options, list, argument, target, &given, problem);
     }
+    return code;
+}
+
+int bloom_options_of_value(struct bloom_text text, struct bloom_shape *shape,
+                           char problem[BLOOM_PROBLEM_SIZE]) {
+    static const struct bloom_option OPTIONS[] = {
+        {"layout", value_layout}, {"key", value_key}, {"salt", value_salt}, {NULL, NULL}};
+    *shape = (struct bloom_shape){.layout = bloom_layout_default()};
+    int code =
+        bloom_options_read(OPTIONS, "layout=NAME, key=RULE and salt=DIGITS", text, shape, problem);
     return code == BLOOM_OPTION_READ ? bloom_options_fit(shape->layout, &shape->keying, problem)
                                      : code;
 }

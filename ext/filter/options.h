@@ -36,6 +36,10 @@ int bloom_option_read(const struct bloom_option *options, const char *list,
                       struct bloom_text argument, void *target, unsigned *given,
                       char problem[BLOOM_PROBLEM_SIZE]);
 
+/* Reads options that are separated by commas, likewise. */
+int bloom_options_read(const struct bloom_option *options, const char *list, struct bloom_text text,
+                       void *target, char problem[BLOOM_PROBLEM_SIZE]);
+
 /* Whether a text is that word, in any case. */
 bool bloom_text_is(struct bloom_text text, const char *word);
 

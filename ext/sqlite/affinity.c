@@ -1,4 +1,4 @@
-/* See affinity.h. */
+/* A conversion is written down beside the value and not made in it, because SQLite owns the value. */
 #include "sqlite/affinity.h"
 
 #include <string.h>
@@ -9,6 +9,21 @@ const char *bloom_key_type_name(enum bloom_key_type type) {
         [BLOOM_KEY_TEXT] = "TEXT",       [BLOOM_KEY_NUMERIC] = "NUMERIC",
         [BLOOM_KEY_INTEGER] = "INTEGER", [BLOOM_KEY_REAL] = "REAL"};
     return NAMES[type];
+}
+
+int bloom_option_key(struct bloom_text value, enum bloom_key_type *type,
+                     struct bloom_keying *keying, char problem[BLOOM_PROBLEM_SIZE]) {
+    char rules[BLOOM_PROBLEM_SIZE / 2], expectation[BLOOM_EXPECTATION_SIZE];
+    for (*type = BLOOM_KEY_REAL; *type > BLOOM_KEY_AS_IT_IS; --*type)
+        if (bloom_text_is(value, bloom_key_type_name(*type)))
+            return BLOOM_OPTION_READ;
+    keying->rule = bloom_key_rule_by_name(value.start, value.length);
+    if (keying->rule != NULL)
+        return BLOOM_OPTION_READ;
+    bloom_key_rule_list(rules, sizeof rules);
+    sqlite3_snprintf(sizeof expectation, expectation,
+                     "key must be TEXT, INTEGER, REAL, NUMERIC or BLOB, or a key rule: %s", rules);
+    return bloom_option_wrong(problem, expectation, value);
 }
 
 struct bloom_typed_key bloom_typed_key(enum bloom_key_type column, sqlite3_value *value,

@@ -2,6 +2,7 @@
 #ifndef BLOOM_SQL_AFFINITY_H
 #define BLOOM_SQL_AFFINITY_H
 
+#include "filter/options.h"
 #include "sqlite/sqlite.h"
 
 /* The type of a column of keys. Its affinity is applied to keys as in an ordinary column. */
@@ -16,6 +17,10 @@ enum bloom_key_type {
 
 /* Its name in a declaration. */
 const char *bloom_key_type_name(enum bloom_key_type type);
+
+/* Reads the value of the option key: a type, or the name of a key rule. */
+int bloom_option_key(struct bloom_text value, enum bloom_key_type *type,
+                     struct bloom_keying *keying, char problem[BLOOM_PROBLEM_SIZE]);
 
 /* A value under the affinity of the column: as it is, or its text, or a number in place of it. */
 struct bloom_typed_key {

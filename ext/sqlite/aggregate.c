@@ -1,8 +1,7 @@
-/* The aggregates bloom_agg and bloom_hashes. */
+/* The aggregate bloom_agg. */
 #include "sqlite/functions.h"
 
 #include "filter/builder.h"
-#include "filter/hashes.h"
 #include "filter/options.h"
 
 #include <stdio.h>
@@ -180,9 +179,8 @@ static bool told(sqlite3_context *context, enum bloom_built built,
     }
 }
 
-/* Adds the key of a row, if it has one. Returns what became of it. */
-static enum bloom_key_added take_key(sqlite3_context *context, struct build *build,
-                                     sqlite3_value *key) {
+/* Adds the key of a row, if it has one. */
+static void take_key(sqlite3_context *context, struct build *build, sqlite3_value *key) {
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     char problem[BLOOM_PROBLEM_SIZE];
     struct bloom_builder *builder = &build->builder;
@@ -190,7 +188,6 @@ static enum bloom_key_added take_key(sqlite3_context *context, struct build *bui
     build->failed = added == BLOOM_KEY_FAILED ||
                     (added == BLOOM_KEY_ADD &&
                      !told(context, bloom_builder_add(builder, words, problem), builder, problem));
-    return added;
 }
 
 /* bloom_agg(key [, n [, p [, options]]]), or bloom_agg(key, filter). */
@@ -207,114 +204,17 @@ void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arg
         take_key(context, build, arguments[0]);
 }
 
-/* Reads how keys are to be hashed: as in the filter that is argument 2, or as options say. */
-static bool read_hashing(sqlite3_context *context, int count, sqlite3_value **arguments,
-                         struct bloom_keying *keying) {
-    struct bloom_stored like;
-    struct bloom_shape shape = {.layout = bloom_layout_default()};
-    char problem[BLOOM_PROBLEM_SIZE];
-    *keying = (struct bloom_keying){0};
-    if (count < 2)
-        return true;
-    if (sqlite3_value_type(arguments[1]) != SQLITE_TEXT) {
-        if (!bloom_sql_filter(context, 2, arguments[1], &like))
-            return false;
-        *keying = like.shape.keying;
-        if (!like.shape.layout->keying)
-            bloom_sql_error(context,
-                            "the filter (argument 2) has layout %s, which hashes keys otherwise; "
-                            "give one of layout blocked, counting or fuse, or key= and salt= as "
-                            "text",
-                            like.shape.layout->name);
-        return like.shape.layout->keying;
-    }
-    const struct bloom_text text = {(const char *)sqlite3_value_text(arguments[1]),
-                                    (size_t)sqlite3_value_bytes(arguments[1])};
-    if (text.start == NULL) {
-        sqlite3_result_error_nomem(context);
-        return false;
-    }
-    if (bloom_options_of_value(text, &shape, problem) != BLOOM_OPTION_READ) {
-        bloom_sql_error(context, "%s", problem);
-        return false;
-    }
-    if (shape.layout != bloom_layout_default()) {
-        bloom_sql_error(context, "a set of hashes has no other layout: give key= and salt= alone");
-        return false;
-    }
-    *keying = shape.keying;
-    return true;
-}
-
-static bool begin_hashes(sqlite3_context *context, int count, sqlite3_value **arguments,
-                         struct build *build) {
-    struct bloom_shape shape = {.layout = &bloom_layout_hashes};
-    if (!read_hashing(context, count, arguments, &shape.keying))
-        return false;
-    begin_builder(context, build, &shape); /* which allocates nothing where keys decide the size */
-    build->builder.keys.settle_factor = 2; /* of memory: 20 bytes a distinct key at most */
-    if (count > 1 && sqlite3_value_type(arguments[1]) == SQLITE_TEXT)
-        keep_options(build, arguments[1]);
-    build->source = SIZE_FROM_KEYS;
-    return true;
-}
-
-static bool same_keying(sqlite3_context *context, int count, sqlite3_value **arguments,
-                        const struct build *build) {
-    struct bloom_keying keying;
-    char problem[BLOOM_PROBLEM_SIZE];
-    if (count < 2 || are_kept_options(build, arguments[1]))
-        return true;
-    if (!read_hashing(context, count, arguments, &keying))
-        return false;
-    if (bloom_keying_same(&build->builder.shape.keying, &keying, problem))
-        return true;
-    bloom_sql_error(context, "argument 2 must be the same for all rows of a group, not %s",
-                    problem);
-    return false;
-}
-
-/* bloom_hashes(key [, filter or options]). */
-void bloom_sql_hashes_step(sqlite3_context *context, int count, sqlite3_value **arguments) {
-    struct build *build = sqlite3_aggregate_context(context, sizeof *build);
-    if (build == NULL) {
-        sqlite3_result_error_nomem(context);
-        return;
-    }
-    build->failed =
-        !(build->source == SIZE_UNDECIDED ? begin_hashes(context, count, arguments, build)
-                                          : same_keying(context, count, arguments, build));
-    if (build->failed || take_key(context, build, arguments[0]) != BLOOM_KEY_ADD)
-        return;
-    int type = sqlite3_value_type(arguments[0]);
-    build->builder.kinds |= type == SQLITE_INTEGER || type == SQLITE_FLOAT ? BLOOM_HASHES_OF_NUMBERS
-                                                                           : BLOOM_HASHES_OF_TEXT;
-}
-
-/* The question that the key set asks while it builds; code is the reason when the answer is yes. */
-struct question {
-    sqlite3 *database;
-    sqlite3_stmt *statement;
-    int code;
-};
-
-static bool is_interrupted(void *argument) {
-    struct question *question = argument;
-    question->code = bloom_sql_ask(question->database, &question->statement);
-    return question->code != SQLITE_OK;
-}
-
 void bloom_sql_agg_final(sqlite3_context *context) {
     struct build *build = sqlite3_aggregate_context(context, 0);
     if (build == NULL || build->builder.keys.memory == NULL)
         return;
     struct bloom_builder *builder = &build->builder;
     if (!build->failed) {
-        struct question question = {.database = sqlite3_context_db_handle(context)};
+        struct bloom_question question = {.database = sqlite3_context_db_handle(context)};
         char problem[BLOOM_PROBLEM_SIZE];
         struct bloom_shape shape;
         uint8_t *filter;
-        builder->keys.interrupted = is_interrupted;
+        builder->keys.interrupted = bloom_sql_question;
         builder->keys.argument = &question;
         enum bloom_built built = bloom_builder_finish(builder, &shape, &filter, problem);
         sqlite3_finalize(question.statement);

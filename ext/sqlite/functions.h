@@ -111,6 +111,15 @@ void bloom_sql_result_pass(sqlite3_context *context, const struct bloom_shape *s
  * function has then failed with that code. */
 bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *unasked);
 
+/* The question that a key set asks while it is settled or built; code is the reason when the answer
+ * is yes. The owner finalizes the statement. */
+struct bloom_question {
+    sqlite3 *database;
+    sqlite3_stmt *statement;
+    int code;
+};
+bool bloom_sql_question(void *argument);
+
 /* pins.c: filters as pointer values, which are never followed before they are found alive. */
 
 /* open finds the state of a connection, or makes it; keep returns the state that it is given. Each
@@ -122,6 +131,10 @@ void bloom_connection_close(struct bloom_connection *connection);
 
 /* Copies the filter, and makes a pin of the copy the function's result. */
 void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *filter);
+
+/* Makes a set of hashes the function's result, in the same way. It takes over the memory of the set,
+ * of sqlite3_malloc64, and on failure, too. */
+void bloom_sql_result_hashes(sqlite3_context *context, const struct bloom_hashes *hashes);
 
 /* The filter of the living pin with that number, remembered for the function's next call; NULL when
  * there is none. */
@@ -170,6 +183,9 @@ void bloom_sql_url(sqlite3_context *context, int count, sqlite3_value **argument
 /* aggregate.c */
 void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments);
 void bloom_sql_agg_final(sqlite3_context *context);
+
+/* hashes.c */
 void bloom_sql_hashes_step(sqlite3_context *context, int count, sqlite3_value **arguments);
+void bloom_sql_hashes_final(sqlite3_context *context);
 
 #endif

@@ -19,6 +19,12 @@ int bloom_sql_ask(sqlite3 *database, sqlite3_stmt **statement) {
     return code == SQLITE_INTERRUPT || code == SQLITE_NOMEM ? code : SQLITE_OK;
 }
 
+bool bloom_sql_question(void *argument) {
+    struct bloom_question *question = argument;
+    question->code = bloom_sql_ask(question->database, &question->statement);
+    return question->code != SQLITE_OK;
+}
+
 int bloom_sql_ask_once(sqlite3 *database) {
     sqlite3_stmt *statement = NULL;
     int code = bloom_sql_ask(database, &statement);

@@ -1,4 +1,4 @@
-/* Pinned filters: pointer values that are looked up before they are followed.
+/* Pinned filters, and sets of hashes: pointer values that are looked up before they are followed.
  *
  * SQLite copies a pointer value without its ownership (sqlite3_result_value, so nullif, iif, min,
  * max, lag and more). So a function may be given a copy of a pointer whose pin is gone and whose
@@ -31,12 +31,14 @@ struct bloom_pin {
     struct bloom_connection *connection;
     struct bloom_pin *next; /* in its bucket */
     struct bloom_stored filter;
+    struct bloom_hashes hashes; /* or this, by the type of its pointer */
 };
 
 /* Serial numbers fall into the buckets in turn, and a statement has few pins at a time. */
 enum { BUCKETS = 256 };
 
 char bloom_pin_type[40]; /* fixed once the first connection is open */
+static char hashes_type[40];
 
 /* Guarded by the lock. */
 static struct bloom_pin *living[BUCKETS];
@@ -60,8 +62,10 @@ static void unlock_pins(void) {
 
 struct bloom_connection *bloom_connection_open(sqlite3 *database) {
     lock_pins();
-    if (bloom_pin_type[0] == '\0')
+    if (bloom_pin_type[0] == '\0') {
         sqlite3_snprintf(sizeof bloom_pin_type, bloom_pin_type, "bloom_filter %p", (void *)living);
+        sqlite3_snprintf(sizeof hashes_type, hashes_type, "bloom_hashes %p", (void *)living);
+    }
     struct bloom_connection *connection = connections;
     while (connection != NULL && connection->database != database)
         connection = connection->next;
@@ -128,12 +132,30 @@ static void release_pin(void *pointer) {
     }
     unlock_pins();
     sqlite3_free(unused);
-    if (dead)
+    if (dead) {
+        sqlite3_free(pin->hashes.hashes);
         sqlite3_free(pin);
+    }
+}
+
+/* Makes a new pin alive, and the function's result. */
+static void result_pin(sqlite3_context *context, struct bloom_pin *pin, const char *type) {
+    const struct bloom_registration *registration = sqlite3_user_data(context);
+    pin->connection = registration->connection;
+    pin->references = 1;
+    lock_pins();
+    pin->connection->references++;
+    do
+        last_number++;
+    while (last_number == 0 || *link_of(last_number) != NULL);
+    pin->number = last_number;
+    pin->next = living[pin->number % BUCKETS];
+    living[pin->number % BUCKETS] = pin;
+    unlock_pins();
+    sqlite3_result_pointer(context, (void *)pin->number, type, release_pin);
 }
 
 void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *filter) {
-    const struct bloom_registration *registration = sqlite3_user_data(context);
     /* Aligned to a cache line, so that no block straddles two: this saves a third of a check out of
      * cache. */
     enum { LINE = 64 };
@@ -147,18 +169,19 @@ void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *f
     memcpy(bytes, filter->bytes, (size_t)filter->length);
     pin->filter = *filter;
     pin->filter.bytes = bytes;
-    pin->connection = registration->connection;
-    pin->references = 1;
-    lock_pins();
-    pin->connection->references++;
-    do
-        last_number++;
-    while (last_number == 0 || *link_of(last_number) != NULL);
-    pin->number = last_number;
-    pin->next = living[pin->number % BUCKETS];
-    living[pin->number % BUCKETS] = pin;
-    unlock_pins();
-    sqlite3_result_pointer(context, (void *)pin->number, bloom_pin_type, release_pin);
+    pin->hashes = (struct bloom_hashes){.hashes = NULL};
+    result_pin(context, pin, bloom_pin_type);
+}
+
+void bloom_sql_result_hashes(sqlite3_context *context, const struct bloom_hashes *hashes) {
+    struct bloom_pin *pin = sqlite3_malloc(sizeof *pin);
+    if (pin == NULL) {
+        sqlite3_free(hashes->hashes);
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    *pin = (struct bloom_pin){.hashes = *hashes};
+    result_pin(context, pin, hashes_type);
 }
 
 /* The living pin of that number and connection; NULL when there is none. The lock is held. */
@@ -205,6 +228,12 @@ const struct bloom_stored *bloom_sql_pinned(sqlite3 *database, sqlite3_value *va
     uintptr_t number = (uintptr_t)sqlite3_value_pointer(value, bloom_pin_type);
     const struct bloom_pin *pin = number != 0 ? find_pin(database, number) : NULL;
     return pin != NULL ? &pin->filter : NULL;
+}
+
+const struct bloom_hashes *bloom_sql_pinned_hashes(sqlite3 *database, sqlite3_value *value) {
+    uintptr_t number = (uintptr_t)sqlite3_value_pointer(value, hashes_type);
+    const struct bloom_pin *pin = number != 0 ? find_pin(database, number) : NULL;
+    return pin != NULL ? &pin->hashes : NULL;
 }
 
 const struct bloom_stored *bloom_sql_find_pin(struct bloom_registration *registration,

@@ -8,6 +8,7 @@
 #include "sqlite3ext.h"
 SQLITE_EXTENSION_INIT3 /* SQLite's functions through the pointer that extension.c defines */
 
+#include "filter/hashes.h"
 #include "filter/header.h"
 #include "filter/hash.h"
 #include "filter/key.h"
@@ -100,6 +101,9 @@ enum { BLOOM_SQL_STRETCH = 4 << 20 };
 
 /* The filter of a pin that is alive, until the running function or method returns; else NULL. */
 const struct bloom_stored *bloom_sql_pinned(sqlite3 *database, sqlite3_value *value);
+
+/* The set of hashes that a value points to, likewise. */
+const struct bloom_hashes *bloom_sql_pinned_hashes(sqlite3 *database, sqlite3_value *value);
 
 /* A pin that a cursor keeps alive; zeros for a value that is no living pin of this connection. The
  * reference that keep takes is given back by release. */

@@ -1,379 +1,394 @@
-/* See chunks.h. */
+/* Every chunk that comes out of the database is judged by its length and its head, whichever way it
+ * came. So a row that contradicts the format is never used. */
 #include "table/chunks.h"
 
 #include "filter/portable.h"
+#include "table/configuration.h"
 
 #include <string.h>
 
 enum {
-    /* Reads by statement before a handle is opened: opening takes as long as three reads through it
-     * save. */
-    READS_BEFORE_HANDLE = 4,
-    /* From here on it is opened at once, since a statement copies the whole row. With pages of 16
-     * KB (16,000 bytes and more, whatever is reserved) a check takes as long either way while all
-     * is in cache, and 1.7 times as long by statement at 10^8 keys; with 64 KB 1.9 and 3.8 times.
-     * */
+    SLOT_LAYERS = 64, /* a slot has that many numbers for its layers */
+    CHUNK_BITS = 40,  /* of an id: the number of the chunk in its layer */
+    /* Reads by statement before the reader is opened; of a row of at least that length, none: to
+     * copy it takes longer than to open the reader. */
+    READS_BEFORE_READER = 4,
     LARGE_CHUNK_BYTES = 16000
 };
 
-void bloom_chunks_rest(struct bloom_chunks *chunks) {
-    sqlite3_blob *handle = chunks->handle;
-    chunks->handle = NULL;
+static void close_reader(struct bloom_chunks *chunks) {
     chunks->reads = 0;
-    if (handle != NULL)
-        sqlite3_blob_close(handle); /* an error in it has been reported when it happened */
+    bloom_database_close_row(&chunks->reader, SQLITE_OK);
+}
+
+void bloom_chunks_rest(struct bloom_chunks *chunks) {
+    if (chunks->cursors == 0)
+        close_reader(chunks);
 }
 
 void bloom_chunks_close(struct bloom_chunks *chunks) {
-    bloom_chunks_rest(chunks);
-    sqlite3_free(chunks->chunk);
+    close_reader(chunks);
+    bloom_copies_close(&chunks->copies);
+    sqlite3_free(chunks->buffer);
 }
 
-/* Geometry */
+/* The newest generation */
 
-static uint32_t block_bytes(const struct bloom_geometry *geometry) {
-    return geometry->shape.layout->blocks->bytes;
-}
-
-uint32_t bloom_blocks_in_room(const struct bloom_shape *shape, uint32_t room) {
-    uint32_t most = BLOOM_CHUNK_BYTES_MAXIMUM;
-    return ((room < most ? room : most) - BLOOM_COUNTS_BYTES) / shape->layout->blocks->bytes;
-}
-
-uint32_t bloom_chunk_block_bytes(const struct bloom_geometry *geometry) {
-    return geometry->chunk_blocks * block_bytes(geometry);
-}
-
-uint32_t bloom_chunk_bytes(const struct bloom_geometry *geometry) {
-    return BLOOM_COUNTS_BYTES + bloom_chunk_block_bytes(geometry);
-}
-
-static uint64_t blocks_of_layer(const struct bloom_geometry *geometry) {
-    return geometry->shape.layout->blocks->count(&geometry->shape);
-}
-
-uint64_t bloom_chunks_of_layer(const struct bloom_geometry *geometry) {
-    return (blocks_of_layer(geometry) - 1) / geometry->chunk_blocks + 1;
-}
-
-uint32_t bloom_blocks_of_chunk(const struct bloom_geometry *geometry, uint64_t chunk) {
-    uint64_t left = blocks_of_layer(geometry) - chunk * geometry->chunk_blocks;
-    return left < geometry->chunk_blocks ? (uint32_t)left : geometry->chunk_blocks;
-}
-
-static sqlite3_int64 chunk_id(const struct bloom_geometry *geometry, uint64_t chunk) {
-    return bloom_chunks_first_id(geometry->number) + (sqlite3_int64)chunk;
-}
-
-/* Counts */
-
-enum { AT_GENERATION = 16, AT_ZERO = 20 };
-
-static struct bloom_counts no_counts(const struct bloom_geometry *geometry) {
-    return (struct bloom_counts){.generation = geometry->generation};
-}
-
-/* Whether a row is of a generation that is forgotten. */
-static bool is_stale(const struct bloom_geometry *geometry, uint32_t generation) {
-    return generation < geometry->generation;
-}
-
-static struct bloom_counts load_counts(const uint8_t *bytes) {
-    return (struct bloom_counts){bloom_load32(bytes),
-                                 bloom_load32(bytes + 4),
-                                 bloom_load32(bytes + 8),
-                                 bloom_load32(bytes + 12),
-                                 bloom_load32(bytes + AT_GENERATION),
-                                 bloom_load32(bytes + AT_ZERO)};
-}
-
-bool bloom_counts_are_sound(const struct bloom_geometry *geometry,
-                            const struct bloom_counts *counts) {
-    return (counts->keys | counts->ones | counts->reported_keys | counts->reported_ones) <=
-               BLOOM_COUNT_MAXIMUM &&
-           counts->zero == 0 && counts->generation <= geometry->generation;
-}
-
-int bloom_counts_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                       uint64_t chunk, const struct bloom_counts *counts) {
-    if (bloom_counts_are_sound(geometry, counts))
-        return SQLITE_OK;
-    return bloom_database_fail(chunks->database, SQLITE_CORRUPT_VTAB,
-                               "%s is damaged: the counts of chunk %lld are out of range; count "
-                               "anew with INSERT INTO %s(%s) VALUES ('repair')",
-                               chunks->database->shadow_names[BLOOM_SHADOW_CHUNKS],
-                               chunk_id(geometry, chunk), chunks->database->name,
-                               chunks->database->name);
-}
-
-static void write_counts(const struct bloom_counts *counts, uint8_t bytes[BLOOM_COUNTS_BYTES]) {
-    bloom_store32(bytes, counts->keys);
-    bloom_store32(bytes + 4, counts->ones);
-    bloom_store32(bytes + 8, counts->reported_keys);
-    bloom_store32(bytes + 12, counts->reported_ones);
-    bloom_store32(bytes + AT_GENERATION, counts->generation);
-    bloom_store32(bytes + AT_ZERO, 0);
-}
-
-/* Rows by statement */
-
-/* A part of the row that a statement is at; of a stale one zeros. */
-static int copy_row(struct bloom_chunks *chunks, sqlite3_stmt *row,
-                    const struct bloom_geometry *geometry, uint32_t offset, uint32_t length,
-                    uint8_t *bytes) {
-    /* One look at the value: each call of sqlite3_column_... takes the connection's mutex. */
-    sqlite3_value *value = sqlite3_column_value(row, 1);
-    bool is_blob = sqlite3_value_type(value) == SQLITE_BLOB;
-    int found = sqlite3_value_bytes(value); /* of text in the database's encoding */
-    const uint8_t *bits = NULL;
-    if (is_blob && (uint32_t)found == bloom_chunk_bytes(geometry))
-        bits = sqlite3_value_blob(value);
-    if (bits == NULL)
-        return bloom_database_damaged(chunks->database, BLOOM_SHADOW_CHUNKS,
-                                      "chunk %lld is not a BLOB of %u bytes (%d bytes found)",
-                                      sqlite3_column_int64(row, 0), bloom_chunk_bytes(geometry),
-                                      found);
-    if (is_stale(geometry, bloom_load32(bits + AT_GENERATION)))
-        memset(bytes, 0, length);
+static int read_newest(struct bloom_chunks *chunks, uint8_t bytes[BLOOM_NEWEST_BYTES]) {
+    struct bloom_database *database = chunks->database;
+    sqlite3_stmt *statement;
+    bool row;
+    int code = bloom_database_start(database, BLOOM_READ_ROW, 0, 0, &statement, &row);
+    if (code != SQLITE_OK)
+        return code;
+    const uint8_t *configuration = row ? sqlite3_column_blob(statement, 0) : NULL;
+    if (configuration != NULL && sqlite3_column_bytes(statement, 0) == BLOOM_CONFIGURATION_BYTES)
+        memcpy(bytes, configuration + BLOOM_NEWEST_AT, BLOOM_NEWEST_BYTES);
     else
-        memcpy(bytes, bits + offset, length);
+        code = bloom_database_damaged(database, "row 0 is not a BLOB of %d bytes",
+                                      BLOOM_CONFIGURATION_BYTES);
+    return bloom_database_end(database, BLOOM_READ_ROW, code);
+}
+
+static int open_newest(struct bloom_chunks *chunks, sqlite3_blob **handle,
+                       uint8_t bytes[BLOOM_NEWEST_BYTES]) {
+    struct bloom_database *database = chunks->database;
+    int code = bloom_database_open_row(database, 0, true, handle);
+    if (code != SQLITE_OK)
+        return code;
+    if (*handle == NULL || sqlite3_blob_bytes(*handle) != BLOOM_CONFIGURATION_BYTES)
+        return bloom_database_close_row(
+            handle, bloom_database_damaged(database, "row 0 is not a BLOB of %d bytes",
+                                           BLOOM_CONFIGURATION_BYTES));
+    code = sqlite3_blob_read(*handle, bytes, BLOOM_NEWEST_BYTES, BLOOM_NEWEST_AT);
+    return code == SQLITE_OK
+               ? code
+               : bloom_database_close_row(handle, bloom_database_fail_sqlite(database, code));
+}
+
+/* In a write transaction only this table's rotate and clear write the newest generation, or a
+ * rollback. Outside, it is like a copy. */
+int bloom_chunks_start_reading(struct bloom_chunks *chunks) {
+    uint8_t bytes[BLOOM_NEWEST_BYTES] = {0};
+    bloom_copies_start(&chunks->copies);
+    if (chunks->growth.generations == 1 || chunks->newest_known ||
+        (chunks->copies.usable && chunks->newest_epoch == chunks->copies.epoch))
+        return SQLITE_OK;
+    int code = read_newest(chunks, bytes);
+    if (code != SQLITE_OK)
+        return code;
+    chunks->newest = bloom_load32(bytes);
+    chunks->newest_epoch = chunks->copies.usable ? chunks->copies.epoch : 0;
     return SQLITE_OK;
 }
 
-/* A part of a row, or zeros when there is none or it is stale. */
-BLOOM_INLINE int read_row(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                          uint64_t chunk, uint32_t offset, uint32_t length, uint8_t *bytes,
-                          bool *has_row) {
-    sqlite3_stmt *statement;
-    bool any;
-    sqlite3_int64 id = chunk_id(geometry, chunk);
-    int code = bloom_database_read(chunks->database, BLOOM_READ_CHUNK, id, 0, &statement, has_row);
+int bloom_chunks_start_writing(struct bloom_chunks *chunks, sqlite3_blob **handle) {
+    uint8_t bytes[BLOOM_NEWEST_BYTES] = {0};
+    chunks->copies.usable = false;
+    if (chunks->growth.generations == 1 || chunks->newest_known)
+        return SQLITE_OK;
+    int code = open_newest(chunks, handle, bytes);
     if (code != SQLITE_OK)
         return code;
-    if (*has_row)
-        code = copy_row(chunks, statement, geometry, offset, length, bytes);
-    code = bloom_database_end(chunks->database, BLOOM_READ_CHUNK, code);
-    if (code != SQLITE_OK || *has_row)
-        return code;
-    if (geometry->complete)
-        return bloom_database_damaged(chunks->database, BLOOM_SHADOW_CHUNKS,
-                                      "chunk %lld is missing", id);
-    memset(bytes, 0, length);
-    return geometry->checked ? SQLITE_OK : bloom_chunks_check(chunks, geometry, &any);
+    chunks->newest = bloom_load32(bytes);
+    chunks->newest_known = chunks->copies.writes;
+    return SQLITE_OK;
 }
 
-int bloom_chunks_last(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_int64 to, bool *any,
-                      sqlite3_int64 *id) {
-    sqlite3_stmt *statement;
-    int code = bloom_database_read(chunks->database, BLOOM_LAST_CHUNK, from, to, &statement, any);
+void bloom_chunks_transaction(struct bloom_chunks *chunks, bool begins) {
+    chunks->copies.writes = begins;
+    chunks->newest_known = false;
+}
+
+void bloom_chunks_rolled_back(struct bloom_chunks *chunks) {
+    chunks->newest_known = false;
+}
+
+int bloom_chunks_write_newest(struct bloom_chunks *chunks, uint32_t newest) {
+    uint8_t bytes[BLOOM_NEWEST_BYTES];
+    sqlite3_blob *handle = NULL;
+    int code = open_newest(chunks, &handle, bytes);
     if (code != SQLITE_OK)
         return code;
-    *id = *any ? sqlite3_column_int64(statement, 0) : 0;
-    return bloom_database_end(chunks->database, BLOOM_LAST_CHUNK, code);
+    chunks->newest_known = false;
+    bloom_store32(bytes, newest);
+    code = sqlite3_blob_write(handle, bytes, BLOOM_NEWEST_BYTES, BLOOM_NEWEST_AT);
+    if (code != SQLITE_OK)
+        code = bloom_database_fail_sqlite(chunks->database, code);
+    return bloom_database_close_row(&handle, code);
 }
 
-int bloom_chunks_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                       bool *any) {
-    sqlite3_int64 first = bloom_chunks_first_id(geometry->number), last;
-    bool found;
-    *any = false;
-    int code = bloom_chunks_last(chunks, first, bloom_chunks_first_id(geometry->number + 1) - 1,
-                                 &found, &last);
-    if (code != SQLITE_OK || !found)
-        return code;
-    if ((uint64_t)(last - first) >= bloom_chunks_of_layer(geometry))
-        return bloom_database_damaged(chunks->database, BLOOM_SHADOW_CHUNKS,
-                                      "chunk %lld is beyond the last one of layer %u", last,
-                                      geometry->number);
-    code = read_row(chunks, geometry, (uint64_t)(last - first), 0, 0, (uint8_t[1]){0}, &found);
-    *any = code == SQLITE_OK && found;
-    return code;
+/* Places */
+
+/* Every layer is possible when the first one is, of which row 0 was found to be. */
+const struct bloom_layer *bloom_chunks_layer(struct bloom_chunks *chunks, unsigned index) {
+    char problem[BLOOM_PROBLEM_SIZE];
+    for (; chunks->layer_count <= index; chunks->layer_count++)
+        bloom_growth_layer(&chunks->growth, chunks->layer_count,
+                           &chunks->layers[chunks->layer_count], problem);
+    return &chunks->layers[index];
 }
 
-int bloom_chunks_delete(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_int64 to) {
+/* Counted over all slots. */
+static unsigned layer_number(const struct bloom_chunks *chunks, uint32_t generation,
+                             unsigned index) {
+    return generation % chunks->growth.generations * SLOT_LAYERS + index;
+}
+
+static sqlite3_int64 first_id(unsigned number) {
+    return (sqlite3_int64)(number + 1) << CHUNK_BITS;
+}
+
+struct bloom_chunk bloom_chunk_of(struct bloom_chunks *chunks, unsigned index, uint32_t generation,
+                                  uint64_t number) {
+    const struct bloom_layer *layer = bloom_chunks_layer(chunks, index);
+    return (struct bloom_chunk){.layer = layer,
+                                .index = index,
+                                .generation = generation,
+                                .number = number,
+                                .blocks = bloom_layer_chunk_blocks(layer, number)};
+}
+
+static sqlite3_int64 id_of(const struct bloom_chunks *chunks, const struct bloom_chunk *chunk) {
+    return first_id(layer_number(chunks, chunk->generation, chunk->index)) +
+           (sqlite3_int64)chunk->number;
+}
+
+static uint32_t block_bytes(const struct bloom_chunk *chunk) {
+    return chunk->layer->shape.layout->blocks->bytes;
+}
+
+static uint32_t bytes_of(const struct bloom_chunk *chunk) {
+    return BLOOM_CHUNK_HEAD_BYTES + chunk->blocks * block_bytes(chunk);
+}
+
+struct bloom_place bloom_place_of(struct bloom_chunks *chunks, unsigned index, uint32_t generation,
+                                  const uint64_t *words) {
+    const struct bloom_layer *layer = bloom_chunks_layer(chunks, index);
+    const struct bloom_blocks *blocks = layer->shape.layout->blocks;
+    const uint64_t block = blocks->of(&layer->shape, words);
+    const uint64_t number = bloom_layer_chunk_of(layer, block);
+    const uint32_t before = (uint32_t)(block - bloom_layer_chunk_start(layer, number));
+    return (struct bloom_place){bloom_chunk_of(chunks, index, generation, number),
+                                BLOOM_CHUNK_HEAD_BYTES + before * blocks->bytes};
+}
+
+/* Heads */
+
+static struct bloom_head load_head(const uint8_t *row) {
+    return (struct bloom_head){bloom_load32(row), bloom_load32(row + 4), bloom_load32(row + 8),
+                               bloom_load32(row + 12)};
+}
+
+static void store_head(uint8_t *row, const struct bloom_head *head) {
+    bloom_store32(row, head->ones);
+    bloom_store32(row + 4, head->keys);
+    bloom_store32(row + 8, head->generation);
+    bloom_store32(row + 12, head->closed);
+}
+
+/* Judges the head of a row; *is_stale is true when the row counts as zeros. */
+static int check_head(struct bloom_chunks *chunks, const struct bloom_chunk *chunk,
+                      const struct bloom_head *head, bool *is_stale) {
+    *is_stale = head->generation < chunk->generation;
+    if (head->closed > 1)
+        return bloom_database_damaged(chunks->database,
+                                      "the closed mark of chunk %lld is %u, neither 0 nor 1",
+                                      id_of(chunks, chunk), head->closed);
+    if (head->generation > chunk->generation)
+        return bloom_database_damaged(chunks->database,
+                                      "chunk %lld is of generation %u, which has not begun",
+                                      id_of(chunks, chunk), head->generation);
+    return SQLITE_OK;
+}
+
+static int wrong_length(struct bloom_chunks *chunks, const struct bloom_chunk *chunk, int found) {
+    return bloom_database_damaged(chunks->database,
+                                  "chunk %lld is not a BLOB of %u bytes (it has %d bytes)",
+                                  id_of(chunks, chunk), bytes_of(chunk), found);
+}
+
+/* The row that a statement is at, in a column; NULL with an error when it is not a chunk's. */
+static int row_of(struct bloom_chunks *chunks, sqlite3_stmt *statement, int column,
+                  const struct bloom_chunk *chunk, const uint8_t **row) {
+    /* One look at the value: each call of sqlite3_column_... takes the connection's mutex. */
+    sqlite3_value *value = sqlite3_column_value(statement, column);
+    const bool is_blob = sqlite3_value_type(value) == SQLITE_BLOB;
+    const int found = sqlite3_value_bytes(value);
+    *row = NULL;
+    if (is_blob && (uint32_t)found == bytes_of(chunk))
+        *row = sqlite3_value_blob(value);
+    return *row != NULL ? SQLITE_OK : wrong_length(chunks, chunk, found);
+}
+
+/* Reading a block */
+
+/* Copies head and block of a row into the buffer of blocks. */
+static const uint8_t *take_block(struct bloom_chunks *chunks, const struct bloom_place *place,
+                                 const uint8_t *row) {
+    memcpy(chunks->block, row, BLOOM_CHUNK_HEAD_BYTES);
+    memcpy(chunks->block + BLOOM_CHUNK_HEAD_BYTES, row + place->offset, block_bytes(&place->chunk));
+    return chunks->block;
+}
+
+/* *row becomes head and block, or NULL when there is no row. Notes the row for copies. */
+static int read_by_statement(struct bloom_chunks *chunks, const struct bloom_place *place,
+                             const uint8_t **row) {
+    const struct bloom_chunk *chunk = &place->chunk;
     sqlite3_stmt *statement;
-    sqlite3_int64 last;
-    bool any;
-    int code = bloom_database_begin(chunks->database, BLOOM_DELETE_CHUNKS, &statement);
+    bool has_row;
+    *row = NULL;
+    int code = bloom_database_start(chunks->database, BLOOM_READ_ROW, id_of(chunks, chunk), 0,
+                                    &statement, &has_row);
     if (code != SQLITE_OK)
         return code;
-    sqlite3_bind_int64(statement, 1, from);
-    sqlite3_bind_int64(statement, 2, to);
-    code = bloom_database_write(chunks->database, BLOOM_DELETE_CHUNKS, -1);
+    if (has_row)
+        code = row_of(chunks, statement, 0, chunk, row);
     if (code == SQLITE_OK)
-        code = bloom_chunks_last(chunks, from, to, &any, &last);
-    return code == SQLITE_OK && any ? bloom_database_hidden(chunks->database) : code;
-}
-
-/* Rows by handle */
-
-static int end_handle(sqlite3_blob **handle, int code) {
-    sqlite3_blob *closing = *handle;
-    *handle = NULL;
-    sqlite3_blob_close(closing); /* NULL: does nothing */
-    return code;
-}
-
-/* Moves a handle to a row, or makes one when *handle is NULL. After an error it is closed and NULL.
- * So it is, without an error, where the row is missing or is not as long as a chunk, which a
- * statement reports better (a TEXT of that length passes, since a handle does not tell the type),
- * or where a rollback has ended it (SQLITE_ABORT). */
-BLOOM_INLINE int move_handle(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                             uint64_t chunk, bool for_writing, sqlite3_blob **handle) {
-    struct bloom_database *database = chunks->database;
-    sqlite3_int64 id = chunk_id(geometry, chunk);
-    int code;
-    if (*handle != NULL)
-        code = sqlite3_blob_reopen(*handle, id);
-    else
-        code = sqlite3_blob_open(database->connection, database->schema,
-                                 database->shadow_names[BLOOM_SHADOW_CHUNKS], "bits", id,
-                                 for_writing, handle);
-    if (code == SQLITE_OK && (uint32_t)sqlite3_blob_bytes(*handle) == bloom_chunk_bytes(geometry))
-        return code;
-    if ((code & 0xff) == SQLITE_ERROR || (code & 0xff) == SQLITE_ABORT)
-        code = SQLITE_OK;
-    return end_handle(handle,
-                      code == SQLITE_OK ? code : bloom_database_fail_sqlite(database, code));
-}
-
-/* A failed read or write, after which the handle is of no more use. */
-static int handle_failed(struct bloom_chunks *chunks, sqlite3_blob **handle, int code) {
-    return end_handle(handle, bloom_database_fail_sqlite(chunks->database, code));
-}
-
-/* Whether the handle pays: not before some reads, since it must be opened, unless the chunks are
- * large; and not as long as the layer has chunks without a row, each of which would cost the
- * handle. */
-static bool handle_pays(struct bloom_chunks *chunks, const struct bloom_geometry *geometry) {
-    if (!geometry->complete || !bloom_database_tells_expiry())
-        return false;
-    return chunks->handle != NULL || bloom_chunk_bytes(geometry) >= LARGE_CHUNK_BYTES ||
-           chunks->reads++ >= READS_BEFORE_HANDLE;
-}
-
-/* Finds the block that decides about a key. */
-BLOOM_INLINE void find_block(struct bloom_block *block, const struct bloom_geometry *geometry,
-                             const uint64_t *words) {
-    const uint64_t number = geometry->shape.layout->blocks->of(&geometry->shape, words);
-    const uint32_t before = (uint32_t)(number % geometry->chunk_blocks) * block_bytes(geometry);
-    block->geometry = geometry;
-    block->chunk = number / geometry->chunk_blocks;
-    block->offset = BLOOM_COUNTS_BYTES + before;
-    block->is_stale = false;
-    block->bytes =
-        block->row + (block->offset <= BLOOM_NEAR_BYTES ? block->offset : BLOOM_COUNTS_BYTES);
-}
-
-/* Bytes from the beginning of the row to the end of the block where that is near; else of counts
- * alone. */
-static int bytes_with_counts(const struct bloom_block *block) {
-    return (int)(block->offset <= BLOOM_NEAR_BYTES ? block->offset + block_bytes(block->geometry)
-                                                   : BLOOM_COUNTS_BYTES);
-}
-
-/* What counts in the place of a row that is stale, or of none. */
-static void clear_block(struct bloom_block *block) {
-    block->counts = no_counts(block->geometry);
-    memset(block->row, 0, (size_t)(block->bytes - block->row) + block_bytes(block->geometry));
-}
-
-/* Reads a block through a handle, and the counts, unless the block alone is asked for. */
-BLOOM_INLINE int read_handle(struct bloom_chunks *chunks, struct bloom_block *block, bool counts,
-                             sqlite3_blob **handle) {
-    const int with_counts = counts ? bytes_with_counts(block) : 0;
-    int code = SQLITE_OK;
-    if (counts)
-        code = sqlite3_blob_read(*handle, block->row, with_counts, 0);
-    if (code == SQLITE_OK && with_counts <= BLOOM_COUNTS_BYTES)
-        code = sqlite3_blob_read(*handle, block->bytes, (int)block_bytes(block->geometry),
-                                 (int)block->offset);
-    if (code != SQLITE_OK)
-        return handle_failed(chunks, handle, code);
-    if (!counts)
-        return code;
-    block->counts = load_counts(block->row);
-    block->is_stale = is_stale(block->geometry, block->counts.generation);
-    if (block->is_stale)
-        clear_block(block);
-    return code;
-}
-
-int bloom_block_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     const uint64_t *words, struct bloom_block *block) {
-    bool has_row;
-    find_block(block, geometry, words);
-    if (handle_pays(chunks, geometry)) {
-        int code = bloom_database_prepare(chunks->database, 1u << BLOOM_READ_CHUNK);
-        if (code != SQLITE_OK)
-            return code;
-        sqlite3_blob *handle = chunks->handle;
-        chunks->handle = NULL;
-        code = move_handle(chunks, geometry, block->chunk, false, &handle);
-        if (handle != NULL)
-            code = read_handle(chunks, block, geometry->generation > 0, &handle);
-        chunks->handle = handle;
-        if (handle != NULL || code != SQLITE_OK)
-            return code;
-        chunks->reads = 0;
-    }
-    return read_row(chunks, geometry, block->chunk, block->offset, block_bytes(geometry),
-                    block->bytes, &has_row);
-}
-
-/* Opens a row for change, by the permission to read and to write it; *handle stays NULL where there
- * is none. */
-BLOOM_INLINE int open_row(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                          uint64_t chunk, sqlite3_blob **handle) {
-    bool has_row;
-    int code =
-        bloom_database_prepare(chunks->database, 1u << BLOOM_READ_CHUNK | 1u << BLOOM_WRITE_CHUNK);
-    if (code != SQLITE_OK)
-        return end_handle(handle, code);
-    code = move_handle(chunks, geometry, chunk, true, handle);
-    if (code != SQLITE_OK || *handle != NULL)
-        return code;
-    code = read_row(chunks, geometry, chunk, 0, 0, (uint8_t[1]){0}, &has_row);
+        code = bloom_copies_note(&chunks->copies,
+                                 layer_number(chunks, chunk->generation, chunk->index),
+                                 chunk->layer->chunks, chunk->number, *row, bytes_of(chunk));
     if (code == SQLITE_OK && has_row)
-        code = bloom_database_damaged(chunks->database, BLOOM_SHADOW_CHUNKS,
-                                      "chunk %lld cannot be opened", chunk_id(geometry, chunk));
+        *row = take_block(chunks, place, *row);
+    return bloom_database_end(chunks->database, BLOOM_READ_ROW, code);
+}
+
+/* Opens the row of a chunk, or moves a handle to it; it is NULL when there is no row. */
+static int open_chunk(struct bloom_chunks *chunks, const struct bloom_chunk *chunk, bool writes,
+                      sqlite3_blob **handle) {
+    int code = bloom_database_open_row(chunks->database, id_of(chunks, chunk), writes, handle);
+    if (code == SQLITE_OK && *handle != NULL &&
+        (uint32_t)sqlite3_blob_bytes(*handle) != bytes_of(chunk))
+        code = bloom_database_close_row(handle,
+                                        wrong_length(chunks, chunk, sqlite3_blob_bytes(*handle)));
     return code;
 }
 
-int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     const uint64_t *words, struct bloom_block *block) {
-    find_block(block, geometry, words);
-    int code = open_row(chunks, geometry, block->chunk, &block->handle);
-    if (code == SQLITE_OK && block->handle == NULL)
-        clear_block(block);
-    if (block->handle == NULL)
-        return code;
-    code = read_handle(chunks, block, true, &block->handle);
-    if (code == SQLITE_OK)
-        code = bloom_counts_check(chunks, geometry, block->chunk, &block->counts);
-    return code == SQLITE_OK ? code : end_handle(&block->handle, code);
+/* Decides whether a block is read through the reader. A host may put a database of memdb in the
+ * place of this one while a cursor is open (SQLite 3.40 lets it), which ends the reader's cursor. */
+static bool uses_reader(struct bloom_chunks *chunks, const struct bloom_chunk *chunk) {
+    if (bytes_of(chunk) < LARGE_CHUNK_BYTES &&
+        (chunks->cursors == 0 || chunks->reads++ < READS_BEFORE_READER))
+        return false;
+    return !bloom_copies_is_memory_file(&chunks->copies);
 }
 
-/* Makes a row of zeros, and opens it. It counts for nothing until it has reported a key. */
-static int make_row(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                    uint64_t chunk, sqlite3_blob **handle) {
-    sqlite3_stmt *statement;
-    int code = bloom_database_begin(chunks->database, BLOOM_NEW_CHUNK, &statement);
+/* The same as read_by_statement, through the reader. */
+static int read_by_reader(struct bloom_chunks *chunks, const struct bloom_place *place,
+                          const uint8_t **row) {
+    const struct bloom_chunk *chunk = &place->chunk;
+    sqlite3_blob *handle = chunks->reader;
+    chunks->reader = NULL; /* SQLite may end the query meanwhile */
+    *row = NULL;
+    int code = open_chunk(chunks, chunk, false, &handle);
+    if (code == SQLITE_OK && handle != NULL) {
+        *row = chunks->block;
+        code = sqlite3_blob_read(handle, chunks->block, BLOOM_CHUNK_HEAD_BYTES, 0);
+        if (code == SQLITE_OK)
+            code = sqlite3_blob_read(handle, chunks->block + BLOOM_CHUNK_HEAD_BYTES,
+                                     (int)block_bytes(chunk), (int)place->offset);
+        if (code != SQLITE_OK)
+            code = bloom_database_close_row(&handle,
+                                            bloom_database_fail_sqlite(chunks->database, code));
+    }
+    chunks->reader = handle;
+    if (handle == NULL)
+        chunks->reads = 0;
+    if (code == SQLITE_OK)
+        code = bloom_copies_note(&chunks->copies,
+                                 layer_number(chunks, chunk->generation, chunk->index),
+                                 chunk->layer->chunks, chunk->number, *row, 0);
+    return code;
+}
+
+int bloom_chunks_read(struct bloom_chunks *chunks, const struct bloom_place *place,
+                      const uint8_t **block, bool *closed) {
+    const struct bloom_chunk *chunk = &place->chunk;
+    uint32_t offset = BLOOM_CHUNK_HEAD_BYTES;
+    const uint8_t *row;
+    bool is_stale;
+    int code = SQLITE_OK;
+    const enum bloom_copy copy =
+        bloom_copies_find(&chunks->copies, layer_number(chunks, chunk->generation, chunk->index),
+                          chunk->number, &row);
+    *block = NULL;
+    *closed = false;
+    if (copy == BLOOM_COPY_ABSENT)
+        return SQLITE_OK;
+    if (copy == BLOOM_COPY_FOUND)
+        offset = place->offset;
+    else if (copy == BLOOM_COPY_UNKNOWN && uses_reader(chunks, chunk))
+        code = read_by_reader(chunks, place, &row);
+    else
+        code = read_by_statement(chunks, place, &row);
+    if (code != SQLITE_OK || row == NULL)
+        return code;
+    const struct bloom_head head = load_head(row);
+    code = check_head(chunks, chunk, &head, &is_stale);
+    if (code != SQLITE_OK || is_stale)
+        return code;
+    *block = row + offset;
+    *closed = head.closed != 0;
+    return SQLITE_OK;
+}
+
+/* Changing a block */
+
+static bool is_near(const struct bloom_place *place) {
+    return place->offset <= BLOOM_NEAR_BYTES;
+}
+
+/* Bytes from the beginning of the row to the end of the block where that is near; else of the head
+ * alone. */
+static int bytes_with_head(const struct bloom_place *place) {
+    return is_near(place) ? (int)(place->offset + block_bytes(&place->chunk))
+                          : BLOOM_CHUNK_HEAD_BYTES;
+}
+
+static int read_change(struct bloom_chunks *chunks, struct bloom_change *change) {
+    const struct bloom_place *place = &change->place;
+    int code = sqlite3_blob_read(change->handle, change->row, bytes_with_head(place), 0);
+    if (code == SQLITE_OK && !is_near(place))
+        code = sqlite3_blob_read(change->handle, change->block, (int)block_bytes(&place->chunk),
+                                 (int)place->offset);
     if (code != SQLITE_OK)
-        return code;
-    sqlite3_bind_int64(statement, 1, chunk_id(geometry, chunk));
-    sqlite3_bind_zeroblob(statement, 2, (int)bloom_chunk_bytes(geometry));
-    code = bloom_database_write(chunks->database, BLOOM_NEW_CHUNK, 1);
+        return bloom_database_fail_sqlite(chunks->database, code);
+    change->head = load_head(change->row);
+    return check_head(chunks, &place->chunk, &change->head, &change->is_stale);
+}
+
+int bloom_change_open(struct bloom_chunks *chunks, const struct bloom_place *place,
+                      struct bloom_change *change) {
+    change->place = *place;
+    change->is_stale = false;
+    change->block = change->row + (is_near(place) ? place->offset : BLOOM_CHUNK_HEAD_BYTES);
+    int code = open_chunk(chunks, &place->chunk, true, &change->handle);
+    if (code == SQLITE_OK && change->handle != NULL)
+        code = read_change(chunks, change);
+    if (code != SQLITE_OK)
+        return bloom_change_close(change, code);
+    if (change->handle == NULL || change->is_stale) {
+        change->head = (struct bloom_head){.generation = place->chunk.generation};
+        memset(change->row, 0, (size_t)(change->block - change->row) + block_bytes(&place->chunk));
+    }
+    return SQLITE_OK;
+}
+
+/* Makes a row of zeros, and opens it. */
+static int make_row(struct bloom_chunks *chunks, const struct bloom_chunk *chunk,
+                    sqlite3_blob **handle) {
+    int code = bloom_database_run(chunks->database, BLOOM_INSERT_ROW, id_of(chunks, chunk),
+                                  bytes_of(chunk));
     if (code == SQLITE_OK)
-        code = open_row(chunks, geometry, chunk, handle);
-    return code == SQLITE_OK && *handle == NULL ? bloom_database_hidden(chunks->database) : code;
+        code = open_chunk(chunks, chunk, true, handle);
+    return code == SQLITE_OK && *handle == NULL
+               ? bloom_database_fail(chunks->database, SQLITE_CORRUPT_VTAB,
+                                     "a new row of %s is gone at once. Drop the triggers on it",
+                                     chunks->database->data_name)
+               : code;
 }
 
-int bloom_block_make_row(struct bloom_chunks *chunks, struct bloom_block *block) {
-    return make_row(chunks, block->geometry, block->chunk, &block->handle);
-}
-
-/* Zeros over a stale row. */
+/* Zeros over a row of a forgotten generation. */
 static int wipe(sqlite3_blob *handle) {
     static const uint8_t ZEROS[4096];
     int length = sqlite3_blob_bytes(handle), code = SQLITE_OK;
@@ -383,89 +398,155 @@ static int wipe(sqlite3_blob *handle) {
     return code;
 }
 
-int bloom_block_save(struct bloom_chunks *chunks, struct bloom_block *block) {
-    const int with_counts = bytes_with_counts(block);
-    int code = block->is_stale ? wipe(block->handle) : SQLITE_OK;
-    write_counts(&block->counts, block->row);
-    if (code == SQLITE_OK)
-        code = sqlite3_blob_write(block->handle, block->row, with_counts, 0);
-    if (code == SQLITE_OK && with_counts == BLOOM_COUNTS_BYTES)
-        code = sqlite3_blob_write(block->handle, block->bytes, (int)block_bytes(block->geometry),
-                                  (int)block->offset);
+int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change) {
+    const struct bloom_place *place = &change->place;
+    int code = SQLITE_OK;
+    if (change->handle == NULL)
+        code = make_row(chunks, &place->chunk, &change->handle);
     if (code != SQLITE_OK)
-        return handle_failed(chunks, &block->handle, code);
-    bloom_block_close(block);
-    return SQLITE_OK;
+        return bloom_change_close(change, code);
+    if (change->is_stale)
+        code = wipe(change->handle);
+    store_head(change->row, &change->head);
+    if (code == SQLITE_OK)
+        code = sqlite3_blob_write(change->handle, change->row, bytes_with_head(place), 0);
+    if (code == SQLITE_OK && !is_near(place))
+        code = sqlite3_blob_write(change->handle, change->block, (int)block_bytes(&place->chunk),
+                                  (int)place->offset);
+    if (code != SQLITE_OK)
+        code = bloom_database_fail_sqlite(chunks->database, code);
+    return bloom_change_close(change, code);
 }
 
-void bloom_block_close(struct bloom_block *block) {
-    end_handle(&block->handle, SQLITE_OK);
+int bloom_change_close(struct bloom_change *change, int code) {
+    return bloom_database_close_row(&change->handle, code);
 }
 
 /* Whole chunks */
 
-static int take_buffer(struct bloom_chunks *chunks) {
-    if (chunks->chunk == NULL)
-        chunks->chunk = sqlite3_malloc(BLOOM_CHUNK_BYTES_MAXIMUM);
-    return chunks->chunk != NULL ? SQLITE_OK : SQLITE_NOMEM;
-}
-
-int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     uint64_t chunk, struct bloom_counts *counts, uint8_t **blocks) {
-    bool has_row;
-    int code = take_buffer(chunks);
-    if (code != SQLITE_OK)
-        return code;
-    *blocks = chunks->chunk + BLOOM_COUNTS_BYTES;
-    code =
-        read_row(chunks, geometry, chunk, 0, bloom_chunk_bytes(geometry), chunks->chunk, &has_row);
-    if (code != SQLITE_OK)
-        return code;
-    *counts = load_counts(chunks->chunk);
-    if (is_stale(geometry, counts->generation)) /* there is no row, or it is */
-        *counts = no_counts(geometry);
-    return bloom_counts_check(chunks, geometry, chunk, counts);
-}
-
-int bloom_chunk_next(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     uint64_t *chunk, struct bloom_counts *counts, uint8_t **blocks) {
-    const sqlite3_int64 first = chunk_id(geometry, 0);
-    const sqlite3_int64 end = chunk_id(geometry, bloom_chunks_of_layer(geometry));
+int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_chunk *chunk,
+                     struct bloom_head *head, uint8_t **blocks) {
     sqlite3_stmt *statement;
-    bool row;
-    int code = take_buffer(chunks);
-    *blocks = NULL;
-    for (sqlite3_int64 id = first + (sqlite3_int64)*chunk; code == SQLITE_OK; id++) {
-        code = bloom_database_read(chunks->database, BLOOM_NEXT_CHUNK, id, end, &statement, &row);
-        if (code != SQLITE_OK)
-            return code;
-        if (row) {
-            id = sqlite3_column_int64(statement, 0);
-            code = copy_row(chunks, statement, geometry, 0, bloom_chunk_bytes(geometry),
-                            chunks->chunk);
-        }
-        code = bloom_database_end(chunks->database, BLOOM_NEXT_CHUNK, code);
-        if (code != SQLITE_OK || !row)
-            return code;
-        *counts = load_counts(chunks->chunk);
-        if (!is_stale(geometry, counts->generation)) {
-            *chunk = (uint64_t)(id - first);
-            *blocks = chunks->chunk + BLOOM_COUNTS_BYTES;
-            return code;
+    const uint8_t *row = NULL;
+    bool has_row, is_zero = true;
+    if (chunks->buffer == NULL)
+        chunks->buffer = sqlite3_malloc(BLOOM_CHUNK_BYTES_MAXIMUM);
+    if (chunks->buffer == NULL)
+        return SQLITE_NOMEM;
+    *blocks = chunks->buffer + BLOOM_CHUNK_HEAD_BYTES;
+    int code = bloom_database_start(chunks->database, BLOOM_READ_ROW, id_of(chunks, chunk), 0,
+                                    &statement, &has_row);
+    if (code != SQLITE_OK)
+        return code;
+    if (has_row)
+        code = row_of(chunks, statement, 0, chunk, &row);
+    if (row != NULL) {
+        *head = load_head(row);
+        code = check_head(chunks, chunk, head, &is_zero);
+    }
+    if (code == SQLITE_OK && is_zero) {
+        *head = (struct bloom_head){.generation = chunk->generation};
+        memset(chunks->buffer, 0, bytes_of(chunk));
+    } else if (code == SQLITE_OK) {
+        memcpy(chunks->buffer, row, bytes_of(chunk));
+    }
+    return bloom_database_end(chunks->database, BLOOM_READ_ROW, code);
+}
+
+int bloom_chunk_write(struct bloom_chunks *chunks, const struct bloom_chunk *chunk,
+                      const struct bloom_head *head) {
+    sqlite3_blob *handle = NULL;
+    int code = open_chunk(chunks, chunk, true, &handle);
+    if (code == SQLITE_OK && handle == NULL)
+        code = make_row(chunks, chunk, &handle);
+    if (code != SQLITE_OK)
+        return code;
+    store_head(chunks->buffer, head);
+    code = sqlite3_blob_write(handle, chunks->buffer, (int)bytes_of(chunk), 0);
+    if (code != SQLITE_OK)
+        code = bloom_database_fail_sqlite(chunks->database, code);
+    return bloom_database_close_row(&handle, code);
+}
+
+/* Walks */
+
+/* Finds the chunk of the row that the walk is at, by its id. */
+static int find_chunk(struct bloom_chunks *chunks, struct bloom_walk *walk) {
+    const unsigned generations = chunks->growth.generations;
+    const sqlite3_int64 number = (walk->id >> CHUNK_BITS) - 1;
+    const unsigned index = (unsigned)(number % SLOT_LAYERS);
+    const uint64_t chunk = (uint64_t)walk->id & ((UINT64_C(1) << CHUNK_BITS) - 1);
+    if (number >= 0 && number / SLOT_LAYERS < generations && index < BLOOM_LAYERS_MAXIMUM &&
+        (index == 0 || chunks->growth.mode == BLOOM_GROWTH_ON) &&
+        chunk < bloom_chunks_layer(chunks, index)->chunks) {
+        const unsigned slot = (unsigned)(number / SLOT_LAYERS);
+        const uint32_t age = (chunks->newest % generations + generations - slot) % generations;
+        if (age <= chunks->newest) {
+            walk->chunk = bloom_chunk_of(chunks, index, chunks->newest - age, chunk);
+            return SQLITE_OK;
         }
     }
-    return code;
+    return bloom_database_damaged(chunks->database, "row %lld is of no chunk", walk->id);
 }
 
-int bloom_chunk_write(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                      uint64_t chunk, const struct bloom_counts *counts) {
-    sqlite3_blob *handle = NULL;
-    int code = open_row(chunks, geometry, chunk, &handle);
-    if (code == SQLITE_OK && handle == NULL)
-        code = make_row(chunks, geometry, chunk, &handle);
+/* Judges the row that the walk is at. */
+static int visit_row(struct bloom_chunks *chunks, struct bloom_walk *walk) {
+    const sqlite3_int64 id = sqlite3_column_int64(walk->statement, 0);
+    const uint8_t *row;
+    if (id <= walk->id)
+        return bloom_database_damaged(chunks->database, "row %lld comes after row %lld", id,
+                                      walk->id);
+    walk->id = id;
+    walk->is_stale = true;
+    walk->blocks = NULL;
+    if (id == 0)
+        return SQLITE_OK;
+    int code = find_chunk(chunks, walk);
+    if (code == SQLITE_OK)
+        code = row_of(chunks, walk->statement, 1, &walk->chunk, &row);
     if (code != SQLITE_OK)
         return code;
-    write_counts(counts, chunks->chunk);
-    code = sqlite3_blob_write(handle, chunks->chunk, (int)bloom_chunk_bytes(geometry), 0);
-    return code == SQLITE_OK ? end_handle(&handle, code) : handle_failed(chunks, &handle, code);
+    walk->head = load_head(row);
+    walk->blocks = row + BLOOM_CHUNK_HEAD_BYTES;
+    return check_head(chunks, &walk->chunk, &walk->head, &walk->is_stale);
+}
+
+/* Goes on to the first row that counts. */
+static int visit_rows(struct bloom_chunks *chunks, struct bloom_walk *walk) {
+    for (; walk->at_row; walk->at_row = sqlite3_step(walk->statement) == SQLITE_ROW) {
+        int code = visit_row(chunks, walk);
+        if (code != SQLITE_OK)
+            return bloom_walk_end(chunks, walk, code);
+        if (!walk->is_stale)
+            return SQLITE_OK;
+    }
+    return SQLITE_OK;
+}
+
+static int start_walk(struct bloom_chunks *chunks, struct bloom_walk *walk, sqlite3_int64 first,
+                      sqlite3_int64 end) {
+    walk->id = first > INT64_MIN ? first - 1 : first;
+    int code = bloom_database_start(chunks->database, BLOOM_WALK_ROWS, first, end, &walk->statement,
+                                    &walk->at_row);
+    return code == SQLITE_OK ? visit_rows(chunks, walk) : code;
+}
+
+int bloom_walk_layers(struct bloom_chunks *chunks, struct bloom_walk *walk, uint32_t generation,
+                      unsigned first, unsigned end) {
+    return start_walk(chunks, walk, first_id(layer_number(chunks, generation, first)),
+                      first_id(layer_number(chunks, generation, end)));
+}
+
+int bloom_walk_all(struct bloom_chunks *chunks, struct bloom_walk *walk) {
+    return start_walk(chunks, walk, INT64_MIN, INT64_MAX);
+}
+
+int bloom_walk_next(struct bloom_chunks *chunks, struct bloom_walk *walk) {
+    walk->at_row = sqlite3_step(walk->statement) == SQLITE_ROW;
+    return visit_rows(chunks, walk);
+}
+
+int bloom_walk_end(struct bloom_chunks *chunks, struct bloom_walk *walk, int code) {
+    walk->at_row = false;
+    return bloom_database_end(chunks->database, BLOOM_WALK_ROWS, code);
 }

@@ -1,138 +1,153 @@
-/* Rows of NAME_chunks: the blocks of a layer, as many in each row as fill a database page without
- * overflowing it, behind the counts of what is in them.
+/* The chunks of a filter table: where the block of a key is, and how it is read and written.
  *
- * FORMAT-tables.md says what a row holds. A row of an older generation than its layer's is stale:
- * it counts as zeros, and is overwritten when a key comes to it. A row is absent until one of its
- * blocks is written.
+ * FORMAT-tables.md says what is stored: each row but row 0 is a chunk, a head and then blocks, as
+ * many as fill a database page without overflowing it. A chunk that has no row counts as zeros, and
+ * so does one of a generation that is forgotten.
  *
- * A block is read by a statement, or, where that takes less time, through a BLOB handle, which does
- * not copy the whole row. Rows that are there are changed through a handle alone: bits and counts
- * are written together. Two rules keep handles from doing harm:
+ * A block is read from a copy (copies.h), by a statement, or through a BLOB handle: the reader. It
+ * takes longer to open than a statement takes, and less time to move, so it is for queries that read
+ * many blocks, and for chunks so large that a statement would copy too much. Chunks are changed
+ * through a handle of their own, which writes head and block together.
  *
- *   1. SQLite asks no authorizer about a handle. So none is used unless the statement that does the
- *      same is prepared, by the authorizer that there is now.
- *   2. An open handle is a reader: it would keep the database's read transaction alive, and keeps
- *      tables from being dropped; one for writing keeps the transaction from being committed. So a
- *      handle for writing lives for one change. The one for reading, kept here, lives while the
- *      table has a cursor open, not even for all of a transaction: when a statement fails and
- *      takes its transaction back, SQLite closes its cursors, ends the transaction and then tells
- *      the tables, and a reader that is still open keeps the lock until the connection's next
- *      statement ends. bloom_chunks_rest is the one function that closes it. SQLite may roll back
- *      and tell us so while a handle is closed or at work: it is taken from its owner before.
+ * An open handle keeps the transaction alive and the database locked. So a handle for writing lives
+ * for one change, and the reader only while the table has a cursor open. SQLite asks no authorizer
+ * about a handle, and asks about a statement: an application that sets an authorizer must let it
+ * read and write NAME_data, as with R*Tree.
  */
 #ifndef BLOOM_TABLE_CHUNKS_H
 #define BLOOM_TABLE_CHUNKS_H
 
-#include "table/database.h"
+#include "filter/growth.h"
+#include "table/copies.h"
 
-/* The first id of the layer with that number. */
-static inline sqlite3_int64 bloom_chunks_first_id(unsigned number) {
-    return (sqlite3_int64)number << 40;
-}
-
-enum { BLOOM_COUNTS_BYTES = 24 };
-
-struct bloom_counts {
-    uint32_t keys, ones, reported_keys, reported_ones, generation, zero;
+/* The head of a chunk, as stored. */
+struct bloom_head {
+    uint32_t ones, keys, generation, closed;
 };
-#define BLOOM_COUNT_MAXIMUM ((uint32_t)INT32_MAX) /* of the first four, in a sound row */
+enum { BLOOM_CHUNK_HEAD_BYTES = 16, BLOOM_COUNT_MAXIMUM = INT32_MAX };
 
-/* Where the blocks of a layer are. */
-struct bloom_geometry {
-    unsigned number; /* of the layer */
-    struct bloom_shape shape;
-    uint32_t chunk_blocks;
-    uint32_t generation;
-    bool complete; /* every chunk has a row: one that is missing is damage */
-    bool checked;  /* there is a row that is as long as chunk_blocks says */
-};
-
-/* Begins as the database and zeros. */
+/* Begins as the database, the same of copies, and zeros. */
 struct bloom_chunks {
     struct bloom_database *database;
-    sqlite3_blob *handle; /* for reading; NULL when there is none */
-    unsigned reads;       /* of blocks, since the handle was closed last */
-    uint8_t *chunk;       /* a chunk of largest size, from its first use on */
+    struct bloom_growth growth;
+    uint32_t newest;       /* generation, see newest_known */
+    bool newest_known;     /* it was read in the write transaction that is under way */
+    uint64_t newest_epoch; /* of copies: it was read in that epoch */
+    unsigned layer_count;
+    struct bloom_layer layers[BLOOM_LAYERS_MAXIMUM]; /* the first layer_count are computed */
+    struct bloom_copies copies;
+    sqlite3_blob *reader; /* NULL when it is not open */
+    unsigned reads;       /* since it was closed */
+    unsigned cursors;     /* of the table that are open */
+    uint8_t *buffer;      /* for a whole chunk, from its first use on */
+    uint8_t block[BLOOM_CHUNK_HEAD_BYTES + BLOOM_BLOCK_BYTES_MAXIMUM]; /* that was read last */
 };
 
 void bloom_chunks_close(struct bloom_chunks *chunks);
 
-/* Closes the handle. */
+/* Each operation begins with one of these: they decide whether copies may be used, and read the
+ * newest generation if there are several. An operation that writes gives the address of a handle,
+ * NULL at first, which may then be open for bloom_change_open. */
+int bloom_chunks_start_reading(struct bloom_chunks *chunks);
+int bloom_chunks_start_writing(struct bloom_chunks *chunks, sqlite3_blob **handle);
+
+/* Call when an operation has ended: closes the reader unless a cursor is open. */
 void bloom_chunks_rest(struct bloom_chunks *chunks);
 
-/* Blocks that go into a row with room for so many bytes, at least 1: SQLite leaves at least 480
- * bytes of a page, more than counts and a block take. */
-uint32_t bloom_blocks_in_room(const struct bloom_shape *shape, uint32_t room);
+/* SQLite begins or ends a transaction in which the table is written, or rolls it back in part. */
+void bloom_chunks_transaction(struct bloom_chunks *chunks, bool begins);
+void bloom_chunks_rolled_back(struct bloom_chunks *chunks);
 
-/* Chunks of a layer, with a row or not; bytes of each, and of its blocks; and blocks in one of
- * them: chunk_blocks, fewer in the last one. */
-uint64_t bloom_chunks_of_layer(const struct bloom_geometry *geometry);
-uint32_t bloom_chunk_bytes(const struct bloom_geometry *geometry);
-uint32_t bloom_chunk_block_bytes(const struct bloom_geometry *geometry);
-uint32_t bloom_blocks_of_chunk(const struct bloom_geometry *geometry, uint64_t chunk);
+/* Writes the newest generation into row 0. */
+int bloom_chunks_write_newest(struct bloom_chunks *chunks, uint32_t newest);
 
-/* The block that decides about a key, and the counts of its chunk. A block that is not far from the
- * counts is read and written with them and with what lies between, by one call instead of two: up
- * to 2 KB that takes 50 ns instead of 95, from 3 KB on as long. */
-enum { BLOOM_NEAR_BYTES = 3072 };
-struct bloom_block {
-    const struct bloom_geometry *geometry;
-    uint64_t chunk;
-    uint32_t offset;      /* in its row */
-    sqlite3_blob *handle; /* of what is open for change; NULL: nothing is, or there is no row */
-    bool is_stale;        /* the row is; counts and bytes are zeros */
-    struct bloom_counts counts;
-    uint8_t *bytes; /* in row */
+/* The layer with that index. */
+const struct bloom_layer *bloom_chunks_layer(struct bloom_chunks *chunks, unsigned index);
+
+/* The generation that lives `age` generations before the newest one, if there was one. Its slot is
+ * the generation modulo their number. */
+static inline bool bloom_chunks_has_age(const struct bloom_chunks *chunks, unsigned age) {
+    return age < chunks->growth.generations && age <= chunks->newest;
+}
+
+/* A chunk. */
+struct bloom_chunk {
+    const struct bloom_layer *layer;
+    unsigned index; /* of the layer */
+    uint32_t generation;
+    uint64_t number; /* in the layer */
+    uint32_t blocks; /* in it */
+};
+
+struct bloom_chunk bloom_chunk_of(struct bloom_chunks *chunks, unsigned index, uint32_t generation,
+                                  uint64_t number);
+
+/* The block of a key in a layer: its chunk, and where it begins in the row. */
+struct bloom_place {
+    struct bloom_chunk chunk;
+    uint32_t offset;
+};
+struct bloom_place bloom_place_of(struct bloom_chunks *chunks, unsigned index, uint32_t generation,
+                                  const uint64_t *words);
+
+/* Reads a block, valid until the next call; *block is NULL when its chunk counts as zeros. *closed
+ * is the mark of the chunk. */
+int bloom_chunks_read(struct bloom_chunks *chunks, const struct bloom_place *place,
+                      const uint8_t **block, bool *closed);
+
+/* A block that is open for change, with the head of its chunk. Head and block are read and written
+ * with what lies between, by one call instead of two, up to that many bytes. */
+enum { BLOOM_NEAR_BYTES = 4096 };
+struct bloom_change {
+    sqlite3_blob *handle; /* NULL: nothing is open, or the chunk has no row */
+    struct bloom_place place;
+    bool is_stale; /* the row is of a forgotten generation */
+    struct bloom_head head;
+    uint8_t *block; /* in row */
     uint8_t row[BLOOM_NEAR_BYTES + BLOOM_BLOCK_BYTES_MAXIMUM];
 };
 
-/* Reads a block, by the words of the key's hash; bytes alone are then of use. */
-int bloom_block_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     const uint64_t *words, struct bloom_block *block);
+/* Opens a block for change. handle must be NULL, or of what is open, which is then moved: this
+ * takes a fraction of the time of opening. After an error nothing is open. */
+int bloom_change_open(struct bloom_chunks *chunks, const struct bloom_place *place,
+                      struct bloom_change *change);
 
-/* Reads a block and the counts of its chunk, to change them; handle is NULL before. What is open
- * may be opened as another block, which takes a third of the time of the first. To save, make the
- * row, if there is none, then do what may still be refused, then save; or close it as it was. No
- * statement that writes, but an UPDATE of the layer's row, may come between the last open and save.
- * After an error nothing is open. */
-int bloom_block_open(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     const uint64_t *words, struct bloom_block *block);
-int bloom_block_make_row(struct bloom_chunks *chunks, struct bloom_block *block);
-int bloom_block_save(struct bloom_chunks *chunks, struct bloom_block *block);
-void bloom_block_close(struct bloom_block *block);
+/* Writes head and block, makes the row if there is none, and closes. */
+int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change);
 
-/* Whether the counts of a chunk may be believed, as far as they alone tell. */
-bool bloom_counts_are_sound(const struct bloom_geometry *geometry,
-                            const struct bloom_counts *counts);
+/* Closes, and returns code. */
+int bloom_change_close(struct bloom_change *change, int code);
 
-/* The same as an error. */
-int bloom_counts_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                       uint64_t chunk, const struct bloom_counts *counts);
+/* Reads a whole chunk into the buffer: its head, and its blocks, which *blocks is until the next
+ * call. Zeros when the chunk counts as zeros. */
+int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_chunk *chunk,
+                     struct bloom_head *head, uint8_t **blocks);
 
-/* Reads a chunk: counts, which are checked, and blocks, which *blocks points to until the next
- * call; zeros when it has no row or a stale one. */
-int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     uint64_t chunk, struct bloom_counts *counts, uint8_t **blocks);
+/* Writes the chunk that was read last, with this head and the blocks as they are now. */
+int bloom_chunk_write(struct bloom_chunks *chunks, const struct bloom_chunk *chunk,
+                      const struct bloom_head *head);
 
-/* Writes the chunk that was read last: with these counts, and the blocks as they are now. */
-int bloom_chunk_write(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                      uint64_t chunk, const struct bloom_counts *counts);
+/* A walk over the rows of chunks in the order of their ids. Rows that count as zeros are passed. */
+struct bloom_walk {
+    sqlite3_stmt *statement;
+    bool at_row;
+    sqlite3_int64 id; /* of the row, or of the one before */
+    bool is_stale;
+    struct bloom_chunk chunk;
+    struct bloom_head head;
+    const uint8_t *blocks; /* until the next call */
+};
 
-/* Reads the first chunk of a layer from *chunk on that has a row which is not stale, and makes
- * *chunk its number; *blocks is NULL when there is none. Counts are not checked. */
-int bloom_chunk_next(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                     uint64_t *chunk, struct bloom_counts *counts, uint8_t **blocks);
+/* Start a walk, over the chunks of some layers of a generation, from layer `first` to before layer
+ * `end`, or over all rows of the table, and go to the first chunk. next goes on, until at_row is
+ * false. A row that is no chunk, or contradicts FORMAT-tables.md, is an error. */
+int bloom_walk_layers(struct bloom_chunks *chunks, struct bloom_walk *walk, uint32_t generation,
+                      unsigned first, unsigned end);
+int bloom_walk_all(struct bloom_chunks *chunks, struct bloom_walk *walk);
+int bloom_walk_next(struct bloom_chunks *chunks, struct bloom_walk *walk);
 
-/* Whether rows of the layer contradict its geometry: a chunk beyond the last, or one of another
- * length. *any tells whether there is a row that says so. */
-int bloom_chunks_check(struct bloom_chunks *chunks, const struct bloom_geometry *geometry,
-                       bool *any);
-
-/* The last row from one id to another. */
-int bloom_chunks_last(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_int64 to, bool *any,
-                      sqlite3_int64 *id);
-
-/* Deletes all rows from one id to another, of whatever layers. */
-int bloom_chunks_delete(struct bloom_chunks *chunks, sqlite3_int64 from, sqlite3_int64 to);
+/* Ends a walk. Returns the error of SQLite, if there was one, otherwise code. After an error the
+ * walk has ended already; after its last row it has not. Only one walk may be under way. */
+int bloom_walk_end(struct bloom_chunks *chunks, struct bloom_walk *walk, int code);
 
 #endif

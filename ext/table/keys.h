@@ -1,24 +1,40 @@
-/* Keys of a filter table: asked, added, taken out. words are the words of a key's hash. */
+/* The keys of a filter table: looked up, added and removed. `words` are the words of a key's hash.
+ *
+ * Everything goes along the path of a key: from layer 0 on, to the next layer as long as the chunk
+ * is closed. Because a closed chunk never gets a new bit, a key never changes its place, and a
+ * DELETE finds exactly the chunk that an INSERT counted it in. There is no shortcut to the newest
+ * layer: a DELETE that took one would remove other keys.
+ *
+ * Each function begins with bloom_chunks_start_reading or bloom_chunks_start_writing.
+ */
 #ifndef BLOOM_TABLE_KEYS_H
 #define BLOOM_TABLE_KEYS_H
 
-#include "table/layers.h"
+#include "filter/hashes.h"
+#include "table/chunks.h"
 
-/* Whether any of count keys is probably in. The words of a key follow those of the one before. */
-int bloom_keys_check(struct bloom_layers *layers, const uint64_t *words, unsigned count,
+/* Sets *found to whether any of `count` keys is probably in. The words of each key follow those of
+ * the one before. */
+int bloom_keys_check(struct bloom_chunks *chunks, const uint64_t *words, unsigned count,
                      bool *found);
 
-/* Adds a key, unless it is probably in already, which *found tells. If again, it is also added when
- * only generations before the newest have it, and counting layouts count a key that is in once
- * more. */
-int bloom_keys_add(struct bloom_layers *layers, const uint64_t *words, bool again, bool *found);
+/* Adds a key, unless it is probably in, which sets *found. With `again` (a plain INSERT) only the
+ * newest generation counts as in, and a layout that counts counts a key that is in once more.
+ *
+ * *expects_new is a hint that the caller keeps: the last key was new, so the next one probably is,
+ * too. A key that is expected to be known is looked up first, which is cheaper than to open its
+ * chunk for change. */
+int bloom_keys_add(struct bloom_chunks *chunks, const uint64_t *words, bool again,
+                   bool *expects_new, bool *found);
 
-/* Takes a key out once, unless it seems to be in no layer or in several: then it is not known from
- * which one, and the wrong one would lose other keys. The layout counts. */
-int bloom_keys_remove(struct bloom_layers *layers, const uint64_t *words);
+/* Takes one count of a key away, unless it is certainly not in. The layout must count. */
+int bloom_keys_remove(struct bloom_chunks *chunks, const uint64_t *words);
 
-/* bulk.c: adds all keys of a set, of layout hashes and of the keying of the table, as plain INSERTs
- * of each would. Called between bloom_layers_start and bloom_layers_finish. */
-int bloom_bulk_add(struct bloom_layers *layers, const struct bloom_stored *set);
+/* bulk.c: adds all hashes of a set as plain INSERTs of their keys would. With growth=error the set
+ * is added whole or not at all. */
+int bloom_keys_add_all(struct bloom_chunks *chunks, const struct bloom_hashes *set);
+
+/* Keeps the message for a key that growth=error refuses. */
+int bloom_keys_refuse(struct bloom_chunks *chunks);
 
 #endif

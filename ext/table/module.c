@@ -1,4 +1,5 @@
-/* The virtual table module `bloom`: a filter updated in place.
+/* The virtual table module `bloom`: a filter that is updated in place. This file says what each SQL
+ * statement does to a table; keys.c, maintain.c and chunks.c do it.
  *
  *   CREATE VIRTUAL TABLE seen USING bloom(capacity=1000000, fpr=0.01, growth=on);
  *
@@ -16,18 +17,16 @@
  *   3. INSERT of a key adds it; with OR IGNORE, one that is probably in already is ignored, so that
  *      changes() tells. A layout that counts counts every other INSERT.
  *   4. INSERT of a command and its argument runs it: 'add' with a key, 'add_all' with a set of
- *      hashes, 'merge' with a filter as the key, 'clear', 'repair', 'rotate'.
+ *      hashes, 'merge' with a filter as the key, 'clear', 'rotate'.
  *   5. DELETE takes one count of a key back where the layout counts; otherwise it is an error, as
  *      UPDATE always is.
  */
 #include "table/module.h"
 
-#include "filter/hashes.h"
 #include "filter/names.h"
-#include "sqlite/affinity.h"
+#include "table/configuration.h"
 #include "table/keys.h"
-#include "table/options.h"
-#include "table/whole.h"
+#include "table/maintain.h"
 
 #include <string.h>
 
@@ -43,9 +42,10 @@ struct table {
     struct bloom_connection *connection;
     struct bloom_database database;
     struct bloom_chunks chunks;
-    struct bloom_layers layers;
     enum bloom_key_type key_type;
     struct bloom_shape key_shape; /* how keys are hashed: as its layout does it */
+    char *damage;                 /* why row 0 cannot be used; NULL: it can */
+    bool expects_new;             /* see bloom_keys_add */
     /* The last cursor closed: most statements open just one, a thousand times over. */
     struct cursor *spare;
 };
@@ -110,66 +110,115 @@ static int declare(sqlite3 *connection, const char *name, enum bloom_key_type ke
     return code;
 }
 
-/* The shadow tables, with one empty layer. SQLite takes the creation for the begin of the table's
- * transaction. */
-static int create_shadow_tables(struct table *table) {
-    /* Writing the shadow tables must not be seen in last_insert_rowid(). */
+/* Uses what row 0 says. */
+static void configure(struct table *table, const struct bloom_configuration *configuration) {
+    const struct bloom_growth *growth = &configuration->growth;
+    table->key_type = configuration->key;
+    table->key_shape = (struct bloom_shape){.layout = growth->layout, .keying = growth->keying};
+    table->chunks.growth = *growth;
+    table->chunks.layer_count = 0;
+}
+
+/* Reads row 0. Damage is kept, and fails whatever is done to the table but DROP. */
+static int read_configuration(struct table *table) {
+    struct bloom_database *database = &table->database;
+    uint8_t row[BLOOM_CONFIGURATION_BYTES];
+    char problem[BLOOM_PROBLEM_SIZE];
+    struct bloom_configuration configuration;
+    sqlite3_free(table->damage);
+    table->damage = NULL;
+    int code = bloom_database_read_row_0(database, row, BLOOM_CONFIGURATION_BYTES);
+    if (code == SQLITE_OK &&
+        !bloom_configuration_read(&configuration, &table->chunks.newest, row, problem))
+        code = bloom_database_damaged(database, "row 0 %s", problem);
+    if (code == SQLITE_OK)
+        configure(table, &configuration);
+    switch (code & 0xff) {
+    case SQLITE_OK:
+    case SQLITE_NOMEM:
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_IOERR:
+    case SQLITE_INTERRUPT:
+        return code;
+    default:
+        table->damage = bloom_database_message(database);
+        return table->damage != NULL ? SQLITE_OK : SQLITE_NOMEM;
+    }
+}
+
+/* The shadow table, with row 0. SQLite takes the creation for the begin of the table's transaction.
+ */
+static int create_shadow_table(struct table *table,
+                               const struct bloom_configuration *configuration) {
+    uint8_t row[BLOOM_CONFIGURATION_BYTES];
+    sqlite3_blob *handle = NULL;
+    /* Writing the shadow table must not be seen in last_insert_rowid(). */
     sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->database.connection);
     int code = bloom_database_enter(&table->database);
     if (code == SQLITE_OK)
-        code = bloom_database_create_tables(&table->database);
+        code = bloom_database_create_table(&table->database);
     if (code == SQLITE_OK)
-        code = bloom_layers_create(&table->layers);
-    /* The schema goes on to change, and no statement that reads would show it. */
-    bloom_database_forget(&table->database);
+        code = bloom_database_run(&table->database, BLOOM_INSERT_ROW, 0, sizeof row);
+    if (code == SQLITE_OK)
+        code = bloom_database_open_row(&table->database, 0, true, &handle);
+    bloom_configuration_write(configuration, row);
+    if (code == SQLITE_OK && (code = sqlite3_blob_write(handle, row, sizeof row, 0)) != SQLITE_OK)
+        code = bloom_database_fail_sqlite(&table->database, code);
     sqlite3_set_last_insert_rowid(table->database.connection, last_rowid);
-    bloom_layers_begin(&table->layers);
-    return code;
+    bloom_chunks_transaction(&table->chunks, true);
+    return bloom_database_close_row(&handle, code);
 }
 
 static void free_table(struct table *table) {
-    bloom_layers_close(&table->layers);
     bloom_chunks_close(&table->chunks);
     bloom_database_close(&table->database);
     bloom_connection_close(table->connection);
     cursor_free(table->spare);
+    sqlite3_free(table->damage);
     sqlite3_free(table->base.zErrMsg); /* none is taken from a failed xDestroy */
     sqlite3_free(table);
+}
+
+/* Makes a table as CREATE VIRTUAL TABLE says. Only then are its arguments read. */
+static int make_table(struct table *table, int count, const char *const *arguments, char **error) {
+    struct bloom_configuration configuration;
+    uint32_t page_bytes;
+    int code = bloom_database_page_bytes(&table->database, &page_bytes);
+    if (code == SQLITE_OK)
+        code = bloom_configuration_of_text(table->database.connection, count, arguments, page_bytes,
+                                           &configuration, error);
+    if (code != SQLITE_OK)
+        return code;
+    configure(table, &configuration);
+    return create_shadow_table(table, &configuration);
 }
 
 static int open_table(sqlite3 *connection, void *data, int count, const char *const *arguments,
                       bool create, sqlite3_vtab **result, char **error) {
     enum { OPTIONS = 3 }; /* after module, schema and table */
-    struct bloom_options options;
-    int code =
-        bloom_options_read(connection, count - OPTIONS, arguments + OPTIONS, &options, error);
-    if (code == SQLITE_OK)
-        code = declare(connection, arguments[2], options.key, error);
-    if (code != SQLITE_OK)
-        return code;
     struct table *table = sqlite3_malloc(sizeof *table);
     if (table == NULL)
         return SQLITE_NOMEM;
     memset(table, 0, sizeof *table);
-    table->key_type = options.key;
-    table->key_shape =
-        (struct bloom_shape){.layout = options.growth.layout, .keying = options.growth.keying};
     table->connection = bloom_connection_keep(data);
-    table->chunks.database = table->layers.database = &table->database;
-    table->layers.chunks = &table->chunks;
-    table->layers.growth = options.growth;
-    code = bloom_database_open(&table->database, connection, arguments[1], arguments[2],
-                               &table->connection->tables_running)
-               ? SQLITE_OK
-               : SQLITE_NOMEM;
-    if (code == SQLITE_OK && create)
-        code = create_shadow_tables(table);
+    table->chunks.database = table->chunks.copies.database = &table->database;
+    int code = bloom_database_open(&table->database, connection, arguments[1], arguments[2],
+                                   &table->connection->tables_running)
+                   ? SQLITE_OK
+                   : SQLITE_NOMEM;
+    if (code == SQLITE_OK)
+        code = create ? make_table(table, count - OPTIONS, arguments + OPTIONS, error)
+                      : read_configuration(table);
+    if (code == SQLITE_OK)
+        code = declare(connection, arguments[2], table->key_type, error);
     if (code == SQLITE_OK) {
         *result = &table->base;
-    } else {
-        *error = bloom_database_message(&table->database);
-        free_table(table);
+        return code;
     }
+    if (*error == NULL)
+        *error = bloom_database_message(&table->database);
+    free_table(table);
     return code;
 }
 
@@ -188,18 +237,11 @@ static int table_disconnect(sqlite3_vtab *base) {
     return SQLITE_OK;
 }
 
-/* Before the shadow tables are dropped or renamed. */
-static int let_go(struct table *table) {
-    bloom_chunks_rest(&table->chunks);
-    bloom_layers_forget(&table->layers);
-    return bloom_database_enter(&table->database);
-}
-
 static int table_destroy(sqlite3_vtab *base) {
     struct table *table = table_of(base);
-    int code = let_go(table);
+    int code = bloom_database_enter(&table->database);
     if (code == SQLITE_OK)
-        code = bloom_database_drop_tables(&table->database);
+        code = bloom_database_drop_table(&table->database);
     return code == SQLITE_OK ? table_disconnect(base) : report(table, code);
 }
 
@@ -207,18 +249,33 @@ static int table_destroy(sqlite3_vtab *base) {
  * more. */
 static int table_rename(sqlite3_vtab *base, const char *name) {
     static const char *const TAKEN[] = {"key", "info", "filter"};
+    struct table *table = table_of(base);
     for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++)
         if (sqlite3_stricmp(name, TAKEN[i]) == 0)
             return table_error(
-                table_of(base),
-                "a filter table cannot be called %s, as its column is; choose another "
-                "name",
+                table, "a filter table cannot be called %s, as its column is. Choose another name",
                 name);
-    struct table *table = table_of(base);
-    int code = let_go(table);
+    int code = bloom_database_enter(&table->database);
     if (code == SQLITE_OK)
-        code = bloom_database_rename_tables(&table->database, name);
+        code = bloom_database_rename_table(&table->database, name);
     return report(table, code);
+}
+
+/* Call before the shadow table is used: refuses while another statement of a filter table runs, and
+ * when row 0 is damaged. */
+static int enter(struct table *table) {
+    int code = bloom_database_enter(&table->database);
+    if (code != SQLITE_OK || table->damage == NULL)
+        return code;
+    sqlite3_free(table->database.message);
+    table->database.message = sqlite3_mprintf("%s", table->damage);
+    return table->database.message != NULL ? SQLITE_CORRUPT_VTAB : SQLITE_NOMEM;
+}
+
+/* Looks whether the database may be another one than before, and then reads row 0 again. */
+static int look_again(struct table *table) {
+    return bloom_copies_look(&table->chunks.copies) ? report(table, read_configuration(table))
+                                                    : SQLITE_OK;
 }
 
 /* Queries */
@@ -297,6 +354,9 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
 static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
     struct table *table = table_of(base);
     struct cursor *cursor = table->spare;
+    int code = table->chunks.cursors == 0 ? look_again(table) : SQLITE_OK;
+    if (code != SQLITE_OK)
+        return code;
     if (cursor == NULL) {
         cursor = sqlite3_malloc(sizeof *cursor);
         if (cursor == NULL)
@@ -305,7 +365,7 @@ static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
     }
     table->spare = NULL;
     cursor->base = (sqlite3_vtab_cursor){.pVtab = base};
-    table->layers.cursors++;
+    table->chunks.cursors++;
     *result = &cursor->base;
     return SQLITE_OK;
 }
@@ -314,7 +374,8 @@ static int cursor_close(sqlite3_vtab_cursor *base) {
     struct cursor *cursor = (struct cursor *)base;
     struct table *table = table_of(base->pVtab);
     bloom_kept_key_shrink(&cursor->key);
-    bloom_layers_leave(&table->layers);
+    table->chunks.cursors--;
+    bloom_chunks_rest(&table->chunks);
     cursor_free(table->spare);
     table->spare = cursor;
     return SQLITE_OK;
@@ -352,6 +413,9 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     default:
         break;
     }
+    int code = enter(table);
+    if (code != SQLITE_OK)
+        return report(table, code);
     if (plan == PLAN_MATCH && table->key_shape.keying.rule == NULL)
         return table_error(table, "key MATCH needs a table made with key=URL or key=URL_NOCASE; "
                                   "here ask with key = x");
@@ -361,7 +425,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
                            : bloom_typed_key_words(&key, &table->key_shape, words);
     if (kind != BLOOM_KEY) /* NULL, or a key that the layout has not, is not in */
         return kind == BLOOM_KEY_NO_MEMORY ? SQLITE_NOMEM : SQLITE_OK;
-    int code = bloom_keys_check(&table->layers, words, asked, &cursor->at_row);
+    code = bloom_keys_check(&table->chunks, words, asked, &cursor->at_row);
     if (code != SQLITE_OK)
         return report(table, code);
     if (!cursor->at_row)
@@ -383,7 +447,6 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
     static const unsigned JSON = 'J';
     struct cursor *cursor = (struct cursor *)base;
     struct table *table = table_of(base->pVtab);
-    struct bloom_layers *layers = &table->layers;
     struct bloom_shape shape;
     uint8_t *bytes = NULL;
     char *json = NULL;
@@ -393,12 +456,10 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
         bloom_kept_key_result(context, &cursor->key); /* also under the name of the table */
         return SQLITE_OK;
     }
-    int code = bloom_layers_start(layers, BLOOM_SIZES_NOW);
-    if (code == SQLITE_OK) {
-        code = column == COLUMN_INFO ? bloom_whole_info(layers, &json)
-                                     : bloom_whole_filter(layers, &shape, &bytes);
-        code = bloom_layers_finish(layers, code, false);
-    }
+    int code = enter(table);
+    if (code == SQLITE_OK)
+        code = column == COLUMN_INFO ? bloom_maintain_info(&table->chunks, &json)
+                                     : bloom_maintain_filter(&table->chunks, &shape, &bytes);
     if (code != SQLITE_OK)
         return report(table, code);
     if (column == COLUMN_FILTER) {
@@ -444,93 +505,80 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
     default:
         break;
     }
-    int code = report(table, bloom_keys_add(&table->layers, words, !ignore, &found));
+    int code =
+        report(table, bloom_keys_add(&table->chunks, words, !ignore, &table->expects_new, &found));
     return code == SQLITE_OK && found && ignore ? SQLITE_CONSTRAINT : code;
 }
 
-/* Whether the set of hashes was made as the table hashes its keys. */
-static int check_hashes(struct table *table, const struct bloom_stored *set) {
-    const bool texts = table->key_type == BLOOM_KEY_TEXT;
-    const unsigned foreign = table->key_type <= BLOOM_KEY_BLOB ? 0
-                             : texts                           ? BLOOM_HASHES_OF_NUMBERS
-                                                               : BLOOM_HASHES_OF_TEXT;
+/* Judges whether the set of hashes was made as the table hashes its keys. */
+static int check_hashes(struct table *table, const struct bloom_hashes *set) {
     const struct bloom_keying *keying = &table->key_shape.keying;
+    const char *type = bloom_key_type_name(table->key_type);
     char problem[BLOOM_PROBLEM_SIZE], call[BLOOM_HASHES_CALL_SIZE];
-    if (set->shape.layout != &bloom_layout_hashes)
+    if (set->count == 0)
+        return SQLITE_OK;
+    bloom_hashes_call(call, keying, type);
+    if (!bloom_keying_same(keying, &set->keying, problem))
         return table_error(table,
-                           "the command add_all needs a set of bloom_hashes(key) as key, not a "
-                           "filter of layout %s, which the command merge takes",
-                           set->shape.layout->name);
-    if (!bloom_keying_same(keying, &set->shape.keying, problem))
-        return table_error(
-            table,
-            "the set was made otherwise than the table hashes its keys (table and set: %s); make "
-            "it with %s%s",
-            problem, bloom_hashes_call(call, keying),
-            keying->salted ? ", with the table's salt" : "");
-    if (set->shape.extra[0] & foreign)
+                           "the set was made otherwise than the table hashes its keys (table and "
+                           "set: %s). Make it with %s%s",
+                           problem, call, keying->salted ? ", with the table's salt" : "");
+    if (!(set->affinities & 1u << table->key_type))
         return table_error(table,
-                           "the column key is %s, but the set holds %s: make it by "
-                           "bloom_hashes(CAST(key AS %s))",
-                           bloom_key_type_name(table->key_type), texts ? "numbers" : "texts",
-                           bloom_key_type_name(table->key_type));
+                           "the set is not of keys as the table stores them%s%s. Make it with %s",
+                           *type != '\0' ? ", whose column key is " : "", type, call);
     return SQLITE_OK;
+}
+
+static int run_add_all(struct table *table, sqlite3_value *argument) {
+    const struct bloom_hashes *set = bloom_sql_pinned_hashes(table->database.connection, argument);
+    char found[BLOOM_WORDS_SIZE], call[BLOOM_HASHES_CALL_SIZE];
+    if (set != NULL) {
+        int code = check_hashes(table, set);
+        return code == SQLITE_OK ? bloom_keys_add_all(&table->chunks, set) : code;
+    }
+    if (bloom_sql_describe(found, argument) == NULL)
+        return SQLITE_NOMEM;
+    return table_error(
+        table,
+        "the command add_all needs a set of hashes as key, not %s. Write INSERT "
+        "INTO %s(%s, key) SELECT 'add_all', %s FROM ...; a set is lost in a table, "
+        "a view, a subquery in FROM, and by ORDER BY",
+        found, table->database.name, table->database.name,
+        bloom_hashes_call(call, &table->key_shape.keying, bloom_key_type_name(table->key_type)));
+}
+
+static int run_merge(struct table *table, sqlite3_value *argument) {
+    struct bloom_stored filter;
+    char problem[BLOOM_PROBLEM_SIZE];
+    switch (bloom_sql_stored(table->database.connection, argument, &filter, problem)) {
+    case BLOOM_STORED:
+        return bloom_maintain_merge(&table->chunks, &filter);
+    case BLOOM_STORED_NO_MEMORY:
+        return SQLITE_NOMEM;
+    default:
+        return table_error(table, "the command merge needs a filter as key: the filter %s",
+                           problem);
+    }
 }
 
 static const struct command {
     const char *name;
-    enum bloom_chunk_sizes sizes;
-    int (*run)(struct bloom_layers *layers); /* without a key; or with a filter as the key: */
-    int (*run_with)(struct bloom_layers *layers, const struct bloom_stored *filter);
+    int (*run)(struct bloom_chunks *chunks);                       /* without a key; or: */
+    int (*run_with)(struct table *table, sqlite3_value *argument); /* with one */
 } COMMANDS[] = {
-    {"clear", BLOOM_SIZES_ANY, bloom_layers_clear, NULL},
-    {"repair", BLOOM_SIZES_NOW, bloom_whole_repair, NULL},
-    {"rotate", BLOOM_SIZES_NOW, bloom_layers_rotate, NULL},
-    {"merge", BLOOM_SIZES_NOW, NULL, bloom_whole_merge},
-    {"add_all", BLOOM_SIZES_NOW, NULL, bloom_bulk_add},
+    {"clear", bloom_maintain_clear, NULL},
+    {"rotate", bloom_maintain_rotate, NULL},
+    {"merge", NULL, run_merge},
+    {"add_all", NULL, run_add_all},
 };
 
-/* Reads the key of a command that takes a filter, or a set of hashes. */
-static int read_argument(struct table *table, const struct command *command,
-                         sqlite3_value *argument, struct bloom_stored *filter) {
-    static const char NO_SET[] = "the command add_all needs a set of hashes as key, as in SELECT "
-                                 "'add_all', bloom_hashes(key) FROM ...: it %s%s";
-    const bool adds_all = command->run_with == bloom_bulk_add;
-    const bool is_blob = sqlite3_value_type(argument) == SQLITE_BLOB;
-    char problem[BLOOM_PROBLEM_SIZE], found[BLOOM_WORDS_SIZE];
-    switch (bloom_sql_stored(table->database.connection, argument, filter, problem)) {
-    case BLOOM_STORED:
-        return adds_all ? check_hashes(table, filter) : SQLITE_OK;
-    case BLOOM_STORED_NO_MEMORY:
-        return SQLITE_NOMEM;
-    default:
-        if (!adds_all)
-            return table_error(table, "the command %s needs a filter as key: the filter %s",
-                               command->name, problem);
-        return is_blob ? table_error(table, NO_SET, problem, "")
-                       : table_error(table, NO_SET, "must be a BLOB as bloom_hashes makes it, not ",
-                                     bloom_sql_describe(found, argument));
-    }
-}
-
 static int run(struct table *table, const struct command *command, sqlite3_value *argument) {
-    struct bloom_layers *layers = &table->layers;
-    struct bloom_stored filter;
-    int code = SQLITE_OK;
-    if (command->run_with == bloom_bulk_add && bloom_sql_is_null(argument))
-        return SQLITE_OK; /* bloom_hashes over no rows */
     if (command->run_with != NULL)
-        code = read_argument(table, command, argument, &filter);
-    else if (sqlite3_value_type(argument) != SQLITE_NULL)
-        code = table_error(table, "the command %s takes no key; leave it out", command->name);
-    if (code != SQLITE_OK)
-        return code;
-    code = bloom_layers_start(layers, command->sizes);
-    if (code == SQLITE_OK) {
-        code = command->run != NULL ? command->run(layers) : command->run_with(layers, &filter);
-        code = bloom_layers_finish(layers, code, true);
-    }
-    return report(table, code);
+        return report(table, command->run_with(table, argument));
+    if (sqlite3_value_type(argument) != SQLITE_NULL)
+        return table_error(table, "the command %s takes no key. Leave it out", command->name);
+    return report(table, command->run(&table->chunks));
 }
 
 static int run_command(struct table *table, sqlite3_value *command, sqlite3_value *argument) {
@@ -553,7 +601,7 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
     return table_error(table,
                        "unknown command %s; to add a key: INSERT INTO %s(key); the commands are "
                        "add (with a key), add_all (with a set of hashes as key), merge (with a "
-                       "filter as key), clear, repair and rotate",
+                       "filter as key), clear and rotate",
                        bloom_quote(quoted, text, length), table->database.name);
 }
 
@@ -581,7 +629,7 @@ static int delete_row(struct table *table, sqlite3_value *rowid) {
     if ((sqlite3_int64)words[0] == MATCH_ROWID)
         return table_error(table, "key MATCH does not tell which entry is meant; delete the entry "
                                   "itself, with WHERE key = x");
-    return report(table, bloom_keys_remove(&table->layers, words));
+    return report(table, bloom_keys_remove(&table->chunks, words));
 }
 
 static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments,
@@ -589,7 +637,9 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
     struct table *table = table_of(base);
     /* Writing the shadow tables must not be seen in last_insert_rowid(). */
     sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->database.connection);
-    int code;
+    int code = enter(table);
+    if (code != SQLITE_OK)
+        return report(table, code);
     if (count == 1)
         code = delete_row(table, arguments[0]);
     else if (sqlite3_value_type(arguments[0]) != SQLITE_NULL)
@@ -599,6 +649,7 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
                                : "insert");
     else
         code = insert_row(table, arguments[1], arguments + 2);
+    bloom_chunks_rest(&table->chunks);
     if (sqlite3_last_insert_rowid(table->database.connection) != last_rowid)
         sqlite3_set_last_insert_rowid(table->database.connection, last_rowid);
     *rowid = last_rowid;
@@ -608,30 +659,26 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
 /* Transactions */
 
 static int table_begin(sqlite3_vtab *base) {
-    bloom_layers_begin(&table_of(base)->layers);
+    struct table *table = table_of(base);
+    bloom_chunks_transaction(&table->chunks, true);
+    return look_again(table);
+}
+
+static int table_end(sqlite3_vtab *base) {
+    bloom_chunks_transaction(&table_of(base)->chunks, false);
     return SQLITE_OK;
 }
 
-static int table_commit(sqlite3_vtab *base) {
-    bloom_layers_end(&table_of(base)->layers, false);
-    return SQLITE_OK;
-}
-
-static int table_rollback(sqlite3_vtab *base) {
-    bloom_layers_end(&table_of(base)->layers, true);
-    return SQLITE_OK;
-}
-
-/* SQLite tells of rollbacks to the savepoints that xSavepoint was called for. */
+/* SQLite tells of rollbacks only to savepoints that xSavepoint was called for. */
 static int table_savepoint(sqlite3_vtab *base, int depth) {
+    (void)base;
     (void)depth;
-    bloom_layers_savepoint(&table_of(base)->layers, false);
     return SQLITE_OK;
 }
 
 static int table_rollback_to(sqlite3_vtab *base, int depth) {
     (void)depth;
-    bloom_layers_savepoint(&table_of(base)->layers, true);
+    bloom_chunks_rolled_back(&table_of(base)->chunks);
     return SQLITE_OK;
 }
 
@@ -655,7 +702,7 @@ static int table_find_function(sqlite3_vtab *base, int count, const char *name,
 }
 
 static int table_shadow_name(const char *name) {
-    return sqlite3_stricmp(name, "layers") == 0 || sqlite3_stricmp(name, "chunks") == 0;
+    return sqlite3_stricmp(name, "data") == 0;
 }
 
 static int table_integrity(sqlite3_vtab *base, const char *schema, const char *name, int flags,
@@ -664,16 +711,14 @@ static int table_integrity(sqlite3_vtab *base, const char *schema, const char *n
     (void)name;
     (void)flags;
     struct table *table = table_of(base);
-    int code = bloom_layers_start(&table->layers, BLOOM_SIZES_NOW);
+    int code = enter(table);
     if (code == SQLITE_OK)
-        code =
-            bloom_layers_finish(&table->layers, bloom_whole_verify(&table->layers, problem), false);
+        code = bloom_maintain_verify(&table->chunks);
     /* Damage is what is to be found; of any other error nothing is known. */
-    if ((code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_ERROR) {
-        *problem = bloom_database_message(&table->database);
-        code = SQLITE_OK;
-    }
-    return code;
+    if ((code & 0xff) != SQLITE_CORRUPT && (code & 0xff) != SQLITE_ERROR)
+        return code;
+    *problem = bloom_database_message(&table->database);
+    return *problem != NULL ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 /* The module. xIntegrity came with SQLite 3.44 (version 4 of the structure); earlier ones do not
@@ -703,8 +748,8 @@ static const struct module MODULE = {
             .xRowid = cursor_rowid,
             .xUpdate = table_update,
             .xBegin = table_begin,
-            .xCommit = table_commit,
-            .xRollback = table_rollback,
+            .xCommit = table_end,
+            .xRollback = table_end,
             .xFindFunction = table_find_function,
             .xRename = table_rename,
             .xSavepoint = table_savepoint,

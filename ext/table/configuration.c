@@ -1,0 +1,237 @@
+/* Options are read one by one: each has a function that reads its value into the configuration, or
+ * says what it wants instead. Row 0 is read as bytes of a stranger: every number is checked. */
+#include "table/configuration.h"
+
+#include "filter/options.h"
+#include "filter/portable.h"
+#include "table/chunks.h"
+
+#include <assert.h>
+#include <string.h>
+
+static_assert((int)BLOOM_OPTION_READ == SQLITE_OK && (int)BLOOM_OPTION_WRONG == SQLITE_ERROR,
+              "what options read as is a code of SQLite");
+
+/* Options */
+
+struct reader {
+    sqlite3 *connection;
+    struct bloom_growth growth;
+    enum bloom_key_type key;
+};
+
+/* Sets *integer to the value if it is a whole number from minimum to maximum. A value that is not a
+ * number counts as 0, which no option takes. */
+static int read_integer(const struct reader *to, struct bloom_text value, uint64_t minimum,
+                        uint64_t maximum, uint64_t *integer, const char *expectation,
+                        char problem[BLOOM_PROBLEM_SIZE]) {
+    double number;
+    int code = bloom_sql_literal(to->connection, value.start, value.length, &number);
+    if (code != SQLITE_OK)
+        return code;
+    if (number < (double)minimum || number > (double)maximum || (double)(uint64_t)number != number)
+        return bloom_option_wrong(problem, expectation, value);
+    *integer = (uint64_t)number;
+    return SQLITE_OK;
+}
+
+static int read_capacity(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
+    struct reader *to = target;
+    return read_integer(to, value, 1, BLOOM_CAPACITY_MAXIMUM, &to->growth.capacity,
+                        "capacity must be a whole number from 1 to 1099511627776", problem);
+}
+
+static int read_generations(void *target, struct bloom_text value,
+                            char problem[BLOOM_PROBLEM_SIZE]) {
+    struct reader *to = target;
+    uint64_t generations = 1;
+    int code = read_integer(to, value, 2, BLOOM_GENERATIONS_MAXIMUM, &generations,
+                            "generations must be a whole number from 2 to 64", problem);
+    to->growth.generations = (unsigned)generations;
+    return code;
+}
+
+static int read_fpr(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
+    struct reader *to = target;
+    double *rate = &to->growth.rate;
+    int code = bloom_sql_literal(to->connection, value.start, value.length, rate);
+    return code != SQLITE_OK || (*rate > 0 && *rate < 1)
+               ? code
+               : bloom_option_wrong(problem, "fpr must be between 0 and 1 (0.01 is 1 %)", value);
+}
+
+static int read_growth(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
+    static const char *const MODES[] = {
+        [BLOOM_GROWTH_ON] = "on", [BLOOM_GROWTH_OFF] = "off", [BLOOM_GROWTH_ERROR] = "error"};
+    struct reader *to = target;
+    for (unsigned i = 0; i < sizeof MODES / sizeof *MODES; i++)
+        if (bloom_text_is(value, MODES[i])) {
+            to->growth.mode = (enum bloom_growth_mode)i;
+            return SQLITE_OK;
+        }
+    return bloom_option_wrong(problem, "growth must be on, off or error", value);
+}
+
+static int read_layout(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
+    struct reader *to = target;
+    const struct bloom_layout *layout = bloom_layout_by_name(value.start, value.length);
+    to->growth.layout = layout;
+    if (layout != NULL && layout->blocks != NULL)
+        return SQLITE_OK;
+    return bloom_option_wrong(problem, "layout of a filter table must be blocked or counting",
+                              value);
+}
+
+static int read_key(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
+    struct reader *to = target;
+    return bloom_option_key(value, &to->key, &to->growth.keying, problem);
+}
+
+static int read_salt(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
+    struct reader *to = target;
+    return bloom_option_salt(value, &to->growth.keying, problem);
+}
+
+static const struct bloom_option OPTIONS[] = {
+    {"capacity", read_capacity},
+    {"fpr", read_fpr},
+    {"generations", read_generations},
+    {"growth", read_growth},
+    {"layout", read_layout},
+    {"key", read_key},
+    {"salt", read_salt},
+    {NULL, NULL},
+};
+static const char OPTION_LIST[] = "capacity=N, fpr=P, generations=G, growth=on, off or "
+                                  "error, layout=NAME, key=TYPE and salt='DIGITS'";
+
+int bloom_configuration_of_text(sqlite3 *connection, int count, const char *const *arguments,
+                                uint32_t page_bytes, struct bloom_configuration *configuration,
+                                char **error) {
+    char problem[BLOOM_PROBLEM_SIZE];
+    unsigned given = 0;
+    int code = SQLITE_OK;
+    struct reader to = {.connection = connection,
+                        .growth = {.layout = bloom_layout_default(),
+                                   .capacity = 1000000,
+                                   .rate = BLOOM_RATE_DEFAULT,
+                                   .generations = 1,
+                                   .mode = BLOOM_GROWTH_ON}};
+    for (int i = 0; i < count && code == SQLITE_OK; i++) {
+        const struct bloom_text argument = {arguments[i], strlen(arguments[i])};
+        code = bloom_option_read(OPTIONS, OPTION_LIST, argument, &to, &given, problem);
+    }
+    to.growth.chunk_blocks =
+        (page_bytes - BLOOM_CHUNK_HEAD_BYTES) / to.growth.layout->blocks->bytes;
+    if (code == SQLITE_OK)
+        code = bloom_options_fit(to.growth.layout, &to.growth.keying, problem);
+    if (code == SQLITE_OK && !bloom_growth_possible(&to.growth, problem))
+        code = SQLITE_ERROR;
+    *configuration = (struct bloom_configuration){to.growth, to.key};
+    if (code == SQLITE_ERROR)
+        *error = sqlite3_mprintf("bloom: %s", problem);
+    return code == SQLITE_ERROR && *error == NULL ? SQLITE_NOMEM : code;
+}
+
+/* Row 0 */
+
+/* The first byte is neither ASCII nor UTF-8, as that of a filter. */
+static const uint8_t MAGIC[4] = {0x89, 'B', 'L', 'T'};
+
+enum {
+    FORMAT_VERSION = 1,
+    AT_VERSION = 4,
+    AT_LAYOUT = 5,
+    AT_HASHING = 6,
+    AT_RULE = 7,
+    AT_AFFINITY = 8,
+    AT_GROWTH = 9,
+    AT_GENERATIONS = 10,
+    AT_ZERO = 11,
+    AT_CHUNK_BLOCKS = 12,
+    AT_CAPACITY = 16,
+    AT_RATE = 24,
+    AT_SALT = 32,
+    AT_ZEROS = BLOOM_NEWEST_AT + BLOOM_NEWEST_BYTES
+};
+
+void bloom_configuration_write(const struct bloom_configuration *configuration,
+                               uint8_t row[BLOOM_CONFIGURATION_BYTES]) {
+    const struct bloom_growth *growth = &configuration->growth;
+    const struct bloom_keying *keying = &growth->keying;
+    const struct bloom_shape shape = {.layout = growth->layout, .keying = *keying};
+    uint64_t rate;
+    memcpy(&rate, &growth->rate, sizeof rate);
+    memset(row, 0, BLOOM_CONFIGURATION_BYTES);
+    memcpy(row, MAGIC, sizeof MAGIC);
+    row[AT_VERSION] = FORMAT_VERSION;
+    row[AT_LAYOUT] = growth->layout->number;
+    row[AT_HASHING] = bloom_shape_hashing(&shape)->number;
+    row[AT_RULE] = keying->rule != NULL ? keying->rule->number : 0;
+    row[AT_AFFINITY] = (uint8_t)configuration->key;
+    row[AT_GROWTH] = (uint8_t)growth->mode;
+    row[AT_GENERATIONS] = (uint8_t)growth->generations;
+    bloom_store32(row + AT_CHUNK_BLOCKS, growth->chunk_blocks);
+    bloom_store64(row + AT_CAPACITY, growth->capacity);
+    bloom_store64(row + AT_RATE, rate);
+    bloom_store64(row + AT_SALT, keying->salt[0]);
+    bloom_store64(row + AT_SALT + 8, keying->salt[1]);
+}
+
+static bool is_zero(const uint8_t *bytes, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (bytes[i] != 0)
+            return false;
+    return true;
+}
+
+/* Returns true when the numbers of a growth are in range, each by itself. */
+static bool in_range(const struct bloom_growth *growth, const uint8_t *row, uint32_t newest) {
+    return growth->layout != NULL && growth->layout->blocks != NULL &&
+           row[AT_AFFINITY] <= (growth->keying.rule != NULL ? 0 : BLOOM_KEY_REAL) &&
+           row[AT_GROWTH] <= BLOOM_GROWTH_ERROR && growth->generations >= 1 &&
+           growth->generations <= BLOOM_GENERATIONS_MAXIMUM && row[AT_ZERO] == 0 &&
+           growth->chunk_blocks >= 1 &&
+           growth->chunk_blocks <= (BLOOM_CHUNK_BYTES_MAXIMUM - BLOOM_CHUNK_HEAD_BYTES) /
+                                       growth->layout->blocks->bytes &&
+           growth->capacity >= 1 && growth->capacity <= BLOOM_CAPACITY_MAXIMUM &&
+           growth->rate > 0 && growth->rate < 1 &&
+           (growth->keying.salted || is_zero(row + AT_SALT, 16)) &&
+           (newest == 0 || growth->generations > 1) &&
+           is_zero(row + AT_ZEROS, BLOOM_CONFIGURATION_BYTES - AT_ZEROS);
+}
+
+bool bloom_configuration_read(struct bloom_configuration *configuration, uint32_t *newest,
+                              const uint8_t row[BLOOM_CONFIGURATION_BYTES],
+                              char problem[BLOOM_PROBLEM_SIZE]) {
+    struct bloom_growth *growth = &configuration->growth;
+    const uint64_t rate = bloom_load64(row + AT_RATE);
+    char text[BLOOM_PROBLEM_SIZE];
+    if (memcmp(row, MAGIC, sizeof MAGIC) != 0) {
+        sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem, "does not begin with 89424c54");
+        return false;
+    }
+    if (row[AT_VERSION] != FORMAT_VERSION) {
+        sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem,
+                         "has format version %u, which a newer release reads", row[AT_VERSION]);
+        return false;
+    }
+    *configuration = (struct bloom_configuration){
+        .growth = {.layout = bloom_layout_by_numbers(row[AT_LAYOUT], row[AT_HASHING]),
+                   .keying = {.salted = row[AT_HASHING] == bloom_hashing_siphash.number,
+                              .salt = {bloom_load64(row + AT_SALT),
+                                       bloom_load64(row + AT_SALT + 8)}},
+                   .capacity = bloom_load64(row + AT_CAPACITY),
+                   .generations = row[AT_GENERATIONS],
+                   .chunk_blocks = bloom_load32(row + AT_CHUNK_BLOCKS),
+                   .mode = (enum bloom_growth_mode)row[AT_GROWTH]},
+        .key = (enum bloom_key_type)row[AT_AFFINITY]};
+    memcpy(&growth->rate, &rate, sizeof rate);
+    *newest = bloom_load32(row + BLOOM_NEWEST_AT);
+    if (!bloom_key_rule_by_number(row[AT_RULE], &growth->keying.rule) ||
+        !in_range(growth, row, *newest) || !bloom_growth_possible(growth, text)) {
+        sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem, "has numbers that no table has");
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,36 @@
+/* What a filter table was made for: how it grows, and the type of its keys.
+ *
+ * CREATE VIRTUAL TABLE says it as text, which is read once. From then on row 0 of the shadow table
+ * says it as numbers; FORMAT-tables.md has the offsets.
+ */
+#ifndef BLOOM_TABLE_CONFIGURATION_H
+#define BLOOM_TABLE_CONFIGURATION_H
+
+#include "filter/growth.h"
+#include "sqlite/affinity.h"
+
+struct bloom_configuration {
+    struct bloom_growth growth;
+    enum bloom_key_type key; /* the type of the column key */
+};
+
+/* Reads `count` arguments of CREATE. page_bytes is the largest row that fits into a page, which
+ * decides how many blocks a chunk has. Returns SQLITE_OK; SQLITE_ERROR with a message from
+ * sqlite3_malloc in *error, which is the caller's; or SQLITE_NOMEM or SQLITE_INTERRUPT. */
+int bloom_configuration_of_text(sqlite3 *connection, int count, const char *const *arguments,
+                                uint32_t page_bytes, struct bloom_configuration *configuration,
+                                char **error);
+
+enum { BLOOM_CONFIGURATION_BYTES = 64, BLOOM_NEWEST_AT = 48, BLOOM_NEWEST_BYTES = 4 };
+
+/* Writes row 0 of a new table, whose newest generation is 0. */
+void bloom_configuration_write(const struct bloom_configuration *configuration,
+                               uint8_t row[BLOOM_CONFIGURATION_BYTES]);
+
+/* Reads row 0, of which nothing is known. Returns false when it breaks FORMAT-tables.md; problem
+ * then completes "row 0 of SHADOW ...". */
+bool bloom_configuration_read(struct bloom_configuration *configuration, uint32_t *newest,
+                              const uint8_t row[BLOOM_CONFIGURATION_BYTES],
+                              char problem[BLOOM_PROBLEM_SIZE]);
+
+#endif

@@ -1,0 +1,395 @@
+/* Every function walks over the rows that exist, and not over all chunks that there could be. Only
+ * the value of SELECT filter has the size of the whole first layer, which SQLITE_LIMIT_LENGTH
+ * bounds. */
+#include "table/maintain.h"
+
+#include <math.h>
+#include <string.h>
+
+char *bloom_hashes_call(char text[BLOOM_HASHES_CALL_SIZE], const struct bloom_keying *keying,
+                        const char *type) {
+    const char *key = keying->rule != NULL ? keying->rule->name : type;
+    sqlite3_snprintf(BLOOM_HASHES_CALL_SIZE, text, "bloom_hashes(key%s%s%s%s%s%s)",
+                     *key != '\0' || keying->salted ? ", '" : "", *key != '\0' ? "key=" : "", key,
+                     *key != '\0' && keying->salted ? ", " : "", keying->salted ? "salt=..." : "",
+                     *key != '\0' || keying->salted ? "'" : "");
+    return text;
+}
+
+int bloom_maintain_clear(struct bloom_chunks *chunks) {
+    int code = bloom_database_run(chunks->database, BLOOM_DELETE_ROWS, 0, 0);
+    return code == SQLITE_OK && chunks->growth.generations > 1
+               ? bloom_chunks_write_newest(chunks, 0)
+               : code;
+}
+
+int bloom_maintain_rotate(struct bloom_chunks *chunks) {
+    if (chunks->growth.generations == 1)
+        return bloom_database_fail(chunks->database, SQLITE_ERROR,
+                                   "the table has no generations to rotate. Make one with "
+                                   "generations=G, from 2 to 64");
+    int code = bloom_chunks_start_reading(chunks);
+    if (code == SQLITE_OK && chunks->newest == UINT32_MAX)
+        code = bloom_database_fail(chunks->database, SQLITE_ERROR,
+                                   "the table has rotated 4294967295 times, and there are no more "
+                                   "numbers. The command clear begins again");
+    return code == SQLITE_OK ? bloom_chunks_write_newest(chunks, chunks->newest + 1) : code;
+}
+
+/* Filter */
+
+/* Copies the chunk of a walk into the payload of its layer. */
+static int copy_chunk(struct bloom_chunks *chunks, const struct bloom_walk *walk,
+                      uint32_t *generation, bool *any, uint8_t *payload) {
+    const struct bloom_layer *layer = walk->chunk.layer;
+    const size_t block_bytes = layer->shape.layout->blocks->bytes;
+    const bool same = walk->chunk.index == 0 && (!*any || walk->chunk.generation == *generation);
+    if (!same)
+        return bloom_database_fail(
+            chunks->database, SQLITE_ERROR,
+            chunks->growth.generations > 1
+                ? "keys are in several layers or generations, which no single filter can hold. "
+                  "Query the table, or make one without generations"
+                : "the table has grown to further layers, which no single filter can hold. Make a "
+                  "table or a filter with a larger capacity");
+    *any = true;
+    *generation = walk->chunk.generation;
+    memcpy(payload + bloom_layer_chunk_start(layer, walk->chunk.number) * block_bytes, walk->blocks,
+           walk->chunk.blocks * block_bytes);
+    return SQLITE_OK;
+}
+
+int bloom_maintain_filter(struct bloom_chunks *chunks, struct bloom_shape *shape, uint8_t **bytes) {
+    const int length_limit = sqlite3_limit(chunks->database->connection, SQLITE_LIMIT_LENGTH, -1);
+    struct bloom_walk walk;
+    uint32_t generation = 0;
+    bool any = false;
+    int code = bloom_chunks_start_reading(chunks);
+    if (code != SQLITE_OK)
+        return code;
+    *shape = bloom_chunks_layer(chunks, 0)->shape;
+    if (bloom_filter_bytes(shape) > (uint64_t)length_limit)
+        return bloom_database_fail(
+            chunks->database, SQLITE_TOOBIG,
+            "its filter needs %llu bytes, but a value of this connection is limited to %d bytes",
+            (sqlite3_uint64)bloom_filter_bytes(shape), length_limit);
+    *bytes = bloom_sql_new_filter(shape);
+    if (*bytes == NULL)
+        return SQLITE_NOMEM;
+    code = bloom_walk_all(chunks, &walk);
+    while (code == SQLITE_OK && walk.at_row) {
+        code = copy_chunk(chunks, &walk, &generation, &any, *bytes + bloom_header_bytes(shape));
+        code = code == SQLITE_OK ? bloom_walk_next(chunks, &walk)
+                                 : bloom_walk_end(chunks, &walk, code);
+    }
+    if (code == SQLITE_OK)
+        code = bloom_walk_end(chunks, &walk, code);
+    if (code != SQLITE_OK)
+        sqlite3_free(*bytes);
+    return code;
+}
+
+/* Description */
+
+/* What is known of a layer, of a generation, or of all. */
+struct total {
+    struct bloom_tally tally; /* of a layer only */
+    double count, log_pass;   /* of the probability that a key that is not in is not found */
+    double ones, bits;
+    uint64_t keys, chunks;
+};
+
+static void add_tally(struct bloom_tally *sum, const struct bloom_tally *tally) {
+    for (unsigned i = 0; i <= BLOOM_BLOCK_ONES_MAXIMUM; i++)
+        sum->blocks_with[i] += tally->blocks_with[i];
+}
+
+static void add_total(struct total *sum, const struct total *part) {
+    sum->count += part->count;
+    sum->log_pass += part->log_pass;
+    sum->ones += part->ones;
+    sum->bits += part->bits;
+    sum->keys += part->keys;
+    sum->chunks += part->chunks;
+}
+
+/* Tiny rates keep their digits. */
+static double rate_of(const struct total *total) {
+    return 0 - expm1(total->log_pass);
+}
+
+/* Describes a layer whose chunks are counted in layer, and adds it to its generation. */
+static void append_layer(sqlite3_str *list, const struct bloom_shape *shape, struct total *layer,
+                         struct total *generation) {
+    const struct bloom_estimate estimate = shape->layout->blocks->estimate(shape, &layer->tally);
+    char fill[BLOOM_NUMBER_SIZE], rate[BLOOM_NUMBER_SIZE];
+    layer->count = estimate.count;
+    layer->log_pass = log1p(-estimate.rate);
+    layer->bits = (double)shape->bits;
+    layer->ones = estimate.fill * layer->bits;
+    sqlite3_str_appendf(
+        list,
+        "%s{\"n\":%llu,\"p\":%!.15g,\"bits\":%llu,\"hashes\":%u,\"keys\":%llu,\"fill\":%s,"
+        "\"fpr\":%s}",
+        sqlite3_str_length(list) > 0 ? "," : "", (sqlite3_uint64)shape->capacity, shape->rate,
+        (sqlite3_uint64)shape->bits, shape->probes, (sqlite3_uint64)layer->keys,
+        bloom_sql_estimate(fill, estimate.fill), bloom_sql_estimate(rate, estimate.rate));
+    add_total(generation, layer);
+    *layer = (struct total){.count = 0};
+}
+
+/* Describes the layers of a generation that have rows, and the first one in any case. */
+static int append_generation(struct bloom_chunks *chunks, uint32_t number, sqlite3_str *list,
+                             struct total *generation) {
+    struct total layer = {.count = 0};
+    struct bloom_walk walk;
+    unsigned index = 0;
+    *generation = layer;
+    int code = bloom_walk_layers(chunks, &walk, number, 0, BLOOM_LAYERS_MAXIMUM);
+    for (; code == SQLITE_OK && walk.at_row; code = bloom_walk_next(chunks, &walk)) {
+        if (walk.chunk.index != index)
+            append_layer(list, &bloom_chunks_layer(chunks, index)->shape, &layer, generation);
+        index = walk.chunk.index;
+        chunks->growth.layout->blocks->tally(&layer.tally, walk.blocks, walk.chunk.blocks);
+        layer.keys += walk.head.keys;
+        layer.chunks++;
+    }
+    if (code != SQLITE_OK)
+        return code;
+    append_layer(list, &bloom_chunks_layer(chunks, index)->shape, &layer, generation);
+    return bloom_walk_end(chunks, &walk, code);
+}
+
+static void append_table(sqlite3_str *json, const struct bloom_growth *growth,
+                         const struct total *all, const struct total *newest) {
+    static const char *const MODES[] = {[BLOOM_GROWTH_ON] = "true",
+                                        [BLOOM_GROWTH_OFF] = "false",
+                                        [BLOOM_GROWTH_ERROR] = "\"error\""};
+    char used[BLOOM_NUMBER_SIZE], rate[BLOOM_NUMBER_SIZE];
+    sqlite3_str_appendf(json, "{\"version\":%d,\"layout\":\"%s\"", BLOOM_FORMAT_VERSION,
+                        growth->layout->name);
+    bloom_sql_append_keying(json, &growth->keying);
+    sqlite3_str_appendf(
+        json,
+        ",\"capacity\":%llu,\"p\":%!.15g,\"growth\":%s,\"chunks\":%llu,\"used\":%s,\"count\":",
+        (sqlite3_uint64)growth->capacity, growth->rate, MODES[growth->mode],
+        (sqlite3_uint64)all->chunks,
+        bloom_sql_estimate(used, (double)newest->keys / (double)growth->capacity));
+    sqlite3_str_appendf(json, isfinite(all->count) ? "%lld" : "null",
+                        isfinite(all->count) ? (sqlite3_int64)floor(all->count + 0.5) : 0);
+    sqlite3_str_appendf(json, ",\"fpr\":%s", bloom_sql_estimate(rate, rate_of(all)));
+}
+
+int bloom_maintain_info(struct bloom_chunks *chunks, char **json) {
+    struct total all = {.count = 0}, one;
+    char fill[BLOOM_NUMBER_SIZE], rate[BLOOM_NUMBER_SIZE];
+    /* Not those of the connection: a text that is too long for it is no lack of memory, and SQLite
+     * says so of the result. */
+    sqlite3_str *text = sqlite3_str_new(NULL), *list = sqlite3_str_new(NULL);
+    sqlite3_str *generations = sqlite3_str_new(NULL);
+    int code = bloom_chunks_start_reading(chunks);
+    unsigned ages = 0;
+    while (bloom_chunks_has_age(chunks, ages))
+        ages++;
+    for (unsigned age = ages; age > 0 && code == SQLITE_OK; age--) {
+        const uint32_t number = chunks->newest - (age - 1);
+        code = append_generation(chunks, number, list, &one);
+        if (code != SQLITE_OK)
+            break;
+        add_total(&all, &one);
+        sqlite3_str_appendf(
+            generations, "%s{\"generation\":%u,\"keys\":%llu,\"fill\":%s,\"fpr\":%s}",
+            sqlite3_str_length(generations) > 0 ? "," : "", number, (sqlite3_uint64)one.keys,
+            bloom_sql_estimate(fill, one.ones / one.bits), bloom_sql_estimate(rate, rate_of(&one)));
+    }
+    if (code == SQLITE_OK) {
+        append_table(text, &chunks->growth, &all, &one);
+        if (chunks->growth.generations > 1)
+            sqlite3_str_appendf(text, ",\"generations\":[%s]", sqlite3_str_value(generations));
+        sqlite3_str_appendf(text, ",\"layers\":[%s]}", sqlite3_str_value(list));
+        if (sqlite3_str_errcode(list) != SQLITE_OK || sqlite3_str_errcode(generations) != SQLITE_OK)
+            code = SQLITE_NOMEM;
+    }
+    sqlite3_free(sqlite3_str_finish(list));
+    sqlite3_free(sqlite3_str_finish(generations));
+    *json = sqlite3_str_finish(text);
+    if (code == SQLITE_OK && *json != NULL)
+        return code;
+    sqlite3_free(*json);
+    return code == SQLITE_OK ? SQLITE_NOMEM : code;
+}
+
+/* Merging */
+
+static bool any_bit(const uint8_t *bytes, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        if (bytes[i] != 0)
+            return true;
+    return false;
+}
+
+/* Counts the ones of a chunk's blocks, and estimates its keys, by the shape of the chunk alone. */
+static struct bloom_estimate estimate_chunk(const struct bloom_chunk *chunk, const uint8_t *blocks,
+                                            struct bloom_tally *tally) {
+    const struct bloom_blocks *kernel = chunk->layer->shape.layout->blocks;
+    struct bloom_shape shape = chunk->layer->shape;
+    shape.bits = shape.bits / chunk->layer->blocks * chunk->blocks;
+    *tally = (struct bloom_tally){0};
+    kernel->tally(tally, blocks, chunk->blocks);
+    return kernel->estimate(&shape, tally);
+}
+
+/* What a merge makes of the first layer. */
+struct merged {
+    struct bloom_tally tally;
+    bool adds; /* bits */
+};
+
+/* Unites a chunk with the blocks of a filter, and writes it unless it is a dry run. Keys are
+ * estimated, where ones are more, but are more then, too. */
+static int merge_chunk(struct bloom_chunks *chunks, const struct bloom_chunk *chunk,
+                       const uint8_t *from, bool dry_run, struct merged *merged) {
+    const struct bloom_shape *shape = &chunk->layer->shape;
+    const size_t length = (size_t)chunk->blocks * shape->layout->blocks->bytes;
+    const bool has_new = any_bit(from, length);
+    struct bloom_head head;
+    struct bloom_tally tally;
+    uint8_t *blocks;
+    int code = bloom_chunk_read(chunks, chunk, &head, &blocks);
+    if (code != SQLITE_OK)
+        return code;
+    if (has_new)
+        shape->layout->unite(blocks, from, length);
+    struct bloom_estimate estimate = estimate_chunk(chunk, blocks, &tally);
+    add_tally(&merged->tally, &tally);
+    if (!has_new)
+        return code;
+    if (estimate.ones > head.ones) {
+        uint64_t least = head.keys + bloom_keys_fewest(shape, estimate.ones - head.ones);
+        uint64_t keys = bloom_keys_of(shape, &estimate);
+        head.keys = (uint32_t)(keys > least ? keys : least);
+        head.ones = (uint32_t)estimate.ones;
+        if (bloom_layer_is_full(chunk->layer, chunk->blocks, head.keys, head.ones))
+            head.closed = 1;
+        merged->adds = true;
+    }
+    return dry_run ? code : bloom_chunk_write(chunks, chunk, &head);
+}
+
+static int merge_layer(struct bloom_chunks *chunks, const struct bloom_stored *filter, bool dry_run,
+                       struct merged *merged) {
+    const struct bloom_layer *layer = bloom_chunks_layer(chunks, 0);
+    const uint8_t *from = bloom_stored_payload(filter);
+    int code = SQLITE_OK;
+    *merged = (struct merged){.adds = false};
+    for (uint64_t number = 0; number < layer->chunks && code == SQLITE_OK; number++) {
+        const struct bloom_chunk chunk = bloom_chunk_of(chunks, 0, chunks->newest, number);
+        code = merge_chunk(chunks, &chunk, from, dry_run, merged);
+        from += (size_t)chunk.blocks * layer->shape.layout->blocks->bytes;
+    }
+    return code;
+}
+
+/* A key of a further layer may be in the filter, too. It would then be found in the first layer,
+ * and a DELETE would take it away there. */
+static int check_one_layer(struct bloom_chunks *chunks) {
+    struct bloom_walk walk;
+    int code = bloom_walk_layers(chunks, &walk, chunks->newest, 1, BLOOM_LAYERS_MAXIMUM);
+    if (code != SQLITE_OK)
+        return code;
+    const bool any = walk.at_row;
+    code = bloom_walk_end(chunks, &walk, code);
+    return code == SQLITE_OK && any
+               ? bloom_database_fail(chunks->database, SQLITE_ERROR,
+                                     "keys are in a further layer, so no filter can be merged. Add "
+                                     "its keys with the command add_all")
+               : code;
+}
+
+int bloom_maintain_merge(struct bloom_chunks *chunks, const struct bloom_stored *filter) {
+    const struct bloom_layer *layer = bloom_chunks_layer(chunks, 0);
+    const struct bloom_shape *shape = &layer->shape;
+    struct merged merged;
+    char problem[BLOOM_PROBLEM_SIZE];
+    if (!bloom_shape_same(shape, &filter->shape, problem))
+        return bloom_database_fail(chunks->database, SQLITE_ERROR,
+                                   "the filter differs from the table's first layer (table and "
+                                   "filter: %s). Add its keys with the command add_all, which "
+                                   "takes any number",
+                                   problem);
+    int code = bloom_chunks_start_reading(chunks);
+    if (code == SQLITE_OK)
+        code = check_one_layer(chunks);
+    if (code == SQLITE_OK)
+        code = merge_layer(chunks, filter, true, &merged);
+    if (code != SQLITE_OK)
+        return code;
+    struct bloom_estimate estimate = shape->layout->blocks->estimate(shape, &merged.tally);
+    if (merged.adds && estimate.rate > shape->rate &&
+        estimate.ones > bloom_growth_merge_limit(&chunks->growth, layer))
+        return bloom_database_fail(
+            chunks->database, SQLITE_ERROR,
+            "with these keys the first layer would have a false-positive rate of %!.3g, but it is "
+            "made for %!.3g. Merge into a table with a larger capacity, or with growth=off%s",
+            estimate.rate, shape->rate,
+            chunks->growth.mode == BLOOM_GROWTH_ON ? ", or use the command add_all, which grows"
+                                                   : "");
+    return merge_layer(chunks, filter, false, &merged);
+}
+
+/* Checking */
+
+/* A chunk of a further layer is reached only through a closed chunk of the layer before it. */
+static int check_path(struct bloom_chunks *chunks, const struct bloom_chunk *chunk) {
+    if (chunk->index == 0)
+        return SQLITE_OK;
+    const struct bloom_layer *before = bloom_chunks_layer(chunks, chunk->index - 1);
+    const double scale = (double)before->blocks / (double)chunk->layer->blocks;
+    const double start = (double)bloom_layer_chunk_start(chunk->layer, chunk->number) * scale;
+    const double end = start + (double)chunk->blocks * scale;
+    uint64_t block = (uint64_t)start;
+    while (block < before->blocks && (double)block <= end) {
+        const struct bloom_chunk parent = bloom_chunk_of(
+            chunks, chunk->index - 1, chunk->generation, bloom_layer_chunk_of(before, block));
+        struct bloom_head head;
+        uint8_t *blocks;
+        int code = bloom_chunk_read(chunks, &parent, &head, &blocks);
+        if (code != SQLITE_OK || head.closed)
+            return code;
+        block = bloom_layer_chunk_start(before, parent.number + 1);
+    }
+    return bloom_database_damaged(chunks->database,
+                                  "layer %u has a chunk, but none of layer %u that leads to it is "
+                                  "closed",
+                                  chunk->index, chunk->index - 1);
+}
+
+static int check_chunk(struct bloom_chunks *chunks, const struct bloom_walk *walk) {
+    struct bloom_tally tally;
+    const struct bloom_estimate estimate = estimate_chunk(&walk->chunk, walk->blocks, &tally);
+    if (walk->head.ones != estimate.ones)
+        return bloom_database_damaged(chunks->database,
+                                      "chunk %lld counts %u bits, but %llu are set", walk->id,
+                                      walk->head.ones, (sqlite3_uint64)estimate.ones);
+    if (!bloom_keys_are_possible(&walk->chunk.layer->shape, walk->head.keys, estimate.ones) ||
+        walk->head.keys > BLOOM_COUNT_MAXIMUM)
+        return bloom_database_damaged(chunks->database,
+                                      "chunk %lld counts %u keys, which cannot have set %u bits",
+                                      walk->id, walk->head.keys, walk->head.ones);
+    return check_path(chunks, &walk->chunk);
+}
+
+int bloom_maintain_verify(struct bloom_chunks *chunks) {
+    struct bloom_walk walk;
+    int code = bloom_chunks_start_reading(chunks);
+    if (code == SQLITE_OK)
+        code = bloom_walk_all(chunks, &walk);
+    if (code != SQLITE_OK)
+        return code;
+    while (code == SQLITE_OK && walk.at_row) {
+        code = check_chunk(chunks, &walk);
+        code = code == SQLITE_OK ? bloom_walk_next(chunks, &walk)
+                                 : bloom_walk_end(chunks, &walk, code);
+    }
+    return code == SQLITE_OK ? bloom_walk_end(chunks, &walk, code) : code;
+}

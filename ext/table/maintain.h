@@ -1,0 +1,36 @@
+/* What concerns all chunks of a filter table: its filter, its description, merging, checking.
+ *
+ * Each function begins with bloom_chunks_start_reading or bloom_chunks_start_writing.
+ */
+#ifndef BLOOM_TABLE_MAINTAIN_H
+#define BLOOM_TABLE_MAINTAIN_H
+
+#include "table/chunks.h"
+
+/* Removes all keys. */
+int bloom_maintain_clear(struct bloom_chunks *chunks);
+
+/* Begins a new generation, in which the oldest one is forgotten. */
+int bloom_maintain_rotate(struct bloom_chunks *chunks);
+
+/* Makes a filter of a table whose keys are all in one layer: its shape, and its bytes from
+ * sqlite3_malloc64, which become the caller's. */
+int bloom_maintain_filter(struct bloom_chunks *chunks, struct bloom_shape *shape, uint8_t **bytes);
+
+/* Describes the table as a JSON object, from sqlite3_malloc, the caller's. */
+int bloom_maintain_info(struct bloom_chunks *chunks, char **json);
+
+/* Adds the keys of a filter that has the shape of the first layer. It is refused when the layer
+ * would then exceed its rate, except with growth=off, or when keys are in a further layer. */
+int bloom_maintain_merge(struct bloom_chunks *chunks, const struct bloom_stored *filter);
+
+/* Looks for damage: SQLITE_CORRUPT_VTAB with a message if there is any. */
+int bloom_maintain_verify(struct bloom_chunks *chunks);
+
+/* Writes the call of bloom_hashes that makes a set for a table of that keying and type of keys, with
+ * dots for a salt. Returns text. */
+enum { BLOOM_HASHES_CALL_SIZE = 80 };
+char *bloom_hashes_call(char text[BLOOM_HASHES_CALL_SIZE], const struct bloom_keying *keying,
+                        const char *type);
+
+#endif
