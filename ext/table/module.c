@@ -186,23 +186,11 @@ static void free_table(struct table *table) {
     sqlite3_free(table);
 }
 
-/* Makes a table as CREATE VIRTUAL TABLE says. Only then are its arguments read. */
-static int make_table(struct table *table, int count, const char *const *arguments, char **error) {
-    struct bloom_configuration configuration;
-    uint32_t page_bytes;
-    int code = bloom_database_page_bytes(&table->database, &page_bytes);
-    if (code == SQLITE_OK)
-        code = bloom_configuration_of_text(table->database.connection, count, arguments, page_bytes,
-                                           &configuration, error);
-    if (code != SQLITE_OK)
-        return code;
-    configure(table, &configuration);
-    return create_shadow_table(table, &configuration);
-}
-
 static int open_table(sqlite3 *connection, void *data, int count, const char *const *arguments,
                       bool create, sqlite3_vtab **result, char **error) {
     enum { OPTIONS = 3 }; /* after module, schema and table */
+    struct bloom_configuration configuration;
+    uint32_t page_bytes;
     struct table *table = sqlite3_malloc(sizeof *table);
     if (table == NULL)
         return SQLITE_NOMEM;
@@ -214,10 +202,18 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
                    ? SQLITE_OK
                    : SQLITE_NOMEM;
     if (code == SQLITE_OK)
-        code = create ? make_table(table, count - OPTIONS, arguments + OPTIONS, error)
+        code = create ? bloom_database_page_bytes(&table->database, &page_bytes)
                       : read_configuration(table);
+    /* Only CREATE reads the arguments. */
+    if (code == SQLITE_OK && create)
+        code = bloom_configuration_of_text(connection, count - OPTIONS, arguments + OPTIONS,
+                                           page_bytes, &configuration, error);
+    if (code == SQLITE_OK && create)
+        configure(table, &configuration);
     if (code == SQLITE_OK)
         code = declare(connection, arguments[2], table->key_type, error);
+    if (code == SQLITE_OK && create)
+        code = create_shadow_table(table, &configuration);
     if (code == SQLITE_OK) {
         *result = &table->base;
         return code;
