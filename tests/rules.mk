@@ -25,10 +25,18 @@ SANITIZE = $(eval SANITIZE := $$(shell echo 'int main(void) { return 0; }' | \
     $(CC) $(SANITIZERS) -x c -o /dev/null - 2>/dev/null && \
     echo '$(SANITIZERS) -fno-omit-frame-pointer'))$(SANITIZE)
 $(eval $(call objects,sanitized,-fPIC $$(SANITIZE)))
-SANITIZED_LIBRARY = $(abspath $(BUILD))/sanitized/filter.so
+# They find it beside themselves, so that a copy of the tree tests the library of the copy.
+SANITIZED_LIBRARY = $(BUILD)/sanitized/filter.so
+ifeq ($(shell uname -s),Darwin)
+BESIDE = -Wl,-rpath,@loader_path/../sanitized
+NAMED = -Wl,-install_name,@rpath/filter.so
+else
+BESIDE = -Wl,-rpath,'$$ORIGIN/../sanitized'
+NAMED = -Wl,-soname,filter.so
+endif
 $(SANITIZED_LIBRARY): $(call objects_of,sanitized,$(LIBRARY_SOURCES))
-	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) $(SHARED) -o $@ $^ -lm
-TESTED_LIBRARY = $(SANITIZED_LIBRARY)
+	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) $(SHARED) $(NAMED) -o $@ $^ -lm
+TESTED_LIBRARY = $(SANITIZED_LIBRARY) $(BESIDE)
 LIBRARY_FLAGS = $(SANITIZE)
 $(BUILD)/tests/rate_test: TESTED_LIBRARY = $(call objects_of,loadable,$(LIBRARY_SOURCES))
 $(BUILD)/tests/rate_test: LIBRARY_FLAGS =
