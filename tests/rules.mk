@@ -108,38 +108,39 @@ $(BUILD)/tests/cost_test: tests/tables/cost_test.c $(CASE_OBJECT)
 	$(LINK) -o $@ $< $(CASE_OBJECT) $(LINKED_OBJECTS) -lcmocka $(LINKED_SQLITE) -lpthread -lm
 
 # A suite is NAME=COMMAND; run.py builds what they need and runs them side by side, those named
-# NAME! alone. Those that take longest come first.
+# NAME! alone. The closer a suite is to the cause of a failure, the earlier it runs: unit tests,
+# scripts, what is held against an oracle, pages, faults, the simulator.
 unit_suites = $(foreach program,$(1),'$(notdir $(program))=$(program)')
 NEWEST_PYTHON = PYTHON=$(PYTHON) sh tests/runner/newest.sh
 NEWEST = $(NEWEST_PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY)
 TEST_SUITES = \
-    'build=[all] $(PYTHON) tests/build/build_test.py' \
-    'generations=$(PYTHON) tests/tables/generations_test.py' \
-    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py' \
-    'recipes=$(PYTHON) tests/documentation/recipes_test.py' \
+    $(call unit_suites,$(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS))) \
+    'pins=$(BUILD)/tests/pins_test' \
+    'messages=$(BUILD)/tests/message_test' \
+    'callbacks=$(BUILD)/tests/callbacks_test' \
     'scripts=$(PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
-    'scripts that ask for a newer SQLite=$(NEWEST) $(shell grep -l '>=3\.4[4-9]' tests/sql/*.test)' \
+    'build=[all] $(PYTHON) tests/build/build_test.py' \
+    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
-    'sources=$(PYTHON) tests/build/sources_test.py' \
+    'generations=$(PYTHON) tests/tables/generations_test.py' \
+    'planner=$(PYTHON) tests/tables/planner_test.py' \
     'plans=$(PYTHON) tests/random/plans_test.py' \
     'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
-    'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
-    'runner of suites=$(PYTHON) tests/runner/run_test.py' \
-    'text in messages=$(PYTHON) tests/random/quote_test.py' \
-    'planner=$(PYTHON) tests/tables/planner_test.py' \
     'exchange=$(PYTHON) tests/exchange/exchange_test.py' \
     'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
+    'text in messages=$(PYTHON) tests/random/quote_test.py' \
+    'recipes=$(PYTHON) tests/documentation/recipes_test.py' \
     'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
     'blocks of pages=$(PYTHON) tests/documentation/blocks_test.py' \
     'mistakes=$(PYTHON) tests/documentation/mistakes_test.py' \
-    'pins=$(BUILD)/tests/pins_test' \
-    'messages=$(BUILD)/tests/message_test' \
-    'passes=$(BUILD)/tests/passes_test' \
+    'scripts that ask for a newer SQLite=$(NEWEST) $(shell grep -l '>=3\.4[4-9]' tests/sql/*.test)' \
+    'simulator, twenty rounds=STEPS=8000 $(BUILD)/tests/simulator' \
     'refusals by place=PLACES=1 $(BUILD)/tests/refusal_test' \
     'memory failures by place=PLACES=1 $(BUILD)/tests/memory_test' \
-    'callbacks=$(BUILD)/tests/callbacks_test' \
-    'simulator, twenty rounds=STEPS=8000 $(BUILD)/tests/simulator' \
-    $(call unit_suites,$(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS)))
+    'passes=$(BUILD)/tests/passes_test' \
+    'sources=$(PYTHON) tests/build/sources_test.py' \
+    'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
+    'runner of suites=$(PYTHON) tests/runner/run_test.py'
 
 # What takes longer: see the files; what is not installed is skipped and says so. Minutes each take
 # those at the top.
