@@ -37,6 +37,10 @@ endif
 $(SANITIZED_LIBRARY): $(call objects_of,sanitized,$(LIBRARY_SOURCES))
 	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) $(SHARED) $(NAMED) -o $@ $^ -lm
 TESTED_LIBRARY = $(SANITIZED_LIBRARY) $(BESIDE)
+# The extension with sanitizers. A program that has none must load their library before it.
+SANITIZED_EXTENSION = $(BUILD)/sanitized/$(LIBRARY)
+$(SANITIZED_EXTENSION): $(call objects_of,sanitized,$(SOURCES))
+	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) $(SHARED) -o $@ $^ -lm
 LIBRARY_FLAGS = $(SANITIZE)
 $(BUILD)/tests/rate_test: TESTED_LIBRARY = $(call objects_of,loadable,$(LIBRARY_SOURCES))
 $(BUILD)/tests/rate_test: LIBRARY_FLAGS =
@@ -144,7 +148,12 @@ TEST_SUITES = \
 
 # What takes longer: see the files; what is not installed is skipped and says so. Minutes each take
 # those at the top.
+# Python's own blocks are not freed when it ends.
+UNDER_SANITIZERS = ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 \
+    LD_PRELOAD=$$(ldd $(SANITIZED_EXTENSION) | awk "/libasan/ {print \$$3}")
 LONG_SUITES = \
+    'scripts under sanitizers=[$(SANITIZED_EXTENSION)] $(UNDER_SANITIZERS) \
+        $(PYTHON) tests/runner/sqllogictest.py --load $(SANITIZED_EXTENSION) tests/sql' \
     $(call unit_suites,$(LONG_LIBRARY_TESTS)) \
     '300,000 spellings of URLs=COUNT=300000 $(PYTHON) tests/documentation/urls_test.py' \
     'fuzzing=sh tests/fuzz/run.sh' \
