@@ -3,7 +3,8 @@
 #: make test           what must pass, in two minutes on two cores; ONLY=WORD: what is named so
 #: make fetch          what make test needs of PyPI and npm, once
 #: make check          the same and what takes longer
-#: make long           what takes longer
+#: make long           what takes longer, as CI runs it
+#: make exhaustive     what goes through every case
 #: make coverage       which lines and branches of ext/ the tests reach
 #: make mutants        changes N lines of ext/, one at a time, and says which change no test sees
 #: make bench          measures and draws, into tests/bench/results
@@ -59,7 +60,7 @@ $(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c $(CASE_OBJECT) tests/rules
 	    $(TESTED_LIBRARY) -lcmocka $(LIBRARY_TEST_LIBRARIES) -lm
 
 # SQLite and the extension in one program, so that the program may replace SQLite's allocator and
-# file system. interrupt_test, which measures, does without the sanitizers.
+# file system.
 #
 #     make SQLITE=folder BUILD=build/other build/other/tests/message_test
 #
@@ -69,15 +70,11 @@ LINKED_TESTS = $(patsubst tests/faults/%.c,$(BUILD)/tests/%,$(wildcard tests/fau
     $(BUILD)/tests/simulator $(BUILD)/tests/cost_test
 LINKED_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 $(eval $(call objects,linked,-DSQLITE_CORE $$(LINKED_SANITIZERS)))
-$(eval $(call objects,linked_fast,-DSQLITE_CORE))
 # The storeys that know no SQLite are those of the unit tests.
 NO_SQLITE = ext/url/% ext/filter/% ext/exchange/%
 LINKED_OBJECTS = $(call objects_of,linked,$(filter-out $(NO_SQLITE),$(SOURCES))) \
     $(call objects_of,$(if $(LINKED_SANITIZERS),sanitized,linked),$(filter $(NO_SQLITE),$(SOURCES)))
 LINKED_FLAGS = $(LINKED_SANITIZERS)
-$(BUILD)/tests/interrupt_test: LINKED_OBJECTS = $(call objects_of,linked_fast,$(SOURCES))
-$(BUILD)/tests/interrupt_test: LINKED_FLAGS =
-$(BUILD)/tests/interrupt_test: $(call objects_of,linked_fast,$(SOURCES))
 # Calls the test in each basic block of ext/, which counts them.
 $(eval $(call objects,counted,-DSQLITE_CORE -fsanitize-coverage=trace-pc))
 $(BUILD)/tests/cost_test: LINKED_OBJECTS = $(call objects_of,counted,$(SOURCES))
@@ -98,7 +95,7 @@ endif
 LINK = $(COMPILE) -D_XOPEN_SOURCE=700 -DSQLITE_CORE $(LINKED_FLAGS)
 CMOCKA = $(CASE_OBJECT) -lcmocka
 # These count by themselves, and so run where cmocka is not installed.
-$(foreach name,damage interrupt memory refusal,$(BUILD)/tests/$(name)_test): CMOCKA =
+$(foreach name,memory refusal,$(BUILD)/tests/$(name)_test): CMOCKA =
 $(BUILD)/tests/%_test: tests/faults/%_test.c $(CASE_OBJECT) $(wildcard tests/faults/*.h)
 	$(LINK) -o $@ $(filter tests/%.c,$^) $(CMOCKA) $(LINKED_OBJECTS) $(LINKED_SQLITE) \
 	    -lpthread -lm
@@ -163,13 +160,10 @@ LONG_SUITES = \
     'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
     'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
     'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
-    'damaged bytes under valgrind=sh tests/faults/valgrind.sh' \
     'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
     'the program around it=$(BUILD)/tests/host_test' \
-    'memory failures=$(BUILD)/tests/memory_test' \
-    'refusals=$(BUILD)/tests/refusal_test' \
-    'damaged bytes=$(BUILD)/tests/damage_test' \
-    'interrupts!=$(BUILD)/tests/interrupt_test' \
+    'every eighth memory failure=EVERY=8 $(BUILD)/tests/memory_test' \
+    'every eighth refusal=EVERY=8 $(BUILD)/tests/refusal_test' \
     'threads=sh tests/threads/run.sh' \
     'scripts on the newest SQLite=$(NEWEST) tests/sql' \
     'scripts on the SQLite of Ubuntu 24.04=APSW=3.45.1.0 $(NEWEST) tests/sql' \
@@ -184,9 +178,15 @@ LONG_SUITES = \
     'platforms=$(PYTHON) tests/hosts/platforms_test.py' \
     'options of SQLite=$(PYTHON) tests/hosts/options_test.py'
 
+# What goes through every case: make check runs it, CI does not.
+EXHAUSTIVE_SUITES = \
+    'memory failures=$(BUILD)/tests/memory_test' \
+    'refusals=$(BUILD)/tests/refusal_test' \
+    '300,000 spellings of URLs=SEED=2 COUNT=300000 $(PYTHON) tests/documentation/urls_test.py'
+
 # With ONLY all that there is: those of make long, packages, hosts and clusters, too.
 SUITES_OF_PACKAGES = $(shell $(PYTHON) ext/packages/packages.py suites)
-OTHER_SUITES = $(LONG_SUITES) $(CLUSTER_SUITES) $(SUITES_OF_PACKAGES) \
+OTHER_SUITES = $(LONG_SUITES) $(EXHAUSTIVE_SUITES) $(CLUSTER_SUITES) $(SUITES_OF_PACKAGES) \
     'hosts in their languages=[binaries wheel npm] $(PYTHON) tests/hosts/hosts.py'
 
 RUN = $(PYTHON) tests/runner/run.py --build $(LIBRARY)
@@ -198,11 +198,11 @@ test:
 fetch:
 	@PYTHON=$(PYTHON) sh tests/fetch.sh
 
-# The tests and what takes longer.
-check: test long
+# The tests and what takes longer. CI runs test and long.
+check: test long exhaustive
 
-long:
-	@+MAKE='$(MAKE)' $(RUN) $(LONG_SUITES)
+long exhaustive:
+	@+MAKE='$(MAKE)' $(RUN) $(if $(filter long,$@),$(LONG_SUITES),$(EXHAUSTIVE_SUITES))
 
 # Which lines and branches of ext/ the tests reach, and whether what they do not reach is known and
 # explained.
@@ -219,7 +219,7 @@ mutants:
 bench: $(LIBRARY)
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" LIBRARY=$(LIBRARY) OBJECTS="$(OBJECTS)" sh tests/bench/run.sh
 
-.PHONY: test fetch check long coverage mutants bench
+.PHONY: test fetch check long exhaustive coverage mutants bench
 
 # Filters in replicated SQLite, each engine as a cluster of three processes on loopback; what is not
 # installed is skipped and says so. The figures of the last run: tests/clusters/README.md.
