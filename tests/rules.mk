@@ -224,7 +224,6 @@ bench: $(LIBRARY)
 # Filters in replicated SQLite, each engine as a cluster of three processes on loopback; what is not
 # installed is skipped and says so. The figures of the last run: tests/clusters/README.md.
 CLUSTER_SUITES = \
-    'last writer wins=$(PYTHON) tests/clusters/last_writer_test.py' \
     'libSQL=$(PYTHON) tests/clusters/clusters_test.py libSQL' \
     'dqlite=$(PYTHON) tests/clusters/clusters_test.py dqlite' \
     'rqlite=$(PYTHON) tests/clusters/clusters_test.py rqlite' \
