@@ -85,7 +85,8 @@ PACKAGES = {
     "amalgamation": Package(
         "amalgamation", "gcc libsqlite3-dev", ("amalgamation", "amalgamation_test.py")
     ),
-    "page": Package("web", "npm emscripten", ("WebAssembly and the page", "web_test.py")),
+    "page": Package("web", "npm emscripten", ("WebAssembly", "web_test.py"),
+                    ("the page", "page_test.py")),
     "deb": Package(
         "debian",
         "gcc libsqlite3-dev python3-apsw dpkg-dev debhelper",
