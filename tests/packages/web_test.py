@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 from common import (BUILD, FILTER, FILTER_MD5, FINGERPRINT, FINGERPRINT_ANSWER, RELEASE, TOP, WORK,
-                    missing, release, run)
+                    missing, run)
 
 WEB = BUILD / "web"
 MODULE_PROGRAM = f"""
