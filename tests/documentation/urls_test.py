@@ -214,10 +214,10 @@ class Parsers(WithExtension):
     def test_every_code_point(self):
         """Alone and between letters, in a label of its own direction and in one of the other, and
         behind what a joiner or a mark may follow; in an address, if this Python knows it. Unless
-        COUNT is a million, one of 11 from U+3000 on, and unless it is 60,000, one of 5 below and
+        COUNT is a million, one of 11 from U+3000 on, and unless it is 100,000, one of 5 below and
         one of 197 from there on; others with another SEED.
         """
-        low, high = (1, 1) if COUNT >= 1000000 else (1, 11) if COUNT >= 60000 else (5, 197)
+        low, high = (1, 1) if COUNT >= 1000000 else (1, 11) if COUNT >= 100000 else (5, 197)
         points = [point for point in range(0x80, 0x110000) if not 0xD800 <= point < 0xE000
                   and (point + SEED) % (low if point < 0x3000 else high) == 0]
         forms = ("{}", "a{}b", "\u05d0{}\u05d1", "{}\u0301\u0323.x", "\u0628\u200c{}\u0628",
