@@ -154,7 +154,7 @@ LONG_SUITES = \
         $(PYTHON) tests/runner/sqllogictest.py --load $(SANITIZED_EXTENSION) tests/sql' \
     $(call unit_suites,$(LONG_LIBRARY_TESTS)) \
     '60,000 spellings of URLs=COUNT=60000 $(PYTHON) tests/documentation/urls_test.py' \
-    'fuzzing=sh tests/fuzz/run.sh' \
+    'fuzzing, five seconds each=SECONDS_EACH=5 sh tests/fuzz/run.sh' \
     'faults on the oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Oldest' \
     'faults on the newest SQLite=$(PYTHON) tests/hosts/releases_test.py Newest' \
     'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
@@ -166,8 +166,8 @@ LONG_SUITES = \
     'threads=sh tests/threads/run.sh' \
     'scripts on the newest SQLite=$(NEWEST) tests/sql' \
     'scripts on the SQLite of Ubuntu 24.04=APSW=3.45.1.0 $(NEWEST) tests/sql' \
-    'plans, more=SEED=2 QUERIES=40000 $(PYTHON) tests/random/plans_test.py' \
-    'plans on the newest SQLite=SEED=2 QUERIES=40000 $(NEWEST_PYTHON) tests/random/plans_test.py' \
+    'plans, more=SEED=2 QUERIES=10000 $(PYTHON) tests/random/plans_test.py' \
+    'plans on the newest SQLite=SEED=3 QUERIES=10000 $(NEWEST_PYTHON) tests/random/plans_test.py' \
     'simulator=STEPS=15000 $(BUILD)/tests/simulator' \
     'simulator, one fault after the other=STEPS=15000 $(BUILD)/tests/simulator $(SIMULATOR_WEIGHTS)' \
     'costs=$(BUILD)/tests/cost_test' \
@@ -181,6 +181,8 @@ LONG_SUITES = \
 EXHAUSTIVE_SUITES = \
     'memory failures=$(BUILD)/tests/memory_test' \
     'refusals=$(BUILD)/tests/refusal_test' \
+    'fuzzing=sh tests/fuzz/run.sh' \
+    '40,000 plans=SEED=4 QUERIES=40000 $(PYTHON) tests/random/plans_test.py' \
     '300,000 spellings of URLs=SEED=2 COUNT=300000 $(PYTHON) tests/documentation/urls_test.py'
 
 # With ONLY all that there is: those of make long, packages, hosts and clusters, too.
