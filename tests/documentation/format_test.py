@@ -272,6 +272,11 @@ class Tables(WithExtension):
                 ours = Table(self.database, "seen").read()
                 for key in keys + [1, "1", 1.0, b"1", "01", " 1", "1.5", 1.5]:
                     self.assertEqual(key in ours, self.theirs(key), key)
+                # Wrong bits would read alike to both, because the extension wrote them.
+                if "generations" not in options:
+                    real = ours.affinity == "real"
+                    added = [float(key) if real and isinstance(key, int) else key for key in keys]
+                    self.assertEqual([key for key in added if key not in ours], [])
                 found = [key in ours for key in some_keys(self.random, 1000)[len(KEYS):]]
                 self.assertIn(False, found)
                 keys = 0

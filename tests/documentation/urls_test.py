@@ -7,7 +7,7 @@ each URL, and the program makes the key of that: on the vectors of the page, on 
 those of the list in sql/data, on these after random changes, on every code point, and on spellings
 that a browser opens or nearly opens. ada-url, Node and, where it is installed, Chromium must open
 the same as whatwg-url. COUNT in the environment chooses how many (the suite of `make long` takes
-300,000 spellings, of others 200,000), SEED which. The vectors hold without a parser, too; and what
+60,000 spellings), SEED which. The vectors hold without a parser, too; and what
 SQL does with the keys: the plan, and that it stops at the first hit. It needs apsw; what cannot be
 fetched is skipped and says so.
 """

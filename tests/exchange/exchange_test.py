@@ -4,7 +4,7 @@ error message.
 
 golden/NAME.guava is a filter as Guava 31.1 wrote it, golden/answers.txt what Guava said of it, a
 line for each: name, approximateElementCount, expectedFpp, and its answers for the absent keys of
-guava_form.py as one hexadecimal number, the first key highest. guava_test.py --update writes them.
+guava_form.py as one hexadecimal number, the first key highest. libraries_test.py asks Guava itself.
 """
 
 import math

@@ -8,7 +8,7 @@
  * allocation fails, and all from it on.
  *
  * With PLACES=1 in the environment one allocation fails, the first of each place of ext/ that calls
- * SQLite: no error of a call is passed over.
+ * SQLite: no error of a call is passed over. With EVERY=8 every eighth allocation fails.
  */
 #include "scenarios.h"
 
@@ -72,7 +72,7 @@ static void arm_place(sqlite3 *database, long number) {
 }
 
 static long next(long number) {
-    return number + (number < 3000 ? 1 : 331);
+    return number + (number < 3000 ? stride() : 331);
 }
 
 int main(void) {

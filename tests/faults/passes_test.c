@@ -61,6 +61,7 @@ static const struct pass {
     {"SELECT count(*) FROM f, bloom_keys(numbers)", 2},
     {"SELECT key FROM f, bloom_keys(numbers) ORDER BY key DESC", 2},
     {"SELECT bloom_agg(x) FROM n", 4},
+    {"SELECT bloom_agg(x, NULL, 0.01, 'classic') FROM n", 4},
     {"SELECT bloom_agg(x, NULL, 0.01, 'fuse') FROM n WHERE x < 40000", 6},
     {"SELECT bloom_agg(x, 8000000) FROM n WHERE x < 9", 1},
     {"SELECT bloom_hashes(x) FROM n", 6},

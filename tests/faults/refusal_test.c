@@ -11,7 +11,7 @@
  * one, but the database is sound and nothing crashes or leaks.
  *
  * With PLACES=1 in the environment an authorizer alone answers, once for each place of ext/ that
- * runs SQL and what it is asked about there. */
+ * runs SQL and what it is asked about there. With EVERY=8 every eighth question is refused. */
 #include "scenarios.h"
 
 static long countdown; /* questions until the refusal; 0 when there is to be none */
@@ -119,7 +119,7 @@ static void disarm(sqlite3 *database) {
 }
 
 static long next(long number) {
-    return number + (number < 300 || by_place ? 1 : number / 8);
+    return number + (number < 300 || by_place ? stride() : number / 8);
 }
 
 /* Finds the places of a scenario, within a transaction or not. */

@@ -571,6 +571,12 @@ static void disarm(sqlite3 *database);
 static long failures;          /* since a fault was armed */
 static long next(long number); /* of the many alike in a long loop, a sample will do */
 
+/* How far to go on from one fault to the next: EVERY in the environment. */
+static long stride(void) {
+    const char *every = getenv("EVERY");
+    return every != NULL ? strtol(every, NULL, 10) : 1;
+}
+
 struct tally {
     long attempts;
     long refusals; /* attempts that ended in the code of the fault */

@@ -1,6 +1,6 @@
 """Parsers of the URL Standard that others wrote: lists of URLs in, lists of hrefs out.
 
-ada-url from PyPI and whatwg-url from npm lie in build/exchange and are fetched once; Node's own and
+ada-url from PyPI and whatwg-url from npm are in build/exchange after `make fetch`. Node's own and
 Chromium's are asked where they are installed.
 """
 import html
@@ -9,17 +9,17 @@ import pathlib
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import unicodedata
 import urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.append(str(HERE.parent))
-
-from libraries_test import BUILD, Missing, fetched, python  # noqa: E402
-
+BUILD = HERE.parent.parent.parent / "build/exchange"
 CHROMIUM = "/usr/bin/chromium"
+
+
+class Missing(Exception):
+    pass
 
 
 def answers(command, urls):
@@ -29,8 +29,11 @@ def answers(command, urls):
 
 
 def by_ada(urls):
-    BUILD.mkdir(parents=True, exist_ok=True)
-    return answers([python("ada-url==4.0.0"), HERE / "ada_side.py"], urls)
+    python = BUILD / "python/bin/python"
+    if subprocess.run(f"{python} -c 'import ada_url'", shell=True, capture_output=True,
+                      check=False).returncode != 0:
+        raise Missing("ada-url is missing: make fetch")
+    return answers([python, HERE / "ada_side.py"], urls)
 
 
 def node():
@@ -42,8 +45,7 @@ def node():
 def by_whatwg(urls):
     folder = BUILD / "whatwg-url"
     if not (folder / "node_modules" / "whatwg-url").exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        fetched("npm", "install", "--silent", "--prefix", folder, "whatwg-url@16.0.1")
+        raise Missing("whatwg-url is missing: make fetch")
     return answers([node(), HERE / "node_side.mjs", folder], urls)
 
 
