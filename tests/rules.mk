@@ -143,6 +143,7 @@ LONG_SUITES = \
     'faults on the newest SQLite=$(PYTHON) tests/hosts/releases_test.py Newest' \
     'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
     'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
+    'lists and what reads them=$(PYTHON) tests/exchange/lists_test.py' \
     'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
     'damaged bytes under valgrind=sh tests/faults/valgrind.sh' \
     'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \

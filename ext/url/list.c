@@ -124,7 +124,8 @@ bool bloom_list_is_line(const uint8_t *text, size_t length) {
 /* Reads an entry that a line's form has left; returns its form. */
 static enum list_form list_read(struct bloom_list *list, struct list_span span,
                                 enum list_form form) {
-    const bool is_rule = form == LIST_ADBLOCK || form == LIST_ADBLOCK_OPTIONS;
+    const bool is_rule =
+        form == LIST_ADBLOCK || form == LIST_ADBLOCK_OPTIONS || form == LIST_ADBLOCK_CONDITION;
     size_t used;
     span = list_trim(span);
     if (form == LIST_HOSTS && (list_is_ipv4(span) || list_is_ipv6(span)))

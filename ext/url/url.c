@@ -251,19 +251,20 @@ static bool url_read_bracketed(const uint8_t *text, size_t length, uint16_t grou
 }
 
 /* Chromium maps a host as a name before it undoes escapes that the mapping has made, of full-width
- * percent signs, and before it looks for an address in brackets. Without brackets in ASCII the port
- * begins at the last colon. Returns false when that is no other host than the unmapped one. */
+ * percent signs, and before it looks for an address in brackets. A percent sign that is part of no
+ * escape makes it refuse the host, so that nothing is undone beside one. Returns false when that
+ * finds no address and undoes nothing. */
 static bool url_write_mapped_host(struct bloom_url *url, const uint8_t *host, size_t length,
                                   bool brackets, uint8_t *to) {
     uint8_t mapped[IDNA_ESCAPED_MOST];
     uint16_t groups[IPV6_GROUPS];
-    size_t end = length, used;
-    while (!brackets && end > 0 && host[end - 1] != ':')
-        end--;
-    if (!url_idna(host, end > 0 ? end - !brackets : length, mapped, sizeof mapped, &used))
+    size_t used;
+    if (!url_idna(host, length, mapped, sizeof mapped, &used))
         return false;
-    const bool escaped = url_find(mapped, 0, used, '%') < used;
-    used = url_unescape_once(mapped, used);
+    const bool escaped =
+        url_find(host, 0, length, '%') == length && url_find(mapped, 0, used, '%') < used;
+    if (escaped)
+        used = url_unescape_once(mapped, used);
     url->address = url_read_bracketed(mapped, used, groups);
     if (url->address)
         url->host = url_write_groups(to, groups);
@@ -289,11 +290,17 @@ static bool url_write_refused_host(struct bloom_url *url, const uint8_t *text,
         url->host = url_write_groups(to, groups);
         return true;
     }
-    if (url_write_mapped_host(url, host, length, parts->brackets, to))
-        return true;
-    return !parts->brackets &&
-           url_finish_name(url, to,
-                           url_write_labels(host, parts->host_end - parts->user_end, to));
+    if (parts->brackets)
+        return url_write_mapped_host(url, host, length, true, to);
+    /* The port begins at the last colon for Chromium, at the first one for names as they are. */
+    const size_t name = parts->host_end - parts->user_end;
+    size_t last = length;
+    while (last > name && host[last - 1] != ':')
+        last--;
+    last = last > name ? last - 1 : length;
+    return url_write_mapped_host(url, host, last, false, to) ||
+           (name < last && url_write_mapped_host(url, host, name, false, to)) ||
+           url_finish_name(url, to, url_write_labels(host, name, to));
 }
 
 /* --- Steps 6 and 7: path and query --- */

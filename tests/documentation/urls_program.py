@@ -173,11 +173,17 @@ REFUSED = dict.fromkeys(map(chr, range(0x21)), "^") | {
 STAND_INS = "~`{}!$&'()*+,;="
 
 
+def texts_to_map(authority):
+    """The one or two texts of step 8 that are mapped, in the order in which they count."""
+    if re.search(rb"[\[\]]", authority):
+        return [authority]
+    return list(dict.fromkeys((authority.rpartition(b":")[0] if b":" in authority else authority,
+                               authority.partition(b":")[0])))
+
+
 def with_stand_ins(authority):
-    """The text of step 8 that is mapped, in which other signs stand for the signs %[]:^; and what
-    stands for each of them. None when it is not UTF-8 or too few signs are free."""
-    if not re.search(rb"[\[\]]", authority) and b":" in authority:
-        authority = authority.rpartition(b":")[0]
+    """A text that is mapped, with other signs for the signs %[]:^; and which sign stands for which.
+    None when it is not UTF-8 or too few signs are free."""
     try:
         text = authority.decode("utf-8")
     except UnicodeDecodeError:
@@ -192,24 +198,35 @@ def with_stand_ins(authority):
 
 
 def for_mapping(url):
-    """Step 8: what the parser is asked so that it maps the host: text, or None. A label behind the
-    host keeps it from being read as an address."""
+    """Step 8: what the parser is asked so that it maps hosts: two texts, each of which may be None.
+    A label behind the host keeps it from being read as an address."""
     parts = authority_and_rest(url)
-    found = parts and with_stand_ins(parts[0])
-    return found and f"http://{found[0]}.x/"
+    found = [with_stand_ins(text) for text in (texts_to_map(parts[0]) if parts else [])]
+    texts = [text and f"http://{text[0]}.x/" for text in found]
+    return (texts + [None, None])[:2]
 
 
-def mapped(authority, href):
-    """Step 8: what mapping and undoing escapes once make of an authority, and whether there was an
-    escape. href: what the parser answers to for_mapping, or None."""
-    text = href and re.fullmatch(r"http://(.*)\.x/", href)[1]
-    if not text:
-        return b"", False
-    for sign, stand_in in with_stand_ins(authority)[1].items():
-        text = text.replace(stand_in, sign)
-    if len(text) > 765:
-        return b"", False
-    return re.sub(rb"%([0-9A-Fa-f]{2})", byte_of, text.encode("ascii")), "%" in text
+def mapped_host(authority, text, href):
+    """Step 8: the host that mapping a text and undoing escapes once makes, or None. href: what the
+    parser answers to for_mapping, or None."""
+    host = href and re.fullmatch(r"http://(.*)\.x/", href)[1]
+    if not host:
+        return None
+    for sign, stand_in in with_stand_ins(text)[1].items():
+        host = host.replace(stand_in, sign)
+    if len(host) > 765:
+        return None
+    escaped = "%" in host and b"%" not in text
+    once = host.encode("ascii")
+    if escaped:
+        once = re.sub(rb"%([0-9A-Fa-f]{2})", byte_of, once)
+    bracketed = re.fullmatch(rb"\[([^\[\]]*)\](:.*)?", once, re.DOTALL)
+    address = bracketed and ipv6(bracketed[1])
+    if address or re.search(rb"[\[\]]", authority):
+        return address
+    if escaped and re.fullmatch(rb"[!\"$&'()*+,\-.;=_`{}~0-9A-Za-z]{1,255}", once):
+        return finish_name(once.decode("ascii").lower())
+    return None
 
 
 def resolve(rest):
@@ -245,23 +262,18 @@ def authority_and_rest(url):
     return authority.rpartition(b"@")[2], url[start + len(authority):]
 
 
-def refused(url, href):
-    """What the parser does not open. href: what it answers to for_mapping(url), or None."""
+def refused(url, hrefs):
+    """What the parser does not open. hrefs: what it answers to for_mapping(url)."""
     parts = authority_and_rest(url)
     if parts is None:
         return None
     authority, rest = parts
     has_brackets = b"[" in authority or b"]" in authority
     host = None if has_brackets else ipv6(authority)
-    if host is None:
-        text, escaped = mapped(authority, href)
-        bracketed = re.fullmatch(rb"\[([^\[\]]*)\](:.*)?", text, re.DOTALL)
-        if bracketed:
-            host = ipv6(bracketed[1])
-        if host is None and has_brackets:
-            return None
-        if escaped and re.fullmatch(rb"[!\"$&'()*+,\-.;=_`{}~0-9A-Za-z]{1,255}", text):
-            host = finish_name(text.decode("ascii").lower())
+    for text, href in zip(texts_to_map(authority), hrefs):
+        host = host or mapped_host(authority, text, href)
+    if host is None and has_brackets:
+        return None
     if host is None:
         try:
             host = finish_name(
