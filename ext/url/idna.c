@@ -233,8 +233,8 @@ static bool idna_joiners_allowed(const struct idna_name *name) {
     return true;
 }
 
-/* Section 4.1: the validity criteria, but for NFC, in which the label is. It has no more points than
- * the name may have bytes. */
+/* Section 4.1: the validity criteria, but for NFC, in which the label is. It has no more points
+ * than the name may have bytes. */
 static bool idna_label_is_valid(struct idna_name *name) {
     const uint32_t *points = name->points;
     bool joiners = false;

@@ -243,8 +243,8 @@ static const uint8_t *list_options(struct list_span line) {
     return line.end;
 }
 
-/* Whether what is before options may be the pattern of a rule that does not show as one: .host/path,
- * host/path. */
+/* Whether what is before options may be the pattern of a rule that does not show as one, such as
+ * .host/path and host/path. */
 static bool list_is_pattern(struct list_span pattern) {
     for (const uint8_t *at = pattern.at; at < pattern.end; at++)
         if (list_is_blank(*at) || *at == '"' || *at == ',' || *at == ';')

@@ -6,10 +6,10 @@ The key of a URL is the key of what a browser makes of it. So whatwg-url is aske
 each URL, and the program makes the key of that: on the vectors of the page, on URLs at random, on
 those of the list in sql/data, on these after random changes, on every code point, and on spellings
 that a browser opens or nearly opens. ada-url, Node and, where it is installed, Chromium must open
-the same as whatwg-url, and windows of Chromium go to some of the URLs. COUNT in the environment chooses how many (the suite of `make long` takes
-300,000 spellings, of others 200,000), SEED which. The vectors hold without a parser, too; and what
-SQL does with the keys: the plan, and that it stops at the first hit. It needs apsw; what cannot be
-fetched is skipped and says so.
+the same as whatwg-url, and windows of Chromium go to some of the URLs. COUNT in the environment
+chooses how many (the suite of `make long` takes 300,000 spellings, of others 200,000), SEED which.
+The vectors hold without a parser, too; and what SQL does with the keys: the plan, and that it stops
+at the first hit. It needs apsw; what cannot be fetched is skipped and says so.
 """
 import csv
 import io

@@ -3,7 +3,7 @@
 they do not block is none.
 
 - rules of Adblock: the engine of Brave, `adblock` from PyPI
-- dnsmasq, unbound and BIND, from Debian's dnsmasq-base, unbound and bind9, each on a port of its own
+- dnsmasq, unbound and BIND, from Debian's dnsmasq-base, unbound and bind9, on ports of their own
 
 What cannot be had is skipped and says so. SEED and COUNT choose the rules at random.
 """
@@ -186,7 +186,8 @@ class Resolvers(WithExtension):
         self.check("dnsmasq-base", "dnsmasq", configure, [
             "address=/@/0.0.0.0", "address=/@/ 0.0.0.0", "address=/@/\t127.0.0.1",
             "address = /@/0.0.0.0", "address= /@/0.0.0.0 # why", "address=/@/",
-            "address=/@/192.0.2.7", "address=/@/ 192.0.2.7", "server=/@/", "server = /@/ #", "local=/@/"])
+            "address=/@/192.0.2.7", "address=/@/ 192.0.2.7", "server=/@/", "server = /@/ #",
+            "local=/@/"])
 
     def test_unbound(self):
         def configure(folder, port, text):
