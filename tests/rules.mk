@@ -158,6 +158,7 @@ LONG_SUITES = \
     'faults on the oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Oldest' \
     'faults on the newest SQLite=$(PYTHON) tests/hosts/releases_test.py Newest' \
     'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
+    'lists and what reads them=$(PYTHON) tests/exchange/lists_test.py' \
     'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
     'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
     'the program around it=$(BUILD)/tests/host_test' \

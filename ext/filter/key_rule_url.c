@@ -56,8 +56,14 @@ static unsigned rule_url_nocase_ask(const uint8_t *text, size_t length, uint8_t 
     return rule_url_all(&url, room, keys);
 }
 
+/* A line of a list may have a key as a URL, so that asking for one does not leave it out. The
+ * beginning of a long text decides, since there may be no memory for all of it. */
 static const char *rule_url_advice(const uint8_t *text, size_t length) {
-    return bloom_list_is_line(text, length)
+    enum { BEGINNING = 400 };
+    struct bloom_url url;
+    uint8_t room[4 * BEGINNING + 320];
+    return bloom_url_parse(&url, text, length < BEGINNING ? length : BEGINNING, room) ||
+                   bloom_list_is_line(text, length)
                ? "it is no URL but a line of a list; have lists read, as in FROM "
                  "bloom_list((SELECT group_concat(line, char(10)) FROM lines)) WHERE key NOT NULL"
                : "leave it out with WHERE bloom_url(key) IS NOT NULL";

@@ -106,8 +106,9 @@ static bool list_is_range(struct list_span span) {
 bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url *url,
                       const uint8_t *key) {
     struct list_span span = list_without_spaces((struct list_span){text, text + length});
-    return list_has_scheme(span) || ((url->address || list_names_host(url, key)) &&
-                                     list_other(span) == LIST_PLAIN && !list_is_range(span));
+    return url->scheme || list_has_scheme(span) ||
+           ((url->address || list_names_host(url, key)) && list_other(span) == LIST_PLAIN &&
+            !list_is_range(span));
 }
 
 bool bloom_list_is_line(const uint8_t *text, size_t length) {
@@ -123,7 +124,8 @@ bool bloom_list_is_line(const uint8_t *text, size_t length) {
 /* Reads an entry that a line's form has left; returns its form. */
 static enum list_form list_read(struct bloom_list *list, struct list_span span,
                                 enum list_form form) {
-    const bool is_rule = form == LIST_ADBLOCK || form == LIST_ADBLOCK_OPTIONS;
+    const bool is_rule =
+        form == LIST_ADBLOCK || form == LIST_ADBLOCK_OPTIONS || form == LIST_ADBLOCK_CONDITION;
     size_t used;
     span = list_trim(span);
     if (form == LIST_HOSTS && (list_is_ipv4(span) || list_is_ipv6(span)))
@@ -140,10 +142,11 @@ static enum list_form list_read(struct bloom_list *list, struct list_span span,
         network = list_network(&span);
     if (network >= LIST_NO_KEY)
         return network;
-    enum list_form other = list_other(span);
+    const bool has_host = bloom_url_parse(&list->url, span.at, list_length(span), list->key);
+    enum list_form other = has_host && list->url.scheme ? LIST_PLAIN : list_other(span);
     if (other >= LIST_NO_KEY)
         return other;
-    if (!bloom_url_parse(&list->url, span.at, list_length(span), list->key))
+    if (!has_host)
         return LIST_NO_HOST;
     /* What is a key is taken by itself, too. */
     const struct list_span key = {list->key, list->key + list->url.length};

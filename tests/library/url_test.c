@@ -236,6 +236,9 @@ static void ipv6_addresses(void) {
         {"http://[fe80::1%25eth0]:80/", "[fe80::1]/"},
         {"http://[fe80::1%eth0]/", "[fe80::1]/"},
         {"http://user@[::1]:80/", "[::1]/"},
+        {"http://[::1.2.3.04]/", "[::102:304]/"},
+        {"http://[::ffff:0X7F.0.0.0x]/", "127.0.0.0/"},
+        {"::ffff:0X7F.0.0.010", "127.0.0.8/"},
         {"http://[%3a:1]/", "[::1]/"},
         /* Without brackets, as lists of addresses have it. */
         {"::1", "[::1]/"},
@@ -271,7 +274,6 @@ static void ipv6_addresses(void) {
         {"http://[::1.2.3]/", NULL},
         {"http://[::1.2.3.4.5]/", NULL},
         {"http://[::1.2.3.256]/", NULL},
-        {"http://[::1.2.3.04]/", NULL},
         {"http://[::1.2..4]/", NULL},
         {"http://[::1.2.3.4:5]/", NULL},
         {"http://[::1.2-3.4]/", NULL},
