@@ -111,11 +111,31 @@ void bloom_sql_result_pass(sqlite3_context *context, const struct bloom_shape *s
  * function has then failed with that code. */
 bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *unasked);
 
+/* library.c: the SQLite library that is served. Linked into a program there is only one. */
+#ifdef SQLITE_CORE
+static inline void bloom_library_keep(void) {
+}
+static inline void bloom_library_leave(void) {
+}
+#else
+
+/* Begins a use of SQLite's functions. Returns false, and begins none, while another SQLite library
+ * is in use. */
+bool bloom_library_enter(const struct sqlite3_api_routines *api);
+
+/* Adds a use while there is one. */
+void bloom_library_keep(void);
+
+/* Ends a use. The caller must not call SQLite afterwards, unless it has another use. */
+void bloom_library_leave(void);
+#endif
+
 /* pins.c: filters as pointer values, which are never followed before they are found alive. */
 
 /* open finds the state of a connection, or makes it; keep returns the state that it is given. Each
  * call of the two takes a reference, which one function holds; close gives it back. NULL: there is
- * no memory. */
+ * no memory. After the last close of a connection another SQLite library may be served, so close is
+ * the last thing that a destructor does. */
 struct bloom_connection *bloom_connection_open(sqlite3 *database);
 struct bloom_connection *bloom_connection_keep(struct bloom_connection *connection);
 void bloom_connection_close(struct bloom_connection *connection);

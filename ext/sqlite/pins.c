@@ -73,6 +73,7 @@ struct bloom_connection *bloom_connection_open(sqlite3 *database) {
     connection = sqlite3_malloc(sizeof *connection);
     if (connection == NULL)
         return NULL;
+    bloom_library_keep();
     lock_pins();
     *connection =
         (struct bloom_connection){.database = database, .next = connections, .references = 1};
@@ -88,7 +89,8 @@ struct bloom_connection *bloom_connection_keep(struct bloom_connection *connecti
     return connection;
 }
 
-/* Returns what the caller is to release outside of the lock. */
+/* Returns the connection for end_connection if that was its last reference, otherwise NULL. The
+ * caller holds the lock. */
 static struct bloom_connection *release_connection(struct bloom_connection *connection) {
     struct bloom_connection **link = &connections;
     if (--connection->references > 0)
@@ -99,11 +101,20 @@ static struct bloom_connection *release_connection(struct bloom_connection *conn
     return connection;
 }
 
+/* Frees what release_connection returned. The caller does not hold the lock, and does not call
+ * SQLite afterwards. */
+static void end_connection(struct bloom_connection *unused) {
+    if (unused == NULL)
+        return;
+    sqlite3_free(unused);
+    bloom_library_leave();
+}
+
 void bloom_connection_close(struct bloom_connection *connection) {
     lock_pins();
     struct bloom_connection *unused = release_connection(connection);
     unlock_pins();
-    sqlite3_free(unused);
+    end_connection(unused);
 }
 
 /* The link to the living pin of that number, or to NULL. */
@@ -127,9 +138,9 @@ static void release_pin(void *pointer) {
         unused = release_connection(pin->connection);
     }
     unlock_pins();
-    sqlite3_free(unused);
     if (dead)
         sqlite3_free(pin);
+    end_connection(unused);
 }
 
 void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *filter) {

@@ -1,6 +1,8 @@
 /* What all table-valued functions have in common; see table_function.h. */
 #include "sqlite/table_function.h"
 
+#include "sqlite/functions.h"
+
 #include <stdarg.h>
 #include <string.h>
 
@@ -15,6 +17,12 @@ struct bloom_argument {
     struct bloom_hash hash; /* of type and bytes: see rows_rowid */
     size_t length, room;
     uint8_t bytes[]; /* of a number its eight, of a pin none */
+};
+
+/* What SQLite keeps of a function until it has closed the connection and the function's table. */
+struct function_registration {
+    const struct bloom_table_function *function;
+    struct bloom_connection *connection;
 };
 
 struct function_table {
@@ -166,7 +174,8 @@ static void argument_result(sqlite3_context *context, struct bloom_argument *arg
 
 static int rows_connect(sqlite3 *database, void *data, int count, const char *const *arguments,
                         sqlite3_vtab **result, char **error) {
-    const struct bloom_table_function *function = data;
+    const struct bloom_table_function *function =
+        ((const struct function_registration *)data)->function;
     (void)count;
     (void)arguments;
     (void)error;
@@ -303,7 +312,15 @@ static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
     return SQLITE_OK;
 }
 
-int bloom_table_function_register(sqlite3 *database, const struct bloom_table_function *function) {
+static void release_function_module(void *data) {
+    struct function_registration *registration = data;
+    struct bloom_connection *connection = registration->connection;
+    sqlite3_free(registration);
+    bloom_connection_close(connection);
+}
+
+int bloom_table_function_register(struct bloom_connection *connection,
+                                  const struct bloom_table_function *function) {
     /* Without xCreate the table is there under its name, and no other can be made. */
     static const sqlite3_module MODULE = {
         .xConnect = rows_connect,
@@ -317,6 +334,11 @@ int bloom_table_function_register(sqlite3 *database, const struct bloom_table_fu
         .xColumn = rows_column,
         .xRowid = rows_rowid,
     };
-    return sqlite3_create_module_v2(database, function->name, &MODULE, (void *)(uintptr_t)function,
-                                    NULL);
+    struct function_registration *registration = sqlite3_malloc(sizeof *registration);
+    if (registration == NULL)
+        return SQLITE_NOMEM;
+    *registration = (struct function_registration){function, bloom_connection_keep(connection)};
+    /* SQLite releases the registration with the module, and at once when this fails. */
+    return sqlite3_create_module_v2(connection->database, function->name, &MODULE, registration,
+                                    release_function_module);
 }

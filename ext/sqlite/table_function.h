@@ -55,7 +55,9 @@ struct bloom_table_function {
 };
 
 /* Registers a function, whose row must outlast the connection. Returns an SQLite code. */
-int bloom_table_function_register(sqlite3 *database, const struct bloom_table_function *function);
+struct bloom_connection;
+int bloom_table_function_register(struct bloom_connection *connection,
+                                  const struct bloom_table_function *function);
 
 /* The bytes that the cursor keeps of an argument that is a BLOB or text (in UTF-8), until the next
  * run. */
