@@ -5,7 +5,8 @@
  *
  *     two_libraries_test DIRECTORY EXTENSION
  *
- * DIRECTORY holds the libraries, one.so and two.so. EXTENSION stays loaded throughout, as with musl.
+ * DIRECTORY holds the libraries, one.so and two.so. EXTENSION stays loaded all the time, as with
+ * musl.
  */
 #define _GNU_SOURCE
 #include "sqlite3.h"
