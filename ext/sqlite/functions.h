@@ -101,6 +101,9 @@ enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position
 bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layout, bool offered,
                       const char *action);
 
+/* Makes an empty filter the function's result, unless the caller wants the statement to end. */
+void bloom_sql_result_empty(sqlite3_context *context, const struct bloom_shape *shape);
+
 /* As bloom_sql_result_filter, for a filter that took a pass over all its bytes. When the caller
  * wants the statement to end, the filter is freed and the function fails with that code. */
 void bloom_sql_result_pass(sqlite3_context *context, const struct bloom_shape *shape,

@@ -23,7 +23,6 @@
 #include "sqlite/functions.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 struct bloom_pin {
     uintptr_t number;
@@ -155,7 +154,13 @@ void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *f
     }
     uintptr_t end = (uintptr_t)(pin + 1);
     uint8_t *bytes = (uint8_t *)(pin + 1) + (LINE - end % LINE) % LINE;
-    memcpy(bytes, filter->bytes, (size_t)filter->length);
+    int code =
+        bloom_sql_copy(registration->connection->database, bytes, filter->bytes, filter->length);
+    if (code != SQLITE_OK) {
+        sqlite3_free(pin);
+        sqlite3_result_error_code(context, code);
+        return;
+    }
     pin->filter = *filter;
     pin->filter.bytes = bytes;
     pin->connection = registration->connection;

@@ -103,26 +103,27 @@ static bool argument_bytes(sqlite3_value *value, int type, uint8_t number[8], co
     }
 }
 
-/* Keeps a value in the place of the one before. *same: both are equal. False: no memory; then none
- * is kept. */
-static bool argument_keep(struct bloom_rows *rows, sqlite3_value *value, bool *same) {
+/* Returns whether the argument that is kept has the bytes and type of a value; in *same, and an
+ * SQLite code. */
+static int argument_compare(const struct bloom_rows *rows, sqlite3_value *value, int type,
+                            const uint8_t *bytes, size_t length, bool *same) {
+    const struct bloom_argument *kept = rows->argument;
+    *same = kept != NULL && kept->type == type && kept->length == length &&
+            bloom_pin_is(&kept->pin, value);
+    return *same ? bloom_sql_equal(bloom_rows_database(rows), kept->bytes, bytes, length, same)
+                 : SQLITE_OK;
+}
+
+/* Replaces the argument that is kept, if any. On an error none is kept. */
+static int argument_replace(struct bloom_rows *rows, sqlite3_value *value, int type,
+                            const uint8_t *bytes, size_t length) {
     struct bloom_argument *kept = rows->argument;
     sqlite3 *database = bloom_rows_database(rows);
-    int type = sqlite3_value_type(value);
-    uint8_t number[8];
-    const uint8_t *bytes;
-    size_t length;
-    bool fits = argument_bytes(value, type, number, &bytes, &length);
-    *same = fits && kept != NULL && kept->type == type && kept->length == length &&
-            (length == 0 || memcmp(kept->bytes, bytes, length) == 0) &&
-            bloom_pin_is(&kept->pin, value);
-    if (*same)
-        return true;
-    if (!fits || kept == NULL || kept->references > 1 || kept->room < length) {
+    if (kept == NULL || kept->references > 1 || kept->room < length) {
         argument_release(kept);
-        rows->argument = kept = fits ? sqlite3_malloc64(sizeof *kept + length) : NULL;
+        rows->argument = kept = sqlite3_malloc64(sizeof *kept + length);
         if (kept == NULL)
-            return false;
+            return SQLITE_NOMEM;
         kept->room = length;
     } else {
         bloom_pin_release(&kept->pin);
@@ -132,9 +133,27 @@ static bool argument_keep(struct bloom_rows *rows, sqlite3_value *value, bool *s
     kept->pin = bloom_pin_keep(database, value);
     kept->hashed = false;
     kept->length = length;
-    if (length > 0)
-        memcpy(kept->bytes, bytes, length);
-    return true;
+    int code = bloom_sql_copy(database, kept->bytes, bytes, length);
+    if (code != SQLITE_OK) {
+        argument_release(kept);
+        rows->argument = NULL;
+    }
+    return code;
+}
+
+/* Keeps a value instead of the one before. *same: both are equal. Returns an SQLite code. */
+static int argument_keep(struct bloom_rows *rows, sqlite3_value *value, bool *same) {
+    int type = sqlite3_value_type(value);
+    uint8_t number[8];
+    const uint8_t *bytes;
+    size_t length;
+    int code = SQLITE_NOMEM;
+    if (argument_bytes(value, type, number, &bytes, &length)) {
+        code = argument_compare(rows, value, type, bytes, length, same);
+        if (code == SQLITE_OK && !*same)
+            return argument_replace(rows, value, type, bytes, length);
+    }
+    return code;
 }
 
 /* Makes the argument, as it was given, the value of its column. A pin is NULL to a comparison, and
@@ -264,10 +283,11 @@ static int rows_filter(sqlite3_vtab_cursor *base, int plan, const char *text, in
     rows->at_end = true;
     if ((plan & PLAN_ARGUMENT) == 0)
         return bloom_rows_fail(rows, "%s", function->missing);
-    if (!argument_keep(rows, arguments[0], &same))
-        return SQLITE_NOMEM;
-    int code = function->begin(rows, arguments[0], same, (unsigned)plan >> PLAN_SHIFT,
-                               (plan & PLAN_DESCENDING) != 0, arguments + 1);
+    int code = argument_keep(rows, arguments[0], &same);
+    if (code != SQLITE_OK)
+        return code;
+    code = function->begin(rows, arguments[0], same, (unsigned)plan >> PLAN_SHIFT,
+                           (plan & PLAN_DESCENDING) != 0, arguments + 1);
     if (code != SQLITE_OK) { /* the next run is not the same */
         argument_release(rows->argument);
         rows->argument = NULL;
