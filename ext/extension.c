@@ -38,9 +38,8 @@ static const struct bloom_function FUNCTIONS[] = {
 };
 
 static const struct bloom_table_function *const TABLE_FUNCTIONS[] = {
-    &bloom_url_keys_function,
-    &bloom_keys_function,
-    &bloom_list_function,
+    &bloom_url_keys_function, &bloom_keys_function,     &bloom_list_function,
+    &bloom_lines_function,    &bloom_integers_function,
 };
 
 /* SQLite 3.45 and later wants to know which functions set a subtype (bloom_info); earlier ones

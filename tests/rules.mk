@@ -118,6 +118,7 @@ TEST_SUITES = \
     'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
     'runner of suites=$(PYTHON) tests/runner/run_test.py' \
     'text in messages=$(PYTHON) tests/random/quote_test.py' \
+    'lines and numbers=$(PYTHON) tests/random/lines_test.py' \
     'two SQLite libraries=$(PYTHON) tests/hosts/two_libraries_test.py' \
     'planner=$(PYTHON) tests/tables/planner_test.py' \
     'exchange=$(PYTHON) tests/exchange/exchange_test.py' \

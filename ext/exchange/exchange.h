@@ -1,10 +1,10 @@
 /* Filters as other systems serialise them, and the interface that every such foreign format
  * implements.
  *
- * A format is one file, NAME.c, and one row of the table in exchange.c. Formats that differ in little
- * are rows of one file. Reading and writing are in two steps each, so that the caller allocates in
- * between, and only after a filter is known to be sound: it never allocates much more than the bytes
- * that it was given.
+ * A format is one file, NAME.c, and one row of the table in exchange.c. Formats that differ in
+ * little are rows of one file. Reading and writing are in two steps each, so that the caller
+ * allocates in between, and only after a filter is known to be sound: it never allocates much more
+ * than the bytes that it was given.
  *
  * What was read and is written again in the same format has the same bytes, with two exceptions.
  * `go`, `parquet` and `parquet-int32` read every form that their systems write, and write the usual

@@ -7,8 +7,8 @@
  *   24     the row, as words of 64 bits: bit b of the filter is bit b & 63 of word b >> 6
  *
  * L and the words are big-endian, or little-endian if the program has called bitset.LittleEndian().
- * L is usually m. It is whole words if FromWithM made the filter of words. A row that FromWithM made
- * too short grows, as keys come, to the last bit that is set.
+ * L is usually m. It is whole words if FromWithM made the filter of words. A row that FromWithM
+ * made too short grows, as keys come, to the last bit that is set.
  *
  * All of these are read if the row has as many words as m needs. The byte order is that in which it
  * does. Where m is the same number in both byte orders, the least of which is 0x101000000 (539 MB),

@@ -1,5 +1,5 @@
-/* Formats `parquet` and `parquet-int32`: the Bloom filter of one column in one row group, as it lies
- * in an Apache Parquet file at bloom_filter_offset, or its bitset alone.
+/* Formats `parquet` and `parquet-int32`: the Bloom filter of one column in one row group, as it
+ * lies in an Apache Parquet file at bloom_filter_offset, or its bitset alone.
  *
  *   header    BloomFilterHeader in Thrift's compact protocol: 15, then numBytes as a zigzag
  *             varint, then 1c 1c 00 00 three times (blocks, XXH64, no compression), then 00; 15 to
@@ -7,8 +7,8 @@
  *   bitset    numBytes, a multiple of 32: the payload
  *
  * A header makes the length no multiple of 32, so the two forms cannot be mistaken for one another.
- * Both are read, and the header is written. The bytes do not say what kind of values the column has,
- * so there are two formats.
+ * Both are read, and the header is written. The bytes do not say what kind of values the column
+ * has, so there are two formats.
  */
 #include "exchange/exchange.h"
 #include "exchange/words.h"

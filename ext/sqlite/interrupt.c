@@ -28,8 +28,8 @@ int bloom_sql_ask_once(sqlite3 *database) {
     return code;
 }
 
-/* Chooses the next stretch of a pass that has done some of its bytes, and asks between two stretches
- * as bloom_sql_ask does. */
+/* Chooses the next stretch of a pass that has done some of its bytes, and asks between two
+ * stretches as bloom_sql_ask does. */
 static int next_stretch(sqlite3 *database, uint64_t done, uint64_t length, size_t *stretch) {
     *stretch = length - done < BLOOM_SQL_STRETCH ? (size_t)(length - done) : BLOOM_SQL_STRETCH;
     return done > 0 ? bloom_sql_ask_once(database) : SQLITE_OK;

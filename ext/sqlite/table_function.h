@@ -70,7 +70,9 @@ int bloom_rows_fail(struct bloom_rows *rows, const char *format, ...);
 sqlite3 *bloom_rows_database(const struct bloom_rows *rows);
 
 /* The functions there are. */
+extern const struct bloom_table_function bloom_integers_function; /* integers.c */
 extern const struct bloom_table_function bloom_keys_function;     /* keys.c */
+extern const struct bloom_table_function bloom_lines_function;    /* lines.c */
 extern const struct bloom_table_function bloom_list_function;     /* list.c */
 extern const struct bloom_table_function bloom_url_keys_function; /* url.c */
 

@@ -61,7 +61,7 @@ RUN = {
     "ext/packages/web/README.md": {"js": (2, "packages/web_test.py")},
     "sql/README.md": {"go": (1, PROGRAMS), "java": (3, PROGRAMS), "python": (3, PROGRAMS),
                       "sh": (6, PROGRAMS), "text": (6, PROGRAMS)},
-    "sql/REFERENCE.md": {"sql": (36, EXAMPLES), "text": (36, EXAMPLES)},
+    "sql/REFERENCE.md": {"sql": (38, EXAMPLES), "text": (38, EXAMPLES)},
     "sql/TROUBLE.md": {"sql": (33, HERE), "text": (38, HERE), "python": (5, HERE)},
     "tests/README.md": {"sh": (3, HERE)},
     "tests/clusters/README.md": {"sh": (3, HERE), "sql": (1, HERE)}}

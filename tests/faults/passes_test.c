@@ -59,6 +59,10 @@ static const struct pass {
     {"SELECT count(*) FROM f, bloom_list(remarks)", 2},
     {"SELECT count(*) FROM f, bloom_list(digits)", 2},
     {"SELECT count(*) FROM f, bloom_list('a.example' || x'0a' || remarks)", 2},
+    /* 12 MB without a break, then of breaks alone; and the copy of the argument, two questions. */
+    {"SELECT count(*) FROM bloom_lines((SELECT replace(hex(zeroblob(6000000)), '0', 'a')))", 6},
+    {"SELECT count(*) FROM bloom_lines((SELECT replace(hex(zeroblob(6000000)), '0', x'0a')))", 4},
+    {"SELECT count(*) FROM bloom_integers(x''), bloom_integers(zeroblob(12000000))", 0},
     /* The argument is copied, and each row's is compared with the copy: two questions each. */
     {"SELECT count(*) FROM f, bloom_keys(numbers)", 4},
     {"SELECT key FROM f, bloom_keys(numbers) ORDER BY key DESC", 4},
