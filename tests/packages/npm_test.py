@@ -156,6 +156,64 @@ class Readme(unittest.TestCase):
         self.assertEqual(said, ["1"])
 
 
+# node:sqlite and libsql, in the order of the arguments, in the main thread and then in three more.
+LIBRARIES = """
+const { Worker, isMainThread, workerData } = require("worker_threads");
+const fs = require("fs");
+const sqliteBloom = require("sqlite-bloom");
+const names = isMainThread ? process.argv.slice(2) : workerData;
+function open(name) {
+  const module = require(name);
+  return module.DatabaseSync
+    ? new module.DatabaseSync(":memory:", { allowExtension: true })
+    : new module(":memory:");
+}
+function answer(connection) {
+  return connection.prepare("SELECT bloom_check(bloom_agg('a'), 'a') AS found").get().found;
+}
+const connections = [];
+for (let round = 0; round < 3; round++) {
+  for (const name of names) {
+    const connection = open(name);
+    sqliteBloom.load(connection);
+    sqliteBloom.load(connection);
+    connections.push(connection);
+  }
+}
+fs.writeSync(1, connections.map(answer).join(" ") + "\\n");
+if (isMainThread) {
+  fs.writeSync(1, fs.readdirSync(process.env.TMPDIR).length + "\\n");
+  for (let i = 0; i < 3; i++) new Worker(__filename, { workerData: names });
+}
+"""
+
+
+@unittest.skipIf(missing("npm", "node"), missing("npm", "node"))
+class Libraries(unittest.TestCase):
+    def test_modules_with_an_sqlite_of_their_own_can_be_mixed(self):
+        folder = WORK / "libraries"
+        folder.mkdir(parents=True, exist_ok=True)
+        options = ("--silent", "--no-audit", "--no-fund", "--prefer-offline")
+        if not (folder / "node_modules/libsql").exists():
+            (folder / "package.json").write_text("{}")
+            run("npm", "install", *options, "libsql", "node@24", cwd=folder)
+        user = folder / "user"
+        shutil.rmtree(user, ignore_errors=True)
+        user.mkdir()
+        (user / "package.json").write_text("{}")
+        with registry(NPM) as address:
+            run("npm", "install", *options, "--registry", address, "--cache", folder / "cache",
+                "sqlite-bloom", cwd=user)
+        (user / "program.cjs").write_text(LIBRARIES)
+        for names in (["node:sqlite", "libsql"], ["libsql", "node:sqlite"]):
+            with self.subTest(names=names), tempfile.TemporaryDirectory() as temporary:
+                printed = run(folder / "node_modules/node/bin/node", "--no-warnings",
+                              "program.cjs", *names, cwd=user, env={"TMPDIR": temporary})
+                answers = " ".join("1" * 6)
+                self.assertEqual(printed.splitlines(), [answers, "1", answers, answers, answers])
+                self.assertEqual(list(pathlib.Path(temporary).iterdir()), [])
+
+
 class Files(unittest.TestCase):
     def test_there_is_a_package_for_every_platform_with_its_library(self):
         found = manifests(NPM)

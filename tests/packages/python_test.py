@@ -297,6 +297,61 @@ before = size()
 sqlite_bloom.build(("http://example.com/%d" % i for i in range(many)), many)
 print("flat", size() - before < 4096)
 """
+# Modules that bring an SQLite library each, in the order of the arguments. The number of copies of
+# the library is printed after each first load.
+LIBRARIES = """
+import glob, importlib, os, sys, tempfile, threading
+import sqlite_bloom
+
+def connect(name):
+    module = importlib.import_module(name)
+    return module.Connection(":memory:") if name == "apsw" else module.connect(":memory:")
+
+def answer(connection):
+    cursor = connection.cursor()
+    cursor.execute("SELECT bloom_check(bloom_agg('a'), 'a') + count(*)"
+                   " FROM bloom_keys((SELECT bloom_agg(7, NULL, NULL, 'bitmap')))")
+    return cursor.fetchone()[0]
+
+def copies():
+    return len(glob.glob(os.path.join(tempfile.gettempdir(), "sqlite-bloom-*", "bloom.so")))
+
+def loaded(name):
+    connection = connect(name)
+    sqlite_bloom.load(connection)
+    sqlite_bloom.load(connection)
+    return connection
+
+names, connections = sys.argv[1:], []
+for name in names:
+    connections.append(loaded(name))
+    print([answer(connection) for connection in connections], copies())
+connections += [loaded(name) for name in reversed(names)]
+print([answer(connection) for connection in connections], copies())
+
+wrong = []
+def work(name):
+    try:
+        for _ in range(50):
+            connection = loaded(name)
+            wrong.extend([name] * (answer(connection) != 2))
+            connection.close()
+    except BaseException as error:
+        wrong.append(f"{name}: {error}")
+        raise
+threads = [threading.Thread(target=work, args=[name]) for name in names * 2]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(wrong, copies())
+
+if os.fork() == 0:
+    print("child", answer(loaded(names[-1])), flush=True)
+    sys.exit()
+os.wait()
+print("parent", answer(loaded(names[-1])), copies())
+"""
 
 
 class Programs(unittest.TestCase):
@@ -305,9 +360,22 @@ class Programs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.environment = Environment(
-            "sqlite-bloom", "apsw", "sqlalchemy", "greenlet", "aiosqlite", "django", "mypy"
+            "sqlite-bloom", "apsw", "sqlalchemy", "greenlet", "aiosqlite", "django", "mypy",
+            "pysqlite3-binary", "adbc-driver-sqlite", "pyarrow"
         )
         cls.addClassCleanup(cls.environment.remove)
+
+    def test_modules_with_an_sqlite_of_their_own_can_be_mixed(self):
+        names = ["sqlite3", "apsw", "pysqlite3", "adbc_driver_sqlite.dbapi"]
+        for order in (names, names[::-1]):
+            with self.subTest(order=order), tempfile.TemporaryDirectory() as folder:
+                printed = self.environment.run("python", "-W", "ignore", "-c", LIBRARIES, *order,
+                                               env={"TMPDIR": folder})
+                self.assertEqual(printed.splitlines(), [
+                    *(f"{[2] * (count + 1)} {count}" for count in range(4)),
+                    *(f"{[2] * 8} 3", "[] 3", "child 2", "parent 2 3"),
+                ])
+                self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
 
     def test_wrapped_connections(self):
         self.assertEqual(

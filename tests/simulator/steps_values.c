@@ -51,11 +51,11 @@ static const struct kind {
     {"bloom_new(300, 0.01, 'spark2')", "bloom_agg(k, 300, 0.01, 'spark2')", "spark", TEXT_ONLY,
      false},
     {"bloom_new(300, 0.01, 'dcso')", "bloom_agg(k, 300, 0.01, 'dcso')", "dcso", TEXT_ONLY, false},
-    {"bloom_new(300, 0.01, 'go')", "bloom_agg(k, 300, 0.01, 'go')", "go-words", TEXT_ONLY, false},
+    {"bloom_new(300, 0.01, 'go')", "bloom_agg(k, 300, 0.01, 'go')", "go", TEXT_ONLY, false},
     {"bloom_new(300, 0.01, 'parquet')", "bloom_agg(k, 300, 0.01, 'parquet')", "parquet", TEXT_ONLY,
      false},
     {"bloom_new(300, 0.01, 'parquet-int32')", "bloom_agg(k, 300, 0.01, 'parquet-int32')",
-     "parquet-int32-bitset", INTEGERS_ONLY, false},
+     "parquet-int32", INTEGERS_ONLY, false},
     {"bloom_new(300, 0.01, 'redisbloom')", "bloom_agg(k, 300, 0.01, 'redisbloom')", "redisbloom",
      TEXT_ONLY, false},
 };

@@ -2,6 +2,9 @@
 // optional packages, of which npm installs the one that fits: sqlite-bloom-linux-x64 and so on.
 "use strict";
 
+const fs = require("fs");
+const os = require("os");
+const path = require("path");
 const { version } = require("./package.json");
 
 const LIBRARIES = { linux: "bloom.so", darwin: "bloom.dylib", win32: "bloom.dll" };
@@ -37,7 +40,7 @@ function getLoadablePath() {
   if (found !== undefined) return found;
   const names = candidates(process.platform, process.arch);
   const paths = names.map(resolved);
-  const installed = paths.filter((path) => path !== undefined);
+  const installed = paths.filter((file) => file !== undefined);
   // npm installs the one that fits; whoever copied both has us ask.
   if (installed.length > 0) {
     found = installed.length > 1 && isMusl() ? paths[1] : installed[0];
@@ -65,7 +68,42 @@ function load(database) {
         "and bun:sqlite have",
     );
   }
-  database.loadExtension(getLoadablePath());
+  for (const file of [getLoadablePath(), ...copies]) {
+    if (!isRefused(database, file)) return;
+  }
+  const copy = newCopy();
+  database.loadExtension(copy);
+  copies.push(copy);
+}
+
+// Private copies of the library, which this thread made for further SQLite libraries: a process may
+// hold several, as those of node:sqlite and libsql, and one file serves one of them at a time.
+const copies = [];
+
+function newCopy() {
+  const file = getLoadablePath();
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "sqlite-bloom-"));
+  process.on("exit", () => {
+    try {
+      fs.rmSync(folder, { recursive: true });
+    } catch {
+      // Windows does not remove a library that is loaded.
+    }
+  });
+  const copy = path.join(folder, path.basename(file));
+  fs.copyFileSync(file, copy);
+  return copy;
+}
+
+// Loads the file, unless it serves another SQLite library.
+function isRefused(database, file) {
+  try {
+    database.loadExtension(file);
+    return false;
+  } catch (error) {
+    if (!String(error).includes("serves another SQLite library")) throw error;
+    return true;
+  }
 }
 
 module.exports = { getLoadablePath, load };

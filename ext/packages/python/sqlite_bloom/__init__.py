@@ -7,10 +7,13 @@
 (1,)
 """
 
+import atexit
 import inspect
 import os
+import shutil
 import sqlite3
 import sys
+import tempfile
 
 __version__ = "@RELEASE@"
 __all__ = ["build", "load", "loadable_path"]
@@ -19,6 +22,12 @@ _LIBRARY = {"win32": "bloom.dll", "cygwin": "bloom.dll", "darwin": "bloom.dylib"
     sys.platform, "bloom.so"
 )
 _PROGRESS_KEYS = 100_000
+
+# Folders with private copies of the library, which this process made for further SQLite libraries.
+# A child after a fork makes its own, because its parent removes these when it exits.
+_copies = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_copies.clear)
 
 
 def loadable_path():
@@ -32,6 +41,10 @@ def load(connection):
     Takes connections of sqlite3, apsw, pysqlite3 and SQLCipher's modules, of SQLAlchemy, Django and
     aiosqlite. An engine of SQLAlchemy gives them to every connection that it opens from then on.
     What is asynchronous is awaited: await load(connection).
+
+    Modules that bring an SQLite library of their own can be mixed in one process. The first library
+    gets the file of this package, and each other one a private copy of it in the folder for
+    temporary files. The copies are removed when the process exits.
 
     Extension loading is switched on for this one call and off again. Raises what the module of the
     connection raises when the library cannot be loaded, TypeError when this is no connection to
@@ -49,7 +62,9 @@ def load(connection):
             return _load_awaiting(enable, load_extension)
         enable(True)
         try:
-            load_extension(loadable_path())
+            for attempt in _attempts():
+                with attempt:
+                    load_extension(attempt.path)
         finally:
             enable(False)
         return None
@@ -59,9 +74,49 @@ def load(connection):
 async def _load_awaiting(enable, load_extension):
     await enable(True)
     try:
-        await load_extension(loadable_path())
+        for attempt in _attempts():
+            with attempt:
+                await load_extension(attempt.path)
     finally:
         await enable(False)
+
+
+class _Attempt:
+    """A load from one path. It may be refused because the file there serves another SQLite library,
+    unless it is the last attempt.
+    """
+
+    def __init__(self, path, last=False):
+        self.path = path
+        self.last = last
+        self.refused = False
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        self.refused = "serves another SQLite library" in str(error)
+        return self.refused and not self.last
+
+
+def _attempts():
+    """Loads from the file of the package, then from the copies that there are, then from a new one,
+    until one is not refused. Other threads learn of the new copy when it has been loaded.
+    """
+    for folder in [os.path.dirname(loadable_path()), *_copies]:
+        attempt = _Attempt(os.path.join(folder, _LIBRARY))
+        yield attempt
+        if not attempt.refused:
+            return
+    folder = tempfile.mkdtemp(prefix="sqlite-bloom-")
+    atexit.register(_remove, folder, os.getpid())
+    yield _Attempt(shutil.copy(loadable_path(), folder), last=True)
+    _copies.append(folder)
+
+
+def _remove(folder, process):
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _load_wrapped(connection):
