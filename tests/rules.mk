@@ -188,9 +188,10 @@ EXHAUSTIVE_SUITES = \
     '40,000 plans=SEED=4 QUERIES=40000 $(PYTHON) tests/random/plans_test.py' \
     '300,000 spellings of URLs=SEED=2 COUNT=300000 $(PYTHON) tests/documentation/urls_test.py'
 
-# With ONLY all that there is: those of make long, packages, hosts and clusters, too.
+# With ONLY all that there is: those of make long, packages, hosts and clusters, too. Not the
+# exhaustive ones, of which make exhaustive ONLY=WORD chooses.
 SUITES_OF_PACKAGES = $(shell $(PYTHON) ext/packages/packages.py suites)
-OTHER_SUITES = $(LONG_SUITES) $(EXHAUSTIVE_SUITES) $(CLUSTER_SUITES) $(SUITES_OF_PACKAGES) \
+OTHER_SUITES = $(LONG_SUITES) $(CLUSTER_SUITES) $(SUITES_OF_PACKAGES) \
     'hosts in their languages=[binaries wheel npm] $(PYTHON) tests/hosts/hosts.py'
 
 RUN = $(PYTHON) tests/runner/run.py --build $(LIBRARY)
