@@ -36,7 +36,8 @@ struct bloom_list_entry {
     uint64_t line;
     const uint8_t *written; /* in the list's bytes */
     size_t written_bytes;
-    const uint8_t *key; /* as bloom_url makes it, until the next entry; NULL: there is none */
+    const uint8_t *key; /* as bloom_url makes it, until the next entry, and a zero byte after it;
+                           NULL: there is none */
     size_t key_bytes;
     bool is_text;     /* what is written is valid UTF-8 */
     const char *note; /* why there is none; otherwise how it was read, or NULL */
