@@ -235,6 +235,16 @@ static void list_end_line(struct bloom_list *list, const uint8_t *stop) {
     list->line++;
 }
 
+/* Whether a line may end in the next eight bytes: one of them is LF or CR, or the one after such a
+ * byte is nearly so. */
+static bool list_has_break(const uint8_t *bytes) {
+    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    const uint64_t line = word ^ ones * '\n', carriage = word ^ ones * '\r';
+    return ((((line - ones) & ~line) | ((carriage - ones) & ~carriage)) & tops) != 0;
+}
+
 /* Goes to the next line, without blanks around, if it ends before that place of the list. */
 static enum bloom_list_step list_next_line(struct bloom_list *list, size_t before,
                                            struct list_span *line) {
@@ -243,6 +253,8 @@ static enum bloom_list_step list_next_line(struct bloom_list *list, size_t befor
     const uint8_t *start = list->bytes + list->at, *end = list->bytes + list->length;
     const uint8_t *stop = list->bytes + list->sought;
     const uint8_t *most = list->bytes + before;
+    while (most - stop >= 8 && !list_has_break(stop))
+        stop += 8;
     while (stop < most && *stop != '\n' && *stop != '\r')
         stop++;
     list->sought = (size_t)(stop - list->bytes);

@@ -94,6 +94,8 @@ static bool list_is_remark(struct list_span line) {
  * stands behind a blank and not in quotation marks. */
 static struct list_span list_without_remark(struct list_span line) {
     bool quoted = false, names = false;
+    if (!list_has(line, ' ') && !list_has(line, '\t'))
+        return line;
     for (const uint8_t *at = line.at; at < line.end; at++) {
         if (names && !quoted && list_is_blank(at[-1]) &&
             (*at == '#' || *at == ';' || list_begins((struct list_span){at, line.end}, "// ")))
@@ -140,11 +142,13 @@ static bool list_is_cosmetic(struct list_span line) {
         return list_is_scope(scope) &&
                (scope.end == mark.at || (after < line.end && !list_is_blank(*after)));
     }
-    while (at < line.end && (url_is_letter(*at) || url_is_digit(*at) || *at >= 0x80 ||
-                             (*at != '\0' && strchr("-._,~*", *at) != NULL)))
+    const struct list_span dollar = {list_find((struct list_span){at, line.end}, '$'), line.end};
+    if (!list_begins(dollar, "$$") && !list_begins(dollar, "$@$"))
+        return false;
+    while (at < dollar.at && (url_is_letter(*at) || url_is_digit(*at) || *at >= 0x80 ||
+                              (*at != '\0' && strchr("-._,~*", *at) != NULL)))
         at++;
-    return at > line.at && (list_begins((struct list_span){at, line.end}, "$$") ||
-                            list_begins((struct list_span){at, line.end}, "$@$"));
+    return at == dollar.at && at > line.at;
 }
 
 /* What the options of rules do. LIST_WINDOW and LIST_KIND say what is blocked: a window that a page
