@@ -106,19 +106,14 @@ static bool list_is_range(struct list_span span) {
 bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url *url,
                       const uint8_t *key) {
     struct list_span span = list_without_spaces((struct list_span){text, text + length});
-    return url->scheme || list_has_scheme(span) ||
-           ((url->address || list_names_host(url, key)) && list_other(span) == LIST_PLAIN &&
-            !list_is_range(span));
+    return url->scheme || ((url->address || list_names_host(url, key)) &&
+                           list_other(span) == LIST_PLAIN && !list_is_range(span));
 }
 
 bool bloom_list_is_line(const uint8_t *text, size_t length) {
     struct list_state state = {.begun = true};
     struct list_span line = list_without_spaces((struct list_span){text, text + length});
-    if (line.at == line.end)
-        return false;
-    if (list_narrow(&state, &line) != LIST_PLAIN || list_has(line, '[') || list_is_number(line))
-        return true;
-    return list_has(line, '.') && !list_has(line, ':');
+    return line.at < line.end && (list_narrow(&state, &line) != LIST_PLAIN || list_has(line, '['));
 }
 
 /* Reads an entry that a line's form has left; returns its form. */

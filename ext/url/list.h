@@ -50,8 +50,8 @@ struct bloom_list_entry {
 bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url *url,
                       const uint8_t *key);
 
-/* Whether a text that is no entry by itself looks like a line of a list; others are URLs without a
- * host, as of mails. */
+/* Whether a text without a host looks like a line of a list; others are URLs without one, as of
+ * mails. */
 bool bloom_list_is_line(const uint8_t *text, size_t length);
 
 /* Begins with a text, which must outlast the list. Returns NULL; or, for what is no text in UTF-8
