@@ -17,6 +17,12 @@ static_assert((int)BLOOM_RULE_KEYS_MAXIMUM >= BLOOM_URL_KEYS_MOST, "a URL has mo
 static bool rule_url_add(const uint8_t *text, size_t length, uint8_t *room,
                          struct bloom_rule_key *key) {
     struct bloom_url url;
+    /* Most of what a list gives is a key already, and an entry. */
+    const size_t name = length > 0 ? bloom_url_plain_name(text, length) : 0;
+    if (name > 0 && name + 1 == length && text[name] == '/') {
+        *key = (struct bloom_rule_key){text, length};
+        return true;
+    }
     bool has_key =
         bloom_url_parse(&url, text, length, room) && bloom_list_takes(text, length, &url, room);
     if (has_key)
@@ -42,7 +48,7 @@ static unsigned rule_url_ask(const uint8_t *text, size_t length, uint8_t *room,
 static bool rule_url_nocase_add(const uint8_t *text, size_t length, uint8_t *room,
                                 struct bloom_rule_key *key) {
     bool has_key = rule_url_add(text, length, room, key);
-    if (has_key)
+    if (has_key && key->bytes == room)
         bloom_url_lower(room, key->length);
     return has_key;
 }

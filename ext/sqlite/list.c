@@ -124,8 +124,9 @@ static void list_rows_column(const struct bloom_rows *rows, sqlite3_context *con
         else /* hosts that decode strictly fail on TEXT that is no UTF-8 */
             sqlite3_result_blob64(context, entry->written, entry->written_bytes, SQLITE_TRANSIENT);
         break;
-    case LIST_COLUMN_KEY:
-        list_rows_text(context, entry->key, entry->key_bytes);
+    case LIST_COLUMN_KEY: /* with its zero byte, so that nobody has to copy it to add one */
+        if (entry->key != NULL)
+            sqlite3_result_text(context, (const char *)entry->key, -1, SQLITE_TRANSIENT);
         break;
     default:
         if (entry->note != NULL)

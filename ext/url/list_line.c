@@ -94,6 +94,8 @@ static bool list_is_remark(struct list_span line) {
  * stands behind a blank and not in quotation marks. */
 static struct list_span list_without_remark(struct list_span line) {
     bool quoted = false, names = false;
+    if (!list_has(line, ' ') && !list_has(line, '\t'))
+        return line;
     for (const uint8_t *at = line.at; at < line.end; at++) {
         if (names && !quoted && list_is_blank(at[-1]) &&
             (*at == '#' || *at == ';' || list_begins((struct list_span){at, line.end}, "// ")))
@@ -140,46 +142,143 @@ static bool list_is_cosmetic(struct list_span line) {
         return list_is_scope(scope) &&
                (scope.end == mark.at || (after < line.end && !list_is_blank(*after)));
     }
-    while (at < line.end && (url_is_letter(*at) || url_is_digit(*at) || *at >= 0x80 ||
-                             (*at != '\0' && strchr("-._,~*", *at) != NULL)))
+    const struct list_span dollar = {list_find((struct list_span){at, line.end}, '$'), line.end};
+    if (!list_begins(dollar, "$$") && !list_begins(dollar, "$@$"))
+        return false;
+    while (at < dollar.at && (url_is_letter(*at) || url_is_digit(*at) || *at >= 0x80 ||
+                              (*at != '\0' && strchr("-._,~*", *at) != NULL)))
         at++;
-    return at > line.at && (list_begins((struct list_span){at, line.end}, "$$") ||
-                            list_begins((struct list_span){at, line.end}, "$@$"));
+    return at == dollar.at && at > line.at;
 }
 
-/* The options of rules. Some make a rule one that changes what it is about, or takes another rule
- * back, and does not block. */
-static const char *const LIST_MODIFIERS[] = {
-    "badfilter",   "content",       "cookie",        "csp",
-    "dnsrewrite",  "ehide",         "elemhide",      "extension",
-    "generichide", "ghide",         "header",        "hls",
-    "inline-font", "inline-script", "jsinject",      "jsonprune",
-    "permissions", "queryprune",    "redirect-rule", "referrerpolicy",
-    "removeparam", "removeheader",  "replace",       "rewrite",
-    "shide",       "stealth",       "specifichide",  "uritransform",
-    "urlblock",    "urlskip",       "urltransform",  "xmlprune",
-    NULL};
+/* What the options of rules do. LIST_WINDOW and LIST_KIND say what is blocked: a window that a page
+ * opens is one of several kinds. */
+enum list_option {
+    LIST_NO_OPTION,
+    LIST_CHANGES,   /* what the rule is about, or takes another rule back: it does not block */
+    LIST_CONDITION, /* says in its value when the rule blocks */
+    LIST_OWN_SITE,  /* blocks on pages of the same site */
+    LIST_WINDOW,
+    LIST_KIND,
+    LIST_ANY_OPTION, /* another one */
+};
 
-/* Some say in their value when a rule blocks. Values that begin with ~ are exceptions. */
-static const char *const LIST_CONDITIONS[] = {"app",     "client", "ctag", "denyallow",
-                                              "dnstype", "domain", "from", "ipaddress",
-                                              "method",  "to",     "top",  NULL};
+static const struct {
+    const char *name;
+    enum list_option option;
+} LIST_OPTIONS[] = {
+    {"1p", LIST_OWN_SITE},
+    {"3p", LIST_ANY_OPTION},
+    {"all", LIST_KIND},
+    {"app", LIST_CONDITION},
+    {"badfilter", LIST_CHANGES},
+    {"beacon", LIST_KIND},
+    {"client", LIST_CONDITION},
+    {"content", LIST_CHANGES},
+    {"cookie", LIST_CHANGES},
+    {"csp", LIST_CHANGES},
+    {"css", LIST_KIND},
+    {"ctag", LIST_CONDITION},
+    {"denyallow", LIST_CONDITION},
+    {"dnsrewrite", LIST_CHANGES},
+    {"dnstype", LIST_CONDITION},
+    {"doc", LIST_KIND},
+    {"document", LIST_KIND},
+    {"domain", LIST_CONDITION},
+    {"ehide", LIST_CHANGES},
+    {"elemhide", LIST_CHANGES},
+    {"empty", LIST_ANY_OPTION},
+    {"extension", LIST_CHANGES},
+    {"first-party", LIST_OWN_SITE},
+    {"font", LIST_KIND},
+    {"frame", LIST_KIND},
+    {"from", LIST_CONDITION},
+    {"generichide", LIST_CHANGES},
+    {"ghide", LIST_CHANGES},
+    {"header", LIST_CHANGES},
+    {"hls", LIST_CHANGES},
+    {"image", LIST_KIND},
+    {"important", LIST_ANY_OPTION},
+    {"inline-font", LIST_CHANGES},
+    {"inline-script", LIST_CHANGES},
+    {"ipaddress", LIST_CONDITION},
+    {"jsinject", LIST_CHANGES},
+    {"jsonprune", LIST_CHANGES},
+    {"match-case", LIST_ANY_OPTION},
+    {"media", LIST_KIND},
+    {"method", LIST_CONDITION},
+    {"mp4", LIST_ANY_OPTION},
+    {"object", LIST_KIND},
+    {"object-subrequest", LIST_KIND},
+    {"other", LIST_KIND},
+    {"permissions", LIST_CHANGES},
+    {"ping", LIST_KIND},
+    {"popunder", LIST_WINDOW},
+    {"popup", LIST_WINDOW},
+    {"queryprune", LIST_CHANGES},
+    {"redirect", LIST_ANY_OPTION},
+    {"redirect-rule", LIST_CHANGES},
+    {"referrerpolicy", LIST_CHANGES},
+    {"removeheader", LIST_CHANGES},
+    {"removeparam", LIST_CHANGES},
+    {"replace", LIST_CHANGES},
+    {"rewrite", LIST_CHANGES},
+    {"script", LIST_KIND},
+    {"shide", LIST_CHANGES},
+    {"specifichide", LIST_CHANGES},
+    {"stealth", LIST_CHANGES},
+    {"strict1p", LIST_OWN_SITE},
+    {"strict3p", LIST_ANY_OPTION},
+    {"stylesheet", LIST_KIND},
+    {"subdocument", LIST_KIND},
+    {"third-party", LIST_ANY_OPTION},
+    {"to", LIST_CONDITION},
+    {"top", LIST_CONDITION},
+    {"uritransform", LIST_CHANGES},
+    {"urlblock", LIST_CHANGES},
+    {"urlskip", LIST_CHANGES},
+    {"urltransform", LIST_CHANGES},
+    {"webrtc", LIST_KIND},
+    {"websocket", LIST_KIND},
+    {"xhr", LIST_KIND},
+    {"xmlhttprequest", LIST_KIND},
+    {"xmlprune", LIST_CHANGES},
+    {"~1p", LIST_ANY_OPTION},
+    {"~3p", LIST_OWN_SITE},
+    {"~all", LIST_ANY_OPTION},
+    {"~beacon", LIST_ANY_OPTION},
+    {"~css", LIST_ANY_OPTION},
+    {"~doc", LIST_ANY_OPTION},
+    {"~document", LIST_ANY_OPTION},
+    {"~first-party", LIST_ANY_OPTION},
+    {"~font", LIST_ANY_OPTION},
+    {"~frame", LIST_ANY_OPTION},
+    {"~image", LIST_ANY_OPTION},
+    {"~match-case", LIST_ANY_OPTION},
+    {"~media", LIST_ANY_OPTION},
+    {"~object", LIST_ANY_OPTION},
+    {"~object-subrequest", LIST_ANY_OPTION},
+    {"~other", LIST_ANY_OPTION},
+    {"~ping", LIST_ANY_OPTION},
+    {"~popunder", LIST_ANY_OPTION},
+    {"~popup", LIST_ANY_OPTION},
+    {"~script", LIST_ANY_OPTION},
+    {"~stylesheet", LIST_ANY_OPTION},
+    {"~subdocument", LIST_ANY_OPTION},
+    {"~third-party", LIST_OWN_SITE},
+    {"~webrtc", LIST_ANY_OPTION},
+    {"~websocket", LIST_ANY_OPTION},
+    {"~xhr", LIST_ANY_OPTION},
+    {"~xmlhttprequest", LIST_ANY_OPTION},
+};
 
-/* Some say it by themselves: on pages of the same site. */
-static const char *const LIST_OWN_SITE[] = {"1p",           "first-party", "strict1p",
-                                            "~third-party", "~3p",         NULL};
-
-/* Some say what is blocked. A window that a page opens is one of several kinds. */
-static const char *const LIST_WINDOWS[] = {"popup", "popunder", NULL};
-static const char *const LIST_KINDS[] = {
-    "all",   "beacon",         "css",        "doc",         "document",          "font",
-    "frame", "image",          "media",      "object",      "object-subrequest", "other",
-    "ping",  "script",         "stylesheet", "subdocument", "websocket",         "webrtc",
-    "xhr",   "xmlhttprequest", NULL};
-
-static const char *const LIST_OTHER_OPTIONS[] = {
-    "3p",       "empty",       "important",    "match-case", "mp4",         "redirect",
-    "strict3p", "third-party", "~first-party", "~1p",        "~match-case", NULL};
+static enum list_option list_option_of(struct list_span name) {
+    const uint8_t first = name.at < name.end ? url_lower(*name.at) : '\0';
+    for (size_t i = 0; i < sizeof LIST_OPTIONS / sizeof *LIST_OPTIONS; i++)
+        if ((uint8_t)LIST_OPTIONS[i].name[0] == first && list_is(name, LIST_OPTIONS[i].name))
+            return LIST_OPTIONS[i].option;
+    return LIST_NO_OPTION;
+}
 
 /* Takes the first option and its value off the rest of them. */
 static struct list_span list_next_option(struct list_span *options, struct list_span *value) {
@@ -204,22 +303,17 @@ static bool list_demands(struct list_span values) {
 /* What a rule with some options is: one that does not block, one that blocks under a condition, or
  * one that blocks. LIST_PLAIN: some of them are not options. */
 static enum list_form list_with_options(struct list_span options) {
-    bool known = true, modifier = false, condition = false, window = false, kind = false;
+    bool known = true, changes = false, condition = false, window = false, kind = false;
     while (options.at < options.end) {
-        struct list_span value, name = list_next_option(&options, &value), positive = name;
-        positive.at += list_begins(name, "~");
-        const bool is_condition = list_is_one_of(name, LIST_CONDITIONS);
-        const bool is_own_site = list_is_one_of(name, LIST_OWN_SITE);
-        modifier |= list_is_one_of(name, LIST_MODIFIERS);
-        condition |= is_own_site || (is_condition && list_demands(value));
-        window |= list_is_one_of(name, LIST_WINDOWS);
-        kind |= list_is_one_of(name, LIST_KINDS);
-        known = known &&
-                (is_condition || is_own_site || list_is_one_of(name, LIST_MODIFIERS) ||
-                 list_is_one_of(name, LIST_OTHER_OPTIONS) ||
-                 list_is_one_of(positive, LIST_WINDOWS) || list_is_one_of(positive, LIST_KINDS));
+        struct list_span value, name = list_next_option(&options, &value);
+        const enum list_option option = list_option_of(name);
+        known = known && option != LIST_NO_OPTION;
+        changes |= option == LIST_CHANGES;
+        condition |= option == LIST_OWN_SITE || (option == LIST_CONDITION && list_demands(value));
+        window |= option == LIST_WINDOW;
+        kind |= option == LIST_KIND;
     }
-    return modifier                         ? LIST_MODIFIER
+    return changes                          ? LIST_MODIFIER
            : condition || (window && !kind) ? LIST_ADBLOCK_CONDITION
            : known                          ? LIST_ADBLOCK_OPTIONS
                                             : LIST_PLAIN;

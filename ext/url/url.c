@@ -351,6 +351,32 @@ static void url_write_rest(struct bloom_url *url, const uint8_t *rest, size_t le
 
 /* --- The whole --- */
 
+size_t bloom_url_plain_name(const uint8_t *text, size_t length) {
+    enum { NAME_BYTES_MOST = 253 };
+    static const uint8_t BYTES[256] = {
+        ['-'] = 1, ['0'] = 1, ['1'] = 1, ['2'] = 1, ['3'] = 1, ['4'] = 1, ['5'] = 1, ['6'] = 1,
+        ['7'] = 1, ['8'] = 1, ['9'] = 1, ['_'] = 1, ['a'] = 1, ['b'] = 1, ['c'] = 1, ['d'] = 1,
+        ['e'] = 1, ['f'] = 1, ['g'] = 1, ['h'] = 1, ['i'] = 1, ['j'] = 1, ['k'] = 1, ['l'] = 1,
+        ['m'] = 1, ['n'] = 1, ['o'] = 1, ['p'] = 1, ['q'] = 1, ['r'] = 1, ['s'] = 1, ['t'] = 1,
+        ['u'] = 1, ['v'] = 1, ['w'] = 1, ['x'] = 1, ['y'] = 1, ['z'] = 1};
+    size_t i = 0, label = 0;
+    if (length > NAME_BYTES_MOST + 1)
+        length = NAME_BYTES_MOST + 1;
+    if (length == 0 || !url_is_letter(text[0]))
+        return 0;
+    for (;;) {
+        while (i < length && BYTES[text[i]] != 0)
+            i++;
+        if (i == label || (i - label >= PUNYCODE_PREFIX_BYTES &&
+                           memcmp(text + label, "xn--", PUNYCODE_PREFIX_BYTES) == 0))
+            return 0;
+        if (i == length || text[i] != '.')
+            break;
+        label = ++i;
+    }
+    return label > 0 && i <= NAME_BYTES_MOST && !url_is_digit(text[label]) ? i : 0;
+}
+
 /* A URL of printable ASCII in which nothing is to be undone; false when it is none. */
 static bool url_parse_plain(struct bloom_url *url, const uint8_t *bytes, size_t length,
                             uint8_t *text) {
@@ -422,6 +448,14 @@ bool bloom_url_parse(struct bloom_url *url, const uint8_t *bytes, size_t length,
     url->opened = true;
     if (length == 0)
         return false; /* bytes may be NULL, to which nothing can be added */
+    const size_t name = bloom_url_plain_name(bytes, length);
+    if (name > 0 && (name == length || (name + 1 == length && bytes[name] == '/'))) {
+        memcpy(text, bytes, name);
+        text[name] = '/';
+        *url =
+            (struct bloom_url){.host = name, .path = name + 1, .length = name + 1, .opened = true};
+        return true;
+    }
     if (url_parse_plain(url, bytes, length, text))
         return true;
     /* The end of the room: what is written at its beginning never gets there, since no byte of path

@@ -51,6 +51,11 @@ uint64_t bloom_url_room(size_t length);
  * then holds nothing of use. */
 bool bloom_url_parse(struct bloom_url *url, const uint8_t *bytes, size_t length, uint8_t *text);
 
+/* The bytes at the beginning of a text that are the name of a host which every parser leaves as it
+ * is: in lower case, with a dot, not in Punycode, and nothing that is read as a number. Another byte
+ * follows it, or the end of the text. 0: there is no such name. */
+size_t bloom_url_plain_name(const uint8_t *text, size_t length);
+
 /* Makes the ASCII letters of a canonical text lower case, those of escapes included. */
 void bloom_url_lower(uint8_t *text, size_t length);
 

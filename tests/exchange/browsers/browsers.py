@@ -111,13 +111,20 @@ class Visited(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, *_):
+        """A window was closed before it had its answer."""
+
+
 def visited_by_chromium(urls):
     """What a server is asked for when a window of Chromium goes to each URL, as a URL: null when it
     is asked for nothing."""
     if shutil.which(CHROMIUM) is None:
         raise Missing("chromium is not installed")
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Visited)
-    server.daemon_threads = True
+    server = Server(("127.0.0.1", 0), Visited)
     server.urls, server.visited = urls, threading.Event()
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory() as folder, subprocess.Popen(
