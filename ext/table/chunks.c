@@ -91,6 +91,7 @@ int bloom_chunks_start_writing(struct bloom_chunks *chunks, sqlite3_blob **handl
     if (code != SQLITE_OK)
         return code;
     chunks->newest = bloom_load32(bytes);
+    chunks->newest_epoch = 0; /* a rollback changes it, but not the version of the database */
     chunks->newest_known = chunks->copies.writes;
     return SQLITE_OK;
 }
