@@ -49,9 +49,7 @@ void step_hand_edit(connection_t *connection) {
     static const char *const OTHERS[] = {
         "INSERT OR REPLACE INTO %s.%s_data VALUES (1 << 45, x'00')",
         "INSERT OR REPLACE INTO %s.%s_data VALUES (-1, x'00')",
-        "INSERT OR REPLACE INTO %s.%s_data VALUES (42 << 40, zeroblob(80))",
-        "UPDATE %s.%s_data SET data = substr(data, 2) WHERE id = 0",
-        "DELETE FROM %s.%s_data WHERE id = 0"};
+        "INSERT OR REPLACE INTO %s.%s_data VALUES (42 << 40, zeroblob(80))"};
     char sql[300];
     if (random_once_in(6)) {
         edit_by_hand(connection, OTHERS[random_below(sizeof OTHERS / sizeof *OTHERS)]);
