@@ -66,12 +66,18 @@ static int open_newest(struct bloom_chunks *chunks, sqlite3_blob **handle,
                : bloom_database_close_row(handle, bloom_database_fail_sqlite(database, code));
 }
 
-/* In a write transaction only this table's rotate and clear write the newest generation, or a
- * rollback. Outside, it is like a copy. */
+/* In a write transaction only rotate and clear write the newest generation, or a rollback. SQLite
+ * may have two objects of the same table at once, so those of the whole connection count. Outside,
+ * the newest generation is like a copy. */
+static bool knows_newest(const struct bloom_chunks *chunks) {
+    return chunks->growth.generations == 1 ||
+           (chunks->newest_known && chunks->rotations == *chunks->database->rotations);
+}
+
 int bloom_chunks_start_reading(struct bloom_chunks *chunks) {
     uint8_t bytes[BLOOM_NEWEST_BYTES] = {0};
     bloom_copies_start(&chunks->copies);
-    if (chunks->growth.generations == 1 || chunks->newest_known ||
+    if (knows_newest(chunks) ||
         (chunks->copies.usable && chunks->newest_epoch == chunks->copies.epoch))
         return SQLITE_OK;
     int code = read_newest(chunks, bytes);
@@ -85,7 +91,7 @@ int bloom_chunks_start_reading(struct bloom_chunks *chunks) {
 int bloom_chunks_start_writing(struct bloom_chunks *chunks, sqlite3_blob **handle) {
     uint8_t bytes[BLOOM_NEWEST_BYTES] = {0};
     chunks->copies.usable = false;
-    if (chunks->growth.generations == 1 || chunks->newest_known)
+    if (knows_newest(chunks))
         return SQLITE_OK;
     int code = open_newest(chunks, handle, bytes);
     if (code != SQLITE_OK)
@@ -93,6 +99,7 @@ int bloom_chunks_start_writing(struct bloom_chunks *chunks, sqlite3_blob **handl
     chunks->newest = bloom_load32(bytes);
     chunks->newest_epoch = 0; /* a rollback changes it, but not the version of the database */
     chunks->newest_known = chunks->copies.writes;
+    chunks->rotations = *chunks->database->rotations;
     return SQLITE_OK;
 }
 
@@ -111,7 +118,7 @@ int bloom_chunks_write_newest(struct bloom_chunks *chunks, uint32_t newest) {
     int code = open_newest(chunks, &handle, bytes);
     if (code != SQLITE_OK)
         return code;
-    chunks->newest_known = false;
+    ++*chunks->database->rotations;
     bloom_store32(bytes, newest);
     code = sqlite3_blob_write(handle, bytes, BLOOM_NEWEST_BYTES, BLOOM_NEWEST_AT);
     if (code != SQLITE_OK)

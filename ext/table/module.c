@@ -203,10 +203,11 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
     memset(table, 0, sizeof *table);
     table->connection = bloom_connection_keep(data);
     table->chunks.database = table->chunks.copies.database = &table->database;
-    int code = bloom_database_open(&table->database, connection, arguments[1], arguments[2],
-                                   &table->connection->tables_running)
-                   ? SQLITE_OK
-                   : SQLITE_NOMEM;
+    int code =
+        bloom_database_open(&table->database, connection, arguments[1], arguments[2],
+                            &table->connection->tables_running, &table->connection->rotations)
+            ? SQLITE_OK
+            : SQLITE_NOMEM;
     if (code == SQLITE_OK)
         code = create ? make_table(table, count - OPTIONS, arguments + OPTIONS, error)
                       : read_configuration(table);
