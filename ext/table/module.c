@@ -133,18 +133,11 @@ static int read_configuration(struct table *table) {
         code = bloom_database_damaged(database, "row 0 %s", problem);
     if (code == SQLITE_OK)
         configure(table, &configuration);
-    switch (code & 0xff) {
-    case SQLITE_OK:
-    case SQLITE_NOMEM:
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-    case SQLITE_IOERR:
-    case SQLITE_INTERRUPT:
+    /* No such table, no such row, or no BLOB is SQLITE_ERROR. What else fails may succeed later. */
+    if ((code & 0xff) != SQLITE_ERROR && (code & 0xff) != SQLITE_CORRUPT)
         return code;
-    default:
-        table->damage = bloom_database_message(database);
-        return table->damage != NULL ? SQLITE_OK : SQLITE_NOMEM;
-    }
+    table->damage = bloom_database_message(database);
+    return table->damage != NULL ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 /* The shadow table, with row 0. SQLite takes the creation for the begin of the table's transaction.
