@@ -31,6 +31,7 @@ int run(connection_t *connection, sqlite3_stmt *statement, const char *sql, enum
     }
     sqlite3_snprintf(sizeof last_error, last_error, "%s", sqlite3_errmsg(database));
     *met = fault_disarm(database);
+    connection->will_disconnect &= code != SQLITE_OK;
     if (fault != FAULT_NONE && *met)
         note("%s: %s; -- result %d, with %s %u", connection->name,
              sql != NULL ? sql : sqlite3_sql(statement), code, fault_name(), number);
@@ -41,7 +42,7 @@ int run(connection_t *connection, sqlite3_stmt *statement, const char *sql, enum
 }
 
 void judge(connection_t *connection, int code, bool met, const char *what) {
-    if (code == SQLITE_OK || met)
+    if (code == SQLITE_OK || met || (code == SQLITE_ABORT && connection->will_disconnect))
         return;
     code = really(connection, code);
     if (is_busy(code)) {

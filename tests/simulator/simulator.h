@@ -234,6 +234,9 @@ struct connection {
      * SQLite reads the schema that is not committed: it may keep the number of one that did not
      * come to be, and not see another connection's that gets the same one. */
     bool schema_in_doubt;
+    /* After sqlite3_deserialize SQLite disconnects tables while the next statement is prepared. When
+     * a table prepares it amid another statement, SQLite may abort that one. */
+    bool will_disconnect;
     bool other_schema[SCHEMAS]; /* than when statements were prepared, perhaps: see deserialize */
     struct keys asked;          /* what in_set() tells */
     int touched; /* the one table that the step is about, as schema * SLOTS + slot, or -1 */

@@ -144,6 +144,7 @@ bool deserialize(struct connection *connection, unsigned schema, const struct fi
     note("%s: sqlite3_deserialize into %s of %s", connection->name, SCHEMA[schema], from->path);
     if (!put_bytes(connection, schema, bytes, size))
         return false;
+    connection->will_disconnect = true;
     memory->committed = from->committed;
     memset(link, 0, sizeof *link);
     link->file = memory;
