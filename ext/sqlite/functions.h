@@ -22,6 +22,7 @@ struct bloom_connection {
     uint64_t references;     /* functions, living pins, the module of filter tables, and these */
     uint64_t deaths;         /* of pins */
     unsigned tables_running; /* statements of filter tables at work: see table/database.h */
+    unsigned rotations;      /* writes of a newest generation: see table/chunks.h */
     bool loaded;             /* everything is registered: see extension.c */
 };
 

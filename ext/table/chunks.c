@@ -35,8 +35,7 @@ void bloom_chunks_close(struct bloom_chunks *chunks) {
     sqlite3_free(chunks->buffer);
 }
 
-/* The newest generation. In a write transaction only this table's rotate and clear change it, or a
- * rollback. Outside, it is like a copy. */
+/* The newest generation */
 
 int bloom_chunks_open_row_0(struct bloom_database *database, bool writes, sqlite3_blob **handle,
                             uint8_t *row) {
@@ -51,14 +50,24 @@ int bloom_chunks_open_row_0(struct bloom_database *database, bool writes, sqlite
     return code == SQLITE_OK ? code : bloom_database_close_row(handle, code);
 }
 
+/* In a write transaction only rotate and clear write the newest generation, or a rollback. SQLite
+ * may have two objects of the same table at once, so those of the whole connection count. Outside,
+ * the newest generation is like a copy. */
+static bool knows_newest(const struct bloom_chunks *chunks) {
+    return chunks->growth.generations == 1 ||
+           (chunks->newest_known && chunks->rotations == *chunks->database->rotations);
+}
+
 int bloom_chunks_start_writing(struct bloom_chunks *chunks, sqlite3_blob **handle) {
     uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
     chunks->copies.usable = false;
-    if (chunks->growth.generations == 1 || chunks->newest_known)
+    if (knows_newest(chunks))
         return SQLITE_OK;
     int code = bloom_chunks_open_row_0(chunks->database, true, handle, row);
     chunks->newest = bloom_load32(row + BLOOM_NEWEST_AT);
+    chunks->newest_epoch = 0; /* a rollback changes it, but not the version of the database */
     chunks->newest_known = code == SQLITE_OK && chunks->copies.writes;
+    chunks->rotations = *chunks->database->rotations;
     return code;
 }
 
@@ -66,7 +75,7 @@ int bloom_chunks_start_reading(struct bloom_chunks *chunks) {
     uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
     sqlite3_blob *handle = NULL;
     bloom_copies_start(&chunks->copies);
-    if (chunks->growth.generations == 1 || chunks->newest_known ||
+    if (knows_newest(chunks) ||
         (chunks->copies.usable && chunks->newest_epoch == chunks->copies.epoch))
         return SQLITE_OK;
     int code = bloom_chunks_open_row_0(chunks->database, false, &handle, row);
@@ -90,7 +99,7 @@ int bloom_chunks_write_newest(struct bloom_chunks *chunks, uint32_t newest) {
     int code = bloom_chunks_open_row_0(chunks->database, true, &handle, row);
     if (code != SQLITE_OK)
         return code;
-    chunks->newest_known = false;
+    ++*chunks->database->rotations;
     bloom_store32(row + BLOOM_NEWEST_AT, newest);
     code = sqlite3_blob_write(handle, row, BLOOM_CONFIGURATION_BYTES, 0);
     if (code != SQLITE_OK)

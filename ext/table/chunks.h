@@ -31,7 +31,8 @@ struct bloom_chunks {
     struct bloom_database *database;
     struct bloom_growth growth;
     uint32_t newest;       /* generation */
-    bool newest_known;     /* it was read in the write transaction that is under way */
+    bool newest_known;     /* it was read in the write transaction that is under way, */
+    unsigned rotations;    /* when that many had been made */
     uint64_t newest_epoch; /* of copies: it was read in that epoch */
     unsigned layer_count;
     struct bloom_layer layers[BLOOM_LAYERS_MAXIMUM]; /* the first layer_count are computed */

@@ -139,18 +139,11 @@ static int read_configuration(struct table *table) {
         code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
                                    "a development build of this extension made the table. Drop it "
                                    "and create it again");
-    switch (code & 0xff) {
-    case SQLITE_OK:
-    case SQLITE_NOMEM:
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-    case SQLITE_IOERR:
-    case SQLITE_INTERRUPT:
+    /* No such table, no such row, or no BLOB is SQLITE_ERROR. What else fails may succeed later. */
+    if ((code & 0xff) != SQLITE_ERROR && (code & 0xff) != SQLITE_CORRUPT)
         return code;
-    default:
-        table->damage = bloom_database_message(database);
-        return table->damage != NULL ? SQLITE_OK : SQLITE_NOMEM;
-    }
+    table->damage = bloom_database_message(database);
+    return table->damage != NULL ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 /* The shadow table, with row 0. SQLite takes the creation for the begin of the table's transaction.
@@ -197,10 +190,11 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
     memset(table, 0, sizeof *table);
     table->connection = bloom_connection_keep(data);
     table->chunks.database = table->chunks.copies.database = &table->database;
-    int code = bloom_database_open(&table->database, connection, arguments[1], arguments[2],
-                                   &table->connection->tables_running)
-                   ? SQLITE_OK
-                   : SQLITE_NOMEM;
+    int code =
+        bloom_database_open(&table->database, connection, arguments[1], arguments[2],
+                            &table->connection->tables_running, &table->connection->rotations)
+            ? SQLITE_OK
+            : SQLITE_NOMEM;
     if (code == SQLITE_OK)
         code = create ? bloom_database_page_bytes(&table->database, &page_bytes)
                       : read_configuration(table);

@@ -24,8 +24,6 @@ struct step STEPS[] = {
     {"rename", 20, step_rename},
     {"aside", 20, step_aside},
     {"hand_edit", 40, step_hand_edit},
-    {"chunk_size", 5, step_chunk_size},
-    {"repair", 25, step_repair},
     {"changeset", 10, step_changeset},
     {"attach", 40, step_attach},
     {"deserialize", 6, step_deserialize},

@@ -62,7 +62,7 @@ void step_crowd(connection_t *connection) {
         bool met;
         char *sql = sqlite3_mprintf("INSERT INTO crowd.c%u(key) VALUES (%u)", random_below(CROWD),
                                     random_below(UNIVERSE));
-        int code = run(connection, NULL, sql, random_fault(true), &met);
+        int code = run(connection, NULL, sql, random_fault(), &met);
         if (!lost_transaction(connection))
             judge_write(connection, code, met, sql);
         sqlite3_free(sql);

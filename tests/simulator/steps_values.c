@@ -151,7 +151,7 @@ struct answer {
 static bool ask(connection_t *connection, const struct value *const *arguments, unsigned count,
                 unsigned key, struct answer *answer, const char *sql) {
     const unsigned number = 1 + random_below(1U << random_below(9));
-    const enum fault fault = random_fault(false);
+    const enum fault fault = random_fault();
     sqlite3_stmt *statement;
     memset(answer, 0, sizeof *answer);
     int code = sqlite3_prepare_v2(connection->database, sql, -1, &statement, NULL);

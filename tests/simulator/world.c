@@ -14,6 +14,14 @@ struct options OPTIONS[] = {
     {"capacity=60, fpr=0.1, growth=off", 60, 0.1, false, false, AS_IT_IS, false, 1, false},
     {"capacity=900, fpr=0.001", 900, 0.001, true, false, AS_IT_IS, false, 1, false},
     {"capacity=8, fpr=0.05", 8, 0.05, true, false, AS_IT_IS, false, 1, false},
+    {"capacity=400, fpr=0.0001", 400, 0.0001, true, false, AS_IT_IS, false, 1, false},
+    {"capacity=100, fpr=1e-6", 100, 1e-6, true, false, AS_IT_IS, false, 1, false},
+    {"capacity=400, fpr=0.0001, growth=error", 400, 0.0001, false, true, AS_IT_IS, false, 1, false},
+    {"capacity=400, fpr=0.0001, growth=off", 400, 0.0001, false, false, AS_IT_IS, false, 1, false},
+    {"capacity=200, fpr=0.001, layout=counting", 200, 0.001, true, false, AS_IT_IS, true, 1, false},
+    {"capacity=200, fpr=0.01, growth=error, layout=counting", 200, 0.01, false, true, AS_IT_IS,
+     true, 1, false},
+    {"capacity=200, fpr=0.001, generations=3", 200, 0.001, true, false, AS_IT_IS, false, 3, false},
     {"capacity=50, fpr=0.01, growth=error", 50, 0.01, false, true, AS_IT_IS, false, 1, false},
     {"capacity=40, fpr=0.02, key=TEXT", 40, 0.02, true, false, TEXTS, false, 1, false},
     {"capacity=300, fpr=0.01, key=INTEGER", 300, 0.01, true, false, INTEGERS, false, 1, false},
@@ -136,6 +144,7 @@ bool deserialize(struct connection *connection, unsigned schema, const struct fi
     note("%s: sqlite3_deserialize into %s of %s", connection->name, SCHEMA[schema], from->path);
     if (!put_bytes(connection, schema, bytes, size))
         return false;
+    connection->will_disconnect = true;
     memory->committed = from->committed;
     memset(link, 0, sizeof *link);
     link->file = memory;
@@ -214,13 +223,11 @@ void connection_open(struct connection *connection) {
         code = sqlite3_exec(connection->database, "PRAGMA cache_spill = OFF", NULL, NULL, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_exec(connection->database,
-                            "BEGIN; CREATE TEMP TABLE universe(i INTEGER PRIMARY KEY, k, t TEXT, "
-                            "n NUMERIC, r REAL)",
-                            NULL, NULL, NULL);
+                            "BEGIN; CREATE TEMP TABLE universe(i INTEGER PRIMARY KEY, k)", NULL,
+                            NULL, NULL);
     if (code == SQLITE_OK)
-        code = sqlite3_prepare_v2(connection->database,
-                                  "INSERT INTO temp.universe VALUES (?1, ?2, ?2, ?2, ?2)", -1,
-                                  &statement, NULL);
+        code = sqlite3_prepare_v2(connection->database, "INSERT INTO temp.universe VALUES (?1, ?2)",
+                                  -1, &statement, NULL);
     expect(code == SQLITE_OK, "no connection: %s", sqlite3_errmsg(connection->database));
     for (unsigned key = 0; key < UNIVERSE; key++) {
         sqlite3_bind_int64(statement, 1, key);
@@ -258,9 +265,8 @@ void connection_close(struct connection *connection) {
 }
 
 static const char *const SQL[STATEMENTS] = {
-    [LAYERS] = "SELECT layer, header, chunk_blocks, keys, chunks, ones, generation "
-               "FROM %s.%s_layers ORDER BY layer",
-    [CHUNKS] = "SELECT id, bits FROM %s.%s_chunks ORDER BY id",
+    [CONFIGURATION] = "SELECT data FROM %s.%s_data WHERE id = 0",
+    [CHUNKS] = "SELECT id, data FROM %s.%s_data ORDER BY id",
     [ADD] = "INSERT INTO %s.%s(key) VALUES (?1)",
     [ADD_NEW] = "INSERT OR IGNORE INTO %s.%s(key) VALUES (?1)",
     [ADD_COUNTED] = "INSERT OR IGNORE INTO %s.%s(%s, key) VALUES ('add', ?1)",
@@ -268,12 +274,11 @@ static const char *const SQL[STATEMENTS] = {
     [ADD_MANY_NEW] = "INSERT OR IGNORE INTO %s.%s(key) SELECT k FROM temp.universe WHERE in_set(i)",
     [ADD_MANY_FAILING] = "INSERT OR IGNORE INTO %s.%s(key) SELECT CASE WHEN i < ?1 THEN k ELSE "
                          "fail() END FROM temp.universe WHERE in_set(i)",
-    [ADD_ALL] = "INSERT INTO %s.%s(%s, key) SELECT 'add_all', bloom_hashes(" STORED_KEY ", ?1) "
+    [ADD_ALL] = "INSERT INTO %s.%s(%s, key) SELECT 'add_all', bloom_hashes(k, ?1) "
                 "FROM temp.universe WHERE in_set(i)",
     [ADD_ALL_GROUPS] = "INSERT OR IGNORE INTO %s.%s(%s, key) SELECT 'add_all', "
-                       "bloom_hashes(CASE WHEN in_set(i) THEN " STORED_KEY " END, ?1) "
-                       "FROM temp.universe GROUP BY i %% ?3",
-    [ADD_SET] = "INSERT INTO %s.%s(%s, key) VALUES ('add_all', ?1)",
+                       "bloom_hashes(CASE WHEN in_set(i) THEN k END, ?1) "
+                       "FROM temp.universe GROUP BY i %% ?2",
     [REMOVE] = "DELETE FROM %s.%s WHERE key = ?1",
     [REMOVE_MANY] = "DELETE FROM %s.%s WHERE key IN (SELECT k FROM temp.universe WHERE in_set(i))",
     [CHECK] = "SELECT key FROM %s.%s WHERE key = ?1",
@@ -285,7 +290,6 @@ static const char *const SQL[STATEMENTS] = {
     [FILTER] = "SELECT filter FROM %s.%s",
     [MERGE] = "INSERT INTO %s.%s(%s, key) VALUES ('merge', ?1)",
     [CLEAR] = "INSERT INTO %s.%s(%s) VALUES ('clear')",
-    [REPAIR] = "INSERT INTO %s.%s(%s) VALUES ('repair')",
     [ROTATE] = "INSERT INTO %s.%s(%s) VALUES ('rotate')",
 };
 
@@ -344,7 +348,7 @@ void table_clear(struct table *table) {
     memset(&table->keys, 0, sizeof table->keys);
     memset(table->copies, 0, sizeof table->copies);
     table->counted = 0;
-    table->unknown = table->merged = false;
+    table->unknown = false;
 }
 
 /* ---- Views ---- */
@@ -506,7 +510,7 @@ unsigned random_options(void) {
 }
 
 void world_begin(void) {
-    static const unsigned PAGES[] = {512, 512, 1024, 4096, 4096, 16384, 65536};
+    static const unsigned PAGES[] = {512, 512, 512, 512, 1024, 4096, 65536};
     char settings[200];
     const int sector = random_once_in(3) ? 4096 : 512;
     shared_cache = random_below(100) < weight_of_shared;
