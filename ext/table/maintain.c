@@ -71,7 +71,8 @@ int bloom_maintain_filter(struct bloom_chunks *chunks, struct bloom_shape *shape
     if (bloom_filter_bytes(shape) > (uint64_t)length_limit)
         return bloom_database_fail(
             chunks->database, SQLITE_TOOBIG,
-            "its filter needs %llu bytes, but a value of this connection is limited to %d bytes",
+            "the filter needs %llu bytes, but values of this connection are limited to %d bytes. "
+            "Query the table itself",
             (sqlite3_uint64)bloom_filter_bytes(shape), length_limit);
     *bytes = bloom_sql_new_filter(shape);
     if (*bytes == NULL)
