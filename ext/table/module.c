@@ -582,11 +582,10 @@ static int run(struct table *table, const struct command *command, sqlite3_value
 
 static int run_command(struct table *table, sqlite3_value *command, sqlite3_value *argument) {
     char quoted[BLOOM_QUOTE_SIZE];
-    if (sqlite3_value_type(command) != SQLITE_TEXT && sqlite3_value_type(argument) == SQLITE_TEXT)
+    const int type = sqlite3_value_type(command);
+    if (type == SQLITE_NULL || (type != SQLITE_TEXT && sqlite3_value_type(argument) == SQLITE_TEXT))
         return table_error(
-            table,
-            "the key is text, but the command is not. Name the command first: INSERT "
-            "INTO %s(%s, key)",
+            table, "the command is not text. Name it before the key, as in INSERT INTO %s(%s, key)",
             table->database.name, table->database.name);
     const char *text = (const char *)sqlite3_value_text(command);
     const size_t length = (size_t)sqlite3_value_bytes(command);
@@ -612,10 +611,15 @@ static int insert_row(struct table *table, sqlite3_value *rowid, sqlite3_value *
         sqlite3_value_type(columns[COLUMN_FILTER]) != SQLITE_NULL)
         return table_error(
             table, "info and filter cannot be written. Insert into key, or use the command merge");
-    if (sqlite3_value_type(columns[COLUMN_COMMAND]) != SQLITE_NULL)
+    /* A set or a filter that is a pointer passes for NULL. Here it is the key of a command whose
+     * columns were exchanged. */
+    sqlite3 *connection = table->database.connection;
+    if (sqlite3_value_type(columns[COLUMN_COMMAND]) != SQLITE_NULL ||
+        bloom_sql_pinned_hashes(connection, columns[COLUMN_COMMAND]) != NULL ||
+        bloom_sql_pinned(connection, columns[COLUMN_COMMAND]) != NULL)
         return run_command(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
     return insert_key(table, columns[COLUMN_KEY],
-                      sqlite3_vtab_on_conflict(table->database.connection) == SQLITE_IGNORE);
+                      sqlite3_vtab_on_conflict(connection) == SQLITE_IGNORE);
 }
 
 static int delete_row(struct table *table, sqlite3_value *rowid) {
