@@ -190,11 +190,12 @@ static void store_head(uint8_t *row, const struct bloom_head *head) {
 /* Judges the head of a row; *is_stale is true when the row counts as zeros. */
 static int check_head(struct bloom_chunks *chunks, const struct bloom_chunk *chunk,
                       const struct bloom_head *head, bool *is_stale) {
+    const bool may_close = chunk->layer->ones_limit != UINT64_MAX;
     *is_stale = head->generation < chunk->generation;
-    if (head->closed > 1)
-        return bloom_database_damaged(chunks->database,
-                                      "the closed mark of chunk %lld is %u, neither 0 nor 1",
-                                      id_of(chunks, chunk), head->closed);
+    if (head->closed > may_close)
+        return bloom_database_damaged(
+            chunks->database, "the closed mark of chunk %lld is %u, but can only be %s",
+            id_of(chunks, chunk), head->closed, may_close ? "0 or 1" : "0");
     if (head->generation > chunk->generation)
         return bloom_database_damaged(chunks->database,
                                       "chunk %lld is of generation %u, which has not begun",
