@@ -540,11 +540,12 @@ static int run_add_all(struct table *table, sqlite3_value *argument) {
         return SQLITE_NOMEM;
     return table_error(
         table,
-        "the command add_all needs a set of hashes as key, not %s. Write INSERT "
-        "INTO %s(%s, key) SELECT 'add_all', %s FROM ..., because a table, a view, a "
-        "subquery in FROM and ORDER BY lose the set",
+        "the command add_all needs a set of hashes as key, not %s. Write INSERT INTO %s(%s, key) "
+        "SELECT 'add_all', %s FROM ..., because a set is lost by a table, a view, a subquery in "
+        "FROM, ORDER BY, and a query that reads %s itself",
         found, table->database.name, table->database.name,
-        bloom_hashes_call(call, &table->key_shape.keying, bloom_key_type_name(table->key_type)));
+        bloom_hashes_call(call, &table->key_shape.keying, bloom_key_type_name(table->key_type)),
+        table->database.name);
 }
 
 static int run_merge(struct table *table, sqlite3_value *argument) {
