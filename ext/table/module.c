@@ -162,6 +162,11 @@ static int create_shadow_table(struct table *table,
         code = bloom_database_run(&table->database, BLOOM_INSERT_ROW, 0, sizeof row);
     if (code == SQLITE_OK)
         code = bloom_database_open_row(&table->database, 0, true, &handle);
+    if (code == SQLITE_OK && handle == NULL)
+        code = bloom_database_fail(&table->database, SQLITE_AUTH,
+                                   "the authorizer of this connection ignores an INSERT into %s. "
+                                   "Let it allow or deny that",
+                                   table->database.data_name);
     bloom_configuration_write(configuration, row);
     if (code == SQLITE_OK && (code = sqlite3_blob_write(handle, row, sizeof row, 0)) != SQLITE_OK)
         code = bloom_database_fail_sqlite(&table->database, code);

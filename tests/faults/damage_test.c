@@ -4,8 +4,9 @@
  *   1. Every single bit of the header of every layout flipped, and every length cut off or
  *      lengthened, given to every function that takes a filter: an error that names the filter.
  *   2. Bits of the payload flipped: an answer, except where bits beyond the last are set.
- *   3. The header of a filter table's layer likewise, which every operation must notice; then rows
- *      of the shadow tables overwritten at random: an answer or an error, nothing else.
+ *   3. Row 0 of a filter table likewise, which every operation of another connection to it must
+ *      notice unless the bit is a choice; then rows of the shadow table overwritten at random: an
+ *      answer or an error, nothing else.
  */
 #include "sqlite-bloom.h"
 
