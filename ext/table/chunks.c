@@ -176,12 +176,17 @@ static struct bloom_head load_head(const uint8_t *row) {
 /* Judges the head of a row; *is_stale is true when the row counts as zeros. */
 static int check_head(struct bloom_chunks *chunks, const struct bloom_place *place,
                       const struct bloom_head *head, bool *is_stale) {
+    const bool may_close = place->layer->ones_limit != UINT64_MAX;
     *is_stale = head->generation < place->generation;
-    if (head->closed <= 1 && head->generation <= place->generation)
-        return SQLITE_OK;
-    return bloom_database_damaged(
-        chunks->database, "chunk %lld has generation %u and closed mark %u, beyond %u and 1",
-        id_of(chunks, place), head->generation, head->closed, place->generation);
+    if (head->closed > may_close)
+        return bloom_database_damaged(
+            chunks->database, "the closed mark of chunk %lld is %u, but can only be %s",
+            id_of(chunks, place), head->closed, may_close ? "0 or 1" : "0");
+    if (head->generation > place->generation)
+        return bloom_database_damaged(chunks->database,
+                                      "chunk %lld is of generation %u, which has not begun",
+                                      id_of(chunks, place), head->generation);
+    return SQLITE_OK;
 }
 
 static int wrong_length(struct bloom_chunks *chunks, const struct bloom_place *place, int found) {

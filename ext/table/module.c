@@ -101,7 +101,7 @@ static int declare(sqlite3 *connection, const char *name, enum bloom_key_type ke
     sqlite3_free(declaration);
     if (code != SQLITE_OK)
         *error =
-            sqlite3_mprintf("bloom: a filter table cannot be called %s, choose another name: %s",
+            sqlite3_mprintf("bloom: a filter table cannot be called %s: %s. Choose another name",
                             bloom_quote(quoted, name, strlen(name)), sqlite3_errmsg(connection));
     if (code == SQLITE_OK) /* for OR IGNORE */
         code = sqlite3_vtab_config(connection, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
@@ -161,6 +161,11 @@ static int create_shadow_table(struct table *table,
         code = bloom_database_run(&table->database, BLOOM_INSERT_ROW, 0, sizeof row);
     if (code == SQLITE_OK)
         code = bloom_database_open_row(&table->database, 0, true, &handle);
+    if (code == SQLITE_OK && handle == NULL)
+        code = bloom_database_fail(&table->database, SQLITE_AUTH,
+                                   "the authorizer of this connection ignores an INSERT into %s. "
+                                   "Let it allow or deny that",
+                                   table->database.data_name);
     bloom_configuration_write(configuration, row);
     if (code == SQLITE_OK && (code = sqlite3_blob_write(handle, row, sizeof row, 0)) != SQLITE_OK)
         code = bloom_database_fail_sqlite(&table->database, code);
@@ -248,9 +253,10 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
     struct table *table = table_of(base);
     for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++)
         if (sqlite3_stricmp(name, TAKEN[i]) == 0)
-            return table_error(
-                table, "a filter table cannot be called %s, as its column is. Choose another name",
-                name);
+            return table_error(table,
+                               "a filter table cannot be called %s, because one of its columns is. "
+                               "Choose another name",
+                               name);
     int code = bloom_database_enter(&table->database);
     if (code == SQLITE_OK)
         code = bloom_database_rename_table(&table->database, name);
@@ -391,17 +397,15 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     switch (plan) {
     case PLAN_LIST:
         return table_error(table,
-                           "a filter table cannot list its keys; ask with EXISTS (SELECT 1 FROM "
-                           "%s WHERE %s.key %s x); info, with their number, and filter are "
-                           "selected alone, and 'clear' deletes all keys: INSERT INTO %s(%s) "
-                           "VALUES ('clear')",
+                           "a filter table cannot list its keys. Check a key with EXISTS (SELECT 1 "
+                           "FROM %s WHERE %s.key %s x), select info or filter without key, or "
+                           "delete all keys with INSERT INTO %s(%s) VALUES ('clear')",
                            table->database.name, table->database.name,
                            table->key_shape.keying.rule != NULL ? "MATCH" : "=",
                            table->database.name, table->database.name);
     case PLAN_ARGUMENTS:
         return table_error(table,
-                           "as a function a filter table takes one argument, the key, as in "
-                           "%s(x)",
+                           "as a function a filter table takes one argument, the key. Write %s(x)",
                            table->database.name);
     case PLAN_DESCRIBE:
         cursor->at_row = true;
@@ -413,8 +417,8 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     if (code != SQLITE_OK)
         return report(table, code);
     if (plan == PLAN_MATCH && table->key_shape.keying.rule == NULL)
-        return table_error(table, "key MATCH needs a table made with key=URL or key=URL_NOCASE; "
-                                  "here ask with key = x");
+        return table_error(table, "key MATCH needs a table made with key=URL or key=URL_NOCASE. "
+                                  "Without a rule write key = x");
     struct bloom_typed_key key = bloom_typed_key(table->key_type, arguments[0], false);
     enum bloom_key_kind kind =
         plan == PLAN_MATCH ? bloom_sql_asked_keys(arguments[0], &table->key_shape, words, &asked)
@@ -472,9 +476,9 @@ static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
     struct table *table = table_of(base->pVtab);
     if (cursor->key.type == 0) /* the row that describes the table */
         return table_error(table, table->key_shape.layout->blocks->remove != NULL
-                                      ? "there is no rowid beside info and filter; a key is "
-                                        "deleted by DELETE FROM ... WHERE key = ..."
-                                      : "there is no rowid beside info and filter; leave it out");
+                                      ? "a row with info and filter has no rowid. Delete a "
+                                        "key with DELETE FROM ... WHERE key = ..."
+                                      : "a row with info and filter has no rowid. Leave it out");
     *rowid = cursor->rowid;
     return SQLITE_OK;
 }
@@ -537,11 +541,12 @@ static int run_add_all(struct table *table, sqlite3_value *argument) {
         return SQLITE_NOMEM;
     return table_error(
         table,
-        "the command add_all needs a set of hashes as key, not %s. Write INSERT "
-        "INTO %s(%s, key) SELECT 'add_all', %s FROM ...; a set is lost in a table, "
-        "a view, a subquery in FROM, and by ORDER BY",
+        "the command add_all needs a set of hashes as key, not %s. Write INSERT INTO %s(%s, key) "
+        "SELECT 'add_all', %s FROM ..., because a set is lost by a table, a view, a subquery in "
+        "FROM, ORDER BY, and a query that reads %s itself",
         found, table->database.name, table->database.name,
-        bloom_hashes_call(call, &table->key_shape.keying, bloom_key_type_name(table->key_type)));
+        bloom_hashes_call(call, &table->key_shape.keying, bloom_key_type_name(table->key_type)),
+        table->database.name);
 }
 
 static int run_merge(struct table *table, sqlite3_value *argument) {
@@ -579,11 +584,11 @@ static int run(struct table *table, const struct command *command, sqlite3_value
 
 static int run_command(struct table *table, sqlite3_value *command, sqlite3_value *argument) {
     char quoted[BLOOM_QUOTE_SIZE];
-    if (sqlite3_value_type(command) != SQLITE_TEXT && sqlite3_value_type(argument) == SQLITE_TEXT)
-        return table_error(table,
-                           "the key is a text, the command is not: the command comes first, as in "
-                           "INSERT INTO %s(%s, key)",
-                           table->database.name, table->database.name);
+    const int type = sqlite3_value_type(command);
+    if (type == SQLITE_NULL || (type != SQLITE_TEXT && sqlite3_value_type(argument) == SQLITE_TEXT))
+        return table_error(
+            table, "the command is not text. Name it before the key, as in INSERT INTO %s(%s, key)",
+            table->database.name, table->database.name);
     const char *text = (const char *)sqlite3_value_text(command);
     const size_t length = (size_t)sqlite3_value_bytes(command);
     if (text == NULL)
@@ -595,36 +600,41 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
         if (bloom_name_is(COMMANDS[i].name, text, length))
             return run(table, &COMMANDS[i], argument);
     return table_error(table,
-                       "unknown command %s; to add a key: INSERT INTO %s(key); the commands are "
-                       "add (with a key), add_all (with a set of hashes as key), merge (with a "
-                       "filter as key), clear and rotate",
+                       "unknown command %s. Use add (with a key), add_all (with a set of hashes as "
+                       "key), merge (with a filter as key), clear or rotate, or add a key with "
+                       "INSERT INTO %s(key)",
                        bloom_quote(quoted, text, length), table->database.name);
 }
 
 static int insert_row(struct table *table, sqlite3_value *rowid, sqlite3_value **columns) {
     if (sqlite3_value_type(rowid) != SQLITE_NULL)
-        return table_error(table,
-                           "filter tables have no rowid that a user assigns; insert into key");
+        return table_error(table, "a filter table assigns no rowids. Insert into key only");
     if (sqlite3_value_type(columns[COLUMN_INFO]) != SQLITE_NULL ||
         sqlite3_value_type(columns[COLUMN_FILTER]) != SQLITE_NULL)
         return table_error(
-            table, "info and filter cannot be written; insert into key, or use the command merge");
-    if (sqlite3_value_type(columns[COLUMN_COMMAND]) != SQLITE_NULL)
+            table, "info and filter cannot be written. Insert into key, or use the command merge");
+    /* A set or a filter that is a pointer passes for NULL. Here it is the key of a command whose
+     * columns were exchanged. */
+    sqlite3 *connection = table->database.connection;
+    if (sqlite3_value_type(columns[COLUMN_COMMAND]) != SQLITE_NULL ||
+        bloom_sql_pinned_hashes(connection, columns[COLUMN_COMMAND]) != NULL ||
+        bloom_sql_pinned(connection, columns[COLUMN_COMMAND]) != NULL)
         return run_command(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
     return insert_key(table, columns[COLUMN_KEY],
-                      sqlite3_vtab_on_conflict(table->database.connection) == SQLITE_IGNORE);
+                      sqlite3_vtab_on_conflict(connection) == SQLITE_IGNORE);
 }
 
 static int delete_row(struct table *table, sqlite3_value *rowid) {
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM] = {(uint64_t)sqlite3_value_int64(rowid)};
     if (table->key_shape.layout->blocks->remove == NULL)
-        return table_error(table,
-                           "keys share bits, so that none can be deleted from a filter table with "
-                           "layout=%s: make one with layout=counting; the command clear empties it",
-                           table->key_shape.layout->name);
+        return table_error(
+            table,
+            "keys share bits, so no key can be deleted from a table with layout=%s. Make "
+            "one with layout=counting, or delete all keys with the command clear",
+            table->key_shape.layout->name);
     if ((sqlite3_int64)words[0] == MATCH_ROWID)
-        return table_error(table, "key MATCH does not tell which entry is meant; delete the entry "
-                                  "itself, with WHERE key = x");
+        return table_error(table, "key MATCH does not tell which entry to delete. Delete the entry "
+                                  "itself with WHERE key = x");
     return report(table, bloom_keys_remove(&table->chunks, words));
 }
 
@@ -639,10 +649,10 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
     if (count == 1)
         code = delete_row(table, arguments[0]);
     else if (sqlite3_value_type(arguments[0]) != SQLITE_NULL)
-        code = table_error(table, "keys cannot be changed in a filter table; %s the new key",
+        code = table_error(table, "keys cannot be changed in a filter table. %s the new key",
                            table->key_shape.layout->blocks->remove != NULL
-                               ? "delete the old one, then insert"
-                               : "insert");
+                               ? "Delete the old key, then insert"
+                               : "Insert");
     else
         code = insert_row(table, arguments[1], arguments + 2);
     bloom_chunks_rest(&table->chunks);
@@ -682,10 +692,11 @@ static int table_rollback_to(sqlite3_vtab *base, int depth) {
 static void refuse_match(sqlite3_context *context, int count, sqlite3_value **arguments) {
     (void)count;
     (void)arguments;
-    sqlite3_result_error(context,
-                         "key MATCH cannot be asked here; the form is EXISTS (SELECT 1 FROM seen "
-                         "WHERE key MATCH x), or LEFT JOIN seen ON key MATCH x",
-                         -1);
+    sqlite3_result_error(
+        context,
+        "key MATCH cannot be used here. Write EXISTS (SELECT 1 FROM seen WHERE key "
+        "MATCH x), or LEFT JOIN seen ON key MATCH x",
+        -1);
 }
 
 static int table_find_function(sqlite3_vtab *base, int count, const char *name,
