@@ -121,12 +121,14 @@ int bloom_configuration_of_text(sqlite3 *connection, int count, const char *cons
         const struct bloom_text argument = {arguments[i], strlen(arguments[i])};
         code = bloom_option_read(OPTIONS, OPTION_LIST, argument, &to, &given, problem);
     }
-    to.growth.chunk_blocks =
-        (page_bytes - BLOOM_CHUNK_HEAD_BYTES) / to.growth.layout->blocks->bytes;
     if (code == SQLITE_OK)
         code = bloom_options_fit(to.growth.layout, &to.growth.keying, problem);
-    if (code == SQLITE_OK && !bloom_growth_possible(&to.growth, problem))
-        code = SQLITE_ERROR;
+    if (code == SQLITE_OK) {
+        to.growth.chunk_blocks =
+            (page_bytes - BLOOM_CHUNK_HEAD_BYTES) / to.growth.layout->blocks->bytes;
+        if (!bloom_growth_possible(&to.growth, problem))
+            code = SQLITE_ERROR;
+    }
     *configuration = (struct bloom_configuration){to.growth, to.key};
     if (code == SQLITE_ERROR)
         *error = sqlite3_mprintf("bloom: %s", problem);
