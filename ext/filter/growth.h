@@ -79,11 +79,14 @@ static inline uint64_t bloom_layer_chunk_start(const struct bloom_layer *layer, 
     return chunk * layer->chunk_blocks + (chunk < layer->longer ? chunk : layer->longer);
 }
 
-/* The chunk of a block. */
+/* The chunk of a block. Processors divide numbers of 32 bits several times faster. */
 static inline uint64_t bloom_layer_chunk_of(const struct bloom_layer *layer, uint64_t block) {
-    const uint64_t in_longer = layer->longer * (layer->chunk_blocks + UINT64_C(1));
-    return block < in_longer ? block / (layer->chunk_blocks + UINT64_C(1))
-                             : layer->longer + (block - in_longer) / layer->chunk_blocks;
+    const uint32_t longer_blocks = layer->chunk_blocks + 1;
+    const uint64_t in_longer = layer->longer * longer_blocks;
+    const bool is_longer = block < in_longer;
+    const uint64_t at = is_longer ? block : block - in_longer;
+    const uint32_t blocks = is_longer ? longer_blocks : layer->chunk_blocks;
+    return (is_longer ? 0 : layer->longer) + (at >> 32 == 0 ? (uint32_t)at / blocks : at / blocks);
 }
 
 /* Returns true when a chunk of that many blocks, keys and ones is full: it closes. */

@@ -29,33 +29,32 @@ struct bulk {
     uint64_t unasked;   /* hashes since the last question */
 
     /* The chunk that is worked on. */
-    struct bloom_chunk chunk;
-    struct bloom_head head;
-    uint8_t *blocks;
+    struct bloom_change change;
     bool changed;
 };
 
 /* Adds one hash to the chunk, unless it is closed. As after any INSERT, a layout that counts must
  * count a key that is found, or to delete it would delete others. */
 static void add_hash(struct bulk *bulk, uint64_t index) {
-    const struct bloom_layer *layer = bulk->chunk.layer;
+    const struct bloom_layer *layer = bulk->change.place.layer;
     const struct bloom_shape *shape = &layer->shape;
     const struct bloom_blocks *kernel = shape->layout->blocks;
     const uint64_t *words = &bulk->set->hashes[index];
     const uint64_t before =
-        kernel->of(shape, words) - bloom_layer_chunk_start(layer, bulk->chunk.number);
-    uint8_t *block = bulk->blocks + before * kernel->bytes;
+        kernel->of(shape, words) - bloom_layer_chunk_start(layer, bulk->change.place.chunk);
+    uint8_t *block = bulk->change.blocks + before * kernel->bytes;
     const bool found = kernel->check(shape, block, words);
-    if (!found && bulk->head.closed)
+    if (!found && bulk->change.head.closed)
         return;
     bulk->done[index / 8] |= (uint8_t)(1u << index % 8);
     bulk->left--;
     if (found && kernel->remove == NULL)
         return;
-    bulk->head.ones += kernel->add(shape, block, words);
-    bulk->head.keys += !found;
-    if (!found && bloom_layer_is_full(layer, bulk->chunk.blocks, bulk->head.keys, bulk->head.ones))
-        bulk->head.closed = 1;
+    bulk->change.head.ones += kernel->add(shape, block, words);
+    bulk->change.head.keys += !found;
+    if (!found && bloom_layer_is_full(layer, bulk->change.place.blocks, bulk->change.head.keys,
+                                      bulk->change.head.ones))
+        bulk->change.head.closed = 1;
     bulk->changed = true;
 }
 
@@ -77,10 +76,10 @@ static uint64_t stride_of(uint64_t count) {
     return stride;
 }
 
-/* Adds what is left of the hashes from one to before another, which all belong to the chunk. */
-static int add_run(struct bulk *bulk, uint64_t from, uint64_t to) {
+/* Adds what is left of the hashes from one to before another, which all belong to a chunk. */
+static int add_run(struct bulk *bulk, const struct bloom_place *place, uint64_t from, uint64_t to) {
     const uint64_t count = to - from, stride = stride_of(count);
-    int code = bloom_chunk_read(bulk->chunks, &bulk->chunk, &bulk->head, &bulk->blocks);
+    int code = bloom_change_open(bulk->chunks, place, &bulk->change);
     if (code != SQLITE_OK)
         return code;
     bulk->changed = false;
@@ -91,9 +90,8 @@ static int add_run(struct bulk *bulk, uint64_t from, uint64_t to) {
         at += stride;
         at -= at >= count ? count : 0;
     }
-    return bulk->changed && !bulk->dry_run
-               ? bloom_chunk_write(bulk->chunks, &bulk->chunk, &bulk->head)
-               : SQLITE_OK;
+    return bulk->changed && !bulk->dry_run ? bloom_change_save(bulk->chunks, &bulk->change)
+                                           : bloom_change_close(&bulk->change, code);
 }
 
 static int ask(struct bulk *bulk, uint64_t hashes) {
@@ -118,9 +116,10 @@ static int add_to_layer(struct bulk *bulk, unsigned index) {
         bool any = false;
         for (to = from; to < count && kernel->of(&layer->shape, &hashes[to]) < end; to++)
             any |= !(bulk->done[to / 8] >> to % 8 & 1);
-        bulk->chunk = bloom_chunk_of(bulk->chunks, index, bulk->chunks->newest, number);
+        const struct bloom_place place =
+            bloom_place_of_chunk(bulk->chunks, index, bulk->chunks->newest, number);
         if (any)
-            code = add_run(bulk, from, to);
+            code = add_run(bulk, &place, from, to);
         if (code == SQLITE_OK)
             code = ask(bulk, to - from);
     }

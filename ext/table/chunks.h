@@ -7,7 +7,7 @@
  * A block is read from a copy (copies.h), by a statement, or through a BLOB handle: the reader. It
  * takes longer to open than a statement takes, and less time to move, so it is for queries that read
  * many blocks, and for chunks so large that a statement would copy too much. Chunks are changed
- * through a handle of their own, which writes head and block together.
+ * through a handle of their own, which writes head and blocks together.
  *
  * An open handle keeps the transaction alive and the database locked. So a handle for writing lives
  * for one change, and the reader only while the table has a cursor open. SQLite asks no authorizer
@@ -26,11 +26,11 @@ struct bloom_head {
 };
 enum { BLOOM_CHUNK_HEAD_BYTES = 16, BLOOM_COUNT_MAXIMUM = INT32_MAX };
 
-/* Begins as the database, the same of copies, and zeros. */
+/* Begins as the database, here and in copies, and zeros. */
 struct bloom_chunks {
     struct bloom_database *database;
     struct bloom_growth growth;
-    uint32_t newest;       /* generation, see newest_known */
+    uint32_t newest;       /* generation */
     bool newest_known;     /* it was read in the write transaction that is under way */
     uint64_t newest_epoch; /* of copies: it was read in that epoch */
     unsigned layer_count;
@@ -39,7 +39,7 @@ struct bloom_chunks {
     sqlite3_blob *reader; /* NULL when it is not open */
     unsigned reads;       /* since it was closed */
     unsigned cursors;     /* of the table that are open */
-    uint8_t *buffer;      /* for a whole chunk, from its first use on */
+    uint8_t *buffer;      /* for a row that is changed, from the first change on */
     uint8_t block[BLOOM_CHUNK_HEAD_BYTES + BLOOM_BLOCK_BYTES_MAXIMUM]; /* that was read last */
 };
 
@@ -58,74 +58,62 @@ void bloom_chunks_rest(struct bloom_chunks *chunks);
 void bloom_chunks_transaction(struct bloom_chunks *chunks, bool begins);
 void bloom_chunks_rolled_back(struct bloom_chunks *chunks);
 
+/* Opens row 0, or moves a handle to it, and reads it. */
+int bloom_chunks_open_row_0(struct bloom_database *database, bool writes, sqlite3_blob **handle,
+                            uint8_t *row);
+
 /* Writes the newest generation into row 0. */
 int bloom_chunks_write_newest(struct bloom_chunks *chunks, uint32_t newest);
 
 /* The layer with that index. */
 const struct bloom_layer *bloom_chunks_layer(struct bloom_chunks *chunks, unsigned index);
 
-/* The generation that lives `age` generations before the newest one, if there was one. Its slot is
- * the generation modulo their number. */
+/* Whether there is a generation that is `age` generations older than the newest one. */
 static inline bool bloom_chunks_has_age(const struct bloom_chunks *chunks, unsigned age) {
     return age < chunks->growth.generations && age <= chunks->newest;
 }
 
-/* A chunk. */
-struct bloom_chunk {
+/* A place: a chunk, and which bytes of its row: a block, or all blocks. */
+struct bloom_place {
     const struct bloom_layer *layer;
     unsigned index; /* of the layer */
     uint32_t generation;
-    uint64_t number; /* in the layer */
-    uint32_t blocks; /* in it */
+    uint64_t chunk;         /* its number in the layer */
+    uint32_t blocks;        /* of the chunk */
+    uint32_t offset, bytes; /* in the row */
 };
 
-struct bloom_chunk bloom_chunk_of(struct bloom_chunks *chunks, unsigned index, uint32_t generation,
-                                  uint64_t number);
-
-/* The block of a key in a layer: its chunk, and where it begins in the row. */
-struct bloom_place {
-    struct bloom_chunk chunk;
-    uint32_t offset;
-};
-struct bloom_place bloom_place_of(struct bloom_chunks *chunks, unsigned index, uint32_t generation,
-                                  const uint64_t *words);
+/* The place of all blocks of a chunk; and that of the block that decides about a key. */
+struct bloom_place bloom_place_of_chunk(struct bloom_chunks *chunks, unsigned index,
+                                        uint32_t generation, uint64_t chunk);
+struct bloom_place bloom_place_of_key(struct bloom_chunks *chunks, unsigned index,
+                                      uint32_t generation, const uint64_t *words);
 
 /* Reads a block, valid until the next call; *block is NULL when its chunk counts as zeros. *closed
  * is the mark of the chunk. */
 int bloom_chunks_read(struct bloom_chunks *chunks, const struct bloom_place *place,
                       const uint8_t **block, bool *closed);
 
-/* A block that is open for change, with the head of its chunk. Head and block are read and written
- * with what lies between, by one call instead of two, up to that many bytes. */
-enum { BLOOM_NEAR_BYTES = 4096 };
+/* A place that is open for change, with the head of its chunk. */
 struct bloom_change {
     sqlite3_blob *handle; /* NULL: nothing is open, or the chunk has no row */
     struct bloom_place place;
     bool is_stale; /* the row is of a forgotten generation */
     struct bloom_head head;
-    uint8_t *block; /* in row */
-    uint8_t row[BLOOM_NEAR_BYTES + BLOOM_BLOCK_BYTES_MAXIMUM];
+    uint8_t *blocks; /* the bytes of the place, zeros when the chunk counts as zeros */
 };
 
-/* Opens a block for change. handle must be NULL, or of what is open, which is then moved: this
- * takes a fraction of the time of opening. After an error nothing is open. */
+/* Opens a place for change. handle must be NULL, or of what is open, which is then moved: this takes
+ * a fraction of the time of opening. After an error nothing is open. Only one change of a table may
+ * be open. */
 int bloom_change_open(struct bloom_chunks *chunks, const struct bloom_place *place,
                       struct bloom_change *change);
 
-/* Writes head and block, makes the row if there is none, and closes. */
+/* Writes head and blocks, makes the row if there is none, and closes. */
 int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change);
 
-/* Closes, and returns code. */
+/* Closes without writing, and returns code. */
 int bloom_change_close(struct bloom_change *change, int code);
-
-/* Reads a whole chunk into the buffer: its head, and its blocks, which *blocks is until the next
- * call. Zeros when the chunk counts as zeros. */
-int bloom_chunk_read(struct bloom_chunks *chunks, const struct bloom_chunk *chunk,
-                     struct bloom_head *head, uint8_t **blocks);
-
-/* Writes the chunk that was read last, with this head and the blocks as they are now. */
-int bloom_chunk_write(struct bloom_chunks *chunks, const struct bloom_chunk *chunk,
-                      const struct bloom_head *head);
 
 /* A walk over the rows of chunks in the order of their ids. Rows that count as zeros are passed. */
 struct bloom_walk {
@@ -133,7 +121,7 @@ struct bloom_walk {
     bool at_row;
     sqlite3_int64 id; /* of the row, or of the one before */
     bool is_stale;
-    struct bloom_chunk chunk;
+    struct bloom_place place;
     struct bloom_head head;
     const uint8_t *blocks; /* until the next call */
 };

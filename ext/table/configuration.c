@@ -123,12 +123,11 @@ int bloom_configuration_of_text(sqlite3 *connection, int count, const char *cons
     }
     if (code == SQLITE_OK)
         code = bloom_options_fit(to.growth.layout, &to.growth.keying, problem);
-    if (code == SQLITE_OK) {
+    if (code == SQLITE_OK)
         to.growth.chunk_blocks =
             (page_bytes - BLOOM_CHUNK_HEAD_BYTES) / to.growth.layout->blocks->bytes;
-        if (!bloom_growth_possible(&to.growth, problem))
-            code = SQLITE_ERROR;
-    }
+    if (code == SQLITE_OK && !bloom_growth_possible(&to.growth, problem))
+        code = SQLITE_ERROR;
     *configuration = (struct bloom_configuration){to.growth, to.key};
     if (code == SQLITE_ERROR)
         *error = sqlite3_mprintf("bloom: %s", problem);
@@ -149,12 +148,10 @@ enum {
     AT_AFFINITY = 8,
     AT_GROWTH = 9,
     AT_GENERATIONS = 10,
-    AT_ZERO = 11,
     AT_CHUNK_BLOCKS = 12,
     AT_CAPACITY = 16,
     AT_RATE = 24,
-    AT_SALT = 32,
-    AT_ZEROS = BLOOM_NEWEST_AT + BLOOM_NEWEST_BYTES
+    AT_SALT = 32
 };
 
 void bloom_configuration_write(const struct bloom_configuration *configuration,
@@ -180,27 +177,15 @@ void bloom_configuration_write(const struct bloom_configuration *configuration,
     bloom_store64(row + AT_SALT + 8, keying->salt[1]);
 }
 
-static bool is_zero(const uint8_t *bytes, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (bytes[i] != 0)
-            return false;
-    return true;
-}
-
-/* Returns true when the numbers of a growth are in range, each by itself. */
-static bool in_range(const struct bloom_growth *growth, const uint8_t *row, uint32_t newest) {
+/* Whether the numbers of a growth are in range, each by itself. */
+static bool in_range(const struct bloom_growth *growth) {
     return growth->layout != NULL && growth->layout->blocks != NULL &&
-           row[AT_AFFINITY] <= (growth->keying.rule != NULL ? 0 : BLOOM_KEY_REAL) &&
-           row[AT_GROWTH] <= BLOOM_GROWTH_ERROR && growth->generations >= 1 &&
-           growth->generations <= BLOOM_GENERATIONS_MAXIMUM && row[AT_ZERO] == 0 &&
-           growth->chunk_blocks >= 1 &&
+           growth->mode <= BLOOM_GROWTH_ERROR && growth->generations >= 1 &&
+           growth->generations <= BLOOM_GENERATIONS_MAXIMUM && growth->chunk_blocks >= 1 &&
            growth->chunk_blocks <= (BLOOM_CHUNK_BYTES_MAXIMUM - BLOOM_CHUNK_HEAD_BYTES) /
                                        growth->layout->blocks->bytes &&
            growth->capacity >= 1 && growth->capacity <= BLOOM_CAPACITY_MAXIMUM &&
-           growth->rate > 0 && growth->rate < 1 &&
-           (growth->keying.salted || is_zero(row + AT_SALT, 16)) &&
-           (newest == 0 || growth->generations > 1) &&
-           is_zero(row + AT_ZEROS, BLOOM_CONFIGURATION_BYTES - AT_ZEROS);
+           growth->rate > 0 && growth->rate < 1;
 }
 
 bool bloom_configuration_read(struct bloom_configuration *configuration, uint32_t *newest,
@@ -209,6 +194,7 @@ bool bloom_configuration_read(struct bloom_configuration *configuration, uint32_
     struct bloom_growth *growth = &configuration->growth;
     const uint64_t rate = bloom_load64(row + AT_RATE);
     char text[BLOOM_PROBLEM_SIZE];
+    uint8_t again[BLOOM_CONFIGURATION_BYTES];
     if (memcmp(row, MAGIC, sizeof MAGIC) != 0) {
         sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem, "does not begin with 89424c54");
         return false;
@@ -230,10 +216,16 @@ bool bloom_configuration_read(struct bloom_configuration *configuration, uint32_
         .key = (enum bloom_key_type)row[AT_AFFINITY]};
     memcpy(&growth->rate, &rate, sizeof rate);
     *newest = bloom_load32(row + BLOOM_NEWEST_AT);
-    if (!bloom_key_rule_by_number(row[AT_RULE], &growth->keying.rule) ||
-        !in_range(growth, row, *newest) || !bloom_growth_possible(growth, text)) {
+    if (!bloom_key_rule_by_number(row[AT_RULE], &growth->keying.rule) || !in_range(growth) ||
+        configuration->key > (growth->keying.rule != NULL ? BLOOM_KEY_AS_IT_IS : BLOOM_KEY_REAL) ||
+        (*newest > 0 && growth->generations == 1) || !bloom_growth_possible(growth, text)) {
         sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem, "has numbers that no table has");
         return false;
     }
-    return true;
+    /* What was not read must be zero. */
+    bloom_configuration_write(configuration, again);
+    bloom_store32(again + BLOOM_NEWEST_AT, *newest);
+    if (memcmp(row, again, sizeof again) != 0)
+        sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem, "has numbers where zeros should be");
+    return memcmp(row, again, sizeof again) == 0;
 }

@@ -21,7 +21,7 @@ int bloom_configuration_of_text(sqlite3 *connection, int count, const char *cons
                                 uint32_t page_bytes, struct bloom_configuration *configuration,
                                 char **error);
 
-enum { BLOOM_CONFIGURATION_BYTES = 64, BLOOM_NEWEST_AT = 48, BLOOM_NEWEST_BYTES = 4 };
+enum { BLOOM_CONFIGURATION_BYTES = 64, BLOOM_NEWEST_AT = 48 };
 
 /* Writes row 0 of a new table, whose newest generation is 0. */
 void bloom_configuration_write(const struct bloom_configuration *configuration,

@@ -61,7 +61,9 @@ static bool is_writing(const struct bloom_copies *copies) {
     sqlite3 *connection = copies->database->connection;
 #if SQLITE_VERSION_NUMBER >= 3034000
     if (sqlite3_libversion_number() >= 3034000)
-        return sqlite3_txn_state(connection, copies->database->schema) == SQLITE_TXN_WRITE;
+        /* The first question, about any schema, compares no names. */
+        return sqlite3_txn_state(connection, NULL) == SQLITE_TXN_WRITE &&
+               sqlite3_txn_state(connection, copies->database->schema) == SQLITE_TXN_WRITE;
 #endif
     return copies->writes || !sqlite3_get_autocommit(connection);
 }

@@ -143,6 +143,15 @@ int bloom_database_rename_table(struct bloom_database *database, const char *nam
     return code == SQLITE_OK && !set_name(database, name) ? SQLITE_NOMEM : code;
 }
 
+bool bloom_database_is_old(struct bloom_database *database) {
+    char *layers = sqlite3_mprintf("%s_layers", database->name);
+    const bool is_old = layers != NULL && sqlite3_table_column_metadata(
+                                              database->connection, database->schema, layers, NULL,
+                                              NULL, NULL, NULL, NULL, NULL) == SQLITE_OK;
+    sqlite3_free(layers);
+    return is_old;
+}
+
 /* Statements that stay */
 
 int bloom_database_start(struct bloom_database *database, enum bloom_statement which,
@@ -230,20 +239,6 @@ int bloom_database_open_row(struct bloom_database *database, sqlite3_int64 id, b
         return bloom_database_close_row(handle, bloom_database_fail_sqlite(database, code));
     bloom_database_close_row(handle, code);
     return explain_no_handle(database, id);
-}
-
-int bloom_database_read_row_0(struct bloom_database *database, uint8_t *bytes, int length) {
-    sqlite3_blob *handle = NULL;
-    int code = sqlite3_blob_open(database->connection, database->schema, database->data_name,
-                                 "data", 0, 0, &handle);
-    if (code != SQLITE_OK)
-        return bloom_database_close_row(&handle, bloom_database_fail_sqlite(database, code));
-    if (sqlite3_blob_bytes(handle) != length)
-        code = bloom_database_damaged(database, "row 0 has %d bytes, not %d",
-                                      sqlite3_blob_bytes(handle), length);
-    else if ((code = sqlite3_blob_read(handle, bytes, length, 0)) != SQLITE_OK)
-        code = bloom_database_fail_sqlite(database, code);
-    return bloom_database_close_row(&handle, code);
 }
 
 int bloom_database_page_bytes(struct bloom_database *database, uint32_t *bytes) {

@@ -83,6 +83,9 @@ int bloom_database_create_table(struct bloom_database *database);
 int bloom_database_drop_table(struct bloom_database *database);
 int bloom_database_rename_table(struct bloom_database *database, const char *name);
 
+/* Whether there is a table NAME_layers, which only development builds made. */
+bool bloom_database_is_old(struct bloom_database *database);
+
 /* Starts a statement, prepared if need be: binds its two parameters, as many as it has, and takes
  * the first step. *statement is the statement, *row is true when it is at a row. On SQLITE_OK,
  * bloom_database_end must follow; before it the statement may be stepped on. */
@@ -105,10 +108,6 @@ int bloom_database_open_row(struct bloom_database *database, sqlite3_int64 id, b
 
 /* Closes a handle, if there is one, and returns code. */
 int bloom_database_close_row(sqlite3_blob **handle, int code);
-
-/* Reads row 0, of that many bytes. Opens no statement, so it may be called while SQLite prepares
- * one. Returns SQLITE_CORRUPT_VTAB when there is no such row or it has another length or type. */
-int bloom_database_read_row_0(struct bloom_database *database, uint8_t *bytes, int length);
 
 /* The largest BLOB that fits into a row of the shadow table on one page, in bytes. */
 int bloom_database_page_bytes(struct bloom_database *database, uint32_t *bytes);

@@ -19,8 +19,8 @@ static int find_key(struct bloom_chunks *chunks, uint32_t generation, const uint
         const uint8_t *block;
         if (code != SQLITE_OK)
             return code;
-        const struct bloom_place place = bloom_place_of(chunks, index, generation, words);
-        const struct bloom_shape *shape = &place.chunk.layer->shape;
+        const struct bloom_place place = bloom_place_of_key(chunks, index, generation, words);
+        const struct bloom_shape *shape = &place.layer->shape;
         code = bloom_chunks_read(chunks, &place, &block, &closed);
         if (code != SQLITE_OK || block == NULL)
             return code;
@@ -62,12 +62,12 @@ static int open_path(struct bloom_chunks *chunks, const uint64_t *words,
     for (unsigned index = 0;; code = next_layer(chunks, &index)) {
         if (code != SQLITE_OK)
             return bloom_change_close(change, code);
-        const struct bloom_place place = bloom_place_of(chunks, index, chunks->newest, words);
-        const struct bloom_shape *shape = &place.chunk.layer->shape;
+        const struct bloom_place place = bloom_place_of_key(chunks, index, chunks->newest, words);
+        const struct bloom_shape *shape = &place.layer->shape;
         code = bloom_change_open(chunks, &place, change);
         if (code != SQLITE_OK)
             return code;
-        *found = shape->layout->blocks->check(shape, change->block, words);
+        *found = shape->layout->blocks->check(shape, change->blocks, words);
         if (*found || !change->head.closed)
             return code;
         if (chunks->growth.mode == BLOOM_GROWTH_ERROR)
@@ -91,23 +91,22 @@ static uint32_t clamped(int64_t count) {
 /* Adds a key to the block that is open. */
 static int add_to_block(struct bloom_chunks *chunks, const uint64_t *words, bool is_new,
                         struct bloom_change *change) {
-    const struct bloom_chunk *chunk = &change->place.chunk;
-    const struct bloom_shape *shape = &chunk->layer->shape;
+    const struct bloom_place *place = &change->place;
+    const struct bloom_shape *shape = &place->layer->shape;
     struct bloom_head *head = &change->head;
-    const unsigned ones = shape->layout->blocks->add(shape, change->block, words);
+    const unsigned ones = shape->layout->blocks->add(shape, change->blocks, words);
     head->ones = clamped((int64_t)head->ones + ones);
     head->keys = clamped((int64_t)head->keys + is_new);
-    if (is_new && bloom_layer_is_full(chunk->layer, chunk->blocks, head->keys, head->ones))
+    if (is_new && bloom_layer_is_full(place->layer, place->blocks, head->keys, head->ones))
         head->closed = 1;
     return bloom_change_save(chunks, change);
 }
 
 int bloom_keys_add(struct bloom_chunks *chunks, const uint64_t *words, bool again,
                    bool *expects_new, bool *found) {
-    struct bloom_change change;
+    struct bloom_change change = {.handle = NULL};
     const bool counts = again && chunks->growth.layout->blocks->remove != NULL;
     const bool looks = !counts && !*expects_new;
-    change.handle = NULL; /* the rest is large, and filled when a block is opened */
     int code = bloom_chunks_start_writing(chunks, &change.handle);
     *found = false;
     if (code == SQLITE_OK && !again)
@@ -124,17 +123,16 @@ int bloom_keys_add(struct bloom_chunks *chunks, const uint64_t *words, bool agai
 }
 
 int bloom_keys_remove(struct bloom_chunks *chunks, const uint64_t *words) {
-    struct bloom_change change;
+    struct bloom_change change = {.handle = NULL};
     bool found;
-    change.handle = NULL;
     int code = bloom_chunks_start_writing(chunks, &change.handle);
     if (code == SQLITE_OK)
         code = open_path(chunks, words, &change, &found);
     if (code != SQLITE_OK || !found)
         return bloom_change_close(&change, code);
-    const struct bloom_shape *shape = &change.place.chunk.layer->shape;
+    const struct bloom_shape *shape = &change.place.layer->shape;
     struct bloom_head *head = &change.head;
-    const unsigned zeros = shape->layout->blocks->remove(shape, change.block, words);
+    const unsigned zeros = shape->layout->blocks->remove(shape, change.blocks, words);
     head->ones = clamped((int64_t)head->ones - zeros);
     /* The key is gone when one of its counters is zero. */
     head->keys = clamped((int64_t)head->keys - (zeros > 0));

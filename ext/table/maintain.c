@@ -41,9 +41,8 @@ int bloom_maintain_rotate(struct bloom_chunks *chunks) {
 /* Copies the chunk of a walk into the payload of its layer. */
 static int copy_chunk(struct bloom_chunks *chunks, const struct bloom_walk *walk,
                       uint32_t *generation, bool *any, uint8_t *payload) {
-    const struct bloom_layer *layer = walk->chunk.layer;
-    const size_t block_bytes = layer->shape.layout->blocks->bytes;
-    const bool same = walk->chunk.index == 0 && (!*any || walk->chunk.generation == *generation);
+    const struct bloom_layer *layer = walk->place.layer;
+    const bool same = walk->place.index == 0 && (!*any || walk->place.generation == *generation);
     if (!same)
         return bloom_database_fail(
             chunks->database, SQLITE_ERROR,
@@ -53,9 +52,10 @@ static int copy_chunk(struct bloom_chunks *chunks, const struct bloom_walk *walk
                 : "the table has grown to further layers, which no single filter can hold. Make a "
                   "table or a filter with a larger capacity");
     *any = true;
-    *generation = walk->chunk.generation;
-    memcpy(payload + bloom_layer_chunk_start(layer, walk->chunk.number) * block_bytes, walk->blocks,
-           walk->chunk.blocks * block_bytes);
+    *generation = walk->place.generation;
+    memcpy(payload + bloom_layer_chunk_start(layer, walk->place.chunk) *
+                         layer->shape.layout->blocks->bytes,
+           walk->blocks, walk->place.bytes);
     return SQLITE_OK;
 }
 
@@ -147,10 +147,10 @@ static int append_generation(struct bloom_chunks *chunks, uint32_t number, sqlit
     *generation = layer;
     int code = bloom_walk_layers(chunks, &walk, number, 0, BLOOM_LAYERS_MAXIMUM);
     for (; code == SQLITE_OK && walk.at_row; code = bloom_walk_next(chunks, &walk)) {
-        if (walk.chunk.index != index)
+        if (walk.place.index != index)
             append_layer(list, &bloom_chunks_layer(chunks, index)->shape, &layer, generation);
-        index = walk.chunk.index;
-        chunks->growth.layout->blocks->tally(&layer.tally, walk.blocks, walk.chunk.blocks);
+        index = walk.place.index;
+        chunks->growth.layout->blocks->tally(&layer.tally, walk.blocks, walk.place.blocks);
         layer.keys += walk.head.keys;
         layer.chunks++;
     }
@@ -229,7 +229,7 @@ static bool any_bit(const uint8_t *bytes, size_t length) {
 }
 
 /* Counts the ones of a chunk's blocks, and estimates its keys, by the shape of the chunk alone. */
-static struct bloom_estimate estimate_chunk(const struct bloom_chunk *chunk, const uint8_t *blocks,
+static struct bloom_estimate estimate_chunk(const struct bloom_place *chunk, const uint8_t *blocks,
                                             struct bloom_tally *tally) {
     const struct bloom_blocks *kernel = chunk->layer->shape.layout->blocks;
     struct bloom_shape shape = chunk->layer->shape;
@@ -247,33 +247,31 @@ struct merged {
 
 /* Unites a chunk with the blocks of a filter, and writes it unless it is a dry run. Keys are
  * estimated, where ones are more, but are more then, too. */
-static int merge_chunk(struct bloom_chunks *chunks, const struct bloom_chunk *chunk,
+static int merge_chunk(struct bloom_chunks *chunks, const struct bloom_place *chunk,
                        const uint8_t *from, bool dry_run, struct merged *merged) {
     const struct bloom_shape *shape = &chunk->layer->shape;
-    const size_t length = (size_t)chunk->blocks * shape->layout->blocks->bytes;
-    const bool has_new = any_bit(from, length);
-    struct bloom_head head;
+    const bool has_new = any_bit(from, chunk->bytes);
+    struct bloom_change change = {.handle = NULL};
+    struct bloom_head *head = &change.head;
     struct bloom_tally tally;
-    uint8_t *blocks;
-    int code = bloom_chunk_read(chunks, chunk, &head, &blocks);
+    int code = bloom_change_open(chunks, chunk, &change);
     if (code != SQLITE_OK)
         return code;
     if (has_new)
-        shape->layout->unite(blocks, from, length);
-    struct bloom_estimate estimate = estimate_chunk(chunk, blocks, &tally);
+        shape->layout->unite(change.blocks, from, chunk->bytes);
+    const struct bloom_estimate estimate = estimate_chunk(chunk, change.blocks, &tally);
     add_tally(&merged->tally, &tally);
-    if (!has_new)
-        return code;
-    if (estimate.ones > head.ones) {
-        uint64_t least = head.keys + bloom_keys_fewest(shape, estimate.ones - head.ones);
-        uint64_t keys = bloom_keys_of(shape, &estimate);
-        head.keys = (uint32_t)(keys > least ? keys : least);
-        head.ones = (uint32_t)estimate.ones;
-        if (bloom_layer_is_full(chunk->layer, chunk->blocks, head.keys, head.ones))
-            head.closed = 1;
+    if (estimate.ones > head->ones && has_new) {
+        const uint64_t least = head->keys + bloom_keys_fewest(shape, estimate.ones - head->ones);
+        const uint64_t keys = bloom_keys_of(shape, &estimate);
+        head->keys = (uint32_t)(keys > least ? keys : least);
+        head->ones = (uint32_t)estimate.ones;
+        if (bloom_layer_is_full(chunk->layer, chunk->blocks, head->keys, head->ones))
+            head->closed = 1;
         merged->adds = true;
     }
-    return dry_run ? code : bloom_chunk_write(chunks, chunk, &head);
+    return dry_run || !has_new ? bloom_change_close(&change, code)
+                               : bloom_change_save(chunks, &change);
 }
 
 static int merge_layer(struct bloom_chunks *chunks, const struct bloom_stored *filter, bool dry_run,
@@ -283,9 +281,9 @@ static int merge_layer(struct bloom_chunks *chunks, const struct bloom_stored *f
     int code = SQLITE_OK;
     *merged = (struct merged){.adds = false};
     for (uint64_t number = 0; number < layer->chunks && code == SQLITE_OK; number++) {
-        const struct bloom_chunk chunk = bloom_chunk_of(chunks, 0, chunks->newest, number);
+        const struct bloom_place chunk = bloom_place_of_chunk(chunks, 0, chunks->newest, number);
         code = merge_chunk(chunks, &chunk, from, dry_run, merged);
-        from += (size_t)chunk.blocks * layer->shape.layout->blocks->bytes;
+        from += chunk.bytes;
     }
     return code;
 }
@@ -340,23 +338,24 @@ int bloom_maintain_merge(struct bloom_chunks *chunks, const struct bloom_stored 
 /* Checking */
 
 /* A chunk of a further layer is reached only through a closed chunk of the layer before it. */
-static int check_path(struct bloom_chunks *chunks, const struct bloom_chunk *chunk) {
+static int check_path(struct bloom_chunks *chunks, const struct bloom_place *chunk) {
     if (chunk->index == 0)
         return SQLITE_OK;
     const struct bloom_layer *before = bloom_chunks_layer(chunks, chunk->index - 1);
     const double scale = (double)before->blocks / (double)chunk->layer->blocks;
-    const double start = (double)bloom_layer_chunk_start(chunk->layer, chunk->number) * scale;
+    const double start = (double)bloom_layer_chunk_start(chunk->layer, chunk->chunk) * scale;
     const double end = start + (double)chunk->blocks * scale;
     uint64_t block = (uint64_t)start;
     while (block < before->blocks && (double)block <= end) {
-        const struct bloom_chunk parent = bloom_chunk_of(
+        struct bloom_place parent = bloom_place_of_chunk(
             chunks, chunk->index - 1, chunk->generation, bloom_layer_chunk_of(before, block));
-        struct bloom_head head;
-        uint8_t *blocks;
-        int code = bloom_chunk_read(chunks, &parent, &head, &blocks);
-        if (code != SQLITE_OK || head.closed)
+        const uint8_t *first;
+        bool closed;
+        parent.bytes = chunks->growth.layout->blocks->bytes; /* its first block */
+        int code = bloom_chunks_read(chunks, &parent, &first, &closed);
+        if (code != SQLITE_OK || closed)
             return code;
-        block = bloom_layer_chunk_start(before, parent.number + 1);
+        block = bloom_layer_chunk_start(before, parent.chunk + 1);
     }
     return bloom_database_damaged(chunks->database,
                                   "layer %u has a chunk, but none of layer %u that leads to it is "
@@ -366,17 +365,17 @@ static int check_path(struct bloom_chunks *chunks, const struct bloom_chunk *chu
 
 static int check_chunk(struct bloom_chunks *chunks, const struct bloom_walk *walk) {
     struct bloom_tally tally;
-    const struct bloom_estimate estimate = estimate_chunk(&walk->chunk, walk->blocks, &tally);
+    const struct bloom_estimate estimate = estimate_chunk(&walk->place, walk->blocks, &tally);
     if (walk->head.ones != estimate.ones)
         return bloom_database_damaged(chunks->database,
                                       "chunk %lld counts %u bits, but %llu are set", walk->id,
                                       walk->head.ones, (sqlite3_uint64)estimate.ones);
-    if (!bloom_keys_are_possible(&walk->chunk.layer->shape, walk->head.keys, estimate.ones) ||
+    if (!bloom_keys_are_possible(&walk->place.layer->shape, walk->head.keys, estimate.ones) ||
         walk->head.keys > BLOOM_COUNT_MAXIMUM)
         return bloom_database_damaged(chunks->database,
                                       "chunk %lld counts %u keys, which cannot have set %u bits",
                                       walk->id, walk->head.keys, walk->head.ones);
-    return check_path(chunks, &walk->chunk);
+    return check_path(chunks, &walk->place);
 }
 
 int bloom_maintain_verify(struct bloom_chunks *chunks) {

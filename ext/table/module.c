@@ -125,14 +125,20 @@ static int read_configuration(struct table *table) {
     uint8_t row[BLOOM_CONFIGURATION_BYTES];
     char problem[BLOOM_PROBLEM_SIZE];
     struct bloom_configuration configuration;
+    sqlite3_blob *handle = NULL;
     sqlite3_free(table->damage);
     table->damage = NULL;
-    int code = bloom_database_read_row_0(database, row, BLOOM_CONFIGURATION_BYTES);
+    int code = bloom_chunks_open_row_0(database, false, &handle, row);
+    bloom_database_close_row(&handle, code);
     if (code == SQLITE_OK &&
         !bloom_configuration_read(&configuration, &table->chunks.newest, row, problem))
         code = bloom_database_damaged(database, "row 0 %s", problem);
     if (code == SQLITE_OK)
         configure(table, &configuration);
+    if (code != SQLITE_OK && bloom_database_is_old(database))
+        code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
+                                   "a development build of this extension made the table. Drop it "
+                                   "and create it again");
     switch (code & 0xff) {
     case SQLITE_OK:
     case SQLITE_NOMEM:
