@@ -619,7 +619,8 @@ static int insert_row(struct table *table, sqlite3_value *rowid, sqlite3_value *
         sqlite3_value_type(columns[COLUMN_FILTER]) != SQLITE_NULL)
         return table_error(
             table, "info and filter cannot be written; insert into key, or use the command merge");
-    if (sqlite3_value_type(columns[COLUMN_COMMAND]) != SQLITE_NULL)
+    if (!bloom_sql_is_null(columns[COLUMN_COMMAND]) ||
+        bloom_sql_pinned_hashes(table->database.connection, columns[COLUMN_COMMAND]) != NULL)
         return run_command(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
     return insert_key(table, columns[COLUMN_KEY],
                       sqlite3_vtab_on_conflict(table->database.connection) == SQLITE_IGNORE);
