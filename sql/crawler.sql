@@ -84,7 +84,7 @@ SELECT (SELECT count(DISTINCT source) FROM links) AS pages, count(url) AS visits
        (SELECT count(DISTINCT source) FROM links) - count(DISTINCT url) AS missed
   FROM visited;
 .print
-SELECT (SELECT sum(length(bits)) FROM met_chunks) AS "filter table, bytes", (SELECT sum(length(url))
+SELECT (SELECT sum(length(data)) FROM met_data) AS "filter table, bytes", (SELECT sum(length(url))
   FROM visited) AS "the URLs, bytes",
        printf('%.3f %%', (SELECT 100 * json_extract(info, '$.fpr')
          FROM met)) AS "taken for known by mistake";

@@ -59,5 +59,5 @@ SELECT id, hour AS "sent in hour", EXISTS (SELECT 1 FROM seen WHERE key = id) AS
 
 -- Space: it is the same after the second day and after the third.
 .print
-SELECT (SELECT sum(length(bits)) FROM seen_chunks) AS "filter table, bytes",
+SELECT (SELECT sum(length(data)) FROM seen_data) AS "filter table, bytes",
        (SELECT sum(length(id)) FROM arrived WHERE is_new AND hour > 48) AS "ids of a day, bytes";

@@ -51,5 +51,5 @@ SELECT days, count(*) AS times FROM (SELECT day - lag(day) OVER (PARTITION BY ur
 
 .print
 SELECT (SELECT count(DISTINCT target) FROM links) AS pages, count(DISTINCT url) AS visited,
-       (SELECT sum(length(bits)) FROM visited_chunks) AS "filter table, bytes"
+       (SELECT sum(length(data)) FROM visited_data) AS "filter table, bytes"
   FROM visits;

@@ -173,8 +173,8 @@ void bloom_configuration_write(const struct bloom_configuration *configuration,
     bloom_store32(row + AT_CHUNK_BLOCKS, growth->chunk_blocks);
     bloom_store64(row + AT_CAPACITY, growth->capacity);
     bloom_store64(row + AT_RATE, rate);
-    bloom_store64(row + AT_SALT, keying->salt[0]);
-    bloom_store64(row + AT_SALT + 8, keying->salt[1]);
+    for (int i = 0; keying->salted && i < 2; i++)
+        bloom_store64(row + AT_SALT + 8 * i, keying->salt[i]);
 }
 
 /* Whether the numbers of a growth are in range, each by itself. */

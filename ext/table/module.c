@@ -613,12 +613,11 @@ static int insert_row(struct table *table, sqlite3_value *rowid, sqlite3_value *
         sqlite3_value_type(columns[COLUMN_FILTER]) != SQLITE_NULL)
         return table_error(
             table, "info and filter cannot be written. Insert into key, or use the command merge");
-    /* A set or a filter that is a pointer passes for NULL. Here it is the key of a command whose
-     * columns were exchanged. */
+    /* A pin or a set of hashes passes for NULL. Here it is the key of a command whose columns were
+     * exchanged. */
     sqlite3 *connection = table->database.connection;
-    if (sqlite3_value_type(columns[COLUMN_COMMAND]) != SQLITE_NULL ||
-        bloom_sql_pinned_hashes(connection, columns[COLUMN_COMMAND]) != NULL ||
-        bloom_sql_pinned(connection, columns[COLUMN_COMMAND]) != NULL)
+    if (!bloom_sql_is_null(columns[COLUMN_COMMAND]) ||
+        bloom_sql_pinned_hashes(connection, columns[COLUMN_COMMAND]) != NULL)
         return run_command(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
     return insert_key(table, columns[COLUMN_KEY],
                       sqlite3_vtab_on_conflict(connection) == SQLITE_IGNORE);

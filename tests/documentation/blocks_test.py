@@ -37,8 +37,8 @@ AMALGAMATION, COMPILED, NPM, PYTHON = (f"packages/{name}_test.py" for name in (
     "amalgamation", "compiled", "npm", "python"))
 RUN = {
     "README.md": {"sql": (2, EXAMPLES), "text": (2, EXAMPLES), "sh": (2, NEWCOMER)},
-    "ext/FORMAT.md": {"sql": (2, EXAMPLES), "text": (5, FORMATS)},
-    "ext/FORMAT-layouts.md": {"sql": (8, EXAMPLES), "text": (18, FORMATS)},
+    "ext/FORMAT.md": {"sql": (2, EXAMPLES), "text": (6, FORMATS)},
+    "ext/FORMAT-layouts.md": {"sql": (7, EXAMPLES), "text": (17, FORMATS)},
     "ext/FORMAT-tables.md": {"sql": (1, FORMATS), "text": (1, FORMATS)},
     "ext/URLS.md": {"sql": (3, EXAMPLES), "text": (4, "documentation/urls_test.py")},
     "ext/packages/README.md": {"sh": (2, HERE), "c": (1, "build/build_test.py")},

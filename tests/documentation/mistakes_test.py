@@ -17,9 +17,9 @@ import unittest
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 TABLE = pathlib.Path(__file__).with_name("mistakes.txt")
 # What a message asks of its reader, as imperatives or as what must be.
-ADVICE = re.compile(r"\b(must|make|give|ask|use|check|leave|choose|add|insert|keep|build|import|"
+ADVICE = re.compile(r"(?i)\b(must|make|give|ask|use|check|leave|choose|add|insert|keep|build|import|"
                     r"restore|store|get|cast|delete|select|comes first|the options are|"
-                    r"the commands are|takes|needs|as in|have it|write|drop it|count anew|"
+                    r"the commands are|takes|needs|as in|have it|write|drop it|"
                     r"unpack)\b")
 
 
@@ -69,7 +69,7 @@ class Mistakes(unittest.TestCase):
         for statements, (message,) in self.rows:
             with self.subTest(typed=statements):
                 who, _, said = message.partition(": ")
-                self.assertRegex(who, r"^(bloom\w*|seen|bad|live|gone|aged)$")
+                self.assertRegex(who, r"^(bloom\w*|seen|bad|live|aged)$")
                 self.assertRegex(said, ADVICE)
 
     def test_none_stands_there_twice(self):

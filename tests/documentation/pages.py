@@ -3,10 +3,15 @@ and FORMAT-tables.md alone: where it errs, the pages do. format_test.py holds it
 extension, the tests of exchange against other systems.
 """
 import math
+import pathlib
 import re
 import struct
+from fractions import Fraction
 
 WORD, HALF = 2**64 - 1, 2**32 - 1
+# The table of sizes, to which FORMAT.md refers.
+SIZES = [tuple(map(int, row)) for row in re.findall(r"\{(\d+), (\d+), (\d+)\}", (
+    pathlib.Path(__file__).parents[2] / "ext/filter/blocked_sizes.h").read_text("ascii"))]
 
 
 class Refused(Exception):
@@ -310,9 +315,8 @@ LAYOUTS = {
     (10, 6): ("go", FOREIGN, 2**52, 1, go_bits),
     (11, 7): ("parquet", 8, 2**40, 256, parquet_bits),
     (11, 8): ("parquet-int32", 8, 2**40, 256, parquet_bits),
-    (12, 9): ("redisbloom", FOREIGN, 2**52, 64, redisbloom_bits),
-    (13, 1): ("hashes", 1, 2**46, 64, lambda h, *_: h[:1])}
-SALTED = (1, 4, 5, 13)
+    (12, 9): ("redisbloom", FOREIGN, 2**52, 64, redisbloom_bits)}
+SALTED = (1, 4, 5)
 BY_NAME = {row[0]: numbers for numbers, row in LAYOUTS.items()}
 
 
@@ -359,8 +363,6 @@ class Filter:
             spare += data[45:48] + bytes([data[44] >> 1])
         elif self.layout == "spark2":
             spare += data[44:56]
-        elif self.layout == "hashes":
-            spare += bytes([data[40] >> 2]) + data[41:56]
         elif self.layout != "fuse":
             spare += self.extra
         need(8, not any(spare))
@@ -370,8 +372,6 @@ class Filter:
         need(10, 1 <= self.m <= most_m and self.m % multiple == 0)
         need(11, self.n <= 2**40 and not data[39] & 0x80 and self.p < 1)
         self.seed = data[64:80] if salted else self.extra
-        if self.layout == "hashes":
-            need(0, self.m == 64 * max(self.n, 1))
         if self.layout == "bitmap":
             need(0, self.n == self.m and self.p == 0)
         if self.layout == "fuse":
@@ -413,8 +413,6 @@ class Filter:
         if self.layout == "fuse":
             return self.n > 0 and fuse_sum(self, fuse_word(self, self.words(key))) == 0
         bits = self.bits(key)
-        if self.layout == "hashes":
-            return self.n > 0 and bits[0] in struct.unpack(f"<{self.m // 64}Q", self.payload)
         if not bits:
             return False
         if self.layout == "counting":
@@ -552,151 +550,190 @@ class Fuse:
 
 # --- Filter tables ---
 
+def size(n, p):
+    """k and the number of blocks that FORMAT.md gives for n keys at rate p."""
+    f = min(int(Fraction(p) * 2**64) - n, 7 * 2**61 - 1)
+    if f < 2**34:
+        raise Refused(0)
+    o = f.bit_length() - 1
+    w = f - 2**o
+    k, lower, upper = SIZES[8 * (o - 34) + (8 * w >> o)]
+    bits = lower - ((lower - upper) * ((w << 19 >> o) % 2**16) >> 16)
+    return k, -(-n * bits >> 25)
+
+
+class Layer:
+    """Layer i of a table: blocks, C chunks, and what closes a chunk."""
+
+    def __init__(self, table, i):
+        parts = 10 * table.ring
+        n = table.capacity if i == 0 else min(table.capacity * 2**i, 2**40)
+        p = (max(table.fpr / parts / 2**i, 1e-9 + n / 2**63) if i > 0 else
+             table.fpr * 9 / parts if table.growth == "on" else
+             table.fpr if table.ring == 1 else table.fpr * 10 / parts)
+        self.k, self.blocks = size(n, p)
+        self.chunks = -(-self.blocks // table.most_blocks)
+        if i == 0 and table.growth != "off" and self.chunks > 1:
+            q = max(n // self.chunks, 1)
+            n = min(n + (n * math.isqrt(49 * 2**30 // q) >> 16), 2**40)
+            self.k, self.blocks = size(n, p)
+            self.chunks = -(-self.blocks // table.most_blocks)
+        bits = 512 * self.blocks
+        ones = -math.expm1(n * math.log1p(-(1 - (511 / 512)**self.k) * 512 / bits)) * bits
+        self.most_keys = n if self.chunks == 1 else math.inf
+        self.most_ones = math.floor(ones + 2.5 * math.sqrt(ones)) + 1 if (
+            i == 0 and self.chunks == 1) else math.floor(ones)
+        if table.growth == "off" or i == 40:
+            self.most_keys = self.most_ones = math.inf
+
+    def chunk_of(self, block):
+        """The number of its chunk, of the chunk's blocks, and of the first of these."""
+        shorter, longer = divmod(self.blocks, self.chunks)
+        if block < longer * (shorter + 1):
+            return block // (shorter + 1), shorter + 1, block // (shorter + 1) * (shorter + 1)
+        c = longer + (block - longer * (shorter + 1)) // shorter
+        return c, shorter, c * shorter + longer
+
+    def is_full(self, b, keys, ones):
+        return keys >= self.most_keys or (self.most_ones < math.inf
+                                          and ones * self.blocks >= self.most_ones * b)
+
+
 class Table:
-    """A filter table, by plain SQL. database is a connection of Python's sqlite3 without the
-    extension, memory another one, which applies affinities."""
+    """A filter table, of its rows: ids and values. memory is a connection of Python's sqlite3, which
+    applies affinities."""
+    AFFINITIES = ("", "BLOB", "TEXT", "NUMERIC", "INTEGER", "REAL")
 
-    def __init__(self, database, name):
-        self.database, self.name = database, name
-        self.memory = database.__class__(":memory:")
-        sql, = database.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()
-        options = {"capacity": "1000000", "fpr": "0.01", "growth": "on", "layout": "blocked",
-                   "key": "", "salt": "", "generations": "1"}
-        quoted = r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|\[[^]]*\]"
-        sql = re.sub(rf"(?s)({quoted})|/\*.*?\*/|--[^\n]*", lambda part: part[1] or " ", sql)
-        told = re.fullmatch(rf"(?is)create\s+virtual\s+table\s+(?:{quoted}|[^\s'\"`[]+)\s*using\s*"
-                            rf"(?:{quoted}|bloom)\s*(?:\((.*)\))?\s*", sql)[1]
-        for argument in filter(str.strip, (told or "").split(",")):
-            word, value = (part.strip() for part in argument.split("="))
-            if value[:1] in ("'", '"'):
-                value = value[1:-1].strip()
-            options[word.lower()] = value.lower()
-        self.capacity = int(self.number(options["capacity"]))
-        self.fpr, self.growth = self.number(options["fpr"]), options["growth"]
-        self.ring = int(self.number(options["generations"]))
-        self.layout, self.affinity = options["layout"], options["key"]
-        self.rule = {"url": 1, "url_nocase": 2}.get(self.affinity, 0)
-        self.salt = bytes.fromhex(options["salt"])
-        self.block = {"blocked": 64, "counting": 256}[self.layout]
-        self.layers = []
+    def __init__(self, rows, memory):
+        self.rows, self.memory, self.layers = dict(rows), memory, {}
+        row = self.rows.get(0)
+        if not isinstance(row, bytes) or len(row) != 64:
+            raise Refused(0)
+        (magic, version, layout, hashing, self.rule, affinity, growth, self.ring, zero,
+         self.most_blocks, self.capacity, self.fpr, salt, self.newest, zeros) = struct.unpack(
+             "<4s8BIQd16sI12s", row)
+        self.block = {1: 64, 4: 256}.get(layout, 0)
+        self.seed, self.hashing = salt, hashing
+        if (magic != b"\x89BLT" or version != 1 or not self.block or hashing not in (1, 10)
+                or self.rule > 2 or affinity > (0 if self.rule else 5) or growth > 2
+                or not 1 <= self.ring <= (64 if layout == 1 else 1)
+                or not 1 <= self.most_blocks <= 65520 // self.block
+                or not 1 <= self.capacity <= 2**40 or not 0 < self.fpr < 1
+                or growth == 0 and self.fpr < 1e-6 * self.ring
+                or hashing == 1 and any(salt) or self.ring == 1 and self.newest
+                or zero or any(zeros)):
+            raise Refused(0)
+        self.growth, self.affinity = ("on", "off", "error")[growth], self.AFFINITIES[affinity]
+        self.layer(0)
 
-    @staticmethod
-    def number(text):
-        return float(int(text, 16) if "0x" in text else text)
+    def layer(self, i):
+        if i not in self.layers:
+            self.layers[i] = Layer(self, i)
+        return self.layers[i]
 
-    def n_and_p(self, i):
-        n, parts = min(self.capacity * 2**i, 2**40), 10 * self.ring
-        if i == 0:
-            if self.growth == "on":
-                return n, self.fpr * 9 / parts
-            return n, self.fpr if self.ring == 1 else self.fpr * 10 / parts
-        return n, max(self.fpr / parts / 2**i, 1e-9 + n / 2**63)
-
-    def read(self):
-        """Reads what is read for any key; raises Refused with the number of a rule of the page."""
-        self.layers = []
-        for layer, head, blocks, generation, *counts in self.database.execute(
-                f'SELECT layer, header, chunk_blocks, generation, keys, chunks, ones FROM '
-                f'"{self.name}_layers" ORDER BY layer'):
-            slot, i = divmod(layer, 64)
-            if not 0 <= slot < self.ring or i > 40:
-                raise Refused(1)
-            if (any(not isinstance(number, int) or not 0 <= number <= 2**62
-                    for number in (blocks, generation, *counts))
-                    or generation > (2**32 - 1 if self.ring > 1 else 0)
-                    or generation % self.ring != slot):
-                raise Refused(4)
-            if i > 0:
-                before, newest = ((self.layers[-1][0], self.layers[-1][4]) if self.layers
-                                  else (-65, 0))
-                if before // 64 == slot and generation < newest:
-                    continue
-                if before + 1 != layer or generation != newest or before // 64 != slot:
-                    raise Refused(1)
-            form = Filter.__new__(Filter)
-            try:
-                form.read_header(head if isinstance(head, bytes) else b"")
-            except Refused:
-                raise Refused(2) from None
-            if (len(head) != len(form.header) or form.layout != self.layout
-                    or form.rule != self.rule or form.seed != (self.salt or bytes(16))):
-                raise Refused(2)
-            n, p = self.n_and_p(i)
-            if form.n != n or abs(form.p - p) > p * 2**-44:
-                raise Refused(3)
-            if not 1 <= blocks <= (65536 - 24) // self.block:
-                raise Refused(4)
-            chunks = -(-form.m // (8 * self.block * blocks))
-            self.layers.append((layer, form, blocks, chunks, generation, counts))
-        if not self.layers or self.layers[0][0] != 0:
-            raise Refused(1)
-        generations = [generation for *_, generation, _ in self.layers]
-        if (max(generations) - min(generations) >= self.ring
-                or len(set(generations)) < min(self.ring, max(generations) + 1)):
-            raise Refused(1)
-        for layer, _, blocks, chunks, _, _ in self.layers:
-            last, bits = self.database.execute(
-                f'SELECT id, bits FROM "{self.name}_chunks" WHERE id >= ?1 << 40 AND '
-                f"id < (?1 + 1) << 40 ORDER BY id DESC LIMIT 1", (layer,)).fetchone() or (None, 0)
-            if last is not None:
-                if last - (layer << 40) >= chunks:
-                    raise Refused(5)
-                self.judge(bits, blocks)
-        self.layers.sort(key=lambda row: (row[4], row[0]))
-        return self
-
-    def judge(self, bits, blocks):
-        if not isinstance(bits, bytes) or len(bits) != 24 + self.block * blocks:
-            raise Refused(6)
-
-    def stored(self, key):
-        """The key that is asked, as a column of the table's affinity compares it."""
-        if not self.affinity or self.rule or self.affinity == "real" and isinstance(key, int):
+    def stored(self, key, added):
+        """The key, as a column of the table's affinity stores or compares it."""
+        if self.affinity == "REAL" and isinstance(key, int) and not added or not self.affinity:
             return key
-        self.memory.execute(f"CREATE TABLE IF NOT EXISTS a(k {self.affinity})")
-        self.memory.execute("DELETE FROM a")
-        self.memory.execute("INSERT INTO a VALUES (?)", (key,))
-        return self.memory.execute("SELECT k FROM a").fetchone()[0]
+        self.memory.execute(f"CREATE TEMP TABLE IF NOT EXISTS {self.affinity}_a(k {self.affinity})")
+        self.memory.execute(f"DELETE FROM {self.affinity}_a")
+        self.memory.execute(f"INSERT INTO {self.affinity}_a VALUES (?)", (key,))
+        return self.memory.execute(f"SELECT k FROM {self.affinity}_a").fetchone()[0]
+
+    def place(self, i, generation, h):
+        """Of a key in a layer: the id of its chunk, the chunk's number of blocks, its row or None,
+        the offset of its block there, and the key's bits in the block."""
+        layer = self.layer(i)
+        bits = list(blocked_bits(h, 512 * layer.blocks, layer.k))
+        block = bits[0] // 512
+        c, b, first = layer.chunk_of(block)
+        number = (64 * (generation % self.ring) + i + 1) * 2**40 + c
+        at = 16 + self.block * (block - first)
+        return number, b, self.row(number, b, generation), at, [bit % 512 for bit in bits]
+
+    def row(self, number, b, generation):
+        """None when the chunk counts as zeros."""
+        row = self.rows.get(number)
+        if row is None:
+            return None
+        if not isinstance(row, (bytes, bytearray)) or len(row) != 16 + self.block * b:
+            raise Refused(0)
+        _, _, of_chunk, closed = struct.unpack_from("<4I", row)
+        if of_chunk > generation or closed > 1:
+            raise Refused(0)
+        return row if of_chunk == generation else None
+
+    def value(self, row, at, bit):
+        """That bit of a block, or that counter."""
+        if self.block == 64:
+            return row[at + (bit >> 3)] >> (bit & 7) & 1
+        return row[at + (bit >> 1)] >> 4 * (bit & 1) & 15
+
+    def path(self, key, generation, added=False):
+        """The places of a key, up to the first whose chunk is not closed."""
+        h = words_of(self.hashing, self.seed, self.stored(key, added))
+        for i in range(41):
+            place = self.place(i, generation, h)
+            yield i, *place
+            row = place[2]
+            if row is None or not row[12]:
+                return
+        raise Refused(0)
+
+    def finds(self, key, generation, added=False):
+        """The place where the key is found, or that where it is to be added; and which it is."""
+        for place in self.path(key, generation, added):
+            *_, row, at, bits = place
+            if row is not None and all(self.value(row, at, bit) for bit in bits):
+                return place, True
+        return place, False
 
     def __contains__(self, key):
-        """After read()."""
-        key = self.stored(key)
-        for layer, form, blocks, chunks, generation, (_, present, _) in reversed(self.layers):
-            probes = form.bits(key)
-            block = probes[0] // 512
-            chunk = self.database.execute(f'SELECT bits FROM "{self.name}_chunks" WHERE id = ?',
-                                          ((layer << 40) + block // blocks,)).fetchone()
-            if chunk is None:
-                if present >= chunks:
-                    raise Refused(7)
-                continue
-            self.judge(chunk[0], blocks)
-            if struct.unpack_from("<I", chunk[0], 16)[0] < generation:
-                continue
-            at = 24 + block % blocks * self.block
-            form.payload = chunk[0][at:at + self.block]
-            inside = [probe % 512 for probe in probes]
-            if all(form.counter(probe)[2] if self.layout == "counting"
-                   else form.payload[probe >> 3] >> (probe & 7) & 1 for probe in inside):
-                return True
-        return False
+        return any(self.finds(key, generation)[1]
+                   for generation in range(self.newest, max(self.newest - self.ring, -1), -1))
 
-    def sums(self):
-        """For each layer: what its row says, what its chunks say of these, the counts of all its
-        chunks, and whether each chunk's ones are those of its blocks."""
-        for layer, *_, generation, counts in self.layers:
-            keys = reported_keys = reported_ones = reporting = 0
-            sound = True
-            for bits, in self.database.execute(
-                    f'SELECT bits FROM "{self.name}_chunks" WHERE id >> 40 = ?', (layer,)):
-                of_chunk, body = struct.unpack_from("<6I", bits), bits[24:]
-                if of_chunk[4] < generation:
-                    continue
-                ones = (sum(byte.bit_count() for byte in body) if self.layout == "blocked" else
-                        sum((byte & 15 > 0) + (byte > 15) for byte in body))
-                sound = sound and of_chunk[1] == ones and of_chunk[4:] == (generation, 0)
-                keys += of_chunk[0]
-                reported_keys += of_chunk[2]
-                reported_ones += of_chunk[3]
-                reporting += of_chunk[2] > 0
-            yield counts, [reported_keys, reporting, reported_ones], keys, sound
+    # A writer.
+
+    def add(self, key):
+        """Inserts a key. Returns False when growth=error refuses it."""
+        (i, number, b, row, at, bits), found = self.finds(key, self.newest, True)
+        if found and self.block == 64:
+            return True
+        if not found and i > 0 and self.growth == "error":
+            return False
+        if row is None:
+            row = bytearray(16 + self.block * b)
+        row = self.rows[number] = bytearray(row)
+        ones, keys, _, closed = struct.unpack_from("<4I", row)
+        for bit in bits:
+            value = self.value(row, at, bit)
+            ones += not value
+            if self.block == 64:
+                row[at + (bit >> 3)] |= 1 << (bit & 7)
+            elif value < 15:
+                row[at + (bit >> 1)] += 1 << 4 * (bit & 1)
+        keys += not found
+        closed = closed or not found and self.layer(i).is_full(b, keys, ones)
+        struct.pack_into("<4I", row, 0, ones, keys, self.newest, closed)
+        return True
+
+    def remove(self, key):
+        """Takes one count of a key of layout counting away."""
+        (_, number, _, row, at, bits), found = self.finds(key, 0)
+        if not found:
+            return
+        row = self.rows[number] = bytearray(row)
+        ones, keys, _, closed = struct.unpack_from("<4I", row)
+        for bit in bits:
+            value = self.value(row, at, bit)
+            if 0 < value < 15:
+                row[at + (bit >> 1)] -= 1 << 4 * (bit & 1)
+                ones -= value == 1
+        keys -= any(not self.value(row, at, bit) for bit in bits)
+        struct.pack_into("<4I", row, 0, ones, keys, 0, closed)
+
+    def rotate(self):
+        self.newest += 1
+        row = bytearray(self.rows[0])
+        struct.pack_into("<I", row, 48, self.newest)
+        self.rows[0] = bytes(row)

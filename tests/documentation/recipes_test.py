@@ -46,7 +46,7 @@ def filter_bytes(path):
     for name, sql in database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"):
         name = name.decode()
         if sql is not None and sql.startswith(b"CREATE VIRTUAL TABLE"):
-            rows = database.execute(f'SELECT bits FROM "{name}_chunks"')
+            rows = database.execute(f'SELECT data FROM "{name}_data"')
             size += sum(len(bits) for bits, in rows)
         else:
             size += sum(len(value) for row in database.execute(f'SELECT * FROM "{name}"')

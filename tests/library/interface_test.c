@@ -334,12 +334,11 @@ static void building(void) {
     sqlite_bloom_filter_close(given);
 }
 
-/* A set of numbers grows as they come; a set of hashes says what its keys were. */
+/* A set of numbers grows as they come. */
 static void building_of_numbers(void) {
     struct sqlite_bloom_builder *builder;
     struct sqlite_bloom_filter *made;
     struct sqlite_bloom_description description;
-    size_t length;
     assert_int_equal(sqlite_bloom_builder_open(&builder, 0, "bitmap", NULL, NULL), 0);
     for (int64_t i = 0; i < 100000; i = 2 * i + 1)
         assert_int_equal(sqlite_bloom_builder_add(builder, sqlite_bloom_integer_key(i), NULL), 0);
@@ -353,25 +352,6 @@ static void building_of_numbers(void) {
     assert_int_equal(sqlite_bloom_filter_add(made, sqlite_bloom_integer_key(65536), NULL),
                      SQLITE_BLOOM_REFUSED);
     sqlite_bloom_filter_close(made);
-    sqlite_bloom_builder_close(builder);
-    assert_int_equal(sqlite_bloom_builder_open(&builder, 0, "hashes", NULL, NULL), 0);
-    assert_int_equal(sqlite_bloom_builder_add(builder, text("a"), NULL), 0);
-    assert_int_equal(sqlite_bloom_builder_add(builder, sqlite_bloom_integer_key(1), NULL), 0);
-    assert_int_equal(sqlite_bloom_builder_finish(builder, &made, NULL), 0);
-    const uint8_t *bytes = sqlite_bloom_filter_bytes(made, &length);
-    assert_int_equal(length, 64 + 16);
-    assert_int_equal(bytes[40], 3); /* texts and numbers */
-    sqlite_bloom_filter_close(made);
-    const struct sqlite_bloom_key alone[] = {text("a"), sqlite_bloom_bytes_key("a", 1),
-                                             sqlite_bloom_integer_key(1),
-                                             sqlite_bloom_real_key(0.5)};
-    for (int i = 0; i < 4; i++) {
-        assert_int_equal(sqlite_bloom_builder_add(builder, alone[i], NULL), 0);
-        assert_int_equal(sqlite_bloom_builder_finish(builder, &made, NULL), 0);
-        bytes = sqlite_bloom_filter_bytes(made, &length);
-        assert_int_equal(bytes[40], i < 2 ? 1 : 2); /* texts, numbers */
-        sqlite_bloom_filter_close(made);
-    }
     sqlite_bloom_builder_close(builder);
 }
 
@@ -592,7 +572,7 @@ static void unfinished_builders(void) {
 static void refusals(void) {
     char problem[SQLITE_BLOOM_PROBLEM_SIZE];
     struct sqlite_bloom_filter *filter,
-        *hashes = NULL, *url = new_filter(10, "key=url"), *blocked = new_filter(10, NULL),
+        *fuse = NULL, *url = new_filter(10, "key=url"), *blocked = new_filter(10, NULL),
         *other = new_filter(11, NULL), *parquet = new_filter(10, "dcso");
     struct sqlite_bloom_builder *builder;
     struct sqlite_bloom_key typeless = text("a");
@@ -665,19 +645,19 @@ static void refusals(void) {
     assert_null(filter);
     REFUSED(sqlite_bloom_filter_intersect(&filter, unlike, 0, NULL, problem), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_intersect: expected at least one filter");
-    assert_int_equal(sqlite_bloom_builder_open(&builder, 0, "hashes", NULL, NULL), 0);
-    assert_int_equal(sqlite_bloom_builder_finish(builder, &hashes, NULL), 0);
+    assert_int_equal(sqlite_bloom_builder_open(&builder, 0.01, "fuse", NULL, NULL), 0);
+    assert_int_equal(sqlite_bloom_builder_finish(builder, &fuse, NULL), 0);
     sqlite_bloom_builder_close(builder);
-    const struct sqlite_bloom_filter *const finished[] = {hashes};
+    const struct sqlite_bloom_filter *const finished[] = {fuse};
     assert_int_equal(sqlite_bloom_filter_union(&filter, finished, 1, NULL, problem),
                      SQLITE_BLOOM_REFUSED);
     assert_int_equal(sqlite_bloom_filter_intersect(&filter, finished, 1, NULL, problem),
                      SQLITE_BLOOM_REFUSED);
     assert_memory_equal(problem,
                         "sqlite_bloom_filter_intersect: cannot intersect a filter of "
-                        "layout hashes; ",
-                        74);
-    assert_int_equal(sqlite_bloom_filter_add(hashes, text("a"), problem), SQLITE_BLOOM_REFUSED);
+                        "layout fuse; ",
+                        72);
+    assert_int_equal(sqlite_bloom_filter_add(fuse, text("a"), problem), SQLITE_BLOOM_REFUSED);
     REFUSED(sqlite_bloom_filter_import(&filter, "", 0, "java", NULL, problem), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_import: format must be one of 'guava', 'guava-utf16', 'spark', "
             "'dcso', 'go', 'parquet', 'parquet-int32', 'redisbloom', not 'java'");
@@ -690,7 +670,7 @@ static void refusals(void) {
     assert_int_equal(sqlite_bloom_filter_export(blocked, "guava", NULL, &length, problem),
                      SQLITE_BLOOM_REFUSED);
     assert_memory_equal(problem, "sqlite_bloom_filter_export: the filter ", 39);
-    sqlite_bloom_filter_close(hashes);
+    sqlite_bloom_filter_close(fuse);
     sqlite_bloom_filter_close(url);
     sqlite_bloom_filter_close(blocked);
     sqlite_bloom_filter_close(other);
@@ -722,7 +702,7 @@ int main(void) {
         TEST("Filters are united and intersected", merges),
         TEST("Bits tell how many keys there are", estimates),
         TEST("A builder makes the filter for its distinct keys", building),
-        TEST("A builder makes sets of numbers and of hashes", building_of_numbers),
+        TEST("A builder makes sets of numbers", building_of_numbers),
         TEST("Keys chosen against layout fuse need a salt", building_of_chosen_keys),
         TEST("Many keys are added and asked in one call", many_keys),
         TEST("Filters of other systems are read and written", exchange),

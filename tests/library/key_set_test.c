@@ -419,56 +419,74 @@ static void interruptions(void) {
     free(keys);
 }
 
-/* Layout hashes: 70,000 keys, of which 60 share the bits by which the others are told apart, are
- * sorted; its questions end the work. */
+static int compare_words(const void *a, const void *b) {
+    const uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* The distinct first words of keys, ascending: qsort says which. */
+static void assert_sorts(const struct bloom_key_set *set, const struct bloom_hash *keys,
+                         size_t count) {
+    struct bloom_hashes hashes;
+    uint64_t *wanted = malloc(count * sizeof *wanted);
+    size_t distinct = 0;
+    assert_non_null(wanted);
+    for (size_t i = 0; i < count; i++)
+        wanted[i] = keys[i].words[0];
+    qsort(wanted, count, sizeof *wanted, compare_words);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || wanted[i] != wanted[distinct - 1])
+            wanted[distinct++] = wanted[i];
+    assert_int_equal(bloom_hashes_sort(&hashes, set), BLOOM_BUILT);
+    assert_same(hashes.count, distinct, "distinct hashes");
+    assert_memory_equal(hashes.hashes, wanted, distinct * sizeof *wanted);
+    bloom_release(&MEMORY, hashes.hashes);
+    free(wanted);
+}
+
+/* From one key to many; each third is there twice, and of some the upper half is alike. */
 static void sorted_hashes(void) {
-    enum { COUNT = 70000, ALIKE = 60 };
-    struct bloom_hash *keys = distinct_keys(COUNT);
-    struct bloom_key_set set = new_set(&bloom_layout_hashes);
-    struct bloom_shape shape = {.layout = &bloom_layout_hashes};
-    struct bloom_key_summary summary;
-    char problem[BLOOM_PROBLEM_SIZE];
-    uint8_t found[ALIKE] = {0};
-    for (uint64_t i = 0; i < ALIKE; i++)
-        keys[i].words[0] = UINT64_C(0x1234567800000000) | (i * 7919 % ALIKE);
-    set.interrupted = is_interrupted;
-    set.argument = &questions;
-    interrupt_at = 0;
-    for (size_t i = 0; i < COUNT; i++)
-        assert_true(bloom_key_set_add(&set, keys[i].words));
-    assert_int_equal(bloom_key_set_settle(&set, &summary), BLOOM_BUILT);
-    assert_true(bloom_shape_for_keys(&shape, shape.layout, &summary, 0, problem));
-    uint8_t *payload = allocate_exactly((size_t)bloom_payload_bytes(&shape));
-    questions = 0;
-    assert_int_equal(bloom_key_set_build(&set, &shape, payload), BLOOM_BUILT);
-    unsigned asked = questions;
-    assert_true(asked >= 4);
-    for (interrupt_at = 1; interrupt_at <= asked; interrupt_at++) {
-        questions = 0;
-        assert_int_equal(bloom_key_set_build(&set, &shape, payload), BLOOM_BUILD_INTERRUPTED);
+    static const size_t COUNTS[] = {1, 2, 25, 1000, 16384, 16385, 70000};
+    for (size_t i = 0; i < COUNT_OF(COUNTS); i++) {
+        struct bloom_hash *keys = distinct_keys(COUNTS[i]);
+        struct bloom_key_set set = new_set(&bloom_layout_blocked);
+        struct bloom_hashes hashes;
+        for (size_t key = 0; key < COUNTS[i]; key++) {
+            if (key % 3 == 2)
+                keys[key] = keys[key * 7919 % key];
+            else if (key % 100 < 30)
+                keys[key].words[0] = UINT64_C(0x1234567800000000) | (key * 7919 & 0xffff);
+            assert_true(bloom_key_set_add(&set, keys[key].words));
+        }
+        set.interrupted = is_interrupted;
+        set.argument = &questions;
+        interrupt_at = questions = 0;
+        assert_sorts(&set, keys, COUNTS[i]);
+        const unsigned asked = questions;
+        assert_true(COUNTS[i] < 70000 || asked >= 2);
+        for (interrupt_at = 1; interrupt_at <= asked; interrupt_at++) {
+            questions = 0;
+            assert_int_equal(bloom_hashes_sort(&hashes, &set), BLOOM_BUILD_INTERRUPTED);
+            assert_null(hashes.hashes);
+        }
+        interrupt_at = 0;
+        const uint64_t before = allocations;
+        assert_sorts(&set, keys, COUNTS[i]);
+        const uint64_t needed = allocations - before;
+        for (uint64_t failing = 1; failing <= needed; failing += 1 + needed / 20) {
+            failing_from = failing_to = allocations + failing;
+            assert_int_equal(bloom_hashes_sort(&hashes, &set), BLOOM_BUILD_NO_MEMORY);
+            assert_null(hashes.hashes);
+        }
+        failing_from = failing_to = 0;
+        end_set(&set);
+        free(keys);
     }
-    interrupt_at = 0;
-    assert_int_equal(bloom_key_set_build(&set, &shape, payload), BLOOM_BUILT);
-    for (uint64_t i = 1; i < COUNT; i++)
-        assert_true(bloom_hashes_at(payload, i - 1) < bloom_hashes_at(payload, i));
-    uint64_t asked_for[ALIKE];
-    for (size_t i = 0; i < ALIKE; i++)
-        asked_for[i] = keys[i].words[0] + (i % 2 ? ALIKE : 0);
-    shape.layout->check_many(&shape, payload, asked_for, ALIKE, found);
-    for (size_t i = 0; i < ALIKE; i++)
-        assert_int_equal(found[i], i % 2 == 0);
-    shape.extra[0] = 4;
-    assert_false(shape.layout->valid(&shape, problem));
-    shape.extra[0] = 3;
-    assert_true(shape.layout->valid(&shape, problem));
-    shape.extra[1] = 1;
-    assert_false(shape.layout->valid(&shape, problem));
-    shape.extra[1] = 0;
-    shape.capacity = BLOOM_CAPACITY_MAXIMUM + 1;
-    assert_false(shape.layout->valid(&shape, problem));
-    end_set(&set);
-    free(payload);
-    free(keys);
+    struct bloom_key_set none = new_set(&bloom_layout_blocked);
+    struct bloom_hashes hashes;
+    assert_int_equal(bloom_hashes_sort(&hashes, &none), BLOOM_BUILT);
+    assert_true(hashes.count == 0 && hashes.hashes == NULL);
+    end_set(&none);
 }
 
 /* ---- Failing memory ---- */
@@ -601,7 +619,7 @@ int main(void) {
         TEST("Chosen keys do not pile up", chosen_keys_do_not_pile_up),
         TEST("The seed of a set changes no byte of a filter", the_seed_changes_no_byte),
         TEST("Settling and building can be interrupted and begun again", interruptions),
-        TEST("A set of hashes is sorted, and can be interrupted", sorted_hashes),
+        TEST("A set of hashes is sorted and distinct, and can be interrupted", sorted_hashes),
         TEST("Each allocation may fail once, and nothing is lost or leaked",
              each_allocation_fails_once),
         TEST("The same holds while duplicates are dropped", allocations_fail_among_duplicates),
