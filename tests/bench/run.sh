@@ -3,7 +3,8 @@
 # tests/bench/results, with a page on top. `make bench` calls it. What is measured: the comments of
 # floor.c, interface.c, sql_bench.py, bulk.py, table.c and generations.c.
 #
-#     sh tests/bench/run.sh [floor] [interface] [sql] [bulk] [table] [generations] [figures] [charts]
+#     sh tests/bench/run.sh [floor] [interface] [sql] [bulk] [table] [generations] [figures]
+#                           [charts]
 #
 # Nothing named: all.
 #

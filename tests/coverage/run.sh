@@ -54,8 +54,8 @@ done >>commands
 echo "$compile -D_XOPEN_SOURCE=700 -DSQLITE_CORE -o bin/simulator" tests/simulator/*.c $linked \
     "-lsqlite3 -lpthread -lm" >>commands
 xargs -d '\n' -n 1 -P "$(nproc)" sh -c <commands || exit 1
-# What only newer releases of SQLite call (xIntegrity from 3.44 on) takes one: the apsw of make fetch
-# brings it along.
+# What only newer releases of SQLite call (xIntegrity from 3.44 on) takes one: the apsw of make
+# fetch brings it along.
 newest=$top/build/venv/bin/python
 scripts="tests/runner/sqllogictest.py --load ./bloom.so tests/sql"
 [ ! -x "$newest" ] || set -- "$@" "scripts on the newest SQLite=$newest $scripts"

@@ -106,7 +106,8 @@ import apsw
 
 SORT_MODES = ("nosort", "rowsort")
 # The first word of each control record, and how many follow it.
-WORDS_AFTER = {"reconnect": 0, "endloop": 0, "load": 1, "include": 1, "require-sqlite": 1, "loop": 3}
+WORDS_AFTER = dict.fromkeys(("reconnect", "endloop"), 0) | {"loop": 3}
+WORDS_AFTER |= dict.fromkeys(("load", "include", "require-sqlite"), 1)
 LOOPS = ("loop", "foreach")
 COMPARISONS = {"<": operator.lt, "<=": operator.le, "=": operator.eq, ">=": operator.ge,
                ">": operator.gt}
