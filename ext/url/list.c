@@ -264,9 +264,9 @@ static enum bloom_list_step list_next_line(struct bloom_list *list, size_t befor
     return BLOOM_LIST_ENTRY;
 }
 
-/* Most lines are nothing but a name of a host that needs no reading, alone or in the most common
- * forms, and what the other functions find in such a line is known. Goes to that entry, of which the
- * form is left; false when the next line is another one. */
+/* Most lines are nothing but a plain name of a host, alone or in the most common forms. What the
+ * other functions find in such a line is known. Goes to its entry and leaves the form, or returns
+ * false when the next line is another one. */
 static bool list_next_plain(struct bloom_list *list, struct list_span *entry,
                             enum list_form *form) {
     static const char *const SINKS[] = {"0.0.0.0 ", "127.0.0.1 ", NULL};

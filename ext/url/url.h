@@ -51,9 +51,9 @@ uint64_t bloom_url_room(size_t length);
  * then holds nothing of use. */
 bool bloom_url_parse(struct bloom_url *url, const uint8_t *bytes, size_t length, uint8_t *text);
 
-/* The bytes at the beginning of a text that are the name of a host which every parser leaves as it
- * is: in lower case, with a dot, not in Punycode, and nothing that is read as a number. Another byte
- * follows it, or the end of the text. 0: there is no such name. */
+/* The length of the name of a host with which a text begins, if every parser leaves the name as it
+ * is: in lower case, with a dot, not in Punycode, and not read as a number. Another byte follows
+ * it, or the end of the text. Returns 0 if there is no such name. */
 size_t bloom_url_plain_name(const uint8_t *text, size_t length);
 
 /* Makes the ASCII letters of a canonical text lower case, those of escapes included. */

@@ -34,8 +34,10 @@ class WithExtension(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.connection = apsw.Connection(":memory:")
-        cls.connection.enable_load_extension(True)
-        cls.connection.load_extension(str(TOP / "bloom"))
+        for name, older_name, value in (("enable_load_extension", "enableloadextension", True),
+                                        ("load_extension", "loadextension", str(TOP / "bloom"))):
+            method = getattr(cls.connection, name, None) or getattr(cls.connection, older_name)
+            method(value)
 
     def entries(self, text):
         return list(self.connection.cursor().execute(

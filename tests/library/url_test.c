@@ -348,6 +348,15 @@ static void mapped_hosts(void) {
         assert_int_equal(strncmp(canonical_text, "aaa", 3) == 0, most == 255);
         free(canonical_text);
     }
+    memcpy(text, "http://", used = 7);
+    memset(text + used, 'a', LETTERS);
+    memcpy(text + used + LETTERS,
+           "\xef\xbc\x85"
+           "41",
+           5);
+    canonical_text = canonical(text, used + LETTERS + 5);
+    assert_string_equal(canonical_text, "(none)");
+    free(canonical_text);
     /* Punycode that is longer than that is none. */
     memcpy(text, "http://[::1].xn--", used = 17);
     memset(text + used, 'a', LETTERS);
