@@ -53,7 +53,7 @@ RUN = {
     "ext/packages/go/README.md": {"go": (2, COMPILED), "sh": (2, COMPILED), "sql": (1, COMPILED)},
     "ext/packages/java/README.md": {"java": (2, "packages/java_test.py"),
                                     "xml": (1, "names a repository that is not published yet")},
-    "ext/packages/npm/README.md": {"js": (1, NPM), "": (2, NPM)},
+    "ext/packages/npm/README.md": {"js": (2, NPM), "": (2, NPM)},
     "ext/packages/python/README.md": {"python": (12, PYTHON),
                                       "": (1, "names a package that is not published yet")},
     "ext/packages/rust/README.md": {"rust": (1, COMPILED),
