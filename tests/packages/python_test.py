@@ -517,10 +517,9 @@ class Programs(unittest.TestCase):
 
     def test_an_engine_reaches_pooled_connections(self):
         program = (
-            "import pathlib, sqlalchemy, sqlite_bloom, tempfile\n"
+            "import sqlalchemy, sqlite_bloom\n"
             f"query = sqlalchemy.text({CHECK!r})\n"
-            "folder = tempfile.TemporaryDirectory()\n"
-            "for url in ('sqlite://', f'sqlite:///{folder.name}/a.db'):\n"
+            "for url in ('sqlite://', 'sqlite:///engine.db'):\n"
             "    engine = sqlalchemy.create_engine(url)\n"
             "    with engine.begin() as connection:\n"
             "        connection.execute(sqlalchemy.text('CREATE TABLE t(x)'))\n"

@@ -111,7 +111,8 @@ const BATCH_KEYS = 1000;
 const BATCH_LENGTH = 1 << 20; // about, in characters
 
 // Collects keys in a temporary table, many in a row: strings as lines, whole numbers as 8 bytes
-// each, everything else as it is. Rows are written to the file for temporary data, so memory stays flat.
+// each, everything else as it is. Rows are written to the file for temporary data, so memory stays
+// flat.
 class Feed {
   constructor(database, name, progress) {
     this.database = database;
