@@ -315,24 +315,6 @@ void raw_estimate(struct raw *raw) {
         }
 }
 
-bool look_raw_in_crowd(struct connection *connection, const char *name, struct raw *raw) {
-    int code = SQLITE_OK;
-    raw_begin(raw, &OPTIONS[0]);
-    for (enum statement which = CONFIGURATION; which <= CHUNKS && code == SQLITE_OK; which++) {
-        sqlite3_stmt *statement = prepare(connection, "crowd", name, which, &code);
-        if (code == SQLITE_OK)
-            code = read_rows(raw, which, statement);
-        sqlite3_finalize(statement);
-    }
-    if (is_busy(really(connection, code))) {
-        raw_clear(raw);
-        return false;
-    }
-    expect(code == SQLITE_OK && raw->sane && raw->strays == 0 && raw->damaged == 0,
-           "%s: the shadow table of %s is damaged", connection->name, name);
-    return true;
-}
-
 bool look_raw(struct connection *connection, unsigned schema, unsigned name, struct raw *raw) {
     int code;
     const struct content *content = view(connection, schema);
@@ -379,6 +361,8 @@ static enum raw_answer follow(const struct raw *raw, unsigned age, const uint64_
             return RAW_FOUND;
         if (!chunk->closed)
             return RAW_ABSENT;
+        if (!raw->options->grows && !raw->options->refuses)
+            return RAW_EITHER; /* nobody closes such a chunk, and a further layer has no form */
     }
     return RAW_ABSENT;
 }

@@ -70,7 +70,6 @@ enum {
     FILES = 3,       /* number 0 is main for every connection, the others are attached as x */
     CONNECTIONS = 2,
     SCHEMAS = 2,
-    CROWD = 300, /* filter tables beside those, in a schema of this name: c0, c1, ... */
     DEPTH_MOST = 6,
     QUESTIONS = 8,    /* of one statement */
     LAYERS_MOST = 12, /* of a generation; UNIVERSE keys fill fewer */
@@ -153,10 +152,9 @@ struct options {
     enum key_type key;
     bool counts;   /* layout=counting */
     unsigned ages; /* generations=G, or 1 */
-    bool known;    /* by this release */
 };
 
-extern struct options OPTIONS[];
+extern const struct options OPTIONS[];
 
 struct table {
     bool exists;
@@ -244,7 +242,7 @@ struct connection {
 
 extern struct file files[FILES];
 extern struct connection connections[CONNECTIONS];
-extern bool shared_cache, main_in_memory, crowded; /* in this round */
+extern bool shared_cache, main_in_memory; /* in this round */
 enum journal { JOURNAL_DELETE, JOURNAL_TRUNCATE, JOURNAL_PERSIST, JOURNAL_MEMORY, JOURNAL_WAL };
 enum synchronous { SYNCHRONOUS_OFF, SYNCHRONOUS_NORMAL, SYNCHRONOUS_FULL, SYNCHRONOUS_EXTRA };
 extern enum journal journal;
@@ -267,7 +265,6 @@ void copies_of(sqlite3_context *context, int count, sqlite3_value **arguments);
 void values_forget(void);
 void values_end(void); /* of the run: false positives are as many as rates say */
 
-void world_learn(void); /* what this release offers */
 unsigned random_options(void);
 void world_begin(void);
 void world_end(bool readable);
@@ -282,10 +279,6 @@ void set_durability(sqlite3 *database, const char *schema);
  * prepared; then *code says why. */
 sqlite3_stmt *statement_of(struct connection *connection, unsigned schema, unsigned name,
                            enum statement which, int *code);
-
-/* And one that is the caller's. */
-sqlite3_stmt *prepare(struct connection *connection, const char *schema, const char *table,
-                      enum statement which, int *code);
 
 void forget_statements(struct connection *connection, unsigned schema);
 
@@ -350,7 +343,6 @@ struct raw {
 
 /* Reads a shadow table. False when it was refused or there is nothing to read. */
 bool look_raw(struct connection *connection, unsigned schema, unsigned name, struct raw *raw);
-bool look_raw_in_crowd(struct connection *connection, const char *name, struct raw *raw);
 void raw_clear(struct raw *raw);
 void raw_estimate(struct raw *raw);
 
@@ -403,9 +395,6 @@ void trace_end(const struct connection *connection, unsigned schema, struct trac
 
 /* Compares everything that can be known of a table; all keys when thorough. */
 void look(struct connection *connection, unsigned schema, unsigned slot, bool thorough);
-
-/* That a table of the crowd agrees with itself; all have the first of OPTIONS. */
-void look_in_crowd(struct connection *connection, unsigned number);
 
 /* The same for all tables of a file from a new connection. */
 void look_from_outside(const struct file *file);
@@ -489,9 +478,9 @@ struct step {
 extern struct step STEPS[];
 extern const unsigned STEP_COUNT;
 
-/* Percent: of statements, of rounds, of tables, of tables, of rounds, of tables. */
+/* Percent: of statements, of rounds, of tables, of tables, of tables. */
 extern unsigned weight_of_faults, weight_of_shared, weight_of_counting, weight_of_types,
-    weight_of_crowds, weight_of_generations;
+    weight_of_generations;
 
 /* Per thousand steps. */
 extern unsigned weight_of_crashes;

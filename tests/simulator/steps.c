@@ -27,7 +27,6 @@ struct step STEPS[] = {
     {"changeset", 10, step_changeset},
     {"attach", 40, step_attach},
     {"deserialize", 6, step_deserialize},
-    {"status", 10, step_status},
     {"backup", 5, step_backup},
     {"vacuum", 5, step_vacuum},
     {"reopen", 2, step_reopen},
@@ -39,7 +38,6 @@ struct step STEPS[] = {
     {"query_only", 15, step_query_only},
     {"failed_attach", 15, step_failed_attach},
     {"serialize", 15, step_serialize},
-    {"crowd", 30, step_crowd},
     {"value", 80, step_value},
 };
 const unsigned STEP_COUNT = sizeof STEPS / sizeof *STEPS;

@@ -112,7 +112,6 @@ void step_hand_edit(connection_t *connection);
 void step_changeset(connection_t *connection);
 void step_attach(connection_t *connection);
 void step_deserialize(connection_t *connection);
-void step_status(connection_t *connection);
 void step_backup(connection_t *connection);
 void step_vacuum(connection_t *connection);
 void step_reopen(connection_t *connection);
@@ -124,7 +123,6 @@ void step_busy_close(connection_t *connection);
 void step_query_only(connection_t *connection);
 void step_failed_attach(connection_t *connection);
 void step_serialize(connection_t *connection);
-void step_crowd(connection_t *connection);
 void step_value(connection_t *connection);
 
 /* Ends a query that goes on. */
