@@ -119,6 +119,7 @@ TEST_SUITES = \
     'runner of suites=$(PYTHON) tests/runner/run_test.py' \
     'text in messages=$(PYTHON) tests/random/quote_test.py' \
     'planner=$(PYTHON) tests/tables/planner_test.py' \
+    'rates of filter tables=$(PYTHON) tests/tables/rates_test.py' \
     'exchange=$(PYTHON) tests/exchange/exchange_test.py' \
     'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
     'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
@@ -145,6 +146,7 @@ LONG_SUITES = \
     'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
     'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
     'damaged bytes under valgrind=sh tests/faults/valgrind.sh' \
+    'rates of filter tables, more=KEYS=300000 $(PYTHON) tests/tables/rates_test.py' \
     'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
     'the program around it=$(BUILD)/tests/host_test' \
     'memory failures=$(BUILD)/tests/memory_test' \
