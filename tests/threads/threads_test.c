@@ -424,8 +424,7 @@ static void share_file(const char *journal) {
            "(SELECT json_extract(info, '$.chunks') + 1 FROM growing) = "
            "(SELECT count(*) FROM growing_data)",
            "1");
-    expect(&here, database, "SELECT json_array_length(info, '$.layers') > 2 FROM growing",
-           "1");
+    expect(&here, database, "SELECT json_array_length(info, '$.layers') > 2 FROM growing", "1");
     /* New keys, at most all; fewer only by false positives, of which there are some 1 %. */
     expect(&here, database,
            "SELECT sum(json_extract(value, '$.keys')) BETWEEN 4700 AND 4800 FROM growing, "
