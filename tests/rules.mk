@@ -130,6 +130,7 @@ TEST_SUITES = \
     'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
     'lines and numbers=$(PYTHON) tests/random/lines_test.py' \
     'two SQLite libraries=$(PYTHON) tests/hosts/two_libraries_test.py' \
+    'rates of filter tables=$(PYTHON) tests/tables/rates_test.py' \
     'exchange=$(PYTHON) tests/exchange/exchange_test.py' \
     'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
     'text in messages=$(PYTHON) tests/random/quote_test.py' \
@@ -162,6 +163,7 @@ LONG_SUITES = \
     'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
     'lists and what reads them=$(PYTHON) tests/exchange/lists_test.py' \
     'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
+    'rates of filter tables, more=KEYS=300000 $(PYTHON) tests/tables/rates_test.py' \
     'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
     'the program around it=$(BUILD)/tests/host_test' \
     'every eighth memory failure=EVERY=8 $(BUILD)/tests/memory_test' \

@@ -110,7 +110,7 @@ static void cost(const char *extension, const char *folder, double capacity) {
     }
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < TABLES; i++) {
-            run(databases[i], "BEGIN; SELECT count(*) FROM t_layers");
+            run(databases[i], "BEGIN; SELECT count(*) FROM t_data WHERE id = 0");
             check_times[i][round] = measure(checks[i], CHECKS);
             run(databases[i], "COMMIT; BEGIN IMMEDIATE");
             insert_times[i][round] = measure(inserts[i], INSERTS);

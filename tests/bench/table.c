@@ -119,7 +119,7 @@ struct subject {
 
 /* All pages into the connection's cache, and the log into the file. */
 static void warm(sqlite3 *database, bool filter) {
-    run(database, filter ? "PRAGMA wal_checkpoint(TRUNCATE); SELECT sum(length(bits)) FROM t_chunks"
+    run(database, filter ? "PRAGMA wal_checkpoint(TRUNCATE); SELECT sum(length(data)) FROM t_data"
                          : "PRAGMA wal_checkpoint(TRUNCATE); SELECT sum(length(key)) FROM t");
 }
 
@@ -183,12 +183,12 @@ static void make(struct subject *subject, const char *extension, const char *fol
     if (subject->layout == NULL || strcmp(subject->layout, "counting") == 0)
         subject->take_out = prepare(database, "DELETE FROM t WHERE key = ?");
     if (subject->layout != NULL) {
-        sqlite3_stmt *chunks = prepare(database, "SELECT max(id) + 1 FROM t_chunks");
+        sqlite3_stmt *chunks = prepare(database, "SELECT count(*) - 1 FROM t_data");
         if (sqlite3_step(chunks) != SQLITE_ROW)
             fail(database, "chunks");
         subject->chunks = (uint64_t)sqlite3_column_int64(chunks, 0);
         sqlite3_finalize(chunks);
-        subject->row = prepare(database, "SELECT bits FROM t_chunks WHERE id = ?");
+        subject->row = prepare(database, "SELECT data FROM t_data WHERE id = (1 << 40) + ?");
     }
     subject->join =
         prepare(database, "SELECT count(*) FROM absent WHERE NOT EXISTS (SELECT 1 FROM t WHERE "

@@ -74,7 +74,7 @@ def flip_one_bit(path, table):
     """Changes a database file past its engine: one bit in the last filter or chunk of a table.
     Doing it again changes it back.
     """
-    column = {"filters": "f", "plain_chunks": "bits"}[table]
+    column = {"filters": "f", "plain_data": "data"}[table]
     database = sqlite3.connect(path, timeout=REQUEST_SECONDS)
     try:
         rowid, old = database.execute(

@@ -29,43 +29,40 @@ static const char SETUP[] =
     "UPDATE sqlite_master SET type = 'view', rootpage = 0, sql = '" sql "' WHERE name = '" name "';"
 static const char *const TAMPERING[] = {
     "",
-    AS_VIEW("seen_layers",
-            "CREATE VIEW seen_layers AS WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL "
-            "SELECT i + 1 FROM c) SELECT i AS layer, zeroblob(64) AS header, 1 AS "
-            "chunk_blocks, 0 AS generation, 1 AS keys, 1 AS chunks, 1 AS ones FROM c"),
-    AS_VIEW("seen_chunks", "CREATE VIEW seen_chunks AS WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL "
-                           "SELECT i FROM c) SELECT 0 AS id, zeroblob(64) AS bits FROM c"),
-    AS_VIEW("seen_chunks", "CREATE VIEW seen_chunks AS SELECT key AS id, info AS bits FROM grown"),
-    AS_VIEW("grown_layers", "CREATE VIEW grown_layers AS SELECT * FROM seen_layers, seen(1)"),
-    SCHEMA("seen_chunks", "CREATE TABLE seen_chunks(id INTEGER PRIMARY KEY, x, bits AS "
-                          "(zeroblob(999999999)))"),
-    SCHEMA("seen_chunks", "CREATE TABLE seen_chunks(id, x, bits, PRIMARY KEY(id, x))"),
-    SCHEMA("seen_chunks", "CREATE TABLE seen_chunks(id INTEGER PRIMARY KEY, bits) WITHOUT ROWID"),
-    SCHEMA("seen_layers", "CREATE TABLE seen_layers(layer INTEGER PRIMARY KEY, header, "
-                          "chunk_blocks AS (1000000000), generation, keys, chunks, ones)"),
-    SCHEMA("seen_layers", "CREATE TABLE seen_layers(layer, header)"),
-    SCHEMA("grown_chunks", "CREATE VIRTUAL TABLE grown_chunks USING bloom(capacity=3)"),
-    SCHEMA("grown_layers", "CREATE VIRTUAL TABLE grown_layers USING bloom_keys(x)"),
+    AS_VIEW("seen_data",
+            "CREATE VIEW seen_data AS WITH RECURSIVE c(i) AS (VALUES(0) UNION ALL "
+            "SELECT i + (1 << 40) FROM c) SELECT i AS id, zeroblob(80) AS data FROM c"),
+    AS_VIEW("seen_data", "CREATE VIEW seen_data AS WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL "
+                         "SELECT i FROM c) SELECT 0 AS id, zeroblob(64) AS data FROM c"),
+    AS_VIEW("seen_data", "CREATE VIEW seen_data AS SELECT key AS id, info AS data FROM grown"),
+    AS_VIEW("grown_data", "CREATE VIEW grown_data AS SELECT * FROM seen_data, seen(1)"),
+    SCHEMA("seen_data", "CREATE TABLE seen_data(id INTEGER PRIMARY KEY, x, data AS "
+                        "(zeroblob(999999999)))"),
+    SCHEMA("seen_data", "CREATE TABLE seen_data(id, x, data, PRIMARY KEY(id, x))"),
+    SCHEMA("seen_data", "CREATE TABLE seen_data(id INTEGER PRIMARY KEY, data) WITHOUT ROWID"),
+    SCHEMA("seen_data", "CREATE TABLE seen_data(id, data)"),
+    SCHEMA("grown_data", "CREATE VIRTUAL TABLE grown_data USING bloom(capacity=3)"),
+    SCHEMA("grown_data", "CREATE VIRTUAL TABLE grown_data USING bloom_keys(x)"),
     SCHEMA("seen", "CREATE VIRTUAL TABLE seen USING bloom(capacity=(random()))"),
     SCHEMA("seen", "CREATE VIRTUAL TABLE seen USING bloom(capacity=1099511627776, fpr=''0.01'')"),
     SCHEMA("seen",
            "CREATE VIRTUAL TABLE seen USING bloom(growth=''off'', key=TEXT, layout=''counting'')"),
     SCHEMA("seen", "CREATE VIRTUAL TABLE grown USING bloom(capacity=3, fpr=0.1)"),
     SCHEMA("hits", "CREATE VIEW hits AS SELECT info AS v, filter FROM seen, grown(bloom_pin(1))"),
-    "CREATE TRIGGER one AFTER INSERT ON seen_chunks BEGIN INSERT INTO grown(key) VALUES (new.id); "
+    "CREATE TRIGGER one AFTER INSERT ON seen_data BEGIN INSERT INTO grown(key) VALUES (new.id); "
     "END;"
-    "CREATE TRIGGER two AFTER UPDATE ON grown_layers BEGIN INSERT INTO seen(key) VALUES "
-    "(new.ones); "
+    "CREATE TRIGGER two AFTER INSERT ON grown_data BEGIN INSERT INTO seen(key) VALUES (new.id); "
     "INSERT INTO grown(grown) VALUES ('clear'); END;",
-    "CREATE TRIGGER three AFTER DELETE ON seen_chunks BEGIN INSERT INTO grown(grown) VALUES "
+    "CREATE TRIGGER three AFTER DELETE ON seen_data BEGIN INSERT INTO grown(grown) VALUES "
     "('clear'); END;"
-    "CREATE TRIGGER four AFTER DELETE ON grown_chunks BEGIN INSERT INTO seen(seen) VALUES "
+    "CREATE TRIGGER four AFTER DELETE ON grown_data BEGIN INSERT INTO seen(seen) VALUES "
     "('clear'); END;",
-    "CREATE INDEX five ON seen_chunks(length(bits)); CREATE INDEX six ON grown_layers(header);",
-    "ALTER TABLE seen_layers ADD COLUMN more DEFAULT 5; DELETE FROM grown_chunks;",
-    "DROP TABLE grown_layers; CREATE TABLE grown_layers AS SELECT * FROM seen_layers, t;",
-    "UPDATE seen_layers SET chunk_blocks = 1; UPDATE grown_layers SET ones = -1, keys = 1e300;",
-    "UPDATE seen_chunks SET bits = zeroblob(1); UPDATE grown_chunks SET id = id * 1048576;",
+    "CREATE INDEX five ON seen_data(length(data)); CREATE INDEX six ON grown_data(data);",
+    "ALTER TABLE seen_data ADD COLUMN more DEFAULT 5; DELETE FROM grown_data WHERE id > 0;",
+    "DROP TABLE grown_data; CREATE TABLE grown_data AS SELECT * FROM seen_data, t;",
+    "UPDATE seen_data SET data = zeroblob(64) WHERE id = 0; DELETE FROM grown_data;",
+    "UPDATE seen_data SET data = zeroblob(1) WHERE id > 0; UPDATE grown_data SET id = id * "
+    "1048576;",
 };
 enum { TAMPERINGS = sizeof TAMPERING / sizeof *TAMPERING };
 

@@ -126,11 +126,10 @@ static const char *const FORMS[][2] = {
     {"CREATE TRIGGER one AFTER INSERT ON t BEGIN INSERT OR IGNORE INTO seen(key) VALUES (new.v); "
      "INSERT INTO small(key) SELECT new.i; END",
      NULL},
-    {"CREATE TRIGGER two AFTER INSERT ON seen_chunks BEGIN INSERT INTO small(key) VALUES (new.id); "
+    {"CREATE TRIGGER two AFTER INSERT ON seen_data BEGIN INSERT INTO small(key) VALUES (new.id); "
      "END",
      NULL},
-    {"CREATE TRIGGER three AFTER UPDATE ON small_layers BEGIN INSERT INTO seen(key) VALUES "
-     "(new.ones); "
+    {"CREATE TRIGGER three AFTER INSERT ON small_data BEGIN INSERT INTO seen(key) VALUES (new.id); "
      "INSERT INTO small(small) VALUES ('clear'); END",
      NULL},
     {"ATTACH ':memory:' AS x", NULL},
@@ -149,7 +148,7 @@ static const char *const FORMS[][2] = {
     {"INSERT INTO aged(aged, key) VALUES ('merge', ", ")"},
     {"INSERT INTO aged(aged) SELECT CASE WHEN i < 3 THEN 'rotate' ELSE ", " END FROM t"},
     {"INSERT INTO aged(aged) VALUES ('clear')", NULL},
-    {"INSERT INTO aged(aged) VALUES ('repair')", NULL},
+    {"INSERT INTO aged(aged, key) SELECT 'add_all', bloom_hashes(v, ", ") FROM t"},
     {"INSERT INTO seen(seen) VALUES ('rotate')", NULL},
     {"CREATE VIRTUAL TABLE made USING bloom(capacity=3, generations=", ")"},
     {"INSERT INTO made(made) VALUES ('rotate')", NULL},

@@ -121,23 +121,26 @@ static void print_kind(const struct bloom_layout *layout, uint64_t count, double
     free(filter);
 }
 
-/* The headers of the layers of a table. */
+/* The headers of the layers of a table, and how they are cut into chunks. */
 static void print_layers(uint64_t capacity, double rate, enum bloom_growth_mode mode) {
     struct bloom_growth growth = {
         .layout = &bloom_layout_blocked,
         .capacity = capacity,
         .rate = rate,
         .generations = 1,
+        .chunk_blocks = 63,
         .mode = mode,
     };
-    uint8_t headers[BLOOM_LAYERS_MAXIMUM][BLOOM_HEADER_BYTES];
+    uint8_t headers[BLOOM_LAYERS_MAXIMUM][BLOOM_HEADER_BYTES + 16];
     char problem[BLOOM_PROBLEM_SIZE];
     unsigned count = mode == BLOOM_GROWTH_ON ? BLOOM_LAYERS_MAXIMUM : 1;
     for (unsigned i = 0; i < count; i++) {
-        struct bloom_shape shape;
-        if (!bloom_growth_shape(&growth, i, &shape, problem))
+        struct bloom_layer layer;
+        if (!bloom_growth_layer(&growth, i, &layer, problem))
             exit(1);
-        bloom_header_write(&shape, headers[i]);
+        bloom_header_write(&layer.shape, headers[i]);
+        bloom_store64(headers[i] + BLOOM_HEADER_BYTES, layer.chunks);
+        bloom_store64(headers[i] + BLOOM_HEADER_BYTES + 8, layer.longer);
     }
     printf("%u layers of %" PRIu64 " %a", count, capacity, rate);
     print_hash("", headers, count * sizeof *headers);
