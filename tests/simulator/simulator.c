@@ -12,9 +12,9 @@
  * WEIGHTS are files that bias the steps; each round takes one, by its seed. They have a line for
  * each step, its name and its weight; steps without a line are not taken. Some are percentages:
  * "faults" of statements that are made to fail, "shared_cache" of rounds in which both connections
- * share a cache, "counting", "key_types" and "generations" of tables with layout=counting, with key=TYPE or salt,
- * and with generations=G. "crashes" are windows for a crash in a thousand steps. The files named
- * .steps beside this one are such, one for each kind of trouble.
+ * share a cache, "counting", "key_types" and "generations" of tables with layout=counting, with
+ * key=TYPE or salt, and with generations=G. "crashes" are windows for a crash in a thousand steps.
+ * The files named .steps beside this one are such, one for each kind of trouble.
  */
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE /* for anonymous mappings */
