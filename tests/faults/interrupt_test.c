@@ -117,9 +117,8 @@ struct operation {
     "('merge', ?1); "                                                                              \
     "INSERT INTO seen(key) VALUES ('a'), ('b');"
 #define LARGE_STATE                                                                                \
-    "SELECT key FROM seen WHERE key IN ('a', 'b', 'c'); SELECT info FROM seen; SELECT * FROM "     \
-    "seen_layers; "                                                                                \
-    "SELECT count(*), total(length(bits)) FROM seen_chunks;" SERIES(                               \
+    "SELECT key FROM seen WHERE key IN ('a', 'b', 'c'); SELECT info FROM seen; SELECT "            \
+    "count(*), total(length(data)) FROM seen_data;" SERIES(                                        \
         1000) "SELECT key FROM seen WHERE key IN "                                                 \
               "(SELECT i * 7 FROM c)"
 #define NONE "SELECT 1"

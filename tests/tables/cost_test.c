@@ -251,7 +251,7 @@ static bool grows_as(enum growth growth, enum counter counter, const uint64_t co
     case COPIES:
         return counter != BLOCKS || 2 * costs[2] <= 3 * costs[0];
     case LAYERS:
-        return 2 * costs[2] <= 7 * costs[0];
+        return counter == PAGES || 2 * costs[2] <= 7 * costs[0];
     default: /* a few more for the first time, and for levels of the tree of pages */
         return costs[2] <= costs[1] + 15 * (costs[1] > costs[0] ? costs[1] - costs[0] : 0) + 30;
     }
