@@ -100,7 +100,7 @@ $(BUILD)/tests/cost_test: tests/tables/cost_test.c $(CASE_OBJECT)
 	$(LINK) -o $@ $< $(CASE_OBJECT) $(LINKED_OBJECTS) -lcmocka $(LINKED_SQLITE) -lpthread -lm
 
 # Filter tables answer alike without copies in memory.
-WITHOUT_COPIES = $(BUILD)/without_copies.so
+WITHOUT_COPIES = $(BUILD)/without_copies/$(LIBRARY)
 $(eval $(call objects,without_copies,-fPIC -fvisibility=hidden -DBLOOM_COPIES_BYTES=0))
 $(WITHOUT_COPIES): $(call objects_of,without_copies,$(SOURCES))
 	$(CC) $(CFLAGS) $(LDFLAGS) $(SHARED) -o $@ $^ -lm
@@ -117,8 +117,9 @@ TEST_SUITES = \
     'recipes=$(PYTHON) tests/documentation/recipes_test.py' \
     'scripts=$(PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
     'scripts that ask for a newer SQLite=$(NEWEST) $(shell grep -l '>=3\.4[4-9]' tests/sql/*.test)' \
-    'scripts on tables without copies=[$(WITHOUT_COPIES)] $(PYTHON) tests/runner/sqllogictest.py --load \
-        $(abspath $(WITHOUT_COPIES)) $(wildcard tests/sql/table_*.test)' \
+    'scripts on tables without copies=[$(WITHOUT_COPIES)] $(PYTHON) \
+        tests/runner/sqllogictest.py --load $(abspath $(WITHOUT_COPIES)) \
+        $(wildcard tests/sql/table_*.test)' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
     'sources=$(PYTHON) tests/build/sources_test.py' \
     'plans=$(PYTHON) tests/random/plans_test.py' \
