@@ -109,6 +109,12 @@ $(BUILD)/tests/simulator: $(wildcard tests/simulator/*.[ch])
 $(BUILD)/tests/cost_test: tests/tables/cost_test.c $(CASE_OBJECT)
 	$(LINK) -o $@ $< $(CASE_OBJECT) $(LINKED_OBJECTS) -lcmocka $(LINKED_SQLITE) -lpthread -lm
 
+# Filter tables answer alike without copies in memory.
+WITHOUT_COPIES = $(BUILD)/without_copies/$(LIBRARY)
+$(eval $(call objects,without_copies,-fPIC -fvisibility=hidden -DBLOOM_COPIES_BYTES=0))
+$(WITHOUT_COPIES): $(call objects_of,without_copies,$(SOURCES))
+	$(CC) $(CFLAGS) $(LDFLAGS) $(SHARED) -o $@ $^ -lm
+
 # A suite is NAME=COMMAND; run.py builds what they need and runs them side by side, those named
 # NAME! alone. The closer a suite is to the cause of a failure, the earlier it runs: unit tests,
 # scripts, what is held against an oracle, pages, faults, the simulator.
@@ -121,6 +127,9 @@ TEST_SUITES = \
     'messages=$(BUILD)/tests/message_test' \
     'callbacks=$(BUILD)/tests/callbacks_test' \
     'scripts=$(PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
+    'scripts on tables without copies=[$(WITHOUT_COPIES)] $(PYTHON) \
+        tests/runner/sqllogictest.py --load $(abspath $(WITHOUT_COPIES)) \
+        $(wildcard tests/sql/table_*.test)' \
     'build=[all] $(PYTHON) tests/build/build_test.py' \
     'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \

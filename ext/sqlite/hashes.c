@@ -20,7 +20,7 @@ struct build {
     struct bloom_shape shape; /* only how keys are hashed */
     unsigned affinities;
     struct bloom_key_set keys;
-    uint64_t added; /* keys, duplicates included */
+    uint64_t added;     /* keys, duplicates included */
     int options_length; /* of the first row, as far as they fit; -1: they were not kept */
     char options[OPTIONS_KEPT];
 };

@@ -34,7 +34,7 @@ enum growth {
     COPIES, /* as copies of chunks save less where there are more chunks: basic blocks by at most a
                half, and of the others the limits count */
     LAYERS, /* with the layers of a table that began with 10 keys, 8 at size 1 and 15 at 100, and
-               their trees, and what copies save: to at most 3.5 times as much */
+               their trees, and what copies save: opcodes to at most 3.5 times as much */
     LINEAR, /* from 10 to 100 by at most 15 times what it grows by from 1 to 10; that is 10, or 13
                where it sorts or looks into layers; 31 were n to the power of 1.5 */
 };
@@ -251,7 +251,7 @@ static bool grows_as(enum growth growth, enum counter counter, const uint64_t co
     case COPIES:
         return counter != BLOCKS || 2 * costs[2] <= 3 * costs[0];
     case LAYERS:
-        return 2 * costs[2] <= 7 * costs[0];
+        return counter > OPCODES || 2 * costs[2] <= 7 * costs[0];
     default: /* a few more for the first time, and for levels of the tree of pages */
         return costs[2] <= costs[1] + 15 * (costs[1] > costs[0] ? costs[1] - costs[0] : 0) + 30;
     }

@@ -400,6 +400,50 @@ print(new, flush=True)
 """
 
 
+class Files(TableTest):
+    def test_rowids_out_of_order_end_every_statement(self):
+        """Two rows of chunks exchange their places in the b-tree, so that ids do not ascend."""
+        connection = self.make(capacity=300, page_size=65536)
+        insert_numbers(connection, 1, 2000)
+        root = value(connection, "SELECT rootpage FROM sqlite_master WHERE name = 's_data'")
+        connection.close()
+        path = self.folder / "a.db"
+        page = bytearray(path.read_bytes()[(root - 1) * 65536 :][:65536])
+        self.assertEqual(page[0], 13)  # a leaf; its cell pointers begin at byte 8
+        cells = int.from_bytes(page[3:5], "big")
+        self.assertGreater(cells, 2)
+        page[10:12], page[12:14] = page[12:14], page[10:12]
+        with path.open("r+b") as file:
+            file.seek((root - 1) * 65536)
+            file.write(page)
+        connection = self.open()
+        for sql in ("SELECT info FROM s", "SELECT filter FROM s", "SELECT count(*) FROM s(1)",
+                    "PRAGMA integrity_check", "INSERT INTO s(key) VALUES ('a')",
+                    "INSERT INTO s(s, key) SELECT 'add_all', bloom_hashes(1)",
+                    "INSERT INTO s(s) VALUES ('clear')"):
+            try:
+                rows(connection, sql)
+            except apsw.Error as error:
+                self.assertIn("s", str(error))
+
+    def test_another_database_in_the_place_of_this_one(self):
+        """sqlite3_deserialize keeps prepared statements when the schema is as old; row 0 and the
+        chunks are others."""
+        images = []
+        for options, first in (("capacity=100, key=TEXT", 1), ("capacity=3000", 501)):
+            other = connect(":memory:")
+            rows(other, f"CREATE VIRTUAL TABLE s USING bloom({options})")
+            insert_numbers(other, first, first + 99)
+            images.append(other.serialize("main"))
+        connection = connect(":memory:")
+        for turn in range(6):
+            connection.deserialize("main", images[turn % 2])
+            for _ in range(3):
+                found = [count_found(connection, 1, 100), count_found(connection, 501, 600)]
+                self.assertEqual(found[turn % 2], 100)
+                self.assertLess(found[1 - turn % 2], 10)
+
+
 class Processes(TableTest):
     def check_processes(self, journal_mode):
         connection = self.make(capacity=200, fpr=0.001, journal_mode=journal_mode)
