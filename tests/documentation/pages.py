@@ -600,8 +600,8 @@ class Layer:
 
 
 class Table:
-    """A filter table, of its rows: ids and values. memory is a connection of Python's sqlite3, which
-    applies affinities."""
+    """A filter table, of its rows: ids and values. memory is a connection of Python's sqlite3,
+    which applies affinities."""
     AFFINITIES = ("", "BLOB", "TEXT", "NUMERIC", "INTEGER", "REAL")
 
     def __init__(self, rows, memory):
