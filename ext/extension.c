@@ -38,9 +38,8 @@ static const struct bloom_function FUNCTIONS[] = {
 };
 
 static const struct bloom_table_function *const TABLE_FUNCTIONS[] = {
-    &bloom_url_keys_function,
-    &bloom_keys_function,
-    &bloom_list_function,
+    &bloom_url_keys_function, &bloom_keys_function,     &bloom_list_function,
+    &bloom_lines_function,    &bloom_integers_function,
 };
 
 /* SQLite 3.45 and later wants to know which functions set a subtype (bloom_info); earlier ones
@@ -58,8 +57,9 @@ static int flags_of(const struct bloom_function *function) {
 
 static void release_registration(void *argument) {
     struct bloom_registration *registration = argument;
-    bloom_connection_close(registration->connection);
+    struct bloom_connection *connection = registration->connection;
     sqlite3_free(registration);
+    bloom_connection_close(connection);
 }
 
 static int register_function(sqlite3 *database, struct bloom_connection *connection,
@@ -118,7 +118,7 @@ static int register_all(sqlite3 *database, struct bloom_connection *connection) 
     int status = bloom_table_register(connection);
     for (size_t i = 0; i < sizeof TABLE_FUNCTIONS / sizeof *TABLE_FUNCTIONS && status == SQLITE_OK;
          i++)
-        status = bloom_table_function_register(database, TABLE_FUNCTIONS[i]);
+        status = bloom_table_function_register(connection, TABLE_FUNCTIONS[i]);
     for (size_t i = 0; i < sizeof FUNCTIONS / sizeof *FUNCTIONS && status == SQLITE_OK; i++)
         status = register_function(database, connection, &FUNCTIONS[i]);
     return status;
@@ -133,14 +133,13 @@ static void explain_failure(int status, char **error) {
         *error = sqlite3_mprintf(format, BLOOM_RELEASE, sqlite3_errstr(status));
 }
 
-int sqlite3_bloom_init(sqlite3 *database, char **error, const sqlite3_api_routines *api) {
+/* Registers everything, for an SQLite library that is served. */
+static int load_into(sqlite3 *database, char **error) {
     int status = SQLITE_OK;
-    SQLITE_EXTENSION_INIT2(api);
-    (void)api;
     if (sqlite3_libversion_number() < OLDEST_SQLITE)
         return refuse(error, "SQLite " OLDEST_SQLITE_NAME " or later");
-#ifndef SQLITE_CORE /* else the linker tells */
-    if (api->create_module_v2 == NULL || api->blob_open == NULL)
+#ifndef SQLITE_CORE /* otherwise the linker reports it */
+    if (sqlite3_api->create_module_v2 == NULL || sqlite3_api->blob_open == NULL)
         return refuse(
             error,
             "an SQLite that was built without SQLITE_OMIT_VIRTUALTABLE and SQLITE_OMIT_INCRBLOB");
@@ -156,5 +155,22 @@ int sqlite3_bloom_init(sqlite3 *database, char **error, const sqlite3_api_routin
         explain_failure(status, error);
     if (connection != NULL)
         bloom_connection_close(connection);
+    return status;
+}
+
+int sqlite3_bloom_init(sqlite3 *database, char **error, const sqlite3_api_routines *api) {
+#ifdef SQLITE_CORE
+    (void)api;
+#else
+    if (!bloom_library_enter(api)) {
+        if (error != NULL)
+            *error = api->mprintf("bloom " BLOOM_RELEASE
+                                  " serves another SQLite library in this process. Load a copy of "
+                                  "the file, or first close the connections of that library");
+        return SQLITE_ERROR;
+    }
+#endif
+    int status = load_into(database, error);
+    bloom_library_leave();
     return status;
 }

@@ -1,8 +1,10 @@
 # How the tests are built and run; included by the Makefile. tests/README.md says what is where.
 #
 #: make test           what must pass, in two minutes on two cores; ONLY=WORD: what is named so
+#: make fetch          what make test needs of PyPI and npm, once
 #: make check          the same and what takes longer
-#: make long           what takes longer
+#: make long           what takes longer, as CI runs it
+#: make exhaustive     what goes through every case
 #: make coverage       which lines and branches of ext/ the tests reach
 #: make mutants        changes N lines of ext/, one at a time, and says which change no test sees
 #: make bench          measures and draws, into tests/bench/results
@@ -25,10 +27,22 @@ SANITIZE = $(eval SANITIZE := $$(shell echo 'int main(void) { return 0; }' | \
     $(CC) $(SANITIZERS) -x c -o /dev/null - 2>/dev/null && \
     echo '$(SANITIZERS) -fno-omit-frame-pointer'))$(SANITIZE)
 $(eval $(call objects,sanitized,-fPIC $$(SANITIZE)))
-SANITIZED_LIBRARY = $(abspath $(BUILD))/sanitized/filter.so
+# They find it beside themselves, so that a copy of the tree tests the library of the copy.
+SANITIZED_LIBRARY = $(BUILD)/sanitized/filter.so
+ifeq ($(shell uname -s),Darwin)
+BESIDE = -Wl,-rpath,@loader_path/../sanitized
+NAMED = -Wl,-install_name,@rpath/filter.so
+else
+BESIDE = -Wl,-rpath,'$$ORIGIN/../sanitized'
+NAMED = -Wl,-soname,filter.so
+endif
 $(SANITIZED_LIBRARY): $(call objects_of,sanitized,$(LIBRARY_SOURCES))
+	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) $(SHARED) $(NAMED) -o $@ $^ -lm
+TESTED_LIBRARY = $(SANITIZED_LIBRARY) $(BESIDE)
+# The extension with sanitizers. A program that has none must load their library before it.
+SANITIZED_EXTENSION = $(BUILD)/sanitized/$(LIBRARY)
+$(SANITIZED_EXTENSION): $(call objects_of,sanitized,$(SOURCES))
 	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) $(SHARED) -o $@ $^ -lm
-TESTED_LIBRARY = $(SANITIZED_LIBRARY)
 LIBRARY_FLAGS = $(SANITIZE)
 $(BUILD)/tests/rate_test: TESTED_LIBRARY = $(call objects_of,loadable,$(LIBRARY_SOURCES))
 $(BUILD)/tests/rate_test: LIBRARY_FLAGS =
@@ -46,7 +60,7 @@ $(LIBRARY_TESTS): $(BUILD)/tests/%: tests/library/%.c $(CASE_OBJECT) tests/rules
 	    $(TESTED_LIBRARY) -lcmocka $(LIBRARY_TEST_LIBRARIES) -lm
 
 # SQLite and the extension in one program, so that the program may replace SQLite's allocator and
-# file system. interrupt_test, which measures, does without the sanitizers.
+# file system.
 #
 #     make SQLITE=folder BUILD=build/other build/other/tests/message_test
 #
@@ -56,15 +70,11 @@ LINKED_TESTS = $(patsubst tests/faults/%.c,$(BUILD)/tests/%,$(wildcard tests/fau
     $(BUILD)/tests/simulator $(BUILD)/tests/cost_test
 LINKED_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 $(eval $(call objects,linked,-DSQLITE_CORE $$(LINKED_SANITIZERS)))
-$(eval $(call objects,linked_fast,-DSQLITE_CORE))
 # The storeys that know no SQLite are those of the unit tests.
 NO_SQLITE = ext/url/% ext/filter/% ext/exchange/%
 LINKED_OBJECTS = $(call objects_of,linked,$(filter-out $(NO_SQLITE),$(SOURCES))) \
     $(call objects_of,$(if $(LINKED_SANITIZERS),sanitized,linked),$(filter $(NO_SQLITE),$(SOURCES)))
 LINKED_FLAGS = $(LINKED_SANITIZERS)
-$(BUILD)/tests/interrupt_test: LINKED_OBJECTS = $(call objects_of,linked_fast,$(SOURCES))
-$(BUILD)/tests/interrupt_test: LINKED_FLAGS =
-$(BUILD)/tests/interrupt_test: $(call objects_of,linked_fast,$(SOURCES))
 # Calls the test in each basic block of ext/, which counts them.
 $(eval $(call objects,counted,-DSQLITE_CORE -fsanitize-coverage=trace-pc))
 $(BUILD)/tests/cost_test: LINKED_OBJECTS = $(call objects_of,counted,$(SOURCES))
@@ -85,7 +95,7 @@ endif
 LINK = $(COMPILE) -D_XOPEN_SOURCE=700 -DSQLITE_CORE $(LINKED_FLAGS)
 CMOCKA = $(CASE_OBJECT) -lcmocka
 # These count by themselves, and so run where cmocka is not installed.
-$(foreach name,damage interrupt memory refusal,$(BUILD)/tests/$(name)_test): CMOCKA =
+$(foreach name,memory refusal,$(BUILD)/tests/$(name)_test): CMOCKA =
 $(BUILD)/tests/%_test: tests/faults/%_test.c $(CASE_OBJECT) $(wildcard tests/faults/*.h)
 	$(LINK) -o $@ $(filter tests/%.c,$^) $(CMOCKA) $(LINKED_OBJECTS) $(LINKED_SQLITE) \
 	    -lpthread -lm
@@ -100,64 +110,69 @@ $(BUILD)/tests/cost_test: tests/tables/cost_test.c $(CASE_OBJECT)
 	$(LINK) -o $@ $< $(CASE_OBJECT) $(LINKED_OBJECTS) -lcmocka $(LINKED_SQLITE) -lpthread -lm
 
 # A suite is NAME=COMMAND; run.py builds what they need and runs them side by side, those named
-# NAME! alone. Those that take longest come first.
+# NAME! alone. The closer a suite is to the cause of a failure, the earlier it runs: unit tests,
+# scripts, what is held against an oracle, pages, faults, the simulator.
 unit_suites = $(foreach program,$(1),'$(notdir $(program))=$(program)')
 NEWEST_PYTHON = PYTHON=$(PYTHON) sh tests/runner/newest.sh
 NEWEST = $(NEWEST_PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY)
 TEST_SUITES = \
-    'build=[all] $(PYTHON) tests/build/build_test.py' \
-    'generations=$(PYTHON) tests/tables/generations_test.py' \
-    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py' \
-    'recipes=$(PYTHON) tests/documentation/recipes_test.py' \
+    $(call unit_suites,$(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS))) \
+    'pins=$(BUILD)/tests/pins_test' \
+    'messages=$(BUILD)/tests/message_test' \
+    'callbacks=$(BUILD)/tests/callbacks_test' \
     'scripts=$(PYTHON) tests/runner/sqllogictest.py --load ./$(LIBRARY) tests/sql' \
-    'scripts that ask for a newer SQLite=$(NEWEST) $(shell grep -l '>=3\.4[4-9]' tests/sql/*.test)' \
+    'build=[all] $(PYTHON) tests/build/build_test.py' \
+    'URLs and their parsers=$(PYTHON) tests/documentation/urls_test.py' \
     'filter tables=$(PYTHON) tests/tables/table_test.py' \
-    'sources=$(PYTHON) tests/build/sources_test.py' \
+    'generations=$(PYTHON) tests/tables/generations_test.py' \
+    'planner=$(PYTHON) tests/tables/planner_test.py' \
     'plans=$(PYTHON) tests/random/plans_test.py' \
     'formats by their pages=$(PYTHON) tests/documentation/format_test.py' \
-    'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
-    'runner of suites=$(PYTHON) tests/runner/run_test.py' \
-    'text in messages=$(PYTHON) tests/random/quote_test.py' \
-    'planner=$(PYTHON) tests/tables/planner_test.py' \
+    'lines and numbers=$(PYTHON) tests/random/lines_test.py' \
+    'two SQLite libraries=$(PYTHON) tests/hosts/two_libraries_test.py' \
     'rates of filter tables=$(PYTHON) tests/tables/rates_test.py' \
     'exchange=$(PYTHON) tests/exchange/exchange_test.py' \
     'foreign formats=$(PYTHON) tests/exchange/foreign_test.py' \
+    'text in messages=$(PYTHON) tests/random/quote_test.py' \
+    'recipes=$(PYTHON) tests/documentation/recipes_test.py' \
     'documentation=$(PYTHON) tests/documentation/documentation_test.py' \
     'blocks of pages=$(PYTHON) tests/documentation/blocks_test.py' \
     'mistakes=$(PYTHON) tests/documentation/mistakes_test.py' \
-    'pins=$(BUILD)/tests/pins_test' \
-    'messages=$(BUILD)/tests/message_test' \
-    'passes=$(BUILD)/tests/passes_test' \
+    'scripts that ask for a newer SQLite=$(NEWEST) $(shell grep -l '>=3\.4[4-9]' tests/sql/*.test)' \
+    'simulator, twenty rounds=STEPS=8000 $(BUILD)/tests/simulator' \
     'refusals by place=PLACES=1 $(BUILD)/tests/refusal_test' \
     'memory failures by place=PLACES=1 $(BUILD)/tests/memory_test' \
-    'callbacks=$(BUILD)/tests/callbacks_test' \
-    'simulator, twenty rounds=STEPS=8000 $(BUILD)/tests/simulator' \
-    $(call unit_suites,$(filter-out $(LONG_LIBRARY_TESTS),$(LIBRARY_TESTS)))
+    'passes=$(BUILD)/tests/passes_test' \
+    'sources=$(PYTHON) tests/build/sources_test.py' \
+    'script runner=$(PYTHON) tests/runner/sqllogictest_test.py' \
+    'runner of suites=$(PYTHON) tests/runner/run_test.py'
 
 # What takes longer: see the files; what is not installed is skipped and says so. Minutes each take
 # those at the top.
+# Python's own blocks are not freed when it ends.
+UNDER_SANITIZERS = ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0 \
+    LD_PRELOAD=$$(ldd $(SANITIZED_EXTENSION) | awk "/libasan/ {print \$$3}")
 LONG_SUITES = \
+    'scripts under sanitizers=[$(SANITIZED_EXTENSION)] $(UNDER_SANITIZERS) \
+        $(PYTHON) tests/runner/sqllogictest.py --load $(SANITIZED_EXTENSION) tests/sql' \
     $(call unit_suites,$(LONG_LIBRARY_TESTS)) \
-    '300,000 spellings of URLs=COUNT=300000 $(PYTHON) tests/documentation/urls_test.py' \
-    'fuzzing=sh tests/fuzz/run.sh' \
+    '60,000 spellings of URLs=COUNT=60000 $(PYTHON) tests/documentation/urls_test.py' \
+    'fuzzing, five seconds each=SECONDS_EACH=5 sh tests/fuzz/run.sh' \
     'faults on the oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Oldest' \
     'faults on the newest SQLite=$(PYTHON) tests/hosts/releases_test.py Newest' \
     'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
-    'exchange with Java=$(PYTHON) tests/exchange/guava_test.py' \
+    'lists and what reads them=$(PYTHON) tests/exchange/lists_test.py' \
     'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
-    'damaged bytes under valgrind=sh tests/faults/valgrind.sh' \
     'rates of filter tables, more=KEYS=300000 $(PYTHON) tests/tables/rates_test.py' \
     'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
     'the program around it=$(BUILD)/tests/host_test' \
-    'memory failures=$(BUILD)/tests/memory_test' \
-    'refusals=$(BUILD)/tests/refusal_test' \
-    'damaged bytes=$(BUILD)/tests/damage_test' \
-    'interrupts!=$(BUILD)/tests/interrupt_test' \
+    'every eighth memory failure=EVERY=8 $(BUILD)/tests/memory_test' \
+    'every eighth refusal=EVERY=8 $(BUILD)/tests/refusal_test' \
     'threads=sh tests/threads/run.sh' \
     'scripts on the newest SQLite=$(NEWEST) tests/sql' \
     'scripts on the SQLite of Ubuntu 24.04=APSW=3.45.1.0 $(NEWEST) tests/sql' \
-    'plans, more=SEED=2 QUERIES=40000 $(PYTHON) tests/random/plans_test.py' \
-    'plans on the newest SQLite=SEED=2 QUERIES=40000 $(NEWEST_PYTHON) tests/random/plans_test.py' \
+    'plans, more=SEED=2 QUERIES=10000 $(PYTHON) tests/random/plans_test.py' \
+    'plans on the newest SQLite=SEED=3 QUERIES=10000 $(NEWEST_PYTHON) tests/random/plans_test.py' \
     'simulator=STEPS=15000 $(BUILD)/tests/simulator' \
     'simulator, one fault after the other=STEPS=15000 $(BUILD)/tests/simulator $(SIMULATOR_WEIGHTS)' \
     'costs=$(BUILD)/tests/cost_test' \
@@ -167,7 +182,16 @@ LONG_SUITES = \
     'platforms=$(PYTHON) tests/hosts/platforms_test.py' \
     'options of SQLite=$(PYTHON) tests/hosts/options_test.py'
 
-# With ONLY all that there is: those of make long, packages, hosts and clusters, too.
+# What goes through every case: make check runs it, CI does not.
+EXHAUSTIVE_SUITES = \
+    'memory failures=$(BUILD)/tests/memory_test' \
+    'refusals=$(BUILD)/tests/refusal_test' \
+    'fuzzing=sh tests/fuzz/run.sh' \
+    '40,000 plans=SEED=4 QUERIES=40000 $(PYTHON) tests/random/plans_test.py' \
+    '300,000 spellings of URLs=SEED=2 COUNT=300000 $(PYTHON) tests/documentation/urls_test.py'
+
+# With ONLY all that there is: those of make long, packages, hosts and clusters, too. Not the
+# exhaustive ones, of which make exhaustive ONLY=WORD chooses.
 SUITES_OF_PACKAGES = $(shell $(PYTHON) ext/packages/packages.py suites)
 OTHER_SUITES = $(LONG_SUITES) $(CLUSTER_SUITES) $(SUITES_OF_PACKAGES) \
     'hosts in their languages=[binaries wheel npm] $(PYTHON) tests/hosts/hosts.py'
@@ -178,11 +202,14 @@ test:
 	    { echo 'make test needs python3: apt-get install python3' >&2; exit 1; }
 	@+MAKE='$(MAKE)' $(RUN) $(TEST_SUITES) $(if $(ONLY),$(OTHER_SUITES))
 
-# The tests and what takes longer.
-check: test long
+fetch:
+	@PYTHON=$(PYTHON) sh tests/fetch.sh
 
-long:
-	@+MAKE='$(MAKE)' $(RUN) $(LONG_SUITES)
+# The tests and what takes longer. CI runs test and long.
+check: test long exhaustive
+
+long exhaustive:
+	@+MAKE='$(MAKE)' $(RUN) $(if $(filter long,$@),$(LONG_SUITES),$(EXHAUSTIVE_SUITES))
 
 # Which lines and branches of ext/ the tests reach, and whether what they do not reach is known and
 # explained.
@@ -199,12 +226,11 @@ mutants:
 bench: $(LIBRARY)
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" LIBRARY=$(LIBRARY) OBJECTS="$(OBJECTS)" sh tests/bench/run.sh
 
-.PHONY: test check long coverage mutants bench
+.PHONY: test fetch check long exhaustive coverage mutants bench
 
 # Filters in replicated SQLite, each engine as a cluster of three processes on loopback; what is not
 # installed is skipped and says so. The figures of the last run: tests/clusters/README.md.
 CLUSTER_SUITES = \
-    'last writer wins=$(PYTHON) tests/clusters/last_writer_test.py' \
     'libSQL=$(PYTHON) tests/clusters/clusters_test.py libSQL' \
     'dqlite=$(PYTHON) tests/clusters/clusters_test.py dqlite' \
     'rqlite=$(PYTHON) tests/clusters/clusters_test.py rqlite' \

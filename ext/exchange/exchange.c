@@ -9,19 +9,9 @@
 #include <string.h>
 
 static const struct bloom_exchange *const FORMATS[] = {
-    &bloom_exchange_guava,
-    &bloom_exchange_guava_utf16,
-    &bloom_exchange_spark,
-    &bloom_exchange_dcso,
-    &bloom_exchange_go,
-    &bloom_exchange_go_little,
-    &bloom_exchange_go_words,
-    &bloom_exchange_go_words_little,
-    &bloom_exchange_parquet,
-    &bloom_exchange_parquet_bitset,
-    &bloom_exchange_parquet_int32,
-    &bloom_exchange_parquet_int32_bitset,
-    &bloom_exchange_redisbloom,
+    &bloom_exchange_guava,         &bloom_exchange_guava_utf16, &bloom_exchange_spark,
+    &bloom_exchange_dcso,          &bloom_exchange_go,          &bloom_exchange_parquet,
+    &bloom_exchange_parquet_int32, &bloom_exchange_redisbloom,
 };
 
 #define FORMAT_COUNT (sizeof FORMATS / sizeof *FORMATS)

@@ -1,18 +1,17 @@
 /* Filters as other systems serialise them, and the interface that every such foreign format
  * implements.
  *
- * A format is one file, NAME.c, and one row of the table in exchange.c; the forms in which a system
- * writes the same filter are rows of one file. Reading and writing are in two steps each, so that
- * the caller allocates in between, and only after a filter is known to be sound: it never allocates
- * much more than the bytes that it was given.
+ * A format is one file, NAME.c, and one row of the table in exchange.c. Formats that differ in
+ * little are rows of one file. Reading and writing are in two steps each, so that the caller
+ * allocates in between, and only after a filter is known to be sound: it never allocates much more
+ * than the bytes that it was given.
  *
  * What was read and is written again in the same format has the same bytes, with two exceptions.
- * `go`, `parquet` and `parquet-int32`, which read every form, write the usual one; the other forms
- * have formats of their own, which read only that form and write it. `dcso` and `redisbloom` count
- * how many adds changed a bit. No set of keys tells that: a key whose bits other keys set, too, has
- * counted when it came before them, and not when it came after, and the bits are the same. A filter
- * that kept the count would have other bytes for the same keys, so none keeps it; what is written
- * is the estimate from the bits.
+ * `go`, `parquet` and `parquet-int32` read every form that their systems write, and write the usual
+ * one. `dcso` and `redisbloom` count how many adds changed a bit. No set of keys tells that: a key
+ * whose bits other keys set, too, has counted when it came before them, and not when it came after,
+ * and the bits are the same. A filter that kept the count would have other bytes for the same keys,
+ * so none keeps it; what is written is the estimate from the bits.
  */
 #ifndef BLOOM_EXCHANGE_H
 #define BLOOM_EXCHANGE_H
@@ -48,13 +47,8 @@ extern const struct bloom_exchange bloom_exchange_guava_utf16;
 extern const struct bloom_exchange bloom_exchange_spark;
 extern const struct bloom_exchange bloom_exchange_dcso;
 extern const struct bloom_exchange bloom_exchange_go;
-extern const struct bloom_exchange bloom_exchange_go_little;
-extern const struct bloom_exchange bloom_exchange_go_words;
-extern const struct bloom_exchange bloom_exchange_go_words_little;
 extern const struct bloom_exchange bloom_exchange_parquet;
 extern const struct bloom_exchange bloom_exchange_parquet_int32;
-extern const struct bloom_exchange bloom_exchange_parquet_bitset;
-extern const struct bloom_exchange bloom_exchange_parquet_int32_bitset;
 extern const struct bloom_exchange bloom_exchange_redisbloom;
 
 /* Reads bytes by a format's member read, and names a compressed file for what it is. */

@@ -1,20 +1,18 @@
-/* Formats `go`, `go-little`, `go-words` and `go-words-little`: what version 3 of
- * github.com/bits-and-blooms/bloom writes with WriteTo and MarshalBinary.
+/* Format `go`: what version 3 of github.com/bits-and-blooms/bloom writes with WriteTo and
+ * MarshalBinary.
  *
  *    0  8  m, big-endian
  *    8  8  k, big-endian
  *   16  8  L, the length of the row of bits
  *   24     the row, as words of 64 bits: bit b of the filter is bit b & 63 of word b >> 6
  *
- * L and the words are big-endian, or little-endian where the program has called
- * bitset.LittleEndian(). L is m, or whole words for a filter that FromWithM made of words. `go`
- * reads all of these and writes the usual form, big-endian and with L = m; it tells the byte order
- * by L, which must be as many words as m. Each other format reads and writes one form alone. Where
- * m is the same number in both byte orders, the least of which is 0x101000000 (539 MB), `go` takes
- * the words for big-endian, and `go-little` is the way to read others.
+ * L and the words are big-endian, or little-endian if the program has called bitset.LittleEndian().
+ * L is usually m. It is whole words if FromWithM made the filter of words. A row that FromWithM
+ * made too short grows, as keys come, to the last bit that is set.
  *
- * A row that FromWithM made too short grows, as keys come, to the last bit that is set. `go` reads
- * it where it has as many words as m; none of these formats writes it.
+ * All of these are read if the row has as many words as m needs. The byte order is that in which it
+ * does. Where m is the same number in both byte orders, the least of which is 0x101000000 (539 MB),
+ * the words are taken for big-endian. What is written is the usual form, big-endian and with L = m.
  */
 #include "exchange/exchange.h"
 #include "exchange/words.h"
@@ -26,27 +24,13 @@
 
 enum { GO_AT_PROBES = 8, GO_AT_LENGTH = 16, GO_HEADER_BYTES = 24 };
 
-/* The parts of a form, of which the usual one has none. */
-enum { GO_FORM_ANY = 0, GO_FORM_LITTLE = 1, GO_FORM_WORDS = 2, GO_FORMS = 4 };
-
-static const char *const GO_FORM_TEXTS[GO_FORMS] = {NULL, "a little-endian row of as many bits",
-                                                    "a big-endian row of whole words",
-                                                    "a little-endian row of whole words"};
-
 /* Whether the row is little-endian. */
-static bool go_is_little(unsigned form, const uint8_t *bytes, uint64_t bits) {
-    uint64_t row = bloom_load64_big(bytes + GO_AT_LENGTH);
-    return form == GO_FORM_ANY ? bloom_words_of(row) != bloom_words_of(bits)
-                               : (form & GO_FORM_LITTLE) != 0;
+static bool go_is_little(const uint8_t *bytes, uint64_t bits) {
+    return bloom_words_of(bloom_load64_big(bytes + GO_AT_LENGTH)) != bloom_words_of(bits);
 }
 
-/* L of a form. */
-static uint64_t go_row(unsigned form, uint64_t bits) {
-    return (form & GO_FORM_WORDS) != 0 ? bloom_words_of(bits) * BLOOM_WORD_BITS : bits;
-}
-
-static bool go_read_header(unsigned form, struct bloom_shape *shape, const uint8_t *bytes,
-                           uint64_t *row, char problem[BLOOM_PROBLEM_SIZE]) {
+static bool go_read_header(struct bloom_shape *shape, const uint8_t *bytes, uint64_t *row,
+                           char problem[BLOOM_PROBLEM_SIZE]) {
     uint64_t bits = bloom_load64_big(bytes), probes = bloom_load64_big(bytes + GO_AT_PROBES);
     if (probes < 1 || probes > BLOOM_FOREIGN_PROBES_MAXIMUM || bits < 1 ||
         bits > BLOOM_BITS_MAXIMUM) {
@@ -57,15 +41,8 @@ static bool go_read_header(unsigned form, struct bloom_shape *shape, const uint8
                  probes, bits, BLOOM_FOREIGN_PROBES_MAXIMUM, BLOOM_BITS_MAXIMUM);
         return false;
     }
-    *row = go_is_little(form, bytes, bits) ? bloom_load64(bytes + GO_AT_LENGTH)
-                                           : bloom_load64_big(bytes + GO_AT_LENGTH);
-    if (form != GO_FORM_ANY && *row != go_row(form, bits)) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are another form of a filter of bits-and-blooms, or none: their header says "
-                 "%" PRIu64 " bits, and is not followed by %s; import them as format 'go'",
-                 bits, GO_FORM_TEXTS[form]);
-        return false;
-    }
+    *row = go_is_little(bytes, bits) ? bloom_load64(bytes + GO_AT_LENGTH)
+                                     : bloom_load64_big(bytes + GO_AT_LENGTH);
     if (bloom_words_of(*row) != bloom_words_of(bits)) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "are no filter of bits-and-blooms: their header says %" PRIu64
@@ -81,6 +58,7 @@ static bool go_read_header(unsigned form, struct bloom_shape *shape, const uint8
 static bool go_read(unsigned form, struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
                     char problem[BLOOM_PROBLEM_SIZE]) {
     uint64_t row;
+    (void)form;
     if (length > 0 && bytes[0] == '{') {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "are JSON; write the filter with WriteTo or MarshalBinary instead");
@@ -93,7 +71,7 @@ static bool go_read(unsigned form, struct bloom_shape *shape, const uint8_t *byt
                  length, GO_HEADER_BYTES);
         return false;
     }
-    if (!go_read_header(form, shape, bytes, &row, problem))
+    if (!go_read_header(shape, bytes, &row, problem))
         return false;
     uint64_t expected = GO_HEADER_BYTES + bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
     if (length != expected) {
@@ -104,8 +82,7 @@ static bool go_read(unsigned form, struct bloom_shape *shape, const uint8_t *byt
         return false;
     }
     const uint8_t *last = bytes + length - BLOOM_WORD_BYTES;
-    uint64_t word =
-        go_is_little(form, bytes, shape->bits) ? bloom_load64(last) : bloom_load64_big(last);
+    uint64_t word = go_is_little(bytes, shape->bits) ? bloom_load64(last) : bloom_load64_big(last);
     uint64_t within = row < shape->bits ? row : shape->bits;
     if (within % BLOOM_WORD_BITS != 0 && word >> (within % BLOOM_WORD_BITS) != 0) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
@@ -119,10 +96,11 @@ static bool go_read(unsigned form, struct bloom_shape *shape, const uint8_t *byt
 /* The last word may be longer than what is left of the payload. */
 static void go_read_payload(unsigned form, const struct bloom_shape *shape, const uint8_t *bytes,
                             uint64_t length, uint8_t *payload) {
+    (void)form;
     (void)length;
     uint64_t size = bloom_payload_bytes(shape), whole = size - size % BLOOM_WORD_BYTES;
     const uint8_t *row = bytes + GO_HEADER_BYTES;
-    if (go_is_little(form, bytes, shape->bits)) {
+    if (go_is_little(bytes, shape->bits)) {
         memcpy(payload, row, (size_t)size);
         return;
     }
@@ -148,16 +126,12 @@ static void go_write(unsigned form, const struct bloom_shape *shape, const uint8
                      uint8_t *bytes) {
     uint64_t size = bloom_payload_bytes(shape), whole = size - size % BLOOM_WORD_BYTES;
     uint8_t *row = bytes + GO_HEADER_BYTES;
+    (void)form;
     bloom_store64_big(bytes, shape->bits);
     bloom_store64_big(bytes + GO_AT_PROBES, shape->probes);
-    bloom_store64_big(bytes + GO_AT_LENGTH, go_row(form, shape->bits));
+    bloom_store64_big(bytes + GO_AT_LENGTH, shape->bits);
     if (whole < size)
         memset(row + whole, 0, BLOOM_WORD_BYTES);
-    if ((form & GO_FORM_LITTLE) != 0) {
-        bloom_store64(bytes + GO_AT_LENGTH, go_row(form, shape->bits));
-        memcpy(row, payload, (size_t)size);
-        return;
-    }
     bloom_swap_words(row, payload, whole);
     for (uint64_t i = whole; i < size; i++)
         row[whole + BLOOM_WORD_BYTES - 1 - (i - whole)] = payload[i];
@@ -165,34 +139,6 @@ static void go_write(unsigned form, const struct bloom_shape *shape, const uint8
 
 const struct bloom_exchange bloom_exchange_go = {
     .name = "go",
-    .form = GO_FORM_ANY,
-    .read = go_read,
-    .read_payload = go_read_payload,
-    .measure = go_measure,
-    .write = go_write,
-};
-
-const struct bloom_exchange bloom_exchange_go_little = {
-    .name = "go-little",
-    .form = GO_FORM_LITTLE,
-    .read = go_read,
-    .read_payload = go_read_payload,
-    .measure = go_measure,
-    .write = go_write,
-};
-
-const struct bloom_exchange bloom_exchange_go_words = {
-    .name = "go-words",
-    .form = GO_FORM_WORDS,
-    .read = go_read,
-    .read_payload = go_read_payload,
-    .measure = go_measure,
-    .write = go_write,
-};
-
-const struct bloom_exchange bloom_exchange_go_words_little = {
-    .name = "go-words-little",
-    .form = GO_FORM_WORDS | GO_FORM_LITTLE,
     .read = go_read,
     .read_payload = go_read_payload,
     .measure = go_measure,

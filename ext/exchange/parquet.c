@@ -1,5 +1,5 @@
-/* Formats `parquet`, `parquet-int32` and both with `-bitset`: the Bloom filter of one column in one
- * row group, as it lies in an Apache Parquet file at bloom_filter_offset, or its bitset alone.
+/* Formats `parquet` and `parquet-int32`: the Bloom filter of one column in one row group, as it
+ * lies in an Apache Parquet file at bloom_filter_offset, or its bitset alone.
  *
  *   header    BloomFilterHeader in Thrift's compact protocol: 15, then numBytes as a zigzag
  *             varint, then 1c 1c 00 00 three times (blocks, XXH64, no compression), then 00; 15 to
@@ -7,8 +7,8 @@
  *   bitset    numBytes, a multiple of 32: the payload
  *
  * A header makes the length no multiple of 32, so the two forms cannot be mistaken for one another.
- * `parquet` and `parquet-int32` read both and write the header; with `-bitset`, only the bitset is
- * read and written. The bytes do not say what kind of values the column has; hence two of each.
+ * Both are read, and the header is written. The bytes do not say what kind of values the column
+ * has, so there are two formats.
  */
 #include "exchange/exchange.h"
 #include "exchange/words.h"
@@ -18,8 +18,7 @@
 
 enum { PARQUET_BLOCK_SIZE = 32, PARQUET_HASHES = 8, PARQUET_HEADER_MOST = 1 + 5 + 13 };
 
-/* The parts of a form. */
-enum { PARQUET_FORM_INT32 = 1, PARQUET_FORM_BITSET = 2 };
+enum { PARQUET_FORM_ANY = 0, PARQUET_FORM_INT32 = 1 };
 
 #define PARQUET_BYTES_MAXIMUM (UINT64_C(1) << 37)
 
@@ -51,7 +50,7 @@ static uint64_t parquet_before(const uint8_t *bytes, uint64_t length) {
 }
 
 static const struct bloom_layout *parquet_layout(unsigned form) {
-    return (form & PARQUET_FORM_INT32) != 0 ? &bloom_layout_parquet_int32 : &bloom_layout_parquet;
+    return form == PARQUET_FORM_INT32 ? &bloom_layout_parquet_int32 : &bloom_layout_parquet;
 }
 
 static bool parquet_read(unsigned form, struct bloom_shape *shape, const uint8_t *bytes,
@@ -76,12 +75,6 @@ static bool parquet_read(unsigned form, struct bloom_shape *shape, const uint8_t
     }
     *shape = (struct bloom_shape){
         .layout = parquet_layout(form), .probes = PARQUET_HASHES, .bits = (length - before) * 8};
-    if ((form & PARQUET_FORM_BITSET) != 0 && before > 0) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are a Bloom filter of Parquet with its header; import them as format '%s'",
-                 shape->layout->name);
-        return false;
-    }
     return true;
 }
 
@@ -105,15 +98,14 @@ static bool parquet_measure(unsigned form, const struct bloom_shape *shape, uint
                  shape->layout->name, layout->name);
         return false;
     }
-    bool bare = (form & PARQUET_FORM_BITSET) != 0;
-    if (size > INT32_MAX && !bare) {
+    if (size > INT32_MAX) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
                  "has %" PRIu64 " bytes of bits, but Parquet counts them with 31 bits; build "
                  "several filters",
                  size);
         return false;
     }
-    *length = size + (bare ? 0 : parquet_header(size, header));
+    *length = size + parquet_header(size, header);
     return true;
 }
 
@@ -121,14 +113,15 @@ static void parquet_write(unsigned form, const struct bloom_shape *shape, const 
                           uint8_t *bytes) {
     uint8_t header[PARQUET_HEADER_MOST];
     uint64_t size = bloom_payload_bytes(shape);
-    size_t before = (form & PARQUET_FORM_BITSET) != 0 ? 0 : parquet_header(size, header);
+    size_t before = parquet_header(size, header);
+    (void)form;
     memcpy(bytes, header, before);
     memcpy(bytes + before, payload, (size_t)size);
 }
 
 const struct bloom_exchange bloom_exchange_parquet = {
     .name = "parquet",
-    .form = 0,
+    .form = PARQUET_FORM_ANY,
     .read = parquet_read,
     .read_payload = parquet_read_payload,
     .measure = parquet_measure,
@@ -138,24 +131,6 @@ const struct bloom_exchange bloom_exchange_parquet = {
 const struct bloom_exchange bloom_exchange_parquet_int32 = {
     .name = "parquet-int32",
     .form = PARQUET_FORM_INT32,
-    .read = parquet_read,
-    .read_payload = parquet_read_payload,
-    .measure = parquet_measure,
-    .write = parquet_write,
-};
-
-const struct bloom_exchange bloom_exchange_parquet_bitset = {
-    .name = "parquet-bitset",
-    .form = PARQUET_FORM_BITSET,
-    .read = parquet_read,
-    .read_payload = parquet_read_payload,
-    .measure = parquet_measure,
-    .write = parquet_write,
-};
-
-const struct bloom_exchange bloom_exchange_parquet_int32_bitset = {
-    .name = "parquet-int32-bitset",
-    .form = PARQUET_FORM_INT32 | PARQUET_FORM_BITSET,
     .read = parquet_read,
     .read_payload = parquet_read_payload,
     .measure = parquet_measure,

@@ -61,13 +61,13 @@ bool bloom_growth_possible(const struct bloom_growth *growth, char problem[BLOOM
     struct bloom_layer layer;
     if (growth->generations > 1 && growth->layout->blocks->remove != NULL) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "layout=%s has no generations; use layout=blocked, or delete keys one by one",
+                 "layout=%s has no generations. Use layout=blocked, or delete keys one by one",
                  growth->layout->name);
         return false;
     }
     if (growth->mode == BLOOM_GROWTH_ON && tenths(growth, 10) < GROWING_RATE_MINIMUM) {
         snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "a table that grows needs an fpr of 1e-6 or more%s; write that, or growth=off "
+                 "a table that grows needs an fpr of 1e-6 or more%s. Write that, or growth=off "
                  "with the capacity that it needs",
                  growth->generations > 1 ? " for each generation" : "");
         return false;

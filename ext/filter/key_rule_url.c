@@ -17,6 +17,12 @@ static_assert((int)BLOOM_RULE_KEYS_MAXIMUM >= BLOOM_URL_KEYS_MOST, "a URL has mo
 static bool rule_url_add(const uint8_t *text, size_t length, uint8_t *room,
                          struct bloom_rule_key *key) {
     struct bloom_url url;
+    /* Most of what a list gives is a key already, and an entry. */
+    const size_t name = length > 0 ? bloom_url_plain_name(text, length) : 0;
+    if (name > 0 && name + 1 == length && text[name] == '/') {
+        *key = (struct bloom_rule_key){text, length};
+        return true;
+    }
     bool has_key =
         bloom_url_parse(&url, text, length, room) && bloom_list_takes(text, length, &url, room);
     if (has_key)
@@ -42,7 +48,7 @@ static unsigned rule_url_ask(const uint8_t *text, size_t length, uint8_t *room,
 static bool rule_url_nocase_add(const uint8_t *text, size_t length, uint8_t *room,
                                 struct bloom_rule_key *key) {
     bool has_key = rule_url_add(text, length, room, key);
-    if (has_key)
+    if (has_key && key->bytes == room)
         bloom_url_lower(room, key->length);
     return has_key;
 }
@@ -56,8 +62,14 @@ static unsigned rule_url_nocase_ask(const uint8_t *text, size_t length, uint8_t 
     return rule_url_all(&url, room, keys);
 }
 
+/* A line of a list may have a key as a URL, so that asking for one does not leave it out. The
+ * beginning of a long text decides, since there may be no memory for all of it. */
 static const char *rule_url_advice(const uint8_t *text, size_t length) {
-    return bloom_list_is_line(text, length)
+    enum { BEGINNING = 400 };
+    struct bloom_url url;
+    uint8_t room[4 * BEGINNING + 320];
+    return bloom_url_parse(&url, text, length < BEGINNING ? length : BEGINNING, room) ||
+                   bloom_list_is_line(text, length)
                ? "it is no URL but a line of a list; have lists read, as in FROM "
                  "bloom_list((SELECT group_concat(line, char(10)) FROM lines)) WHERE key NOT NULL"
                : "leave it out with WHERE bloom_url(key) IS NOT NULL";

@@ -41,7 +41,7 @@ $(PACKAGES)/binaries/built: $(AMALGAMATION) $(PACKAGE_TOOLS_READY) ext/packages/
 	@touch $@
 
 $(PACKAGES)/python/built: $(PACKAGES)/binaries/built \
-    $(wildcard ext/packages/python/*.* ext/packages/python/*/*)
+    $(wildcard $(addprefix ext/packages/python/,*.* */*.* */*/*.*))
 	$(PACKAGE_PYTHON) ext/packages/python/build.py
 	@touch $@
 

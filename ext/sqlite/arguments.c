@@ -375,6 +375,20 @@ void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape 
         sqlite3_result_error_nomem(context);
 }
 
+void bloom_sql_result_empty(sqlite3_context *context, const struct bloom_shape *shape) {
+    uint64_t length = bloom_filter_bytes(shape);
+    uint8_t *filter = sqlite3_malloc64(length);
+    int code = filter == NULL ? SQLITE_NOMEM
+                              : bloom_sql_clear(sqlite3_context_db_handle(context), filter, length);
+    if (code != SQLITE_OK) {
+        sqlite3_free(filter);
+        sqlite3_result_error_code(context, code);
+        return;
+    }
+    bloom_header_write(shape, filter);
+    sqlite3_result_blob64(context, filter, length, sqlite3_free);
+}
+
 void bloom_sql_result_pass(sqlite3_context *context, const struct bloom_shape *shape,
                            uint8_t *filter) {
     if (filter == NULL ||

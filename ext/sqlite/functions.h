@@ -22,6 +22,7 @@ struct bloom_connection {
     uint64_t references;     /* functions, living pins, the module of filter tables, and these */
     uint64_t deaths;         /* of pins */
     unsigned tables_running; /* statements of filter tables at work: see table/database.h */
+    unsigned rotations;      /* writes of a newest generation: see table/chunks.h */
     bool loaded;             /* everything is registered: see extension.c */
 };
 
@@ -101,6 +102,9 @@ enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position
 bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layout, bool offered,
                       const char *action);
 
+/* Makes an empty filter the function's result, unless the caller wants the statement to end. */
+void bloom_sql_result_empty(sqlite3_context *context, const struct bloom_shape *shape);
+
 /* As bloom_sql_result_filter, for a filter that took a pass over all its bytes. When the caller
  * wants the statement to end, the filter is freed and the function fails with that code. */
 void bloom_sql_result_pass(sqlite3_context *context, const struct bloom_shape *shape,
@@ -120,11 +124,31 @@ struct bloom_question {
 };
 bool bloom_sql_question(void *argument);
 
+/* library.c: the SQLite library that is served. Linked into a program there is only one. */
+#ifdef SQLITE_CORE
+static inline void bloom_library_keep(void) {
+}
+static inline void bloom_library_leave(void) {
+}
+#else
+
+/* Begins a use of SQLite's functions. Returns false, and begins none, while another SQLite library
+ * is in use. */
+bool bloom_library_enter(const struct sqlite3_api_routines *api);
+
+/* Adds a use while there is one. */
+void bloom_library_keep(void);
+
+/* Ends a use. The caller must not call SQLite afterwards, unless it has another use. */
+void bloom_library_leave(void);
+#endif
+
 /* pins.c: filters as pointer values, which are never followed before they are found alive. */
 
 /* open finds the state of a connection, or makes it; keep returns the state that it is given. Each
  * call of the two takes a reference, which one function holds; close gives it back. NULL: there is
- * no memory. */
+ * no memory. After the last close of a connection another SQLite library may be served, so close is
+ * the last thing that a destructor does. */
 struct bloom_connection *bloom_connection_open(sqlite3 *database);
 struct bloom_connection *bloom_connection_keep(struct bloom_connection *connection);
 void bloom_connection_close(struct bloom_connection *connection);

@@ -20,6 +20,7 @@ struct build {
     struct bloom_shape shape; /* only how keys are hashed */
     unsigned affinities;
     struct bloom_key_set keys;
+    uint64_t added; /* keys, duplicates included */
     int options_length; /* of the first row, as far as they fit; -1: they were not kept */
     char options[OPTIONS_KEPT];
 };
@@ -179,6 +180,7 @@ static bool take_key(sqlite3_context *context, struct build *build, sqlite3_valu
             return false;
         }
     }
+    build->added++;
     if (bloom_key_set_add(&build->keys, words))
         return true;
     sqlite3_result_error_nomem(context);
@@ -197,12 +199,18 @@ void bloom_sql_hashes_step(sqlite3_context *context, int count, sqlite3_value **
                     !take_key(context, build, arguments[0]);
 }
 
-/* Makes the set. Returns false after failing the function. */
+/* Makes the set. Returns false after failing the function. When duplicates have been dropped, the
+ * set probably holds further ones, which would take memory twice. */
 static bool finish(sqlite3_context *context, struct build *build, struct bloom_hashes *hashes) {
     struct bloom_question question = {.database = sqlite3_context_db_handle(context)};
     build->keys.interrupted = bloom_sql_question;
     build->keys.argument = &question;
-    enum bloom_built built = bloom_hashes_sort(hashes, &build->keys);
+    struct bloom_key_summary summary;
+    enum bloom_built built = BLOOM_BUILT;
+    if (build->added > bloom_key_set_held(&build->keys))
+        built = bloom_key_set_settle(&build->keys, &summary);
+    if (built == BLOOM_BUILT)
+        built = bloom_hashes_sort(hashes, &build->keys);
     sqlite3_finalize(question.statement);
     if (built == BLOOM_BUILT)
         return true;

@@ -107,11 +107,6 @@ static int list_rows_begin(struct bloom_rows *rows, sqlite3_value *value, bool s
     return list_rows_next(rows);
 }
 
-static void list_rows_text(sqlite3_context *context, const uint8_t *text, size_t length) {
-    if (text != NULL)
-        sqlite3_result_text64(context, (const char *)text, length, SQLITE_TRANSIENT, SQLITE_UTF8);
-}
-
 static void list_rows_column(const struct bloom_rows *rows, sqlite3_context *context, int column) {
     const struct bloom_list_entry *entry = &((const struct list_cursor *)rows)->entry;
     switch (column) {
@@ -120,12 +115,14 @@ static void list_rows_column(const struct bloom_rows *rows, sqlite3_context *con
         break;
     case LIST_COLUMN_ENTRY:
         if (entry->is_text)
-            list_rows_text(context, entry->written, entry->written_bytes);
+            sqlite3_result_text64(context, (const char *)entry->written, entry->written_bytes,
+                                  SQLITE_TRANSIENT, SQLITE_UTF8);
         else /* hosts that decode strictly fail on TEXT that is no UTF-8 */
             sqlite3_result_blob64(context, entry->written, entry->written_bytes, SQLITE_TRANSIENT);
         break;
-    case LIST_COLUMN_KEY:
-        list_rows_text(context, entry->key, entry->key_bytes);
+    case LIST_COLUMN_KEY: /* with its zero byte, so that nobody has to copy it to add one */
+        if (entry->key != NULL)
+            sqlite3_result_text(context, (const char *)entry->key, -1, SQLITE_TRANSIENT);
         break;
     default:
         if (entry->note != NULL)

@@ -23,7 +23,6 @@
 #include "sqlite/functions.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 struct bloom_pin {
     uintptr_t number;
@@ -77,6 +76,7 @@ struct bloom_connection *bloom_connection_open(sqlite3 *database) {
     connection = sqlite3_malloc(sizeof *connection);
     if (connection == NULL)
         return NULL;
+    bloom_library_keep();
     lock_pins();
     *connection =
         (struct bloom_connection){.database = database, .next = connections, .references = 1};
@@ -92,7 +92,8 @@ struct bloom_connection *bloom_connection_keep(struct bloom_connection *connecti
     return connection;
 }
 
-/* Returns what the caller is to release outside of the lock. */
+/* Returns the connection for end_connection if that was its last reference, otherwise NULL. The
+ * caller holds the lock. */
 static struct bloom_connection *release_connection(struct bloom_connection *connection) {
     struct bloom_connection **link = &connections;
     if (--connection->references > 0)
@@ -103,11 +104,20 @@ static struct bloom_connection *release_connection(struct bloom_connection *conn
     return connection;
 }
 
+/* Frees what release_connection returned. The caller does not hold the lock, and does not call
+ * SQLite afterwards. */
+static void end_connection(struct bloom_connection *unused) {
+    if (unused == NULL)
+        return;
+    sqlite3_free(unused);
+    bloom_library_leave();
+}
+
 void bloom_connection_close(struct bloom_connection *connection) {
     lock_pins();
     struct bloom_connection *unused = release_connection(connection);
     unlock_pins();
-    sqlite3_free(unused);
+    end_connection(unused);
 }
 
 /* The link to the living pin of that number, or to NULL. */
@@ -131,11 +141,11 @@ static void release_pin(void *pointer) {
         unused = release_connection(pin->connection);
     }
     unlock_pins();
-    sqlite3_free(unused);
     if (dead) {
         sqlite3_free(pin->hashes.hashes);
         sqlite3_free(pin);
     }
+    end_connection(unused);
 }
 
 /* Makes a new pin alive, and the function's result. */
@@ -166,7 +176,13 @@ void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *f
     }
     uintptr_t end = (uintptr_t)(pin + 1);
     uint8_t *bytes = (uint8_t *)(pin + 1) + (LINE - end % LINE) % LINE;
-    memcpy(bytes, filter->bytes, (size_t)filter->length);
+    int code =
+        bloom_sql_copy(sqlite3_context_db_handle(context), bytes, filter->bytes, filter->length);
+    if (code != SQLITE_OK) {
+        sqlite3_free(pin);
+        sqlite3_result_error_code(context, code);
+        return;
+    }
     pin->filter = *filter;
     pin->filter.bytes = bytes;
     pin->hashes = (struct bloom_hashes){.hashes = NULL};

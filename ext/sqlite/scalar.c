@@ -10,7 +10,7 @@
 void bloom_sql_new(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_shape shape;
     if (bloom_sql_shape(context, count, arguments, &shape))
-        bloom_sql_result_filter(context, &shape, bloom_sql_new_filter(&shape));
+        bloom_sql_result_empty(context, &shape);
 }
 
 /* bloom_new_bits(m, k): an empty classic filter of exactly m bits and k hashes. */
@@ -24,7 +24,7 @@ void bloom_sql_new_bits(sqlite3_context *context, int count, sqlite3_value **arg
         return;
     shape.probes = (uint32_t)probes;
     if (bloom_sql_check_length(context, &shape))
-        bloom_sql_result_filter(context, &shape, bloom_sql_new_filter(&shape));
+        bloom_sql_result_empty(context, &shape);
 }
 
 /* bloom_size(n [, p [, options]]): bytes of what bloom_new would return. Not bound by the length

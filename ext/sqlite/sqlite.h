@@ -92,6 +92,14 @@ int bloom_sql_ask(sqlite3 *database, sqlite3_stmt **statement);
 /* The same for one question. */
 int bloom_sql_ask_once(sqlite3 *database);
 
+/* As memset with zeros, memcpy and memcmp, for bytes that may be many: they ask as bloom_sql_ask
+ * after every few megabytes and return its answer. Unless that is SQLITE_OK, the work is not done.
+ * */
+int bloom_sql_clear(sqlite3 *database, uint8_t *bytes, uint64_t length);
+int bloom_sql_copy(sqlite3 *database, uint8_t *target, const uint8_t *source, uint64_t length);
+int bloom_sql_equal(sqlite3 *database, const uint8_t *bytes, const uint8_t *others, uint64_t length,
+                    bool *equal);
+
 /* literal.c: the number that a text of length bytes is in SQL, perhaps with a sign; 0 when it is
  * none. Returns SQLITE_OK, or the error of SQLite that kept it from being worked out. */
 int bloom_sql_literal(sqlite3 *database, const char *text, size_t length, double *number);

@@ -1,6 +1,8 @@
 /* What all table-valued functions have in common; see table_function.h. */
 #include "sqlite/table_function.h"
 
+#include "sqlite/functions.h"
+
 #include <stdarg.h>
 #include <string.h>
 
@@ -15,6 +17,12 @@ struct bloom_argument {
     struct bloom_hash hash; /* of type and bytes: see rows_rowid */
     size_t length, room;
     uint8_t bytes[]; /* of a number its eight, of a pin none */
+};
+
+/* What SQLite keeps of a function until it has closed the connection and the function's table. */
+struct function_registration {
+    const struct bloom_table_function *function;
+    struct bloom_connection *connection;
 };
 
 struct function_table {
@@ -95,26 +103,27 @@ static bool argument_bytes(sqlite3_value *value, int type, uint8_t number[8], co
     }
 }
 
-/* Keeps a value in the place of the one before. *same: both are equal. False: no memory; then none
- * is kept. */
-static bool argument_keep(struct bloom_rows *rows, sqlite3_value *value, bool *same) {
+/* Returns whether the argument that is kept has the bytes and type of a value; in *same, and an
+ * SQLite code. */
+static int argument_compare(const struct bloom_rows *rows, sqlite3_value *value, int type,
+                            const uint8_t *bytes, size_t length, bool *same) {
+    const struct bloom_argument *kept = rows->argument;
+    *same = kept != NULL && kept->type == type && kept->length == length &&
+            bloom_pin_is(&kept->pin, value);
+    return *same ? bloom_sql_equal(bloom_rows_database(rows), kept->bytes, bytes, length, same)
+                 : SQLITE_OK;
+}
+
+/* Replaces the argument that is kept, if any. On an error none is kept. */
+static int argument_replace(struct bloom_rows *rows, sqlite3_value *value, int type,
+                            const uint8_t *bytes, size_t length) {
     struct bloom_argument *kept = rows->argument;
     sqlite3 *database = bloom_rows_database(rows);
-    int type = sqlite3_value_type(value);
-    uint8_t number[8];
-    const uint8_t *bytes;
-    size_t length;
-    bool fits = argument_bytes(value, type, number, &bytes, &length);
-    *same = fits && kept != NULL && kept->type == type && kept->length == length &&
-            (length == 0 || memcmp(kept->bytes, bytes, length) == 0) &&
-            bloom_pin_is(&kept->pin, value);
-    if (*same)
-        return true;
-    if (!fits || kept == NULL || kept->references > 1 || kept->room < length) {
+    if (kept == NULL || kept->references > 1 || kept->room < length) {
         argument_release(kept);
-        rows->argument = kept = fits ? sqlite3_malloc64(sizeof *kept + length) : NULL;
+        rows->argument = kept = sqlite3_malloc64(sizeof *kept + length);
         if (kept == NULL)
-            return false;
+            return SQLITE_NOMEM;
         kept->room = length;
     } else {
         bloom_pin_release(&kept->pin);
@@ -124,9 +133,27 @@ static bool argument_keep(struct bloom_rows *rows, sqlite3_value *value, bool *s
     kept->pin = bloom_pin_keep(database, value);
     kept->hashed = false;
     kept->length = length;
-    if (length > 0)
-        memcpy(kept->bytes, bytes, length);
-    return true;
+    int code = bloom_sql_copy(database, kept->bytes, bytes, length);
+    if (code != SQLITE_OK) {
+        argument_release(kept);
+        rows->argument = NULL;
+    }
+    return code;
+}
+
+/* Keeps a value instead of the one before. *same: both are equal. Returns an SQLite code. */
+static int argument_keep(struct bloom_rows *rows, sqlite3_value *value, bool *same) {
+    int type = sqlite3_value_type(value);
+    uint8_t number[8];
+    const uint8_t *bytes;
+    size_t length;
+    int code = SQLITE_NOMEM;
+    if (argument_bytes(value, type, number, &bytes, &length)) {
+        code = argument_compare(rows, value, type, bytes, length, same);
+        if (code == SQLITE_OK && !*same)
+            return argument_replace(rows, value, type, bytes, length);
+    }
+    return code;
 }
 
 /* Makes the argument, as it was given, the value of its column. A pin is NULL to a comparison, and
@@ -166,7 +193,8 @@ static void argument_result(sqlite3_context *context, struct bloom_argument *arg
 
 static int rows_connect(sqlite3 *database, void *data, int count, const char *const *arguments,
                         sqlite3_vtab **result, char **error) {
-    const struct bloom_table_function *function = data;
+    const struct bloom_table_function *function =
+        ((const struct function_registration *)data)->function;
     (void)count;
     (void)arguments;
     (void)error;
@@ -255,10 +283,11 @@ static int rows_filter(sqlite3_vtab_cursor *base, int plan, const char *text, in
     rows->at_end = true;
     if ((plan & PLAN_ARGUMENT) == 0)
         return bloom_rows_fail(rows, "%s", function->missing);
-    if (!argument_keep(rows, arguments[0], &same))
-        return SQLITE_NOMEM;
-    int code = function->begin(rows, arguments[0], same, (unsigned)plan >> PLAN_SHIFT,
-                               (plan & PLAN_DESCENDING) != 0, arguments + 1);
+    int code = argument_keep(rows, arguments[0], &same);
+    if (code != SQLITE_OK)
+        return code;
+    code = function->begin(rows, arguments[0], same, (unsigned)plan >> PLAN_SHIFT,
+                           (plan & PLAN_DESCENDING) != 0, arguments + 1);
     if (code != SQLITE_OK) { /* the next run is not the same */
         argument_release(rows->argument);
         rows->argument = NULL;
@@ -303,7 +332,15 @@ static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
     return SQLITE_OK;
 }
 
-int bloom_table_function_register(sqlite3 *database, const struct bloom_table_function *function) {
+static void release_function_module(void *data) {
+    struct function_registration *registration = data;
+    struct bloom_connection *connection = registration->connection;
+    sqlite3_free(registration);
+    bloom_connection_close(connection);
+}
+
+int bloom_table_function_register(struct bloom_connection *connection,
+                                  const struct bloom_table_function *function) {
     /* Without xCreate the table is there under its name, and no other can be made. */
     static const sqlite3_module MODULE = {
         .xConnect = rows_connect,
@@ -317,6 +354,11 @@ int bloom_table_function_register(sqlite3 *database, const struct bloom_table_fu
         .xColumn = rows_column,
         .xRowid = rows_rowid,
     };
-    return sqlite3_create_module_v2(database, function->name, &MODULE, (void *)(uintptr_t)function,
-                                    NULL);
+    struct function_registration *registration = sqlite3_malloc(sizeof *registration);
+    if (registration == NULL)
+        return SQLITE_NOMEM;
+    *registration = (struct function_registration){function, bloom_connection_keep(connection)};
+    /* SQLite releases the registration with the module, and at once when this fails. */
+    return sqlite3_create_module_v2(connection->database, function->name, &MODULE, registration,
+                                    release_function_module);
 }

@@ -55,7 +55,9 @@ struct bloom_table_function {
 };
 
 /* Registers a function, whose row must outlast the connection. Returns an SQLite code. */
-int bloom_table_function_register(sqlite3 *database, const struct bloom_table_function *function);
+struct bloom_connection;
+int bloom_table_function_register(struct bloom_connection *connection,
+                                  const struct bloom_table_function *function);
 
 /* The bytes that the cursor keeps of an argument that is a BLOB or text (in UTF-8), until the next
  * run. */
@@ -68,7 +70,9 @@ int bloom_rows_fail(struct bloom_rows *rows, const char *format, ...);
 sqlite3 *bloom_rows_database(const struct bloom_rows *rows);
 
 /* The functions there are. */
+extern const struct bloom_table_function bloom_integers_function; /* integers.c */
 extern const struct bloom_table_function bloom_keys_function;     /* keys.c */
+extern const struct bloom_table_function bloom_lines_function;    /* lines.c */
 extern const struct bloom_table_function bloom_list_function;     /* list.c */
 extern const struct bloom_table_function bloom_url_keys_function; /* url.c */
 

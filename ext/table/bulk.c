@@ -127,12 +127,12 @@ static int add_to_layer(struct bulk *bulk, unsigned index) {
 }
 
 static int add_to_layers(struct bulk *bulk) {
-    const bool grows = bulk->chunks->growth.mode == BLOOM_GROWTH_ON;
+    const bool refuses = bulk->chunks->growth.mode == BLOOM_GROWTH_ERROR;
     int code = SQLITE_OK;
     memset(bulk->done, 0, (size_t)(bulk->set->count / 8 + 1));
     bulk->left = bulk->set->count;
     for (unsigned index = 0; code == SQLITE_OK && bulk->left > 0; index++)
-        if (index == (grows ? BLOOM_LAYERS_MAXIMUM : 1))
+        if (index > 0 && refuses)
             code = bloom_keys_refuse(bulk->chunks);
         else
             code = add_to_layer(bulk, index);

@@ -35,8 +35,7 @@ void bloom_chunks_close(struct bloom_chunks *chunks) {
     sqlite3_free(chunks->buffer);
 }
 
-/* The newest generation. In a write transaction only this table's rotate and clear change it, or a
- * rollback. Outside, it is like a copy. */
+/* The newest generation */
 
 int bloom_chunks_open_row_0(struct bloom_database *database, bool writes, sqlite3_blob **handle,
                             uint8_t *row) {
@@ -51,14 +50,24 @@ int bloom_chunks_open_row_0(struct bloom_database *database, bool writes, sqlite
     return code == SQLITE_OK ? code : bloom_database_close_row(handle, code);
 }
 
+/* In a write transaction only rotate and clear write the newest generation, or a rollback. SQLite
+ * may have two objects of the same table at once, so those of the whole connection count. Outside,
+ * the newest generation is like a copy. */
+static bool knows_newest(const struct bloom_chunks *chunks) {
+    return chunks->growth.generations == 1 ||
+           (chunks->newest_known && chunks->rotations == *chunks->database->rotations);
+}
+
 int bloom_chunks_start_writing(struct bloom_chunks *chunks, sqlite3_blob **handle) {
     uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
     chunks->copies.usable = false;
-    if (chunks->growth.generations == 1 || chunks->newest_known)
+    if (knows_newest(chunks))
         return SQLITE_OK;
     int code = bloom_chunks_open_row_0(chunks->database, true, handle, row);
     chunks->newest = bloom_load32(row + BLOOM_NEWEST_AT);
+    chunks->newest_epoch = 0; /* a rollback changes it, but not the version of the database */
     chunks->newest_known = code == SQLITE_OK && chunks->copies.writes;
+    chunks->rotations = *chunks->database->rotations;
     return code;
 }
 
@@ -66,7 +75,7 @@ int bloom_chunks_start_reading(struct bloom_chunks *chunks) {
     uint8_t row[BLOOM_CONFIGURATION_BYTES] = {0};
     sqlite3_blob *handle = NULL;
     bloom_copies_start(&chunks->copies);
-    if (chunks->growth.generations == 1 || chunks->newest_known ||
+    if (knows_newest(chunks) ||
         (chunks->copies.usable && chunks->newest_epoch == chunks->copies.epoch))
         return SQLITE_OK;
     int code = bloom_chunks_open_row_0(chunks->database, false, &handle, row);
@@ -90,7 +99,7 @@ int bloom_chunks_write_newest(struct bloom_chunks *chunks, uint32_t newest) {
     int code = bloom_chunks_open_row_0(chunks->database, true, &handle, row);
     if (code != SQLITE_OK)
         return code;
-    chunks->newest_known = false;
+    ++*chunks->database->rotations;
     bloom_store32(row + BLOOM_NEWEST_AT, newest);
     code = sqlite3_blob_write(handle, row, BLOOM_CONFIGURATION_BYTES, 0);
     if (code != SQLITE_OK)
@@ -167,12 +176,17 @@ static struct bloom_head load_head(const uint8_t *row) {
 /* Judges the head of a row; *is_stale is true when the row counts as zeros. */
 static int check_head(struct bloom_chunks *chunks, const struct bloom_place *place,
                       const struct bloom_head *head, bool *is_stale) {
+    const bool may_close = place->layer->ones_limit != UINT64_MAX;
     *is_stale = head->generation < place->generation;
-    if (head->closed <= 1 && head->generation <= place->generation)
-        return SQLITE_OK;
-    return bloom_database_damaged(
-        chunks->database, "chunk %lld has generation %u and closed mark %u, beyond %u and 1",
-        id_of(chunks, place), head->generation, head->closed, place->generation);
+    if (head->closed > may_close)
+        return bloom_database_damaged(
+            chunks->database, "the closed mark of chunk %lld is %u, but can only be %s",
+            id_of(chunks, place), head->closed, may_close ? "0 or 1" : "0");
+    if (head->generation > place->generation)
+        return bloom_database_damaged(chunks->database,
+                                      "chunk %lld is of generation %u, which has not begun",
+                                      id_of(chunks, place), head->generation);
+    return SQLITE_OK;
 }
 
 static int wrong_length(struct bloom_chunks *chunks, const struct bloom_place *place, int found) {
@@ -394,81 +408,71 @@ int bloom_change_close(struct bloom_change *change, int code) {
 
 /* Walks */
 
-/* Finds the chunk of the row that the walk is at, by its id. */
-static int find_chunk(struct bloom_chunks *chunks, struct bloom_walk *walk) {
+/* Finds the chunk of a row, by its id. */
+static int find_chunk(struct bloom_chunks *chunks, sqlite3_int64 id, struct bloom_place *place) {
     const unsigned generations = chunks->growth.generations;
-    const sqlite3_int64 number = (walk->id >> CHUNK_BITS) - 1;
+    const sqlite3_int64 number = (id >> CHUNK_BITS) - 1;
     const unsigned index = (unsigned)(number % SLOT_LAYERS);
-    const uint64_t chunk = (uint64_t)walk->id & ((UINT64_C(1) << CHUNK_BITS) - 1);
+    const uint64_t chunk = (uint64_t)id & ((UINT64_C(1) << CHUNK_BITS) - 1);
     if (number >= 0 && number / SLOT_LAYERS < generations && index < BLOOM_LAYERS_MAXIMUM &&
         (index == 0 || chunks->growth.mode == BLOOM_GROWTH_ON) &&
         chunk < bloom_chunks_layer(chunks, index)->chunks) {
         const unsigned slot = (unsigned)(number / SLOT_LAYERS);
         const uint32_t age = (chunks->newest % generations + generations - slot) % generations;
         if (age <= chunks->newest) {
-            walk->place = bloom_place_of_chunk(chunks, index, chunks->newest - age, chunk);
+            *place = bloom_place_of_chunk(chunks, index, chunks->newest - age, chunk);
             return SQLITE_OK;
         }
     }
-    return bloom_database_damaged(chunks->database, "row %lld is of no chunk", walk->id);
+    return bloom_database_damaged(chunks->database, "row %lld is of no chunk", id);
 }
 
-/* Judges the row that the walk is at. Row 0 is passed as if it were stale. */
-static int visit_row(struct bloom_chunks *chunks, struct bloom_walk *walk) {
-    const sqlite3_int64 id = sqlite3_column_int64(walk->statement, 0);
+/* Visits the chunk that a statement is at. */
+static int visit_row(struct bloom_chunks *chunks, sqlite3_stmt *statement, bloom_chunk_visit *visit,
+                     void *argument) {
+    const sqlite3_int64 id = sqlite3_column_int64(statement, 0);
+    struct bloom_place place;
     const uint8_t *row;
-    if (id <= walk->id)
-        return bloom_database_damaged(chunks->database, "row %lld comes after row %lld", id,
-                                      walk->id);
-    walk->id = id;
-    walk->is_stale = true;
-    int code = id == 0 ? SQLITE_OK : find_chunk(chunks, walk);
-    if (id == 0 || code != SQLITE_OK)
-        return code;
-    code = row_of(chunks, walk->statement, 1, &walk->place, &row);
+    bool is_stale;
+    int code = find_chunk(chunks, id, &place);
+    if (code == SQLITE_OK)
+        code = row_of(chunks, statement, 1, &place, &row);
     if (code != SQLITE_OK)
         return code;
-    walk->head = load_head(row);
-    walk->blocks = row + BLOOM_CHUNK_HEAD_BYTES;
-    return check_head(chunks, &walk->place, &walk->head, &walk->is_stale);
+    const struct bloom_head head = load_head(row);
+    code = check_head(chunks, &place, &head, &is_stale);
+    return code != SQLITE_OK || is_stale
+               ? code
+               : visit(argument, &place, &head, row + BLOOM_CHUNK_HEAD_BYTES);
 }
 
-/* Goes on to the first row that counts. */
-static int visit_rows(struct bloom_chunks *chunks, struct bloom_walk *walk) {
-    for (; walk->at_row; walk->at_row = sqlite3_step(walk->statement) == SQLITE_ROW) {
-        int code = visit_row(chunks, walk);
-        if (code != SQLITE_OK)
-            return bloom_walk_end(chunks, walk, code);
-        if (!walk->is_stale)
-            return SQLITE_OK;
+/* In a damaged file the ids may go round in circles, so they must rise. */
+static int walk(struct bloom_chunks *chunks, sqlite3_int64 first, sqlite3_int64 end,
+                bloom_chunk_visit *visit, void *argument) {
+    sqlite3_stmt *statement;
+    bool row;
+    int code =
+        bloom_database_start(chunks->database, BLOOM_WALK_ROWS, first, end, &statement, &row);
+    if (code != SQLITE_OK)
+        return code;
+    for (sqlite3_int64 least = first; row && code == SQLITE_OK;
+         row = sqlite3_step(statement) == SQLITE_ROW) {
+        const sqlite3_int64 id = sqlite3_column_int64(statement, 0);
+        if (id < least)
+            code = bloom_database_damaged(chunks->database, "row %lld is out of order", id);
+        else if (id != 0)
+            code = visit_row(chunks, statement, visit, argument);
+        least = id + 1;
     }
-    return SQLITE_OK;
-}
-
-static int start_walk(struct bloom_chunks *chunks, struct bloom_walk *walk, sqlite3_int64 first,
-                      sqlite3_int64 end) {
-    walk->id = first > INT64_MIN ? first - 1 : first;
-    int code = bloom_database_start(chunks->database, BLOOM_WALK_ROWS, first, end, &walk->statement,
-                                    &walk->at_row);
-    return code == SQLITE_OK ? visit_rows(chunks, walk) : code;
-}
-
-int bloom_walk_layers(struct bloom_chunks *chunks, struct bloom_walk *walk, uint32_t generation,
-                      unsigned first, unsigned end) {
-    return start_walk(chunks, walk, first_id(layer_number(chunks, generation, first)),
-                      first_id(layer_number(chunks, generation, end)));
-}
-
-int bloom_walk_all(struct bloom_chunks *chunks, struct bloom_walk *walk) {
-    return start_walk(chunks, walk, INT64_MIN, INT64_MAX);
-}
-
-int bloom_walk_next(struct bloom_chunks *chunks, struct bloom_walk *walk) {
-    walk->at_row = sqlite3_step(walk->statement) == SQLITE_ROW;
-    return visit_rows(chunks, walk);
-}
-
-int bloom_walk_end(struct bloom_chunks *chunks, struct bloom_walk *walk, int code) {
-    walk->at_row = false;
     return bloom_database_end(chunks->database, BLOOM_WALK_ROWS, code);
+}
+
+int bloom_chunks_each(struct bloom_chunks *chunks, bloom_chunk_visit *visit, void *argument) {
+    return walk(chunks, INT64_MIN, INT64_MAX, visit, argument);
+}
+
+int bloom_chunks_each_of(struct bloom_chunks *chunks, uint32_t generation, unsigned first,
+                         bloom_chunk_visit *visit, void *argument) {
+    return walk(chunks, first_id(layer_number(chunks, generation, first)),
+                first_id(layer_number(chunks, generation, SLOT_LAYERS)), visit, argument);
 }

@@ -31,7 +31,8 @@ struct bloom_chunks {
     struct bloom_database *database;
     struct bloom_growth growth;
     uint32_t newest;       /* generation */
-    bool newest_known;     /* it was read in the write transaction that is under way */
+    bool newest_known;     /* it was read in the write transaction that is under way, */
+    unsigned rotations;    /* when that many had been made */
     uint64_t newest_epoch; /* of copies: it was read in that epoch */
     unsigned layer_count;
     struct bloom_layer layers[BLOOM_LAYERS_MAXIMUM]; /* the first layer_count are computed */
@@ -115,27 +116,13 @@ int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change);
 /* Closes without writing, and returns code. */
 int bloom_change_close(struct bloom_change *change, int code);
 
-/* A walk over the rows of chunks in the order of their ids. Rows that count as zeros are passed. */
-struct bloom_walk {
-    sqlite3_stmt *statement;
-    bool at_row;
-    sqlite3_int64 id; /* of the row, or of the one before */
-    bool is_stale;
-    struct bloom_place place;
-    struct bloom_head head;
-    const uint8_t *blocks; /* until the next call */
-};
-
-/* Start a walk, over the chunks of some layers of a generation, from layer `first` to before layer
- * `end`, or over all rows of the table, and go to the first chunk. next goes on, until at_row is
- * false. A row that is no chunk, or contradicts FORMAT-tables.md, is an error. */
-int bloom_walk_layers(struct bloom_chunks *chunks, struct bloom_walk *walk, uint32_t generation,
-                      unsigned first, unsigned end);
-int bloom_walk_all(struct bloom_chunks *chunks, struct bloom_walk *walk);
-int bloom_walk_next(struct bloom_chunks *chunks, struct bloom_walk *walk);
-
-/* Ends a walk. Returns the error of SQLite, if there was one, otherwise code. After an error the
- * walk has ended already; after its last row it has not. Only one walk may be under way. */
-int bloom_walk_end(struct bloom_chunks *chunks, struct bloom_walk *walk, int code);
+/* Calls visit for each chunk that does not count as zeros, in the order of their ids: of all of the
+ * table, or of one generation from layer `first` on. An error of visit ends the walk. A row that is
+ * no chunk, or contradicts FORMAT-tables.md, is an error. visit must not start another walk. */
+typedef int bloom_chunk_visit(void *argument, const struct bloom_place *place,
+                              const struct bloom_head *head, const uint8_t *blocks);
+int bloom_chunks_each(struct bloom_chunks *chunks, bloom_chunk_visit *visit, void *argument);
+int bloom_chunks_each_of(struct bloom_chunks *chunks, uint32_t generation, unsigned first,
+                         bloom_chunk_visit *visit, void *argument);
 
 #endif

@@ -65,8 +65,9 @@ static bool set_name(struct bloom_database *database, const char *name) {
 }
 
 bool bloom_database_open(struct bloom_database *database, sqlite3 *connection, const char *schema,
-                         const char *name, unsigned *running) {
-    *database = (struct bloom_database){.connection = connection, .running = running};
+                         const char *name, unsigned *running, unsigned *rotations) {
+    *database = (struct bloom_database){
+        .connection = connection, .running = running, .rotations = rotations};
     database->schema = sqlite3_mprintf("%s", schema);
     database->file_schema = sqlite3_stricmp(schema, "main") == 0 ? NULL : database->schema;
     return database->schema != NULL && set_name(database, name);

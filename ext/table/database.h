@@ -42,8 +42,9 @@ struct bloom_database {
     char *schema;
     const char *file_schema; /* for sqlite3_file_control, which finds main sooner by NULL */
     char *name;
-    char *data_name;   /* of the shadow table, NAME_data */
-    unsigned *running; /* statements of all filter tables of the connection that run now */
+    char *data_name;     /* of the shadow table, NAME_data */
+    unsigned *running;   /* statements of all filter tables of the connection that run now */
+    unsigned *rotations; /* writes of a newest generation by all of them */
     sqlite3_stmt *statements[BLOOM_STATEMENTS]; /* NULL: not prepared yet */
     int length_limit;                           /* of the connection, while a statement runs */
     char *message;
@@ -51,7 +52,7 @@ struct bloom_database {
 
 /* Begins. Touches no database yet. Returns false when there is no memory; close in either case. */
 bool bloom_database_open(struct bloom_database *database, sqlite3 *connection, const char *schema,
-                         const char *name, unsigned *running);
+                         const char *name, unsigned *running, unsigned *rotations);
 void bloom_database_close(struct bloom_database *database);
 
 /* Keeps "TABLE: " and the formatted message (as sqlite3_mprintf), and returns the code. */

@@ -1,37 +1,24 @@
 /* One loop serves all: walk the path, and stop where the key is found or its chunk is open. */
 #include "table/keys.h"
 
-/* Layer 40 never closes, so a path that goes beyond it is damage. */
-static int next_layer(struct bloom_chunks *chunks, unsigned *index) {
-    return ++*index < BLOOM_LAYERS_MAXIMUM
-               ? SQLITE_OK
-               : bloom_database_damaged(chunks->database, "%s",
-                                        "a chunk of the last layer is closed");
-}
-
-/* Looks a key up in one generation. */
+/* Looks a key up in one generation. A path ends in the last layer, because chunks.c takes a closed
+ * chunk there for damage. */
 static int find_key(struct bloom_chunks *chunks, uint32_t generation, const uint64_t *words,
                     bool *found) {
     bool closed = true;
-    int code = SQLITE_OK;
     *found = false;
-    for (unsigned index = 0; closed; code = next_layer(chunks, &index)) {
+    for (unsigned index = 0; closed; index++) {
         const uint8_t *block;
-        if (code != SQLITE_OK)
-            return code;
         const struct bloom_place place = bloom_place_of_key(chunks, index, generation, words);
         const struct bloom_shape *shape = &place.layer->shape;
-        code = bloom_chunks_read(chunks, &place, &block, &closed);
+        int code = bloom_chunks_read(chunks, &place, &block, &closed);
         if (code != SQLITE_OK || block == NULL)
             return code;
-        if (shape->layout->blocks->check(shape, block, words)) {
-            *found = true;
-            return code;
-        }
-        if (!closed)
+        *found = shape->layout->blocks->check(shape, block, words);
+        if (*found)
             return code;
     }
-    return code;
+    return SQLITE_OK;
 }
 
 /* Looks a key up in the generations from an age to before another. */
@@ -57,14 +44,11 @@ int bloom_keys_check(struct bloom_chunks *chunks, const uint64_t *words, unsigne
 /* Opens the block that decides about a key: where it is found, or the first whose chunk is open. */
 static int open_path(struct bloom_chunks *chunks, const uint64_t *words,
                      struct bloom_change *change, bool *found) {
-    int code = SQLITE_OK;
     *found = false;
-    for (unsigned index = 0;; code = next_layer(chunks, &index)) {
-        if (code != SQLITE_OK)
-            return bloom_change_close(change, code);
+    for (unsigned index = 0;; index++) {
         const struct bloom_place place = bloom_place_of_key(chunks, index, chunks->newest, words);
         const struct bloom_shape *shape = &place.layer->shape;
-        code = bloom_change_open(chunks, &place, change);
+        int code = bloom_change_open(chunks, &place, change);
         if (code != SQLITE_OK)
             return code;
         *found = shape->layout->blocks->check(shape, change->blocks, words);

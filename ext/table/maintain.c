@@ -38,32 +38,36 @@ int bloom_maintain_rotate(struct bloom_chunks *chunks) {
 
 /* Filter */
 
-/* Copies the chunk of a walk into the payload of its layer. */
-static int copy_chunk(struct bloom_chunks *chunks, const struct bloom_walk *walk,
-                      uint32_t *generation, bool *any, uint8_t *payload) {
-    const struct bloom_layer *layer = walk->place.layer;
-    const bool same = walk->place.index == 0 && (!*any || walk->place.generation == *generation);
-    if (!same)
+struct copying {
+    struct bloom_chunks *chunks;
+    uint8_t *payload;
+    bool any;
+    uint32_t generation; /* of the chunks copied so far, if any */
+};
+
+/* Copies a chunk into the payload of its layer. */
+static int copy_chunk(void *argument, const struct bloom_place *place,
+                      const struct bloom_head *head, const uint8_t *blocks) {
+    struct copying *copying = argument;
+    if (place->index > 0 || (copying->any && head->generation != copying->generation))
         return bloom_database_fail(
-            chunks->database, SQLITE_ERROR,
-            chunks->growth.generations > 1
+            copying->chunks->database, SQLITE_ERROR,
+            copying->chunks->growth.generations > 1
                 ? "keys are in several layers or generations, which no single filter can hold. "
                   "Query the table, or make one without generations"
                 : "the table has grown to further layers, which no single filter can hold. Make a "
                   "table or a filter with a larger capacity");
-    *any = true;
-    *generation = walk->place.generation;
-    memcpy(payload + bloom_layer_chunk_start(layer, walk->place.chunk) *
-                         layer->shape.layout->blocks->bytes,
-           walk->blocks, walk->place.bytes);
+    copying->any = true;
+    copying->generation = head->generation;
+    memcpy(copying->payload + bloom_layer_chunk_start(place->layer, place->chunk) *
+                                  place->layer->shape.layout->blocks->bytes,
+           blocks, place->bytes);
     return SQLITE_OK;
 }
 
 int bloom_maintain_filter(struct bloom_chunks *chunks, struct bloom_shape *shape, uint8_t **bytes) {
     const int length_limit = sqlite3_limit(chunks->database->connection, SQLITE_LIMIT_LENGTH, -1);
-    struct bloom_walk walk;
-    uint32_t generation = 0;
-    bool any = false;
+    struct copying copying = {.chunks = chunks};
     int code = bloom_chunks_start_reading(chunks);
     if (code != SQLITE_OK)
         return code;
@@ -71,19 +75,14 @@ int bloom_maintain_filter(struct bloom_chunks *chunks, struct bloom_shape *shape
     if (bloom_filter_bytes(shape) > (uint64_t)length_limit)
         return bloom_database_fail(
             chunks->database, SQLITE_TOOBIG,
-            "its filter needs %llu bytes, but a value of this connection is limited to %d bytes",
+            "the filter needs %llu bytes, but values of this connection are limited to %d bytes. "
+            "Query the table itself",
             (sqlite3_uint64)bloom_filter_bytes(shape), length_limit);
     *bytes = bloom_sql_new_filter(shape);
     if (*bytes == NULL)
         return SQLITE_NOMEM;
-    code = bloom_walk_all(chunks, &walk);
-    while (code == SQLITE_OK && walk.at_row) {
-        code = copy_chunk(chunks, &walk, &generation, &any, *bytes + bloom_header_bytes(shape));
-        code = code == SQLITE_OK ? bloom_walk_next(chunks, &walk)
-                                 : bloom_walk_end(chunks, &walk, code);
-    }
-    if (code == SQLITE_OK)
-        code = bloom_walk_end(chunks, &walk, code);
+    copying.payload = *bytes + bloom_header_bytes(shape);
+    code = bloom_chunks_each(chunks, copy_chunk, &copying);
     if (code != SQLITE_OK)
         sqlite3_free(*bytes);
     return code;
@@ -118,9 +117,19 @@ static double rate_of(const struct total *total) {
     return 0 - expm1(total->log_pass);
 }
 
-/* Describes a layer whose chunks are counted in layer, and adds it to its generation. */
-static void append_layer(sqlite3_str *list, const struct bloom_shape *shape, struct total *layer,
-                         struct total *generation) {
+/* The description of one generation, which comes layer by layer. */
+struct describing {
+    struct bloom_chunks *chunks;
+    sqlite3_str *list;
+    unsigned index; /* of the layer */
+    struct total layer, generation;
+};
+
+/* Describes the layer whose chunks were counted last, and adds it to its generation. */
+static void append_layer(struct describing *describing) {
+    const struct bloom_shape *shape =
+        &bloom_chunks_layer(describing->chunks, describing->index)->shape;
+    struct total *layer = &describing->layer;
     const struct bloom_estimate estimate = shape->layout->blocks->estimate(shape, &layer->tally);
     char fill[BLOOM_NUMBER_SIZE], rate[BLOOM_NUMBER_SIZE];
     layer->count = estimate.count;
@@ -128,36 +137,26 @@ static void append_layer(sqlite3_str *list, const struct bloom_shape *shape, str
     layer->bits = (double)shape->bits;
     layer->ones = estimate.fill * layer->bits;
     sqlite3_str_appendf(
-        list,
+        describing->list,
         "%s{\"n\":%llu,\"p\":%!.15g,\"bits\":%llu,\"hashes\":%u,\"keys\":%llu,\"fill\":%s,"
         "\"fpr\":%s}",
-        sqlite3_str_length(list) > 0 ? "," : "", (sqlite3_uint64)shape->capacity, shape->rate,
-        (sqlite3_uint64)shape->bits, shape->probes, (sqlite3_uint64)layer->keys,
+        sqlite3_str_length(describing->list) > 0 ? "," : "", (sqlite3_uint64)shape->capacity,
+        shape->rate, (sqlite3_uint64)shape->bits, shape->probes, (sqlite3_uint64)layer->keys,
         bloom_sql_estimate(fill, estimate.fill), bloom_sql_estimate(rate, estimate.rate));
-    add_total(generation, layer);
+    add_total(&describing->generation, layer);
     *layer = (struct total){.count = 0};
 }
 
-/* Describes the layers of a generation that have rows, and the first one in any case. */
-static int append_generation(struct bloom_chunks *chunks, uint32_t number, sqlite3_str *list,
-                             struct total *generation) {
-    struct total layer = {.count = 0};
-    struct bloom_walk walk;
-    unsigned index = 0;
-    *generation = layer;
-    int code = bloom_walk_layers(chunks, &walk, number, 0, BLOOM_LAYERS_MAXIMUM);
-    for (; code == SQLITE_OK && walk.at_row; code = bloom_walk_next(chunks, &walk)) {
-        if (walk.place.index != index)
-            append_layer(list, &bloom_chunks_layer(chunks, index)->shape, &layer, generation);
-        index = walk.place.index;
-        chunks->growth.layout->blocks->tally(&layer.tally, walk.blocks, walk.place.blocks);
-        layer.keys += walk.head.keys;
-        layer.chunks++;
-    }
-    if (code != SQLITE_OK)
-        return code;
-    append_layer(list, &bloom_chunks_layer(chunks, index)->shape, &layer, generation);
-    return bloom_walk_end(chunks, &walk, code);
+static int count_chunk(void *argument, const struct bloom_place *place,
+                       const struct bloom_head *head, const uint8_t *blocks) {
+    struct describing *describing = argument;
+    if (place->index != describing->index)
+        append_layer(describing);
+    describing->index = place->index;
+    place->layer->shape.layout->blocks->tally(&describing->layer.tally, blocks, place->blocks);
+    describing->layer.keys += head->keys;
+    describing->layer.chunks++;
+    return SQLITE_OK;
 }
 
 static void append_table(sqlite3_str *json, const struct bloom_growth *growth,
@@ -180,9 +179,10 @@ static void append_table(sqlite3_str *json, const struct bloom_growth *growth,
     sqlite3_str_appendf(json, ",\"fpr\":%s", bloom_sql_estimate(rate, rate_of(all)));
 }
 
+/* Describes the layers that have rows, and the first one of each generation in any case. */
 int bloom_maintain_info(struct bloom_chunks *chunks, char **json) {
-    struct total all = {.count = 0}, one;
     char fill[BLOOM_NUMBER_SIZE], rate[BLOOM_NUMBER_SIZE];
+    struct total all = {.count = 0}, one = {.count = 0};
     /* Not those of the connection: a text that is too long for it is no lack of memory, and SQLite
      * says so of the result. */
     sqlite3_str *text = sqlite3_str_new(NULL), *list = sqlite3_str_new(NULL);
@@ -192,24 +192,25 @@ int bloom_maintain_info(struct bloom_chunks *chunks, char **json) {
     while (bloom_chunks_has_age(chunks, ages))
         ages++;
     for (unsigned age = ages; age > 0 && code == SQLITE_OK; age--) {
+        struct describing describing = {.chunks = chunks, .list = list};
         const uint32_t number = chunks->newest - (age - 1);
-        code = append_generation(chunks, number, list, &one);
-        if (code != SQLITE_OK)
-            break;
+        code = bloom_chunks_each_of(chunks, number, 0, count_chunk, &describing);
+        append_layer(&describing);
+        one = describing.generation;
         add_total(&all, &one);
         sqlite3_str_appendf(
             generations, "%s{\"generation\":%u,\"keys\":%llu,\"fill\":%s,\"fpr\":%s}",
             sqlite3_str_length(generations) > 0 ? "," : "", number, (sqlite3_uint64)one.keys,
             bloom_sql_estimate(fill, one.ones / one.bits), bloom_sql_estimate(rate, rate_of(&one)));
     }
-    if (code == SQLITE_OK) {
-        append_table(text, &chunks->growth, &all, &one);
-        if (chunks->growth.generations > 1)
-            sqlite3_str_appendf(text, ",\"generations\":[%s]", sqlite3_str_value(generations));
-        sqlite3_str_appendf(text, ",\"layers\":[%s]}", sqlite3_str_value(list));
-        if (sqlite3_str_errcode(list) != SQLITE_OK || sqlite3_str_errcode(generations) != SQLITE_OK)
-            code = SQLITE_NOMEM;
-    }
+    append_table(text, &chunks->growth, &all, &one);
+    if (chunks->growth.generations > 1)
+        sqlite3_str_appendf(text, ",\"generations\":[%s]", sqlite3_str_value(generations));
+    sqlite3_str_appendf(text, ",\"layers\":[%s]}", sqlite3_str_value(list));
+    if (code == SQLITE_OK)
+        code = sqlite3_str_errcode(list);
+    if (code == SQLITE_OK)
+        code = sqlite3_str_errcode(generations);
     sqlite3_free(sqlite3_str_finish(list));
     sqlite3_free(sqlite3_str_finish(generations));
     *json = sqlite3_str_finish(text);
@@ -290,18 +291,15 @@ static int merge_layer(struct bloom_chunks *chunks, const struct bloom_stored *f
 
 /* A key of a further layer may be in the filter, too. It would then be found in the first layer,
  * and a DELETE would take it away there. */
-static int check_one_layer(struct bloom_chunks *chunks) {
-    struct bloom_walk walk;
-    int code = bloom_walk_layers(chunks, &walk, chunks->newest, 1, BLOOM_LAYERS_MAXIMUM);
-    if (code != SQLITE_OK)
-        return code;
-    const bool any = walk.at_row;
-    code = bloom_walk_end(chunks, &walk, code);
-    return code == SQLITE_OK && any
-               ? bloom_database_fail(chunks->database, SQLITE_ERROR,
-                                     "keys are in a further layer, so no filter can be merged. Add "
-                                     "its keys with the command add_all")
-               : code;
+static int refuse_merge(void *argument, const struct bloom_place *place,
+                        const struct bloom_head *head, const uint8_t *blocks) {
+    struct bloom_chunks *chunks = argument;
+    (void)place;
+    (void)head;
+    (void)blocks;
+    return bloom_database_fail(chunks->database, SQLITE_ERROR,
+                               "keys are in a further layer, so no filter can be merged. Add its "
+                               "keys with the command add_all");
 }
 
 int bloom_maintain_merge(struct bloom_chunks *chunks, const struct bloom_stored *filter) {
@@ -317,7 +315,7 @@ int bloom_maintain_merge(struct bloom_chunks *chunks, const struct bloom_stored 
                                    problem);
     int code = bloom_chunks_start_reading(chunks);
     if (code == SQLITE_OK)
-        code = check_one_layer(chunks);
+        code = bloom_chunks_each_of(chunks, chunks->newest, 1, refuse_merge, chunks);
     if (code == SQLITE_OK)
         code = merge_layer(chunks, filter, true, &merged);
     if (code != SQLITE_OK)
@@ -363,32 +361,22 @@ static int check_path(struct bloom_chunks *chunks, const struct bloom_place *chu
                                   chunk->index, chunk->index - 1);
 }
 
-static int check_chunk(struct bloom_chunks *chunks, const struct bloom_walk *walk) {
+static int check_chunk(void *argument, const struct bloom_place *place,
+                       const struct bloom_head *head, const uint8_t *blocks) {
+    struct bloom_chunks *chunks = argument;
     struct bloom_tally tally;
-    const struct bloom_estimate estimate = estimate_chunk(&walk->place, walk->blocks, &tally);
-    if (walk->head.ones != estimate.ones)
-        return bloom_database_damaged(chunks->database,
-                                      "chunk %lld counts %u bits, but %llu are set", walk->id,
-                                      walk->head.ones, (sqlite3_uint64)estimate.ones);
-    if (!bloom_keys_are_possible(&walk->place.layer->shape, walk->head.keys, estimate.ones) ||
-        walk->head.keys > BLOOM_COUNT_MAXIMUM)
-        return bloom_database_damaged(chunks->database,
-                                      "chunk %lld counts %u keys, which cannot have set %u bits",
-                                      walk->id, walk->head.keys, walk->head.ones);
-    return check_path(chunks, &walk->place);
+    const struct bloom_estimate estimate = estimate_chunk(place, blocks, &tally);
+    if (head->ones != estimate.ones || head->keys > BLOOM_COUNT_MAXIMUM ||
+        !bloom_keys_are_possible(&place->layer->shape, head->keys, estimate.ones))
+        return bloom_database_damaged(
+            chunks->database,
+            "chunk %llu of layer %u counts %u bits and %u keys, but %llu bits are set",
+            (sqlite3_uint64)place->chunk, place->index, head->ones, head->keys,
+            (sqlite3_uint64)estimate.ones);
+    return check_path(chunks, place);
 }
 
 int bloom_maintain_verify(struct bloom_chunks *chunks) {
-    struct bloom_walk walk;
     int code = bloom_chunks_start_reading(chunks);
-    if (code == SQLITE_OK)
-        code = bloom_walk_all(chunks, &walk);
-    if (code != SQLITE_OK)
-        return code;
-    while (code == SQLITE_OK && walk.at_row) {
-        code = check_chunk(chunks, &walk);
-        code = code == SQLITE_OK ? bloom_walk_next(chunks, &walk)
-                                 : bloom_walk_end(chunks, &walk, code);
-    }
-    return code == SQLITE_OK ? bloom_walk_end(chunks, &walk, code) : code;
+    return code == SQLITE_OK ? bloom_chunks_each(chunks, check_chunk, chunks) : code;
 }

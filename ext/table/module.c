@@ -101,7 +101,7 @@ static int declare(sqlite3 *connection, const char *name, enum bloom_key_type ke
     sqlite3_free(declaration);
     if (code != SQLITE_OK)
         *error =
-            sqlite3_mprintf("bloom: a filter table cannot be called %s, choose another name: %s",
+            sqlite3_mprintf("bloom: a filter table cannot be called %s: %s. Choose another name",
                             bloom_quote(quoted, name, strlen(name)), sqlite3_errmsg(connection));
     if (code == SQLITE_OK) /* for OR IGNORE */
         code = sqlite3_vtab_config(connection, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
@@ -139,18 +139,11 @@ static int read_configuration(struct table *table) {
         code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
                                    "a development build of this extension made the table. Drop it "
                                    "and create it again");
-    switch (code & 0xff) {
-    case SQLITE_OK:
-    case SQLITE_NOMEM:
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-    case SQLITE_IOERR:
-    case SQLITE_INTERRUPT:
+    /* No such table, no such row, or no BLOB is SQLITE_ERROR. What else fails may succeed later. */
+    if ((code & 0xff) != SQLITE_ERROR && (code & 0xff) != SQLITE_CORRUPT)
         return code;
-    default:
-        table->damage = bloom_database_message(database);
-        return table->damage != NULL ? SQLITE_OK : SQLITE_NOMEM;
-    }
+    table->damage = bloom_database_message(database);
+    return table->damage != NULL ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 /* The shadow table, with row 0. SQLite takes the creation for the begin of the table's transaction.
@@ -168,6 +161,11 @@ static int create_shadow_table(struct table *table,
         code = bloom_database_run(&table->database, BLOOM_INSERT_ROW, 0, sizeof row);
     if (code == SQLITE_OK)
         code = bloom_database_open_row(&table->database, 0, true, &handle);
+    if (code == SQLITE_OK && handle == NULL)
+        code = bloom_database_fail(&table->database, SQLITE_AUTH,
+                                   "the authorizer of this connection ignores an INSERT into %s. "
+                                   "Let it allow or deny that",
+                                   table->database.data_name);
     bloom_configuration_write(configuration, row);
     if (code == SQLITE_OK && (code = sqlite3_blob_write(handle, row, sizeof row, 0)) != SQLITE_OK)
         code = bloom_database_fail_sqlite(&table->database, code);
@@ -186,38 +184,35 @@ static void free_table(struct table *table) {
     sqlite3_free(table);
 }
 
-/* Makes a table as CREATE VIRTUAL TABLE says. Only then are its arguments read. */
-static int make_table(struct table *table, int count, const char *const *arguments, char **error) {
-    struct bloom_configuration configuration;
-    uint32_t page_bytes;
-    int code = bloom_database_page_bytes(&table->database, &page_bytes);
-    if (code == SQLITE_OK)
-        code = bloom_configuration_of_text(table->database.connection, count, arguments, page_bytes,
-                                           &configuration, error);
-    if (code != SQLITE_OK)
-        return code;
-    configure(table, &configuration);
-    return create_shadow_table(table, &configuration);
-}
-
 static int open_table(sqlite3 *connection, void *data, int count, const char *const *arguments,
                       bool create, sqlite3_vtab **result, char **error) {
     enum { OPTIONS = 3 }; /* after module, schema and table */
+    struct bloom_configuration configuration;
+    uint32_t page_bytes;
     struct table *table = sqlite3_malloc(sizeof *table);
     if (table == NULL)
         return SQLITE_NOMEM;
     memset(table, 0, sizeof *table);
     table->connection = bloom_connection_keep(data);
     table->chunks.database = table->chunks.copies.database = &table->database;
-    int code = bloom_database_open(&table->database, connection, arguments[1], arguments[2],
-                                   &table->connection->tables_running)
-                   ? SQLITE_OK
-                   : SQLITE_NOMEM;
+    int code =
+        bloom_database_open(&table->database, connection, arguments[1], arguments[2],
+                            &table->connection->tables_running, &table->connection->rotations)
+            ? SQLITE_OK
+            : SQLITE_NOMEM;
     if (code == SQLITE_OK)
-        code = create ? make_table(table, count - OPTIONS, arguments + OPTIONS, error)
+        code = create ? bloom_database_page_bytes(&table->database, &page_bytes)
                       : read_configuration(table);
+    /* Only CREATE reads the arguments. */
+    if (code == SQLITE_OK && create)
+        code = bloom_configuration_of_text(connection, count - OPTIONS, arguments + OPTIONS,
+                                           page_bytes, &configuration, error);
+    if (code == SQLITE_OK && create)
+        configure(table, &configuration);
     if (code == SQLITE_OK)
         code = declare(connection, arguments[2], table->key_type, error);
+    if (code == SQLITE_OK && create)
+        code = create_shadow_table(table, &configuration);
     if (code == SQLITE_OK) {
         *result = &table->base;
         return code;
@@ -258,9 +253,10 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
     struct table *table = table_of(base);
     for (size_t i = 0; i < sizeof TAKEN / sizeof *TAKEN; i++)
         if (sqlite3_stricmp(name, TAKEN[i]) == 0)
-            return table_error(
-                table, "a filter table cannot be called %s, as its column is. Choose another name",
-                name);
+            return table_error(table,
+                               "a filter table cannot be called %s, because one of its columns is. "
+                               "Choose another name",
+                               name);
     int code = bloom_database_enter(&table->database);
     if (code == SQLITE_OK)
         code = bloom_database_rename_table(&table->database, name);
@@ -401,17 +397,15 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     switch (plan) {
     case PLAN_LIST:
         return table_error(table,
-                           "a filter table cannot list its keys; ask with EXISTS (SELECT 1 FROM "
-                           "%s WHERE %s.key %s x); info, with their number, and filter are "
-                           "selected alone, and 'clear' deletes all keys: INSERT INTO %s(%s) "
-                           "VALUES ('clear')",
+                           "a filter table cannot list its keys. Check a key with EXISTS (SELECT 1 "
+                           "FROM %s WHERE %s.key %s x), select info or filter without key, or "
+                           "delete all keys with INSERT INTO %s(%s) VALUES ('clear')",
                            table->database.name, table->database.name,
                            table->key_shape.keying.rule != NULL ? "MATCH" : "=",
                            table->database.name, table->database.name);
     case PLAN_ARGUMENTS:
         return table_error(table,
-                           "as a function a filter table takes one argument, the key, as in "
-                           "%s(x)",
+                           "as a function a filter table takes one argument, the key. Write %s(x)",
                            table->database.name);
     case PLAN_DESCRIBE:
         cursor->at_row = true;
@@ -423,8 +417,8 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     if (code != SQLITE_OK)
         return report(table, code);
     if (plan == PLAN_MATCH && table->key_shape.keying.rule == NULL)
-        return table_error(table, "key MATCH needs a table made with key=URL or key=URL_NOCASE; "
-                                  "here ask with key = x");
+        return table_error(table, "key MATCH needs a table made with key=URL or key=URL_NOCASE. "
+                                  "Without a rule write key = x");
     struct bloom_typed_key key = bloom_typed_key(table->key_type, arguments[0], false);
     enum bloom_key_kind kind =
         plan == PLAN_MATCH ? bloom_sql_asked_keys(arguments[0], &table->key_shape, words, &asked)
@@ -482,9 +476,9 @@ static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
     struct table *table = table_of(base->pVtab);
     if (cursor->key.type == 0) /* the row that describes the table */
         return table_error(table, table->key_shape.layout->blocks->remove != NULL
-                                      ? "there is no rowid beside info and filter; a key is "
-                                        "deleted by DELETE FROM ... WHERE key = ..."
-                                      : "there is no rowid beside info and filter; leave it out");
+                                      ? "a row with info and filter has no rowid. Delete a "
+                                        "key with DELETE FROM ... WHERE key = ..."
+                                      : "a row with info and filter has no rowid. Leave it out");
     *rowid = cursor->rowid;
     return SQLITE_OK;
 }
@@ -547,11 +541,12 @@ static int run_add_all(struct table *table, sqlite3_value *argument) {
         return SQLITE_NOMEM;
     return table_error(
         table,
-        "the command add_all needs a set of hashes as key, not %s. Write INSERT "
-        "INTO %s(%s, key) SELECT 'add_all', %s FROM ...; a set is lost in a table, "
-        "a view, a subquery in FROM, and by ORDER BY",
+        "the command add_all needs a set of hashes as key, not %s. Write INSERT INTO %s(%s, key) "
+        "SELECT 'add_all', %s FROM ..., because a set is lost by a table, a view, a subquery in "
+        "FROM, ORDER BY, and a query that reads %s itself",
         found, table->database.name, table->database.name,
-        bloom_hashes_call(call, &table->key_shape.keying, bloom_key_type_name(table->key_type)));
+        bloom_hashes_call(call, &table->key_shape.keying, bloom_key_type_name(table->key_type)),
+        table->database.name);
 }
 
 static int run_merge(struct table *table, sqlite3_value *argument) {
@@ -589,11 +584,11 @@ static int run(struct table *table, const struct command *command, sqlite3_value
 
 static int run_command(struct table *table, sqlite3_value *command, sqlite3_value *argument) {
     char quoted[BLOOM_QUOTE_SIZE];
-    if (sqlite3_value_type(command) != SQLITE_TEXT && sqlite3_value_type(argument) == SQLITE_TEXT)
-        return table_error(table,
-                           "the key is a text, the command is not: the command comes first, as in "
-                           "INSERT INTO %s(%s, key)",
-                           table->database.name, table->database.name);
+    const int type = sqlite3_value_type(command);
+    if (type == SQLITE_NULL || (type != SQLITE_TEXT && sqlite3_value_type(argument) == SQLITE_TEXT))
+        return table_error(
+            table, "the command is not text. Name it before the key, as in INSERT INTO %s(%s, key)",
+            table->database.name, table->database.name);
     const char *text = (const char *)sqlite3_value_text(command);
     const size_t length = (size_t)sqlite3_value_bytes(command);
     if (text == NULL)
@@ -605,37 +600,40 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
         if (bloom_name_is(COMMANDS[i].name, text, length))
             return run(table, &COMMANDS[i], argument);
     return table_error(table,
-                       "unknown command %s; to add a key: INSERT INTO %s(key); the commands are "
-                       "add (with a key), add_all (with a set of hashes as key), merge (with a "
-                       "filter as key), clear and rotate",
+                       "unknown command %s. Use add (with a key), add_all (with a set of hashes as "
+                       "key), merge (with a filter as key), clear or rotate, or add a key with "
+                       "INSERT INTO %s(key)",
                        bloom_quote(quoted, text, length), table->database.name);
 }
 
 static int insert_row(struct table *table, sqlite3_value *rowid, sqlite3_value **columns) {
     if (sqlite3_value_type(rowid) != SQLITE_NULL)
-        return table_error(table,
-                           "filter tables have no rowid that a user assigns; insert into key");
+        return table_error(table, "a filter table assigns no rowids. Insert into key only");
     if (sqlite3_value_type(columns[COLUMN_INFO]) != SQLITE_NULL ||
         sqlite3_value_type(columns[COLUMN_FILTER]) != SQLITE_NULL)
         return table_error(
-            table, "info and filter cannot be written; insert into key, or use the command merge");
+            table, "info and filter cannot be written. Insert into key, or use the command merge");
+    /* A pin or a set of hashes passes for NULL. Here it is the key of a command whose columns were
+     * exchanged. */
+    sqlite3 *connection = table->database.connection;
     if (!bloom_sql_is_null(columns[COLUMN_COMMAND]) ||
-        bloom_sql_pinned_hashes(table->database.connection, columns[COLUMN_COMMAND]) != NULL)
+        bloom_sql_pinned_hashes(connection, columns[COLUMN_COMMAND]) != NULL)
         return run_command(table, columns[COLUMN_COMMAND], columns[COLUMN_KEY]);
     return insert_key(table, columns[COLUMN_KEY],
-                      sqlite3_vtab_on_conflict(table->database.connection) == SQLITE_IGNORE);
+                      sqlite3_vtab_on_conflict(connection) == SQLITE_IGNORE);
 }
 
 static int delete_row(struct table *table, sqlite3_value *rowid) {
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM] = {(uint64_t)sqlite3_value_int64(rowid)};
     if (table->key_shape.layout->blocks->remove == NULL)
-        return table_error(table,
-                           "keys share bits, so that none can be deleted from a filter table with "
-                           "layout=%s: make one with layout=counting; the command clear empties it",
-                           table->key_shape.layout->name);
+        return table_error(
+            table,
+            "keys share bits, so no key can be deleted from a table with layout=%s. Make "
+            "one with layout=counting, or delete all keys with the command clear",
+            table->key_shape.layout->name);
     if ((sqlite3_int64)words[0] == MATCH_ROWID)
-        return table_error(table, "key MATCH does not tell which entry is meant; delete the entry "
-                                  "itself, with WHERE key = x");
+        return table_error(table, "key MATCH does not tell which entry to delete. Delete the entry "
+                                  "itself with WHERE key = x");
     return report(table, bloom_keys_remove(&table->chunks, words));
 }
 
@@ -650,10 +648,10 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
     if (count == 1)
         code = delete_row(table, arguments[0]);
     else if (sqlite3_value_type(arguments[0]) != SQLITE_NULL)
-        code = table_error(table, "keys cannot be changed in a filter table; %s the new key",
+        code = table_error(table, "keys cannot be changed in a filter table. %s the new key",
                            table->key_shape.layout->blocks->remove != NULL
-                               ? "delete the old one, then insert"
-                               : "insert");
+                               ? "Delete the old key, then insert"
+                               : "Insert");
     else
         code = insert_row(table, arguments[1], arguments + 2);
     bloom_chunks_rest(&table->chunks);
@@ -693,10 +691,11 @@ static int table_rollback_to(sqlite3_vtab *base, int depth) {
 static void refuse_match(sqlite3_context *context, int count, sqlite3_value **arguments) {
     (void)count;
     (void)arguments;
-    sqlite3_result_error(context,
-                         "key MATCH cannot be asked here; the form is EXISTS (SELECT 1 FROM seen "
-                         "WHERE key MATCH x), or LEFT JOIN seen ON key MATCH x",
-                         -1);
+    sqlite3_result_error(
+        context,
+        "key MATCH cannot be used here. Write EXISTS (SELECT 1 FROM seen WHERE key "
+        "MATCH x), or LEFT JOIN seen ON key MATCH x",
+        -1);
 }
 
 static int table_find_function(sqlite3_vtab *base, int count, const char *name,

@@ -36,7 +36,7 @@ static bool address_read_part(const uint8_t *text, size_t length, uint32_t *numb
     unsigned base = 10;
     uint64_t value = 0;
     size_t i = 0;
-    if (length > 1 && text[0] == '0' && text[1] == 'x') {
+    if (length > 1 && text[0] == '0' && url_lower(text[1]) == 'x') {
         base = 16;
         i = 2;
     } else if (length > 1 && text[0] == '0') {
@@ -109,25 +109,26 @@ enum url_number url_read_number(const uint8_t *text, size_t length, uint8_t addr
     return URL_ADDRESS;
 }
 
-/* The last 32 bits of an IPv6 address in four decimal parts without leading zeros. */
-static bool address_read_dotted(const uint8_t *text, size_t length, uint16_t groups[2]) {
-    unsigned parts[IPV4_BYTES];
-    size_t i = 0;
-    for (unsigned part = 0; part < IPV4_BYTES; part++) {
-        size_t start = i;
-        for (parts[part] = 0; i < length && url_is_digit(text[i]) && parts[part] < 256; i++)
-            parts[part] = 10 * parts[part] + text[i] - '0';
-        if (i == start || parts[part] > 255 || (text[start] == '0' && i > start + 1))
+/* The last 32 bits of an IPv6 address in four parts up to 255: decimal ones without leading zeros,
+ * unless loose. */
+static bool address_read_dotted(const uint8_t *text, size_t length, bool loose,
+                                uint16_t groups[2]) {
+    uint32_t parts[IPV4_BYTES];
+    if (address_read_parts(text, length, parts) != IPV4_BYTES)
+        return false;
+    for (unsigned part = 0; part < IPV4_BYTES; part++)
+        if (parts[part] > 255)
             return false;
-        if (part < IPV4_BYTES - 1 && (i == length || text[i++] != '.'))
+    for (size_t i = 0; i + 1 < length && !loose; i++)
+        if (text[i] == '0' && text[i + 1] != '.' && (i == 0 || text[i - 1] == '.'))
             return false;
-    }
     groups[0] = (uint16_t)(parts[0] << 8 | parts[1]);
     groups[1] = (uint16_t)(parts[2] << 8 | parts[3]);
-    return i == length;
+    return true;
 }
 
-bool url_read_ipv6(const uint8_t *text, size_t length, uint16_t groups[IPV6_GROUPS]) {
+static bool address_read_ipv6(const uint8_t *text, size_t length, bool loose,
+                              uint16_t groups[IPV6_GROUPS]) {
     enum { NO_GAP = IPV6_GROUPS + 1 }; /* "::" may stand behind all groups, where it is refused */
     unsigned count = 0, gap = NO_GAP;
     size_t i = 0;
@@ -144,9 +145,9 @@ bool url_read_ipv6(const uint8_t *text, size_t length, uint16_t groups[IPV6_GROU
             value = value << 4 | url_digit(text[i]);
         if (i == start || count == IPV6_GROUPS)
             return false;
-        if (i < length && text[i] == '.') {
+        if (i < length && text[i] != ':') { /* it can only be an IPv4 address */
             if (count > IPV6_GROUPS - 2 ||
-                !address_read_dotted(text + start, length - start, groups + count))
+                !address_read_dotted(text + start, length - start, loose, groups + count))
                 return false;
             count += 2;
             break;
@@ -154,7 +155,7 @@ bool url_read_ipv6(const uint8_t *text, size_t length, uint16_t groups[IPV6_GROU
         groups[count++] = (uint16_t)value;
         if (i == length)
             break;
-        if (text[i++] != ':' || i == length)
+        if (++i == length)
             return false;
         if (text[i] == ':') {
             if (gap != NO_GAP)
@@ -170,6 +171,14 @@ bool url_read_ipv6(const uint8_t *text, size_t length, uint16_t groups[IPV6_GROU
     memmove(groups + gap + IPV6_GROUPS - count, groups + gap, (count - gap) * sizeof *groups);
     memset(groups + gap, 0, (IPV6_GROUPS - count) * sizeof *groups);
     return true;
+}
+
+bool url_read_ipv6(const uint8_t *text, size_t length, uint16_t groups[IPV6_GROUPS]) {
+    return address_read_ipv6(text, length, false, groups);
+}
+
+bool url_read_loose_ipv6(const uint8_t *text, size_t length, uint16_t groups[IPV6_GROUPS]) {
+    return address_read_ipv6(text, length, true, groups);
 }
 
 /* The first of the longest runs of two and more zero groups becomes "::". */

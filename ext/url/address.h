@@ -21,6 +21,10 @@ enum url_number url_read_number(const uint8_t *text, size_t length, uint8_t addr
 /* An IPv6 address as RFC 4291 writes it, without brackets and zone. */
 bool url_read_ipv6(const uint8_t *text, size_t length, uint16_t groups[IPV6_GROUPS]);
 
+/* The same as Chromium reads it: each of the four parts of an IPv4 address at its end may be
+ * hexadecimal or octal, as url_read_ipv4 has them. */
+bool url_read_loose_ipv6(const uint8_t *text, size_t length, uint16_t groups[IPV6_GROUPS]);
+
 /* Four decimal parts; returns the number of bytes, 15 at most. */
 size_t url_write_ipv4(uint8_t *to, const uint8_t address[IPV4_BYTES]);
 

@@ -19,9 +19,9 @@ enum { JOINS_LEFT = 1, JOINS_RIGHT = 2, TRANSPARENT = 4 };
 
 enum { IDNA_VIRAMA = 9, ZERO_WIDTH_NON_JOINER = 0x200c, ZERO_WIDTH_JOINER = 0x200d };
 
-/* A label of IDNA_MOST code points has at most four times as many before it is composed: no code
- * point that is valid decomposes into more than four. */
-enum { IDNA_POINTS = 4 * IDNA_MOST };
+/* A label of some code points has at most four times as many before it is composed: no code point
+ * that is valid decomposes into more than four. */
+enum { IDNA_POINTS = 4 * IDNA_ESCAPED_MOST };
 
 enum { IDNA_POINT_BITS = 21 };
 
@@ -29,13 +29,14 @@ enum { IDNA_POINT_BITS = 21 };
 struct idna_name {
     uint8_t *to;
     size_t used;
+    size_t most;        /* bytes of the name */
     bool bidirectional; /* some label has text from right to left */
     bool against_bidi;  /* some label could not stand in a bidirectional name */
     size_t count;       /* code points of the label that is being read */
     /* Decomposed: with the combining class in the bits from 21 on, in canonical order. Composed:
      * alone. */
     uint32_t points[IDNA_POINTS];
-    uint32_t classes[IDNA_MOST]; /* of the composed label, when it is checked */
+    uint32_t classes[IDNA_ESCAPED_MOST]; /* of the composed label, when it is checked */
 };
 
 static unsigned idna_status(uint32_t class) {
@@ -145,7 +146,7 @@ static bool idna_append(struct idna_name *name, uint32_t point) {
     uint32_t parts[2];
     if (point >= 0xc0 && idna_decompose(point, parts))
         return idna_append(name, parts[0]) && idna_append(name, parts[1]);
-    if (name->count == IDNA_POINTS)
+    if (name->count == 4 * name->most)
         return false;
     uint32_t combining = point < 0x300 ? 0 : idna_combining(idna_class(point));
     size_t at = name->count++;
@@ -232,8 +233,8 @@ static bool idna_joiners_allowed(const struct idna_name *name) {
     return true;
 }
 
-/* Section 4.1: the validity criteria, but for NFC, in which the label is. It has IDNA_MOST points
- * at most. */
+/* Section 4.1: the validity criteria, but for NFC, in which the label is. It has no more points
+ * than the name may have bytes. */
 static bool idna_label_is_valid(struct idna_name *name) {
     const uint32_t *points = name->points;
     bool joiners = false;
@@ -257,7 +258,7 @@ static bool idna_label_is_valid(struct idna_name *name) {
 /* A label that came as Punycode must be what a name beyond ASCII gives. text: what follows xn--. */
 static bool idna_punycode_is_valid(struct idna_name *name, const uint8_t *text, size_t length) {
     uint32_t decoded[PUNYCODE_MOST];
-    size_t count = url_punycode_decode(text, length, decoded);
+    size_t count = length <= PUNYCODE_MOST ? url_punycode_decode(text, length, decoded) : 0;
     uint32_t highest = 0;
     name->count = 0;
     for (size_t i = 0; i < count; i++) {
@@ -277,7 +278,7 @@ static bool idna_end_label(struct idna_name *name) {
     static const char PREFIX[] = "xn--";
     enum { PREFIX_BYTES = sizeof PREFIX - 1 };
     uint8_t *to = name->to + name->used;
-    size_t room = IDNA_MOST - name->used, length;
+    size_t room = name->most - name->used, length;
     uint32_t highest = 0;
     idna_compose_all(name);
     if (name->count == 0)
@@ -316,7 +317,7 @@ static bool idna_end_label(struct idna_name *name) {
 static bool idna_take(struct idna_name *name, uint32_t point) {
     if (point != '.')
         return idna_append(name, point);
-    if (!idna_end_label(name) || name->used == IDNA_MOST)
+    if (!idna_end_label(name) || name->used == name->most)
         return false;
     name->to[name->used++] = '.';
     return true;
@@ -333,9 +334,10 @@ static bool idna_take_mapped(struct idna_name *name, uint32_t point) {
     return true;
 }
 
-bool url_idna(const uint8_t *bytes, size_t length, uint8_t to[IDNA_MOST], size_t *used) {
+bool url_idna(const uint8_t *bytes, size_t length, uint8_t *to, size_t most, size_t *used) {
     struct idna_name name;
     name.to = to;
+    name.most = most;
     name.used = name.count = 0;
     name.bidirectional = name.against_bidi = false;
     for (size_t i = 0; i < length;) {

@@ -79,8 +79,8 @@ static enum list_form list_other(struct list_span span) {
 /* Whether the host is a name of letters, digits, hyphens, underscores and dots. */
 static bool list_names_host(const struct bloom_url *url, const uint8_t *key) {
     size_t i = 0;
-    while (i < url->host &&
-           (url_is_letter(key[i]) || url_is_digit(key[i]) || strchr("-._", key[i]) != NULL))
+    while (i < url->host && (url_is_letter(key[i]) || url_is_digit(key[i]) || key[i] == '-' ||
+                             key[i] == '.' || key[i] == '_'))
         i++;
     return i == url->host;
 }
@@ -106,24 +106,21 @@ static bool list_is_range(struct list_span span) {
 bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url *url,
                       const uint8_t *key) {
     struct list_span span = list_without_spaces((struct list_span){text, text + length});
-    return list_has_scheme(span) || ((url->address || list_names_host(url, key)) &&
-                                     list_other(span) == LIST_PLAIN && !list_is_range(span));
+    return url->scheme || ((url->address || list_names_host(url, key)) &&
+                           list_other(span) == LIST_PLAIN && !list_is_range(span));
 }
 
 bool bloom_list_is_line(const uint8_t *text, size_t length) {
     struct list_state state = {.begun = true};
     struct list_span line = list_without_spaces((struct list_span){text, text + length});
-    if (line.at == line.end)
-        return false;
-    if (list_narrow(&state, &line) != LIST_PLAIN || list_has(line, '[') || list_is_number(line))
-        return true;
-    return list_has(line, '.') && !list_has(line, ':');
+    return line.at < line.end && (list_narrow(&state, &line) != LIST_PLAIN || list_has(line, '['));
 }
 
 /* Reads an entry that a line's form has left; returns its form. */
 static enum list_form list_read(struct bloom_list *list, struct list_span span,
                                 enum list_form form) {
-    const bool is_rule = form == LIST_ADBLOCK || form == LIST_ADBLOCK_OPTIONS;
+    const bool is_rule =
+        form == LIST_ADBLOCK || form == LIST_ADBLOCK_OPTIONS || form == LIST_ADBLOCK_CONDITION;
     size_t used;
     span = list_trim(span);
     if (form == LIST_HOSTS && (list_is_ipv4(span) || list_is_ipv6(span)))
@@ -140,10 +137,11 @@ static enum list_form list_read(struct bloom_list *list, struct list_span span,
         network = list_network(&span);
     if (network >= LIST_NO_KEY)
         return network;
-    enum list_form other = list_other(span);
+    const bool has_host = bloom_url_parse(&list->url, span.at, list_length(span), list->key);
+    enum list_form other = has_host && list->url.scheme ? LIST_PLAIN : list_other(span);
     if (other >= LIST_NO_KEY)
         return other;
-    if (!bloom_url_parse(&list->url, span.at, list_length(span), list->key))
+    if (!has_host)
         return LIST_NO_HOST;
     /* What is a key is taken by itself, too. */
     const struct list_span key = {list->key, list->key + list->url.length};
@@ -222,6 +220,26 @@ const char *bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size
     return length > 0 ? list_no_text(bytes, length) : NULL; /* bytes may be NULL then */
 }
 
+/* Goes behind a line that stops there. */
+static void list_end_line(struct bloom_list *list, const uint8_t *stop) {
+    const uint8_t *end = list->bytes + list->length;
+    list->at = (size_t)(stop - list->bytes) + (stop < end);
+    if (stop + 1 < end && stop[0] == '\r' && stop[1] == '\n')
+        list->at++;
+    list->sought = list->at;
+    list->line++;
+}
+
+/* Whether a line may end in the next eight bytes: one of them is LF or CR, or the one after such a
+ * byte is nearly so. */
+static bool list_has_break(const uint8_t *bytes) {
+    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    const uint64_t line = word ^ ones * '\n', carriage = word ^ ones * '\r';
+    return ((((line - ones) & ~line) | ((carriage - ones) & ~carriage)) & tops) != 0;
+}
+
 /* Goes to the next line, without blanks around, if it ends before that place of the list. */
 static enum bloom_list_step list_next_line(struct bloom_list *list, size_t before,
                                            struct list_span *line) {
@@ -230,6 +248,8 @@ static enum bloom_list_step list_next_line(struct bloom_list *list, size_t befor
     const uint8_t *start = list->bytes + list->at, *end = list->bytes + list->length;
     const uint8_t *stop = list->bytes + list->sought;
     const uint8_t *most = list->bytes + before;
+    while (most - stop >= 8 && !list_has_break(stop))
+        stop += 8;
     while (stop < most && *stop != '\n' && *stop != '\r')
         stop++;
     list->sought = (size_t)(stop - list->bytes);
@@ -240,12 +260,48 @@ static enum bloom_list_step list_next_line(struct bloom_list *list, size_t befor
         *line = (struct list_span){start, stop}; /* fields at the ends may be empty */
     if (list_begins(*line, LIST_MARK))           /* of a file that was put behind another, too */
         *line = list_trim((struct list_span){line->at + strlen(LIST_MARK), stop});
-    list->at = list->sought + (stop < end);
-    if (stop + 1 < end && stop[0] == '\r' && stop[1] == '\n')
-        list->at++;
-    list->sought = list->at;
-    list->line++;
+    list_end_line(list, stop);
     return BLOOM_LIST_ENTRY;
+}
+
+/* Most lines are nothing but a plain name of a host, alone or in the most common forms. What the
+ * other functions find in such a line is known. Goes to its entry and leaves the form, or returns
+ * false when the next line is another one. */
+static bool list_next_plain(struct bloom_list *list, struct list_span *entry,
+                            enum list_form *form) {
+    static const char *const SINKS[] = {"0.0.0.0 ", "127.0.0.1 ", NULL};
+    const uint8_t *start = list->bytes + list->at, *end = list->bytes + list->length, *at = start;
+    if (list->sought != list->at || !list->state.begun || list->state.heading.fields > 0)
+        return false;
+    *form = LIST_PLAIN;
+    for (const char *const *sink = SINKS; *sink != NULL && at < end && *at < 'a'; sink++) {
+        const size_t length = strlen(*sink);
+        if ((size_t)(end - at) > length && memcmp(at, *sink, length) == 0) {
+            *form = LIST_HOSTS;
+            at += length;
+        }
+    }
+    if (end - at > 2 && at[0] == '|' && at[1] == '|') {
+        *form = LIST_ADBLOCK;
+        at += 2;
+    }
+    const size_t name = bloom_url_plain_name(at, (size_t)(end - at));
+    const uint8_t *stop = at + name;
+    if (name == 0)
+        return false;
+    if (*form == LIST_ADBLOCK) {
+        if (stop == end || *stop != '^')
+            return false;
+        stop++;
+    }
+    if (stop < end && *stop != '\n' && *stop != '\r')
+        return false;
+    memcpy(list->key, at, name);
+    list->key[name] = '/';
+    list->url.length = name + 1;
+    *entry = *form == LIST_HOSTS ? (struct list_span){at, stop} : (struct list_span){start, stop};
+    list_end_line(list, stop);
+    return true;
 }
 
 enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_entry *entry) {
@@ -253,10 +309,15 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
     const size_t before = list->sought + (left < BLOOM_LIST_STRETCH ? left : BLOOM_LIST_STRETCH);
     struct list_span span = {NULL, NULL};
     enum list_form form = LIST_NOTHING;
+    bool is_text = false; /* known to be text */
     for (;;) {
         if (list->state.names.at < list->state.names.end) {
             span = list_next_name(&list->state);
             form = list_read(list, span, list->state.form);
+            break;
+        }
+        if (list_next_plain(list, &span, &form)) {
+            is_text = true;
             break;
         }
         enum bloom_list_step step = list_next_line(list, before, &span);
@@ -277,11 +338,13 @@ enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_
             span = whole;
         break;
     }
+    if (form < LIST_NO_KEY)
+        list->key[list->url.length] = '\0';
     *entry = (struct bloom_list_entry){
         .line = list->line,
         .written = span.at,
         .written_bytes = list_length(span),
-        .is_text = list_is_text(span),
+        .is_text = is_text || list_is_text(span),
         .key = form < LIST_NO_KEY ? list->key : NULL,
         .key_bytes = form < LIST_NO_KEY ? list->url.length : 0,
         .note = list_note(form),

@@ -36,7 +36,8 @@ struct bloom_list_entry {
     uint64_t line;
     const uint8_t *written; /* in the list's bytes */
     size_t written_bytes;
-    const uint8_t *key; /* as bloom_url makes it, until the next entry; NULL: there is none */
+    const uint8_t *key; /* as bloom_url makes it, until the next entry, and a zero byte after it;
+                           NULL: there is none */
     size_t key_bytes;
     bool is_text;     /* what is written is valid UTF-8 */
     const char *note; /* why there is none; otherwise how it was read, or NULL */
@@ -49,8 +50,8 @@ struct bloom_list_entry {
 bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url *url,
                       const uint8_t *key);
 
-/* Whether a text that is no entry by itself looks like a line of a list; others are URLs without a
- * host, as of mails. */
+/* Whether a text without a host looks like a line of a list; others are URLs without one, as of
+ * mails. */
 bool bloom_list_is_line(const uint8_t *text, size_t length);
 
 /* Begins with a text, which must outlast the list. Returns NULL; or, for what is no text in UTF-8

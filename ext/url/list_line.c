@@ -10,6 +10,7 @@ static const char *const LIST_NOTES[] = {
     [LIST_ADBLOCK] = "Adblock rule",
     [LIST_ADBLOCK_PAGE] = "Adblock rule, as this page alone",
     [LIST_ADBLOCK_OPTIONS] = "Adblock rule, without its options",
+    [LIST_ADBLOCK_CONDITION] = "Adblock rule with a condition",
     [LIST_DNSMASQ] = "dnsmasq",
     [LIST_UNBOUND] = "unbound",
     [LIST_ZONE] = "policy zone",
@@ -24,6 +25,7 @@ static const char *const LIST_NOTES[] = {
     [LIST_COSMETIC] = "no entry: a cosmetic rule",
     [LIST_EXPRESSION] = "no entry: a regular expression",
     [LIST_INNER_WILDCARD] = "no entry: a wildcard inside",
+    [LIST_PART] = "no entry: a part of addresses",
     [LIST_RANGE] = "no entry: a range of addresses",
     [LIST_NUMBER] = "no entry: a number or a date",
     [LIST_MAIL] = "no entry: a mail address",
@@ -92,6 +94,8 @@ static bool list_is_remark(struct list_span line) {
  * stands behind a blank and not in quotation marks. */
 static struct list_span list_without_remark(struct list_span line) {
     bool quoted = false, names = false;
+    if (!list_has(line, ' ') && !list_has(line, '\t'))
+        return line;
     for (const uint8_t *at = line.at; at < line.end; at++) {
         if (names && !quoted && list_is_blank(at[-1]) &&
             (*at == '#' || *at == ';' || list_begins((struct list_span){at, line.end}, "// ")))
@@ -102,54 +106,217 @@ static struct list_span list_without_remark(struct list_span line) {
     return list_trim(line);
 }
 
-/* Whether a rule of Adblock, uBlock or AdGuard is about what is on a page: ##, #@#, #?#, #$?#, #%#,
- * $$ and their like behind the domains that it is for, or a regular expression for them. */
+/* Whether a # begins the mark of a cosmetic rule: ##, #@#, #?#, #$#, #%#, #$?# and their like. */
+static bool list_is_mark(struct list_span mark) {
+    mark.at++;
+    mark.at += list_begins(mark, "@");
+    mark.at += list_begins(mark, "$?")
+                   ? 2
+                   : list_begins(mark, "?") || list_begins(mark, "$") || list_begins(mark, "%");
+    return list_begins(mark, "#");
+}
+
+/* Whether what is before the mark of a rule are the domains or pages that it is for: without a
+ * scheme, a quotation mark, a semicolon, or a blank other than after a comma. */
+static bool list_is_scope(struct list_span scope) {
+    for (const uint8_t *at = scope.at; at < scope.end; at++)
+        if (*at == '"' || *at == ';' || (list_is_blank(*at) && at[-1] != ',') ||
+            list_begins((struct list_span){at, scope.end}, "://"))
+            return false;
+    return true;
+}
+
+/* Whether a rule of Adblock, uBlock or AdGuard is about what is on a page. It has a mark after the
+ * domains that it is for, or after a regular expression for them. A blank before the mark and one
+ * after it make it a remark. */
 static bool list_is_cosmetic(struct list_span line) {
     const uint8_t *at = line.at;
     if (list_begins(line, "[$"))
         at = list_find(line, ']') + (list_has(line, ']') ? 1 : 0);
-    if (at < line.end && *at == '/') {
-        at = list_find((struct list_span){at, line.end}, '#');
-        if (at < line.end && at[-1] != '/')
-            return false;
+    const struct list_span mark = {list_find((struct list_span){at, line.end}, '#'), line.end};
+    if (at < line.end && *at == '/')
+        return mark.at < line.end && mark.at[-1] == '/' && list_is_mark(mark);
+    if (mark.at < line.end && list_is_mark(mark)) {
+        const struct list_span scope = list_trim((struct list_span){at, mark.at});
+        const uint8_t *after = list_find((struct list_span){mark.at + 1, line.end}, '#') + 1;
+        return list_is_scope(scope) &&
+               (scope.end == mark.at || (after < line.end && !list_is_blank(*after)));
     }
-    while (at < line.end &&
-           (url_is_letter(*at) || url_is_digit(*at) || *at >= 0x80 ||
-            (*at != '\0' && strchr("-._,~*", *at) != NULL) || (*at == ' ' && at[-1] == ',')))
-        at++;
-    if (at == line.end)
+    const struct list_span dollar = {list_find((struct list_span){at, line.end}, '$'), line.end};
+    if (!list_begins(dollar, "$$") && !list_begins(dollar, "$@$"))
         return false;
-    struct list_span mark = {at + 1, line.end};
-    mark.at += list_begins(mark, "@");
-    if (*at == '$')
-        return at > line.at && list_begins(mark, "$");
-    mark.at += list_begins(mark, "$?")
-                   ? 2
-                   : list_begins(mark, "?") || list_begins(mark, "$") || list_begins(mark, "%");
-    return *at == '#' && list_begins(mark, "#");
+    while (at < dollar.at && (url_is_letter(*at) || url_is_digit(*at) || *at >= 0x80 ||
+                              (*at != '\0' && strchr("-._,~*", *at) != NULL)))
+        at++;
+    return at == dollar.at && at > line.at;
 }
 
-/* Whether the options of a rule make it one that changes what it is about, or takes another rule
- * back, and does not block. */
-static bool list_modifies(struct list_span options) {
-    static const char *const MODIFIERS[] = {
-        "badfilter",   "content",       "cookie",        "csp",
-        "dnsrewrite",  "ehide",         "elemhide",      "extension",
-        "generichide", "ghide",         "header",        "hls",
-        "inline-font", "inline-script", "jsinject",      "jsonprune",
-        "permissions", "queryprune",    "redirect-rule", "referrerpolicy",
-        "removeparam", "removeheader",  "replace",       "rewrite",
-        "shide",       "stealth",       "specifichide",  "uritransform",
-        "urlblock",    "urlskip",       "urltransform",  "xmlprune",
-        NULL};
-    while (options.at < options.end) {
-        struct list_span option = {options.at, list_find(options, ',')};
-        if (list_is_one_of(list_trim((struct list_span){option.at, list_find(option, '=')}),
-                           MODIFIERS))
-            return true;
-        options.at = option.end < options.end ? option.end + 1 : options.end;
+/* What the options of rules do. LIST_WINDOW and LIST_KIND say what is blocked: a window that a page
+ * opens is one of several kinds. */
+enum list_option {
+    LIST_NO_OPTION,
+    LIST_CHANGES,   /* what the rule is about, or takes another rule back: it does not block */
+    LIST_CONDITION, /* says in its value when the rule blocks */
+    LIST_OWN_SITE,  /* blocks on pages of the same site */
+    LIST_WINDOW,
+    LIST_KIND,
+    LIST_ANY_OPTION, /* another one */
+};
+
+static const struct {
+    const char *name;
+    enum list_option option;
+} LIST_OPTIONS[] = {
+    {"1p", LIST_OWN_SITE},
+    {"3p", LIST_ANY_OPTION},
+    {"all", LIST_KIND},
+    {"app", LIST_CONDITION},
+    {"badfilter", LIST_CHANGES},
+    {"beacon", LIST_KIND},
+    {"client", LIST_CONDITION},
+    {"content", LIST_CHANGES},
+    {"cookie", LIST_CHANGES},
+    {"csp", LIST_CHANGES},
+    {"css", LIST_KIND},
+    {"ctag", LIST_CONDITION},
+    {"denyallow", LIST_CONDITION},
+    {"dnsrewrite", LIST_CHANGES},
+    {"dnstype", LIST_CONDITION},
+    {"doc", LIST_KIND},
+    {"document", LIST_KIND},
+    {"domain", LIST_CONDITION},
+    {"ehide", LIST_CHANGES},
+    {"elemhide", LIST_CHANGES},
+    {"empty", LIST_ANY_OPTION},
+    {"extension", LIST_CHANGES},
+    {"first-party", LIST_OWN_SITE},
+    {"font", LIST_KIND},
+    {"frame", LIST_KIND},
+    {"from", LIST_CONDITION},
+    {"generichide", LIST_CHANGES},
+    {"ghide", LIST_CHANGES},
+    {"header", LIST_CHANGES},
+    {"hls", LIST_CHANGES},
+    {"image", LIST_KIND},
+    {"important", LIST_ANY_OPTION},
+    {"inline-font", LIST_CHANGES},
+    {"inline-script", LIST_CHANGES},
+    {"ipaddress", LIST_CONDITION},
+    {"jsinject", LIST_CHANGES},
+    {"jsonprune", LIST_CHANGES},
+    {"match-case", LIST_ANY_OPTION},
+    {"media", LIST_KIND},
+    {"method", LIST_CONDITION},
+    {"mp4", LIST_ANY_OPTION},
+    {"object", LIST_KIND},
+    {"object-subrequest", LIST_KIND},
+    {"other", LIST_KIND},
+    {"permissions", LIST_CHANGES},
+    {"ping", LIST_KIND},
+    {"popunder", LIST_WINDOW},
+    {"popup", LIST_WINDOW},
+    {"queryprune", LIST_CHANGES},
+    {"redirect", LIST_ANY_OPTION},
+    {"redirect-rule", LIST_CHANGES},
+    {"referrerpolicy", LIST_CHANGES},
+    {"removeheader", LIST_CHANGES},
+    {"removeparam", LIST_CHANGES},
+    {"replace", LIST_CHANGES},
+    {"rewrite", LIST_CHANGES},
+    {"script", LIST_KIND},
+    {"shide", LIST_CHANGES},
+    {"specifichide", LIST_CHANGES},
+    {"stealth", LIST_CHANGES},
+    {"strict1p", LIST_OWN_SITE},
+    {"strict3p", LIST_ANY_OPTION},
+    {"stylesheet", LIST_KIND},
+    {"subdocument", LIST_KIND},
+    {"third-party", LIST_ANY_OPTION},
+    {"to", LIST_CONDITION},
+    {"top", LIST_CONDITION},
+    {"uritransform", LIST_CHANGES},
+    {"urlblock", LIST_CHANGES},
+    {"urlskip", LIST_CHANGES},
+    {"urltransform", LIST_CHANGES},
+    {"webrtc", LIST_KIND},
+    {"websocket", LIST_KIND},
+    {"xhr", LIST_KIND},
+    {"xmlhttprequest", LIST_KIND},
+    {"xmlprune", LIST_CHANGES},
+    {"~1p", LIST_ANY_OPTION},
+    {"~3p", LIST_OWN_SITE},
+    {"~all", LIST_ANY_OPTION},
+    {"~beacon", LIST_ANY_OPTION},
+    {"~css", LIST_ANY_OPTION},
+    {"~doc", LIST_ANY_OPTION},
+    {"~document", LIST_ANY_OPTION},
+    {"~first-party", LIST_ANY_OPTION},
+    {"~font", LIST_ANY_OPTION},
+    {"~frame", LIST_ANY_OPTION},
+    {"~image", LIST_ANY_OPTION},
+    {"~match-case", LIST_ANY_OPTION},
+    {"~media", LIST_ANY_OPTION},
+    {"~object", LIST_ANY_OPTION},
+    {"~object-subrequest", LIST_ANY_OPTION},
+    {"~other", LIST_ANY_OPTION},
+    {"~ping", LIST_ANY_OPTION},
+    {"~popunder", LIST_ANY_OPTION},
+    {"~popup", LIST_ANY_OPTION},
+    {"~script", LIST_ANY_OPTION},
+    {"~stylesheet", LIST_ANY_OPTION},
+    {"~subdocument", LIST_ANY_OPTION},
+    {"~third-party", LIST_OWN_SITE},
+    {"~webrtc", LIST_ANY_OPTION},
+    {"~websocket", LIST_ANY_OPTION},
+    {"~xhr", LIST_ANY_OPTION},
+    {"~xmlhttprequest", LIST_ANY_OPTION},
+};
+
+static enum list_option list_option_of(struct list_span name) {
+    const uint8_t first = name.at < name.end ? url_lower(*name.at) : '\0';
+    for (size_t i = 0; i < sizeof LIST_OPTIONS / sizeof *LIST_OPTIONS; i++)
+        if ((uint8_t)LIST_OPTIONS[i].name[0] == first && list_is(name, LIST_OPTIONS[i].name))
+            return LIST_OPTIONS[i].option;
+    return LIST_NO_OPTION;
+}
+
+/* Takes the first option and its value off the rest of them. */
+static struct list_span list_next_option(struct list_span *options, struct list_span *value) {
+    const struct list_span option = {options->at, list_find(*options, ',')};
+    const struct list_span name = {option.at, list_find(option, '=')};
+    options->at = option.end < options->end ? option.end + 1 : options->end;
+    *value = (struct list_span){name.end < option.end ? name.end + 1 : name.end, option.end};
+    return list_trim(name);
+}
+
+/* Whether one of the values, between which there are bars, is not an exception. */
+static bool list_demands(struct list_span values) {
+    bool demands = list_length(values) == 0;
+    while (values.at < values.end && !demands) {
+        demands = *values.at != '~';
+        values.at = list_find(values, '|');
+        values.at += values.at < values.end;
     }
-    return false;
+    return demands;
+}
+
+/* What a rule with some options is: one that does not block, one that blocks under a condition, or
+ * one that blocks. LIST_PLAIN: some of them are not options. */
+static enum list_form list_with_options(struct list_span options) {
+    bool known = true, changes = false, condition = false, window = false, kind = false;
+    while (options.at < options.end) {
+        struct list_span value, name = list_next_option(&options, &value);
+        const enum list_option option = list_option_of(name);
+        known = known && option != LIST_NO_OPTION;
+        changes |= option == LIST_CHANGES;
+        condition |= option == LIST_OWN_SITE || (option == LIST_CONDITION && list_demands(value));
+        window |= option == LIST_WINDOW;
+        kind |= option == LIST_KIND;
+    }
+    return changes                          ? LIST_MODIFIER
+           : condition || (window && !kind) ? LIST_ADBLOCK_CONDITION
+           : known                          ? LIST_ADBLOCK_OPTIONS
+                                            : LIST_PLAIN;
 }
 
 /* Where the options of a rule begin, with their dollar, or its end: behind the last dollar with a
@@ -170,6 +337,21 @@ static const uint8_t *list_options(struct list_span line) {
     return line.end;
 }
 
+/* Whether what is before options may be the pattern of a rule that does not show as one, such as
+ * .host/path and host/path. */
+static bool list_is_pattern(struct list_span pattern) {
+    for (const uint8_t *at = pattern.at; at < pattern.end; at++)
+        if (list_is_blank(*at) || *at == '"' || *at == ',' || *at == ';')
+            return false;
+    return list_has(pattern, '.') && !list_has_scheme(pattern);
+}
+
+/* Whether a pattern ends with a dot in the name of a host, so that any domain may follow. */
+static bool list_ends_in_name(struct list_span pattern) {
+    pattern.at += list_begins(pattern, "http://") ? 7 : list_begins(pattern, "https://") ? 8 : 0;
+    return list_length(pattern) > 1 && pattern.end[-1] == '.' && !list_has(pattern, '/');
+}
+
 static enum list_form list_adblock(struct list_span *line) {
     enum list_form form = LIST_PLAIN;
     if (list_begins(*line, "@@"))
@@ -184,15 +366,24 @@ static enum list_form list_adblock(struct list_span *line) {
         form = LIST_ADBLOCK;
     }
     const uint8_t *dollar = list_options(*line);
-    if (dollar < line->end && (form == LIST_ADBLOCK || dollar[-1] == '^' || dollar[-1] == '|' ||
-                               (*line->at == '/' && dollar[-1] == '/'))) {
-        if (list_modifies((struct list_span){dollar + 1, line->end}))
-            return LIST_MODIFIER;
-        *line = list_trim((struct list_span){line->at, dollar});
-        form = LIST_ADBLOCK_OPTIONS;
+    if (dollar < line->end) {
+        const struct list_span pattern = list_trim((struct list_span){line->at, dollar});
+        const bool is_rule = form == LIST_ADBLOCK || dollar[-1] == '^' || dollar[-1] == '|' ||
+                             (*line->at == '/' && dollar[-1] == '/');
+        enum list_form with = list_with_options((struct list_span){dollar + 1, line->end});
+        if (is_rule && with == LIST_PLAIN)
+            with = LIST_ADBLOCK_OPTIONS;
+        if (is_rule || (with != LIST_PLAIN && list_is_pattern(pattern))) {
+            if (with == LIST_MODIFIER)
+                return with;
+            *line = pattern;
+            form = with;
+        }
     }
     if (list_length(*line) > 1 && *line->at == '/' && line->at[1] != '/' && line->end[-1] == '/')
         return LIST_EXPRESSION;
+    if (list_ends_in_name(*line) && (form != LIST_PLAIN || list_begins(*line, ".")))
+        return LIST_PART;
     if (form == LIST_PLAIN)
         return form;
     while (line->at < line->end &&
@@ -204,10 +395,19 @@ static enum list_form list_adblock(struct list_span *line) {
     return list_has(*line, '^') ? LIST_INNER_WILDCARD : form;
 }
 
+/* Whether a line is an option of dnsmasq with hosts between slashes. There may be blanks around its
+ * equals sign. */
+static bool list_is_dnsmasq(struct list_span line) {
+    static const char *const OPTIONS[] = {"address", "server", "local", NULL};
+    const struct list_span name = {line.at, list_find(line, '=')};
+    return name.end < line.end && list_is_one_of(list_trim(name), OPTIONS) &&
+           list_begins(list_trim((struct list_span){name.end + 1, line.end}), "/");
+}
+
 /* address=/h/i/0.0.0.0, server=/h/, local=/h/: leaves the hosts. What is behind the last slash says
  * what is answered for them. */
 static enum list_form list_dnsmasq(struct list_span *line) {
-    const bool is_address = list_begins(*line, "address=");
+    const bool is_address = list_begins(*line, "address");
     struct list_span target = {line->end, line->end};
     line->at = list_find(*line, '/') + 1;
     while (target.at > line->at && target.at[-1] != '/')
@@ -216,9 +416,18 @@ static enum list_form list_dnsmasq(struct list_span *line) {
         line->end = target.at - 1;
     else
         target.at = target.end; /* there is but one slash */
+    target = list_trim(target);
     if (list_length(target) == 0 || (is_address && (list_is(target, "#") || list_is_sink(target))))
         return LIST_DNSMASQ;
     return list_is(target, "#") ? LIST_EXCEPTION : LIST_MODIFIER;
+}
+
+/* A word without blanks and quotation marks around it. */
+static struct list_span list_unquoted(struct list_span word) {
+    word = list_trim(word);
+    word.at += list_begins(word, "'") || list_begins(word, "\"");
+    word.end -= list_ends(word, "'") || list_ends(word, "\"");
+    return word;
 }
 
 /* local-zone: "h" type, local-data: "h A 0.0.0.0": leaves the host. */
@@ -229,12 +438,13 @@ static enum list_form list_unbound(struct list_span *line) {
     const bool is_zone = list_begins(*line, "local-zone:");
     struct list_span rest = {list_find(*line, ':') + 1, line->end}, word;
     rest = list_trim(rest);
-    rest.at += list_begins(rest, "\"");
+    const uint8_t quote = list_begins(rest, "'") ? '\'' : '"';
+    rest.at += rest.at < rest.end && *rest.at == quote;
     *line = list_word(&rest);
-    line->end = list_find(*line, '"');
+    line->end = list_find(*line, quote);
     if (is_zone)
-        return list_is_one_of(list_trim(rest), ANSWERED) ? LIST_EXCEPTION : LIST_UNBOUND;
-    rest = list_trim((struct list_span){rest.at, list_find(rest, '"')});
+        return list_is_one_of(list_unquoted(rest), ANSWERED) ? LIST_EXCEPTION : LIST_UNBOUND;
+    rest = list_trim((struct list_span){rest.at, list_find(rest, quote)});
     do
         word = list_word(&rest);
     while (rest.at < rest.end);
@@ -258,6 +468,7 @@ static enum list_form list_zone(struct list_span *line) {
     while (type.at < type.end && (url_is_digit(*type.at) || list_is(type, "in")))
         type = list_word(&rest);
     target = list_word(&rest);
+    target.end = list_find(target, ';');
     if (target.at == target.end)
         return LIST_PLAIN;
     if (list_is_one_of(type, OTHERS))
@@ -278,8 +489,7 @@ static enum list_form list_zone(struct list_span *line) {
 
 /* A line of a resolver's configuration or zone: what names the hosts. */
 static enum list_form list_resolver(struct list_span *line) {
-    if (list_begins(*line, "address=/") || list_begins(*line, "server=/") ||
-        list_begins(*line, "local=/"))
+    if (list_is_dnsmasq(*line))
         return list_dnsmasq(line);
     if (list_begins(*line, "local-zone:") || list_begins(*line, "local-data:"))
         return list_unbound(line);
@@ -345,15 +555,15 @@ static enum list_form list_field(struct list_span *line, uint8_t separator) {
 }
 
 /* Reads the heading of a table: names of fields, one of which is that of the entries. In a remark,
- * behind its #, blanks make it prose. */
+ * behind its #, blanks make it prose. Beside a field of hosts, `ioc` describes them. */
 static bool list_heading(struct list_span line, struct list_heading *heading) {
-    enum { URLS = 5 }; /* so many of the names are those of URLs */
-    static const char *const NAMES[] = {"ioc_value",  "ioc",       "indicator", "url",
-                                        "urls",       "fqdn",      "domain",    "domains",
-                                        "hostname",   "host",      "ip",        "ip_address",
-                                        "ip address", "ipaddress", NULL};
+    enum { URLS = 4 }; /* how many of the names are those of URLs */
+    static const char *const NAMES[] = {"ioc_value",  "indicator",  "url",       "urls", "fqdn",
+                                        "domain",     "domains",    "hostname",  "host", "ip",
+                                        "ip_address", "ip address", "ipaddress", NULL};
     const char *const *best = NAMES + sizeof NAMES / sizeof *NAMES - 1;
-    bool has_path = false;
+    bool has_path = false, has_hosts = false, has_ioc = false;
+    unsigned ioc = 0;
     if (*line.at == '#') {
         line = list_trim((struct list_span){line.at + 1, line.end});
         if (list_length(line) < strlen("a,ip") || list_has(line, ' '))
@@ -369,17 +579,25 @@ static bool list_heading(struct list_span line, struct list_heading *heading) {
             if (!url_is_letter(*at) && !url_is_digit(*at) && strchr("_- ()", *at) == NULL)
                 return false;
         has_path |= list_is(field, "path");
+        if (list_is(field, "ioc") && !has_ioc) {
+            has_ioc = true;
+            ioc = read.fields;
+        }
         const char *const *name = NAMES;
-        while (name < best && !list_is(field, *name))
+        while (*name != NULL && !list_is(field, *name))
             name++;
+        has_hosts |= *name != NULL && name >= NAMES + URLS;
         if (name < best) {
             best = name;
             read.field = read.fields;
         }
     }
-    if (*best == NULL || read.fields < 2)
+    if ((*best == NULL && !has_ioc) || read.fields < 2)
         return false;
-    read.hosts_alone = has_path && best >= NAMES + URLS;
+    if (has_ioc && !has_hosts && best > NAMES)
+        read.field = ioc;
+    else
+        read.hosts_alone = has_path && best >= NAMES + URLS;
     *heading = read;
     return true;
 }

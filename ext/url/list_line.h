@@ -17,6 +17,7 @@ enum list_form {
     LIST_ADBLOCK,
     LIST_ADBLOCK_PAGE,
     LIST_ADBLOCK_OPTIONS,
+    LIST_ADBLOCK_CONDITION,
     LIST_DNSMASQ,
     LIST_UNBOUND,
     LIST_ZONE,
@@ -32,6 +33,7 @@ enum list_form {
     LIST_COSMETIC,
     LIST_EXPRESSION,
     LIST_INNER_WILDCARD,
+    LIST_PART, /* of addresses */
     LIST_RANGE,
     LIST_NUMBER,
     LIST_MAIL,

@@ -62,6 +62,11 @@ static inline struct list_span list_without_spaces(struct list_span span) {
 /* Whether a span is valid UTF-8. */
 static inline bool list_is_text(struct list_span span) {
     size_t i = 0;
+    for (uint64_t word = 0; i + sizeof word <= list_length(span) && word == 0;) {
+        memcpy(&word, span.at + i, sizeof word);
+        word &= UINT64_C(0x8080808080808080);
+        i += word == 0 ? sizeof word : 0;
+    }
     while (i < list_length(span))
         if (url_code_point(span.at, list_length(span), &i) == URL_NO_CODE_POINT)
             return false;

@@ -41,16 +41,20 @@ bool url_is_port(const uint8_t *text, size_t length) {
 
 /* --- The parts --- */
 
+static bool standard_is_scheme(const uint8_t *text, size_t length, const char *scheme) {
+    size_t i = 0;
+    while (i < length && url_lower(text[i]) == (uint8_t)scheme[i])
+        i++;
+    return i == length && scheme[i] == '\0';
+}
+
 static bool standard_is_special(const uint8_t *text, size_t length) {
     static const char SCHEMES[][6] = {"http", "https", "ftp", "ws", "wss"};
-    for (size_t scheme = 0; scheme < sizeof SCHEMES / sizeof *SCHEMES; scheme++) {
-        size_t i = 0;
-        while (i < length && url_lower(text[i]) == (uint8_t)SCHEMES[scheme][i])
-            i++;
-        if (i == length && SCHEMES[scheme][i] == '\0')
-            return true;
-    }
-    return false;
+    size_t scheme = 0;
+    while (scheme < sizeof SCHEMES / sizeof *SCHEMES &&
+           !standard_is_scheme(text, length, SCHEMES[scheme]))
+        scheme++;
+    return scheme < sizeof SCHEMES / sizeof *SCHEMES;
 }
 
 static size_t standard_skip_slashes(const uint8_t *text, size_t i, size_t length) {
@@ -78,7 +82,9 @@ static bool standard_skip_scheme(const uint8_t *text, size_t length, size_t *sta
         *start = standard_skip_slashes(text, colon + 1, length);
         return true;
     }
-    if (length - colon > 2 && text[colon + 1] == '/' && text[colon + 2] == '/') {
+    if (length - colon > 2 && url_is_slash(text[colon + 1]) && url_is_slash(text[colon + 2]) &&
+        ((text[colon + 1] == '/' && text[colon + 2] == '/') ||
+         standard_is_scheme(text, colon, "file"))) {
         *start = colon + 3;
         return *start < length && !url_is_slash(text[*start]);
     }
@@ -92,7 +98,7 @@ static bool standard_skip_scheme(const uint8_t *text, size_t length, size_t *sta
         return true;
     address = url_find(text, 0, end, '%');
     return url_find(text, address, end, '[') == end && url_find(text, address, end, ']') == end &&
-           url_read_ipv6(text, address, groups);
+           url_read_loose_ipv6(text, address, groups);
 }
 
 bool url_split(struct url_parts *parts, const uint8_t *text, size_t length) {
@@ -123,7 +129,8 @@ bool url_split(struct url_parts *parts, const uint8_t *text, size_t length) {
                                 .host = host,
                                 .host_end = colon < i ? colon : i,
                                 .end = i,
-                                .brackets = brackets};
+                                .brackets = brackets,
+                                .scheme = user > 0 && !url_is_slash(text[0])};
     if (!brackets)
         return true;
     close = url_find(text, host, i, ']');
@@ -137,8 +144,7 @@ bool url_split(struct url_parts *parts, const uint8_t *text, size_t length) {
 
 /* --- The host --- */
 
-/* Undoes escapes once, in place; returns how many bytes are left. */
-static size_t standard_unescape(uint8_t *text, size_t length) {
+size_t url_unescape_once(uint8_t *text, size_t length) {
     size_t used = 0;
     for (size_t i = 0; i < length; i++) {
         text[used] = text[i];
@@ -169,12 +175,12 @@ bool url_is_ascii_name(const uint8_t *name, size_t length) {
  * the standard refuses it. */
 static size_t standard_write_host(uint8_t *bytes, size_t length, uint8_t *to) {
     uint8_t address[IPV4_BYTES];
-    size_t used = standard_unescape(bytes, length);
+    size_t used = url_unescape_once(bytes, length);
     for (size_t i = 0; i < used; i++)
         bytes[i] = url_lower(bytes[i]);
     if (url_is_ascii_name(bytes, used))
         memcpy(to, bytes, used);
-    else if (!url_idna(bytes, used, to, &used))
+    else if (!url_idna(bytes, used, to, IDNA_MOST, &used))
         return 0;
     for (size_t i = 0; i < used; i++)
         if (URL_HOST_BYTES[to[i]] == 0)
@@ -267,6 +273,7 @@ enum url_opening url_open(struct url_opened *opened, const uint8_t *bytes, size_
     }
     if (opened->host == 0)
         return URL_REFUSED;
+    opened->scheme = parts.scheme;
     opened->rest = scratch + parts.end;
     opened->rest_bytes = url_resolve(scratch + parts.end, length - parts.end);
     return URL_OPENED;

@@ -1,7 +1,7 @@
 /* Where a browser goes: the URL Standard's parser (WHATWG) for http, https, ftp, ws and wss.
  *
  * What has no scheme counts as http. Another scheme with two slashes behind it counts as http, too:
- * what follows has the same parts.
+ * what follows has the same parts. Those of `file:` may be backslashes.
  */
 #ifndef BLOOM_URL_STANDARD_H
 #define BLOOM_URL_STANDARD_H
@@ -18,6 +18,7 @@ struct url_parts {
     size_t host_end; /* the colon before the port, or end; or a bracket */
     size_t end;      /* where path and query start */
     bool brackets;   /* there are any behind the user: the host stands between them */
+    bool scheme;     /* there is one */
 };
 
 /* Takes C0 controls and spaces off both ends, tabs and line breaks out, and the fragment away.
@@ -35,6 +36,7 @@ struct url_opened {
     size_t host;         /* bytes of the host */
     const uint8_t *rest; /* path and query */
     size_t rest_bytes;
+    bool scheme; /* there is one */
 };
 
 enum url_opening {
@@ -53,6 +55,9 @@ size_t url_resolve(uint8_t *text, size_t length);
 
 /* The ASCII bytes that a host may have, in lower case; 0 for all others. */
 extern const uint8_t URL_HOST_BYTES[256];
+
+/* Undoes escapes once, in place; returns how many bytes are left. */
+size_t url_unescape_once(uint8_t *text, size_t length);
 
 /* Whether a name in lower case is ASCII without Punycode, so that UTS #46 leaves it alone. */
 bool url_is_ascii_name(const uint8_t *name, size_t length);

@@ -239,18 +239,44 @@ static size_t url_write_labels(const uint8_t *name, size_t length, uint8_t *to) 
 
 /* Reads an IPv6 address, which may have a zone: that counts on one machine only and is left out. */
 static bool url_read_zoned(const uint8_t *text, size_t length, uint16_t groups[IPV6_GROUPS]) {
-    return url_read_ipv6(text, url_find(text, 0, length, '%'), groups);
+    return url_read_loose_ipv6(text, url_find(text, 0, length, '%'), groups);
 }
 
-/* The same between brackets, before a port, which Chromium finds when all is mapped as a name. */
+/* Reads an address in brackets, which a port may follow. */
 static bool url_read_bracketed(const uint8_t *text, size_t length, uint16_t groups[IPV6_GROUPS]) {
-    uint8_t mapped[IDNA_MOST];
-    if (!url_idna(text, length, mapped, &length) || length == 0 || mapped[0] != '[')
+    size_t close = url_find(text, 0, length, ']');
+    return close < length && text[0] == '[' && url_find(text, 1, close, '[') == close &&
+           (close + 1 == length || text[close + 1] == ':') &&
+           url_read_zoned(text + 1, close - 1, groups);
+}
+
+/* Chromium maps a host as a name before it undoes escapes that the mapping has made, of full-width
+ * percent signs, and before it looks for an address in brackets. A percent sign that is part of no
+ * escape makes it refuse the host, so that nothing is undone beside one. Returns false when that
+ * finds no address and undoes nothing. */
+static bool url_write_mapped_host(struct bloom_url *url, const uint8_t *host, size_t length,
+                                  bool brackets, uint8_t *to) {
+    uint8_t mapped[IDNA_ESCAPED_MOST];
+    uint16_t groups[IPV6_GROUPS];
+    size_t used;
+    if (!url_idna(host, length, mapped, sizeof mapped, &used))
         return false;
-    size_t close = url_find(mapped, 0, length, ']');
-    return close < length && url_find(mapped, 1, close, '[') == close &&
-           (close + 1 == length || mapped[close + 1] == ':') &&
-           url_read_zoned(mapped + 1, close - 1, groups);
+    const bool escaped =
+        url_find(host, 0, length, '%') == length && url_find(mapped, 0, used, '%') < used;
+    if (escaped)
+        used = url_unescape_once(mapped, used);
+    url->address = url_read_bracketed(mapped, used, groups);
+    if (url->address)
+        url->host = url_write_groups(to, groups);
+    if (url->address || brackets || !escaped || used > IDNA_MOST)
+        return url->address;
+    for (size_t i = 0; i < used; i++) {
+        to[i] = URL_HOST_BYTES[mapped[i]];
+        if (to[i] == 0)
+            return false;
+    }
+    url->opened = url_finish_name(url, to, url_drop_empty_labels(to, used));
+    return url->opened;
 }
 
 /* Writes a host; false when there is none. */
@@ -259,13 +285,22 @@ static bool url_write_refused_host(struct bloom_url *url, const uint8_t *text,
     uint16_t groups[IPV6_GROUPS];
     const uint8_t *host = text + parts->user_end;
     const size_t length = parts->end - parts->user_end;
-    url->address = parts->brackets ? url_read_bracketed(host, length, groups)
-                                   : url_read_zoned(host, length, groups);
-    if (url->address)
+    if (!parts->brackets && url_read_zoned(host, length, groups)) {
+        url->address = true;
         url->host = url_write_groups(to, groups);
-    if (url->address || parts->brackets)
-        return url->address;
-    return url_finish_name(url, to, url_write_labels(host, parts->host_end - parts->user_end, to));
+        return true;
+    }
+    if (parts->brackets)
+        return url_write_mapped_host(url, host, length, true, to);
+    /* The port begins at the last colon for Chromium, at the first one for names as they are. */
+    const size_t name = parts->host_end - parts->user_end;
+    size_t last = length;
+    while (last > name && host[last - 1] != ':')
+        last--;
+    last = last > name ? last - 1 : length;
+    return url_write_mapped_host(url, host, last, false, to) ||
+           (name < last && url_write_mapped_host(url, host, name, false, to)) ||
+           url_finish_name(url, to, url_write_labels(host, name, to));
 }
 
 /* --- Steps 6 and 7: path and query --- */
@@ -316,6 +351,32 @@ static void url_write_rest(struct bloom_url *url, const uint8_t *rest, size_t le
 
 /* --- The whole --- */
 
+size_t bloom_url_plain_name(const uint8_t *text, size_t length) {
+    enum { NAME_BYTES_MOST = 253 };
+    static const uint8_t BYTES[256] = {
+        ['-'] = 1, ['0'] = 1, ['1'] = 1, ['2'] = 1, ['3'] = 1, ['4'] = 1, ['5'] = 1, ['6'] = 1,
+        ['7'] = 1, ['8'] = 1, ['9'] = 1, ['_'] = 1, ['a'] = 1, ['b'] = 1, ['c'] = 1, ['d'] = 1,
+        ['e'] = 1, ['f'] = 1, ['g'] = 1, ['h'] = 1, ['i'] = 1, ['j'] = 1, ['k'] = 1, ['l'] = 1,
+        ['m'] = 1, ['n'] = 1, ['o'] = 1, ['p'] = 1, ['q'] = 1, ['r'] = 1, ['s'] = 1, ['t'] = 1,
+        ['u'] = 1, ['v'] = 1, ['w'] = 1, ['x'] = 1, ['y'] = 1, ['z'] = 1};
+    size_t i = 0, label = 0;
+    if (length > NAME_BYTES_MOST + 1)
+        length = NAME_BYTES_MOST + 1;
+    if (length == 0 || !url_is_letter(text[0]))
+        return 0;
+    for (;;) {
+        while (i < length && BYTES[text[i]] != 0)
+            i++;
+        if (i == label || (i - label >= PUNYCODE_PREFIX_BYTES &&
+                           memcmp(text + label, "xn--", PUNYCODE_PREFIX_BYTES) == 0))
+            return 0;
+        if (i == length || text[i] != '.')
+            break;
+        label = ++i;
+    }
+    return label > 0 && i <= NAME_BYTES_MOST && !url_is_digit(text[label]) ? i : 0;
+}
+
 /* A URL of printable ASCII in which nothing is to be undone; false when it is none. */
 static bool url_parse_plain(struct bloom_url *url, const uint8_t *bytes, size_t length,
                             uint8_t *text) {
@@ -333,6 +394,7 @@ static bool url_parse_plain(struct bloom_url *url, const uint8_t *bytes, size_t 
     length -= parts.end;
     if (url_has_dots(bytes, url_find(bytes, 0, length, '?')))
         return false;
+    url->scheme = parts.scheme;
     url_write_rest(url, bytes, length, true, text);
     return true;
 }
@@ -347,6 +409,7 @@ static bool url_parse_opened(struct bloom_url *url, const struct url_opened *ope
     } else if (!url_finish_name(url, text, url_drop_empty_labels(text, opened->host))) {
         return false;
     }
+    url->scheme = opened->scheme;
     size_t length = url_unescape(opened->rest, opened->rest_bytes, scratch);
     url_write_rest(url, scratch, length, false, text);
     return true;
@@ -366,6 +429,7 @@ static bool url_parse_refused(struct bloom_url *url, const uint8_t *bytes, size_
     if ((!url_split(&parts, scratch, length) && !parts.brackets) ||
         !url_write_refused_host(url, scratch, &parts, text))
         return false;
+    url->scheme = parts.scheme;
     url_write_rest(url, scratch + parts.end, length - parts.end, false, text);
     return true;
 }
@@ -384,6 +448,14 @@ bool bloom_url_parse(struct bloom_url *url, const uint8_t *bytes, size_t length,
     url->opened = true;
     if (length == 0)
         return false; /* bytes may be NULL, to which nothing can be added */
+    const size_t name = bloom_url_plain_name(bytes, length);
+    if (name > 0 && (name == length || (name + 1 == length && bytes[name] == '/'))) {
+        memcpy(text, bytes, name);
+        text[name] = '/';
+        *url =
+            (struct bloom_url){.host = name, .path = name + 1, .length = name + 1, .opened = true};
+        return true;
+    }
     if (url_parse_plain(url, bytes, length, text))
         return true;
     /* The end of the room: what is written at its beginning never gets there, since no byte of path

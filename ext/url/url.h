@@ -29,7 +29,8 @@ struct bloom_url {
     size_t path;   /* where the path ends; the query follows */
     size_t length; /* bytes of it all */
     bool address;  /* the host is an IPv4 or IPv6 address */
-    bool opened;   /* a browser opens it: the standard's parser does not fail */
+    bool opened;   /* a browser opens it */
+    bool scheme;   /* the text begins with a scheme */
 };
 
 /* Five hosts, and for each of them six paths. */
@@ -49,6 +50,11 @@ uint64_t bloom_url_room(size_t length);
  * overlap bytes. bytes may be NULL when length is 0. Returns false when there is no host; text
  * then holds nothing of use. */
 bool bloom_url_parse(struct bloom_url *url, const uint8_t *bytes, size_t length, uint8_t *text);
+
+/* The length of the name of a host with which a text begins, if every parser leaves the name as it
+ * is: in lower case, with a dot, not in Punycode, and not read as a number. Another byte follows
+ * it, or the end of the text. Returns 0 if there is no such name. */
+size_t bloom_url_plain_name(const uint8_t *text, size_t length);
 
 /* Makes the ASCII letters of a canonical text lower case, those of escapes included. */
 void bloom_url_lower(uint8_t *text, size_t length);

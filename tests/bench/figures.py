@@ -14,15 +14,12 @@ from report import table, thousands, write_csv, write_lines
 
 PAGES = [
     ("sql-3.40.1.md", "asking, building and sizes in SQL, beside an exact index"),
-    ("two_sets-10000000.md", "the rows that two tables of ten million share"),
     ("table.md", "filter tables: check, join, INSERT, DELETE, commit, by size"),
     ("bulk.md", "ways to load many rows"),
     ("commit.md", "where the time of a committed INSERT goes; measured by hand"),
     ("generations.md", "a table that forgets by age"),
     ("floor.md", "the filter library alone, beside libbloom, RocksDB and libfilter; the rate kept"),
-    ("kinds.md", "the layouts beside each other and beside the filter of the paper"),
     ("interface.md", "the C interface beside its kernel"),
-    ("foreign.md", "filters of other systems"),
 ]
 
 

@@ -1,16 +1,15 @@
 #!/bin/sh
 # Builds and runs the benchmarks, from the top folder, and writes their results to
 # tests/bench/results, with a page on top. `make bench` calls it. What is measured: the comments of
-# floor.c, interface.c, sql_bench.py, bulk.py, table.c, generations.c and two_sets.py.
+# floor.c, interface.c, sql_bench.py, bulk.py, table.c and generations.c.
 #
-#     sh tests/bench/run.sh [floor] [interface] [foreign] [kinds] [sql] [bulk] [table]
-#                           [generations] [two_sets] [figures] [charts]
+#     sh tests/bench/run.sh [floor] [interface] [sql] [bulk] [table] [generations] [figures]
+#                           [charts]
 #
 # Nothing named: all.
 #
 # QUICK=1       filters of at most 10 million keys in floor, instead of 100 million
-# FULL=1        10 million keys, rows or events in sql, generations and two_sets, instead of 2, 1
-#               and 1 million
+# FULL=1        10 million keys or events in sql and generations, instead of 2 and 1 million
 # NEWEST=1      sql a second time, with the newest apsw of PyPI, which brings a newer SQLite along
 # PEERS=FOLDER  in floor, RocksDB's and libfilter's filters beside ours, from their sources in
 #               FOLDER/rocksdb and FOLDER/libfilter, as `git clone` makes them (of RocksDB the
@@ -33,8 +32,7 @@ RESULTS=$BENCH/results
 BUILD=build/bench
 WARNINGS="-Wall -Wextra -Wpedantic -Wconversion -Wshadow"
 COMPILE="$CC $CFLAGS $WARNINGS -std=c11 -fPIC -ffp-contract=off"
-[ $# -gt 0 ] ||
-    set -- floor interface foreign kinds sql bulk table generations two_sets figures charts
+[ $# -gt 0 ] || set -- floor interface sql bulk table generations figures charts
 
 # includes HEADER: whether the compiler finds it.
 includes() {
@@ -127,48 +125,12 @@ for part; do
             $ALONE $BUILD/interface 1e4 1e6
         } | tee $RESULTS/interface.md
         ;;
-    foreign)
-        # shellcheck disable=SC2086 # words are meant
-        $COMPILE -Iext -o $BUILD/foreign $BENCH/foreign.c $OBJECTS -lm
-        sizes="1e5 1e7"
-        [ -n "${QUICK:-}" ] || sizes="$sizes 1e8"
-        {
-            printf '# Filters of other systems\n\nMade by `make bench`. What was measured and how: the comments of `tests/bench/foreign.c` and\n`foreign_sql.py`. Each layout stands above its yardstick (in brackets).\n\n'
-            (cd $BENCH && "$PYTHON" -c 'from report import machine_state; print("\n".join(machine_state()))')
-            # shellcheck disable=SC2086 # words are meant
-            $ALONE $BUILD/foreign $sizes
-            $ALONE "$PYTHON" $BENCH/foreign_sql.py "$LIBRARY"
-        } | tee $RESULTS/foreign.md
-        ;;
     bulk)
         {
             begin_page 'Many rows into a filter table' bulk.py
             # shellcheck disable=SC2086 # words are meant
             $ALONE "$PYTHON" $BENCH/bulk.py "$LIBRARY" $BUILD
         } | tee $RESULTS/bulk.md
-        ;;
-    kinds)
-        $COMPILE -Iext -o $BUILD/kinds $BENCH/kinds.c $OBJECTS -lm
-        sizes="1e5 1e6 1e7"
-        [ -z "${FULL:-}" ] || sizes="$sizes 1e8"
-        {
-            begin_page "Kinds of filters" kinds.c
-            # shellcheck disable=SC2086 # words are meant
-            $ALONE $BUILD/kinds $sizes
-            printf '\nbloom_keys, ten million numbers (a SELECT of their sum), ns each: '
-            "$PYTHON" - "$LIBRARY" <<'PYTHON_END'
-import sqlite3, sys, time
-database = sqlite3.connect(":memory:")
-database.enable_load_extension(True)
-database.load_extension("./" + sys.argv[1])
-database.execute("CREATE TABLE b AS SELECT bloom_agg(i, NULL, NULL, 'bitmap') AS f FROM "
-                 "(WITH RECURSIVE n(i) AS "
-                 "(VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 10000000) SELECT i FROM n)")
-started = time.process_time()
-database.execute("SELECT sum(key) FROM bloom_keys((SELECT f FROM b))").fetchall()
-print(f"{(time.process_time() - started) * 100:.1f}.")
-PYTHON_END
-        } | tee $RESULTS/kinds.md
         ;;
     sql)
         $ALONE "$PYTHON" $BENCH/sql_bench.py --library "$LIBRARY" ${FULL:+--full}
@@ -199,9 +161,6 @@ PYTHON_END
             $ALONE $BUILD/generations day "./$LIBRARY" $BUILD $events $RESULTS/generations.csv
             printf '\n![size and error by the hour](generations.svg)\n'
         } | tee $RESULTS/generations.md
-        ;;
-    two_sets)
-        $ALONE "$PYTHON" $BENCH/two_sets.py --library "$LIBRARY" ${FULL:+--rows 10000000}
         ;;
     figures)
         "$PYTHON" $BENCH/figures.py $RESULTS

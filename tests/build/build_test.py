@@ -160,6 +160,15 @@ class Build(unittest.TestCase):
                     self.assertIn("-fsanitize=address", command, name)
                     self.assertIn(flags.partition("=")[2], command, name)
 
+    def test_a_unit_test_of_a_copy_tests_the_library_of_the_copy(self):
+        program, library = self.folder / "tests/number_test", self.folder / "sanitized/filter.so"
+        run("make", "-s", "build/tests/number_test")
+        for path in (program, library):
+            path.parent.mkdir()
+            shutil.copy2(TOP / "build" / path.relative_to(self.folder), path)
+        found = re.search(r"filter\.so => (.*) \(", run("ldd", program))
+        self.assertEqual(pathlib.Path(found[1]).resolve(), library)
+
     def test_install_puts_library_and_header_under_destdir_and_prefix(self):
         run("make", "install", f"DESTDIR={self.folder}", "PREFIX=/opt/x")
         files = sorted(

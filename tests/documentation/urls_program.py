@@ -28,12 +28,23 @@ def unescape(text):
     return text
 
 
-def ipv6(text, zone=True):
-    """The host that an IPv6 address gives, or None."""
-    if zone:
+def four_parts(match):
+    """An IPv4 address of four numbers as in C, in decimal; or what is no part of an address."""
+    text = match[0]
+    numbers = [number(part) for part in text.split(".")]
+    fits = len(numbers) == 4 and all(value is not None and value < 256 for value in numbers)
+    return ".".join(map(str, numbers)) if fits else "x"
+
+
+def ipv6(text, strict=False):
+    """The host that an IPv6 address gives, or None. Strict: as the standard writes it."""
+    if not strict:
         text = text.partition(b"%")[0]
     try:
-        address = ipaddress.IPv6Address(text.decode("ascii"))
+        text = text.decode("ascii").lower()
+        if not strict:
+            text = re.sub(r"(?<=:)[^:]*\.[^:]*$", four_parts, text)
+        address = ipaddress.IPv6Address(text)
     except ValueError:
         return None
     for network in ("::ffff:0:0/96", "64:ff9b::/96"):
@@ -49,21 +60,21 @@ def ipv6(text, zone=True):
     return f"[{':'.join(groups)}]"
 
 
+def number(text):
+    """A number as in C, or None."""
+    if re.fullmatch(r"0x[0-9a-f]*", text):
+        return int("0" + text[2:], 16)
+    if re.fullmatch(r"0[0-7]*", text):
+        return int(text, 8)
+    return int(text) if re.fullmatch(r"[1-9][0-9]*", text) else None
+
+
 def ipv4(name):
     parts = name.split(".")
     if len(parts) > 4:
         return None
-    numbers = []
-    for part in parts:
-        if re.fullmatch(r"0x[0-9a-f]*", part):
-            numbers.append(int("0" + part[2:], 16))
-        elif re.fullmatch(r"0[0-7]*", part):
-            numbers.append(int(part, 8))
-        elif re.fullmatch(r"[1-9][0-9]*", part):
-            numbers.append(int(part))
-        else:
-            return None
-    if max(numbers) >= 2**32:
+    numbers = [number(part) for part in parts]
+    if None in numbers or max(numbers) >= 2**32:
         return None
     left = 5 - len(numbers)
     data = bytes(number & 0xFF for number in numbers[:-1])
@@ -81,7 +92,8 @@ def start_of(text):
         return 0
     if scheme[1].lower() in SPECIAL:
         return re.compile(rb"[/\\]*").match(text, scheme.end()).end()
-    if text.startswith(b"//", scheme.end()):
+    slashes = rb"[/\\]{2}" if scheme[1].lower() == b"file" else b"//"
+    if re.compile(slashes).match(text, scheme.end()):
         return scheme.end() + 2 if re.match(rb"[^/\\]", text[scheme.end() + 2:]) else None
     authority = re.split(rb"[/\\?]", text)[0]
     if re.fullmatch(rb"\d+", authority[scheme.end():]):
@@ -132,7 +144,7 @@ def of_href(href):
     authority, rest = re.fullmatch(r"[a-z]+://([^/?#]*)([^#]*)(?:#.*)?", href).groups()
     authority = authority.rpartition("@")[2]
     bracketed = re.match(r"\[(.*)\]", authority)
-    host = (ipv6(bracketed[1].encode(), False) if bracketed
+    host = (ipv6(bracketed[1].encode(), True) if bracketed
             else finish_name(authority.partition(":")[0]))
     return (host, *finish_path(unescape(rest.encode("ascii")))) if host else None
 
@@ -154,24 +166,67 @@ def label(text):
     return escape(text, b"\\")
 
 
-# What the mapping of UTS #46 drops, in Unicode 17.0.
-DROPPED = re.compile("[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u2060-\u2064"
-                     "\u206a-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U0001bca0-\U0001bca3"
-                     "\U0001d173-\U0001d17a\U000e0100-\U000e01ef]")
+# What is mapped by step 8 may have signs in it that the parser refuses in every host, as they are
+# or full-width. Signs that mean nothing to it, and that the host does not have, stand for them.
+REFUSED = dict.fromkeys(map(chr, range(0x21)), "^") | {
+    sign: sign if sign in "%[]:" else "^" for sign in '%[]:#/<>?@\\^|\x7f'}
+STAND_INS = "~`{}!$&'()*+,;="
 
 
-def mapped(text):
-    """As UTS #46 does it with what may be an IPv6 address: no label with signs beyond ASCII is a
-    part of one."""
+def texts_to_map(authority):
+    """The one or two texts of step 8 that are mapped, in the order in which they count."""
+    if re.search(rb"[\[\]]", authority):
+        return [authority]
+    return list(dict.fromkeys((authority.rpartition(b":")[0] if b":" in authority else authority,
+                               authority.partition(b":")[0])))
+
+
+def with_stand_ins(authority):
+    """A text that is mapped, with other signs for the signs %[]:^; and which sign stands for which.
+    None when it is not UTF-8 or too few signs are free."""
     try:
-        text = unicodedata.normalize("NFKC", DROPPED.sub("", text.decode("utf-8")))
+        text = authority.decode("utf-8")
     except UnicodeDecodeError:
-        return b""
-    text = DROPPED.sub("", text)
-    if any(unicodedata.category(character) in ("Cn", "Co") for character in text):
-        return b""
-    labels = text.replace("\u3002", ".").split(".")
-    return ".".join(label if label.isascii() else "xn--" for label in labels).encode("ascii")
+        return None
+    free = [sign for sign in STAND_INS if sign not in unicodedata.normalize("NFKC", text)]
+    signs = dict(zip("%[]:^", free))
+    for character in set(text):
+        refused = REFUSED.get(unicodedata.normalize("NFKC", character))
+        if refused:
+            text = text.replace(character, signs.get(refused, "^"))
+    return (text, signs) if len(signs) == 5 else None
+
+
+def for_mapping(url):
+    """Step 8: what the parser is asked so that it maps hosts: two texts, each of which may be None.
+    A label behind the host keeps it from being read as an address."""
+    parts = authority_and_rest(url)
+    found = [with_stand_ins(text) for text in (texts_to_map(parts[0]) if parts else [])]
+    texts = [text and f"http://{text[0]}.x/" for text in found]
+    return (texts + [None, None])[:2]
+
+
+def mapped_host(authority, text, href):
+    """Step 8: the host that mapping a text and undoing escapes once makes, or None. href: what the
+    parser answers to for_mapping, or None."""
+    host = href and re.fullmatch(r"http://(.*)\.x/", href)[1]
+    if not host:
+        return None
+    for sign, stand_in in with_stand_ins(text)[1].items():
+        host = host.replace(stand_in, sign)
+    if len(host) > 765:
+        return None
+    escaped = "%" in host and b"%" not in text
+    once = host.encode("ascii")
+    if escaped:
+        once = re.sub(rb"%([0-9A-Fa-f]{2})", byte_of, once)
+    bracketed = re.fullmatch(rb"\[([^\[\]]*)\](:.*)?", once, re.DOTALL)
+    address = bracketed and ipv6(bracketed[1])
+    if address or re.search(rb"[\[\]]", authority):
+        return address
+    if escaped and re.fullmatch(rb"[!\"$&'()*+,\-.;=_`{}~0-9A-Za-z]{1,255}", once):
+        return finish_name(once.decode("ascii").lower())
+    return None
 
 
 def resolve(rest):
@@ -189,8 +244,8 @@ def resolve(rest):
     return b"".join(b"/" + component for component in kept) + mark + query
 
 
-def refused(url):
-    """What the parser does not open."""
+def authority_and_rest(url):
+    """Step 8: the authority and what follows, of which nothing is escaped; or None."""
     url = clean(url)
     if is_path(url):
         return None
@@ -204,18 +259,24 @@ def refused(url):
     if start is None:
         return None
     authority = re.split(rb"[/\\?]", url[start:])[0]
-    rest = url[start + len(authority):]
-    authority = authority.rpartition(b"@")[2]
-    has_brackets = b"[" in authority or b"]" in authority
-    bracketed = has_brackets and re.fullmatch(rb"\[([^\[\]]*)\](:.*)?", mapped(authority),
-                                              re.DOTALL)
-    if bracketed:
-        host = ipv6(bracketed[1])
-    elif has_brackets:
+    return authority.rpartition(b"@")[2], url[start + len(authority):]
+
+
+def refused(url, hrefs):
+    """What the parser does not open. hrefs: what it answers to for_mapping(url)."""
+    parts = authority_and_rest(url)
+    if parts is None:
         return None
-    else:
+    authority, rest = parts
+    has_brackets = b"[" in authority or b"]" in authority
+    host = None if has_brackets else ipv6(authority)
+    for text, href in zip(texts_to_map(authority), hrefs):
+        host = host or mapped_host(authority, text, href)
+    if host is None and has_brackets:
+        return None
+    if host is None:
         try:
-            host = ipv6(authority) or finish_name(
+            host = finish_name(
                 ".".join(label(part) for part in authority.split(b":")[0].split(b".") if part))
         except NoHost:
             return None

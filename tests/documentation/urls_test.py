@@ -6,10 +6,10 @@ The key of a URL is the key of what a browser makes of it. So whatwg-url is aske
 each URL, and the program makes the key of that: on the vectors of the page, on URLs at random, on
 those of the list in sql/data, on these after random changes, on every code point, and on spellings
 that a browser opens or nearly opens. ada-url, Node and, where it is installed, Chromium must open
-the same as whatwg-url. COUNT in the environment chooses how many (the suite of `make long` takes
-300,000 spellings, of others 200,000), SEED which. The vectors hold without a parser, too; and what
-SQL does with the keys: the plan, and that it stops at the first hit. It needs apsw; what cannot be
-fetched is skipped and says so.
+the same as whatwg-url, and windows of Chromium go to some of the URLs. COUNT in the environment
+chooses how many (the suite of `make long` takes 60,000 spellings, of others fewer), SEED which. The
+vectors hold without a parser, too; and what SQL does with the keys: the plan, and that it stops at
+the first hit. It needs apsw; what cannot be fetched is skipped and says so.
 """
 import csv
 import io
@@ -119,15 +119,23 @@ class Parsers(WithExtension):
         except browsers.Missing as reason:
             raise unittest.SkipTest(f"skipped: {reason}") from reason
 
+    @staticmethod
+    def hrefs(texts):
+        """What whatwg-url makes of each text, where there is one."""
+        texts = list(texts)
+        found = iter(browsers.by_whatwg([text for text in texts if text is not None]))
+        return [None if text is None else next(found) for text in texts]
+
     def check(self, urls):
         """The extension against the program with whatwg-url, as BLOBs and, where it is one, as
         text. Returns how many URLs have a key."""
-        asked = [urls_program.for_parser(url) for url in urls]
-        hrefs = iter(browsers.by_whatwg([text for text in asked if text is not None]))
+        hrefs = self.hrefs(map(urls_program.for_parser, urls))
+        asked = [(None, None) if href else urls_program.for_mapping(url)
+                 for url, href in zip(urls, hrefs)]
+        mapped = self.hrefs(text for texts in asked for text in texts)
         found = 0
-        for url, text in zip(urls, asked):
-            href = None if text is None else next(hrefs)
-            parts = urls_program.of_href(href) if href else urls_program.refused(url)
+        for url, href, *hosts in zip(urls, hrefs, mapped[::2], mapped[1::2]):
+            parts = urls_program.of_href(href) if href else urls_program.refused(url, hosts)
             wanted = "".join(parts) if parts else None
             keys = urls_program.keys(parts) if parts else []
             found += bool(parts)
@@ -243,6 +251,28 @@ class Parsers(WithExtension):
                     self.compare(parser, [spelling(source)
                                           for _ in range(min(BATCH, COUNT - start))])
 
+    def test_visits(self):
+        """Chromium goes to each vector of the page that it does not refuse, and to spellings."""
+        source = random.Random(SEED + 5)
+        texts = [text for text, _ in vectors()]
+        texts += [spelling(source) for _ in range(min(COUNT // 30, 5000))]
+        texts = [text for text in map(urls_program.for_parser, texts) if text is not None]
+        try:
+            hrefs = browsers.visited_by_chromium(texts)
+        except browsers.Missing as reason:
+            self.skipTest(f"skipped: {reason}")
+        for text, href in zip(texts, hrefs):
+            if href is not None and not browsers.is_explained(browsers.by_chromium, text, href):
+                self.assertEqual(self.key(text), self.key(href), (text, href))
+        self.assertGreater(sum(href is not None for href in hrefs), len(texts) // 2)
+        opened = dict(zip(texts, hrefs))
+        for written, href in (("http://e\uff0576il.com/#", "http://evil.com/"),
+                              ("http://\uff0531.2.3.4/#", "http://1.2.3.4/"),
+                              ("http://\uff3b::1\uff3d:80/#", "http://[::1]/"),
+                              ("http://[::ffff:0X7f.0.0.01]/#", "http://[::ffff:7f00:1]/"),
+                              ("http://evil\uff052fcom/#", None)):
+            self.assertEqual(opened[written], href)
+
 
 class Page(WithExtension):
     def test_vectors(self):
@@ -303,11 +333,12 @@ NAMES = ["evil.example", "www.evil.example", "a.b.c.example.com", "m\u00fcnchen.
          "[2001:db8::1]", "[::ffff:192.0.2.7]", "a_b.example", "1.2.3",
          "\u0646\u0627\u0645\u0647\u200c\u0627\u06cc",
          "\u0915\u094d\u200d\u0937.x", "\u1e9e.x", "\u2488x", "\u03c3\u03c2.gr", "localhost",
-         "0x", "a.0x7f.1"]
+         "0x", "a.0x7f.1", "[::ffff:0x7f.0.0.01]", "[64:ff9b::0xC0.0.2.07]",
+         "\uff3b::ffff:192.0.2.7\uff3d", "\uff3b::0300.1.2.3\uff1a80\uff3d", "[2001:db8::1\uff3d"]
 SCHEMES = ["http://", "https://", "HTTP://", "hTTps://", "http:", "http:/", "http:///", "http:\\\\",
            "ws://", "wss:", "ftp:/\\", "", "", "//", "\\\\", "/\\", "h\tttp://", " http://",
            "\x01\x1fhttp://",
-           "foo://", "http:\n//"]
+           "foo://", "http:\n//", "file:\\\\", "file:/\\", "FILE:\\/", "file://", "https:\\"]
 USERS = ["", "", "", "", "u@", "u:p@", "u:p%2Fq@", "good.example@", "a@b@", ":@", "u:p%3Fq%23@",
            "%40@"]
 PORTS = ["", "", "", ":", ":80", ":8080", ":65535", ":65536", ":0080", ":x", "."]
@@ -332,7 +363,8 @@ def spelled(source, name):
         if source.random() < rate / 3:
             letter += source.choice(NOTHING)
         if source.random() < rate / 4:
-            letter = "".join(f"%{byte:02x}" for byte in letter.encode())
+            sign = source.choice("%%%\uff05\ufe6a")
+            letter = "".join(f"{sign}{byte:02x}" for byte in letter.encode())
         text += letter
     if source.random() < rate / 10:
         place = source.randrange(len(text) + 1)
@@ -364,7 +396,8 @@ PIECES = [b"http://", b"://", b"//", b"/", b"/", b"/./", b"/../", b"..", b".", b
           b"%00", b"%20", b" ", b"\t", b"[", b"]", b"::", b"::1", b"1.2.3.4", b"0x7f", b"0",
           b"017", b"9", b"a", b"bc", b"Z", b"-", b"xn--", b"\xc3\xbc", b"\xe2\x82\xac",
           b"\xf0\x9f\x98\x80", b"\xff", b"\x80", b"\x01", b"\0", b"example", b"e.com", b"\\",
-          b"\x7f", b"www.", b"x.y.z."]
+          b"\x7f", b"www.", b"x.y.z.", b"\xef\xbc\x85", b"\xef\xb9\xaa", b"\xef\xbc\xbb",
+          b"\xef\xbc\xbd", b"file:"]
 
 if __name__ == "__main__":
     unittest.main()

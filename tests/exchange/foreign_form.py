@@ -135,7 +135,7 @@ class Filter:
 
 
 FORMAT_OF = {"spark1": "spark", "spark2": "spark", "classic-utf16": "guava-utf16"}
-# By layout, the formats that are one form alone; the format named as the layout reads them, too.
+# By layout, the other forms in which its system writes a filter. The layout's format reads them.
 FORMS = {"go": ("go-little", "go-words", "go-words-little"), "parquet": ("parquet-bitset",),
          "parquet-int32": ("parquet-int32-bitset",)}
 

@@ -85,73 +85,6 @@ static void run(sqlite3 *database, const char *sql) {
         fail_msg("%s: %s", sql, sqlite3_errmsg(database));
 }
 
-static int count_looks(unsigned type, void *looks, void *statement, void *text) {
-    (void)type, (void)statement;
-    *(unsigned *)looks += strstr(text, "seen_layers\" ORDER BY layer") != NULL;
-    return 0;
-}
-
-/* Asks a filter table whether 'a' is in, which it is; how often it reads its layers for that. */
-static unsigned looks_of_a_check(sqlite3 *database) {
-    unsigned looks = 0;
-    int code;
-    size_t length;
-    sqlite3_trace_v2(database, SQLITE_TRACE_STMT, count_looks, &looks);
-    uint8_t *key = ask(database, "SELECT key FROM seen WHERE key = 'a'", &code, &length);
-    sqlite3_trace_v2(database, 0, NULL, NULL);
-    assert_int_equal(code, SQLITE_OK);
-    assert_non_null(key);
-    free(key);
-    return looks;
-}
-
-static const char SEEN[] = "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=1e-6); "
-                           "INSERT INTO seen(key) VALUES ('a')";
-
-/* Before 3.34 SQLite does not tell whether a transaction writes: the layers are read at each look,
- * as in a database without a file. */
-static void transactions_that_are_not_told_of(void) {
-    sqlite3 *database = open_database();
-    pretended_file = "/seen.db";
-    run(database, SEEN);
-    assert_int_equal(looks_of_a_check(database), 1);
-    assert_int_equal(looks_of_a_check(database), 0);
-    pretend(3033000, "3.33.0");
-    assert_int_equal(looks_of_a_check(database), 1);
-    assert_int_equal(looks_of_a_check(database), 1);
-    run(database, "BEGIN; INSERT INTO seen(key) VALUES ('b'); SAVEPOINT s; INSERT INTO seen(key) "
-                  "VALUES ('c'); ROLLBACK TO s; UPDATE seen_layers SET keys = keys + 1; COMMIT");
-    assert_int_equal(looks_of_a_check(database), 1);
-    pretended_file = "";
-    pretend(SQLITE_VERSION_NUMBER, SQLITE_VERSION);
-    assert_int_equal(looks_of_a_check(database), 1);
-    int code;
-    size_t length;
-    uint8_t *keys = ask(database, "SELECT keys FROM seen_layers", &code, &length);
-    assert_int_equal(length, 1);
-    assert_memory_equal(keys, "2", 1); /* the first key was reported, and one is added here */
-    free(keys);
-    assert_int_equal(sqlite3_close(database), SQLITE_OK);
-}
-
-/* What was read of the database main is believed as long as its file is called the same. */
-static void files_of_other_names(void) {
-    static const char *const OTHERS[] = {"/other.db", "C:\\other.db", "no path", "", NULL};
-    sqlite3 *database = open_database();
-    pretended_file = "/seen.db";
-    run(database, SEEN);
-    for (size_t i = 0; i < COUNT_OF(OTHERS); i++) {
-        pretended_file = "/seen.db";
-        assert_int_equal(looks_of_a_check(database), 1);
-        assert_int_equal(looks_of_a_check(database), 0);
-        pretended_file = OTHERS[i];
-        assert_int_equal(looks_of_a_check(database), 1);
-        assert_int_equal(looks_of_a_check(database), i < 2 ? 0 : 1); /* the name of a file */
-    }
-    pretended_file = "";
-    assert_int_equal(sqlite3_close(database), SQLITE_OK);
-}
-
 /* ---- Limits and authorizers ---- */
 
 static const char AGGREGATE[] = "SELECT bloom_agg(x) FROM keys";
@@ -224,9 +157,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("An SQLite that is too old is refused in words, and gets no function",
              old_sqlite_is_refused),
-        TEST("An SQLite that tells nothing of transactions is asked at each look",
-             transactions_that_are_not_told_of),
-        TEST("Another file, or none, is read anew", files_of_other_names),
         TEST("An authorizer and a limit that forbid to ask whether to stop do not stop bloom_agg",
              forbidden_questions_do_not_stop),
         TEST("A bitmap that is longer than a value may be is refused", tiny_limits),

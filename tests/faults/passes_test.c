@@ -42,6 +42,7 @@ static const struct pass {
     const char *sql;
     int questions;
 } PASSES[] = {
+    {"SELECT length(bloom_new(100000000, NULL, 'bitmap'))", 2},
     {"SELECT bloom_add(blocked, 1) FROM f", 1},
     {"SELECT bloom_count(blocked) FROM f", 2},
     {"SELECT bloom_fpr(classic) FROM f", 1},
@@ -58,9 +59,17 @@ static const struct pass {
     {"SELECT count(*) FROM f, bloom_list(remarks)", 2},
     {"SELECT count(*) FROM f, bloom_list(digits)", 2},
     {"SELECT count(*) FROM f, bloom_list('a.example' || x'0a' || remarks)", 2},
-    {"SELECT count(*) FROM f, bloom_keys(numbers)", 2},
-    {"SELECT key FROM f, bloom_keys(numbers) ORDER BY key DESC", 2},
+    /* 12 MB without a break, then of breaks alone; and the copy of the argument, two questions. */
+    {"SELECT count(*) FROM bloom_lines((SELECT replace(hex(zeroblob(6000000)), '0', 'a')))", 6},
+    {"SELECT count(*) FROM bloom_lines((SELECT replace(hex(zeroblob(6000000)), '0', x'0a')))", 4},
+    {"SELECT count(*) FROM bloom_integers(x''), bloom_integers(zeroblob(12000000))", 0},
+    /* The argument is copied, and each row's is compared with the copy: two questions each. */
+    {"SELECT count(*) FROM f, bloom_keys(numbers)", 4},
+    {"SELECT key FROM f, bloom_keys(numbers) ORDER BY key DESC", 4},
+    {"SELECT count(*) FROM f, (SELECT 1 UNION ALL SELECT 2), bloom_keys(numbers)", 8},
+    {"SELECT count(*) FROM bloom_keys((SELECT bloom_pin(numbers) FROM f))", 4},
     {"SELECT bloom_agg(x) FROM n", 4},
+    {"SELECT bloom_agg(x, NULL, 0.01, 'classic') FROM n", 4},
     {"SELECT bloom_agg(x, NULL, 0.01, 'fuse') FROM n WHERE x < 40000", 6},
     {"SELECT bloom_agg(x, 8000000) FROM n WHERE x < 9", 1},
     {"SELECT bloom_hashes(x) FROM n", 6},

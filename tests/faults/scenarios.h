@@ -4,7 +4,7 @@
 #define SCENARIOS_H
 
 #include "sqlite-bloom.h"
-#include "table/whole.h"
+#include "table/maintain.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -47,10 +47,7 @@ static const char REGISTER_FIRST[] = "open and register"; /* another connection 
 #define TYPED(type)                                                                                \
     "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=0.01, key=" type "); "                \
     "INSERT INTO seen(key) VALUES ('a'), (1), (2.5), ('3');"
-#define SHADOW_ROWS                                                                                \
-    "(SELECT group_concat(layer || ':' || generation || ':' || keys || ':' || chunks || ':' || "   \
-    "ones) FROM seen_layers) || "                                                                  \
-    "coalesce((SELECT group_concat(id || ':' || hex(bloom_hash(bits))) FROM seen_chunks), '')"
+#define SHADOW_ROWS "(SELECT group_concat(id || ':' || hex(bloom_hash(data))) FROM seen_data)"
 #define TABLE_STATE                                                                                \
     "SELECT info || coalesce((SELECT group_concat(key) FROM seen WHERE key IN ('a', 'b', 'c', "    \
     "'d')), '') || " SHADOW_ROWS " FROM seen"
@@ -172,6 +169,12 @@ static const struct scenario SCENARIOS[] = {
     {"bloom_list", "", "SELECT * FROM bloom_list('a.example' || char(10) || '||b.example^')", NULL},
     {"bloom_list of text in UTF-16", UTF16 "INSERT INTO t VALUES ('0.0.0.0 a.example b.example')",
      "SELECT key, note FROM t, bloom_list(x)", "SELECT x FROM t"},
+    {"bloom_lines", "", "SELECT line, text FROM bloom_lines('a' || char(10) || 'b')", NULL},
+    {"bloom_lines of text in UTF-16", UTF16 "INSERT INTO t VALUES ('a' || char(10) || 'b')",
+     "SELECT line, text FROM t, bloom_lines(x)", "SELECT x FROM t"},
+    {"the error of bloom_lines", "", "SELECT * FROM bloom_lines(x'fffe6100')", NULL},
+    {"bloom_integers", "", "SELECT position, value FROM bloom_integers(zeroblob(24))", NULL},
+    {"the error of bloom_integers", "", "SELECT * FROM bloom_integers(x'00')", NULL},
     {"the error of bloom_list", "", "SELECT * FROM bloom_list(x'fffe61002e006200')", NULL},
     {"bloom_url_keys", "", "SELECT * FROM bloom_url_keys('a.b.c/1/2')", NULL},
     {"bloom_url_keys of text in UTF-16", UTF16 "INSERT INTO t VALUES ('evil.example')",
@@ -279,9 +282,10 @@ static const struct scenario SCENARIOS[] = {
      "bloom_add(bloom_new(100, 0.009), 'c')); COMMIT",
      TABLE_STATE},
     {"a filter table of several chunks merged into",
-     "CREATE VIRTUAL TABLE seen USING bloom(capacity=20000); INSERT INTO seen(key) VALUES ('a')",
-     TEN "INSERT INTO seen(seen, key) SELECT 'merge', bloom_union(bloom_agg(i, 20000, 0.009), "
-         "bloom_add(bloom_new(20000, 0.009), 'c')) FROM c",
+     "CREATE VIRTUAL TABLE seen USING bloom(capacity=20000, growth=off); INSERT INTO seen(key) "
+     "VALUES ('a')",
+     TEN "INSERT INTO seen(seen, key) SELECT 'merge', bloom_union(bloom_agg(i, 20000, 0.01), "
+         "bloom_add(bloom_new(20000, 0.01), 'c')) FROM c",
      TABLE_STATE},
     {"a filter table rotated", AGED, "INSERT INTO seen(seen) VALUES ('rotate')", TABLE_STATE},
     {"a filter table rotated for the first time", AGED_ANEW,
@@ -306,8 +310,6 @@ static const struct scenario SCENARIOS[] = {
      "('rotate'); COMMIT",
      TABLE_STATE},
     {"a filter table with generations cleared", AGED, "INSERT INTO seen(seen) VALUES ('clear')",
-     TABLE_STATE},
-    {"a filter table with generations repaired", AGED, "INSERT INTO seen(seen) VALUES ('repair')",
      TABLE_STATE},
     {"a filter table cleared", TABLE, "INSERT INTO seen(seen) VALUES ('clear')", TABLE_STATE},
     {"a filter table cleared and filled", TABLE,
@@ -336,9 +338,6 @@ static const struct scenario SCENARIOS[] = {
      "BEGIN; SAVEPOINT s; INSERT INTO seen(key) VALUES ('d'); ROLLBACK TO s; INSERT INTO "
      "seen(seen) VALUES ('clear'); COMMIT",
      TABLE_STATE},
-    {"a filter table repaired", TABLE, "INSERT INTO seen(seen) VALUES ('repair')", TABLE_STATE},
-    {"a filter table repaired for the first time", TABLE_ANEW "UPDATE seen_layers SET keys = 0",
-     "INSERT INTO seen(seen) VALUES ('repair')", TABLE_STATE},
     {"a filter table that is empty described",
      "CREATE VIRTUAL TABLE seen USING bloom(capacity=100, fpr=0.01)",
      "SELECT info, filter FROM seen", TABLE_STATE},
@@ -380,14 +379,15 @@ static const struct scenario SCENARIOS[] = {
     {"a filter table connected anew and renamed within a transaction", TABLE,
      "BEGIN; INSERT INTO seen(key) VALUES ('c'); PRAGMA writable_schema = RESET; "
      "ALTER TABLE seen RENAME TO other; COMMIT",
-     "SELECT group_concat(name) FROM sqlite_schema WHERE name LIKE '%_chunks'"},
+     "SELECT group_concat(name) FROM sqlite_schema WHERE name LIKE '%_data'"},
     {"a filter table in a file asked and filled", IN_FILE TABLE,
      "SELECT 1 FROM seen WHERE key = 'a'; INSERT INTO seen(key) VALUES ('c')", TABLE_STATE},
     {"a filter table in a file asked for the first time", IN_FILE TABLE_ANEW,
      "SELECT 1 FROM seen WHERE key = 'a'", TABLE_STATE},
     {"a filter table checked", TABLE, VERIFY, TABLE_STATE},
-    {"the error of a filter table that is damaged", TABLE_ANEW "DELETE FROM seen_layers",
-     "SELECT info FROM seen", "SELECT count(*) FROM seen_layers"},
+    {"the error of a filter table whose row 0 is damaged",
+     TABLE "UPDATE seen_data SET data = x'00' WHERE id = 0; " ANEW, "SELECT info FROM seen",
+     "SELECT count(*) FROM seen_data"},
     {"the error of an option that is none", "", "CREATE VIRTUAL TABLE seen USING bloom(size=1)",
      NULL},
     {"the error of an option that is given twice", "",
@@ -396,19 +396,19 @@ static const struct scenario SCENARIOS[] = {
      "CREATE VIRTUAL TABLE seen USING bloom(capacity=0)", NULL},
     {"the error of options that do not go together", "",
      "CREATE VIRTUAL TABLE seen USING bloom(fpr=1e-9)", NULL},
-    {"the error of a filter table whose counts are damaged",
-     TABLE_ANEW "UPDATE seen_layers SET keys = -1", "SELECT info FROM seen",
-     "SELECT keys FROM seen_layers"},
-    {"the error of a filter table without its chunks", TABLE_ANEW "DROP TABLE seen_chunks",
-     "SELECT info FROM seen", "SELECT keys FROM seen_layers"},
+    {"the error of a filter table with a damaged chunk",
+     TABLE_ANEW "UPDATE seen_data SET data = x'00' WHERE id > 0", "SELECT info FROM seen",
+     "SELECT count(*) FROM seen_data"},
+    {"the error of a filter table without its shadow table", TABLE_ANEW "DROP TABLE seen_data",
+     "SELECT info FROM seen", "SELECT count(*) FROM sqlite_schema"},
     {"the error of a filter table without a column",
-     TABLE_ANEW "ALTER TABLE seen_chunks RENAME COLUMN bits TO bytes", "SELECT info FROM seen",
-     "SELECT keys FROM seen_layers"},
+     TABLE_ANEW "ALTER TABLE seen_data RENAME COLUMN data TO bytes", "SELECT info FROM seen",
+     "SELECT count(*) FROM seen_data"},
     {"a filter table filled and renamed in one transaction", TABLE,
      "BEGIN; INSERT INTO seen(key) VALUES ('c'); ALTER TABLE seen RENAME TO other; COMMIT",
-     "SELECT group_concat(name) FROM sqlite_schema WHERE name LIKE '%_chunks'"},
+     "SELECT group_concat(name) FROM sqlite_schema WHERE name LIKE '%_data'"},
     {"a filter table renamed", TABLE, "ALTER TABLE seen RENAME TO other",
-     "SELECT count(*) FROM sqlite_schema WHERE name LIKE '%_chunks'"},
+     "SELECT count(*) FROM sqlite_schema WHERE name LIKE '%_data'"},
     {"a filter table dropped", TABLE, "DROP TABLE seen",
      "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'seen%'"},
     {"the errors of a filter table", TABLE, "DELETE FROM seen WHERE key = 'a'", TABLE_STATE},
@@ -421,25 +421,20 @@ static void fatal(const struct scenario *scenario, const char *what, sqlite3 *da
 }
 
 static int verify(sqlite3 *connection) {
-    const struct bloom_growth growth = {.layout = &bloom_layout_blocked,
-                                        .capacity = 100,
-                                        .rate = 0.01,
-                                        .generations = 1,
-                                        .mode = BLOOM_GROWTH_ON};
     unsigned running = 0;
     struct bloom_database database = {0};
-    struct bloom_chunks chunks = {.database = &database};
-    struct bloom_layers layers = {.database = &database, .chunks = &chunks, .growth = growth};
-    char *problem = NULL;
+    /* As TABLE says, with pages of 4096 bytes. */
+    struct bloom_chunks chunks = {.database = &database,
+                                  .copies = {.database = &database},
+                                  .growth = {.layout = &bloom_layout_blocked,
+                                             .capacity = 100,
+                                             .rate = 0.01,
+                                             .generations = 1,
+                                             .chunk_blocks = 63,
+                                             .mode = BLOOM_GROWTH_ON}};
     int code = SQLITE_NOMEM;
     if (bloom_database_open(&database, connection, "main", "seen", &running))
-        code = bloom_layers_start(&layers, BLOOM_SIZES_NOW);
-    if (code == SQLITE_OK)
-        code = bloom_layers_finish(&layers, bloom_whole_verify(&layers, &problem), false);
-    if (problem != NULL)
-        code = SQLITE_ERROR; /* in words, as for damage */
-    sqlite3_free(problem);
-    bloom_layers_close(&layers);
+        code = bloom_maintain_verify(&chunks);
     bloom_chunks_close(&chunks);
     bloom_database_close(&database);
     return code;
@@ -570,6 +565,12 @@ struct fault {
 static void disarm(sqlite3 *database);
 static long failures;          /* since a fault was armed */
 static long next(long number); /* of the many alike in a long loop, a sample will do */
+
+/* How far to go on from one fault to the next: EVERY in the environment. */
+static long stride(void) {
+    const char *every = getenv("EVERY");
+    return every != NULL ? strtol(every, NULL, 10) : 1;
+}
 
 struct tally {
     long attempts;

@@ -660,8 +660,7 @@ static void refusals(void) {
     assert_int_equal(sqlite_bloom_filter_add(fuse, text("a"), problem), SQLITE_BLOOM_REFUSED);
     REFUSED(sqlite_bloom_filter_import(&filter, "", 0, "java", NULL, problem), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_import: format must be one of 'guava', 'guava-utf16', 'spark', "
-            "'dcso', 'go', 'go-little', 'go-words', 'go-words-little', 'parquet', "
-            "'parquet-bitset', 'parquet-int32', 'parquet-int32-bitset', 'redisbloom', not 'java'");
+            "'dcso', 'go', 'parquet', 'parquet-int32', 'redisbloom', not 'java'");
     assert_int_equal(sqlite_bloom_filter_import(&filter, NULL, 0, "guava", NULL, problem),
                      SQLITE_BLOOM_NOT_A_FILTER);
     assert_memory_equal(problem, "sqlite_bloom_filter_import: the bytes ", 38);

@@ -83,6 +83,88 @@ static void random_lists(void) {
     assert_true(keys > 1000 && entries > 2 * keys);
 }
 
+static char *append(char *to, const char *text) {
+    memcpy(to, text, strlen(text));
+    return to + strlen(text);
+}
+
+/* A line in a common form, or nearly so, and how it ends. Returns how many bytes it has. */
+static size_t write_plain_line(uint64_t *random, char *to) {
+    static const char *const STARTS[] = {"",   "",  "0.0.0.0 ", "127.0.0.1 ", "||",
+                                         "||", "0", "0.0.0.0",  "0.0.0.0  ",  "0.0.0.0 0.0.0.0 ",
+                                         "-",  "|", ".",        "127.0.0.1"};
+    static const char *const LABELS[] = {
+        "a",     "b",   "evil", "a-b",  "a_b", "1", "1.2", "-1",       "-",       "xn--", "xn",
+        "xn--a", "x--", "_",    "0x7f", "7f",  "A", "",    "\xc3\xbc", "example", "com",  "com"};
+    static const char *const ENDS[] = {"",  "",   "^",  "^",  "^$all", ".",  "/", ":80",
+                                       "*", "^^", "\t", " #", "#x",    "^|", ","};
+    static const char *const BREAKS[] = {"\n", "\n", "\r\n", "\r", "\n\n"};
+    char *at = to;
+    at = append(at, STARTS[random_below(random, COUNT_OF(STARTS))]);
+    for (uint64_t labels = 1 + random_below(random, 4); labels > 0; labels--) {
+        at = append(at, LABELS[random_below(random, COUNT_OF(LABELS))]);
+        at = append(at, labels > 1 ? "." : "");
+    }
+    at = append(at, ENDS[random_below(random, COUNT_OF(ENDS))]);
+    at = append(at, BREAKS[random_below(random, COUNT_OF(BREAKS))]);
+    return (size_t)(at - to);
+}
+
+/* Blanks around a line do not count, but keep it from being taken without reading it. */
+static void check_blanks(const uint8_t *bytes, size_t length) {
+    static const char BEGUN[] = "x y z\n"; /* a heading may come before */
+    struct bloom_list *lists[2] = {malloc(sizeof *lists[0]), malloc(sizeof *lists[1])};
+    struct bloom_list_entry entries[2];
+    enum bloom_list_step step;
+    uint8_t *texts[2] = {malloc(2 * length + sizeof BEGUN), malloc(2 * length + sizeof BEGUN)};
+    size_t lengths[2];
+    for (unsigned blanks = 0; blanks < 2; blanks++) {
+        assert_non_null(lists[blanks]);
+        assert_non_null(texts[blanks]);
+        memcpy(texts[blanks], BEGUN, sizeof BEGUN - 1);
+        size_t used = sizeof BEGUN - 1;
+        for (size_t i = 0; i < length; i++) {
+            if (blanks == 1 &&
+                (bytes[i] == '\r' || (bytes[i] == '\n' && (i == 0 || bytes[i - 1] != '\r'))))
+                texts[blanks][used++] = ' ';
+            texts[blanks][used++] = bytes[i];
+        }
+        lengths[blanks] = used;
+        assert_null(bloom_list_begin(lists[blanks], texts[blanks], lengths[blanks]));
+    }
+    do {
+        step = bloom_list_next(lists[0], &entries[0]);
+        assert_int_equal(bloom_list_next(lists[1], &entries[1]), step);
+        if (step != BLOOM_LIST_ENTRY)
+            continue;
+        assert_int_equal(entries[0].line, entries[1].line);
+        assert_ptr_equal(entries[0].note, entries[1].note);
+        assert_int_equal(entries[0].is_text, entries[1].is_text);
+        assert_int_equal(entries[0].written_bytes, entries[1].written_bytes);
+        assert_memory_equal(entries[0].written, entries[1].written, entries[0].written_bytes);
+        assert_int_equal(entries[0].key != NULL, entries[1].key != NULL);
+        if (entries[0].key == NULL)
+            continue;
+        assert_string_equal((const char *)entries[0].key, (const char *)entries[1].key);
+        assert_int_equal(strlen((const char *)entries[0].key), entries[0].key_bytes);
+    } while (step != BLOOM_LIST_END);
+    for (unsigned blanks = 0; blanks < 2; blanks++) {
+        free(lists[blanks]);
+        free(texts[blanks]);
+    }
+}
+
+static void plain_lines(void) {
+    uint64_t random = 6;
+    for (unsigned round = 0; round < 20000; round++) {
+        char text[2000];
+        size_t length = 0;
+        for (uint64_t lines = random_below(&random, 12); lines > 0; lines--)
+            length += write_plain_line(&random, text + length);
+        check_blanks((const uint8_t *)text, length);
+    }
+}
+
 /* Between letters, which keep what is blank in the line. */
 static void long_lists(void) {
     enum { LENGTH = 1 << 18 };
@@ -190,6 +272,7 @@ static void the_longest_line(void) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST("Whatever the bytes, entries lie in them and keys are canonical", random_lists),
+        TEST("Lines taken without reading them are as if read", plain_lines),
         TEST("A quarter of a megabyte of anything takes linear time", long_lists),
         TEST("Lines of many fields take linear time", many_fields),
         TEST("What passes a megabyte without an entry pauses", pauses),

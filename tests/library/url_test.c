@@ -236,6 +236,11 @@ static void ipv6_addresses(void) {
         {"http://[fe80::1%25eth0]:80/", "[fe80::1]/"},
         {"http://[fe80::1%eth0]/", "[fe80::1]/"},
         {"http://user@[::1]:80/", "[::1]/"},
+        {"http://[::1.2.3.04]/", "[::102:304]/"},
+        {"http://[::ffff:0X7F.0.0.0x]/", "127.0.0.0/"},
+        {"http://[::01.2.3.100]/", "[::102:364]/"},
+        {"http://[::1.2.3.100]/", "[::102:364]/"},
+        {"::ffff:0X7F.0.0.010", "127.0.0.8/"},
         {"http://[%3a:1]/", "[::1]/"},
         /* Without brackets, as lists of addresses have it. */
         {"::1", "[::1]/"},
@@ -271,7 +276,6 @@ static void ipv6_addresses(void) {
         {"http://[::1.2.3]/", NULL},
         {"http://[::1.2.3.4.5]/", NULL},
         {"http://[::1.2.3.256]/", NULL},
-        {"http://[::1.2.3.04]/", NULL},
         {"http://[::1.2..4]/", NULL},
         {"http://[::1.2.3.4:5]/", NULL},
         {"http://[::1.2-3.4]/", NULL},
@@ -285,6 +289,80 @@ static void ipv6_addresses(void) {
         {"http://[evil.example]/", NULL},
     };
     check_examples(EXAMPLES, COUNT_OF(EXAMPLES));
+}
+
+/* Full-width percent signs and brackets, which Chromium takes for others once a host is mapped. */
+static void mapped_hosts(void) {
+    static const struct example EXAMPLES[] = {
+        {"http://e\xef\xbc\x85"
+         "76il.com/a",
+         "evil.com/a"},
+        {"e\xef\xb9\xaa"
+         "56il.com:80/",
+         "evil.com/"},
+        {"http://evil\xef\xbc\x85"
+         "2ecom",
+         "evil.com/"},
+        {"http://\xef\xbc\x85"
+         "31.2.3.4/",
+         "1.2.3.4/"},
+        {"http://e\xef\xbc\x85"
+         "76il.com:80:90/",
+         "evil.com/"},
+        {"http://a\xef\xbc\x85"
+         "2fb.com/",
+         "xn--a2fb-g79x.com/"},
+        {"http://\xef\xbc\x85"
+         "2e/",
+         "xn--2e-5t3n/"},
+        {"http://\xef\xbc\xbb::1\xef\xbc\xbd:80/", "[::1]/"},
+        {"http://\xef\xbc\xbb::1\xef\xbc\xbd/", "xn--gi7c/"},
+        {"http://[\xef\xbc\x85"
+         "31::1]/",
+         "[1::1]/"},
+        {"http://a%\xef\xbc\x85"
+         "41.com/",
+         "a%25%EF%BC%8541.com/"},
+        {"file:\\\\h\\a", "h/a"},
+        {"file:/\\h/a", "h/a"},
+        {"file:\\/h", "h/"},
+        {"foo:/\\h/a", NULL},
+        {"foo:\\/h/a", NULL},
+    };
+    enum { LETTERS = 300 };
+    char text[5 * 256 + 100], *canonical_text;
+    size_t used = 0;
+    check_examples(EXAMPLES, COUNT_OF(EXAMPLES));
+    /* With each letter escaped, a name may be as long as DNS has them, and not longer. */
+    for (unsigned most = 255; most <= 256; most++) {
+        memcpy(text, "http://", used = 7);
+        for (unsigned i = 0; i < most; i++) {
+            const char *letter = i % 60 == 59 ? "\xef\xbc\x85"
+                                                "2e"
+                                              : "\xef\xbc\x85"
+                                                "61";
+            memcpy(text + used, letter, 5);
+            used += 5;
+        }
+        canonical_text = canonical(text, used);
+        assert_int_equal(strncmp(canonical_text, "aaa", 3) == 0, most == 255);
+        free(canonical_text);
+    }
+    memcpy(text, "http://", used = 7);
+    memset(text + used, 'a', LETTERS);
+    memcpy(text + used + LETTERS,
+           "\xef\xbc\x85"
+           "41",
+           5);
+    canonical_text = canonical(text, used + LETTERS + 5);
+    assert_string_equal(canonical_text, "(none)");
+    free(canonical_text);
+    /* Punycode that is longer than that is none. */
+    memcpy(text, "http://[::1].xn--", used = 17);
+    memset(text + used, 'a', LETTERS);
+    canonical_text = canonical(text, used + LETTERS);
+    assert_string_equal(canonical_text, "(none)");
+    free(canonical_text);
 }
 
 static void bytes_that_end_strings(void) {
@@ -499,6 +577,7 @@ int main(void) {
         TEST("Names beyond ASCII are read as browsers read them", rules_of_names),
         TEST("A name beyond ASCII that DNS cannot hold has no key", labels_at_their_longest),
         TEST("IPv6 addresses as RFC 5952 writes them, and the IPv4 ones in them", ipv6_addresses),
+        TEST("Full-width signs that Chromium takes for others", mapped_hosts),
         TEST("Zero bytes are bytes like others", bytes_that_end_strings),
         TEST("Every byte is told apart at every place", each_byte_at_each_place),
         TEST("Dots and double slashes are found at every place", dots_at_each_place),

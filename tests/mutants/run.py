@@ -219,6 +219,10 @@ class Tree:
 
     def build(self):
         (self.folder / "build").mkdir(exist_ok=True)
+        for name in ("venv", "exchange"):  # of make fetch
+            link = self.folder / "build" / name
+            if (TOP / "build" / name).exists() and not link.exists():
+                link.symlink_to(TOP / "build" / name)
         if not run(f"make -s '{FLAGS}' {' '.join(PRODUCTS)}", self.folder, 600):
             raise SystemExit((self.folder / "build/mutant.log").read_text()[-3000:])
 

@@ -148,12 +148,150 @@ class Readme(unittest.TestCase):
             run("npm", "install", *options, "--registry", address, "--cache", folder / "cache",
                 "sqlite-bloom", cwd=folder / "user")
         readme = (folder / "user/node_modules/sqlite-bloom/README.md").read_text()
-        (example,) = re.findall(r"```js\n(.*?)```", readme, re.DOTALL)
-        (folder / "user/example.mjs").write_text(example)
-        said = re.findall(r"console.log\(.*\); // (.*)", example)
-        printed = run("node", "example.mjs", cwd=folder / "user")
-        self.assertEqual(printed.splitlines(), said)
-        self.assertEqual(said, ["1"])
+        examples = re.findall(r"```js\n(.*?)```", readme, re.DOTALL)
+        self.assertEqual(len(examples), 2)
+        for example, wanted in zip(examples, (["1"], ["1", "10000"])):
+            (folder / "user/example.mjs").write_text(example)
+            said = re.findall(r"console.log\(.*\); // (.*)", example)
+            printed = run("node", "example.mjs", cwd=folder / "user")
+            self.assertEqual(printed.splitlines(), said)
+            self.assertEqual(said, wanted)
+
+
+# node:sqlite and libsql, in the order of the arguments, in the main thread and then in three more.
+LIBRARIES = """
+const { Worker, isMainThread, workerData } = require("worker_threads");
+const fs = require("fs");
+const sqliteBloom = require("sqlite-bloom");
+const names = isMainThread ? process.argv.slice(2) : workerData;
+function open(name) {
+  const module = require(name);
+  return module.DatabaseSync
+    ? new module.DatabaseSync(":memory:", { allowExtension: true })
+    : new module(":memory:");
+}
+function answer(connection) {
+  return connection.prepare("SELECT bloom_check(bloom_agg('a'), 'a') AS found").get().found;
+}
+const connections = [];
+for (let round = 0; round < 3; round++) {
+  for (const name of names) {
+    const connection = open(name);
+    sqliteBloom.load(connection);
+    sqliteBloom.load(connection);
+    connections.push(connection);
+  }
+}
+fs.writeSync(1, connections.map(answer).join(" ") + "\\n");
+if (isMainThread) {
+  fs.writeSync(1, fs.readdirSync(process.env.TMPDIR).length + "\\n");
+  for (let i = 0; i < 3; i++) new Worker(__filename, { workerData: names });
+}
+"""
+
+# Keys of every kind by build and addAll, against one INSERT a key.
+FEEDING = """
+const sqliteBloom = require("sqlite-bloom");
+const module_ = require(process.argv[2]);
+const database = module_.DatabaseSync
+  ? new module_.DatabaseSync(":memory:", { allowExtension: true })
+  : new module_(":memory:");
+sqliteBloom.load(database);
+const value = (sql, ...bound) => Object.values(database.prepare(sql).get(...bound))[0];
+const same = (one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other)) === 0;
+function agg(keys, more) {
+  database.exec("DROP TABLE IF EXISTS t; CREATE TABLE t(x, y)");
+  const insert = database.prepare("INSERT INTO t VALUES (?, ?)");
+  for (const key of keys) insert.run(key, 0);
+  return value(`SELECT bloom_agg(x${more}) FROM t`);
+}
+function attempt(work) {
+  try {
+    console.log(work());
+  } catch (error) {
+    console.log(error.message);
+  }
+}
+const counting = { options: "counting" };
+const odd = ["", "a\\n", "\\r", "\\ufeffx", "\\u00fc", 1.5, 2 ** 53 - 1, -(2 ** 53 - 1), -1, 0,
+  2n ** 63n - 1n, -(2n ** 63n), new Uint8Array([97]), new Uint8Array([255])];
+const many = Array.from({ length: 3500 }, (_, i) => (i % 3 ? `k${i}` : i));
+for (const keys of [odd, many, [...odd, ...many], ["\\ufeff"], [7]]) {
+  console.log(same(sqliteBloom.build(database, keys, counting),
+                   agg(keys, ", NULL, 0.01, 'counting'")));
+}
+console.log(same(sqliteBloom.build(database, [1, null, undefined, NaN, "a"], { n: 50, p: 0.001 }),
+                 agg([1, "a"], ", 50, 0.001")));
+attempt(() => sqliteBloom.build(database, []));
+attempt(() => sqliteBloom.build(database, "abc"));
+attempt(() => sqliteBloom.build(database, [1, {}]));
+attempt(() => sqliteBloom.build(database, [2n ** 63n]));
+attempt(() => sqliteBloom.build(database, ["a"], { p: 2 }));
+database.exec("CREATE VIRTUAL TABLE seen USING bloom(capacity=20000)");
+const numbers = Array.from({ length: 120000 }, (_, i) => i);
+const reports = [];
+console.log(sqliteBloom.addAll(database, "seen", many, { progress: (n) => reports.push(n) }),
+            sqliteBloom.addAll(database, "seen", []), reports.join());
+console.log(many.every((key) => value("SELECT count(*) FROM seen WHERE key = ?", key) === 1));
+const before = value("SELECT info FROM seen");
+attempt(() => sqliteBloom.addAll(database, "seen", (function* () {
+  yield* numbers.slice(4000, 9000);
+  throw new Error("mine");
+})()));
+console.log(value("SELECT info FROM seen") === before);
+sqliteBloom.build(database, numbers, { progress: (n) => reports.push(n) });
+console.log(reports.join());
+"""
+
+
+@unittest.skipIf(missing("npm", "node"), missing("npm", "node"))
+class Libraries(unittest.TestCase):
+    def test_build_and_add_all(self):
+        folder, node = self.user()
+        (folder / "program.cjs").write_text(FEEDING)
+        for module in ("node:sqlite", "libsql"):
+            with self.subTest(module=module):
+                printed = run(node, "--no-warnings", "program.cjs", module, cwd=folder)
+                refused = "a string, number, bigint or Uint8Array is expected"
+                self.assertEqual(printed.splitlines(), [
+                    *["true"] * 6,
+                    "sqlite-bloom: build(): there is no key, and a filter of nothing lets"
+                    " everything pass. Look where the keys come from, or make an empty filter with"
+                    " SELECT bloom_new(n)",
+                    "sqlite-bloom: build() expects an iterable of keys, not one key",
+                    f"sqlite-bloom: build(): key 2 is of type object; {refused}",
+                    "sqlite-bloom: build(): key 1 is a bigint of more than 64 bits; " + refused,
+                    "bloom_agg: p must be a number between 0 and 1 (0.01 is 1 %), not 2.0",
+                    *("3500 0 3500", "true", "mine", "true", "3500,100000,120000"),
+                ])
+
+    def user(self):
+        """A folder with our package, node:sqlite's Node and libsql."""
+        folder = WORK / "libraries"
+        folder.mkdir(parents=True, exist_ok=True)
+        options = ("--silent", "--no-audit", "--no-fund", "--prefer-offline")
+        if not (folder / "node_modules/libsql").exists():
+            (folder / "package.json").write_text("{}")
+            run("npm", "install", *options, "libsql", "node@24", cwd=folder)
+        user = folder / "user"
+        shutil.rmtree(user, ignore_errors=True)
+        user.mkdir()
+        (user / "package.json").write_text("{}")
+        with registry(NPM) as address:
+            run("npm", "install", *options, "--registry", address, "--cache", folder / "cache",
+                "sqlite-bloom", cwd=user)
+        return user, folder / "node_modules/node/bin/node"
+
+    def test_modules_with_an_sqlite_of_their_own_can_be_mixed(self):
+        user, node = self.user()
+        (user / "program.cjs").write_text(LIBRARIES)
+        for names in (["node:sqlite", "libsql"], ["libsql", "node:sqlite"]):
+            with self.subTest(names=names), tempfile.TemporaryDirectory() as temporary:
+                printed = run(node, "--no-warnings", "program.cjs", *names, cwd=user,
+                              env={"TMPDIR": temporary})
+                answers = " ".join("1" * 6)
+                self.assertEqual(printed.splitlines(), [answers, "1", answers, answers, answers])
+                self.assertEqual(list(pathlib.Path(temporary).iterdir()), [])
 
 
 class Files(unittest.TestCase):

@@ -270,6 +270,10 @@ print("n", sqlite_bloom.build(values, 50, 0.001) == agg(values, ", 50, 0.001"))
 print("fuse", sqlite_bloom.build(values, options="fuse") == agg(values, ", NULL, 0.01, 'fuse'"))
 print("bitmap", sqlite_bloom.build(range(9), p=None, options="bitmap")
       == agg(range(9), ", NULL, NULL, 'bitmap'"))
+class Index:
+    def __index__(self):
+        return 7
+print("index", sqlite_bloom.build([Index(), "a"]) == agg([7, "a"], ""))
 print("later", sqlite_bloom.build([None, float("nan"), 1, None, 2]) == agg([1, 2], ""))
 def breaks():
     yield 1
@@ -297,6 +301,138 @@ before = size()
 sqlite_bloom.build(("http://example.com/%d" % i for i in range(many)), many)
 print("flat", size() - before < 4096)
 """
+# Keys of every kind and mixture, by build and add_all, against one INSERT a key.
+FEEDING = """
+import random, sqlite3, apsw, numpy, sqlite_bloom
+generator = random.Random(1)
+odd = ["", "a\\n", "\\r", "\\ufeffx", "x\\0y", "\\u00fc", b"a", b"\\xff", b"", 1.5, True, 2**63 - 1,
+       -2**63, None]
+def made(count, strings, integers, share):
+    plain = [f"k{i}" for i in range(count if strings else 0)]
+    plain += range(count if integers else 0)
+    return [generator.choice(odd if generator.random() < share else plain) for _ in range(count)]
+connection = sqlite3.connect(":memory:")
+sqlite_bloom.load(connection)
+def agg(keys):
+    connection.execute("DROP TABLE IF EXISTS t")
+    connection.execute("CREATE TABLE t(x)")
+    connection.executemany("INSERT INTO t VALUES (?)", [[key] for key in keys])
+    return connection.execute("SELECT bloom_agg(x, NULL, 0.01, 'counting') FROM t").fetchone()[0]
+def table(options="capacity=2000"):
+    database = sqlite3.connect(":memory:")
+    sqlite_bloom.load(database)
+    database.execute(f"CREATE VIRTUAL TABLE seen USING bloom({options})")
+    return database
+def is_in(database, key):
+    return database.execute("SELECT count(*) FROM seen WHERE key = ?", [key]).fetchone()[0]
+tried = 0
+for count in (1, 99, 100, 101, 1100, 5000):
+    for strings, integers in ((1, 0), (0, 1), (1, 1)):
+        for share in (0, 0.001, 0.05, 0.9):
+            keys = ["first", 1, *made(count, strings, integers, share)]
+            real = [key for key in keys if key is not None]
+            assert sqlite_bloom.build(iter(keys), options="counting") == agg(real)
+            database = table()
+            assert sqlite_bloom.add_all(database, "seen", iter(keys)) == len(real)
+            assert all(is_in(database, key) for key in real)
+            tried += 1
+print(tried)
+for kind in ("int8", "uint16", "<i8", ">i8", "uint64"):
+    numbers = numpy.array([1, 2, 100], dtype=kind)
+    assert sqlite_bloom.build(numbers, options="counting") == agg([1, 2, 100]), kind
+many = numpy.arange(120_000, dtype="int32")
+assert sqlite_bloom.build(many) == sqlite_bloom.build(range(120_000))
+database = table("capacity=100000")
+reports = []
+print(sqlite_bloom.add_all(database, "seen", many, progress=reports.append), reports,
+      database.in_transaction, sqlite_bloom.add_all(database, "seen", []))
+before = database.execute("SELECT info, filter FROM seen").fetchone() if 0 else \
+    database.execute("SELECT info FROM seen").fetchone()
+def breaks():
+    yield from range(200_000, 250_000)
+    raise KeyError("mine")
+def stop(done):
+    raise KeyboardInterrupt(done)
+for keys, progress in ((breaks(), None), ([1, [2]], None), (range(150_000, 300_000), stop),
+                       ([*range(200_000, 260_000), 2**70], None),
+                       (["b"] * 50_000 + ["\\ud800"], None),
+                       (numpy.array([1, 2**63], dtype="uint64"), None)):
+    try:
+        sqlite_bloom.add_all(database, "seen", keys, progress=progress)
+    except BaseException as error:
+        print(f"{type(error).__name__}: {error}")
+    assert database.execute("SELECT info FROM seen").fetchone() == before
+    assert not database.in_transaction
+database.execute("BEGIN")
+sqlite_bloom.add_all(database, "seen", ["within"])
+print(database.in_transaction, is_in(database, "within"))
+database.rollback()
+print(is_in(database, "within"))
+salted = "key=url, salt=000102030405060708090a0b0c0d0e0f"
+database = table("key=URL, salt='000102030405060708090a0b0c0d0e0f'")
+sqlite_bloom.add_all(database, "seen", ["http://evil.example/"], salted)
+print(database.execute("SELECT count(*) FROM seen WHERE key MATCH 'http://a.evil.example/b'")
+      .fetchone()[0])
+other = apsw.Connection(":memory:")
+sqlite_bloom.load(other)
+other.cursor().execute('CREATE VIRTUAL TABLE "a ""b" USING bloom')
+print(sqlite_bloom.add_all(other, 'a "b', (f"k{i}" for i in range(2500))))
+"""
+# Modules that bring an SQLite library each, in the order of the arguments. The number of copies of
+# the library is printed after each first load.
+LIBRARIES = """
+import glob, importlib, os, sys, tempfile, threading
+import sqlite_bloom
+
+def connect(name):
+    module = importlib.import_module(name)
+    return module.Connection(":memory:") if name == "apsw" else module.connect(":memory:")
+
+def answer(connection):
+    cursor = connection.cursor()
+    cursor.execute("SELECT bloom_check(bloom_agg('a'), 'a') + count(*)"
+                   " FROM bloom_keys((SELECT bloom_agg(7, NULL, NULL, 'bitmap')))")
+    return cursor.fetchone()[0]
+
+def copies():
+    return len(glob.glob(os.path.join(tempfile.gettempdir(), "sqlite-bloom-*", "bloom.so")))
+
+def loaded(name):
+    connection = connect(name)
+    sqlite_bloom.load(connection)
+    sqlite_bloom.load(connection)
+    return connection
+
+names, connections = sys.argv[1:], []
+for name in names:
+    connections.append(loaded(name))
+    print([answer(connection) for connection in connections], copies())
+connections += [loaded(name) for name in reversed(names)]
+print([answer(connection) for connection in connections], copies())
+
+wrong = []
+def work(name):
+    try:
+        for _ in range(50):
+            connection = loaded(name)
+            wrong.extend([name] * (answer(connection) != 2))
+            connection.close()
+    except BaseException as error:
+        wrong.append(f"{name}: {error}")
+        raise
+threads = [threading.Thread(target=work, args=[name]) for name in names * 2]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(wrong, copies())
+
+if os.fork() == 0:
+    print("child", answer(loaded(names[-1])), flush=True)
+    sys.exit()
+os.wait()
+print("parent", answer(loaded(names[-1])), copies())
+"""
 
 
 class Programs(unittest.TestCase):
@@ -305,9 +441,22 @@ class Programs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.environment = Environment(
-            "sqlite-bloom", "apsw", "sqlalchemy", "greenlet", "aiosqlite", "django", "mypy"
+            "sqlite-bloom", "apsw", "sqlalchemy", "greenlet", "aiosqlite", "django", "mypy",
+            "pysqlite3-binary", "adbc-driver-sqlite", "pyarrow", "numpy"
         )
         cls.addClassCleanup(cls.environment.remove)
+
+    def test_modules_with_an_sqlite_of_their_own_can_be_mixed(self):
+        names = ["sqlite3", "apsw", "pysqlite3", "adbc_driver_sqlite.dbapi"]
+        for order in (names, names[::-1]):
+            with self.subTest(order=order), tempfile.TemporaryDirectory() as folder:
+                printed = self.environment.run("python", "-W", "ignore", "-c", LIBRARIES, *order,
+                                               env={"TMPDIR": folder})
+                self.assertEqual(printed.splitlines(), [
+                    *(f"{[2] * (count + 1)} {count}" for count in range(4)),
+                    *(f"{[2] * 8} 3", "[] 3", "child 2", "parent 2 3"),
+                ])
+                self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
 
     def test_wrapped_connections(self):
         self.assertEqual(
@@ -329,6 +478,7 @@ class Programs(unittest.TestCase):
             seen,
             [
                 *("values True", "n True", "fuse True", "bitmap True"),
+                "index True",
                 "later True",
                 "KeyError: 'mine'",
                 "KeyboardInterrupt: 100000",
@@ -345,6 +495,82 @@ class Programs(unittest.TestCase):
                 "flat True",
             ],
         )
+
+    def test_feeding_keys_of_every_kind(self):
+        beyond = "which SQLite cannot have: an int needs 64 bits at most, a str must be valid" \
+            " Unicode"
+        self.assertEqual(
+            self.environment.run("python", "-c", FEEDING).splitlines(),
+            [
+                "72",
+                "120000 [100000, 120000] False 0",
+                "KeyError: 'mine'",
+                "TypeError: sqlite_bloom.add_all: key 2 is a list; a str, bytes, int or float is"
+                " expected",
+                "KeyboardInterrupt: 100000",
+                f"ValueError: sqlite_bloom.add_all: key 60001 is {2**70}, {beyond}",
+                f"ValueError: sqlite_bloom.add_all: key 50001 is '\\ud800', {beyond}",
+                f"ValueError: sqlite_bloom.add_all: key 2 is {2**63}, {beyond}",
+                *("True 1", "0", "1", "2500"),
+            ],
+        )
+
+    def test_an_engine_reaches_pooled_connections(self):
+        program = (
+            "import sqlalchemy, sqlite_bloom\n"
+            f"query = sqlalchemy.text({CHECK!r})\n"
+            "for url in ('sqlite://', 'sqlite:///engine.db'):\n"
+            "    engine = sqlalchemy.create_engine(url)\n"
+            "    with engine.begin() as connection:\n"
+            "        connection.execute(sqlalchemy.text('CREATE TABLE t(x)'))\n"
+            "    sqlite_bloom.load(engine)\n"
+            "    with engine.connect() as connection:\n"
+            "        rows = connection.execute(sqlalchemy.text('SELECT count(*) FROM t'))\n"
+            "        print(connection.execute(query).scalar(), rows.scalar())\n"
+            "    engine.dispose()\n"
+        )
+        self.assertEqual(self.environment.run("python", "-W", "error", "-c", program),
+                         "1 0\n1 0\n")
+
+    def test_the_app_of_django(self):
+        program = (
+            "import django.conf, gc, threading\n"
+            "engine = {'ENGINE': 'django.db.backends.sqlite3', 'NAME': ':memory:'}\n"
+            "django.conf.settings.configure(DATABASES={'default': engine},\n"
+            "                               INSTALLED_APPS=['sqlite_bloom.django'])\n"
+            "django.setup()\n"
+            "gc.collect()  # a receiver that nobody keeps would be gone\n"
+            "import django.core.management, django.db\n"
+            "def work():\n"
+            "    with django.db.connection.cursor() as cursor:\n"
+            f"        print(cursor.execute({CHECK!r}).fetchone()[0])\n"
+            "work()\n"
+            "thread = threading.Thread(target=work)\n"
+            "thread.start()\n"
+            "thread.join()\n"
+            "django.core.management.call_command('check', fail_level='WARNING')\n"
+        )
+        self.assertEqual(
+            self.environment.run("python", "-W", "error", "-c", program).splitlines()[:2],
+            ["1", "1"])
+
+    def test_advice_where_sqlite3_cannot_load_extensions(self):
+        apsw = "Install apsw (pip install apsw) and pass a connection of it to sqlite_bloom.load"
+        for platform, executable, more in (
+                ("darwin", "/Library/Frameworks/Python.framework/Versions/3.13/bin/python3",
+                 ", or use the Python of Homebrew (brew install python)"),
+                ("linux", "/opt/python/bin/python",
+                 ", or use your distribution's Python (/usr/bin/python3)"),
+                ("linux", "/root/.pyenv/versions/3.13.0/bin/python",
+                 ", or build this Python again by PYTHON_CONFIGURE_OPTS="
+                 "--enable-loadable-sqlite-extensions pyenv install --force VERSION"),
+                ("win32", "C:\\python.exe", "")):
+            with self.subTest(platform=platform, executable=executable):
+                self.assertEqual(
+                    self.environment.run(
+                        "python", "-c", "import sys, sqlite_bloom\n"
+                        "print(sqlite_bloom._advice(*sys.argv[1:]))", platform, executable),
+                    f"{apsw}{more}\n")
 
     def test_building_goes_by_apsw_where_sqlite3_cannot_load(self):
         program = (
@@ -377,6 +603,7 @@ class Programs(unittest.TestCase):
             "    await sqlite_bloom.load(one)\n    await sqlite_bloom.load(two)\n"
             'filter: bytes = sqlite_bloom.build(["a", 1, None], 10, options="fuse")\n'
             "sqlite_bloom.build([b''], progress=print)\n"
+            "added: int = sqlite_bloom.add_all(sqlite3.connect(path), 'seen', [1, 'a'])\n"
             "sqlite_bloom.build([object()])  # type: ignore[list-item]\n"
         )
         self.assertIn("Success", self.environment.run("mypy", "--strict", source))

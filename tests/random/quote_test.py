@@ -100,8 +100,8 @@ class Quote(unittest.TestCase):
             list(self.cursor.execute(f"DELETE FROM {in_sql}"))
         list(self.cursor.execute(f"DROP TABLE {in_sql}"))
         shown = "".join(f"\\u{ord(one):04x}" if ord(one) in HIDDEN else one for one in name)
-        self.assertEqual(str(caught.exception).partition(" a filter table")[0],
-                         f"SQLError: {shown}:")
+        said = str(caught.exception).removeprefix("SQLError: ")  # as older releases of apsw begin
+        self.assertEqual(said.partition(" a filter table")[0], f"{shown}:")
 
     def test_names_of_tables(self):
         for point in EDGES:

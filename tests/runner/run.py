@@ -18,8 +18,12 @@ As many suites run at once as there are processors (JOBS=N says otherwise), in t
 that take long come first. One whose name ends in `!` measures, so it runs alone, after the others.
 
 ONLY=WORD in the environment runs the suites in whose name or files the word is; of the scripts of
-tests/sql, those whose file name has it. CASE=NAME runs that test alone of each program of cmocka
-(there * and ? stand for others) and of each suite of unittest. What nothing has is an error.
+tests/sql, those whose file name has it. CASE=NAME runs that test only of each program of cmocka
+(there * and ? stand for others) and of each suite of unittest, and counts only the records of
+scripts that have it in their SQL. A word or a name that nothing has is an error.
+
+Of the first suites that fail, the first lines about failures are printed; the whole output of each
+is in build/failed. A test counts once, however many of its subtests fail.
 """
 import concurrent.futures
 import importlib.util
@@ -36,10 +40,11 @@ import time
 PLAIN = re.compile(r"^(?:\w+: )?(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.MULTILINE)
 CMOCKA = re.compile(r"^\[  (PASSED|FAILED|SKIPPED)\s*\] (\d+) test\(s\)", re.MULTILINE)
 UNITTEST = re.compile(r"^Ran (\d+) tests? in", re.MULTILINE)
-UNITTEST_DETAIL = re.compile(r"(failures|errors|skipped)=(\d+)")
+UNITTEST_SKIPPED = re.compile(r"skipped=(\d+)")
+UNITTEST_FAILED = re.compile(r"^(?:FAIL|ERROR): (\w+ \(\S+\))", re.MULTILINE)
 UNITTEST_SUITE = re.compile(r"_test\.py( \w+)*$")
 SCRIPTS = pathlib.Path("tests/sql")
-FILE = re.compile(r"tests/\S+|$")
+FILE = re.compile(r"tests/[\w./]+")
 PROGRAM = re.compile(r"\S+/tests/\w+(?= |$)")
 # What the compiler, Python and the shell say of what is missing, and the packages of Debian.
 MISSING = re.compile(r"fatal error: '?(\S+\.h)'?|No module named '(\w+)'|"
@@ -50,6 +55,12 @@ PACKAGES = {
     "apsw": "python3-apsw", "sqlite3": "sqlite3", "nm": "binutils", "readelf": "binutils",
 }
 PRINTING = threading.Lock()
+FAILED = pathlib.Path("build/failed")
+# What runners print besides failures.
+PROGRESS = re.compile(r"ok\b|\[ +(RUN|OK|PASSED) +\]|-*$|=+$|"
+                      r".* \.\.\. (ok|FAIL|ERROR|skipped .*)?$")
+MOST_LINES, MOST_SUITES = 20, 3  # printed of suites that fail
+failed_suites = []
 
 
 def count(output):
@@ -62,15 +73,16 @@ def count(output):
     for outcome, number in CMOCKA.findall(output):
         found = True
         counted[("PASSED", "FAILED", "SKIPPED").index(outcome)] += int(number)
+    start = 0
     for match in UNITTEST.finditer(output):
         found = True
-        closing = output[match.end():].partition("Ran ")[0]
-        detail = {name: int(number) for name, number in UNITTEST_DETAIL.findall(closing)}
-        bad = detail.get("failures", 0) + detail.get("errors", 0)
-        skipped = detail.get("skipped", 0)
+        bad = len(set(UNITTEST_FAILED.findall(output, start, match.start())))
+        detail = UNITTEST_SKIPPED.search(output[match.end():].partition("Ran ")[0])
+        skipped = int(detail[1]) if detail else 0
         counted[0] += max(0, int(match[1]) - bad - skipped)
         counted[1] += bad
         counted[2] += skipped
+        start = match.end()
     return counted if found else None
 
 
@@ -127,6 +139,19 @@ def build(suites, library):
     return built
 
 
+def failures(name, output):
+    """What is printed of a suite that failed; all of it is kept in a file."""
+    FAILED.mkdir(parents=True, exist_ok=True)
+    path = FAILED / (re.sub(r"\W+", "_", name) + ".log")
+    path.write_text(output, encoding="utf-8")
+    failed_suites.append(name)
+    lines = [line for line in output.splitlines() if not PROGRESS.match(line)]
+    shown = MOST_LINES if len(failed_suites) <= MOST_SUITES else 0
+    if len(lines) > shown:
+        lines[shown:] = [f"{len(lines) - shown} more lines: {path}"]
+    return lines
+
+
 def run(suite):
     name, command = suite
     if UNITTEST_SUITE.search(command):
@@ -156,11 +181,19 @@ def run(suite):
         print(f"{'ok  ' if good else 'FAIL'} {name}: {counted[0]} passed, {counted[1]} failed, "
               f"{counted[2]} skipped ({seconds:.1f} s, {used.ru_utime + used.ru_stime:.1f} s of"
               " processors)", flush=True)
-        for line in output.splitlines():
+        for line in output.splitlines() if good else failures(name, output):
             if (not good or line.startswith("figures: ")
                     or re.search(r"\bskip", line, re.IGNORECASE) and counted[2]):
                 print("     " + line, flush=True)
     return counted
+
+
+def files_of(command):
+    """What a suite is made of: the files that its command names, and the sources of its program."""
+    program = PROGRAM.search(command)
+    name = pathlib.Path(program[0]).name if program else ""
+    sources = [str(path) for path in pathlib.Path("tests").glob(f"*/{name}.c")]
+    return FILE.findall(PROGRAM.sub("", command)) + sources
 
 
 def chosen(suites, word):
@@ -168,8 +201,8 @@ def chosen(suites, word):
     if not word:
         return suites
     found = [(name, command) for name, command in suites
-             if word in name or word in FILE.search(command)[0]]
-    files = sorted(str(path) for path in SCRIPTS.glob("*.test") if word in path.name)
+             if word in name or any(word in file for file in files_of(command))]
+    files = sorted(str(path) for path in SCRIPTS.glob("*.test") if word in str(path))
     if files:
         found += [(f"scripts {word}", command.replace(f" {SCRIPTS}", " " + " ".join(files)))
                   for name, command in suites if name == "scripts" and (name, command) not in found]

@@ -26,6 +26,19 @@ class A(unittest.TestCase):
         self.skipTest("skipped: not here")
 unittest.main()
 """
+SUBTESTS = """
+import unittest
+class A(unittest.TestCase):
+    def test_many(self):
+        for i in range(30):
+            with self.subTest(i=i):
+                self.assertEqual(i, -1, "a number")
+    def test_more(self):
+        raise ValueError
+    def test_good(self):
+        pass
+unittest.main()
+"""
 
 
 class Run(unittest.TestCase):
@@ -54,7 +67,7 @@ class Run(unittest.TestCase):
 
     def files(self):
         return sorted(str(path.relative_to(self.top)) for path in self.top.rglob("*")
-                      if path.is_file() and path.name != "Makefile")
+                      if path.is_file() and path.name != "Makefile" and path.suffix != ".log")
 
     def test_runners_are_counted_and_what_counts_nothing_fails(self):
         self.write("a_test.py", UNITTEST)
@@ -66,6 +79,18 @@ class Run(unittest.TestCase):
         self.assertEqual(self.last("silent=true"), (1, "0 passed, 1 failed, 0 skipped"))
         self.assertEqual(self.last("ends badly=echo 3 passed, 0 failed; exit 1"),
                          (1, "3 passed, 1 failed, 0 skipped"))
+
+    def test_a_test_fails_once_and_its_first_lines_are_printed(self):
+        self.write("sub_test.py", SUBTESTS)
+        suite = f"{sys.executable} sub_test.py"
+        code, output = self.run_it(*(f"{name}={suite}" for name in "abcd"), JOBS="1")
+        self.assertEqual((code, output.splitlines()[-1]), (1, "4 passed, 8 failed, 0 skipped"))
+        lines = output.split("FAIL ")
+        self.assertIn("FAIL: test_many", lines[1] + lines[2])
+        self.assertLess(len(output.splitlines()), 80)
+        self.assertEqual(len(lines[-1].splitlines()), 3, "name, more lines, sum")
+        kept = (self.top / "build/failed/d.log").read_text()
+        self.assertEqual(kept.count("a number"), 60)
 
     def test_only_what_is_run_is_built(self):
         suites = ("good=sh build/tests/good_test", "wheel=[other] echo 1 passed, 0 failed",
@@ -83,6 +108,9 @@ class Run(unittest.TestCase):
     def test_only_looks_in_names_and_files(self):
         suites = ("alpha=python3 tests/x/beta_test.py", "gamma=echo 1 passed, 0 failed")
         self.assertIn("FAIL alpha", self.run_it(*suites, ONLY="beta")[1])
+        self.write("tests/unit/cmocka_test.c", "")
+        self.assertIn("skipped: cmocka.h", self.run_it(
+            *suites, "program=build/tests/cmocka_test", ONLY="tests/unit")[1])
         self.assertNotIn("alpha", self.run_it(*suites, ONLY="gam")[1])
         self.assertEqual(self.last(*suites, ONLY="python"),
                          (2, "no suite and no script has python in its name"))

@@ -50,15 +50,13 @@ static bool ends_in(const char *text, const char *end) {
     return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
 }
 
-/* Only what concerns shadow tables, which the extension runs itself, and pragmas. */
+/* Denies what concerns shadow tables, which the extension runs itself, and pragmas. */
 static int authorize(void *unused, int action, const char *a, const char *b, const char *schema,
                      const char *trigger) {
     (void)unused, (void)b, (void)schema, (void)trigger;
-    if (!ends_in(a, "_layers") && !ends_in(a, "_chunks") && action != SQLITE_PRAGMA)
+    if (!ends_in(a, "_data") && action != SQLITE_PRAGMA)
         return SQLITE_OK;
-    if (!fails())
-        return SQLITE_OK;
-    return armed == FAULT_DENY ? SQLITE_DENY : SQLITE_IGNORE;
+    return fails() ? SQLITE_DENY : SQLITE_OK;
 }
 
 static int progress(void *unused) {
@@ -68,7 +66,7 @@ static int progress(void *unused) {
 
 void fault_arm(sqlite3 *database, enum fault fault, unsigned number) {
     static const char *const NAMES_OF_FAULTS[] = {
-        "", "allocation", "allocations from", "DENY", "IGNORE", "interrupt", "disk", "disk from"};
+        "", "allocation", "allocations from", "DENY", "interrupt", "disk", "disk from"};
     armed = fault;
     met = false;
     name = NAMES_OF_FAULTS[fault];
@@ -76,7 +74,7 @@ void fault_arm(sqlite3 *database, enum fault fault, unsigned number) {
         name = disk_fail(random_below(disk_failures()), number, fault == FAULT_DISK_LASTING);
         return;
     }
-    if (fault == FAULT_DENY || fault == FAULT_IGNORE)
+    if (fault == FAULT_DENY)
         sqlite3_set_authorizer(database, authorize, NULL);
     else if (fault == FAULT_INTERRUPT)
         sqlite3_progress_handler(database, 1, progress, NULL);
@@ -87,7 +85,7 @@ bool fault_disarm(sqlite3 *database) {
     countdown = 0;
     if (armed == FAULT_DISK || armed == FAULT_DISK_LASTING)
         met = disk_forgive();
-    if (armed == FAULT_DENY || armed == FAULT_IGNORE)
+    if (armed == FAULT_DENY)
         sqlite3_set_authorizer(database, NULL, NULL);
     else if (armed == FAULT_INTERRUPT)
         sqlite3_progress_handler(database, 0, NULL, NULL);

@@ -10,6 +10,8 @@
  * rule makes of them bloom_url() and bloom_url_keys() tell, which have tests of their own. */
 #include "simulator.h"
 
+#include "filter/key_rule.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -20,16 +22,16 @@ static const char *const TYPE_NAMES[COLUMN_TYPES] = {
     [NUMBERS] = "NUMERIC", [INTEGERS] = "INTEGER", [REALS] = "REAL"};
 
 const struct key_type_properties TYPES[KEY_TYPES] = {
-    [AS_IT_IS] = {"layout=blocked", AS_IT_IS, 0, false},
-    [BLOBS] = {"layout=blocked", BLOBS, 0, false},
-    [TEXTS] = {"layout=blocked", TEXTS, 0, false},
-    [NUMBERS] = {"layout=blocked", NUMBERS, 0, false},
-    [INTEGERS] = {"layout=blocked", INTEGERS, 0, false},
-    [REALS] = {"layout=blocked", REALS, 0, false},
+    [AS_IT_IS] = {"", AS_IT_IS, 0, false},
+    [BLOBS] = {"key=BLOB", BLOBS, 0, false},
+    [TEXTS] = {"key=TEXT", TEXTS, 0, false},
+    [NUMBERS] = {"key=NUMERIC", NUMBERS, 0, false},
+    [INTEGERS] = {"key=INTEGER", INTEGERS, 0, false},
+    [REALS] = {"key=REAL", REALS, 0, false},
     [URLS] = {"key=url", AS_IT_IS, 1, false},
     [URLS_NOCASE] = {"key=url_nocase", AS_IT_IS, 2, false},
     [SALTED] = {"salt=" SALT, AS_IT_IS, 0, true},
-    [SALTED_TEXTS] = {"salt=" SALT, TEXTS, 0, true},
+    [SALTED_TEXTS] = {"key=TEXT, salt=" SALT, TEXTS, 0, true},
     [SALTED_URLS] = {"key=url, salt=" SALT, AS_IT_IS, 1, true},
 };
 static const uint64_t SALT_WORDS[2] = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)};
@@ -112,6 +114,14 @@ void bind_key(sqlite3_stmt *statement, int parameter, unsigned key) {
         bind_format(statement, parameter, "%lld", LARGE + number);
         break;
     }
+}
+
+struct bloom_keying keying_of(enum key_type type) {
+    struct bloom_keying keying = {.salted = TYPES[type].salted};
+    expect(bloom_key_rule_by_number(TYPES[type].rule, &keying.rule), "no key rule");
+    if (keying.salted)
+        memcpy(keying.salt, SALT_WORDS, sizeof SALT_WORDS);
+    return keying;
 }
 
 const struct key_value *stored_key(enum key_type type, unsigned key) {

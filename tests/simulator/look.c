@@ -1,5 +1,7 @@
-/* Compares what tables say with the bits in the shadow tables, and these with the model. */
+/* Compares what tables say with the rows of the shadow tables, and these with the model. */
 #include "simulator.h"
+
+#include "filter/header.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -240,8 +242,7 @@ static double number_in(const char **text, const char *name, const char *where) 
 
 /* Bits of a layer, or counters. */
 static double cells_of(const struct raw_layer *layer) {
-    bool counts = layer->shape.layout->blocks->remove != NULL;
-    return (double)layer->shape.bits / (counts ? 4 : 1);
+    return (double)layer->shape.bits / (layer->shape.layout->blocks->remove != NULL ? 4 : 1);
 }
 
 static bool near(double a, double b) {
@@ -255,86 +256,96 @@ static bool near_in_six_digits(double told, double number) {
 
 /* ---- Comparing ---- */
 
-/* That info tells of each generation, the oldest first. */
-static void compare_generations(const struct raw *raw, const char *info, const char *where) {
-    const char *at = strstr(info, "\"generations\":");
-    expect((at != NULL) == (raw->ages > 1), "%s: generations in info", where);
-    for (unsigned i = 0; i < raw->layer_count && raw->ages > 1; i++) {
-        const struct raw_layer *layer = &raw->layers[i];
-        uint64_t keys = keys_of_layer(layer);
-        for (; i + 1 < raw->layer_count && raw->layers[i + 1].index > 0; i++)
-            keys += keys_of_layer(&raw->layers[i + 1]);
-        double told = number_in(&at, "generation", where);
-        expect(near(told, (double)layer->generation), "%s: info has generation %.0f, not %llu",
-               where, told, (unsigned long long)layer->generation);
-        told = number_in(&at, "keys", where);
-        expect(near(told, (double)keys),
-               "%s: info has %.0f keys in generation %llu, there are %llu", where, told,
-               (unsigned long long)layer->generation, (unsigned long long)keys);
-    }
+/* The number after "name" must be that one; of an estimate, six digits are given. */
+static void expect_number(const char **at, const char *name, double number, bool six_digits,
+                          const char *where) {
+    double told = number_in(at, name, where);
+    expect(six_digits ? near_in_six_digits(told, number) : near(told, number),
+           "%s: info has %s %.12g, not %.12g", where, name, told, number);
 }
 
-static void compare_info(const struct raw *raw, const struct options *options, const char *info,
-                         const char *where) {
-    const char *at = info;
+/* Whether info has a row for a layer. */
+static bool is_listed(const struct raw_layer *layer) {
+    return layer->index == 0 || layer->rows > 0;
+}
+
+static uint64_t keys_at(const struct raw *raw, unsigned age) {
+    uint64_t keys = 0;
+    for (unsigned i = 0; i < raw->generations[age].layer_count; i++)
+        keys += raw->generations[age].layers[i].keys;
+    return keys;
+}
+
+/* The totals, then each generation, the oldest first, then each layer in the same order. */
+static void compare_info(const struct raw *raw, const char *info, const char *where) {
+    const char *at = info, *generations = strstr(info, "\"generations\":");
     uint64_t chunks = 0;
     double count = 0, pass = 1;
-    for (unsigned i = 0; i < raw->layer_count; i++) {
-        chunks += raw->layers[i].rows;
-        count += raw->layers[i].count;
-        pass *= 1 - raw->layers[i].rate;
-    }
-    double told = number_in(&at, "chunks", where);
-    expect(near(told, (double)chunks), "%s: info has %.0f chunks, there are %llu", where, told,
-           (unsigned long long)chunks);
-    told = number_in(&at, "count", where);
-    expect(!isfinite(count) || near(told, floor(count + 0.5)), "%s: info has a count of %g, not %g",
-           where, told, count);
-    told = number_in(&at, "fpr", where);
-    expect(near_in_six_digits(told, 1 - pass), "%s: info has fpr %g, not %g", where, told,
-           1 - pass);
-    at = info;
-    uint64_t keys_of_newest = 0;
-    for (unsigned i = 0; i < raw->layer_count; i++)
-        keys_of_newest += raw->layers[i].age == 0 ? keys_of_layer(&raw->layers[i]) : 0;
-    told = number_in(&at, "used", where);
-    expect(near_in_six_digits(told, (double)keys_of_newest / (double)options->capacity),
-           "%s: info has used %g of %llu keys, capacity %llu", where, told,
-           (unsigned long long)keys_of_newest, (unsigned long long)options->capacity);
-    compare_generations(raw, info, where);
+    for (unsigned age = 0; age < raw->ages; age++)
+        for (unsigned i = 0; i < raw->generations[age].layer_count; i++) {
+            chunks += raw->generations[age].layers[i].rows;
+            count += raw->generations[age].layers[i].count;
+            pass *= 1 - raw->generations[age].layers[i].rate;
+        }
+    expect_number(&at, "capacity", (double)raw->options->capacity, false, where);
+    expect_number(&at, "p", raw->options->rate, false, where);
+    expect_number(&at, "chunks", (double)chunks, false, where);
+    expect_number(&at, "used", (double)keys_at(raw, 0) / (double)raw->options->capacity, true,
+                  where);
+    if (isfinite(count))
+        expect_number(&at, "count", floor(count + 0.5), false, where);
+    expect_number(&at, "fpr", 1 - pass, true, where);
+    expect((generations != NULL) == (raw->ages > 1), "%s: generations in info", where);
+    for (unsigned age = raw->ages; age-- > 0 && generations != NULL;)
+        if (raw->generations[age].layer_count > 0) {
+            expect_number(&generations, "generation", (double)(raw->newest - age), false, where);
+            expect_number(&generations, "keys", (double)keys_at(raw, age), false, where);
+        }
     at = strstr(info, "\"layers\":");
-    for (unsigned i = 0; i < raw->layer_count; i++) {
-        const struct raw_layer *layer = &raw->layers[i];
-        expect(at != NULL && strstr(at, "\"keys\"") != NULL,
-               "%s: info has fewer than %u layers: %s", where, raw->layer_count, info);
-        told = number_in(&at, "bits", where);
-        expect(near(told, (double)layer->shape.bits), "%s: info has %.0f bits in layer %u", where,
-               told, i);
-        told = number_in(&at, "keys", where);
-        expect(near(told, (double)keys_of_layer(layer)),
-               "%s: info has %.0f keys in layer %u, its chunks %llu", where, told, i,
-               (unsigned long long)keys_of_layer(layer));
-        told = number_in(&at, "fill", where);
-        expect(near_in_six_digits(told, (double)layer->bits / cells_of(layer)),
-               "%s: info has a fill of %g in layer %u, not %g", where, told, i,
-               (double)layer->bits / cells_of(layer));
-    }
-    expect(strstr(at, "\"keys\"") == NULL, "%s: info has more than %u layers: %s", where,
-           raw->layer_count, info);
+    for (unsigned age = raw->ages; age-- > 0;)
+        for (unsigned i = 0; i < raw->generations[age].layer_count; i++) {
+            const struct raw_layer *layer = &raw->generations[age].layers[i];
+            if (!is_listed(layer))
+                continue;
+            expect_number(&at, "n", (double)layer->shape.capacity, false, where);
+            expect_number(&at, "p", layer->shape.rate, false, where);
+            expect_number(&at, "bits", (double)layer->shape.bits, false, where);
+            expect_number(&at, "hashes", layer->shape.probes, false, where);
+            expect_number(&at, "keys", (double)layer->keys, false, where);
+            expect_number(&at, "fill", (double)layer->bits / cells_of(layer), true, where);
+            expect_number(&at, "fpr", layer->rate, true, where);
+        }
+    expect(strstr(at, "\"n\"") == NULL, "%s: info has more layers: %s", where, info);
 }
 
-/* The layer that holds all keys; NULL when several do; the newest's first one when none does. */
+/* The first layer that holds all keys, in one generation; NULL when there are chunks of several. */
 static const struct raw_layer *holder_of(const struct raw *raw) {
-    const struct raw_layer *holder = NULL;
+    const struct raw_layer *holder = &raw->generations[0].layers[0];
     unsigned with_rows = 0;
-    for (unsigned i = 0; i < raw->layer_count; i++)
-        if (raw->layers[i].rows > 0) {
-            holder = &raw->layers[i];
-            with_rows++;
-        }
-    if (raw->ages == 1)
-        return raw->layer_count == 1 ? &raw->layers[0] : NULL;
-    return with_rows == 0 ? &raw->layers[newest_first(raw)] : with_rows == 1 ? holder : NULL;
+    for (unsigned age = 0; age < raw->ages; age++)
+        for (unsigned i = 0; i < raw->generations[age].layer_count; i++)
+            if (raw->generations[age].layers[i].rows > 0) {
+                holder = &raw->generations[age].layers[i];
+                with_rows++;
+            }
+    return with_rows <= 1 && holder->index == 0 ? holder : NULL;
+}
+
+static void compare_filter(const struct raw *raw, const struct answers *answers, bool wanted,
+                           const char *where) {
+    const struct raw_layer *layer = holder_of(raw);
+    uint8_t header[BLOOM_HEADER_BYTES_MAXIMUM];
+    expect((answers->filter != NULL) == (wanted && layer != NULL), "%s: filter: result %d, %s",
+           where, answers->filter_code, answers->error);
+    if (answers->filter == NULL)
+        return;
+    const size_t header_bytes = bloom_header_bytes(&layer->shape);
+    const size_t bytes = (size_t)bloom_payload_bytes(&layer->shape);
+    bloom_header_write(&layer->shape, header);
+    expect((size_t)answers->filter_bytes == header_bytes + bytes &&
+               memcmp(answers->filter, header, header_bytes) == 0 &&
+               memcmp(answers->filter + header_bytes, layer->payload, bytes) == 0,
+           "%s: filter is not what the bits are", where);
 }
 
 /* What the model says must be in the bits: each key in the generation that has it. */
@@ -347,8 +358,8 @@ static void compare_model(struct table *table, const struct raw *raw, bool estim
         for (unsigned key = 0; key < UNIVERSE; key++)
             missing += keys_have(&table->keys[age], key) &&
                        !raw_has_at(raw, added_words(options->key, key), age);
-        expect(missing == 0, "%s: %u of %u keys are not in the bits of generation %llu less %u",
-               where, missing, keys_count(&table->keys[age]), (unsigned long long)raw->newest, age);
+        expect(missing == 0, "%s: %u of %u keys are not found in generation %llu less %u", where,
+               missing, keys_count(&table->keys[age]), (unsigned long long)raw->newest, age);
     }
     for (unsigned key = 0; options->counts && key < UNIVERSE; key++) {
         unsigned copies =
@@ -356,40 +367,47 @@ static void compare_model(struct table *table, const struct raw *raw, bool estim
         expect(copies >= table->copies[key], "%s: key %u was added %u times, and is in %u times",
                where, key, table->copies[key], copies);
     }
-    expect(raw->strays == 0, "%s: %llu chunks of no layer", where, (unsigned long long)raw->strays);
-    for (unsigned i = 0; i < raw->layer_count; i++)
-        expect(options->grows || raw->layers[i].index == 0, "%s: layer %u without growth", where,
-               raw->layers[i].index);
     uint64_t keys = raw_keys(raw);
     expect(table->unknown || keys == table->counted, "%s: %llu keys are counted, not %llu", where,
            (unsigned long long)keys, (unsigned long long)table->counted);
     table->counted = keys;
     table->unknown = false;
-    for (unsigned i = 0; i < raw->layer_count && !table->merged; i++) {
-        const struct raw_layer *layer = &raw->layers[i];
-        bool closed = i + 1 < raw->layer_count && layer[1].index > 0;
-        keys = keys_of_layer(layer);
-        expect((!options->grows && !options->refuses) || keys <= layer->shape.capacity,
-               "%s: layer %u has %llu keys, and is made for %llu", where, i,
-               (unsigned long long)keys, (unsigned long long)layer->shape.capacity);
-        expect(!closed || options->counts || room_of(layer, options) == 0,
-               "%s: layer %u is closed with %llu keys and %llu ones", where, i,
-               (unsigned long long)keys, (unsigned long long)layer->bits);
-    }
-    for (unsigned i = 0; i < raw->layer_count; i++) {
-        const struct bloom_keying *keying = &raw->layers[i].shape.keying;
-        const struct key_type_properties *properties = &TYPES[options->key];
-        expect((keying->rule != NULL ? keying->rule->number : 0) == properties->rule &&
-                   keying->salted == properties->salted,
-               "%s: the header of layer %u has another rule or salt", where, i);
-    }
     if (!estimated)
         return;
     /* The rate is kept on average; a layer of one block may be some way off. */
-    for (unsigned i = 0; i < raw->layer_count; i++)
-        pass *= 1 - raw->layers[i].rate;
+    for (unsigned age = 0; age < raw->ages; age++)
+        for (unsigned i = 0; i < raw->generations[age].layer_count; i++)
+            pass *= 1 - raw->generations[age].layers[i].rate;
     expect((!options->grows && !options->refuses) || 1 - pass <= 1.6 * options->rate + 0.01,
            "%s: a rate of %g, %g was asked for", where, 1 - pass, options->rate);
+}
+
+/* One answer beside the rows on the paths of these keys. */
+static void compare_answer(const struct raw *raw, const uint64_t *words, unsigned count, bool found,
+                           unsigned key, const char *where) {
+    unsigned with = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const enum raw_answer answer = raw_find(raw, words + (size_t)i * 2);
+        if (answer == RAW_EITHER)
+            return;
+        with += answer == RAW_FOUND;
+    }
+    expect(found == (with > 0), "%s: key %u is said to be %s, %u of %u are found", where, key,
+           found ? "in" : "not in", with, count);
+}
+
+/* Where rows are damaged: an error is due at each of them, and else nowhere. */
+static void compare_errors(const struct raw *raw, enum key_type type, bool wants_info,
+                           const struct answers *answers, const char *where) {
+    unsigned least = 0;
+    for (unsigned i = 0; i < answers->count; i++) {
+        enum raw_answer answer = raw_find(raw, asked_words(type, answers->keys[i]));
+        least += answer == RAW_DAMAGED && i < SINGLY;
+    }
+    expect(answers->errors >= least, "%s: %u errors, and %u damaged rows are on the way", where,
+           answers->errors, least);
+    expect(raw->damaged == 0 || !wants_info || answers->info == NULL,
+           "%s: info of damaged rows: %s", where, answers->info);
 }
 
 /* Every other one is in, if the model knows of any. */
@@ -405,7 +423,8 @@ void look(struct connection *connection, unsigned schema, unsigned slot, bool th
     static struct raw raw;
     static struct answers answers;
     char where[80];
-    bool raw_first = random_once_in(2), asked = false, read = false;
+    const bool raw_first = random_once_in(2);
+    bool asked = false, read = false;
     if (!peek(connection, schema)->tables[slot].exists)
         return;
     struct content *content = view(connection, schema);
@@ -433,50 +452,29 @@ void look(struct connection *connection, unsigned schema, unsigned slot, bool th
     }
     if (asked && !raw_first)
         read = look_raw(connection, schema, name, &raw);
-    if (asked && read && raw.wrong_chunk_size) {
-        unsigned readers = 0; /* questions for which the bits are read */
-        for (unsigned i = 0; i < answers.count; i++)
-            readers += asked_words(type, answers.keys[i]) != NULL;
-        expect(answers.errors >= readers,
-               "%s: a wrong chunk size, and %u of %u questions are answered", where,
-               answers.count - answers.errors, answers.count);
+    if (asked && read && raw.sane && raw.damaged > 0) {
+        compare_errors(&raw, type, wants_info, &answers, where);
     } else if (asked && read && raw.sane) {
         bool tampered = content->tampered;
-        expect(tampered || (answers.errors == 0 && (answers.info != NULL) == wants_info),
+        expect(answers.errors == 0 && (raw.strays > 0 || (answers.info != NULL) == wants_info),
                "%s: an error: %s", where, answers.error);
-        for (unsigned i = 0; answers.errors == 0 && i < answers.count; i++) {
-            bool is_in = raw_has(&raw, asked_words(type, answers.keys[i]));
-            expect(answers.found[i] == is_in, "%s: key %u is said to be %s, by the bits it is %s",
-                   where, answers.keys[i], answers.found[i] ? "in" : "not in",
-                   is_in ? "in" : "not in");
+        for (unsigned i = 0; i < answers.count; i++) {
+            const uint64_t *words = asked_words(type, answers.keys[i]);
+            compare_answer(&raw, words, words != NULL, answers.found[i], answers.keys[i], where);
         }
-        for (unsigned i = 0; answers.errors == 0 && TYPES[type].rule > 0 && i < SINGLY; i++) {
+        for (unsigned i = 0; TYPES[type].rule > 0 && i < SINGLY; i++) {
             const uint64_t *words;
-            unsigned count = covering_words(type, answers.keys[i], &words), with = 0;
-            for (unsigned j = 0; j < count; j++)
-                with += raw_has(&raw, words + (size_t)j * 2);
-            expect(answers.covered[i] == (with > 0), "%s: key %u is said to be %s, %u of %u are in",
-                   where, answers.keys[i], answers.covered[i] ? "covered" : "not covered", with,
-                   count);
+            unsigned count = covering_words(type, answers.keys[i], &words);
+            compare_answer(&raw, words, count, answers.covered[i], answers.keys[i], where);
         }
         expect(answers.wrong_values == 0, "%s: %u keys come back as other values", where,
                answers.wrong_values);
         if (answers.info != NULL) {
             raw_estimate(&raw);
-            compare_info(&raw, &OPTIONS[table->options], answers.info, where);
+            compare_info(&raw, answers.info, where);
         }
-        if (answers.filter != NULL) {
-            const struct raw_layer *layer = holder_of(&raw);
-            size_t bytes = layer != NULL ? (size_t)bloom_payload_bytes(&layer->shape) : 0;
-            size_t header = layer != NULL ? bloom_header_bytes(&layer->shape) : 0;
-            expect(layer != NULL && (size_t)answers.filter_bytes == header + bytes &&
-                       memcmp(answers.filter + header, layer->payload, bytes) == 0,
-                   "%s: filter is not what the bits are", where);
-        } else if (wants_filter) {
-            expect(holder_of(&raw) == NULL || tampered,
-                   "%s: no filter of a table whose keys are in one layer: %d, %s", where,
-                   answers.filter_code, answers.error);
-        }
+        if (raw.strays == 0)
+            compare_filter(&raw, &answers, wants_filter, where);
         if (!tampered) {
             compare_counts(&raw, where);
             compare_model(table, &raw, answers.info != NULL, where);
@@ -487,26 +485,6 @@ void look(struct connection *connection, unsigned schema, unsigned slot, bool th
     free(answers.filter);
     answers.info = NULL;
     answers.filter = NULL;
-}
-
-void look_in_crowd(struct connection *connection, unsigned number) {
-    static struct raw raw;
-    char where[80], name[20];
-    int code, length;
-    sqlite3_snprintf(sizeof name, name, "c%u", number);
-    sqlite3_snprintf(sizeof where, where, "%s: crowd.%s", connection->name, name);
-    if (!look_raw_in_crowd(connection, name, &raw))
-        return;
-    sqlite3_stmt *statement = prepare(connection, "crowd", name, INFO, &code);
-    char *info = ask_value(statement, &length, &code);
-    expect(code == SQLITE_OK && info != NULL, "%s: %s", where,
-           sqlite3_errmsg(connection->database));
-    raw_estimate(&raw);
-    compare_info(&raw, &OPTIONS[0], info, where);
-    compare_counts(&raw, where);
-    sqlite3_finalize(statement);
-    free(info);
-    raw_clear(&raw);
 }
 
 /* ---- From outside ---- */

@@ -1,10 +1,9 @@
-/* Reads the shadow tables by plain SQL, as ext/FORMAT-tables.md describes them; and does to what
- * was read what a statement must do to it. */
+/* Reads a filter table by plain SQL, as ext/FORMAT-tables.md describes it, and changes what was read
+ * as a statement must change the table. All numbers of layers, chunks and limits come from that
+ * page; the filter library gives the size of a filter and works on its blocks. */
 #include "simulator.h"
 
-#include "filter/growth.h"
-#include "filter/header.h"
-
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,120 +60,166 @@ void refused(struct connection *connection, unsigned schema) {
     model_rollback(connection);
 }
 
-/* ---- The shadow tables ---- */
+/* ---- Layers ---- */
+
+enum { CHUNK_BITS = 40, SLOT_LAYERS = 64, HEAD_BYTES = 16, ROW_BYTES_MOST = 65520 };
+enum { LAST_LAYER = 40, CAPACITY_BITS = 40 };
+
+static uint64_t smaller(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+static uint64_t whole_root(uint64_t number) {
+    uint64_t root = (uint64_t)sqrt((double)number);
+    while (root * root > number)
+        root--;
+    while ((root + 1) * (root + 1) <= number)
+        root++;
+    return root;
+}
+
+/* For n keys at rate p. */
+static void size_layer(const struct raw *raw, uint64_t n, double p, struct raw_layer *layer) {
+    char problem[BLOOM_PROBLEM_SIZE];
+    const struct bloom_layout *layout =
+        raw->options->counts ? &bloom_layout_counting : &bloom_layout_blocked;
+    expect(bloom_shape_for(&layer->shape, layout, n, p, problem), "no layer: %s", problem);
+    layer->shape.keying = keying_of(raw->options->key);
+    layer->block_count = layout->blocks->count(&layer->shape);
+    layer->chunk_count = (layer->block_count + raw->chunk_blocks - 1) / raw->chunk_blocks;
+}
+
+static uint64_t with_slack(uint64_t capacity, uint64_t chunks) {
+    const uint64_t keys = capacity > chunks ? capacity / chunks : 1;
+    const uint64_t slack = whole_root((UINT64_C(49) << 30) / keys);
+    return smaller(capacity + (capacity * slack >> 16), UINT64_C(1) << CAPACITY_BITS);
+}
+
+static void set_limits(const struct options *options, bool one_chunk, uint64_t n,
+                       struct raw_layer *layer) {
+    const struct bloom_blocks *blocks = layer->shape.layout->blocks;
+    const double ones = blocks->expected_ones(&layer->shape, (double)layer->shape.capacity);
+    layer->keys_limit = layer->ones_limit = UINT64_MAX;
+    if ((!options->grows && !options->refuses) || layer->index == LAST_LAYER)
+        return;
+    layer->ones_limit =
+        one_chunk && layer->index == 0 ? (uint64_t)(ones + 2.5 * sqrt(ones)) + 1 : (uint64_t)ones;
+    layer->keys_limit = one_chunk ? n : UINT64_MAX;
+}
+
+static void compute_layer(const struct raw *raw, unsigned index, struct raw_layer *layer) {
+    const struct options *options = raw->options;
+    const double shares = 10.0 * options->ages;
+    uint64_t n = options->capacity;
+    double p = options->rate * (options->grows ? 9 : 10) / shares;
+    layer->index = index;
+    if (index == 0 && options->ages == 1 && !options->grows)
+        p = options->rate;
+    if (index > 0) {
+        n = smaller(n << index, UINT64_C(1) << CAPACITY_BITS);
+        p = options->rate / shares / (double)(UINT64_C(1) << index);
+        p = fmax(p, 1e-9 + (double)n / 9223372036854775808.0);
+    }
+    size_layer(raw, n, p, layer);
+    const bool one_chunk = layer->chunk_count == 1;
+    if (index == 0 && !one_chunk && (options->grows || options->refuses))
+        size_layer(raw, with_slack(n, layer->chunk_count), p, layer);
+    set_limits(options, one_chunk, n, layer);
+    layer->payload = calloc(1, (size_t)bloom_payload_bytes(&layer->shape));
+    layer->chunks = calloc((size_t)layer->chunk_count, sizeof *layer->chunks);
+    expect(layer->payload != NULL && layer->chunks != NULL, "no memory");
+}
+
+/* The layer of a generation; those before it come to be, too, of zeros. */
+static struct raw_layer *layer_at(struct raw *raw, unsigned age, unsigned index) {
+    struct raw_generation *generation = &raw->generations[age];
+    expect(index < LAYERS_MOST, "layer %u", index);
+    for (; generation->layer_count <= index; generation->layer_count++)
+        compute_layer(raw, generation->layer_count, &generation->layers[generation->layer_count]);
+    return &generation->layers[index];
+}
+
+/* The first chunks are one block longer. */
+static uint64_t chunk_blocks(const struct raw_layer *layer, uint64_t chunk) {
+    return layer->block_count / layer->chunk_count +
+           (chunk < layer->block_count % layer->chunk_count);
+}
+
+uint64_t chunk_start(const struct raw_layer *layer, uint64_t chunk) {
+    return layer->block_count / layer->chunk_count * chunk +
+           smaller(chunk, layer->block_count % layer->chunk_count);
+}
+
+static struct raw_chunk *chunk_of(const struct raw_layer *layer, const uint64_t *words) {
+    const uint64_t block = layer->shape.layout->blocks->of(&layer->shape, words);
+    uint64_t chunk = layer->chunk_count - 1;
+    while (chunk_start(layer, chunk) > block)
+        chunk--;
+    return &layer->chunks[chunk];
+}
+
+static uint8_t *block_of(const struct raw_layer *layer, const uint64_t *words) {
+    const struct bloom_blocks *blocks = layer->shape.layout->blocks;
+    return layer->payload + blocks->of(&layer->shape, words) * blocks->bytes;
+}
+
+bool is_full(const struct raw_layer *layer, const struct raw_chunk *chunk) {
+    const uint64_t blocks = chunk_blocks(layer, (uint64_t)(chunk - layer->chunks));
+    return chunk->keys >= layer->keys_limit ||
+           (layer->ones_limit != UINT64_MAX &&
+            chunk->ones * layer->block_count >= layer->ones_limit * blocks);
+}
+
+/* ---- Reading ---- */
 
 void raw_clear(struct raw *raw) {
-    for (unsigned i = 0; i < raw->layer_count; i++)
-        free(raw->layers[i].payload), free(raw->layers[i].each);
-    raw->layer_count = 0;
+    for (unsigned age = 0; age < AGES_MOST; age++) {
+        struct raw_generation *generation = &raw->generations[age];
+        for (unsigned i = 0; i < generation->layer_count; i++) {
+            free(generation->layers[i].payload);
+            free(generation->layers[i].chunks);
+        }
+        generation->layer_count = 0;
+    }
 }
 
 static void digest(struct raw *raw, const void *bytes, size_t length) {
     raw->digest = raw->digest * 31 + bloom_hash_bytes(bytes, length).words[0];
 }
 
-static void digest_number(struct raw *raw, sqlite3_int64 number) {
-    raw->digest = raw->digest * 31 + bloom_hash_integer(number).words[0];
+static uint64_t read_number(const uint8_t *bytes, unsigned length) {
+    uint64_t number = 0;
+    while (length-- > 0)
+        number = number << 8 | bytes[length];
+    return number;
 }
 
-/* The form of the rows. A chunk begins with five numbers of four bytes, and four zero bytes. */
-enum { LAYER_SHIFT = 40, COUNT_BYTES = 4, COUNTS_BYTES = 24, ROW_BYTES_MOST = 65536 };
-enum { KEYS, ONES, REPORTED_KEYS, REPORTED_ONES, GENERATION, ZERO };
-enum { REPORT_AT = 16 }; /* keys that a chunk has not reported */
-
-static uint32_t read_count(const uint8_t *row, unsigned which) {
-    const uint8_t *bytes = row + (size_t)which * COUNT_BYTES;
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-           (uint32_t)bytes[3] << 24;
-}
-
-/* Rows of a slot: generation g of G has those from 64 * (g mod G) on. */
-enum { SLOT_ROWS = 64 };
-
-/* A further row of a slot that an older generation has left. */
-static bool is_stale_layer(const struct raw *raw, sqlite3_stmt *row) {
-    const struct raw_layer *before =
-        raw->layer_count > 0 ? &raw->layers[raw->layer_count - 1] : NULL;
-    uint64_t number = (uint64_t)sqlite3_column_int64(row, 0);
-    return before != NULL && number % SLOT_ROWS > 0 &&
-           number / SLOT_ROWS == before->number / SLOT_ROWS &&
-           sqlite3_column_int64(row, 6) < (sqlite3_int64)before->generation;
-}
-
-static bool is_next_layer(const struct raw *raw, sqlite3_stmt *row) {
-    const struct raw_layer *before =
-        raw->layer_count > 0 ? &raw->layers[raw->layer_count - 1] : NULL;
-    sqlite3_int64 number = sqlite3_column_int64(row, 0), generation = sqlite3_column_int64(row, 6);
-    if (number < 0 || number / SLOT_ROWS >= raw->ages || generation < 0 ||
-        generation > (raw->ages > 1 ? UINT32_MAX : 0) ||
-        generation % raw->ages != number / SLOT_ROWS)
+/* Row 0, which must be what the options say. */
+static bool read_configuration(struct raw *raw, sqlite3_stmt *row) {
+    static const uint8_t MAGIC[] = {0x89, 'B', 'L', 'T', 1}, ZEROS[16];
+    const struct options *options = raw->options;
+    const struct key_type_properties *key = &TYPES[options->key];
+    const struct bloom_keying keying = keying_of(options->key);
+    const uint8_t *bytes = sqlite3_column_blob(row, 0);
+    double rate;
+    if (sqlite3_column_type(row, 0) != SQLITE_BLOB || sqlite3_column_bytes(row, 0) != 64)
         return false;
-    return number % SLOT_ROWS == 0 || (before != NULL && (uint64_t)number == before->number + 1 &&
-                                       (uint64_t)generation == before->generation);
-}
-
-/* Brings the layers of the newest generation to the end. Of all that may live, none is missing. */
-static void sort_generations(struct raw *raw) {
-    static struct raw_layer sorted[LAYERS_MOST];
-    unsigned last = 0, generations = 0;
-    for (unsigned i = 0; i < raw->layer_count; i++) {
-        uint64_t age = raw->newest - raw->layers[i].generation;
-        last = age == 0 ? i : last;
-        raw->sane = raw->sane && age < raw->ages;
-        raw->layers[i].age = age < AGES_MOST ? (unsigned)age : 0;
-        generations += raw->layers[i].index == 0;
-    }
-    if (raw->layer_count == 0 || raw->layers[0].number != 0 ||
-        (generations < raw->ages && generations <= raw->newest))
-        raw->sane = false;
-    for (unsigned i = 0; i < raw->layer_count; i++)
-        sorted[i] = raw->layers[(last + 1 + i) % raw->layer_count];
-    memcpy(raw->layers, sorted, raw->layer_count * sizeof *sorted);
-}
-
-static void read_layer(struct raw *raw, sqlite3_stmt *row) {
-    struct raw_layer *layer = &raw->layers[raw->layer_count];
-    char problem[BLOOM_PROBLEM_SIZE];
-    const uint8_t *header = sqlite3_column_blob(row, 1);
-    int length = sqlite3_column_bytes(row, 1);
-    for (int i = 0; i < 7; i++)
-        if (i != 1)
-            digest_number(raw, sqlite3_column_int64(row, i));
-    if (header != NULL)
-        digest(raw, header, (size_t)length);
-    if (is_stale_layer(raw, row))
-        return;
-    if (!raw->sane || raw->layer_count == LAYERS_MOST || !is_next_layer(raw, row) ||
-        !bloom_header_read(&layer->shape, header, (uint64_t)length, problem) ||
-        (unsigned)length != bloom_header_bytes(&layer->shape) ||
-        layer->shape.layout->blocks == NULL) {
-        raw->sane = false;
-        return;
-    }
-    layer->number = (uint64_t)sqlite3_column_int64(row, 0);
-    layer->index = (unsigned)(layer->number % SLOT_ROWS);
-    layer->generation = (uint64_t)sqlite3_column_int64(row, 6);
-    if (layer->generation > raw->newest)
-        raw->newest = layer->generation;
-    if (raw->layer_count == 0)
-        memcpy(raw->header, header, (size_t)length);
-    size_t block_bytes = layer->shape.layout->blocks->bytes;
-    layer->chunk_blocks = (uint64_t)sqlite3_column_int64(row, 2);
-    layer->keys = (uint64_t)sqlite3_column_int64(row, 3);
-    layer->chunks = (uint64_t)sqlite3_column_int64(row, 4);
-    layer->ones = (uint64_t)sqlite3_column_int64(row, 5);
-    layer->rows = layer->bits = layer->chunk_count = 0;
-    layer->payload = calloc(1, (size_t)bloom_payload_bytes(&layer->shape));
-    if (layer->chunk_blocks < 1 ||
-        layer->chunk_blocks > (ROW_BYTES_MOST - COUNTS_BYTES) / block_bytes) {
-        raw->sane = false;
-    } else {
-        uint64_t chunk_bytes = layer->chunk_blocks * block_bytes;
-        layer->chunk_count = (bloom_payload_bytes(&layer->shape) + chunk_bytes - 1) / chunk_bytes;
-    }
-    layer->each = calloc((size_t)layer->chunk_count + 1, sizeof *layer->each);
-    expect(layer->payload != NULL && layer->each != NULL, "no memory");
-    raw->layer_count++;
+    raw->chunk_blocks = read_number(bytes + 12, 4);
+    raw->newest = read_number(bytes + 48, 4);
+    memcpy(&rate, bytes + 24, sizeof rate);
+    const uint8_t salt_bytes = key->salted ? 16 : 0;
+    bool salt = memcmp(bytes + 32 + salt_bytes, ZEROS, (size_t)16 - salt_bytes) == 0 &&
+                (!key->salted || (read_number(bytes + 32, 8) == keying.salt[0] &&
+                                  read_number(bytes + 40, 8) == keying.salt[1]));
+    return memcmp(bytes, MAGIC, sizeof MAGIC) == 0 && bytes[5] == (options->counts ? 4 : 1) &&
+           bytes[6] == (key->salted ? 10 : 1) && bytes[7] == key->rule && bytes[8] == key->column &&
+           bytes[9] == (options->grows     ? 0
+                        : options->refuses ? 2
+                                           : 1) &&
+           bytes[10] == options->ages && bytes[11] == 0 && raw->chunk_blocks >= 1 &&
+           raw->chunk_blocks <= ROW_BYTES_MOST / (options->counts ? 256 : 64) &&
+           read_number(bytes + 16, 8) == options->capacity && rate == options->rate && salt &&
+           memcmp(bytes + 52, ZEROS, 12) == 0 && (options->ages > 1 || raw->newest == 0);
 }
 
 static unsigned count_set(const struct bloom_shape *shape, const uint8_t *bytes, uint64_t length) {
@@ -190,100 +235,95 @@ static unsigned count_set(const struct bloom_shape *shape, const uint8_t *bytes,
     return count;
 }
 
+/* The layer that an id names, or NULL. */
+static struct raw_layer *layer_of_id(struct raw *raw, sqlite3_int64 id, uint64_t *generation) {
+    const uint64_t number = (uint64_t)(id >> CHUNK_BITS) - 1;
+    const uint64_t slot = number / SLOT_LAYERS, index = number % SLOT_LAYERS;
+    if (id < 0 || slot >= raw->ages || index >= LAYERS_MOST || (index > 0 && !raw->options->grows))
+        return NULL;
+    const uint64_t age = (raw->newest % raw->ages + raw->ages - slot) % raw->ages;
+    if (age > raw->newest)
+        return NULL;
+    *generation = raw->newest - age;
+    return layer_at(raw, (unsigned)age, (unsigned)index);
+}
+
 static void read_chunk(struct raw *raw, sqlite3_stmt *row) {
-    sqlite3_int64 id = sqlite3_column_int64(row, 0);
+    const sqlite3_int64 id = sqlite3_column_int64(row, 0);
+    const bool is_blob = sqlite3_column_type(row, 1) == SQLITE_BLOB;
     const uint8_t *bytes = sqlite3_column_blob(row, 1);
-    uint64_t length = (uint64_t)sqlite3_column_bytes(row, 1);
-    digest_number(raw, id);
+    const uint64_t length = (uint64_t)sqlite3_column_bytes(row, 1);
+    const uint64_t number = (uint64_t)id & ((UINT64_C(1) << CHUNK_BITS) - 1);
+    uint64_t live;
+    digest(raw, &id, sizeof id);
     digest(raw, bytes, (size_t)length);
-    uint64_t layer_number = (uint64_t)id >> LAYER_SHIFT;
-    uint64_t number = (uint64_t)id & ((UINT64_C(1) << LAYER_SHIFT) - 1);
-    struct raw_layer *layer = NULL;
-    for (unsigned i = 0; i < raw->layer_count; i++)
-        if (raw->layers[i].number == layer_number)
-            layer = &raw->layers[i];
-    if (layer == NULL) {
-        raw->strays += raw->ages == 1 || layer_number / SLOT_ROWS >= raw->ages;
+    if (id == 0)
         return;
-    }
-    uint64_t chunk_bytes = layer->chunk_blocks * layer->shape.layout->blocks->bytes;
-    if (length != COUNTS_BYTES + chunk_bytes) {
-        raw->sane = false;
-        raw->wrong_chunk_size = true;
-        return;
-    }
-    if (number >= layer->chunk_count) {
+    struct raw_layer *layer = layer_of_id(raw, id, &live);
+    if (layer == NULL || number >= layer->chunk_count) {
         raw->strays++;
         return;
     }
-    if (read_count(bytes, GENERATION) < layer->generation)
+    struct raw_chunk *chunk = &layer->chunks[number];
+    const size_t block_bytes = layer->shape.layout->blocks->bytes;
+    const uint64_t used = chunk_blocks(layer, number) * block_bytes;
+    chunk->damaged = !is_blob || length != HEAD_BYTES + used || read_number(bytes + 8, 4) > live ||
+                     read_number(bytes + 12, 4) > 1;
+    raw->damaged += chunk->damaged;
+    if (chunk->damaged || read_number(bytes + 8, 4) < live)
         return;
-    const uint8_t *bits = bytes + COUNTS_BYTES;
-    uint64_t first = number * chunk_bytes, whole = bloom_payload_bytes(&layer->shape);
-    uint64_t used = whole - first < chunk_bytes ? whole - first : chunk_bytes;
+    uint8_t *blocks = layer->payload + chunk_start(layer, number) * block_bytes;
+    memcpy(blocks, bytes + HEAD_BYTES, (size_t)used);
+    chunk->exists = true;
+    chunk->ones = read_number(bytes, 4);
+    chunk->keys = read_number(bytes + 4, 4);
+    chunk->closed = read_number(bytes + 12, 4) != 0;
+    raw->strays += chunk->closed && !raw->options->grows && !raw->options->refuses;
+    chunk->bits = count_set(&layer->shape, blocks, used);
     layer->rows++;
-    layer->each[number] = (struct raw_chunk){.keys = read_count(bytes, KEYS),
-                                             .ones = read_count(bytes, ONES),
-                                             .reported_keys = read_count(bytes, REPORTED_KEYS),
-                                             .reported_ones = read_count(bytes, REPORTED_ONES),
-                                             .bits = count_set(&layer->shape, bits, used)};
-    layer->bits += layer->each[number].bits;
-    memcpy(layer->payload + first, bits, (size_t)used);
-    for (uint64_t i = used; i < chunk_bytes; i++)
-        if (bits[i] != 0)
-            raw->sane = false;
-    if (read_count(bytes, GENERATION) != layer->generation || read_count(bytes, ZERO) != 0)
-        raw->sane = false;
+    layer->keys += chunk->keys;
+    layer->bits += chunk->bits;
 }
 
 static int read_rows(struct raw *raw, enum statement which, sqlite3_stmt *statement) {
-    while (sqlite3_step(statement) == SQLITE_ROW)
-        which == LAYERS ? read_layer(raw, statement) : read_chunk(raw, statement);
-    if (which == LAYERS)
-        sort_generations(raw);
+    while (sqlite3_step(statement) == SQLITE_ROW) {
+        if (which == CONFIGURATION)
+            raw->sane = read_configuration(raw, statement);
+        else if (raw->sane)
+            read_chunk(raw, statement);
+    }
+    for (unsigned age = 0; which == CHUNKS && raw->sane && age < raw->ages; age++)
+        if (age <= raw->newest)
+            layer_at(raw, age, 0);
     return sqlite3_reset(statement);
 }
 
-void raw_estimate(struct raw *raw) {
-    for (unsigned i = 0; i < raw->layer_count; i++) {
-        struct raw_layer *layer = &raw->layers[i];
-        struct bloom_estimate estimate =
-            layer->shape.layout->estimate(&layer->shape, layer->payload);
-        layer->count = estimate.count;
-        layer->rate = estimate.rate;
-    }
+static void raw_begin(struct raw *raw, const struct options *options) {
+    memset(raw, 0, sizeof *raw);
+    raw->options = options;
+    raw->ages = options->ages;
 }
 
-bool look_raw_in_crowd(struct connection *connection, const char *name, struct raw *raw) {
-    int code = SQLITE_OK;
-    memset(raw, 0, sizeof *raw);
-    raw->sane = true;
-    raw->ages = 1;
-    for (enum statement which = LAYERS; which <= CHUNKS && code == SQLITE_OK; which++) {
-        sqlite3_stmt *statement = prepare(connection, "crowd", name, which, &code);
-        if (code == SQLITE_OK)
-            code = read_rows(raw, which, statement);
-        sqlite3_finalize(statement);
-    }
-    if (is_busy(really(connection, code))) {
-        raw_clear(raw);
-        return false;
-    }
-    expect(code == SQLITE_OK && raw->sane && raw->strays == 0 && raw->layer_count > 0,
-           "%s: the shadow tables of %s are damaged", connection->name, name);
-    return true;
+void raw_estimate(struct raw *raw) {
+    for (unsigned age = 0; age < raw->ages; age++)
+        for (unsigned i = 0; i < raw->generations[age].layer_count; i++) {
+            struct raw_layer *layer = &raw->generations[age].layers[i];
+            struct bloom_estimate estimate =
+                layer->shape.layout->estimate(&layer->shape, layer->payload);
+            layer->count = estimate.count;
+            layer->rate = estimate.rate;
+        }
 }
 
 bool look_raw(struct connection *connection, unsigned schema, unsigned name, struct raw *raw) {
     int code;
-    memset(raw, 0, sizeof *raw);
-    raw->sane = true;
     const struct content *content = view(connection, schema);
-    bool tampered = content->tampered;
+    const bool tampered = content->tampered;
+    raw_begin(raw, &OPTIONS[0]);
     for (unsigned slot = 0; slot < SLOTS; slot++)
         if (content->tables[slot].exists && content->tables[slot].name == name)
-            raw->ages = OPTIONS[content->tables[slot].options].ages;
-    for (enum statement which = LAYERS; which <= CHUNKS; which++) {
+            raw_begin(raw, &OPTIONS[content->tables[slot].options]);
+    for (enum statement which = CONFIGURATION; which <= CHUNKS; which++) {
         sqlite3_stmt *statement = statement_of(connection, schema, name, which, &code);
         if (code == SQLITE_OK)
             code = read_rows(raw, which, statement);
@@ -293,217 +333,219 @@ bool look_raw(struct connection *connection, unsigned schema, unsigned name, str
             refused(connection, schema);
             return false;
         }
-        expect(code == SQLITE_OK, "%s: the shadow tables of %s.%s cannot be read: %s",
+        expect(code == SQLITE_OK, "%s: the shadow table of %s.%s cannot be read: %s",
                connection->name, SCHEMA[schema], NAME[name], sqlite3_errmsg(connection->database));
     }
     connection->links[schema].sure = connection->in_transaction;
-    if (raw->layer_count == 0)
-        raw->sane = false;
-    expect(raw->sane || tampered, "%s: the shadow tables of %s.%s are damaged", connection->name,
-           SCHEMA[schema], NAME[name]);
+    expect((raw->sane && raw->strays == 0 && raw->damaged == 0) || tampered,
+           "%s: the shadow table of %s.%s is damaged", connection->name, SCHEMA[schema],
+           NAME[name]);
     return true;
+}
+
+/* ---- The path of a key ---- */
+
+/* Follows the path in one generation. *index is the layer where the key is found, or the first one
+ * whose chunk is not closed. */
+static enum raw_answer follow(const struct raw *raw, unsigned age, const uint64_t *words,
+                              unsigned *index) {
+    const struct raw_generation *generation = &raw->generations[age];
+    for (*index = 0; *index < generation->layer_count; ++*index) {
+        const struct raw_layer *layer = &generation->layers[*index];
+        const struct raw_chunk *chunk = chunk_of(layer, words);
+        if (chunk->damaged)
+            return RAW_DAMAGED;
+        if (!chunk->exists)
+            return RAW_ABSENT;
+        if (layer->shape.layout->blocks->check(&layer->shape, block_of(layer, words), words))
+            return RAW_FOUND;
+        if (!chunk->closed)
+            return RAW_ABSENT;
+        if (!raw->options->grows && !raw->options->refuses)
+            return RAW_EITHER; /* nobody closes such a chunk, and a further layer has no form */
+    }
+    return RAW_ABSENT;
+}
+
+enum raw_answer raw_find(const struct raw *raw, const uint64_t *words) {
+    enum raw_answer all = RAW_ABSENT;
+    for (unsigned age = 0, index; words != NULL && age < raw->ages; age++) {
+        enum raw_answer one = follow(raw, age, words, &index);
+        if (one != RAW_ABSENT)
+            all = all == RAW_ABSENT || all == one ? one : RAW_EITHER;
+    }
+    return all;
+}
+
+bool raw_has_at(const struct raw *raw, const uint64_t *words, unsigned age) {
+    unsigned index;
+    return words != NULL && follow(raw, age, words, &index) == RAW_FOUND;
+}
+
+unsigned raw_age(const struct raw *raw, const uint64_t *words) {
+    unsigned age = 0;
+    while (age < raw->ages && !raw_has_at(raw, words, age))
+        age++;
+    return age < raw->ages ? age : AGES_MOST;
+}
+
+unsigned raw_copies(const struct raw *raw, const uint64_t *words) {
+    enum { BLOCK_BYTES_MOST = 256 };
+    uint8_t block[BLOCK_BYTES_MOST];
+    unsigned copies = 0, index;
+    if (follow(raw, 0, words, &index) != RAW_FOUND)
+        return 0;
+    const struct raw_layer *layer = &raw->generations[0].layers[index];
+    const struct bloom_blocks *blocks = layer->shape.layout->blocks;
+    memcpy(block, block_of(layer, words), blocks->bytes);
+    for (; copies < COPIES_MOST && blocks->check(&layer->shape, block, words); copies++)
+        blocks->remove(&layer->shape, block, words);
+    return copies;
 }
 
 /* ---- What a change makes of the bits ---- */
 
-unsigned newest_first(const struct raw *raw) {
-    unsigned first = raw->layer_count - 1;
-    while (first > 0 && raw->layers[first].index > 0)
-        first--;
-    return first;
-}
-
-static bool layer_has(const struct raw_layer *layer, const uint64_t *words) {
-    return words != NULL && layer->shape.layout->check(&layer->shape, layer->payload, words);
-}
-
-bool raw_has(const struct raw *raw, const uint64_t *words) {
-    for (unsigned i = 0; i < raw->layer_count; i++)
-        if (layer_has(&raw->layers[i], words))
-            return true;
-    return false;
-}
-
-bool raw_has_at(const struct raw *raw, const uint64_t *words, unsigned age) {
-    for (unsigned i = 0; i < raw->layer_count; i++)
-        if (raw->layers[i].age == age && layer_has(&raw->layers[i], words))
-            return true;
-    return false;
-}
-
-unsigned raw_age(const struct raw *raw, const uint64_t *words) {
-    unsigned age = AGES_MOST;
-    for (unsigned i = 0; i < raw->layer_count; i++)
-        if (raw->layers[i].age < age && layer_has(&raw->layers[i], words))
-            age = raw->layers[i].age;
-    return age;
-}
-
-unsigned raw_layers_with(const struct raw *raw, const uint64_t *words) {
-    unsigned count = 0;
-    for (unsigned i = 0; i < raw->layer_count; i++)
-        count += layer_has(&raw->layers[i], words);
-    return count;
-}
-
-unsigned raw_copies(const struct raw *raw, const uint64_t *words) {
-    enum { BLOCK_BYTES_MOST = 1024 };
-    unsigned copies = 0;
-    for (unsigned i = 0; i < raw->layer_count && copies < COPIES_MOST; i++) {
-        const struct bloom_shape *shape = &raw->layers[i].shape;
-        const struct bloom_blocks *blocks = shape->layout->blocks;
-        uint8_t block[BLOCK_BYTES_MOST];
-        memcpy(block, raw->layers[i].payload + blocks->of(shape, words) * blocks->bytes,
-               blocks->bytes);
-        for (; copies < COPIES_MOST && blocks->check(shape, block, words); copies++)
-            blocks->remove(shape, block, words);
+enum raw_added raw_add(struct raw *raw, const uint64_t *words, bool again) {
+    unsigned index;
+    if (!again && raw_age(raw, words) < AGES_MOST)
+        return RAW_KNOWN;
+    const bool found = follow(raw, 0, words, &index) == RAW_FOUND;
+    if (!found && index > 0 && !raw->options->grows)
+        return RAW_FULL;
+    if (found && !raw->options->counts)
+        return RAW_KNOWN;
+    struct raw_layer *layer = layer_at(raw, 0, index);
+    struct raw_chunk *chunk = chunk_of(layer, words);
+    chunk->ones += layer->shape.layout->blocks->add(&layer->shape, block_of(layer, words), words);
+    if (found)
+        return RAW_KNOWN;
+    chunk->keys++;
+    chunk->exists = true;
+    if (!chunk->closed && is_full(layer, chunk)) {
+        chunk->closed = true;
+        raw->closings++;
     }
-    return copies;
+    return RAW_NEW;
 }
 
-static struct raw_chunk *chunk_of(const struct raw_layer *layer, const uint64_t *words) {
-    return &layer
-                ->each[layer->shape.layout->blocks->of(&layer->shape, words) / layer->chunk_blocks];
+bool raw_may_close(const struct raw *raw, const uint64_t *words, unsigned more) {
+    unsigned index;
+    follow(raw, 0, words, &index);
+    if (index >= raw->generations[0].layer_count)
+        return true;
+    const struct raw_layer *layer = &raw->generations[0].layers[index];
+    return layer->keys_limit != UINT64_MAX &&
+           chunk_of(layer, words)->keys + more >= layer->keys_limit;
 }
 
-bool raw_add(struct raw *raw, const uint64_t *words, bool again) {
-    struct raw_layer *last = &raw->layers[raw->layer_count - 1];
-    for (unsigned i = 0; i < raw->layer_count; i++) {
-        struct raw_layer *layer = &raw->layers[i];
-        if ((again && layer->age > 0) || !layer_has(layer, words))
-            continue;
-        if (again && layer->shape.layout->blocks->remove != NULL)
-            layer->shape.layout->add(&layer->shape, layer->payload, words, 1);
-        return false;
-    }
-    last->shape.layout->add(&last->shape, last->payload, words, 1);
-    chunk_of(last, words)->keys++;
-    chunk_of(last, words)->took = true;
-    return true;
-}
-
-/* One that is in several layers stays: which of them it was added to is not known. */
 bool raw_remove(struct raw *raw, const uint64_t *words) {
-    if (raw_layers_with(raw, words) != 1)
+    unsigned index;
+    if (words == NULL || follow(raw, 0, words, &index) != RAW_FOUND)
         return false;
-    for (unsigned i = 0; i < raw->layer_count; i++) {
-        struct raw_layer *layer = &raw->layers[i];
-        if (!layer_has(layer, words))
-            continue;
-        layer->shape.layout->remove(&layer->shape, layer->payload, words);
-        if (!layer_has(layer, words) && chunk_of(layer, words)->keys > 0)
-            chunk_of(layer, words)->keys--;
-    }
-    return !raw_has(raw, words);
-}
-
-bool raw_same_bits(const struct raw *raw, const struct raw *other) {
-    if (other->layer_count < raw->layer_count)
-        return false;
-    for (unsigned i = 0; i < raw->layer_count; i++)
-        if (memcmp(raw->layers[i].payload, other->layers[i].payload,
-                   (size_t)bloom_payload_bytes(&raw->layers[i].shape)) != 0)
-            return false;
+    const struct raw_layer *layer = &raw->generations[0].layers[index];
+    struct raw_chunk *chunk = chunk_of(layer, words);
+    const unsigned zeros =
+        layer->shape.layout->blocks->remove(&layer->shape, block_of(layer, words), words);
+    chunk->ones -= smaller(zeros, chunk->ones);
+    chunk->keys -= zeros > 0 && chunk->keys > 0;
     return true;
 }
 
-bool raw_same_keys(const struct raw *raw, const struct raw *other) {
-    for (unsigned i = 0; i < raw->layer_count; i++)
-        for (uint64_t c = 0; c < raw->layers[i].chunk_count; c++)
-            if (raw->layers[i].each[c].keys != other->layers[i].each[c].keys)
+void raw_rotate(struct raw *raw) {
+    struct raw_generation oldest = raw->generations[raw->ages - 1];
+    for (unsigned i = 0; i < oldest.layer_count; i++) {
+        free(oldest.layers[i].payload);
+        free(oldest.layers[i].chunks);
+    }
+    memmove(raw->generations + 1, raw->generations, (raw->ages - 1) * sizeof *raw->generations);
+    raw->generations[0].layer_count = 0;
+    raw->newest++;
+}
+
+static bool has_rows(const struct raw_layer *layer) {
+    for (uint64_t c = 0; c < layer->chunk_count; c++)
+        if (layer->chunks[c].exists)
+            return true;
+    return false;
+}
+
+static bool same_layer(const struct raw_layer *a, const struct raw_layer *b, bool estimated) {
+    for (uint64_t c = 0; c < a->chunk_count; c++) {
+        const struct raw_chunk *x = &a->chunks[c], *y = &b->chunks[c];
+        if (x->exists != y->exists || (x->ones != y->ones && !estimated) ||
+            (!estimated && (x->keys != y->keys || x->closed != y->closed)))
+            return false;
+    }
+    return memcmp(a->payload, b->payload, (size_t)bloom_payload_bytes(&a->shape)) == 0;
+}
+
+bool raw_same(const struct raw *raw, const struct raw *other, bool estimated) {
+    if (raw->newest != other->newest)
+        return false;
+    for (unsigned age = 0; age < raw->ages; age++) {
+        const struct raw_generation *a = &raw->generations[age], *b = &other->generations[age];
+        for (unsigned i = 0; i < a->layer_count || i < b->layer_count; i++) {
+            const struct raw_layer *one = i < a->layer_count ? &a->layers[i] : NULL;
+            const struct raw_layer *two = i < b->layer_count ? &b->layers[i] : NULL;
+            if (one != NULL && two != NULL ? !same_layer(one, two, estimated)
+                                           : has_rows(one != NULL ? one : two))
                 return false;
+        }
+    }
     return true;
 }
 
 /* ---- Counts ---- */
 
-uint64_t keys_of_layer(const struct raw_layer *layer) {
-    uint64_t sum = 0;
-    for (uint64_t c = 0; c < layer->chunk_count; c++)
-        sum += layer->each[c].keys;
-    return sum;
-}
-
 uint64_t raw_keys(const struct raw *raw) {
     uint64_t sum = 0;
-    for (unsigned i = 0; i < raw->layer_count; i++)
-        sum += keys_of_layer(&raw->layers[i]);
+    for (unsigned age = 0; age < raw->ages; age++)
+        for (unsigned i = 0; i < raw->generations[age].layer_count; i++)
+            sum += raw->generations[age].layers[i].keys;
     return sum;
-}
-
-static struct bloom_growth_limits limits_of(const struct raw_layer *layer,
-                                            const struct options *options) {
-    struct bloom_growth growth = {.layout = layer->shape.layout,
-                                  .capacity = options->capacity,
-                                  .rate = options->rate,
-                                  .generations = options->ages,
-                                  .mode = options->grows     ? BLOOM_GROWTH_ON
-                                          : options->refuses ? BLOOM_GROWTH_ERROR
-                                                             : BLOOM_GROWTH_OFF};
-    return bloom_growth_limits_of(&growth, layer->index, &layer->shape);
-}
-
-bool is_full(const struct raw_layer *layer, const struct options *options) {
-    struct bloom_growth_limits limits = limits_of(layer, options);
-    return keys_of_layer(layer) >= limits.keys ||
-           layer->shape.layout->estimate(&layer->shape, layer->payload).ones >= limits.ones;
-}
-
-uint64_t room_of(const struct raw_layer *layer, const struct options *options) {
-    struct bloom_growth_limits limits = limits_of(layer, options);
-    uint64_t keys = keys_of_layer(layer);
-    return keys < limits.keys && layer->bits < limits.ones ? limits.keys - keys : 0;
 }
 
 /* A key that is counted has set one bit at least, and at most as many as there are probes. Where
- * keys are taken out that is not so: some were not counted, as they seemed to be in. */
+ * keys are removed that is not so: some were not counted, because they seemed to be in. A chunk is
+ * closed when it is full, and where no key can be removed only then. */
 static void compare_chunk(const struct raw_layer *layer, const struct raw_chunk *chunk,
                           const char *where) {
-    uint64_t lag = chunk->keys > chunk->reported_keys ? chunk->keys - chunk->reported_keys
-                                                      : chunk->reported_keys - chunk->keys;
-    bool counting = layer->shape.layout->blocks->remove != NULL;
+    const bool counting = layer->shape.layout->blocks->remove != NULL;
+    const bool full = is_full(layer, chunk);
     expect(chunk->ones == chunk->bits, "%s: a chunk counts %llu ones, and has %llu", where,
            (unsigned long long)chunk->ones, (unsigned long long)chunk->bits);
     expect(counting ||
                (chunk->keys <= chunk->bits && chunk->keys * layer->shape.probes >= chunk->bits),
            "%s: a chunk has %llu keys, and %llu bits are set", where,
            (unsigned long long)chunk->keys, (unsigned long long)chunk->bits);
-    expect(lag < REPORT_AT, "%s: a chunk has %llu keys, and has reported %llu", where,
-           (unsigned long long)chunk->keys, (unsigned long long)chunk->reported_keys);
-    expect(chunk->reported_keys > 0 || chunk->keys == 0, "%s: a chunk has not reported a key",
-           where);
+    expect(chunk->closed == full || (counting && chunk->closed),
+           "%s: a chunk with %llu keys and %llu ones is %s", where, (unsigned long long)chunk->keys,
+           (unsigned long long)chunk->ones, chunk->closed ? "closed" : "not closed");
+}
+
+/* Whether a chunk of the layer before, where keys of this chunk have a block, is closed. Block b of
+ * N has the hashes from b / N of all on. */
+static bool is_reached(const struct raw_layer *layer, uint64_t chunk) {
+    const struct raw_layer *before = layer - 1;
+    const uint64_t start = chunk_start(layer, chunk), end = chunk_start(layer, chunk + 1);
+    for (uint64_t c = 0; c < before->chunk_count; c++)
+        if (before->chunks[c].closed &&
+            chunk_start(before, c) * layer->block_count < end * before->block_count &&
+            start * before->block_count < chunk_start(before, c + 1) * layer->block_count)
+            return true;
+    return false;
 }
 
 void compare_counts(const struct raw *raw, const char *where) {
-    for (unsigned i = 0; i < raw->layer_count; i++) {
-        const struct raw_layer *layer = &raw->layers[i];
-        uint64_t keys = 0, ones = 0, chunks = 0;
-        for (uint64_t c = 0; c < layer->chunk_count; c++) {
-            compare_chunk(layer, &layer->each[c], where);
-            keys += layer->each[c].reported_keys;
-            ones += layer->each[c].reported_ones;
-            chunks += layer->each[c].reported_keys > 0;
+    for (unsigned age = 0; age < raw->ages; age++)
+        for (unsigned i = 0; i < raw->generations[age].layer_count; i++) {
+            const struct raw_layer *layer = &raw->generations[age].layers[i];
+            for (uint64_t c = 0; c < layer->chunk_count; c++)
+                if (layer->chunks[c].exists) {
+                    compare_chunk(layer, &layer->chunks[c], where);
+                    expect(i == 0 || is_reached(layer, c),
+                           "%s: no path leads to chunk %llu of layer %u", where,
+                           (unsigned long long)c, i);
+                }
         }
-        expect(layer->keys == keys && layer->ones == ones && layer->chunks == chunks,
-               "%s: the row of layer %u has %llu keys, %llu ones, %llu chunks; reported are %llu, "
-               "%llu, %llu",
-               where, i, (unsigned long long)layer->keys, (unsigned long long)layer->ones,
-               (unsigned long long)layer->chunks, (unsigned long long)keys,
-               (unsigned long long)ones, (unsigned long long)chunks);
-    }
-}
-
-void compare_reports(const struct raw *before, const struct raw *after,
-                     const struct options *options, const char *where) {
-    for (unsigned i = 0; i < before->layer_count; i++) {
-        const struct raw_layer *layer = &before->layers[i];
-        bool near = layer->keys + (REPORT_AT - 1) * layer->chunks >= layer->shape.capacity;
-        for (uint64_t c = 0; c < layer->chunk_count; c++) {
-            const struct raw_chunk *chunk = &after->layers[i].each[c];
-            expect(!layer->each[c].took || !(options->refuses || (options->grows && near)) ||
-                       chunk->keys == chunk->reported_keys,
-                   "%s: near its end layer %u has a chunk of %llu keys, which reported %llu", where,
-                   i, (unsigned long long)chunk->keys, (unsigned long long)chunk->reported_keys);
-        }
-    }
 }

@@ -31,6 +31,7 @@ int run(connection_t *connection, sqlite3_stmt *statement, const char *sql, enum
     }
     sqlite3_snprintf(sizeof last_error, last_error, "%s", sqlite3_errmsg(database));
     *met = fault_disarm(database);
+    connection->will_disconnect &= code != SQLITE_OK;
     if (fault != FAULT_NONE && *met)
         note("%s: %s; -- result %d, with %s %u", connection->name,
              sql != NULL ? sql : sqlite3_sql(statement), code, fault_name(), number);
@@ -41,7 +42,7 @@ int run(connection_t *connection, sqlite3_stmt *statement, const char *sql, enum
 }
 
 void judge(connection_t *connection, int code, bool met, const char *what) {
-    if (code == SQLITE_OK || met)
+    if (code == SQLITE_OK || met || (code == SQLITE_ABORT && connection->will_disconnect))
         return;
     code = really(connection, code);
     if (is_busy(code)) {
@@ -161,6 +162,7 @@ bool attempt_begin(struct attempt *attempt, connection_t *connection) {
     if (!look_raw(connection, attempt->schema, attempt->table->name, &attempt->raw))
         return false;
     attempt->keys_before = raw_keys(&attempt->raw);
+    attempt->known = attempt->raw.sane && attempt->raw.strays == 0 && attempt->raw.damaged == 0;
     return true;
 }
 
@@ -189,6 +191,8 @@ bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum fault fa
     if (attempt->code == SQLITE_OK) {
         attempt->table = &change(connection, attempt->schema)->tables[attempt->slot];
         attempt->table->unknown = true;
+        expect(!attempt->must_refuse || attempt->doubtful || !attempt->known,
+               "%s: %s must refuse what it has taken", connection->name, NAME[name]);
         return true;
     }
     if (attempt->doubtful)
@@ -209,11 +213,7 @@ bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum fault fa
         if (late && !connection->in_transaction)
             return true;
     }
-    const struct options *options = attempt->options;
-    bool full =
-        options->refuses && (attempt->code == SQLITE_ERROR || attempt->code == SQLITE_FULL) &&
-        (attempt->table->merged || attempt->keys_before + attempt->keys > options->capacity);
-    bool refused = full || (attempt->may_refuse && attempt->code == SQLITE_ERROR);
+    bool refused = (attempt->may_refuse || attempt->must_refuse) && attempt->code == SQLITE_ERROR;
     judge_write(connection, attempt->code, attempt->met || refused, sqlite3_sql(statement));
     return false;
 }
@@ -228,28 +228,14 @@ sqlite3_stmt *statement_for(struct attempt *attempt, enum statement which) {
     return statement;
 }
 
-bool attempt_is_sure(const struct attempt *attempt) {
-    return !(attempt->met && attempt->fault == FAULT_IGNORE);
-}
-
-bool attempt_compare(struct attempt *attempt, bool *grown) {
+bool attempt_compare(struct attempt *attempt) {
     struct raw after;
-    const char *name = NAME[attempt->table->name];
-    *grown = false;
-    if (attempt->doubtful || !attempt_is_sure(attempt) || !attempt->raw.sane ||
+    if (attempt->doubtful || !attempt->known ||
         !look_raw(attempt->connection, attempt->schema, attempt->table->name, &after))
         return false;
-    *grown = after.layer_count != attempt->raw.layer_count;
-    if (!*grown) {
-        expect(raw_same_bits(&attempt->raw, &after),
-               "%s: the bits of %s.%s are not what the statement must have made of them",
-               attempt->connection->name, SCHEMA[attempt->schema], name);
-        expect(attempt->estimates || raw_same_keys(&attempt->raw, &after),
-               "%s: the keys of %s.%s are not what the statement must have made of them",
-               attempt->connection->name, SCHEMA[attempt->schema], name);
-        if (!view(attempt->connection, attempt->schema)->tampered)
-            compare_reports(&attempt->raw, &after, attempt->options, name);
-    }
+    expect(raw_same(&attempt->raw, &after, attempt->estimated),
+           "%s: the rows of %s.%s are not what the statement must have made of them",
+           attempt->connection->name, SCHEMA[attempt->schema], NAME[attempt->table->name]);
     attempt->keys_after = raw_keys(&after);
     attempt->table->counted = attempt->keys_after;
     attempt->table->unknown = false;

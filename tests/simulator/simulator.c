@@ -11,12 +11,10 @@
  *
  * WEIGHTS are files that bias the steps; each round takes one, by its seed. They have a line for
  * each step, its name and its weight; steps without a line are not taken. Some are percentages:
- * "faults" of statements that are made to fail, "ignoring" of those by an authorizer that answers
- * SQLITE_IGNORE, "shared_cache" of rounds in which both connections share a cache, "crowds" of
- * rounds with hundreds of other filter tables on each connection, "counting", "key_types" and
- * "generations" of tables with layout=counting, with key=TYPE or salt, and with generations=G.
- * "crashes" are windows for a crash in a thousand steps. The files named .steps beside this one are
- * such, one for each kind of fault that filter tables once had.
+ * "faults" of statements that are made to fail, "shared_cache" of rounds in which both connections
+ * share a cache, "counting", "key_types" and "generations" of tables with layout=counting, with key=TYPE or salt,
+ * and with generations=G. "crashes" are windows for a crash in a thousand steps. The files named
+ * .steps beside this one are such, one for each kind of trouble.
  */
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE /* for anonymous mappings */
@@ -40,9 +38,8 @@
 
 enum { STEPS_OF_ROUND = 400 };
 
-unsigned weight_of_faults = 25, weight_of_ignoring = 20, weight_of_shared = 25,
-         weight_of_counting = 30, weight_of_types = 25, weight_of_crowds = 10,
-         weight_of_generations = 25, weight_of_crashes = 15;
+unsigned weight_of_faults = 25, weight_of_shared = 25, weight_of_counting = 30,
+         weight_of_types = 25, weight_of_generations = 25, weight_of_crashes = 15;
 
 static uint64_t state, seed;
 static char **weight_files;
@@ -72,15 +69,12 @@ bool random_once_in(unsigned times) {
     return random_below(times) == 0;
 }
 
-enum fault random_fault(bool may_ignore) {
+enum fault random_fault(void) {
     if (random_below(100) >= weight_of_faults)
         return FAULT_NONE;
     static const enum fault OTHERS[] = {FAULT_ALLOCATION, FAULT_ALLOCATIONS, FAULT_DENY,
                                         FAULT_INTERRUPT,  FAULT_DISK,        FAULT_DISK_LASTING};
-    bool ignores = random_below(100) < weight_of_ignoring;
     enum fault other = OTHERS[random_below(6)];
-    if (ignores && may_ignore)
-        return FAULT_IGNORE;
     return other >= FAULT_DISK && crash_spares_disk() ? FAULT_ALLOCATION : other;
 }
 
@@ -135,10 +129,9 @@ static void read_weights(const char *path) {
     static const struct {
         const char *name;
         unsigned *weight;
-    } PERCENTAGES[] = {{"faults", &weight_of_faults},           {"ignoring", &weight_of_ignoring},
-                       {"shared_cache", &weight_of_shared},     {"crowds", &weight_of_crowds},
-                       {"counting", &weight_of_counting},       {"key_types", &weight_of_types},
-                       {"generations", &weight_of_generations}, {"crashes", &weight_of_crashes}};
+    } PERCENTAGES[] = {{"faults", &weight_of_faults},     {"shared_cache", &weight_of_shared},
+                       {"counting", &weight_of_counting}, {"key_types", &weight_of_types},
+                       {"crashes", &weight_of_crashes},   {"generations", &weight_of_generations}};
     enum { PERCENTAGE_COUNT = sizeof PERCENTAGES / sizeof *PERCENTAGES };
     for (unsigned i = 0; i < PERCENTAGE_COUNT; i++)
         *PERCENTAGES[i].weight = 0;
@@ -353,7 +346,6 @@ int main(int count, char **arguments) {
     faults_install();
     disk_install();
     keys_learn();
-    world_learn();
     pid_t child = tracing || seconds == 0 ? 0 : fork();
     if (child == 0)
         return run_rounds();

@@ -2,12 +2,12 @@
  * disk (files in memory, which fail, crash and lose what was not synced), the allocator, the
  * authorizer, the interrupts, SQLite's random numbers and the clock. Several connections take turns
  * in one thread; each step is drawn by its weight. After each step it works out from the shadow
- * tables what a table must answer, and from what was done which keys and counts must be in them.
+ * table what a filter table must answer, and from what was done what must be in the shadow table.
  *
  *   simulator.c           the program: rounds, weights, the fewest steps to a failure
  *   keys.c                the keys, and what each is in a column of each type
  *   world.c               files and connections, and what each of them must hold (the model)
- *   raw.c                 reads the shadow tables by plain SQL; what a change must make of them
+ *   raw.c                 reads a shadow table by plain SQL; what a change must make of it
  *   look.c                compares
  *   disk.c                the VFS: failures, crashes, locks
  *   crash.c               windows for a crash; what must be there after it
@@ -20,23 +20,25 @@
  *   steps_queries.c       they ask
  *   steps_transactions.c  transactions and savepoints
  *   steps_schema.c        tables are created, dropped and renamed
- *   steps_shadow.c        the shadow tables are changed by hand, by changesets, and repaired
+ *   steps_shadow.c        the shadow tables are changed by hand and by changesets
  *   steps_files.c         other files, copies and connections
  *   steps_application.c   what an application does beside SQL
  *
- * It knows of the extension what a user knows: SQL, the shadow tables as ext/FORMAT-tables.md
- * describes them, and the filter library, which says whether a key is in the bits. It uses nothing
- * of ext/table.
+ * It knows of the extension what a user knows: SQL, the shadow table as ext/FORMAT-tables.md
+ * describes it, and the filter library, which gives the size of a filter and works on its blocks. It
+ * uses nothing of ext/table.
  *
  * Three things are compared:
  *
- *   1. Answers, info and filter of the table with the bits and counts in the shadow tables, as the
- *      same connection reads them. This holds in any state that can be read, also in one made by
- *      hand that will be rolled back. Asking changes nothing.
- *   2. The shadow tables with the model, also amid transactions: no key that was added is missing;
- *      the counts of each chunk are those of its bits, and those of a layer what its chunks have
- *      reported. What a statement has made of bits and keys is what the filter library makes of
- *      them. A table that counts has each key as often as it was added and not yet taken out.
+ *   1. Answers, info and filter of the table with the rows of the shadow table, as the same
+ *      connection reads them: the path of each key is followed. This holds in any state, also in one
+ *      made by hand that will be rolled back, where a damaged row on the path must be an error.
+ *      Queries change nothing.
+ *   2. The shadow table with the model, also amid transactions: each key that was added is found in
+ *      the generation that has it; the counts of each chunk are those of its bits; a chunk is closed
+ *      when it is full; a path leads to each. A statement has made of bits, counts and marks what
+ *      raw.c makes of them. A table that counts has each key as often as it was added and not yet
+ *      deleted.
  *   3. A file after a crash with what was committed: all rows of all tables are those of a moment
  *      that the crash may have left, to the byte.
  *
@@ -68,11 +70,10 @@ enum {
     FILES = 3,       /* number 0 is main for every connection, the others are attached as x */
     CONNECTIONS = 2,
     SCHEMAS = 2,
-    CROWD = 300, /* filter tables beside those, in a schema of this name: c0, c1, ... */
     DEPTH_MOST = 6,
-    QUESTIONS = 8, /* of one statement */
-    LAYERS_MOST = 64,
-    AGES_MOST = 6 /* generations of a table */
+    QUESTIONS = 8,    /* of one statement */
+    LAYERS_MOST = 12, /* of a generation; UNIVERSE keys fill fewer */
+    AGES_MOST = 6     /* generations of a table */
 };
 
 /* ---- Sets of keys ---- */
@@ -138,6 +139,9 @@ const uint64_t *added_words(enum key_type type, unsigned key);
 const uint64_t *asked_words(enum key_type type, unsigned key);
 unsigned covering_words(enum key_type type, unsigned key, const uint64_t **words);
 
+/* The key rule and the salt of a filter with keys of that type. */
+struct bloom_keying keying_of(enum key_type type);
+
 /* ---- The model ---- */
 
 struct options {
@@ -148,10 +152,9 @@ struct options {
     enum key_type key;
     bool counts;   /* layout=counting */
     unsigned ages; /* generations=G, or 1 */
-    bool known;    /* by this release */
 };
 
-extern struct options OPTIONS[];
+extern const struct options OPTIONS[];
 
 struct table {
     bool exists;
@@ -162,8 +165,7 @@ struct table {
     /* When it counts: how often each key is in at least, up to COPIES_MOST. */
     uint8_t copies[UNIVERSE];
     uint64_t counted; /* what info counts */
-    bool unknown;     /* that is, since a change was not followed; the next look settles it */
-    bool merged;      /* since it was cleared, or repaired: keys are estimated */
+    bool unknown;     /* that is, because a change was not followed; the next look settles it */
 };
 
 enum { COPIES_MOST = 15 };
@@ -181,7 +183,7 @@ struct file {
 };
 
 enum statement {
-    LAYERS,
+    CONFIGURATION,
     CHUNKS,
     ADD,
     ADD_NEW,
@@ -189,9 +191,8 @@ enum statement {
     ADD_MANY,
     ADD_MANY_NEW,
     ADD_MANY_FAILING, /* at the first key from ?1 on */
-    ADD_ALL,          /* hashed as ?1 says, as a column of type ?2 stores them */
-    ADD_ALL_GROUPS,   /* ?3 of them */
-    ADD_SET,          /* which is ?1 */
+    ADD_ALL,          /* hashed as ?1 says */
+    ADD_ALL_GROUPS,   /* ?2 of them */
     REMOVE,
     REMOVE_MANY,
     CHECK,
@@ -201,7 +202,6 @@ enum statement {
     FILTER,
     MERGE,
     CLEAR,
-    REPAIR,
     ROTATE,
     STATEMENTS
 };
@@ -232,6 +232,9 @@ struct connection {
      * SQLite reads the schema that is not committed: it may keep the number of one that did not
      * come to be, and not see another connection's that gets the same one. */
     bool schema_in_doubt;
+    /* After sqlite3_deserialize SQLite disconnects tables while the next statement is prepared. When
+     * a table prepares it amid another statement, SQLite may abort that one. */
+    bool will_disconnect;
     bool other_schema[SCHEMAS]; /* than when statements were prepared, perhaps: see deserialize */
     struct keys asked;          /* what in_set() tells */
     int touched; /* the one table that the step is about, as schema * SLOTS + slot, or -1 */
@@ -239,7 +242,7 @@ struct connection {
 
 extern struct file files[FILES];
 extern struct connection connections[CONNECTIONS];
-extern bool shared_cache, main_in_memory, crowded; /* in this round */
+extern bool shared_cache, main_in_memory; /* in this round */
 enum journal { JOURNAL_DELETE, JOURNAL_TRUNCATE, JOURNAL_PERSIST, JOURNAL_MEMORY, JOURNAL_WAL };
 enum synchronous { SYNCHRONOUS_OFF, SYNCHRONOUS_NORMAL, SYNCHRONOUS_FULL, SYNCHRONOUS_EXTRA };
 extern enum journal journal;
@@ -262,7 +265,6 @@ void copies_of(sqlite3_context *context, int count, sqlite3_value **arguments);
 void values_forget(void);
 void values_end(void); /* of the run: false positives are as many as rates say */
 
-void world_learn(void); /* what this release offers */
 unsigned random_options(void);
 void world_begin(void);
 void world_end(bool readable);
@@ -273,17 +275,10 @@ sqlite3 *fresh_connection(const struct file *file, int flags);
 /* What commits to a schema are worth, in this round. */
 void set_durability(sqlite3 *database, const char *schema);
 
-/* A column of temp.universe as a column of type ?2 stores it. */
-#define STORED_KEY "CASE ?2 WHEN 2 THEN t WHEN 3 THEN n WHEN 4 THEN n WHEN 5 THEN r ELSE k END"
-
 /* A statement, prepared once and kept, whatever becomes of the file. NULL when it cannot be
  * prepared; then *code says why. */
 sqlite3_stmt *statement_of(struct connection *connection, unsigned schema, unsigned name,
                            enum statement which, int *code);
-
-/* And one that is the caller's. */
-sqlite3_stmt *prepare(struct connection *connection, const char *schema, const char *table,
-                      enum statement which, int *code);
 
 void forget_statements(struct connection *connection, unsigned schema);
 
@@ -314,83 +309,77 @@ bool is_tampered(const struct connection *connection); /* by itself: it may not 
 /* ---- Looking ---- */
 
 struct raw_chunk {
-    uint64_t keys, ones, reported_keys, reported_ones; /* as its row says */
-    uint64_t bits;                                     /* or counters, that are set */
-    bool took;                                         /* a new key, by raw_add */
+    bool exists;         /* it has a row that does not count as zeros; else all but damaged is 0 */
+    bool damaged;        /* it has a row that a reader must refuse */
+    bool closed;         /* as its head says, as the next two */
+    uint64_t ones, keys; /* of which keys may lack some that seemed to be in */
+    uint64_t bits;       /* or counters, that are set */
 };
 
 struct raw_layer {
-    uint64_t number;     /* of its row */
-    unsigned index, age; /* in its generation; of that, 0 for the newest */
-    uint64_t generation;
+    unsigned index;
     struct bloom_shape shape;
+    uint64_t block_count, chunk_count;
+    uint64_t keys_limit, ones_limit; /* at which a chunk closes; UINT64_MAX: never */
     uint8_t *payload;
-    uint64_t chunk_blocks, keys, chunks, ones; /* as the row says */
-    struct raw_chunk *each;                    /* chunk; zeros where there is none */
-    uint64_t chunk_count, rows;                /* those that there are */
-    uint64_t bits;
-    double count, rate; /* by raw_estimate */
+    struct raw_chunk *chunks;
+    uint64_t rows, keys, bits; /* of its chunks, as they were read */
+    double count, rate;        /* by raw_estimate */
 };
 
 struct raw {
-    bool sane; /* damage that the table must or may report: layers and answers mean nothing */
-    bool wrong_chunk_size;                /* in every layer, and there are chunks */
-    uint64_t strays;                      /* chunks of no layer */
-    unsigned ages;                        /* generations=G, or 1 */
-    unsigned layer_count;                 /* of generations that live */
-    struct raw_layer layers[LAYERS_MOST]; /* the newest generation's are the last */
-    uint64_t newest;
-    uint8_t header[BLOOM_HEADER_BYTES_MAXIMUM]; /* of the first layer */
-    uint64_t digest;                            /* of all rows */
+    const struct options *options;
+    bool sane;                /* row 0 is what the options say; else there is nothing below */
+    unsigned strays, damaged; /* rows of no chunk, or that nobody writes; rows to be refused */
+    unsigned ages;            /* generations=G, or 1 */
+    uint64_t newest, chunk_blocks;
+    struct raw_generation {
+        unsigned layer_count;
+        struct raw_layer layers[LAYERS_MOST];
+    } generations[AGES_MOST]; /* by age, 0 for the newest; without layers those that are not yet */
+    unsigned closings;        /* by raw_add */
+    uint64_t digest;          /* of all rows but row 0 */
 };
 
-/* Reads the shadow tables. False when it was refused or there is nothing to read. */
+/* Reads a shadow table. False when it was refused or there is nothing to read. */
 bool look_raw(struct connection *connection, unsigned schema, unsigned name, struct raw *raw);
-bool look_raw_in_crowd(struct connection *connection, const char *name, struct raw *raw);
 void raw_clear(struct raw *raw);
 void raw_estimate(struct raw *raw);
 
-/* The first layer of the newest generation, which merges go to. */
-unsigned newest_first(const struct raw *raw);
-
-/* Keys that the chunks of a layer count; of all layers. */
-uint64_t keys_of_layer(const struct raw_layer *layer);
+/* The keys that all chunks count, as they were read. */
 uint64_t raw_keys(const struct raw *raw);
 
-/* Keys that the table that is read had room for in that layer. */
-uint64_t room_of(const struct raw_layer *layer, const struct options *options);
+/* The first block of a chunk. Whether it is so full that a key would close it. */
+uint64_t chunk_start(const struct raw_layer *layer, uint64_t chunk);
+bool is_full(const struct raw_layer *layer, const struct raw_chunk *chunk);
 
-/* Whether a layer is full, bits that were added since counted anew. */
-bool is_full(const struct raw_layer *layer, const struct options *options);
+/* What a table must answer for a key of that hash, which may be NULL. Either: there is damage in one
+ * generation, and the key in another. */
+enum raw_answer { RAW_ABSENT, RAW_FOUND, RAW_DAMAGED, RAW_EITHER };
+enum raw_answer raw_find(const struct raw *raw, const uint64_t *words);
 
-/* Whether a key of that hash is in; in the generation of that age; the age of the newest generation
- * that has it, or AGES_MOST; in how many layers it is. */
-bool raw_has(const struct raw *raw, const uint64_t *words);
+/* Whether a key is in the generation of that age; the age of the newest generation that has it, or
+ * AGES_MOST; how often it can be deleted, at most COPIES_MOST. */
 bool raw_has_at(const struct raw *raw, const uint64_t *words, unsigned age);
 unsigned raw_age(const struct raw *raw, const uint64_t *words);
-unsigned raw_layers_with(const struct raw *raw, const uint64_t *words);
-
-/* How often it could be taken out, of a table that counts; COPIES_MOST at most. */
 unsigned raw_copies(const struct raw *raw, const uint64_t *words);
 
-/* What the library makes of the bits of all layers, and what becomes of the keys of chunks, when a
- * key is added to the first layer that has it (unless that is to change nothing) or to the last
- * one; or taken out. Again: only the newest generation is asked. Whether it was new; gone from its
- * layer. */
-bool raw_add(struct raw *raw, const uint64_t *words, bool again);
+/* Add a key, as INSERT does (again) or INSERT OR IGNORE; delete one, if it is there; rotate. */
+enum raw_added { RAW_NEW, RAW_KNOWN, RAW_FULL };
+enum raw_added raw_add(struct raw *raw, const uint64_t *words, bool again);
 bool raw_remove(struct raw *raw, const uint64_t *words);
+void raw_rotate(struct raw *raw);
 
-/* Whether the bits are the same in all layers of the first; the second may have more layers. And
- * the keys of their chunks. */
-bool raw_same_bits(const struct raw *raw, const struct raw *other);
-bool raw_same_keys(const struct raw *raw, const struct raw *other);
+/* Whether the chunk that a new key would go to might be closed by so many keys, whatever their
+ * bits. */
+bool raw_may_close(const struct raw *raw, const uint64_t *words, unsigned more);
 
-/* That the counts are right: of each chunk, and of each layer. */
+/* Whether two tables are the same, but for what is stored of forgotten generations. estimated: only
+ * their bits are compared. */
+bool raw_same(const struct raw *raw, const struct raw *other, bool estimated);
+
+/* That each chunk agrees with itself, and that a path leads to it. */
 void compare_counts(const struct raw *raw, const char *where);
-
-/* That chunks which took new keys since before have reported them, where that is due at each. */
-void compare_reports(const struct raw *before, const struct raw *after,
-                     const struct options *options, const char *where);
 
 /* Questions between the two must change nothing: no row, no last_insert_rowid(), and with pages no
  * page. Of a file in memory these are as they were committed. */
@@ -406,9 +395,6 @@ void trace_end(const struct connection *connection, unsigned schema, struct trac
 
 /* Compares everything that can be known of a table; all keys when thorough. */
 void look(struct connection *connection, unsigned schema, unsigned slot, bool thorough);
-
-/* That a table of the crowd agrees with itself; all have the first of OPTIONS. */
-void look_in_crowd(struct connection *connection, unsigned number);
 
 /* The same for all tables of a file from a new connection. */
 void look_from_outside(const struct file *file);
@@ -437,7 +423,6 @@ enum fault {
     FAULT_ALLOCATION,
     FAULT_ALLOCATIONS,
     FAULT_DENY,
-    FAULT_IGNORE,
     FAULT_INTERRUPT,
     FAULT_DISK,
     FAULT_DISK_LASTING
@@ -466,7 +451,7 @@ extern uint64_t crashes;
 uint64_t random_next(void);
 unsigned random_below(unsigned range);
 bool random_once_in(unsigned times);
-enum fault random_fault(bool may_ignore); /* FAULT_NONE mostly, by the weight of faults */
+enum fault random_fault(void); /* FAULT_NONE mostly, by the weight of faults */
 
 /* Notes what is done, for the report of a failure. */
 void note(const char *format, ...)
@@ -493,9 +478,9 @@ struct step {
 extern struct step STEPS[];
 extern const unsigned STEP_COUNT;
 
-/* Percent: of statements, of faults, of rounds, of tables, of tables, of rounds, of tables. */
-extern unsigned weight_of_faults, weight_of_ignoring, weight_of_shared, weight_of_counting,
-    weight_of_types, weight_of_crowds, weight_of_generations;
+/* Percent: of statements, of rounds, of tables, of tables, of tables. */
+extern unsigned weight_of_faults, weight_of_shared, weight_of_counting, weight_of_types,
+    weight_of_generations;
 
 /* Per thousand steps. */
 extern unsigned weight_of_crashes;

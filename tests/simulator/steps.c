@@ -24,12 +24,9 @@ struct step STEPS[] = {
     {"rename", 20, step_rename},
     {"aside", 20, step_aside},
     {"hand_edit", 40, step_hand_edit},
-    {"chunk_size", 5, step_chunk_size},
-    {"repair", 25, step_repair},
     {"changeset", 10, step_changeset},
     {"attach", 40, step_attach},
     {"deserialize", 6, step_deserialize},
-    {"status", 10, step_status},
     {"backup", 5, step_backup},
     {"vacuum", 5, step_vacuum},
     {"reopen", 2, step_reopen},
@@ -41,7 +38,6 @@ struct step STEPS[] = {
     {"query_only", 15, step_query_only},
     {"failed_attach", 15, step_failed_attach},
     {"serialize", 15, step_serialize},
-    {"crowd", 30, step_crowd},
     {"value", 80, step_value},
 };
 const unsigned STEP_COUNT = sizeof STEPS / sizeof *STEPS;

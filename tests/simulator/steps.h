@@ -54,13 +54,14 @@ struct attempt {
     unsigned schema, slot;
     struct table *table; /* as it is in view */
     const struct options *options;
-    struct raw raw;                   /* before; then, as the statement must have changed it */
-    uint64_t keys;                    /* new ones at most */
+    struct raw raw;                   /* before; then, as the statement must change it */
     uint64_t keys_before, keys_after; /* that the chunks count */
-    bool estimates;                   /* keys, by bits */
+    bool known;                       /* what the statement must do: no row is damaged before it */
+    bool estimated;                   /* only bits are known */
     bool may_refuse;                  /* the table, in words */
+    bool must_refuse;                 /* if it is known */
     bool doubtful;     /* it was done, but what changed is not as if nothing had come between */
-    bool met, changed; /* the fault came to pass; the shadow tables changed */
+    bool met, changed; /* the fault came to pass; the shadow table changed */
     enum fault fault;
     int code;
 };
@@ -74,13 +75,10 @@ bool attempt_run(struct attempt *attempt, sqlite3_stmt *statement, enum fault fa
 
 sqlite3_stmt *statement_for(struct attempt *attempt, enum statement which);
 
-/* Whether all that the statement should do was done: it was not told to ignore some of it. */
-bool attempt_is_sure(const struct attempt *attempt);
-
-/* After attempt->raw has been changed as the statement must have changed it: looks whether it did,
- * and sets attempt->keys_after. A table that has grown meanwhile has a further layer, for which
- * grown is told. False: it could not look, or what must be there is not known. */
-bool attempt_compare(struct attempt *attempt, bool *grown);
+/* Looks whether the table is as attempt->raw, which was changed as the statement must change the
+ * table, and sets attempt->keys_after. False: it could not look, or what must be there is not
+ * known. */
+bool attempt_compare(struct attempt *attempt);
 
 const uint64_t *words_to_add(const struct attempt *attempt, unsigned key);
 
@@ -111,12 +109,9 @@ void step_create(connection_t *connection);
 void step_rename(connection_t *connection);
 void step_aside(connection_t *connection);
 void step_hand_edit(connection_t *connection);
-void step_chunk_size(connection_t *connection);
-void step_repair(connection_t *connection);
 void step_changeset(connection_t *connection);
 void step_attach(connection_t *connection);
 void step_deserialize(connection_t *connection);
-void step_status(connection_t *connection);
 void step_backup(connection_t *connection);
 void step_vacuum(connection_t *connection);
 void step_reopen(connection_t *connection);
@@ -128,7 +123,6 @@ void step_busy_close(connection_t *connection);
 void step_query_only(connection_t *connection);
 void step_failed_attach(connection_t *connection);
 void step_serialize(connection_t *connection);
-void step_crowd(connection_t *connection);
 void step_value(connection_t *connection);
 
 /* Ends a query that goes on. */

@@ -53,20 +53,3 @@ void step_serialize(connection_t *connection) {
     if (bytes != NULL)
         look_at_copy(bytes, size, peek(connection, schema));
 }
-
-/* Keys come to some of the other tables, of which each must agree with itself. */
-void step_crowd(connection_t *connection) {
-    if (!crowded)
-        return;
-    for (unsigned tables = 1 + random_below(20); tables > 0; tables--) {
-        bool met;
-        char *sql = sqlite3_mprintf("INSERT INTO crowd.c%u(key) VALUES (%u)", random_below(CROWD),
-                                    random_below(UNIVERSE));
-        int code = run(connection, NULL, sql, random_fault(true), &met);
-        if (!lost_transaction(connection))
-            judge_write(connection, code, met, sql);
-        sqlite3_free(sql);
-    }
-    for (unsigned tables = 10; tables > 0; tables--)
-        look_in_crowd(connection, random_below(CROWD));
-}

@@ -64,14 +64,6 @@ void step_deserialize(connection_t *connection) {
         forget_statements(connection, schema);
 }
 
-/* What proves to a table that nothing has happened may begin anew. */
-void step_status(connection_t *connection) {
-    int now, most;
-    sqlite3_db_status(connection->database, SQLITE_DBSTATUS_CACHE_HIT, &now, &most, 1);
-    sqlite3_db_status(connection->database, SQLITE_DBSTATUS_CACHE_MISS, &now, &most, 1);
-    note("%s: the counters of the page cache are reset", connection->name);
-}
-
 void step_backup(connection_t *connection) {
     unsigned schema = connection->links[1].file != NULL && random_once_in(2);
     struct link *link = &connection->links[schema];

@@ -44,9 +44,10 @@ void step_cursor(connection_t *connection) {
         if ((code == SQLITE_ROW || code == SQLITE_DONE) && table->exists &&
             look_raw(connection, schema, table->name, &raw)) {
             for (int i = connection->cursor_key + 1; raw.sane && i <= key && i < UNIVERSE; i++)
-                expect(raw_has(&raw, asked_words(type, (unsigned)i)) == (i == key),
-                       "%s: a query that goes on says of key %d what is not so", connection->name,
-                       i);
+                expect(
+                    raw.damaged > 0 || raw.strays > 0 ||
+                        (raw_find(&raw, asked_words(type, (unsigned)i)) == RAW_FOUND) == (i == key),
+                    "%s: a query that goes on says of key %d what is not so", connection->name, i);
             raw_clear(&raw);
         }
         if (connection->cursor == NULL)
@@ -82,7 +83,7 @@ void step_query(connection_t *connection) {
     unsigned which = random_below(sizeof QUERIES / sizeof *QUERIES);
     bool ruled = TYPES[OPTIONS[table->options].key].rule > 0;
     char *sql = sqlite3_mprintf(QUERIES[which], SCHEMA[schema], NAME[table->name]);
-    int code = run(connection, NULL, sql, random_fault(true), &met);
+    int code = run(connection, NULL, sql, random_fault(), &met);
     expect(which != 4 || ruled || code != SQLITE_OK, "%s: without a key rule", sql);
     bool may_refuse = which == 1 || (which == 4 && !ruled);
     if (!lost_transaction(connection))

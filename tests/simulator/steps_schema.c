@@ -8,7 +8,7 @@ static bool change_schema(connection_t *connection, unsigned schema, const char 
     bool met;
     if (!settle_view(connection, schema))
         return false;
-    enum fault fault = random_fault(false);
+    enum fault fault = random_fault();
     struct late late = {0};
     if ((fault == FAULT_INTERRUPT && connection->in_transaction) ||
         (!connection->in_transaction && !late_begin(connection, fault, &late)))

@@ -23,7 +23,7 @@ void step_rollback(connection_t *connection) {
         return;
     if (random_once_in(2))
         cursor_end(connection);
-    int code = run(connection, NULL, "ROLLBACK", random_fault(false), &met);
+    int code = run(connection, NULL, "ROLLBACK", random_fault(), &met);
     if (code != SQLITE_OK && !sqlite3_get_autocommit(connection->database))
         code = run(connection, NULL, "ROLLBACK", FAULT_NONE, &met);
     /* No statement is prepared while another connection of the cache changes the schema. */
@@ -45,7 +45,7 @@ void step_commit(connection_t *connection) {
     const char *sql = connection->by_savepoint ? "RELEASE s0" : "COMMIT";
     if (random_once_in(2))
         cursor_end(connection);
-    enum fault fault = random_fault(true);
+    enum fault fault = random_fault();
     struct late late;
     if (!late_begin(connection, fault, &late))
         fault = FAULT_NONE;
@@ -78,7 +78,7 @@ void step_savepoint(connection_t *connection) {
         return;
     snprintf(sql, sizeof sql, "SAVEPOINT s%u", connection->depth + 1);
     snprintf(release, sizeof release, "RELEASE s%u", connection->depth + 1);
-    int code = run(connection, NULL, sql, random_fault(true), &met);
+    int code = run(connection, NULL, sql, random_fault(), &met);
     if (lost_transaction(connection))
         return;
     if (code != SQLITE_OK) {
@@ -102,7 +102,7 @@ void step_release(connection_t *connection) {
         return;
     unsigned level = 1 + random_below(connection->depth);
     snprintf(sql, sizeof sql, "RELEASE s%u", level);
-    int code = run(connection, NULL, sql, random_fault(true), &met);
+    int code = run(connection, NULL, sql, random_fault(), &met);
     if (lost_transaction(connection))
         return;
     if (code != SQLITE_OK) { /* it may be released all the same */
@@ -122,7 +122,7 @@ void step_rollback_to(connection_t *connection) {
     unsigned least = connection->by_savepoint ? 0 : 1;
     unsigned level = least + random_below(connection->depth - least + 1);
     snprintf(sql, sizeof sql, "ROLLBACK TO s%u", level);
-    int code = run(connection, NULL, sql, random_fault(true), &met);
+    int code = run(connection, NULL, sql, random_fault(), &met);
     if (lost_transaction(connection))
         return;
     if (code != SQLITE_OK) {

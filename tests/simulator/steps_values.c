@@ -51,11 +51,11 @@ static const struct kind {
     {"bloom_new(300, 0.01, 'spark2')", "bloom_agg(k, 300, 0.01, 'spark2')", "spark", TEXT_ONLY,
      false},
     {"bloom_new(300, 0.01, 'dcso')", "bloom_agg(k, 300, 0.01, 'dcso')", "dcso", TEXT_ONLY, false},
-    {"bloom_new(300, 0.01, 'go')", "bloom_agg(k, 300, 0.01, 'go')", "go-words", TEXT_ONLY, false},
+    {"bloom_new(300, 0.01, 'go')", "bloom_agg(k, 300, 0.01, 'go')", "go", TEXT_ONLY, false},
     {"bloom_new(300, 0.01, 'parquet')", "bloom_agg(k, 300, 0.01, 'parquet')", "parquet", TEXT_ONLY,
      false},
     {"bloom_new(300, 0.01, 'parquet-int32')", "bloom_agg(k, 300, 0.01, 'parquet-int32')",
-     "parquet-int32-bitset", INTEGERS_ONLY, false},
+     "parquet-int32", INTEGERS_ONLY, false},
     {"bloom_new(300, 0.01, 'redisbloom')", "bloom_agg(k, 300, 0.01, 'redisbloom')", "redisbloom",
      TEXT_ONLY, false},
 };
@@ -151,7 +151,7 @@ struct answer {
 static bool ask(connection_t *connection, const struct value *const *arguments, unsigned count,
                 unsigned key, struct answer *answer, const char *sql) {
     const unsigned number = 1 + random_below(1U << random_below(9));
-    const enum fault fault = random_fault(false);
+    const enum fault fault = random_fault();
     sqlite3_stmt *statement;
     memset(answer, 0, sizeof *answer);
     int code = sqlite3_prepare_v2(connection->database, sql, -1, &statement, NULL);

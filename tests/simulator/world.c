@@ -8,62 +8,65 @@
 
 const char *const NAME[NAMES] = {"seen", "other", "third"}, *const SCHEMA[SCHEMAS] = {"main", "x"};
 
-struct options OPTIONS[] = {
-    {"capacity=40, fpr=0.02", 40, 0.02, true, false, AS_IT_IS, false, 1, false},
-    {"capacity=300, fpr=0.01, growth=on", 300, 0.01, true, false, AS_IT_IS, false, 1, false},
-    {"capacity=60, fpr=0.1, growth=off", 60, 0.1, false, false, AS_IT_IS, false, 1, false},
-    {"capacity=900, fpr=0.001", 900, 0.001, true, false, AS_IT_IS, false, 1, false},
-    {"capacity=8, fpr=0.05", 8, 0.05, true, false, AS_IT_IS, false, 1, false},
-    {"capacity=50, fpr=0.01, growth=error", 50, 0.01, false, true, AS_IT_IS, false, 1, false},
-    {"capacity=40, fpr=0.02, key=TEXT", 40, 0.02, true, false, TEXTS, false, 1, false},
-    {"capacity=300, fpr=0.01, key=INTEGER", 300, 0.01, true, false, INTEGERS, false, 1, false},
-    {"capacity=80, fpr=0.01, key=REAL", 80, 0.01, true, false, REALS, false, 1, false},
-    {"capacity=90, fpr=0.01, growth=off, key=NUMERIC", 90, 0.01, false, false, NUMBERS, false, 1,
-     false},
-    {"capacity=70, fpr=0.01, key=BLOB", 70, 0.01, true, false, BLOBS, false, 1, false},
-    {"capacity=40, fpr=0.02, layout=counting", 40, 0.02, true, false, AS_IT_IS, true, 1, false},
-    {"capacity=8, fpr=0.1, layout=counting", 8, 0.1, true, false, AS_IT_IS, true, 1, false},
+const struct options OPTIONS[] = {
+    {"capacity=40, fpr=0.02", 40, 0.02, true, false, AS_IT_IS, false, 1},
+    {"capacity=300, fpr=0.01, growth=on", 300, 0.01, true, false, AS_IT_IS, false, 1},
+    {"capacity=60, fpr=0.1, growth=off", 60, 0.1, false, false, AS_IT_IS, false, 1},
+    {"capacity=900, fpr=0.001", 900, 0.001, true, false, AS_IT_IS, false, 1},
+    {"capacity=8, fpr=0.05", 8, 0.05, true, false, AS_IT_IS, false, 1},
+    {"capacity=400, fpr=0.0001", 400, 0.0001, true, false, AS_IT_IS, false, 1},
+    {"capacity=100, fpr=1e-6", 100, 1e-6, true, false, AS_IT_IS, false, 1},
+    {"capacity=400, fpr=0.0001, growth=error", 400, 0.0001, false, true, AS_IT_IS, false, 1},
+    {"capacity=400, fpr=0.0001, growth=off", 400, 0.0001, false, false, AS_IT_IS, false, 1},
+    {"capacity=200, fpr=0.001, layout=counting", 200, 0.001, true, false, AS_IT_IS, true, 1},
+    {"capacity=200, fpr=0.01, growth=error, layout=counting", 200, 0.01, false, true, AS_IT_IS,
+     true, 1},
+    {"capacity=200, fpr=0.001, generations=3", 200, 0.001, true, false, AS_IT_IS, false, 3},
+    {"capacity=50, fpr=0.01, growth=error", 50, 0.01, false, true, AS_IT_IS, false, 1},
+    {"capacity=40, fpr=0.02, key=TEXT", 40, 0.02, true, false, TEXTS, false, 1},
+    {"capacity=300, fpr=0.01, key=INTEGER", 300, 0.01, true, false, INTEGERS, false, 1},
+    {"capacity=80, fpr=0.01, key=REAL", 80, 0.01, true, false, REALS, false, 1},
+    {"capacity=90, fpr=0.01, growth=off, key=NUMERIC", 90, 0.01, false, false, NUMBERS, false, 1},
+    {"capacity=70, fpr=0.01, key=BLOB", 70, 0.01, true, false, BLOBS, false, 1},
+    {"capacity=40, fpr=0.02, layout=counting", 40, 0.02, true, false, AS_IT_IS, true, 1},
+    {"capacity=8, fpr=0.1, layout=counting", 8, 0.1, true, false, AS_IT_IS, true, 1},
     {"capacity=200, fpr=0.01, growth=off, layout=counting", 200, 0.01, false, false, AS_IT_IS, true,
-     1, false},
+     1},
     {"capacity=60, fpr=0.03, growth=error, layout=counting", 60, 0.03, false, true, AS_IT_IS, true,
-     1, false},
-    {"capacity=30, fpr=0.01, layout=counting, key=TEXT", 30, 0.01, true, false, TEXTS, true, 1,
-     false},
-    {"capacity=30, fpr=0.01, layout=counting, key=REAL", 30, 0.01, true, false, REALS, true, 1,
-     false},
-    {"capacity=30, fpr=0.05, generations=3", 30, 0.05, true, false, AS_IT_IS, false, 3, false},
-    {"capacity=8, fpr=0.1, generations=2", 8, 0.1, true, false, AS_IT_IS, false, 2, false},
+     1},
+    {"capacity=30, fpr=0.01, layout=counting, key=TEXT", 30, 0.01, true, false, TEXTS, true, 1},
+    {"capacity=30, fpr=0.01, layout=counting, key=REAL", 30, 0.01, true, false, REALS, true, 1},
+    {"capacity=30, fpr=0.05, generations=3", 30, 0.05, true, false, AS_IT_IS, false, 3},
+    {"capacity=8, fpr=0.1, generations=2", 8, 0.1, true, false, AS_IT_IS, false, 2},
     {"capacity=300, fpr=0.02, growth=off, generations=6", 300, 0.02, false, false, AS_IT_IS, false,
-     6, false},
+     6},
     {"capacity=60, fpr=0.02, growth=error, generations=4", 60, 0.02, false, true, AS_IT_IS, false,
-     4, false},
-    {"capacity=40, fpr=0.02, generations=5, key=TEXT", 40, 0.02, true, false, TEXTS, false, 5,
-     false},
-    {"capacity=40, fpr=0.02, key=url", 40, 0.02, true, false, URLS, false, 1, false},
-    {"capacity=90, fpr=0.01, growth=error, key=URL", 90, 0.01, false, true, URLS, false, 1, false},
-    {"capacity=300, fpr=0.01, key=url_nocase", 300, 0.01, true, false, URLS_NOCASE, false, 1,
-     false},
-    {"capacity=60, fpr=0.01, salt='" SALT "'", 60, 0.01, true, false, SALTED, false, 1, false},
+     4},
+    {"capacity=40, fpr=0.02, generations=5, key=TEXT", 40, 0.02, true, false, TEXTS, false, 5},
+    {"capacity=40, fpr=0.02, key=url", 40, 0.02, true, false, URLS, false, 1},
+    {"capacity=90, fpr=0.01, growth=error, key=URL", 90, 0.01, false, true, URLS, false, 1},
+    {"capacity=300, fpr=0.01, key=url_nocase", 300, 0.01, true, false, URLS_NOCASE, false, 1},
+    {"capacity=60, fpr=0.01, salt='" SALT "'", 60, 0.01, true, false, SALTED, false, 1},
     {"capacity=60, fpr=0.01, key=TEXT, growth=off, salt='" SALT "'", 60, 0.01, false, false,
-     SALTED_TEXTS, false, 1, false},
+     SALTED_TEXTS, false, 1},
     {"capacity=70, fpr=0.02, growth=error, salt='" SALT "'", 70, 0.02, false, true, SALTED, false,
-     1, false},
+     1},
     {"capacity=50, fpr=0.02, key=url, salt='" SALT "'", 50, 0.02, true, false, SALTED_URLS, false,
-     1, false},
+     1},
     {"capacity=30, fpr=0.02, layout=counting, key=url_nocase", 30, 0.02, true, false, URLS_NOCASE,
-     true, 1, false},
+     true, 1},
     {"capacity=30, fpr=0.02, layout=counting, salt='" SALT "'", 30, 0.02, true, false, SALTED, true,
-     1, false},
+     1},
     {"capacity=30, fpr=0.05, generations=3, key=url, salt='" SALT "'", 30, 0.05, true, false,
-     SALTED_URLS, false, 3, false},
+     SALTED_URLS, false, 3},
     {"capacity=30, fpr=0.05, generations=4, salt='" SALT "'", 30, 0.05, true, false, SALTED, false,
-     4, false},
+     4},
 };
 enum { OPTION_COUNT = sizeof OPTIONS / sizeof *OPTIONS };
 
 struct file files[FILES];
 struct connection connections[CONNECTIONS];
-bool shared_cache, main_in_memory, crowded;
+bool shared_cache, main_in_memory;
 enum journal journal;
 enum synchronous synchronous;
 char broken_file[200];
@@ -136,54 +139,11 @@ bool deserialize(struct connection *connection, unsigned schema, const struct fi
     note("%s: sqlite3_deserialize into %s of %s", connection->name, SCHEMA[schema], from->path);
     if (!put_bytes(connection, schema, bytes, size))
         return false;
+    connection->will_disconnect = true;
     memory->committed = from->committed;
     memset(link, 0, sizeof *link);
     link->file = memory;
     return true;
-}
-
-/* Of a database with the crowd's tables, made once. */
-static unsigned char *crowd_bytes;
-static sqlite3_int64 crowd_size;
-
-static void make_crowd(void) {
-    static const struct file MEMORY;
-    sqlite3 *database = fresh_connection(&MEMORY, 0);
-    int code = sqlite3_exec(database, "BEGIN", NULL, NULL, NULL);
-    for (unsigned i = 0; i < CROWD && code == SQLITE_OK; i++) {
-        char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE c%u USING bloom(%s)", i, OPTIONS[0].text);
-        code = sqlite3_exec(database, sql, NULL, NULL, NULL);
-        sqlite3_free(sql);
-    }
-    if (code == SQLITE_OK)
-        code = sqlite3_exec(database, "COMMIT", NULL, NULL, NULL);
-    expect(code == SQLITE_OK, "no crowd: %s", sqlite3_errmsg(database));
-    void *bytes = sqlite3_serialize(database, "main", &crowd_size, 0);
-    crowd_bytes = malloc((size_t)crowd_size);
-    expect(bytes != NULL && crowd_bytes != NULL, "no memory");
-    memcpy(crowd_bytes, bytes, (size_t)crowd_size);
-    sqlite3_free(bytes);
-    sqlite3_close(database);
-}
-
-/* Each of its tables is asked once, so that the connection has them all. */
-static void attach_crowd(struct connection *connection) {
-    if (crowd_bytes == NULL)
-        make_crowd();
-    int code = sqlite3_exec(connection->database, "ATTACH ':memory:' AS crowd", NULL, NULL, NULL);
-    unsigned char *bytes = sqlite3_malloc64((sqlite3_uint64)crowd_size);
-    expect(code == SQLITE_OK && bytes != NULL, "no crowd");
-    memcpy(bytes, crowd_bytes, (size_t)crowd_size);
-    code = sqlite3_deserialize(connection->database, "crowd", bytes, crowd_size, crowd_size,
-                               SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE);
-    expect(code == SQLITE_OK, "no crowd");
-    for (unsigned i = 0; i < CROWD; i++) {
-        char name[20];
-        sqlite3_snprintf(sizeof name, name, "c%u", i);
-        sqlite3_stmt *statement = prepare(connection, "crowd", name, CHECK, &code);
-        sqlite3_step(statement);
-        expect(code == SQLITE_OK && sqlite3_finalize(statement) == SQLITE_OK, "no crowd");
-    }
 }
 
 void connection_open(struct connection *connection) {
@@ -214,13 +174,11 @@ void connection_open(struct connection *connection) {
         code = sqlite3_exec(connection->database, "PRAGMA cache_spill = OFF", NULL, NULL, NULL);
     if (code == SQLITE_OK)
         code = sqlite3_exec(connection->database,
-                            "BEGIN; CREATE TEMP TABLE universe(i INTEGER PRIMARY KEY, k, t TEXT, "
-                            "n NUMERIC, r REAL)",
-                            NULL, NULL, NULL);
+                            "BEGIN; CREATE TEMP TABLE universe(i INTEGER PRIMARY KEY, k)", NULL,
+                            NULL, NULL);
     if (code == SQLITE_OK)
-        code = sqlite3_prepare_v2(connection->database,
-                                  "INSERT INTO temp.universe VALUES (?1, ?2, ?2, ?2, ?2)", -1,
-                                  &statement, NULL);
+        code = sqlite3_prepare_v2(connection->database, "INSERT INTO temp.universe VALUES (?1, ?2)",
+                                  -1, &statement, NULL);
     expect(code == SQLITE_OK, "no connection: %s", sqlite3_errmsg(connection->database));
     for (unsigned key = 0; key < UNIVERSE; key++) {
         sqlite3_bind_int64(statement, 1, key);
@@ -233,8 +191,6 @@ void connection_open(struct connection *connection) {
     expect(code == SQLITE_OK, "no connection: %s", sqlite3_errmsg(connection->database));
     if (!shared_cache && random_once_in(3))
         sqlite3_exec(connection->database, "PRAGMA mmap_size = 1000000", NULL, NULL, NULL);
-    if (crowded)
-        attach_crowd(connection);
     if (main_in_memory)
         expect(deserialize(connection, 0, &files[0]), "%s: no content", connection->name);
 }
@@ -258,9 +214,8 @@ void connection_close(struct connection *connection) {
 }
 
 static const char *const SQL[STATEMENTS] = {
-    [LAYERS] = "SELECT layer, header, chunk_blocks, keys, chunks, ones, generation "
-               "FROM %s.%s_layers ORDER BY layer",
-    [CHUNKS] = "SELECT id, bits FROM %s.%s_chunks ORDER BY id",
+    [CONFIGURATION] = "SELECT data FROM %s.%s_data WHERE id = 0",
+    [CHUNKS] = "SELECT id, data FROM %s.%s_data ORDER BY id",
     [ADD] = "INSERT INTO %s.%s(key) VALUES (?1)",
     [ADD_NEW] = "INSERT OR IGNORE INTO %s.%s(key) VALUES (?1)",
     [ADD_COUNTED] = "INSERT OR IGNORE INTO %s.%s(%s, key) VALUES ('add', ?1)",
@@ -268,12 +223,11 @@ static const char *const SQL[STATEMENTS] = {
     [ADD_MANY_NEW] = "INSERT OR IGNORE INTO %s.%s(key) SELECT k FROM temp.universe WHERE in_set(i)",
     [ADD_MANY_FAILING] = "INSERT OR IGNORE INTO %s.%s(key) SELECT CASE WHEN i < ?1 THEN k ELSE "
                          "fail() END FROM temp.universe WHERE in_set(i)",
-    [ADD_ALL] = "INSERT INTO %s.%s(%s, key) SELECT 'add_all', bloom_hashes(" STORED_KEY ", ?1) "
+    [ADD_ALL] = "INSERT INTO %s.%s(%s, key) SELECT 'add_all', bloom_hashes(k, ?1) "
                 "FROM temp.universe WHERE in_set(i)",
     [ADD_ALL_GROUPS] = "INSERT OR IGNORE INTO %s.%s(%s, key) SELECT 'add_all', "
-                       "bloom_hashes(CASE WHEN in_set(i) THEN " STORED_KEY " END, ?1) "
-                       "FROM temp.universe GROUP BY i %% ?3",
-    [ADD_SET] = "INSERT INTO %s.%s(%s, key) VALUES ('add_all', ?1)",
+                       "bloom_hashes(CASE WHEN in_set(i) THEN k END, ?1) "
+                       "FROM temp.universe GROUP BY i %% ?2",
     [REMOVE] = "DELETE FROM %s.%s WHERE key = ?1",
     [REMOVE_MANY] = "DELETE FROM %s.%s WHERE key IN (SELECT k FROM temp.universe WHERE in_set(i))",
     [CHECK] = "SELECT key FROM %s.%s WHERE key = ?1",
@@ -285,26 +239,19 @@ static const char *const SQL[STATEMENTS] = {
     [FILTER] = "SELECT filter FROM %s.%s",
     [MERGE] = "INSERT INTO %s.%s(%s, key) VALUES ('merge', ?1)",
     [CLEAR] = "INSERT INTO %s.%s(%s) VALUES ('clear')",
-    [REPAIR] = "INSERT INTO %s.%s(%s) VALUES ('repair')",
     [ROTATE] = "INSERT INTO %s.%s(%s) VALUES ('rotate')",
 };
-
-sqlite3_stmt *prepare(struct connection *connection, const char *schema, const char *table,
-                      enum statement which, int *code) {
-    sqlite3_stmt *statement;
-    char *sql = sqlite3_mprintf(SQL[which], schema, table, table);
-    *code = sqlite3_prepare_v3(connection->database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement,
-                               NULL);
-    sqlite3_free(sql);
-    return statement;
-}
 
 sqlite3_stmt *statement_of(struct connection *connection, unsigned schema, unsigned name,
                            enum statement which, int *code) {
     sqlite3_stmt **statement = &connection->statements[schema][name][which];
     *code = SQLITE_OK;
-    if (*statement == NULL)
-        *statement = prepare(connection, SCHEMA[schema], NAME[name], which, code);
+    if (*statement == NULL) {
+        char *sql = sqlite3_mprintf(SQL[which], SCHEMA[schema], NAME[name], NAME[name]);
+        *code = sqlite3_prepare_v3(connection->database, sql, -1, SQLITE_PREPARE_PERSISTENT,
+                                   statement, NULL);
+        sqlite3_free(sql);
+    }
     return *statement;
 }
 
@@ -344,7 +291,7 @@ void table_clear(struct table *table) {
     memset(&table->keys, 0, sizeof table->keys);
     memset(table->copies, 0, sizeof table->copies);
     table->counted = 0;
-    table->unknown = table->merged = false;
+    table->unknown = false;
 }
 
 /* ---- Views ---- */
@@ -479,18 +426,7 @@ static void create_tables(struct file *file, const char *settings) {
     file->now = file->committed;
 }
 
-void world_learn(void) {
-    static const struct file MEMORY;
-    sqlite3 *database = fresh_connection(&MEMORY, 0);
-    for (unsigned i = 0; i < OPTION_COUNT; i++) {
-        char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE t%u USING bloom(%s)", i, OPTIONS[i].text);
-        OPTIONS[i].known = sqlite3_exec(database, sql, NULL, NULL, NULL) == SQLITE_OK;
-        sqlite3_free(sql);
-    }
-    sqlite3_close(database);
-}
-
-/* Of those that are known; such as count, have a type or generations by their weights, as far as
+/* Such as count, have a type or generations by their weights, as far as
  * there are. */
 unsigned random_options(void) {
     unsigned percent = random_below(100), fitting = 0, chosen[OPTION_COUNT];
@@ -498,7 +434,7 @@ unsigned random_options(void) {
     bool counts = percent < weight_of_counting;
     bool typed = !counts && percent < weight_of_counting + weight_of_types;
     for (unsigned i = 0; i < OPTION_COUNT; i++)
-        if (OPTIONS[i].known && (OPTIONS[i].ages > 1) == ages &&
+        if ((OPTIONS[i].ages > 1) == ages &&
             (ages ||
              (OPTIONS[i].counts == counts && (counts || (OPTIONS[i].key != AS_IT_IS) == typed))))
             chosen[fitting++] = i;
@@ -506,12 +442,11 @@ unsigned random_options(void) {
 }
 
 void world_begin(void) {
-    static const unsigned PAGES[] = {512, 512, 1024, 4096, 4096, 16384, 65536};
+    static const unsigned PAGES[] = {512, 512, 512, 512, 1024, 4096, 65536};
     char settings[200];
     const int sector = random_once_in(3) ? 4096 : 512;
     shared_cache = random_below(100) < weight_of_shared;
     main_in_memory = !shared_cache && random_once_in(5);
-    crowded = random_below(100) < weight_of_crowds;
     journal = random_once_in(3) ? JOURNAL_WAL : (enum journal)random_below(JOURNAL_WAL);
     synchronous = (enum synchronous)random_below(SYNCHRONOUS_EXTRA + 1);
     /* SQLite keeps a commit away from the sector of the next one only where it syncs each. */
@@ -521,11 +456,9 @@ void world_begin(void) {
     snprintf(settings, sizeof settings,
              "PRAGMA page_size = %u; PRAGMA encoding = '%s'; PRAGMA journal_mode = %s",
              PAGES[random_below(sizeof PAGES / sizeof *PAGES)],
-             !main_in_memory && !crowded && random_once_in(4) ? "UTF-16" : "UTF-8",
-             JOURNALS[journal]);
-    note("%s; PRAGMA synchronous = %d; sectors of %d bytes%s%s%s", settings, (int)synchronous,
-         sector, powersafe ? "" : " (not powersafe)", shared_cache ? " (shared cache)" : "",
-         crowded ? " (a crowd)" : "");
+             !main_in_memory && random_once_in(4) ? "UTF-16" : "UTF-8", JOURNALS[journal]);
+    note("%s; PRAGMA synchronous = %d; sectors of %d bytes%s%s", settings, (int)synchronous, sector,
+         powersafe ? "" : " (not powersafe)", shared_cache ? " (shared cache)" : "");
     memset(files, 0, sizeof files);
     for (unsigned i = 0; i < FILES; i++) {
         snprintf(files[i].path, sizeof files[i].path, "/%u.db", i);

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Builds threads_test and readers_test with ThreadSanitizer and runs them: the former with the
-# extension linked in and with the extension loaded, the latter with the filter library, and each
-# with a race put into what it tests, which must be found. Ends in "N passed, N failed", or says
-# what is missing and skips. CC names the compiler.
+# Builds threads_test, two_libraries_test and readers_test with ThreadSanitizer and runs them: the
+# first with the extension linked in and with the extension loaded, the second with it loaded, the
+# third with the filter library. Each runs once more with a race put into what it tests, which must
+# be found. Ends in "N passed, N failed", or says what is missing and skips. CC names the compiler.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 CC=${CC:-cc}
@@ -76,23 +76,29 @@ $CC $flags -DSQLITE_CORE -o $build/threads_test tests/threads/threads_test.c $li
 $CC $flags -shared -o $build/bloom.so $loaded -lm || exit 1
 unset TSAN_OPTIONS
 program "linked in" threads_test
-export TSAN_OPTIONS="suppressions=tests/threads/loaded.supp"
 program "loaded" threads_test "./$build/bloom.so"
+
+# Two copies of SQLite are two libraries, since each has its own static data.
+system=$(ldd $build/threads_test | sed -n 's/.*libsqlite3[^ ]* => \([^ ]*\) .*/\1/p')
+cp "$system" $build/one.so && cp "$system" $build/two.so || exit 1
+# shellcheck disable=SC2086
+$CC $flags -o $build/two_libraries_test tests/threads/two_libraries_test.c -lpthread -ldl || exit 1
+program "two libraries" two_libraries_test "./$build/bloom.so"
 
 # The filter library, which is in what was linked in.
 library=$(echo "$linked" | grep -E '/(url|filter|exchange)/|/sqlite-bloom-filter\.o$')
 # shellcheck disable=SC2086
 $CC $flags -o $build/readers_test tests/threads/readers_test.c $library -lpthread -lm || exit 1
-unset TSAN_OPTIONS
 program "readers" readers_test
 
-# raced NAME ARGUMENTS...: runs a program of $build, in which the sanitizer must find the race.
+# raced VARIABLE NAME ARGUMENTS...: runs a program of $build, in which the sanitizer must find the
+# race for that variable.
 raced() {
-    name=$1
-    shift
-    TSAN_OPTIONS="halt_on_error=1 suppressions=tests/threads/loaded.supp" \
-        $run "$build/$name" "$@" >$build/log 2>&1
-    if grep -q "Location is global 'race_calls'" $build/log; then
+    variable=$1
+    name=$2
+    shift 2
+    TSAN_OPTIONS="halt_on_error=1" $run "$build/$name" "$@" >$build/log 2>&1
+    if grep -q "Location is global '$variable'" $build/log; then
         passed=$((passed + 1))
     else
         bad $build/log "$name: the race that was put in was not found"
@@ -107,7 +113,7 @@ others=$(echo "$linked" | grep -v 'sqlite/arguments\.o$')
 # shellcheck disable=SC2086
 $CC $flags -DSQLITE_CORE -o $build/race_test tests/threads/threads_test.c $others $build/race.o \
     $libraries || exit 1
-raced race_test $build
+raced race_calls race_test $build
 # The same with sqlite-bloom-filter.c.
 # shellcheck disable=SC2086
 $CC $flags -include tests/threads/race_readers.h -c -o $build/race.o ext/sqlite-bloom-filter.c ||
@@ -116,7 +122,15 @@ others=$(echo "$library" | grep -v '/sqlite-bloom-filter\.o$')
 # shellcheck disable=SC2086
 $CC $flags -o $build/race_readers_test tests/threads/readers_test.c $others $build/race.o \
     -lpthread -lm || exit 1
-raced race_readers_test
-rm -f $build/threads_*.db*
+raced race_calls race_readers_test
+# The same with sqlite/pins.c, where a call of SQLite follows the end of a use.
+# shellcheck disable=SC2086
+$CC $flags -fPIC -include tests/threads/race_libraries.h -c -o $build/race.o ext/sqlite/pins.c ||
+    exit 1
+others=$(echo "$loaded" | grep -v 'sqlite/pins\.o$')
+# shellcheck disable=SC2086
+$CC $flags -shared -o $build/race.so $others $build/race.o -lm || exit 1
+raced sqlite3_api two_libraries_test $build "./$build/race.so"
+rm -f $build/threads_*.db* $build/one.so $build/two.so
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -1,3 +1,3 @@
 import sqliteBloom from "./index.cjs";
 
-export const { getLoadablePath, load } = sqliteBloom;
+export const { addAll, build, getLoadablePath, load } = sqliteBloom;

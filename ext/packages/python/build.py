@@ -30,9 +30,13 @@ def make_tree():
         "sqlite_bloom/__init__.py",
         "sqlite_bloom/__init__.pyi",
         "sqlite_bloom/_datasette.py",
+        "sqlite_bloom/_feed.py",
         "sqlite_bloom/_sqlite_utils.py",
+        "sqlite_bloom/django/__init__.py",
+        "sqlite_bloom/django/apps.py",
         "sqlite_bloom/py.typed",
     ):
+        (TREE / name).parent.mkdir(exist_ok=True)
         (TREE / name).write_text(release.fill(f"python/{name}"))
     shutil.copy(release.TOP / "LICENSE", TREE)
     for name in ("sqlite-bloom.c", "sqlite-bloom.h"):

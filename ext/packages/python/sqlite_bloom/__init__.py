@@ -7,18 +7,28 @@
 (1,)
 """
 
+import atexit
 import inspect
+import json
 import os
-import sqlite3
+import shutil
 import sys
+import tempfile
+
+from . import _feed
 
 __version__ = "@RELEASE@"
-__all__ = ["build", "load", "loadable_path"]
+__all__ = ["add_all", "build", "load", "loadable_path"]
 
 _LIBRARY = {"win32": "bloom.dll", "cygwin": "bloom.dll", "darwin": "bloom.dylib"}.get(
     sys.platform, "bloom.so"
 )
-_PROGRESS_KEYS = 100_000
+
+# Folders with private copies of the library, which this process made for further SQLite libraries.
+# A child after a fork makes its own, because its parent removes these when it exits.
+_copies = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_copies.clear)
 
 
 def loadable_path():
@@ -30,8 +40,14 @@ def load(connection):
     """Gives a connection the functions and tables of bloom.
 
     Takes connections of sqlite3, apsw, pysqlite3 and SQLCipher's modules, of SQLAlchemy, Django and
-    aiosqlite. An engine of SQLAlchemy gives them to every connection that it opens from then on.
-    What is asynchronous is awaited: await load(connection).
+    aiosqlite. An engine of SQLAlchemy gives them to every connection that it hands out from then
+    on, whether new or pooled. A connection that is in use at that moment gets them when it is
+    handed out again; pass it by itself to give them at once. What is asynchronous is awaited: await
+    load(connection).
+
+    Modules that bring an SQLite library of their own can be mixed in one process. The first library
+    gets the file of this package, and each other one a private copy of it in the folder for
+    temporary files. The copies are removed when the process exits.
 
     Extension loading is switched on for this one call and off again. Raises what the module of the
     connection raises when the library cannot be loaded, TypeError when this is no connection to
@@ -49,7 +65,9 @@ def load(connection):
             return _load_awaiting(enable, load_extension)
         enable(True)
         try:
-            load_extension(loadable_path())
+            for attempt in _attempts():
+                with attempt:
+                    load_extension(attempt.path)
         finally:
             enable(False)
         return None
@@ -59,9 +77,49 @@ def load(connection):
 async def _load_awaiting(enable, load_extension):
     await enable(True)
     try:
-        await load_extension(loadable_path())
+        for attempt in _attempts():
+            with attempt:
+                await load_extension(attempt.path)
     finally:
         await enable(False)
+
+
+class _Attempt:
+    """A load from one path. It may be refused because the file there serves another SQLite library,
+    unless it is the last attempt.
+    """
+
+    def __init__(self, path, last=False):
+        self.path = path
+        self.last = last
+        self.refused = False
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        self.refused = "serves another SQLite library" in str(error)
+        return self.refused and not self.last
+
+
+def _attempts():
+    """Loads from the file of the package, then from the copies that there are, then from a new one,
+    until one is not refused. Other threads learn of the new copy when it has been loaded.
+    """
+    for folder in [os.path.dirname(loadable_path()), *_copies]:
+        attempt = _Attempt(os.path.join(folder, _LIBRARY))
+        yield attempt
+        if not attempt.refused:
+            return
+    folder = tempfile.mkdtemp(prefix="sqlite-bloom-")
+    atexit.register(_remove, folder, os.getpid())
+    yield _Attempt(shutil.copy(loadable_path(), folder), last=True)
+    _copies.append(folder)
+
+
+def _remove(folder, process):
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _load_wrapped(connection):
@@ -89,7 +147,8 @@ def _load_wrapped(connection):
     if has("raw_connection") and has("dialect"):  # an engine of it
         from sqlalchemy import event
 
-        event.listen(connection, "connect", lambda opened, record: load(opened))
+        event.listen(connection, "connect", _load_connected)
+        event.listen(connection, "checkout", _load_checked_out)
         return None
     if has("connection"):  # a connection of it, in which connection is no method, or a session
         inner = connection.connection
@@ -102,106 +161,113 @@ def _load_wrapped(connection):
         )
     raise NotImplementedError(
         f"{type(connection).__module__} of this Python ({sys.executable}) was built without"
-        " extension loading. Use the module apsw (pip install apsw), whose connections can be"
-        " passed to sqlite_bloom.load, or a Python built with"
-        " --enable-loadable-sqlite-extensions"
+        f" extension loading. {_advice(sys.platform, sys.executable)}"
     )
+
+
+def _advice(platform, executable):
+    """What to install where the module sqlite3 cannot load extensions."""
+    other = {"darwin": "the Python of Homebrew (brew install python)",
+             "linux": "your distribution's Python (/usr/bin/python3)"}.get(platform)
+    if "pyenv" in executable:
+        other = ("build this Python again by PYTHON_CONFIGURE_OPTS="
+                 "--enable-loadable-sqlite-extensions pyenv install --force VERSION")
+    return (
+        "Install apsw (pip install apsw) and pass a connection of it to sqlite_bloom.load"
+        + (f", or {'' if other.startswith('build') else 'use '}{other}" if other else "")
+    )
+
+
+def _load_connected(opened, record):
+    load(opened)
+    record.info["sqlite_bloom"] = True
+
+
+def _load_checked_out(opened, record, _):
+    """For connections that were in the pool before load(engine)."""
+    if "sqlite_bloom" not in record.info:
+        _load_connected(opened, record)
 
 
 def build(keys, n=None, p=0.01, options=None, *, progress=None):
     """The bytes of a filter of all keys, as bloom_agg makes it.
 
-    keys: any iterable of str, bytes, int (64 bits) and float; None is no key. It is run through
-    once, and nothing of it is kept: memory is that of the filter, and without n 16 bytes for each
-    distinct key until the filter is made. n: how many keys it is made for; without it, as many as
-    there are. p: the rate of false positives (None for a bitmap). options: the fourth argument of
-    bloom_agg, as 'fuse'. progress: called with the number of keys so far, after every 100,000 and
-    at the end; what it raises stops the build.
+    keys: any iterable of str, bytes, int (64 bits), float, and what has __index__, which is an int;
+    None is no key. It is run through once, and nothing of it is kept: memory is that of the filter,
+    and without n 16 bytes for each distinct key until the filter is made. n: how many keys it is
+    made for; without it, as many as there are. p: the rate of false positives (None for a bitmap).
+    options: the fourth argument of bloom_agg, as 'fuse'. progress: called with the number of keys
+    so far, after every 100,000 and at the end; what it raises stops the build.
+
+    An array of whole numbers of numpy is fastest, then strings and ints; keys are read 1,000 at a
+    time.
 
     Raises what keys and progress raise, TypeError or ValueError for a key that SQLite cannot have,
     ValueError when there is no key at all (a download that failed, lines that were all skipped: a
     filter of nothing lets everything pass; SELECT bloom_new(n) makes one where it is meant), and
     sqlite3.OperationalError with the message of bloom_agg.
     """
-    if isinstance(keys, (str, bytes, bytearray)):
-        raise TypeError(f"sqlite_bloom.build expects many keys, not one: [{keys[:40]!r}]")
-    source = iter(keys)
-    done, added, key, problem = 0, False, None, None
-
-    def next_key():  # NULL ends it
-        nonlocal done, added, key, problem
-        try:
-            for key in source:
-                if not isinstance(key, (str, bytes, int, float)):
-                    if key is None:
-                        continue
-                    raise TypeError(
-                        f"sqlite_bloom.build: key {done + 1} is a {type(key).__qualname__}; a str,"
-                        " bytes, int or float is expected"
-                    )
-                done += 1
-                if progress is not None and done % _PROGRESS_KEYS == 0:
-                    progress(done)
-                if key == key:  # a float that is no number would be NULL
-                    added = True
-                    return key
-        except BaseException as error:
-            problem = error
-            raise
-        return None
-
-    connection = _connection_with(next_key)
-    arguments = ["key", "?", "?"] + ["?"] * (options is not None)
+    feed = _feed.Feed(keys, "sqlite_bloom.build", progress)
+    arguments = ["value", "?", "?"] + ["?"] * (options is not None)
+    connection = _feed.own_connection(load)
     try:
-        query = connection.cursor().execute(
-            "WITH RECURSIVE k(key) AS (SELECT next_key() UNION ALL"
-            " SELECT next_key() FROM k WHERE key IS NOT NULL)"
-            f" SELECT bloom_agg({', '.join(arguments)}) FROM k",
+        for name, function in feed.functions():
+            _feed.define(connection, name, function)
+        feed.begin()
+        result = connection.cursor().execute(
+            f"SELECT bloom_agg({', '.join(arguments)}) FROM {feed.table}",
             [n, p] + [options] * (options is not None),
-        )
-        result = query.fetchone()[0]
-    except Exception:
-        if problem is not None:
-            raise problem from None
-        if not _beyond_sqlite(key):
-            raise
-        raise ValueError(
-            f"sqlite_bloom.build: key {done} is {key!r:.60}, which SQLite cannot have: an int needs"
-            " 64 bits at most, a str must be valid Unicode"
-        ) from None
+        ).fetchone()[0]
+    except Exception as error:
+        feed.explain(error)
     finally:
         connection.close()
-    if not added:
+    if not feed.added:
         raise ValueError(
             "sqlite_bloom.build: there is no key, and a filter of nothing lets everything pass;"
             " look where the keys come from, or make an empty filter with SELECT bloom_new(n)"
         )
-    if progress is not None and done % _PROGRESS_KEYS != 0:
-        progress(done)
+    feed.report_the_end()
     return result
 
 
-def _beyond_sqlite(key):
-    if isinstance(key, int):
-        return not -(2**63) <= key < 2**63
-    return isinstance(key, str) and any("\ud800" <= letter <= "\udfff" for letter in key)
+def add_all(connection, table, keys, options=None, *, progress=None):
+    """Adds all keys to a filter table, and returns how many there were.
 
+    connection: of sqlite3, apsw or the like, which has loaded the extension. table: its name. keys
+    and progress: as those of build. options: what bloom_hashes needs to know of a table with a key
+    rule or a salt, as 'key=url, salt=...'.
 
-def _connection_with(next_key):
-    """A connection of sqlite3, or of apsw where that cannot load extensions, with the function."""
-    connection = sqlite3.connect(":memory:")
+    The keys are added by the command 'add_all' in batches of a tenth of the table's capacity. A
+    batch takes 20 bytes of memory for each of its distinct keys, and it reads and writes much of
+    the table, so that smaller batches would take several times as long. An error leaves the table
+    as it was. If no transaction is open, all keys are committed at the end.
+
+    Raises what build raises. No key at all is no error, and adds nothing.
+    """
+    name = '"' + table.replace('"', '""') + '"'
+    cursor = connection.cursor()
+    capacity = json.loads(list(cursor.execute(f"SELECT info FROM {name}"))[0][0])["capacity"]
+    feed = _feed.Feed(keys, "sqlite_bloom.add_all", progress, max(1000, capacity // 10))
+    hashes = "bloom_hashes(value)" if options is None else "bloom_hashes(value, ?)"
+    for function in feed.functions():
+        _feed.define(connection, *function)
     try:
-        load(connection)
-        connection.create_function("next_key", 0, next_key)
-    except NotImplementedError:
-        connection.close()
+        cursor.execute("SAVEPOINT sqlite_bloom_add_all")
         try:
-            import apsw
-        except ImportError:
-            apsw = None
-        if apsw is None:
-            raise
-        connection = apsw.Connection(":memory:")
-        load(connection)
-        connection.create_scalar_function("next_key", next_key, 0)
-    return connection
+            while not feed.is_done():
+                feed.begin()
+                cursor.execute(
+                    f"INSERT INTO {name}({name}, key) SELECT 'add_all', {hashes} FROM {feed.table}",
+                    [options] * (options is not None),
+                )
+            feed.report_the_end()
+        except BaseException as error:
+            cursor.execute("ROLLBACK TO sqlite_bloom_add_all")
+            cursor.execute("RELEASE sqlite_bloom_add_all")
+            feed.explain(error)
+        cursor.execute("RELEASE sqlite_bloom_add_all")
+    finally:
+        for function, _ in feed.functions():
+            _feed.define(connection, function, None)
+    return feed.done

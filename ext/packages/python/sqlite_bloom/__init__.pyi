@@ -1,8 +1,8 @@
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Optional, Protocol, Union, overload
+from typing import Any, Optional, Protocol, SupportsIndex, Union, overload
 
 __version__: str
-__all__ = ["build", "load", "loadable_path"]
+__all__ = ["add_all", "build", "load", "loadable_path"]
 
 class _Asynchronous(Protocol):
     """A connection of aiosqlite."""
@@ -24,10 +24,18 @@ def load(connection: _AsynchronousAlchemy) -> Awaitable[None]: ...  # type: igno
 @overload
 def load(connection: object) -> None: ...
 def build(
-    keys: Iterable[Union[str, bytes, int, float, None]],
+    keys: Iterable[Union[str, bytes, SupportsIndex, float, None]],
     n: Optional[int] = None,
     p: Optional[float] = 0.01,
     options: Optional[str] = None,
     *,
     progress: Optional[Callable[[int], object]] = None,
 ) -> bytes: ...
+def add_all(
+    connection: object,
+    table: str,
+    keys: Iterable[Union[str, bytes, SupportsIndex, float, None]],
+    options: Optional[str] = None,
+    *,
+    progress: Optional[Callable[[int], object]] = None,
+) -> int: ...

@@ -1,0 +1,274 @@
+"""Keys of an iterable for one SQL statement, many at a time.
+
+A call of Python from SQL costs several times what a key costs. So strings are joined by line ends
+and read by bloom_lines, and whole numbers are packed and read by bloom_integers, 1,000 keys a call.
+Everything else goes key by key: bytes, floats, strings with a line end in them, empty ones, and
+what SQLite cannot have, so that the error names it.
+"""
+
+import array
+import functools
+import itertools
+import operator
+import sqlite3
+import sys
+
+PROGRESS_KEYS = 100_000
+_BATCH_KEYS = 1000
+_SLICE_KEYS = 50_000  # of an array
+_BATCH_LENGTH = 1 << 20  # about; long keys come in smaller batches
+_ASIDE_KEYS = 10_000  # beyond these, all further keys go one by one
+_KINDS = {str, bytes, int, float}
+
+_INTEGERS = """(
+        WITH RECURSIVE b(batch) AS (SELECT sqlite_bloom_integers()
+            UNION ALL SELECT sqlite_bloom_integers() FROM b WHERE batch IS NOT NULL)
+        SELECT batch FROM b WHERE batch IS NOT NULL) AS b CROSS JOIN bloom_integers(b.batch)"""
+# Each part ends when its function returns NULL. The text of a batch begins with a line end, because
+# bloom_lines leaves out a byte order mark at its start.
+_KEYS = f"""(
+    SELECT text AS value FROM (
+        WITH RECURSIVE b(batch) AS (SELECT sqlite_bloom_texts()
+            UNION ALL SELECT sqlite_bloom_texts() FROM b WHERE batch IS NOT NULL)
+        SELECT batch FROM b WHERE batch IS NOT NULL) AS b CROSS JOIN bloom_lines(b.batch)
+    UNION ALL SELECT value FROM {_INTEGERS}
+    UNION ALL SELECT value FROM (
+        WITH RECURSIVE k(value) AS (SELECT sqlite_bloom_one_by_one()
+            UNION ALL SELECT sqlite_bloom_one_by_one() FROM k WHERE value IS NOT NULL)
+        SELECT value FROM k))"""
+
+
+class Feed:
+    """name: of the function, for errors. limit: a statement ends after about as many keys, and the
+    next one goes on.
+    """
+
+    def __init__(self, keys, name, progress, limit=None):
+        if isinstance(keys, (str, bytes, bytearray)):
+            raise TypeError(f"{name} expects many keys, not one: [{keys[:40]!r}]")
+        self.name = name
+        self.progress = progress
+        self.limit = limit
+        self.done = 0  # keys, None left out
+        self.added = False  # there was a key
+        self.problem = None  # what an iterator, progress or a check raised
+        self.ended = False  # the iterator has
+        is_array = _is_array_of_integers(keys)
+        self.table = _INTEGERS if is_array else _KEYS  # whose column value has the keys
+        self._array = keys if is_array else ()
+        self._sliced = 0  # of the array
+        self._source = iter(() if is_array else keys)
+        self._size = 100
+        self._kinds = set()
+        self._unread = []  # keys that a part has left to the next one
+        self._aside = []  # number and key, for key by key
+        self._left = 0
+        self._last = None  # number and key that SQLite was given last, key by key
+
+    def begin(self):
+        """Before each statement."""
+        self._left = self.limit if self.limit is not None else sys.maxsize
+
+    def is_done(self):
+        return self.ended and not self._aside
+
+    def functions(self):
+        """Names and functions. What one raises is kept, because sqlite3 does not hand it on."""
+        for method in (self._texts, self._integers, self._one_by_one):
+            yield f"sqlite_bloom{method.__name__}", functools.partial(next, self._kept(method()))
+
+    def _kept(self, values):
+        try:
+            yield from values
+        except BaseException as error:
+            self.problem = error
+            raise
+
+    # Generators of what the functions return. NULL ends a part of a statement.
+
+    def _texts(self):
+        while True:
+            yield self._batch(str, _joined)
+
+    def _integers(self):
+        while True:
+            yield self._slice() if self.table is _INTEGERS else self._batch(int, _packed)
+
+    def _one_by_one(self):
+        while True:
+            if not self._aside and self._left > 0:
+                self._aside = self._numbered(self._read())
+            if not self._aside or self._left <= 0:
+                yield None
+                continue
+            keys, self._aside = self._aside[: self._left], self._aside[self._left :]
+            self._left -= len(keys)
+            for self._last in keys:
+                key = self._last[1]
+                if key == key:  # a float that is no number would be NULL
+                    self.added = True
+                    yield key
+
+    def _batch(self, kind, pack):
+        """The next batch of a kind; None when the other parts of the statement have to go on."""
+        while self._left > 0 and len(self._aside) < _ASIDE_KEYS:
+            keys = self._read()
+            if not keys:
+                break
+            batch = pack(keys) if self._kinds == {kind} else None
+            if batch is None:
+                fit = self._separate(keys, kind, pack)
+                if not fit:
+                    self._unread = keys
+                    break
+                keys, batch = fit, pack(fit)
+            self.added = True
+            self._left -= len(keys)
+            self._size = max(1, min(_BATCH_KEYS, _BATCH_LENGTH * len(keys) // len(batch)))
+            return batch
+        return None
+
+    def _separate(self, keys, kind, pack):
+        """The keys that a batch of that kind can have. If there are some, all others go aside."""
+        numbered = self._numbered(keys)
+        fits = [isinstance(key, kind) and pack([key]) is not None for key in keys]
+        if any(fits):
+            self._aside += [pair for pair, good in zip(numbered, fits) if not good]
+        return [key for key, good in zip(keys, fits) if good]
+
+    def _slice(self):
+        """The next part of an array."""
+        part = self._array[self._sliced : self._sliced + _SLICE_KEYS]
+        if self._left <= 0 or len(part) == 0:
+            self.ended = len(part) == 0
+            return None
+        if part.dtype.kind == "u" and part.max() >= 2**63:
+            place = int((part >= 2**63).argmax())
+            raise self._beyond(int(part[place]), self.done + place + 1)
+        self._sliced += len(part)
+        self._left -= len(part)
+        self.added = True
+        self._count(len(part))
+        return part.astype("<i8").tobytes()
+
+    def _numbered(self, keys):
+        """What _read has just returned, with the number of each key."""
+        return list(enumerate(keys, self.done - len(keys) + 1))
+
+    def _read(self):
+        """The next keys, at most a batch; none at the end."""
+        keys, self._unread = self._unread, []
+        if keys:
+            return keys
+        more = True
+        while more and not keys:
+            keys = list(itertools.islice(self._source, self._size))
+            more = len(keys) > 0
+            self._kinds = set(map(type, keys))
+            if not self._kinds <= _KINDS:
+                keys = [key for key in keys if key is not None]
+                keys = [self._checked(key, self.done + i) for i, key in enumerate(keys, 1)]
+                self._kinds = set(map(type, keys))
+        self.ended = self.ended or not more
+        self._count(len(keys))
+        return keys
+
+    def _checked(self, key, number):
+        if isinstance(key, (str, bytes, int, float)):
+            return key
+        try:
+            return operator.index(key)
+        except (AttributeError, TypeError):
+            raise TypeError(
+                f"{self.name}: key {number} is a {type(key).__qualname__}; a str, bytes, int or"
+                " float is expected"
+            ) from None
+
+    def _count(self, keys):
+        before, self.done = self.done, self.done + keys
+        if self.progress is not None:
+            for reached in range(before // PROGRESS_KEYS + 1, self.done // PROGRESS_KEYS + 1):
+                self.progress(reached * PROGRESS_KEYS)
+
+    def report_the_end(self):
+        if self.progress is not None and self.done % PROGRESS_KEYS != 0:
+            self.progress(self.done)
+
+    def explain(self, error):
+        """Raises what the user is to see in the place of an error of the statement."""
+        if self.problem is not None:
+            raise self.problem from None
+        if self._last is None or not _beyond_sqlite(self._last[1]):
+            raise error
+        raise self._beyond(self._last[1], self._last[0]) from None
+
+    def _beyond(self, key, number):
+        return ValueError(
+            f"{self.name}: key {number} is {key!r:.60}, which SQLite cannot have: an int needs 64"
+            " bits at most, a str must be valid Unicode"
+        )
+
+
+def _is_array_of_integers(keys):
+    """One of numpy, or of what looks like it."""
+    dtype = getattr(keys, "dtype", None)
+    return (getattr(dtype, "kind", "") in ("i", "u") and getattr(keys, "ndim", 0) == 1
+            and hasattr(keys, "astype"))
+
+
+def _joined(keys):
+    """The keys as lines, or None if one of them is no line."""
+    text = "\n" + "\n".join(keys)
+    if text.count("\n") != len(keys) or "\n\n" in text or text[-1] == "\n" or "\r" in text:
+        return None
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return None
+    return text
+
+
+def _packed(keys):
+    """The keys as 8 bytes each, or None if one of them has more than 64 bits."""
+    try:
+        packed = array.array("q", keys)
+    except OverflowError:
+        return None
+    if sys.byteorder != "little":
+        packed.byteswap()
+    return packed.tobytes()
+
+
+def _beyond_sqlite(key):
+    if isinstance(key, int):
+        return not -(2**63) <= key < 2**63
+    return isinstance(key, str) and any("\ud800" <= letter <= "\udfff" for letter in key)
+
+
+def define(connection, name, function):
+    """Gives a connection of sqlite3 or apsw a function without arguments; None takes it away."""
+    if hasattr(connection, "create_scalar_function"):
+        connection.create_scalar_function(name, function, 0)
+    elif hasattr(connection, "createscalarfunction"):  # apsw up to 3.41
+        connection.createscalarfunction(name, function, 0)
+    else:
+        connection.create_function(name, 0, function)
+
+
+def own_connection(load):
+    """A connection of sqlite3, or of apsw where that cannot load extensions."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        load(connection)
+    except NotImplementedError:
+        connection.close()
+        try:
+            import apsw
+        except ImportError:
+            apsw = None
+        if apsw is None:
+            raise
+        connection = apsw.Connection(":memory:")
+        load(connection)
+    return connection

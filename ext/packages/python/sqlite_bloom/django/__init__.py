@@ -1,0 +1,1 @@
+"""An app for Django: INSTALLED_APPS = ["sqlite_bloom.django"]."""

@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""bloom_list against the programs that lists are written for: what they block is an entry, and what
+they do not block is none.
+
+- rules of Adblock: the engine of Brave, `adblock` from PyPI
+- dnsmasq, unbound and BIND, from Debian's dnsmasq-base, unbound and bind9, on ports of their own
+
+What cannot be had is skipped and says so. SEED and COUNT choose the rules at random.
+"""
+import json
+import os
+import pathlib
+import random
+import shutil
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+
+import apsw
+
+from libraries_test import BUILD, Missing, python
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOP = HERE.parent.parent
+COUNT = int(os.environ.get("COUNT", "3000"))
+SEED = int(os.environ.get("SEED", "1"))
+CONDITION = "Adblock rule with a condition"
+
+
+class WithExtension(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.connection = apsw.Connection(":memory:")
+        for name, older_name, value in (("enable_load_extension", "enableloadextension", True),
+                                        ("load_extension", "loadextension", str(TOP / "bloom"))):
+            method = getattr(cls.connection, name, None) or getattr(cls.connection, older_name)
+            method(value)
+
+    def entries(self, text):
+        return list(self.connection.cursor().execute(
+            "SELECT line, key, note FROM bloom_list(?1)", (text,)))
+
+
+class Adblock(WithExtension):
+    @staticmethod
+    def blocked(rules):
+        BUILD.mkdir(parents=True, exist_ok=True)
+        ran = subprocess.run([python("adblock==0.6.0"), HERE / "browsers/adblock_side.py"],
+                             input=json.dumps(rules), stdout=subprocess.PIPE, text=True, check=True)
+        return json.loads(ran.stdout)
+
+    def check(self, rules):
+        """rules: each with the host and the path that it names, if it names some."""
+        asked = [(rule, [f"https://{host}{path}"]) for rule, host, path in rules]
+        try:
+            blocked = self.blocked(asked)
+        except Missing as reason:
+            self.skipTest(f"skipped: {reason}")
+        for (rule, host, path), (blocks,) in zip(rules, blocked):
+            with self.subTest(rule=rule):
+                entries = [(key, note) for _, key, note in self.entries(rule) if key]
+                everywhere = [key for key, note in entries if note != CONDITION]
+                self.assertEqual(everywhere, [f"{host}{path}"] if blocks else [])
+
+    def test_examples(self):
+        self.check([
+            ("||evil.example^", "evil.example", "/"),
+            ("||evil.example/a/", "evil.example", "/a/"),
+            ("||evil.example^$third-party,script", "evil.example", "/"),
+            ("||evil.example^$domain=a.example", "evil.example", "/"),
+            ("||evil.example^$from=a.example", "evil.example", "/"),
+            ("||evil.example^$to=a.example", "evil.example", "/"),
+            ("||evil.example^$popup", "evil.example", "/"),
+            ("||evil.example^$popup,third-party", "evil.example", "/"),
+            ("||evil.example^$ipaddress=192.0.2.7", "evil.example", "/"),
+            ("||evil.example^$~third-party", "evil.example", "/"),
+            ("||evil.example^$domain=~a.example|~b.example", "evil.example", "/"),
+            ("||evil.example^$domain=~a.example|b.example", "evil.example", "/"),
+            ("@@||evil.example^", "evil.example", "/"),
+            ("evil.example/a$script,third-party", "evil.example", "/a"),
+            ("evil.example/a$script,1p", "evil.example", "/a"),
+            ("a.example,evil.example>>##+js(x)", "evil.example", "/"),
+            ("||evil.example###x", "evil.example", "/"),
+            ("||evil.example/a##x", "evil.example", "/a"),
+            ("evil.example/a#@#x", "evil.example", "/a"),
+            ("evil.example:8080##x", "evil.example", "/"),
+            ("[::1]##x", "[::1]", "/"),
+            ("evil.example ##x", "evil.example", "/"),
+            (".ad.page.", "ad.page", "/"),
+            ("||adservice.google.", "adservice.google", "/"),
+            ("||adservice.google.$script", "adservice.google", "/"),
+        ])
+        # What follows the dot is what is blocked; before a dot in front there is something.
+        self.assertEqual(
+            self.blocked([("||adservice.google.", ["https://adservice.google.de/"]),
+                          (".ad.page.", ["https://x.ad.page.example/"]),
+                          (".evil.example/a$script", ["https://x.evil.example/a"]),
+                          ("-x.example/a/$xhr", ["https://a-x.example/a/"])]), 4 * [[True]])
+        self.assertEqual([key for rule in (".evil.example/a$script", "-x.example/a/$xhr")
+                          for _, key, _ in self.entries(rule)],
+                         ["evil.example/a", "-x.example/a/"])
+
+    def test_random_rules(self):
+        source = random.Random(SEED)
+        options = ["script", "image", "xmlhttprequest", "third-party", "3p", "first-party", "1p",
+                   "~third-party", "important", "domain=a.example", "domain=~a.example",
+                   "domain=a.example|~b.a.example", "from=a.example", "to=evil.example",
+                   "denyallow=a.example", "method=post", "ipaddress=192.0.2.7", "subdocument"]
+        marks = ["##", "#@#", "###", "#?#", "##+js(", "##^script:has-text("]
+        rules = []
+        for _ in range(COUNT):
+            host = source.choice(("evil.example", "www.evil.example", "192.0.2.7", "a_b.example"))
+            path = source.choice(("/", "/a", "/a/b.js", "/a/"))
+            rule = ("||" if path == "/" else source.choice(("||", ""))) + host
+            rule += "^" if path == "/" else path
+            if source.random() < 0.2:
+                rule = (rule[:-1] if rule.endswith("^") else rule) + source.choice(marks) + "x"
+            elif source.random() < 0.8:
+                rule += "$" + ",".join(source.sample(options, source.randrange(1, 4)))
+            rules.append((rule, host, path))
+        self.check(rules)
+
+
+class Resolvers(WithExtension):
+    SINKS = (b"\0\0\0\0", b"\x7f\0\0\1")
+
+    @staticmethod
+    def answer(port, name):
+        """What a resolver answers for a name: its code, and the first record's data or b''."""
+        labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
+        question = struct.pack("!6H", 7, 0x0100, 1, 0, 0, 0) + labels + b"\0" + b"\0\1\0\1"
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+            client.settimeout(2)
+            client.sendto(question, ("127.0.0.1", port))
+            reply = client.recv(4096)
+        found = struct.unpack("!H", reply[6:8])[0]
+        start = len(question) + 12  # of the data; two bytes of the record stand for its name
+        return reply[3] & 15, reply[start:start + 4] if found else b""
+
+    def wanted(self, port, names):
+        """The names that are blocked: refused, not there, without an address, or in a sink."""
+        for _ in range(100):
+            try:
+                self.answer(port, "start.test")
+                break
+            except OSError:
+                time.sleep(0.1)
+        blocked = []
+        for name in names:
+            code, address = self.answer(port, name)
+            if code in (3, 5) or (code == 0 and (address == b"" or address in self.SINKS)):
+                blocked.append(name)
+        return blocked
+
+    def check(self, package, program, configure, lines):
+        """Runs a program on the lines, in which @ stands for the name of a line, h1.test and so
+        on."""
+        where = shutil.which(program, path=os.environ["PATH"] + ":/usr/sbin")
+        if where is None:
+            self.skipTest(f"skipped: {program} is not installed; Debian's {package} has it")
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        names = [f"h{line}.test" for line in range(1, len(lines) + 1)]
+        text = "\n".join(line.replace("@", name) for line, name in zip(lines, names)) + "\n"
+        with tempfile.TemporaryDirectory() as folder:
+            command = configure(pathlib.Path(folder), port, text)
+            with subprocess.Popen([where, *command], stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL) as resolver:
+                try:
+                    blocked = self.wanted(port, names)
+                finally:
+                    resolver.terminate()
+        keys = [key for _, key, _ in self.entries(text) if key]
+        self.assertEqual(keys, [f"{name}/" for name in blocked])
+        self.assertTrue(0 < len(blocked) < len(names))
+
+    def test_dnsmasq(self):
+        def configure(folder, port, text):
+            (folder / "dnsmasq.conf").write_text(
+                f"no-resolv\nno-hosts\nport={port}\nlisten-address=127.0.0.1\nbind-interfaces\n"
+                f"pid-file={folder}/pid\naddress=/#/192.0.2.99\n{text}")
+            return "--keep-in-foreground", "-C", folder / "dnsmasq.conf"
+
+        self.check("dnsmasq-base", "dnsmasq", configure, [
+            "address=/@/0.0.0.0", "address=/@/ 0.0.0.0", "address=/@/\t127.0.0.1",
+            "address = /@/0.0.0.0", "address= /@/0.0.0.0 # why", "address=/@/",
+            "address=/@/192.0.2.7", "address=/@/ 192.0.2.7", "server=/@/", "server = /@/ #",
+            "local=/@/"])
+
+    def test_unbound(self):
+        def configure(folder, port, text):
+            (folder / "unbound.conf").write_text(
+                f'server:\n interface: 127.0.0.1\n port: {port}\n chroot: ""\n username: ""\n'
+                f' directory: "{folder}"\n pidfile: ""\n use-syslog: no\n do-daemonize: no\n'
+                " do-not-query-localhost: no\n local-zone: test. transparent\n"
+                f'{text}forward-zone:\n name: "."\n forward-addr: 127.0.0.1@1\n')
+            return "-d", "-c", folder / "unbound.conf"
+
+        self.check("unbound", "unbound", configure, [
+            'local-zone: "@" always_nxdomain', "local-zone: '@' always_nxdomain",
+            "local-zone: @ refuse", "local-zone: '@' 'refuse'", "local-zone: \"@.\" static",
+            "local-zone: '@' transparent", "local-zone: '@' 'always_transparent'",
+            'local-data: "@. A 0.0.0.0"', "local-data: '@. 60 IN A 127.0.0.1'",
+            "local-data: '@. A 192.0.2.7'"])
+
+    def test_bind(self):
+        def configure(folder, port, text):
+            start = "$TTL 60\n@ SOA a. b. 1 2 3 4 5\n@ NS a.\n"
+            (folder / "test.zone").write_text(start + "* A 192.0.2.99\n")
+            (folder / "policy.zone").write_text(start + text)
+            (folder / "named.conf").write_text(
+                f'options {{ directory "{folder}"; listen-on port {port} {{ 127.0.0.1; }};'
+                " listen-on-v6 { none; }; pid-file none; session-keyfile none;"
+                " dnssec-validation no; empty-zones-enable no;"
+                ' response-policy { zone "policy"; } qname-wait-recurse no; };\n'
+                "controls { };\n"
+                'zone "policy" { type primary; file "policy.zone"; };\n'
+                'zone "test" { type primary; file "test.zone"; };\n')
+            return "-f", "-c", folder / "named.conf"
+
+        self.check("bind9", "named", configure, [
+            "@ CNAME .", "@ CNAME .;why", "@ CNAME . ; why", "@ 60 IN CNAME .;why",
+            "@ CNAME *.;why", "@ A 0.0.0.0;why", "@ CNAME rpz-passthru.;why",
+            "@ A 192.0.2.7;why"])
+
+
+if __name__ == "__main__":
+    unittest.main()

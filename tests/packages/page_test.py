@@ -1,0 +1,808 @@
+#!/usr/bin/env python3
+"""The page in headless Chromium (Debian's), opened as a file, without a network, and used as a
+person would. Playwright comes from PyPI and axe from npm, into build/packages/work/browser.
+"""
+import gzip
+import json
+import pathlib
+import re
+import shutil
+import sqlite3
+import sys
+import tempfile
+import unittest
+from urllib.parse import urlparse
+
+from common import BUILD, RELEASE, TOP, WORK, missing, release, run
+
+sys.path.insert(0, str(TOP / "tests/documentation"))
+from pages import murmur3  # noqa: E402
+
+WEB = BUILD / "web"
+BROWSER = WORK / "browser"
+NEEDED = ("npm", "sqlite3", "/usr/bin/chromium")
+PATIENCE = 120_000  # milliseconds; the machine may be busy
+STILL = {"color_scheme": "light", "reduced_motion": "reduce",
+         "permissions": ["clipboard-read", "clipboard-write"]}
+DESKTOP = {"viewport": {"width": 1100, "height": 900}, **STILL}
+PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "is_mobile": True,
+         "has_touch": True, **STILL}
+HIT, CLEAR, WRONG, NO_HOST = "on the list", "certainly not", "false positive", "no host"
+FOUND = "probably on it"  # where there is only a filter
+
+# A list as people have it, in all forms at once, and what a browser reaches that it forbids: the
+# URL, whether it does, and by which entry. Written by hand, from ext/URLS.md.
+OWN_NAME = "my 'list'.txt"
+OWN_LIST = """# Title: my list
+127.0.0.1 localhost
+0.0.0.0 ads.example tracker.example # two names
+||evil.example^$third-party
+||host.example/Malware/*
+@@||good.example^
+##.banner
+"1","2026-11-22","http://csv.example/a/b.exe","online"
+address=/dns.example/0.0.0.0
+*.wild.example
+hxxp://defanged[.]example/x
+192.0.2.7:8080
+192.0.2.0/24
+foo bar baz
+B\u00dcCHER.example
+"""
+OWN_ENTRIES = ["ads.example", "tracker.example", "evil.example", "host.example/Malware/",
+               "csv.example/a/b.exe", "dns.example", "wild.example", "defanged.example/x",
+               "192.0.2.7", "b\u00fccher.example"]
+UNUSED_LINES = [["2", "localhost", "a name without a dot"],
+                ["6", "@@||good.example^", "an exception"],
+                ["13", "192.0.2.0/24", "a range of addresses"],
+                ["14", "foo bar baz", "several words"]]
+CASE_URL = "http://host.example/malware/deep/x"
+OWN_ASKED = [
+    ["https://sub.ads.example/page", HIT, "ads.example/"],
+    ["http://tracker.example/", HIT, "tracker.example/"],
+    ["HTTP://www.Evil.example:80/a?b#c", HIT, "evil.example/"],
+    ["http://host.example/Malware/deep/x", HIT, "host.example/Malware/"],
+    [CASE_URL, CLEAR, ""],
+    ["http://csv.example/a/b.exe?x", HIT, "csv.example/a/b.exe"],
+    ["http://csv.example/a/", CLEAR, ""],
+    ["http://dns.example", HIT, "dns.example/"],
+    ["https://a.wild.example/", HIT, "wild.example/"],
+    ["http://defanged.example/x", HIT, "defanged.example/x"],
+    ["http://192.0.2.7/", HIT, "192.0.2.7/"],
+    ["http://192.0.2.8/", CLEAR, ""],
+    ["http://good.example/", CLEAR, ""],
+    ["http://xn--bcher-kva.example/", HIT, "xn--bcher-kva.example/"],
+    ["mailto:someone@evil", NO_HOST, ""]]
+OWN_FIGURES = (": 10 keys in a filter of 128 bytes; a key is wrongly found 1 time in 1,000, and a"
+               " URL, which has several, more often.")
+ENDLESS = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT i FROM c;"
+MILLION = ("Array.from({length: 1000000}, (_, i) => `0.0.0.0 h${i}.example${i % 7}.test`)"
+           ".join('\\n')")
+PICTURE_BITS, PICTURE_HASHES = 64, 3
+
+
+def sorted_rows(rows):
+    """As the page shows them: what was found first."""
+    return sorted(rows, key=lambda row: (HIT, FOUND, WRONG).index(row[1]) if row[2] else 3)
+
+
+def native():
+    connection = sqlite3.connect(":memory:")
+    connection.enable_load_extension(True)
+    connection.load_extension(str(TOP / "bloom.so"))
+    return connection
+
+
+def shell(sql, files=None):
+    """What the sqlite3 shell prints for a script, with the library and files beside it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        shutil.copy(TOP / "bloom.so", folder)
+        (folder / "sql").symlink_to(TOP / "sql")
+        (folder / "script.sql").write_text(sql)
+        for file, text in (files or {}).items():
+            (folder / file).write_text(text)
+        return run("sqlite3", "-batch", "-init", "/dev/null", ":memory:", ".read script.sql",
+                   cwd=folder).splitlines()
+
+
+def visits():
+    """URLs in every spelling, and whether the list of the page names them: by visits.awk, which
+    knows nothing of the extension. In turns, so that a mistake in the order is seen."""
+    lines = run("awk", "-f", "sql/visits.awk", "-v", "harmless=60", "-v", "listed=60",
+                "sql/data/urlhaus.txt").splitlines()
+    pairs = [line.split("\x1f") for line in lines]
+    return [(url, listed == "1") for both in zip(pairs[:60], pairs[60:]) for listed, url in both]
+
+
+def column_mode(shown):
+    """What the sqlite3 shell prints in mode column for the parts that the page showed."""
+    lines = []
+    for part in shown:
+        if "text" in part:
+            lines.append(part["text"])
+        elif part["rows"]:
+            rows = [["" if value is None else value for value in row] for row in part["rows"]]
+            widths = [max(len(cell) for cell in column) for column in zip(part["columns"], *rows)]
+            for cells in (part["columns"], ["-" * width for width in widths], *rows):
+                lines.append("  ".join(cell.ljust(width) for cell, width in zip(cells, widths)))
+    return [line.rstrip() for line in lines]
+
+
+@unittest.skipIf(missing(*NEEDED), missing(*NEEDED))
+class Page(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        python = BROWSER / "venv/bin/python"
+        if not (BROWSER / "node_modules/axe-core").exists():
+            BROWSER.mkdir(parents=True, exist_ok=True)
+            (BROWSER / "package.json").write_text("{}")
+            run("npm", "install", "--silent", "--no-audit", "--no-fund", "axe-core", cwd=BROWSER)
+            run(sys.executable, "-m", "venv", BROWSER / "venv")
+            run(python, "-m", "pip", "install", "-q", "playwright")
+        sys.path.extend(map(str, BROWSER.glob("venv/lib/python3*/site-packages")))
+        from playwright.sync_api import sync_playwright
+        cls.axe = (BROWSER / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
+        # In a folder with nothing beside it, because the page is one file.
+        alone = WORK / "page"
+        shutil.rmtree(alone, ignore_errors=True)
+        alone.mkdir()
+        cls.address = pathlib.Path(shutil.copy(WEB / "index.html", alone)).as_uri()
+        playwright = sync_playwright().start()
+        cls.addClassCleanup(playwright.stop)
+        cls.browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=[
+            "--no-sandbox", "--disable-gpu", "--disable-background-networking"])
+        cls.addClassCleanup(cls.browser.close)
+        cls.visits = visits()
+
+    def setUp(self):
+        self.errors, self.requests = [], []
+        self.page = self.open()
+
+    def open(self, address="", **options):
+        context = self.browser.new_context(**{**DESKTOP, **options})
+        self.addCleanup(context.close)
+        context.set_default_timeout(PATIENCE)
+        context.set_offline(True)
+        page = context.new_page()
+        page.on("console", lambda message: self.errors.append(message.text)
+                if message.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.goto(self.address + address)
+        page.wait_for_selector("body[data-ready]")
+        return page
+
+    def tearDown(self):
+        self.assertEqual(self.errors, [])
+        self.assertLessEqual({urlparse(url).scheme for url in self.requests},
+                             {"file", "data", "blob"})
+
+    # What is on the page, and what a person does there.
+
+    def text(self, selector):
+        return self.page.text_content(selector)
+
+    def texts(self, selector):
+        return [text.strip() for text in self.page.locator(selector).all_text_contents()]
+
+    def rows(self, table):
+        return self.page.eval_on_selector_all(
+            f"{table} tbody tr",
+            "rows => rows.map(row => [...row.children].map(cell => cell.textContent.trim()))")
+
+    def wait(self, condition, argument=None):
+        self.page.wait_for_function(condition, arg=argument)
+
+    def shown(self, selector):
+        return "" if self.page.is_hidden(selector) else self.text(selector)
+
+    def focused(self):
+        return self.page.evaluate("document.activeElement.id")
+
+    def loaded(self):
+        self.wait("document.getElementById('list-work').children.length === 0")
+
+    def ask(self, *lines, press=""):
+        self.page.fill("#urls", "\n".join(lines))
+        self.page.evaluate("document.getElementById('verdict').textContent = ''")
+        if press:
+            self.page.press("#urls", press)
+        else:
+            self.page.click("#ask-form button[type=submit]")
+        self.wait("document.getElementById('verdict').textContent !== ''"
+                  " || !document.getElementById('list-problem').hidden")
+        self.page.wait_for_timeout(100)  # the keys of the first one
+
+    def verdicts(self):
+        return [] if self.page.is_hidden("#several") else self.rows("#verdicts")
+
+    def use_list(self, name, data):
+        data = data.encode() if isinstance(data, str) else data
+        self.page.set_input_files("#file", {"name": name, "buffer": data,
+                                            "mimeType": "application/octet-stream"})
+        self.loaded()
+
+    def paste_list(self, text):
+        if not self.page.locator("#own[open]").count():
+            self.page.click("#own > summary")
+        self.page.fill("#paste", text)
+        self.page.click("#use-paste")
+        self.loaded()
+
+    def copied(self, which="list"):
+        said = f"[data-sql={which}] [role=status]"
+        self.page.eval_on_selector(said, "said => { said.textContent = ''; }")
+        self.page.click(f"[data-sql={which}] button >> text=Copy")
+        self.wait("said => document.querySelector(said).textContent === 'Copied.'", said)
+        return self.page.evaluate("navigator.clipboard.readText()")
+
+    def ended(self, how="Done|It stopped"):
+        self.wait("how => RegExp('^(' + how + ')').test("
+                  "document.getElementById('status').textContent)", how)
+
+    def run_sql(self, sql):
+        self.page.fill("#sql", sql)
+        self.page.click("#run")
+        self.ended()
+
+    def inspect(self, page=None):
+        """axe finds nothing, and the page is no wider than its window."""
+        page = page or self.page
+        page.evaluate(self.axe)
+        found = page.evaluate("async () => (await axe.run()).violations.map(({id, nodes}) =>"
+                              " id + ': ' + nodes.map(({html}) => html.slice(0, 120)).join('|'))")
+        self.assertEqual(found, [])
+        width = page.evaluate("Math.max(document.documentElement.scrollWidth, innerWidth)")
+        self.assertLessEqual(width, page.viewport_size["width"])
+
+    # The list that comes with the page.
+
+    def test_the_first_answer_is_there_without_a_question(self):
+        self.assertRegex(self.text("#version"), rf"^bloom {re.escape(RELEASE)}, ")
+        self.assertRegex(self.text("#verdict"), "^Probably on the list, by the key ")
+        self.assertRegex(
+            self.text("#list-figures"),
+            r"^URLhaus, malicious hosts and pages: 6,\d{3} keys in a filter of 12\.\d KB; a key is"
+            r" wrongly found 1 time in 1,000, and a URL, which has several, more often\.$")
+        self.inspect()
+
+    def picture(self):
+        return self.page.evaluate("""({
+            words: document.getElementById("picture-caption").textContent,
+            step: document.getElementById("picture-step").textContent,
+            key: document.querySelector("#picture-drawing .key").textContent,
+            rays: document.querySelectorAll("#picture-drawing .ray").length,
+            bits: [...document.querySelectorAll("#picture-drawing .bit")].map(
+                (bit) => bit.getAttribute("class"))})""")
+
+    def test_the_picture_shows_bits_set_a_key_asked_and_a_false_positive(self):
+        """The bits are those of the murmur3 and the formula of ext/FORMAT-layouts.md."""
+        steps = [self.picture()]
+        self.page.focus("#picture-next")
+        while self.page.get_attribute("#picture-next", "aria-disabled") == "false":
+            self.page.keyboard.press("Enter")
+            steps.append(self.picture())
+        self.page.keyboard.press("Enter")  # which does nothing now
+        self.assertEqual((self.focused(), self.picture()["step"]), ("picture-next", "10 of 10"))
+        self.assertEqual(self.page.evaluate(
+            "getComputedStyle(document.querySelector('#picture-drawing .ray')).animationName"),
+            "none")  # since motion is not wanted
+        bits, added, kinds = set(), [], []
+        for step in steps:
+            drawn = {name: {bit for bit, kind in enumerate(step["bits"]) if name in kind.split()}
+                     for name in ("set", "new", "probe")}
+            self.assertEqual(len(step["bits"]), PICTURE_BITS)
+            c, add = murmur3(step["key"].encode())
+            of_key = set()
+            for _ in range(PICTURE_HASHES if step["key"] else 0):
+                of_key.add((c & (1 << 63) - 1) % PICTURE_BITS)
+                c = c + add & (1 << 64) - 1
+            self.assertEqual(step["rays"], len(of_key))
+            kinds.append(step["words"].split()[0])
+            if kinds[-1] == "Add":
+                bits |= of_key
+                added.append(step["key"])
+                self.assertEqual(drawn["new"], of_key)
+            elif kinds[-1] == "Ask":
+                self.assertEqual(drawn["probe"], of_key)
+                kinds[-1] = step["words"].rsplit(": ", 1)[1]
+                self.assertEqual(kinds[-1], {
+                    (True, True): "probably in, and so it is.",
+                    (False, False): "it was certainly never added.",
+                    (True, False): "a false positive."}[of_key <= bits, step["key"] in added])
+            self.assertEqual(drawn["set"], bits, step["words"])
+        self.assertEqual(kinds[1:], ["Add"] * 6 + [
+            "probably in, and so it is.", "it was certainly never added.", "a false positive."])
+
+    def test_one_url_is_judged_and_its_block_is_drawn(self):
+        hit, host, clean = self.texts("#examples button")[:3]
+        for url in (hit, host):
+            self.ask(url, press="Control+Enter" if url == host else "")
+            self.assertEqual(self.page.get_attribute("#verdict", "class"), "verdict hit")
+            decided = re.fullmatch(r"Probably on the list, by the key (\S+)\. The exact list"
+                                   r" confirms it\.", self.text("#verdict"))[1]
+            self.assertEqual(self.texts("#keys label:has(:checked) code"), [decided])
+            self.assertEqual(self.page.locator("#block .bit.probe").count(),
+                             self.page.locator("#block .bit.probe.set").count())
+        keys = self.texts("#keys label")
+        self.assertTrue(keys[0].endswith("certainly not") and keys[-1].endswith("probably in"))
+        for url in (clean, "https://unknown.example/a/b?c"):
+            self.ask(url)
+            self.assertEqual(self.text("#verdict"), "Certainly not on the list.")
+            self.assertEqual(self.page.get_attribute("#verdict", "class"), "verdict clear")
+            self.assertGreater(self.page.locator("#block .bit.probe:not(.set)").count(), 0)
+        self.assertEqual(self.page.locator("#keys label").count(), 4)
+        self.assertEqual(self.page.locator("#block .bit").count(), 512)
+        kinds = "all => [...new Set(all.map(one => one.getAttribute('class')))]"
+        drawn = self.page.eval_on_selector_all("#block .bit", kinds)
+        legend = self.page.eval_on_selector_all(".legend rect", kinds)
+        self.assertEqual(len(legend), 4)
+        self.assertLessEqual({frozenset(kind.split()) for kind in drawn},
+                             {frozenset(kind.split()) for kind in legend})
+        self.ask("")
+        self.assertEqual(self.page.get_attribute("#verdict", "class"), "verdict doubt")
+
+    def test_many_urls_are_judged_as_the_maker_of_the_visits_says(self):
+        self.ask(*(url for url, _ in self.visits))
+        listed = {url.strip(): is_listed for url, is_listed in self.visits}
+        rows = self.verdicts()
+        self.assertEqual(len(rows), len(self.visits))
+        for url, verdict, key in rows:
+            self.assertIn(verdict, (HIT,) if listed[url] else (CLEAR, WRONG), url)
+            self.assertEqual(key == "", verdict == CLEAR, url)
+        verdicts = [verdict for _, verdict, _ in rows]
+        self.assertEqual(verdicts, sorted(verdicts, key=[HIT, WRONG, CLEAR].index))
+        self.assertLess(verdicts.count(WRONG), 5)
+        self.assertTrue(self.text("#verdict").startswith("60 of 120 are on the list"))
+        self.inspect()
+        self.page.click("#verdicts button >> nth=3")
+        self.wait("url => document.querySelector('#keys-title code').textContent === url",
+                  rows[3][0])
+        hits = [url for url, verdict, _ in rows if verdict != CLEAR]
+        sql = self.copied()
+        self.assertEqual(sorted(line.strip() for line in shell(sql)), sorted(hits))
+        self.page.click("[data-sql=list] button >> text=Run it here")
+        self.ended("Done")
+        self.assertEqual(sorted(self.texts("#output td")), sorted(hits))
+
+    def test_very_many_urls_are_pasted(self):
+        real = self.texts("#examples button")[0]
+        self.page.evaluate("""real => {
+            const urls = Array.from({length: 100000}, (_, i) => `http://h${i}.example/a/b?c=${i}`);
+            urls[70000] = real;
+            document.getElementById("verdict").textContent = "";
+            return navigator.clipboard.writeText(urls.join("\\n"));
+        }""", real)
+        self.page.focus("#urls")
+        self.page.keyboard.press("Control+V")
+        self.wait("document.getElementById('verdict').textContent !== ''")
+        self.page.wait_for_timeout(100)
+        self.assertEqual(self.page.input_value("#urls"), "100,000 lines: too long to be shown")
+        wrong = int(re.fullmatch(
+            r"1 of 100,000 is on the list; (\d+) more are false positives of the filter\. The first"
+            r" 500 are shown, those on the list before the others\.", self.text("#verdict"))[1])
+        rows = self.verdicts()
+        self.assertEqual([row[1] for row in rows],
+                         [HIT] + [WRONG] * wrong + [CLEAR] * (499 - wrong))
+        self.assertEqual(rows[0][0], real)
+        sql = self.copied()
+        self.assertEqual(sql.count("('http://h"), 10_000)
+        self.assertIn("  -- and 90,000 more\n", sql)
+        self.ask(f'"{real}"', f"<{real}>", f" '{real}' ", "http://a b.example/",
+                 'http://a"b.example/', "http://a.example/b c", "http://u'v@a.example:80/")
+        self.assertEqual([row[:2] for row in self.verdicts()], [
+            *[[real, HIT]] * 3, ["http://a b.example/", NO_HOST], ['http://a"b.example/', NO_HOST],
+            ["http://a.example/b c", CLEAR], ["http://u'v@a.example:80/", CLEAR]])
+
+    def test_the_probes_drawn_are_those_that_decide(self):
+        checked, different, found = self.page.evaluate("""async () => {
+            const {openDatabase, probesOf, isSet} = globalThis.bloomPage;
+            const database = await openDatabase();
+            let [checked, different, found] = [0, 0, 0];
+            for (const rate of [0.5, 0.1, 0.01, 1e-4, 1e-8]) {
+                const [{rows: [[filter]]}] = await database.run(
+                    "SELECT bloom_agg(value, 500, ?) FROM generate_series(1, 500)", [rate]);
+                const [{rows}] = await database.run("SELECT bloom_hash(value), bloom_check(?, value"
+                    + ") FROM generate_series(1, 1500)", [filter]);
+                for (const [hash, answer] of rows) {
+                    const {bits, bytes} = probesOf(filter, hash);
+                    checked += 1;
+                    found += answer;
+                    different += Number(bits.every((bit) => isSet(bytes, bit)) !== (answer === 1));
+                }
+            }
+            return [checked, different, found];
+        }""")
+        self.assertEqual((checked, different), (7500, 0))
+        self.assertGreater(found, 2500)
+
+    # A list of one's own.
+
+    def assert_own_list(self, name):
+        self.assertEqual(self.shown("#list-problem"), "")
+        self.assertEqual(self.text("#list-figures"), name + OWN_FIGURES)
+        self.assertEqual(self.text("#unused-summary"), "4 lines have no entry")
+        self.assertEqual(self.rows("#unused-lines"), UNUSED_LINES)
+        self.assertEqual(self.verdicts(), sorted_rows(OWN_ASKED))
+        self.assertEqual(self.text("#verdict"), "10 of 15 are on the list.")
+
+    def assert_sql_prints_hits(self):
+        self.assertEqual(shell(self.text("#list-sql"), {OWN_NAME: OWN_LIST}),
+                         [row[0] for row in self.verdicts() if row[1] == HIT])
+
+    def drop(self, files):
+        """Files, or a text, on the page; whether it offered to take them."""
+        data = self.page.evaluate_handle("""files => {
+            const transfer = new DataTransfer();
+            if (typeof files === "string") transfer.setData("text", files);
+            else for (const [name, text] of files) transfer.items.add(new File([text], name));
+            return transfer;
+        }""", files)
+        self.page.dispatch_event("#urls", "dragenter", {"dataTransfer": data})
+        offered = self.page.is_visible("#drop")
+        self.page.dispatch_event("#urls", "drop", {"dataTransfer": data})
+        return offered
+
+    def test_a_list_of_ones_own_is_pasted_opened_and_dropped(self):
+        self.paste_list(OWN_LIST)
+        self.ask(*(row[0] for row in OWN_ASKED))
+        self.assert_own_list("pasted.txt")
+        self.assert_sql_prints_hits()
+        self.page.click("#unused-summary")
+        self.inspect()
+        self.use_list(OWN_NAME, OWN_LIST)
+        self.assert_own_list(OWN_NAME)
+        self.assert_sql_prints_hits()
+        self.page.click("#default-list")
+        self.loaded()
+        self.assertFalse(self.drop("||dropped.example^"))  # a text goes into a field
+        self.assertTrue(self.drop([["one.txt", "0.0.0.0 one.example"],
+                                   ["two.txt", "0.0.0.0 two.example"]]))
+        self.loaded()
+        self.assertEqual(self.text("#list-problem"), "One list at a time: one.txt.")
+        self.assertTrue(self.drop([[OWN_NAME, OWN_LIST]]))
+        self.loaded()
+        self.assert_own_list(OWN_NAME)
+        self.page.select_option("#rule", "url_nocase")
+        self.loaded()
+        self.assertEqual(self.verdicts(), sorted_rows(
+            [CASE_URL, HIT, "host.example/malware/"] if row[0] == CASE_URL
+            else [row[0], row[1], row[2].lower()] for row in OWN_ASKED))
+        self.assertIn("'key=url_nocase'", self.text("#list-sql"))
+        self.assert_sql_prints_hits()
+        self.page.select_option("#rule", "url")
+        self.page.select_option("#rate-wanted", "0.000001")
+        self.loaded()
+        self.assertEqual(self.verdicts(), sorted_rows(OWN_ASKED))
+        self.assertIn("found 1 time in 1,000,000, ", self.text("#list-figures"))
+        self.assert_sql_prints_hits()
+        with self.page.expect_download() as download:
+            self.page.click("#save")
+        self.assertEqual(download.value.suggested_filename, "my 'list'.bloom")
+        saved = pathlib.Path(download.value.path()).read_bytes()
+        self.assertEqual(saved, native().execute(
+            "SELECT bloom_agg(key, NULL, 0.000001, 'key=url') FROM bloom_list(?)"
+            " WHERE key NOT NULL", [OWN_LIST]).fetchone()[0])
+
+    def made(self, options, keys=OWN_ENTRIES):
+        return native().execute(f"SELECT bloom_agg(value, NULL, 0.000001, '{options}')"
+                                " FROM json_each(?)", [json.dumps(keys)]).fetchone()[0]
+
+    def test_a_filter_is_opened_of_any_layout(self):
+        filters = {"saved": self.made("key=url"), "fuse": self.made("layout=fuse, key=url"),
+                   "salted": self.made(f"key=url, salt={'5a' * 16}"),
+                   "counting": self.made("layout=counting, key=url_nocase")}
+        self.ask(*(row[0] for row in OWN_ASKED))
+        self.use_list("saved.bloom", filters["saved"])
+        self.assertEqual(
+            self.text("#list-figures"),
+            "saved.bloom: a filter of 128 bytes, of layout blocked, made for 10 keys; a key is"
+            " wrongly found 1 time in 1,000,000, and a URL, which has several, more often.")
+        self.assertEqual(self.verdicts(), sorted_rows(
+            [url, FOUND if said == HIT else said, key] for url, said, key in OWN_ASKED))
+        self.assertTrue(self.page.is_disabled("#rate-wanted"))
+        self.assertIn("readfile('saved.bloom')", self.text("#list-sql"))
+        self.use_list("cut.bloom", filters["saved"][:-1])
+        self.assertRegex(self.text("#list-problem"), r"^cut\.bloom: the filter was cut off or"
+                         r" extended: .* saved\.bloom is still the list\.$")
+        self.ask("http://tracker.example/")
+        for layout, data in filters.items():
+            self.use_list(f"{layout}.bloom", data)
+            self.assertEqual(self.text("#verdict"), "Probably on the list, by the key"
+                             " tracker.example/. A filter alone cannot confirm it.")
+            self.assertEqual(self.texts("#keys label"), ["tracker.example/probably in"])
+            self.assertEqual(self.page.is_visible("#block"), layout == "saved")
+        self.use_list("plain.bloom", self.made("blocked", ["http://192.0.2.7/"]))
+        self.assertEqual(self.text("#verdict"), "Certainly not on the list. The filter has no key"
+                         " rule: the line itself was asked, as text.")
+
+    def test_what_is_no_list_is_refused_in_words(self):
+        packed = gzip.compress(OWN_LIST.encode())
+        kept = r" sql/data/urlhaus\.txt is still the list\.$"
+        for name, data, said in (
+                ("none.txt", "# only\n@@||x.example^\n",
+                 r"there is no entry in it; line 2, for one: an exception\."),
+                ("empty.txt", "", r"there is no entry in it; a list has URLs or names, .*"),
+                ("bad.gz", packed[:40], r"what gzip compressed here is damaged\."),
+                ("list.bz2", b"BZh91AY&SY\0\1",
+                 r"the text is compressed with bzip2; unpack it first, as with bunzip2\.")):
+            with self.subTest(name=name):
+                self.use_list(name, data)
+                self.assertRegex(self.text("#list-problem"), rf"^{name}: {said}{kept}")
+        self.use_list("utf16.txt", "\ufeffa.example\n".encode("utf-16-le"))
+        self.assertTrue(self.text("#list-figures").startswith("utf16.txt: 1 key "))
+        self.assertTrue(self.text("#list-sql").startswith("-- Convert utf16.txt from UTF-16 to"))
+        self.use_list("list.txt.gz", packed)
+        self.assertTrue(self.text("#list-figures").startswith("list.txt: 10 keys "))
+        self.assertEqual(self.rows("#unused-lines"), UNUSED_LINES)
+        self.assertTrue(self.text("#list-sql").startswith("-- Unpack list.txt.gz first"))
+        self.use_list("long_name_" * 20 + ".txt", "0.0.0.0 a.example\n")
+        self.page.set_viewport_size(PHONE["viewport"])
+        self.inspect()
+
+    def test_a_million_lines_do_not_stop_the_page_and_can_be_stopped(self):
+        start = f"""async () => {{
+            const transfer = new DataTransfer();
+            transfer.items.add(new File([{MILLION}], "million.txt"));
+            document.dispatchEvent(new DragEvent("drop", {{dataTransfer: transfer,
+                                                           cancelable: true}}));
+        }}"""
+        self.page.evaluate(start)
+        self.wait("document.querySelector('#list-work progress')?.value > 0.1")
+        self.ask("https://sqlite.org/")  # the list before still answers
+        self.assertEqual(self.text("#verdict"), "Certainly not on the list.")
+        self.assertRegex(self.text("#list-work span"), r"^Reading million\.txt: [\d,]+ entries$")
+        self.page.click("#list-work button")
+        self.loaded()
+        self.assertEqual(self.text("#list-problem"),
+                         "Stopped. sql/data/urlhaus.txt is still the list.")
+        self.page.evaluate(start)
+        self.wait("document.getElementById('list-work').children.length > 0")
+        self.loaded()
+        self.assertRegex(self.text("#list-figures"), r"^million\.txt: 1,000,000 keys in a filter"
+                         r" of 1\.94 MB; a key is wrongly found 1 time in 1,000, ")
+        self.ask("http://sub.h999999.example0.test/a", "http://h1000000.example1.test/")
+        rows = self.verdicts()
+        self.assertEqual(rows[0][1], HIT)
+        self.assertIn(rows[1][1], (CLEAR, WRONG))
+
+    # SQL.
+
+    def test_every_recipe_prints_what_the_shell_prints(self):
+        """Except those that run a program, which the page does not have."""
+        recipes = {path.stem.replace("_", " "): path for path in (TOP / "sql").glob("*.sql")
+                   if not re.search(r"^\.import '\|", path.read_text(), re.M)}
+        self.assertGreater(len(recipes), 18)
+        options = self.texts("#recipe option:not([hidden])")
+        self.assertEqual(sorted(options), sorted(["first steps", *recipes]))
+        self.assertEqual(sorted(self.texts("#recipe-links a")), sorted(recipes))
+        for option in options:
+            with self.subTest(recipe=option):
+                self.page.select_option("#recipe", label=option)
+                self.page.press("#sql", "Control+Enter")
+                self.ended()
+                self.assertTrue(self.text("#status").startswith("Done in "))
+                shown = self.page.evaluate("""bloomPage.shown().map(part => "rows" in part ?
+                    {...part, rows: part.rows.map(row => row.map(value =>
+                        value instanceof Uint8Array ? `${value.length} bytes` : value))} : part)
+                """)
+                if option in recipes:
+                    wanted = recipes[option].with_suffix(".out").read_text().splitlines()
+                    self.assertEqual(column_mode(shown), [line.rstrip() for line in wanted])
+        self.page.click("#recipe-links a >> text=crawler")
+        self.wait("document.getElementById('sql').value.includes('sql/crawler')")
+
+    def test_an_endless_query_shows_how_far_it_is_and_stops(self):
+        self.page.fill("#sql", f"SELECT 'first';\n{ENDLESS}")
+        self.page.press("#sql", "Control+Enter")
+        self.wait("/, [1-9]/.test(document.getElementById('sql-work').textContent)")
+        told = [self.text("#sql-work span >> nth=0")]
+        self.wait("told => document.querySelector('#sql-work span').textContent !== told", told[0])
+        told.append(self.text("#sql-work span >> nth=0"))
+        rows = [int(re.fullmatch(r"Statement 2, ([\d,]+) rows", one)[1].replace(",", ""))
+                for one in told]
+        self.assertLess(rows[0], rows[1])
+        self.assertEqual(self.texts("#output td"), ["first"])
+        self.inspect()
+        self.page.focus("#sql-work button")
+        self.page.keyboard.press("Enter")
+        self.ended("Stopped")
+        self.assertRegex(self.text("#status"),
+                         r"^Stopped after \d+\.\d s; what had finished is shown\.$")
+        # Another recipe ends what runs, and keeps what was written.
+        self.page.fill("#sql", ENDLESS)
+        self.page.press("#sql", "Control+Enter")
+        self.page.wait_for_selector("#sql-work progress")
+        self.page.select_option("#recipe", index=1)
+        self.wait("document.getElementById('sql-work').children.length === 0")
+        self.assertEqual((self.text("#status"), self.text("#output")), ("", ""))
+        self.page.select_option("#recipe", label=self.texts("#recipe option:not([hidden])")[-1])
+        self.assertEqual(self.page.input_value("#sql"), ENDLESS)
+
+    def test_of_wide_values_and_many_rows_the_start_is_shown(self):
+        for sql, cells, caption, first in (
+                ("SELECT value FROM generate_series(1, 12345)", 500,
+                 "The first 500 of 12,345 rows", "1"),
+                ("SELECT printf('%.*c', 200000, 'x') FROM generate_series(1, 500)", 250,
+                 "The first 250 of 500 rows", "x" * 2000 + "\u2026 200,000 bytes"),
+                ("SELECT zeroblob(10000000) FROM generate_series(1, 100)", 100, "",
+                 "x'" + "0" * 32 + "\u2026 10,000,000 bytes"),
+                ("SELECT 1 AS one WHERE 0", 0, "No rows", None)):
+            with self.subTest(sql=sql):
+                self.run_sql(sql)
+                shown = self.texts("#output td")
+                self.assertEqual((len(shown), "".join(self.texts("#output caption"))),
+                                 (cells, caption))
+                if first and not first.startswith("x'"):
+                    self.assertEqual(shown[0], first)
+                elif first:
+                    self.assertIn(first.removeprefix("x'"), shown[0])
+
+    def test_an_error_is_shown_and_values_are_shown_as_text(self):
+        self.run_sql("SELECT 1; SELECT bloom_check(NULL, 1)")
+        self.assertRegex(self.text("#output .problem"), r"^bloom_check: ")
+        self.assertEqual(self.texts("#output td"), ["1"])
+        self.inspect()
+        self.run_sql(".import '|ls' t")
+        self.assertEqual(self.text("#output .problem"),
+                         ".import is not known here; the sqlite3 shell has it")
+        self.run_sql("SELECT '<b>&' AS \"<i>\", NULL AS n, x'00ff' AS b, 12345678901234567 AS i;")
+        self.assertEqual(self.texts("#output td"), ["<b>&", "NULL", "x'00ff'", "12345678901234567"])
+        self.assertEqual(self.page.locator("#output b, #output i").count(), 0)
+
+    # Sizes.
+
+    def size(self, n, p, layout="blocked"):
+        self.page.fill("#n", n)
+        self.page.fill("#p", p)
+        self.page.check(f"#space input[value={layout}]")
+        self.page.wait_for_timeout(400)
+
+    def problems(self):
+        return self.page.eval_on_selector_all(
+            "#choose .problem", "all => all.filter(one => !one.hidden).map(one => one.textContent)")
+
+    def test_sizes_are_those_of_bloom_size(self):
+        connection = native()
+        for n, p, number, rate in (("5000", "0.001", 5000, 0.001), ("12,345", "1 %", 12345, 0.01),
+                                   ("1e9", "1 in 10,000", 10**9, 1e-4), ("1", "0.5", 1, 0.5),
+                                   ("1099511627776", "1e-9", 2**40, 1e-9),
+                                   ("1 000 000", "1/100", 10**6, 0.01)):
+            self.size(n, p)
+            self.assertEqual(self.problems(), [])
+            for layout, bits, size, *_ in self.rows("#space"):
+                try:
+                    length, = connection.execute("SELECT bloom_size(?, ?, ?)",
+                                                 [number, rate, layout]).fetchone()
+                    self.assertEqual(bits, f"{8 * length / number:.2f}", (layout, n, p))
+                except sqlite3.Error:
+                    self.assertEqual((bits, size), ("\u2013", "not made"))
+        self.assertEqual(
+            self.text("#size-said"), "1,000,000 keys take 1.24 MB in layout blocked, and of 100"
+            " keys that were never added, one is wrongly found.")
+        self.inspect()
+        for field, text in (("n", "many"), ("n", "0"), ("n", "1.5"), ("n", "2e12"), ("p", "1"),
+                            ("p", "0"), ("p", "-0.1"), ("p", "often")):
+            self.size("1000000", "0.01")
+            self.page.fill(f"#{field}", text)
+            self.page.wait_for_timeout(400)
+            problem, = self.problems()
+            self.assertRegex(problem, "^(Keys must be|False positives must be) ")
+            self.assertEqual(self.page.get_attribute(f"#{field}", "aria-invalid"), "true")
+
+    def test_the_sql_of_a_size_makes_what_the_page_shows(self):
+        urls = ["http://example.org/a|1", "http://example.org/b|1"]
+        for layout in ("fuse", "counting", "dcso", "blocked"):
+            with self.subTest(layout=layout):
+                self.size("1000000", "0.01", layout)
+                sql = self.text("#size-sql")
+                printed = shell(sql + "SELECT 'made', length(f) FROM filters;\n")
+                self.assertEqual(printed[:2], urls)
+                self.assertEqual(printed[2:-1], ["2"] if "VIRTUAL" in sql else [])
+                if layout != "fuse":  # which is made for its keys only
+                    bits = {row[0]: row[1] for row in self.rows("#space")}[layout]
+                    length = int(printed[-1].removeprefix("made|"))
+                    self.assertEqual(bits, f"{8 * length / 10**6:.2f}")
+        self.size("1e9", "0.01")
+        self.assertIn(" cannot be so large: use a table", self.text("#size-said"))
+        self.assertEqual(shell(self.text("#size-sql")), ["2"])
+
+    def test_a_choice_of_size_has_an_address(self):
+        self.size("250000", "0.001", "fuse")
+        self.page.click("#share")
+        self.wait("document.getElementById('shared').textContent === 'Copied.'")
+        shared = self.page.evaluate("navigator.clipboard.readText()")
+        self.assertTrue(shared.endswith("index.html#n=250000&p=0.001&layout=fuse"))
+        self.page = self.open("#n=250000&p=0.001&layout=fuse")
+        self.assertGreater(self.page.evaluate("scrollY"), 500)  # it is what the visitor sees
+        for change, n, p, layout in (("", "250,000", "0.001", "fuse"),
+                                     ("#n=10&p=0.5&layout=counting", "10", "0.5", "counting")):
+            if change:
+                self.page.evaluate("change => { location.hash = change; }", change)
+            self.page.wait_for_timeout(400)
+            self.assertEqual(
+                (self.page.input_value("#n"), self.page.input_value("#p"),
+                 self.page.locator("#space :checked").get_attribute("value")), (n, p, layout))
+        self.page.evaluate("location.hash = '#n=ten&layout=magic'")
+        self.page.wait_for_timeout(400)
+        self.assertEqual([problem.split(". ")[0] for problem in self.problems()],
+                         ["The address has n=ten", "The address has layout=magic"])
+
+    # For everybody.
+
+    def test_links_lead_to_the_source(self):
+        away = [link for link in self.page.eval_on_selector_all(
+            "a[href]", "links => links.map(link => link.getAttribute('href'))")
+            if not link.startswith("#")]
+        homepage = release.publishing("homepage")
+        self.assertEqual(away, [] if ".example/" in homepage else [homepage])  # no placeholder
+
+    def test_it_can_be_used_by_keyboard(self):
+        order = []
+        for _ in range(80):
+            self.page.keyboard.press("Tab")
+            at = self.page.evaluate("""() => {
+                const active = document.activeElement;
+                if (active === document.body) return null;
+                // A hidden file field shows its focus at its label.
+                const shown = active.classList.contains("hidden") ? active.nextElementSibling
+                                                                  : active;
+                return [active.id || active.textContent.trim().slice(0, 30),
+                        getComputedStyle(shown).outlineStyle !== "none"];
+            }""")
+            if at is None:
+                break
+            if at[0] == "Use a list of your own":
+                self.page.keyboard.press("Enter")
+            order.append(at)
+        self.assertEqual([name for name, outlined in order if not outlined], [])
+        names = [name for name, _ in order]
+        for name in ("picture-next", "urls", "file", "paste", "use-paste", "save", "rate-wanted",
+                     "rule", "n", "n-slider", "p", "p-slider", "share", "recipe", "sql", "run"):
+            self.assertIn(name, names)
+        self.assertEqual(self.page.eval_on_selector_all(
+            "input, select, textarea", "fields => fields.filter(field => field.labels.length === 0"
+            " && !field.ariaLabel).map(field => field.id)"), [])
+
+    def test_it_fits_a_phone_and_has_a_dark_side(self):
+        self.page = self.open(**PHONE)
+        self.inspect()
+        self.ask(*(url for url, _ in self.visits[:12]))
+        self.page.click("#own > summary")
+        self.inspect()
+        self.page.set_viewport_size({"width": 320, "height": 640})
+        self.inspect()
+        self.page.set_viewport_size(PHONE["viewport"])
+        self.page.add_style_tag(content="html { font-size: 200%; }")
+        self.inspect()
+        self.page = self.open(color_scheme="dark")
+        self.assertEqual(self.page.evaluate("getComputedStyle(document.body).backgroundColor"),
+                         "rgb(23, 25, 28)")
+        self.ask(*(url for url, _ in self.visits[:12]))
+        self.run_sql("SELECT bloom_check(NULL, 1)")
+        self.inspect()
+
+    def test_a_page_that_was_saved_as_it_stood_opens_again(self):
+        def parts(page):
+            return [page.locator(selector).count() for selector in (
+                "#recipe option", "#recipe-links a", "#examples button", ".copied button", ".bit")]
+        again = WORK / "page/again-index.html"
+        again.write_text(self.page.evaluate("document.documentElement.outerHTML"), "utf-8")
+        before = parts(self.page)
+        self.page.goto(again.as_uri())
+        self.page.wait_for_selector("body[data-ready]")
+        self.assertEqual(parts(self.page), before)
+        # What was typed before the page is ready stays.
+        self.page.add_init_script("document.addEventListener('DOMContentLoaded', () => {"
+                                  " document.getElementById('urls').value = 'http://typed.example/'"
+                                  "; });")
+        self.page.goto(self.address)
+        self.page.wait_for_selector("body[data-ready]")
+        self.assertEqual(self.page.input_value("#urls"), "http://typed.example/")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)  # so that a skip says why

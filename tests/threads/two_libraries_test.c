@@ -1,0 +1,119 @@
+/* Two threads in turn, each with an SQLite library of its own, load the same file of the extension,
+ * use everything and close. The turns are passed on by a relaxed variable, which orders nothing. So
+ * ThreadSanitizer reports any call of SQLite that the extension makes after it has said that the
+ * first library is no longer in use, even when nothing came of it.
+ *
+ *     two_libraries_test DIRECTORY EXTENSION
+ *
+ * DIRECTORY holds the libraries, one.so and two.so. EXTENSION stays loaded all the time, as with
+ * musl.
+ */
+#define _GNU_SOURCE
+#include "sqlite3.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { LIBRARIES = 2, ROUNDS = 20 };
+
+static const char *extension;
+static atomic_uint turn;
+
+/* A library, which one thread uses, and what went wrong. */
+struct library {
+    const char *name;
+    unsigned number;
+    int (*config)(int, ...);
+    int (*open)(const char *, sqlite3 **);
+    int (*close)(sqlite3 *);
+    int (*exec)(sqlite3 *, const char *, int (*)(void *, int, char **, char **), void *, char **);
+    int (*enable_load_extension)(sqlite3 *, int);
+    int (*load_extension)(sqlite3 *, const char *, const char *, char **);
+    const char *problem;
+};
+
+static const char SQL[] =
+    "CREATE TABLE f AS SELECT bloom_agg(x) AS f FROM (SELECT 1 AS x UNION ALL SELECT 2);"
+    "SELECT bloom_check((SELECT bloom_pin(f) FROM f), 1), bloom_info(f) FROM f;"
+    "SELECT count(*) FROM bloom_list('a.example'), bloom_url_keys('b.example');"
+    "SELECT key FROM bloom_keys(bloom_new(10, NULL, 'bitmap'));"
+    "CREATE VIRTUAL TABLE seen USING bloom; INSERT INTO seen(key) VALUES (1);"
+    "SELECT 1 FROM seen WHERE key = 1";
+
+static void use(struct library *library) {
+    sqlite3 *database;
+    if (library->open(":memory:", &database) != SQLITE_OK ||
+        library->enable_load_extension(database, 1) != SQLITE_OK)
+        library->problem = "no connection";
+    else if (library->load_extension(database, extension, "sqlite3_bloom_init", NULL) != SQLITE_OK)
+        library->problem = "the extension was refused, or not found";
+    else if (library->exec(database, SQL, NULL, NULL, NULL) != SQLITE_OK)
+        library->problem = "a statement failed";
+    if (library->close(database) != SQLITE_OK)
+        library->problem = "the connection stays open";
+}
+
+static void *take_turns(void *argument) {
+    struct library *library = argument;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        while (atomic_load_explicit(&turn, memory_order_relaxed) % LIBRARIES != library->number)
+            usleep(100);
+        use(library);
+        atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed);
+    }
+    return NULL;
+}
+
+/* dlsym returns functions as pointers to data, which C does not convert. */
+static void find(void *handle, const char *name, void *function) {
+    *(void **)function = dlsym(handle, name);
+}
+
+static int open_library(struct library *library, const char *directory) {
+    char path[500];
+    snprintf(path, sizeof path, "%s/%s", directory, library->name);
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL)
+        return 0;
+    find(handle, "sqlite3_config", &library->config);
+    find(handle, "sqlite3_open", &library->open);
+    find(handle, "sqlite3_close", &library->close);
+    find(handle, "sqlite3_exec", &library->exec);
+    find(handle, "sqlite3_enable_load_extension", &library->enable_load_extension);
+    find(handle, "sqlite3_load_extension", &library->load_extension);
+    /* Otherwise each allocation takes a mutex. */
+    return library->config(SQLITE_CONFIG_MEMSTATUS, 0) == SQLITE_OK;
+}
+
+int main(int count, char **arguments) {
+    struct library libraries[LIBRARIES] = {{.name = "one.so", .number = 0},
+                                           {.name = "two.so", .number = 1}};
+    pthread_t threads[LIBRARIES];
+    int failed = 0;
+    if (count != 3) {
+        puts("usage: two_libraries_test DIRECTORY EXTENSION");
+        return 1;
+    }
+    extension = arguments[2];
+    for (int i = 0; i < LIBRARIES; i++) {
+        if (!open_library(&libraries[i], arguments[1]) || dlopen(extension, RTLD_NOW) == NULL) {
+            printf("%s: %s\n0 passed, 1 failed\n", libraries[i].name, dlerror());
+            return 1;
+        }
+    }
+    for (int i = 0; i < LIBRARIES; i++)
+        if (pthread_create(&threads[i], NULL, take_turns, &libraries[i]) != 0)
+            return 1;
+    for (int i = 0; i < LIBRARIES; i++) {
+        pthread_join(threads[i], NULL);
+        if (libraries[i].problem == NULL)
+            continue;
+        failed++;
+        printf("%s: %s\n", libraries[i].name, libraries[i].problem);
+    }
+    printf("%d passed, %d failed\n", LIBRARIES - failed, failed);
+    return failed > 0;
+}
