@@ -94,7 +94,7 @@ static int read_salt_option(void *target, struct bloom_text value,
     return bloom_option_salt(value, &to->growth.keying, problem);
 }
 
-static const struct bloom_option OPTIONS[] = {
+static const struct bloom_option TABLE_OPTIONS[] = {
     {"capacity", read_capacity},       {"fpr", read_fpr},
     {"generations", read_generations}, {"growth", read_growth},
     {"layout", read_layout},           {"key", read_key_option},
@@ -117,7 +117,7 @@ int bloom_configuration_of_text(sqlite3 *connection, int count, const char *cons
                                    .mode = BLOOM_GROWTH_ON}};
     for (int i = 0; i < count && code == SQLITE_OK; i++) {
         const struct bloom_text argument = {arguments[i], strlen(arguments[i])};
-        code = bloom_option_read(OPTIONS, OPTION_LIST, argument, &to, &given, problem);
+        code = bloom_option_read(TABLE_OPTIONS, OPTION_LIST, argument, &to, &given, problem);
     }
     if (code == SQLITE_OK)
         code = bloom_options_fit(to.growth.layout, &to.growth.keying, problem);
