@@ -678,6 +678,8 @@ class Table:
             row = place[2]
             if row is None or not row[12]:
                 return
+            if self.layer(i).most_ones == math.inf:
+                raise Refused(0)
         raise Refused(0)
 
     def finds(self, key, generation, added=False):
