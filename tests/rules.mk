@@ -172,7 +172,7 @@ LONG_SUITES = \
     'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
     'lists and what reads them=$(PYTHON) tests/exchange/lists_test.py' \
     'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
-    'rates of filter tables, more=KEYS=300000 $(PYTHON) tests/tables/rates_test.py' \
+    'rates of filter tables, more=KEYS=100000 $(PYTHON) tests/tables/rates_test.py' \
     'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
     'the program around it=$(BUILD)/tests/host_test' \
     'every eighth memory failure=EVERY=8 $(BUILD)/tests/memory_test' \

@@ -14,7 +14,7 @@
 
 enum { OPTIONS_KEPT = 120 };
 
-struct build {
+struct hashes_build {
     bool begun, failed; /* failed: an error has been reported */
     enum bloom_key_type type;
     struct bloom_shape shape; /* only how keys are hashed */
@@ -109,8 +109,8 @@ static unsigned types_of(sqlite3_value *value) {
     }
 }
 
-static bool begin(sqlite3_context *context, int count, sqlite3_value **arguments,
-                  struct build *build) {
+static bool begin_hashes(sqlite3_context *context, int count, sqlite3_value **arguments,
+                         struct hashes_build *build) {
     struct hashing hashing;
     if (!read_hashing(context, count, arguments, &hashing))
         return false;
@@ -133,7 +133,7 @@ static bool begin(sqlite3_context *context, int count, sqlite3_value **arguments
 
 /* Whether a later row has the options of the first one. */
 static bool same_hashing(sqlite3_context *context, int count, sqlite3_value **arguments,
-                         const struct build *build) {
+                         const struct hashes_build *build) {
     struct hashing hashing;
     char problem[BLOOM_PROBLEM_SIZE];
     if (count < 2)
@@ -157,7 +157,8 @@ static bool same_hashing(sqlite3_context *context, int count, sqlite3_value **ar
 }
 
 /* Adds the key of a row, if it has one. Returns false after failing the function. */
-static bool take_key(sqlite3_context *context, struct build *build, sqlite3_value *value) {
+static bool take_hashed_key(sqlite3_context *context, struct hashes_build *build,
+                            sqlite3_value *value) {
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     if (build->type <= BLOOM_KEY_BLOB) {
         switch (bloom_sql_key_to_add(context, 1, value, &build->shape, words)) {
@@ -189,19 +190,20 @@ static bool take_key(sqlite3_context *context, struct build *build, sqlite3_valu
 
 /* bloom_hashes(key [, filter or options]). */
 void bloom_sql_hashes_step(sqlite3_context *context, int count, sqlite3_value **arguments) {
-    struct build *build = sqlite3_aggregate_context(context, sizeof *build);
+    struct hashes_build *build = sqlite3_aggregate_context(context, sizeof *build);
     if (build == NULL) {
         sqlite3_result_error_nomem(context);
         return;
     }
     build->failed = !(build->begun ? same_hashing(context, count, arguments, build)
-                                   : begin(context, count, arguments, build)) ||
-                    !take_key(context, build, arguments[0]);
+                                   : begin_hashes(context, count, arguments, build)) ||
+                    !take_hashed_key(context, build, arguments[0]);
 }
 
 /* Makes the set. Returns false after failing the function. When duplicates have been dropped, the
  * set probably holds further ones, which would take memory twice. */
-static bool finish(sqlite3_context *context, struct build *build, struct bloom_hashes *hashes) {
+static bool finish(sqlite3_context *context, struct hashes_build *build,
+                   struct bloom_hashes *hashes) {
     struct bloom_question question = {.database = sqlite3_context_db_handle(context)};
     build->keys.interrupted = bloom_sql_question;
     build->keys.argument = &question;
@@ -223,7 +225,7 @@ static bool finish(sqlite3_context *context, struct build *build, struct bloom_h
 
 /* No rows make an empty set, which every table takes. */
 void bloom_sql_hashes_final(sqlite3_context *context) {
-    struct build *build = sqlite3_aggregate_context(context, 0);
+    struct hashes_build *build = sqlite3_aggregate_context(context, 0);
     struct bloom_hashes hashes = {.affinities = ~0u};
     if (build == NULL || !build->begun) {
         if (build == NULL || !build->failed)

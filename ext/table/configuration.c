@@ -82,25 +82,23 @@ static int read_layout(void *target, struct bloom_text value, char problem[BLOOM
                               value);
 }
 
-static int read_key(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
+static int read_key_option(void *target, struct bloom_text value,
+                           char problem[BLOOM_PROBLEM_SIZE]) {
     struct reader *to = target;
     return bloom_option_key(value, &to->key, &to->growth.keying, problem);
 }
 
-static int read_salt(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
+static int read_salt_option(void *target, struct bloom_text value,
+                            char problem[BLOOM_PROBLEM_SIZE]) {
     struct reader *to = target;
     return bloom_option_salt(value, &to->growth.keying, problem);
 }
 
-static const struct bloom_option OPTIONS[] = {
-    {"capacity", read_capacity},
-    {"fpr", read_fpr},
-    {"generations", read_generations},
-    {"growth", read_growth},
-    {"layout", read_layout},
-    {"key", read_key},
-    {"salt", read_salt},
-    {NULL, NULL},
+static const struct bloom_option TABLE_OPTIONS[] = {
+    {"capacity", read_capacity},       {"fpr", read_fpr},
+    {"generations", read_generations}, {"growth", read_growth},
+    {"layout", read_layout},           {"key", read_key_option},
+    {"salt", read_salt_option},        {NULL, NULL},
 };
 static const char OPTION_LIST[] = "capacity=N, fpr=P, generations=G, growth=on, off or "
                                   "error, layout=NAME, key=TYPE and salt='DIGITS'";
@@ -119,7 +117,7 @@ int bloom_configuration_of_text(sqlite3 *connection, int count, const char *cons
                                    .mode = BLOOM_GROWTH_ON}};
     for (int i = 0; i < count && code == SQLITE_OK; i++) {
         const struct bloom_text argument = {arguments[i], strlen(arguments[i])};
-        code = bloom_option_read(OPTIONS, OPTION_LIST, argument, &to, &given, problem);
+        code = bloom_option_read(TABLE_OPTIONS, OPTION_LIST, argument, &to, &given, problem);
     }
     if (code == SQLITE_OK)
         code = bloom_options_fit(to.growth.layout, &to.growth.keying, problem);
@@ -137,21 +135,21 @@ int bloom_configuration_of_text(sqlite3 *connection, int count, const char *cons
 /* Row 0 */
 
 /* The first byte is neither ASCII nor UTF-8, as that of a filter. */
-static const uint8_t MAGIC[4] = {0x89, 'B', 'L', 'T'};
+static const uint8_t ROW_MAGIC[4] = {0x89, 'B', 'L', 'T'};
 
 enum {
     FORMAT_VERSION = 1,
-    AT_VERSION = 4,
-    AT_LAYOUT = 5,
-    AT_HASHING = 6,
-    AT_RULE = 7,
-    AT_AFFINITY = 8,
-    AT_GROWTH = 9,
-    AT_GENERATIONS = 10,
-    AT_CHUNK_BLOCKS = 12,
-    AT_CAPACITY = 16,
-    AT_RATE = 24,
-    AT_SALT = 32
+    ROW_VERSION_AT = 4,
+    ROW_LAYOUT_AT = 5,
+    ROW_HASHING_AT = 6,
+    ROW_RULE_AT = 7,
+    ROW_AFFINITY_AT = 8,
+    ROW_GROWTH_AT = 9,
+    ROW_GENERATIONS_AT = 10,
+    ROW_CHUNK_BLOCKS_AT = 12,
+    ROW_CAPACITY_AT = 16,
+    ROW_RATE_AT = 24,
+    ROW_SALT_AT = 32
 };
 
 void bloom_configuration_write(const struct bloom_configuration *configuration,
@@ -162,19 +160,19 @@ void bloom_configuration_write(const struct bloom_configuration *configuration,
     uint64_t rate;
     memcpy(&rate, &growth->rate, sizeof rate);
     memset(row, 0, BLOOM_CONFIGURATION_BYTES);
-    memcpy(row, MAGIC, sizeof MAGIC);
-    row[AT_VERSION] = FORMAT_VERSION;
-    row[AT_LAYOUT] = growth->layout->number;
-    row[AT_HASHING] = bloom_shape_hashing(&shape)->number;
-    row[AT_RULE] = keying->rule != NULL ? keying->rule->number : 0;
-    row[AT_AFFINITY] = (uint8_t)configuration->key;
-    row[AT_GROWTH] = (uint8_t)growth->mode;
-    row[AT_GENERATIONS] = (uint8_t)growth->generations;
-    bloom_store32(row + AT_CHUNK_BLOCKS, growth->chunk_blocks);
-    bloom_store64(row + AT_CAPACITY, growth->capacity);
-    bloom_store64(row + AT_RATE, rate);
+    memcpy(row, ROW_MAGIC, sizeof ROW_MAGIC);
+    row[ROW_VERSION_AT] = FORMAT_VERSION;
+    row[ROW_LAYOUT_AT] = growth->layout->number;
+    row[ROW_HASHING_AT] = bloom_shape_hashing(&shape)->number;
+    row[ROW_RULE_AT] = keying->rule != NULL ? keying->rule->number : 0;
+    row[ROW_AFFINITY_AT] = (uint8_t)configuration->key;
+    row[ROW_GROWTH_AT] = (uint8_t)growth->mode;
+    row[ROW_GENERATIONS_AT] = (uint8_t)growth->generations;
+    bloom_store32(row + ROW_CHUNK_BLOCKS_AT, growth->chunk_blocks);
+    bloom_store64(row + ROW_CAPACITY_AT, growth->capacity);
+    bloom_store64(row + ROW_RATE_AT, rate);
     for (int i = 0; keying->salted && i < 2; i++)
-        bloom_store64(row + AT_SALT + 8 * i, keying->salt[i]);
+        bloom_store64(row + ROW_SALT_AT + 8 * i, keying->salt[i]);
 }
 
 /* Whether the numbers of a growth are in range, each by itself. */
@@ -192,31 +190,31 @@ bool bloom_configuration_read(struct bloom_configuration *configuration, uint32_
                               const uint8_t row[BLOOM_CONFIGURATION_BYTES],
                               char problem[BLOOM_PROBLEM_SIZE]) {
     struct bloom_growth *growth = &configuration->growth;
-    const uint64_t rate = bloom_load64(row + AT_RATE);
+    const uint64_t rate = bloom_load64(row + ROW_RATE_AT);
     char text[BLOOM_PROBLEM_SIZE];
     uint8_t again[BLOOM_CONFIGURATION_BYTES];
-    if (memcmp(row, MAGIC, sizeof MAGIC) != 0) {
+    if (memcmp(row, ROW_MAGIC, sizeof ROW_MAGIC) != 0) {
         sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem, "does not begin with 89424c54");
         return false;
     }
-    if (row[AT_VERSION] != FORMAT_VERSION) {
+    if (row[ROW_VERSION_AT] != FORMAT_VERSION) {
         sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem,
-                         "has format version %u, which a newer release reads", row[AT_VERSION]);
+                         "has format version %u, which a newer release reads", row[ROW_VERSION_AT]);
         return false;
     }
     *configuration = (struct bloom_configuration){
-        .growth = {.layout = bloom_layout_by_numbers(row[AT_LAYOUT], row[AT_HASHING]),
-                   .keying = {.salted = row[AT_HASHING] == bloom_hashing_siphash.number,
-                              .salt = {bloom_load64(row + AT_SALT),
-                                       bloom_load64(row + AT_SALT + 8)}},
-                   .capacity = bloom_load64(row + AT_CAPACITY),
-                   .generations = row[AT_GENERATIONS],
-                   .chunk_blocks = bloom_load32(row + AT_CHUNK_BLOCKS),
-                   .mode = (enum bloom_growth_mode)row[AT_GROWTH]},
-        .key = (enum bloom_key_type)row[AT_AFFINITY]};
+        .growth = {.layout = bloom_layout_by_numbers(row[ROW_LAYOUT_AT], row[ROW_HASHING_AT]),
+                   .keying = {.salted = row[ROW_HASHING_AT] == bloom_hashing_siphash.number,
+                              .salt = {bloom_load64(row + ROW_SALT_AT),
+                                       bloom_load64(row + ROW_SALT_AT + 8)}},
+                   .capacity = bloom_load64(row + ROW_CAPACITY_AT),
+                   .generations = row[ROW_GENERATIONS_AT],
+                   .chunk_blocks = bloom_load32(row + ROW_CHUNK_BLOCKS_AT),
+                   .mode = (enum bloom_growth_mode)row[ROW_GROWTH_AT]},
+        .key = (enum bloom_key_type)row[ROW_AFFINITY_AT]};
     memcpy(&growth->rate, &rate, sizeof rate);
     *newest = bloom_load32(row + BLOOM_NEWEST_AT);
-    if (!bloom_key_rule_by_number(row[AT_RULE], &growth->keying.rule) || !in_range(growth) ||
+    if (!bloom_key_rule_by_number(row[ROW_RULE_AT], &growth->keying.rule) || !in_range(growth) ||
         configuration->key > (growth->keying.rule != NULL ? BLOOM_KEY_AS_IT_IS : BLOOM_KEY_REAL) ||
         (*newest > 0 && growth->generations == 1) || !bloom_growth_possible(growth, text)) {
         sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem, "has numbers that no table has");

@@ -142,7 +142,8 @@ class Days:
         self.timed("told", self.rotate_told)
         self.timed("guarded", lambda: self.write(
             "INSERT INTO guarded(guarded) SELECT 'rotate' WHERE "
-            f"(SELECT {NEWEST} FROM guarded) = {self.hour}"))
+            "(SELECT json_extract(info, '$.generations[#-1].generation') FROM guarded) = "
+            f"{self.hour}"))
         self.hour += 1
 
     def found(self, node, table):

@@ -115,7 +115,7 @@ class Reference(unittest.TestCase):
 
     def test_commands(self):
         message, = shell("CREATE VIRTUAL TABLE t USING bloom; INSERT INTO t(t) VALUES ('none');")
-        told = re.sub(r" \([^)]*\)|:.*| and ", " ", message.split("the commands are ")[1])
+        told = re.sub(r" \([^)]*\)|, or .*| or ", " ", message.split(". Use ")[1])
         names = re.findall(r"\w+", told)
         self.assertEqual(len(names), 5)
         self.assertEqual(sorted(self.first_column("### Commands")), sorted(names))

@@ -17,8 +17,8 @@ import unittest
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 TABLE = pathlib.Path(__file__).with_name("mistakes.txt")
 # What a message asks of its reader, as imperatives or as what must be.
-ADVICE = re.compile(r"(?i)\b(must|make|give|ask|use|check|leave|choose|add|insert|keep|build|import|"
-                    r"restore|store|get|cast|delete|select|comes first|the options are|"
+ADVICE = re.compile(r"(?i)\b(must|make|give|ask|use|check|leave|choose|add|insert|keep|build|"
+                    r"import|restore|store|get|cast|delete|select|comes first|the options are|"
                     r"the commands are|takes|needs|as in|have it|write|drop it|"
                     r"unpack)\b")
 

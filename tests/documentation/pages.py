@@ -600,8 +600,8 @@ class Layer:
 
 
 class Table:
-    """A filter table, of its rows: ids and values. memory is a connection of Python's sqlite3, which
-    applies affinities."""
+    """A filter table, of its rows: ids and values. memory is a connection of Python's sqlite3,
+    which applies affinities."""
     AFFINITIES = ("", "BLOB", "TEXT", "NUMERIC", "INTEGER", "REAL")
 
     def __init__(self, rows, memory):
@@ -678,6 +678,8 @@ class Table:
             row = place[2]
             if row is None or not row[12]:
                 return
+            if self.layer(i).most_ones == math.inf:
+                raise Refused(0)
         raise Refused(0)
 
     def finds(self, key, generation, added=False):

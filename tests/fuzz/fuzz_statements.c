@@ -251,6 +251,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         }
         run(database, source.sql);
     }
+    /* Only setting one expires the statements that were prepared while it told to ignore. */
+    if (authorizations != 0)
+        sqlite3_set_authorizer(database, authorize, NULL);
     sqlite3_set_authorizer(database, NULL, NULL);
     /* An interrupt in the middle of a statement may have ended the transaction already. */
     fuzz_work = FUZZ_WORK_MOST;

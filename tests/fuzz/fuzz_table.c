@@ -1,6 +1,6 @@
 /* Arbitrary content of a filter table's shadow table: every operation ends in an answer or an
- * error. The first bytes say which table is damaged, how, and what is done then; the rest is what is
- * written.
+ * error. The first bytes say which table is damaged, how, and what is done then; the rest is what
+ * is written.
  *
  * The tables stay from one input to the next, and their shadow tables get back the rows that they
  * had. fuzz_database.c has what is dropped, renamed or has triggers. */
