@@ -138,7 +138,7 @@ int bloom_configuration_of_text(sqlite3 *connection, int count, const char *cons
 static const uint8_t ROW_MAGIC[4] = {0x89, 'B', 'L', 'T'};
 
 enum {
-    FORMAT_VERSION = 1,
+    ROW_FORMAT_VERSION = 1,
     ROW_VERSION_AT = 4,
     ROW_LAYOUT_AT = 5,
     ROW_HASHING_AT = 6,
@@ -161,7 +161,7 @@ void bloom_configuration_write(const struct bloom_configuration *configuration,
     memcpy(&rate, &growth->rate, sizeof rate);
     memset(row, 0, BLOOM_CONFIGURATION_BYTES);
     memcpy(row, ROW_MAGIC, sizeof ROW_MAGIC);
-    row[ROW_VERSION_AT] = FORMAT_VERSION;
+    row[ROW_VERSION_AT] = ROW_FORMAT_VERSION;
     row[ROW_LAYOUT_AT] = growth->layout->number;
     row[ROW_HASHING_AT] = bloom_shape_hashing(&shape)->number;
     row[ROW_RULE_AT] = keying->rule != NULL ? keying->rule->number : 0;
@@ -197,7 +197,7 @@ bool bloom_configuration_read(struct bloom_configuration *configuration, uint32_
         sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem, "does not begin with 89424c54");
         return false;
     }
-    if (row[ROW_VERSION_AT] != FORMAT_VERSION) {
+    if (row[ROW_VERSION_AT] != ROW_FORMAT_VERSION) {
         sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem,
                          "has format version %u, which a newer release reads", row[ROW_VERSION_AT]);
         return false;
