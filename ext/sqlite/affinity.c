@@ -1,4 +1,4 @@
-/* A conversion is written down beside the value and not made in it, because SQLite owns the value. */
+/* A conversion is kept beside the value and not made in it, because SQLite owns the value. */
 #include "sqlite/affinity.h"
 
 #include <string.h>

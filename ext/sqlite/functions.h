@@ -156,8 +156,8 @@ void bloom_connection_close(struct bloom_connection *connection);
 /* Copies the filter, and makes a pin of the copy the function's result. */
 void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *filter);
 
-/* Makes a set of hashes the function's result, in the same way. It takes over the memory of the set,
- * of sqlite3_malloc64, and on failure, too. */
+/* Makes a set of hashes the function's result, in the same way. It takes over the memory of the
+ * set, of sqlite3_malloc64, and on failure, too. */
 void bloom_sql_result_hashes(sqlite3_context *context, const struct bloom_hashes *hashes);
 
 /* The filter of the living pin with that number, remembered for the function's next call; NULL when

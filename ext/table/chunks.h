@@ -5,9 +5,9 @@
  * so does one of a generation that is forgotten.
  *
  * A block is read from a copy (copies.h), by a statement, or through a BLOB handle: the reader. It
- * takes longer to open than a statement takes, and less time to move, so it is for queries that read
- * many blocks, and for chunks so large that a statement would copy too much. Chunks are changed
- * through a handle of their own, which writes head and blocks together.
+ * takes longer to open than a statement takes, and less time to move. So it is for queries that
+ * read many blocks, and for chunks so large that a statement would copy too much. Chunks are
+ * changed through a handle of their own, which writes head and blocks together.
  *
  * An open handle keeps the transaction alive and the database locked. So a handle for writing lives
  * for one change, and the reader only while the table has a cursor open. SQLite asks no authorizer
@@ -104,9 +104,9 @@ struct bloom_change {
     uint8_t *blocks; /* the bytes of the place, zeros when the chunk counts as zeros */
 };
 
-/* Opens a place for change. handle must be NULL, or of what is open, which is then moved: this takes
- * a fraction of the time of opening. After an error nothing is open. Only one change of a table may
- * be open. */
+/* Opens a place for change. handle must be NULL, or of what is open, which is then moved: this
+ * takes a fraction of the time of opening. After an error nothing is open. Only one change of a
+ * table may be open. */
 int bloom_change_open(struct bloom_chunks *chunks, const struct bloom_place *place,
                       struct bloom_change *change);
 

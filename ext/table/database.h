@@ -9,8 +9,8 @@
  *      this connection all the same, bloom_database_enter refuses it.
  *   2. While a statement runs, no value may be longer than the longest chunk, so that a huge row
  *      costs neither time nor memory.
- *   3. SQLITE_CONSTRAINT from a statement is turned into damage. The caller of xUpdate would take it
- *      for a key that was ignored.
+ *   3. SQLITE_CONSTRAINT from a statement is turned into damage. The caller of xUpdate would take
+ *      it for a key that was ignored.
  *
  * Every int below is an SQLite result code. On any error but SQLITE_NOMEM the message is kept for
  * bloom_database_message.
@@ -72,7 +72,8 @@ int bloom_database_fail_sqlite(struct bloom_database *database, int code);
                         "%s is damaged: " format BLOOM_RESTORE_DATABASE, (database)->data_name,    \
                         __VA_ARGS__, (database)->name)
 
-/* Returns the message that is kept, from sqlite3_malloc, now the caller's; NULL if there is none. */
+/* Returns the message that is kept, from sqlite3_malloc, now the caller's; NULL if there is
+ * none. */
 char *bloom_database_message(struct bloom_database *database);
 
 /* Returns SQLITE_LOCKED while a statement of a filter table of this connection runs. Every method

@@ -421,7 +421,7 @@ static void fatal(const struct scenario *scenario, const char *what, sqlite3 *da
 }
 
 static int verify(sqlite3 *connection) {
-    unsigned running = 0;
+    unsigned running = 0, rotations = 0;
     struct bloom_database database = {0};
     /* As TABLE says, with pages of 4096 bytes. */
     struct bloom_chunks chunks = {.database = &database,
@@ -433,7 +433,7 @@ static int verify(sqlite3 *connection) {
                                              .chunk_blocks = 63,
                                              .mode = BLOOM_GROWTH_ON}};
     int code = SQLITE_NOMEM;
-    if (bloom_database_open(&database, connection, "main", "seen", &running))
+    if (bloom_database_open(&database, connection, "main", "seen", &running, &rotations))
         code = bloom_maintain_verify(&chunks);
     bloom_chunks_close(&chunks);
     bloom_database_close(&database);
