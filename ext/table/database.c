@@ -213,17 +213,17 @@ int bloom_database_close_row(sqlite3_blob **handle, int code) {
 
 /* SQLite gives SQLITE_ERROR both when there is no such row and when there is no such table, or a
  * view, or a value that is neither text nor BLOB. Only the first must count as no row, so a
- * statement decides. */
-static int explain_no_handle(struct bloom_database *database, sqlite3_int64 id) {
+ * statement decides. If it finds a row, the message of the failure stays. */
+static int explain_no_handle(struct bloom_database *database, sqlite3_int64 id, int failure) {
     sqlite3_stmt *statement;
     bool row;
+    failure = bloom_database_fail_sqlite(database, failure);
     int code = bloom_database_start(database, BLOOM_READ_ROW, id, 0, &statement, &row);
-    if (code != SQLITE_OK)
-        return code;
-    code = bloom_database_end(database, BLOOM_READ_ROW, code);
-    return code == SQLITE_OK && row
-               ? bloom_database_damaged(database, "row %lld cannot be opened", id)
-               : code;
+    if (code == SQLITE_OK)
+        code = bloom_database_end(database, BLOOM_READ_ROW, row ? failure : SQLITE_OK);
+    if (code == SQLITE_OK)
+        sqlite3_free(bloom_database_message(database));
+    return code;
 }
 
 int bloom_database_open_row(struct bloom_database *database, sqlite3_int64 id, bool writes,
@@ -238,8 +238,8 @@ int bloom_database_open_row(struct bloom_database *database, sqlite3_int64 id, b
         return code;
     if ((code & 0xff) != SQLITE_ERROR)
         return bloom_database_close_row(handle, bloom_database_fail_sqlite(database, code));
-    bloom_database_close_row(handle, code);
-    return explain_no_handle(database, id);
+    code = explain_no_handle(database, id, code);
+    return bloom_database_close_row(handle, code);
 }
 
 int bloom_database_page_bytes(struct bloom_database *database, uint32_t *bytes) {

@@ -1,4 +1,4 @@
-/* Reads a filter table by plain SQL, as ext/FORMAT-tables.md describes it, and changes what was read
+/* Reads a filter table by plain SQL, as ext/FORMAT-tables.md has it, and changes what was read
  * as a statement must change the table. All numbers of layers, chunks and limits come from that
  * page; the filter library gives the size of a filter and works on its blocks. */
 #include "simulator.h"

@@ -25,18 +25,18 @@
  *   steps_application.c   what an application does beside SQL
  *
  * It knows of the extension what a user knows: SQL, the shadow table as ext/FORMAT-tables.md
- * describes it, and the filter library, which gives the size of a filter and works on its blocks. It
- * uses nothing of ext/table.
+ * describes it, and the filter library, which gives the size of a filter and works on its blocks.
+ * It uses nothing of ext/table.
  *
  * Three things are compared:
  *
  *   1. Answers, info and filter of the table with the rows of the shadow table, as the same
- *      connection reads them: the path of each key is followed. This holds in any state, also in one
- *      made by hand that will be rolled back, where a damaged row on the path must be an error.
+ *      connection reads them: the path of each key is followed. This holds in any state, also in
+ *      one made by hand that will be rolled back, where a damaged row on the path must be an error.
  *      Queries change nothing.
  *   2. The shadow table with the model, also amid transactions: each key that was added is found in
- *      the generation that has it; the counts of each chunk are those of its bits; a chunk is closed
- *      when it is full; a path leads to each. A statement has made of bits, counts and marks what
+ *      the generation that has it; the counts of each chunk are those of its bits; a chunk is
+ *      closed when it is full; a path leads to each. A statement has made of bits, counts and marks what
  *      raw.c makes of them. A table that counts has each key as often as it was added and not yet
  *      deleted.
  *   3. A file after a crash with what was committed: all rows of all tables are those of a moment
@@ -232,8 +232,8 @@ struct connection {
      * SQLite reads the schema that is not committed: it may keep the number of one that did not
      * come to be, and not see another connection's that gets the same one. */
     bool schema_in_doubt;
-    /* After sqlite3_deserialize SQLite disconnects tables while the next statement is prepared. When
-     * a table prepares it amid another statement, SQLite may abort that one. */
+    /* After sqlite3_deserialize SQLite disconnects tables while the next statement is prepared.
+     * When a table prepares it amid another statement, SQLite may abort that one. */
     bool will_disconnect;
     bool other_schema[SCHEMAS]; /* than when statements were prepared, perhaps: see deserialize */
     struct keys asked;          /* what in_set() tells */
@@ -353,8 +353,8 @@ uint64_t raw_keys(const struct raw *raw);
 uint64_t chunk_start(const struct raw_layer *layer, uint64_t chunk);
 bool is_full(const struct raw_layer *layer, const struct raw_chunk *chunk);
 
-/* What a table must answer for a key of that hash, which may be NULL. Either: there is damage in one
- * generation, and the key in another. */
+/* What a table must answer for a key of that hash, which may be NULL. Either: there is damage in
+ * one generation, and the key in another. */
 enum raw_answer { RAW_ABSENT, RAW_FOUND, RAW_DAMAGED, RAW_EITHER };
 enum raw_answer raw_find(const struct raw *raw, const uint64_t *words);
 
