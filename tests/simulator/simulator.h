@@ -36,9 +36,9 @@
  *      Queries change nothing.
  *   2. The shadow table with the model, also amid transactions: each key that was added is found in
  *      the generation that has it; the counts of each chunk are those of its bits; a chunk is
- *      closed when it is full; a path leads to each. A statement has made of bits, counts and marks what
- *      raw.c makes of them. A table that counts has each key as often as it was added and not yet
- *      deleted.
+ *      closed when it is full; a path leads to each. A statement has made of bits, counts and
+ *      marks what raw.c makes of them. A table that counts has each key as often as it was added
+ *      and not yet deleted.
  *   3. A file after a crash with what was committed: all rows of all tables are those of a moment
  *      that the crash may have left, to the byte.
  *
