@@ -171,17 +171,25 @@ bool url_is_ascii_name(const uint8_t *name, size_t length) {
     return true;
 }
 
-/* Writes the host of some bytes, in which escapes are undone in place; returns its length, 0 when
- * the standard refuses it. */
-static size_t standard_write_host(uint8_t *bytes, size_t length, uint8_t *to) {
-    uint8_t address[IPV4_BYTES];
-    size_t used = url_unescape_once(bytes, length);
-    for (size_t i = 0; i < used; i++)
+/* Undoes escapes of a host in place and writes what it means. Returns its length, or 0 if no
+ * browser opens it. lenient reports whether only Chromium opens it, which does not check Punycode
+ * in a name that is all ASCII. */
+static size_t standard_write_host(uint8_t *bytes, size_t length, uint8_t *to, bool *lenient) {
+    uint8_t address[IPV4_BYTES], high = 0;
+    const size_t unescaped = url_unescape_once(bytes, length);
+    size_t used = unescaped;
+    for (size_t i = 0; i < unescaped; i++) {
         bytes[i] = url_lower(bytes[i]);
-    if (url_is_ascii_name(bytes, used))
-        memcpy(to, bytes, used);
-    else if (!url_idna(bytes, used, to, IDNA_MOST, &used))
+        high |= bytes[i];
+    }
+    const bool ascii = url_is_ascii_name(bytes, unescaped);
+    *lenient = !ascii && !url_idna(bytes, unescaped, to, IDNA_MOST, &used);
+    if (*lenient && high >= 0x80)
         return 0;
+    if (*lenient || ascii) {
+        memcpy(to, bytes, unescaped);
+        used = unescaped;
+    }
     for (size_t i = 0; i < used; i++)
         if (URL_HOST_BYTES[to[i]] == 0)
             return 0;
@@ -256,6 +264,7 @@ enum url_opening url_open(struct url_opened *opened, const uint8_t *bytes, size_
                           uint8_t *text, uint8_t *scratch) {
     uint16_t groups[IPV6_GROUPS];
     struct url_parts parts;
+    bool lenient = false;
     length = url_clean(bytes, length, scratch);
     if (length == 0 || (url_is_slash(scratch[0]) && (length == 1 || !url_is_slash(scratch[1]))))
         return URL_NOWHERE;
@@ -269,11 +278,14 @@ enum url_opening url_open(struct url_opened *opened, const uint8_t *bytes, size_
             return URL_REFUSED;
         opened->host = url_write_ipv6(text, groups);
     } else {
-        opened->host = standard_write_host(scratch + parts.host, parts.host_end - parts.host, text);
+        opened->host =
+            standard_write_host(scratch + parts.host, parts.host_end - parts.host, text, &lenient);
     }
     if (opened->host == 0)
         return URL_REFUSED;
     opened->scheme = parts.scheme;
+    if (lenient)
+        return URL_LENIENT;
     opened->rest = scratch + parts.end;
     opened->rest_bytes = url_resolve(scratch + parts.end, length - parts.end);
     return URL_OPENED;

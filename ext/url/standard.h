@@ -42,6 +42,7 @@ struct url_opened {
 enum url_opening {
     URL_OPENED,
     URL_REFUSED, /* the standard's parser fails */
+    URL_LENIENT, /* it fails at Punycode in an ASCII name, which Chromium opens as it is */
     URL_NOWHERE, /* a path, a query, nothing: the standard needs a base */
 };
 

@@ -461,16 +461,15 @@ bool bloom_url_parse(struct bloom_url *url, const uint8_t *bytes, size_t length,
     /* The end of the room: what is written at its beginning never gets there, since no byte of path
      * and query becomes more than three, and the host has its own room. */
     uint8_t *scratch = text + (size_t)(bloom_url_room(length) - length);
-    switch (url_open(&opened, bytes, length, text, scratch)) {
-    case URL_OPENED:
+    const enum url_opening opening = url_open(&opened, bytes, length, text, scratch);
+    if (opening == URL_OPENED)
         return url_parse_opened(url, &opened, text, scratch);
-    case URL_REFUSED:
-        url->opened = false;
-        return url_parse_refused(url, bytes, length, text, scratch);
-    case URL_NOWHERE:
-        break;
-    }
-    return false;
+    url->opened = false;
+    if (opening == URL_NOWHERE || !url_parse_refused(url, bytes, length, text, scratch))
+        return false;
+    /* With its escapes undone, a text may begin with a scheme, and then its host is another one. */
+    url->opened |= opening == URL_LENIENT && url->scheme == opened.scheme;
+    return true;
 }
 
 /* --- Keys --- */

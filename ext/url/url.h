@@ -29,7 +29,7 @@ struct bloom_url {
     size_t path;   /* where the path ends; the query follows */
     size_t length; /* bytes of it all */
     bool address;  /* the host is an IPv4 or IPv6 address */
-    bool opened;   /* a browser opens it */
+    bool opened;   /* a browser opens it, Chromium at least */
     bool scheme;   /* the text begins with a scheme */
 };
 

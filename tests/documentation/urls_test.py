@@ -270,8 +270,22 @@ class Parsers(WithExtension):
                               ("http://\uff0531.2.3.4/#", "http://1.2.3.4/"),
                               ("http://\uff3b::1\uff3d:80/#", "http://[::1]/"),
                               ("http://[::ffff:0X7f.0.0.01]/#", "http://[::ffff:7f00:1]/"),
-                              ("http://evil\uff052fcom/#", None)):
+                              ("http://evil\uff052fcom/#", None),
+                              ("http://\ue000.test/#", None),
+                              ("http://a%EF%A3%BFb.test/#", None),
+                              ("http://\U000f0000.test/#", None),
+                              ("http://%F4%8F%BF%BD.test/#", None),
+                              ("http://e\u0378\u0301x.test/#", None),
+                              ("http://\U0002ffff.test/#", None),
+                              ("http://%EF%B7%90.test/#", None),
+                              ("http://\ua7d2.test/#", "http://xn--478a.test/"),
+                              ("http://xn--0y0c.test/#", "http://xn--0y0c.test/"),
+                              ("http://XN--%30Y0C.test:80/#", "http://xn--0y0c.test/"),
+                              ("http://xn--0y0c.m\xfcnchen.test/#", None)):
             self.assertEqual(opened[written], href)
+            if ".test/" in written:
+                listed = self.rows("SELECT key FROM bloom_list(?1)", written)
+                self.assertEqual(listed, [(href and self.key(href),)], written)
 
 
 class Page(WithExtension):
