@@ -127,7 +127,7 @@ def visited_by_chromium(urls):
     server = Server(("127.0.0.1", 0), Visited)
     server.urls, server.visited = urls, threading.Event()
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    with tempfile.TemporaryDirectory() as folder, subprocess.Popen(
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, subprocess.Popen(
             [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
              "--disable-background-networking", "--disable-popup-blocking",
              "--disable-features=HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,"
