@@ -61,8 +61,7 @@ static const char *const TAMPERING[] = {
     "ALTER TABLE seen_data ADD COLUMN more DEFAULT 5; DELETE FROM grown_data WHERE id > 0;",
     "DROP TABLE grown_data; CREATE TABLE grown_data AS SELECT * FROM seen_data, t;",
     "UPDATE seen_data SET data = zeroblob(64) WHERE id = 0; DELETE FROM grown_data;",
-    "UPDATE seen_data SET data = zeroblob(1) WHERE id > 0; UPDATE grown_data SET id = id * "
-    "1048576;",
+    "UPDATE seen_data SET data = zeroblob(1) WHERE id > 0; UPDATE grown_data SET id = id << 20;",
 };
 enum { TAMPERINGS = sizeof TAMPERING / sizeof *TAMPERING };
 
