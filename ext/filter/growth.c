@@ -115,6 +115,24 @@ bool bloom_growth_layer(const struct bloom_growth *growth, unsigned index,
     return true;
 }
 
+uint32_t bloom_layer_chunk_blocks(const struct bloom_layer *layer, uint64_t chunk) {
+    return layer->chunk_blocks + (chunk < layer->longer);
+}
+
+uint64_t bloom_layer_chunk_start(const struct bloom_layer *layer, uint64_t chunk) {
+    return chunk * layer->chunk_blocks + (chunk < layer->longer ? chunk : layer->longer);
+}
+
+/* Processors divide numbers of 32 bits several times faster. */
+uint64_t bloom_layer_chunk_of(const struct bloom_layer *layer, uint64_t block) {
+    const uint32_t longer_blocks = layer->chunk_blocks + 1;
+    const uint64_t in_longer = layer->longer * longer_blocks;
+    const bool is_longer = block < in_longer;
+    const uint64_t at = is_longer ? block : block - in_longer;
+    const uint32_t blocks = is_longer ? longer_blocks : layer->chunk_blocks;
+    return (is_longer ? 0 : layer->longer) + (at >> 32 == 0 ? (uint32_t)at / blocks : at / blocks);
+}
+
 /* The products stay below 2^63: a chunk has fewer than 2^10 blocks and 2^19 ones, a layer fewer
  * than 2^43 blocks and 2^52 ones. */
 bool bloom_layer_is_full(const struct bloom_layer *layer, uint32_t blocks, uint64_t keys,

@@ -1,14 +1,8 @@
 /* Loads the extension and runs statements, one a line, each of whose first values it prints; or
- * "done", or the error. From "hide COLUMN" on an authorizer answers SQLITE_IGNORE for it. */
+ * "done", or the error. */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
-
-static int hide(void *column, int action, const char *table, const char *name, const char *schema,
-                const char *inner) {
-    (void)table, (void)schema, (void)inner;
-    return action == SQLITE_READ && strcmp(name, column) == 0 ? SQLITE_IGNORE : SQLITE_OK;
-}
 
 static void answer(sqlite3 *database, const char *sql) {
     sqlite3_stmt *statement;
@@ -23,7 +17,7 @@ static void answer(sqlite3 *database, const char *sql) {
 }
 
 int main(int count, char **arguments) {
-    char line[2000], hidden[100], *words = NULL;
+    char line[2000], *words = NULL;
     sqlite3 *database;
     if (count != 2 || sqlite3_initialize() != SQLITE_OK ||
         sqlite3_open(":memory:", &database) != SQLITE_OK ||
@@ -34,10 +28,7 @@ int main(int count, char **arguments) {
     }
     while (fgets(line, sizeof line, stdin) != NULL) {
         line[strcspn(line, "\n")] = '\0';
-        if (sscanf(line, "hide %99s", hidden) == 1)
-            sqlite3_set_authorizer(database, hide, hidden);
-        else
-            answer(database, line);
+        answer(database, line);
     }
     return sqlite3_close(database) == SQLITE_OK ? 0 : 1;
 }

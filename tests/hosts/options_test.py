@@ -63,15 +63,6 @@ TABLES = [
     ("SELECT count(*) FROM seen('c')", "0"),
     ("INSERT INTO seen(key) VALUES ('c')", "done"),
     ("PRAGMA integrity_check", "ok"),
-    ("hide bits", None),
-    ("SELECT count(*) FROM seen('c')",
-     "seen: the authorizer of this connection hides the shadow tables; let it show them"),
-    ("INSERT INTO seen(key) VALUES ('d')",
-     "seen: the authorizer of this connection hides the shadow tables; let it show them"),
-    ("hide id", None),
-    ("SELECT count(*) FROM seen('c')",
-     "seen: the authorizer of this connection hides the shadow tables; let it show them"),
-    ("hide nothing", None),
     ("SELECT count(*) FROM seen('c')", "1")]
 
 

@@ -156,7 +156,7 @@ class RatesTest(unittest.TestCase):
         self.assertGreater(mean, 0.01 + 2 * SIGMAS * error)
         mean, error = self.measure(1000, 0.01, 1, growth="off")
         self.assertLessEqual(mean, 0.01 + SIGMAS * error)
-        self.assertGreater(mean, 0.009)
+        self.assertGreater(mean, 0.008)  # whole blocks make it a little less than 0.01
 
 
 if __name__ == "__main__":
