@@ -13,7 +13,7 @@ struct bloom_hashes {
 };
 
 /* Makes the hashes of a set of keys, which need not be settled. Leaves hashes->hashes NULL on
- * failure, and when there are none. */
+ * failure, and when the set is empty. */
 enum bloom_built bloom_hashes_sort(struct bloom_hashes *hashes, const struct bloom_key_set *keys);
 
 #endif

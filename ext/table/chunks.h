@@ -84,7 +84,7 @@ struct bloom_place {
     uint32_t offset, bytes; /* in the row */
 };
 
-/* The place of all blocks of a chunk; and that of the block that decides about a key. */
+/* Return the place of all blocks of a chunk, and of the block that decides about a key. */
 struct bloom_place bloom_place_of_chunk(struct bloom_chunks *chunks, unsigned index,
                                         uint32_t generation, uint64_t chunk);
 struct bloom_place bloom_place_of_key(struct bloom_chunks *chunks, unsigned index,
@@ -110,7 +110,7 @@ struct bloom_change {
 int bloom_change_open(struct bloom_chunks *chunks, const struct bloom_place *place,
                       struct bloom_change *change);
 
-/* Writes head and blocks, makes the row if there is none, and closes. */
+/* Writes head and blocks, into a new row if the chunk has no row yet, and closes. */
 int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change);
 
 /* Closes without writing, and returns code. */

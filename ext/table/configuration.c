@@ -134,7 +134,7 @@ int bloom_configuration_of_text(sqlite3 *connection, int count, const char *cons
 
 /* Row 0 */
 
-/* The first byte is neither ASCII nor UTF-8, as that of a filter. */
+/* Neither ASCII nor UTF-8 begins with this byte, so text is never taken for row 0. */
 static const uint8_t ROW_MAGIC[4] = {0x89, 'B', 'L', 'T'};
 
 enum {
