@@ -30,13 +30,15 @@ SHARED = -shared
 endif
 
 BUILD = build
-# The storeys, from the lowest: a file includes nothing of a storey above its own.
-STOREYS = url filter exchange sqlite table
-SOURCES = $(foreach storey,$(STOREYS),$(wildcard ext/$(storey)/*.c)) ext/extension.c
-HEADERS = $(wildcard ext/*.h) $(foreach storey,$(STOREYS),$(wildcard ext/$(storey)/*.h))
-# The filter library: the storeys that know no SQLite, and on top of them what
-# sqlite-bloom-filter.h declares, which the extension has no use for.
-LIBRARY_SOURCES = $(foreach storey,url filter exchange,$(wildcard ext/$(storey)/*.c)) \
+# The folders of ext/, from the lowest: a file includes nothing of a folder above its own. The first
+# eight know no SQLite.
+LIBRARY_FOLDERS = base hash url list filter filter/layouts/kernels filter/layouts foreign
+FOLDERS = $(LIBRARY_FOLDERS) sqlite sqlite/rows table
+SOURCES = $(foreach folder,$(FOLDERS),$(wildcard ext/$(folder)/*.c)) ext/extension.c
+HEADERS = $(wildcard ext/*.h) $(foreach folder,$(FOLDERS),$(wildcard ext/$(folder)/*.h))
+# The filter library for C programs: the folders without SQLite, and the functions that
+# sqlite-bloom-filter.h declares.
+LIBRARY_SOURCES = $(foreach folder,$(LIBRARY_FOLDERS),$(wildcard ext/$(folder)/*.c)) \
     ext/sqlite-bloom-filter.c
 
 # What the project needs in any case, whatever CFLAGS a user gives. -ffp-contract=off: no machine
@@ -56,7 +58,7 @@ $(BUILD)/$(1)/%.o: ext/%.c Makefile
 	$$(COMPILE) $(2) -MMD -MP -c -o $$@ $$<
 endef
 objects_of = $(patsubst ext/%.c,$(BUILD)/$(1)/%.o,$(2))
--include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d)
+-include $(wildcard $(addprefix $(BUILD)/*/,*.d */*.d */*/*.d */*/*/*.d))
 
 $(eval $(call objects,loadable,-fPIC -fvisibility=hidden))
 OBJECTS = $(call objects_of,loadable,$(SOURCES))

@@ -1,8 +1,8 @@
 /* The entry point, and the one table of everything that the extension registers. */
 #include "sqlite-bloom.h"
-#include "filter/version.h"
+#include "base/version.h"
 #include "sqlite/functions.h"
-#include "sqlite/table_function.h"
+#include "sqlite/rows/table_function.h"
 #include "table/module.h"
 
 #include <stdbool.h>

@@ -2,15 +2,15 @@
  * the work; here are handles, a caller's memory and words for errors. */
 #include "sqlite-bloom-filter.h"
 
-#include "exchange/exchange.h"
+#include "base/number.h"
+#include "base/quote.h"
 #include "filter/builder.h"
-#include "filter/hash.h"
 #include "filter/header.h"
 #include "filter/key.h"
 #include "filter/merge.h"
-#include "filter/number.h"
 #include "filter/options.h"
-#include "filter/quote.h"
+#include "foreign/exchange.h"
+#include "hash/hash.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -70,8 +70,8 @@ LINKED_TESTS = $(patsubst tests/faults/%.c,$(BUILD)/tests/%,$(wildcard tests/fau
     $(BUILD)/tests/simulator $(BUILD)/tests/cost_test
 LINKED_SANITIZERS = -fsanitize=address,undefined -fno-sanitize-recover=undefined
 $(eval $(call objects,linked,-DSQLITE_CORE $$(LINKED_SANITIZERS)))
-# The storeys that know no SQLite are those of the unit tests.
-NO_SQLITE = ext/url/% ext/filter/% ext/exchange/%
+# The folders that know no SQLite are built as for the unit tests.
+NO_SQLITE = $(LIBRARY_FOLDERS:%=ext/%/%)
 LINKED_OBJECTS = $(call objects_of,linked,$(filter-out $(NO_SQLITE),$(SOURCES))) \
     $(call objects_of,$(if $(LINKED_SANITIZERS),sanitized,linked),$(filter $(NO_SQLITE),$(SOURCES)))
 LINKED_FLAGS = $(LINKED_SANITIZERS)

@@ -1,7 +1,7 @@
 /* Builds a filter from keys that come one at a time. The shape of the filter is given, or the
  * filter is sized exactly for its distinct keys when all have come. */
-#ifndef BLOOM_BUILDER_H
-#define BLOOM_BUILDER_H
+#ifndef BLOOM_FILTER_BUILDER_H
+#define BLOOM_FILTER_BUILDER_H
 
 #include "filter/key_set.h"
 

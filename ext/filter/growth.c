@@ -3,7 +3,7 @@
  * earlier on one machine does no harm, because its closed mark is stored. */
 #include "filter/growth.h"
 
-#include "filter/rounded.h"
+#include "base/rounded.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -22,8 +22,8 @@
  * FORMAT-tables.md has all numbers. Rates and sizes are computed exactly (rounded.h), so that every
  * machine finds the same layers.
  */
-#ifndef BLOOM_GROWTH_H
-#define BLOOM_GROWTH_H
+#ifndef BLOOM_FILTER_GROWTH_H
+#define BLOOM_FILTER_GROWTH_H
 
 #include "filter/layout.h"
 

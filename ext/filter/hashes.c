@@ -5,7 +5,7 @@
  */
 #include "filter/hashes.h"
 
-#include "filter/portable.h"
+#include "base/portable.h"
 
 #include <stdlib.h>
 #include <string.h>

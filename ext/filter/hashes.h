@@ -1,7 +1,7 @@
 /* A set of hashes: what the command 'add_all' of a filter table adds. It is made of the keys of a
  * query, once and sorted, so that a table can be filled chunk by chunk. */
-#ifndef BLOOM_HASHES_H
-#define BLOOM_HASHES_H
+#ifndef BLOOM_FILTER_HASHES_H
+#define BLOOM_FILTER_HASHES_H
 
 #include "filter/key_set.h"
 

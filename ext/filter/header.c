@@ -14,10 +14,10 @@
  */
 #include "filter/header.h"
 
-#include "filter/hash.h"
-#include "filter/number.h"
-#include "filter/portable.h"
-#include "filter/version.h"
+#include "base/number.h"
+#include "base/portable.h"
+#include "base/version.h"
+#include "hash/hash.h"
 
 #include <inttypes.h>
 #include <stdio.h>

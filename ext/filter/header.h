@@ -1,8 +1,8 @@
 /* A filter as stored bytes: the header of format version 1, one line of 64 bytes or two, then the
  * payload. FORMAT.md is the specification; this is the only door through which bytes become a
  * shape. */
-#ifndef BLOOM_HEADER_H
-#define BLOOM_HEADER_H
+#ifndef BLOOM_FILTER_HEADER_H
+#define BLOOM_FILTER_HEADER_H
 
 #include "filter/layout.h"
 

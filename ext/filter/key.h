@@ -2,13 +2,13 @@
  * hashing, or by the filter's key rule. Only layout, keying and extra of the shape matter.
  *
  * The functions are inline: a check takes some 10 ns, so that a call would show. */
-#ifndef BLOOM_KEY_H
-#define BLOOM_KEY_H
+#ifndef BLOOM_FILTER_KEY_H
+#define BLOOM_FILTER_KEY_H
 
-#include "filter/hash.h"
+#include "base/memory.h"
 #include "filter/layout.h"
-#include "filter/memory.h"
-#include "filter/murmur3.h"
+#include "hash/hash.h"
+#include "hash/murmur3.h"
 
 /* BLOOM_KEY_FOREIGN: the hashing has no keys of this type, or the key rule has no key for the
  * value, so that the key cannot be in. */

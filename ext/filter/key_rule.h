@@ -8,8 +8,8 @@
  * A rule allocates nothing. The caller gives it room for the keys of a text, and gets the keys as
  * stretches of that room.
  */
-#ifndef BLOOM_KEY_RULE_H
-#define BLOOM_KEY_RULE_H
+#ifndef BLOOM_FILTER_KEY_RULE_H
+#define BLOOM_FILTER_KEY_RULE_H
 
 #include <stdbool.h>
 #include <stddef.h>

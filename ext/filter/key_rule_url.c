@@ -8,7 +8,7 @@
  * line of a list such as "0.0.0.0 evil.example" would become a key that nothing ever matches. */
 #include "filter/key_rule.h"
 
-#include "url/list.h"
+#include "list/list.h"
 
 #include <assert.h>
 

@@ -1,7 +1,7 @@
 /* See key_set.h. */
 #include "filter/key_set.h"
 
-#include "filter/portable.h"
+#include "base/portable.h"
 
 #include <string.h>
 

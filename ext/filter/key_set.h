@@ -8,11 +8,11 @@
  * that fits the second-level cache; and the blocked layout maps a partition to a stretch of
  * neighbouring blocks, so that setting bits stays in cache as well.
  */
-#ifndef BLOOM_KEY_SET_H
-#define BLOOM_KEY_SET_H
+#ifndef BLOOM_FILTER_KEY_SET_H
+#define BLOOM_FILTER_KEY_SET_H
 
+#include "base/memory.h"
 #include "filter/layout.h"
-#include "filter/memory.h"
 
 struct bloom_key_chunk;
 

@@ -1,8 +1,8 @@
 /* The table of layouts, and what is common to all shapes. See layout.h. */
 #include "filter/layout.h"
 
-#include "filter/names.h"
-#include "filter/number.h"
+#include "base/names.h"
+#include "base/number.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

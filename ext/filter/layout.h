@@ -3,11 +3,11 @@
  * A layout is one file, NAME.c, and one row of the table in layout.c. Filters store its number and
  * that of its hashing: what the two stand for is never changed, only joined by further numbers.
  */
-#ifndef BLOOM_LAYOUT_H
-#define BLOOM_LAYOUT_H
+#ifndef BLOOM_FILTER_LAYOUT_H
+#define BLOOM_FILTER_LAYOUT_H
 
-#include "filter/hashing.h"
 #include "filter/key_rule.h"
+#include "hash/hashing.h"
 
 #include <stdbool.h>
 #include <stddef.h>

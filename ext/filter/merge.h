@@ -4,11 +4,11 @@
  * size of the largest filter, an intersection that of the smallest. Filters of a layout that can be
  * halved get the size of the smallest.
  */
-#ifndef BLOOM_MERGE_H
-#define BLOOM_MERGE_H
+#ifndef BLOOM_FILTER_MERGE_H
+#define BLOOM_FILTER_MERGE_H
 
+#include "base/memory.h"
 #include "filter/layout.h"
-#include "filter/memory.h"
 
 enum bloom_merge_kind { BLOOM_UNION, BLOOM_INTERSECTION };
 

@@ -1,7 +1,7 @@
 /* See options.h. */
 #include "filter/options.h"
 
-#include "filter/names.h"
+#include "base/names.h"
 
 #include <inttypes.h>
 #include <stdio.h>

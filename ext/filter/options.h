@@ -8,11 +8,11 @@
  *
  * Filters that are values take these three; filter tables have more (table/options.h).
  */
-#ifndef BLOOM_VALUE_OPTIONS_H
-#define BLOOM_VALUE_OPTIONS_H
+#ifndef BLOOM_FILTER_OPTIONS_H
+#define BLOOM_FILTER_OPTIONS_H
 
+#include "base/quote.h"
 #include "filter/layout.h"
-#include "filter/quote.h"
 
 /* Results of reading. Any other number is a code that an option's own reader returned; it is passed
  * on. After BLOOM_OPTION_WRONG problem is a sentence. */

@@ -23,8 +23,8 @@ BUILD = TOP / "build" / "packages"
 
 SUMMARY = "Persistent Bloom filters for SQLite: values, aggregates and tables"
 
-# ext/filter/version.h is the one place that names the release.
-RELEASE = re.search(r'BLOOM_RELEASE "([^"]+)"', (EXT / "filter/version.h").read_text())[1]
+# ext/base/version.h is the one place that names the release.
+RELEASE = re.search(r'BLOOM_RELEASE "([^"]+)"', (EXT / "base/version.h").read_text())[1]
 
 SQLITE_HEADERS = ("sqlite3.h", "sqlite3ext.h")
 

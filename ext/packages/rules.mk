@@ -19,7 +19,7 @@ PACKAGE_TOOLS = $(PACKAGES)/tools
 PACKAGE_PYTHON = $(PACKAGE_TOOLS)/bin/python
 AMALGAMATE_OPTIONS =
 export AMALGAMATE_OPTIONS
-RELEASE_FILES = LICENSE ext/filter/version.h \
+RELEASE_FILES = LICENSE ext/base/version.h \
     $(addprefix ext/packages/,release.py platforms.py publishing.ini)
 # What make amalgamation makes; amalgamation/built is the last of it.
 AMALGAMATION = $(PACKAGES)/amalgamation/built

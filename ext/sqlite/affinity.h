@@ -1,6 +1,6 @@
 /* Keys of a column with a type: values under its affinity, and a copy of the current row's key. */
-#ifndef BLOOM_SQL_AFFINITY_H
-#define BLOOM_SQL_AFFINITY_H
+#ifndef BLOOM_SQLITE_AFFINITY_H
+#define BLOOM_SQLITE_AFFINITY_H
 
 #include "filter/options.h"
 #include "sqlite/sqlite.h"

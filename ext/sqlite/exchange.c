@@ -1,7 +1,7 @@
 /* The functions that read and write filters of other systems. The formats are in exchange.h. */
 #include "sqlite/functions.h"
 
-#include "exchange/exchange.h"
+#include "foreign/exchange.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* What the SQL functions share: their registration, the readers of their arguments, their results.
  */
-#ifndef BLOOM_SQL_FUNCTIONS_H
-#define BLOOM_SQL_FUNCTIONS_H
+#ifndef BLOOM_SQLITE_FUNCTIONS_H
+#define BLOOM_SQLITE_FUNCTIONS_H
 
 #include "sqlite/sqlite.h"
 

@@ -2,7 +2,7 @@
  * registration in extension.c, the readers of their arguments in arguments.c. */
 #include "sqlite/functions.h"
 
-#include "filter/version.h"
+#include "base/version.h"
 
 #include <math.h>
 

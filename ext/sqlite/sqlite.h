@@ -2,18 +2,18 @@
  * text for messages. The storeys below (filter, exchange) know nothing of SQLite; everything here
  * gets at bits only through them. What functions alone need is in functions.h.
  */
-#ifndef BLOOM_SQL_H
-#define BLOOM_SQL_H
+#ifndef BLOOM_SQLITE_SQLITE_H
+#define BLOOM_SQLITE_SQLITE_H
 
 #include "sqlite3ext.h"
 SQLITE_EXTENSION_INIT3 /* SQLite's functions through the pointer that extension.c defines */
 
+#include "base/number.h"
+#include "base/quote.h"
 #include "filter/hashes.h"
 #include "filter/header.h"
-#include "filter/hash.h"
 #include "filter/key.h"
-#include "filter/number.h"
-#include "filter/quote.h"
+#include "hash/hash.h"
 
 /* A valid filter somewhere in memory. bytes stays its owner's: of the sqlite3_value it was read
  * from. */

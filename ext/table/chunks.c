@@ -2,7 +2,7 @@
  * came. So a row that contradicts the format is never used. */
 #include "table/chunks.h"
 
-#include "filter/portable.h"
+#include "base/portable.h"
 #include "table/configuration.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
  * says what it wants instead. Row 0 is read as bytes of a stranger: every number is checked. */
 #include "table/configuration.h"
 
+#include "base/portable.h"
 #include "filter/options.h"
-#include "filter/portable.h"
 #include "table/chunks.h"
 
 #include <assert.h>

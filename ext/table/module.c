@@ -23,7 +23,7 @@
  */
 #include "table/module.h"
 
-#include "filter/names.h"
+#include "base/names.h"
 #include "table/configuration.h"
 #include "table/keys.h"
 #include "table/maintain.h"

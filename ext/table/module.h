@@ -1,6 +1,6 @@
 /* The virtual table module `bloom`: filter tables. */
-#ifndef BLOOM_SQL_TABLE_H
-#define BLOOM_SQL_TABLE_H
+#ifndef BLOOM_TABLE_MODULE_H
+#define BLOOM_TABLE_MODULE_H
 
 #include "sqlite/functions.h"
 

@@ -15,8 +15,8 @@
  *
  * All functions take time linear in the length, whatever the bytes, and allocate nothing.
  */
-#ifndef BLOOM_URL_H
-#define BLOOM_URL_H
+#ifndef BLOOM_URL_URL_H
+#define BLOOM_URL_URL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -30,9 +30,9 @@
 #include "floor.h"
 #include "keys.h"
 
-#include "filter/blocked_kernel.h"
-#include "filter/hash.h"
 #include "filter/layout.h"
+#include "filter/layouts/kernels/blocked_kernel.h"
+#include "hash/hash.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -13,9 +13,9 @@
 
 #include "sqlite-bloom-filter.h"
 
-#include "filter/blocked_kernel.h"
-#include "filter/hash.h"
 #include "filter/header.h"
+#include "filter/layouts/kernels/blocked_kernel.h"
+#include "hash/hash.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -7,8 +7,8 @@ of floor.c.
 reads what `floor speed`, `floor fill`, `floor space` and `floor hash` have printed and writes into
 the folder RESULTS: floor.csv and floor.md (all times, their ratios to libbloom's, the ratios that
 must hold) and the data of the three charts: rate_by_fill.csv (with the rate that theory predicts:
-for layout blocked from ext/filter/blocked_sizes.py, for layout classic (1 - e^(-k/c))^k at c bits
-per key), cost_by_size.csv and space.csv (with the bound of information theory, log2(1/p)).
+for layout blocked from blocked_sizes.py, for layout classic (1 - e^(-k/c))^k at c bits per key),
+cost_by_size.csv and space.csv (with the bound of information theory, log2(1/p)).
 """
 
 import csv
@@ -305,7 +305,8 @@ def hash_table(rows):
 def predicted_rate(layout, hashes, bits_per_key):
     if layout == "classic":
         return (1 - math.exp(-hashes / bits_per_key)) ** hashes
-    script = pathlib.Path(__file__).resolve().parent.parent.parent / "ext/filter/blocked_sizes.py"
+    top = pathlib.Path(__file__).resolve().parent.parent.parent
+    script = top / "ext/filter/layouts/blocked_sizes.py"
     command = [sys.executable, script, "rate", str(hashes), str(bits_per_key)]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 

@@ -83,7 +83,7 @@ int main(int count, char **arguments) {
     return sqlite3_close(database);
 }
 """
-RELEASE = re.search(r'BLOOM_RELEASE "(.*)"', (TOP / "ext/filter/version.h").read_text())[1]
+RELEASE = re.search(r'BLOOM_RELEASE "(.*)"', (TOP / "ext/base/version.h").read_text())[1]
 
 
 def public_functions():
@@ -280,8 +280,8 @@ class Build(unittest.TestCase):
         header.write_text(header.read_text().replace(f'"{RELEASE}"', '"0.9.9"'))
         environment = {name: value for name, value in os.environ.items() if "MAKE" not in name}
         run("make", "-s", ARCHIVE, "CFLAGS=-O0", cwd=tree, env=environment)
-        sources = [str(path) for storey in ("url", "filter", "exchange")
-                   for path in sorted((tree / "ext" / storey).glob("*.c"))]
+        sources = [str(path) for folder in ("base", "hash", "url", "list", "filter", "foreign")
+                   for path in sorted((tree / "ext" / folder).rglob("*.c"))]
         (self.folder / "host.c").write_text(HOST)
         for name, library, exported in (
             ("archive", [str(tree / ARCHIVE)], 0),

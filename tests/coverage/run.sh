@@ -31,7 +31,7 @@ objects() { # objects VARIANT FLAGS: builds them and prints where
 }
 loaded=$(objects coverage_loaded "-fPIC -fvisibility=hidden") || exit 1
 linked=$(objects coverage_linked "-DSQLITE_CORE") || exit 1
-library=$(echo "$loaded" | grep -E '/(url|filter|exchange)/|/sqlite-bloom-filter\.o$')
+library=$(echo "$loaded" | grep -vE '/(sqlite|table)/|/extension\.o$')
 $CC --coverage -shared -o bloom.so $loaded -lm || exit 1
 
 compile="$CC $flags -std=c11 -Iext -ffp-contract=off"

@@ -79,7 +79,7 @@ class Reference(unittest.TestCase):
     def test_functions(self):
         names = re.findall(r'\{"(bloom\w+)",', self.source("extension.c"))
         names += re.findall(r'\.name = "(bloom\w+)"', "".join(
-            map(self.source, ("sqlite/list.c", "sqlite/keys.c", "sqlite/url.c"))))
+            map(self.source, ("sqlite/rows/list.c", "sqlite/rows/keys.c", "sqlite/rows/url.c"))))
         self.assertGreaterEqual(len(names), 25)
         for name in names:
             self.assertIn(f"{name}(", self.EXAMPLES, name)

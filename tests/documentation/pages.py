@@ -11,7 +11,7 @@ from fractions import Fraction
 WORD, HALF = 2**64 - 1, 2**32 - 1
 # The table of sizes, to which FORMAT.md refers.
 SIZES = [tuple(map(int, row)) for row in re.findall(r"\{(\d+), (\d+), (\d+)\}", (
-    pathlib.Path(__file__).parents[2] / "ext/filter/blocked_sizes.h").read_text("ascii"))]
+    pathlib.Path(__file__).parents[2] / "ext/filter/layouts/blocked_sizes.h").read_text("ascii"))]
 
 
 class Refused(Exception):

@@ -7,7 +7,7 @@
  * is right or an error, and its table stays whole. */
 #include "connection.h"
 
-#include "filter/version.h"
+#include "base/version.h"
 
 /* The one number of a query, and the code that it ends with; -1 when it fails. */
 static sqlite3_int64 ask(sqlite3 *database, const char *sql, int *code) {

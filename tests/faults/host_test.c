@@ -3,8 +3,8 @@
 #include "../library/library_test.h"
 
 #include "sqlite-bloom.h"
+#include "base/version.h"
 #include "filter/header.h"
-#include "filter/version.h"
 
 /* Instead of the SQLite library's, for the extension in this program. */
 static int pretended_version;

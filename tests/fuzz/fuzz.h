@@ -3,11 +3,11 @@
 #ifndef BLOOM_FUZZ_H
 #define BLOOM_FUZZ_H
 
-#include "filter/bitset.h"
+#include "base/bitset.h"
 #include "sqlite-bloom.h"
+#include "base/portable.h"
 #include "filter/header.h"
-#include "filter/hash.h"
-#include "filter/portable.h"
+#include "hash/hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  */
 #include "fuzz.h"
 
-#include "exchange/exchange.h"
+#include "foreign/exchange.h"
 
 /* The formats, by the names that the library lists: 'one', 'another'. */
 static const struct bloom_exchange *formats[16];

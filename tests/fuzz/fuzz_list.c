@@ -2,7 +2,7 @@
  * that of a URL, canonical, and one that a filter with key=url takes by itself. */
 #include "fuzz.h"
 
-#include "url/list.h"
+#include "list/list.h"
 
 static void must_be_taken(const struct bloom_list_entry *entry) {
     struct bloom_url url;

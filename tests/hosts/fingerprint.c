@@ -2,12 +2,12 @@
  * filters, one a line. platforms_test.py compares the output of other processors and C libraries
  * with that of this one. With an argument, prints the kernels that this processor can run instead.
  */
-#include "filter/counting_kernel.h"
 #include "filter/growth.h"
 #include "filter/header.h"
-#include "filter/hash.h"
 #include "filter/key_set.h"
-#include "filter/parquet.h"
+#include "filter/layouts/kernels/counting_kernel.h"
+#include "foreign/parquet_layout.h"
+#include "hash/hash.h"
 
 #include <inttypes.h>
 #include <math.h>

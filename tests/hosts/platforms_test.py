@@ -15,8 +15,8 @@ import tempfile
 import unittest
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-SOURCES = [path for floor in ("url", "filter", "exchange")
-           for path in sorted((TOP / "ext" / floor).glob("*.c"))]
+SOURCES = [path for folder in ("base", "hash", "url", "list", "filter", "foreign")
+           for path in sorted((TOP / "ext" / folder).rglob("*.c"))]
 
 PLATFORMS = {
     "big-endian (s390x)": (["s390x-linux-gnu-gcc", "-static"], ["qemu-s390x"]),

@@ -1,7 +1,7 @@
 /* Merging and counting touch every byte they are given, and no other. */
 #include "library_test.h"
 
-#include "filter/bitset.h"
+#include "base/bitset.h"
 
 enum { LENGTH_MOST = 200, OFFSETS = 9 };
 

@@ -3,8 +3,8 @@
 #include "inverse_hash.h"
 #include "library_test.h"
 
-#include "filter/hash.h"
 #include "filter/layout.h"
+#include "hash/hash.h"
 
 static uint64_t left(uint64_t word, int count) {
     return word << count | word >> (64 - count);

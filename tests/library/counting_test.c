@@ -3,8 +3,8 @@
  * address and in blocks apart: layout_test.c. */
 #include "library_test.h"
 
-#include "filter/blocked.h"
 #include "filter/key_set.h"
+#include "filter/layouts/blocked.h"
 
 enum { PLACES = 512, BLOCK_BYTES = 256, FULL = 15 };
 

@@ -3,11 +3,11 @@
  * tests/exchange. */
 #include "library_test.h"
 
-#include "exchange/exchange.h"
-#include "filter/foreign.h"
-#include "filter/hash.h"
 #include "filter/key_set.h"
-#include "filter/parquet.h"
+#include "filter/layouts/classic_size.h"
+#include "foreign/exchange.h"
+#include "foreign/parquet_layout.h"
+#include "hash/hash.h"
 
 #include <float.h>
 #include <math.h>

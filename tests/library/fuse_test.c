@@ -3,9 +3,9 @@
 #include "fuse_attack.h"
 #include "library_test.h"
 
-#include "filter/hash.h"
 #include "filter/header.h"
 #include "filter/key_set.h"
+#include "hash/hash.h"
 
 #include <math.h>
 

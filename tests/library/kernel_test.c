@@ -4,7 +4,7 @@
 
 #include "library_test.h"
 
-#include "filter/counting_kernel.h"
+#include "filter/layouts/kernels/counting_kernel.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -6,9 +6,9 @@
 #include "inverse_hash.h"
 #include "library_test.h"
 
-#include "filter/hash.h"
 #include "filter/hashes.h"
 #include "filter/key_set.h"
+#include "hash/hash.h"
 
 /* ---- The allocator ---- */
 

@@ -2,9 +2,9 @@
  * SipHash and the bytes of headers are in vectors_test.c. */
 #include "library_test.h"
 
-#include "filter/hash.h"
+#include "base/version.h"
 #include "filter/header.h"
-#include "filter/version.h"
+#include "hash/hash.h"
 
 /* What messages end in. */
 #define ANEW "; whoever wrote it must write it anew"

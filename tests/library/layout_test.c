@@ -2,10 +2,10 @@
  * and what they tell of the keys in them. Their bits are in vectors_test.c and kernel_test.c. */
 #include "library_test.h"
 
-#include "filter/bitset.h"
-#include "filter/hash.h"
+#include "base/bitset.h"
 #include "filter/layout.h"
-#include "filter/blocked_kernel.h"
+#include "filter/layouts/kernels/blocked_kernel.h"
+#include "hash/hash.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
  * by lists.test. */
 #include "library_test.h"
 
-#include "url/list.h"
+#include "list/list.h"
 
 #include <time.h>
 

@@ -5,8 +5,8 @@
 #define _XOPEN_SOURCE 700 /* setenv, mkdir */
 #include "library_test.h"
 
+#include "base/number.h"
 #include "filter/key_set.h"
-#include "filter/number.h"
 
 #include <locale.h>
 #include <math.h>

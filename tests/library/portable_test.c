@@ -11,7 +11,7 @@ __extension__ typedef unsigned __int128 reference_product;
 #undef __GNUC__
 #undef __SIZEOF_INT128__
 #undef __POPCNT__
-#include "filter/portable.h"
+#include "base/portable.h"
 
 static const uint64_t EDGES[] = {
     0,

@@ -4,9 +4,9 @@
  */
 #include "library_test.h"
 
-#include "filter/hash.h"
 #include "filter/key_set.h"
 #include "filter/layout.h"
+#include "hash/hash.h"
 
 #include <math.h>
 

@@ -7,7 +7,7 @@
 #include "library_test.h"
 
 #include "filter/layout.h"
-#include "filter/sizing.h"
+#include "filter/layouts/sizing.h"
 
 #include <float.h>
 #include <math.h>

@@ -4,7 +4,7 @@
     run.py NAME=COMMAND ...     suites, as tests/runner/run.py takes them
 
 Each mutant is one change of one place (mutate.py makes them) in a copy of the tree. It is killed
-when a suite fails or takes too long. Those of its storey come first, and of these the ones that
+when a suite fails or takes too long. Those of its folder come first, and of these the ones that
 killed others; make builds what a suite needs when its turn comes. What does not compile, and what
 makes the same machine code, is passed over and another one drawn. The survivors are printed as
 diffs; what equivalents.txt has, with the reason why nobody can tell them from the source, does not
@@ -42,7 +42,6 @@ WORD, AGAIN = os.environ.get("WORD", ""), os.environ.get("AGAIN")
 QUICK = float(os.environ.get("QUICK") or 0)
 SURVIVED = "survived the quick ones" if QUICK else "survived"
 JOBS = int(os.environ.get("JOBS") or 2)
-STOREYS = ("url", "filter", "exchange", "sqlite", "table")
 TABLES = {"idna_tables.h", "blocked_sizes.h"}  # of constants
 # A wrong type is no mutant: no compiler takes it with the warnings of the project.
 FLAGS = "CFLAGS=-O2 -Werror=int-conversion -Werror=incompatible-pointer-types " \
@@ -54,9 +53,8 @@ LEFT_OUT = {"build", "sources", "script runner", "runner of suites", "documentat
 
 
 def sources():
-    files = [path for storey in STOREYS for path in sorted((TOP / "ext" / storey).glob("*.[ch]"))]
-    return [path for path in files + sorted((TOP / "ext").glob("*.[ch]"))
-            if path.name not in TABLES]
+    return [path for path in sorted((TOP / "ext").rglob("*.[ch]"))
+            if path.name not in TABLES and "packages" not in path.parts]
 
 
 class Mutant:
@@ -75,7 +73,7 @@ class Mutant:
     def changed(self):
         return self.text[:self.start] + self.instead + self.text[self.end:]
 
-    def storey(self):
+    def folder(self):
         return self.name.split("/")[1]
 
 
@@ -148,24 +146,24 @@ class Suite:
         if re.search(r"_test\.py( \w+)*$", command):
             self.command += " --failfast"
 
-    def reaches(self, storey):
+    def reaches(self, folder):
         """The unit tests have nothing in them that knows SQLite; what scripts load has nothing of
         the library's own interface."""
         if self.is_unit:
-            return storey not in ("sqlite", "table", "extension.c")
-        return storey != "sqlite-bloom-filter.c" or not self.is_script
+            return folder not in ("sqlite", "table", "extension.c")
+        return folder != "sqlite-bloom-filter.c" or not self.is_script
 
-    def is_near(self, storey):
+    def is_near(self, folder):
         """Unit tests are of the filter library, the others of what SQL sees."""
-        if storey == "table":
+        if folder == "table":
             return "table" in self.name
-        return not self.is_unit and "table" not in self.name if storey in (
+        return not self.is_unit and "table" not in self.name if folder in (
             "sqlite", "extension.c") else self.is_unit
 
     def order(self, mutant):
         """By the chance that it kills in a second: what was seen, and a guess to begin with."""
-        storey, stem = mutant.storey(), pathlib.Path(mutant.name).stem
-        chance = self.kills.get(storey, 0) + (0.5 if self.is_near(storey) else 0.05)
+        folder, stem = mutant.folder(), pathlib.Path(mutant.name).stem
+        chance = self.kills.get(folder, 0) + (0.5 if self.is_near(folder) else 0.05)
         chance += 2 if stem in self.name else 0
         return -chance / (self.seconds + 0.3)
 
@@ -237,12 +235,12 @@ class Tree:
                 return "broken"
             if self.digests() == self.same:
                 return "same"
-            reaching = [suite for suite in suites if suite.reaches(mutant.storey())]
+            reaching = [suite for suite in suites if suite.reaches(mutant.folder())]
             for suite in sorted(reaching, key=lambda suite: suite.order(mutant)):
                 if not suite.builds(self.folder):
                     return "broken"
                 if suite.fails(self.folder, 3 + 4 * suite.seconds):
-                    suite.kills[mutant.storey()] = suite.kills.get(mutant.storey(), 0) + 1
+                    suite.kills[mutant.folder()] = suite.kills.get(mutant.folder(), 0) + 1
                     return "killed: " + suite.name
             return SURVIVED
         finally:
@@ -290,7 +288,7 @@ def main(arguments):
     for mutant in drawn:
         for suite in suites:
             if found.get(mutant.rank) == "killed: " + suite.name:
-                suite.kills[mutant.storey()] = suite.kills.get(mutant.storey(), 0) + 1
+                suite.kills[mutant.folder()] = suite.kills.get(mutant.folder(), 0) + 1
 
     def judge(mutant):
         if f"{mutant.name}\n{mutant.diff}" in known:
@@ -321,10 +319,10 @@ def main(arguments):
         print(f"\n{mutant.name}:{mutant.line}\n{mutant.diff}")
     killed = sum(what.startswith("killed") for _, what in judged)
     print()
-    for storey in sorted({mutant.storey() for mutant, _ in judged}):
-        of = [what for mutant, what in judged if mutant.storey() == storey]
+    for folder in sorted({mutant.folder() for mutant, _ in judged}):
+        of = [what for mutant, what in judged if mutant.folder() == folder]
         dead = sum(what.startswith("killed") for what in of)
-        print(f"figures: {storey}: {dead} killed, {len(of) - dead - of.count('equivalent')} "
+        print(f"figures: {folder}: {dead} killed, {len(of) - dead - of.count('equivalent')} "
               f"survived, {of.count('equivalent')} equivalent")
     print(f"figures: of {len(judged)} mutants (seed {SEED}) {killed} killed, {len(survivors)} "
           f"survived, {len(judged) - killed - len(survivors)} equivalent: "

@@ -55,9 +55,9 @@
 #define SQLITE_ENABLE_PREUPDATE_HOOK
 #endif
 #include "sqlite-bloom.h"
-#include "filter/hash.h"
 #include "filter/header.h"
 #include "filter/layout.h"
+#include "hash/hash.h"
 
 #include <stdbool.h>
 #include <stddef.h>

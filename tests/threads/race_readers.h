@@ -1,6 +1,6 @@
 /* Put in front of sqlite-bloom-filter.c, this gives a check what none may have: a static variable
  * that calls change without a lock. run.sh checks that the sanitizer finds it. */
-#include "filter/murmur3.h"
+#include "hash/murmur3.h"
 
 static int race_calls;
 

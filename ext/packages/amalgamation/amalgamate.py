@@ -4,7 +4,7 @@ sqlite-bloom-filter.c, all of the filter library; the header of each beside it, 
 
     amalgamate.py [--ext FOLDER] [--rename] OUTPUT_FOLDER
 
-The sources of the extension are ext/*.c and ext/*/*.c, less ext/packages and sqlite-bloom-filter.c;
+The sources of the extension are all .c files of ext, less ext/packages and sqlite-bloom-filter.c;
 those of the library are that file and the folders that it needs. Folders come in the order in which
 they include each other, files of a folder by name; each header stands where it is first needed.
 Comments stay: the file is meant to be read.
@@ -298,34 +298,27 @@ class Amalgamation:
     def sources(self):
         """All .c files: a folder after those that it includes from, the files of a folder by name.
         """
-        files = sorted(
-            path.relative_to(self.ext)
-            for pattern in ("*.c", "*/*.c")
-            for path in self.ext.glob(pattern)
-        )
+        files = sorted(path.relative_to(self.ext) for path in self.ext.rglob("*.c"))
         files = [
             path
             for path in files
             if path.parts[0] != "packages"
-            and (path.parent.name != "" or self.library == (path == LIBRARY))
+            and (str(path.parent) != "." or self.library == (path == LIBRARY))
         ]
         needs = collections.defaultdict(set)
-        for path in self.ext.glob("*/*.[ch]"):
-            folder = path.parent.name
-            needs[folder] |= {name.split("/")[0] for name in self.included(path) if "/" in name} - {
-                folder
-            }
+        for path in self.ext.rglob("*/*.[ch]"):
+            folder = str(path.parent.relative_to(self.ext))
+            needs[folder] |= self.folders(path) - {folder}
         if self.library:
-            included = self.included(self.ext / LIBRARY)
-            wanted = {name.split("/")[0] for name in included if "/" in name}
+            wanted = self.folders(self.ext / LIBRARY)
             while more := {folder for one in wanted for folder in needs[one]} - wanted:
                 wanted |= more
-            files = [path for path in files if path.parent.name in wanted | {""}]
+            files = [path for path in files if str(path.parent) in wanted | {"."}]
         order = []
-        while len(order) < len({path.parent for path in files if path.parent.name}):
+        while len(order) < len({path.parent for path in files} - {pathlib.Path(".")}):
             ready = sorted(
                 folder
-                for folder in {path.parent.name for path in files if path.parent.name}
+                for folder in {str(path.parent) for path in files} - {"."}
                 if folder not in order and needs[folder] <= set(order)
             )
             if not ready:
@@ -334,8 +327,8 @@ class Amalgamation:
                     f" {', '.join(order)}"
                 )
             order.append(ready[0])
-        order.append("")
-        return sorted(files, key=lambda path: (order.index(path.parent.name), path))
+        order.append(".")
+        return sorted(files, key=lambda path: (order.index(str(path.parent)), path))
 
     def included(self, path):
         return [
@@ -343,6 +336,10 @@ class Amalgamation:
             for line in path.read_text().splitlines()
             if (match := INCLUDE.match(line)) and (self.ext / match[1]).exists()
         ]
+
+    def folders(self, path):
+        """The folders that a file includes from."""
+        return {name.rpartition("/")[0] for name in self.included(path) if "/" in name}
 
     def add(self, path, text):
         """Appends a file, with its headers in front of where they are included."""
@@ -428,7 +425,7 @@ PROLOGUE = """
 #pragma STDC FP_CONTRACT OFF
 #endif
 
-/* Nothing but what the public header declares leaves this file. The storeys in it offer more than
+/* Nothing but what the public header declares leaves this file. The folders in it offer more than
  * is used. */
 #if defined(__GNUC__)
 #define BLOOM_INTERNAL static __attribute__((unused))

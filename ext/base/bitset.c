@@ -1,0 +1,24 @@
+/* See bitset.h. Compilers make vector code of these loops. */
+#include "base/bitset.h"
+
+#include "base/portable.h"
+
+void bloom_bitset_union(uint8_t *into, const uint8_t *from, size_t bytes) {
+    for (size_t i = 0; i < bytes; i++)
+        into[i] |= from[i];
+}
+
+void bloom_bitset_intersect(uint8_t *into, const uint8_t *from, size_t bytes) {
+    for (size_t i = 0; i < bytes; i++)
+        into[i] &= from[i];
+}
+
+uint64_t bloom_bitset_ones(const uint8_t *set, size_t bytes) {
+    uint64_t ones = 0;
+    size_t i = 0;
+    for (; i + 8 <= bytes; i += 8)
+        ones += bloom_popcount64(bloom_load64(set + i));
+    for (; i < bytes; i++)
+        ones += bloom_popcount64(set[i]);
+    return ones;
+}

@@ -1,0 +1,44 @@
+/* Where memory comes from: the caller of the filter library decides. */
+#ifndef BLOOM_BASE_MEMORY_H
+#define BLOOM_BASE_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* context is handed to every function. allocate returns NULL when there is no memory; bytes is not
+ * 0. release takes NULL, too. resize returns memory of another size that begins with the same
+ * bytes, or NULL, and then the old memory is as before; its argument may be NULL. The member resize
+ * may be NULL itself: memory that grows is then copied. */
+struct bloom_memory {
+    void *(*allocate)(void *context, uint64_t bytes);
+    void (*release)(void *context, void *memory);
+    void *(*resize)(void *context, void *memory, uint64_t bytes);
+    void *context;
+};
+
+/* That of the C library. */
+extern const struct bloom_memory bloom_c_memory;
+
+static inline void *bloom_allocate(const struct bloom_memory *memory, uint64_t bytes) {
+    return memory->allocate(memory->context, bytes);
+}
+
+static inline void bloom_release(const struct bloom_memory *memory, void *what) {
+    memory->release(memory->context, what);
+}
+
+/* Enlarges memory in which `used` bytes are in use; used is 0 when `what` is NULL. */
+static inline void *bloom_enlarge(const struct bloom_memory *memory, void *what, uint64_t used,
+                                  uint64_t bytes) {
+    if (memory->resize != NULL)
+        return memory->resize(memory->context, what, bytes);
+    void *larger = bloom_allocate(memory, bytes);
+    if (larger != NULL && used > 0)
+        memcpy(larger, what, (size_t)used);
+    if (larger != NULL)
+        bloom_release(memory, what);
+    return larger;
+}
+
+#endif

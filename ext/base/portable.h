@@ -1,0 +1,158 @@
+/* What C11 leaves to the machine: byte order, the 128-bit product, bit counting.
+ *
+ * Everything a filter stores is little-endian; these helpers make the same bytes on every machine
+ * and compile to single instructions where the machine agrees. Nothing here needs aligned pointers:
+ * SQLite hands out BLOBs that are 8-byte aligned at best.
+ */
+#ifndef BLOOM_BASE_PORTABLE_H
+#define BLOOM_BASE_PORTABLE_H
+
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define BLOOM_BIG_ENDIAN 1
+#else
+#define BLOOM_BIG_ENDIAN 0
+#endif
+
+/* The same bytes in the other order. */
+static inline uint64_t bloom_swap64(uint64_t value) {
+#if defined(__GNUC__)
+    return __builtin_bswap64(value);
+#else
+    value = (value & 0x00ff00ff00ff00ffULL) << 8 | (value >> 8 & 0x00ff00ff00ff00ffULL);
+    value = (value & 0x0000ffff0000ffffULL) << 16 | (value >> 16 & 0x0000ffff0000ffffULL);
+    return value << 32 | value >> 32;
+#endif
+}
+
+/* Starts loading the cache line at an address; only ever a hint. */
+#if defined(__GNUC__)
+#define BLOOM_PREFETCH(address) __builtin_prefetch(address)
+#else
+#define BLOOM_PREFETCH(address) ((void)(address))
+#endif
+
+/* For a function that must be inlined because its callers pass constants, or because it is a step
+ * of what is done for each key: compilers do not inline functions that they think too large. A
+ * build without optimisation, such as the coverage build, gains nothing by copies. */
+#if defined(__GNUC__) && defined(__OPTIMIZE__)
+#define BLOOM_INLINE __attribute__((always_inline)) static inline
+#else
+#define BLOOM_INLINE static inline
+#endif
+
+/* Has a 64-bit variable computed at this point and in one register. A compiler that sees a word
+ * turned by nine again and again copies it and turns the copies by nine, by eighteen, by
+ * twenty-seven and so on: for each turn an instruction more, and a register. */
+#if defined(__GNUC__) && defined(__LP64__)
+#define BLOOM_COMPUTED(variable) __asm__("" : "+r"(variable))
+#else
+#define BLOOM_COMPUTED(variable) ((void)(variable))
+#endif
+
+/* For a function that is rarely called, so that its caller need not save the registers it takes. */
+#if defined(__GNUC__)
+#define BLOOM_APART __attribute__((noinline)) static
+#else
+#define BLOOM_APART static
+#endif
+
+/* Turns a 64-bit word as the machine holds it into one whose bytes in memory are little-endian, and
+ * back. */
+static inline uint64_t bloom_little64(uint64_t value) {
+    return BLOOM_BIG_ENDIAN ? bloom_swap64(value) : value;
+}
+
+/* Eight bytes, or four, from any address as a little-endian number, and back. */
+static inline uint64_t bloom_load64(const void *bytes) {
+    uint64_t value;
+    memcpy(&value, bytes, sizeof value);
+    return bloom_little64(value);
+}
+
+static inline void bloom_store64(void *bytes, uint64_t value) {
+    value = bloom_little64(value);
+    memcpy(bytes, &value, sizeof value);
+}
+
+static inline uint32_t bloom_load32(const uint8_t *bytes) {
+    uint32_t value;
+    memcpy(&value, bytes, sizeof value);
+    return BLOOM_BIG_ENDIAN ? (uint32_t)(bloom_swap64(value) >> 32) : value;
+}
+
+static inline void bloom_store32(uint8_t *bytes, uint32_t value) {
+    for (int i = 0; i < 4; i++)
+        bytes[i] = (uint8_t)(value >> (8 * i));
+}
+
+/* 1 to 8 bytes as a little-endian word, the missing ones zero. Overlapping loads instead
+ * of a switch over the length: keys of mixed lengths mispredict the switch (27.6 ns against 18.8 ns
+ * for MurmurHash3 of a key of 60 to 80 bytes). */
+static inline uint64_t bloom_load_partial(const uint8_t *bytes, size_t length) {
+    if (length >= 4)
+        return bloom_load32(bytes) | (uint64_t)bloom_load32(bytes + length - 4)
+                                         << (8 * (length - 4));
+    return bytes[0] | (uint64_t)bytes[length / 2] << (8 * (length / 2)) |
+           (uint64_t)bytes[length - 1] << (8 * (length - 1));
+}
+
+/* The high and, through low, the low half of the 128-bit product a * b. */
+static inline uint64_t bloom_multiply_wide(uint64_t a, uint64_t b, uint64_t *low) {
+#if defined(__SIZEOF_INT128__)
+    __extension__ typedef unsigned __int128 uint128;
+    uint128 product = (uint128)a * b;
+    *low = (uint64_t)product;
+    return (uint64_t)(product >> 64);
+#else
+    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+    uint64_t middle = a1 * b0 + (a0 * b0 >> 32); /* at most 2^64 - 2^32: cannot overflow */
+    uint64_t other = a0 * b1 + (uint32_t)middle; /* likewise */
+    *low = a * b;
+    return a1 * b1 + (middle >> 32) + (other >> 32);
+#endif
+}
+
+/* floor(value * range / 2^64): maps a uniform 64-bit value onto 0 .. range-1 without a division
+ * (Lemire, "Fast random integer generation in an interval", 2019). Monotone in value, so sorting
+ * values sorts what they are mapped to. */
+static inline uint64_t bloom_reduce(uint64_t value, uint64_t range) {
+    uint64_t low;
+    return bloom_multiply_wide(value, range, &low);
+}
+
+/* How many bits are set: 0 to 64. */
+static inline unsigned bloom_popcount64(uint64_t value) {
+#if defined(__GNUC__) && defined(__POPCNT__)
+    return (unsigned)__builtin_popcountll(value);
+#else
+    value -= value >> 1 & 0x5555555555555555ULL;
+    value = (value & 0x3333333333333333ULL) + (value >> 2 & 0x3333333333333333ULL);
+    value = (value + (value >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
+    return (unsigned)(value * 0x0101010101010101ULL >> 56);
+#endif
+}
+
+/* floor(log2(value)) for value > 0. */
+static inline unsigned bloom_log2_floor(uint64_t value) {
+    unsigned log = 0;
+    for (unsigned step = 32; step > 0; step /= 2)
+        if (value >> step) {
+            value >>= step;
+            log += step;
+        }
+    return log;
+}
+
+/* The number of the lowest bit that is set in value > 0. */
+static inline unsigned bloom_lowest_one64(uint64_t value) {
+#if defined(__GNUC__)
+    return (unsigned)__builtin_ctzll(value);
+#else
+    return bloom_log2_floor(value & (~value + 1));
+#endif
+}
+
+#endif

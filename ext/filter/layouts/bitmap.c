@@ -1,0 +1,164 @@
+/* Layout `bitmap`: an exact set of whole numbers, one bit for each number from 0 to m - 1.
+ *
+ * Bit b of the payload is number b. Where keys are dense (row numbers, document numbers) this is
+ * the smallest form there is, and sorts, removes duplicates and intersects at the speed of memory:
+ * Bentley, "Programming Pearls", column 1, 1986. Filters of any two sizes merge: the shorter one
+ * counts as if zeros followed it. n equals m. */
+#include "filter/layout.h"
+
+#include "base/bitset.h"
+#include "base/number.h"
+#include "base/portable.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { BITMAP_NUMBER = 6, WORD_NUMBERS = 64 };
+
+static bool bitmap_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+    (void)problem;
+    /* A payload has at least one bit. */
+    if (shape->capacity == 0)
+        shape->capacity = 1;
+    shape->probes = 1;
+    shape->bits = shape->capacity;
+    return true;
+}
+
+static bool bitmap_size_for_keys(struct bloom_shape *shape, const struct bloom_key_summary *keys,
+                                 char problem[BLOOM_PROBLEM_SIZE]) {
+    if (keys->largest >= BLOOM_CAPACITY_MAXIMUM) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "the largest number, %" PRIu64
+                 ", is too large: layout bitmap needs a bit for each "
+                 "number up to it; use another layout",
+                 keys->largest);
+        return false;
+    }
+    shape->capacity = keys->keys == 0 ? 0 : keys->largest + 1;
+    return bitmap_size(shape, problem);
+}
+
+static bool bitmap_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+    char rate[BLOOM_NUMBER_SIZE];
+    if ((shape->extra[0] | shape->extra[1]) != 0) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "is invalid: bytes 40 to 55 of its header are zeros in layout "
+                 "bitmap" BLOOM_MADE_WRONGLY);
+        return false;
+    }
+    if (shape->capacity == shape->bits && shape->rate == 0)
+        return true;
+    snprintf(problem, BLOOM_PROBLEM_SIZE,
+             "is invalid: its header says n = %" PRIu64 " and p = %s for %" PRIu64
+             " bits, layout bitmap has n = bits and p = 0" BLOOM_MADE_WRONGLY,
+             shape->capacity, bloom_number_text(rate, shape->rate, 6), shape->bits);
+    return false;
+}
+
+static bool bitmap_fits(const struct bloom_shape *shape, const uint64_t *words,
+                        char problem[BLOOM_PROBLEM_SIZE]) {
+    if (words[0] < shape->bits)
+        return true;
+    snprintf(problem, BLOOM_PROBLEM_SIZE,
+             "is %" PRIu64 ", but the filter has room for 0 to %" PRIu64
+             "; make it larger, or leave n out of bloom_agg",
+             words[0], shape->bits - 1);
+    return false;
+}
+
+static bool bitmap_check(const struct bloom_shape *shape, const uint8_t *payload,
+                         const uint64_t *words) {
+    return words[0] < shape->bits && (payload[words[0] >> 3] >> (words[0] & 7) & 1) != 0;
+}
+
+static void bitmap_check_many(const struct bloom_shape *shape, const uint8_t *payload,
+                              const uint64_t *words, size_t count, uint8_t *found) {
+    for (size_t i = 0; i < count; i++)
+        found[i] = bitmap_check(shape, payload, words + i);
+}
+
+static void bitmap_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words,
+                       size_t count) {
+    (void)shape;
+    for (size_t i = 0; i < count; i++)
+        payload[words[i] >> 3] |= (uint8_t)(1u << (words[i] & 7));
+}
+
+static struct bloom_estimate bitmap_estimate(const struct bloom_shape *shape,
+                                             const uint8_t *payload) {
+    struct bloom_estimate estimate = {0};
+    estimate.ones = bloom_bitset_ones(payload, (size_t)bloom_payload_bytes(shape));
+    estimate.count = (double)estimate.ones;
+    estimate.fill = (double)estimate.ones / (double)shape->bits;
+    return estimate;
+}
+
+/* Word number `word` of the payload, with only the bits of the numbers from first to last. */
+static uint64_t bitmap_word(const struct bloom_shape *shape, const uint8_t *payload, uint64_t word,
+                            uint64_t first, uint64_t last) {
+    uint64_t bytes = bloom_payload_bytes(shape), bits = 0;
+    if (bytes - 8 * word >= 8)
+        bits = bloom_load64(payload + 8 * word);
+    else
+        for (uint64_t i = 8 * word; i < bytes; i++)
+            bits |= (uint64_t)payload[i] << 8 * (i & 7);
+    if (word == first / WORD_NUMBERS)
+        bits &= UINT64_MAX << first % WORD_NUMBERS;
+    if (word == last / WORD_NUMBERS)
+        bits &= UINT64_MAX >> (WORD_NUMBERS - 1 - last % WORD_NUMBERS);
+    return bits;
+}
+
+static size_t bitmap_list(const struct bloom_shape *shape, const uint8_t *payload, uint64_t first,
+                          uint64_t last, uint64_t *keys, size_t room) {
+    size_t listed = 0;
+    for (uint64_t word = first / WORD_NUMBERS; word <= last / WORD_NUMBERS; word++)
+        for (uint64_t bits = bitmap_word(shape, payload, word, first, last); bits != 0;
+             bits &= bits - 1) {
+            if (listed == room)
+                return listed;
+            keys[listed++] = word * WORD_NUMBERS + bloom_lowest_one64(bits);
+        }
+    return listed;
+}
+
+static size_t bitmap_list_down(const struct bloom_shape *shape, const uint8_t *payload,
+                               uint64_t first, uint64_t last, uint64_t *keys, size_t room) {
+    size_t listed = 0;
+    for (uint64_t word = last / WORD_NUMBERS + 1; word-- > first / WORD_NUMBERS;)
+        for (uint64_t bits = bitmap_word(shape, payload, word, first, last); bits != 0;) {
+            if (listed == room)
+                return listed;
+            unsigned highest = bloom_log2_floor(bits);
+            keys[listed++] = word * WORD_NUMBERS + highest;
+            bits ^= UINT64_C(1) << highest;
+        }
+    return listed;
+}
+
+static const struct bloom_numbers BITMAP_NUMBERS = {
+    .fits = bitmap_fits,
+    .list = bitmap_list,
+    .list_down = bitmap_list_down,
+};
+
+const struct bloom_layout bloom_layout_bitmap = {
+    .name = "bitmap",
+    .hashing = &bloom_hashing_integer,
+    .number = BITMAP_NUMBER,
+    .exact = true,
+    .hash_words = 1,
+    .probes_maximum = 1,
+    .bits_multiple = 1,
+    .size = bitmap_size,
+    .size_for_keys = bitmap_size_for_keys,
+    .valid = bitmap_valid,
+    .check = bitmap_check,
+    .check_many = bitmap_check_many,
+    .add = bitmap_add,
+    .unite = bloom_bitset_union,
+    .intersect = bloom_bitset_intersect,
+    .estimate = bitmap_estimate,
+    .numbers = &BITMAP_NUMBERS,
+};

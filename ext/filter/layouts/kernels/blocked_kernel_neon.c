@@ -1,0 +1,95 @@
+/* The kernel of layout blocked for arm64, all processors of which have NEON. See blocked_kernel.h.
+ */
+#include "filter/layouts/kernels/blocked_kernel.h"
+
+#ifdef BLOOM_NEON_KERNEL
+
+#include <arm_neon.h>
+
+/* How the probes of a word, 1 to 7 of them, come into eight lanes of 16 bits: the two bytes that
+ * hold the lane's probe, and how far to shift them to the left so that the probe is at the top.
+ * Lanes that are left over test the first probe again. */
+struct neon_lanes {
+    uint8_t bytes[16];
+    int16_t shifts[8];
+};
+
+#define NEON_BYTES(i) 6 - (i), 7 - (i)
+#define NEON_LANES(a, b, c, d, e, f, g)                                                            \
+    {                                                                                              \
+        {NEON_BYTES(0), NEON_BYTES(a), NEON_BYTES(b), NEON_BYTES(c),                               \
+         NEON_BYTES(d), NEON_BYTES(e), NEON_BYTES(f), NEON_BYTES(g)},                              \
+            {0, a, b, c, d, e, f, g},                                                              \
+    }
+
+static const struct neon_lanes NEON_LANES_OF[BLOOM_PROBES_PER_WORD] = {
+    NEON_LANES(0, 0, 0, 0, 0, 0, 0), NEON_LANES(1, 0, 0, 0, 0, 0, 0),
+    NEON_LANES(1, 2, 0, 0, 0, 0, 0), NEON_LANES(1, 2, 3, 0, 0, 0, 0),
+    NEON_LANES(1, 2, 3, 4, 0, 0, 0), NEON_LANES(1, 2, 3, 4, 5, 0, 0),
+    NEON_LANES(1, 2, 3, 4, 5, 6, 0),
+};
+
+/* All ones in the lanes whose probe is set, for a word with so many probes. The upper six bits of a
+ * probe choose a byte of the block, the lower three choose its bit. */
+BLOOM_INLINE uint16x8_t neon_set(uint8x16x4_t block, uint64_t word, uint32_t probes) {
+    const struct neon_lanes *lanes = NEON_LANES_OF + probes - 1;
+    uint8x16_t pairs = vqtbl1q_u8(vreinterpretq_u8_u64(vdupq_n_u64(word)), vld1q_u8(lanes->bytes));
+    uint16x8_t tops = vshlq_u16(vreinterpretq_u16_u8(pairs), vld1q_s16(lanes->shifts));
+    uint8x16_t bytes = vqtbl4q_u8(block, vreinterpretq_u8_u16(vshrq_n_u16(tops, 10)));
+    uint16x8_t bits = vandq_u16(vshrq_n_u16(tops, 7), vdupq_n_u16(7));
+    uint16x8_t masks = vshlq_u16(vdupq_n_u16(1), vreinterpretq_s16_u16(bits));
+    return vtstq_u16(vreinterpretq_u16_u8(bytes), masks);
+}
+
+BLOOM_INLINE bool neon_few(const uint8_t *block, uint64_t value, uint32_t probes) {
+    return vminvq_u16(neon_set(vld1q_u8_x4(block), bloom_probe_word(value), probes)) != 0;
+}
+
+/* For keys with more probes than one word holds. */
+BLOOM_INLINE bool neon_many(const uint8_t *block, uint64_t value, uint32_t probes) {
+    const uint8x16x4_t whole = vld1q_u8_x4(block);
+    uint64_t word = bloom_probe_word(value);
+    uint16x8_t all = vdupq_n_u16(UINT16_MAX);
+    for (; probes > BLOOM_PROBES_PER_WORD; probes -= BLOOM_PROBES_PER_WORD) {
+        all = vandq_u16(all, neon_set(whole, word, BLOOM_PROBES_PER_WORD));
+        word = bloom_next_probe_word(word);
+    }
+    return vminvq_u16(vandq_u16(all, neon_set(whole, word, probes))) != 0;
+}
+
+BLOOM_INLINE bool neon_all(const uint8_t *block, uint64_t value, uint32_t probes) {
+    return probes <= BLOOM_PROBES_PER_WORD ? neon_few(block, value, probes)
+                                           : neon_many(block, value, probes);
+}
+
+static bool neon_check_block(const struct bloom_shape *shape, const uint8_t *block,
+                             const uint64_t *words) {
+    return neon_all(block, words[0], shape->probes);
+}
+
+static int neon_check(const struct bloom_shape *shape, const uint8_t *payload, uint64_t word) {
+    return neon_all(payload + bloom_block_offset(shape, word), word, shape->probes);
+}
+
+static void neon_check_many(const struct bloom_shape *shape, const uint8_t *payload,
+                            const uint64_t *words, size_t count, uint8_t *found) {
+    bloom_blocked_check_each(shape, payload, words, count, found, neon_few, neon_many);
+}
+
+static bool neon_supported(void) {
+    return true;
+}
+
+const struct bloom_blocked_kernel bloom_blocked_neon = {
+    .name = "neon",
+    .supported = neon_supported,
+    .check = neon_check,
+    .check_many = neon_check_many,
+    .add = bloom_blocked_portable_add,
+    .check_block = neon_check_block,
+};
+
+#else
+/* ISO C forbids an empty translation unit. */
+extern const struct bloom_blocked_kernel bloom_blocked_portable;
+#endif

@@ -1,0 +1,268 @@
+/* The kernel of layout blocked for any processor, and the pattern of the others. See
+ * blocked_kernel.h. */
+#include "filter/layouts/kernels/blocked_kernel.h"
+
+static bool portable_supported(void) {
+    return true;
+}
+
+/* Of probes 2 to 5 of a word, the bits that choose a part of the block: each has a byte of its own.
+ * Those of probe 6 are in two bytes. */
+#define PORTABLE_UPPERS UINT64_C(0x0000381c0e070000)
+
+/* Bit 0 of the result is that of probe number i, whose nine bits are at the top of the word; moves
+ * those of the next one there.
+ *
+ * The upper three bits choose one of the eight parts of the block. Once the word is turned by nine,
+ * the lower six are at its other end, where a shift looks for them. uppers are the bytes of the
+ * whole word AND PORTABLE_UPPERS in memory, or NULL: upper bits that come from there need no shift,
+ * and processors load three numbers in the time of two shifts. */
+BLOOM_INLINE uint64_t portable_probe(const uint8_t *block, uint64_t *word, const uint8_t *uppers,
+                                     unsigned i) {
+    size_t offset = (size_t)(*word >> 61) * 8;
+    if (uppers != NULL && i > 1 && i < 6)
+        offset = (size_t)uppers[7 - i] << (i - 2);
+    uint64_t part = bloom_load64(block + offset);
+    BLOOM_COMPUTED(part);
+    *word = *word << BLOOM_PROBE_BITS | *word >> (64 - BLOOM_PROBE_BITS);
+    BLOOM_COMPUTED(*word);
+    part >>= *word & 63;
+    BLOOM_COMPUTED(part);
+    return part;
+}
+
+/* Bit 0 of the result tells whether so many probes of a word, 1 to 7, are set. */
+BLOOM_INLINE uint64_t portable_all(const uint8_t *block, uint64_t word, const uint8_t *uppers,
+                                   unsigned probes) {
+    uint64_t all = portable_probe(block, &word, uppers, 0);
+    if (probes > 1)
+        all &= portable_probe(block, &word, uppers, 1);
+    if (probes > 2)
+        all &= portable_probe(block, &word, uppers, 2);
+    if (probes > 3)
+        all &= portable_probe(block, &word, uppers, 3);
+    if (probes > 4)
+        all &= portable_probe(block, &word, uppers, 4);
+    if (probes > 5)
+        all &= portable_probe(block, &word, uppers, 5);
+    if (probes > 6)
+        all &= portable_probe(block, &word, uppers, 6);
+    return all;
+}
+
+/* Of a key: of one to three words. */
+BLOOM_INLINE int portable_check_probes(const struct bloom_shape *shape, const uint8_t *payload,
+                                       uint64_t value, unsigned probes) {
+    const unsigned most = BLOOM_PROBES_PER_WORD;
+    const uint8_t *block = payload + bloom_block_offset(shape, value);
+    uint64_t word = bloom_probe_word(value);
+    uint64_t all = portable_all(block, word, NULL, probes < most ? probes : most);
+    if (probes > most) {
+        word = bloom_next_probe_word(word);
+        all &= portable_all(block, word, NULL, probes < 2 * most ? probes - most : most);
+    }
+    if (probes > 2 * most)
+        all &= portable_all(block, bloom_next_probe_word(word), NULL, probes - 2 * most);
+    return (int)(all & 1);
+}
+
+/* The check for each number of probes that a key can have. */
+#define PORTABLE_CHECK(probes)                                                                     \
+    static int portable_check_##probes(const struct bloom_shape *shape, const uint8_t *payload,    \
+                                       uint64_t value) {                                           \
+        return portable_check_probes(shape, payload, value, probes);                               \
+    }
+
+PORTABLE_CHECK(1)
+PORTABLE_CHECK(2)
+PORTABLE_CHECK(3)
+PORTABLE_CHECK(4)
+PORTABLE_CHECK(5)
+PORTABLE_CHECK(6)
+PORTABLE_CHECK(7)
+PORTABLE_CHECK(8)
+PORTABLE_CHECK(9)
+PORTABLE_CHECK(10)
+PORTABLE_CHECK(11)
+PORTABLE_CHECK(12)
+PORTABLE_CHECK(13)
+PORTABLE_CHECK(14)
+PORTABLE_CHECK(15)
+PORTABLE_CHECK(16)
+PORTABLE_CHECK(17)
+PORTABLE_CHECK(18)
+PORTABLE_CHECK(19)
+PORTABLE_CHECK(20)
+PORTABLE_CHECK(21)
+
+static bloom_word_check *const PORTABLE_CHECKS[] = {
+    NULL,
+    portable_check_1,
+    portable_check_2,
+    portable_check_3,
+    portable_check_4,
+    portable_check_5,
+    portable_check_6,
+    portable_check_7,
+    portable_check_8,
+    portable_check_9,
+    portable_check_10,
+    portable_check_11,
+    portable_check_12,
+    portable_check_13,
+    portable_check_14,
+    portable_check_15,
+    portable_check_16,
+    portable_check_17,
+    portable_check_18,
+    portable_check_19,
+    portable_check_20,
+    portable_check_21,
+};
+
+_Static_assert(sizeof PORTABLE_CHECKS / sizeof *PORTABLE_CHECKS == 3 * BLOOM_PROBES_PER_WORD + 1,
+               "a check for each number of probes of layout blocked, 3 words of them at most");
+
+static int portable_check(const struct bloom_shape *shape, const uint8_t *payload, uint64_t value) {
+    return PORTABLE_CHECKS[shape->probes](shape, payload, value);
+}
+
+static bool portable_check_block(const struct bloom_shape *shape, const uint8_t *block,
+                                 const uint64_t *words) {
+    static const struct bloom_shape ONE_BLOCK = {.bits = BLOOM_BLOCK_BITS};
+    return PORTABLE_CHECKS[shape->probes](&ONE_BLOCK, block, words[0]) != 0;
+}
+
+/* A key of a batch: its block, and the word of its probes. The bits are taken out of the word for
+ * all probes at once: one by one, as the bytes are loaded, takes a sixth longer with Clang. */
+struct portable_key {
+    const uint8_t *block;
+    uint64_t word;
+    uint8_t uppers[8];
+};
+
+static inline void portable_set_word(struct portable_key *key, uint64_t word) {
+    key->word = word;
+    bloom_store64(key->uppers, word & PORTABLE_UPPERS);
+}
+
+/* For each number of probes that a word can have: sets found to 1 for those of count keys whose
+ * probes are set, else to 0. */
+#define PORTABLE_BATCH(probes)                                                                     \
+    static void portable_batch_##probes(const struct portable_key *keys, size_t count,             \
+                                        uint8_t *found) {                                          \
+        for (size_t i = 0; i < count; i++)                                                         \
+            found[i] = portable_all(keys[i].block, keys[i].word, keys[i].uppers, probes) & 1;      \
+    }
+
+PORTABLE_BATCH(1)
+PORTABLE_BATCH(2)
+PORTABLE_BATCH(3)
+PORTABLE_BATCH(4)
+PORTABLE_BATCH(5)
+PORTABLE_BATCH(6)
+PORTABLE_BATCH(7)
+
+typedef void portable_batch_function(const struct portable_key *keys, size_t count, uint8_t *found);
+static portable_batch_function *const PORTABLE_BATCHES[] = {
+    NULL,
+    portable_batch_1,
+    portable_batch_2,
+    portable_batch_3,
+    portable_batch_4,
+    portable_batch_5,
+    portable_batch_6,
+    portable_batch_7,
+};
+
+/* Finds the blocks of keys and starts loading them. */
+static void portable_prepare(const struct bloom_shape *shape, const uint8_t *payload,
+                             const uint64_t *words, size_t count, struct portable_key *keys) {
+    const uint64_t blocks = shape->bits / BLOOM_BLOCK_BITS;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t number = bloom_reduce(words[i], blocks);
+        BLOOM_COMPUTED(number); /* Clang shifts both halves of the product: 0.3 ns more a key */
+        keys[i].block = payload + number * BLOOM_BLOCK_BYTES;
+        BLOOM_PREFETCH(keys[i].block);
+        portable_set_word(&keys[i], bloom_probe_word(words[i]));
+    }
+}
+
+/* Keys go by the stretch: while the blocks of one are on their way into the cache, the words of its
+ * keys come to lie in memory. */
+static void portable_check_many(const struct bloom_shape *shape, const uint8_t *payload,
+                                const uint64_t *words, size_t count, uint8_t *found) {
+    const struct bloom_shape here = *shape; /* what is written to found cannot change it */
+    struct portable_key keys[BLOOM_BLOCKS_AHEAD];
+    uint8_t more[BLOOM_BLOCKS_AHEAD];
+    while (count > 0) {
+        size_t now = count < BLOOM_BLOCKS_AHEAD ? count : BLOOM_BLOCKS_AHEAD;
+        uint32_t probes = here.probes < BLOOM_PROBES_PER_WORD ? here.probes : BLOOM_PROBES_PER_WORD;
+        portable_prepare(&here, payload, words, now, keys);
+        PORTABLE_BATCHES[probes](keys, now, found);
+        for (uint32_t left = here.probes - probes; left > 0; left -= probes) {
+            for (size_t i = 0; i < now; i++)
+                portable_set_word(&keys[i], bloom_next_probe_word(keys[i].word));
+            probes = left < BLOOM_PROBES_PER_WORD ? left : BLOOM_PROBES_PER_WORD;
+            PORTABLE_BATCHES[probes](keys, now, more);
+            for (size_t i = 0; i < now; i++)
+                found[i] &= more[i];
+        }
+        words += now;
+        found += now;
+        count -= now;
+    }
+}
+
+/* Sets the bit of probe number i of a word. */
+static inline void portable_set(uint8_t *block, uint64_t word, unsigned i) {
+    uint64_t probe = word >> (64 - BLOOM_PROBE_BITS - BLOOM_PROBE_BITS * i);
+    uint8_t *part = block + (probe >> 6 & 7) * 8;
+    bloom_store64(part, bloom_load64(part) | UINT64_C(1) << (probe & 63));
+}
+
+static inline void portable_set_all(uint8_t *block, uint64_t word, uint32_t probes) {
+    for (;; word = bloom_next_probe_word(word)) {
+        switch (probes) {
+        default:
+            portable_set(block, word, 6); /* fall through */
+        case 6:
+            portable_set(block, word, 5); /* fall through */
+        case 5:
+            portable_set(block, word, 4); /* fall through */
+        case 4:
+            portable_set(block, word, 3); /* fall through */
+        case 3:
+            portable_set(block, word, 2); /* fall through */
+        case 2:
+            portable_set(block, word, 1); /* fall through */
+        case 1:
+            portable_set(block, word, 0);
+        }
+        if (probes <= BLOOM_PROBES_PER_WORD)
+            return;
+        probes -= BLOOM_PROBES_PER_WORD;
+    }
+}
+
+void bloom_blocked_portable_add(const struct bloom_shape *shape, uint8_t *payload,
+                                const uint64_t *words, size_t count) {
+    const struct bloom_shape here = *shape; /* what is written to payload cannot change it */
+    for (size_t i = 0; i < count && i < BLOOM_BLOCKS_AHEAD && count > 1; i++)
+        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i]));
+    for (size_t i = 0; i < count; i++) {
+        if (i + BLOOM_BLOCKS_AHEAD < count)
+            BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i + BLOOM_BLOCKS_AHEAD]));
+        portable_set_all(payload + bloom_block_offset(&here, words[i]), bloom_probe_word(words[i]),
+                         here.probes);
+    }
+}
+
+const struct bloom_blocked_kernel bloom_blocked_portable = {
+    .name = "portable",
+    .supported = portable_supported,
+    .check = portable_check,
+    .check_many = portable_check_many,
+    .add = bloom_blocked_portable_add,
+    .check_block = portable_check_block,
+};

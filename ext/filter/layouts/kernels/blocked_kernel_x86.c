@@ -1,0 +1,214 @@
+/* Kernels of layout blocked for x86-64, chosen at run time. See blocked_kernel.h. */
+#include "base/processor_x86.h"
+#include "filter/layouts/kernels/blocked_kernel.h"
+
+#ifdef BLOOM_X86_KERNELS
+
+#include <immintrin.h>
+
+#define WITH_AVX2 __attribute__((target("avx2"))) static
+#define WITH_AVX2_INLINE __attribute__((target("avx2"), always_inline)) static inline
+#define WITH_AVX512 __attribute__((target("avx512f"))) static
+#define WITH_AVX512_INLINE __attribute__((target("avx512f"), always_inline)) static inline
+
+/* AVX2: the block is two registers of eight 32-bit words. Seven lanes hold one probe each, at the
+ * top of the lane. The upper four bits of a probe choose a word: three of them within each
+ * register, then the topmost one between the two registers. The lower five bits choose the bit.
+ *
+ * Returns 1 when all probes of a word are set in the lanes where in_use is 1, else 0. */
+WITH_AVX2_INLINE unsigned avx2_word(__m256i low, __m256i high, uint64_t word, __m256i in_use) {
+    /* Probe i is the nine bits from 63 - 9i downwards. Its lane gets the byte that holds the first
+     * of them and the bytes below (-1: zero); a shift then drops the bits above the probe. */
+    const __m256i bytes =
+        _mm256_setr_epi8(4, 5, 6, 7, 3, 4, 5, 6, 2, 3, 4, 5, 1, 2, 3, 4, /* probes 0 to 3 */
+                         0, 1, 2, 3, -1, 0, 1, 2, -1, -1, 0, 1, -1, -1, -1, -1);
+    const __m256i bits_above = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 0);
+    __m256i all = _mm256_set1_epi64x((long long)word);
+    __m256i probes = _mm256_sllv_epi32(_mm256_shuffle_epi8(all, bytes), bits_above);
+    __m256i index = _mm256_srli_epi32(probes, 28);
+    __m256i from_low = _mm256_permutevar8x32_epi32(low, index);
+    __m256i from_high = _mm256_permutevar8x32_epi32(high, index);
+    /* The sign bit of a lane, the topmost bit of its probe, selects the register. */
+    __m256i words = _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(from_low),
+                                                         _mm256_castsi256_ps(from_high),
+                                                         _mm256_castsi256_ps(probes)));
+    __m256i bit = _mm256_srli_epi32(_mm256_slli_epi32(probes, 4), 27);
+    return (unsigned)_mm256_testc_si256(words, _mm256_sllv_epi32(in_use, bit));
+}
+
+WITH_AVX2_INLINE __m256i avx2_half(const uint8_t *half) {
+    return _mm256_loadu_si256((const __m256i *)(const void *)half);
+}
+
+/* 1 in the first `number` lanes (1 to 7), 0 in the others. */
+WITH_AVX2_INLINE __m256i avx2_lanes(uint32_t number) {
+    static const uint32_t ONES[2 * BLOOM_PROBES_PER_WORD] = {1, 1, 1, 1, 1, 1, 1};
+    const uint32_t *from = ONES + BLOOM_PROBES_PER_WORD - number;
+    return _mm256_loadu_si256((const __m256i *)(const void *)from);
+}
+
+/* For keys with no more probes than one word holds. */
+WITH_AVX2_INLINE bool avx2_few(const uint8_t *block, uint64_t value, uint32_t probes) {
+    uint64_t word = bloom_probe_word(value);
+    return avx2_word(avx2_half(block), avx2_half(block + 32), word, avx2_lanes(probes)) != 0;
+}
+
+/* For keys with more probes. */
+WITH_AVX2_INLINE bool avx2_many(const uint8_t *block, uint64_t value, uint32_t probes) {
+    const __m256i low = avx2_half(block), high = avx2_half(block + 32);
+    uint64_t word = bloom_probe_word(value);
+    unsigned all = 1;
+    for (; probes > BLOOM_PROBES_PER_WORD; probes -= BLOOM_PROBES_PER_WORD) {
+        all &= avx2_word(low, high, word, avx2_lanes(BLOOM_PROBES_PER_WORD));
+        word = bloom_next_probe_word(word);
+    }
+    return (all & avx2_word(low, high, word, avx2_lanes(probes))) != 0;
+}
+
+WITH_AVX2_INLINE bool avx2_all(const uint8_t *block, uint64_t value, uint32_t probes) {
+    return probes <= BLOOM_PROBES_PER_WORD ? avx2_few(block, value, probes)
+                                           : avx2_many(block, value, probes);
+}
+
+WITH_AVX2 bool avx2_check_block(const struct bloom_shape *shape, const uint8_t *block,
+                                const uint64_t *words) {
+    return avx2_all(block, words[0], shape->probes);
+}
+
+WITH_AVX2 int avx2_check(const struct bloom_shape *shape, const uint8_t *payload, uint64_t word) {
+    return avx2_all(payload + bloom_block_offset(shape, word), word, shape->probes);
+}
+
+WITH_AVX2 void avx2_check_many(const struct bloom_shape *shape, const uint8_t *payload,
+                               const uint64_t *words, size_t count, uint8_t *found) {
+    bloom_blocked_check_each(shape, payload, words, count, found, avx2_few, avx2_many);
+}
+
+const struct bloom_blocked_kernel bloom_blocked_avx2 = {
+    .name = "avx2",
+    .supported = bloom_processor_has_avx2,
+    .check = avx2_check,
+    .check_many = avx2_check_many,
+    .add = bloom_blocked_portable_add,
+    .check_block = avx2_check_block,
+};
+
+/* AVX-512: the block is one register of eight 64-bit words, and every lane holds a probe at its low
+ * end. Permutation uses only the lowest three bits of an index, rotation only the lowest six of a
+ * count, so the bits above a probe need no mask.
+ *
+ * Returns the lanes whose probe is zero. */
+WITH_AVX512_INLINE unsigned avx512_zeros(__m512i block, uint64_t word, uint32_t probes) {
+    __m512i shifts = _mm512_loadu_si512(BLOOM_LANE_SHIFTS + probes - 1);
+    __m512i lanes = _mm512_srlv_epi64(_mm512_set1_epi64((long long)word), shifts);
+    __m512i words = _mm512_permutexvar_epi64(_mm512_srli_epi64(lanes, 6), block);
+    __m512i bits = _mm512_slli_epi64(_mm512_rorv_epi64(words, lanes), 63);
+    return _mm512_testn_epi64_mask(bits, bits);
+}
+
+/* For keys with no more probes than one word holds. */
+WITH_AVX512_INLINE bool avx512_few(const uint8_t *block, uint64_t value, uint32_t probes) {
+    return avx512_zeros(_mm512_loadu_si512(block), bloom_probe_word(value), probes) == 0;
+}
+
+/* For keys with more probes. */
+WITH_AVX512_INLINE bool avx512_many(const uint8_t *block, uint64_t value, uint32_t probes) {
+    const __m512i whole = _mm512_loadu_si512(block);
+    uint64_t word = bloom_probe_word(value);
+    unsigned zeros = 0;
+    for (; probes > BLOOM_PROBES_PER_WORD; probes -= BLOOM_PROBES_PER_WORD) {
+        zeros |= avx512_zeros(whole, word, BLOOM_PROBES_PER_WORD);
+        word = bloom_next_probe_word(word);
+    }
+    return (zeros | avx512_zeros(whole, word, probes)) == 0;
+}
+
+WITH_AVX512_INLINE bool avx512_all(const uint8_t *block, uint64_t value, uint32_t probes) {
+    return probes <= BLOOM_PROBES_PER_WORD ? avx512_few(block, value, probes)
+                                           : avx512_many(block, value, probes);
+}
+
+WITH_AVX512 bool avx512_check_block(const struct bloom_shape *shape, const uint8_t *block,
+                                    const uint64_t *words) {
+    return avx512_all(block, words[0], shape->probes);
+}
+
+WITH_AVX512 int avx512_check(const struct bloom_shape *shape, const uint8_t *payload,
+                             uint64_t word) {
+    return avx512_all(payload + bloom_block_offset(shape, word), word, shape->probes);
+}
+
+WITH_AVX512 void avx512_check_many(const struct bloom_shape *shape, const uint8_t *payload,
+                                   const uint64_t *words, size_t count, uint8_t *found) {
+    bloom_blocked_check_each(shape, payload, words, count, found, avx512_few, avx512_many);
+}
+
+/* The bits of a block, with the bit of probe i of a word set. */
+WITH_AVX512_INLINE __m512i avx512_with(__m512i bits, uint64_t word, unsigned i) {
+    const __m512i starts = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448);
+    const __m512i mask = _mm512_set1_epi64(BLOOM_BLOCK_BITS - 1);
+    __m512i probe = _mm512_srli_epi64(_mm512_set1_epi64((long long)word),
+                                      64 - BLOOM_PROBE_BITS - BLOOM_PROBE_BITS * i);
+    /* (probe ^ starts) & mask, in one instruction, is the bit's number in the lane that holds it;
+     * in the others it is 64 or more, and a shift by that much gives zero. */
+    __m512i distance = _mm512_ternarylogic_epi64(probe, starts, mask, 0x28);
+    return _mm512_or_epi64(bits, _mm512_sllv_epi64(_mm512_set1_epi64(1), distance));
+}
+
+/* One load and one store serve all probes. In the portable loop, probes that fall into the same
+ * word wait for one another. */
+WITH_AVX512_INLINE void avx512_set(uint8_t *block, uint64_t word, uint32_t probes) {
+    __m512i bits = _mm512_loadu_si512(block);
+    for (;; word = bloom_next_probe_word(word)) {
+        switch (probes) {
+        default:
+            bits = avx512_with(bits, word, 6); /* fall through */
+        case 6:
+            bits = avx512_with(bits, word, 5); /* fall through */
+        case 5:
+            bits = avx512_with(bits, word, 4); /* fall through */
+        case 4:
+            bits = avx512_with(bits, word, 3); /* fall through */
+        case 3:
+            bits = avx512_with(bits, word, 2); /* fall through */
+        case 2:
+            bits = avx512_with(bits, word, 1); /* fall through */
+        case 1:
+            bits = avx512_with(bits, word, 0);
+        }
+        if (probes <= BLOOM_PROBES_PER_WORD)
+            break;
+        probes -= BLOOM_PROBES_PER_WORD;
+    }
+    _mm512_storeu_si512(block, bits);
+}
+
+WITH_AVX512 void avx512_add(const struct bloom_shape *shape, uint8_t *payload,
+                            const uint64_t *words, size_t count) {
+    const struct bloom_shape here = *shape; /* a copy: writes to payload cannot change it */
+    size_t i;
+    for (i = 0; i < count && i < BLOOM_BLOCKS_AHEAD && count > 1; i++)
+        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i]));
+    for (i = 0; i + BLOOM_BLOCKS_AHEAD < count; i++) {
+        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i + BLOOM_BLOCKS_AHEAD]));
+        avx512_set(payload + bloom_block_offset(&here, words[i]), bloom_probe_word(words[i]),
+                   here.probes);
+    }
+    for (; i < count; i++)
+        avx512_set(payload + bloom_block_offset(&here, words[i]), bloom_probe_word(words[i]),
+                   here.probes);
+}
+
+const struct bloom_blocked_kernel bloom_blocked_avx512 = {
+    .name = "avx512",
+    .supported = bloom_processor_has_avx512f,
+    .check = avx512_check,
+    .check_many = avx512_check_many,
+    .add = avx512_add,
+    .check_block = avx512_check_block,
+};
+
+#else
+/* ISO C forbids an empty translation unit. */
+extern const struct bloom_blocked_kernel bloom_blocked_portable;
+#endif

@@ -1,0 +1,153 @@
+/* Format `dcso`: what github.com/DCSO/bloom (Go), flor (Python), fleur (C) and poppy (Rust, its
+ * version 1) write. Everything is little-endian:
+ *
+ *    0  8  flags: the low byte is the version, 1; the others are 0
+ *    8  8  n
+ *   16  8  p, an IEEE 754 double
+ *   24  8  k
+ *   32  8  m
+ *   40  8  N, the number of adds that changed a bit
+ *   48     words of 64 bits, as many as hold m bits: the payload, filled up with zeros
+ *          then any bytes up to the end: data that a tool keeps with the filter
+ *
+ * N and the data are not kept: a filter here is its parameters and its bits. An export writes as N
+ * the estimate from the bits, at most n, since readers refuse to add when N has reached n. It
+ * writes no data. */
+#include "foreign/exchange.h"
+#include "foreign/words.h"
+
+#include "base/number.h"
+#include "filter/layouts/classic_size.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+enum {
+    DCSO_AT_CAPACITY = 8,
+    DCSO_AT_RATE = 16,
+    DCSO_AT_PROBES = 24,
+    DCSO_AT_BITS = 32,
+    DCSO_AT_COUNT = 40,
+    DCSO_HEADER_BYTES = 48,
+    DCSO_FORM = 1
+};
+
+static bool dcso_read_header(struct bloom_shape *shape, const uint8_t *bytes,
+                             char problem[BLOOM_PROBLEM_SIZE]) {
+    uint64_t flags = bloom_load64(bytes), rate = bloom_load64(bytes + DCSO_AT_RATE);
+    uint64_t capacity = bloom_load64(bytes + DCSO_AT_CAPACITY);
+    uint64_t probes = bloom_load64(bytes + DCSO_AT_PROBES);
+    uint64_t bits = bloom_load64(bytes + DCSO_AT_BITS);
+    if (flags == 2) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "have version 2, which is poppy's own and no DCSO filter; make the filter with "
+                 "poppy's version 1");
+        return false;
+    }
+    if (flags != DCSO_FORM) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "are no DCSO filter that is known: they begin with the flags %016" PRIx64
+                 ", a filter of version 1 has %016x; write it with a current release",
+                 flags, (unsigned)DCSO_FORM);
+        return false;
+    }
+    *shape = (struct bloom_shape){.layout = &bloom_layout_dcso, .capacity = capacity, .bits = bits};
+    memcpy(&shape->rate, &rate, sizeof rate);
+    if (capacity < 1 || capacity > BLOOM_CAPACITY_MAXIMUM || !(shape->rate > 0) ||
+        !(shape->rate < 1)) {
+        char number[BLOOM_NUMBER_SIZE];
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "are damaged: their header says n = %" PRIu64 " and p = %s, n must be 1 to "
+                 "%" PRIu64 ", p between 0 and 1; fetch the file again",
+                 capacity, bloom_number_text(number, shape->rate, 6), BLOOM_CAPACITY_MAXIMUM);
+        return false;
+    }
+    if (probes < 1 || probes > BLOOM_FOREIGN_PROBES_MAXIMUM || bits < 1 ||
+        bits > BLOOM_BITS_MAXIMUM) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "are damaged: their header says %" PRIu64 " hashes and %" PRIu64
+                 " bits, there must be 1 to %d and 1 to %" PRIu64 "; fetch the file again",
+                 probes, bits, BLOOM_FOREIGN_PROBES_MAXIMUM, BLOOM_BITS_MAXIMUM);
+        return false;
+    }
+    shape->probes = (uint32_t)probes;
+    return bloom_exchange_probes_fit(shape, problem);
+}
+
+static bool dcso_read(unsigned form, struct bloom_shape *shape, const uint8_t *bytes,
+                      uint64_t length, char problem[BLOOM_PROBLEM_SIZE]) {
+    (void)form;
+    if (length < DCSO_HEADER_BYTES) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "are cut off: there are %" PRIu64 ", the header of a DCSO filter alone has %d; "
+                 "store the whole file",
+                 length, DCSO_HEADER_BYTES);
+        return false;
+    }
+    if (!dcso_read_header(shape, bytes, problem))
+        return false;
+    uint64_t row = bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
+    if (length - DCSO_HEADER_BYTES < row) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "are cut off: there are %" PRIu64 ", their header says at least %" PRIu64
+                 "; store the whole file",
+                 length, DCSO_HEADER_BYTES + row);
+        return false;
+    }
+    uint64_t last = bloom_load64(bytes + DCSO_HEADER_BYTES + row - BLOOM_WORD_BYTES);
+    if (shape->bits % BLOOM_WORD_BITS != 0 && last >> (shape->bits % BLOOM_WORD_BITS) != 0) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "are damaged: bits are set beyond the last of the filter; fetch the file again");
+        return false;
+    }
+    return true;
+}
+
+static void dcso_read_payload(unsigned form, const struct bloom_shape *shape, const uint8_t *bytes,
+                              uint64_t length, uint8_t *payload) {
+    (void)form;
+    (void)length;
+    memcpy(payload, bytes + DCSO_HEADER_BYTES, (size_t)bloom_payload_bytes(shape));
+}
+
+static bool dcso_measure(unsigned form, const struct bloom_shape *shape, uint64_t *length,
+                         char problem[BLOOM_PROBLEM_SIZE]) {
+    (void)form;
+    if (shape->layout != &bloom_layout_dcso) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "has layout %s, which DCSO's bloom does not know; build it with layout dcso",
+                 shape->layout->name);
+        return false;
+    }
+    if (shape->capacity == 0 || shape->rate == 0) {
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "was made for n = 0 keys, and DCSO's bloom has no such filter; build it for 1");
+        return false;
+    }
+    *length = DCSO_HEADER_BYTES + bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
+    return true;
+}
+
+static void dcso_write(unsigned form, const struct bloom_shape *shape, const uint8_t *payload,
+                       uint8_t *bytes) {
+    uint64_t rate, row = bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
+    (void)form;
+    memcpy(&rate, &shape->rate, sizeof rate);
+    bloom_store64(bytes, DCSO_FORM);
+    bloom_store64(bytes + DCSO_AT_CAPACITY, shape->capacity);
+    bloom_store64(bytes + DCSO_AT_RATE, rate);
+    bloom_store64(bytes + DCSO_AT_PROBES, shape->probes);
+    bloom_store64(bytes + DCSO_AT_BITS, shape->bits);
+    bloom_store64(bytes + DCSO_AT_COUNT, bloom_exchange_count(shape, payload));
+    memset(bytes + DCSO_HEADER_BYTES + row - BLOOM_WORD_BYTES, 0, BLOOM_WORD_BYTES);
+    memcpy(bytes + DCSO_HEADER_BYTES, payload, (size_t)bloom_payload_bytes(shape));
+}
+
+const struct bloom_exchange bloom_exchange_dcso = {
+    .name = "dcso",
+    .read = dcso_read,
+    .read_payload = dcso_read_payload,
+    .measure = dcso_measure,
+    .write = dcso_write,
+};

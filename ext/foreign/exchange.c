@@ -1,0 +1,61 @@
+/* The table of foreign formats. See exchange.h. */
+#include "foreign/exchange.h"
+
+#include "base/names.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct bloom_exchange *const FORMATS[] = {
+    &bloom_exchange_guava,         &bloom_exchange_guava_utf16, &bloom_exchange_spark,
+    &bloom_exchange_dcso,          &bloom_exchange_go,          &bloom_exchange_parquet,
+    &bloom_exchange_parquet_int32, &bloom_exchange_redisbloom,
+};
+
+#define FORMAT_COUNT (sizeof FORMATS / sizeof *FORMATS)
+
+const struct bloom_exchange *bloom_exchange_by_name(const char *name, size_t length) {
+    for (size_t i = 0; i < FORMAT_COUNT; i++)
+        if (bloom_name_is(FORMATS[i]->name, name, length))
+            return FORMATS[i];
+    return NULL;
+}
+
+void bloom_exchange_list(char *text, size_t size) {
+    text[0] = '\0';
+    for (size_t i = 0; i < FORMAT_COUNT; i++)
+        bloom_name_append(text, size, FORMATS[i]->name);
+}
+
+bool bloom_exchange_read(const struct bloom_exchange *format, struct bloom_shape *shape,
+                         const uint8_t *bytes, uint64_t length, char problem[BLOOM_PROBLEM_SIZE]) {
+    static const uint8_t GZIP[] = {0x1f, 0x8b, 0x08}; /* RFC 1952, with its only method */
+    if (format->read(format->form, shape, bytes, length, problem))
+        return true;
+    if (length >= sizeof GZIP && memcmp(bytes, GZIP, sizeof GZIP) == 0)
+        snprintf(problem, BLOOM_PROBLEM_SIZE,
+                 "are compressed with gzip; unpack the file first, with gunzip");
+    return false;
+}
+
+bool bloom_exchange_is_java_object(const uint8_t *bytes, uint64_t length) {
+    static const uint8_t start[] = {0xac, 0xed, 0x00, 0x05};
+    return length >= sizeof start && memcmp(bytes, start, sizeof start) == 0;
+}
+
+bool bloom_exchange_probes_fit(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+    if (bloom_shape_probes_fit(shape))
+        return true;
+    snprintf(problem, BLOOM_PROBLEM_SIZE,
+             "are damaged: their header says %" PRIu32 " hashes for %" PRIu64
+             " bits, more than 255 need as many bits; write them again where they come from",
+             shape->probes, shape->bits);
+    return false;
+}
+
+uint64_t bloom_exchange_count(const struct bloom_shape *shape, const uint8_t *payload) {
+    double count = floor(shape->layout->estimate(shape, payload).count + 0.5);
+    return count < (double)shape->capacity ? (uint64_t)count : shape->capacity;
+}

@@ -1,0 +1,277 @@
+/* Layouts `parquet` and `parquet-int32`: the split block Bloom filter of Apache Parquet.
+ *
+ * The payload is a row of z blocks of 32 bytes, each of eight 32-bit words, little-endian. With v
+ * the word of a key's hash (XXH64), x its low half and SALT eight odd factors:
+ *
+ *   block     floor((v >> 32) * z / 2^32)
+ *   in word i (0 to 7)   bit (x * SALT[i], 32 bits) >> 27
+ *
+ * so that k is always 8. The two differ in the hashing of whole numbers alone: as 8 bytes for INT64
+ * columns, as 4 for INT32.
+ *
+ * Apache Parquet, BloomFilter.md; after Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient
+ * Bloom Filters", 2007, and the filters of Apache Impala.
+ */
+#include "foreign/parquet_layout.h"
+
+#include "base/bitset.h"
+#include "base/portable.h"
+#include "base/processor_x86.h"
+#include "filter/layouts/classic_size.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define PARQUET_X86 1
+#include <immintrin.h>
+#endif
+
+enum {
+    PARQUET_NUMBER = 11,
+    PARQUET_WORDS = 8,
+    PARQUET_BLOCK_BYTES = 32,
+    PARQUET_BLOCK_BITS = 8 * PARQUET_BLOCK_BYTES,
+    PARQUET_BLOCKS_AHEAD = 64 /* as of blocked: see blocked_kernel.h */
+};
+
+/* Writers make 32 bytes to 128 MiB; readers of bare blocks may hold more. The number of blocks has
+ * 32 bits. */
+#define PARQUET_BITS_LEAST UINT64_C(256)
+#define PARQUET_BITS_MOST (UINT64_C(1) << 30)
+#define PARQUET_BITS_MAXIMUM (UINT64_C(1) << 40)
+
+static const uint32_t PARQUET_SALT[PARQUET_WORDS] = {
+    0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
+
+/* The number of bits before it is rounded to a power of two: 8 n / -ln(z). z is the share of zeros
+ * that a word may have, 1 - p^(1/8), computed as 1 - e^(-ln(1/p) / 8). */
+static struct bloom_rounded parquet_bits(const struct bloom_shape *shape) {
+    struct bloom_rounded log = bloom_rounded_log(bloom_rounded_double(shape->rate));
+    log.exponent -= 3;
+    struct bloom_rounded keys = bloom_rounded_integer(bloom_foreign_keys(shape));
+    keys.exponent += 3;
+    return bloom_rounded_over(keys, bloom_rounded_log(bloom_rounded_share(log)));
+}
+
+/* Sizes a filter as every writer of Parquet does. Its bits are a power of two. */
+static bool parquet_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+    uint64_t wanted = bloom_rounded_floor(parquet_bits(shape));
+    uint64_t bits = PARQUET_BITS_LEAST;
+    while (bits < wanted && bits < PARQUET_BITS_MOST)
+        bits *= 2;
+    shape->bits = bits;
+    shape->probes = PARQUET_WORDS;
+    (void)problem;
+    return true;
+}
+
+static bool parquet_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+    if (shape->probes == PARQUET_WORDS && shape->bits <= PARQUET_BITS_MAXIMUM &&
+        (shape->extra[0] | shape->extra[1]) == 0)
+        return true;
+    snprintf(problem, BLOOM_PROBLEM_SIZE,
+             "is invalid: layout %s has 8 hashes, at most 2^40 bits and no further "
+             "parameters" BLOOM_MADE_WRONGLY,
+             shape->layout->name);
+    return false;
+}
+
+/* With half as many blocks a key is in block floor(block / 2), with the same bits. */
+static void parquet_halve(uint8_t *payload, uint64_t bytes) {
+    for (uint64_t at = 0; at < bytes / 2; at += 4) {
+        uint64_t from = at / PARQUET_BLOCK_BYTES * PARQUET_BLOCK_BYTES + at;
+        bloom_store32(payload + at, bloom_load32(payload + from) |
+                                        bloom_load32(payload + from + PARQUET_BLOCK_BYTES));
+    }
+}
+
+static inline const uint8_t *parquet_block(const struct bloom_shape *shape, const uint8_t *payload,
+                                           uint64_t word) {
+    return payload +
+           ((word >> 32) * (shape->bits / PARQUET_BLOCK_BITS) >> 32) * PARQUET_BLOCK_BYTES;
+}
+
+static inline uint32_t parquet_mask(uint64_t word, unsigned i) {
+    return UINT32_C(1) << ((uint32_t)word * PARQUET_SALT[i] >> 27);
+}
+
+static inline bool parquet_portable_find(const uint8_t *block, uint64_t word) {
+    uint32_t missing = 0;
+    for (unsigned i = 0; i < PARQUET_WORDS; i++)
+        missing |= parquet_mask(word, i) & ~bloom_load32(block + 4 * i);
+    return missing == 0;
+}
+
+static bool parquet_portable_check(const struct bloom_shape *shape, const uint8_t *payload,
+                                   const uint64_t *words) {
+    return parquet_portable_find(parquet_block(shape, payload, words[0]), words[0]);
+}
+
+/* The loops over many prefetch in their own bodies: see blocked_kernel.h. */
+static void parquet_portable_check_many(const struct bloom_shape *shape, const uint8_t *payload,
+                                        const uint64_t *words, size_t count, uint8_t *found) {
+    const struct bloom_shape here = *shape; /* a copy: writes to found cannot change it */
+    for (size_t i = 0; i < count && i < PARQUET_BLOCKS_AHEAD; i++)
+        BLOOM_PREFETCH(parquet_block(&here, payload, words[i]));
+    for (size_t i = 0; i < count; i++) {
+        if (i + PARQUET_BLOCKS_AHEAD < count)
+            BLOOM_PREFETCH(parquet_block(&here, payload, words[i + PARQUET_BLOCKS_AHEAD]));
+        found[i] = parquet_portable_find(parquet_block(&here, payload, words[i]), words[i]);
+    }
+}
+
+static bool parquet_portable_supported(void) {
+    return true;
+}
+
+static const struct bloom_parquet_kernel PARQUET_PORTABLE = {
+    .name = "portable",
+    .supported = parquet_portable_supported,
+    .check = parquet_portable_check,
+    .check_many = parquet_portable_check_many,
+};
+
+#ifdef PARQUET_X86
+/* One register holds a block, one the eight masks. */
+__attribute__((target("avx2"))) static inline bool parquet_avx2_find(const uint8_t *block,
+                                                                     uint64_t word) {
+    const __m256i salt = _mm256_loadu_si256((const __m256i *)(const void *)PARQUET_SALT);
+    __m256i product = _mm256_mullo_epi32(_mm256_set1_epi32((int)(uint32_t)word), salt);
+    __m256i mask = _mm256_sllv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32(product, 27));
+    return _mm256_testc_si256(_mm256_loadu_si256((const __m256i *)(const void *)block), mask) != 0;
+}
+
+__attribute__((target("avx2"))) static bool
+parquet_avx2_check(const struct bloom_shape *shape, const uint8_t *payload, const uint64_t *words) {
+    return parquet_avx2_find(parquet_block(shape, payload, words[0]), words[0]);
+}
+
+__attribute__((target("avx2"))) static void parquet_avx2_check_many(const struct bloom_shape *shape,
+                                                                    const uint8_t *payload,
+                                                                    const uint64_t *words,
+                                                                    size_t count, uint8_t *found) {
+    const struct bloom_shape here = *shape; /* a copy: writes to found cannot change it */
+    size_t i;
+    for (i = 0; i < count && i < PARQUET_BLOCKS_AHEAD; i++)
+        BLOOM_PREFETCH(parquet_block(&here, payload, words[i]));
+    for (i = 0; i + PARQUET_BLOCKS_AHEAD < count; i++) {
+        BLOOM_PREFETCH(parquet_block(&here, payload, words[i + PARQUET_BLOCKS_AHEAD]));
+        found[i] = parquet_avx2_find(parquet_block(&here, payload, words[i]), words[i]);
+    }
+    for (; i < count; i++)
+        found[i] = parquet_avx2_find(parquet_block(&here, payload, words[i]), words[i]);
+}
+
+static const struct bloom_parquet_kernel PARQUET_AVX2 = {
+    .name = "avx2",
+    .supported = bloom_processor_has_avx2,
+    .check = parquet_avx2_check,
+    .check_many = parquet_avx2_check_many,
+};
+#endif
+
+const struct bloom_parquet_kernel *const bloom_parquet_kernels[] = {
+#ifdef PARQUET_X86
+    &PARQUET_AVX2,
+#endif
+    &PARQUET_PORTABLE,
+    NULL,
+};
+
+/* The kernel for this processor. Threads may choose at the same time: they choose the same. */
+static inline const struct bloom_parquet_kernel *parquet_kernel(void) {
+    static const struct bloom_parquet_kernel *_Atomic chosen;
+    const struct bloom_parquet_kernel *known = atomic_load_explicit(&chosen, memory_order_relaxed);
+    if (known == NULL) {
+        const struct bloom_parquet_kernel *const *candidate = bloom_parquet_kernels;
+        while (!(*candidate)->supported())
+            candidate++;
+        known = *candidate;
+        atomic_store_explicit(&chosen, known, memory_order_relaxed);
+    }
+    return known;
+}
+
+static void parquet_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words,
+                        size_t count) {
+    const struct bloom_shape here = *shape; /* a copy: writes to payload cannot change it */
+    for (size_t i = 0; i < count && i < PARQUET_BLOCKS_AHEAD; i++)
+        BLOOM_PREFETCH(parquet_block(&here, payload, words[i]));
+    for (size_t i = 0; i < count; i++) {
+        if (i + PARQUET_BLOCKS_AHEAD < count)
+            BLOOM_PREFETCH(parquet_block(&here, payload, words[i + PARQUET_BLOCKS_AHEAD]));
+        uint8_t *block = payload + (parquet_block(&here, payload, words[i]) - payload);
+        for (unsigned j = 0; j < PARQUET_WORDS; j++)
+            bloom_store32(block + 4 * j, bloom_load32(block + 4 * j) | parquet_mask(words[i], j));
+    }
+}
+
+static bool parquet_check(const struct bloom_shape *shape, const uint8_t *payload,
+                          const uint64_t *words) {
+    return parquet_kernel()->check(shape, payload, words);
+}
+
+static void parquet_check_many(const struct bloom_shape *shape, const uint8_t *payload,
+                               const uint64_t *words, size_t count, uint8_t *found) {
+    parquet_kernel()->check_many(shape, payload, words, count, found);
+}
+
+/* count: a key sets one bit in each word of its block, so it leaves a bit zero with probability 1 -
+ * 1 / (32 z). rate: an absent key falls into each block with equal probability, and finds its bit
+ * set in each word with a probability equal to that word's fill. */
+static struct bloom_estimate parquet_estimate(const struct bloom_shape *shape,
+                                              const uint8_t *payload) {
+    struct bloom_estimate estimate = {0};
+    uint64_t blocks = shape->bits / PARQUET_BLOCK_BITS;
+    for (uint64_t i = 0; i < blocks; i++) {
+        double found = 1;
+        for (unsigned j = 0; j < PARQUET_WORDS; j++, payload += 4) {
+            unsigned ones = bloom_popcount64(bloom_load32(payload));
+            estimate.ones += ones;
+            found *= ones / 32.0;
+        }
+        estimate.rate += found;
+    }
+    estimate.rate /= (double)blocks;
+    estimate.fill = (double)estimate.ones / (double)shape->bits;
+    estimate.count = log1p(-estimate.fill) / log1p(-1 / (32 * (double)blocks));
+    return estimate;
+}
+
+const struct bloom_layout bloom_layout_parquet = {
+    .name = "parquet",
+    .hashing = &bloom_hashing_xxh64,
+    .number = PARQUET_NUMBER,
+    .hash_words = 1,
+    .probes_maximum = PARQUET_WORDS,
+    .bits_multiple = PARQUET_BLOCK_BITS,
+    .size = parquet_size,
+    .valid = parquet_valid,
+    .add = parquet_add,
+    .check = parquet_check,
+    .check_many = parquet_check_many,
+    .unite = bloom_bitset_union,
+    .intersect = bloom_bitset_intersect,
+    .halve = parquet_halve,
+    .estimate = parquet_estimate,
+};
+
+const struct bloom_layout bloom_layout_parquet_int32 = {
+    .name = "parquet-int32",
+    .hashing = &bloom_hashing_xxh64_int32,
+    .number = PARQUET_NUMBER,
+    .hash_words = 1,
+    .probes_maximum = PARQUET_WORDS,
+    .bits_multiple = PARQUET_BLOCK_BITS,
+    .size = parquet_size,
+    .valid = parquet_valid,
+    .add = parquet_add,
+    .check = parquet_check,
+    .check_many = parquet_check_many,
+    .unite = bloom_bitset_union,
+    .intersect = bloom_bitset_intersect,
+    .halve = parquet_halve,
+    .estimate = parquet_estimate,
+};

@@ -1,0 +1,44 @@
+/* What the formats with big-endian words of 64 bits share. */
+#ifndef BLOOM_FOREIGN_WORDS_H
+#define BLOOM_FOREIGN_WORDS_H
+
+#include "base/portable.h"
+#include "filter/layouts/classic_size.h"
+
+enum { BLOOM_WORD_BYTES = BLOOM_WORD_BITS / 8 };
+
+/* Eight bytes, or four, from any address as a big-endian number, and back. */
+static inline uint64_t bloom_load64_big(const uint8_t *bytes) {
+    return bloom_swap64(bloom_load64(bytes));
+}
+
+static inline void bloom_store64_big(uint8_t *bytes, uint64_t value) {
+    bloom_store64(bytes, bloom_swap64(value));
+}
+
+static inline uint32_t bloom_load32_big(const uint8_t *bytes) {
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+static inline void bloom_store32_big(uint8_t *bytes, uint32_t value) {
+    for (int i = 0; i < 4; i++)
+        bytes[i] = (uint8_t)(value >> (24 - 8 * i));
+}
+
+/* From whole words of either byte order to the other. */
+static inline void bloom_swap_words(uint8_t *into, const uint8_t *from, uint64_t bytes) {
+    for (uint64_t i = 0; i < bytes; i += BLOOM_WORD_BYTES)
+        bloom_store64_big(into + i, bloom_load64(from + i));
+}
+
+/* 32 bits as Java reads them: all its integers are signed. */
+static inline int64_t bloom_signed32(uint32_t value) {
+    return value <= INT32_MAX ? (int64_t)value : (int64_t)value - (INT64_C(1) << 32);
+}
+
+/* Words that so many bits take. */
+static inline uint64_t bloom_words_of(uint64_t bits) {
+    return bits / BLOOM_WORD_BITS + (bits % BLOOM_WORD_BITS != 0);
+}
+
+#endif

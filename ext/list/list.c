@@ -1,0 +1,353 @@
+/* The entries of lists; see list.h. ext/URLS.md has the rules. */
+#include "list/list.h"
+
+#include <string.h>
+
+/* The byte order mark. */
+static const char LIST_MARK[] = "\xef\xbb\xbf";
+
+/* *.h, .h, h/\*, *://h, http://\*.h: what is behind and before. */
+static enum list_form list_wildcard(struct list_span *line) {
+    enum list_form form = LIST_PLAIN;
+    const struct list_span host = {list_find(*line, ':'), line->end};
+    if (list_begins(*line, "*://") || (list_has_scheme(*line) && list_begins(host, "://*."))) {
+        line->at = host.at + strlen("://");
+        form = LIST_WILDCARD;
+    }
+    if (list_begins(*line, "*.") || list_begins(*line, ".")) {
+        line->at += *line->at == '*' ? 2 : 1;
+        form = LIST_WILDCARD;
+    }
+    if (list_ends(*line, "/*")) {
+        line->end--;
+        form = LIST_WILDCARD;
+    }
+    return form;
+}
+
+/* Writes an entry without what keeps people from clicking on it: hxxp, [.], (dot), [:] and their
+ * like. Round and curly brackets count before the path only. Of two quotation marks in a field
+ * between such marks one is meant (RFC 4180). Returns whether it was defanged. */
+static bool list_refang(struct list_span span, bool quoted, uint8_t *to, size_t *used) {
+    static const struct {
+        const char *written, *meant;
+    } PIECES[] = {{"[.]", "."}, {"[dot]", "."}, {"[:]", ":"}, {"[://]", "://"}, {"[/]", "/"},
+                  {"(.)", "."}, {"(dot)", "."}, {"{.}", "."}, {"{dot}", "."}};
+    bool defanged = false;
+    unsigned slashes = 0;
+    *used = 0;
+    if (list_begins(span, "hxxp") || list_begins(span, "h**p") || list_begins(span, "fxp")) {
+        struct list_span scheme = {span.at + (list_begins(span, "fxp") ? 3 : 4), span.end};
+        scheme.at += list_begins(scheme, "s");
+        if (list_begins(scheme, ":") || list_begins(scheme, "[:")) {
+            memcpy(to, "ftp", 3); /* any will do, since a key has none */
+            *used = 3;
+            span.at = scheme.at;
+            defanged = true;
+        }
+    }
+    while (span.at < span.end) {
+        size_t piece = sizeof PIECES / sizeof *PIECES;
+        if (*span.at == '[' || ((*span.at == '(' || *span.at == '{') && slashes < 3))
+            for (piece = 0; piece < sizeof PIECES / sizeof *PIECES; piece++)
+                if (list_begins(span, PIECES[piece].written))
+                    break;
+        if (piece == sizeof PIECES / sizeof *PIECES) {
+            slashes += *span.at == '/';
+            span.at += quoted && list_begins(span, "\"\"");
+            to[(*used)++] = *span.at++;
+            continue;
+        }
+        memcpy(to + *used, PIECES[piece].meant, strlen(PIECES[piece].meant));
+        *used += strlen(PIECES[piece].meant);
+        span.at += strlen(PIECES[piece].written);
+        defanged = true;
+    }
+    return defanged;
+}
+
+/* What a URL without a scheme is that is meant for none: a number; someone@mail.example, whose host
+ * everybody uses. */
+static enum list_form list_other(struct list_span span) {
+    if (list_has_scheme(span))
+        return LIST_PLAIN;
+    if (list_has(span, '@') && !list_has(span, '/'))
+        return LIST_MAIL;
+    return list_is_number(span) ? LIST_NUMBER : LIST_PLAIN;
+}
+
+/* Whether the host is a name of letters, digits, hyphens, underscores and dots. */
+static bool list_names_host(const struct bloom_url *url, const uint8_t *key) {
+    size_t i = 0;
+    while (i < url->host && (url_is_letter(key[i]) || url_is_digit(key[i]) || key[i] == '-' ||
+                             key[i] == '.' || key[i] == '_'))
+        i++;
+    return i == url->host;
+}
+
+/* Whether a text is a range of addresses and not the page of one, 192.0.2.0/24 and not
+ * 192.0.2.7/24: of the first address of a network, the bits that tell its hosts apart are zero. */
+static bool list_is_range(struct list_span span) {
+    uint8_t address[IPV4_BYTES];
+    struct list_span rest = span;
+    if (list_network(&rest) != LIST_RANGE)
+        return false;
+    if (rest.end == span.end || !list_is_ipv4(rest))
+        return true;
+    url_read_number(rest.at, list_length(rest), address);
+    uint32_t bits = 0, value = 0;
+    for (const uint8_t *at = rest.end + 1; at < span.end; at++)
+        bits = 10 * bits + url_digit(*at);
+    for (unsigned i = 0; i < IPV4_BYTES; i++)
+        value = value << 8 | address[i];
+    return (value & UINT32_MAX >> bits) == 0;
+}
+
+bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url *url,
+                      const uint8_t *key) {
+    struct list_span span = list_without_spaces((struct list_span){text, text + length});
+    return url->scheme || ((url->address || list_names_host(url, key)) &&
+                           list_other(span) == LIST_PLAIN && !list_is_range(span));
+}
+
+bool bloom_list_is_line(const uint8_t *text, size_t length) {
+    struct list_state state = {.begun = true};
+    struct list_span line = list_without_spaces((struct list_span){text, text + length});
+    return line.at < line.end && (list_narrow(&state, &line) != LIST_PLAIN || list_has(line, '['));
+}
+
+/* Reads an entry that a line's form has left; returns its form. */
+static enum list_form list_read(struct bloom_list *list, struct list_span span,
+                                enum list_form form) {
+    const bool is_rule =
+        form == LIST_ADBLOCK || form == LIST_ADBLOCK_OPTIONS || form == LIST_ADBLOCK_CONDITION;
+    size_t used;
+    span = list_trim(span);
+    if (form == LIST_HOSTS && (list_is_ipv4(span) || list_is_ipv6(span)))
+        return LIST_HOSTS_ADDRESS;
+    const bool is_whole = list_has(span, ',') || list_has(span, ' ');
+    const bool quoted =
+        (form == LIST_FIELD || form == LIST_COLUMN) && span.at > list->bytes && span.at[-1] == '"';
+    enum list_form wildcard = list_wildcard(&span), network = LIST_PLAIN;
+    if (list_has(span, '*') && !list_begins(span, "h**p") && form != LIST_COLUMN)
+        return LIST_INNER_WILDCARD;
+    const bool defanged = list_refang(span, quoted, list->text, &used);
+    span = (struct list_span){list->text, list->text + used};
+    if (!is_rule)
+        network = list_network(&span);
+    if (network >= LIST_NO_KEY)
+        return network;
+    const bool has_host = bloom_url_parse(&list->url, span.at, list_length(span), list->key);
+    enum list_form other = has_host && list->url.scheme ? LIST_PLAIN : list_other(span);
+    if (other >= LIST_NO_KEY)
+        return other;
+    if (!has_host)
+        return LIST_NO_HOST;
+    /* What is a key is taken by itself, too. */
+    const struct list_span key = {list->key, list->key + list->url.length};
+    if (list_is_range(key))
+        return LIST_RANGE;
+    other = list_other(key);
+    if (other >= LIST_NO_KEY)
+        return other;
+    if (form == LIST_PLAIN)
+        form = !list_is_text(span)      ? LIST_BYTES
+               : defanged               ? LIST_DEFANGED
+               : wildcard != LIST_PLAIN ? wildcard
+               : is_whole               ? LIST_WHOLE
+                                        : network;
+    if (form == LIST_ADBLOCK && list->key[list->url.length - 1] != '/')
+        form = LIST_ADBLOCK_PAGE;
+    if (list->url.address)
+        return form;
+    if (!list->url.opened || !list_names_host(&list->url, list->key))
+        return LIST_UNOPENED;
+    return url_find(list->key, 0, list->url.host, '.') < list->url.host ? form : LIST_NO_DOT;
+}
+
+/* What bytes are that are no text in UTF-8, as bloom_list_begin says it; NULL for all others.
+ *
+ * Compressed files begin with what their formats prescribe (RFC 1952, RFC 8878, and the notes of
+ * PKWARE, bzip2 and xz). Of other files that are no text nearly all have a zero byte early on. */
+static const char *list_no_text(const uint8_t *bytes, size_t length) {
+    static const struct {
+        const char *start, *what;
+    } COMPRESSED[] = {
+        {"\x1f\x8b", "compressed with gzip; unpack it first, as with gunzip"},
+        {"BZh", "compressed with bzip2; unpack it first, as with bunzip2"},
+        {"\xfd"
+         "7zXZ",
+         "compressed with xz; unpack it first, as with unxz"},
+        {"\x28\xb5\x2f\xfd", "compressed with zstd; unpack it first, as with unzstd"},
+        {"PK\x03\x04", "a zip archive; unpack it first, as with unzip"},
+    };
+    enum { EARLY = 512 };
+    /* With its own mark, or ASCII in it. */
+    if (length >= 2 &&
+        ((bytes[0] == 0xff && bytes[1] == 0xfe) || (bytes[0] == 0xfe && bytes[1] == 0xff) ||
+         (length >= 4 && bytes[0] != 0 && bytes[1] == 0 && bytes[2] != 0 && bytes[3] == 0) ||
+         (length >= 4 && bytes[0] == 0 && bytes[1] != 0 && bytes[2] == 0 && bytes[3] != 0)))
+        return "UTF-16; make it UTF-8 first, as with iconv -f UTF-16 -t UTF-8";
+    for (size_t i = 0; i < sizeof COMPRESSED / sizeof *COMPRESSED; i++)
+        if (length >= strlen(COMPRESSED[i].start) &&
+            memcmp(bytes, COMPRESSED[i].start, strlen(COMPRESSED[i].start)) == 0)
+            return COMPRESSED[i].what;
+    struct list_span early = {bytes, bytes + (length < EARLY ? length : EARLY)};
+    if (list_has(early, 0))
+        return "binary, with a zero byte near its beginning; give the text of a list";
+    early.at += list_begins(early, LIST_MARK) ? strlen(LIST_MARK) : 0;
+    early = list_without_spaces(early);
+    uint8_t first = early.at < early.end ? *early.at++ : '\0';
+    early = list_without_spaces(early);
+    uint8_t second = early.at < early.end ? *early.at : '\0';
+    if (first == '<' && (url_is_letter(second) || second == '!' || second == '?'))
+        return "HTML or XML; give the text of a list, as its publisher has it for download";
+    if (first == '[' && second == '"')
+        return "JSON; make its entries a line each, as SELECT group_concat(value, char(10)) FROM "
+               "json_each(text) does";
+    if (first == '{' || (first == '[' && (second == '{' || second == '[')))
+        return "JSON; make its URLs a line each, as SELECT group_concat(value, char(10)) FROM "
+               "json_tree(text) WHERE key = 'url' does";
+    return NULL;
+}
+
+const char *bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size_t length) {
+    list->bytes = bytes;
+    list->length = length;
+    list->at = list->sought = 0;
+    list->line = 0;
+    list->state = (struct list_state){.begun = false};
+    return length > 0 ? list_no_text(bytes, length) : NULL; /* bytes may be NULL then */
+}
+
+/* Goes behind a line that stops there. */
+static void list_end_line(struct bloom_list *list, const uint8_t *stop) {
+    const uint8_t *end = list->bytes + list->length;
+    list->at = (size_t)(stop - list->bytes) + (stop < end);
+    if (stop + 1 < end && stop[0] == '\r' && stop[1] == '\n')
+        list->at++;
+    list->sought = list->at;
+    list->line++;
+}
+
+/* Whether a line may end in the next eight bytes: one of them is LF or CR, or the one after such a
+ * byte is nearly so. */
+static bool list_has_break(const uint8_t *bytes) {
+    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    const uint64_t line = word ^ ones * '\n', carriage = word ^ ones * '\r';
+    return ((((line - ones) & ~line) | ((carriage - ones) & ~carriage)) & tops) != 0;
+}
+
+/* Goes to the next line, without blanks around, if it ends before that place of the list. */
+static enum bloom_list_step list_next_line(struct bloom_list *list, size_t before,
+                                           struct list_span *line) {
+    if (list->at >= list->length)
+        return BLOOM_LIST_END;
+    const uint8_t *start = list->bytes + list->at, *end = list->bytes + list->length;
+    const uint8_t *stop = list->bytes + list->sought;
+    const uint8_t *most = list->bytes + before;
+    while (most - stop >= 8 && !list_has_break(stop))
+        stop += 8;
+    while (stop < most && *stop != '\n' && *stop != '\r')
+        stop++;
+    list->sought = (size_t)(stop - list->bytes);
+    if (stop >= most && stop < end)
+        return BLOOM_LIST_PAUSE;
+    *line = list_trim((struct list_span){start, stop});
+    if (list->state.heading.separator == '\t' && list_has((struct list_span){start, stop}, '\t'))
+        *line = (struct list_span){start, stop}; /* fields at the ends may be empty */
+    if (list_begins(*line, LIST_MARK))           /* of a file that was put behind another, too */
+        *line = list_trim((struct list_span){line->at + strlen(LIST_MARK), stop});
+    list_end_line(list, stop);
+    return BLOOM_LIST_ENTRY;
+}
+
+/* Most lines are nothing but a plain name of a host, alone or in the most common forms. What the
+ * other functions find in such a line is known. Goes to its entry and leaves the form, or returns
+ * false when the next line is another one. */
+static bool list_next_plain(struct bloom_list *list, struct list_span *entry,
+                            enum list_form *form) {
+    static const char *const SINKS[] = {"0.0.0.0 ", "127.0.0.1 ", NULL};
+    const uint8_t *start = list->bytes + list->at, *end = list->bytes + list->length, *at = start;
+    if (list->sought != list->at || !list->state.begun || list->state.heading.fields > 0)
+        return false;
+    *form = LIST_PLAIN;
+    for (const char *const *sink = SINKS; *sink != NULL && at < end && *at < 'a'; sink++) {
+        const size_t length = strlen(*sink);
+        if ((size_t)(end - at) > length && memcmp(at, *sink, length) == 0) {
+            *form = LIST_HOSTS;
+            at += length;
+        }
+    }
+    if (end - at > 2 && at[0] == '|' && at[1] == '|') {
+        *form = LIST_ADBLOCK;
+        at += 2;
+    }
+    const size_t name = bloom_url_plain_name(at, (size_t)(end - at));
+    const uint8_t *stop = at + name;
+    if (name == 0)
+        return false;
+    if (*form == LIST_ADBLOCK) {
+        if (stop == end || *stop != '^')
+            return false;
+        stop++;
+    }
+    if (stop < end && *stop != '\n' && *stop != '\r')
+        return false;
+    memcpy(list->key, at, name);
+    list->key[name] = '/';
+    list->url.length = name + 1;
+    *entry = *form == LIST_HOSTS ? (struct list_span){at, stop} : (struct list_span){start, stop};
+    list_end_line(list, stop);
+    return true;
+}
+
+enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_entry *entry) {
+    const size_t left = list->length - list->sought;
+    const size_t before = list->sought + (left < BLOOM_LIST_STRETCH ? left : BLOOM_LIST_STRETCH);
+    struct list_span span = {NULL, NULL};
+    enum list_form form = LIST_NOTHING;
+    bool is_text = false; /* known to be text */
+    for (;;) {
+        if (list->state.names.at < list->state.names.end) {
+            span = list_next_name(&list->state);
+            form = list_read(list, span, list->state.form);
+            break;
+        }
+        if (list_next_plain(list, &span, &form)) {
+            is_text = true;
+            break;
+        }
+        enum bloom_list_step step = list_next_line(list, before, &span);
+        if (step != BLOOM_LIST_ENTRY)
+            return step;
+        if (list_length(span) > BLOOM_LIST_LINE_MOST) {
+            span.end = span.at + BLOOM_LIST_LINE_MOST;
+            form = LIST_TOO_LONG;
+            break;
+        }
+        struct list_span whole = span;
+        form = list_narrow(&list->state, &span);
+        if (form == LIST_NOTHING || list->state.names.at < list->state.names.end)
+            continue;
+        if (form < LIST_NO_KEY)
+            form = list_read(list, span, form);
+        if (form != LIST_FIELD && form != LIST_COLUMN)
+            span = whole;
+        break;
+    }
+    if (form < LIST_NO_KEY)
+        list->key[list->url.length] = '\0';
+    *entry = (struct bloom_list_entry){
+        .line = list->line,
+        .written = span.at,
+        .written_bytes = list_length(span),
+        .is_text = is_text || list_is_text(span),
+        .key = form < LIST_NO_KEY ? list->key : NULL,
+        .key_bytes = form < LIST_NO_KEY ? list->url.length : 0,
+        .note = list_note(form),
+    };
+    return BLOOM_LIST_ENTRY;
+}

@@ -1,0 +1,704 @@
+/* The forms of lines; see list_line.h. */
+#include "list/list_line.h"
+
+#include <string.h>
+
+static const char *const LIST_NOTES[] = {
+    [LIST_PLAIN] = NULL,
+    [LIST_WHOLE] = "whole line, commas and blanks included",
+    [LIST_HOSTS] = "hosts file",
+    [LIST_ADBLOCK] = "Adblock rule",
+    [LIST_ADBLOCK_PAGE] = "Adblock rule, as this page alone",
+    [LIST_ADBLOCK_OPTIONS] = "Adblock rule, without its options",
+    [LIST_ADBLOCK_CONDITION] = "Adblock rule with a condition",
+    [LIST_DNSMASQ] = "dnsmasq",
+    [LIST_UNBOUND] = "unbound",
+    [LIST_ZONE] = "policy zone",
+    [LIST_FIELD] = "field of several",
+    [LIST_COLUMN] = "field of several",
+    [LIST_WILDCARD] = "wildcard",
+    [LIST_DEFANGED] = "defanged",
+    [LIST_BYTES] = "no UTF-8, taken byte by byte",
+    [LIST_NETWORK_OF_ONE] = "network of one address",
+    [LIST_EXCEPTION] = "no entry: an exception",
+    [LIST_MODIFIER] = "no entry: a rule that does not block",
+    [LIST_COSMETIC] = "no entry: a cosmetic rule",
+    [LIST_EXPRESSION] = "no entry: a regular expression",
+    [LIST_INNER_WILDCARD] = "no entry: a wildcard inside",
+    [LIST_PART] = "no entry: a part of addresses",
+    [LIST_RANGE] = "no entry: a range of addresses",
+    [LIST_NUMBER] = "no entry: a number or a date",
+    [LIST_MAIL] = "no entry: a mail address",
+    [LIST_DIRECTIVE] = "no entry: a directive",
+    [LIST_TRIGGER] = "no entry: a policy about something else than a name",
+    [LIST_HEADING] = "no entry: the heading of a table",
+    [LIST_NO_URL_FIELD] = "no entry: no field is a URL",
+    [LIST_WORDS] = "no entry: several words",
+    [LIST_HOSTS_ADDRESS] = "no entry: an address in the place of a name",
+    [LIST_NO_HOST] = "no entry: no host",
+    [LIST_NO_DOT] = "no entry: a name without a dot",
+    [LIST_UNOPENED] = "no entry: no name or address of a host",
+    [LIST_TOO_LONG] = "no entry: a line longer than 16384 bytes",
+};
+
+const char *list_note(enum list_form form) {
+    return LIST_NOTES[form];
+}
+
+/* --- Addresses --- */
+
+enum list_form list_network(struct list_span *span) {
+    const uint8_t *slash = list_find(*span, '/'), *dash = list_find(*span, '-');
+    struct list_span address = {span->at, slash}, bits = {slash + 1, span->end};
+    struct list_span first = list_trim((struct list_span){span->at, dash}), last;
+    unsigned count = 0;
+    if (dash < span->end && (list_is_ipv4(first) || list_is_ipv6(first))) {
+        last = list_trim((struct list_span){dash + 1, span->end});
+        return list_is_ipv4(last) || list_is_ipv6(last) || list_is_number(last) ? LIST_RANGE
+                                                                                : LIST_PLAIN;
+    }
+    bool version4 = list_is_ipv4(address);
+    if (slash == span->end || (!version4 && !list_is_ipv6(address)))
+        return LIST_PLAIN;
+    if (version4 && list_is_ipv4(bits))
+        return LIST_RANGE;
+    const unsigned most = version4 ? 32 : 128;
+    for (const uint8_t *at = bits.at; at < bits.end; at++) {
+        count = url_is_digit(*at) ? 10 * count + url_digit(*at) : most + 1;
+        if (count > most)
+            return LIST_PLAIN; /* a page */
+    }
+    if (list_length(bits) == 0)
+        return LIST_PLAIN;
+    span->end = slash;
+    return count == most ? LIST_NETWORK_OF_ONE : LIST_RANGE;
+}
+
+/* --- Remarks and rules --- */
+
+/* #, !, ;, // with a blank behind or in a line of several words, [Adblock Plus 2.0]. */
+static bool list_is_remark(struct list_span line) {
+    struct list_span told = {line.at + list_begins(line, "\""), line.end - list_ends(line, "\"")};
+    if (list_length(told) == 5 && list_begins(told, "sep=")) /* Excel, about separators */
+        return true;
+    if (*line.at == '#' || *line.at == '!' || *line.at == ';')
+        return true;
+    if (list_begins(line, "//"))
+        return list_length(line) == 2 || list_has(line, ' ') || list_has(line, '\t') ||
+               line.at[2] == '/' || line.at[2] == '-' || line.at[2] == '=';
+    return line.end[-1] == ']' && (list_begins(line, "[adblock") || list_begins(line, "[ublock") ||
+                                   list_begins(line, "[adguard"));
+}
+
+/* Takes the remark behind an entry away: what is before it has a dot or a colon, and its sign
+ * stands behind a blank and not in quotation marks. */
+static struct list_span list_without_remark(struct list_span line) {
+    bool quoted = false, names = false;
+    if (!list_has(line, ' ') && !list_has(line, '\t'))
+        return line;
+    for (const uint8_t *at = line.at; at < line.end; at++) {
+        if (names && !quoted && list_is_blank(at[-1]) &&
+            (*at == '#' || *at == ';' || list_begins((struct list_span){at, line.end}, "// ")))
+            line.end = at;
+        quoted ^= *at == '"';
+        names |= *at == '.' || *at == ':';
+    }
+    return list_trim(line);
+}
+
+/* Whether a # begins the mark of a cosmetic rule: ##, #@#, #?#, #$#, #%#, #$?# and their like. */
+static bool list_is_mark(struct list_span mark) {
+    mark.at++;
+    mark.at += list_begins(mark, "@");
+    mark.at += list_begins(mark, "$?")
+                   ? 2
+                   : list_begins(mark, "?") || list_begins(mark, "$") || list_begins(mark, "%");
+    return list_begins(mark, "#");
+}
+
+/* Whether what is before the mark of a rule are the domains or pages that it is for: without a
+ * scheme, a quotation mark, a semicolon, or a blank other than after a comma. */
+static bool list_is_scope(struct list_span scope) {
+    for (const uint8_t *at = scope.at; at < scope.end; at++)
+        if (*at == '"' || *at == ';' || (list_is_blank(*at) && at[-1] != ',') ||
+            list_begins((struct list_span){at, scope.end}, "://"))
+            return false;
+    return true;
+}
+
+/* Whether a rule of Adblock, uBlock or AdGuard is about what is on a page. It has a mark after the
+ * domains that it is for, or after a regular expression for them. A blank before the mark and one
+ * after it make it a remark. */
+static bool list_is_cosmetic(struct list_span line) {
+    const uint8_t *at = line.at;
+    if (list_begins(line, "[$"))
+        at = list_find(line, ']') + (list_has(line, ']') ? 1 : 0);
+    const struct list_span mark = {list_find((struct list_span){at, line.end}, '#'), line.end};
+    if (at < line.end && *at == '/')
+        return mark.at < line.end && mark.at[-1] == '/' && list_is_mark(mark);
+    if (mark.at < line.end && list_is_mark(mark)) {
+        const struct list_span scope = list_trim((struct list_span){at, mark.at});
+        const uint8_t *after = list_find((struct list_span){mark.at + 1, line.end}, '#') + 1;
+        return list_is_scope(scope) &&
+               (scope.end == mark.at || (after < line.end && !list_is_blank(*after)));
+    }
+    const struct list_span dollar = {list_find((struct list_span){at, line.end}, '$'), line.end};
+    if (!list_begins(dollar, "$$") && !list_begins(dollar, "$@$"))
+        return false;
+    while (at < dollar.at && (url_is_letter(*at) || url_is_digit(*at) || *at >= 0x80 ||
+                              (*at != '\0' && strchr("-._,~*", *at) != NULL)))
+        at++;
+    return at == dollar.at && at > line.at;
+}
+
+/* What the options of rules do. LIST_WINDOW and LIST_KIND say what is blocked: a window that a page
+ * opens is one of several kinds. */
+enum list_option {
+    LIST_NO_OPTION,
+    LIST_CHANGES,   /* what the rule is about, or takes another rule back: it does not block */
+    LIST_CONDITION, /* says in its value when the rule blocks */
+    LIST_OWN_SITE,  /* blocks on pages of the same site */
+    LIST_WINDOW,
+    LIST_KIND,
+    LIST_ANY_OPTION, /* another one */
+};
+
+static const struct {
+    const char *name;
+    enum list_option option;
+} LIST_OPTIONS[] = {
+    {"1p", LIST_OWN_SITE},
+    {"3p", LIST_ANY_OPTION},
+    {"all", LIST_KIND},
+    {"app", LIST_CONDITION},
+    {"badfilter", LIST_CHANGES},
+    {"beacon", LIST_KIND},
+    {"client", LIST_CONDITION},
+    {"content", LIST_CHANGES},
+    {"cookie", LIST_CHANGES},
+    {"csp", LIST_CHANGES},
+    {"css", LIST_KIND},
+    {"ctag", LIST_CONDITION},
+    {"denyallow", LIST_CONDITION},
+    {"dnsrewrite", LIST_CHANGES},
+    {"dnstype", LIST_CONDITION},
+    {"doc", LIST_KIND},
+    {"document", LIST_KIND},
+    {"domain", LIST_CONDITION},
+    {"ehide", LIST_CHANGES},
+    {"elemhide", LIST_CHANGES},
+    {"empty", LIST_ANY_OPTION},
+    {"extension", LIST_CHANGES},
+    {"first-party", LIST_OWN_SITE},
+    {"font", LIST_KIND},
+    {"frame", LIST_KIND},
+    {"from", LIST_CONDITION},
+    {"generichide", LIST_CHANGES},
+    {"ghide", LIST_CHANGES},
+    {"header", LIST_CHANGES},
+    {"hls", LIST_CHANGES},
+    {"image", LIST_KIND},
+    {"important", LIST_ANY_OPTION},
+    {"inline-font", LIST_CHANGES},
+    {"inline-script", LIST_CHANGES},
+    {"ipaddress", LIST_CONDITION},
+    {"jsinject", LIST_CHANGES},
+    {"jsonprune", LIST_CHANGES},
+    {"match-case", LIST_ANY_OPTION},
+    {"media", LIST_KIND},
+    {"method", LIST_CONDITION},
+    {"mp4", LIST_ANY_OPTION},
+    {"object", LIST_KIND},
+    {"object-subrequest", LIST_KIND},
+    {"other", LIST_KIND},
+    {"permissions", LIST_CHANGES},
+    {"ping", LIST_KIND},
+    {"popunder", LIST_WINDOW},
+    {"popup", LIST_WINDOW},
+    {"queryprune", LIST_CHANGES},
+    {"redirect", LIST_ANY_OPTION},
+    {"redirect-rule", LIST_CHANGES},
+    {"referrerpolicy", LIST_CHANGES},
+    {"removeheader", LIST_CHANGES},
+    {"removeparam", LIST_CHANGES},
+    {"replace", LIST_CHANGES},
+    {"rewrite", LIST_CHANGES},
+    {"script", LIST_KIND},
+    {"shide", LIST_CHANGES},
+    {"specifichide", LIST_CHANGES},
+    {"stealth", LIST_CHANGES},
+    {"strict1p", LIST_OWN_SITE},
+    {"strict3p", LIST_ANY_OPTION},
+    {"stylesheet", LIST_KIND},
+    {"subdocument", LIST_KIND},
+    {"third-party", LIST_ANY_OPTION},
+    {"to", LIST_CONDITION},
+    {"top", LIST_CONDITION},
+    {"uritransform", LIST_CHANGES},
+    {"urlblock", LIST_CHANGES},
+    {"urlskip", LIST_CHANGES},
+    {"urltransform", LIST_CHANGES},
+    {"webrtc", LIST_KIND},
+    {"websocket", LIST_KIND},
+    {"xhr", LIST_KIND},
+    {"xmlhttprequest", LIST_KIND},
+    {"xmlprune", LIST_CHANGES},
+    {"~1p", LIST_ANY_OPTION},
+    {"~3p", LIST_OWN_SITE},
+    {"~all", LIST_ANY_OPTION},
+    {"~beacon", LIST_ANY_OPTION},
+    {"~css", LIST_ANY_OPTION},
+    {"~doc", LIST_ANY_OPTION},
+    {"~document", LIST_ANY_OPTION},
+    {"~first-party", LIST_ANY_OPTION},
+    {"~font", LIST_ANY_OPTION},
+    {"~frame", LIST_ANY_OPTION},
+    {"~image", LIST_ANY_OPTION},
+    {"~match-case", LIST_ANY_OPTION},
+    {"~media", LIST_ANY_OPTION},
+    {"~object", LIST_ANY_OPTION},
+    {"~object-subrequest", LIST_ANY_OPTION},
+    {"~other", LIST_ANY_OPTION},
+    {"~ping", LIST_ANY_OPTION},
+    {"~popunder", LIST_ANY_OPTION},
+    {"~popup", LIST_ANY_OPTION},
+    {"~script", LIST_ANY_OPTION},
+    {"~stylesheet", LIST_ANY_OPTION},
+    {"~subdocument", LIST_ANY_OPTION},
+    {"~third-party", LIST_OWN_SITE},
+    {"~webrtc", LIST_ANY_OPTION},
+    {"~websocket", LIST_ANY_OPTION},
+    {"~xhr", LIST_ANY_OPTION},
+    {"~xmlhttprequest", LIST_ANY_OPTION},
+};
+
+static enum list_option list_option_of(struct list_span name) {
+    const uint8_t first = name.at < name.end ? url_lower(*name.at) : '\0';
+    for (size_t i = 0; i < sizeof LIST_OPTIONS / sizeof *LIST_OPTIONS; i++)
+        if ((uint8_t)LIST_OPTIONS[i].name[0] == first && list_is(name, LIST_OPTIONS[i].name))
+            return LIST_OPTIONS[i].option;
+    return LIST_NO_OPTION;
+}
+
+/* Takes the first option and its value off the rest of them. */
+static struct list_span list_next_option(struct list_span *options, struct list_span *value) {
+    const struct list_span option = {options->at, list_find(*options, ',')};
+    const struct list_span name = {option.at, list_find(option, '=')};
+    options->at = option.end < options->end ? option.end + 1 : options->end;
+    *value = (struct list_span){name.end < option.end ? name.end + 1 : name.end, option.end};
+    return list_trim(name);
+}
+
+/* Whether one of the values, between which there are bars, is not an exception. */
+static bool list_demands(struct list_span values) {
+    bool demands = list_length(values) == 0;
+    while (values.at < values.end && !demands) {
+        demands = *values.at != '~';
+        values.at = list_find(values, '|');
+        values.at += values.at < values.end;
+    }
+    return demands;
+}
+
+/* What a rule with some options is: one that does not block, one that blocks under a condition, or
+ * one that blocks. LIST_PLAIN: some of them are not options. */
+static enum list_form list_with_options(struct list_span options) {
+    bool known = true, changes = false, condition = false, window = false, kind = false;
+    while (options.at < options.end) {
+        struct list_span value, name = list_next_option(&options, &value);
+        const enum list_option option = list_option_of(name);
+        known = known && option != LIST_NO_OPTION;
+        changes |= option == LIST_CHANGES;
+        condition |= option == LIST_OWN_SITE || (option == LIST_CONDITION && list_demands(value));
+        window |= option == LIST_WINDOW;
+        kind |= option == LIST_KIND;
+    }
+    return changes                          ? LIST_MODIFIER
+           : condition || (window && !kind) ? LIST_ADBLOCK_CONDITION
+           : known                          ? LIST_ADBLOCK_OPTIONS
+                                            : LIST_PLAIN;
+}
+
+/* Where the options of a rule begin, with their dollar, or its end: behind the last dollar with a
+ * name behind it, and then nothing, a value or a further option. */
+static const uint8_t *list_options(struct list_span line) {
+    for (const uint8_t *dollar = line.end; dollar-- > line.at + 1;) {
+        const uint8_t *at = dollar + 1;
+        if (*dollar != '$')
+            continue;
+        at += at < line.end && *at == '~';
+        const uint8_t *name = at;
+        while (at < line.end &&
+               (url_is_letter(*at) || url_is_digit(*at) || *at == '-' || *at == '_'))
+            at++;
+        if (at > name && (at == line.end || *at == '=' || *at == ','))
+            return dollar;
+    }
+    return line.end;
+}
+
+/* Whether what is before options may be the pattern of a rule that does not show as one, such as
+ * .host/path and host/path. */
+static bool list_is_pattern(struct list_span pattern) {
+    for (const uint8_t *at = pattern.at; at < pattern.end; at++)
+        if (list_is_blank(*at) || *at == '"' || *at == ',' || *at == ';')
+            return false;
+    return list_has(pattern, '.') && !list_has_scheme(pattern);
+}
+
+/* Whether a pattern ends with a dot in the name of a host, so that any domain may follow. */
+static bool list_ends_in_name(struct list_span pattern) {
+    pattern.at += list_begins(pattern, "http://") ? 7 : list_begins(pattern, "https://") ? 8 : 0;
+    return list_length(pattern) > 1 && pattern.end[-1] == '.' && !list_has(pattern, '/');
+}
+
+static enum list_form list_adblock(struct list_span *line) {
+    enum list_form form = LIST_PLAIN;
+    if (list_begins(*line, "@@"))
+        return LIST_EXCEPTION;
+    if (list_is_cosmetic(*line))
+        return LIST_COSMETIC;
+    *line = list_without_remark(*line);
+    if (list_begins(*line, "|")) {
+        form = LIST_ADBLOCK;
+        line->at += list_begins(*line, "||") ? 2 : 1;
+    } else if (list_ends(*line, "^") || list_ends(*line, "^*")) {
+        form = LIST_ADBLOCK;
+    }
+    const uint8_t *dollar = list_options(*line);
+    if (dollar < line->end) {
+        const struct list_span pattern = list_trim((struct list_span){line->at, dollar});
+        const bool is_rule = form == LIST_ADBLOCK || dollar[-1] == '^' || dollar[-1] == '|' ||
+                             (*line->at == '/' && dollar[-1] == '/');
+        enum list_form with = list_with_options((struct list_span){dollar + 1, line->end});
+        if (is_rule && with == LIST_PLAIN)
+            with = LIST_ADBLOCK_OPTIONS;
+        if (is_rule || (with != LIST_PLAIN && list_is_pattern(pattern))) {
+            if (with == LIST_MODIFIER)
+                return with;
+            *line = pattern;
+            form = with;
+        }
+    }
+    if (list_length(*line) > 1 && *line->at == '/' && line->at[1] != '/' && line->end[-1] == '/')
+        return LIST_EXPRESSION;
+    if (list_ends_in_name(*line) && (form != LIST_PLAIN || list_begins(*line, ".")))
+        return LIST_PART;
+    if (form == LIST_PLAIN)
+        return form;
+    while (line->at < line->end &&
+           (line->end[-1] == '^' || line->end[-1] == '|' ||
+            (line->end[-1] == '*' && list_length(*line) > 1 && line->end[-2] == '^')))
+        line->end--;
+    if (list_has(*line, ' '))
+        return LIST_WORDS;
+    return list_has(*line, '^') ? LIST_INNER_WILDCARD : form;
+}
+
+/* Whether a line is an option of dnsmasq with hosts between slashes. There may be blanks around its
+ * equals sign. */
+static bool list_is_dnsmasq(struct list_span line) {
+    static const char *const OPTIONS[] = {"address", "server", "local", NULL};
+    const struct list_span name = {line.at, list_find(line, '=')};
+    return name.end < line.end && list_is_one_of(list_trim(name), OPTIONS) &&
+           list_begins(list_trim((struct list_span){name.end + 1, line.end}), "/");
+}
+
+/* address=/h/i/0.0.0.0, server=/h/, local=/h/: leaves the hosts. What is behind the last slash says
+ * what is answered for them. */
+static enum list_form list_dnsmasq(struct list_span *line) {
+    const bool is_address = list_begins(*line, "address");
+    struct list_span target = {line->end, line->end};
+    line->at = list_find(*line, '/') + 1;
+    while (target.at > line->at && target.at[-1] != '/')
+        target.at--;
+    if (target.at > line->at)
+        line->end = target.at - 1;
+    else
+        target.at = target.end; /* there is but one slash */
+    target = list_trim(target);
+    if (list_length(target) == 0 || (is_address && (list_is(target, "#") || list_is_sink(target))))
+        return LIST_DNSMASQ;
+    return list_is(target, "#") ? LIST_EXCEPTION : LIST_MODIFIER;
+}
+
+/* A word without blanks and quotation marks around it. */
+static struct list_span list_unquoted(struct list_span word) {
+    word = list_trim(word);
+    word.at += list_begins(word, "'") || list_begins(word, "\"");
+    word.end -= list_ends(word, "'") || list_ends(word, "\"");
+    return word;
+}
+
+/* local-zone: "h" type, local-data: "h A 0.0.0.0": leaves the host. */
+static enum list_form list_unbound(struct list_span *line) {
+    static const char *const ANSWERED[] = {"transparent", "typetransparent", "always_transparent",
+                                           "inform",      "nodefault",       "noview",
+                                           NULL};
+    const bool is_zone = list_begins(*line, "local-zone:");
+    struct list_span rest = {list_find(*line, ':') + 1, line->end}, word;
+    rest = list_trim(rest);
+    const uint8_t quote = list_begins(rest, "'") ? '\'' : '"';
+    rest.at += rest.at < rest.end && *rest.at == quote;
+    *line = list_word(&rest);
+    line->end = list_find(*line, quote);
+    if (is_zone)
+        return list_is_one_of(list_unquoted(rest), ANSWERED) ? LIST_EXCEPTION : LIST_UNBOUND;
+    rest = list_trim((struct list_span){rest.at, list_find(rest, quote)});
+    do
+        word = list_word(&rest);
+    while (rest.at < rest.end);
+    return list_is_sink(word) ? LIST_UNBOUND : LIST_MODIFIER;
+}
+
+/* Whether two names are the same, perhaps with a dot behind. */
+static bool list_is_same(struct list_span a, struct list_span b) {
+    a.end -= list_ends(a, ".");
+    b.end -= list_ends(b, ".");
+    return list_length(a) == list_length(b) && memcmp(a.at, b.at, list_length(a)) == 0;
+}
+
+/* h CNAME ., h 60 IN A 0.0.0.0: a record of a zone, of which the host is left. What a name or an
+ * address is given to is not blocked. */
+static enum list_form list_zone(struct list_span *line) {
+    static const char *const BLOCKS[] = {".",        "*.",           "rpz-drop.", "rpz-tcp-only.",
+                                         "rpz-drop", "rpz-tcp-only", NULL};
+    static const char *const OTHERS[] = {"ns", "soa", "txt", "mx", "srv", "ptr", "dname", NULL};
+    struct list_span rest = *line, owner = list_word(&rest), type = list_word(&rest), target;
+    while (type.at < type.end && (url_is_digit(*type.at) || list_is(type, "in")))
+        type = list_word(&rest);
+    target = list_word(&rest);
+    target.end = list_find(target, ';');
+    if (target.at == target.end)
+        return LIST_PLAIN;
+    if (list_is_one_of(type, OTHERS))
+        return LIST_MODIFIER;
+    const bool is_name = list_is(type, "cname");
+    if (!is_name && !list_is(type, "a") && !list_is(type, "aaaa"))
+        return LIST_PLAIN;
+    if (is_name && (list_begins(target, "rpz-passthru") || list_is_same(target, owner)))
+        return LIST_EXCEPTION;
+    if (is_name ? !list_is_one_of(target, BLOCKS) : !list_is_sink(target))
+        return LIST_MODIFIER;
+    *line = owner;
+    for (; owner.at < owner.end; owner.at++)
+        if (list_begins(owner, ".rpz-"))
+            return LIST_TRIGGER;
+    return LIST_ZONE;
+}
+
+/* A line of a resolver's configuration or zone: what names the hosts. */
+static enum list_form list_resolver(struct list_span *line) {
+    if (list_is_dnsmasq(*line))
+        return list_dnsmasq(line);
+    if (list_begins(*line, "local-zone:") || list_begins(*line, "local-data:"))
+        return list_unbound(line);
+    if (list_begins(*line, "$") || list_begins(*line, "@ ") || list_begins(*line, "@\t"))
+        return LIST_DIRECTIVE;
+    return list_zone(line);
+}
+
+/* What separates the fields of a line that begins with one in quotation marks: a comma, or a
+ * semicolon, which stands behind the mark that closes it. */
+static uint8_t list_separator(struct list_span line) {
+    bool quoted = false;
+    do
+        quoted ^= *line.at++ == '"';
+    while (line.at < line.end && (quoted || *line.at == '"'));
+    return line.at < line.end && *list_trim(line).at == ';' ? ';' : ',';
+}
+
+/* Takes the first field, without blanks and quotation marks around it, off what is left of a line;
+ * behind the last, the rest begins beyond the line's end. */
+static struct list_span list_next_field(struct list_span *rest, uint8_t separator) {
+    struct list_span field = {rest->at, rest->at};
+    const uint8_t *first = rest->at;
+    while (first < rest->end && *first == ' ' && separator != ' ')
+        first++;
+    const bool marked = first < rest->end && *first == '"';
+    bool quoted = false;
+    while (field.end < rest->end && (quoted || *field.end != separator))
+        quoted ^= *field.end++ == '"' && marked;
+    rest->at = field.end + 1;
+    field = list_trim(field);
+    if (list_length(field) > 1 && *field.at == '"' && field.end[-1] == '"')
+        field = list_trim((struct list_span){field.at + 1, field.end - 1});
+    return field;
+}
+
+/* One of several fields: the first with a scheme; otherwise the first that is no number or date, if
+ * it has a dot, or if it is the only one. Among words, separated by blanks, it is a URL with
+ * nothing but numbers and signs in front: others are prose. */
+static enum list_form list_field(struct list_span *line, uint8_t separator) {
+    struct list_span rest = *line, first = {NULL, NULL};
+    unsigned fields = 0;
+    bool sought = true; /* no field was met yet that is no number */
+    for (; rest.at <= rest.end; fields++) {
+        struct list_span field = list_next_field(&rest, separator);
+        if (list_has_scheme(field)) {
+            *line = field;
+            return LIST_FIELD;
+        }
+        if (separator == ' ' && list_length(field) > 0 && url_is_letter(*field.at))
+            return LIST_WORDS;
+        if (sought) {
+            first = field;
+            sought = list_is_number(field);
+        }
+    }
+    if (separator == ' ')
+        return LIST_WORDS;
+    if (fields > 1 && (!list_has(first, '.') || list_has(first, ' ')))
+        return LIST_NO_URL_FIELD;
+    *line = first;
+    return LIST_FIELD;
+}
+
+/* Reads the heading of a table: names of fields, one of which is that of the entries. In a remark,
+ * behind its #, blanks make it prose. Beside a field of hosts, `ioc` describes them. */
+static bool list_heading(struct list_span line, struct list_heading *heading) {
+    enum { URLS = 4 }; /* how many of the names are those of URLs */
+    static const char *const NAMES[] = {"ioc_value",  "indicator",  "url",       "urls", "fqdn",
+                                        "domain",     "domains",    "hostname",  "host", "ip",
+                                        "ip_address", "ip address", "ipaddress", NULL};
+    const char *const *best = NAMES + sizeof NAMES / sizeof *NAMES - 1;
+    bool has_path = false, has_hosts = false, has_ioc = false;
+    unsigned ioc = 0;
+    if (*line.at == '#') {
+        line = list_trim((struct list_span){line.at + 1, line.end});
+        if (list_length(line) < strlen("a,ip") || list_has(line, ' '))
+            return false; /* soon, since a list may begin with many */
+    }
+    struct list_heading read = {.separator = list_has(line, '\t')  ? '\t'
+                                             : list_has(line, ',') ? ','
+                                             : list_has(line, ';') ? ';'
+                                                                   : '|'};
+    for (struct list_span rest = line; rest.at <= rest.end; read.fields++) {
+        struct list_span field = list_next_field(&rest, read.separator);
+        for (const uint8_t *at = field.at; at < field.end; at++)
+            if (!url_is_letter(*at) && !url_is_digit(*at) && strchr("_- ()", *at) == NULL)
+                return false;
+        has_path |= list_is(field, "path");
+        if (list_is(field, "ioc") && !has_ioc) {
+            has_ioc = true;
+            ioc = read.fields;
+        }
+        const char *const *name = NAMES;
+        while (*name != NULL && !list_is(field, *name))
+            name++;
+        has_hosts |= *name != NULL && name >= NAMES + URLS;
+        if (name < best) {
+            best = name;
+            read.field = read.fields;
+        }
+    }
+    if ((*best == NULL && !has_ioc) || read.fields < 2)
+        return false;
+    if (has_ioc && !has_hosts && best > NAMES)
+        read.field = ioc;
+    else
+        read.hosts_alone = has_path && best >= NAMES + URLS;
+    *heading = read;
+    return true;
+}
+
+/* Whether a line is a row under a heading: it has as many fields, and is no rule of Adblock and no
+ * line of a hosts file. Leaves the field of the entry. */
+static bool list_row(const struct list_heading *heading, struct list_span line,
+                     struct list_span *entry) {
+    struct list_span rest = line, word = list_word(&rest);
+    unsigned count = 0;
+    if (heading->fields == 0 || list_begins(line, "||") || list_begins(line, "@@") ||
+        (heading->separator != '\t' && word.end < line.end &&
+         (list_is_ipv4(word) || list_is_ipv6(word))))
+        return false;
+    for (rest = line; rest.at <= rest.end; count++) {
+        struct list_span field = list_next_field(&rest, heading->separator);
+        if (count == heading->field)
+            *entry = field;
+    }
+    return count == heading->fields;
+}
+
+/* --- Lines --- */
+
+/* A line of a hosts file: an address, and names, which are left in the state. Behind the address
+ * there may also be a count or a date, or the last one of a range. */
+static enum list_form list_hosts(struct list_state *state, struct list_span *line) {
+    struct list_span rest = *line, address = list_word(&rest), next;
+    const bool is_zero = list_is(address, "0");
+    if (!is_zero && !list_is_ipv4(address) && !list_is_ipv6(address))
+        return LIST_PLAIN;
+    rest.end = list_find(rest, '#');
+    const struct list_span names = rest;
+    next = list_word(&rest);
+    const bool is_dash =
+        list_is(next, "-") || (list_begins(next, "-") && url_is_digit(next.at[1])); /* of a range */
+    if (next.at == next.end || is_dash || list_has_scheme(next))
+        return LIST_PLAIN;
+    if (!is_zero && list_is_number(next)) {
+        *line = address;
+        return LIST_FIELD;
+    }
+    if (!is_zero && !list_is_sink(address) && (list_is_ipv4(next) || list_is_ipv6(next)))
+        return LIST_RANGE;
+    state->names = list_trim(names);
+    state->form = LIST_HOSTS;
+    return LIST_HOSTS;
+}
+
+struct list_span list_next_name(struct list_state *state) {
+    struct list_span *rest = &state->names;
+    if (state->form == LIST_HOSTS)
+        return list_word(rest);
+    const struct list_span name = {rest->at, list_find(*rest, '/')};
+    rest->at = name.end < rest->end ? name.end + 1 : rest->end;
+    return name;
+}
+
+enum list_form list_narrow(struct list_state *state, struct list_span *line) {
+    enum list_form form;
+    struct list_span entry = *line;
+    const uint8_t separator = state->heading.separator;
+    const bool is_empty = line->at == line->end;
+    const bool is_remark = is_empty || (list_is_remark(*line) && *line->at != separator);
+    const bool is_heading = !state->begun && !is_empty && list_heading(*line, &state->heading);
+    if (is_remark)
+        return LIST_NOTHING;
+    state->begun = true;
+    if (is_heading)
+        return LIST_HEADING;
+    if (list_row(&state->heading, *line, &entry)) {
+        if (state->heading.hosts_alone || list_length(entry) == 0)
+            return LIST_NO_URL_FIELD;
+        *line = entry;
+        return LIST_COLUMN;
+    }
+    *line = list_trim(*line); /* a table between tabs has it with those at its ends */
+    if (line->at == line->end)
+        return LIST_NOTHING;
+    form = list_adblock(line);
+    if (form == LIST_PLAIN)
+        form = list_hosts(state, line);
+    if (form == LIST_PLAIN)
+        form = list_resolver(line);
+    if (form == LIST_DNSMASQ) {
+        state->names = *line;
+        state->form = form;
+    }
+    if (form != LIST_PLAIN)
+        return form;
+    const bool tabs = list_has(*line, '\t');
+    if (*line->at == '"' || tabs)
+        return list_field(line, tabs ? '\t' : list_separator(*line));
+    if (list_has_scheme(*line))
+        return LIST_PLAIN;
+    const uint8_t sign = list_has(*line, ',') ? ',' : ';';
+    struct list_span first = {line->at, list_find(*line, sign)};
+    if (first.end < line->end &&
+        (!list_has(first, '/') || list_is_number(first) || list_network(&first) != LIST_PLAIN))
+        return list_field(line, sign);
+    if (list_network(&(struct list_span){line->at, line->end}) == LIST_RANGE)
+        return LIST_RANGE;
+    return list_has(*line, ' ') ? list_field(line, ' ') : LIST_PLAIN;
+}

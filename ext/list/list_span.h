@@ -1,0 +1,143 @@
+/* Stretches of a list's bytes: words, schemes, addresses. */
+#ifndef BLOOM_LIST_LIST_SPAN_H
+#define BLOOM_LIST_LIST_SPAN_H
+
+#include "url/address.h"
+#include "url/bytes.h"
+
+struct list_span {
+    const uint8_t *at, *end;
+};
+
+static inline size_t list_length(struct list_span span) {
+    return (size_t)(span.end - span.at);
+}
+
+static inline bool list_is_blank(uint8_t byte) {
+    return byte == ' ' || byte == '\t';
+}
+
+static inline struct list_span list_trim(struct list_span span) {
+    while (span.at < span.end && list_is_blank(*span.at))
+        span.at++;
+    while (span.at < span.end && list_is_blank(span.end[-1]))
+        span.end--;
+    return span;
+}
+
+/* Whether a span begins with a word in lower case, in any case; list_ends and list_is likewise. */
+static inline bool list_begins(struct list_span span, const char *word) {
+    size_t length = strlen(word), i = 0;
+    while (i < length && i < list_length(span) && url_lower(span.at[i]) == (uint8_t)word[i])
+        i++;
+    return i == length;
+}
+
+static inline bool list_ends(struct list_span span, const char *word) {
+    size_t length = strlen(word);
+    return list_length(span) >= length &&
+           list_begins((struct list_span){span.end - length, span.end}, word);
+}
+
+static inline bool list_is(struct list_span span, const char *word) {
+    return list_length(span) == strlen(word) && list_begins(span, word);
+}
+
+/* Whether a span is one of some words, of which the last is NULL. */
+static inline bool list_is_one_of(struct list_span span, const char *const *words) {
+    while (*words != NULL && !list_is(span, *words))
+        words++;
+    return *words != NULL;
+}
+
+/* Without the bytes up to 20 at both ends, which a URL does not have. */
+static inline struct list_span list_without_spaces(struct list_span span) {
+    while (span.at < span.end && *span.at <= ' ')
+        span.at++;
+    while (span.at < span.end && span.end[-1] <= ' ')
+        span.end--;
+    return span;
+}
+
+/* Whether a span is valid UTF-8. */
+static inline bool list_is_text(struct list_span span) {
+    size_t i = 0;
+    for (uint64_t word = 0; i + sizeof word <= list_length(span) && word == 0;) {
+        memcpy(&word, span.at + i, sizeof word);
+        word &= UINT64_C(0x8080808080808080);
+        i += word == 0 ? sizeof word : 0;
+    }
+    while (i < list_length(span))
+        if (url_code_point(span.at, list_length(span), &i) == URL_NO_CODE_POINT)
+            return false;
+    return true;
+}
+
+static inline const uint8_t *list_find(struct list_span span, uint8_t byte) {
+    return span.at + url_find(span.at, 0, list_length(span), byte);
+}
+
+static inline bool list_has(struct list_span span, uint8_t byte) {
+    return list_find(span, byte) < span.end;
+}
+
+/* The first word, with blanks around, and what is left. */
+static inline struct list_span list_word(struct list_span *rest) {
+    struct list_span word = list_trim(*rest);
+    rest->at = word.at;
+    while (rest->at < rest->end && !list_is_blank(*rest->at))
+        rest->at++;
+    word.end = rest->at;
+    return word;
+}
+
+/* The beginning of a URL with a scheme, perhaps defanged: "scheme", then "://" in any brackets. */
+static inline bool list_has_scheme(struct list_span span) {
+    size_t i = 0, length = list_length(span);
+    while (i < length && (url_is_letter(span.at[i]) || url_is_digit(span.at[i]) ||
+                          span.at[i] == '*' || span.at[i] == '+'))
+        i++;
+    span.at += i;
+    return i > 0 && (list_begins(span, "://") || list_begins(span, "[:]//") ||
+                     list_begins(span, "[://]") || list_begins(span, ":\\\\"));
+}
+
+static inline bool list_is_ipv4(struct list_span span) {
+    uint8_t address[IPV4_BYTES];
+    unsigned dots = 0;
+    for (const uint8_t *at = span.at; at < span.end; at++) {
+        dots += *at == '.';
+        if (!url_is_digit(*at) && *at != '.')
+            return false;
+    }
+    return dots == 3 && url_read_number(span.at, list_length(span), address) == URL_ADDRESS;
+}
+
+static inline bool list_is_ipv6(struct list_span span) {
+    uint16_t groups[IPV6_GROUPS];
+    span.end = list_find(span, '%');
+    return url_read_ipv6(span.at, list_length(span), groups);
+}
+
+/* What a resolver answers for a host that it blocks. */
+static inline bool list_is_sink(struct list_span span) {
+    return (list_is_ipv4(span) && (list_begins(span, "127.") || list_is(span, "0.0.0.0"))) ||
+           list_is(span, "::") || list_is(span, "::1");
+}
+
+/* 12345, 2024.01.01, 12/31/2024, 2024-01-01T10:00:00Z: digits and signs that are no address as
+ * people write one. A browser takes the first two for addresses. */
+static inline bool list_is_number(struct list_span span) {
+    unsigned dots = 0;
+    const uint8_t *at = span.at;
+    at += list_begins(span, "-");
+    if (at == span.end || !url_is_digit(*at))
+        return false;
+    for (; at < span.end && (url_is_digit(*at) || (*at != '\0' && strchr("-+TZ ", *at) != NULL) ||
+                             (*at >= '.' && *at <= ':'));
+         at++)
+        dots += *at == '.' && at + 1 < span.end && url_is_digit(at[1]);
+    return at == span.end && dots < 3 && !list_is_ipv6(span);
+}
+
+#endif

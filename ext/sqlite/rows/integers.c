@@ -1,0 +1,67 @@
+/* The table-valued function bloom_integers(bytes): whole numbers of 64 bits, 8 bytes each, as a
+ * program packs them to hand over many at once.
+ *
+ *   position  the number of the row, from 1
+ *   value     the whole number, little-endian and signed
+ */
+#include "sqlite/rows/table_function.h"
+
+#include "base/portable.h"
+
+enum { INTEGERS_COLUMN_POSITION, INTEGERS_COLUMN_VALUE, INTEGERS_COLUMN_ARGUMENT };
+
+enum { INTEGER_BYTES = 8 };
+
+struct integers_cursor {
+    struct bloom_rows rows; /* first; row is the position */
+    const uint8_t *bytes;
+    uint64_t count;
+};
+
+static int integers_next(struct bloom_rows *rows) {
+    rows->at_end = rows->row == ((const struct integers_cursor *)rows)->count;
+    rows->row++;
+    return SQLITE_OK;
+}
+
+static int integers_begin(struct bloom_rows *rows, sqlite3_value *value, bool same, unsigned plan,
+                          bool descending, sqlite3_value **further) {
+    struct integers_cursor *cursor = (struct integers_cursor *)rows;
+    size_t length;
+    (void)same;
+    (void)plan;
+    (void)descending;
+    (void)further;
+    if (sqlite3_value_type(value) != SQLITE_BLOB)
+        return bloom_rows_fail(rows, "argument 1 is not a BLOB. Give 8 bytes for each number");
+    cursor->bytes = bloom_rows_bytes(rows, &length);
+    if (length % INTEGER_BYTES != 0)
+        return bloom_rows_fail(rows,
+                               "argument 1 has %llu bytes, which is not a multiple of 8. Give 8 "
+                               "bytes for each number",
+                               (sqlite3_uint64)length);
+    cursor->count = length / INTEGER_BYTES;
+    rows->row = 0;
+    return integers_next(rows);
+}
+
+static void integers_column(const struct bloom_rows *rows, sqlite3_context *context, int column) {
+    const struct integers_cursor *cursor = (const struct integers_cursor *)rows;
+    uint64_t number = rows->row;
+    if (column == INTEGERS_COLUMN_VALUE)
+        number = bloom_load64(cursor->bytes + INTEGER_BYTES * (rows->row - 1));
+    sqlite3_result_int64(context, (sqlite3_int64)number);
+}
+
+const struct bloom_table_function bloom_integers_function = {
+    .name = "bloom_integers",
+    .declaration = "CREATE TABLE x(position INTEGER, value INTEGER, argument BLOB HIDDEN)",
+    .missing = "there are no bytes. Give them, as in bloom_integers(?)",
+    .argument_column = INTEGERS_COLUMN_ARGUMENT,
+    .ordered_column = INTEGERS_COLUMN_POSITION,
+    .rows = 1000000,
+    .cursor_size = sizeof(struct integers_cursor),
+    .begin = integers_begin,
+    .next = integers_next,
+    .column = integers_column,
+};

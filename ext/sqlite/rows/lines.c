@@ -1,0 +1,177 @@
+/* The table-valued function bloom_lines(text): the lines of a text as they are, so that a list of
+ * anything, for example of leaked passwords, becomes a filter without a table of its own.
+ *
+ *   line  the number of the line, from 1
+ *   text  the line without its end; a BLOB if it is not valid UTF-8
+ *
+ * A line ends in LF, CRLF or CR. Empty lines have no row, and a byte order mark at the start is
+ * left out. The text is TEXT or a BLOB, as readfile gives it, in UTF-8.
+ *
+ * The next LF is looked for once and then remembered, so that a text whose lines end in CR takes
+ * linear time, too.
+ */
+#include "sqlite/rows/table_function.h"
+
+#include "url/bytes.h"
+
+#include <string.h>
+
+enum { LINES_COLUMN_LINE, LINES_COLUMN_TEXT, LINES_COLUMN_ARGUMENT };
+
+struct lines_cursor {
+    struct bloom_rows rows; /* first; row is the number of the line */
+    const uint8_t *bytes;
+    size_t length;
+    size_t start, end; /* of the line */
+    size_t next;       /* where the line after it starts */
+    size_t feed;       /* the first LF from next on; length if there is none */
+};
+
+/* Finds a byte, from a place on and before a limit, which is the result if there is none. Returns
+ * an SQLite code. */
+static int lines_find(struct lines_cursor *cursor, uint8_t byte, size_t from, size_t limit,
+                      size_t *found) {
+    for (size_t at = from; at < limit; at += BLOOM_SQL_STRETCH) {
+        size_t stretch = limit - at < BLOOM_SQL_STRETCH ? limit - at : BLOOM_SQL_STRETCH;
+        int code = at > from ? bloom_sql_ask_once(bloom_rows_database(&cursor->rows)) : SQLITE_OK;
+        if (code != SQLITE_OK)
+            return code;
+        const uint8_t *place = memchr(cursor->bytes + at, byte, stretch);
+        if (place != NULL) {
+            *found = (size_t)(place - cursor->bytes);
+            return SQLITE_OK;
+        }
+    }
+    *found = limit;
+    return SQLITE_OK;
+}
+
+/* To the next line, empty or not. Returns an SQLite code. */
+static int lines_step(struct lines_cursor *cursor) {
+    int code = SQLITE_OK;
+    cursor->start = cursor->next;
+    cursor->rows.row++;
+    if (cursor->feed < cursor->start)
+        code = lines_find(cursor, '\n', cursor->start, cursor->length, &cursor->feed);
+    if (code == SQLITE_OK)
+        code = lines_find(cursor, '\r', cursor->start, cursor->feed, &cursor->end);
+    if (code == SQLITE_OK)
+        cursor->next = cursor->end + 1 + (cursor->end + 1 == cursor->feed);
+    return code;
+}
+
+static int lines_next(struct bloom_rows *rows) {
+    struct lines_cursor *cursor = (struct lines_cursor *)rows;
+    size_t asked = cursor->next;
+    while (cursor->next < cursor->length) {
+        int code = lines_step(cursor);
+        if (code == SQLITE_OK && cursor->end > cursor->start)
+            return SQLITE_OK;
+        if (code == SQLITE_OK && cursor->next - asked >= BLOOM_SQL_STRETCH) {
+            code = bloom_sql_ask_once(bloom_rows_database(rows));
+            asked = cursor->next;
+        }
+        if (code != SQLITE_OK)
+            return code;
+    }
+    rows->at_end = true;
+    return SQLITE_OK;
+}
+
+/* What files are that begin like this, which no text in UTF-8 does; NULL for others. */
+static const char *lines_no_text(const uint8_t *bytes, size_t length) {
+    if (length >= 2 &&
+        ((bytes[0] == 0xff && bytes[1] == 0xfe) || (bytes[0] == 0xfe && bytes[1] == 0xff)))
+        return "UTF-16. Convert it first, as with iconv -f UTF-16 -t UTF-8";
+    if (length >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b)
+        return "compressed with gzip. Unpack it first, as with gunzip";
+    return NULL;
+}
+
+/* NULL is an error and not an empty text, because readfile gives NULL for a file that is missing.
+ * */
+static int lines_begin(struct bloom_rows *rows, sqlite3_value *value, bool same, unsigned plan,
+                       bool descending, sqlite3_value **further) {
+    static const uint8_t MARK[] = {0xef, 0xbb, 0xbf};
+    struct lines_cursor *cursor = (struct lines_cursor *)rows;
+    (void)same;
+    (void)plan;
+    (void)descending;
+    (void)further;
+    int type = sqlite3_value_type(value);
+    if (type == SQLITE_NULL)
+        return bloom_rows_fail(
+            rows, "the text is NULL. If readfile was to read it, check the name of the file");
+    if (type != SQLITE_TEXT && type != SQLITE_BLOB)
+        return bloom_rows_fail(rows, "the text is a number. Give TEXT or a BLOB");
+    cursor->bytes = bloom_rows_bytes(rows, &cursor->length);
+    const char *problem = lines_no_text(cursor->bytes, cursor->length);
+    if (problem != NULL)
+        return bloom_rows_fail(rows, "the text is %s", problem);
+    bool marked = cursor->length >= sizeof MARK && memcmp(cursor->bytes, MARK, sizeof MARK) == 0;
+    cursor->next = marked ? sizeof MARK : 0;
+    rows->row = 0;
+    rows->at_end = false;
+    int code = lines_find(cursor, '\n', cursor->next, cursor->length, &cursor->feed);
+    return code == SQLITE_OK ? lines_next(rows) : code;
+}
+
+/* Whether all bytes are ASCII and none is zero. */
+static bool lines_is_plain(const uint8_t *text, size_t length) {
+    const uint64_t lowest = UINT64_C(0x0101010101010101), highest = lowest << 7;
+    uint64_t other = 0;
+    size_t i = 0;
+    for (; length - i >= 8; i += 8) {
+        uint64_t word;
+        memcpy(&word, text + i, 8);
+        other |= word | (word - lowest);
+    }
+    for (; i < length; i++)
+        other |= (uint64_t)(text[i] | (uint8_t)(text[i] - 1));
+    return (other & highest) == 0;
+}
+
+static bool lines_is_utf8(const uint8_t *text, size_t length) {
+    size_t i = 0;
+    while (i < length)
+        if (url_code_point(text, length, &i) == URL_NO_CODE_POINT)
+            return false;
+    return true;
+}
+
+/* A short text is given with a zero byte behind it, since SQLite up to 3.40 would have to copy it
+ * for whoever reads it. */
+static void lines_text(sqlite3_context *context, const uint8_t *text, size_t length) {
+    char terminated[128];
+    bool plain = lines_is_plain(text, length);
+    if (plain && length < sizeof terminated) {
+        memcpy(terminated, text, length);
+        terminated[length] = '\0';
+        sqlite3_result_text(context, terminated, -1, SQLITE_TRANSIENT);
+    } else if (plain || lines_is_utf8(text, length)) {
+        sqlite3_result_text64(context, (const char *)text, length, SQLITE_TRANSIENT, SQLITE_UTF8);
+    } else {
+        sqlite3_result_blob64(context, text, length, SQLITE_TRANSIENT);
+    }
+}
+
+static void lines_column(const struct bloom_rows *rows, sqlite3_context *context, int column) {
+    const struct lines_cursor *cursor = (const struct lines_cursor *)rows;
+    if (column == LINES_COLUMN_LINE)
+        sqlite3_result_int64(context, (sqlite3_int64)rows->row);
+    else
+        lines_text(context, cursor->bytes + cursor->start, cursor->end - cursor->start);
+}
+
+const struct bloom_table_function bloom_lines_function = {
+    .name = "bloom_lines",
+    .declaration = "CREATE TABLE x(line INTEGER, text TEXT, argument BLOB HIDDEN)",
+    .missing = "there is no text. Give it one, as in bloom_lines(readfile('passwords.txt'))",
+    .argument_column = LINES_COLUMN_ARGUMENT,
+    .ordered_column = LINES_COLUMN_LINE,
+    .rows = 1000000,
+    .cursor_size = sizeof(struct lines_cursor),
+    .begin = lines_begin,
+    .next = lines_next,
+    .column = lines_column,
+};

@@ -1,0 +1,145 @@
+/* The table-valued function bloom_list(text): the entries of a list of malicious addresses, as
+ * people download it (list/list.h).
+ *
+ *   line   the number of the line, from 1
+ *   entry  what it says, as written: the line, a name of it, or a field; a BLOB if it is no UTF-8
+ *   key    the key by bloom_url; NULL for what is no entry
+ *   note   why it is none; or how it was read, where it is not simply a URL or name
+ *
+ * Remarks and blank lines have no row. The text is TEXT or a BLOB, as readfile gives it, in UTF-8.
+ */
+#include "sqlite/rows/table_function.h"
+
+#include "list/list.h"
+
+#include <string.h>
+
+enum list_column {
+    LIST_COLUMN_LINE,
+    LIST_COLUMN_ENTRY,
+    LIST_COLUMN_KEY,
+    LIST_COLUMN_NOTE,
+    LIST_COLUMN_ARGUMENT
+};
+
+struct list_cursor {
+    struct bloom_rows rows; /* first; row counts them */
+    struct bloom_list_entry entry;
+    struct bloom_list list;
+};
+
+static int list_rows_next(struct bloom_rows *rows) {
+    struct list_cursor *cursor = (struct list_cursor *)rows;
+    enum bloom_list_step step;
+    while ((step = bloom_list_next(&cursor->list, &cursor->entry)) == BLOOM_LIST_PAUSE) {
+        int code = bloom_sql_ask_once(bloom_rows_database(rows));
+        if (code != SQLITE_OK)
+            return code;
+    }
+    rows->row++;
+    rows->at_end = step == BLOOM_LIST_END;
+    return SQLITE_OK;
+}
+
+/* Whether a text is the name of a file and not a list, as 'hosts.txt' in the place of
+ * readfile('hosts.txt'): one line that begins as paths do, or one that ends in what lists are
+ * called and no host is (none of these is a top-level domain), holds no blank, and does not begin
+ * with a scheme or with a host and a slash. */
+static bool is_file_name(const uint8_t *text, size_t length) {
+    static const char *const ENDS[] = {".txt", ".csv",   ".tsv",  ".json", ".list",
+                                       ".lst", ".hosts", ".conf", ".gz"};
+    static const char *const STARTS[] = {"/etc/", "/home/", "/tmp/", "./", "../", "~/", "file:"};
+    enum { NAME_MOST = 260 };
+    bool ends = false;
+    while (length > 0 && text[length - 1] <= ' ')
+        length--;
+    for (size_t i = 0; i < sizeof STARTS / sizeof *STARTS && length <= NAME_MOST; i++) {
+        size_t start = strlen(STARTS[i]);
+        if (length > start && memcmp(text, STARTS[i], start) == 0 &&
+            memchr(text, '\n', length) == NULL)
+            return true;
+    }
+    for (size_t i = 0; i < sizeof ENDS / sizeof *ENDS && length <= NAME_MOST; i++) {
+        size_t end = strlen(ENDS[i]);
+        ends |= length > end &&
+                sqlite3_strnicmp((const char *)text + length - end, ENDS[i], (int)end) == 0;
+    }
+    for (size_t i = 0; ends && i < length; i++)
+        ends = text[i] > ' ';
+    const uint8_t *slash = ends ? memchr(text, '/', length) : NULL;
+    if (slash == NULL || slash[1] == '/') /* what ends in a name has a byte behind a slash */
+        return ends && slash == NULL;
+    const uint8_t *name = text; /* without the dots in front */
+    while (*name == '.')
+        name++;
+    return name == slash || memchr(name, '.', (size_t)(slash - name)) == NULL;
+}
+
+/* A NULL is an error, not an empty list: readfile gives NULL for a file that is missing. */
+static int list_rows_begin(struct bloom_rows *rows, sqlite3_value *value, bool same, unsigned plan,
+                           bool descending, sqlite3_value **further) {
+    struct list_cursor *cursor = (struct list_cursor *)rows;
+    size_t length;
+    (void)same;
+    (void)plan;
+    (void)descending;
+    (void)further;
+    int type = sqlite3_value_type(value);
+    if (type == SQLITE_NULL)
+        return bloom_rows_fail(rows,
+                               "the text is NULL: check the name of the file, if readfile was to "
+                               "read one");
+    if (type != SQLITE_TEXT && type != SQLITE_BLOB)
+        return bloom_rows_fail(rows, "the text must be TEXT or a BLOB, not a number");
+    const uint8_t *bytes = bloom_rows_bytes(rows, &length);
+    if (is_file_name(bytes, length)) {
+        char quoted[BLOOM_QUOTE_SIZE];
+        bloom_quote(quoted, bytes, length);
+        return bloom_rows_fail(rows,
+                               "%s is the name of a file; give its text, which readfile(%s) is in "
+                               "the sqlite3 shell; elsewhere read the file and bind its bytes",
+                               quoted, quoted);
+    }
+    const char *problem = bloom_list_begin(&cursor->list, bytes, length);
+    if (problem != NULL)
+        return bloom_rows_fail(rows, "the text is %s", problem);
+    rows->row = UINT64_MAX; /* the first is 0 */
+    return list_rows_next(rows);
+}
+
+static void list_rows_column(const struct bloom_rows *rows, sqlite3_context *context, int column) {
+    const struct bloom_list_entry *entry = &((const struct list_cursor *)rows)->entry;
+    switch (column) {
+    case LIST_COLUMN_LINE:
+        sqlite3_result_int64(context, (sqlite3_int64)entry->line);
+        break;
+    case LIST_COLUMN_ENTRY:
+        if (entry->is_text)
+            sqlite3_result_text64(context, (const char *)entry->written, entry->written_bytes,
+                                  SQLITE_TRANSIENT, SQLITE_UTF8);
+        else /* hosts that decode strictly fail on TEXT that is no UTF-8 */
+            sqlite3_result_blob64(context, entry->written, entry->written_bytes, SQLITE_TRANSIENT);
+        break;
+    case LIST_COLUMN_KEY: /* with its zero byte, so that nobody has to copy it to add one */
+        if (entry->key != NULL)
+            sqlite3_result_text(context, (const char *)entry->key, -1, SQLITE_TRANSIENT);
+        break;
+    default:
+        if (entry->note != NULL)
+            sqlite3_result_text(context, entry->note, -1, SQLITE_STATIC);
+    }
+}
+
+const struct bloom_table_function bloom_list_function = {
+    .name = "bloom_list",
+    .declaration =
+        "CREATE TABLE x(line INTEGER, entry TEXT, key TEXT, note TEXT, argument BLOB HIDDEN)",
+    .missing = "there is no text; give it one, as in bloom_list(readfile('hosts.txt'))",
+    .argument_column = LIST_COLUMN_ARGUMENT,
+    .ordered_column = LIST_COLUMN_LINE,
+    .rows = 100000,
+    .cursor_size = sizeof(struct list_cursor),
+    .begin = list_rows_begin,
+    .next = list_rows_next,
+    .column = list_rows_column,
+};

@@ -1,0 +1,364 @@
+/* What all table-valued functions have in common; see table_function.h. */
+#include "sqlite/rows/table_function.h"
+
+#include "sqlite/functions.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* A counted copy of an argument: the cursor has one reference, each value that SQLite was given
+ * another. A value of a statement is released on the thread that runs it, so the count needs no
+ * lock. */
+struct bloom_argument {
+    uint64_t references;
+    int type; /* of SQLite: SQLITE_NULL for a pin */
+    struct bloom_kept_pin pin;
+    bool hashed;
+    struct bloom_hash hash; /* of type and bytes: see rows_rowid */
+    size_t length, room;
+    uint8_t bytes[]; /* of a number its eight, of a pin none */
+};
+
+/* What SQLite keeps of a function until it has closed the connection and the function's table. */
+struct function_registration {
+    const struct bloom_table_function *function;
+    struct bloom_connection *connection;
+};
+
+struct function_table {
+    sqlite3_vtab base; /* first */
+    sqlite3 *database;
+    const struct bloom_table_function *function;
+};
+
+/* idxNum: these, and above them what the function's own plan returned. */
+enum { PLAN_ARGUMENT = 1, PLAN_DESCENDING = 2, PLAN_SHIFT = 2 };
+
+static const struct function_table *function_table_of(const struct bloom_rows *rows) {
+    return (const struct function_table *)rows->base.pVtab;
+}
+
+sqlite3 *bloom_rows_database(const struct bloom_rows *rows) {
+    return function_table_of(rows)->database;
+}
+
+const uint8_t *bloom_rows_bytes(const struct bloom_rows *rows, size_t *length) {
+    *length = rows->argument->length;
+    return rows->argument->bytes;
+}
+
+int bloom_rows_fail(struct bloom_rows *rows, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    char *text = sqlite3_vmprintf(format, list);
+    va_end(list);
+    sqlite3_free(rows->base.pVtab->zErrMsg);
+    rows->base.pVtab->zErrMsg =
+        text != NULL ? sqlite3_mprintf("%s: %s", function_table_of(rows)->function->name, text)
+                     : NULL;
+    sqlite3_free(text);
+    return rows->base.pVtab->zErrMsg != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
+}
+
+/* Arguments */
+
+static void argument_release(struct bloom_argument *argument) {
+    if (argument == NULL || --argument->references > 0)
+        return;
+    bloom_pin_release(&argument->pin);
+    sqlite3_free(argument);
+}
+
+/* SQLite's destructor of a value that is the bytes of an argument. */
+static void argument_release_bytes(void *bytes) {
+    argument_release((struct bloom_argument *)(void *)((uint8_t *)bytes -
+                                                       offsetof(struct bloom_argument, bytes)));
+}
+
+/* The bytes that tell arguments of one type apart; a pin has none. False: no memory. */
+static bool argument_bytes(sqlite3_value *value, int type, uint8_t number[8], const uint8_t **bytes,
+                           size_t *length) {
+    sqlite3_int64 integer;
+    double real;
+    uint64_t size;
+    *bytes = number;
+    *length = 8;
+    switch (type) {
+    case SQLITE_INTEGER:
+        integer = sqlite3_value_int64(value);
+        memcpy(number, &integer, sizeof integer);
+        return true;
+    case SQLITE_FLOAT:
+        real = sqlite3_value_double(value);
+        memcpy(number, &real, sizeof real);
+        return true;
+    case SQLITE_NULL:
+        *length = 0;
+        return true;
+    default:
+        if (!bloom_sql_bytes(value, bytes, &size))
+            return false;
+        *length = (size_t)size;
+        return true;
+    }
+}
+
+/* Returns whether the argument that is kept has the bytes and type of a value; in *same, and an
+ * SQLite code. */
+static int argument_compare(const struct bloom_rows *rows, sqlite3_value *value, int type,
+                            const uint8_t *bytes, size_t length, bool *same) {
+    const struct bloom_argument *kept = rows->argument;
+    *same = kept != NULL && kept->type == type && kept->length == length &&
+            bloom_pin_is(&kept->pin, value);
+    return *same ? bloom_sql_equal(bloom_rows_database(rows), kept->bytes, bytes, length, same)
+                 : SQLITE_OK;
+}
+
+/* Replaces the argument that is kept, if any. On an error none is kept. */
+static int argument_replace(struct bloom_rows *rows, sqlite3_value *value, int type,
+                            const uint8_t *bytes, size_t length) {
+    struct bloom_argument *kept = rows->argument;
+    sqlite3 *database = bloom_rows_database(rows);
+    if (kept == NULL || kept->references > 1 || kept->room < length) {
+        argument_release(kept);
+        rows->argument = kept = sqlite3_malloc64(sizeof *kept + length);
+        if (kept == NULL)
+            return SQLITE_NOMEM;
+        kept->room = length;
+    } else {
+        bloom_pin_release(&kept->pin);
+    }
+    kept->references = 1;
+    kept->type = type;
+    kept->pin = bloom_pin_keep(database, value);
+    kept->hashed = false;
+    kept->length = length;
+    int code = bloom_sql_copy(database, kept->bytes, bytes, length);
+    if (code != SQLITE_OK) {
+        argument_release(kept);
+        rows->argument = NULL;
+    }
+    return code;
+}
+
+/* Keeps a value instead of the one before. *same: both are equal. Returns an SQLite code. */
+static int argument_keep(struct bloom_rows *rows, sqlite3_value *value, bool *same) {
+    int type = sqlite3_value_type(value);
+    uint8_t number[8];
+    const uint8_t *bytes;
+    size_t length;
+    int code = SQLITE_NOMEM;
+    if (argument_bytes(value, type, number, &bytes, &length)) {
+        code = argument_compare(rows, value, type, bytes, length, same);
+        if (code == SQLITE_OK && !*same)
+            return argument_replace(rows, value, type, bytes, length);
+    }
+    return code;
+}
+
+/* Makes the argument, as it was given, the value of its column. A pin is NULL to a comparison, and
+ * SQLite compares the argument with the column once more where an OR stands before a later table of
+ * the join: no row would be left. So it is an error there. */
+static void argument_result(sqlite3_context *context, struct bloom_argument *argument) {
+    sqlite3_int64 integer;
+    double real;
+    switch (argument->type) {
+    case SQLITE_INTEGER:
+        memcpy(&integer, argument->bytes, sizeof integer);
+        sqlite3_result_int64(context, integer);
+        break;
+    case SQLITE_FLOAT:
+        memcpy(&real, argument->bytes, sizeof real);
+        sqlite3_result_double(context, real);
+        break;
+    case SQLITE_NULL:
+        sqlite3_result_error(context,
+                             "bloom_keys: a pinned filter cannot be read from its column, which "
+                             "SQLite does to compare it, as with OR in a join; give the filter "
+                             "without bloom_pin",
+                             -1);
+        break;
+    case SQLITE_TEXT:
+        argument->references++;
+        sqlite3_result_text64(context, (const char *)argument->bytes, argument->length,
+                              argument_release_bytes, SQLITE_UTF8);
+        break;
+    default:
+        argument->references++;
+        sqlite3_result_blob64(context, argument->bytes, argument->length, argument_release_bytes);
+    }
+}
+
+/* The table */
+
+static int rows_connect(sqlite3 *database, void *data, int count, const char *const *arguments,
+                        sqlite3_vtab **result, char **error) {
+    const struct bloom_table_function *function =
+        ((const struct function_registration *)data)->function;
+    (void)count;
+    (void)arguments;
+    (void)error;
+    int code = sqlite3_declare_vtab(database, function->declaration);
+    if (code == SQLITE_OK)
+        code = sqlite3_vtab_config(database, SQLITE_VTAB_INNOCUOUS);
+    if (code != SQLITE_OK)
+        return code;
+    struct function_table *table = sqlite3_malloc(sizeof *table);
+    if (table == NULL)
+        return SQLITE_NOMEM;
+    *table = (struct function_table){.database = database, .function = function};
+    *result = &table->base;
+    return SQLITE_OK;
+}
+
+static int rows_disconnect(sqlite3_vtab *table) {
+    sqlite3_free(table);
+    return SQLITE_OK;
+}
+
+/* Refuses a plan in which the argument is not known yet, so that SQLite takes another one. A plan
+ * without an argument fails with a message when it is run. */
+static int rows_best_index(sqlite3_vtab *table, sqlite3_index_info *info) {
+    const struct bloom_table_function *function = ((struct function_table *)table)->function;
+    int found = -1;
+    bool waits = false;
+    for (int i = 0; i < info->nConstraint; i++) {
+        const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
+        if (constraint->iColumn != function->argument_column ||
+            (constraint->op != SQLITE_INDEX_CONSTRAINT_EQ &&
+             constraint->op != SQLITE_INDEX_CONSTRAINT_IS))
+            continue;
+        if (constraint->usable)
+            found = i;
+        else
+            waits = true;
+    }
+    if (found < 0) {
+        info->idxNum = 0; /* so dear that any other plan is taken */
+        info->estimatedCost = 1e99;
+        info->estimatedRows = INT64_C(1) << 40;
+        return waits ? SQLITE_CONSTRAINT : SQLITE_OK;
+    }
+    info->idxNum = PLAN_ARGUMENT;
+    info->aConstraintUsage[found].argvIndex = 1;
+    info->aConstraintUsage[found].omit = 1;
+    if (function->plan != NULL)
+        info->idxNum |= (int)(function->plan(info, 2) << PLAN_SHIFT);
+    if (info->nOrderBy == 1 && info->aOrderBy[0].iColumn == function->ordered_column &&
+        (function->descends || !info->aOrderBy[0].desc)) {
+        info->orderByConsumed = 1;
+        info->idxNum |= info->aOrderBy[0].desc ? PLAN_DESCENDING : 0;
+    }
+    info->estimatedCost = function->rows;
+    info->estimatedRows = (sqlite3_int64)function->rows;
+    return SQLITE_OK;
+}
+
+static int rows_open(sqlite3_vtab *table, sqlite3_vtab_cursor **result) {
+    size_t size = ((struct function_table *)table)->function->cursor_size;
+    *result = sqlite3_malloc64(size);
+    if (*result == NULL)
+        return SQLITE_NOMEM;
+    memset(*result, 0, size);
+    return SQLITE_OK;
+}
+
+static int rows_close(sqlite3_vtab_cursor *base) {
+    struct bloom_rows *rows = (struct bloom_rows *)base;
+    const struct bloom_table_function *function = function_table_of(rows)->function;
+    if (function->close != NULL)
+        function->close(rows);
+    argument_release(rows->argument);
+    sqlite3_free(rows);
+    return SQLITE_OK;
+}
+
+static int rows_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int count,
+                       sqlite3_value **arguments) {
+    struct bloom_rows *rows = (struct bloom_rows *)base;
+    const struct bloom_table_function *function = function_table_of(rows)->function;
+    bool same;
+    (void)text;
+    (void)count;
+    rows->at_end = true;
+    if ((plan & PLAN_ARGUMENT) == 0)
+        return bloom_rows_fail(rows, "%s", function->missing);
+    int code = argument_keep(rows, arguments[0], &same);
+    if (code != SQLITE_OK)
+        return code;
+    code = function->begin(rows, arguments[0], same, (unsigned)plan >> PLAN_SHIFT,
+                           (plan & PLAN_DESCENDING) != 0, arguments + 1);
+    if (code != SQLITE_OK) { /* the next run is not the same */
+        argument_release(rows->argument);
+        rows->argument = NULL;
+    }
+    return code;
+}
+
+static int rows_next(sqlite3_vtab_cursor *base) {
+    struct bloom_rows *rows = (struct bloom_rows *)base;
+    return function_table_of(rows)->function->next(rows);
+}
+
+static int rows_eof(sqlite3_vtab_cursor *base) {
+    return ((const struct bloom_rows *)base)->at_end;
+}
+
+static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column) {
+    const struct bloom_rows *rows = (const struct bloom_rows *)base;
+    const struct bloom_table_function *function = function_table_of(rows)->function;
+    if (column == function->argument_column)
+        argument_result(context, rows->argument);
+    else
+        function->column(rows, context, column);
+    return SQLITE_OK;
+}
+
+/* SQLite tells rows apart by these numbers where a query has several arguments with OR. The numbers
+ * of one argument's rows are all different. Those of two arguments are as if drawn at random from
+ * 2^64: two arguments of a million rows each share a number in one of 18 million cases. */
+static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
+    const struct bloom_rows *rows = (const struct bloom_rows *)base;
+    struct bloom_argument *argument = rows->argument;
+    if (!argument->hashed) {
+        const struct bloom_stored *pinned = argument->pin.filter;
+        argument->hash = pinned == NULL ? bloom_hash_bytes(argument->bytes, argument->length)
+                                        : bloom_hash_bytes(pinned->bytes, (size_t)pinned->length);
+        argument->hash.words[0] = bloom_mix(argument->hash.words[0] + (uint64_t)argument->type);
+        argument->hashed = true;
+    }
+    uint64_t mixed = bloom_mix(rows->row ^ argument->hash.words[0]);
+    *rowid = (sqlite3_int64)bloom_mix(mixed ^ argument->hash.words[1]);
+    return SQLITE_OK;
+}
+
+static void release_function_module(void *data) {
+    struct function_registration *registration = data;
+    struct bloom_connection *connection = registration->connection;
+    sqlite3_free(registration);
+    bloom_connection_close(connection);
+}
+
+int bloom_table_function_register(struct bloom_connection *connection,
+                                  const struct bloom_table_function *function) {
+    /* Without xCreate the table is there under its name, and no other can be made. */
+    static const sqlite3_module MODULE = {
+        .xConnect = rows_connect,
+        .xBestIndex = rows_best_index,
+        .xDisconnect = rows_disconnect,
+        .xOpen = rows_open,
+        .xClose = rows_close,
+        .xFilter = rows_filter,
+        .xNext = rows_next,
+        .xEof = rows_eof,
+        .xColumn = rows_column,
+        .xRowid = rows_rowid,
+    };
+    struct function_registration *registration = sqlite3_malloc(sizeof *registration);
+    if (registration == NULL)
+        return SQLITE_NOMEM;
+    *registration = (struct function_registration){function, bloom_connection_keep(connection)};
+    /* SQLite releases the registration with the module, and at once when this fails. */
+    return sqlite3_create_module_v2(connection->database, function->name, &MODULE, registration,
+                                    release_function_module);
+}
