@@ -1,5 +1,5 @@
-/* The inner loops of layout `parquet`, which parquet_layout.c defines: they test the eight bits of a
- * key in its block, with the contracts of the members of the same names in layout.h. Every kernel
+/* The inner loops of layout `parquet`, which parquet_layout.c defines. They test the eight bits of
+ * a key in its block, with the contracts of the members of the same names in layout.h. Every kernel
  * gives the same answers as the portable one. */
 #ifndef BLOOM_FOREIGN_PARQUET_LAYOUT_H
 #define BLOOM_FOREIGN_PARQUET_LAYOUT_H
