@@ -96,12 +96,13 @@ void bloom_chunks_rolled_back(struct bloom_chunks *chunks) {
 int bloom_chunks_write_newest(struct bloom_chunks *chunks, uint32_t newest) {
     uint8_t row[BLOOM_CONFIGURATION_BYTES];
     sqlite3_blob *handle = NULL;
+    /* By the handle, because an authorizer that denies a statement would leave 'clear' half done. */
     int code = bloom_chunks_open_row_0(chunks->database, true, &handle, row);
     if (code != SQLITE_OK)
         return code;
     ++*chunks->database->rotations;
     bloom_store32(row + BLOOM_NEWEST_AT, newest);
-    code = sqlite3_blob_write(handle, row, BLOOM_CONFIGURATION_BYTES, 0);
+    code = sqlite3_blob_write(handle, row, sizeof row, 0);
     if (code != SQLITE_OK)
         code = bloom_database_fail_sqlite(chunks->database, code);
     return bloom_database_close_row(&handle, code);
@@ -323,6 +324,7 @@ static int bytes_with_head(const struct bloom_place *place) {
 
 static int read_change(struct bloom_chunks *chunks, struct bloom_change *change) {
     const struct bloom_place *place = &change->place;
+    bool is_stale = false;
     int code = sqlite3_blob_read(change->handle, chunks->buffer, bytes_with_head(place), 0);
     if (code == SQLITE_OK && !is_near(place))
         code = sqlite3_blob_read(change->handle, change->blocks, (int)place->bytes,
@@ -330,7 +332,8 @@ static int read_change(struct bloom_chunks *chunks, struct bloom_change *change)
     if (code != SQLITE_OK)
         return bloom_database_fail_sqlite(chunks->database, code);
     change->head = load_head(chunks->buffer);
-    return check_head(chunks, place, &change->head, &change->is_stale);
+    code = check_head(chunks, place, &change->head, &is_stale);
+    return is_stale ? bloom_change_close(change, code) : code;
 }
 
 int bloom_change_open(struct bloom_chunks *chunks, const struct bloom_place *place,
@@ -340,60 +343,28 @@ int bloom_change_open(struct bloom_chunks *chunks, const struct bloom_place *pla
     if (chunks->buffer == NULL)
         return bloom_change_close(change, SQLITE_NOMEM);
     change->place = *place;
-    change->is_stale = false;
-    change->blocks = chunks->buffer + (is_near(place) ? place->offset : BLOOM_CHUNK_HEAD_BYTES);
+    change->blocks = chunks->buffer + place->offset;
     int code = open_chunk(chunks, place, true, &change->handle);
     if (code == SQLITE_OK && change->handle != NULL)
         code = read_change(chunks, change);
-    if (code != SQLITE_OK)
-        return bloom_change_close(change, code);
-    if (change->handle == NULL || change->is_stale) {
+    if (code == SQLITE_OK && change->handle == NULL) {
         change->head = (struct bloom_head){.generation = place->generation};
-        memset(chunks->buffer, 0, (size_t)(change->blocks - chunks->buffer) + place->bytes);
+        memset(chunks->buffer, 0, row_bytes(place));
     }
-    return SQLITE_OK;
-}
-
-/* Makes a row of zeros, and opens it. */
-static int make_row(struct bloom_chunks *chunks, const struct bloom_place *place,
-                    sqlite3_blob **handle) {
-    int code = bloom_database_run(chunks->database, BLOOM_INSERT_ROW, id_of(chunks, place),
-                                  row_bytes(place));
-    if (code == SQLITE_OK)
-        code = open_chunk(chunks, place, true, handle);
-    return code == SQLITE_OK && *handle == NULL
-               ? bloom_database_fail(chunks->database, SQLITE_CORRUPT_VTAB,
-                                     "a new row of %s is gone at once. Drop the triggers on it",
-                                     chunks->database->data_name)
-               : code;
-}
-
-/* Zeros over a row of a forgotten generation. */
-static int wipe(sqlite3_blob *handle) {
-    static const uint8_t ZEROS[4096];
-    int length = sqlite3_blob_bytes(handle), code = SQLITE_OK;
-    for (int at = 0; at < length && code == SQLITE_OK; at += (int)sizeof ZEROS)
-        code = sqlite3_blob_write(
-            handle, ZEROS, length - at < (int)sizeof ZEROS ? length - at : (int)sizeof ZEROS, at);
-    return code;
+    return code == SQLITE_OK ? code : bloom_change_close(change, code);
 }
 
 int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change) {
     const struct bloom_place *place = &change->place;
     uint8_t *row = chunks->buffer;
-    int code = SQLITE_OK;
-    if (change->handle == NULL)
-        code = make_row(chunks, place, &change->handle);
-    if (code != SQLITE_OK)
-        return bloom_change_close(change, code);
     bloom_store32(row, change->head.ones);
     bloom_store32(row + 4, change->head.keys);
     bloom_store32(row + 8, change->head.generation);
     bloom_store32(row + 12, change->head.closed);
-    if (change->is_stale)
-        code = wipe(change->handle);
-    if (code == SQLITE_OK)
-        code = sqlite3_blob_write(change->handle, row, bytes_with_head(place), 0);
+    if (change->handle == NULL)
+        return bloom_database_write_row(chunks->database, id_of(chunks, place), row,
+                                        row_bytes(place));
+    int code = sqlite3_blob_write(change->handle, row, bytes_with_head(place), 0);
     if (code == SQLITE_OK && !is_near(place))
         code = sqlite3_blob_write(change->handle, change->blocks, (int)place->bytes,
                                   (int)place->offset);

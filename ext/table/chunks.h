@@ -97,9 +97,8 @@ int bloom_chunks_read(struct bloom_chunks *chunks, const struct bloom_place *pla
 
 /* A place that is open for change, with the head of its chunk. */
 struct bloom_change {
-    sqlite3_blob *handle; /* NULL: nothing is open, or the chunk has no row */
+    sqlite3_blob *handle; /* NULL: nothing is open, or the chunk counts as zeros */
     struct bloom_place place;
-    bool is_stale; /* the row is of a forgotten generation */
     struct bloom_head head;
     uint8_t *blocks; /* the bytes of the place, zeros when the chunk counts as zeros */
 };
@@ -110,7 +109,7 @@ struct bloom_change {
 int bloom_change_open(struct bloom_chunks *chunks, const struct bloom_place *place,
                       struct bloom_change *change);
 
-/* Writes head and blocks, into a new row if the chunk has no row yet, and closes. */
+/* Writes head and blocks, as a new row if the chunk counts as zeros, and closes. */
 int bloom_change_save(struct bloom_chunks *chunks, struct bloom_change *change);
 
 /* Closes without writing, and returns code. */

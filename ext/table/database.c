@@ -14,7 +14,7 @@ enum { PAGE_OVERHEAD = 40, PAGE_MINIMUM = 512 };
 static const char *const STATEMENTS[BLOOM_STATEMENTS] = {
     [BLOOM_READ_ROW] = "SELECT data FROM \"%w\".\"%w\" WHERE id = ?1",
     [BLOOM_WALK_ROWS] = "SELECT id, data FROM \"%w\".\"%w\" WHERE id >= ?1 AND id < ?2 ORDER BY id",
-    [BLOOM_INSERT_ROW] = "INSERT INTO \"%w\".\"%w\"(id, data) VALUES (?1, zeroblob(?2))",
+    [BLOOM_WRITE_ROW] = "REPLACE INTO \"%w\".\"%w\"(id, data) VALUES (?1, ?2)",
     [BLOOM_DELETE_ROWS] = "DELETE FROM \"%w\".\"%w\" WHERE id <> 0",
 };
 
@@ -155,30 +155,38 @@ bool bloom_database_is_old(struct bloom_database *database) {
 
 /* Statements that stay */
 
-int bloom_database_start(struct bloom_database *database, enum bloom_statement which,
-                         sqlite3_int64 first, sqlite3_int64 second, sqlite3_stmt **statement,
-                         bool *row) {
+static int prepare(struct bloom_database *database, enum bloom_statement which) {
+    if (database->statements[which] != NULL)
+        return SQLITE_OK;
+    return prepare_text(database,
+                        sqlite3_mprintf(STATEMENTS[which], database->schema, database->data_name),
+                        SQLITE_PREPARE_PERSISTENT, &database->statements[which]);
+}
+
+/* Takes the first step. */
+static int begin(struct bloom_database *database, enum bloom_statement which, bool *row) {
     enum { ROW_BYTES_MAXIMUM = BLOOM_CHUNK_BYTES_MAXIMUM + 1024 };
-    *row = false;
-    if (database->statements[which] == NULL) {
-        int code = prepare_text(
-            database, sqlite3_mprintf(STATEMENTS[which], database->schema, database->data_name),
-            SQLITE_PREPARE_PERSISTENT, &database->statements[which]);
-        if (code != SQLITE_OK)
-            return code;
-    }
-    *statement = database->statements[which];
-    if (which != BLOOM_DELETE_ROWS)
-        sqlite3_bind_int64(*statement, 1, first);
-    if (which == BLOOM_WALK_ROWS || which == BLOOM_INSERT_ROW)
-        sqlite3_bind_int64(*statement, 2, second);
     if (++*database->running == 1)
         database->length_limit =
             sqlite3_limit(database->connection, SQLITE_LIMIT_LENGTH, ROW_BYTES_MAXIMUM);
-    const int stepped = sqlite3_step(*statement);
+    const int stepped = sqlite3_step(database->statements[which]);
     *row = stepped == SQLITE_ROW;
     return *row || stepped == SQLITE_DONE ? SQLITE_OK
                                           : bloom_database_end(database, which, SQLITE_ERROR);
+}
+
+int bloom_database_start(struct bloom_database *database, enum bloom_statement which,
+                         sqlite3_int64 first, sqlite3_int64 second, sqlite3_stmt **statement,
+                         bool *row) {
+    *row = false;
+    int code = prepare(database, which);
+    if (code != SQLITE_OK)
+        return code;
+    *statement = database->statements[which];
+    sqlite3_bind_int64(*statement, 1, first);
+    if (which == BLOOM_WALK_ROWS)
+        sqlite3_bind_int64(*statement, 2, second);
+    return begin(database, which, row);
 }
 
 int bloom_database_end(struct bloom_database *database, enum bloom_statement which, int code) {
@@ -194,12 +202,39 @@ int bloom_database_end(struct bloom_database *database, enum bloom_statement whi
     return bloom_database_fail_sqlite(database, ended);
 }
 
-int bloom_database_run(struct bloom_database *database, enum bloom_statement which,
-                       sqlite3_int64 first, sqlite3_int64 second) {
-    sqlite3_stmt *statement;
+/* Runs a statement that writes. */
+static int run_statement(struct bloom_database *database, enum bloom_statement which) {
     bool row;
-    int code = bloom_database_start(database, which, first, second, &statement, &row);
-    return code == SQLITE_OK ? bloom_database_end(database, which, code) : code;
+    int code = begin(database, which, &row);
+    if (code != SQLITE_OK)
+        return code;
+    /* A statement that an authorizer turned into nothing writes nothing. */
+    const bool is_ignored = sqlite3_stmt_readonly(database->statements[which]) != 0;
+    code = bloom_database_end(database, which, code);
+    return code == SQLITE_OK && is_ignored
+               ? bloom_database_fail(database, SQLITE_AUTH,
+                                     "the authorizer of this connection ignores an INSERT into %s. "
+                                     "Let it allow or deny that",
+                                     database->data_name)
+               : code;
+}
+
+int bloom_database_write_row(struct bloom_database *database, sqlite3_int64 id,
+                             const uint8_t *bytes, uint32_t length) {
+    int code = prepare(database, BLOOM_WRITE_ROW);
+    if (code != SQLITE_OK)
+        return code;
+    sqlite3_stmt *statement = database->statements[BLOOM_WRITE_ROW];
+    sqlite3_bind_int64(statement, 1, id);
+    sqlite3_bind_blob(statement, 2, bytes, (int)length, SQLITE_STATIC);
+    code = run_statement(database, BLOOM_WRITE_ROW);
+    sqlite3_bind_null(statement, 2); /* the bytes are the caller's */
+    return code;
+}
+
+int bloom_database_delete_rows(struct bloom_database *database) {
+    int code = prepare(database, BLOOM_DELETE_ROWS);
+    return code == SQLITE_OK ? run_statement(database, BLOOM_DELETE_ROWS) : code;
 }
 
 /* Rows by handle */

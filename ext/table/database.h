@@ -29,7 +29,7 @@
 enum bloom_statement {
     BLOOM_READ_ROW,    /* by its id */
     BLOOM_WALK_ROWS,   /* all, in the order of their ids, from one id to before another */
-    BLOOM_INSERT_ROW,  /* an id, and a length: the row is zeros */
+    BLOOM_WRITE_ROW,   /* by its id, which may exist */
     BLOOM_DELETE_ROWS, /* all but row 0 */
     BLOOM_STATEMENTS
 };
@@ -88,19 +88,22 @@ int bloom_database_rename_table(struct bloom_database *database, const char *nam
 /* Whether there is a table NAME_layers, which only development builds made. */
 bool bloom_database_is_old(struct bloom_database *database);
 
-/* Starts a statement, prepared if need be: binds its two parameters, as many as it has, and takes
- * the first step. *statement is the statement, *row is true when it is at a row. On SQLITE_OK,
- * bloom_database_end must follow; before it the statement may be stepped on. */
+/* Starts one of the two statements that read: binds first (and second, for a walk), and takes the
+ * first step. *row is true when the statement is at a row. On SQLITE_OK, bloom_database_end must
+ * follow; before it the statement may be stepped on. */
 int bloom_database_start(struct bloom_database *database, enum bloom_statement which,
                          sqlite3_int64 first, sqlite3_int64 second, sqlite3_stmt **statement,
                          bool *row);
 
-/* Ends a statement. Returns its error if it has failed, otherwise code, which is the caller's. */
+/* Ends the statement. Returns its error if it has failed, otherwise code, which is the caller's. */
 int bloom_database_end(struct bloom_database *database, enum bloom_statement which, int code);
 
-/* Runs a statement that writes. */
-int bloom_database_run(struct bloom_database *database, enum bloom_statement which,
-                       sqlite3_int64 first, sqlite3_int64 second);
+/* Writes a row: a new one, or in place of the one with that id, on which no handle may be open. */
+int bloom_database_write_row(struct bloom_database *database, sqlite3_int64 id,
+                             const uint8_t *bytes, uint32_t length);
+
+/* Deletes all rows but row 0. */
+int bloom_database_delete_rows(struct bloom_database *database);
 
 /* Opens a row for reading or writing through a BLOB handle, or moves an open handle to it: *handle
  * is NULL, or that handle. It stays NULL, or becomes NULL, without an error when there is no such

@@ -17,7 +17,7 @@ char *bloom_hashes_call(char text[BLOOM_HASHES_CALL_SIZE], const struct bloom_ke
 }
 
 int bloom_maintain_clear(struct bloom_chunks *chunks) {
-    int code = bloom_database_run(chunks->database, BLOOM_DELETE_ROWS, 0, 0);
+    int code = bloom_database_delete_rows(chunks->database);
     return code == SQLITE_OK && chunks->growth.generations > 1
                ? bloom_chunks_write_newest(chunks, 0)
                : code;

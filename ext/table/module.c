@@ -151,27 +151,17 @@ static int read_configuration(struct table *table) {
 static int create_shadow_table(struct table *table,
                                const struct bloom_configuration *configuration) {
     uint8_t row[BLOOM_CONFIGURATION_BYTES];
-    sqlite3_blob *handle = NULL;
     /* Writing the shadow table must not be seen in last_insert_rowid(). */
     sqlite3_int64 last_rowid = sqlite3_last_insert_rowid(table->database.connection);
     int code = bloom_database_enter(&table->database);
     if (code == SQLITE_OK)
         code = bloom_database_create_table(&table->database);
-    if (code == SQLITE_OK)
-        code = bloom_database_run(&table->database, BLOOM_INSERT_ROW, 0, sizeof row);
-    if (code == SQLITE_OK)
-        code = bloom_database_open_row(&table->database, 0, true, &handle);
-    if (code == SQLITE_OK && handle == NULL)
-        code = bloom_database_fail(&table->database, SQLITE_AUTH,
-                                   "the authorizer of this connection ignores an INSERT into %s. "
-                                   "Let it allow or deny that",
-                                   table->database.data_name);
     bloom_configuration_write(configuration, row);
-    if (code == SQLITE_OK && (code = sqlite3_blob_write(handle, row, sizeof row, 0)) != SQLITE_OK)
-        code = bloom_database_fail_sqlite(&table->database, code);
+    if (code == SQLITE_OK)
+        code = bloom_database_write_row(&table->database, 0, row, sizeof row);
     sqlite3_set_last_insert_rowid(table->database.connection, last_rowid);
     bloom_chunks_transaction(&table->chunks, true);
-    return bloom_database_close_row(&handle, code);
+    return code;
 }
 
 static void free_table(struct table *table) {
