@@ -38,54 +38,62 @@ int bloom_maintain_rotate(struct bloom_chunks *chunks) {
 
 /* Filter */
 
-struct copying {
+/* The blocks of the first layer, as they are collected. */
+struct collection {
     struct bloom_chunks *chunks;
+    const char *refusal; /* what to say of keys elsewhere */
     uint8_t *payload;
     bool any;
-    uint32_t generation; /* of the chunks copied so far, if any */
+    uint32_t generation; /* of the chunks collected so far, if any */
 };
 
-/* Copies a chunk into the payload of its layer. */
-static int copy_chunk(void *argument, const struct bloom_place *place,
-                      const struct bloom_head *head, const uint8_t *blocks) {
-    struct copying *copying = argument;
-    if (place->index > 0 || (copying->any && head->generation != copying->generation))
-        return bloom_database_fail(
-            copying->chunks->database, SQLITE_ERROR,
-            copying->chunks->growth.generations > 1
-                ? "keys are in several layers or generations, which no single filter can hold. "
-                  "Query the table, or make one without generations"
-                : "the table has grown to further layers, which no single filter can hold. Make a "
-                  "table or a filter with a larger capacity");
-    copying->any = true;
-    copying->generation = head->generation;
-    memcpy(copying->payload + bloom_layer_chunk_start(place->layer, place->chunk) *
-                                  place->layer->shape.layout->blocks->bytes,
+static int collect_chunk(void *argument, const struct bloom_place *place,
+                         const struct bloom_head *head, const uint8_t *blocks) {
+    struct collection *collection = argument;
+    if (place->index > 0 || (collection->any && head->generation != collection->generation))
+        return bloom_database_fail(collection->chunks->database, SQLITE_ERROR, "%s",
+                                   collection->refusal);
+    collection->any = true;
+    collection->generation = head->generation;
+    memcpy(collection->payload + bloom_layer_chunk_start(place->layer, place->chunk) *
+                                     place->layer->shape.layout->blocks->bytes,
            blocks, place->bytes);
     return SQLITE_OK;
 }
 
-int bloom_maintain_filter(struct bloom_chunks *chunks, struct bloom_shape *shape, uint8_t **bytes) {
+/* Makes a filter of the first layer, of all generations or only of the newest. *bytes is from
+ * sqlite3_malloc64 and the caller's. */
+static int collect(struct bloom_chunks *chunks, bool newest_only, const char *refusal,
+                   struct bloom_shape *shape, uint8_t **bytes) {
     const int length_limit = sqlite3_limit(chunks->database->connection, SQLITE_LIMIT_LENGTH, -1);
-    struct copying copying = {.chunks = chunks};
+    struct collection collection = {.chunks = chunks, .refusal = refusal};
     int code = bloom_chunks_start_reading(chunks);
-    if (code != SQLITE_OK)
-        return code;
     *shape = bloom_chunks_layer(chunks, 0)->shape;
-    if (bloom_filter_bytes(shape) > (uint64_t)length_limit)
-        return bloom_database_fail(
+    if (code == SQLITE_OK && bloom_filter_bytes(shape) > (uint64_t)length_limit)
+        code = bloom_database_fail(
             chunks->database, SQLITE_TOOBIG,
             "the filter needs %llu bytes, but values of this connection are limited to %d bytes. "
             "Query the table itself",
             (sqlite3_uint64)bloom_filter_bytes(shape), length_limit);
-    *bytes = bloom_sql_new_filter(shape);
+    *bytes = code == SQLITE_OK ? bloom_sql_new_filter(shape) : NULL;
     if (*bytes == NULL)
-        return SQLITE_NOMEM;
-    copying.payload = *bytes + bloom_header_bytes(shape);
-    code = bloom_chunks_each(chunks, copy_chunk, &copying);
+        return code == SQLITE_OK ? SQLITE_NOMEM : code;
+    collection.payload = *bytes + bloom_header_bytes(shape);
+    code = newest_only ? bloom_chunks_each_of(chunks, chunks->newest, 0, collect_chunk, &collection)
+                       : bloom_chunks_each(chunks, collect_chunk, &collection);
     if (code != SQLITE_OK)
         sqlite3_free(*bytes);
     return code;
+}
+
+int bloom_maintain_filter(struct bloom_chunks *chunks, struct bloom_shape *shape, uint8_t **bytes) {
+    return collect(chunks, false,
+                   chunks->growth.generations > 1
+                       ? "keys are in several layers or generations, which no single filter can "
+                         "hold. Query the table, or make one without generations"
+                       : "the table has grown to further layers, which no single filter can hold. "
+                         "Make a table or a filter with a larger capacity",
+                   shape, bytes);
 }
 
 /* Description */
@@ -97,11 +105,6 @@ struct total {
     double ones, bits;
     uint64_t keys, chunks;
 };
-
-static void add_tally(struct bloom_tally *sum, const struct bloom_tally *tally) {
-    for (unsigned i = 0; i <= BLOOM_BLOCK_ONES_MAXIMUM; i++)
-        sum->blocks_with[i] += tally->blocks_with[i];
-}
 
 static void add_total(struct total *sum, const struct total *part) {
     sum->count += part->count;
@@ -230,107 +233,84 @@ static bool any_bit(const uint8_t *bytes, size_t length) {
 }
 
 /* Counts the ones of a chunk's blocks, and estimates its keys, by the shape of the chunk alone. */
-static struct bloom_estimate estimate_chunk(const struct bloom_place *chunk, const uint8_t *blocks,
-                                            struct bloom_tally *tally) {
-    const struct bloom_blocks *kernel = chunk->layer->shape.layout->blocks;
+static struct bloom_estimate estimate_chunk(const struct bloom_place *chunk,
+                                            const uint8_t *blocks) {
     struct bloom_shape shape = chunk->layer->shape;
     shape.bits = shape.bits / chunk->layer->blocks * chunk->blocks;
-    *tally = (struct bloom_tally){0};
-    kernel->tally(tally, blocks, chunk->blocks);
-    return kernel->estimate(&shape, tally);
+    return shape.layout->estimate(&shape, blocks);
 }
 
-/* What a merge makes of the first layer. */
-struct merged {
-    struct bloom_tally tally;
-    bool adds; /* bits */
-};
-
-/* Unites a chunk with the blocks of a filter, and writes it unless it is a dry run. Keys are
- * estimated, where ones are more, but are more then, too. */
-static int merge_chunk(struct bloom_chunks *chunks, const struct bloom_place *chunk,
-                       const uint8_t *from, bool dry_run, struct merged *merged) {
+/* Writes the blocks that a merge has made of a chunk. The number of its keys is estimated. If it has
+ * more ones than before, it has more keys, too. */
+static int write_chunk(struct bloom_chunks *chunks, const struct bloom_place *chunk,
+                       const uint8_t *blocks) {
     const struct bloom_shape *shape = &chunk->layer->shape;
-    const bool has_new = any_bit(from, chunk->bytes);
     struct bloom_change change = {.handle = NULL};
     struct bloom_head *head = &change.head;
-    struct bloom_tally tally;
+    const struct bloom_estimate estimate = estimate_chunk(chunk, blocks);
     int code = bloom_change_open(chunks, chunk, &change);
     if (code != SQLITE_OK)
         return code;
-    if (has_new)
-        shape->layout->unite(change.blocks, from, chunk->bytes);
-    const struct bloom_estimate estimate = estimate_chunk(chunk, change.blocks, &tally);
-    add_tally(&merged->tally, &tally);
-    if (estimate.ones > head->ones && has_new) {
+    if (estimate.ones > head->ones) {
         const uint64_t least = head->keys + bloom_keys_fewest(shape, estimate.ones - head->ones);
         const uint64_t keys = bloom_keys_of(shape, &estimate);
         head->keys = (uint32_t)(keys > least ? keys : least);
         head->ones = (uint32_t)estimate.ones;
         if (bloom_layer_is_full(chunk->layer, chunk->blocks, head->keys, head->ones))
             head->closed = 1;
-        merged->adds = true;
     }
-    return dry_run || !has_new ? bloom_change_close(&change, code)
-                               : bloom_change_save(chunks, &change);
+    memcpy(change.blocks, blocks, chunk->bytes);
+    return bloom_change_save(chunks, &change);
 }
 
-static int merge_layer(struct bloom_chunks *chunks, const struct bloom_stored *filter, bool dry_run,
-                       struct merged *merged) {
+/* Unites the first layer, which `payload` is a copy of, with the blocks of a filter. */
+static int merge_blocks(struct bloom_chunks *chunks, uint8_t *payload, const uint8_t *blocks) {
     const struct bloom_layer *layer = bloom_chunks_layer(chunks, 0);
-    const uint8_t *from = bloom_stored_payload(filter);
+    const struct bloom_shape *shape = &layer->shape;
+    const struct bloom_estimate before = shape->layout->estimate(shape, payload);
+    shape->layout->unite(payload, blocks, (size_t)bloom_payload_bytes(shape));
+    const struct bloom_estimate after = shape->layout->estimate(shape, payload);
     int code = SQLITE_OK;
-    *merged = (struct merged){.adds = false};
+    if (after.ones > before.ones && after.rate > shape->rate &&
+        after.ones > bloom_growth_merge_limit(&chunks->growth, layer))
+        code = bloom_database_fail(
+            chunks->database, SQLITE_ERROR,
+            "with these keys the first layer would have a false-positive rate of %!.3g, but it is "
+            "made for %!.3g. Merge into a table with a larger capacity, or with growth=off%s",
+            after.rate, shape->rate,
+            chunks->growth.mode == BLOOM_GROWTH_ON ? ", or use the command add_all, which grows"
+                                                   : "");
+    uint64_t at = 0;
     for (uint64_t number = 0; number < layer->chunks && code == SQLITE_OK; number++) {
         const struct bloom_place chunk = bloom_place_of_chunk(chunks, 0, chunks->newest, number);
-        code = merge_chunk(chunks, &chunk, from, dry_run, merged);
-        from += chunk.bytes;
+        if (any_bit(blocks + at, chunk.bytes))
+            code = write_chunk(chunks, &chunk, payload + at);
+        at += chunk.bytes;
     }
     return code;
 }
 
 /* A key of a further layer may be in the filter, too. It would then be found in the first layer,
- * and a DELETE would take it away there. */
-static int refuse_merge(void *argument, const struct bloom_place *place,
-                        const struct bloom_head *head, const uint8_t *blocks) {
-    struct bloom_chunks *chunks = argument;
-    (void)place;
-    (void)head;
-    (void)blocks;
-    return bloom_database_fail(chunks->database, SQLITE_ERROR,
-                               "keys are in a further layer, so no filter can be merged. Add its "
-                               "keys with the command add_all");
-}
-
+ * and a DELETE would remove it there. */
 int bloom_maintain_merge(struct bloom_chunks *chunks, const struct bloom_stored *filter) {
-    const struct bloom_layer *layer = bloom_chunks_layer(chunks, 0);
-    const struct bloom_shape *shape = &layer->shape;
-    struct merged merged;
+    struct bloom_shape shape;
+    uint8_t *bytes;
     char problem[BLOOM_PROBLEM_SIZE];
-    if (!bloom_shape_same(shape, &filter->shape, problem))
+    if (!bloom_shape_same(&bloom_chunks_layer(chunks, 0)->shape, &filter->shape, problem))
         return bloom_database_fail(chunks->database, SQLITE_ERROR,
                                    "the filter differs from the table's first layer (table and "
                                    "filter: %s). Add its keys with the command add_all, which "
                                    "takes any number",
                                    problem);
-    int code = bloom_chunks_start_reading(chunks);
-    if (code == SQLITE_OK)
-        code = bloom_chunks_each_of(chunks, chunks->newest, 1, refuse_merge, chunks);
-    if (code == SQLITE_OK)
-        code = merge_layer(chunks, filter, true, &merged);
+    int code = collect(chunks, true,
+                       "keys are in a further layer, so no filter can be merged. Add its keys with "
+                       "the command add_all",
+                       &shape, &bytes);
     if (code != SQLITE_OK)
         return code;
-    struct bloom_estimate estimate = shape->layout->blocks->estimate(shape, &merged.tally);
-    if (merged.adds && estimate.rate > shape->rate &&
-        estimate.ones > bloom_growth_merge_limit(&chunks->growth, layer))
-        return bloom_database_fail(
-            chunks->database, SQLITE_ERROR,
-            "with these keys the first layer would have a false-positive rate of %!.3g, but it is "
-            "made for %!.3g. Merge into a table with a larger capacity, or with growth=off%s",
-            estimate.rate, shape->rate,
-            chunks->growth.mode == BLOOM_GROWTH_ON ? ", or use the command add_all, which grows"
-                                                   : "");
-    return merge_layer(chunks, filter, false, &merged);
+    code = merge_blocks(chunks, bytes + bloom_header_bytes(&shape), bloom_stored_payload(filter));
+    sqlite3_free(bytes);
+    return code;
 }
 
 /* Checking */
@@ -364,8 +344,7 @@ static int check_path(struct bloom_chunks *chunks, const struct bloom_place *chu
 static int check_chunk(void *argument, const struct bloom_place *place,
                        const struct bloom_head *head, const uint8_t *blocks) {
     struct bloom_chunks *chunks = argument;
-    struct bloom_tally tally;
-    const struct bloom_estimate estimate = estimate_chunk(place, blocks, &tally);
+    const struct bloom_estimate estimate = estimate_chunk(place, blocks);
     if (head->ones != estimate.ones || head->keys > BLOOM_COUNT_MAXIMUM ||
         !bloom_keys_are_possible(&place->layer->shape, head->keys, estimate.ones))
         return bloom_database_damaged(
