@@ -9,7 +9,7 @@
 
 enum {
     SLOT_LAYERS = 64, /* a slot has that many numbers for its layers */
-    CHUNK_BITS = 40,  /* of an id: the number of the chunk in its layer */
+    CHUNK_BITS = 40,  /* of an id: the number of the chunk in its layer, counted from 1 */
     /* Reads by statement before the reader is opened; of a row of at least that length, none: to
      * copy it takes longer than to open the reader. */
     READS_BEFORE_READER = 4,
@@ -126,7 +126,7 @@ static unsigned layer_number(const struct bloom_chunks *chunks, uint32_t generat
 }
 
 static sqlite3_int64 first_id(unsigned number) {
-    return (sqlite3_int64)(number + 1) << CHUNK_BITS;
+    return ((sqlite3_int64)number << CHUNK_BITS) + 1;
 }
 
 static sqlite3_int64 id_of(const struct bloom_chunks *chunks, const struct bloom_place *place) {
@@ -382,9 +382,10 @@ int bloom_change_close(struct bloom_change *change, int code) {
 /* Finds the chunk of a row, by its id. */
 static int find_chunk(struct bloom_chunks *chunks, sqlite3_int64 id, struct bloom_place *place) {
     const unsigned generations = chunks->growth.generations;
-    const sqlite3_int64 number = (id >> CHUNK_BITS) - 1;
+    const sqlite3_int64 number = id >> CHUNK_BITS;
     const unsigned index = (unsigned)(number % SLOT_LAYERS);
-    const uint64_t chunk = (uint64_t)id & ((UINT64_C(1) << CHUNK_BITS) - 1);
+    /* The number before 1 is larger than that of any chunk. */
+    const uint64_t chunk = ((uint64_t)id & ((UINT64_C(1) << CHUNK_BITS) - 1)) - 1;
     if (number >= 0 && number / SLOT_LAYERS < generations && index < BLOOM_LAYERS_MAXIMUM &&
         (index == 0 || chunks->growth.mode == BLOOM_GROWTH_ON) &&
         chunk < bloom_chunks_layer(chunks, index)->chunks) {

@@ -59,13 +59,15 @@ bool bloom_copies_look(struct bloom_copies *copies) {
 /* Whether this connection has changed, or may have changed, what it has not committed. */
 static bool is_writing(const struct bloom_copies *copies) {
     sqlite3 *connection = copies->database->connection;
+    if (copies->writes)
+        return true;
 #if SQLITE_VERSION_NUMBER >= 3034000
     if (sqlite3_libversion_number() >= 3034000)
         /* The first question, about any schema, compares no names. */
         return sqlite3_txn_state(connection, NULL) == SQLITE_TXN_WRITE &&
                sqlite3_txn_state(connection, copies->database->schema) == SQLITE_TXN_WRITE;
 #endif
-    return copies->writes || !sqlite3_get_autocommit(connection);
+    return !sqlite3_get_autocommit(connection);
 }
 
 /* Changes with every commit, whoever makes it. */

@@ -32,7 +32,7 @@ struct bloom_copies {
     struct bloom_database *database;
     const void *methods; /* of the database's file, asked about last */
     bool is_memory_file; /* these are memdb's */
-    bool writes;         /* between xBegin and xCommit or xRollback, for SQLite before 3.34 */
+    bool writes;         /* between xBegin and xCommit or xRollback */
     bool shared;         /* the cache is */
     bool usable;         /* at this query */
     unsigned version;    /* of the database, to which the epoch belongs */

@@ -553,25 +553,6 @@ static int run_merge(struct table *table, sqlite3_value *argument) {
     }
 }
 
-static const struct command {
-    const char *name;
-    int (*run)(struct bloom_chunks *chunks);                       /* without a key; or: */
-    int (*run_with)(struct table *table, sqlite3_value *argument); /* with one */
-} COMMANDS[] = {
-    {"clear", bloom_maintain_clear, NULL},
-    {"rotate", bloom_maintain_rotate, NULL},
-    {"merge", NULL, run_merge},
-    {"add_all", NULL, run_add_all},
-};
-
-static int run(struct table *table, const struct command *command, sqlite3_value *argument) {
-    if (command->run_with != NULL)
-        return report(table, command->run_with(table, argument));
-    if (sqlite3_value_type(argument) != SQLITE_NULL)
-        return table_error(table, "the command %s takes no key. Leave it out", command->name);
-    return report(table, command->run(&table->chunks));
-}
-
 static int run_command(struct table *table, sqlite3_value *command, sqlite3_value *argument) {
     char quoted[BLOOM_QUOTE_SIZE];
     const int type = sqlite3_value_type(command);
@@ -586,9 +567,18 @@ static int run_command(struct table *table, sqlite3_value *command, sqlite3_valu
     /* Whatever OR the statement has, which in a trigger is that of the statement around it. */
     if (bloom_name_is("add", text, length))
         return insert_key(table, argument, false);
-    for (size_t i = 0; i < sizeof COMMANDS / sizeof *COMMANDS; i++)
-        if (bloom_name_is(COMMANDS[i].name, text, length))
-            return run(table, &COMMANDS[i], argument);
+    if (bloom_name_is("add_all", text, length))
+        return report(table, run_add_all(table, argument));
+    if (bloom_name_is("merge", text, length))
+        return report(table, run_merge(table, argument));
+    const bool clears = bloom_name_is("clear", text, length);
+    if (clears || bloom_name_is("rotate", text, length)) {
+        if (sqlite3_value_type(argument) != SQLITE_NULL)
+            return table_error(table, "the command %s takes no key. Leave it out",
+                               clears ? "clear" : "rotate");
+        return report(table, clears ? bloom_maintain_clear(&table->chunks)
+                                    : bloom_maintain_rotate(&table->chunks));
+    }
     return table_error(table,
                        "unknown command %s. Use add (with a key), add_all (with a set of hashes as "
                        "key), merge (with a filter as key), clear or rotate, or add a key with "

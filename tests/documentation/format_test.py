@@ -323,8 +323,8 @@ class Tables(WithExtension):
                   for at in range(64) if at != 7  # key rules: see URLS.md
                   for byte in (0, 1, 2, 4, 10, 63, 65, 128, 255)]
         damage += [f"UPDATE seen_data SET data = {value} WHERE id {which}"
-                   for which in ("= 0", "> 0", "> 0 AND id >> 40 = 1", "> 0 AND id >> 40 = 2",
-                                 "= 1 << 40", "= 65 << 40", "= 129 << 40")
+                   for which in ("= 0", "> 0", "> 0 AND id >> 40 = 0", "> 0 AND id >> 40 = 1",
+                                 "= 1", "= (64 << 40) + 1", "= (128 << 40) + 1")
                    for value in ("x''", "zeroblob(64)", "zeroblob(length(data))", "data || x'00'",
                                  "'text'", "7", "hex(data)",
                                  "substr(data, 1, length(data) - 1)",
@@ -332,11 +332,11 @@ class Tables(WithExtension):
                                    f"substr(data, {at + 5}) AS BLOB)"
                                    for at in (8, 12) for byte in range(8)))]
         damage += [f"DELETE FROM seen_data WHERE id {which}" for which in (
-            "= 0", ">= 0", "> 0", "= 1 << 40", "> 1 << 40", ">> 40 = 2")]
+            "= 0", ">= 0", "> 0", "= 1", "> 1", ">> 40 = 1")]
         damage += [f"UPDATE OR REPLACE seen_data SET id = id + ({by}) WHERE id > 0"
                    for by in (1, -1, "1 << 40", "-(1 << 40)", "64 << 40")]
         damage += [f"INSERT OR REPLACE INTO seen_data VALUES ({number}, x'00')"
-                   for number in ("-5", "1", "(1 << 40) - 1", "(1 << 40) + 9999", "(4 << 40)",
+                   for number in ("-5", "1 << 40", "(1 << 40) - 1", "9999", "(3 << 40) + 1",
                                   "300 << 40")]
         for options in ("capacity=300, fpr=0.01", "capacity=150, generations=3",
                         "capacity=20, growth=error, layout=counting"):

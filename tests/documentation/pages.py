@@ -647,7 +647,7 @@ class Table:
         bits = list(blocked_bits(h, 512 * layer.blocks, layer.k))
         block = bits[0] // 512
         c, b, first = layer.chunk_of(block)
-        number = (64 * (generation % self.ring) + i + 1) * 2**40 + c
+        number = (64 * (generation % self.ring) + i) * 2**40 + 1 + c
         at = 16 + self.block * (block - first)
         return number, b, self.row(number, b, generation), at, [bit % 512 for bit in bits]
 

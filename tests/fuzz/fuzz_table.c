@@ -33,7 +33,7 @@ static const char *const VALUES[] = {
     "CAST(substr(data, 1, 8) || ?1 || substr(data, 9 + length(?1)) AS BLOB)",
     "CAST(substr(data, 1, ?2 & 63) || ?1 || substr(data, 1 + (?2 & 63) + length(?1)) AS BLOB)",
 };
-static const char *const ROWS[] = {"id = 0", "id > 0", "id >> 40 & 1", "id >> 40 & 2", "1"};
+static const char *const ROWS[] = {"id = 0", "id > 0", "id >> 40 & 1", "id >> 40 = 0", "1"};
 enum { VALUE_COUNT = sizeof VALUES / sizeof *VALUES, ROW_COUNT = sizeof ROWS / sizeof *ROWS };
 
 static const char *const DAMAGES[] = {

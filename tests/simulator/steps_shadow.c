@@ -44,12 +44,12 @@ void step_hand_edit(connection_t *connection) {
         "AS BLOB) WHERE id",
     };
     static const char *const WHICH[] = {
-        " > 0", " >> 40 > 1",
+        " > 0", " >> 40 > 0",
         " IN (SELECT id FROM %s.%s_data WHERE id > 0 ORDER BY random() LIMIT 1)"};
     static const char *const OTHERS[] = {
         "INSERT OR REPLACE INTO %s.%s_data VALUES (1 << 45, x'00')",
         "INSERT OR REPLACE INTO %s.%s_data VALUES (-1, x'00')",
-        "INSERT OR REPLACE INTO %s.%s_data VALUES (42 << 40, zeroblob(80))"};
+        "INSERT OR REPLACE INTO %s.%s_data VALUES ((41 << 40) + 1, zeroblob(80))"};
     char sql[300];
     if (random_once_in(6)) {
         edit_by_hand(connection, OTHERS[random_below(sizeof OTHERS / sizeof *OTHERS)]);
