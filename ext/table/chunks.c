@@ -96,7 +96,7 @@ void bloom_chunks_rolled_back(struct bloom_chunks *chunks) {
 int bloom_chunks_write_newest(struct bloom_chunks *chunks, uint32_t newest) {
     uint8_t row[BLOOM_CONFIGURATION_BYTES];
     sqlite3_blob *handle = NULL;
-    /* By the handle, because an authorizer that denies a statement would leave 'clear' half done. */
+    /* By the handle, because an authorizer may deny a statement, and 'clear' would be half done. */
     int code = bloom_chunks_open_row_0(chunks->database, true, &handle, row);
     if (code != SQLITE_OK)
         return code;

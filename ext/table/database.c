@@ -163,8 +163,8 @@ static int prepare(struct bloom_database *database, enum bloom_statement which) 
                         SQLITE_PREPARE_PERSISTENT, &database->statements[which]);
 }
 
-/* Takes the first step. */
-static int begin(struct bloom_database *database, enum bloom_statement which, bool *row) {
+/* Takes the first step of a statement that is bound. */
+static int take_step(struct bloom_database *database, enum bloom_statement which, bool *row) {
     enum { ROW_BYTES_MAXIMUM = BLOOM_CHUNK_BYTES_MAXIMUM + 1024 };
     if (++*database->running == 1)
         database->length_limit =
@@ -186,7 +186,7 @@ int bloom_database_start(struct bloom_database *database, enum bloom_statement w
     sqlite3_bind_int64(*statement, 1, first);
     if (which == BLOOM_WALK_ROWS)
         sqlite3_bind_int64(*statement, 2, second);
-    return begin(database, which, row);
+    return take_step(database, which, row);
 }
 
 int bloom_database_end(struct bloom_database *database, enum bloom_statement which, int code) {
@@ -205,7 +205,7 @@ int bloom_database_end(struct bloom_database *database, enum bloom_statement whi
 /* Runs a statement that writes. */
 static int run_statement(struct bloom_database *database, enum bloom_statement which) {
     bool row;
-    int code = begin(database, which, &row);
+    int code = take_step(database, which, &row);
     if (code != SQLITE_OK)
         return code;
     /* A statement that an authorizer turned into nothing writes nothing. */

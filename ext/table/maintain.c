@@ -240,8 +240,8 @@ static struct bloom_estimate estimate_chunk(const struct bloom_place *chunk,
     return shape.layout->estimate(&shape, blocks);
 }
 
-/* Writes the blocks that a merge has made of a chunk. The number of its keys is estimated. If it has
- * more ones than before, it has more keys, too. */
+/* Writes the blocks that a merge has made of a chunk. The number of its keys is estimated, and is
+ * larger than before if there are more ones. */
 static int write_chunk(struct bloom_chunks *chunks, const struct bloom_place *chunk,
                        const uint8_t *blocks) {
     const struct bloom_shape *shape = &chunk->layer->shape;

@@ -237,7 +237,7 @@ static unsigned count_set(const struct bloom_shape *shape, const uint8_t *bytes,
 
 /* The layer that an id names, or NULL. */
 static struct raw_layer *layer_of_id(struct raw *raw, sqlite3_int64 id, uint64_t *generation) {
-    const uint64_t number = (uint64_t)(id >> CHUNK_BITS) - 1;
+    const uint64_t number = (uint64_t)(id >> CHUNK_BITS);
     const uint64_t slot = number / SLOT_LAYERS, index = number % SLOT_LAYERS;
     if (id < 0 || slot >= raw->ages || index >= LAYERS_MOST || (index > 0 && !raw->options->grows))
         return NULL;
@@ -253,7 +253,7 @@ static void read_chunk(struct raw *raw, sqlite3_stmt *row) {
     const bool is_blob = sqlite3_column_type(row, 1) == SQLITE_BLOB;
     const uint8_t *bytes = sqlite3_column_blob(row, 1);
     const uint64_t length = (uint64_t)sqlite3_column_bytes(row, 1);
-    const uint64_t number = (uint64_t)id & ((UINT64_C(1) << CHUNK_BITS) - 1);
+    const uint64_t number = ((uint64_t)id & ((UINT64_C(1) << CHUNK_BITS) - 1)) - 1;
     uint64_t live;
     digest(raw, &id, sizeof id);
     digest(raw, bytes, (size_t)length);
