@@ -154,7 +154,7 @@ static int filter_made(struct sqlite_bloom_filter **made, struct sqlite_bloom_fi
 static int filter_open(struct sqlite_bloom_filter **made, const void *bytes, uint8_t *writable,
                        size_t length, const struct sqlite_bloom_memory *given, char *problem,
                        const char *function) {
-    char reason[BLOOM_PROBLEM_SIZE];
+    bloom_problem reason;
     struct bloom_shape shape;
     *made = NULL;
     if (!bloom_filter_read(&shape, bytes, length, reason))
@@ -182,7 +182,8 @@ int sqlite_bloom_filter_open_writable(struct sqlite_bloom_filter **filter, void 
 /* What p and options say: rate, layout and keying of a shape. */
 static int read_parameters(struct bloom_shape *shape, double p, const char *options, char *problem,
                            const char *function) {
-    char reason[BLOOM_PROBLEM_SIZE], number[BLOOM_NUMBER_SIZE];
+    bloom_problem reason;
+    char number[BLOOM_NUMBER_SIZE];
     const struct bloom_text text = {options, options != NULL ? strlen(options) : 0};
     *shape = (struct bloom_shape){.layout = bloom_layout_default()};
     if (options != NULL && bloom_options_or_layout(text, shape, reason) != BLOOM_OPTION_READ)
@@ -210,7 +211,7 @@ static int not_offered(const struct bloom_layout *layout, const char *deed, char
 int sqlite_bloom_filter_new(struct sqlite_bloom_filter **filter, uint64_t n, double p,
                             const char *options, const struct sqlite_bloom_memory *memory,
                             char *problem) {
-    char reason[BLOOM_PROBLEM_SIZE];
+    bloom_problem reason;
     struct bloom_shape shape;
     *filter = NULL;
     int status = read_parameters(&shape, p, options, problem, __func__);
@@ -350,7 +351,8 @@ static void describe_key(char words[BLOOM_QUOTE_SIZE], const struct sqlite_bloom
 static int words_to_add(const struct bloom_shape *shape, const struct sqlite_bloom_key *key,
                         const struct bloom_memory *memory, uint64_t words[BLOOM_HASH_WORDS_MAXIMUM],
                         char *problem, const char *function) {
-    char found[BLOOM_QUOTE_SIZE], reason[BLOOM_PROBLEM_SIZE];
+    bloom_problem reason;
+    char found[BLOOM_QUOTE_SIZE];
     const struct bloom_layout *layout = shape->layout;
     enum bloom_key_kind kind = words_of_added(shape, key, memory, words);
     if (kind == BLOOM_KEY_NO_MEMORY)
@@ -602,7 +604,7 @@ static int merge_filters(struct sqlite_bloom_filter **made, enum bloom_merge_kin
                          const struct sqlite_bloom_filter *const *filters, size_t count,
                          const struct sqlite_bloom_memory *given, char *problem,
                          const char *function) {
-    char reason[BLOOM_PROBLEM_SIZE];
+    bloom_problem reason;
     *made = NULL;
     if (count == 0)
         return interface_fail(problem, SQLITE_BLOOM_REFUSED, function,
@@ -700,7 +702,7 @@ static int told_of_building(enum bloom_built built, const struct bloom_shape *sh
 int sqlite_bloom_builder_add(struct sqlite_bloom_builder *builder, struct sqlite_bloom_key key,
                              char *problem) {
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    char reason[BLOOM_PROBLEM_SIZE];
+    bloom_problem reason;
     struct bloom_builder *building = &builder->builder;
     int status =
         words_to_add(&building->shape, &key, &builder->memory.memory, words, problem, __func__);
@@ -712,7 +714,7 @@ int sqlite_bloom_builder_add(struct sqlite_bloom_builder *builder, struct sqlite
 
 int sqlite_bloom_builder_finish(struct sqlite_bloom_builder *builder,
                                 struct sqlite_bloom_filter **filter, char *problem) {
-    char reason[BLOOM_PROBLEM_SIZE];
+    bloom_problem reason;
     struct sqlite_bloom_filter *made = filter_begin(given_of(&builder->memory));
     uint8_t *bytes;
     *filter = NULL;
@@ -740,7 +742,8 @@ void sqlite_bloom_builder_close(struct sqlite_bloom_builder *builder) {
 /* NULL after failing. */
 static const struct bloom_exchange *read_format_name(const char *name, char *problem,
                                                      const char *function) {
-    char names[BLOOM_PROBLEM_SIZE], quoted[BLOOM_QUOTE_SIZE];
+    bloom_problem names;
+    char quoted[BLOOM_QUOTE_SIZE];
     const struct bloom_exchange *format = bloom_exchange_by_name(name, strlen(name));
     if (format == NULL) {
         bloom_exchange_list(names, sizeof names);
@@ -753,7 +756,7 @@ static const struct bloom_exchange *read_format_name(const char *name, char *pro
 int sqlite_bloom_filter_import(struct sqlite_bloom_filter **filter, const void *bytes,
                                size_t length, const char *format,
                                const struct sqlite_bloom_memory *memory, char *problem) {
-    char reason[BLOOM_PROBLEM_SIZE];
+    bloom_problem reason;
     struct bloom_shape shape;
     const uint8_t *from = length > 0 ? bytes : (const uint8_t *)"";
     *filter = NULL;
@@ -783,7 +786,7 @@ int sqlite_bloom_filter_import(struct sqlite_bloom_filter **filter, const void *
 
 int sqlite_bloom_filter_export(const struct sqlite_bloom_filter *filter, const char *format,
                                void *bytes, size_t *length, char *problem) {
-    char reason[BLOOM_PROBLEM_SIZE];
+    bloom_problem reason;
     uint64_t needed;
     const size_t room = *length;
     const struct bloom_exchange *exchange = read_format_name(format, problem, __func__);

@@ -42,7 +42,7 @@ static void set_bits(struct bloom_builder *builder) {
 
 static enum bloom_built size_for(struct bloom_builder *builder,
                                  const struct bloom_key_summary *keys, struct bloom_shape *shape,
-                                 char problem[BLOOM_PROBLEM_SIZE]) {
+                                 bloom_problem problem) {
     *shape = builder->shape;
     if (!bloom_shape_size_for_keys(shape, keys, problem))
         return BLOOM_BUILD_REFUSED;
@@ -53,7 +53,7 @@ static enum bloom_built size_for(struct bloom_builder *builder,
 /* Makes room for a key. Room grows by half each time, so that all the growing costs no more than a
  * few copies. */
 static enum bloom_built grow_for(struct bloom_builder *builder, uint64_t key,
-                                 char problem[BLOOM_PROBLEM_SIZE]) {
+                                 bloom_problem problem) {
     struct bloom_growing *growing = &builder->growing;
     const struct bloom_key_summary keys = {.keys = 1, .largest = key};
     struct bloom_shape shape;
@@ -79,7 +79,7 @@ static enum bloom_built grow_for(struct bloom_builder *builder, uint64_t key,
 }
 
 enum bloom_built bloom_builder_add(struct bloom_builder *builder, const uint64_t *words,
-                                   char problem[BLOOM_PROBLEM_SIZE]) {
+                                   bloom_problem problem) {
     if (grows(builder)) {
         enum bloom_built built = grow_for(builder, words[0], problem);
         if (built != BLOOM_BUILT)
@@ -96,7 +96,7 @@ enum bloom_built bloom_builder_add(struct bloom_builder *builder, const uint64_t
 
 /* Sizes the filter for the keys found and fills it. */
 static enum bloom_built finish_from_keys(struct bloom_builder *builder, struct bloom_shape *shape,
-                                         uint8_t **filter, char problem[BLOOM_PROBLEM_SIZE]) {
+                                         uint8_t **filter, bloom_problem problem) {
     const struct bloom_memory *memory = builder->keys.memory;
     struct bloom_key_summary keys;
     enum bloom_built built = bloom_key_set_settle(&builder->keys, &keys);
@@ -118,7 +118,7 @@ static enum bloom_built finish_from_keys(struct bloom_builder *builder, struct b
 }
 
 enum bloom_built bloom_builder_finish(struct bloom_builder *builder, struct bloom_shape *shape,
-                                      uint8_t **filter, char problem[BLOOM_PROBLEM_SIZE]) {
+                                      uint8_t **filter, bloom_problem problem) {
     const bool has_filter = builder->filter != NULL;
     *filter = NULL;
     *shape = builder->shape;

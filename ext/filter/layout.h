@@ -6,15 +6,13 @@
 #ifndef BLOOM_FILTER_LAYOUT_H
 #define BLOOM_FILTER_LAYOUT_H
 
+#include "base/text.h"
 #include "filter/key_rule.h"
 #include "hash/hashing.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Room for what went wrong, in words: a sentence without subject and full stop. */
-#define BLOOM_PROBLEM_SIZE 512
 
 /* What problems of a header end in: bytes that changed after they were written, and numbers that no
  * writer puts there. They fit a filter and the header of a table's layer. */
@@ -131,8 +129,7 @@ struct bloom_blocks {
  * one. */
 struct bloom_numbers {
     /* Whether a key can be added to a filter of that shape at all. */
-    bool (*fits)(const struct bloom_shape *shape, const uint64_t *words,
-                 char problem[BLOOM_PROBLEM_SIZE]);
+    bool (*fits)(const struct bloom_shape *shape, const uint64_t *words, bloom_problem problem);
 
     /* Writes the smallest keys from first to last, ascending, at most room of them, and returns how
      * many; and the largest, descending. first <= last < shape->bits. */
@@ -161,15 +158,15 @@ struct bloom_layout {
     /* Sets probes, bits and extra from capacity and rate, which are in range (see bloom_shape_for).
      * Returns false and says why in problem when this layout cannot keep the rate, or has no such
      * filter. The same answer on every machine. NULL: it is made of a set of keys only. */
-    bool (*size)(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]);
+    bool (*size)(struct bloom_shape *shape, bloom_problem problem);
 
     /* The same for a filter of exactly these keys, rate given. NULL: size, for so many keys. */
     bool (*size_for_keys)(struct bloom_shape *shape, const struct bloom_key_summary *keys,
-                          char problem[BLOOM_PROBLEM_SIZE]);
+                          bloom_problem problem);
 
     /* Judges a header that is sound in all else (probes, bits, n, p): its extra, and what depends
      * on several of these. problem completes "the filter ...". NULL: extra is zero. */
-    bool (*valid)(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]);
+    bool (*valid)(const struct bloom_shape *shape, bloom_problem problem);
 
     /* Whether one key is probably in. */
     bool (*check)(const struct bloom_shape *shape, const uint8_t *payload, const uint64_t *words);
@@ -252,18 +249,16 @@ void bloom_layout_list(char *text, size_t size);
  * false and says why in problem when capacity is above BLOOM_CAPACITY_MAXIMUM, when rate is not
  * strictly between 0 and 1, or when the layout cannot keep it. */
 bool bloom_shape_for(struct bloom_shape *shape, const struct bloom_layout *layout,
-                     uint64_t capacity, double rate, char problem[BLOOM_PROBLEM_SIZE]);
+                     uint64_t capacity, double rate, bloom_problem problem);
 
 /* The same for a shape of which layout, keying and rate are given. */
-bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity,
-                      char problem[BLOOM_PROBLEM_SIZE]);
+bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity, bloom_problem problem);
 bool bloom_shape_size_for_keys(struct bloom_shape *shape, const struct bloom_key_summary *keys,
-                               char problem[BLOOM_PROBLEM_SIZE]);
+                               bloom_problem problem);
 
 /* The same as bloom_shape_for, for a filter that is to be built of a settled set of keys. */
 bool bloom_shape_for_keys(struct bloom_shape *shape, const struct bloom_layout *layout,
-                          const struct bloom_key_summary *keys, double rate,
-                          char problem[BLOOM_PROBLEM_SIZE]);
+                          const struct bloom_key_summary *keys, double rate, bloom_problem problem);
 
 /* The hashing of a filter's keys, and the seed to call it with. */
 static inline const struct bloom_hashing *bloom_shape_hashing(const struct bloom_shape *shape) {
@@ -277,7 +272,7 @@ static inline const uint64_t *bloom_shape_seed(const struct bloom_shape *shape) 
 /* Whether the two keyings are equal; otherwise problem says in what they differ, the salts
  * unprinted. */
 bool bloom_keying_same(const struct bloom_keying *a, const struct bloom_keying *b,
-                       char problem[BLOOM_PROBLEM_SIZE]);
+                       bloom_problem problem);
 
 /* Whether k may be believed. No system that makes many hashes makes more of them than bits; a
  * forged k would only cost time. */
@@ -293,11 +288,11 @@ static inline uint64_t bloom_payload_bytes(const struct bloom_shape *shape) {
 /* Whether two shapes are equal, so that their payloads may be merged; otherwise problem says in
  * what they differ. */
 bool bloom_shape_same(const struct bloom_shape *a, const struct bloom_shape *b,
-                      char problem[BLOOM_PROBLEM_SIZE]);
+                      bloom_problem problem);
 
 /* Whether filters of two shapes may be merged: when the shapes are equal, when both are sets of
  * numbers, or when they differ in bits alone and the larger filter can be halved to the smaller. */
 bool bloom_shape_merges(const struct bloom_shape *a, const struct bloom_shape *b,
-                        char problem[BLOOM_PROBLEM_SIZE]);
+                        bloom_problem problem);
 
 #endif

@@ -17,7 +17,7 @@ enum { DCSO_NUMBER = 9 };
 #define DCSO_FACTOR (UINT64_MAX - 1468)
 
 /* As Initialize(n, p), which takes |ceil(x)| of a negative x: that is floor(|x|). */
-static bool dcso_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+static bool dcso_size(struct bloom_shape *shape, bloom_problem problem) {
     uint64_t bits = bloom_rounded_floor(bloom_foreign_bits(shape));
     shape->probes = (uint32_t)bloom_rounded_ceiling(bloom_foreign_probes(shape, bits));
     return bloom_foreign_set_bits(shape, bits, BLOOM_BITS_MAXIMUM, problem);

@@ -15,7 +15,7 @@
 enum { GO_NUMBER = 10, GO_HASH_WORDS = 4 };
 
 /* As NewWithEstimates(n, p). The largest n and the least p take less than 2^52 bits. */
-static bool go_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+static bool go_size(struct bloom_shape *shape, bloom_problem problem) {
     shape->bits = bloom_rounded_ceiling(bloom_foreign_bits(shape));
     shape->probes = (uint32_t)bloom_rounded_ceiling(bloom_foreign_probes(shape, shape->bits));
     (void)problem;

@@ -13,17 +13,15 @@
 #include "base/bitset.h"
 #include "filter/layouts/classic_size.h"
 
-#include <stdio.h>
 
 enum { CLASSIC32_NUMBER = 3 };
 
-static bool classic32_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+static bool classic32_size(struct bloom_shape *shape, bloom_problem problem) {
     (void)shape;
-    snprintf(problem, BLOOM_PROBLEM_SIZE,
-             "layout classic32 is only for filters imported from Guava's older strategy "
-             "MURMUR128_MITZ_32; "
-             "ask for layout classic");
-    return false;
+    return bloom_fail(problem,
+                      "layout classic32 is only for filters imported from Guava's older strategy "
+                      "MURMUR128_MITZ_32; "
+                      "ask for layout classic");
 }
 
 static inline uint64_t classic32_bit(uint64_t value, uint32_t turn, uint64_t bits) {

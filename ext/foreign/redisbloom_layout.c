@@ -19,7 +19,6 @@
 #include "filter/layouts/classic.h"
 #include "filter/layouts/classic_size.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { REDISBLOOM_NUMBER = 12, REDISBLOOM_GROWTH = 2 };
@@ -41,14 +40,14 @@ static uint64_t redisbloom_probes(struct bloom_rounded bits_per_key) {
 
 /* As BF.RESERVE key p n. A link has at least 1.4 bits per key, since its rate is below 1/2, and all
  * take less than 2^52. */
-static bool redisbloom_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+static bool redisbloom_size(struct bloom_shape *shape, bloom_problem problem) {
     if (shape->rate < BLOOM_REDISBLOOM_RATE_MINIMUM) {
         char number[BLOOM_NUMBER_SIZE];
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "p = %s is less than layout redisbloom can keep: 1e-300; ask for layout blocked "
-                 "and a larger p",
-                 bloom_number_text(number, shape->rate, 6));
-        return false;
+        return bloom_fail(
+            problem,
+            "p = %s is less than layout redisbloom can keep: 1e-300; ask for layout blocked "
+            "and a larger p",
+            bloom_number_text(number, shape->rate, 6));
     }
     shape->extra[0] = REDISBLOOM_GROWTH;
     struct bloom_rounded bits_per_key = redisbloom_bits_per_key(shape);
@@ -74,13 +73,12 @@ bool bloom_redisbloom_is_of_redis(const struct bloom_shape *shape) {
            redisbloom_probes(bloom_rounded_double(stored)) == shape->probes;
 }
 
-static bool redisbloom_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+static bool redisbloom_valid(const struct bloom_shape *shape, bloom_problem problem) {
     if ((shape->extra[0] >> 33) == 0)
         return true;
-    snprintf(
-        problem, BLOOM_PROBLEM_SIZE,
+    return bloom_fail(
+        problem,
         "is invalid: the options in its header are none that RedisBloom has" BLOOM_MADE_WRONGLY);
-    return false;
 }
 
 static inline uint64_t redisbloom_bit(const uint64_t *words, uint64_t turn, uint64_t bits) {

@@ -19,33 +19,28 @@
 #include "base/bitset.h"
 #include "filter/layouts/classic.h"
 
-#include <stdio.h>
 
 enum { SPARK1_NUMBER = 7, SPARK2_NUMBER = 8 };
 
-static bool spark_valid_bits(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+static bool spark_valid_bits(const struct bloom_shape *shape, bloom_problem problem) {
     if (shape->bits <= BLOOM_FOREIGN_JAVA_BITS)
         return true;
-    snprintf(problem, BLOOM_PROBLEM_SIZE,
-             "is invalid: layout %s has at most 2^31 - 1 words" BLOOM_MADE_WRONGLY,
-             shape->layout->name);
-    return false;
+    return bloom_fail(problem,
+                      "is invalid: layout %s has at most 2^31 - 1 words" BLOOM_MADE_WRONGLY,
+                      shape->layout->name);
 }
 
-static bool spark1_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+static bool spark1_valid(const struct bloom_shape *shape, bloom_problem problem) {
     if ((shape->extra[0] | shape->extra[1]) == 0)
         return spark_valid_bits(shape, problem);
-    snprintf(problem, BLOOM_PROBLEM_SIZE,
-             "is invalid: layout spark1 has no seed" BLOOM_MADE_WRONGLY);
-    return false;
+    return bloom_fail(problem, "is invalid: layout spark1 has no seed" BLOOM_MADE_WRONGLY);
 }
 
-static bool spark2_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+static bool spark2_valid(const struct bloom_shape *shape, bloom_problem problem) {
     if (shape->extra[0] <= UINT32_MAX && shape->extra[1] == 0)
         return spark_valid_bits(shape, problem);
-    snprintf(problem, BLOOM_PROBLEM_SIZE,
-             "is invalid: layout spark2 has a seed of 32 bits" BLOOM_MADE_WRONGLY);
-    return false;
+    return bloom_fail(problem,
+                      "is invalid: layout spark2 has a seed of 32 bits" BLOOM_MADE_WRONGLY);
 }
 
 /* The low 32 bits as a signed number, in two's complement of 64 bits. */

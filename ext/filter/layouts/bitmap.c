@@ -11,11 +11,10 @@
 #include "base/portable.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 enum { BITMAP_NUMBER = 6, WORD_NUMBERS = 64 };
 
-static bool bitmap_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+static bool bitmap_size(struct bloom_shape *shape, bloom_problem problem) {
     (void)problem;
     /* A payload has at least one bit. */
     if (shape->capacity == 0)
@@ -26,45 +25,38 @@ static bool bitmap_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SI
 }
 
 static bool bitmap_size_for_keys(struct bloom_shape *shape, const struct bloom_key_summary *keys,
-                                 char problem[BLOOM_PROBLEM_SIZE]) {
-    if (keys->largest >= BLOOM_CAPACITY_MAXIMUM) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "the largest number, %" PRIu64
-                 ", is too large: layout bitmap needs a bit for each "
-                 "number up to it; use another layout",
-                 keys->largest);
-        return false;
-    }
+                                 bloom_problem problem) {
+    if (keys->largest >= BLOOM_CAPACITY_MAXIMUM)
+        return bloom_fail(problem,
+                          "the largest number, %" PRIu64
+                          ", is too large: layout bitmap needs a bit for each "
+                          "number up to it; use another layout",
+                          keys->largest);
     shape->capacity = keys->keys == 0 ? 0 : keys->largest + 1;
     return bitmap_size(shape, problem);
 }
 
-static bool bitmap_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+static bool bitmap_valid(const struct bloom_shape *shape, bloom_problem problem) {
     char rate[BLOOM_NUMBER_SIZE];
-    if ((shape->extra[0] | shape->extra[1]) != 0) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is invalid: bytes 40 to 55 of its header are zeros in layout "
-                 "bitmap" BLOOM_MADE_WRONGLY);
-        return false;
-    }
+    if ((shape->extra[0] | shape->extra[1]) != 0)
+        return bloom_fail(problem, "is invalid: bytes 40 to 55 of its header are zeros in layout "
+                                   "bitmap" BLOOM_MADE_WRONGLY);
     if (shape->capacity == shape->bits && shape->rate == 0)
         return true;
-    snprintf(problem, BLOOM_PROBLEM_SIZE,
-             "is invalid: its header says n = %" PRIu64 " and p = %s for %" PRIu64
-             " bits, layout bitmap has n = bits and p = 0" BLOOM_MADE_WRONGLY,
-             shape->capacity, bloom_number_text(rate, shape->rate, 6), shape->bits);
-    return false;
+    return bloom_fail(problem,
+                      "is invalid: its header says n = %" PRIu64 " and p = %s for %" PRIu64
+                      " bits, layout bitmap has n = bits and p = 0" BLOOM_MADE_WRONGLY,
+                      shape->capacity, bloom_number_text(rate, shape->rate, 6), shape->bits);
 }
 
 static bool bitmap_fits(const struct bloom_shape *shape, const uint64_t *words,
-                        char problem[BLOOM_PROBLEM_SIZE]) {
+                        bloom_problem problem) {
     if (words[0] < shape->bits)
         return true;
-    snprintf(problem, BLOOM_PROBLEM_SIZE,
-             "is %" PRIu64 ", but the filter has room for 0 to %" PRIu64
-             "; make it larger, or leave n out of bloom_agg",
-             words[0], shape->bits - 1);
-    return false;
+    return bloom_fail(problem,
+                      "is %" PRIu64 ", but the filter has room for 0 to %" PRIu64
+                      "; make it larger, or leave n out of bloom_agg",
+                      words[0], shape->bits - 1);
 }
 
 static bool bitmap_check(const struct bloom_shape *shape, const uint8_t *payload,

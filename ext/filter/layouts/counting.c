@@ -188,7 +188,7 @@ static inline bool counting_block_check(const struct bloom_shape *shape, const u
     return atomic_load_explicit(&counting_chosen_check, memory_order_relaxed)(shape, block, words);
 }
 
-static bool counting_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+static bool counting_size(struct bloom_shape *shape, bloom_problem problem) {
     uint64_t blocks;
     if (!bloom_blocked_choose(shape, &blocks, problem))
         return false;
