@@ -2,15 +2,13 @@
  * the work; here are handles, a caller's memory and words for errors. */
 #include "sqlite-bloom-filter.h"
 
-#include "base/number.h"
-#include "base/quote.h"
+#include "base/text.h"
 #include "filter/builder.h"
 #include "filter/header.h"
 #include "filter/key.h"
 #include "filter/merge.h"
 #include "filter/options.h"
 #include "foreign/exchange.h"
-#include "hash/hash.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -414,7 +412,7 @@ int sqlite_bloom_filter_check_text(const struct sqlite_bloom_filter *filter, con
     uint64_t words[2];
     if (filter->plain_check == NULL)
         return check_any(filter, sqlite_bloom_text_key(text, length));
-    bloom_murmur3_bytes((const uint8_t *)text, length, words);
+    bloom_murmur3_bytes(text, length, words);
     return filter->plain_check(&filter->shape, filter->payload, words[0]);
 }
 

@@ -14,10 +14,9 @@
  */
 #include "filter/header.h"
 
-#include "base/number.h"
 #include "base/portable.h"
 #include "base/version.h"
-#include "hash/hash.h"
+#include "hash/murmur3.h"
 
 #include <inttypes.h>
 
@@ -44,11 +43,12 @@ enum {
 static uint64_t checksum(const uint8_t *header) {
     enum { AFTER = AT_CHECKSUM + 8, COVERED = BLOOM_HEADER_BYTES_MAXIMUM - 8 };
     uint8_t covered[COVERED];
-    if (header[AT_LINES] == 0)
-        return bloom_hash_bytes(header, AT_CHECKSUM).words[0];
+    uint64_t words[2];
     memcpy(covered, header, AT_CHECKSUM);
-    memcpy(covered + AT_CHECKSUM, header + AFTER, COVERED - AT_CHECKSUM);
-    return bloom_hash_bytes(covered, COVERED).words[0];
+    if (header[AT_LINES] > 0)
+        memcpy(covered + AT_CHECKSUM, header + AFTER, COVERED - AT_CHECKSUM);
+    bloom_murmur3_bytes(covered, header[AT_LINES] > 0 ? COVERED : AT_CHECKSUM, words);
+    return words[0];
 }
 
 void bloom_header_write(const struct bloom_shape *shape, uint8_t *header) {

@@ -1,9 +1,6 @@
 /* The table of layouts, and what is common to all shapes. See layout.h. */
 #include "filter/layout.h"
 
-#include "base/names.h"
-#include "base/number.h"
-
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

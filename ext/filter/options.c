@@ -1,8 +1,6 @@
 /* See options.h. */
 #include "filter/options.h"
 
-#include "base/names.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

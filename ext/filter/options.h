@@ -11,7 +11,6 @@
 #ifndef BLOOM_FILTER_OPTIONS_H
 #define BLOOM_FILTER_OPTIONS_H
 
-#include "base/quote.h"
 #include "filter/layout.h"
 
 /* Results of reading. Any other number is a code that an option's own reader returned; it is passed

@@ -16,7 +16,6 @@
 #include "foreign/exchange.h"
 #include "foreign/words.h"
 
-#include "base/number.h"
 #include "filter/layouts/classic_size.h"
 
 #include <inttypes.h>

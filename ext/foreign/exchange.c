@@ -1,8 +1,6 @@
 /* The table of foreign formats. See exchange.h. */
 #include "foreign/exchange.h"
 
-#include "base/names.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

@@ -15,7 +15,6 @@
 #include "foreign/redisbloom_layout.h"
 
 #include "base/bitset.h"
-#include "base/number.h"
 #include "filter/layouts/classic.h"
 #include "filter/layouts/classic_size.h"
 

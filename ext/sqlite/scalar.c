@@ -304,7 +304,8 @@ void bloom_sql_hash(sqlite3_context *context, int count, sqlite3_value **argumen
     (void)count;
     enum bloom_key_kind kind = bloom_sql_key(arguments[0], &SHAPE, words);
     if (kind == BLOOM_KEY) {
-        bloom_hash_write((struct bloom_hash){{words[0], words[1]}}, bytes);
+        bloom_store64(bytes, words[0]);
+        bloom_store64(bytes + 8, words[1]);
         sqlite3_result_blob(context, bytes, sizeof bytes, SQLITE_TRANSIENT);
     } else if (kind == BLOOM_KEY_NO_MEMORY) {
         sqlite3_result_error_nomem(context);

@@ -32,7 +32,7 @@
 
 #include "filter/layout.h"
 #include "filter/layouts/kernels/blocked_kernel.h"
-#include "hash/hash.h"
+#include "../library/key_hash.h"
 
 #include <inttypes.h>
 #include <stdio.h>

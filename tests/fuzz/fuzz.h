@@ -7,7 +7,7 @@
 #include "sqlite-bloom.h"
 #include "base/portable.h"
 #include "filter/header.h"
-#include "hash/hash.h"
+#include "../library/key_hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>

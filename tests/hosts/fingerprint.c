@@ -7,7 +7,7 @@
 #include "filter/key_set.h"
 #include "filter/layouts/kernels/counting_kernel.h"
 #include "foreign/parquet_layout.h"
-#include "hash/hash.h"
+#include "../library/key_hash.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -180,7 +180,7 @@ int main(int count, char **arguments) {
         0.0, -0.0, 1.0, 0.5, -1e300, 9223372036854775808.0, -9223372036854775808.0, 5e-324};
     for (size_t i = 0; i < sizeof REALS / sizeof *REALS; i++) {
         uint64_t words[2];
-        bloom_hash_real_to(REALS[i], words);
+        bloom_murmur3_integer(bloom_real_as_integer(REALS[i]), words);
         printf("real %016" PRIx64 "\n", words[0]);
     }
     for (uint64_t capacity = 1; capacity <= BLOOM_CAPACITY_MAXIMUM; capacity = capacity * 99 + 1)

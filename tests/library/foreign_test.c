@@ -7,7 +7,7 @@
 #include "filter/layouts/classic_size.h"
 #include "foreign/exchange.h"
 #include "foreign/parquet_layout.h"
-#include "hash/hash.h"
+#include "key_hash.h"
 
 #include <float.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 
 #include "filter/header.h"
 #include "filter/key_set.h"
-#include "hash/hash.h"
+#include "key_hash.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
 
 #include "filter/hashes.h"
 #include "filter/key_set.h"
-#include "hash/hash.h"
+#include "key_hash.h"
 
 /* ---- The allocator ---- */
 

@@ -5,7 +5,7 @@
 #include "base/bitset.h"
 #include "filter/layout.h"
 #include "filter/layouts/kernels/blocked_kernel.h"
-#include "hash/hash.h"
+#include "key_hash.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
 #define _XOPEN_SOURCE 700 /* setenv, mkdir */
 #include "library_test.h"
 
-#include "base/number.h"
+#include "base/text.h"
 #include "filter/key_set.h"
 
 #include <locale.h>

@@ -6,7 +6,7 @@
 
 #include "filter/key_set.h"
 #include "filter/layout.h"
-#include "hash/hash.h"
+#include "key_hash.h"
 
 #include <math.h>
 

@@ -7,7 +7,6 @@
 #include "filter/layout.h"
 
 #include "base/bitset.h"
-#include "base/number.h"
 #include "base/portable.h"
 
 #include <inttypes.h>

@@ -21,7 +21,6 @@
 #include "filter/layouts/kernels/blocked_kernel.h"
 
 #include "base/bitset.h"
-#include "base/number.h"
 #include "base/portable.h"
 #include "filter/layouts/sizing.h"
 

@@ -1,8 +1,6 @@
 /* See classic_size.h. */
 #include "filter/layouts/classic_size.h"
 
-#include "base/number.h"
-
 #include <inttypes.h>
 
 struct bloom_rounded bloom_foreign_bits(const struct bloom_shape *shape) {

@@ -36,10 +36,8 @@
  */
 #include "filter/layout.h"
 
-#include "base/number.h"
 #include "base/portable.h"
 #include "filter/key_set.h"
-#include "hash/hash.h"
 
 #include <inttypes.h>
 #include <math.h>
