@@ -385,7 +385,7 @@ static int check_by_rule(const struct sqlite_bloom_filter *filter,
     switch (bloom_ruled_keys(&filter->shape, text.bytes, text.length, &filter->memory.memory, words,
                              &count)) {
     case BLOOM_KEY:
-        filter->shape.layout->check_many(&filter->shape, filter->payload, words, count, found);
+        bloom_check_many(&filter->shape, filter->payload, words, count, found);
         for (unsigned i = 0; i < count; i++)
             any |= found[i];
         return any;
@@ -482,7 +482,7 @@ static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
     uint8_t unknown[CHECKED_TOGETHER];
     words[0] = 0; /* gcc does not see that count is above 0 */
     const size_t unknowns = words_of_keys(filter, keys, count, words, unknown);
-    filter->shape.layout->check_many(&filter->shape, filter->payload, words, count, found);
+    bloom_check_many(&filter->shape, filter->payload, words, count, found);
     for (size_t i = 0; i < unknowns; i++)
         found[unknown[i]] = 0;
     return sum_of(found, count);

@@ -84,6 +84,16 @@ bool bloom_shape_size_for_keys(struct bloom_shape *shape, const struct bloom_key
     return possible;
 }
 
+void bloom_check_many(const struct bloom_shape *shape, const uint8_t *payload,
+                      const uint64_t *words, size_t count, uint8_t *found) {
+    const struct bloom_layout *layout = shape->layout;
+    if (layout->check_many != NULL)
+        layout->check_many(shape, payload, words, count, found);
+    else
+        for (size_t i = 0; i < count; i++)
+            found[i] = layout->check(shape, payload, words + i * layout->hash_words);
+}
+
 /* Appends to problem, which has room for every parameter at its longest. */
 static void append_difference(bloom_problem problem, const char *format, ...) {
     size_t used = strlen(problem);

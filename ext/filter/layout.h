@@ -175,7 +175,8 @@ struct bloom_layout {
      * NULL: there is none but check. */
     bloom_word_check *(*word_check)(void);
 
-    /* Sets found[i] to 1 when key i is probably in, else to 0, for count keys. */
+    /* Sets found[i] to 1 when key i is probably in, else to 0, for count keys. NULL: a loop over
+     * check; see bloom_check_many. */
     void (*check_many)(const struct bloom_shape *shape, const uint8_t *payload,
                        const uint64_t *words, size_t count, uint8_t *found);
 
@@ -259,6 +260,11 @@ bool bloom_shape_size_for_keys(struct bloom_shape *shape, const struct bloom_key
 /* The same as bloom_shape_for, for a filter that is to be built of a settled set of keys. */
 bool bloom_shape_for_keys(struct bloom_shape *shape, const struct bloom_layout *layout,
                           const struct bloom_key_summary *keys, double rate, bloom_problem problem);
+
+/* Sets found[i] to 1 when key i is probably in, else to 0, for count keys. words has hash_words
+ * words for each. */
+void bloom_check_many(const struct bloom_shape *shape, const uint8_t *payload,
+                      const uint64_t *words, size_t count, uint8_t *found);
 
 /* The hashing of a filter's keys, and the seed to call it with. */
 static inline const struct bloom_hashing *bloom_shape_hashing(const struct bloom_shape *shape) {

@@ -2,7 +2,7 @@
  * release 2.2) puts them.
  *
  * With a and b the two words of a key's hash, for i = 0 to k - 1: bit (a + i * b) mod m, the sum in
- * 64 bits. Bit b of the filter is bit b & 7 of byte b >> 3 of the payload. m is a multiple of 64.
+ * 64 bits. m is a multiple of 64.
  *
  * n and p are those of BF.RESERVE. A filter that scales (the default there) is a chain whose first
  * link has half of p; one that was reserved with NONSCALING has p itself. This layout is the first
@@ -80,30 +80,17 @@ static bool redisbloom_valid(const struct bloom_shape *shape, bloom_problem prob
         "is invalid: the options in its header are none that RedisBloom has" BLOOM_MADE_WRONGLY);
 }
 
-static inline uint64_t redisbloom_bit(const uint64_t *words, uint64_t turn, uint64_t bits) {
-    return (words[0] + turn * words[1]) % bits;
+static inline struct bloom_walk redisbloom_begin(const uint64_t *words) {
+    return (struct bloom_walk){.at = words[0], .step = words[1]};
 }
 
-static void redisbloom_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words,
-                           size_t count) {
-    for (size_t i = 0; i < count; i++, words += 2)
-        for (uint64_t turn = 0; turn < shape->probes; turn++)
-            bloom_classic_set(payload, redisbloom_bit(words, turn, shape->bits));
+static inline uint64_t redisbloom_step(struct bloom_walk *walk) {
+    const uint64_t at = walk->at;
+    walk->at += walk->step;
+    return at;
 }
 
-static bool redisbloom_check(const struct bloom_shape *shape, const uint8_t *payload,
-                             const uint64_t *words) {
-    for (uint64_t turn = 0; turn < shape->probes; turn++)
-        if (!bloom_classic_is_set(payload, redisbloom_bit(words, turn, shape->bits)))
-            return false;
-    return true;
-}
-
-static void redisbloom_check_many(const struct bloom_shape *shape, const uint8_t *payload,
-                                  const uint64_t *words, size_t count, uint8_t *found) {
-    for (size_t i = 0; i < count; i++)
-        found[i] = redisbloom_check(shape, payload, words + 2 * i);
-}
+BLOOM_WALK_MEMBERS(redisbloom, 2, redisbloom_begin, redisbloom_step);
 
 const struct bloom_layout bloom_layout_redisbloom = {
     .name = "redisbloom",
@@ -116,7 +103,6 @@ const struct bloom_layout bloom_layout_redisbloom = {
     .valid = redisbloom_valid,
     .add = redisbloom_add,
     .check = redisbloom_check,
-    .check_many = redisbloom_check_many,
     .unite = bloom_bitset_union,
     .intersect = bloom_bitset_intersect,
     .estimate = bloom_classic_estimate,

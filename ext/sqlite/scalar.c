@@ -73,8 +73,7 @@ static void check_by_rule(sqlite3_context *context, const struct bloom_stored *f
     unsigned count;
     switch (bloom_sql_asked_keys(value, &filter->shape, words, &count)) {
     case BLOOM_KEY:
-        filter->shape.layout->check_many(&filter->shape, bloom_stored_payload(filter), words, count,
-                                         found);
+        bloom_check_many(&filter->shape, bloom_stored_payload(filter), words, count, found);
         for (unsigned i = 0; i < count; i++)
             any |= found[i];
         sqlite3_result_int(context, any);

@@ -235,9 +235,8 @@ static uint64_t check_by(struct contender *contender, const struct floor_keys *k
             if (peer != NULL)
                 peer->check_many(contender->filter, keys->first + i, count, found);
             else
-                shape->layout->check_many(shape, contender->payload,
-                                          hash_many(contender, keys, i, count, buffer), count,
-                                          found);
+                bloom_check_many(shape, contender->payload,
+                                 hash_many(contender, keys, i, count, buffer), count, found);
             for (size_t j = 0; j < count; j++)
                 all_found += found[j];
         }

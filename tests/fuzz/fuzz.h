@@ -171,7 +171,7 @@ static inline void fuzz_use_filter(const struct bloom_shape *shape, uint8_t *byt
             memset(values + i * layout->hash_words, 0, layout->hash_words * sizeof *values);
     if (layout->add != NULL)
         layout->add(shape, payload, values, KEYS);
-    layout->check_many(shape, payload, values, KEYS, found);
+    bloom_check_many(shape, payload, values, KEYS, found);
     for (unsigned i = 0; i < KEYS; i++)
         if ((layout->add != NULL && !found[i]) ||
             layout->check(shape, payload, values + i * layout->hash_words) != found[i])

@@ -45,7 +45,7 @@ static uint64_t count_found(const struct bloom_shape *shape, const uint8_t *payl
     while (count > 0) {
         size_t now = count < BATCH ? (size_t)count : BATCH;
         hash_integers(shape->layout, first, now, values);
-        shape->layout->check_many(shape, payload, values, now, found);
+        bloom_check_many(shape, payload, values, now, found);
         for (size_t i = 0; i < now; i++)
             sum += found[i];
         first += (int64_t)now;
