@@ -6,6 +6,8 @@
 #include "filter/builder.h"
 #include "filter/header.h"
 #include "filter/key.h"
+#include "filter/layouts/blocked.h"
+#include "filter/layouts/counting.h"
 #include "filter/merge.h"
 #include "filter/options.h"
 #include "foreign/exchange.h"
@@ -119,10 +121,9 @@ static void filter_view(struct sqlite_bloom_filter *filter, const uint8_t *bytes
     filter->bytes = bytes;
     filter->payload = bytes + bloom_header_bytes(&filter->shape);
     filter->writable = writable;
-    const struct bloom_layout *layout = filter->shape.layout;
     if (filter->shape.keying.rule == NULL && bloom_is_murmur3(&filter->shape) &&
-        layout->word_check != NULL)
-        filter->plain_check = layout->word_check();
+        filter->shape.layout == &bloom_layout_blocked)
+        filter->plain_check = bloom_blocked_word_check();
 }
 
 /* Takes bytes of its shape over. */
@@ -215,7 +216,7 @@ int sqlite_bloom_filter_new(struct sqlite_bloom_filter **filter, uint64_t n, dou
     int status = read_parameters(&shape, p, options, problem, __func__);
     if (status != SQLITE_BLOOM_OK)
         return status;
-    if (shape.layout->size == NULL)
+    if (shape.layout->add == NULL)
         return not_offered(shape.layout, "choose n for", problem, __func__);
     if (!bloom_shape_size(&shape, n, reason))
         return interface_fail(problem, SQLITE_BLOOM_REFUSED, __func__, "%s", reason);
@@ -356,8 +357,7 @@ static int words_to_add(const struct bloom_shape *shape, const struct sqlite_blo
     if (kind == BLOOM_KEY_NO_MEMORY)
         return interface_no_memory(problem, function);
     if (kind == BLOOM_KEY) {
-        if (layout->numbers == NULL || shape->bits == 0 ||
-            layout->numbers->fits(shape, words, reason))
+        if (bloom_shape_has_room(shape, words, reason))
             return SQLITE_BLOOM_OK;
         return interface_fail(problem, SQLITE_BLOOM_REFUSED, function, "the key %s", reason);
     }
@@ -584,7 +584,7 @@ int sqlite_bloom_filter_remove(struct sqlite_bloom_filter *filter, struct sqlite
                                char *problem) {
     const struct bloom_layout *layout = filter->shape.layout;
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    if (layout->remove == NULL)
+    if (!layout->repeats)
         return interface_fail(problem, SQLITE_BLOOM_REFUSED, __func__,
                               "cannot take keys out of a filter of layout %s; make it in layout "
                               "counting",
@@ -594,7 +594,7 @@ int sqlite_bloom_filter_remove(struct sqlite_bloom_filter *filter, struct sqlite
         status =
             words_to_add(&filter->shape, &key, &filter->memory.memory, words, problem, __func__);
     if (status == SQLITE_BLOOM_OK)
-        layout->remove(&filter->shape, writable_payload(filter), words);
+        bloom_counting_remove(&filter->shape, writable_payload(filter), words);
     return status;
 }
 

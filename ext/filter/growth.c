@@ -82,9 +82,10 @@ static uint64_t ones_and_margin(const struct bloom_shape *shape) {
 
 static bool size_layer(const struct bloom_growth *growth, uint64_t capacity, double rate,
                        struct bloom_layer *layer, bloom_problem problem) {
-    if (!bloom_shape_for(&layer->shape, growth->layout, capacity, rate, problem))
+    layer->shape =
+        (struct bloom_shape){.layout = growth->layout, .rate = rate, .keying = growth->keying};
+    if (!bloom_shape_size(&layer->shape, capacity, problem))
         return false;
-    layer->shape.keying = growth->keying;
     layer->blocks = growth->layout->blocks->count(&layer->shape);
     layer->chunks = (layer->blocks - 1) / growth->chunk_blocks + 1;
     layer->chunk_blocks = (uint32_t)(layer->blocks / layer->chunks);

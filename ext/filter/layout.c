@@ -43,45 +43,29 @@ void bloom_layout_list(char *text, size_t size) {
             bloom_name_append(text, size, LAYOUTS[i]->name);
 }
 
-bool bloom_shape_for(struct bloom_shape *shape, const struct bloom_layout *layout,
-                     uint64_t capacity, double rate, bloom_problem problem) {
+bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity, bloom_problem problem) {
     if (capacity > BLOOM_CAPACITY_MAXIMUM)
         return bloom_fail(problem, "n must be at most %" PRIu64 ", not %" PRIu64,
                           BLOOM_CAPACITY_MAXIMUM, capacity);
-    if (layout->exact) {
-        rate = 0;
-    } else if (!(rate > 0 && rate < 1)) {
+    if (shape->layout->exact) {
+        shape->rate = 0;
+    } else if (!(shape->rate > 0 && shape->rate < 1)) {
         char number[BLOOM_NUMBER_SIZE];
         return bloom_fail(problem, "p must be between 0 and 1, not %s",
-                          bloom_number_text(number, rate, 6));
+                          bloom_number_text(number, shape->rate, 6));
     }
-    *shape = (struct bloom_shape){.layout = layout, .capacity = capacity, .rate = rate};
-    return layout->size(shape, problem);
+    shape->capacity = capacity;
+    return shape->layout->size(shape, problem);
 }
 
-bool bloom_shape_for_keys(struct bloom_shape *shape, const struct bloom_layout *layout,
-                          const struct bloom_key_summary *keys, double rate,
+bool bloom_shape_has_room(const struct bloom_shape *shape, const uint64_t *words,
                           bloom_problem problem) {
-    if (layout->size_for_keys == NULL)
-        return bloom_shape_for(shape, layout, keys->keys, rate, problem);
-    *shape = (struct bloom_shape){
-        .layout = layout, .capacity = keys->keys, .rate = layout->exact ? 0 : rate};
-    return layout->size_for_keys(shape, keys, problem);
-}
-
-bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity, bloom_problem problem) {
-    const struct bloom_keying keying = shape->keying;
-    bool possible = bloom_shape_for(shape, shape->layout, capacity, shape->rate, problem);
-    shape->keying = keying;
-    return possible;
-}
-
-bool bloom_shape_size_for_keys(struct bloom_shape *shape, const struct bloom_key_summary *keys,
-                               bloom_problem problem) {
-    const struct bloom_keying keying = shape->keying;
-    bool possible = bloom_shape_for_keys(shape, shape->layout, keys, shape->rate, problem);
-    shape->keying = keying;
-    return possible;
+    if (!shape->layout->exact || shape->bits == 0 || words[0] < shape->bits)
+        return true;
+    return bloom_fail(problem,
+                      "is %" PRIu64 ", but the filter has room for 0 to %" PRIu64
+                      "; make it larger, or leave n out of bloom_agg",
+                      words[0], shape->bits - 1);
 }
 
 void bloom_check_many(const struct bloom_shape *shape, const uint8_t *payload,
@@ -167,7 +151,7 @@ static bool halves_to(uint64_t one, uint64_t other) {
 bool bloom_shape_merges(const struct bloom_shape *a, const struct bloom_shape *b,
                         bloom_problem problem) {
     struct bloom_shape same = *b;
-    if (a->layout == b->layout && a->layout->numbers != NULL)
+    if (a->layout == b->layout && a->layout->exact)
         return true;
     if (a->layout->halve != NULL && halves_to(a->bits, b->bits))
         same.bits = a->bits;

@@ -15,7 +15,7 @@
 
 #include "filter/header.h"
 #include "filter/layouts/kernels/blocked_kernel.h"
-#include "../library/key_hash.h"
+#include "../library/shorthand.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -4,8 +4,9 @@
 
 #include "base/bitset.h"
 #include "filter/layout.h"
+#include "filter/layouts/counting.h"
 #include "filter/layouts/kernels/blocked_kernel.h"
-#include "key_hash.h"
+#include "shorthand.h"
 
 #include <math.h>
 
@@ -79,13 +80,11 @@ static void any_address(void) {
                                  found[key]);
             struct bloom_estimate estimate = shape->layout->estimate(shape, payload);
             assert_same(estimate.ones, expected_estimate.ones, "ones");
-            if (shape->layout->remove != NULL) {
+            if (shape->layout->repeats) {
                 uint8_t bits[19 * BLOOM_BLOCK_BYTES];
-                struct bloom_shape converted;
-                shape->layout->convertible(shape, &bloom_layout_blocked, &converted);
-                shape->layout->convert(shape, payload, &converted, bits);
+                bloom_counting_convert(shape, payload, bits);
                 for (size_t key = 0; key < KEYS; key++)
-                    shape->layout->remove(shape, payload, values + key);
+                    bloom_counting_remove(shape, payload, values + key);
                 assert_same(shape->layout->estimate(shape, payload).ones, 0, "ones left");
                 shape->layout->unite(payload, expected, bytes);
                 assert_memory_equal(payload, expected, bytes);
@@ -226,8 +225,8 @@ static void blocks_of_one_apart(const struct bloom_layout *layout, uint32_t prob
             layout->add(&shape, whole, key, 1);
             ones += blocks->add(&shape, apart[block], key);
             assert_true(blocks->check(&shape, apart[block], key));
-        } else if (layout->remove != NULL && step % 2 == 0) {
-            layout->remove(&shape, whole, key);
+        } else if (layout->repeats && step % 2 == 0) {
+            bloom_counting_remove(&shape, whole, key);
             if (in)
                 ones -= blocks->remove(&shape, apart[block], key);
         }

@@ -105,7 +105,7 @@ static bool blocked_check(const struct bloom_shape *shape, const uint8_t *payloa
                                                                              words[0]) != 0;
 }
 
-static bloom_word_check *blocked_word_check(void) {
+bloom_word_check *bloom_blocked_word_check(void) {
     return blocked_choose()->check;
 }
 
@@ -247,7 +247,6 @@ const struct bloom_layout bloom_layout_blocked = {
     .size = blocked_size,
     .add = blocked_add,
     .check = blocked_check,
-    .word_check = blocked_word_check,
     .check_many = blocked_check_many,
     .unite = bloom_bitset_union,
     .intersect = bloom_bitset_intersect,
