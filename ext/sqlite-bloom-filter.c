@@ -2,15 +2,15 @@
  * the work; here are handles, a caller's memory and words for errors. */
 #include "sqlite-bloom-filter.h"
 
-#include "base/number.h"
-#include "base/quote.h"
+#include "base/text.h"
 #include "filter/builder.h"
 #include "filter/header.h"
 #include "filter/key.h"
+#include "filter/layouts/blocked.h"
+#include "filter/layouts/counting.h"
 #include "filter/merge.h"
 #include "filter/options.h"
 #include "foreign/exchange.h"
-#include "hash/hash.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -121,10 +121,9 @@ static void filter_view(struct sqlite_bloom_filter *filter, const uint8_t *bytes
     filter->bytes = bytes;
     filter->payload = bytes + bloom_header_bytes(&filter->shape);
     filter->writable = writable;
-    const struct bloom_layout *layout = filter->shape.layout;
     if (filter->shape.keying.rule == NULL && bloom_is_murmur3(&filter->shape) &&
-        layout->word_check != NULL)
-        filter->plain_check = layout->word_check();
+        filter->shape.layout == &bloom_layout_blocked)
+        filter->plain_check = bloom_blocked_word_check();
 }
 
 /* Takes bytes of its shape over. */
@@ -154,7 +153,7 @@ static int filter_made(struct sqlite_bloom_filter **made, struct sqlite_bloom_fi
 static int filter_open(struct sqlite_bloom_filter **made, const void *bytes, uint8_t *writable,
                        size_t length, const struct sqlite_bloom_memory *given, char *problem,
                        const char *function) {
-    char reason[BLOOM_PROBLEM_SIZE];
+    bloom_problem reason;
     struct bloom_shape shape;
     *made = NULL;
     if (!bloom_filter_read(&shape, bytes, length, reason))
@@ -182,7 +181,8 @@ int sqlite_bloom_filter_open_writable(struct sqlite_bloom_filter **filter, void 
 /* What p and options say: rate, layout and keying of a shape. */
 static int read_parameters(struct bloom_shape *shape, double p, const char *options, char *problem,
                            const char *function) {
-    char reason[BLOOM_PROBLEM_SIZE], number[BLOOM_NUMBER_SIZE];
+    bloom_problem reason;
+    char number[BLOOM_NUMBER_SIZE];
     const struct bloom_text text = {options, options != NULL ? strlen(options) : 0};
     *shape = (struct bloom_shape){.layout = bloom_layout_default()};
     if (options != NULL && bloom_options_or_layout(text, shape, reason) != BLOOM_OPTION_READ)
@@ -210,13 +210,13 @@ static int not_offered(const struct bloom_layout *layout, const char *deed, char
 int sqlite_bloom_filter_new(struct sqlite_bloom_filter **filter, uint64_t n, double p,
                             const char *options, const struct sqlite_bloom_memory *memory,
                             char *problem) {
-    char reason[BLOOM_PROBLEM_SIZE];
+    bloom_problem reason;
     struct bloom_shape shape;
     *filter = NULL;
     int status = read_parameters(&shape, p, options, problem, __func__);
     if (status != SQLITE_BLOOM_OK)
         return status;
-    if (shape.layout->size == NULL)
+    if (shape.layout->add == NULL)
         return not_offered(shape.layout, "choose n for", problem, __func__);
     if (!bloom_shape_size(&shape, n, reason))
         return interface_fail(problem, SQLITE_BLOOM_REFUSED, __func__, "%s", reason);
@@ -350,14 +350,14 @@ static void describe_key(char words[BLOOM_QUOTE_SIZE], const struct sqlite_bloom
 static int words_to_add(const struct bloom_shape *shape, const struct sqlite_bloom_key *key,
                         const struct bloom_memory *memory, uint64_t words[BLOOM_HASH_WORDS_MAXIMUM],
                         char *problem, const char *function) {
-    char found[BLOOM_QUOTE_SIZE], reason[BLOOM_PROBLEM_SIZE];
+    bloom_problem reason;
+    char found[BLOOM_QUOTE_SIZE];
     const struct bloom_layout *layout = shape->layout;
     enum bloom_key_kind kind = words_of_added(shape, key, memory, words);
     if (kind == BLOOM_KEY_NO_MEMORY)
         return interface_no_memory(problem, function);
     if (kind == BLOOM_KEY) {
-        if (layout->numbers == NULL || shape->bits == 0 ||
-            layout->numbers->fits(shape, words, reason))
+        if (bloom_shape_has_room(shape, words, reason))
             return SQLITE_BLOOM_OK;
         return interface_fail(problem, SQLITE_BLOOM_REFUSED, function, "the key %s", reason);
     }
@@ -385,7 +385,7 @@ static int check_by_rule(const struct sqlite_bloom_filter *filter,
     switch (bloom_ruled_keys(&filter->shape, text.bytes, text.length, &filter->memory.memory, words,
                              &count)) {
     case BLOOM_KEY:
-        filter->shape.layout->check_many(&filter->shape, filter->payload, words, count, found);
+        bloom_check_many(&filter->shape, filter->payload, words, count, found);
         for (unsigned i = 0; i < count; i++)
             any |= found[i];
         return any;
@@ -412,7 +412,7 @@ int sqlite_bloom_filter_check_text(const struct sqlite_bloom_filter *filter, con
     uint64_t words[2];
     if (filter->plain_check == NULL)
         return check_any(filter, sqlite_bloom_text_key(text, length));
-    bloom_murmur3_bytes((const uint8_t *)text, length, words);
+    bloom_murmur3_bytes(text, length, words);
     return filter->plain_check(&filter->shape, filter->payload, words[0]);
 }
 
@@ -482,7 +482,7 @@ static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
     uint8_t unknown[CHECKED_TOGETHER];
     words[0] = 0; /* gcc does not see that count is above 0 */
     const size_t unknowns = words_of_keys(filter, keys, count, words, unknown);
-    filter->shape.layout->check_many(&filter->shape, filter->payload, words, count, found);
+    bloom_check_many(&filter->shape, filter->payload, words, count, found);
     for (size_t i = 0; i < unknowns; i++)
         found[unknown[i]] = 0;
     return sum_of(found, count);
@@ -584,7 +584,7 @@ int sqlite_bloom_filter_remove(struct sqlite_bloom_filter *filter, struct sqlite
                                char *problem) {
     const struct bloom_layout *layout = filter->shape.layout;
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    if (layout->remove == NULL)
+    if (!layout->repeats)
         return interface_fail(problem, SQLITE_BLOOM_REFUSED, __func__,
                               "cannot take keys out of a filter of layout %s; make it in layout "
                               "counting",
@@ -594,7 +594,7 @@ int sqlite_bloom_filter_remove(struct sqlite_bloom_filter *filter, struct sqlite
         status =
             words_to_add(&filter->shape, &key, &filter->memory.memory, words, problem, __func__);
     if (status == SQLITE_BLOOM_OK)
-        layout->remove(&filter->shape, writable_payload(filter), words);
+        bloom_counting_remove(&filter->shape, writable_payload(filter), words);
     return status;
 }
 
@@ -602,7 +602,7 @@ static int merge_filters(struct sqlite_bloom_filter **made, enum bloom_merge_kin
                          const struct sqlite_bloom_filter *const *filters, size_t count,
                          const struct sqlite_bloom_memory *given, char *problem,
                          const char *function) {
-    char reason[BLOOM_PROBLEM_SIZE];
+    bloom_problem reason;
     *made = NULL;
     if (count == 0)
         return interface_fail(problem, SQLITE_BLOOM_REFUSED, function,
@@ -700,7 +700,7 @@ static int told_of_building(enum bloom_built built, const struct bloom_shape *sh
 int sqlite_bloom_builder_add(struct sqlite_bloom_builder *builder, struct sqlite_bloom_key key,
                              char *problem) {
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    char reason[BLOOM_PROBLEM_SIZE];
+    bloom_problem reason;
     struct bloom_builder *building = &builder->builder;
     int status =
         words_to_add(&building->shape, &key, &builder->memory.memory, words, problem, __func__);
@@ -712,7 +712,7 @@ int sqlite_bloom_builder_add(struct sqlite_bloom_builder *builder, struct sqlite
 
 int sqlite_bloom_builder_finish(struct sqlite_bloom_builder *builder,
                                 struct sqlite_bloom_filter **filter, char *problem) {
-    char reason[BLOOM_PROBLEM_SIZE];
+    bloom_problem reason;
     struct sqlite_bloom_filter *made = filter_begin(given_of(&builder->memory));
     uint8_t *bytes;
     *filter = NULL;
@@ -740,7 +740,8 @@ void sqlite_bloom_builder_close(struct sqlite_bloom_builder *builder) {
 /* NULL after failing. */
 static const struct bloom_exchange *read_format_name(const char *name, char *problem,
                                                      const char *function) {
-    char names[BLOOM_PROBLEM_SIZE], quoted[BLOOM_QUOTE_SIZE];
+    bloom_problem names;
+    char quoted[BLOOM_QUOTE_SIZE];
     const struct bloom_exchange *format = bloom_exchange_by_name(name, strlen(name));
     if (format == NULL) {
         bloom_exchange_list(names, sizeof names);
@@ -753,7 +754,7 @@ static const struct bloom_exchange *read_format_name(const char *name, char *pro
 int sqlite_bloom_filter_import(struct sqlite_bloom_filter **filter, const void *bytes,
                                size_t length, const char *format,
                                const struct sqlite_bloom_memory *memory, char *problem) {
-    char reason[BLOOM_PROBLEM_SIZE];
+    bloom_problem reason;
     struct bloom_shape shape;
     const uint8_t *from = length > 0 ? bytes : (const uint8_t *)"";
     *filter = NULL;
@@ -783,7 +784,7 @@ int sqlite_bloom_filter_import(struct sqlite_bloom_filter **filter, const void *
 
 int sqlite_bloom_filter_export(const struct sqlite_bloom_filter *filter, const char *format,
                                void *bytes, size_t *length, char *problem) {
-    char reason[BLOOM_PROBLEM_SIZE];
+    bloom_problem reason;
     uint64_t needed;
     const size_t room = *length;
     const struct bloom_exchange *exchange = read_format_name(format, problem, __func__);

@@ -18,7 +18,7 @@ static bool keys_decide(const struct bloom_builder *builder) {
 }
 
 static bool grows(const struct bloom_builder *builder) {
-    return keys_decide(builder) && builder->shape.layout->numbers != NULL;
+    return keys_decide(builder) && builder->shape.layout->exact;
 }
 
 bool bloom_builder_begin(struct bloom_builder *builder, const struct bloom_shape *shape,
@@ -40,11 +40,10 @@ static void set_bits(struct bloom_builder *builder) {
     builder->waiting = 0;
 }
 
-static enum bloom_built size_for(struct bloom_builder *builder,
-                                 const struct bloom_key_summary *keys, struct bloom_shape *shape,
-                                 char problem[BLOOM_PROBLEM_SIZE]) {
+static enum bloom_built size_for(struct bloom_builder *builder, uint64_t keys,
+                                 struct bloom_shape *shape, bloom_problem problem) {
     *shape = builder->shape;
-    if (!bloom_shape_size_for_keys(shape, keys, problem))
+    if (!bloom_shape_size(shape, keys, problem))
         return BLOOM_BUILD_REFUSED;
     builder->needed = bloom_filter_bytes(shape);
     return builder->needed <= builder->limit ? BLOOM_BUILT : BLOOM_BUILD_TOO_LONG;
@@ -53,13 +52,20 @@ static enum bloom_built size_for(struct bloom_builder *builder,
 /* Makes room for a key. Room grows by half each time, so that all the growing costs no more than a
  * few copies. */
 static enum bloom_built grow_for(struct bloom_builder *builder, uint64_t key,
-                                 char problem[BLOOM_PROBLEM_SIZE]) {
+                                 bloom_problem problem) {
     struct bloom_growing *growing = &builder->growing;
-    const struct bloom_key_summary keys = {.keys = 1, .largest = key};
     struct bloom_shape shape;
     if (growing->shape.layout != NULL && key <= growing->largest)
         return BLOOM_BUILT;
-    enum bloom_built built = size_for(builder, &keys, &shape, problem);
+    if (key >= BLOOM_CAPACITY_MAXIMUM) {
+        bloom_fail(problem,
+                   "the largest number, %" PRIu64
+                   ", is too large: layout %s needs a bit for each number up to it; use another "
+                   "layout",
+                   key, builder->shape.layout->name);
+        return BLOOM_BUILD_REFUSED;
+    }
+    enum bloom_built built = size_for(builder, key + 1, &shape, problem);
     if (built != BLOOM_BUILT)
         return built;
     uint64_t bytes = bloom_filter_bytes(&shape);
@@ -79,7 +85,7 @@ static enum bloom_built grow_for(struct bloom_builder *builder, uint64_t key,
 }
 
 enum bloom_built bloom_builder_add(struct bloom_builder *builder, const uint64_t *words,
-                                   char problem[BLOOM_PROBLEM_SIZE]) {
+                                   bloom_problem problem) {
     if (grows(builder)) {
         enum bloom_built built = grow_for(builder, words[0], problem);
         if (built != BLOOM_BUILT)
@@ -96,12 +102,12 @@ enum bloom_built bloom_builder_add(struct bloom_builder *builder, const uint64_t
 
 /* Sizes the filter for the keys found and fills it. */
 static enum bloom_built finish_from_keys(struct bloom_builder *builder, struct bloom_shape *shape,
-                                         uint8_t **filter, char problem[BLOOM_PROBLEM_SIZE]) {
+                                         uint8_t **filter, bloom_problem problem) {
     const struct bloom_memory *memory = builder->keys.memory;
-    struct bloom_key_summary keys;
+    uint64_t keys;
     enum bloom_built built = bloom_key_set_settle(&builder->keys, &keys);
     if (built == BLOOM_BUILT)
-        built = size_for(builder, &keys, shape, problem);
+        built = size_for(builder, keys, shape, problem);
     if (built != BLOOM_BUILT)
         return built;
     *filter = bloom_filter_new(shape, memory);
@@ -118,7 +124,7 @@ static enum bloom_built finish_from_keys(struct bloom_builder *builder, struct b
 }
 
 enum bloom_built bloom_builder_finish(struct bloom_builder *builder, struct bloom_shape *shape,
-                                      uint8_t **filter, char problem[BLOOM_PROBLEM_SIZE]) {
+                                      uint8_t **filter, bloom_problem problem) {
     const bool has_filter = builder->filter != NULL;
     *filter = NULL;
     *shape = builder->shape;

@@ -35,13 +35,13 @@ bool bloom_builder_begin(struct bloom_builder *builder, const struct bloom_shape
 /* Adds a key, given by the words of its hash. A shape with bits must have room for the key. When
  * the key is not added, nothing changes; problem is a sentence for BLOOM_BUILD_REFUSED. */
 enum bloom_built bloom_builder_add(struct bloom_builder *builder, const uint64_t *words,
-                                   char problem[BLOOM_PROBLEM_SIZE]);
+                                   bloom_problem problem);
 
 /* Builds the filter, which the caller must release, and leaves the builder empty. When it is not
  * built, *filter is NULL and the builder keeps its keys. *shape is that of the filter when it is
  * known. problem is a sentence for BLOOM_BUILD_REFUSED. */
 enum bloom_built bloom_builder_finish(struct bloom_builder *builder, struct bloom_shape *shape,
-                                      uint8_t **filter, char problem[BLOOM_PROBLEM_SIZE]);
+                                      uint8_t **filter, bloom_problem problem);
 
 /* Releases all memory. A builder whose keys decide the size is then empty and ready. */
 void bloom_builder_release(struct bloom_builder *builder);

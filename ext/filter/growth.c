@@ -6,7 +6,6 @@
 #include "base/rounded.h"
 
 #include <math.h>
-#include <stdio.h>
 
 /* The smallest rate of a further layer: what the layouts can keep for any capacity. */
 static const double LAYER_RATE_MINIMUM = 1e-9;
@@ -57,21 +56,18 @@ static void numbers_of_layer(const struct bloom_growth *growth, unsigned index, 
         *rate = minimum;
 }
 
-bool bloom_growth_possible(const struct bloom_growth *growth, char problem[BLOOM_PROBLEM_SIZE]) {
+bool bloom_growth_possible(const struct bloom_growth *growth, bloom_problem problem) {
     struct bloom_layer layer;
-    if (growth->generations > 1 && growth->layout->blocks->remove != NULL) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "layout=%s has no generations. Use layout=blocked, or delete keys one by one",
-                 growth->layout->name);
-        return false;
-    }
-    if (growth->mode == BLOOM_GROWTH_ON && tenths(growth, 10) < GROWING_RATE_MINIMUM) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "a table that grows needs an fpr of 1e-6 or more%s. Write that, or growth=off "
-                 "with the capacity that it needs",
-                 growth->generations > 1 ? " for each generation" : "");
-        return false;
-    }
+    if (growth->generations > 1 && growth->layout->blocks->remove != NULL)
+        return bloom_fail(
+            problem, "layout=%s has no generations. Use layout=blocked, or delete keys one by one",
+            growth->layout->name);
+    if (growth->mode == BLOOM_GROWTH_ON && tenths(growth, 10) < GROWING_RATE_MINIMUM)
+        return bloom_fail(
+            problem,
+            "a table that grows needs an fpr of 1e-6 or more%s. Write that, or growth=off "
+            "with the capacity that it needs",
+            growth->generations > 1 ? " for each generation" : "");
     return bloom_growth_layer(growth, 0, &layer, problem);
 }
 
@@ -85,10 +81,11 @@ static uint64_t ones_and_margin(const struct bloom_shape *shape) {
 }
 
 static bool size_layer(const struct bloom_growth *growth, uint64_t capacity, double rate,
-                       struct bloom_layer *layer, char problem[BLOOM_PROBLEM_SIZE]) {
-    if (!bloom_shape_for(&layer->shape, growth->layout, capacity, rate, problem))
+                       struct bloom_layer *layer, bloom_problem problem) {
+    layer->shape =
+        (struct bloom_shape){.layout = growth->layout, .rate = rate, .keying = growth->keying};
+    if (!bloom_shape_size(&layer->shape, capacity, problem))
         return false;
-    layer->shape.keying = growth->keying;
     layer->blocks = growth->layout->blocks->count(&layer->shape);
     layer->chunks = (layer->blocks - 1) / growth->chunk_blocks + 1;
     layer->chunk_blocks = (uint32_t)(layer->blocks / layer->chunks);
@@ -97,7 +94,7 @@ static bool size_layer(const struct bloom_growth *growth, uint64_t capacity, dou
 }
 
 bool bloom_growth_layer(const struct bloom_growth *growth, unsigned index,
-                        struct bloom_layer *layer, char problem[BLOOM_PROBLEM_SIZE]) {
+                        struct bloom_layer *layer, bloom_problem problem) {
     uint64_t capacity;
     double rate;
     numbers_of_layer(growth, index, &capacity, &rate);

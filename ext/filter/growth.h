@@ -63,12 +63,12 @@ struct bloom_layer {
 };
 
 /* Returns true when there can be such a filter. Otherwise problem says why not. */
-bool bloom_growth_possible(const struct bloom_growth *growth, char problem[BLOOM_PROBLEM_SIZE]);
+bool bloom_growth_possible(const struct bloom_growth *growth, bloom_problem problem);
 
 /* Computes layer number index of a generation, from 0. Returns false, with the reason in problem,
  * when the layout has no such filter. It never does when the growth is possible. */
 bool bloom_growth_layer(const struct bloom_growth *growth, unsigned index,
-                        struct bloom_layer *layer, char problem[BLOOM_PROBLEM_SIZE]);
+                        struct bloom_layer *layer, bloom_problem problem);
 
 /* The number of blocks of a chunk, and the number of its first block. */
 uint32_t bloom_layer_chunk_blocks(const struct bloom_layer *layer, uint64_t chunk);

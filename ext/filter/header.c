@@ -14,13 +14,11 @@
  */
 #include "filter/header.h"
 
-#include "base/number.h"
 #include "base/portable.h"
 #include "base/version.h"
-#include "hash/hash.h"
+#include "hash/murmur3.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 /* The first byte is neither ASCII nor UTF-8, so that text is never taken for a filter. */
 static const uint8_t MAGIC[4] = {0x89, 'B', 'L', 'M'};
@@ -45,11 +43,12 @@ enum {
 static uint64_t checksum(const uint8_t *header) {
     enum { AFTER = AT_CHECKSUM + 8, COVERED = BLOOM_HEADER_BYTES_MAXIMUM - 8 };
     uint8_t covered[COVERED];
-    if (header[AT_LINES] == 0)
-        return bloom_hash_bytes(header, AT_CHECKSUM).words[0];
+    uint64_t words[2];
     memcpy(covered, header, AT_CHECKSUM);
-    memcpy(covered + AT_CHECKSUM, header + AFTER, COVERED - AT_CHECKSUM);
-    return bloom_hash_bytes(covered, COVERED).words[0];
+    if (header[AT_LINES] > 0)
+        memcpy(covered + AT_CHECKSUM, header + AFTER, COVERED - AT_CHECKSUM);
+    bloom_murmur3_bytes(covered, header[AT_LINES] > 0 ? COVERED : AT_CHECKSUM, words);
+    return words[0];
 }
 
 void bloom_header_write(const struct bloom_shape *shape, uint8_t *header) {
@@ -77,14 +76,13 @@ void bloom_header_write(const struct bloom_shape *shape, uint8_t *header) {
 }
 
 bool bloom_filter_read(struct bloom_shape *shape, const void *bytes, uint64_t length,
-                       char problem[BLOOM_PROBLEM_SIZE]) {
-    if (length < sizeof MAGIC || memcmp(bytes, MAGIC, sizeof MAGIC) != 0) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is not one: these %" PRIu64 " bytes do not begin with 89424c4d; import those of "
-                 "another system first",
-                 length);
-        return false;
-    }
+                       bloom_problem problem) {
+    if (length < sizeof MAGIC || memcmp(bytes, MAGIC, sizeof MAGIC) != 0)
+        return bloom_fail(problem,
+                          "is not one: these %" PRIu64
+                          " bytes do not begin with 89424c4d; import those of "
+                          "another system first",
+                          length);
     return bloom_header_read(shape, bytes, length, problem) &&
            bloom_payload_read(shape, bytes, length, problem);
 }
@@ -96,43 +94,34 @@ static const char *who_knows(unsigned number) {
 }
 
 /* Whether the bytes are a header of this version, unchanged since it was written. */
-static bool is_intact(const uint8_t *header, uint64_t length, char problem[BLOOM_PROBLEM_SIZE]) {
-    if (length < BLOOM_HEADER_BYTES) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is cut off: it has %" PRIu64 " bytes, its header alone has %d; store it whole",
-                 length, BLOOM_HEADER_BYTES);
-        return false;
-    }
-    if (memcmp(header, MAGIC, sizeof MAGIC) != 0) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is damaged: its header does not begin with 89424c4d" BLOOM_RESTORE);
-        return false;
-    }
-    if (header[AT_VERSION] != BLOOM_FORMAT_VERSION) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "has format version %u, but release %s of this extension reads version %d; "
-                 "get a release that reads version %u",
-                 header[AT_VERSION], BLOOM_RELEASE, BLOOM_FORMAT_VERSION, header[AT_VERSION]);
-        return false;
-    }
-    if (header[AT_LINES] > 1) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "has %u further header lines, but release %s of this extension reads at most 1; "
-                 "get a newer release, or restore it if it is damaged",
-                 header[AT_LINES], BLOOM_RELEASE);
-        return false;
-    }
-    if (header[AT_LINES] == 1 && length < BLOOM_HEADER_BYTES_MAXIMUM) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is cut off: it has %" PRIu64 " bytes, its header alone has %d; store it whole",
-                 length, BLOOM_HEADER_BYTES_MAXIMUM);
-        return false;
-    }
-    if (checksum(header) != bloom_load64(header + AT_CHECKSUM)) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is damaged: the checksum of its header is wrong" BLOOM_RESTORE);
-        return false;
-    }
+static bool is_intact(const uint8_t *header, uint64_t length, bloom_problem problem) {
+    if (length < BLOOM_HEADER_BYTES)
+        return bloom_fail(problem,
+                          "is cut off: it has %" PRIu64
+                          " bytes, its header alone has %d; store it whole",
+                          length, BLOOM_HEADER_BYTES);
+    if (memcmp(header, MAGIC, sizeof MAGIC) != 0)
+        return bloom_fail(problem,
+                          "is damaged: its header does not begin with 89424c4d" BLOOM_RESTORE);
+    if (header[AT_VERSION] != BLOOM_FORMAT_VERSION)
+        return bloom_fail(
+            problem,
+            "has format version %u, but release %s of this extension reads version %d; "
+            "get a release that reads version %u",
+            header[AT_VERSION], BLOOM_RELEASE, BLOOM_FORMAT_VERSION, header[AT_VERSION]);
+    if (header[AT_LINES] > 1)
+        return bloom_fail(
+            problem,
+            "has %u further header lines, but release %s of this extension reads at most 1; "
+            "get a newer release, or restore it if it is damaged",
+            header[AT_LINES], BLOOM_RELEASE);
+    if (header[AT_LINES] == 1 && length < BLOOM_HEADER_BYTES_MAXIMUM)
+        return bloom_fail(problem,
+                          "is cut off: it has %" PRIu64
+                          " bytes, its header alone has %d; store it whole",
+                          length, BLOOM_HEADER_BYTES_MAXIMUM);
+    if (checksum(header) != bloom_load64(header + AT_CHECKSUM))
+        return bloom_fail(problem, "is damaged: the checksum of its header is wrong" BLOOM_RESTORE);
     return true;
 }
 
@@ -148,38 +137,33 @@ static bool spare_is_zero(const struct bloom_shape *shape, const uint8_t *header
 }
 
 /* Key rule and salt. */
-static bool read_keying(struct bloom_shape *shape, const uint8_t *header,
-                        char problem[BLOOM_PROBLEM_SIZE]) {
+static bool read_keying(struct bloom_shape *shape, const uint8_t *header, bloom_problem problem) {
     struct bloom_keying *keying = &shape->keying;
     *keying = (struct bloom_keying){.salted = header[AT_LINES] == 1};
     if (keying->salted) {
         keying->salt[0] = bloom_load64(header + AT_SALT);
         keying->salt[1] = bloom_load64(header + AT_SALT + 8);
     }
-    if (bloom_shape_hashing(shape)->number != header[AT_HASHING]) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is invalid: its header has hash %u and %u further lines; hash %u goes with one, "
-                 "the salt, and no other with any" BLOOM_MADE_WRONGLY,
-                 header[AT_HASHING], header[AT_LINES], bloom_hashing_siphash.number);
-        return false;
-    }
-    if (!bloom_key_rule_by_number(header[AT_RULE], &keying->rule)) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "has key rule %u, which release %s of this extension does not know; %s",
-                 header[AT_RULE], BLOOM_RELEASE, who_knows(header[AT_RULE]));
-        return false;
-    }
-    if (keying->rule != NULL && !shape->layout->keying) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is invalid: its header says key rule %u, layout %s has none" BLOOM_MADE_WRONGLY,
-                 header[AT_RULE], shape->layout->name);
-        return false;
-    }
+    if (bloom_shape_hashing(shape)->number != header[AT_HASHING])
+        return bloom_fail(
+            problem,
+            "is invalid: its header has hash %u and %u further lines; hash %u goes with one, "
+            "the salt, and no other with any" BLOOM_MADE_WRONGLY,
+            header[AT_HASHING], header[AT_LINES], bloom_hashing_siphash.number);
+    if (!bloom_key_rule_by_number(header[AT_RULE], &keying->rule))
+        return bloom_fail(problem,
+                          "has key rule %u, which release %s of this extension does not know; %s",
+                          header[AT_RULE], BLOOM_RELEASE, who_knows(header[AT_RULE]));
+    if (keying->rule != NULL && !shape->layout->keying)
+        return bloom_fail(
+            problem,
+            "is invalid: its header says key rule %u, layout %s has none" BLOOM_MADE_WRONGLY,
+            header[AT_RULE], shape->layout->name);
     return true;
 }
 
 bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t length,
-                       char problem[BLOOM_PROBLEM_SIZE]) {
+                       bloom_problem problem) {
     const uint8_t *header = bytes;
     if (!is_intact(header, length, problem))
         return false;
@@ -187,13 +171,12 @@ bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t le
     /* The checksum holds, so what is wrong from here on was written so: by a newer release, by
      * another program, or by an attacker. */
     shape->layout = bloom_layout_by_numbers(header[AT_LAYOUT], header[AT_HASHING]);
-    if (shape->layout == NULL) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "has layout %u and hash %u, which release %s of this extension does not know; %s",
-                 header[AT_LAYOUT], header[AT_HASHING], BLOOM_RELEASE,
-                 who_knows(header[AT_LAYOUT] | header[AT_HASHING]));
-        return false;
-    }
+    if (shape->layout == NULL)
+        return bloom_fail(
+            problem,
+            "has layout %u and hash %u, which release %s of this extension does not know; %s",
+            header[AT_LAYOUT], header[AT_HASHING], BLOOM_RELEASE,
+            who_knows(header[AT_LAYOUT] | header[AT_HASHING]));
     uint64_t rate = bloom_load64(header + AT_RATE);
     memcpy(&shape->rate, &rate, sizeof rate);
     shape->probes = bloom_load32(header + AT_PROBES);
@@ -203,61 +186,47 @@ bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t le
     shape->extra[1] = bloom_load64(header + AT_EXTRA + 8);
     if (!read_keying(shape, header, problem))
         return false;
-    if (!spare_is_zero(shape, header)) {
-        snprintf(
-            problem, BLOOM_PROBLEM_SIZE,
+    if (!spare_is_zero(shape, header))
+        return bloom_fail(
+            problem,
             "uses reserved bytes of its header, which release %s of this extension does not know; "
             "get a newer release",
             BLOOM_RELEASE);
-        return false;
-    }
-    if (shape->probes < 1 || shape->probes > shape->layout->probes_maximum) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is invalid: its header says %" PRIu32
-                 " hashes, layout %s has 1 to %" PRIu32 BLOOM_MADE_WRONGLY,
-                 shape->probes, shape->layout->name, shape->layout->probes_maximum);
-        return false;
-    }
+    if (shape->probes < 1 || shape->probes > shape->layout->probes_maximum)
+        return bloom_fail(problem,
+                          "is invalid: its header says %" PRIu32
+                          " hashes, layout %s has 1 to %" PRIu32 BLOOM_MADE_WRONGLY,
+                          shape->probes, shape->layout->name, shape->layout->probes_maximum);
     if (shape->bits < 1 || shape->bits > BLOOM_BITS_MAXIMUM ||
-        shape->bits % shape->layout->bits_multiple != 0) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is invalid: its header says %" PRIu64
-                 " bits, layout %s has a multiple of %" PRIu32 " up to %" PRIu64 BLOOM_MADE_WRONGLY,
-                 shape->bits, shape->layout->name, shape->layout->bits_multiple,
-                 BLOOM_BITS_MAXIMUM);
-        return false;
-    }
-    if (!bloom_shape_probes_fit(shape)) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is invalid: its header says %" PRIu32 " hashes for %" PRIu64
-                 " bits, more than 255 need as many bits" BLOOM_MADE_WRONGLY,
-                 shape->probes, shape->bits);
-        return false;
-    }
+        shape->bits % shape->layout->bits_multiple != 0)
+        return bloom_fail(
+            problem,
+            "is invalid: its header says %" PRIu64 " bits, layout %s has a multiple of %" PRIu32
+            " up to %" PRIu64 BLOOM_MADE_WRONGLY,
+            shape->bits, shape->layout->name, shape->layout->bits_multiple, BLOOM_BITS_MAXIMUM);
+    if (!bloom_shape_probes_fit(shape))
+        return bloom_fail(problem,
+                          "is invalid: its header says %" PRIu32 " hashes for %" PRIu64
+                          " bits, more than 255 need as many bits" BLOOM_MADE_WRONGLY,
+                          shape->probes, shape->bits);
     /* No sign, not even of zero: one filter has one form. The comparison is false for NaN. */
     if (shape->capacity > BLOOM_CAPACITY_MAXIMUM || rate >> 63 != 0 || !(shape->rate < 1)) {
         char number[BLOOM_NUMBER_SIZE];
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is invalid: its header says n = %" PRIu64 " and p = %s" BLOOM_MADE_WRONGLY,
-                 shape->capacity, bloom_number_text(number, shape->rate, 6));
-        return false;
+        return bloom_fail(
+            problem, "is invalid: its header says n = %" PRIu64 " and p = %s" BLOOM_MADE_WRONGLY,
+            shape->capacity, bloom_number_text(number, shape->rate, 6));
     }
     return shape->layout->valid == NULL || shape->layout->valid(shape, problem);
 }
 
 bool bloom_payload_read(const struct bloom_shape *shape, const void *bytes, uint64_t length,
-                        char problem[BLOOM_PROBLEM_SIZE]) {
-    if (length != bloom_filter_bytes(shape)) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "was cut off or extended: it has %" PRIu64 " bytes, its header says %" PRIu64
-                 "; store it whole",
-                 length, bloom_filter_bytes(shape));
-        return false;
-    }
-    if (shape->bits % 8 != 0 && ((const uint8_t *)bytes)[length - 1] >> (shape->bits % 8) != 0) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is damaged: bits are set beyond its last" BLOOM_RESTORE);
-        return false;
-    }
+                        bloom_problem problem) {
+    if (length != bloom_filter_bytes(shape))
+        return bloom_fail(problem,
+                          "was cut off or extended: it has %" PRIu64
+                          " bytes, its header says %" PRIu64 "; store it whole",
+                          length, bloom_filter_bytes(shape));
+    if (shape->bits % 8 != 0 && ((const uint8_t *)bytes)[length - 1] >> (shape->bits % 8) != 0)
+        return bloom_fail(problem, "is damaged: bits are set beyond its last" BLOOM_RESTORE);
     return true;
 }

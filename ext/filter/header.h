@@ -31,14 +31,14 @@ void bloom_header_write(const struct bloom_shape *shape, uint8_t *header);
  * may be used as its payload with every function of the layout. On false, problem completes the
  * sentence "the filter ...". */
 bool bloom_filter_read(struct bloom_shape *shape, const void *bytes, uint64_t length,
-                       char problem[BLOOM_PROBLEM_SIZE]);
+                       bloom_problem problem);
 
 /* The two parts of bloom_filter_read. The first reads the header alone, at the beginning of length
  * bytes, for a payload that may lie elsewhere. The second checks the length of a filter of known
  * shape, and the bits beyond its last. */
 bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t length,
-                       char problem[BLOOM_PROBLEM_SIZE]);
+                       bloom_problem problem);
 bool bloom_payload_read(const struct bloom_shape *shape, const void *bytes, uint64_t length,
-                        char problem[BLOOM_PROBLEM_SIZE]);
+                        bloom_problem problem);
 
 #endif

@@ -7,7 +7,6 @@
 
 #include "base/memory.h"
 #include "filter/layout.h"
-#include "hash/hash.h"
 #include "hash/murmur3.h"
 
 /* BLOOM_KEY_FOREIGN: the hashing has no keys of this type, or the key rule has no key for the
@@ -28,7 +27,7 @@ static inline bool bloom_is_murmur3(const struct bloom_shape *shape) {
 static inline enum bloom_key_kind bloom_text_key(const struct bloom_shape *shape, const void *text,
                                                  size_t length, uint64_t *words) {
     if (bloom_is_murmur3(shape)) {
-        bloom_hash_bytes_to(text, length, words);
+        bloom_murmur3_bytes(text, length, words);
         return BLOOM_KEY;
     }
     const struct bloom_hashing *hashing = bloom_shape_hashing(shape);
@@ -40,7 +39,7 @@ static inline enum bloom_key_kind bloom_bytes_key(const struct bloom_shape *shap
                                                   const void *bytes, size_t length,
                                                   uint64_t *words) {
     if (bloom_is_murmur3(shape)) {
-        bloom_hash_bytes_to(bytes, length, words);
+        bloom_murmur3_bytes(bytes, length, words);
         return BLOOM_KEY;
     }
     const struct bloom_hashing *hashing = bloom_shape_hashing(shape);

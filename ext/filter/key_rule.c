@@ -1,7 +1,7 @@
 /* The table of key rules. See key_rule.h. */
 #include "filter/key_rule.h"
 
-#include "base/names.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -305,17 +305,16 @@ bool bloom_key_set_interrupted(const struct bloom_key_set *set, uint64_t keys_ha
     return set->interrupted(set->argument);
 }
 
-enum bloom_built bloom_key_set_settle(struct bloom_key_set *set,
-                                      struct bloom_key_summary *summary) {
+enum bloom_built bloom_key_set_settle(struct bloom_key_set *set, uint64_t *keys) {
     struct bloom_key_partition *partitions = set->partitions ? set->partitions : &set->one;
     uint64_t since_asked = 0;
-    *summary = (struct bloom_key_summary){0};
+    *keys = 0;
     for (size_t i = 0; i < partition_count(set); i++) {
         if (bloom_key_set_interrupted(set, partitions[i].keys, &since_asked))
             return BLOOM_BUILD_INTERRUPTED;
         if (!settle(set, &partitions[i]))
             return BLOOM_BUILD_NO_MEMORY;
-        summary->keys += partitions[i].distinct;
+        *keys += partitions[i].distinct;
     }
     return BLOOM_BUILT;
 }

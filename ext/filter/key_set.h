@@ -50,8 +50,8 @@ struct bloom_key_set {
  */
 bool bloom_key_set_add(struct bloom_key_set *set, const uint64_t *words);
 
-/* Drops all duplicates and tells what is left. */
-enum bloom_built bloom_key_set_settle(struct bloom_key_set *set, struct bloom_key_summary *summary);
+/* Drops all duplicates and sets *keys to the number of distinct keys. */
+enum bloom_built bloom_key_set_settle(struct bloom_key_set *set, uint64_t *keys);
 
 /* The number of keys that the set holds, duplicates included as far as they are not dropped yet. */
 uint64_t bloom_key_set_held(const struct bloom_key_set *set);

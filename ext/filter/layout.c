@@ -1,9 +1,6 @@
 /* The table of layouts, and what is common to all shapes. See layout.h. */
 #include "filter/layout.h"
 
-#include "base/names.h"
-#include "base/number.h"
-
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -46,53 +43,43 @@ void bloom_layout_list(char *text, size_t size) {
             bloom_name_append(text, size, LAYOUTS[i]->name);
 }
 
-bool bloom_shape_for(struct bloom_shape *shape, const struct bloom_layout *layout,
-                     uint64_t capacity, double rate, char problem[BLOOM_PROBLEM_SIZE]) {
-    if (capacity > BLOOM_CAPACITY_MAXIMUM) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE, "n must be at most %" PRIu64 ", not %" PRIu64,
-                 BLOOM_CAPACITY_MAXIMUM, capacity);
-        return false;
-    }
-    if (layout->exact) {
-        rate = 0;
-    } else if (!(rate > 0 && rate < 1)) {
+bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity, bloom_problem problem) {
+    if (capacity > BLOOM_CAPACITY_MAXIMUM)
+        return bloom_fail(problem, "n must be at most %" PRIu64 ", not %" PRIu64,
+                          BLOOM_CAPACITY_MAXIMUM, capacity);
+    if (shape->layout->exact) {
+        shape->rate = 0;
+    } else if (!(shape->rate > 0 && shape->rate < 1)) {
         char number[BLOOM_NUMBER_SIZE];
-        snprintf(problem, BLOOM_PROBLEM_SIZE, "p must be between 0 and 1, not %s",
-                 bloom_number_text(number, rate, 6));
-        return false;
+        return bloom_fail(problem, "p must be between 0 and 1, not %s",
+                          bloom_number_text(number, shape->rate, 6));
     }
-    *shape = (struct bloom_shape){.layout = layout, .capacity = capacity, .rate = rate};
-    return layout->size(shape, problem);
+    shape->capacity = capacity;
+    return shape->layout->size(shape, problem);
 }
 
-bool bloom_shape_for_keys(struct bloom_shape *shape, const struct bloom_layout *layout,
-                          const struct bloom_key_summary *keys, double rate,
-                          char problem[BLOOM_PROBLEM_SIZE]) {
-    if (layout->size_for_keys == NULL)
-        return bloom_shape_for(shape, layout, keys->keys, rate, problem);
-    *shape = (struct bloom_shape){
-        .layout = layout, .capacity = keys->keys, .rate = layout->exact ? 0 : rate};
-    return layout->size_for_keys(shape, keys, problem);
+bool bloom_shape_has_room(const struct bloom_shape *shape, const uint64_t *words,
+                          bloom_problem problem) {
+    if (!shape->layout->exact || shape->bits == 0 || words[0] < shape->bits)
+        return true;
+    return bloom_fail(problem,
+                      "is %" PRIu64 ", but the filter has room for 0 to %" PRIu64
+                      "; make it larger, or leave n out of bloom_agg",
+                      words[0], shape->bits - 1);
 }
 
-bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity,
-                      char problem[BLOOM_PROBLEM_SIZE]) {
-    const struct bloom_keying keying = shape->keying;
-    bool possible = bloom_shape_for(shape, shape->layout, capacity, shape->rate, problem);
-    shape->keying = keying;
-    return possible;
-}
-
-bool bloom_shape_size_for_keys(struct bloom_shape *shape, const struct bloom_key_summary *keys,
-                               char problem[BLOOM_PROBLEM_SIZE]) {
-    const struct bloom_keying keying = shape->keying;
-    bool possible = bloom_shape_for_keys(shape, shape->layout, keys, shape->rate, problem);
-    shape->keying = keying;
-    return possible;
+void bloom_check_many(const struct bloom_shape *shape, const uint8_t *payload,
+                      const uint64_t *words, size_t count, uint8_t *found) {
+    const struct bloom_layout *layout = shape->layout;
+    if (layout->check_many != NULL)
+        layout->check_many(shape, payload, words, count, found);
+    else
+        for (size_t i = 0; i < count; i++)
+            found[i] = layout->check(shape, payload, words + i * layout->hash_words);
 }
 
 /* Appends to problem, which has room for every parameter at its longest. */
-static void append_difference(char problem[BLOOM_PROBLEM_SIZE], const char *format, ...) {
+static void append_difference(bloom_problem problem, const char *format, ...) {
     size_t used = strlen(problem);
     if (used > 0) {
         snprintf(problem + used, BLOOM_PROBLEM_SIZE - used, "; ");
@@ -108,7 +95,7 @@ static const char *rule_name(const struct bloom_keying *keying) {
     return keying->rule != NULL ? keying->rule->name : "none";
 }
 
-static void append_keying(char problem[BLOOM_PROBLEM_SIZE], const struct bloom_keying *a,
+static void append_keying(bloom_problem problem, const struct bloom_keying *a,
                           const struct bloom_keying *b) {
     if (a->rule != b->rule)
         append_difference(problem, "key rule %s and %s", rule_name(a), rule_name(b));
@@ -119,14 +106,14 @@ static void append_keying(char problem[BLOOM_PROBLEM_SIZE], const struct bloom_k
 }
 
 bool bloom_keying_same(const struct bloom_keying *a, const struct bloom_keying *b,
-                       char problem[BLOOM_PROBLEM_SIZE]) {
+                       bloom_problem problem) {
     problem[0] = '\0';
     append_keying(problem, a, b);
     return problem[0] == '\0';
 }
 
 bool bloom_shape_same(const struct bloom_shape *a, const struct bloom_shape *b,
-                      char problem[BLOOM_PROBLEM_SIZE]) {
+                      bloom_problem problem) {
     problem[0] = '\0';
     if (a->layout != b->layout)
         append_difference(problem, "layout %s and %s", a->layout->name, b->layout->name);
@@ -162,9 +149,9 @@ static bool halves_to(uint64_t one, uint64_t other) {
 }
 
 bool bloom_shape_merges(const struct bloom_shape *a, const struct bloom_shape *b,
-                        char problem[BLOOM_PROBLEM_SIZE]) {
+                        bloom_problem problem) {
     struct bloom_shape same = *b;
-    if (a->layout == b->layout && a->layout->numbers != NULL)
+    if (a->layout == b->layout && a->layout->exact)
         return true;
     if (a->layout->halve != NULL && halves_to(a->bits, b->bits))
         same.bits = a->bits;

@@ -6,15 +6,13 @@
 #ifndef BLOOM_FILTER_LAYOUT_H
 #define BLOOM_FILTER_LAYOUT_H
 
+#include "base/text.h"
 #include "filter/key_rule.h"
 #include "hash/hashing.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Room for what went wrong, in words: a sentence without subject and full stop. */
-#define BLOOM_PROBLEM_SIZE 512
 
 /* What problems of a header end in: bytes that changed after they were written, and numbers that no
  * writer puts there. They fit a filter and the header of a table's layer. */
@@ -63,12 +61,6 @@ struct bloom_estimate {
     double count;  /* estimated number of distinct keys; infinite when every bit is set */
     double rate;   /* false-positive rate to expect now */
     double fill;   /* share of the bits, or counters, that are set; negative when it says nothing */
-};
-
-/* What a settled set of keys tells about the filter that is to be made of it. */
-struct bloom_key_summary {
-    uint64_t keys;    /* distinct ones */
-    uint64_t largest; /* first word, of all keys; only for sets of numbers */
 };
 
 /* The most copies of a key that make a difference: with so many, all its counters are full. */
@@ -125,99 +117,64 @@ struct bloom_blocks {
     double (*expected_ones)(const struct bloom_shape *shape, double keys);
 };
 
-/* For layouts that are exact sets of whole numbers. There are no false positives: p plays no part
- * and is 0. Filters of other sizes merge: a shorter one counts as if zeros followed. Such a filter
- * is not built from a set of keys: it grows by zeros as keys come, to the size for the largest
- * one. */
-struct bloom_numbers {
-    /* Whether a key can be added to a filter of that shape at all. */
-    bool (*fits)(const struct bloom_shape *shape, const uint64_t *words,
-                 char problem[BLOOM_PROBLEM_SIZE]);
-
-    /* Writes the smallest keys from first to last, ascending, at most room of them, and returns how
-     * many; and the largest, descending. first <= last < shape->bits. */
-    size_t (*list)(const struct bloom_shape *shape, const uint8_t *payload, uint64_t first,
-                   uint64_t last, uint64_t *keys, size_t room);
-    size_t (*list_down)(const struct bloom_shape *shape, const uint8_t *payload, uint64_t first,
-                        uint64_t last, uint64_t *keys, size_t room);
-};
-
-/* A member is NULL when the layout does not offer it; the caller says so, with advice. payload has
- * shape->bits bits and needs no alignment. words holds hash_words words for each key. */
+/* A layout. A function that is NULL is not supported; the caller reports that, with the advice.
+ * payload has shape->bits bits and needs no alignment. words has hash_words words for each key. */
 struct bloom_layout {
     const char *name;
     const struct bloom_hashing *hashing;
-    uint8_t number;      /* as stored in the header; with that of the hashing it is the layout */
-    unsigned hash_words; /* how many words decide about a key: its first ones */
+    uint8_t number;      /* as stored in the header; layout and hashing together name this struct */
+    unsigned hash_words; /* the number of words that decide about a key: its first ones */
     uint32_t probes_maximum; /* k is 1 to this */
     uint32_t bits_multiple;  /* m is a multiple of this */
     bool keying;             /* key rules and salts may be chosen */
-    bool unlisted;           /* nobody chooses it: it is only imported */
-    bool exact;              /* p plays no part and is 0 */
-    bool repeats; /* a key counts as often as it is added, BLOOM_REPEATS_MAXIMUM times at most; one
-                   * word decides about it */
-    const char *advice; /* what to do instead of what it does not offer, as a sentence */
+    bool unlisted;           /* nobody chooses it; such filters are only imported */
+    /* An exact set of whole numbers, without false positives: p plays no part and is 0. Filters of
+     * different sizes merge, as if zeros followed the shorter one. Such a filter is not built from
+     * a set of keys. It grows by zeros as keys come, up to the largest one. */
+    bool exact;
+    bool repeats; /* a key counts as often as it is added, up to BLOOM_REPEATS_MAXIMUM times; one
+                   * word decides about it; counting.h has more functions */
+    const char *advice; /* what to do instead of what is not supported, as a sentence */
 
-    /* Sets probes, bits and extra from capacity and rate, which are in range (see bloom_shape_for).
-     * Returns false and says why in problem when this layout cannot keep the rate, or has no such
-     * filter. The same answer on every machine. NULL: it is made of a set of keys only. */
-    bool (*size)(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]);
+    /* Sets probes, bits and extra for the capacity and rate of a shape, which are in range. Returns
+     * false when the layout cannot keep the rate, or has no such filter. Every machine computes the
+     * same sizes. Call it through bloom_shape_size. */
+    bool (*size)(struct bloom_shape *shape, bloom_problem problem);
 
-    /* The same for a filter of exactly these keys, rate given. NULL: size, for so many keys. */
-    bool (*size_for_keys)(struct bloom_shape *shape, const struct bloom_key_summary *keys,
-                          char problem[BLOOM_PROBLEM_SIZE]);
+    /* Judges a header whose probes, bits, n and p are each in range: its extra, and what depends on
+     * several of these. problem completes "the filter ...". NULL: extra is zero. */
+    bool (*valid)(const struct bloom_shape *shape, bloom_problem problem);
 
-    /* Judges a header that is sound in all else (probes, bits, n, p): its extra, and what depends
-     * on several of these. problem completes "the filter ...". NULL: extra is zero. */
-    bool (*valid)(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]);
-
-    /* Whether one key is probably in. */
+    /* Returns true when a key is probably in. */
     bool (*check)(const struct bloom_shape *shape, const uint8_t *payload, const uint64_t *words);
 
-    /* The check of this processor, for whoever keeps a filter and asks it often: 4.2 ns, not 4.9.
-     * NULL: there is none but check. */
-    bloom_word_check *(*word_check)(void);
-
-    /* Sets found[i] to 1 when key i is probably in, else to 0, for count keys. */
+    /* Sets found[i] to 1 when key i is probably in, else to 0, for count keys. NULL: a loop over
+     * check. Call it through bloom_check_many. */
     void (*check_many)(const struct bloom_shape *shape, const uint8_t *payload,
                        const uint64_t *words, size_t count, uint8_t *found);
 
-    /* Adds count keys, all of which the shape has room for (see numbers). */
+    /* Adds count keys, all of which the shape has room for (bloom_shape_has_room). NULL: a filter
+     * is made of a finished set. */
     void (*add)(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words,
                 size_t count);
 
-    /* How often a key was added, or more; 0: certainly never. Offered together with remove. */
-    unsigned (*times)(const struct bloom_shape *shape, const uint8_t *payload,
-                      const uint64_t *words);
-
-    /* Takes a key out once; one that is certainly not in changes nothing. */
-    void (*remove)(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words);
-
-    /* Fills a payload of zeros from a settled set by which the shape was sized; may set extra.
-     * NULL: add, for every key. */
+    /* Fills a payload of zeros from a settled set, for which the shape was sized; may set extra.
+     * NULL: add is called for every key. */
     enum bloom_built (*build)(struct bloom_shape *shape, uint8_t *payload,
                               const struct bloom_key_set *keys);
 
-    /* Merges bytes of one payload, or of whole blocks, into those of another of equal shape. */
+    /* Merge bytes of one payload, or of whole blocks, into those of another of equal shape. */
     void (*unite)(uint8_t *into, const uint8_t *from, size_t bytes);
     void (*intersect)(uint8_t *into, const uint8_t *from, size_t bytes);
 
-    /* Turns a payload of so many bytes into that of a filter of the same keys with half the bits,
+    /* Turns a payload of `bytes` bytes into that of a filter of the same keys with half the bits,
      * in the first half of the bytes. So two filters merge when one has 2, 4, 8, ... times the bits
-     * of the other. NULL: they do not. */
+     * of the other. */
     void (*halve)(uint8_t *payload, uint64_t bytes);
 
     struct bloom_estimate (*estimate)(const struct bloom_shape *shape, const uint8_t *payload);
 
-    /* Sets the shape that the filter gets when it is converted to another layout; false: it cannot
-     * be. convert, which is offered with this, then fills a payload of zeros of that shape. */
-    bool (*convertible)(const struct bloom_shape *shape, const struct bloom_layout *layout,
-                        struct bloom_shape *converted);
-    void (*convert)(const struct bloom_shape *shape, const uint8_t *payload,
-                    const struct bloom_shape *converted, uint8_t *into);
-
-    const struct bloom_numbers *numbers; /* NULL: not a set of numbers, but a filter of any keys */
-    const struct bloom_blocks *blocks;   /* NULL: not for filter tables */
+    const struct bloom_blocks *blocks; /* NULL: not for filter tables */
 };
 
 extern const struct bloom_layout bloom_layout_blocked;
@@ -247,23 +204,22 @@ const struct bloom_layout *bloom_layout_default(void);
  * in: 'blocked', 'classic'. */
 void bloom_layout_list(char *text, size_t size);
 
-/* The shape of a filter for capacity keys at false-positive rate rate in a layout, which has the
- * member size; capacity 0 is sized as 1, and rate plays no part for a set of numbers. Returns
- * false and says why in problem when capacity is above BLOOM_CAPACITY_MAXIMUM, when rate is not
- * strictly between 0 and 1, or when the layout cannot keep it. */
-bool bloom_shape_for(struct bloom_shape *shape, const struct bloom_layout *layout,
-                     uint64_t capacity, double rate, char problem[BLOOM_PROBLEM_SIZE]);
+/* Sizes a filter for capacity keys; capacity 0 is sized as 1. layout, keying and rate of the shape
+ * are given; the rate plays no part where the layout is exact. Returns false when capacity is above
+ * BLOOM_CAPACITY_MAXIMUM, when the rate is not strictly between 0 and 1, or when the layout cannot
+ * keep it. */
+bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity, bloom_problem problem);
 
-/* The same for a shape of which layout, keying and rate are given. */
-bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity,
-                      char problem[BLOOM_PROBLEM_SIZE]);
-bool bloom_shape_size_for_keys(struct bloom_shape *shape, const struct bloom_key_summary *keys,
-                               char problem[BLOOM_PROBLEM_SIZE]);
+/* Returns false when the key with these words is too large a number for the filter; problem
+ * completes "the key ...". Only exact layouts refuse keys. A shape without bits has room for every
+ * key. */
+bool bloom_shape_has_room(const struct bloom_shape *shape, const uint64_t *words,
+                          bloom_problem problem);
 
-/* The same as bloom_shape_for, for a filter that is to be built of a settled set of keys. */
-bool bloom_shape_for_keys(struct bloom_shape *shape, const struct bloom_layout *layout,
-                          const struct bloom_key_summary *keys, double rate,
-                          char problem[BLOOM_PROBLEM_SIZE]);
+/* Sets found[i] to 1 when key i is probably in, else to 0, for count keys. words has hash_words
+ * words for each. */
+void bloom_check_many(const struct bloom_shape *shape, const uint8_t *payload,
+                      const uint64_t *words, size_t count, uint8_t *found);
 
 /* The hashing of a filter's keys, and the seed to call it with. */
 static inline const struct bloom_hashing *bloom_shape_hashing(const struct bloom_shape *shape) {
@@ -277,7 +233,7 @@ static inline const uint64_t *bloom_shape_seed(const struct bloom_shape *shape) 
 /* Whether the two keyings are equal; otherwise problem says in what they differ, the salts
  * unprinted. */
 bool bloom_keying_same(const struct bloom_keying *a, const struct bloom_keying *b,
-                       char problem[BLOOM_PROBLEM_SIZE]);
+                       bloom_problem problem);
 
 /* Whether k may be believed. No system that makes many hashes makes more of them than bits; a
  * forged k would only cost time. */
@@ -293,11 +249,11 @@ static inline uint64_t bloom_payload_bytes(const struct bloom_shape *shape) {
 /* Whether two shapes are equal, so that their payloads may be merged; otherwise problem says in
  * what they differ. */
 bool bloom_shape_same(const struct bloom_shape *a, const struct bloom_shape *b,
-                      char problem[BLOOM_PROBLEM_SIZE]);
+                      bloom_problem problem);
 
 /* Whether filters of two shapes may be merged: when the shapes are equal, when both are sets of
  * numbers, or when they differ in bits alone and the larger filter can be halved to the smaller. */
 bool bloom_shape_merges(const struct bloom_shape *a, const struct bloom_shape *b,
-                        char problem[BLOOM_PROBLEM_SIZE]);
+                        bloom_problem problem);
 
 #endif

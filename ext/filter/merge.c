@@ -55,7 +55,7 @@ static uint8_t *copied(const struct bloom_merge *merge, const struct bloom_shape
 }
 
 enum bloom_merged bloom_merge_take(struct bloom_merge *merge, const struct bloom_shape *shape,
-                                   const uint8_t *filter, char problem[BLOOM_PROBLEM_SIZE]) {
+                                   const uint8_t *filter, bloom_problem problem) {
     const struct bloom_layout *layout = shape->layout;
     bool done;
     if (merge->filter == NULL) {

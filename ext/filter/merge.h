@@ -43,7 +43,7 @@ bool bloom_merge_offered(enum bloom_merge_kind kind, const struct bloom_layout *
 /* Takes one more filter in, header and payload, of a layout for which the merge is offered. After
  * any other result than BLOOM_MERGED the caller can only release the merge. */
 enum bloom_merged bloom_merge_take(struct bloom_merge *merge, const struct bloom_shape *shape,
-                                   const uint8_t *filter, char problem[BLOOM_PROBLEM_SIZE]);
+                                   const uint8_t *filter, bloom_problem problem);
 
 /* Releases the result so far. */
 void bloom_merge_release(struct bloom_merge *merge);

@@ -1,8 +1,6 @@
 /* See options.h. */
 #include "filter/options.h"
 
-#include "base/names.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,11 +34,9 @@ bool bloom_text_is(struct bloom_text text, const char *word) {
     return bloom_name_is(word, text.start, text.length);
 }
 
-int bloom_option_wrong(char problem[BLOOM_PROBLEM_SIZE], const char *expectation,
-                       struct bloom_text value) {
+int bloom_option_wrong(bloom_problem problem, const char *expectation, struct bloom_text value) {
     char quoted[BLOOM_QUOTE_SIZE];
-    snprintf(problem, BLOOM_PROBLEM_SIZE, "%s, not %s", expectation,
-             bloom_quote(quoted, value.start, value.length));
+    bloom_fail(problem, "%s, not %s", expectation, bloom_quote(quoted, value.start, value.length));
     return BLOOM_OPTION_WRONG;
 }
 
@@ -52,8 +48,7 @@ static unsigned digit_of(char letter) {
 }
 
 /* Names what was probably meant first. */
-static int unknown_option(struct bloom_text name, const char *list,
-                          char problem[BLOOM_PROBLEM_SIZE]) {
+static int unknown_option(struct bloom_text name, const char *list, bloom_problem problem) {
     char quoted[BLOOM_QUOTE_SIZE], meant[BLOOM_QUOTE_SIZE] = "";
     size_t digits = 0;
     while (digits < name.length && (name.start[digits] == '.' || digit_of(name.start[digits]) < 10))
@@ -68,14 +63,14 @@ static int unknown_option(struct bloom_text name, const char *list,
         snprintf(meant, sizeof meant, "write layout=%s; ", layout->name);
     else if (rule != NULL)
         snprintf(meant, sizeof meant, "write key=%s; ", rule->name);
-    snprintf(problem, BLOOM_PROBLEM_SIZE, "unknown option %s; %sthe options are %s",
-             bloom_quote(quoted, name.start, name.length), meant, list);
+    bloom_fail(problem, "unknown option %s; %sthe options are %s",
+               bloom_quote(quoted, name.start, name.length), meant, list);
     return BLOOM_OPTION_WRONG;
 }
 
 int bloom_option_read(const struct bloom_option *options, const char *list,
                       struct bloom_text argument, void *target, unsigned *given,
-                      char problem[BLOOM_PROBLEM_SIZE]) {
+                      bloom_problem problem) {
     const char *equals = argument.length > 0 ? memchr(argument.start, '=', argument.length) : NULL;
     size_t before = equals != NULL ? (size_t)(equals - argument.start) : argument.length;
     struct bloom_text name = trim(argument.start, before);
@@ -85,8 +80,7 @@ int bloom_option_read(const struct bloom_option *options, const char *list,
     if (options[which].name == NULL || equals == NULL)
         return unknown_option(name, list, problem);
     if (*given & 1u << which) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE, "option %s is given twice; leave one out",
-                 options[which].name);
+        bloom_fail(problem, "option %s is given twice; leave one out", options[which].name);
         return BLOOM_OPTION_WRONG;
     }
     *given |= 1u << which;
@@ -94,8 +88,7 @@ int bloom_option_read(const struct bloom_option *options, const char *list,
     return options[which].read(target, value, problem);
 }
 
-int bloom_option_rule(struct bloom_text value, struct bloom_keying *keying,
-                      char problem[BLOOM_PROBLEM_SIZE]) {
+int bloom_option_rule(struct bloom_text value, struct bloom_keying *keying, bloom_problem problem) {
     char names[BLOOM_EXPECTATION_SIZE] = "key must be a key rule: ";
     keying->rule = bloom_key_rule_by_name(value.start, value.length);
     if (keying->rule != NULL)
@@ -104,8 +97,7 @@ int bloom_option_rule(struct bloom_text value, struct bloom_keying *keying,
     return bloom_option_wrong(problem, names, value);
 }
 
-int bloom_option_salt(struct bloom_text value, struct bloom_keying *keying,
-                      char problem[BLOOM_PROBLEM_SIZE]) {
+int bloom_option_salt(struct bloom_text value, struct bloom_keying *keying, bloom_problem problem) {
     size_t digits = 0;
     for (; digits < value.length && digit_of(value.start[digits]) < 16; digits++)
         if (digits < SALT_DIGITS) /* byte digits / 2, the upper half of it first */
@@ -127,24 +119,23 @@ int bloom_option_salt(struct bloom_text value, struct bloom_keying *keying,
     else
         snprintf(found, sizeof found, "byte %" PRIu64 ", %s, is none", (uint64_t)digits + 1,
                  bloom_quote(quoted, wrong, end - digits));
-    snprintf(problem, BLOOM_PROBLEM_SIZE,
-             "salt must be %d hexadecimal digits, as SELECT lower(hex(randomblob(16))) prints "
-             "them: paste them, in quotes where a table is created; %s",
-             SALT_DIGITS, found);
+    bloom_fail(problem,
+               "salt must be %d hexadecimal digits, as SELECT lower(hex(randomblob(16))) prints "
+               "them: paste them, in quotes where a table is created; %s",
+               SALT_DIGITS, found);
     return BLOOM_OPTION_WRONG;
 }
 
 int bloom_options_fit(const struct bloom_layout *layout, const struct bloom_keying *keying,
-                      char problem[BLOOM_PROBLEM_SIZE]) {
+                      bloom_problem problem) {
     if (layout->keying || (keying->rule == NULL && !keying->salted))
         return BLOOM_OPTION_READ;
-    snprintf(problem, BLOOM_PROBLEM_SIZE,
-             "layout %s has no option %s; blocked, counting and fuse have it", layout->name,
-             keying->salted ? "salt" : "key");
+    bloom_fail(problem, "layout %s has no option %s; blocked, counting and fuse have it",
+               layout->name, keying->salted ? "salt" : "key");
     return BLOOM_OPTION_WRONG;
 }
 
-static int value_layout(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
+static int value_layout(void *target, struct bloom_text value, bloom_problem problem) {
     struct bloom_shape *shape = target;
     char names[BLOOM_EXPECTATION_SIZE] = "layout must be one of ";
     shape->layout = bloom_layout_by_name(value.start, value.length);
@@ -152,29 +143,29 @@ static int value_layout(void *target, struct bloom_text value, char problem[BLOO
         return BLOOM_OPTION_READ;
     const struct bloom_key_rule *rule = bloom_key_rule_by_name(value.start, value.length);
     if (rule != NULL) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE, "'%s' is no layout, but a key rule: write key=%s",
-                 rule->name, rule->name);
+        bloom_fail(problem, "'%s' is no layout, but a key rule: write key=%s", rule->name,
+                   rule->name);
         return BLOOM_OPTION_WRONG;
     }
     bloom_layout_list(names + strlen(names), sizeof names - strlen(names));
     return bloom_option_wrong(problem, names, value);
 }
 
-static int value_key(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
+static int value_key(void *target, struct bloom_text value, bloom_problem problem) {
     static const char *const AFFINITIES[] = {"TEXT", "INTEGER", "REAL", "NUMERIC", "BLOB"};
     struct bloom_shape *shape = target;
     for (unsigned i = 0; i < sizeof AFFINITIES / sizeof *AFFINITIES; i++)
         if (bloom_text_is(value, AFFINITIES[i])) {
-            snprintf(problem, BLOOM_PROBLEM_SIZE,
-                     "key=%s is for filter tables, whose column has a type; here "
-                     "cast what you add and ask, as in CAST(x AS %s)",
-                     AFFINITIES[i], AFFINITIES[i]);
+            bloom_fail(problem,
+                       "key=%s is for filter tables, whose column has a type; here "
+                       "cast what you add and ask, as in CAST(x AS %s)",
+                       AFFINITIES[i], AFFINITIES[i]);
             return BLOOM_OPTION_WRONG;
         }
     return bloom_option_rule(value, &shape->keying, problem);
 }
 
-static int value_salt(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]) {
+static int value_salt(void *target, struct bloom_text value, bloom_problem problem) {
     struct bloom_shape *shape = target;
     return bloom_option_salt(value, &shape->keying, problem);
 }
@@ -197,7 +188,7 @@ static struct bloom_text next_argument(struct bloom_text *list) {
 }
 
 int bloom_options_read(const struct bloom_option *options, const char *list, struct bloom_text text,
-                       void *target, char problem[BLOOM_PROBLEM_SIZE]) {
+                       void *target, bloom_problem problem) {
     unsigned given = 0;
     int code = BLOOM_OPTION_READ;
     for (bool more = true; more && code == BLOOM_OPTION_READ;) {
@@ -210,7 +201,7 @@ int bloom_options_read(const struct bloom_option *options, const char *list, str
 }
 
 int bloom_options_of_value(struct bloom_text text, struct bloom_shape *shape,
-                           char problem[BLOOM_PROBLEM_SIZE]) {
+                           bloom_problem problem) {
     static const struct bloom_option OPTIONS[] = {
         {"layout", value_layout}, {"key", value_key}, {"salt", value_salt}, {NULL, NULL}};
     *shape = (struct bloom_shape){.layout = bloom_layout_default()};
@@ -221,7 +212,7 @@ int bloom_options_of_value(struct bloom_text text, struct bloom_shape *shape,
 }
 
 int bloom_options_or_layout(struct bloom_text text, struct bloom_shape *shape,
-                            char problem[BLOOM_PROBLEM_SIZE]) {
+                            bloom_problem problem) {
     if (memchr(text.start, '=', text.length) != NULL)
         return bloom_options_of_value(text, shape, problem);
     *shape = (struct bloom_shape){0};

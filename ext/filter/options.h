@@ -11,7 +11,6 @@
 #ifndef BLOOM_FILTER_OPTIONS_H
 #define BLOOM_FILTER_OPTIONS_H
 
-#include "base/quote.h"
 #include "filter/layout.h"
 
 /* Results of reading. Any other number is a code that an option's own reader returned; it is passed
@@ -26,7 +25,7 @@ struct bloom_text {
 /* One option: its name, in lower case, and what reads its value into target. */
 struct bloom_option {
     const char *name;
-    int (*read)(void *target, struct bloom_text value, char problem[BLOOM_PROBLEM_SIZE]);
+    int (*read)(void *target, struct bloom_text value, bloom_problem problem);
 };
 
 /* Reads one NAME = VALUE by the table of options, which ends with a name that is NULL; list is that
@@ -34,36 +33,33 @@ struct bloom_option {
  */
 int bloom_option_read(const struct bloom_option *options, const char *list,
                       struct bloom_text argument, void *target, unsigned *given,
-                      char problem[BLOOM_PROBLEM_SIZE]);
+                      bloom_problem problem);
 
 /* Reads options that are separated by commas, likewise. */
 int bloom_options_read(const struct bloom_option *options, const char *list, struct bloom_text text,
-                       void *target, char problem[BLOOM_PROBLEM_SIZE]);
+                       void *target, bloom_problem problem);
 
 /* Whether a text is that word, in any case. */
 bool bloom_text_is(struct bloom_text text, const char *word);
 
 /* "EXPECTATION, not 'value'". Room for an expectation, so that all of it goes into a problem. */
 enum { BLOOM_EXPECTATION_SIZE = BLOOM_PROBLEM_SIZE - BLOOM_QUOTE_SIZE - 8 };
-int bloom_option_wrong(char problem[BLOOM_PROBLEM_SIZE], const char *expectation,
-                       struct bloom_text value);
+int bloom_option_wrong(bloom_problem problem, const char *expectation, struct bloom_text value);
 
 /* Read the values of the options key and salt. No digit of a salt appears in a message. */
-int bloom_option_rule(struct bloom_text value, struct bloom_keying *keying,
-                      char problem[BLOOM_PROBLEM_SIZE]);
-int bloom_option_salt(struct bloom_text value, struct bloom_keying *keying,
-                      char problem[BLOOM_PROBLEM_SIZE]);
+int bloom_option_rule(struct bloom_text value, struct bloom_keying *keying, bloom_problem problem);
+int bloom_option_salt(struct bloom_text value, struct bloom_keying *keying, bloom_problem problem);
 
 /* An error when the layout has no key rules and salts, but one is chosen. */
 int bloom_options_fit(const struct bloom_layout *layout, const struct bloom_keying *keying,
-                      char problem[BLOOM_PROBLEM_SIZE]);
+                      bloom_problem problem);
 
 /* Reads the options of a value into layout and keying of shape; what is left out is the default. */
 int bloom_options_of_value(struct bloom_text text, struct bloom_shape *shape,
-                           char problem[BLOOM_PROBLEM_SIZE]);
+                           bloom_problem problem);
 
 /* The same, or the name of a layout alone. */
 int bloom_options_or_layout(struct bloom_text text, struct bloom_shape *shape,
-                            char problem[BLOOM_PROBLEM_SIZE]);
+                            bloom_problem problem);
 
 #endif

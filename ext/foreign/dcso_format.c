@@ -16,12 +16,10 @@
 #include "foreign/exchange.h"
 #include "foreign/words.h"
 
-#include "base/number.h"
 #include "filter/layouts/classic_size.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 enum {
     DCSO_AT_CAPACITY = 8,
@@ -34,73 +32,64 @@ enum {
 };
 
 static bool dcso_read_header(struct bloom_shape *shape, const uint8_t *bytes,
-                             char problem[BLOOM_PROBLEM_SIZE]) {
+                             bloom_problem problem) {
     uint64_t flags = bloom_load64(bytes), rate = bloom_load64(bytes + DCSO_AT_RATE);
     uint64_t capacity = bloom_load64(bytes + DCSO_AT_CAPACITY);
     uint64_t probes = bloom_load64(bytes + DCSO_AT_PROBES);
     uint64_t bits = bloom_load64(bytes + DCSO_AT_BITS);
-    if (flags == 2) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "have version 2, which is poppy's own and no DCSO filter; make the filter with "
-                 "poppy's version 1");
-        return false;
-    }
-    if (flags != DCSO_FORM) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are no DCSO filter that is known: they begin with the flags %016" PRIx64
-                 ", a filter of version 1 has %016x; write it with a current release",
-                 flags, (unsigned)DCSO_FORM);
-        return false;
-    }
+    if (flags == 2)
+        return bloom_fail(
+            problem,
+            "have version 2, which is poppy's own and no DCSO filter; make the filter with "
+            "poppy's version 1");
+    if (flags != DCSO_FORM)
+        return bloom_fail(problem,
+                          "are no DCSO filter that is known: they begin with the flags %016" PRIx64
+                          ", a filter of version 1 has %016x; write it with a current release",
+                          flags, (unsigned)DCSO_FORM);
     *shape = (struct bloom_shape){.layout = &bloom_layout_dcso, .capacity = capacity, .bits = bits};
     memcpy(&shape->rate, &rate, sizeof rate);
     if (capacity < 1 || capacity > BLOOM_CAPACITY_MAXIMUM || !(shape->rate > 0) ||
         !(shape->rate < 1)) {
         char number[BLOOM_NUMBER_SIZE];
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are damaged: their header says n = %" PRIu64 " and p = %s, n must be 1 to "
-                 "%" PRIu64 ", p between 0 and 1; fetch the file again",
-                 capacity, bloom_number_text(number, shape->rate, 6), BLOOM_CAPACITY_MAXIMUM);
-        return false;
+        return bloom_fail(
+            problem,
+            "are damaged: their header says n = %" PRIu64 " and p = %s, n must be 1 to "
+            "%" PRIu64 ", p between 0 and 1; fetch the file again",
+            capacity, bloom_number_text(number, shape->rate, 6), BLOOM_CAPACITY_MAXIMUM);
     }
     if (probes < 1 || probes > BLOOM_FOREIGN_PROBES_MAXIMUM || bits < 1 ||
-        bits > BLOOM_BITS_MAXIMUM) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are damaged: their header says %" PRIu64 " hashes and %" PRIu64
-                 " bits, there must be 1 to %d and 1 to %" PRIu64 "; fetch the file again",
-                 probes, bits, BLOOM_FOREIGN_PROBES_MAXIMUM, BLOOM_BITS_MAXIMUM);
-        return false;
-    }
+        bits > BLOOM_BITS_MAXIMUM)
+        return bloom_fail(problem,
+                          "are damaged: their header says %" PRIu64 " hashes and %" PRIu64
+                          " bits, there must be 1 to %d and 1 to %" PRIu64 "; fetch the file again",
+                          probes, bits, BLOOM_FOREIGN_PROBES_MAXIMUM, BLOOM_BITS_MAXIMUM);
     shape->probes = (uint32_t)probes;
     return bloom_exchange_probes_fit(shape, problem);
 }
 
 static bool dcso_read(unsigned form, struct bloom_shape *shape, const uint8_t *bytes,
-                      uint64_t length, char problem[BLOOM_PROBLEM_SIZE]) {
+                      uint64_t length, bloom_problem problem) {
     (void)form;
-    if (length < DCSO_HEADER_BYTES) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are cut off: there are %" PRIu64 ", the header of a DCSO filter alone has %d; "
-                 "store the whole file",
-                 length, DCSO_HEADER_BYTES);
-        return false;
-    }
+    if (length < DCSO_HEADER_BYTES)
+        return bloom_fail(problem,
+                          "are cut off: there are %" PRIu64
+                          ", the header of a DCSO filter alone has %d; "
+                          "store the whole file",
+                          length, DCSO_HEADER_BYTES);
     if (!dcso_read_header(shape, bytes, problem))
         return false;
     uint64_t row = bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
-    if (length - DCSO_HEADER_BYTES < row) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are cut off: there are %" PRIu64 ", their header says at least %" PRIu64
-                 "; store the whole file",
-                 length, DCSO_HEADER_BYTES + row);
-        return false;
-    }
+    if (length - DCSO_HEADER_BYTES < row)
+        return bloom_fail(problem,
+                          "are cut off: there are %" PRIu64 ", their header says at least %" PRIu64
+                          "; store the whole file",
+                          length, DCSO_HEADER_BYTES + row);
     uint64_t last = bloom_load64(bytes + DCSO_HEADER_BYTES + row - BLOOM_WORD_BYTES);
-    if (shape->bits % BLOOM_WORD_BITS != 0 && last >> (shape->bits % BLOOM_WORD_BITS) != 0) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are damaged: bits are set beyond the last of the filter; fetch the file again");
-        return false;
-    }
+    if (shape->bits % BLOOM_WORD_BITS != 0 && last >> (shape->bits % BLOOM_WORD_BITS) != 0)
+        return bloom_fail(
+            problem,
+            "are damaged: bits are set beyond the last of the filter; fetch the file again");
     return true;
 }
 
@@ -112,19 +101,16 @@ static void dcso_read_payload(unsigned form, const struct bloom_shape *shape, co
 }
 
 static bool dcso_measure(unsigned form, const struct bloom_shape *shape, uint64_t *length,
-                         char problem[BLOOM_PROBLEM_SIZE]) {
+                         bloom_problem problem) {
     (void)form;
-    if (shape->layout != &bloom_layout_dcso) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "has layout %s, which DCSO's bloom does not know; build it with layout dcso",
-                 shape->layout->name);
-        return false;
-    }
-    if (shape->capacity == 0 || shape->rate == 0) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "was made for n = 0 keys, and DCSO's bloom has no such filter; build it for 1");
-        return false;
-    }
+    if (shape->layout != &bloom_layout_dcso)
+        return bloom_fail(
+            problem, "has layout %s, which DCSO's bloom does not know; build it with layout dcso",
+            shape->layout->name);
+    if (shape->capacity == 0 || shape->rate == 0)
+        return bloom_fail(
+            problem,
+            "was made for n = 0 keys, and DCSO's bloom has no such filter; build it for 1");
     *length = DCSO_HEADER_BYTES + bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
     return true;
 }

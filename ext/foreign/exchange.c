@@ -1,11 +1,8 @@
 /* The table of foreign formats. See exchange.h. */
 #include "foreign/exchange.h"
 
-#include "base/names.h"
-
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static const struct bloom_exchange *const FORMATS[] = {
@@ -30,13 +27,12 @@ void bloom_exchange_list(char *text, size_t size) {
 }
 
 bool bloom_exchange_read(const struct bloom_exchange *format, struct bloom_shape *shape,
-                         const uint8_t *bytes, uint64_t length, char problem[BLOOM_PROBLEM_SIZE]) {
+                         const uint8_t *bytes, uint64_t length, bloom_problem problem) {
     static const uint8_t GZIP[] = {0x1f, 0x8b, 0x08}; /* RFC 1952, with its only method */
     if (format->read(format->form, shape, bytes, length, problem))
         return true;
     if (length >= sizeof GZIP && memcmp(bytes, GZIP, sizeof GZIP) == 0)
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are compressed with gzip; unpack the file first, with gunzip");
+        bloom_fail(problem, "are compressed with gzip; unpack the file first, with gunzip");
     return false;
 }
 
@@ -45,14 +41,14 @@ bool bloom_exchange_is_java_object(const uint8_t *bytes, uint64_t length) {
     return length >= sizeof start && memcmp(bytes, start, sizeof start) == 0;
 }
 
-bool bloom_exchange_probes_fit(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+bool bloom_exchange_probes_fit(const struct bloom_shape *shape, bloom_problem problem) {
     if (bloom_shape_probes_fit(shape))
         return true;
-    snprintf(problem, BLOOM_PROBLEM_SIZE,
-             "are damaged: their header says %" PRIu32 " hashes for %" PRIu64
-             " bits, more than 255 need as many bits; write them again where they come from",
-             shape->probes, shape->bits);
-    return false;
+    return bloom_fail(
+        problem,
+        "are damaged: their header says %" PRIu32 " hashes for %" PRIu64
+        " bits, more than 255 need as many bits; write them again where they come from",
+        shape->probes, shape->bits);
 }
 
 uint64_t bloom_exchange_count(const struct bloom_shape *shape, const uint8_t *payload) {

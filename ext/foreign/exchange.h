@@ -26,7 +26,7 @@ struct bloom_exchange {
      * filter, and bytes may be given to read_payload. On false, problem completes the sentence "the
      * bytes ...". */
     bool (*read)(unsigned form, struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
-                 char problem[BLOOM_PROBLEM_SIZE]);
+                 bloom_problem problem);
 
     /* Fills payload, of shape->bits bits, from bytes that read has found sound. */
     void (*read_payload)(unsigned form, const struct bloom_shape *shape, const uint8_t *bytes,
@@ -35,7 +35,7 @@ struct bloom_exchange {
     /* Sets length to the bytes that write will write for a filter of that shape. Returns false when
      * the format has no such filters; problem completes the sentence "the filter ...". */
     bool (*measure)(unsigned form, const struct bloom_shape *shape, uint64_t *length,
-                    char problem[BLOOM_PROBLEM_SIZE]);
+                    bloom_problem problem);
 
     /* Writes a filter that measure has accepted. Equal shapes and payloads give equal bytes. */
     void (*write)(unsigned form, const struct bloom_shape *shape, const uint8_t *payload,
@@ -53,14 +53,14 @@ extern const struct bloom_exchange bloom_exchange_redisbloom;
 
 /* Reads bytes by a format's member read, and names a compressed file for what it is. */
 bool bloom_exchange_read(const struct bloom_exchange *format, struct bloom_shape *shape,
-                         const uint8_t *bytes, uint64_t length, char problem[BLOOM_PROBLEM_SIZE]);
+                         const uint8_t *bytes, uint64_t length, bloom_problem problem);
 
 /* Whether bytes begin as java.io.ObjectOutputStream does: the filters of Guava and Spark are
  * Serializable, too, but that form is Java's alone. */
 bool bloom_exchange_is_java_object(const uint8_t *bytes, uint64_t length);
 
 /* bloom_shape_probes_fit; problem completes "the bytes ...". */
-bool bloom_exchange_probes_fit(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]);
+bool bloom_exchange_probes_fit(const struct bloom_shape *shape, bloom_problem problem);
 
 /* How many keys the bits stand for, to the nearest whole number, at most n: for formats that count.
  */

@@ -20,7 +20,6 @@
 #include "filter/layouts/classic_size.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 enum { GO_AT_PROBES = 8, GO_AT_LENGTH = 16, GO_HEADER_BYTES = 24 };
 
@@ -30,66 +29,56 @@ static bool go_is_little(const uint8_t *bytes, uint64_t bits) {
 }
 
 static bool go_read_header(struct bloom_shape *shape, const uint8_t *bytes, uint64_t *row,
-                           char problem[BLOOM_PROBLEM_SIZE]) {
+                           bloom_problem problem) {
     uint64_t bits = bloom_load64_big(bytes), probes = bloom_load64_big(bytes + GO_AT_PROBES);
     if (probes < 1 || probes > BLOOM_FOREIGN_PROBES_MAXIMUM || bits < 1 ||
-        bits > BLOOM_BITS_MAXIMUM) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are no filter of bits-and-blooms: their header says %" PRIu64
-                 " hashes and %" PRIu64 " bits; there must be 1 to %d and 1 to %" PRIu64
-                 "; write the filter with WriteTo or MarshalBinary",
-                 probes, bits, BLOOM_FOREIGN_PROBES_MAXIMUM, BLOOM_BITS_MAXIMUM);
-        return false;
-    }
+        bits > BLOOM_BITS_MAXIMUM)
+        return bloom_fail(problem,
+                          "are no filter of bits-and-blooms: their header says %" PRIu64
+                          " hashes and %" PRIu64 " bits; there must be 1 to %d and 1 to %" PRIu64
+                          "; write the filter with WriteTo or MarshalBinary",
+                          probes, bits, BLOOM_FOREIGN_PROBES_MAXIMUM, BLOOM_BITS_MAXIMUM);
     *row = go_is_little(bytes, bits) ? bloom_load64(bytes + GO_AT_LENGTH)
                                      : bloom_load64_big(bytes + GO_AT_LENGTH);
-    if (bloom_words_of(*row) != bloom_words_of(bits)) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are no filter of bits-and-blooms: their header says %" PRIu64
-                 " bits, but a row of %" PRIu64 "; write the filter with WriteTo or MarshalBinary",
-                 bits, bloom_load64_big(bytes + GO_AT_LENGTH));
-        return false;
-    }
+    if (bloom_words_of(*row) != bloom_words_of(bits))
+        return bloom_fail(problem,
+                          "are no filter of bits-and-blooms: their header says %" PRIu64
+                          " bits, but a row of %" PRIu64
+                          "; write the filter with WriteTo or MarshalBinary",
+                          bits, bloom_load64_big(bytes + GO_AT_LENGTH));
     *shape =
         (struct bloom_shape){.layout = &bloom_layout_go, .probes = (uint32_t)probes, .bits = bits};
     return bloom_exchange_probes_fit(shape, problem);
 }
 
 static bool go_read(unsigned form, struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
-                    char problem[BLOOM_PROBLEM_SIZE]) {
-    uint64_t row;
+                    bloom_problem problem) {
+    uint64_t row = 0;
     (void)form;
-    if (length > 0 && bytes[0] == '{') {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are JSON; write the filter with WriteTo or MarshalBinary instead");
-        return false;
-    }
-    if (length < GO_HEADER_BYTES) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are cut off: there are %" PRIu64 ", the header of a filter of bits-and-blooms "
-                 "alone has %d; store all that WriteTo writes",
-                 length, GO_HEADER_BYTES);
-        return false;
-    }
+    if (length > 0 && bytes[0] == '{')
+        return bloom_fail(problem,
+                          "are JSON; write the filter with WriteTo or MarshalBinary instead");
+    if (length < GO_HEADER_BYTES)
+        return bloom_fail(problem,
+                          "are cut off: there are %" PRIu64
+                          ", the header of a filter of bits-and-blooms "
+                          "alone has %d; store all that WriteTo writes",
+                          length, GO_HEADER_BYTES);
     if (!go_read_header(shape, bytes, &row, problem))
         return false;
     uint64_t expected = GO_HEADER_BYTES + bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
-    if (length != expected) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "were cut off or extended: there are %" PRIu64 ", their header says %" PRIu64
-                 "; store exactly what WriteTo writes",
-                 length, expected);
-        return false;
-    }
+    if (length != expected)
+        return bloom_fail(problem,
+                          "were cut off or extended: there are %" PRIu64
+                          ", their header says %" PRIu64 "; store exactly what WriteTo writes",
+                          length, expected);
     const uint8_t *last = bytes + length - BLOOM_WORD_BYTES;
     uint64_t word = go_is_little(bytes, shape->bits) ? bloom_load64(last) : bloom_load64_big(last);
     uint64_t within = row < shape->bits ? row : shape->bits;
-    if (within % BLOOM_WORD_BITS != 0 && word >> (within % BLOOM_WORD_BITS) != 0) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are damaged: bits are set beyond the last of the filter; write it again with "
-                 "WriteTo");
-        return false;
-    }
+    if (within % BLOOM_WORD_BITS != 0 && word >> (within % BLOOM_WORD_BITS) != 0)
+        return bloom_fail(
+            problem, "are damaged: bits are set beyond the last of the filter; write it again with "
+                     "WriteTo");
     return true;
 }
 
@@ -110,14 +99,12 @@ static void go_read_payload(unsigned form, const struct bloom_shape *shape, cons
 }
 
 static bool go_measure(unsigned form, const struct bloom_shape *shape, uint64_t *length,
-                       char problem[BLOOM_PROBLEM_SIZE]) {
+                       bloom_problem problem) {
     (void)form;
-    if (shape->layout != &bloom_layout_go) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "has layout %s, which bits-and-blooms does not know; build it with layout go",
-                 shape->layout->name);
-        return false;
-    }
+    if (shape->layout != &bloom_layout_go)
+        return bloom_fail(
+            problem, "has layout %s, which bits-and-blooms does not know; build it with layout go",
+            shape->layout->name);
     *length = GO_HEADER_BYTES + bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
     return true;
 }

@@ -20,7 +20,6 @@
 #include "filter/layouts/classic.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 enum {
     GUAVA_AT_PROBES = 1,
@@ -38,62 +37,52 @@ static const struct bloom_layout *const GUAVA_LAYOUTS[GUAVA_FUNNELS][GUAVA_STRAT
     {&bloom_layout_classic32, &bloom_layout_classic}, {NULL, &bloom_layout_classic_utf16}};
 
 static bool guava_read(unsigned form, struct bloom_shape *shape, const uint8_t *bytes,
-                       uint64_t length, char problem[BLOOM_PROBLEM_SIZE]) {
+                       uint64_t length, bloom_problem problem) {
     const struct bloom_layout *const *layouts = GUAVA_LAYOUTS[form];
-    if (bloom_exchange_is_java_object(bytes, length)) {
-        snprintf(
-            problem, BLOOM_PROBLEM_SIZE,
+    if (bloom_exchange_is_java_object(bytes, length))
+        return bloom_fail(
+            problem,
             "are a serialised object of Java; write the filter with BloomFilter.writeTo instead of "
             "ObjectOutputStream");
-        return false;
-    }
-    if (length < GUAVA_HEADER_BYTES) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are cut off: there are %" PRIu64 ", the header of a Guava filter alone has %d; "
-                 "store all that BloomFilter.writeTo writes",
-                 length, GUAVA_HEADER_BYTES);
-        return false;
-    }
-    if (bytes[0] >= GUAVA_STRATEGIES) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are no Guava filter that release %s of this extension knows: the strategy in "
-                 "their first byte "
-                 "is %u, known are 0 (MURMUR128_MITZ_32) and 1 (MURMUR128_MITZ_64); write the "
-                 "filter with "
-                 "BloomFilter.writeTo or get a newer release",
-                 BLOOM_RELEASE, bytes[0]);
-        return false;
-    }
-    if (layouts[bytes[0]] == NULL) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are a Guava filter of the older strategy MURMUR128_MITZ_32, which is read as "
-                 "format 'guava' alone; write the filter with a current Guava");
-        return false;
-    }
-    if (bytes[GUAVA_AT_PROBES] == 0) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are damaged: they say 0 hashes per key, a Guava filter has 1 to %d; write the "
-                 "filter again with "
-                 "BloomFilter.writeTo",
-                 BLOOM_CLASSIC_PROBES_MAXIMUM);
-        return false;
-    }
+    if (length < GUAVA_HEADER_BYTES)
+        return bloom_fail(problem,
+                          "are cut off: there are %" PRIu64
+                          ", the header of a Guava filter alone has %d; "
+                          "store all that BloomFilter.writeTo writes",
+                          length, GUAVA_HEADER_BYTES);
+    if (bytes[0] >= GUAVA_STRATEGIES)
+        return bloom_fail(
+            problem,
+            "are no Guava filter that release %s of this extension knows: the strategy in "
+            "their first byte "
+            "is %u, known are 0 (MURMUR128_MITZ_32) and 1 (MURMUR128_MITZ_64); write the "
+            "filter with "
+            "BloomFilter.writeTo or get a newer release",
+            BLOOM_RELEASE, bytes[0]);
+    if (layouts[bytes[0]] == NULL)
+        return bloom_fail(
+            problem, "are a Guava filter of the older strategy MURMUR128_MITZ_32, which is read as "
+                     "format 'guava' alone; write the filter with a current Guava");
+    if (bytes[GUAVA_AT_PROBES] == 0)
+        return bloom_fail(
+            problem,
+            "are damaged: they say 0 hashes per key, a Guava filter has 1 to %d; write the "
+            "filter again with "
+            "BloomFilter.writeTo",
+            BLOOM_CLASSIC_PROBES_MAXIMUM);
     uint32_t words = bloom_load32_big(bytes + GUAVA_AT_WORDS);
-    if (words == 0 || words > INT32_MAX) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are damaged: they say %" PRId64
-                 " words of 64 bits, a Guava filter has 1 to %" PRId32
-                 "; write the filter again with BloomFilter.writeTo",
-                 bloom_signed32(words), INT32_MAX);
-        return false;
-    }
-    if (length != GUAVA_HEADER_BYTES + (uint64_t)words * BLOOM_WORD_BYTES) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "were cut off or extended: there are %" PRIu64 ", their header says %" PRIu64
-                 "; store exactly what BloomFilter.writeTo writes",
-                 length, GUAVA_HEADER_BYTES + (uint64_t)words * BLOOM_WORD_BYTES);
-        return false;
-    }
+    if (words == 0 || words > INT32_MAX)
+        return bloom_fail(problem,
+                          "are damaged: they say %" PRId64
+                          " words of 64 bits, a Guava filter has 1 to %" PRId32
+                          "; write the filter again with BloomFilter.writeTo",
+                          bloom_signed32(words), INT32_MAX);
+    if (length != GUAVA_HEADER_BYTES + (uint64_t)words * BLOOM_WORD_BYTES)
+        return bloom_fail(problem,
+                          "were cut off or extended: there are %" PRIu64
+                          ", their header says %" PRIu64
+                          "; store exactly what BloomFilter.writeTo writes",
+                          length, GUAVA_HEADER_BYTES + (uint64_t)words * BLOOM_WORD_BYTES);
     *shape = (struct bloom_shape){.layout = layouts[bytes[0]],
                                   .probes = bytes[GUAVA_AT_PROBES],
                                   .bits = (uint64_t)words * BLOOM_WORD_BITS};
@@ -108,28 +97,24 @@ static void guava_read_payload(unsigned form, const struct bloom_shape *shape, c
 }
 
 static bool guava_measure(unsigned form, const struct bloom_shape *shape, uint64_t *length,
-                          char problem[BLOOM_PROBLEM_SIZE]) {
+                          bloom_problem problem) {
     const struct bloom_layout *const *layouts = GUAVA_LAYOUTS[form];
-    if (shape->layout != layouts[0] && shape->layout != layouts[1]) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "has layout %s, which Guava does not know%s; build it with layout %s",
-                 shape->layout->name, layouts[GUAVA_STRATEGY_32] == NULL ? " by this funnel" : "",
-                 layouts[1]->name);
-        return false;
-    }
-    if (shape->bits % BLOOM_WORD_BITS != 0) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "has %" PRIu64 " bits, but Guava has only multiples of 64; build it with %" PRIu64
-                 " bits, or with bloom_new and layout classic",
-                 shape->bits, bloom_words_of(shape->bits) * BLOOM_WORD_BITS);
-        return false;
-    }
-    if (shape->bits / BLOOM_WORD_BITS > INT32_MAX) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "has %" PRIu64 " bits, but Guava has at most %" PRIu64 "; build several filters",
-                 shape->bits, (uint64_t)INT32_MAX * BLOOM_WORD_BITS);
-        return false;
-    }
+    if (shape->layout != layouts[0] && shape->layout != layouts[1])
+        return bloom_fail(
+            problem, "has layout %s, which Guava does not know%s; build it with layout %s",
+            shape->layout->name, layouts[GUAVA_STRATEGY_32] == NULL ? " by this funnel" : "",
+            layouts[1]->name);
+    if (shape->bits % BLOOM_WORD_BITS != 0)
+        return bloom_fail(problem,
+                          "has %" PRIu64
+                          " bits, but Guava has only multiples of 64; build it with %" PRIu64
+                          " bits, or with bloom_new and layout classic",
+                          shape->bits, bloom_words_of(shape->bits) * BLOOM_WORD_BITS);
+    if (shape->bits / BLOOM_WORD_BITS > INT32_MAX)
+        return bloom_fail(problem,
+                          "has %" PRIu64 " bits, but Guava has at most %" PRIu64
+                          "; build several filters",
+                          shape->bits, (uint64_t)INT32_MAX * BLOOM_WORD_BITS);
     *length = GUAVA_HEADER_BYTES + bloom_payload_bytes(shape);
     return true;
 }

@@ -1,16 +1,16 @@
 /* Hashing `utf16`: text as Guava's Funnels.unencodedCharsFunnel() feeds it to its hash, that is
  * MurmurHash3 x64 128 with seed 0 over its UTF-16 code units, each as two bytes, low one first.
  *
- * SQLite hands text over as UTF-8. Where that is malformed, U+FFFD takes the place of each longest
- * piece that could begin a character, or else of one byte; an encoded surrogate is one such piece.
- * This is what Java makes of such bytes (new String(bytes, UTF_8)). There are no other keys: Guava
- * has other funnels for numbers and bytes, and one filter has one funnel.
+ * The keys are UTF-8. Each malformed piece (see base/utf8.h) counts as U+FFFD, as in Java's new
+ * String(bytes, UTF_8). There are no other keys, because Guava has other funnels for numbers and
+ * bytes, and one filter has one funnel.
  */
 #include "hash/hashing.h"
 
+#include "base/utf8.h"
 #include "hash/murmur3.h"
 
-enum { REPLACEMENT = 0xfffd, CONTINUATION_LEAST = 0x80, CONTINUATION_MOST = 0xbf };
+enum { REPLACEMENT = 0xfffd };
 
 /* Code units on their way into the hash. */
 struct utf16_stream {
@@ -67,41 +67,6 @@ static inline size_t utf16_put_ascii(struct utf16_stream *stream, const uint8_t 
     return taken;
 }
 
-/* Reads the character that begins at text and is not ASCII; returns how many bytes it took. */
-static size_t utf16_decode(const uint8_t *text, size_t left, uint32_t *character) {
-    uint8_t lead = text[0];
-    uint8_t least = CONTINUATION_LEAST, most = CONTINUATION_MOST; /* of the byte after the lead */
-    size_t more;
-    if (lead >= 0xc2 && lead <= 0xdf) {
-        more = 1;
-        *character = lead & 0x1f;
-    } else if (lead >= 0xe0 && lead <= 0xef) {
-        more = 2;
-        *character = lead & 0x0f;
-        least = lead == 0xe0 ? 0xa0 : least; /* no longer than needed */
-    } else if (lead >= 0xf0 && lead <= 0xf4) {
-        more = 3;
-        *character = lead & 0x07;
-        least = lead == 0xf0 ? 0x90 : least;
-        most = lead == 0xf4 ? 0x8f : most; /* up to U+10FFFF */
-    } else {
-        *character = REPLACEMENT;
-        return 1;
-    }
-    for (size_t i = 1; i <= more; i++) {
-        if (i == left || text[i] < least || text[i] > most) {
-            *character = REPLACEMENT;
-            return i;
-        }
-        *character = *character << 6 | (text[i] & 0x3f);
-        least = CONTINUATION_LEAST;
-        most = CONTINUATION_MOST;
-    }
-    if (*character >= 0xd800 && *character <= 0xdfff)
-        *character = REPLACEMENT;
-    return more + 1;
-}
-
 static bool utf16_text(const uint64_t seed[2], const void *text, size_t length, uint64_t *words) {
     const uint8_t *at = text;
     struct utf16_stream stream = {.length = 0};
@@ -114,11 +79,13 @@ static bool utf16_text(const uint64_t seed[2], const void *text, size_t length, 
             if (length == 0)
                 break;
         }
-        uint32_t character = *at;
-        size_t taken = character < 0x80 ? 1 : utf16_decode(at, length, &character);
+        size_t taken;
+        uint32_t character = bloom_utf8_read(at, length, &taken);
         at += taken;
         length -= taken;
-        if (character > 0xffff) {
+        if (character == BLOOM_NOT_UTF8) {
+            utf16_put(&stream, REPLACEMENT);
+        } else if (character > 0xffff) {
             character -= 0x10000;
             utf16_put(&stream, 0xd800 + (character >> 10));
             utf16_put(&stream, 0xdc00 + (character & 0x3ff));

@@ -54,25 +54,22 @@ static const struct bloom_layout *parquet_layout(unsigned form) {
 }
 
 static bool parquet_read(unsigned form, struct bloom_shape *shape, const uint8_t *bytes,
-                         uint64_t length, char problem[BLOOM_PROBLEM_SIZE]) {
+                         uint64_t length, bloom_problem problem) {
     if (length >= 2 * sizeof PARQUET_FILE &&
         memcmp(bytes, PARQUET_FILE, sizeof PARQUET_FILE) == 0 &&
-        memcmp(bytes + length - sizeof PARQUET_FILE, PARQUET_FILE, sizeof PARQUET_FILE) == 0) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are a whole Parquet file; cut out the filter of one column and row group, at "
-                 "bloom_filter_offset with bloom_filter_length");
-        return false;
-    }
+        memcmp(bytes + length - sizeof PARQUET_FILE, PARQUET_FILE, sizeof PARQUET_FILE) == 0)
+        return bloom_fail(
+            problem, "are a whole Parquet file; cut out the filter of one column and row group, at "
+                     "bloom_filter_offset with bloom_filter_length");
     uint64_t before = parquet_before(bytes, length);
     if (length < PARQUET_BLOCK_SIZE || before == UINT64_MAX ||
-        length - before > PARQUET_BYTES_MAXIMUM) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are no Bloom filter of Parquet: these %" PRIu64 " are neither a header of split "
-                 "blocks, XXH64 and no compression with the bitset that it announces, nor a bitset "
-                 "of whole blocks of 32; take bloom_filter_length bytes at bloom_filter_offset",
-                 length);
-        return false;
-    }
+        length - before > PARQUET_BYTES_MAXIMUM)
+        return bloom_fail(
+            problem,
+            "are no Bloom filter of Parquet: these %" PRIu64 " are neither a header of split "
+            "blocks, XXH64 and no compression with the bitset that it announces, nor a bitset "
+            "of whole blocks of 32; take bloom_filter_length bytes at bloom_filter_offset",
+            length);
     *shape = (struct bloom_shape){
         .layout = parquet_layout(form), .probes = PARQUET_HASHES, .bits = (length - before) * 8};
     return true;
@@ -87,24 +84,22 @@ static void parquet_read_payload(unsigned form, const struct bloom_shape *shape,
 }
 
 static bool parquet_measure(unsigned form, const struct bloom_shape *shape, uint64_t *length,
-                            char problem[BLOOM_PROBLEM_SIZE]) {
+                            bloom_problem problem) {
     uint8_t header[PARQUET_HEADER_MOST];
     const struct bloom_layout *layout = parquet_layout(form);
     uint64_t size = bloom_payload_bytes(shape);
-    if (shape->layout != layout) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "has layout %s, which is another one than that of this format; build it with "
-                 "layout %s",
-                 shape->layout->name, layout->name);
-        return false;
-    }
-    if (size > INT32_MAX) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "has %" PRIu64 " bytes of bits, but Parquet counts them with 31 bits; build "
-                 "several filters",
-                 size);
-        return false;
-    }
+    if (shape->layout != layout)
+        return bloom_fail(
+            problem,
+            "has layout %s, which is another one than that of this format; build it with "
+            "layout %s",
+            shape->layout->name, layout->name);
+    if (size > INT32_MAX)
+        return bloom_fail(problem,
+                          "has %" PRIu64
+                          " bytes of bits, but Parquet counts them with 31 bits; build "
+                          "several filters",
+                          size);
     *length = size + parquet_header(size, header);
     return true;
 }

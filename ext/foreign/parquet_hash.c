@@ -16,7 +16,6 @@
 #include "hash/hashing.h"
 
 #include "base/portable.h"
-#include "hash/hash.h"
 
 static const uint64_t XXH64_PRIMES[5] = {0x9e3779b185ebca87, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9,
                                          0x85ebca77c2b2ae63, 0x27d4eb2f165667c5};

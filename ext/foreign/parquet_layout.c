@@ -21,7 +21,6 @@
 
 #include <math.h>
 #include <stdatomic.h>
-#include <stdio.h>
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define PARQUET_X86 1
@@ -56,7 +55,7 @@ static struct bloom_rounded parquet_bits(const struct bloom_shape *shape) {
 }
 
 /* Sizes a filter as every writer of Parquet does. Its bits are a power of two. */
-static bool parquet_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+static bool parquet_size(struct bloom_shape *shape, bloom_problem problem) {
     uint64_t wanted = bloom_rounded_floor(parquet_bits(shape));
     uint64_t bits = PARQUET_BITS_LEAST;
     while (bits < wanted && bits < PARQUET_BITS_MOST)
@@ -67,15 +66,14 @@ static bool parquet_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_S
     return true;
 }
 
-static bool parquet_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+static bool parquet_valid(const struct bloom_shape *shape, bloom_problem problem) {
     if (shape->probes == PARQUET_WORDS && shape->bits <= PARQUET_BITS_MAXIMUM &&
         (shape->extra[0] | shape->extra[1]) == 0)
         return true;
-    snprintf(problem, BLOOM_PROBLEM_SIZE,
-             "is invalid: layout %s has 8 hashes, at most 2^40 bits and no further "
-             "parameters" BLOOM_MADE_WRONGLY,
-             shape->layout->name);
-    return false;
+    return bloom_fail(problem,
+                      "is invalid: layout %s has 8 hashes, at most 2^40 bits and no further "
+                      "parameters" BLOOM_MADE_WRONGLY,
+                      shape->layout->name);
 }
 
 /* With half as many blocks a key is in block floor(block / 2), with the same bits. */

@@ -16,12 +16,10 @@
 #include "foreign/exchange.h"
 #include "foreign/words.h"
 
-#include "base/number.h"
 #include "filter/layouts/classic_size.h"
 #include "foreign/redisbloom_layout.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 enum {
     REDIS_AT_LINKS = 8,
@@ -42,7 +40,7 @@ enum {
 
 /* Whether the header is one that RedisBloom writes for one link, apart from the length. */
 static bool redis_read_link(struct bloom_shape *shape, const uint8_t *bytes,
-                            char problem[BLOOM_PROBLEM_SIZE]) {
+                            bloom_problem problem) {
     uint64_t rate = bloom_load64(bytes + REDIS_AT_RATE);
     uint64_t size = bloom_load64(bytes + REDIS_AT_BYTES);
     bool scaling = bloom_load32(bytes + REDIS_AT_OPTIONS) == REDIS_SCALING;
@@ -65,51 +63,47 @@ static bool redis_read_link(struct bloom_shape *shape, const uint8_t *bytes,
                  shape->rate < 1 && bloom_redisbloom_is_of_redis(shape);
     if (!sound) {
         char number[BLOOM_NUMBER_SIZE];
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are damaged: their header says %" PRIu64 " keys, rate %s, %" PRIu32
-                 " hashes and %" PRIu64 " bits in %" PRIu64 " bytes, which no filter of RedisBloom "
-                 "has; dump it again with BF.SCANDUMP",
-                 shape->capacity, bloom_number_text(number, shape->rate, 6), shape->probes,
-                 shape->bits, size);
+        bloom_fail(problem,
+                   "are damaged: their header says %" PRIu64 " keys, rate %s, %" PRIu32
+                   " hashes and %" PRIu64 " bits in %" PRIu64
+                   " bytes, which no filter of RedisBloom "
+                   "has; dump it again with BF.SCANDUMP",
+                   shape->capacity, bloom_number_text(number, shape->rate, 6), shape->probes,
+                   shape->bits, size);
     }
     return sound;
 }
 
 static bool redis_read(unsigned form, struct bloom_shape *shape, const uint8_t *bytes,
-                       uint64_t length, char problem[BLOOM_PROBLEM_SIZE]) {
+                       uint64_t length, bloom_problem problem) {
     (void)form;
-    if (length < REDIS_HEADER_BYTES) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are cut off: there are %" PRIu64 ", the header of a RedisBloom filter alone has "
-                 "%d; join all chunks of BF.SCANDUMP",
-                 length, REDIS_HEADER_BYTES);
-        return false;
-    }
+    if (length < REDIS_HEADER_BYTES)
+        return bloom_fail(problem,
+                          "are cut off: there are %" PRIu64
+                          ", the header of a RedisBloom filter alone has "
+                          "%d; join all chunks of BF.SCANDUMP",
+                          length, REDIS_HEADER_BYTES);
     uint32_t links = bloom_load32(bytes + REDIS_AT_LINKS);
     uint32_t options = bloom_load32(bytes + REDIS_AT_OPTIONS);
-    if (options != REDIS_SCALING && options != REDIS_NONSCALING) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are no filter of RedisBloom 2.2 or newer: their header says options %" PRIu32
-                 ", known are 5 and 13; join all chunks of BF.SCANDUMP, the first one first",
-                 options);
-        return false;
-    }
-    if (links != 1) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are %" PRIu32 " filters in a chain, and only one can be read; reserve room for "
-                 "all keys with BF.RESERVE, so that there is one",
-                 links);
-        return false;
-    }
+    if (options != REDIS_SCALING && options != REDIS_NONSCALING)
+        return bloom_fail(
+            problem,
+            "are no filter of RedisBloom 2.2 or newer: their header says options %" PRIu32
+            ", known are 5 and 13; join all chunks of BF.SCANDUMP, the first one first",
+            options);
+    if (links != 1)
+        return bloom_fail(problem,
+                          "are %" PRIu32
+                          " filters in a chain, and only one can be read; reserve room for "
+                          "all keys with BF.RESERVE, so that there is one",
+                          links);
     if (!redis_read_link(shape, bytes, problem))
         return false;
-    if (length != REDIS_HEADER_BYTES + bloom_payload_bytes(shape)) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "were cut off or extended: there are %" PRIu64 ", their header says %" PRIu64
-                 "; join exactly the chunks of BF.SCANDUMP",
-                 length, REDIS_HEADER_BYTES + bloom_payload_bytes(shape));
-        return false;
-    }
+    if (length != REDIS_HEADER_BYTES + bloom_payload_bytes(shape))
+        return bloom_fail(problem,
+                          "were cut off or extended: there are %" PRIu64
+                          ", their header says %" PRIu64 "; join exactly the chunks of BF.SCANDUMP",
+                          length, REDIS_HEADER_BYTES + bloom_payload_bytes(shape));
     return true;
 }
 
@@ -121,26 +115,21 @@ static void redis_read_payload(unsigned form, const struct bloom_shape *shape, c
 }
 
 static bool redis_measure(unsigned form, const struct bloom_shape *shape, uint64_t *length,
-                          char problem[BLOOM_PROBLEM_SIZE]) {
+                          bloom_problem problem) {
     (void)form;
-    if (shape->layout != &bloom_layout_redisbloom) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "has layout %s, which RedisBloom does not know; build it with layout redisbloom",
-                 shape->layout->name);
-        return false;
-    }
-    if (shape->capacity == 0) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "was made for n = 0 keys, and RedisBloom has no such filter; build it for 1");
-        return false;
-    }
-    if (!bloom_redisbloom_is_of_redis(shape)) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "says p or bits per key that no filter of RedisBloom has for its %" PRIu32
-                 " hashes; build it with bloom_agg(key, n, p, 'redisbloom')",
-                 shape->probes);
-        return false;
-    }
+    if (shape->layout != &bloom_layout_redisbloom)
+        return bloom_fail(
+            problem,
+            "has layout %s, which RedisBloom does not know; build it with layout redisbloom",
+            shape->layout->name);
+    if (shape->capacity == 0)
+        return bloom_fail(
+            problem, "was made for n = 0 keys, and RedisBloom has no such filter; build it for 1");
+    if (!bloom_redisbloom_is_of_redis(shape))
+        return bloom_fail(problem,
+                          "says p or bits per key that no filter of RedisBloom has for its %" PRIu32
+                          " hashes; build it with bloom_agg(key, n, p, 'redisbloom')",
+                          shape->probes);
     *length = REDIS_HEADER_BYTES + bloom_payload_bytes(shape);
     return true;
 }

@@ -11,7 +11,6 @@
 #include "hash/hashing.h"
 
 #include "base/portable.h"
-#include "hash/hash.h"
 
 #include <inttypes.h>
 #include <stdio.h>

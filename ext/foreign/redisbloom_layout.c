@@ -2,7 +2,7 @@
  * release 2.2) puts them.
  *
  * With a and b the two words of a key's hash, for i = 0 to k - 1: bit (a + i * b) mod m, the sum in
- * 64 bits. Bit b of the filter is bit b & 7 of byte b >> 3 of the payload. m is a multiple of 64.
+ * 64 bits. m is a multiple of 64.
  *
  * n and p are those of BF.RESERVE. A filter that scales (the default there) is a chain whose first
  * link has half of p; one that was reserved with NONSCALING has p itself. This layout is the first
@@ -15,11 +15,9 @@
 #include "foreign/redisbloom_layout.h"
 
 #include "base/bitset.h"
-#include "base/number.h"
 #include "filter/layouts/classic.h"
 #include "filter/layouts/classic_size.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { REDISBLOOM_NUMBER = 12, REDISBLOOM_GROWTH = 2 };
@@ -41,14 +39,14 @@ static uint64_t redisbloom_probes(struct bloom_rounded bits_per_key) {
 
 /* As BF.RESERVE key p n. A link has at least 1.4 bits per key, since its rate is below 1/2, and all
  * take less than 2^52. */
-static bool redisbloom_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+static bool redisbloom_size(struct bloom_shape *shape, bloom_problem problem) {
     if (shape->rate < BLOOM_REDISBLOOM_RATE_MINIMUM) {
         char number[BLOOM_NUMBER_SIZE];
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "p = %s is less than layout redisbloom can keep: 1e-300; ask for layout blocked "
-                 "and a larger p",
-                 bloom_number_text(number, shape->rate, 6));
-        return false;
+        return bloom_fail(
+            problem,
+            "p = %s is less than layout redisbloom can keep: 1e-300; ask for layout blocked "
+            "and a larger p",
+            bloom_number_text(number, shape->rate, 6));
     }
     shape->extra[0] = REDISBLOOM_GROWTH;
     struct bloom_rounded bits_per_key = redisbloom_bits_per_key(shape);
@@ -74,39 +72,25 @@ bool bloom_redisbloom_is_of_redis(const struct bloom_shape *shape) {
            redisbloom_probes(bloom_rounded_double(stored)) == shape->probes;
 }
 
-static bool redisbloom_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+static bool redisbloom_valid(const struct bloom_shape *shape, bloom_problem problem) {
     if ((shape->extra[0] >> 33) == 0)
         return true;
-    snprintf(
-        problem, BLOOM_PROBLEM_SIZE,
+    return bloom_fail(
+        problem,
         "is invalid: the options in its header are none that RedisBloom has" BLOOM_MADE_WRONGLY);
-    return false;
 }
 
-static inline uint64_t redisbloom_bit(const uint64_t *words, uint64_t turn, uint64_t bits) {
-    return (words[0] + turn * words[1]) % bits;
+static inline struct bloom_walk redisbloom_begin(const uint64_t *words) {
+    return (struct bloom_walk){.at = words[0], .step = words[1]};
 }
 
-static void redisbloom_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words,
-                           size_t count) {
-    for (size_t i = 0; i < count; i++, words += 2)
-        for (uint64_t turn = 0; turn < shape->probes; turn++)
-            bloom_classic_set(payload, redisbloom_bit(words, turn, shape->bits));
+static inline uint64_t redisbloom_step(struct bloom_walk *walk) {
+    const uint64_t at = walk->at;
+    walk->at += walk->step;
+    return at;
 }
 
-static bool redisbloom_check(const struct bloom_shape *shape, const uint8_t *payload,
-                             const uint64_t *words) {
-    for (uint64_t turn = 0; turn < shape->probes; turn++)
-        if (!bloom_classic_is_set(payload, redisbloom_bit(words, turn, shape->bits)))
-            return false;
-    return true;
-}
-
-static void redisbloom_check_many(const struct bloom_shape *shape, const uint8_t *payload,
-                                  const uint64_t *words, size_t count, uint8_t *found) {
-    for (size_t i = 0; i < count; i++)
-        found[i] = redisbloom_check(shape, payload, words + 2 * i);
-}
+BLOOM_WALK_MEMBERS(redisbloom, 2, redisbloom_begin, redisbloom_step);
 
 const struct bloom_layout bloom_layout_redisbloom = {
     .name = "redisbloom",
@@ -119,7 +103,6 @@ const struct bloom_layout bloom_layout_redisbloom = {
     .valid = redisbloom_valid,
     .add = redisbloom_add,
     .check = redisbloom_check,
-    .check_many = redisbloom_check_many,
     .unite = bloom_bitset_union,
     .intersect = bloom_bitset_intersect,
     .estimate = bloom_classic_estimate,

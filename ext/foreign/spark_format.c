@@ -19,7 +19,6 @@
 #include "filter/layouts/classic_size.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 enum { SPARK_AT_PROBES = 4, SPARK_AT_SEED = 8, SPARK_VERSIONS = 2 };
 
@@ -31,54 +30,47 @@ static const struct {
     {NULL, 12}, {&bloom_layout_spark1, 12}, {&bloom_layout_spark2, 16}};
 
 static bool spark_read(unsigned form, struct bloom_shape *shape, const uint8_t *bytes,
-                       uint64_t length, char problem[BLOOM_PROBLEM_SIZE]) {
+                       uint64_t length, bloom_problem problem) {
     uint32_t version = length >= 4 ? bloom_load32_big(bytes) : 0;
     (void)form;
-    if (bloom_exchange_is_java_object(bytes, length)) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are a serialised object of Java; write the filter with BloomFilter.writeTo "
-                 "instead of ObjectOutputStream");
-        return false;
-    }
-    if (length >= 4 && (version < 1 || version > SPARK_VERSIONS)) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are no Spark filter that release %s of this extension knows: they begin with "
-                 "version %" PRIu32 ", known are 1 and 2; write the filter with "
-                 "BloomFilter.writeTo or get a newer release",
-                 BLOOM_RELEASE, version);
-        return false;
-    }
+    if (bloom_exchange_is_java_object(bytes, length))
+        return bloom_fail(
+            problem, "are a serialised object of Java; write the filter with BloomFilter.writeTo "
+                     "instead of ObjectOutputStream");
+    if (length >= 4 && (version < 1 || version > SPARK_VERSIONS))
+        return bloom_fail(
+            problem,
+            "are no Spark filter that release %s of this extension knows: they begin with "
+            "version %" PRIu32 ", known are 1 and 2; write the filter with "
+            "BloomFilter.writeTo or get a newer release",
+            BLOOM_RELEASE, version);
     uint64_t header = SPARK_FORMS[version].header_bytes;
-    if (length < header) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are cut off: there are %" PRIu64 ", the header of a Spark filter alone has "
-                 "%" PRIu64 "; store all that BloomFilter.writeTo writes",
-                 length, header);
-        return false;
-    }
+    if (length < header)
+        return bloom_fail(problem,
+                          "are cut off: there are %" PRIu64
+                          ", the header of a Spark filter alone has "
+                          "%" PRIu64 "; store all that BloomFilter.writeTo writes",
+                          length, header);
     uint32_t probes = bloom_load32_big(bytes + SPARK_AT_PROBES);
     uint32_t words = bloom_load32_big(bytes + header - 4);
-    if (probes < 1 || probes > BLOOM_FOREIGN_PROBES_MAXIMUM) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "say %" PRId64 " hashes per key, which must be 1 to %d; write the filter again "
-                 "with BloomFilter.writeTo",
-                 bloom_signed32(probes), BLOOM_FOREIGN_PROBES_MAXIMUM);
-        return false;
-    }
-    if (words < 1 || words > INT32_MAX) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "are damaged: they say %" PRId64 " words of 64 bits, a Spark filter has 1 to "
-                 "%" PRId32 "; write the filter again with BloomFilter.writeTo",
-                 bloom_signed32(words), INT32_MAX);
-        return false;
-    }
-    if (length != header + (uint64_t)words * BLOOM_WORD_BYTES) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "were cut off or extended: there are %" PRIu64 ", their header says %" PRIu64
-                 "; store exactly what BloomFilter.writeTo writes",
-                 length, header + (uint64_t)words * BLOOM_WORD_BYTES);
-        return false;
-    }
+    if (probes < 1 || probes > BLOOM_FOREIGN_PROBES_MAXIMUM)
+        return bloom_fail(problem,
+                          "say %" PRId64
+                          " hashes per key, which must be 1 to %d; write the filter again "
+                          "with BloomFilter.writeTo",
+                          bloom_signed32(probes), BLOOM_FOREIGN_PROBES_MAXIMUM);
+    if (words < 1 || words > INT32_MAX)
+        return bloom_fail(problem,
+                          "are damaged: they say %" PRId64
+                          " words of 64 bits, a Spark filter has 1 to "
+                          "%" PRId32 "; write the filter again with BloomFilter.writeTo",
+                          bloom_signed32(words), INT32_MAX);
+    if (length != header + (uint64_t)words * BLOOM_WORD_BYTES)
+        return bloom_fail(problem,
+                          "were cut off or extended: there are %" PRIu64
+                          ", their header says %" PRIu64
+                          "; store exactly what BloomFilter.writeTo writes",
+                          length, header + (uint64_t)words * BLOOM_WORD_BYTES);
     *shape = (struct bloom_shape){.layout = SPARK_FORMS[version].layout,
                                   .probes = probes,
                                   .bits = (uint64_t)words * BLOOM_WORD_BITS};
@@ -103,16 +95,15 @@ static void spark_read_payload(unsigned form, const struct bloom_shape *shape, c
 }
 
 static bool spark_measure(unsigned form, const struct bloom_shape *shape, uint64_t *length,
-                          char problem[BLOOM_PROBLEM_SIZE]) {
+                          bloom_problem problem) {
     uint32_t version = spark_version(shape->layout);
     (void)form;
-    if (version == 0) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "has layout %s, which Spark does not know; build it with layout spark1, or spark2 "
-                 "for Spark 4.1 and newer",
-                 shape->layout->name);
-        return false;
-    }
+    if (version == 0)
+        return bloom_fail(
+            problem,
+            "has layout %s, which Spark does not know; build it with layout spark1, or spark2 "
+            "for Spark 4.1 and newer",
+            shape->layout->name);
     *length = SPARK_FORMS[version].header_bytes + bloom_payload_bytes(shape);
     return true;
 }

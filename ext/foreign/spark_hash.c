@@ -15,7 +15,6 @@
 #include "hash/hashing.h"
 
 #include "base/portable.h"
-#include "hash/hash.h"
 
 static inline uint32_t spark_rotate(uint32_t value, int count) {
     return value << count | value >> (32 - count);

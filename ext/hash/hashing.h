@@ -1,11 +1,10 @@
-/* From a key to the words that decide about it, and the interface that every such rule implements.
+/* From a key to the words that decide about it. A hashing is a function for each type of key.
  *
- * A hashing is a rule for each type of key. Its number is byte 6 of a filter's header: what a
- * number stands for is never changed, only joined by further numbers. From 128 on they are private:
- * no release assigns them. A hashing is one file, hashing_NAME.c; the rows of the layouts say which
- * of them use it.
+ * The number of a hashing is byte 6 of a filter's header. The meaning of a number never changes;
+ * new hashings get new numbers. Numbers from 128 on are private, and no release assigns them. The
+ * row of each layout names the hashing that it uses.
  *
- *   1  murmur3   MurmurHash3 x64 128 with seed 0, by the rules of hash.h; two words
+ *   1  murmur3   MurmurHash3 x64 128 with seed 0; two words
  *   2  integer   the number itself, for whole numbers from 0 on; one word
  *   3  utf16     murmur3 over text as UTF-16, Guava's unencodedCharsFunnel; two words
  *   4  spark     MurmurHash3 x86 32 with Spark's tail, twice; one word
@@ -14,7 +13,18 @@
  *   7  xxh64     XXH64 of Parquet's values; one word
  *   8  xxh64-int32    the same of whole numbers as 4 bytes
  *   9  murmur2   MurmurHash64A, twice; two words
- *  10  siphash   SipHash-2-4 under the salt of a filter, of the bytes that murmur3 hashes; one word
+ *  10  siphash   SipHash-2-4 under the salt of a filter; one word
+ *
+ * murmur3 and siphash hash the same bytes of a key. They are fixed, because they decide what a
+ * stored filter answers:
+ *
+ *   text      its UTF-8 bytes, all of them, embedded NULs included, without a terminator
+ *   bytes     themselves; text and bytes of the same content are the same key
+ *   integer   8 bytes, little-endian, two's complement
+ *   real      equal to an integer of 64 bits: as that integer (1.0 is 1, -0.0 is 0);
+ *             any other: the 8 bytes of its IEEE 754 double, little-endian
+ *
+ * With these rules Guava's stringFunnel(UTF_8) and longFunnel return the same 128 bits.
  */
 #ifndef BLOOM_HASH_HASHING_H
 #define BLOOM_HASH_HASHING_H
@@ -23,19 +33,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* No hashing gives more words for a key. */
+/* No hashing writes more words for a key. */
 #define BLOOM_HASH_WORDS_MAXIMUM 4
 
 struct bloom_hashing {
     const char *name;
-    const char *keys; /* the types of keys that it has, in words, as in "text and integers" */
+    const char *keys; /* the types of keys that it hashes, for messages: "text and integers" */
     uint8_t number;   /* as stored in the header */
-    unsigned words;   /* that each function below writes: 1 to BLOOM_HASH_WORDS_MAXIMUM */
+    unsigned words;   /* number of words that each function writes: 1 to BLOOM_HASH_WORDS_MAXIMUM */
 
-    /* One function for each type of key, NULL when the hashing has no keys of that type. seed is
-     * what the words depend on besides the key, as bloom_shape_seed returns it: the salt, or the
-     * extra bytes of the header, which hold the seed of another system's hashing. Returns false
-     * when there is no such key: nothing was ever added under it. */
+    /* Write the words of a key. A NULL member means that no key has this type. Returns false when
+     * no filter can contain the key. seed is what bloom_shape_seed returns: the salt, or the extra
+     * bytes of the header, which hold the seed of another system's hashing. */
     bool (*text)(const uint64_t seed[2], const void *text, size_t length, uint64_t *words);
     bool (*bytes)(const uint64_t seed[2], const void *bytes, size_t length, uint64_t *words);
     bool (*integer)(const uint64_t seed[2], int64_t key, uint64_t *words);
@@ -52,5 +61,20 @@ extern const struct bloom_hashing bloom_hashing_xxh64;
 extern const struct bloom_hashing bloom_hashing_xxh64_int32;
 extern const struct bloom_hashing bloom_hashing_murmur2;
 extern const struct bloom_hashing bloom_hashing_siphash;
+
+/* Returns true, and sets *integer, when a number is equal to an integer of 64 bits. */
+bool bloom_integer_of(double key, int64_t *integer);
+
+/* Returns the integer that a floating-point key is hashed as: the integer that it is equal to, or
+ * else its bits. This includes a NaN, which SQLite turns into NULL. */
+int64_t bloom_real_as_integer(double key);
+
+/* A bijection of 64-bit words that spreads them: variant 13 of David Stafford ("Better Bit Mixing",
+ * 2011) of the finaliser of MurmurHash3, as in SplitMix64. */
+static inline uint64_t bloom_mix(uint64_t word) {
+    word = (word ^ word >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    word = (word ^ word >> 27) * UINT64_C(0x94d049bb133111eb);
+    return word ^ word >> 31;
+}
 
 #endif

@@ -1,11 +1,12 @@
 /* MurmurHash3 x64 128 with seed 0 (Austin Appleby, public domain, 2011), in parts for the hashings
- * that are made of it: a state, whole blocks of two words, the tail, the end.
+ * that are made of it: a state, whole blocks of two words, the tail, the end. Its verification
+ * value is 0x6384BA69.
  *
  * All of it is inline and works on words in registers. GCC 12 stores a pair that a function returns
  * in two registers, or bytes that are put together in memory, in small pieces and reads them back
  * as one large piece. Such a read waits until these stores have left the processor, and all stores
- * before them, which wait for the cache misses of the check before this one. A hash of 40 bytes and
- * a check of layout blocked took 24 ns instead of 13 in the cache, 185 instead of 95 with 15 MB. */
+ * before them, which wait for the cache misses of the previous check. So a hash and a check would
+ * take twice as long. */
 #ifndef BLOOM_HASH_MURMUR3_H
 #define BLOOM_HASH_MURMUR3_H
 
@@ -27,8 +28,8 @@ static inline uint64_t bloom_murmur3_rotate(uint64_t value, int count) {
     return value << count | value >> (64 - count);
 }
 
-/* How each half of a block, or of the tail, is scrambled before it is mixed into the state. A zero
- * stays zero, so a tail can be filled up with zeros without changing the outcome. */
+/* Scramble the halves of a block, or of the tail, before they are mixed into the state. A zero
+ * stays zero, so a tail can be filled up with zeros without changing the result. */
 static inline uint64_t bloom_murmur3_scramble_first(uint64_t word) {
     return bloom_murmur3_rotate(word * BLOOM_MURMUR3_FIRST, 31) * BLOOM_MURMUR3_SECOND;
 }
@@ -87,8 +88,9 @@ static inline void bloom_murmur3_end(struct bloom_murmur3 state, uint64_t length
     words[1] = second + first;
 }
 
-/* The hash of length bytes; bytes may be NULL when length is 0. */
-static inline void bloom_murmur3_bytes(const uint8_t *bytes, size_t length, uint64_t words[2]) {
+/* Writes the hash of a key of length bytes; key may be NULL when length is 0. */
+static inline void bloom_murmur3_bytes(const void *key, size_t length, uint64_t words[2]) {
+    const uint8_t *bytes = (const uint8_t *)key;
     size_t left = length % BLOOM_MURMUR3_BLOCK_BYTES;
     struct bloom_murmur3 state = {0, 0};
     uint64_t low, high;
@@ -103,7 +105,7 @@ static inline void bloom_murmur3_bytes(const uint8_t *bytes, size_t length, uint
     bloom_murmur3_end(state, length, words);
 }
 
-/* The hash of 8 bytes, those of an integer from the lowest on. */
+/* Writes the hash of the 8 bytes of an integer, the lowest first. */
 static inline void bloom_murmur3_integer(int64_t key, uint64_t words[2]) {
     struct bloom_murmur3 state = {bloom_murmur3_scramble_first((uint64_t)key), 0};
     bloom_murmur3_end(state, 8, words);

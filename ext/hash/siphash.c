@@ -1,5 +1,5 @@
 /* Hashing `siphash`: SipHash-2-4 with 64 bits (Aumasson, Bernstein, "SipHash: a fast short-input
- * PRF", 2012) under the salt of a filter, over the bytes of hash.h.
+ * PRF", 2012) under the salt of a filter, over the bytes that murmur3 hashes.
  *
  * MurmurHash3 can be inverted in a few operations, so that whoever chooses keys can choose their
  * hashes. SipHash under a key of 128 random bits is a pseudorandom function: nobody who lacks the
@@ -7,7 +7,6 @@
 #include "hash/hashing.h"
 
 #include "base/portable.h"
-#include "hash/hash.h"
 
 enum { SIPHASH_FINAL_ROUNDS = 4 };
 

@@ -68,7 +68,7 @@ static inline bool list_is_text(struct list_span span) {
         i += word == 0 ? sizeof word : 0;
     }
     while (i < list_length(span))
-        if (url_code_point(span.at, list_length(span), &i) == URL_NO_CODE_POINT)
+        if (url_code_point(span.at, list_length(span), &i) == BLOOM_NOT_UTF8)
             return false;
     return true;
 }

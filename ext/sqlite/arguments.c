@@ -307,7 +307,7 @@ bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **argume
     return bloom_sql_whole_number(context, "n", arguments[0], 0, BLOOM_CAPACITY_MAXIMUM,
                                   &capacity) &&
            bloom_sql_rate_and_options(context, count - 1, arguments + 1, shape) &&
-           bloom_sql_offers(context, shape->layout, shape->layout->size != NULL, "choose n for") &&
+           bloom_sql_offers(context, shape->layout, shape->layout->add != NULL, "choose n for") &&
            shape_result(context, bloom_shape_size(shape, capacity, problem), shape, problem);
 }
 
@@ -335,14 +335,14 @@ enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position
         sqlite3_snprintf(sizeof problem, problem, "the key (argument %d): layout %s takes %s",
                          position, layout->name, layout->hashing->keys);
         error_and_advice(context, problem, value,
-                         layout->numbers != NULL && sqlite3_value_type(value) == SQLITE_TEXT
+                         layout->exact && sqlite3_value_type(value) == SQLITE_TEXT
                              ? "; CAST(key AS INTEGER) where it is one"
                              : "");
         return BLOOM_KEY_FAILED;
     default:
         break;
     }
-    if (layout->numbers == NULL || shape->bits == 0 || layout->numbers->fits(shape, words, problem))
+    if (bloom_shape_has_room(shape, words, problem))
         return BLOOM_KEY_ADD;
     bloom_sql_error(context, "the key (argument %d) %s", position, problem);
     return BLOOM_KEY_FAILED;

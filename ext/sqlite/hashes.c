@@ -207,10 +207,10 @@ static bool finish(sqlite3_context *context, struct hashes_build *build,
     struct bloom_question question = {.database = sqlite3_context_db_handle(context)};
     build->keys.interrupted = bloom_sql_question;
     build->keys.argument = &question;
-    struct bloom_key_summary summary;
+    uint64_t distinct;
     enum bloom_built built = BLOOM_BUILT;
     if (build->added > bloom_key_set_held(&build->keys))
-        built = bloom_key_set_settle(&build->keys, &summary);
+        built = bloom_key_set_settle(&build->keys, &distinct);
     if (built == BLOOM_BUILT)
         built = bloom_hashes_sort(hashes, &build->keys);
     sqlite3_finalize(question.statement);

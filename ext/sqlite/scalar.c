@@ -2,6 +2,8 @@
  * registration in extension.c, the readers of their arguments in arguments.c. */
 #include "sqlite/functions.h"
 
+#include "filter/layouts/counting.h"
+
 #include "base/version.h"
 
 #include <math.h>
@@ -36,10 +38,7 @@ void bloom_sql_size(sqlite3_context *context, int count, sqlite3_value **argumen
     if (!bloom_sql_whole_number(context, "n", arguments[0], 0, BLOOM_CAPACITY_MAXIMUM, &capacity) ||
         !bloom_sql_rate_and_options(context, count - 1, arguments + 1, &shape))
         return;
-    /* A layout that is only built from a set of keys: its size for so many keys. */
-    const struct bloom_key_summary keys = {.keys = capacity};
-    if (shape.layout->size != NULL ? bloom_shape_size(&shape, capacity, problem)
-                                   : bloom_shape_size_for_keys(&shape, &keys, problem))
+    if (bloom_shape_size(&shape, capacity, problem))
         sqlite3_result_int64(context, (sqlite3_int64)bloom_filter_bytes(&shape));
     else
         bloom_sql_error(context, "%s", problem);
@@ -73,8 +72,7 @@ static void check_by_rule(sqlite3_context *context, const struct bloom_stored *f
     unsigned count;
     switch (bloom_sql_asked_keys(value, &filter->shape, words, &count)) {
     case BLOOM_KEY:
-        filter->shape.layout->check_many(&filter->shape, bloom_stored_payload(filter), words, count,
-                                         found);
+        bloom_check_many(&filter->shape, bloom_stored_payload(filter), words, count, found);
         for (unsigned i = 0; i < count; i++)
             any |= found[i];
         sqlite3_result_int(context, any);
@@ -118,12 +116,12 @@ void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **argume
 /* False after failing the function, when a layout does not count its keys. */
 static bool offers_counts(sqlite3_context *context, const struct bloom_layout *layout,
                           const char *action) {
-    if (layout->remove == NULL)
+    if (!layout->repeats)
         bloom_sql_error(context,
                         "cannot %s a filter of layout %s; make it in layout counting, as in "
                         "bloom_agg(key, NULL, 0.01, 'counting')",
                         action, layout->name);
-    return layout->remove != NULL;
+    return layout->repeats;
 }
 
 /* bloom_remove(filter, key): a new filter from which the key was taken once. A key that is
@@ -144,7 +142,7 @@ void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **argum
     }
     uint8_t *copy = bloom_sql_copy_filter(&filter);
     if (copy != NULL && kind == BLOOM_KEY)
-        layout->remove(&filter.shape, copy + bloom_header_bytes(&filter.shape), words);
+        bloom_counting_remove(&filter.shape, copy + bloom_header_bytes(&filter.shape), words);
     bloom_sql_result_pass(context, &filter.shape, copy);
 }
 
@@ -152,7 +150,6 @@ void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **argum
  * given the same n and p. */
 void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_stored filter;
-    struct bloom_shape converted;
     const struct bloom_layout *layout = NULL;
     (void)count;
     if (!bloom_sql_filter(context, 1, arguments[0], &filter))
@@ -174,8 +171,7 @@ void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **argu
         bloom_sql_result_filter(context, shape, bloom_sql_copy_filter(&filter));
         return;
     }
-    if (shape->layout->convertible == NULL ||
-        !shape->layout->convertible(shape, layout, &converted)) {
+    if (!shape->layout->repeats || layout != &bloom_layout_blocked) {
         bloom_sql_error(
             context,
             "a filter of layout %s cannot be converted to layout %s, only one of layout "
@@ -183,9 +179,10 @@ void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **argu
             shape->layout->name, layout->name);
         return;
     }
+    const struct bloom_shape converted = bloom_counting_as_blocked(shape);
     uint8_t *made = bloom_sql_new_filter(&converted);
     if (made != NULL)
-        shape->layout->convert(shape, bloom_stored_payload(&filter), &converted,
+        bloom_counting_convert(shape, bloom_stored_payload(&filter),
                                made + bloom_header_bytes(&converted));
     bloom_sql_result_pass(context, &converted, made);
 }
@@ -227,7 +224,7 @@ static void count_of_key(sqlite3_context *context, sqlite3_value **arguments) {
         sqlite3_result_error_nomem(context);
     else if (kind != BLOOM_KEY_NULL)
         sqlite3_result_int(context, kind == BLOOM_KEY
-                                        ? (int)filter.shape.layout->times(
+                                        ? (int)bloom_counting_times(
                                               &filter.shape, bloom_stored_payload(&filter), words)
                                         : 0);
 }
@@ -304,7 +301,8 @@ void bloom_sql_hash(sqlite3_context *context, int count, sqlite3_value **argumen
     (void)count;
     enum bloom_key_kind kind = bloom_sql_key(arguments[0], &SHAPE, words);
     if (kind == BLOOM_KEY) {
-        bloom_hash_write((struct bloom_hash){{words[0], words[1]}}, bytes);
+        bloom_store64(bytes, words[0]);
+        bloom_store64(bytes + 8, words[1]);
         sqlite3_result_blob(context, bytes, sizeof bytes, SQLITE_TRANSIENT);
     } else if (kind == BLOOM_KEY_NO_MEMORY) {
         sqlite3_result_error_nomem(context);

@@ -8,12 +8,10 @@
 #include "sqlite3ext.h"
 SQLITE_EXTENSION_INIT3 /* SQLite's functions through the pointer that extension.c defines */
 
-#include "base/number.h"
-#include "base/quote.h"
+#include "base/text.h"
 #include "filter/hashes.h"
 #include "filter/header.h"
 #include "filter/key.h"
-#include "hash/hash.h"
 
 /* A valid filter somewhere in memory. bytes stays its owner's: of the sqlite3_value it was read
  * from. */

@@ -23,7 +23,7 @@
  */
 #include "table/module.h"
 
-#include "base/names.h"
+#include "base/text.h"
 #include "table/configuration.h"
 #include "table/keys.h"
 #include "table/maintain.h"

@@ -2,13 +2,12 @@
 #ifndef BLOOM_URL_BYTES_H
 #define BLOOM_URL_BYTES_H
 
+#include "base/utf8.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-/* What url_code_point gives for bytes that are no UTF-8. */
-#define URL_NO_CODE_POINT UINT32_MAX
 
 static inline bool url_is_digit(uint8_t byte) {
     return (uint8_t)(byte - '0') < 10;
@@ -45,23 +44,12 @@ static inline size_t url_find(const uint8_t *text, size_t start, size_t length, 
     return found != NULL ? (size_t)(found - text) : length;
 }
 
-/* The code point at *i of UTF-8 by RFC 3629, behind which *i then stands; or URL_NO_CODE_POINT. */
+/* Returns the character at *i of UTF-8, or BLOOM_NOT_UTF8, and moves *i to the next one. */
 static inline uint32_t url_code_point(const uint8_t *text, size_t length, size_t *i) {
-    static const uint32_t LEAST[4] = {0, 0x80, 0x800, 0x10000};
-    uint32_t first = text[(*i)++];
-    unsigned more = first < 0x80 ? 0 : first < 0xc0 ? 4 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
-    if (more > length - *i || first >= 0xf8 || more == 4)
-        return URL_NO_CODE_POINT;
-    uint32_t point = more == 0 ? first : first & (0x3fU >> more);
-    for (unsigned j = 0; j < more; j++) {
-        uint32_t next = text[(*i)++];
-        if ((next & 0xc0) != 0x80)
-            return URL_NO_CODE_POINT;
-        point = point << 6 | (next & 0x3f);
-    }
-    return point < LEAST[more] || (point >= 0xd800 && point < 0xe000) || point > 0x10ffff
-               ? URL_NO_CODE_POINT
-               : point;
+    size_t taken;
+    uint32_t point = bloom_utf8_read(text + *i, length - *i, &taken);
+    *i += taken;
+    return point;
 }
 
 #endif

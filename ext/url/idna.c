@@ -343,7 +343,7 @@ bool url_idna(const uint8_t *bytes, size_t length, uint8_t *to, size_t most, siz
     for (size_t i = 0; i < length;) {
         uint32_t point = url_code_point(bytes, length, &i);
         bool taken = true;
-        if (point == URL_NO_CODE_POINT)
+        if (point == BLOOM_NOT_UTF8)
             return false;
         if (point < 0x80) {
             taken = idna_take(&name, url_lower((uint8_t)point));

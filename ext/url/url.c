@@ -203,7 +203,7 @@ static size_t url_write_label(const uint8_t *label, size_t length, uint8_t *to) 
     }
     for (size_t i = 0; high >= 0x80 && plain && i < length;) {
         uint32_t point = url_code_point(label, length, &i);
-        plain = point != URL_NO_CODE_POINT;
+        plain = point != BLOOM_NOT_UTF8;
         fits = fits && count < PUNYCODE_BYTES_MOST;
         if (plain && fits)
             points[count++] = point < 0x80 ? url_lower((uint8_t)point) : point;

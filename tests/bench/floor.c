@@ -32,7 +32,7 @@
 
 #include "filter/layout.h"
 #include "filter/layouts/kernels/blocked_kernel.h"
-#include "hash/hash.h"
+#include "../library/shorthand.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -235,9 +235,8 @@ static uint64_t check_by(struct contender *contender, const struct floor_keys *k
             if (peer != NULL)
                 peer->check_many(contender->filter, keys->first + i, count, found);
             else
-                shape->layout->check_many(shape, contender->payload,
-                                          hash_many(contender, keys, i, count, buffer), count,
-                                          found);
+                bloom_check_many(shape, contender->payload,
+                                 hash_many(contender, keys, i, count, buffer), count, found);
             for (size_t j = 0; j < count; j++)
                 all_found += found[j];
         }
@@ -511,7 +510,6 @@ static void rate_by_fill(const struct bloom_layout *layout, uint64_t capacity, d
 /* Large filters, where rounding up to whole blocks and words does not show. */
 static void space(void) {
     const uint64_t capacity = 100000000;
-    const struct bloom_key_summary keys = {.keys = capacity};
     const double steps[] = {5, 2, 1};
     printf("p,blocked,classic,fuse,counting\n");
     for (double decade = 0.1; decade > 0.9e-9; decade /= 10)
@@ -519,7 +517,7 @@ static void space(void) {
             double rate = decade * steps[i], n = (double)capacity;
             char problem[BLOOM_PROBLEM_SIZE];
             struct bloom_shape fuse;
-            if (!bloom_shape_for_keys(&fuse, &bloom_layout_fuse, &keys, rate, problem))
+            if (!bloom_shape_for(&fuse, &bloom_layout_fuse, capacity, rate, problem))
                 fail(problem);
             printf("%g,%.4f,%.4f,%.4f,%.4f\n", rate,
                    (double)shape_for(&bloom_layout_blocked, capacity, rate).bits / n,

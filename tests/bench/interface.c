@@ -15,7 +15,7 @@
 
 #include "filter/header.h"
 #include "filter/layouts/kernels/blocked_kernel.h"
-#include "hash/hash.h"
+#include "../library/shorthand.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -47,9 +47,9 @@ static uint64_t mixed(uint64_t number) {
 static inline void hash_directly(const struct sqlite_bloom_key *key, bool is_text,
                                  uint64_t words[2]) {
     if (is_text)
-        bloom_hash_bytes_to(key->value.bytes, key->length, words);
+        bloom_murmur3_bytes(key->value.bytes, key->length, words);
     else
-        bloom_hash_integer_to(key->value.integer, words);
+        bloom_murmur3_integer(key->value.integer, words);
 }
 
 static uint64_t direct_one(const struct sample *sample, bool is_text) {

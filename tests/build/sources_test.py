@@ -155,11 +155,6 @@ static bool toy_check(const struct bloom_shape *shape, const uint8_t *payload,
                       const uint64_t *words) {
     return (payload[words[0] % shape->bits / 8] >> words[0] % 8 & 1) != 0;
 }
-static void toy_check_many(const struct bloom_shape *shape, const uint8_t *payload,
-                           const uint64_t *words, size_t count, uint8_t *found) {
-    for (size_t i = 0; i < count; i++)
-        found[i] = toy_check(shape, payload, words + i);
-}
 static void toy_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words,
                     size_t count) {
     for (size_t i = 0; i < count; i++)
@@ -175,8 +170,7 @@ static struct bloom_estimate toy_estimate(const struct bloom_shape *shape,
 const struct bloom_layout bloom_layout_toy = {
     .name = "toy", .hashing = &bloom_hashing_toy, .number = 200, .hash_words = 1,
     .probes_maximum = 1, .bits_multiple = 64, .advice = "make another toy", .size = toy_size,
-    .valid = toy_valid, .check = toy_check, .check_many = toy_check_many, .add = toy_add,
-    .estimate = toy_estimate};
+    .valid = toy_valid, .check = toy_check, .add = toy_add, .estimate = toy_estimate};
 """,
 }
 TOY_STATEMENTS = [

@@ -7,7 +7,9 @@
 #include "sqlite-bloom.h"
 #include "base/portable.h"
 #include "filter/header.h"
-#include "hash/hash.h"
+#include "../library/shorthand.h"
+#include "filter/layouts/bitmap.h"
+#include "filter/layouts/counting.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,34 +120,30 @@ static inline void fuzz_use_kinds(const struct bloom_shape *shape, uint8_t *payl
     const struct bloom_layout *layout = shape->layout;
     size_t length = (size_t)bloom_payload_bytes(shape);
     uint64_t keys[100], down[100], word = 0x123456789abcdef;
-    if (layout->remove != NULL) {
+    if (layout->repeats) {
         for (unsigned i = 0; i < 20; i++)
-            layout->remove(shape, payload, &word);
+            bloom_counting_remove(shape, payload, &word);
         uint8_t *doubled = fuzz_copy(payload, length);
         layout->unite(doubled, payload, length);
         if (layout->estimate(shape, doubled).ones != layout->estimate(shape, payload).ones)
             abort();
         free(doubled);
-    }
-    struct bloom_shape converted;
-    if (layout->convertible != NULL &&
-        layout->convertible(shape, &bloom_layout_blocked, &converted)) {
+        const struct bloom_shape converted = bloom_counting_as_blocked(shape);
         size_t bytes = (size_t)bloom_payload_bytes(&converted);
         uint8_t *bits = fuzz_copy(payload, bytes);
         memset(bits, 0, bytes);
-        layout->convert(shape, payload, &converted, bits);
+        bloom_counting_convert(shape, payload, bits);
         if (bloom_bitset_ones(bits, bytes) != layout->estimate(shape, payload).ones)
             abort();
         free(bits);
     }
-    if (layout->numbers != NULL) {
-        size_t count = layout->numbers->list(shape, payload, 0, shape->bits - 1, keys, 100);
+    if (layout->exact) {
+        size_t count = bloom_bitmap_list(shape, payload, 0, shape->bits - 1, false, keys, 100);
         for (size_t i = 0; i < count; i++)
             if (!layout->check(shape, payload, keys + i) || (i > 0 && keys[i] <= keys[i - 1]))
                 abort();
         if (count > 0) {
-            size_t back =
-                layout->numbers->list_down(shape, payload, 0, keys[count - 1], down, count);
+            size_t back = bloom_bitmap_list(shape, payload, 0, keys[count - 1], true, down, count);
             for (size_t i = 0; i < count; i++)
                 if (back != count || down[count - 1 - i] != keys[i])
                     abort();
@@ -166,12 +164,11 @@ static inline void fuzz_use_filter(const struct bloom_shape *shape, uint8_t *byt
     for (unsigned i = 0; i < BLOOM_HASH_WORDS_MAXIMUM * KEYS; i++)
         values[i] = i * 0x0810204081020408U - (i & 1);
     for (unsigned i = 0; i < KEYS; i++)
-        if (layout->numbers != NULL &&
-            !layout->numbers->fits(shape, values + i * layout->hash_words, problem))
+        if (!bloom_shape_has_room(shape, values + i * layout->hash_words, problem))
             memset(values + i * layout->hash_words, 0, layout->hash_words * sizeof *values);
     if (layout->add != NULL)
         layout->add(shape, payload, values, KEYS);
-    layout->check_many(shape, payload, values, KEYS, found);
+    bloom_check_many(shape, payload, values, KEYS, found);
     for (unsigned i = 0; i < KEYS; i++)
         if ((layout->add != NULL && !found[i]) ||
             layout->check(shape, payload, values + i * layout->hash_words) != found[i])

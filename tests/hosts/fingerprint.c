@@ -5,9 +5,11 @@
 #include "filter/growth.h"
 #include "filter/header.h"
 #include "filter/key_set.h"
+#include "filter/layouts/bitmap.h"
+#include "filter/layouts/counting.h"
 #include "filter/layouts/kernels/counting_kernel.h"
 #include "foreign/parquet_layout.h"
-#include "hash/hash.h"
+#include "../library/shorthand.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -35,7 +37,7 @@ static void print_filter(const struct bloom_layout *layout, uint64_t count, doub
     if (filter == NULL || built == NULL)
         exit(1);
     struct bloom_key_set set = {.layout = layout, .memory = &bloom_c_memory};
-    struct bloom_key_summary keys;
+    uint64_t keys;
     uint64_t missed = 0;
     bloom_header_write(&shape, filter);
     bloom_header_write(&shape, built);
@@ -56,7 +58,7 @@ static void print_filter(const struct bloom_layout *layout, uint64_t count, doub
     struct bloom_estimate estimate = layout->estimate(&shape, filter + BLOOM_HEADER_BYTES);
     printf("%s %" PRIu64 " %a: %" PRIu64 " bits, %" PRIu32 " hashes, %" PRIu64 " ones, %" PRIu64
            " keys, %" PRIu64 " missed, %s, %s",
-           layout->name, count, rate, shape.bits, shape.probes, estimate.ones, keys.keys, missed,
+           layout->name, count, rate, shape.bits, shape.probes, estimate.ones, keys, missed,
            memcmp(filter, built, length) == 0 ? "same" : "different",
            bloom_filter_read(&read, filter, length, problem) ? "valid" : problem);
     print_hash("", filter, length);
@@ -68,13 +70,13 @@ static void print_filter(const struct bloom_layout *layout, uint64_t count, doub
  * some keys are there twice; what it is converted to, and lists. */
 static void print_kind(const struct bloom_layout *layout, uint64_t count, double rate) {
     struct bloom_key_set set = {.layout = layout, .memory = &bloom_c_memory};
-    struct bloom_key_summary keys;
-    struct bloom_shape shape, converted;
+    uint64_t keys;
+    struct bloom_shape shape;
     char problem[BLOOM_PROBLEM_SIZE];
     for (uint64_t i = 0; i < count; i++) {
         uint64_t words[2] = {3 * i, 3 * (i / 2)};
         for (unsigned j = 0; j < 2; j++) {
-            if (layout->numbers == NULL)
+            if (!layout->exact)
                 words[j] = bloom_hash_integer((int64_t)words[j]).words[0];
             if (!bloom_key_set_add(&set, words + j))
                 exit(1);
@@ -82,8 +84,7 @@ static void print_kind(const struct bloom_layout *layout, uint64_t count, double
     }
     if (bloom_key_set_settle(&set, &keys) != BLOOM_BUILT)
         exit(1);
-    keys.largest = 3 * count - 3;
-    if (!bloom_shape_for_keys(&shape, layout, &keys, rate, problem)) {
+    if (!bloom_shape_for(&shape, layout, layout->exact ? 3 * count - 2 : keys, rate, problem)) {
         printf("%s %" PRIu64 " %a: %s\n", layout->name, count, rate, problem);
         bloom_key_set_clear(&set);
         return;
@@ -96,25 +97,25 @@ static void print_kind(const struct bloom_layout *layout, uint64_t count, double
     bloom_header_write(&shape, filter);
     struct bloom_estimate estimate = layout->estimate(&shape, payload);
     printf("%s %" PRIu64 " %a: %" PRIu64 " bits, %" PRIu64 " keys, %" PRIu64 " ones", layout->name,
-           count, rate, shape.bits, keys.keys, estimate.ones);
-    if (layout->numbers != NULL) {
+           count, rate, shape.bits, keys, estimate.ones);
+    if (layout->exact) {
         uint64_t listed[50], sum = 0, last = shape.bits - 1, middle = count < last ? count : last;
-        size_t up = layout->numbers->list(&shape, payload, middle, last, listed, 50);
+        size_t up = bloom_bitmap_list(&shape, payload, middle, last, false, listed, 50);
         for (size_t i = 0; i < up; i++)
             sum = sum * 31 + listed[i];
-        size_t down = layout->numbers->list_down(&shape, payload, 0, middle, listed, 50);
+        size_t down = bloom_bitmap_list(&shape, payload, 0, middle, true, listed, 50);
         for (size_t i = 0; i < down; i++)
             sum = sum * 31 + listed[i];
         printf(", lists %016" PRIx64, sum);
     }
     print_hash("", filter, length);
-    if (layout->convertible != NULL &&
-        layout->convertible(&shape, &bloom_layout_blocked, &converted)) {
+    if (layout->repeats) {
+        const struct bloom_shape converted = bloom_counting_as_blocked(&shape);
         size_t bytes = (size_t)bloom_payload_bytes(&converted);
         uint8_t *bits = calloc(1, bytes);
         if (bits == NULL)
             exit(1);
-        layout->convert(&shape, payload, &converted, bits);
+        bloom_counting_convert(&shape, payload, bits);
         print_hash("converted", bits, bytes);
         free(bits);
     }
@@ -180,7 +181,7 @@ int main(int count, char **arguments) {
         0.0, -0.0, 1.0, 0.5, -1e300, 9223372036854775808.0, -9223372036854775808.0, 5e-324};
     for (size_t i = 0; i < sizeof REALS / sizeof *REALS; i++) {
         uint64_t words[2];
-        bloom_hash_real_to(REALS[i], words);
+        bloom_murmur3_integer(bloom_real_as_integer(REALS[i]), words);
         printf("real %016" PRIx64 "\n", words[0]);
     }
     for (uint64_t capacity = 1; capacity <= BLOOM_CAPACITY_MAXIMUM; capacity = capacity * 99 + 1)
@@ -193,7 +194,7 @@ int main(int count, char **arguments) {
                                                        &bloom_layout_bitmap};
     for (unsigned i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
         for (uint64_t count = 1; count <= 100000; count = count * 7 + 3)
-            for (int j = 0; j < (KINDS[i]->numbers != NULL ? 1 : 100); j += 17)
+            for (int j = 0; j < (KINDS[i]->exact ? 1 : 100); j += 17)
                 print_kind(KINDS[i], count, rate_number(j));
     for (unsigned i = 0; i < 2; i++) {
         for (uint64_t count = 1; count <= 200000; count = count * 7 + 3)

@@ -3,7 +3,9 @@
 #include "library_test.h"
 
 #include "filter/header.h"
-#include "filter/layout.h"
+#include "filter/builder.h"
+#include "filter/layouts/bitmap.h"
+#include "shorthand.h"
 
 #include <math.h>
 
@@ -85,7 +87,7 @@ static void as_naive(void) {
         for (uint64_t i = 0; i < bits + 2; i++) {
             bool expected_in = i < bits && in[i];
             assert_int_equal(shape.layout->check(&shape, payload, &i), expected_in);
-            shape.layout->check_many(&shape, payload, &i, 1, found);
+            bloom_check_many(&shape, payload, &i, 1, found);
             assert_int_equal(found[0], expected_in);
             ones += expected_in;
         }
@@ -103,8 +105,7 @@ static void as_naive(void) {
             }
             for (int down = 0; down < 2; down++) {
                 size_t wanted = naive_list(in, first, last, down, expected, room);
-                assert_same((down ? shape.layout->numbers->list_down : shape.layout->numbers->list)(
-                                &shape, payload, first, last, keys, room),
+                assert_same(bloom_bitmap_list(&shape, payload, first, last, down, keys, room),
                             wanted, down ? "listed downwards" : "listed");
                 assert_memory_equal(keys, expected, wanted * sizeof *keys);
             }
@@ -126,14 +127,13 @@ static void sizes(void) {
         assert_same(shape.capacity, expected, "n");
         assert_same(shape.probes, 1, "k");
         assert_true(shape.rate == 0);
-        struct bloom_key_summary summary = {.keys = capacities[i],
-                                            .largest = capacities[i] ? capacities[i] - 1 : 0};
-        assert_true(bloom_shape_for_keys(&shape, &bloom_layout_bitmap, &summary, 0.01, problem));
-        assert_same(shape.bits, expected, "bits for keys");
-        assert_true(shape.rate == 0);
     }
-    const struct bloom_key_summary too_large = {.keys = 1, .largest = BLOOM_CAPACITY_MAXIMUM};
-    assert_false(bloom_shape_for_keys(&shape, &bloom_layout_bitmap, &too_large, 0, problem));
+    struct bloom_builder builder;
+    const uint64_t seed[2] = {0, 0}, too_large = BLOOM_CAPACITY_MAXIMUM;
+    shape = (struct bloom_shape){.layout = &bloom_layout_bitmap};
+    assert_true(bloom_builder_begin(&builder, &shape, seed, &bloom_c_memory));
+    assert_int_equal(bloom_builder_add(&builder, &too_large, problem), BLOOM_BUILD_REFUSED);
+    bloom_builder_release(&builder);
     assert_string_equal(
         problem, "the largest number, 1099511627776, is too large: layout bitmap needs a bit "
                  "for each number up to it; use another layout");
@@ -143,9 +143,9 @@ static void what_fits(void) {
     char problem[BLOOM_PROBLEM_SIZE] = "";
     struct bloom_shape shape = bitmap_shape(100);
     uint64_t word = 99;
-    assert_true(shape.layout->numbers->fits(&shape, &word, problem));
+    assert_true(bloom_shape_has_room(&shape, &word, problem));
     word = 100;
-    assert_false(shape.layout->numbers->fits(&shape, &word, problem));
+    assert_false(bloom_shape_has_room(&shape, &word, problem));
     assert_string_equal(problem, "is 100, but the filter has room for 0 to 99; make it larger, or "
                                  "leave n out of bloom_agg");
 }

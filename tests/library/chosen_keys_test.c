@@ -4,7 +4,7 @@
 #include "library_test.h"
 
 #include "filter/layout.h"
-#include "hash/hash.h"
+#include "shorthand.h"
 
 static uint64_t left(uint64_t word, int count) {
     return word << count | word >> (64 - count);

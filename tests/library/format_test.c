@@ -4,7 +4,7 @@
 #include "library_test.h"
 
 #include "filter/header.h"
-#include "hash/hash.h"
+#include "shorthand.h"
 
 static struct bloom_shape shape_of(const char *layout, uint32_t probes, uint64_t bits,
                                    uint64_t capacity, double rate) {

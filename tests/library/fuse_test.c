@@ -5,7 +5,7 @@
 
 #include "filter/header.h"
 #include "filter/key_set.h"
-#include "hash/hash.h"
+#include "shorthand.h"
 
 #include <math.h>
 
@@ -48,16 +48,15 @@ static enum bloom_built make(struct made *made, const uint64_t *words, size_t co
                              bool (*interrupted)(void *)) {
     struct bloom_key_set set = {
         .layout = &bloom_layout_fuse, .memory = &MEMORY, .interrupted = interrupted};
-    struct bloom_key_summary summary;
+    uint64_t distinct;
     char problem[BLOOM_PROBLEM_SIZE];
     bool added = true;
     made->payload = NULL;
     for (size_t i = 0; i < count && added; i++)
         added = bloom_key_set_add(&set, words + i);
-    enum bloom_built built = added ? bloom_key_set_settle(&set, &summary) : BLOOM_BUILD_NO_MEMORY;
+    enum bloom_built built = added ? bloom_key_set_settle(&set, &distinct) : BLOOM_BUILD_NO_MEMORY;
     if (built == BLOOM_BUILT) {
-        assert_true(
-            bloom_shape_for_keys(&made->shape, &bloom_layout_fuse, &summary, rate, problem));
+        assert_true(bloom_shape_for(&made->shape, &bloom_layout_fuse, distinct, rate, problem));
         made->payload = allocate_exactly((size_t)bloom_payload_bytes(&made->shape));
         bytes_most = bytes_held;
         uint64_t before = bytes_held;
@@ -230,8 +229,7 @@ static void sizes(void) {
     struct bloom_shape shape;
     uint64_t before = 0;
     for (uint64_t keys = 0; keys < UINT64_C(3000000000); keys += keys / 7 + 1) {
-        const struct bloom_key_summary summary = {.keys = keys};
-        assert_true(bloom_shape_for_keys(&shape, &bloom_layout_fuse, &summary, 0.004, problem));
+        assert_true(bloom_shape_for(&shape, &bloom_layout_fuse, keys, 0.004, problem));
         double places = (double)shape.bits / 8;
         assert_int_equal(shape.extra[1] & 255, 8);
         assert_true(shape.bits >= before || keys > 60000000); /* where segments double */
@@ -245,11 +243,10 @@ static void sizes(void) {
         bloom_header_write(&shape, header);
         assert_true(bloom_header_read(&shape, header, BLOOM_HEADER_BYTES, problem));
     }
-    const struct bloom_key_summary too_many = {.keys = UINT64_C(4000000000)}, one = {.keys = 1};
-    assert_false(bloom_shape_for_keys(&shape, &bloom_layout_fuse, &too_many, 0.004, problem));
+    assert_false(bloom_shape_for(&shape, &bloom_layout_fuse, UINT64_C(4000000000), 0.004, problem));
     assert_string_equal(problem, "4000000000 keys are too many for layout fuse, which has room for "
                                  "3.8e9; use layout blocked");
-    assert_false(bloom_shape_for_keys(&shape, &bloom_layout_fuse, &one, 1.234567e-10, problem));
+    assert_false(bloom_shape_for(&shape, &bloom_layout_fuse, 1, 1.234567e-10, problem));
     assert_string_equal(
         problem,
         "a rate of 1.23457e-10 is less than layout fuse can keep; ask for 2.34e-10 or more");
@@ -263,11 +260,9 @@ static void widths(void) {
                  {0.01, 7},      {1e-3, 10},     {1e-6, 20},   {0.0078125, 7},
                  {0.0078124, 8}, {2.34e-10, 32}, {0x1p-32, 32}};
     char problem[BLOOM_PROBLEM_SIZE];
-    const struct bloom_key_summary summary = {.keys = 100};
     for (size_t i = 0; i < COUNT_OF(rates); i++) {
         struct bloom_shape shape;
-        assert_true(
-            bloom_shape_for_keys(&shape, &bloom_layout_fuse, &summary, rates[i].rate, problem));
+        assert_true(bloom_shape_for(&shape, &bloom_layout_fuse, 100, rates[i].rate, problem));
         assert_same(shape.extra[1] & 255, rates[i].width, "width");
         struct bloom_estimate estimate = shape.layout->estimate(&shape, NULL);
         assert_true(estimate.rate == ldexp(1, -(int)rates[i].width));
@@ -289,8 +284,7 @@ static bool accepted(const struct bloom_shape *shape) {
 static void headers(void) {
     struct bloom_shape good, wrong;
     char problem[BLOOM_PROBLEM_SIZE];
-    const struct bloom_key_summary summary = {.keys = 1000};
-    assert_true(bloom_shape_for_keys(&good, &bloom_layout_fuse, &summary, 0.004, problem));
+    assert_true(bloom_shape_for(&good, &bloom_layout_fuse, 1000, 0.004, problem));
     assert_true(accepted(&good));
     wrong = good;
     wrong.extra[0] = UINT64_MAX;
@@ -347,7 +341,7 @@ static void any_payload(void) {
         random_fill(&random, made.payload, bytes);
         for (unsigned i = 0; i < 70; i++)
             words[i] = random_next(&random);
-        made.shape.layout->check_many(&made.shape, made.payload, words, 70, found);
+        bloom_check_many(&made.shape, made.payload, words, 70, found);
         for (unsigned i = 0; i < 70; i++) {
             assert_int_equal(found[i], naive_has(&made, words[i]));
             assert_int_equal(found[i], has(&made, words[i]));

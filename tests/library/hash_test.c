@@ -4,7 +4,7 @@
  * numbers become keys is in vectors_test.c and format_test.py. */
 #include "library_test.h"
 
-#include "hash/hash.h"
+#include "shorthand.h"
 
 #include <murmurhash.h>
 

@@ -8,7 +8,7 @@
 
 #include "filter/hashes.h"
 #include "filter/key_set.h"
-#include "hash/hash.h"
+#include "shorthand.h"
 
 /* ---- The allocator ---- */
 
@@ -93,9 +93,9 @@ static uint64_t count_distinct(const struct bloom_layout *layout, const struct b
 }
 
 static void assert_settles_to(struct bloom_key_set *set, uint64_t expected) {
-    struct bloom_key_summary summary = {.keys = UINT64_MAX};
-    assert_int_equal(bloom_key_set_settle(set, &summary), BLOOM_BUILT);
-    assert_same(summary.keys, expected, "distinct keys");
+    uint64_t distinct = UINT64_MAX;
+    assert_int_equal(bloom_key_set_settle(set, &distinct), BLOOM_BUILT);
+    assert_same(distinct, expected, "distinct keys");
 }
 
 /* A filter built from the set is the one with the keys added directly. */
@@ -316,13 +316,13 @@ static void chosen_keys_do_not_pile_up(void) {
         for (size_t layout = 0; layout < COUNT_OF(LAYOUTS); layout++)
             for (int i = 0; i < SEEDS; i++) {
                 struct bloom_key_set set = new_set(LAYOUTS[layout]);
-                struct bloom_key_summary summary;
+                uint64_t distinct;
                 set.seed[0] = random_next(&random);
                 set.seed[1] = random_next(&random);
                 for (size_t key = 0; key < CHOSEN_KEYS; key++)
                     assert_true(bloom_key_set_add(&set, keys[key].words));
-                assert_int_equal(bloom_key_set_settle(&set, &summary), BLOOM_BUILT);
-                assert_true(summary.keys > 0);
+                assert_int_equal(bloom_key_set_settle(&set, &distinct), BLOOM_BUILT);
+                assert_true(distinct > 0);
                 /* Tables are two thirds full at most, where a key that is new passes 4 slots
                  * (Knuth's 1/2 (1/(1-a)^2 - 1)) and one on average 1; searches for duplicates in
                  * between, once or twice a key, add theirs. */
@@ -348,16 +348,16 @@ static void the_seed_changes_no_byte(void) {
         for (int i = 0; i < SEEDS; i++) {
             struct bloom_key_set set =
                 new_set(layout ? &bloom_layout_classic : &bloom_layout_blocked);
-            struct bloom_key_summary summary;
+            uint64_t distinct;
             struct bloom_shape shape;
             char problem[BLOOM_PROBLEM_SIZE];
             set.seed[0] = random_next(&random);
             set.seed[1] = random_next(&random);
             for (int key = 0; key < 2 * KEYS; key++)
                 bloom_key_set_add(&set, bloom_hash_integer(key % KEYS).words);
-            assert_int_equal(bloom_key_set_settle(&set, &summary), BLOOM_BUILT);
-            assert_same(summary.keys, KEYS, "distinct keys");
-            assert_true(bloom_shape_for_keys(&shape, set.layout, &summary, 0.01, problem));
+            assert_int_equal(bloom_key_set_settle(&set, &distinct), BLOOM_BUILT);
+            assert_same(distinct, KEYS, "distinct keys");
+            assert_true(bloom_shape_for(&shape, set.layout, distinct, 0.01, problem));
             uint8_t *payload = allocate_exactly((size_t)bloom_payload_bytes(&shape));
             assert_int_equal(bloom_key_set_build(&set, &shape, payload), BLOOM_BUILT);
             uint64_t print = fingerprint(payload, (size_t)bloom_payload_bytes(&shape));
@@ -387,7 +387,7 @@ static void interruptions(void) {
         struct bloom_shape shape = {.layout = &bloom_layout_blocked, .probes = 5, .bits = 1 << 20};
         uint8_t *payload = allocate_exactly((size_t)bloom_payload_bytes(&shape));
         struct bloom_key_set set = new_set(&bloom_layout_blocked);
-        struct bloom_key_summary left;
+        uint64_t left;
         interrupt_at = questions = 0;
         set.interrupted = is_interrupted;
         set.argument = &questions;
@@ -509,7 +509,7 @@ static unsigned add_with_failure(const struct bloom_layout *layout, const struct
             assert_settles_to(&set, i < distinct ? i : distinct);
         assert_true(bloom_key_set_add(&set, keys[i].words));
     }
-    struct bloom_key_summary left;
+    uint64_t left;
     if (bloom_key_set_settle(&set, &left) == BLOOM_BUILD_NO_MEMORY)
         failures++;
     assert_settles_to(&set, distinct);

@@ -4,7 +4,7 @@
 
 #include "base/version.h"
 #include "filter/header.h"
-#include "hash/hash.h"
+#include "shorthand.h"
 
 /* What messages end in. */
 #define ANEW "; whoever wrote it must write it anew"

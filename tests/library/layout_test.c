@@ -4,8 +4,9 @@
 
 #include "base/bitset.h"
 #include "filter/layout.h"
+#include "filter/layouts/counting.h"
 #include "filter/layouts/kernels/blocked_kernel.h"
-#include "hash/hash.h"
+#include "shorthand.h"
 
 #include <math.h>
 
@@ -65,27 +66,25 @@ static void any_address(void) {
         uint8_t *expected = empty_payload(shape);
         uint8_t expected_found[2 * KEYS], found[2 * KEYS];
         shape->layout->add(shape, expected, values, KEYS);
-        shape->layout->check_many(shape, expected, values, 2 * KEYS, expected_found);
+        bloom_check_many(shape, expected, values, 2 * KEYS, expected_found);
         struct bloom_estimate expected_estimate = shape->layout->estimate(shape, expected);
         for (size_t offset = 0; offset < 64; offset++) {
             uint8_t *memory = allocate_exactly(offset + bytes);
             uint8_t *payload = memory + offset;
             shape->layout->add(shape, payload, values, KEYS);
             assert_memory_equal(payload, expected, bytes);
-            shape->layout->check_many(shape, payload, values, 2 * KEYS, found);
+            bloom_check_many(shape, payload, values, 2 * KEYS, found);
             assert_memory_equal(found, expected_found, sizeof found);
             for (size_t key = 0; key < 2 * KEYS; key++)
                 assert_int_equal(shape->layout->check(shape, payload, values + key * width),
                                  found[key]);
             struct bloom_estimate estimate = shape->layout->estimate(shape, payload);
             assert_same(estimate.ones, expected_estimate.ones, "ones");
-            if (shape->layout->remove != NULL) {
+            if (shape->layout->repeats) {
                 uint8_t bits[19 * BLOOM_BLOCK_BYTES];
-                struct bloom_shape converted;
-                shape->layout->convertible(shape, &bloom_layout_blocked, &converted);
-                shape->layout->convert(shape, payload, &converted, bits);
+                bloom_counting_convert(shape, payload, bits);
                 for (size_t key = 0; key < KEYS; key++)
-                    shape->layout->remove(shape, payload, values + key);
+                    bloom_counting_remove(shape, payload, values + key);
                 assert_same(shape->layout->estimate(shape, payload).ones, 0, "ones left");
                 shape->layout->unite(payload, expected, bytes);
                 assert_memory_equal(payload, expected, bytes);
@@ -114,7 +113,7 @@ static void any_number_at_once(void) {
             for (size_t word = 0; word < count * width; word++)
                 exact[word] = random_next(&random);
             shape->layout->add(shape, payload, exact, count);
-            shape->layout->check_many(shape, payload, exact, count, found);
+            bloom_check_many(shape, payload, exact, count, found);
             memset(expected, 0, bytes);
             for (size_t key = 0; key < count; key++) {
                 assert_int_equal(found[key], 1);
@@ -226,8 +225,8 @@ static void blocks_of_one_apart(const struct bloom_layout *layout, uint32_t prob
             layout->add(&shape, whole, key, 1);
             ones += blocks->add(&shape, apart[block], key);
             assert_true(blocks->check(&shape, apart[block], key));
-        } else if (layout->remove != NULL && step % 2 == 0) {
-            layout->remove(&shape, whole, key);
+        } else if (layout->repeats && step % 2 == 0) {
+            bloom_counting_remove(&shape, whole, key);
             if (in)
                 ones -= blocks->remove(&shape, apart[block], key);
         }

@@ -4,8 +4,9 @@
  * ps_AF the two bytes of U+066B. Without localedef the tests in them are skipped. */
 #define _XOPEN_SOURCE 700 /* setenv, mkdir */
 #include "library_test.h"
+#include "shorthand.h"
 
-#include "base/number.h"
+#include "base/text.h"
 #include "filter/key_set.h"
 
 #include <locale.h>

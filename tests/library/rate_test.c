@@ -6,7 +6,7 @@
 
 #include "filter/key_set.h"
 #include "filter/layout.h"
-#include "hash/hash.h"
+#include "shorthand.h"
 
 #include <math.h>
 
@@ -45,7 +45,7 @@ static uint64_t count_found(const struct bloom_shape *shape, const uint8_t *payl
     while (count > 0) {
         size_t now = count < BATCH ? (size_t)count : BATCH;
         hash_integers(shape->layout, first, now, values);
-        shape->layout->check_many(shape, payload, values, now, found);
+        bloom_check_many(shape, payload, values, now, found);
         for (size_t i = 0; i < now; i++)
             sum += found[i];
         first += (int64_t)now;
@@ -172,16 +172,16 @@ static void fuse_is_predicted(void) {
         struct bloom_shape shape;
         for (unsigned filter = 0; filter < known[i].filters; filter++) {
             struct bloom_key_set set = {.layout = &bloom_layout_fuse, .memory = &bloom_c_memory};
-            struct bloom_key_summary summary;
+            uint64_t distinct;
             char problem[BLOOM_PROBLEM_SIZE];
             int64_t first = (int64_t)((i * 1000 + filter) << 34);
             for (uint64_t key = 0; key < known[i].keys; key++) {
                 hash_integers(&bloom_layout_fuse, first + (int64_t)key, 1, &word);
                 assert_true(bloom_key_set_add(&set, &word));
             }
-            assert_int_equal(bloom_key_set_settle(&set, &summary), BLOOM_BUILT);
-            assert_true(bloom_shape_for_keys(&shape, &bloom_layout_fuse, &summary,
-                                             ldexp(1, -(int)known[i].width), problem));
+            assert_int_equal(bloom_key_set_settle(&set, &distinct), BLOOM_BUILT);
+            assert_true(bloom_shape_for(&shape, &bloom_layout_fuse, distinct,
+                                        ldexp(1, -(int)known[i].width), problem));
             uint8_t *payload = empty_payload(&shape);
             assert_int_equal(bloom_key_set_build(&set, &shape, payload), BLOOM_BUILT);
             assert_same(count_found(&shape, payload, first, known[i].keys), known[i].keys,

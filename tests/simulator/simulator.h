@@ -57,7 +57,7 @@
 #include "sqlite-bloom.h"
 #include "filter/header.h"
 #include "filter/layout.h"
-#include "hash/hash.h"
+#include "../library/shorthand.h"
 
 #include <stdbool.h>
 #include <stddef.h>

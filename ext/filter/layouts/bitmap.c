@@ -4,18 +4,16 @@
  * the smallest form there is, and sorts, removes duplicates and intersects at the speed of memory:
  * Bentley, "Programming Pearls", column 1, 1986. Filters of any two sizes merge: the shorter one
  * counts as if zeros followed it. n equals m. */
-#include "filter/layout.h"
+#include "filter/layouts/bitmap.h"
 
 #include "base/bitset.h"
-#include "base/number.h"
 #include "base/portable.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 enum { BITMAP_NUMBER = 6, WORD_NUMBERS = 64 };
 
-static bool bitmap_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+static bool bitmap_size(struct bloom_shape *shape, bloom_problem problem) {
     (void)problem;
     /* A payload has at least one bit. */
     if (shape->capacity == 0)
@@ -25,46 +23,17 @@ static bool bitmap_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SI
     return true;
 }
 
-static bool bitmap_size_for_keys(struct bloom_shape *shape, const struct bloom_key_summary *keys,
-                                 char problem[BLOOM_PROBLEM_SIZE]) {
-    if (keys->largest >= BLOOM_CAPACITY_MAXIMUM) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "the largest number, %" PRIu64
-                 ", is too large: layout bitmap needs a bit for each "
-                 "number up to it; use another layout",
-                 keys->largest);
-        return false;
-    }
-    shape->capacity = keys->keys == 0 ? 0 : keys->largest + 1;
-    return bitmap_size(shape, problem);
-}
-
-static bool bitmap_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+static bool bitmap_valid(const struct bloom_shape *shape, bloom_problem problem) {
     char rate[BLOOM_NUMBER_SIZE];
-    if ((shape->extra[0] | shape->extra[1]) != 0) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is invalid: bytes 40 to 55 of its header are zeros in layout "
-                 "bitmap" BLOOM_MADE_WRONGLY);
-        return false;
-    }
+    if ((shape->extra[0] | shape->extra[1]) != 0)
+        return bloom_fail(problem, "is invalid: bytes 40 to 55 of its header are zeros in layout "
+                                   "bitmap" BLOOM_MADE_WRONGLY);
     if (shape->capacity == shape->bits && shape->rate == 0)
         return true;
-    snprintf(problem, BLOOM_PROBLEM_SIZE,
-             "is invalid: its header says n = %" PRIu64 " and p = %s for %" PRIu64
-             " bits, layout bitmap has n = bits and p = 0" BLOOM_MADE_WRONGLY,
-             shape->capacity, bloom_number_text(rate, shape->rate, 6), shape->bits);
-    return false;
-}
-
-static bool bitmap_fits(const struct bloom_shape *shape, const uint64_t *words,
-                        char problem[BLOOM_PROBLEM_SIZE]) {
-    if (words[0] < shape->bits)
-        return true;
-    snprintf(problem, BLOOM_PROBLEM_SIZE,
-             "is %" PRIu64 ", but the filter has room for 0 to %" PRIu64
-             "; make it larger, or leave n out of bloom_agg",
-             words[0], shape->bits - 1);
-    return false;
+    return bloom_fail(problem,
+                      "is invalid: its header says n = %" PRIu64 " and p = %s for %" PRIu64
+                      " bits, layout bitmap has n = bits and p = 0" BLOOM_MADE_WRONGLY,
+                      shape->capacity, bloom_number_text(rate, shape->rate, 6), shape->bits);
 }
 
 static bool bitmap_check(const struct bloom_shape *shape, const uint8_t *payload,
@@ -110,38 +79,22 @@ static uint64_t bitmap_word(const struct bloom_shape *shape, const uint8_t *payl
     return bits;
 }
 
-static size_t bitmap_list(const struct bloom_shape *shape, const uint8_t *payload, uint64_t first,
-                          uint64_t last, uint64_t *keys, size_t room) {
+size_t bloom_bitmap_list(const struct bloom_shape *shape, const uint8_t *payload, uint64_t first,
+                         uint64_t last, bool descending, uint64_t *keys, size_t room) {
+    const uint64_t lowest = first / WORD_NUMBERS, words = last / WORD_NUMBERS - lowest + 1;
     size_t listed = 0;
-    for (uint64_t word = first / WORD_NUMBERS; word <= last / WORD_NUMBERS; word++)
-        for (uint64_t bits = bitmap_word(shape, payload, word, first, last); bits != 0;
-             bits &= bits - 1) {
-            if (listed == room)
-                return listed;
-            keys[listed++] = word * WORD_NUMBERS + bloom_lowest_one64(bits);
-        }
-    return listed;
-}
-
-static size_t bitmap_list_down(const struct bloom_shape *shape, const uint8_t *payload,
-                               uint64_t first, uint64_t last, uint64_t *keys, size_t room) {
-    size_t listed = 0;
-    for (uint64_t word = last / WORD_NUMBERS + 1; word-- > first / WORD_NUMBERS;)
+    for (uint64_t i = 0; i < words; i++) {
+        const uint64_t word = lowest + (descending ? words - 1 - i : i);
         for (uint64_t bits = bitmap_word(shape, payload, word, first, last); bits != 0;) {
             if (listed == room)
                 return listed;
-            unsigned highest = bloom_log2_floor(bits);
-            keys[listed++] = word * WORD_NUMBERS + highest;
-            bits ^= UINT64_C(1) << highest;
+            unsigned bit = descending ? bloom_log2_floor(bits) : bloom_lowest_one64(bits);
+            keys[listed++] = word * WORD_NUMBERS + bit;
+            bits ^= UINT64_C(1) << bit;
         }
+    }
     return listed;
 }
-
-static const struct bloom_numbers BITMAP_NUMBERS = {
-    .fits = bitmap_fits,
-    .list = bitmap_list,
-    .list_down = bitmap_list_down,
-};
 
 const struct bloom_layout bloom_layout_bitmap = {
     .name = "bitmap",
@@ -152,7 +105,6 @@ const struct bloom_layout bloom_layout_bitmap = {
     .probes_maximum = 1,
     .bits_multiple = 1,
     .size = bitmap_size,
-    .size_for_keys = bitmap_size_for_keys,
     .valid = bitmap_valid,
     .check = bitmap_check,
     .check_many = bitmap_check_many,
@@ -160,5 +112,4 @@ const struct bloom_layout bloom_layout_bitmap = {
     .unite = bloom_bitset_union,
     .intersect = bloom_bitset_intersect,
     .estimate = bitmap_estimate,
-    .numbers = &BITMAP_NUMBERS,
 };

@@ -21,14 +21,12 @@
 #include "filter/layouts/kernels/blocked_kernel.h"
 
 #include "base/bitset.h"
-#include "base/number.h"
 #include "base/portable.h"
 #include "filter/layouts/sizing.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdatomic.h>
-#include <stdio.h>
 
 enum { BLOCKED_NUMBER = 1 };
 
@@ -107,7 +105,7 @@ static bool blocked_check(const struct bloom_shape *shape, const uint8_t *payloa
                                                                              words[0]) != 0;
 }
 
-static bloom_word_check *blocked_word_check(void) {
+bloom_word_check *bloom_blocked_word_check(void) {
     return blocked_choose()->check;
 }
 
@@ -128,25 +126,23 @@ static void blocked_add(const struct bloom_shape *shape, uint8_t *payload, const
     atomic_load_explicit(&blocked_chosen_add, memory_order_relaxed)(shape, payload, words, count);
 }
 
-bool bloom_blocked_choose(struct bloom_shape *shape, uint64_t *blocks,
-                          char problem[BLOOM_PROBLEM_SIZE]) {
+bool bloom_blocked_choose(struct bloom_shape *shape, uint64_t *blocks, bloom_problem problem) {
     uint64_t keys = shape->capacity > 0 ? shape->capacity : 1;
     if (!bloom_sizing_blocked(keys, shape->rate, &shape->probes, blocks)) {
         /* The smallest rate that FORMAT.md promises for this many keys, plus what rounding to three
          * digits may take away. */
         double least = (ldexp(1, -30) + ldexp((double)keys, -64)) * 1.005;
         char rate[BLOOM_NUMBER_SIZE], least_rate[BLOOM_NUMBER_SIZE];
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "a rate of %s is less than layout %s can keep for %" PRIu64 " keys; "
-                 "ask for %s or more",
-                 bloom_number_text(rate, shape->rate, 6), shape->layout->name, keys,
-                 bloom_number_text(least_rate, least, 3));
-        return false;
+        return bloom_fail(problem,
+                          "a rate of %s is less than layout %s can keep for %" PRIu64 " keys; "
+                          "ask for %s or more",
+                          bloom_number_text(rate, shape->rate, 6), shape->layout->name, keys,
+                          bloom_number_text(least_rate, least, 3));
     }
     return true;
 }
 
-static bool blocked_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+static bool blocked_size(struct bloom_shape *shape, bloom_problem problem) {
     uint64_t blocks;
     if (!bloom_blocked_choose(shape, &blocks, problem))
         return false;
@@ -251,7 +247,6 @@ const struct bloom_layout bloom_layout_blocked = {
     .size = blocked_size,
     .add = blocked_add,
     .check = blocked_check,
-    .word_check = blocked_word_check,
     .check_many = blocked_check_many,
     .unite = bloom_bitset_union,
     .intersect = bloom_bitset_intersect,

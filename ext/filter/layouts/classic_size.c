@@ -1,10 +1,7 @@
 /* See classic_size.h. */
 #include "filter/layouts/classic_size.h"
 
-#include "base/number.h"
-
 #include <inttypes.h>
-#include <stdio.h>
 
 struct bloom_rounded bloom_foreign_bits(const struct bloom_shape *shape) {
     struct bloom_rounded log = bloom_rounded_log(bloom_rounded_double(shape->rate));
@@ -19,27 +16,26 @@ struct bloom_rounded bloom_foreign_probes(const struct bloom_shape *shape, uint6
 }
 
 bool bloom_foreign_set_bits(struct bloom_shape *shape, uint64_t bits, uint64_t maximum,
-                            char problem[BLOOM_PROBLEM_SIZE]) {
+                            bloom_problem problem) {
     char number[BLOOM_NUMBER_SIZE];
     shape->bits = bits;
-    if (bits == 0) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "n = %" PRIu64 " and p = %s: layout %s, with the size that its own library gives "
-                 "it, would have no bits; ask for a smaller p",
-                 shape->capacity, bloom_number_text(number, shape->rate, 6), shape->layout->name);
-        return false;
-    }
+    if (bits == 0)
+        return bloom_fail(
+            problem,
+            "n = %" PRIu64 " and p = %s: layout %s, with the size that its own library gives "
+            "it, would have no bits; ask for a smaller p",
+            shape->capacity, bloom_number_text(number, shape->rate, 6), shape->layout->name);
     if (bits <= maximum)
         return true;
-    snprintf(problem, BLOOM_PROBLEM_SIZE,
-             "n = %" PRIu64 " at p = %s takes %" PRIu64 " bits, layout %s has at most %" PRIu64
-             "; make several filters, or one of layout blocked",
-             shape->capacity, bloom_number_text(number, shape->rate, 6), bits, shape->layout->name,
-             maximum);
-    return false;
+    return bloom_fail(problem,
+                      "n = %" PRIu64 " at p = %s takes %" PRIu64
+                      " bits, layout %s has at most %" PRIu64
+                      "; make several filters, or one of layout blocked",
+                      shape->capacity, bloom_number_text(number, shape->rate, 6), bits,
+                      shape->layout->name, maximum);
 }
 
-bool bloom_foreign_size_as_guava(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+bool bloom_foreign_size_as_guava(struct bloom_shape *shape, bloom_problem problem) {
     uint64_t bits = bloom_rounded_floor(bloom_foreign_bits(shape));
     uint64_t words = bits / BLOOM_WORD_BITS + (bits % BLOOM_WORD_BITS != 0);
     uint64_t probes = bloom_rounded_nearest(
@@ -49,12 +45,11 @@ bool bloom_foreign_size_as_guava(struct bloom_shape *shape, char problem[BLOOM_P
     shape->probes = probes > 0 ? (uint32_t)probes : 1;
     if (probes > shape->layout->probes_maximum) {
         char number[BLOOM_NUMBER_SIZE];
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "n = %" PRIu64 " and p = %s take %" PRIu64
-                 " hashes, layout %s has at most %" PRIu32 "; ask for a larger p",
-                 shape->capacity, bloom_number_text(number, shape->rate, 6), probes,
-                 shape->layout->name, shape->layout->probes_maximum);
-        return false;
+        return bloom_fail(problem,
+                          "n = %" PRIu64 " and p = %s take %" PRIu64
+                          " hashes, layout %s has at most %" PRIu32 "; ask for a larger p",
+                          shape->capacity, bloom_number_text(number, shape->rate, 6), probes,
+                          shape->layout->name, shape->layout->probes_maximum);
     }
     return bloom_foreign_set_bits(shape, words * BLOOM_WORD_BITS, BLOOM_FOREIGN_JAVA_BITS, problem);
 }

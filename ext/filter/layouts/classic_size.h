@@ -29,10 +29,10 @@ struct bloom_rounded bloom_foreign_probes(const struct bloom_shape *shape, uint6
 /* Sizes a filter as Guava's BloomFilter.create(n, p) does, and Spark after it: m = n ln(1/p) / ln^2
  * 2, truncated, then k = ln 2 m / n rounded, then m up to whole words of 64 bits. Refuses, as Guava
  * does, a filter of no bits, or of more bits or hashes than the layout can have. */
-bool bloom_foreign_size_as_guava(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]);
+bool bloom_foreign_size_as_guava(struct bloom_shape *shape, bloom_problem problem);
 
 /* Sets bits, or says in problem that there are none or more than maximum. */
 bool bloom_foreign_set_bits(struct bloom_shape *shape, uint64_t bits, uint64_t maximum,
-                            char problem[BLOOM_PROBLEM_SIZE]);
+                            bloom_problem problem);
 
 #endif

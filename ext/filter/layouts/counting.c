@@ -19,6 +19,8 @@
  * Counters are sums, so they depend on which keys were added how often and not on the order.
  * Removing a false positive corrupts the counts of other keys; a counter at zero stays there.
  */
+#include "filter/layouts/counting.h"
+
 #include "filter/layouts/blocked.h"
 #include "filter/layouts/kernels/counting_kernel.h"
 
@@ -188,7 +190,7 @@ static inline bool counting_block_check(const struct bloom_shape *shape, const u
     return atomic_load_explicit(&counting_chosen_check, memory_order_relaxed)(shape, block, words);
 }
 
-static bool counting_size(struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+static bool counting_size(struct bloom_shape *shape, bloom_problem problem) {
     uint64_t blocks;
     if (!bloom_blocked_choose(shape, &blocks, problem))
         return false;
@@ -239,10 +241,10 @@ static void counting_check_many(const struct bloom_shape *shape, const uint8_t *
     }
 }
 
-/* The smallest of a key's counters: each of them has counted the key as often as it was added, up
- * to 15. */
-static unsigned counting_times(const struct bloom_shape *shape, const uint8_t *payload,
-                               const uint64_t *words) {
+/* Returns the smallest of the key's counters. Each of them has counted the key as often as it was
+ * added, up to 15. */
+unsigned bloom_counting_times(const struct bloom_shape *shape, const uint8_t *payload,
+                              const uint64_t *words) {
     const uint8_t *block = payload + counting_block_at(shape, words[0]);
     struct counting_probes probes = counting_probes_of(words[0]);
     unsigned least = COUNTER_FULL;
@@ -253,8 +255,8 @@ static unsigned counting_times(const struct bloom_shape *shape, const uint8_t *p
     return least;
 }
 
-static void counting_remove(const struct bloom_shape *shape, uint8_t *payload,
-                            const uint64_t *words) {
+void bloom_counting_remove(const struct bloom_shape *shape, uint8_t *payload,
+                           const uint64_t *words) {
     uint8_t *block = payload + counting_block_at(shape, words[0]);
     if (counting_block_check(shape, block, words))
         counting_block_remove(shape, block, words);
@@ -307,12 +309,11 @@ static double counting_expected_ones(const struct bloom_shape *shape, double key
     return bloom_blocked_expected_ones(counting_count(shape), shape->probes, keys);
 }
 
-static bool counting_convertible(const struct bloom_shape *shape, const struct bloom_layout *layout,
-                                 struct bloom_shape *converted) {
-    *converted = *shape;
-    converted->layout = layout;
-    converted->bits = counting_count(shape) * BLOOM_BLOCK_BITS;
-    return layout == &bloom_layout_blocked;
+struct bloom_shape bloom_counting_as_blocked(const struct bloom_shape *shape) {
+    struct bloom_shape blocked = *shape;
+    blocked.layout = &bloom_layout_blocked;
+    blocked.bits = counting_count(shape) * BLOOM_BLOCK_BITS;
+    return blocked;
 }
 
 /* The lowest bits of sixteen counters, side by side. */
@@ -323,15 +324,14 @@ static inline uint64_t counters_gather(uint64_t lowest) {
     return (lowest | lowest >> 24) & 0xffff;
 }
 
-/* The result is, bit by bit, the filter that blocked makes of the same keys. The counters of a
- * block are in the order of its bits, so counter i of the payload becomes bit i. */
-static void counting_convert(const struct bloom_shape *shape, const uint8_t *payload,
-                             const struct bloom_shape *converted, uint8_t *into) {
-    (void)shape;
-    for (uint64_t i = 0; i < converted->bits / 16; i++) {
+/* The counters of a block are in the order of its bits, so counter i of the payload becomes bit i.
+ */
+void bloom_counting_convert(const struct bloom_shape *shape, const uint8_t *payload,
+                            uint8_t *blocked) {
+    for (uint64_t i = 0; i < counting_count(shape) * BLOOM_BLOCK_BITS / 16; i++) {
         uint64_t bits = counters_gather(counters_set(bloom_load64(payload + 8 * i)));
-        into[2 * i] = (uint8_t)bits;
-        into[2 * i + 1] = (uint8_t)(bits >> 8);
+        blocked[2 * i] = (uint8_t)bits;
+        blocked[2 * i + 1] = (uint8_t)(bits >> 8);
     }
 }
 
@@ -362,11 +362,7 @@ const struct bloom_layout bloom_layout_counting = {
     .add = counting_add,
     .check = counting_check,
     .check_many = counting_check_many,
-    .times = counting_times,
-    .remove = counting_remove,
     .unite = counting_unite,
     .estimate = counting_estimate,
-    .convertible = counting_convertible,
-    .convert = counting_convert,
     .blocks = &COUNTING_BLOCKS,
 };

@@ -36,14 +36,11 @@
  */
 #include "filter/layout.h"
 
-#include "base/number.h"
 #include "base/portable.h"
 #include "filter/key_set.h"
-#include "hash/hash.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -236,7 +233,7 @@ static uint64_t fuse_log2(uint64_t keys) {
  * could be peeled at the first try. Segments of 2^floor(0.6 log2 n + 1.5) places; 2^14 at most, and
  * 2^15 from 2^26 keys on, so that three of them with their working memory (27 bytes a place) are in
  * cache. 7/8 + 5 / log2 n places a key, at least 9/8. */
-static void fuse_size(uint64_t keys, uint32_t *segment_log, uint64_t *segments) {
+static void fuse_segments_for(uint64_t keys, uint32_t *segment_log, uint64_t *segments) {
     const uint32_t most = keys < UINT64_C(1) << 26 ? 14 : 15;
     uint64_t wanted = 0, log = FUSE_SEGMENT_LOG_MINIMUM;
     if (keys > 1) {
@@ -251,27 +248,24 @@ static void fuse_size(uint64_t keys, uint32_t *segment_log, uint64_t *segments) 
     *segments = *segments > FUSE_PLACES ? *segments - (FUSE_PLACES - 1) : 1;
 }
 
-static bool fuse_size_for_keys(struct bloom_shape *shape, const struct bloom_key_summary *keys,
-                               char problem[BLOOM_PROBLEM_SIZE]) {
+static bool fuse_size(struct bloom_shape *shape, bloom_problem problem) {
     uint32_t width = fuse_width_for(shape->rate), segment_log;
     uint64_t segments;
     if (width > FUSE_WIDTH_MAXIMUM) {
         char rate[BLOOM_NUMBER_SIZE], least[BLOOM_NUMBER_SIZE];
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "a rate of %s is less than layout fuse can keep; ask for %s or more",
-                 bloom_number_text(rate, shape->rate, 6),
-                 bloom_number_text(least, ldexp(1, -FUSE_WIDTH_MAXIMUM) * 1.005, 3));
-        return false;
+        return bloom_fail(problem,
+                          "a rate of %s is less than layout fuse can keep; ask for %s or more",
+                          bloom_number_text(rate, shape->rate, 6),
+                          bloom_number_text(least, ldexp(1, -FUSE_WIDTH_MAXIMUM) * 1.005, 3));
     }
-    fuse_size(keys->keys, &segment_log, &segments);
+    fuse_segments_for(shape->capacity, &segment_log, &segments);
     uint64_t places = (segments + FUSE_PLACES - 1) << segment_log;
-    if (places > UINT32_MAX) {
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "%" PRIu64 " keys are too many for layout fuse, which has room for 3.8e9; use "
-                 "layout blocked",
-                 keys->keys);
-        return false;
-    }
+    if (places > UINT32_MAX)
+        return bloom_fail(problem,
+                          "%" PRIu64
+                          " keys are too many for layout fuse, which has room for 3.8e9; use "
+                          "layout blocked",
+                          shape->capacity);
     shape->probes = FUSE_PLACES;
     shape->bits = places * width;
     shape->extra[1] = width | (uint64_t)segment_log << 8 | segments << 16;
@@ -279,7 +273,7 @@ static bool fuse_size_for_keys(struct bloom_shape *shape, const struct bloom_key
 }
 
 /* Every place of every key must be within the payload. How w follows from p is for writers. */
-static bool fuse_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBLEM_SIZE]) {
+static bool fuse_valid(const struct bloom_shape *shape, bloom_problem problem) {
     uint32_t width = fuse_width(shape), segment_log = fuse_segment_log(shape);
     uint64_t segments = fuse_segments(shape);
     bool valid = shape->probes == FUSE_PLACES && width >= 1 && width <= FUSE_WIDTH_MAXIMUM &&
@@ -289,11 +283,11 @@ static bool fuse_valid(const struct bloom_shape *shape, char problem[BLOOM_PROBL
                  (segments + FUSE_PLACES - 1) << segment_log <= UINT32_MAX &&
                  ((segments + FUSE_PLACES - 1) << segment_log) * width == shape->bits;
     if (!valid)
-        snprintf(problem, BLOOM_PROBLEM_SIZE,
-                 "is invalid: its header says %" PRIu64 " segments of 2^%" PRIu32
-                 " numbers of %" PRIu32 " bits, which is not what layout fuse has for %" PRIu64
-                 " bits" BLOOM_MADE_WRONGLY,
-                 segments, segment_log, width, shape->bits);
+        bloom_fail(problem,
+                   "is invalid: its header says %" PRIu64 " segments of 2^%" PRIu32
+                   " numbers of %" PRIu32 " bits, which is not what layout fuse has for %" PRIu64
+                   " bits" BLOOM_MADE_WRONGLY,
+                   segments, segment_log, width, shape->bits);
     return valid;
 }
 
@@ -614,7 +608,7 @@ const struct bloom_layout bloom_layout_fuse = {
     .bits_multiple = 1,
     .advice = "it is made of a finished set: make it anew of all keys, as in "
               "bloom_agg(key, NULL, 0.01, 'fuse')",
-    .size_for_keys = fuse_size_for_keys,
+    .size = fuse_size,
     .valid = fuse_valid,
     .check = fuse_check,
     .check_many = fuse_check_many,

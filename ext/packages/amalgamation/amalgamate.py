@@ -205,8 +205,10 @@ LIBRARY = pathlib.PurePath("sqlite-bloom-filter.c")
 # SQLite's macros would define a name that all extensions of a program share, where SQLite is not
 # linked in: the pointer to its functions.
 API_POINTER = re.compile(r"^SQLITE_EXTENSION_INIT[13]\b", re.MULTILINE)
-# A macro that makes a function static, as WITH_AVX2 does.
-STATIC_MACRO = re.compile(r"^\s*#\s*define\s+(\w+)\s[^\n]*\bstatic\b", re.MULTILINE)
+# A macro that makes a function static, as WITH_AVX2 does, or defines static functions.
+STATIC_MACRO = re.compile(
+    r"^\s*#\s*define\s+(\w+)(?:\([^)\n]*\))?\s[^\n]*\bstatic\b", re.MULTILINE
+)
 STATIC_API_POINTER = """#if !defined(SQLITE_CORE) && !defined(SQLITE_OMIT_LOAD_EXTENSION)
 static const sqlite3_api_routines *sqlite3_api;
 #endif

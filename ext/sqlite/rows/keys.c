@@ -11,6 +11,8 @@
  */
 #include "sqlite/rows/table_function.h"
 
+#include "filter/layouts/bitmap.h"
+
 #include <string.h>
 
 enum { KEYS_COLUMN_KEY, KEYS_COLUMN_FILTER };
@@ -150,7 +152,6 @@ static void keys_compare_value(struct keys_cursor *cursor, int comparison, sqlit
 /* Lists the next keys; none when there are no more. Returns an SQLite code. */
 static int keys_list(struct keys_cursor *cursor) {
     const struct bloom_shape *shape = &cursor->filter.shape;
-    const struct bloom_numbers *numbers = shape->layout->numbers;
     const uint8_t *payload = bloom_stored_payload(&cursor->filter);
     const size_t room = sizeof cursor->listed / sizeof *cursor->listed;
     int code = SQLITE_OK;
@@ -161,8 +162,8 @@ static int keys_list(struct keys_cursor *cursor) {
             first = last - KEYS_STRETCH + 1;
         else if (last - first >= KEYS_STRETCH)
             last = first + KEYS_STRETCH - 1;
-        cursor->count = (cursor->descending ? numbers->list_down : numbers->list)(
-            shape, payload, first, last, cursor->listed, room);
+        cursor->count = bloom_bitmap_list(shape, payload, first, last, cursor->descending,
+                                          cursor->listed, room);
         end = cursor->count == room ? cursor->listed[room - 1] : cursor->descending ? first : last;
         if (end == (cursor->descending ? cursor->first : cursor->last))
             keys_none(cursor);
@@ -200,7 +201,7 @@ static int keys_read(struct keys_cursor *cursor, sqlite3_value *value) {
     if (sqlite3_value_type(value) == SQLITE_BLOB)
         cursor->filter.bytes = bloom_rows_bytes(rows, &length);
     const struct bloom_layout *layout = cursor->filter.shape.layout;
-    if (layout->numbers == NULL)
+    if (!layout->exact)
         return bloom_rows_fail(rows,
                                "cannot list the keys of a filter of layout %s, only those of "
                                "layout bitmap; keep the keys in a table, too",

@@ -134,7 +134,7 @@ static bool lines_is_plain(const uint8_t *text, size_t length) {
 static bool lines_is_utf8(const uint8_t *text, size_t length) {
     size_t i = 0;
     while (i < length)
-        if (url_code_point(text, length, &i) == URL_NO_CODE_POINT)
+        if (url_code_point(text, length, &i) == BLOOM_NOT_UTF8)
             return false;
     return true;
 }

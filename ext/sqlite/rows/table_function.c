@@ -14,7 +14,7 @@ struct bloom_argument {
     int type; /* of SQLite: SQLITE_NULL for a pin */
     struct bloom_kept_pin pin;
     bool hashed;
-    struct bloom_hash hash; /* of type and bytes: see rows_rowid */
+    uint64_t hash[2]; /* of type and bytes: see rows_rowid */
     size_t length, room;
     uint8_t bytes[]; /* of a number its eight, of a pin none */
 };
@@ -322,13 +322,14 @@ static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
     struct bloom_argument *argument = rows->argument;
     if (!argument->hashed) {
         const struct bloom_stored *pinned = argument->pin.filter;
-        argument->hash = pinned == NULL ? bloom_hash_bytes(argument->bytes, argument->length)
-                                        : bloom_hash_bytes(pinned->bytes, (size_t)pinned->length);
-        argument->hash.words[0] = bloom_mix(argument->hash.words[0] + (uint64_t)argument->type);
+        const size_t length = pinned == NULL ? argument->length : (size_t)pinned->length;
+        bloom_murmur3_bytes(pinned == NULL ? argument->bytes : pinned->bytes, length,
+                            argument->hash);
+        argument->hash[0] = bloom_mix(argument->hash[0] + (uint64_t)argument->type);
         argument->hashed = true;
     }
-    uint64_t mixed = bloom_mix(rows->row ^ argument->hash.words[0]);
-    *rowid = (sqlite3_int64)bloom_mix(mixed ^ argument->hash.words[1]);
+    uint64_t mixed = bloom_mix(rows->row ^ argument->hash[0]);
+    *rowid = (sqlite3_int64)bloom_mix(mixed ^ argument->hash[1]);
     return SQLITE_OK;
 }
 
