@@ -4,6 +4,8 @@
 RUN names the test for each file and language, so that a block in a new place is run or explained.
 This file runs sql/TROUBLE.md, computes the figures of README.md and sql/REFERENCE.md or finds them
 in tests/bench/results, and checks the links, the make commands and the pins of all pages.
+
+    blocks_test.py --update    write what the blocks of sql/TROUBLE.md print into the page
 """
 import contextlib
 import io
@@ -17,6 +19,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import textwrap
 import unittest
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -326,12 +329,13 @@ class Trouble(unittest.TestCase):
         return (run.stdout + run.stderr).splitlines()
 
     def run_section(self, heading):
+        """What each block prints: its text, the text that follows it, and the lines."""
         blocks = BLOCK.findall(self.SECTIONS[heading])
         connection = self.open()
         connection.enable_load_extension(True)
         if not any(".load" in block for _, block in blocks):
             self.load(connection)
-        all_printed, printed = [], []
+        ran = []
         for (language, block), (following, wanted) in zip(blocks, [*blocks[1:], ("", "")]):
             if language == "text":
                 continue
@@ -339,29 +343,46 @@ class Trouble(unittest.TestCase):
                 printed, connection = self.run_sql(connection, block)
             else:
                 printed = self.run_python(block)
-            wanted = re.sub(r"\n {2,}", " ", wanted) if following == "text" else ""
-            with self.subTest(section=heading, block=block):
-                self.assertEqual(printed, wanted.splitlines())
-            all_printed += printed
+            ran.append((block, wanted if following == "text" else "", printed))
         connection.close()
-        return all_printed
+        return ran
 
     def test_each_section_prints_what_it_says(self):
         for heading in self.SECTIONS:
             self.setUp()
-            self.run_section(heading)
+            for block, wanted, printed in self.run_section(heading):
+                with self.subTest(section=heading, block=block):
+                    self.assertEqual(printed, re.sub(r"\n {2,}", " ", wanted).splitlines())
 
     def test_each_message_in_a_heading_is_printed_below_it(self):
-        """A heading is a message, or part of one, or begins with a capital and is none."""
+        """A heading that begins with a capital letter is not a message, except these two."""
         for heading in self.SECTIONS:
             if heading[0].isupper() and not heading.startswith(("NOT NULL", "UPSERT")):
                 continue
             self.setUp()
             with self.subTest(heading=heading), contextlib.redirect_stderr(io.StringIO()):
-                said = "\n".join(self.run_section(heading))
-                for part in heading.split(" ... "):
-                    self.assertIn(part, said)
+                said = "\n".join(line for *_, lines in self.run_section(heading) for line in lines)
+                self.assertIn(heading, said)
+
+
+def update():
+    """Writes what the blocks of sql/TROUBLE.md print into the page, for example new messages."""
+    page, trouble = Trouble.PAGE, Trouble()
+    for heading, section in Trouble.SECTIONS.items():
+        trouble.setUp()
+        for block, wanted, printed in trouble.run_section(heading):
+            lines = "".join(textwrap.fill(line, 100, subsequent_indent="  ", break_on_hyphens=False,
+                                          break_long_words=False) + "\n" for line in printed)
+            if wanted:
+                changed = section.replace(f"{block}```\n```text\n{wanted}```",
+                                          f"{block}```\n```text\n{lines}```")
+                page, section = page.replace(section, changed), changed
+    (TOP / "sql/TROUBLE.md").write_text(page, encoding="utf-8")
+    trouble.doCleanups()
 
 
 if __name__ == "__main__":
-    unittest.main()
+    if "--update" in sys.argv[1:]:
+        update()
+    else:
+        unittest.main()
