@@ -4,7 +4,8 @@
 #: make                builds the library, and libsqlite-bloom-filter.a for C without SQLite
 #: make demo           filters a million visits by a list of malicious URLs; URLS=FILE for your own
 #: make install        libraries and headers, under PREFIX (/usr/local); LIBDIR, DESTDIR
-#: make uninstall      takes them away
+#: make uninstall      removes them
+#: make format         runs clang-format on the C files, except generated tables
 #: make clean          removes everything that was built
 #: make help           this list
 
@@ -48,6 +49,7 @@ COMPILE = $(CC) $(CPPFLAGS) $(CFLAGS) $(WARNINGS) -std=c11 -Iext -ffp-contract=o
 FILTER_LIBRARY = libsqlite-bloom-filter.a
 
 all: $(LIBRARY) $(FILTER_LIBRARY)
+	@echo 'Built $(LIBRARY). Next: make demo, make test, or .load ./bloom in the sqlite3 shell'
 
 # One rule for the objects of every build: $(call objects,NAME,FLAGS) tells how build/NAME/*.o are
 # made, $(call objects_of,NAME,SOURCES) names them. The compiler writes beside each what headers it
@@ -109,6 +111,7 @@ define fill
 endef
 
 install: $(LIBRARY) $(FILTER_LIBRARY)
+	@echo 'Built $(LIBRARY). Next: make demo, make test, or .load ./bloom in the sqlite3 shell'
 	$(INSTALL) -d "$(DESTDIR)$(LIBDIR)" "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PKGCONFIG)" \
 	    "$(DESTDIR)$(CMAKE_PACKAGE)"
 	$(INSTALL) -m 755 $(LIBRARY) "$(DESTDIR)$(LIBDIR)/$(LIBRARY)"
@@ -133,10 +136,14 @@ demo: $(LIBRARY)
 help:
 	@sed -n 's/^#: //p' $(MAKEFILE_LIST)
 
+# Tables are generated, and stay as their programs write them.
+format:
+	git ls-files '*.c' '*.h' | grep -v -e _tables.h -e _sizes.h | xargs clang-format -i
+
 clean:
 	rm -rf $(BUILD) bloom.so bloom.dylib $(FILTER_LIBRARY)
 
-.PHONY: all objects install uninstall demo help clean
+.PHONY: all objects install uninstall demo help format clean
 
 # make test, check, long, coverage, bench; make packages, hosts. A copy of the sources alone has
 # neither.

@@ -1,17 +1,17 @@
--- Dense whole numbers: sorted, without duplicates, intersected, and what is missing. A bitmap is an
--- exact set of one bit for each number from 0 to the largest.
+-- Sort dense whole numbers, drop duplicates, intersect sets of them, and find the missing ones. A
+-- bitmap is an exact set: it has one bit for each number from 0 to the largest.
 -- From the top folder: sqlite3 < sql/bitmap.sql
 .bail on
 .load ./bloom
 .mode column
 
--- 1. A list of 200,000 numbers below 200,000, in disorder, some of them twice: here the numbers of
--- invoices as they came in.
+-- 1. 200,000 numbers below 200,000, in disorder, some of them twice. Here they are the numbers of
+-- invoices in the order in which they came.
 CREATE TABLE invoices(number INTEGER);
 INSERT INTO invoices SELECT value * 7919 % 199933 FROM generate_series(1, 200000);
 
--- 2. Sort and de-duplicate: collect them in a bitmap and list it. Nothing is sorted, nothing kept
--- but 25 KB.
+-- 2. Sort and drop duplicates: collect the numbers in a bitmap, and list it. SQLite sorts nothing,
+-- and keeps only 25 KB.
 CREATE TEMP TABLE collected AS
   SELECT bloom_agg(number, NULL, NULL, 'bitmap') AS numbers FROM invoices;
 SELECT count(*) AS rows, (SELECT bloom_count(numbers) FROM collected) AS different,
@@ -19,7 +19,8 @@ SELECT count(*) AS rows, (SELECT bloom_count(numbers) FROM collected) AS differe
 SELECT key FROM bloom_keys((SELECT numbers FROM collected)) WHERE key > 150000 ORDER BY key LIMIT 3;
 SELECT key AS last FROM bloom_keys((SELECT numbers FROM collected)) ORDER BY key DESC LIMIT 2;
 
--- 3. The readers of two articles: one bitmap for each article, both, either, and who read which.
+-- 3. The readers of two articles, with one bitmap for each article: how many read both, how many
+-- read either, and who read which.
 CREATE TABLE readers(article TEXT PRIMARY KEY, users BLOB);
 INSERT INTO readers SELECT 'filters', bloom_agg(value * 3, NULL, NULL, 'bitmap')
   FROM generate_series(0, 50000);
@@ -30,11 +31,11 @@ SELECT bloom_count(bloom_intersect(a.users, b.users)) AS both,
        bloom_check(a.users, 60) AS "60 read filters", bloom_check(b.users, 62) AS "62 read bitmaps"
   FROM readers a, readers b WHERE a.article = 'filters' AND b.article = 'bitmaps';
 
--- A list of all that both have read by id, next page after 90:
+-- Who read both, in order. This is the page of three that follows user 90.
 SELECT key AS user FROM bloom_keys((SELECT bloom_intersect_agg(users) FROM readers))
  WHERE key > 90 ORDER BY key LIMIT 3;
 
--- 4. Missing numbers in a sequence: the gaps between a number and the one before it.
+-- 4. Missing numbers of a sequence are the gaps between a number and the one before it.
 DELETE FROM invoices WHERE number IN (5, 6, 7, 1000, 77777);
 UPDATE collected SET numbers = (SELECT bloom_agg(number, NULL, NULL, 'bitmap') FROM invoices);
 SELECT before + 1 AS "missing from", key - 1 AS "to"
@@ -42,13 +43,10 @@ SELECT before + 1 AS "missing from", key - 1 AS "to"
           FROM bloom_keys((SELECT numbers FROM collected)))
  WHERE key > before + 1 ORDER BY 1;
 
--- 5. Size beside a table and an index of the same numbers, in bytes.
+-- 5. The sizes of the bitmap, of a table and of an index of the same numbers, in bytes.
 CREATE TABLE as_table(number INTEGER PRIMARY KEY);
 INSERT INTO as_table SELECT key FROM bloom_keys((SELECT numbers FROM collected));
 CREATE INDEX invoices_by_number ON invoices(number);
 SELECT (SELECT length(numbers) FROM collected) AS bitmap,
        (SELECT sum(pgsize) FROM dbstat WHERE name = 'as_table') AS "table",
        (SELECT sum(pgsize) FROM dbstat WHERE name = 'invoices_by_number') AS "index";
--- Ten million numbers in disorder, on one core: collecting and listing them takes 1.1 s, SELECT
--- DISTINCT number ... ORDER BY number 2.5 s; intersecting two bitmaps of that size less than a
--- millisecond, listing one 24 ns a number.

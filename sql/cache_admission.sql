@@ -1,6 +1,6 @@
--- A cache that stores only what is asked for again. Most of what is asked for is never wanted a
--- second time, and would only drive out what is. A filter table remembers what was asked for
--- lately; who comes the second time is stored. A false positive stores one thing too many.
+-- A cache that stores only what is requested a second time. Most things are requested once, and
+-- storing them would only drive out what is wanted again. A filter table remembers the latest
+-- requests. A false positive stores one thing too many.
 -- From the top folder: sqlite3 < sql/cache_admission.sql
 .bail on
 .load ./bloom
@@ -8,16 +8,16 @@
 
 CREATE TABLE cache(url TEXT PRIMARY KEY, body TEXT) WITHOUT ROWID;
 
--- The last 10,000 to 20,000 requests: two generations, rotated every 10,000.
+-- The table remembers the last 10,000 to 20,000 requests: two generations, rotated every 10,000.
 CREATE VIRTUAL TABLE asked USING bloom(capacity=10000, fpr=0.01, generations=2);
 
--- In a program: INSERT OR IGNORE INTO asked(key) VALUES (?), and store when changes() is 0.
+-- In a program: INSERT OR IGNORE INTO asked(key) VALUES (?), and store if changes() is 0.
 INSERT OR IGNORE INTO asked(key) VALUES ('http://site.example/');
 SELECT changes() = 0 AS "stored the first time";
 INSERT OR IGNORE INTO asked(key) VALUES ('http://site.example/');
 SELECT changes() = 0 AS "the second time";
 
--- The same in a trigger, where EXISTS takes the place of changes().
+-- The same in a trigger, where EXISTS replaces changes().
 CREATE TABLE requests(id INTEGER PRIMARY KEY, url TEXT, hit INTEGER);
 CREATE TRIGGER request AFTER INSERT ON requests BEGIN
   UPDATE requests SET hit = EXISTS (SELECT 1 FROM cache WHERE url = NEW.url) WHERE id = NEW.id;
@@ -30,8 +30,8 @@ CREATE TRIGGER rotation AFTER INSERT ON requests WHEN NEW.id % 10000 = 0 BEGIN
   INSERT INTO asked(asked) VALUES ('rotate');
 END;
 
--- 60,000 requests, made up: half of them for 2,000 pages, the others each for one that nobody else
--- wants.
+-- 60,000 requests, made up. Half of them are for 2,000 pages. Each of the others is for a page that
+-- nobody requests again.
 INSERT INTO requests(url)
   SELECT printf('http://site.example/%d', CASE value % 2 WHEN 0 THEN value / 2 * 7919 % 2000
                                                          ELSE value + 2000 END)

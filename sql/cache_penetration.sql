@@ -1,5 +1,6 @@
--- Refuse keys that do not exist before they cost a look-up, as when someone floods a shop with
--- invented product codes. A filter of all keys guards the table, triggers keep it complete.
+-- Refuse keys that do not exist before they cost a look-up, for example when somebody floods a shop
+-- with invented product codes. A filter of all keys guards the table, and triggers keep it
+-- complete.
 -- From the top folder: sqlite3 < sql/cache_penetration.sql
 .bail on
 .load ./bloom
@@ -9,16 +10,16 @@ CREATE TABLE products(code TEXT PRIMARY KEY, name TEXT);
 INSERT INTO products SELECT printf('P%06d', value * 7), 'Product ' || value
   FROM generate_series(1, 10000);
 
--- The filter of what is there, with room for as much again; when bloom_count(f) nears the double,
--- make it anew in the same way.
+-- The filter has room for twice as many keys. When bloom_count(f) comes near that number, build it
+-- again in the same way.
 CREATE TABLE guard(f BLOB NOT NULL);
 INSERT INTO guard SELECT bloom_agg(code, 2 * (SELECT count(*) FROM products)) FROM products;
 
--- Every new key joins the filter in the same transaction. (No CHECK may be on guard that the update
--- could violate: an INSERT OR IGNORE INTO products would ignore that, and the key with it.) What is
--- deleted stays in it and merely costs a look-up in vain: build the filter anew now and then. Each
--- row copies the filter once, so load a large batch without the triggers and add it with
--- bloom_union, as remove_duplicates.sql does.
+-- Triggers add every new key in the same transaction. A deleted key stays in the filter, and costs
+-- a look-up in vain, so build the filter again now and then. Each new row copies the filter once.
+-- So load a large batch without the triggers, and add it with bloom_union, as remove_duplicates.sql
+-- does. The table guard must have no CHECK that the update could violate, because an INSERT OR
+-- IGNORE INTO products would ignore that, and lose the key.
 CREATE TRIGGER guard_insert AFTER INSERT ON products BEGIN
   UPDATE guard SET f = bloom_add(f, NEW.code);
 END;
@@ -26,8 +27,8 @@ CREATE TRIGGER guard_update AFTER UPDATE ON products WHEN NEW.code IS NOT OLD.co
   UPDATE guard SET f = bloom_add(f, NEW.code);
 END;
 
--- A request is looked up only when the guard lets it through. (0: refused without a look-up, 1:
--- looked up in vain, 2: found.)
+-- A request is looked up only if the guard lets it through. The answer is 0 if it was refused
+-- without a look-up, 1 if it was looked up in vain, and 2 if it was found.
 CREATE TABLE requests(code TEXT NOT NULL);
 CREATE VIEW answers AS
   SELECT code, CASE WHEN NOT bloom_check((SELECT bloom_pin(f) FROM guard), code) THEN 0
@@ -35,7 +36,7 @@ CREATE VIEW answers AS
                       END AS answer
     FROM requests;
 
--- 100,000 requests, 3 of 100 for products that exist.
+-- 100,000 requests, of which 3 in 100 are for products that exist.
 INSERT INTO requests
   SELECT CASE WHEN value % 100 < 3 THEN printf('P%06d', (value % 10000 + 1) * 7)
     ELSE printf('X%06d', value) END

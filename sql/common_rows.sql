@@ -1,12 +1,12 @@
--- Which rows of a large table also occur in another one? A filter of the one, one scan of the
--- other, and an exact test of the few survivors: neither table needs an index, nor to fit into
--- memory.
+-- Which rows of a large table also occur in another one? Build a filter of the one table, scan the
+-- other once, and test the few survivors exactly. Neither table needs an index, and neither has to
+-- fit into memory.
 -- From the top folder: sqlite3 < sql/common_rows.sql
 .bail on
 .load ./bloom
 .mode column
 
--- Two tables without an index: 100,000 subscribers, and 300,000 orders of which few are theirs.
+-- Two tables without an index: 100,000 subscribers, and 300,000 orders, of which few are theirs.
 CREATE TABLE subscribers(email TEXT NOT NULL);
 CREATE TABLE orders(number INTEGER, email TEXT NOT NULL);
 INSERT INTO subscribers SELECT printf('Reader.%d@Mail%d.example', value, value % 9)
@@ -16,18 +16,19 @@ INSERT INTO orders
                      ELSE printf('customer.%d@post%d.example', value, value % 7) END
     FROM generate_series(1, 300000);
 
--- 1. One scan of the first table builds the filter. A filter knows no collation: lower() on both
--- sides makes upper and lower case the same. (A number in the place of NULL, at least that of the
--- keys, saves memory, 8 bytes a key. The coalesce is for a first table without rows.)
+-- 1. One scan of the first table builds the filter. A filter knows no collation, so lower() on both
+-- sides makes upper and lower case the same. The coalesce is for a first table without rows. (If
+-- you know the number of keys, write it instead of NULL: that saves memory.)
 CREATE TEMP TABLE subscribed AS
   SELECT coalesce(bloom_agg(lower(email), NULL, 0.001), bloom_new(1)) AS f FROM subscribers;
 
--- 2. One scan of the second table. What does not pass the filter is certainly not in the first.
+-- 2. One scan of the second table. A row that does not pass the filter is certainly not in the
+-- first table.
 CREATE TEMP TABLE survivors AS
   SELECT number, lower(email) AS email FROM orders
    WHERE bloom_check((SELECT bloom_pin(f) FROM subscribed), lower(email));
 
--- 3. The exact test: one more scan of the first table, against the survivors alone.
+-- 3. The exact test is one more scan of the first table, which compares it with the survivors.
 CREATE TEMP TABLE confirmed AS
   SELECT lower(email) AS email FROM subscribers WHERE lower(email) IN (SELECT email FROM survivors);
 CREATE TEMP TABLE common AS SELECT * FROM survivors WHERE email IN (SELECT email FROM confirmed);
@@ -42,7 +43,7 @@ SELECT (SELECT count(*) FROM subscribers) AS subscribers,
 .print The first of them
 SELECT * FROM common ORDER BY number LIMIT 3;
 
--- The same without a filter, as a proof: SQLite has to build an index of the whole first table for
+-- As a proof, the same without a filter. SQLite has to build an index of the whole first table for
 -- it.
 CREATE TEMP TABLE proof AS
   SELECT number, lower(email) AS email FROM orders

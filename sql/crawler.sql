@@ -1,18 +1,18 @@
--- A crawler that visits every page once. Which URLs it has met is in a filter table: a fraction of
--- the size of a set, and part of the same transaction as the queue, so that a crash loses nothing
--- and repeats at most the batch at hand. A false positive is a page that is never visited: choose
--- fpr by how many you can spare.
+-- A crawler that visits every page once, across restarts. A filter table remembers which URLs it
+-- has met, in a fraction of their size. It is part of the same transaction as the queue, so a crash
+-- loses nothing, and repeats at most the current batch. A false positive is a page that is never
+-- visited, so choose fpr by how many pages you can miss.
 -- From the top folder: sqlite3 < sql/crawler.sql
 .bail on
 .load ./bloom
 .mode column
 
--- What the crawler stores: the queue of URLs to visit, and all URLs it has ever met. The filter
--- table grows when there are more.
+-- What the crawler stores: the queue of URLs to visit, and all URLs that it has ever met. The
+-- filter table grows if there are more than its capacity.
 CREATE TABLE queue(id INTEGER PRIMARY KEY, url TEXT NOT NULL);
 CREATE VIRTUAL TABLE met USING bloom(capacity=10000, fpr=0.001);
 
--- The web, made up: 20,000 pages with three links each, and everything can be reached from page 0.
+-- The web, made up: 20,000 pages with three links each. Every page can be reached from page 0.
 CREATE TABLE links(source TEXT, target TEXT);
 INSERT INTO links
   SELECT printf('http://site.example/page/%d', value), printf('http://site.example/page/%d',
@@ -20,7 +20,7 @@ INSERT INTO links
     FROM generate_series(0, 19999), (SELECT 1 AS n UNION ALL SELECT 2 UNION ALL SELECT 3) AS link;
 CREATE INDEX links_source ON links(source);
 
--- A URL is queued unless it was met before. It is met from then on.
+-- A URL is queued unless it was met before.
 CREATE VIEW found AS SELECT target AS url FROM links;
 CREATE TRIGGER found_insert INSTEAD OF INSERT ON found WHEN NOT EXISTS (SELECT 1 FROM met
   WHERE key = NEW.url) BEGIN
@@ -28,7 +28,7 @@ CREATE TRIGGER found_insert INSTEAD OF INSERT ON found WHEN NOT EXISTS (SELECT 1
   INSERT INTO queue(url) VALUES (NEW.url);
 END;
 
--- One step: the next URL of the queue is taken out, and the links of its page are found.
+-- One step takes the next URL from the queue, and finds the links of its page.
 CREATE TABLE visited(step INTEGER PRIMARY KEY, url TEXT);
 CREATE TRIGGER visited_insert AFTER INSERT ON visited BEGIN
   UPDATE visited SET url = (SELECT url FROM queue ORDER BY id LIMIT 1) WHERE step = NEW.step;
@@ -50,7 +50,7 @@ SELECT url AS "the first three steps" FROM visited;
 .print
 SELECT url AS "the queue then" FROM queue;
 
--- A batch of steps is a transaction.
+-- A batch of steps is one transaction.
 BEGIN;
 INSERT INTO visited(step) SELECT value FROM generate_series(4, 3000);
 COMMIT;
@@ -58,8 +58,8 @@ COMMIT;
 .print After 3,000 steps
 SELECT * FROM state;
 
--- An interruption, be it ROLLBACK or a power failure, takes back the whole of an unfinished batch:
--- from the queue, from the list and from the filter table.
+-- An interruption undoes the whole of an unfinished batch, whether it is a ROLLBACK or a power
+-- failure: in the queue, in the list and in the filter table.
 BEGIN;
 INSERT INTO visited(step) SELECT value FROM generate_series(3001, 15000);
 .print
@@ -70,7 +70,7 @@ ROLLBACK;
 .print After the interruption
 SELECT * FROM state;
 
--- The crawl is taken up where it was, and goes on until the queue is empty.
+-- The crawl continues where it was, until the queue is empty.
 BEGIN;
 INSERT INTO visited(step) SELECT value FROM generate_series(3001, 20000);
 COMMIT;

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Shows what a filter does on a real list: visits in every spelling are looked up under all their
-# keys; how small and how fast that is against the same with an exact index, and how often it errs.
-# The visits come from visits.awk, which knows nothing of the extension and tells which it has made
-# to the list.
+# Shows what a filter does on a real list. A million visits in every spelling are checked, and the
+# report compares size and time with those of an exact index, and counts false positives. The visits
+# come from visits.awk, which knows nothing of the extension and records which of them go to an
+# entry of the list.
 #
 #   make demo                       the malicious hosts and URLs of sql/data
 #   make demo URLS=path             another list in any form that bloom_list reads: hosts files,
-#                                   Adblock, CSV, dnsmasq, one URL or domain a line
-#   make demo VISITS=number         other than a million visits
+#                                   Adblock, CSV, dnsmasq, or one URL or domain a line
+#   make demo VISITS=number         another number of visits
 #   make demo SQLITE3=path          another sqlite3 shell
 #
 # Without make: sh sql/demo.sh [path]
@@ -25,13 +25,13 @@ visits=${VISITS:-1000000}
 shown=${list:-sql/data/urlhaus.txt}
 list=${list:-$top/sql/data/urlhaus.txt}
 
-[ -e "$list" ] || fail "there is no file '$list'; URLS=path names a list, one URL or domain a line"
-[ ! -d "$list" ] || fail "'$list' is a folder; URLS=path names a list, one URL or domain a line"
-[ -r "$list" ] || fail "the file '$list' cannot be read: no permission"
+[ -e "$list" ] || fail "there is no file '$list'. Name a list with URLS=path"
+[ ! -d "$list" ] || fail "'$list' is a folder. Name a list with URLS=path"
+[ -r "$list" ] || fail "there is no permission to read the file '$list'. Change it with chmod"
 case $visits in *[!0-9]* | ?????????*) fail "VISITS must be a number below 100000000" ;; esac
 command -v "$sqlite" >/dev/null ||
-    fail "there is no '$sqlite'; install the sqlite3 shell (on Debian: apt install sqlite3)" \
-        "or name one: SQLITE3=path"
+    fail "there is no '$sqlite'. Install the sqlite3 shell (on Debian: apt install sqlite3)" \
+        "or name one with SQLITE3=path"
 
 work=$(mktemp -d)
 case $work in /*) ;; *) work=$PWD/$work ;; esac
@@ -41,13 +41,13 @@ trap 'exit 1' HUP INT TERM
 case $list in /*) ;; *) list=$PWD/$list ;; esac
 cd -- "$top"
 [ -e bloom.so ] || [ -e bloom.dylib ] || [ -e bloom.dll ] ||
-    fail "the extension is not built yet; run make first"
+    fail "the extension is not built yet. Run make first"
 run() { "$sqlite" -batch -init /dev/null :memory: "$@"; }
 if ! problem=$(run '.load ./bloom' 'SELECT bloom_version()' 2>&1); then
     case $problem in
     *'unknown command'*)
-        fail "this sqlite3 shell was built without extension loading; name another one:" \
-            "SQLITE3=path" ;;
+        fail "this sqlite3 shell was built without the loading of extensions. Name another one" \
+            "with SQLITE3=path" ;;
     *)
         fail "the extension does not load: $problem" ;;
     esac
@@ -62,8 +62,8 @@ fi
 if [ "$entries" -eq 0 ]; then
     why=$(run '.load ./bloom' "SELECT ' (' || count(*) || ' x ' || note || ')'
         FROM bloom_list(readfile('$quoted')) GROUP BY note ORDER BY count(*) DESC LIMIT 1")
-    fail "no entry in '$list'$why; it should have URLs or domains, one a line or in any form of a" \
-        "list"
+    fail "'$list' has no entry$why. It should have URLs or domains, one on each line or in any" \
+        "form of a list"
 fi
 # Lines end with LF, CRLF or CR.
 lines=$(LC_ALL=C awk '{ sub(/\r$/, ""); n += 1 + gsub(/\r/, "") } END { print n }' "$list")
@@ -71,7 +71,7 @@ LC_ALL=C tr '\r' '\n' <"$list" |
     LC_ALL=C awk -f sql/visits.awk -v "harmless=$((visits - visits / 20))" \
         -v "listed=$((visits / 20))" >"$work/visits"
 [ "$visits" -lt 20 ] || grep -q '^1' "$work/visits" ||
-    fail "visits.awk knows none of the forms of the entries in '$list', and made no visit to them"
+    fail "visits.awk could not make visits, because it knows no form of the entries in '$list'"
 import_path=$(printf '%s' "$work/visits" | sed 's/[\\"]/\\&/g')
 
 printf 'The list: %s\n' "$shown"
@@ -84,7 +84,8 @@ INSERT INTO clock(step, start) VALUES ('read list', julianday('now'));
 CREATE TABLE lines AS SELECT * FROM bloom_list(readfile('$quoted'));
 UPDATE clock SET stop = julianday('now') WHERE step = 'read list';
 
--- A visit has some seven keys, each of which may err. Many publishers put paths in lower case.
+-- A visit has about five keys, and each of them may be found by mistake. Many publishers put paths
+-- into lower case, so case does not count.
 INSERT INTO clock(step, start) VALUES ('build filter', julianday('now'));
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
 INSERT INTO filters
@@ -92,7 +93,7 @@ INSERT INTO filters
     FROM lines WHERE key NOT NULL;
 UPDATE clock SET stop = julianday('now') WHERE step = 'build filter';
 
--- The exact index gets a database of its own, so that its pages can be counted.
+-- The exact index is in a database of its own, so that its pages can be counted.
 ATTACH ':memory:' AS exact;
 INSERT INTO clock(step, start) VALUES ('build index', julianday('now'));
 CREATE TABLE exact.list(key TEXT PRIMARY KEY COLLATE NOCASE) WITHOUT ROWID;
@@ -149,10 +150,10 @@ INSERT INTO report
 INSERT INTO report
   SELECT 'no entry: a remark, or blank', printf('%,d', $lines - count(DISTINCT line)), 'lines'
     FROM lines;
-INSERT INTO report SELECT 'different keys of them', printf('%,d', keys), 'keys' FROM figures;
-INSERT INTO report SELECT 'the filter, key=url_nocase', printf('%,d', bytes), 'bytes' FROM figures;
+INSERT INTO report SELECT 'distinct keys', printf('%,d', keys), 'keys' FROM figures;
+INSERT INTO report SELECT 'size of the filter', printf('%,d', bytes), 'bytes' FROM figures;
 INSERT INTO report SELECT '  for each key', printf('%.2f', 8.0 * bytes / keys), 'bits' FROM figures;
-INSERT INTO report SELECT '  false positives to expect, of a key', printf('%.4f', 100 * rate), '%'
+INSERT INTO report SELECT '  expected false positives, for one key', printf('%.4f', 100 * rate), '%'
   FROM figures;
 CREATE VIEW lines_of_report AS
   SELECT printf('  %-42s %12s %s', title, figure, unit) FROM report ORDER BY rowid;
@@ -161,26 +162,27 @@ DELETE FROM report;
 INSERT INTO report SELECT 'visits', printf('%,d', visits), 'visits' FROM figures;
 INSERT INTO report SELECT 'keys of a visit, on average', printf('%.2f', 1.0 * visit_keys / visits),
   'keys' FROM figures;
-INSERT INTO report SELECT 'made to the list, says their maker', printf('%,d', listed), 'visits'
+INSERT INTO report SELECT 'visits to an entry of the list', printf('%,d', listed), 'visits'
   FROM figures;
 INSERT INTO report SELECT '  spelt exactly as in the list', printf('%,d', same), 'visits'
   FROM figures;
 INSERT INTO report SELECT '  found by the filter', printf('%,d', listed_hits), 'visits'
   FROM figures;
-INSERT INTO report SELECT '  missed', printf('%,d', listed - listed_hits), 'visits' FROM figures;
-INSERT INTO report SELECT 'probably on the list, says the filter', printf('%,d', hits), 'visits'
+INSERT INTO report SELECT '  missed by the filter', printf('%,d', listed - listed_hits), 'visits'
   FROM figures;
-INSERT INTO report SELECT '  really on it, by verification', printf('%,d', true_hits), 'visits'
+INSERT INTO report SELECT 'all visits that the filter finds', printf('%,d', hits), 'visits'
+  FROM figures;
+INSERT INTO report SELECT '  confirmed by the exact list', printf('%,d', true_hits), 'visits'
   FROM figures;
 INSERT INTO report SELECT '  false positives', printf('%,d', hits - true_hits), 'visits'
   FROM figures;
-INSERT INTO report SELECT 'false positives, measured',
+INSERT INTO report SELECT 'false positives among harmless visits',
   printf('%.4f', 100.0 * (hits - true_hits) / (visits - exact_hits)), '%' FROM figures;
 .print
-.print 'The visits: 1 of 20 to an entry, in twenty spellings; 1 of 20 to a look-alike'
+.print 'The visits: 1 in 20 goes to an entry, in twenty spellings, and 1 in 20 to a look-alike'
 SELECT * FROM lines_of_report;
 .print
-.print 'Against an exact index of the keys              filter        index'
+.print 'Compared with an exact index of the keys        filter        index'
 SELECT printf('  %-30s %18s %12s bytes', 'size', printf('%,d', figures.bytes),
               printf('%,d', pages.bytes)) FROM figures, pages;
 SELECT printf('  %-30s %18s %12s ms', 'time to read the list', ms, '') FROM times
@@ -188,9 +190,10 @@ SELECT printf('  %-30s %18s %12s ms', 'time to read the list', ms, '') FROM time
 SELECT printf('  %-30s %18s %12s ms', 'time to build', filter.ms, exact.ms)
   FROM times AS filter, times AS exact
  WHERE filter.step = 'build filter' AND exact.step = 'build index';
-SELECT printf('  %-30s %18s %12s ms', 'time to look all visits up', filter.ms, exact.ms)
+SELECT printf('  %-30s %18s %12s ms', 'time to check all visits', filter.ms, exact.ms)
   FROM times AS filter, times AS exact
  WHERE filter.step = 'scan filter' AND exact.step = 'scan index';
-SELECT printf('  %-30s %18s %12s ms', 'time to verify the hits', ms, '') FROM times
+SELECT printf('  %-30s %18s %12s ms', 'time to confirm what was found', ms, '') FROM times
  WHERE step = 'verify';
 SQL
+printf '\nYour own list: make demo URLS=hosts.txt\n'

@@ -1,7 +1,7 @@
--- Which rows of another database match mine, when neither table may or can be sent? One side sends
--- a filter of its keys, the other sends back only the rows that match, and the first confirms them:
--- a semi-join. Here a shop keeps a list of those who want no mail, and a mailing service leaves
--- them out. (The filter lists no address, but whoever has it can try addresses that they guess.)
+-- Which rows of another database match mine, if neither table may be sent? One side sends a filter
+-- of its keys. The other sends back only the rows that match, and the first confirms them. Here a
+-- shop has a list of those who want no mail, and a mailing service leaves them out. (The filter
+-- lists no address, but whoever has it can test addresses that they guess.)
 -- From the top folder: sqlite3 < sql/do_not_mail.sql
 .bail on
 .load ./bloom
@@ -10,7 +10,7 @@
 ATTACH ':memory:' AS shop;
 ATTACH ':memory:' AS service;
 
--- 20,000 addresses in lower case at the shop, 100,000 at the service, 2 of 100 in both.
+-- 20,000 addresses in lower case at the shop, and 100,000 at the service. 2 in 100 are in both.
 CREATE TABLE shop.refused(email TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE service.recipients(email TEXT PRIMARY KEY) WITHOUT ROWID;
 INSERT INTO shop.refused SELECT printf('reader.%d@mail%d.example', value * 50, value % 9)
@@ -18,7 +18,7 @@ INSERT INTO shop.refused SELECT printf('reader.%d@mail%d.example', value * 50, v
 INSERT INTO service.recipients SELECT printf('Reader.%d@mail%d.example', value, value / 50 % 9)
   FROM generate_series(1, 100000);
 
--- 1. The shop sends one value. (An empty list is an error here, not "mail to all".)
+-- 1. The shop sends one value. An empty list is an error here, and does not mean "mail to all".
 CREATE TABLE service.inbox(f BLOB NOT NULL);
 INSERT INTO service.inbox SELECT bloom_agg(email, NULL, 0.001) FROM shop.refused;
 
@@ -27,7 +27,7 @@ CREATE TABLE shop.asked(email TEXT PRIMARY KEY) WITHOUT ROWID;
 INSERT INTO shop.asked SELECT email FROM service.recipients
  WHERE bloom_check((SELECT bloom_pin(f) FROM inbox), lower(email));
 
--- 3. The shop answers with those that it really has.
+-- 3. The shop answers with those that are really on its list.
 CREATE TABLE service.left_out(email TEXT PRIMARY KEY) WITHOUT ROWID;
 INSERT INTO service.left_out SELECT email FROM shop.asked
  WHERE lower(email) IN (SELECT email FROM shop.refused);

@@ -1,14 +1,14 @@
--- Share filters with a Java program that uses Guava: read what it wrote, add to it, give it back,
--- and merge what both sides have collected. Bit for bit the same on both sides: BloomFilter.writeTo
--- in Java writes what bloom_import reads, and BloomFilter.readFrom reads what bloom_export writes.
--- (In the shell: readfile('x.guava'), writefile('x.guava', ...).)
+-- Share filters with a Java program that uses Guava: read what it wrote, add to it, write it back,
+-- and merge what both sides have. Bits and answers are the same on both sides. bloom_import reads
+-- what BloomFilter.writeTo writes in Java, and BloomFilter.readFrom reads what bloom_export writes.
+-- In the shell, use readfile('x.guava') and writefile('x.guava', ...).
 -- From the top folder: sqlite3 < sql/exchange_with_guava.sql
 .bail on
 .load ./bloom
 .mode column
 
--- What a mail server in Java wrote: BloomFilter.create(Funnels.stringFunnel(UTF_8), 20, 0.01), with
--- 4 senders of spam; and BloomFilter.create(Funnels.longFunnel(), 20, 0.01), with 3 numbers of
+-- Two filters that a mail server in Java wrote. BloomFilter.create(Funnels.stringFunnel(UTF_8), 20,
+-- 0.01) has 4 senders of spam. BloomFilter.create(Funnels.longFunnel(), 20, 0.01) has 3 numbers of
 -- accounts that were closed.
 CREATE TABLE received(name TEXT PRIMARY KEY, bytes BLOB NOT NULL);
 INSERT INTO received VALUES ('senders',
@@ -24,7 +24,7 @@ SELECT name, json_extract(bloom_info(f), '$.layout') AS layout, json_extract(blo
          printf('%.1e', bloom_fpr(f)) AS "rate to expect"
   FROM filters ORDER BY name DESC;
 
--- Strings in Java are TEXT here, longs are INTEGER.
+-- Strings in Java are TEXT here, and longs are INTEGER.
 CREATE TABLE mails(sender TEXT NOT NULL, account INTEGER NOT NULL);
 INSERT INTO mails VALUES ('win@lottery.example', 1001), ('anna@example.org', 1002),
   ('josé@spam.example', 1003),
@@ -35,21 +35,21 @@ SELECT sender, account,
        bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'accounts'), account) AS closed
   FROM mails;
 
--- What was reported here joins the filter in one batch: bloom_agg(key, filter) makes it in the
--- shape of Java's filter.
+-- Senders that were reported here join the filter in one batch: bloom_agg(key, filter) makes a
+-- filter in the shape of Java's.
 CREATE TABLE reported(sender TEXT NOT NULL);
 INSERT INTO reported VALUES ('offers@pills.example'), ('prince@inheritance.example');
 UPDATE filters SET f = bloom_union(f, (SELECT bloom_agg(sender, (SELECT bloom_pin(f) FROM filters
   WHERE name = 'senders')) FROM reported))
   WHERE name = 'senders';
 
--- Back to Java. BloomFilter.readFrom takes these bytes, and mightContain finds all six.
+-- Back to Java. BloomFilter.readFrom reads these bytes, and mightContain finds all six.
 .print
 SELECT length(bloom_export(f, 'guava')) AS "bytes for Java", bloom_count(f) AS "keys, about"
   FROM filters WHERE name = 'senders';
 
--- Two Java programs with filters of the same n and p can be merged here: what putAll would give
--- them.
+-- Filters of two Java programs can be merged here, if both have the same n and p. The result is
+-- that of putAll.
 INSERT INTO received VALUES ('senders of the other server',
   x'010700000003000003009001140204000008240108410000000400600050');
 .print
@@ -59,7 +59,7 @@ SELECT bloom_count(f) AS "keys of both, about",
   FROM (SELECT bloom_union_agg(bloom_import(bytes, 'guava')) AS f FROM received
     WHERE name LIKE 'senders%');
 
--- A filter that begins here goes to Java in layout classic.
+-- A filter that is made here for Java needs the layout classic.
 .print
 SELECT hex(bloom_export(bloom_agg(sender, 3, 0.01, 'classic'),
   'guava')) AS "a filter made here, for Java" FROM reported;

@@ -1,7 +1,7 @@
--- Carry out each payment once, though clients send it again when they got no answer: a guard of
--- idempotency keys that forgets them after a day or two. What the guard does not know is new for
--- certain; what it seems to know is looked up. So there is no mistake, and a look-up for hardly any
--- request but a repetition.
+-- Carry out each payment once, although clients send it again when they got no answer. A filter
+-- table remembers the idempotency keys of a day or two. A key that is not in it is certainly new. A
+-- key that seems to be in it is looked up, so there are no mistakes, and hardly any look-ups except
+-- for repetitions.
 -- From the top folder: sqlite3 < sql/idempotency.sql
 .bail on
 .load ./bloom
@@ -10,15 +10,15 @@
 CREATE TABLE payments(id INTEGER PRIMARY KEY, key TEXT NOT NULL, amount INTEGER, day INTEGER);
 CREATE INDEX payments_key ON payments(key);
 
--- Two generations of a day: a key is known for the rest of its day and all of the next one, from
--- when it was sent last, since the command add writes it to the newest generation. (A key that is
--- sent again after that would be carried out again.) The salt is what nobody who chooses keys may
--- know: draw your own once, by SELECT lower(hex(randomblob(16))), and write it here.
+-- Two generations of a day. A key is known for the rest of the day on which it was last sent, and
+-- for all of the next day. (After that, the same key would be carried out again.) Nobody who
+-- chooses keys may know the salt. Make your own once with SELECT lower(hex(randomblob(16))), and
+-- write it here.
 CREATE VIRTUAL TABLE guard USING bloom(capacity=2000, fpr=0.001, generations=2,
   salt='4f1c9d0b7a3e58826d90c1b5f2a7e431');
 
--- A request is one statement, and one transaction: either the payment and its key are there, or
--- neither is.
+-- A request is one statement and one transaction, so the payment and its key are both there, or
+-- neither is. The command 'add' writes the key to the newest generation.
 CREATE TABLE requests(key TEXT, amount INTEGER, day INTEGER, looked_up INTEGER DEFAULT 0,
   carried_out INTEGER DEFAULT 0);
 CREATE TRIGGER request AFTER INSERT ON requests BEGIN
@@ -31,13 +31,13 @@ CREATE TRIGGER request AFTER INSERT ON requests BEGIN
   INSERT INTO guard(guard, key) VALUES ('add', NEW.key);
 END;
 
--- At midnight, from cron.
+-- At midnight, called by cron.
 CREATE TABLE midnights(day INTEGER PRIMARY KEY);
 CREATE TRIGGER midnight AFTER INSERT ON midnights BEGIN
   INSERT INTO guard(guard) VALUES ('rotate');
 END;
 
--- Four days, made up: 2000 payments a day, every tenth request is sent three times.
+-- Four days, made up: 2,000 payments a day, of which every tenth is sent three times.
 CREATE TABLE days(day INTEGER);
 CREATE TRIGGER day AFTER INSERT ON days BEGIN
   INSERT INTO midnights VALUES (NEW.day);
@@ -56,7 +56,7 @@ SELECT day, count(*) AS requests, sum(carried_out) AS "carried out", sum(looked_
 SELECT count(*) AS payments, count(DISTINCT key) AS keys, (SELECT count(DISTINCT key)
   FROM requests) AS "keys of requests" FROM payments;
 
--- A transaction that fails takes the payment and its key back, so that the next try is carried out.
+-- A transaction that fails undoes the payment and its key, so the next try is carried out.
 BEGIN;
 INSERT INTO requests(key, amount, day) VALUES ('key-5-0001', 25, 5);
 ROLLBACK;
@@ -65,7 +65,7 @@ INSERT INTO requests(key, amount, day) VALUES ('key-5-0001', 25, 5);
 .print
 SELECT key, looked_up, carried_out FROM requests WHERE key = 'key-5-0001';
 
--- The guard holds two days of keys, whatever the number of days.
+-- The guard has the keys of two days, however many days have passed.
 .print
 SELECT json_extract(value, '$.generation') AS generation, json_extract(value, '$.keys') AS keys
   FROM guard, json_each(json_extract(info, '$.generations'));

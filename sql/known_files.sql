@@ -1,7 +1,7 @@
 -- Which files of a disk image are known, so that an investigator need not look at them? CIRCL
 -- hashlookup and others publish filters of the SHA-1 of millions of known files, in the format of
--- DCSO's bloom. The filter is asked where the evidence is already: in SQLite. It is imported once,
--- and answers "certainly unknown" or "probably known".
+-- DCSO's bloom. Import such a filter once. It answers "certainly unknown" or "probably known" where
+-- the evidence is already, in SQLite.
 -- From the top folder: sqlite3 < sql/known_files.sql
 .bail on
 .load ./bloom
@@ -23,8 +23,8 @@ SELECT json_extract(bloom_info(f), '$.n') AS "made for", bloom_count(f) AS "keys
        printf('%.0e', bloom_fpr(f)) AS "rate now"
   FROM filters;
 
--- The files of the image, as a forensic tool lists them. Some tools write SHA-1 in lower case,
--- some as 20 bytes; the filter knows upper-case hexadecimal digits and nothing else.
+-- The files of the image, as a forensic tool lists them. Some tools write SHA-1 in lower case, and
+-- some as 20 bytes. The filter has upper-case hexadecimal digits only.
 CREATE TABLE files(path TEXT PRIMARY KEY, sha1 NOT NULL);
 INSERT INTO files VALUES
   ('/usr/share/empty', 'da39a3ee5e6b4b0d3255bfef95601890afd80709'),
@@ -35,20 +35,20 @@ INSERT INTO files VALUES
 CREATE VIEW hashed AS
   SELECT path, CASE typeof(sha1) WHEN 'blob' THEN hex(sha1) ELSE upper(sha1) END AS sha1 FROM files;
 
--- The filter is pinned once for the whole scan, however large it is.
+-- The filter is pinned, so it is read once for the whole scan.
 .print
 SELECT path, CASE WHEN bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'hashlookup'),
                                    sha1)
                   THEN 'probably known' ELSE 'look at it' END AS verdict
   FROM hashed ORDER BY path;
 
--- In lower case nothing is found: not an error, but a wrong question.
+-- In lower case nothing is found. That is no error, because any text could be a key.
 .print
 SELECT count(*) AS "found in lower case"
   FROM hashed WHERE bloom_check((SELECT bloom_pin(f) FROM filters), lower(sha1));
 
--- What was found harmless goes into a filter of one's own, made in the same shape, and both are
--- given on as one file that all readers of this format take.
+-- Files that you found harmless go into a filter of your own, which is made in the same shape. Both
+-- are merged, and exported as one file that all readers of this format read.
 UPDATE filters SET f = bloom_union(f,
   (SELECT bloom_agg(sha1, (SELECT bloom_pin(f) FROM filters)) FROM hashed WHERE path LIKE '%.odt'));
 .print

@@ -1,23 +1,23 @@
--- A list of addresses that changes, and a filter in front of it that is always in step: triggers
--- add and take out, any spelling of a URL is found, and clients get the plain filter, a quarter of
--- the size.
+-- A list of URLs that changes, and a filter that triggers keep in step with it. Any spelling of a
+-- URL is found. Clients get the plain filter, which is a quarter of the size.
 -- From the top folder: sqlite3 < sql/live_list.sql
 .bail on
 .load ./bloom
 .mode column
 
--- The list, exact, and its filter: counters of four bits in place of bits, so that keys can be
--- taken out again. With key=URL, key = ? is an entry, in any spelling, and key MATCH ? whether an
--- entry covers a URL.
+-- The list itself, and its filter. layout=counting has counters of four bits instead of bits, so
+-- that keys can be removed. With key=URL, key = ? asks for one entry, and key MATCH ? asks whether
+-- any entry covers a URL.
 CREATE TABLE blocklist(url TEXT PRIMARY KEY CHECK (bloom_url(url) IS NOT NULL), since TEXT);
 CREATE VIRTUAL TABLE live USING bloom(capacity=1000, fpr=0.01, layout=counting, key=URL);
 
--- 1. Two triggers keep the filter in step, a third is for addresses that are corrected. The command
--- add counts every time, so each DELETE takes out just what was put in. (A plain INSERT would not
--- do: in the trigger of an INSERT OR IGNORE INTO blocklist it is an OR IGNORE itself, for SQLite,
--- and counts nothing when a key seems to be in. What replaces rows, as INSERT OR REPLACE INTO
--- blocklist does, deletes without telling triggers, unless PRAGMA recursive_triggers is on. Other
--- triggers of the list must neither change url nor RAISE(IGNORE): SQLite runs the newest first.)
+-- 1. Three triggers keep the filter in step. The command 'add' counts every time, so each DELETE
+-- removes exactly what was added. A plain INSERT would not do. In a trigger that an INSERT OR
+-- IGNORE INTO blocklist fires, SQLite treats it as an OR IGNORE too, and a key that seems to be in
+-- is not counted. Do not use INSERT OR REPLACE INTO blocklist. It deletes rows without firing the
+-- trigger of DELETE, so the filter would keep their keys, unless PRAGMA recursive_triggers is on.
+-- Other triggers of the list must neither change url nor RAISE(IGNORE), because SQLite runs the
+-- newest trigger first.
 CREATE TRIGGER listed AFTER INSERT ON blocklist BEGIN
   INSERT INTO live(live, key) VALUES ('add', new.url);
 END;
@@ -41,14 +41,14 @@ SELECT EXISTS (SELECT 1 FROM live WHERE key MATCH 'https://www.EVIL1.example:844
        (SELECT count(*) FROM blocklist JOIN live ON key = url) AS "all found",
        (SELECT count(*) FROM blocklist) AS "of";
 
--- What is rolled back never happened, in the filter either.
+-- A rollback undoes the changes of the filter, too.
 BEGIN;
 DELETE FROM blocklist;
 ROLLBACK;
 SELECT count(*) AS "found after a rollback" FROM blocklist JOIN live ON key = url;
 
--- 3. The plain filter for clients: the same keys without their counts, byte for byte what bloom_agg
--- makes of the list as it is now.
+-- 3. The plain filter for clients has the same keys without their counts. Its bytes are those that
+-- bloom_agg makes of the list as it is now.
 CREATE TEMP TABLE shipped AS SELECT bloom_convert(filter, 'blocked') AS f FROM live;
 SELECT length(filter) AS "counting bytes", length(f) AS "bytes shipped",
        f = (SELECT bloom_agg(url, (SELECT bloom_pin(f) FROM shipped)) FROM blocklist)
@@ -56,9 +56,9 @@ SELECT length(filter) AS "counting bytes", length(f) AS "bytes shipped",
        bloom_check(f, 'http:evil1.example/page') AS "a client asks"
   FROM live, shipped;
 
--- 4. When more is listed than the table was made for, it grows by a layer, and a key that seems to
--- be in two layers is left where it is. So make it anew, larger, now and then: the triggers stay.
--- (Not by 'add_all': that counts each key once, and the list may have an address in two spellings.)
+-- 4. When the list has more entries than the table was made for, the table grows. So make the table
+-- again now and then, with a larger capacity. The triggers stay. Do not use 'add_all' for that: it
+-- counts each key once, but the list may have a URL in two spellings.
 INSERT OR IGNORE INTO blocklist SELECT printf('http://worse%d.example/', value), '2026-11-02'
   FROM generate_series(1, 1500);
 SELECT json_array_length(info, '$.layers') AS layers FROM live;

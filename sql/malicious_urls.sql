@@ -1,15 +1,15 @@
--- Which visits went to a malicious address? Lists name hosts, folders and pages; visits are whole
--- URLs in every spelling. bloom_list reads a list as people publish it, a filter with a key rule
--- looks a visit up under its page, its folders, its host and the domains above it, as a browser
--- reads it. The filter finds the suspects, the exact list confirms them, an allow-list remembers
--- which keys err, and new entries join the filter later.
+-- Which visits went to a malicious address? Lists name hosts, folders and pages, and visits are
+-- whole URLs in every spelling. bloom_list reads the list as published. A filter with a key rule
+-- looks a visit up under its page, its folders, its host and the domains above it. The filter finds
+-- the suspects, and the exact list confirms them. An allow-list remembers the keys that are found
+-- by mistake, and new entries are added to the filter later.
 -- From the top folder: sqlite3 < sql/malicious_urls.sql
 .bail on
 .load ./bloom
 
--- The list as it is published: hosts files, ||host^, CSV, *.host, one URL a line, with remarks,
--- exceptions and what else there is. bloom_list reads the whole file each time it is asked; a table
--- keeps what it has found. Remarks and blank lines have no row.
+-- The list as it is published, with hosts, pages, rules and remarks. bloom_list reads the whole
+-- file each time it is called, so a table keeps what it returns. Remarks and blank lines have no
+-- row.
 CREATE TABLE lines AS SELECT * FROM bloom_list(readfile('sql/data/urlhaus.txt'));
 .mode column
 .print The lines of the list, and why some are no entries
@@ -19,18 +19,18 @@ UNION ALL
 SELECT 'no entry: a remark, or blank', max(line) - count(DISTINCT line), 0 FROM lines
  ORDER BY line;
 
--- Its keys. The publisher has put all letters into lower case, those of paths included; so case
--- counts nowhere: key=url_nocase in the filter, NOCASE in the tables beside it. A rule with a
--- condition blocks on some pages only; EasyList has such rules for all of amazonaws.com.
+-- The keys. The publisher has put all letters into lower case, those of paths included. So case
+-- does not count: key=url_nocase in the filter, and NOCASE in the tables. A rule with a condition
+-- blocks on some pages only, so it is left out. EasyList has such rules for all of amazonaws.com.
 CREATE TABLE malicious(key TEXT PRIMARY KEY ON CONFLICT IGNORE COLLATE NOCASE, entry TEXT NOT NULL)
   WITHOUT ROWID;
 INSERT INTO malicious
   SELECT key, entry FROM lines
    WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition';
 
--- The filter, with room for half as many keys again, so that batches can be added; when there is
--- none left, make it anew in the same way. A visit has some ten keys, each of which may err: ten
--- times the false-positive rate, so a tenth of what a visit may have.
+-- The filter, with room for half as many keys again, so that new entries can be added. When it is
+-- full, make it again in the same way. A visit has about ten keys, and each of them may be found by
+-- mistake. So the rate is a tenth of what a visit may have.
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
 INSERT INTO filters
   SELECT 'malicious', bloom_agg(key, 3 * (SELECT count(*) FROM malicious) / 2, 0.001,
@@ -41,11 +41,11 @@ SELECT count(*) AS keys, bloom_count(f) AS "estimated from the filter",
        printf('%.4f %%', 100 * bloom_fpr(f)) AS "false positives, a key"
   FROM filters, malicious;
 
--- Visits, made from the published file by a program that knows nothing of the extension: 100,000
--- harmless ones, and 2,000 to entries, in the spellings of mails, forms and attackers. listed is
--- its own record of which is which.
--- Visits of your own, a CSV file whose first line names its columns: leave out what is marked "made
--- up" here and below, and put in the place of the first (in a program: bind each URL)
+-- Visits, made from the published file by a program that knows nothing of the extension. 100,000
+-- are harmless, and 2,000 go to entries, in the spellings of mails, forms and attackers. The column
+-- listed is the program's own record of which is which.
+-- For visits of your own, in a CSV file whose first line names its columns, leave out what is
+-- marked "made up" here and below, and write instead of the first
 --   .import --csv visits.csv own
 --   INSERT INTO visits(url) SELECT url FROM own;
 CREATE TABLE visits(listed INTEGER, url TEXT);
@@ -56,13 +56,14 @@ CREATE TABLE visits(listed INTEGER, url TEXT);
 .mode column
 -- End.
 
--- The suspects, less those of whom only allowed keys are in. bloom_pin lets SQLite read the stored
--- filter once, not once a visit. A misspelt name is an error, not an empty answer.
+-- The suspects, without those that are found only under allowed keys. By bloom_pin SQLite reads the
+-- stored filter once and not for each visit. A misspelt name is an error, and not an empty answer.
 CREATE TABLE allowed(key TEXT PRIMARY KEY COLLATE NOCASE) WITHOUT ROWID;
 CREATE VIEW positives AS
   SELECT visits.rowid AS id, listed, url FROM visits
    WHERE bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'malicious'), url);
--- The keys of a suspect that are in, without those that are in only because a shorter one is.
+-- The keys under which a suspect is found, without those that are found only because a shorter key
+-- is.
 CREATE VIEW reasons AS
   SELECT positives.*, u.key AS key FROM positives, bloom_url_keys(positives.url) AS u
    WHERE bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'malicious'), u.key)
@@ -74,7 +75,8 @@ CREATE VIEW suspects AS
   SELECT DISTINCT id, listed, url FROM reasons
    WHERE NOT EXISTS (SELECT 1 FROM allowed WHERE allowed.key = reasons.key);
 
--- Verification: only the suspects' keys are looked up in the exact list. The most exact one counts.
+-- Verification: only the keys of suspects are looked up in the exact list. The most exact entry
+-- counts.
 CREATE VIEW verdicts AS
   SELECT suspects.*, (SELECT entry FROM bloom_url_keys(suspects.url) AS u
                         JOIN malicious ON malicious.key = u.key
@@ -95,8 +97,9 @@ SELECT substr(url, 1, 60) AS url, substr(entry, 1, 40) AS entry
   FROM verdicts WHERE entry NOT NULL AND url NOT GLOB '*[^!-~]*'
  ORDER BY id LIMIT 8;
 
--- What errs is a key, often a host; all pages under it err with it. It is allowed, if no entry lies
--- under it. So no entry can be let through: one that covers a visit would be a reason of its own.
+-- A key is found by mistake, often a host, and then all pages of that host are. Such a key is
+-- allowed, if no entry is below it. So no entry can be let through, because an entry that covers a
+-- visit is a reason of its own.
 CREATE TABLE folders(key TEXT PRIMARY KEY COLLATE NOCASE) WITHOUT ROWID;
 INSERT OR IGNORE INTO folders SELECT u.key FROM malicious, bloom_url_keys(malicious.key) AS u;
 INSERT INTO allowed
@@ -117,9 +120,9 @@ DELETE FROM visits;
 .print Second day, other visits to the same places and to others
 SELECT * FROM counts;
 
--- A batch of new entries: a host, a folder, a line that is none, and a page that was allowed. What
--- lies over an entry must leave the allow-list. The inner filter only gives the shape, pinned so
--- that it is not read for each row.
+-- New entries: a host, a folder, a line that is not an entry, and a page that was allowed. What is
+-- above a new entry has to leave the allow-list. The inner filter is only used for its shape. It is
+-- pinned so that it is not read for each row.
 CREATE TABLE new_entries(key TEXT, entry TEXT);
 INSERT INTO new_entries
   SELECT key, entry

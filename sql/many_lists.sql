@@ -1,10 +1,12 @@
--- Which of many lists has this URL? One filter a list, each rebuilt at night from the file that its
--- publisher has put up anew. A filter of the last night answers until the new one is there.
+-- Which of many lists has this URL? There is one filter for each list, which is rebuilt at night
+-- from the file that its publisher has put up. The filter of the last night answers until the new
+-- one is there.
 -- From the top folder: sqlite3 < sql/many_lists.sql
 .bail on
 .load ./bloom
 
--- What the publishers put up, in the form of each; readfile('hosts.txt') in the place of the text.
+-- What the publishers put up, each in its own form. Write readfile('hosts.txt') instead of the
+-- text.
 CREATE TABLE published(name TEXT PRIMARY KEY, text TEXT NOT NULL);
 INSERT INTO published VALUES
   ('ads', '[Adblock Plus 2.0]' || char(10) || '! ads' || char(10) || '||ads.example^' || char(10) ||
@@ -13,9 +15,8 @@ INSERT INTO published VALUES
   ('phishing', '"id","url"' || char(10) || '"1","http://login.example.org/a.php"' || char(10) ||
                '"2","http://evil.example/post"');
 
--- One filter a list, and the text that it was made of. A list of which less than half the entries
--- came, or none, keeps both of the last night. It takes about a microsecond a line, 20,000 entries
--- under 40 ms.
+-- One filter for each list, and the text that it was made of. A list that has less than half of its
+-- entries of the last night keeps its old filter and text.
 CREATE TABLE filters(name TEXT PRIMARY KEY, entries INTEGER NOT NULL, f BLOB NOT NULL,
                      text TEXT NOT NULL);
 CREATE VIEW rebuilt AS
@@ -28,14 +29,15 @@ CREATE VIEW sound AS
   SELECT * FROM rebuilt AS r
    WHERE entries >= coalesce((SELECT entries / 2.0 FROM filters WHERE name = r.name), 1);
 
--- The sieve: a filter of all lists at once, for many URLs. It is made of the texts that the filters
--- were made of, not of what is published now, so that it misses nothing that a filter finds.
+-- The sieve is a filter of all lists together, for checking many URLs. It is made of the texts that
+-- the filters were made of, and not of what is published now, so that it misses nothing that a
+-- filter finds.
 CREATE TABLE sieve(id INTEGER PRIMARY KEY CHECK (id = 1), f BLOB NOT NULL);
 CREATE VIEW united AS
   SELECT 1, bloom_agg(key, NULL, 0.0001, 'key=url_nocase')
     FROM filters, bloom_list(filters.text) WHERE key NOT NULL;
 
--- Every night, all or nothing. A list that is no longer published goes.
+-- Every night, all or nothing. A list that is no longer published is removed.
 BEGIN;
 REPLACE INTO filters SELECT * FROM sound;
 DELETE FROM filters WHERE name NOT IN (SELECT name FROM published);
@@ -44,7 +46,7 @@ COMMIT;
 .mode column
 SELECT name, entries, length(f) AS bytes FROM filters ORDER BY name;
 
--- The question. For one URL no pin is needed: each filter is read once.
+-- One URL needs no pin, because each filter is read once.
 .print
 .print http://www.evil.example/post
 SELECT name FROM filters WHERE bloom_check(f, 'http://www.evil.example/post') ORDER BY name;
@@ -52,7 +54,7 @@ SELECT name FROM filters WHERE bloom_check(f, 'http://www.evil.example/post') OR
 .print https://SHOP.example/banner/1.gif
 SELECT name FROM filters WHERE bloom_check(f, 'https://SHOP.example/banner/1.gif') ORDER BY name;
 
--- For many URLs the sieve, pinned, finds the few to ask each list about.
+-- For many URLs, the pinned sieve finds the few that are worth checking against each list.
 CREATE TABLE visits(url TEXT);
 INSERT INTO visits VALUES ('http://www.evil.example/post'), ('https://sqlite.org/'),
   ('http://other.example/'), ('http://ads.example/1.gif'), ('http://worse.example/');
@@ -61,7 +63,7 @@ CREATE TABLE suspects AS
 .print
 SELECT url, name FROM suspects, filters WHERE bloom_check(f, url) ORDER BY url, name;
 
--- The next night: one list has changed, another one is empty by mistake.
+-- The next night: one list has changed, and another one is empty by mistake.
 UPDATE published SET text = '0.0.0.0 other.example' WHERE name = 'malware';
 UPDATE published SET text = '# being rebuilt' WHERE name = 'ads';
 BEGIN;

@@ -1,17 +1,18 @@
--- A filter that several nodes write at once, where replication keeps the last writer's row
--- (cr-sqlite, Marmot and the like). One shared row loses keys: two nodes add to what they have, and
--- the later row wins whole. With one row for each node nobody writes another's row, and a reader
--- unites them.
+-- A filter that several nodes write at once, where replication keeps the row of the last writer
+-- (cr-sqlite, Marmot and others). One shared row loses keys, because two nodes add to the same old
+-- filter, and the later row replaces the other. With one row for each node, no node writes
+-- another's row, and a reader merges them.
 -- From the top folder: sqlite3 < sql/one_row_per_node.sql
 .bail on
 .load ./bloom
 .mode column
 
--- Two nodes, each with its own copy of the table. stamp is the clock by which the last one wins.
+-- Two nodes, each with its own copy of the table. stamp is the clock that decides which writer was
+-- last.
 CREATE TABLE berlin(name TEXT PRIMARY KEY, f BLOB NOT NULL, stamp INTEGER NOT NULL);
 CREATE TABLE lisbon(name TEXT PRIMARY KEY, f BLOB NOT NULL, stamp INTEGER NOT NULL);
 
--- Replication, in both directions: rows of the other node that are newer.
+-- Replication in both directions: rows of the other node that are newer.
 CREATE TEMP TABLE replicate(round);
 CREATE TEMP TRIGGER replication AFTER INSERT ON replicate BEGIN
   INSERT INTO lisbon SELECT * FROM berlin WHERE true
@@ -22,7 +23,7 @@ CREATE TEMP TRIGGER replication AFTER INSERT ON replicate BEGIN
     WHERE excluded.stamp > stamp;
 END;
 
--- One row that both write, and a row for each.
+-- One row that both write, and one row for each.
 INSERT INTO berlin VALUES ('shared', bloom_new(1000, 0.001), 1),
                                   ('seen by berlin', bloom_new(1000, 0.001), 1),
                                   ('seen by lisbon', bloom_new(1000, 0.001), 1);

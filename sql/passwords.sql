@@ -1,31 +1,40 @@
--- Is this password known from a leak? Published lists have 10^9 hashes. A value of SQLite ends at
--- 1 GB, so the filter is a table: it is built in parts, and a check reads one page of each layer.
--- 10^9 hashes at 0.1 % take 2 GB.
+-- Is this password known from a leak? Published lists have 10^9 hashes, so the filter is a table,
+-- which has no limit of size. A check reads one page of each layer. The file is read in parts, so
+-- it may have any size, too. 10^9 hashes at 0.1 % take 2 GB.
 -- From the top folder: sqlite3 < sql/passwords.sql
 .bail on
 .load ./bloom
+.mode column
 
--- As "Pwned Passwords" has it: the SHA-1 of a password in capitals, a colon, how often it was seen.
--- Here 100,000 such lines are made up; the real file is read by:  .import pwned.txt lines
+-- The SHA-1 file of "Pwned Passwords" has lines like these: a hash in upper case, a colon, and how
+-- often the password was seen. Here 100,000 lines are made up, in two parts. SQLite reads a file of
+-- at most 10^9 bytes in one piece, so split a larger one in the terminal, and list its parts:
+--   split -C 900M pwned.txt part.
+--   CREATE TABLE parts(name TEXT);     .import '|ls part.*' parts
+-- and write bloom_lines(readfile(name)) instead of bloom_lines(text) below.
 CREATE VIEW hashes AS
   SELECT value AS id, printf('%08X%08X%08X%08X%08X', value * 2654435761 % 4294967296,
                              value * 40503 % 4294967296, value * 97 % 65521, value * 193 % 65519,
                              value) AS hash
     FROM generate_series(1, 200000);
-CREATE TABLE lines(line TEXT);
-INSERT INTO lines SELECT hash || ':' || (id % 9) FROM hashes WHERE id <= 100000;
+CREATE TABLE parts(name TEXT, text TEXT);
+INSERT INTO parts
+  SELECT printf('part.%d', id / 50001), group_concat(hash || ':' || (id % 9), char(10))
+    FROM hashes WHERE id <= 100000 GROUP BY id / 50001;
 
--- One statement for the lines of the file, or, beyond 125 million, one for each part of it (WHERE
--- rowid BETWEEN 1 AND 100000000, ...): capacity is for all. (INSERT INTO leaked(key) SELECT ...
--- does the same in some seven times the time.)
+-- capacity is the number of all lines. bloom_hashes needs up to 20 bytes of memory for each line,
+-- and 'add_all' reads and writes most of the table. So add as many parts with one statement as fit
+-- into memory, for example five of 900 MB: WHERE parts.rowid BETWEEN 1 AND 5, and so on.
 CREATE VIRTUAL TABLE leaked USING bloom(capacity=100000, fpr=0.001);
-INSERT INTO leaked(leaked, key) SELECT 'add_all', bloom_hashes(substr(line, 1, 40)) FROM lines;
-.mode column
-SELECT json_extract(info, '$.layers[0].bits') / 8000 AS "kB of filter",
+INSERT INTO leaked(leaked, key)
+  SELECT 'add_all', bloom_hashes(substr(line.text, 1, 40))
+    FROM parts, bloom_lines(parts.text) AS line WHERE parts.rowid BETWEEN 1 AND 5;
+SELECT (SELECT count(*) FROM parts) AS parts,
+       json_extract(info, '$.layers[0].bits') / 8000 AS "kB of filter",
        json_extract(info, '$.count') AS "hashes, about"
   FROM leaked;
 
--- A sign-up form hashes what was typed and asks. "Certainly not leaked" is certain; of a thousand
+-- A sign-up form hashes what was typed and checks the hash. "Not leaked" is certain. Of a thousand
 -- good passwords one is refused without need.
 .print
 .print One of the list, and that of the empty password

@@ -1,16 +1,16 @@
--- Events of the last 24 hours without duplicates, in bounded space: a filter table that forgets by
--- age. Time is what the application says it is: a row in the table of hours opens the next hour,
--- and the first of every four rotates the filter. So an event is known for 24 to 28 hours after it
--- was seen first, and longer where hours were missed. (From cron, every hour: sqlite3 events.db
--- ".load PATH/bloom" "INSERT OR IGNORE INTO hours VALUES (CAST(julianday() * 24 AS INTEGER))")
+-- Each event of the last 24 hours once, in bounded space, by a filter table that forgets old keys.
+-- Time is what the application says it is. A row in the table hours opens the next hour, and the
+-- first of every four hours rotates the filter. So an event is known for 24 to 28 hours after it
+-- was first seen, and longer if hours were missed. From cron, every hour: sqlite3 events.db ".load
+-- PATH/bloom" "INSERT OR IGNORE INTO hours VALUES (CAST(julianday() * 24 AS INTEGER))"
 -- From the top folder: sqlite3 < sql/recent_events.sql
 .bail on
 .load ./bloom
 .mode column
 
--- Six generations of four hours, and the one that is being filled; capacity is what comes in four
--- hours. fpr is the share of new events that are taken for known ones, over all generations
--- together.
+-- Six generations of four hours, and one more that is being filled. capacity is the number of
+-- events in four hours. fpr is the share of new events that are taken for known ones, over all
+-- generations together.
 CREATE VIRTUAL TABLE seen USING bloom(capacity=4000, fpr=0.001, generations=7);
 CREATE TABLE hours(hour INTEGER PRIMARY KEY);
 CREATE TRIGGER hours_insert AFTER INSERT ON hours
@@ -18,8 +18,8 @@ CREATE TRIGGER hours_insert AFTER INSERT ON hours
   INSERT INTO seen(seen) VALUES ('rotate');
 END;
 
--- What comes in, many times; and what goes on, once. The table below is for the recipe's own sums:
--- in earnest nothing is kept but the filter.
+-- Events come in many times, and pass on once. The table below is only for the figures of this
+-- recipe. In real use nothing is kept except the filter.
 CREATE TABLE arrived(hour INTEGER, id TEXT, is_new INTEGER);
 CREATE TRIGGER arrived_insert AFTER INSERT ON arrived BEGIN
   UPDATE arrived SET is_new = NOT EXISTS (SELECT 1 FROM seen WHERE key = NEW.id)
@@ -27,8 +27,8 @@ CREATE TRIGGER arrived_insert AFTER INSERT ON arrived BEGIN
   INSERT OR IGNORE INTO seen(key) VALUES (NEW.id);
 END;
 
--- Three days, made up: 1000 events an hour, of which every fifth was sent before, up to 23 hours
--- ago. An hour is one transaction, rotation and events together.
+-- Three days, made up: 1,000 events an hour, of which every fifth was sent before, up to 23 hours
+-- ago. An hour is one transaction, with its rotation and its events.
 CREATE TABLE clock(hour INTEGER);
 CREATE TRIGGER clock_insert AFTER INSERT ON clock BEGIN
   INSERT INTO hours(hour) VALUES (NEW.hour);
@@ -50,14 +50,14 @@ SELECT json_extract(value, '$.generation') AS generation, json_extract(value, '$
        printf('%.1f %%', 100 * json_extract(value, '$.fill')) AS fill
   FROM seen, json_each(json_extract(info, '$.generations'));
 
--- After a day an event is new again; within it, it is not.
+-- After a day an event is new again.
 .print
 .print Seen before?
 SELECT id, hour AS "sent in hour", EXISTS (SELECT 1 FROM seen WHERE key = id) AS known
   FROM arrived WHERE id IN ('event-024001', 'event-045001', 'event-053001', 'event-072001')
   GROUP BY id;
 
--- Space: it is the same after the second day and after the third.
+-- The size is the same after the second day and after the third.
 .print
 SELECT (SELECT sum(length(data)) FROM seen_data) AS "filter table, bytes",
        (SELECT sum(length(id)) FROM arrived WHERE is_new AND hour > 48) AS "ids of a day, bytes";

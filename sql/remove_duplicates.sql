@@ -1,20 +1,21 @@
 -- Import rows that keep coming, batch by batch, and store each only once, without an index on what
--- is stored. What the filter has not seen is certainly new and stored at once; only the rest is
--- compared with the stored rows.
+-- is stored. A row that the filter has not seen is certainly new, and is stored at once. Only the
+-- others are compared with the stored rows.
 -- From the top folder: sqlite3 < sql/remove_duplicates.sql
 .bail on
 .load ./bloom
 
--- what is stored: no index, it only grows at its end
+-- The stored rows. There is no index, so the table only grows at its end.
 CREATE TABLE events(line TEXT NOT NULL);
 CREATE TABLE incoming(line TEXT NOT NULL);        -- the batch at hand
 CREATE TABLE suspects(line TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE seen(f BLOB NOT NULL);
--- Room for all rows that will be stored; beyond that more and more are compared. Then make it anew
--- for twice as many: UPDATE seen SET f = (SELECT bloom_agg(line, 400000, 0.01) FROM events);
+-- The filter has room for all rows that will be stored. With more, more and more rows are compared.
+-- Then build it again for twice as many: UPDATE seen SET f = (SELECT bloom_agg(line, 400000, 0.01)
+-- FROM events);
 INSERT INTO seen VALUES (bloom_new(200000, 0.01));
 
--- Naming a batch in this table imports what is in incoming and leaves the figures behind.
+-- An INSERT into this table imports the rows of incoming, and records the figures of the batch.
 CREATE TABLE batches(batch INTEGER PRIMARY KEY, rows INT, new INT, compared INT,
   false_positives INT, stored INT);
 CREATE TRIGGER import AFTER INSERT ON batches BEGIN
@@ -45,8 +46,8 @@ CREATE TRIGGER import AFTER INSERT ON batches BEGIN
   DELETE FROM incoming;
 END;
 
--- Five batches of 50,000 rows; every third row repeats an earlier one. The table everything only
--- serves the proof at the end.
+-- Five batches of 50,000 rows. Every third row repeats an earlier one. The table everything is only
+-- for the proof at the end.
 CREATE TABLE everything AS
   SELECT (value - 1) / 50000 + 1 AS batch,
          'event ' || CASE WHEN value % 3 = 0 THEN value / 6 * 3 + 1 ELSE value END AS line

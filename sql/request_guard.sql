@@ -1,7 +1,7 @@
--- Refuse keys that do not exist before they cost a look-up, with a filter table: its bits are
--- updated in place, so that every single insert keeps it complete for the price of one page,
--- however large it is. (cache_penetration.sql does the same with a filter as a value, which suits a
--- table that seldom changes.)
+-- Refuse keys that do not exist before they cost a look-up, with a filter table. Its bits are
+-- updated in place, so each insert writes one page, however large the filter is.
+-- (cache_penetration.sql does the same with a value, which is better for a table that seldom
+-- changes.)
 -- From the top folder: sqlite3 < sql/request_guard.sql
 .bail on
 .load ./bloom
@@ -9,7 +9,7 @@
 
 CREATE TABLE users(name TEXT PRIMARY KEY, email TEXT) WITHOUT ROWID;
 
--- The guard grows when there are more users than foreseen, and keeps its rate.
+-- The guard grows if there are more users than expected, and keeps its rate.
 CREATE VIRTUAL TABLE guard USING bloom(capacity=2000, fpr=0.001);
 CREATE TRIGGER guard_insert AFTER INSERT ON users BEGIN
   INSERT INTO guard(key) VALUES (NEW.name);
@@ -18,7 +18,7 @@ CREATE TRIGGER guard_update AFTER UPDATE ON users WHEN NEW.name IS NOT OLD.name 
   INSERT INTO guard(key) VALUES (NEW.name);
 END;
 
--- Users come in large batches and one by one. What is rolled back leaves no trace in the guard.
+-- Users come in large batches and one by one. A rollback leaves no trace in the guard.
 INSERT INTO users SELECT printf('user%05d', value * 3), 'mail' || value || '@example.org'
   FROM generate_series(1, 9999);
 INSERT INTO users VALUES ('admin', 'admin@example.org');
@@ -26,7 +26,8 @@ BEGIN;
 INSERT INTO users VALUES ('mistake', 'mistake@example.org');
 ROLLBACK;
 
--- 0: refused without a look-up, 1: looked up in vain, 2: found.
+-- The answer is 0 if a request was refused without a look-up, 1 if it was looked up in vain, and 2
+-- if it was found.
 CREATE TABLE requests(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE VIEW answers AS
   SELECT name, CASE WHEN NOT EXISTS (SELECT 1 FROM guard WHERE key = name) THEN 0
@@ -34,7 +35,7 @@ CREATE VIEW answers AS
                       END AS answer
     FROM requests;
 
--- A flood: of 100,000 requests, 5 of 100 are for users that exist.
+-- A flood of 100,000 requests, of which 5 in 100 are for users that exist.
 INSERT INTO requests(name)
   SELECT CASE WHEN value % 100 < 5 THEN printf('user%05d', (value % 9999 + 1) * 3)
     ELSE printf('guess%06d', value) END
@@ -58,8 +59,8 @@ UPDATE users SET name = 'renamed' WHERE name = 'user00003';
 SELECT name, CASE answer WHEN 0 THEN 'refused' WHEN 1 THEN 'looked up in vain' ELSE 'found'
   END AS answer FROM answers;
 
--- Deleted users stay in the guard and merely cost a look-up in vain. After many deletions it is
--- filled anew, in one transaction: no request ever meets an empty guard.
+-- Deleted users stay in the guard, and cost a look-up in vain. After many deletions, fill the guard
+-- again in one transaction, so that no request ever meets an empty guard.
 DELETE FROM users WHERE name LIKE 'user1%' OR name LIKE 'user2%';
 .print
 SELECT (SELECT count(*) FROM users) AS users, json_extract(info,

@@ -1,24 +1,24 @@
--- A crawler that visits a page again after seven days, and not before: the URLs it has visited are
--- in a filter table that forgets by age. (crawler.sql visits every page once.) A false positive is
--- a page that is visited some days late.
+-- A crawler that visits a page again after seven days, and not before. The URLs that it has visited
+-- are in a filter table that forgets old keys. (crawler.sql visits every page once.) A false
+-- positive is a page that is visited some days late.
 -- From the top folder: sqlite3 < sql/revisits.sql
 .bail on
 .load ./bloom
 .mode column
 
--- Seven generations of a day; capacity is the visits of a day. When the eighth day begins the first
--- one is forgotten.
+-- Seven generations of a day. capacity is the number of visits of a day. When the eighth day
+-- begins, the first one is forgotten.
 CREATE VIRTUAL TABLE visited USING bloom(capacity=600, fpr=0.01, generations=7);
 
--- The web, made up: 2000 pages with three links each, and everything can be reached from page 0.
+-- The web, made up: 2,000 pages with three links each. Every page can be reached from page 0.
 CREATE TABLE links(source TEXT, target TEXT);
 INSERT INTO links
   SELECT printf('http://site.example/page/%d', value), printf('http://site.example/page/%d',
     (value * 7 + link.n) % 2000)
     FROM generate_series(0, 1999), (SELECT 1 AS n UNION ALL SELECT 2 UNION ALL SELECT 3) AS link;
 
--- A day has room for 600 visits. Each link that was found is tried; one visit a page is made unless
--- there was one in the last seven days.
+-- A day has room for 600 visits. Each link that was found is tried, and its page is visited unless
+-- it was visited in the last seven days.
 CREATE TABLE today(day INTEGER, visits INTEGER);
 INSERT INTO today VALUES (0, 0);
 CREATE TABLE visits(day INTEGER, url TEXT);

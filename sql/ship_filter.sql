@@ -1,6 +1,7 @@
--- Ship a filter table to another database: as a value it fits into any column, message or file, and
--- merging it into a table of the same capacity and fpr gives a table with the keys of both. Here
--- two shops report stolen cards to a centre, which sends back what all of them know.
+-- Ship a filter table to another database. As a value it fits into any column, message or file.
+-- Merging it into a table with the same capacity and fpr gives a table with the keys of both. Here
+-- two shops report stolen cards to a centre, which sends back what all of them know. (For clients
+-- that only check, see fuse_file.sql.)
 -- From the top folder: sqlite3 < sql/ship_filter.sql
 .bail on
 .load ./bloom
@@ -10,21 +11,21 @@ ATTACH ':memory:' AS berlin;
 ATTACH ':memory:' AS lisbon;
 ATTACH ':memory:' AS centre;
 
--- All agree on capacity and fpr, and on growth=off: a table that has grown is no longer a single
--- filter.
+-- All tables have the same capacity and fpr, and growth=off, because a table that has grown is no
+-- longer a single filter.
 CREATE VIRTUAL TABLE berlin.stolen USING bloom(capacity=50000, fpr=0.0001, growth=off);
 CREATE VIRTUAL TABLE lisbon.stolen USING bloom(capacity=50000, fpr=0.0001, growth=off);
 CREATE VIRTUAL TABLE centre.stolen USING bloom(capacity=50000, fpr=0.0001, growth=off);
 
--- 20,000 cards are known to Berlin, 15,000 to Lisbon, 5,000 to both.
+-- 20,000 cards are known to Berlin, 15,000 to Lisbon, and 5,000 of them to both.
 INSERT INTO berlin.stolen(stolen, key)
   SELECT 'add_all', bloom_hashes(printf('4%015d', value * 104729)) FROM generate_series(1, 20000);
 INSERT INTO lisbon.stolen(stolen, key)
   SELECT 'add_all', bloom_hashes(printf('4%015d', value * 104729))
     FROM generate_series(15001, 30000);
 
--- What crosses the line: one value from each shop. It lists no card number; but there are few
--- enough of them to ask it for each, and a salt hides nothing from those who have it.
+-- Each shop sends one value. It lists no card number. But there are so few card numbers that
+-- somebody who has the filter can test all of them, and a salt does not prevent that.
 CREATE TABLE centre.inbox(shop TEXT PRIMARY KEY, f BLOB NOT NULL);
 INSERT INTO centre.inbox SELECT 'Berlin', filter FROM berlin.stolen;
 INSERT INTO centre.inbox SELECT 'Lisbon', filter FROM lisbon.stolen;
@@ -35,7 +36,7 @@ SELECT shop, length(f) AS bytes, bloom_count(f) AS "cards, about" FROM centre.in
 INSERT INTO centre.stolen(stolen, key) SELECT 'merge', f FROM centre.inbox;
 INSERT INTO centre.stolen(stolen, key) SELECT 'merge', f FROM centre.inbox ORDER BY shop DESC;
 
--- It is the very filter that one would get from all cards in one place.
+-- The result is the same filter as one of all cards, made in one place.
 .print
 SELECT bloom_count(filter) AS "in the centre, about",
        CASE filter WHEN (SELECT bloom_agg(printf('4%015d', value * 104729), 50000, 0.0001)

@@ -1,15 +1,15 @@
--- Make two databases hold the same rows without sending what the other has already: each sends a
--- filter of its rows, and the other sends back only what that filter certainly lacks. A false
--- positive hides a row: the filter takes it for known, and it is not sent. So one round is not
--- enough: rounds are repeated with other hashes, until count and SHA-3 of both sides agree. (Equal
--- filters would prove nothing: a hidden row is just one that changes no bit.)
+-- Make two databases hold the same rows, without sending what the other has already. Each sends a
+-- filter of its rows, and the other sends back only what the filter certainly lacks. A false
+-- positive hides a row, which is then not sent. So the round is repeated with other hashes, until
+-- the count and the SHA-3 of both sides are equal. (Equal filters would prove nothing, because a
+-- hidden row changes no bit.)
 -- From the top folder: sqlite3 < sql/sync_databases.sql
 .bail on
 .load ./bloom
 .mode column
 
--- Rows are only ever added here, and the whole row is the key. 20,000 notes are in both, some only
--- in one.
+-- Rows are only added here, and the whole row is the key. 20,000 notes are in both databases, and
+-- some only in one.
 ATTACH ':memory:' AS berlin;
 ATTACH ':memory:' AS lisbon;
 CREATE TABLE berlin.notes(id TEXT PRIMARY KEY, text TEXT);
@@ -19,8 +19,8 @@ INSERT INTO lisbon.notes SELECT * FROM berlin.notes;
 INSERT INTO berlin.notes SELECT 'berlin-' || value, 'Note ' || value FROM generate_series(1, 2000);
 INSERT INTO lisbon.notes SELECT 'lisbon-' || value, 'Note ' || value FROM generate_series(1, 3000);
 
--- The number of the round is part of every key, so that what one round hides the next one finds. (A
--- filter of another size alone would not do: it makes many of the same mistakes again.)
+-- The number of the round is part of every key, so that the next round finds what one round hides.
+-- (A filter of another size would not be enough, because it makes many of the same mistakes again.)
 CREATE TEMP TABLE round(number INTEGER);
 INSERT INTO round VALUES (0);
 CREATE TEMP VIEW in_berlin AS SELECT *, json_array(number, id, text) AS key
@@ -28,7 +28,7 @@ CREATE TEMP VIEW in_berlin AS SELECT *, json_array(number, id, text) AS key
 CREATE TEMP VIEW in_lisbon AS SELECT *, json_array(number, id, text) AS key
   FROM lisbon.notes, round;
 
--- What crosses the line: two filters, and the rows that they lack.
+-- What is sent: two filters, and the rows that they lack.
 CREATE TEMP TABLE filters(round INTEGER, berlin BLOB, lisbon BLOB);
 CREATE TEMP VIEW for_lisbon AS SELECT id, text FROM in_berlin
   WHERE NOT bloom_check((SELECT bloom_pin(lisbon) FROM filters WHERE round = (SELECT number
@@ -37,7 +37,8 @@ CREATE TEMP VIEW for_berlin AS SELECT id, text FROM in_lisbon
   WHERE NOT bloom_check((SELECT bloom_pin(berlin) FROM filters WHERE round = (SELECT number
     FROM round)), key);
 
--- The figures after a round. sha3() is the shell's: elsewhere bind what your program hashes.
+-- The figures after a round. sha3() is a function of the shell. Elsewhere bind what your program
+-- hashes.
 CREATE TEMP TABLE sent(round INTEGER, site TEXT, rows INTEGER);
 CREATE TEMP VIEW state AS
   SELECT number AS round,
@@ -52,7 +53,7 @@ CREATE TEMP VIEW state AS
               THEN 'yes' ELSE 'no' END AS "hashes agree"
     FROM round;
 
--- Round 1. (The coalesce is for a side without rows.)
+-- Round 1. The coalesce is for a side without rows.
 UPDATE round SET number = 1;
 INSERT INTO filters SELECT 1, (SELECT coalesce(bloom_agg(key), bloom_new(1)) FROM in_berlin),
                               (SELECT coalesce(bloom_agg(key), bloom_new(1)) FROM in_lisbon);
@@ -62,7 +63,7 @@ INSERT INTO berlin.notes SELECT * FROM for_berlin;
 INSERT INTO sent VALUES (1, 'berlin', changes());
 SELECT * FROM state;
 
--- Round 2: the same with the next number; and so on until hashes agree.
+-- Round 2 is the same with the next number, and so on until the hashes are equal.
 UPDATE round SET number = 2;
 INSERT INTO filters SELECT 2, (SELECT coalesce(bloom_agg(key), bloom_new(1)) FROM in_berlin),
                               (SELECT coalesce(bloom_agg(key), bloom_new(1)) FROM in_lisbon);

@@ -65,7 +65,8 @@ $(PACKAGES)/java/built: $(PACKAGES)/binaries/built \
 
 # Of the sources, as any file of the project may be in it.
 $(PACKAGES)/debian/built: $(SOURCES) $(HEADERS) $(RELEASE_FILES) Makefile README.md CHANGELOG.md \
-    $(wildcard ext/*.md ext/packages/debian/* ext/packages/debian/*/* tests/sql/* tests/runner/*)
+    sql/REFERENCE.md $(wildcard ext/*.md ext/packages/debian/* ext/packages/debian/*/* \
+    tests/sql/* tests/runner/*)
 	$(PYTHON) ext/packages/debian/build.py
 	@touch $@
 

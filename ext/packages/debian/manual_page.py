@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Prints bloom(3sql), the manual page: bloom.3sql with its functions and options, which are the
-tables of README.md whose heads are `call | result` and `option | meaning`.
+tables of sql/REFERENCE.md whose heads are `call | result` and `option | meaning`.
 """
 
 import pathlib
@@ -14,7 +14,6 @@ import release  # noqa: E402
 def troff(text):
     """Markdown of a table's cell as text of a manual page."""
     text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
-    text = text.replace(", see below", ": NOTES below")
     text = re.sub(
         r"\[[^]]+\]\(ext/(FORMAT[-a-z]*|URLS)\.md[^)]*\)", r"\1.md", text
     )  # which the package has
@@ -23,10 +22,10 @@ def troff(text):
     return re.sub(r"^\.", r"\\&.", text)
 
 
-def rows(readme, second):
-    """The rows of all tables of README.md whose second column has that head."""
+def rows(reference, head):
+    """The rows of all tables of sql/REFERENCE.md that have this head."""
     table = None
-    for line in readme.splitlines():
+    for line in reference.splitlines():
         cells = (
             [cell.strip() for cell in line.strip().strip("|").split(" | ")]
             if line.startswith("|")
@@ -36,7 +35,7 @@ def rows(readme, second):
             table = None
         elif table is None:
             table = cells
-        elif len(cells) == 2 and table[1:] == [second] and not set(cells[0]) <= set("-:| "):
+        elif table == head and not set(cells[0]) <= set("-:| "):
             yield cells
 
 
@@ -53,12 +52,12 @@ def entries(pairs):
 
 
 def manual_page():
-    readme = (release.TOP / "README.md").read_text()
-    functions = [row for row in rows(readme, "result") if row[0].startswith("`bloom_")]
-    options = list(rows(readme, "meaning"))
+    reference = (release.TOP / "sql/REFERENCE.md").read_text()
+    functions = list(rows(reference, ["call", "result"]))
+    options = list(rows(reference, ["option", "meaning"]))
     if not functions or not options:
         sys.exit(
-            "manual_page.py: README.md has no table of `| call | result |` or none of"
+            "manual_page.py: sql/REFERENCE.md has no table of `| call | result |` or none of"
             " `| option | meaning |`: the manual page needs both"
         )
     page = release.fill("debian/bloom.3sql").replace("@FUNCTIONS@\n", entries(functions))

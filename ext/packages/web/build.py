@@ -201,8 +201,8 @@ def source_sentence(homepage):
 
 
 def needs_no_program(sql):
-    """Whether a recipe runs in a browser, where .import cannot read what a program prints."""
-    return re.search(r"^\.import", sql, re.M) is None
+    """Whether a recipe runs in a browser, which has no files and no programs."""
+    return re.search(r"^\.(import|shell)", sql, re.M) is None
 
 
 def recipe_title(sql):

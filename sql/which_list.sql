@@ -1,0 +1,61 @@
+-- Which of several block lists covers a URL, and by which entry? The lists and the visits come from
+-- files. A filter finds the few suspects among all visits, and a table of the entries tells for
+-- each of them which list it is on.
+-- From the top folder: sqlite3 < sql/which_list.sql
+.bail on
+.load ./bloom
+.mode column
+
+-- 1. The lists, in any form that is published. The first is a file. The second one is your own, and
+-- could be readfile('mine.txt'), too. In a program, read each file and bind its bytes.
+CREATE TABLE lists(name TEXT PRIMARY KEY, text BLOB NOT NULL);
+INSERT INTO lists VALUES
+  ('urlhaus', readfile('sql/data/urlhaus.txt')),
+  ('mine', '0.0.0.0 evil.example # added by hand' || char(10) || '||host.example/malware/*' ||
+           char(10) || '||cdn.example^$domain=shop.example' || char(10) || '@@||good.example^');
+
+-- 2. Their entries. bloom_list reads a whole list each time it is called, so keep what it returns.
+-- A line that is not an entry has no key, and its note says why. A rule with a condition blocks on
+-- some pages only, so it is left out: its host is harmless elsewhere. The case of letters is lost
+-- in many lists, so it does not count here: COLLATE NOCASE, and key=url_nocase below.
+CREATE TABLE entries(list TEXT, key TEXT COLLATE NOCASE, entry TEXT);
+INSERT INTO entries SELECT name, key, entry FROM lists, bloom_list(text)
+ WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition';
+CREATE INDEX entries_key ON entries(key);
+
+.print Lines of the lists
+SELECT name AS list, coalesce(note, 'a URL or name') AS line, count(*) AS lines
+  FROM lists, bloom_list(text) GROUP BY name, note ORDER BY name, note;
+
+-- 3. One filter of all entries. Make the filter and the table anew when a list changes.
+CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
+INSERT INTO filters SELECT 'bad', bloom_agg(key, NULL, 0.0001, 'key=url_nocase') FROM entries;
+
+-- 4. The visits, from a CSV file whose first line names the columns. (Without the option --skip,
+-- in a shell older than 3.32: .mode csv, .import visits.csv imported, and the table has its names.)
+CREATE TABLE visits(time TEXT, url TEXT);
+.import --csv --skip 1 sql/data/visits.csv visits
+
+-- 5. The answer. The filter is checked for every visit, the table only for those that it finds. A
+-- visit that the filter reports by mistake has no row here, because no entry has one of its keys.
+.print
+.print Visits that a list covers
+SELECT time, url, list, entry
+  FROM visits, bloom_url_keys(url) AS k JOIN entries ON entries.key = k.key
+ WHERE bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'bad'), url)
+ ORDER BY time, k.rank;
+
+-- What the filter saves: of so many visits so many had to be looked up in the table.
+.print
+SELECT count(*) AS visits,
+       sum(bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'bad'), url) IS 1)
+         AS "looked up in the table"
+  FROM visits;
+
+-- The same for a single URL, as a program asks: bind the URL twice. Without a row it is on no list.
+.print
+SELECT list, entry FROM bloom_url_keys('https://sub.EVIL.example:8443/login') AS k
+  JOIN entries ON entries.key = k.key
+ WHERE bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'bad'),
+                   'https://sub.EVIL.example:8443/login')
+ ORDER BY k.rank;
