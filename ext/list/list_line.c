@@ -163,120 +163,41 @@ enum list_option {
     LIST_ANY_OPTION, /* another one */
 };
 
-static const struct {
-    const char *name;
-    enum list_option option;
-} LIST_OPTIONS[] = {
-    {"1p", LIST_OWN_SITE},
-    {"3p", LIST_ANY_OPTION},
-    {"all", LIST_KIND},
-    {"app", LIST_CONDITION},
-    {"badfilter", LIST_CHANGES},
-    {"beacon", LIST_KIND},
-    {"client", LIST_CONDITION},
-    {"content", LIST_CHANGES},
-    {"cookie", LIST_CHANGES},
-    {"csp", LIST_CHANGES},
-    {"css", LIST_KIND},
-    {"ctag", LIST_CONDITION},
-    {"denyallow", LIST_CONDITION},
-    {"dnsrewrite", LIST_CHANGES},
-    {"dnstype", LIST_CONDITION},
-    {"doc", LIST_KIND},
-    {"document", LIST_KIND},
-    {"domain", LIST_CONDITION},
-    {"ehide", LIST_CHANGES},
-    {"elemhide", LIST_CHANGES},
-    {"empty", LIST_ANY_OPTION},
-    {"extension", LIST_CHANGES},
-    {"first-party", LIST_OWN_SITE},
-    {"font", LIST_KIND},
-    {"frame", LIST_KIND},
-    {"from", LIST_CONDITION},
-    {"generichide", LIST_CHANGES},
-    {"ghide", LIST_CHANGES},
-    {"header", LIST_CHANGES},
-    {"hls", LIST_CHANGES},
-    {"image", LIST_KIND},
-    {"important", LIST_ANY_OPTION},
-    {"inline-font", LIST_CHANGES},
-    {"inline-script", LIST_CHANGES},
-    {"ipaddress", LIST_CONDITION},
-    {"jsinject", LIST_CHANGES},
-    {"jsonprune", LIST_CHANGES},
-    {"match-case", LIST_ANY_OPTION},
-    {"media", LIST_KIND},
-    {"method", LIST_CONDITION},
-    {"mp4", LIST_ANY_OPTION},
-    {"object", LIST_KIND},
-    {"object-subrequest", LIST_KIND},
-    {"other", LIST_KIND},
-    {"permissions", LIST_CHANGES},
-    {"ping", LIST_KIND},
-    {"popunder", LIST_WINDOW},
-    {"popup", LIST_WINDOW},
-    {"queryprune", LIST_CHANGES},
-    {"redirect", LIST_ANY_OPTION},
-    {"redirect-rule", LIST_CHANGES},
-    {"referrerpolicy", LIST_CHANGES},
-    {"removeheader", LIST_CHANGES},
-    {"removeparam", LIST_CHANGES},
-    {"replace", LIST_CHANGES},
-    {"rewrite", LIST_CHANGES},
-    {"script", LIST_KIND},
-    {"shide", LIST_CHANGES},
-    {"specifichide", LIST_CHANGES},
-    {"stealth", LIST_CHANGES},
-    {"strict1p", LIST_OWN_SITE},
-    {"strict3p", LIST_ANY_OPTION},
-    {"stylesheet", LIST_KIND},
-    {"subdocument", LIST_KIND},
-    {"third-party", LIST_ANY_OPTION},
-    {"to", LIST_CONDITION},
-    {"top", LIST_CONDITION},
-    {"uritransform", LIST_CHANGES},
-    {"urlblock", LIST_CHANGES},
-    {"urlskip", LIST_CHANGES},
-    {"urltransform", LIST_CHANGES},
-    {"webrtc", LIST_KIND},
-    {"websocket", LIST_KIND},
-    {"xhr", LIST_KIND},
-    {"xmlhttprequest", LIST_KIND},
-    {"xmlprune", LIST_CHANGES},
-    {"~1p", LIST_ANY_OPTION},
-    {"~3p", LIST_OWN_SITE},
-    {"~all", LIST_ANY_OPTION},
-    {"~beacon", LIST_ANY_OPTION},
-    {"~css", LIST_ANY_OPTION},
-    {"~doc", LIST_ANY_OPTION},
-    {"~document", LIST_ANY_OPTION},
-    {"~first-party", LIST_ANY_OPTION},
-    {"~font", LIST_ANY_OPTION},
-    {"~frame", LIST_ANY_OPTION},
-    {"~image", LIST_ANY_OPTION},
-    {"~match-case", LIST_ANY_OPTION},
-    {"~media", LIST_ANY_OPTION},
-    {"~object", LIST_ANY_OPTION},
-    {"~object-subrequest", LIST_ANY_OPTION},
-    {"~other", LIST_ANY_OPTION},
-    {"~ping", LIST_ANY_OPTION},
-    {"~popunder", LIST_ANY_OPTION},
-    {"~popup", LIST_ANY_OPTION},
-    {"~script", LIST_ANY_OPTION},
-    {"~stylesheet", LIST_ANY_OPTION},
-    {"~subdocument", LIST_ANY_OPTION},
-    {"~third-party", LIST_OWN_SITE},
-    {"~webrtc", LIST_ANY_OPTION},
-    {"~websocket", LIST_ANY_OPTION},
-    {"~xhr", LIST_ANY_OPTION},
-    {"~xmlhttprequest", LIST_ANY_OPTION},
-};
-
+/* Returns what an option does, by its name, which may have a ~ in front. */
 static enum list_option list_option_of(struct list_span name) {
-    const uint8_t first = name.at < name.end ? url_lower(*name.at) : '\0';
-    for (size_t i = 0; i < sizeof LIST_OPTIONS / sizeof *LIST_OPTIONS; i++)
-        if ((uint8_t)LIST_OPTIONS[i].name[0] == first && list_is(name, LIST_OPTIONS[i].name))
-            return LIST_OPTIONS[i].option;
+    static const struct {
+        enum list_option option, with_tilde;
+        const char *names;
+    } OPTIONS[] = {
+        {LIST_ANY_OPTION, LIST_OWN_SITE, ",3p,third-party,"},
+        {LIST_OWN_SITE, LIST_ANY_OPTION, ",1p,first-party,"},
+        {LIST_KIND, LIST_ANY_OPTION,
+         ",all,beacon,css,doc,document,font,frame,image,media,object,object-subrequest,other,ping,"
+         "script,stylesheet,subdocument,webrtc,websocket,xhr,xmlhttprequest,"},
+        {LIST_WINDOW, LIST_ANY_OPTION, ",popunder,popup,"},
+        {LIST_CONDITION, LIST_NO_OPTION,
+         ",app,client,ctag,denyallow,dnstype,domain,from,ipaddress,method,to,top,"},
+        {LIST_ANY_OPTION, LIST_ANY_OPTION, ",match-case,"},
+        {LIST_ANY_OPTION, LIST_NO_OPTION, ",empty,important,mp4,redirect,strict3p,"},
+        {LIST_OWN_SITE, LIST_NO_OPTION, ",strict1p,"},
+        {LIST_CHANGES, LIST_NO_OPTION,
+         ",badfilter,content,cookie,csp,dnsrewrite,ehide,elemhide,extension,generichide,ghide,"
+         "header,hls,inline-font,inline-script,jsinject,jsonprune,permissions,queryprune,"
+         "redirect-rule,referrerpolicy,removeheader,removeparam,replace,rewrite,shide,"
+         "specifichide,stealth,uritransform,urlblock,urlskip,urltransform,xmlprune,"},
+    };
+    char sought[32] = ","; /* the name between two commas */
+    size_t used = 1;
+    const bool with_tilde = list_begins(name, "~");
+    name.at += with_tilde;
+    if (list_length(name) > sizeof sought - 3 || list_has(name, '\0'))
+        return LIST_NO_OPTION;
+    while (name.at < name.end)
+        sought[used++] = (char)url_lower(*name.at++);
+    sought[used] = ',';
+    for (size_t i = 0; i < sizeof OPTIONS / sizeof *OPTIONS; i++)
+        if (strstr(OPTIONS[i].names, sought) != NULL)
+            return with_tilde ? OPTIONS[i].with_tilde : OPTIONS[i].option;
     return LIST_NO_OPTION;
 }
 

@@ -3,7 +3,7 @@
 #define BLOOM_SQLITE_AFFINITY_H
 
 #include "filter/options.h"
-#include "sqlite/sqlite.h"
+#include "sqlite/value.h"
 
 /* The type of a column of keys. Its affinity is applied to keys as in an ordinary column. */
 enum bloom_key_type {

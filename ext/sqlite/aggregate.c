@@ -2,7 +2,6 @@
 #include "sqlite/functions.h"
 
 #include "filter/builder.h"
-#include "filter/options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,11 +11,9 @@ enum size_source { SIZE_UNDECIDED, SIZE_FROM_KEYS, SIZE_FROM_NUMBER, SIZE_FROM_F
 
 struct build {
     enum size_source source;
-    bool failed;       /* an error has been reported: the final step has only to clean up */
-    bool options_kept; /* of the first row */
-    int options_length;
-    char options[120];
-    struct bloom_builder builder; /* with memory, once it has begun */
+    bool failed; /* an error has been reported: the final step has only to clean up */
+    struct bloom_kept_options options;
+    struct bloom_builder builder; /* has memory once it has begun */
 };
 
 static enum size_source source_of(int count, sqlite3_value **arguments) {
@@ -61,17 +58,6 @@ static bool read_shape(sqlite3_context *context, int count, sqlite3_value **argu
     }
 }
 
-/* Keeps the options of the first row. A text that is too long is read again for each row. */
-static void keep_options(struct build *build, sqlite3_value *value) {
-    const void *text = sqlite3_value_text(value);
-    int length = sqlite3_value_bytes(value);
-    build->options_kept = text != NULL && length <= (int)sizeof build->options;
-    if (!build->options_kept)
-        return;
-    memcpy(build->options, text, (size_t)length);
-    build->options_length = length;
-}
-
 /* Begins the filter. Returns false after failing the function. */
 static bool begin_builder(sqlite3_context *context, struct build *build,
                           const struct bloom_shape *shape) {
@@ -99,18 +85,9 @@ static bool begin(sqlite3_context *context, int count, sqlite3_value **arguments
         !begin_builder(context, build, &shape))
         return false;
     if (count > 3)
-        keep_options(build, arguments[3]);
+        bloom_kept_options_keep(&build->options, arguments[3]);
     build->source = source;
     return true;
-}
-
-/* Whether a value is the text of the first row's options. */
-static bool are_kept_options(const struct build *build, sqlite3_value *value) {
-    if (sqlite3_value_type(value) != SQLITE_TEXT || !build->options_kept)
-        return false;
-    const void *text = sqlite3_value_text(value);
-    return text != NULL && sqlite3_value_bytes(value) == build->options_length &&
-           memcmp(text, build->options, (size_t)build->options_length) == 0;
 }
 
 /* Whether a row obviously asks for what the first one asked for. The full comparison sizes the
@@ -118,7 +95,8 @@ static bool are_kept_options(const struct build *build, sqlite3_value *value) {
 static bool plainly_same(enum size_source source, int count, sqlite3_value **arguments,
                          const struct build *build) {
     const struct bloom_shape *first = &build->builder.shape;
-    if (source == SIZE_FROM_FILTER || (count > 3 && !are_kept_options(build, arguments[3])))
+    if (source == SIZE_FROM_FILTER ||
+        (count > 3 && !bloom_kept_options_are(&build->options, arguments[3])))
         return false;
     if (source == SIZE_FROM_NUMBER &&
         (sqlite3_value_type(arguments[1]) != SQLITE_INTEGER ||
@@ -210,16 +188,16 @@ void bloom_sql_agg_final(sqlite3_context *context) {
         return;
     struct bloom_builder *builder = &build->builder;
     if (!build->failed) {
-        struct bloom_question question = {.database = sqlite3_context_db_handle(context)};
+        struct bloom_poller poller = {.database = sqlite3_context_db_handle(context)};
         char problem[BLOOM_PROBLEM_SIZE];
         struct bloom_shape shape;
         uint8_t *filter;
-        builder->keys.interrupted = bloom_sql_question;
-        builder->keys.argument = &question;
+        builder->keys.interrupted = bloom_poller_ends;
+        builder->keys.argument = &poller;
         enum bloom_built built = bloom_builder_finish(builder, &shape, &filter, problem);
-        sqlite3_finalize(question.statement);
-        if (question.code != SQLITE_OK)
-            sqlite3_result_error_code(context, question.code);
+        sqlite3_finalize(poller.statement);
+        if (poller.code != SQLITE_OK)
+            sqlite3_result_error_code(context, poller.code);
         else if (told(context, built, builder, problem))
             bloom_sql_result_filter(context, &shape, filter);
     }

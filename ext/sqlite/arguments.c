@@ -3,30 +3,21 @@
 #include "sqlite/functions.h"
 
 #include "filter/builder.h"
-#include "filter/options.h"
 
-#include <stdarg.h>
 #include <string.h>
 
-static const char *function_name(sqlite3_context *context) {
-    const struct bloom_registration *registration = sqlite3_user_data(context);
-    return registration->function->name;
-}
-
 void bloom_sql_error(sqlite3_context *context, const char *format, ...) {
+    const struct bloom_registration *registration = sqlite3_user_data(context);
     va_list list;
     va_start(list, format);
-    char *text = sqlite3_vmprintf(format, list);
+    char *message = bloom_message(sqlite3_context_db_handle(context), registration->function->name,
+                                  format, list);
     va_end(list);
-    char *message = text ? sqlite3_mprintf("%s: %s", function_name(context), text) : NULL;
-    if (message) {
-        bloom_sql_cut(sqlite3_context_db_handle(context), message);
+    if (message != NULL)
         sqlite3_result_error(context, message, -1);
-    } else {
+    else
         sqlite3_result_error_nomem(context);
-    }
     sqlite3_free(message);
-    sqlite3_free(text);
 }
 
 static void error_and_advice(sqlite3_context *context, const char *expectation,
@@ -212,6 +203,36 @@ bool bloom_sql_whole_number(sqlite3_context *context, const char *name, sqlite3_
     return false;
 }
 
+bool bloom_sql_text_argument(sqlite3_context *context, sqlite3_value *value,
+                             struct bloom_text *text) {
+    const uint8_t *bytes;
+    uint64_t length;
+    bool read = bloom_sql_text(value, &bytes, &length);
+    if (!read)
+        sqlite3_result_error_nomem(context);
+    *text = (struct bloom_text){(const char *)bytes, (size_t)length};
+    return read;
+}
+
+void bloom_kept_options_keep(struct bloom_kept_options *kept, sqlite3_value *value) {
+    const uint8_t *text;
+    uint64_t length;
+    kept->length = -1;
+    if (sqlite3_value_type(value) != SQLITE_TEXT || !bloom_sql_text(value, &text, &length) ||
+        length > sizeof kept->text)
+        return;
+    memcpy(kept->text, text, (size_t)length);
+    kept->length = (int)length;
+}
+
+bool bloom_kept_options_are(const struct bloom_kept_options *kept, sqlite3_value *value) {
+    const uint8_t *text;
+    uint64_t length;
+    return kept->length >= 0 && sqlite3_value_type(value) == SQLITE_TEXT &&
+           bloom_sql_text(value, &text, &length) && length == (uint64_t)kept->length &&
+           memcmp(text, kept->text, (size_t)length) == 0;
+}
+
 /* Reads p. For an exact layout p is 0, and must be left out or NULL. */
 static bool read_rate(sqlite3_context *context, const struct bloom_layout *layout,
                       sqlite3_value *value, double *rate) {
@@ -246,12 +267,9 @@ static bool read_options(sqlite3_context *context, sqlite3_value *value,
                               value);
         return false;
     }
-    const struct bloom_text text = {(const char *)sqlite3_value_text(value),
-                                    (size_t)sqlite3_value_bytes(value)};
-    if (text.start == NULL) {
-        sqlite3_result_error_nomem(context);
+    struct bloom_text text;
+    if (!bloom_sql_text_argument(context, value, &text))
         return false;
-    }
     if (bloom_options_or_layout(text, shape, problem) == BLOOM_OPTION_READ)
         return true;
     bloom_sql_error(context, "%s", problem);
@@ -356,30 +374,12 @@ bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layou
     return offered;
 }
 
-uint8_t *bloom_sql_new_filter(const struct bloom_shape *shape) {
-    return bloom_filter_new(shape, &bloom_sql_memory);
-}
-
-uint8_t *bloom_sql_copy_filter(const struct bloom_stored *filter) {
-    uint8_t *copy = sqlite3_malloc64(filter->length);
-    if (copy != NULL)
-        memcpy(copy, filter->bytes, (size_t)filter->length);
-    return copy;
-}
-
-void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape *shape,
-                             uint8_t *filter) {
-    if (filter != NULL)
-        sqlite3_result_blob64(context, filter, bloom_filter_bytes(shape), sqlite3_free);
-    else
-        sqlite3_result_error_nomem(context);
-}
-
 void bloom_sql_result_empty(sqlite3_context *context, const struct bloom_shape *shape) {
     uint64_t length = bloom_filter_bytes(shape);
     uint8_t *filter = sqlite3_malloc64(length);
-    int code = filter == NULL ? SQLITE_NOMEM
-                              : bloom_sql_clear(sqlite3_context_db_handle(context), filter, length);
+    int code = filter == NULL
+                   ? SQLITE_NOMEM
+                   : bloom_polled_clear(sqlite3_context_db_handle(context), filter, length);
     if (code != SQLITE_OK) {
         sqlite3_free(filter);
         sqlite3_result_error_code(context, code);

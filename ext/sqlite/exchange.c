@@ -10,13 +10,10 @@ static const struct bloom_exchange *read_format(sqlite3_context *context, sqlite
     char expectation[BLOOM_PROBLEM_SIZE] = "format (argument 2) must be one of ";
     size_t length = strlen(expectation);
     if (sqlite3_value_type(value) == SQLITE_TEXT) {
-        const char *name = (const char *)sqlite3_value_text(value);
-        if (name == NULL) {
-            sqlite3_result_error_nomem(context);
+        struct bloom_text name;
+        if (!bloom_sql_text_argument(context, value, &name))
             return NULL;
-        }
-        const struct bloom_exchange *format =
-            bloom_exchange_by_name(name, (size_t)sqlite3_value_bytes(value));
+        const struct bloom_exchange *format = bloom_exchange_by_name(name.start, name.length);
         if (format != NULL)
             return format;
     }

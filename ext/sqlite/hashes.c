@@ -10,19 +10,14 @@
 #include "sqlite/affinity.h"
 #include "sqlite/functions.h"
 
-#include <string.h>
-
-enum { OPTIONS_KEPT = 120 };
-
 struct hashes_build {
     bool begun, failed; /* failed: an error has been reported */
     enum bloom_key_type type;
     struct bloom_shape shape; /* only how keys are hashed */
     unsigned affinities;
     struct bloom_key_set keys;
-    uint64_t added;     /* keys, duplicates included */
-    int options_length; /* of the first row, as far as they fit; -1: they were not kept */
-    char options[OPTIONS_KEPT];
+    uint64_t added; /* keys, duplicates included */
+    struct bloom_kept_options options;
 };
 
 struct hashing {
@@ -62,12 +57,9 @@ static bool read_hashing(sqlite3_context *context, int count, sqlite3_value **ar
                             like.shape.layout->name);
         return like.shape.layout->keying;
     }
-    const struct bloom_text text = {(const char *)sqlite3_value_text(arguments[1]),
-                                    (size_t)sqlite3_value_bytes(arguments[1])};
-    if (text.start == NULL) {
-        sqlite3_result_error_nomem(context);
+    struct bloom_text text;
+    if (!bloom_sql_text_argument(context, arguments[1], &text))
         return false;
-    }
     if (bloom_options_read(OPTIONS, "key=TYPE or RULE and salt=DIGITS", text, hashing, problem) !=
         BLOOM_OPTION_READ) {
         bloom_sql_error(context, "%s", problem);
@@ -114,7 +106,6 @@ static bool begin_hashes(sqlite3_context *context, int count, sqlite3_value **ar
     struct hashing hashing;
     if (!read_hashing(context, count, arguments, &hashing))
         return false;
-    const bool has_options = count > 1 && sqlite3_value_type(arguments[1]) == SQLITE_TEXT;
     build->begun = true;
     build->type = hashing.type;
     build->affinities = types_like(hashing.type);
@@ -123,11 +114,8 @@ static bool begin_hashes(sqlite3_context *context, int count, sqlite3_value **ar
     build->keys = (struct bloom_key_set){
         .layout = bloom_layout_default(), .memory = &bloom_sql_memory, .settle_factor = 2};
     sqlite3_randomness(sizeof build->keys.seed, build->keys.seed);
-    build->options_length = has_options ? sqlite3_value_bytes(arguments[1]) : -1;
-    if (build->options_length > OPTIONS_KEPT)
-        build->options_length = -1;
-    if (build->options_length > 0)
-        memcpy(build->options, sqlite3_value_text(arguments[1]), (size_t)build->options_length);
+    if (count > 1)
+        bloom_kept_options_keep(&build->options, arguments[1]);
     return true;
 }
 
@@ -136,14 +124,8 @@ static bool same_hashing(sqlite3_context *context, int count, sqlite3_value **ar
                          const struct hashes_build *build) {
     struct hashing hashing;
     char problem[BLOOM_PROBLEM_SIZE];
-    if (count < 2)
+    if (count < 2 || bloom_kept_options_are(&build->options, arguments[1]))
         return true;
-    if (build->options_length >= 0 && sqlite3_value_type(arguments[1]) == SQLITE_TEXT) {
-        const void *text = sqlite3_value_text(arguments[1]);
-        if (text != NULL && sqlite3_value_bytes(arguments[1]) == build->options_length &&
-            memcmp(text, build->options, (size_t)build->options_length) == 0)
-            return true;
-    }
     if (!read_hashing(context, count, arguments, &hashing))
         return false;
     if (!bloom_keying_same(&build->shape.keying, &hashing.keying, problem))
@@ -204,20 +186,20 @@ void bloom_sql_hashes_step(sqlite3_context *context, int count, sqlite3_value **
  * set probably holds further ones, which would take memory twice. */
 static bool finish(sqlite3_context *context, struct hashes_build *build,
                    struct bloom_hashes *hashes) {
-    struct bloom_question question = {.database = sqlite3_context_db_handle(context)};
-    build->keys.interrupted = bloom_sql_question;
-    build->keys.argument = &question;
+    struct bloom_poller poller = {.database = sqlite3_context_db_handle(context)};
+    build->keys.interrupted = bloom_poller_ends;
+    build->keys.argument = &poller;
     uint64_t distinct;
     enum bloom_built built = BLOOM_BUILT;
     if (build->added > bloom_key_set_held(&build->keys))
         built = bloom_key_set_settle(&build->keys, &distinct);
     if (built == BLOOM_BUILT)
         built = bloom_hashes_sort(hashes, &build->keys);
-    sqlite3_finalize(question.statement);
+    sqlite3_finalize(poller.statement);
     if (built == BLOOM_BUILT)
         return true;
     if (built == BLOOM_BUILD_INTERRUPTED)
-        sqlite3_result_error_code(context, question.code);
+        sqlite3_result_error_code(context, poller.code);
     else
         sqlite3_result_error_nomem(context);
     return false;

@@ -1,4 +1,4 @@
-/* Which SQLite library of the process the extension serves.
+/* The one lock, and which SQLite library of the process the extension serves.
  *
  * A loaded extension calls SQLite through one static pointer, sqlite3_api. A process may hold two
  * SQLite libraries, as Python does with sqlite3 and apsw, and both may load this file. The second
@@ -8,37 +8,58 @@
  * So the users of the pointer are counted: each call of the entry point, and each connection from
  * its first load until SQLite has released everything that was registered on it. Only the first
  * user sets the pointer. Nothing depends on the file being unloaded, which musl never does.
+ *
+ * The lock is our own because a mutex belongs to one SQLite library, and to none where SQLite was
+ * built without threads.
  */
-#include "sqlite/functions.h"
-
-#ifndef SQLITE_CORE /* otherwise the linker decides */
+#include "sqlite/connection.h"
 
 #include <stdatomic.h>
 
-static atomic_flag entering = ATOMIC_FLAG_INIT;
-static atomic_size_t users;
+static atomic_flag locked = ATOMIC_FLAG_INIT;
 
-/* The lock lets one thread at a time decide whether it is the first user. It does not guard the
- * end of a use: a count that falls meanwhile only makes the refusal a moment out of date. */
+/* A thread that finds the lock taken soon sleeps between its attempts, because its holder may have
+ * a lower priority. */
+static void lock_or_sleep(int (*sleep)(int)) {
+    enum { TRIES = 1000 };
+    unsigned tries = 0;
+    while (atomic_flag_test_and_set_explicit(&locked, memory_order_acquire))
+        if (++tries % TRIES == 0)
+            sleep(1);
+}
+
+void bloom_lock(void) {
+    lock_or_sleep(sqlite3_sleep);
+}
+
+void bloom_unlock(void) {
+    atomic_flag_clear_explicit(&locked, memory_order_release);
+}
+
+#ifndef SQLITE_CORE /* otherwise the linker decides which library is served */
+
+static size_t users;
+
 bool bloom_library_enter(const struct sqlite3_api_routines *api) {
-    while (atomic_flag_test_and_set_explicit(&entering, memory_order_acquire))
-        api->sleep(1);
-    bool first = atomic_load_explicit(&users, memory_order_acquire) == 0;
-    if (first)
+    lock_or_sleep(api->sleep);
+    if (users == 0)
         sqlite3_api = api;
-    bool served = first || sqlite3_api == api;
-    if (served)
-        atomic_fetch_add_explicit(&users, 1, memory_order_relaxed);
-    atomic_flag_clear_explicit(&entering, memory_order_release);
+    bool served = sqlite3_api == api;
+    users += served;
+    bloom_unlock();
     return served;
 }
 
 void bloom_library_keep(void) {
-    atomic_fetch_add_explicit(&users, 1, memory_order_relaxed);
+    bloom_lock();
+    users++;
+    bloom_unlock();
 }
 
 void bloom_library_leave(void) {
-    atomic_fetch_sub_explicit(&users, 1, memory_order_release);
+    bloom_lock();
+    users--;
+    bloom_unlock();
 }
 
 #endif

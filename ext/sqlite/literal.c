@@ -1,6 +1,6 @@
 /* Numbers as SQL writes them. SQLite works them out, since strtod() depends on the locale. Before
  * that the text is found to be a literal, so that there is nothing in it that could be called. */
-#include "sqlite/sqlite.h"
+#include "sqlite/value.h"
 
 #include <string.h>
 

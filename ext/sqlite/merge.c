@@ -8,12 +8,12 @@
 struct sql_merge {
     struct bloom_merge merge;
     sqlite3_context *context; /* of the running function */
-    uint64_t unasked;         /* see bloom_sql_interrupted */
+    uint64_t unpolled;        /* see bloom_sql_interrupted */
 };
 
 static bool merge_interrupted(void *argument, uint64_t bytes) {
     struct sql_merge *sql = argument;
-    return bloom_sql_interrupted(sql->context, bytes, &sql->unasked);
+    return bloom_sql_interrupted(sql->context, bytes, &sql->unpolled);
 }
 
 static void merge_begin(sqlite3_context *context, struct sql_merge *sql,
@@ -81,7 +81,7 @@ void bloom_sql_union(sqlite3_context *context, int count, sqlite3_value **argume
 }
 
 /* bloom_intersect(f, g, ...): a filter that holds at least the keys that all hold. A NULL is an
- * error: skipping it would answer for another question. */
+ * error: skipping it would answer for another poller. */
 void bloom_sql_intersect(sqlite3_context *context, int count, sqlite3_value **arguments) {
     merge_scalar(context, count, arguments, BLOOM_INTERSECTION);
 }

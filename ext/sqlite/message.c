@@ -1,18 +1,10 @@
-/* Messages, and values in words. Text of others passes through bloom_quote. */
-#include "sqlite/sqlite.h"
+/* A message is formatted, made legible, and cut to the length that SQLite lets through.
+ *
+ * Text of others that a message quotes has passed through bloom_quote. Names of tables and SQLite's
+ * own messages have not, so whatever is not printable ASCII passes through it here. */
+#include "sqlite/message.h"
 
 #include <string.h>
-
-void bloom_sql_cut(sqlite3 *database, char *message) {
-    /* With its terminator. */
-    int limit = sqlite3_limit(database, SQLITE_LIMIT_LENGTH, -1);
-    size_t most = limit > 0 ? (size_t)limit - 1 : 0;
-    if (strlen(message) <= most)
-        return;
-    while (most > 0 && ((unsigned char)message[most] & 0xc0) == 0x80)
-        most--;
-    message[most] = '\0';
-}
 
 char *bloom_sql_describe(char words[BLOOM_WORDS_SIZE], sqlite3_value *value) {
     char quoted[BLOOM_QUOTE_SIZE];
@@ -63,18 +55,43 @@ static size_t piece_of(const char *text) {
     return length;
 }
 
-char *bloom_sql_legible(const char *text) {
+/* Returns text as valid UTF-8 without control characters, from sqlite3_malloc; NULL: no memory. It
+ * is not bound by the connection's limit of lengths, which would look like lack of memory. */
+static char *legible(const char *text) {
     char quoted[BLOOM_QUOTE_SIZE];
-    sqlite3_str *legible = sqlite3_str_new(NULL);
+    sqlite3_str *result = sqlite3_str_new(NULL);
     while (*text != '\0') {
         size_t length = piece_of(text);
         if (is_plain(*text)) {
-            sqlite3_str_append(legible, text, (int)length);
+            sqlite3_str_append(result, text, (int)length);
         } else {
             bloom_quote(quoted, text, length);
-            sqlite3_str_append(legible, quoted + 1, (int)strlen(quoted) - 2);
+            sqlite3_str_append(result, quoted + 1, (int)strlen(quoted) - 2);
         }
         text += length;
     }
-    return sqlite3_str_finish(legible);
+    return sqlite3_str_finish(result);
+}
+
+/* Cuts a message at a character, so that it fits the connection's limit with its terminator. */
+static void cut(sqlite3 *database, char *message) {
+    int limit = sqlite3_limit(database, SQLITE_LIMIT_LENGTH, -1);
+    size_t most = limit > 0 ? (size_t)limit - 1 : 0;
+    if (strlen(message) <= most)
+        return;
+    while (most > 0 && ((unsigned char)message[most] & 0xc0) == 0x80)
+        most--;
+    message[most] = '\0';
+}
+
+char *bloom_message(sqlite3 *database, const char *name, const char *format, va_list list) {
+    sqlite3_str *text = sqlite3_str_new(NULL);
+    sqlite3_str_appendf(text, "%s: ", name);
+    sqlite3_str_vappendf(text, format, list);
+    char *written = sqlite3_str_finish(text);
+    char *message = written != NULL ? legible(written) : NULL;
+    sqlite3_free(written);
+    if (message != NULL)
+        cut(database, message);
+    return message;
 }

@@ -22,8 +22,6 @@
  */
 #include "sqlite/functions.h"
 
-#include <stdatomic.h>
-
 struct bloom_pin {
     uintptr_t number;
     uint64_t references;
@@ -36,89 +34,9 @@ struct bloom_pin {
 /* Serial numbers fall into the buckets in turn, and a statement has few pins at a time. */
 enum { BUCKETS = 256 };
 
-char bloom_pin_type[40]; /* fixed once the first connection is open */
-static char hashes_type[40];
-
 /* Guarded by the lock. */
 static struct bloom_pin *living[BUCKETS];
-static struct bloom_connection *connections;
 static uintptr_t last_number;
-
-static atomic_flag pins_locked = ATOMIC_FLAG_INIT;
-
-/* The lock is held for some 10 ns. A thread that finds it taken sleeps between its attempts. */
-static void lock_pins(void) {
-    enum { TRIES = 1000 };
-    unsigned tries = 0;
-    while (atomic_flag_test_and_set_explicit(&pins_locked, memory_order_acquire))
-        if (++tries % TRIES == 0)
-            sqlite3_sleep(1);
-}
-
-static void unlock_pins(void) {
-    atomic_flag_clear_explicit(&pins_locked, memory_order_release);
-}
-
-struct bloom_connection *bloom_connection_open(sqlite3 *database) {
-    lock_pins();
-    if (bloom_pin_type[0] == '\0') {
-        sqlite3_snprintf(sizeof bloom_pin_type, bloom_pin_type, "bloom_filter %p", (void *)living);
-        sqlite3_snprintf(sizeof hashes_type, hashes_type, "bloom_hashes %p", (void *)living);
-    }
-    struct bloom_connection *connection = connections;
-    while (connection != NULL && connection->database != database)
-        connection = connection->next;
-    if (connection != NULL)
-        connection->references++;
-    unlock_pins();
-    if (connection != NULL)
-        return connection;
-    connection = sqlite3_malloc(sizeof *connection);
-    if (connection == NULL)
-        return NULL;
-    bloom_library_keep();
-    lock_pins();
-    *connection =
-        (struct bloom_connection){.database = database, .next = connections, .references = 1};
-    connections = connection;
-    unlock_pins();
-    return connection;
-}
-
-struct bloom_connection *bloom_connection_keep(struct bloom_connection *connection) {
-    lock_pins();
-    connection->references++;
-    unlock_pins();
-    return connection;
-}
-
-/* Returns the connection for end_connection if that was its last reference, otherwise NULL. The
- * caller holds the lock. */
-static struct bloom_connection *release_connection(struct bloom_connection *connection) {
-    struct bloom_connection **link = &connections;
-    if (--connection->references > 0)
-        return NULL;
-    while (*link != connection)
-        link = &(*link)->next;
-    *link = connection->next;
-    return connection;
-}
-
-/* Frees what release_connection returned. The caller does not hold the lock, and does not call
- * SQLite afterwards. */
-static void end_connection(struct bloom_connection *unused) {
-    if (unused == NULL)
-        return;
-    sqlite3_free(unused);
-    bloom_library_leave();
-}
-
-void bloom_connection_close(struct bloom_connection *connection) {
-    lock_pins();
-    struct bloom_connection *unused = release_connection(connection);
-    unlock_pins();
-    end_connection(unused);
-}
 
 /* The link to the living pin of that number, or to NULL. */
 static struct bloom_pin **link_of(uintptr_t number) {
@@ -130,38 +48,36 @@ static struct bloom_pin **link_of(uintptr_t number) {
 
 /* SQLite's destructor of a pin, with its number. */
 static void release_pin(void *pointer) {
-    lock_pins();
+    bloom_lock();
     struct bloom_pin **link = link_of((uintptr_t)pointer);
     struct bloom_pin *pin = *link;
-    struct bloom_connection *unused = NULL;
     bool dead = --pin->references == 0;
     if (dead) {
         *link = pin->next;
         pin->connection->deaths++;
-        unused = release_connection(pin->connection);
     }
-    unlock_pins();
+    bloom_unlock();
     if (dead) {
+        struct bloom_connection *connection = pin->connection;
         sqlite3_free(pin->hashes.hashes);
         sqlite3_free(pin);
+        bloom_connection_close(connection);
     }
-    end_connection(unused);
 }
 
 /* Makes a new pin alive, and the function's result. */
 static void result_pin(sqlite3_context *context, struct bloom_pin *pin, const char *type) {
     const struct bloom_registration *registration = sqlite3_user_data(context);
-    pin->connection = registration->connection;
+    pin->connection = bloom_connection_keep(registration->connection);
     pin->references = 1;
-    lock_pins();
-    pin->connection->references++;
+    bloom_lock();
     do
         last_number++;
     while (last_number == 0 || *link_of(last_number) != NULL);
     pin->number = last_number;
     pin->next = living[pin->number % BUCKETS];
     living[pin->number % BUCKETS] = pin;
-    unlock_pins();
+    bloom_unlock();
     sqlite3_result_pointer(context, (void *)pin->number, type, release_pin);
 }
 
@@ -177,7 +93,7 @@ void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *f
     uintptr_t end = (uintptr_t)(pin + 1);
     uint8_t *bytes = (uint8_t *)(pin + 1) + (LINE - end % LINE) % LINE;
     int code =
-        bloom_sql_copy(sqlite3_context_db_handle(context), bytes, filter->bytes, filter->length);
+        bloom_polled_copy(sqlite3_context_db_handle(context), bytes, filter->bytes, filter->length);
     if (code != SQLITE_OK) {
         sqlite3_free(pin);
         sqlite3_result_error_code(context, code);
@@ -197,37 +113,30 @@ void bloom_sql_result_hashes(sqlite3_context *context, const struct bloom_hashes
         return;
     }
     *pin = (struct bloom_pin){.hashes = *hashes};
-    result_pin(context, pin, hashes_type);
+    result_pin(context, pin, bloom_hashes_type);
 }
 
-/* The living pin of that number and connection; NULL when there is none. The lock is held. */
-static struct bloom_pin *living_pin(const sqlite3 *database, uintptr_t number) {
+/* Returns the living pin of that number and connection, with one more reference if `keeps`; NULL if
+ * there is none. Without a reference it lives as long as the value that it was read from, and so
+ * until the call that was given the value returns. */
+static struct bloom_pin *find_pin(const sqlite3 *database, uintptr_t number, bool keeps) {
+    if (number == 0)
+        return NULL;
+    bloom_lock();
     struct bloom_pin *pin = *link_of(number);
-    return pin != NULL && pin->connection->database == database ? pin : NULL;
-}
-
-/* The same for a caller without the lock. The pin lives as long as its value, and so until the call
- * that was given the value returns. */
-static const struct bloom_pin *find_pin(const sqlite3 *database, uintptr_t number) {
-    lock_pins();
-    const struct bloom_pin *pin = living_pin(database, number);
-    unlock_pins();
+    if (pin != NULL && pin->connection->database != database)
+        pin = NULL;
+    if (pin != NULL)
+        pin->references += keeps;
+    bloom_unlock();
     return pin;
 }
 
 struct bloom_kept_pin bloom_pin_keep(sqlite3 *database, sqlite3_value *value) {
-    struct bloom_kept_pin kept = {0, NULL};
     uintptr_t number = (uintptr_t)sqlite3_value_pointer(value, bloom_pin_type);
-    if (number == 0)
-        return kept;
-    lock_pins();
-    struct bloom_pin *pin = living_pin(database, number);
-    if (pin != NULL) {
-        pin->references++;
-        kept = (struct bloom_kept_pin){number, &pin->filter};
-    }
-    unlock_pins();
-    return kept;
+    const struct bloom_pin *pin = find_pin(database, number, true);
+    return pin != NULL ? (struct bloom_kept_pin){number, &pin->filter}
+                       : (struct bloom_kept_pin){0, NULL};
 }
 
 void bloom_pin_release(const struct bloom_kept_pin *kept) {
@@ -242,20 +151,20 @@ bool bloom_sql_is_null(sqlite3_value *value) {
 
 const struct bloom_stored *bloom_sql_pinned(sqlite3 *database, sqlite3_value *value) {
     uintptr_t number = (uintptr_t)sqlite3_value_pointer(value, bloom_pin_type);
-    const struct bloom_pin *pin = number != 0 ? find_pin(database, number) : NULL;
+    const struct bloom_pin *pin = find_pin(database, number, false);
     return pin != NULL ? &pin->filter : NULL;
 }
 
 const struct bloom_hashes *bloom_sql_pinned_hashes(sqlite3 *database, sqlite3_value *value) {
-    uintptr_t number = (uintptr_t)sqlite3_value_pointer(value, hashes_type);
-    const struct bloom_pin *pin = number != 0 ? find_pin(database, number) : NULL;
+    uintptr_t number = (uintptr_t)sqlite3_value_pointer(value, bloom_hashes_type);
+    const struct bloom_pin *pin = find_pin(database, number, false);
     return pin != NULL ? &pin->hashes : NULL;
 }
 
 const struct bloom_stored *bloom_sql_find_pin(struct bloom_registration *registration,
                                               uintptr_t number) {
     const struct bloom_connection *connection = registration->connection;
-    const struct bloom_pin *pin = number != 0 ? find_pin(connection->database, number) : NULL;
+    const struct bloom_pin *pin = find_pin(connection->database, number, false);
     if (pin == NULL)
         return NULL;
     registration->recent_pin = (struct bloom_recent_pin){number, connection->deaths, &pin->filter};

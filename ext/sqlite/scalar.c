@@ -155,12 +155,10 @@ void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **argu
     if (!bloom_sql_filter(context, 1, arguments[0], &filter))
         return;
     if (sqlite3_value_type(arguments[1]) == SQLITE_TEXT) {
-        const char *name = (const char *)sqlite3_value_text(arguments[1]);
-        if (name == NULL) {
-            sqlite3_result_error_nomem(context);
+        struct bloom_text name;
+        if (!bloom_sql_text_argument(context, arguments[1], &name))
             return;
-        }
-        layout = bloom_layout_by_name(name, (size_t)sqlite3_value_bytes(arguments[1]));
+        layout = bloom_layout_by_name(name.start, name.length);
     }
     if (layout == NULL) {
         bloom_sql_error_found(context, "the layout (argument 2) must be 'blocked'", arguments[1]);
@@ -196,16 +194,16 @@ static bool read_estimate(sqlite3_context *context, sqlite3_value *value,
     const struct bloom_blocks *blocks = shape->layout->blocks;
     const uint8_t *payload = bloom_stored_payload(filter);
     struct bloom_tally tally = {0};
-    uint64_t unasked = 0;
+    uint64_t unpolled = 0;
     if (blocks == NULL) { /* one pass, without a question: a value holds at most 2 GiB */
         *estimate = shape->layout->estimate(shape, payload);
-        return !bloom_sql_interrupted(context, filter->length, &unasked);
+        return !bloom_sql_interrupted(context, filter->length, &unpolled);
     }
     uint64_t count = blocks->count(shape), stretch = BLOOM_SQL_STRETCH / blocks->bytes;
     for (uint64_t at = 0, now; at < count; at += now) {
         now = count - at < stretch ? count - at : stretch;
         blocks->tally(&tally, payload + at * blocks->bytes, now);
-        if (bloom_sql_interrupted(context, now * blocks->bytes, &unasked))
+        if (bloom_sql_interrupted(context, now * blocks->bytes, &unpolled))
             return false;
     }
     *estimate = blocks->estimate(shape, &tally);

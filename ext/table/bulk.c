@@ -12,11 +12,12 @@
  * With growth=error the pass is made twice, first without writing, so that a set that is refused
  * changes nothing.
  */
+#include "sqlite/poll.h"
 #include "table/keys.h"
 
 #include <string.h>
 
-/* Less than a millisecond; see bloom_sql_ask. */
+/* Less than a millisecond; see bloom_poll. */
 enum { HASHES_BETWEEN_QUESTIONS = 20000 };
 
 struct bulk {
@@ -25,8 +26,8 @@ struct bulk {
     bool dry_run;       /* count only */
     uint8_t *done;      /* a bit a hash: it is in */
     uint64_t left;      /* hashes that are not done */
-    sqlite3_stmt *asks; /* see bloom_sql_ask */
-    uint64_t unasked;   /* hashes since the last question */
+    sqlite3_stmt *asks; /* see bloom_poll */
+    uint64_t unpolled;  /* hashes since the last question */
 
     /* The chunk that is worked on. */
     struct bloom_change change;
@@ -95,11 +96,11 @@ static int add_run(struct bulk *bulk, const struct bloom_place *place, uint64_t 
 }
 
 static int ask(struct bulk *bulk, uint64_t hashes) {
-    bulk->unasked += hashes;
-    if (bulk->unasked < HASHES_BETWEEN_QUESTIONS)
+    bulk->unpolled += hashes;
+    if (bulk->unpolled < HASHES_BETWEEN_QUESTIONS)
         return SQLITE_OK;
-    bulk->unasked = 0;
-    return bloom_sql_ask(bulk->chunks->database->connection, &bulk->asks);
+    bulk->unpolled = 0;
+    return bloom_poll(bulk->chunks->database->connection, &bulk->asks);
 }
 
 /* One pass over what is left, for one layer. */

@@ -2,7 +2,8 @@
  * when the schema has changed. Names are quoted as identifiers, so any name of a table works. */
 #include "table/database.h"
 
-#include <stdarg.h>
+#include "sqlite/message.h"
+
 #include <string.h>
 
 /* The bytes of a table leaf page that the BLOB of its one row cannot use: a payload that does not
@@ -23,16 +24,12 @@ static const char *const STATEMENTS[BLOOM_STATEMENTS] = {
 int bloom_database_fail(struct bloom_database *database, int code, const char *format, ...) {
     va_list list;
     va_start(list, format);
-    char *text = sqlite3_vmprintf(format, list);
+    char *message = bloom_message(database->connection, database->name, format, list);
     va_end(list);
-    char *message = text != NULL ? sqlite3_mprintf("%s: %s", database->name, text) : NULL;
-    sqlite3_free(text);
     sqlite3_free(database->message);
-    database->message = message != NULL ? bloom_sql_legible(message) : NULL;
-    sqlite3_free(message);
-    if (database->message == NULL)
+    database->message = message;
+    if (message == NULL)
         return SQLITE_NOMEM;
-    bloom_sql_cut(database->connection, database->message);
     return code;
 }
 

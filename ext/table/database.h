@@ -18,7 +18,7 @@
 #ifndef BLOOM_TABLE_DATABASE_H
 #define BLOOM_TABLE_DATABASE_H
 
-#include "sqlite/sqlite.h"
+#include "sqlite/value.h"
 
 /* Compiled for SQLite 3.31, too, whose headers lack it. An SQLite that does not know the number
  * says so. */

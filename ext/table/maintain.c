@@ -3,6 +3,8 @@
  * bounds. */
 #include "table/maintain.h"
 
+#include "sqlite/message.h"
+
 #include <math.h>
 #include <string.h>
 

@@ -43,7 +43,10 @@ struct bloom_url_key {
 };
 
 /* The bytes of room that bloom_url_parse needs for a URL of length bytes. The canonical text itself
- * has at most 3 * length + 256: a name may become longer, but not as long as that. */
+ * has at most 3 * length + 256, because a name may become longer, but not as long as that. */
+#define BLOOM_URL_ROOM(length) (4 * (uint64_t)(length) + 320)
+
+/* The same as a function. */
 uint64_t bloom_url_room(size_t length);
 
 /* Writes the canonical text of length bytes into text, which has the room for it and does not

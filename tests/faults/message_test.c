@@ -5,7 +5,7 @@
 #include "../library/fuse_attack.h"
 #include "connection.h"
 
-#include "sqlite/sqlite.h"
+#include "sqlite/value.h"
 
 /* A second opinion: whether all of a text is well-formed and shows. Table 3-7 of the Unicode
  * standard. */

@@ -123,11 +123,11 @@ others=$(echo "$library" | grep -v '/sqlite-bloom-filter\.o$')
 $CC $flags -o $build/race_readers_test tests/threads/readers_test.c $others $build/race.o \
     -lpthread -lm || exit 1
 raced race_calls race_readers_test
-# The same with sqlite/pins.c, where a call of SQLite follows the end of a use.
+# The same with sqlite/connection.c, where a call of SQLite follows the end of a use.
 # shellcheck disable=SC2086
-$CC $flags -fPIC -include tests/threads/race_libraries.h -c -o $build/race.o ext/sqlite/pins.c ||
-    exit 1
-others=$(echo "$loaded" | grep -v 'sqlite/pins\.o$')
+$CC $flags -fPIC -include tests/threads/race_libraries.h -c -o $build/race.o \
+    ext/sqlite/connection.c || exit 1
+others=$(echo "$loaded" | grep -v 'sqlite/connection\.o$')
 # shellcheck disable=SC2086
 $CC $flags -shared -o $build/race.so $others $build/race.o -lm || exit 1
 raced sqlite3_api two_libraries_test $build "./$build/race.so"

@@ -24,15 +24,10 @@ static int integers_next(struct bloom_rows *rows) {
     return SQLITE_OK;
 }
 
-static int integers_begin(struct bloom_rows *rows, sqlite3_value *value, bool same, unsigned plan,
-                          bool descending, sqlite3_value **further) {
+static int integers_begin(struct bloom_rows *rows, const struct bloom_run *run) {
     struct integers_cursor *cursor = (struct integers_cursor *)rows;
     size_t length;
-    (void)same;
-    (void)plan;
-    (void)descending;
-    (void)further;
-    if (sqlite3_value_type(value) != SQLITE_BLOB)
+    if (sqlite3_value_type(run->value) != SQLITE_BLOB)
         return bloom_rows_fail(rows, "argument 1 is not a BLOB. Give 8 bytes for each number");
     cursor->bytes = bloom_rows_bytes(rows, &length);
     if (length % INTEGER_BYTES != 0)

@@ -9,6 +9,7 @@
  *
  * Keys are taken from the filter some hundred at a time.
  */
+#include "sqlite/poll.h"
 #include "sqlite/rows/table_function.h"
 
 #include "filter/layouts/bitmap.h"
@@ -17,16 +18,9 @@
 
 enum { KEYS_COLUMN_KEY, KEYS_COLUMN_FILTER };
 
-/* What a plan says: how the key is compared. Each of these that is set takes one value, in this
- * order. */
-enum {
-    KEYS_EQUAL = 1,
-    KEYS_ABOVE = 2,
-    KEYS_FROM = 4,
-    KEYS_BELOW = 8,
-    KEYS_TO = 16,
-    KEYS_COMPARISONS = 5
-};
+/* How a plan compares the key. Bit i of the plan says that comparison i takes a value; the values
+ * come in this order. */
+enum { KEYS_EQUAL, KEYS_ABOVE, KEYS_FROM, KEYS_BELOW, KEYS_TO, KEYS_COMPARISONS };
 
 /* A filter is searched for keys in stretches of so many numbers. */
 enum { KEYS_STRETCH = 8 * BLOOM_SQL_STRETCH };
@@ -34,122 +28,88 @@ enum { KEYS_STRETCH = 8 * BLOOM_SQL_STRETCH };
 struct keys_cursor {
     struct bloom_rows rows;     /* first; row is the key */
     struct bloom_stored filter; /* bytes: of the cursor's argument */
-    uint64_t first, last;       /* still to be listed, none when first > last */
+    int64_t first, last;        /* still to be listed; none if first > last */
     bool descending;
     size_t at, count; /* in listed */
     uint64_t listed[128];
 };
 
-static int keys_comparison(unsigned char op) {
-    switch (op) {
-    case SQLITE_INDEX_CONSTRAINT_EQ:
-    case SQLITE_INDEX_CONSTRAINT_IS: /* as =, since neither a key nor a filter is NULL */
-        return KEYS_EQUAL;
-    case SQLITE_INDEX_CONSTRAINT_GT:
-        return KEYS_ABOVE;
-    case SQLITE_INDEX_CONSTRAINT_GE:
-        return KEYS_FROM;
-    case SQLITE_INDEX_CONSTRAINT_LT:
-        return KEYS_BELOW;
-    case SQLITE_INDEX_CONSTRAINT_LE:
-        return KEYS_TO;
-    default:
-        return 0;
-    }
-}
-
 static unsigned keys_plan(sqlite3_index_info *info, int argument) {
-    int of_comparison[KEYS_COMPARISONS] = {-1, -1, -1, -1, -1};
+    static const unsigned char OPERATORS[KEYS_COMPARISONS] = {
+        SQLITE_INDEX_CONSTRAINT_EQ, SQLITE_INDEX_CONSTRAINT_GT, SQLITE_INDEX_CONSTRAINT_GE,
+        SQLITE_INDEX_CONSTRAINT_LT, SQLITE_INDEX_CONSTRAINT_LE};
     unsigned plan = 0;
-    for (int i = 0; i < info->nConstraint; i++) {
-        const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
-        int comparison = keys_comparison(constraint->op);
-        if (constraint->iColumn == KEYS_COLUMN_KEY && constraint->usable)
-            for (int bit = 0; bit < KEYS_COMPARISONS; bit++)
-                if (comparison == 1 << bit)
-                    of_comparison[bit] = i;
-    }
-    for (int bit = 0; bit < KEYS_COMPARISONS; bit++)
-        if (of_comparison[bit] >= 0) {
-            info->aConstraintUsage[of_comparison[bit]].argvIndex = argument++;
-            info->aConstraintUsage[of_comparison[bit]].omit = 1;
-            plan |= 1U << bit;
+    for (int comparison = 0; comparison < KEYS_COMPARISONS; comparison++) {
+        int found = -1;
+        for (int i = 0; i < info->nConstraint; i++) {
+            const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
+            /* IS is as =, because neither a key nor a filter is NULL. */
+            if (constraint->iColumn == KEYS_COLUMN_KEY && constraint->usable &&
+                (constraint->op == OPERATORS[comparison] ||
+                 (comparison == KEYS_EQUAL && constraint->op == SQLITE_INDEX_CONSTRAINT_IS)))
+                found = i;
         }
+        if (found >= 0) {
+            info->aConstraintUsage[found].argvIndex = argument++;
+            info->aConstraintUsage[found].omit = 1;
+            plan |= 1U << comparison;
+        }
+    }
     return plan;
 }
 
-static void keys_none(struct keys_cursor *cursor) {
-    cursor->first = 1;
-    cursor->last = 0;
+static int64_t keys_greater(int64_t a, int64_t b) {
+    return a > b ? a : b;
 }
 
-/* Leave out keys below from, or above to. */
-static void keys_not_below(struct keys_cursor *cursor, uint64_t from) {
-    if (from > cursor->first)
-        cursor->first = from;
-}
-
-static void keys_not_above(struct keys_cursor *cursor, uint64_t to) {
-    if (to < cursor->last)
-        cursor->last = to;
-}
-
-/* Keeps the keys that compare like this with a number: floor is the number rounded down, whole says
- * whether that is the number itself. */
-static void keys_compare(struct keys_cursor *cursor, int comparison, uint64_t floor, bool whole) {
-    if (comparison == KEYS_ABOVE)
-        keys_not_below(cursor, floor + 1);
-    else if (comparison == KEYS_FROM)
-        keys_not_below(cursor, floor + !whole);
-    else if (comparison == KEYS_TO || (comparison == KEYS_BELOW && !whole))
-        keys_not_above(cursor, floor);
-    else if (comparison == KEYS_BELOW && floor > 0)
-        keys_not_above(cursor, floor - 1);
-    else if (comparison == KEYS_EQUAL && whole) {
-        keys_not_below(cursor, floor);
-        keys_not_above(cursor, floor);
-    } else
-        keys_none(cursor);
-}
-
-/* The same with any value: text that is a number counts as one, as for a column of integers; other
- * text and BLOBs are above all numbers; nothing compares with NULL. */
-static void keys_compare_value(struct keys_cursor *cursor, int comparison, sqlite3_value *value) {
-    const double beyond = 4611686018427387904.0; /* 2^62; no key is as large */
+/* Keeps the keys that compare like this with a value. Text that is a number counts as one, as for a
+ * column of integers. Other text and BLOBs are above all numbers, and nothing compares with
+ * NULL. The value is rounded down to a whole number, but kept near the numbers that keys can be. */
+static void keys_compare(struct keys_cursor *cursor, int comparison, sqlite3_value *value) {
+    const int64_t above_all = INT64_C(1) << 62;
+    int64_t floor = above_all, from = 0, to = above_all;
+    bool whole = false;
     double real;
-    bool below_all, above_all;
     switch (sqlite3_value_numeric_type(value)) {
+    case SQLITE_NULL:
+        cursor->last = -1;
+        return;
     case SQLITE_INTEGER:
-        below_all = sqlite3_value_int64(value) < 0;
-        if (!below_all) {
-            keys_compare(cursor, comparison, (uint64_t)sqlite3_value_int64(value), true);
-            return;
-        }
-        above_all = false;
+        whole = true;
+        floor = keys_greater(sqlite3_value_int64(value), -1);
+        floor = floor < above_all ? floor : above_all;
         break;
     case SQLITE_FLOAT:
         real = sqlite3_value_double(value);
-        below_all = real < 0;
-        above_all = real >= beyond;
-        if (!below_all && !above_all) {
-            keys_compare(cursor, comparison, (uint64_t)real, (double)(uint64_t)real == real);
-            return;
+        if (real < (double)above_all) {
+            floor = real < 0 ? -1 : (int64_t)real;
+            whole = (double)floor == real;
         }
         break;
-    case SQLITE_NULL:
-        below_all = above_all = false;
-        break;
-    default:
-        below_all = false;
-        above_all = true;
     }
-    bool all = (below_all && (comparison == KEYS_ABOVE || comparison == KEYS_FROM)) ||
-               (above_all && (comparison == KEYS_BELOW || comparison == KEYS_TO));
-    if (!all)
-        keys_none(cursor);
+    switch (comparison) {
+    case KEYS_EQUAL:
+        from = whole ? floor : above_all;
+        to = floor;
+        break;
+    case KEYS_ABOVE:
+        from = floor + 1;
+        break;
+    case KEYS_FROM:
+        from = floor + !whole;
+        break;
+    case KEYS_BELOW:
+        to = floor - whole;
+        break;
+    case KEYS_TO:
+        to = floor;
+        break;
+    }
+    cursor->first = keys_greater(cursor->first, from);
+    cursor->last = cursor->last < to ? cursor->last : to;
 }
 
-/* Lists the next keys; none when there are no more. Returns an SQLite code. */
+/* Lists the next keys; none if there are no more. Returns an SQLite code. */
 static int keys_list(struct keys_cursor *cursor) {
     const struct bloom_shape *shape = &cursor->filter.shape;
     const uint8_t *payload = bloom_stored_payload(&cursor->filter);
@@ -157,22 +117,20 @@ static int keys_list(struct keys_cursor *cursor) {
     int code = SQLITE_OK;
     cursor->at = cursor->count = 0;
     while (code == SQLITE_OK && cursor->count == 0 && cursor->first <= cursor->last) {
-        uint64_t first = cursor->first, last = cursor->last, end;
-        if (last - first >= KEYS_STRETCH && cursor->descending)
-            first = last - KEYS_STRETCH + 1;
+        int64_t first = cursor->first, last = cursor->last;
+        if (cursor->descending)
+            first = keys_greater(first, last - KEYS_STRETCH + 1);
         else if (last - first >= KEYS_STRETCH)
             last = first + KEYS_STRETCH - 1;
-        cursor->count = bloom_bitmap_list(shape, payload, first, last, cursor->descending,
-                                          cursor->listed, room);
-        end = cursor->count == room ? cursor->listed[room - 1] : cursor->descending ? first : last;
-        if (end == (cursor->descending ? cursor->first : cursor->last))
-            keys_none(cursor);
-        else if (cursor->descending)
-            cursor->last = end - 1;
+        cursor->count = bloom_bitmap_list(shape, payload, (uint64_t)first, (uint64_t)last,
+                                          cursor->descending, cursor->listed, room);
+        const bool full = cursor->count == room;
+        if (cursor->descending)
+            cursor->last = (full ? (int64_t)cursor->listed[room - 1] : first) - 1;
         else
-            cursor->first = end + 1;
+            cursor->first = (full ? (int64_t)cursor->listed[room - 1] : last) + 1;
         if (cursor->count == 0 && cursor->first <= cursor->last)
-            code = bloom_sql_ask_once(bloom_rows_database(&cursor->rows));
+            code = bloom_poll_once(bloom_rows_database(&cursor->rows));
     }
     return code;
 }
@@ -209,19 +167,19 @@ static int keys_read(struct keys_cursor *cursor, sqlite3_value *value) {
     return SQLITE_OK;
 }
 
-static int keys_begin(struct bloom_rows *rows, sqlite3_value *value, bool same, unsigned plan,
-                      bool descending, sqlite3_value **further) {
+static int keys_begin(struct bloom_rows *rows, const struct bloom_run *run) {
     struct keys_cursor *cursor = (struct keys_cursor *)rows;
-    int code = same ? SQLITE_OK : keys_read(cursor, value);
+    sqlite3_value **further = run->further;
+    int code = run->same ? SQLITE_OK : keys_read(cursor, run->value);
     if (code != SQLITE_OK)
         return code;
     cursor->first = 0;
-    cursor->last = cursor->filter.shape.bits - 1;
-    cursor->descending = descending;
+    cursor->last = (int64_t)cursor->filter.shape.bits - 1;
+    cursor->descending = run->descending;
     cursor->at = cursor->count = 0;
-    for (int bit = 0; bit < KEYS_COMPARISONS; bit++)
-        if (plan & 1U << bit)
-            keys_compare_value(cursor, 1 << bit, *further++);
+    for (int comparison = 0; comparison < KEYS_COMPARISONS; comparison++)
+        if (run->plan & 1U << comparison)
+            keys_compare(cursor, comparison, *further++);
     return keys_arrive(cursor);
 }
 

@@ -10,9 +10,9 @@
  * The next LF is looked for once and then remembered, so that a text whose lines end in CR takes
  * linear time, too.
  */
+#include "list/list_span.h"
+#include "sqlite/poll.h"
 #include "sqlite/rows/table_function.h"
-
-#include "url/bytes.h"
 
 #include <string.h>
 
@@ -33,7 +33,7 @@ static int lines_find(struct lines_cursor *cursor, uint8_t byte, size_t from, si
                       size_t *found) {
     for (size_t at = from; at < limit; at += BLOOM_SQL_STRETCH) {
         size_t stretch = limit - at < BLOOM_SQL_STRETCH ? limit - at : BLOOM_SQL_STRETCH;
-        int code = at > from ? bloom_sql_ask_once(bloom_rows_database(&cursor->rows)) : SQLITE_OK;
+        int code = at > from ? bloom_poll_once(bloom_rows_database(&cursor->rows)) : SQLITE_OK;
         if (code != SQLITE_OK)
             return code;
         const uint8_t *place = memchr(cursor->bytes + at, byte, stretch);
@@ -68,7 +68,7 @@ static int lines_next(struct bloom_rows *rows) {
         if (code == SQLITE_OK && cursor->end > cursor->start)
             return SQLITE_OK;
         if (code == SQLITE_OK && cursor->next - asked >= BLOOM_SQL_STRETCH) {
-            code = bloom_sql_ask_once(bloom_rows_database(rows));
+            code = bloom_poll_once(bloom_rows_database(rows));
             asked = cursor->next;
         }
         if (code != SQLITE_OK)
@@ -88,23 +88,12 @@ static const char *lines_no_text(const uint8_t *bytes, size_t length) {
     return NULL;
 }
 
-/* NULL is an error and not an empty text, because readfile gives NULL for a file that is missing.
- * */
-static int lines_begin(struct bloom_rows *rows, sqlite3_value *value, bool same, unsigned plan,
-                       bool descending, sqlite3_value **further) {
+static int lines_begin(struct bloom_rows *rows, const struct bloom_run *run) {
     static const uint8_t MARK[] = {0xef, 0xbb, 0xbf};
     struct lines_cursor *cursor = (struct lines_cursor *)rows;
-    (void)same;
-    (void)plan;
-    (void)descending;
-    (void)further;
-    int type = sqlite3_value_type(value);
-    if (type == SQLITE_NULL)
-        return bloom_rows_fail(
-            rows, "the text is NULL. If readfile was to read it, check the name of the file");
-    if (type != SQLITE_TEXT && type != SQLITE_BLOB)
-        return bloom_rows_fail(rows, "the text is a number. Give TEXT or a BLOB");
-    cursor->bytes = bloom_rows_bytes(rows, &cursor->length);
+    int code = bloom_rows_text(rows, run, &cursor->bytes, &cursor->length);
+    if (code != SQLITE_OK)
+        return code;
     const char *problem = lines_no_text(cursor->bytes, cursor->length);
     if (problem != NULL)
         return bloom_rows_fail(rows, "the text is %s", problem);
@@ -112,7 +101,7 @@ static int lines_begin(struct bloom_rows *rows, sqlite3_value *value, bool same,
     cursor->next = marked ? sizeof MARK : 0;
     rows->row = 0;
     rows->at_end = false;
-    int code = lines_find(cursor, '\n', cursor->next, cursor->length, &cursor->feed);
+    code = lines_find(cursor, '\n', cursor->next, cursor->length, &cursor->feed);
     return code == SQLITE_OK ? lines_next(rows) : code;
 }
 
@@ -131,14 +120,6 @@ static bool lines_is_plain(const uint8_t *text, size_t length) {
     return (other & highest) == 0;
 }
 
-static bool lines_is_utf8(const uint8_t *text, size_t length) {
-    size_t i = 0;
-    while (i < length)
-        if (url_code_point(text, length, &i) == BLOOM_NOT_UTF8)
-            return false;
-    return true;
-}
-
 /* A short text is given with a zero byte behind it, since SQLite up to 3.40 would have to copy it
  * for whoever reads it. */
 static void lines_text(sqlite3_context *context, const uint8_t *text, size_t length) {
@@ -148,7 +129,7 @@ static void lines_text(sqlite3_context *context, const uint8_t *text, size_t len
         memcpy(terminated, text, length);
         terminated[length] = '\0';
         sqlite3_result_text(context, terminated, -1, SQLITE_TRANSIENT);
-    } else if (plain || lines_is_utf8(text, length)) {
+    } else if (plain || list_is_text((struct list_span){text, text + length})) {
         sqlite3_result_text64(context, (const char *)text, length, SQLITE_TRANSIENT, SQLITE_UTF8);
     } else {
         sqlite3_result_blob64(context, text, length, SQLITE_TRANSIENT);

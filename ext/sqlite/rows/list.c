@@ -8,9 +8,10 @@
  *
  * Remarks and blank lines have no row. The text is TEXT or a BLOB, as readfile gives it, in UTF-8.
  */
-#include "sqlite/rows/table_function.h"
-
+#include "base/text.h"
 #include "list/list.h"
+#include "sqlite/poll.h"
+#include "sqlite/rows/table_function.h"
 
 #include <string.h>
 
@@ -32,7 +33,7 @@ static int list_rows_next(struct bloom_rows *rows) {
     struct list_cursor *cursor = (struct list_cursor *)rows;
     enum bloom_list_step step;
     while ((step = bloom_list_next(&cursor->list, &cursor->entry)) == BLOOM_LIST_PAUSE) {
-        int code = bloom_sql_ask_once(bloom_rows_database(rows));
+        int code = bloom_poll_once(bloom_rows_database(rows));
         if (code != SQLITE_OK)
             return code;
     }
@@ -75,23 +76,13 @@ static bool is_file_name(const uint8_t *text, size_t length) {
     return name == slash || memchr(name, '.', (size_t)(slash - name)) == NULL;
 }
 
-/* A NULL is an error, not an empty list: readfile gives NULL for a file that is missing. */
-static int list_rows_begin(struct bloom_rows *rows, sqlite3_value *value, bool same, unsigned plan,
-                           bool descending, sqlite3_value **further) {
+static int list_rows_begin(struct bloom_rows *rows, const struct bloom_run *run) {
     struct list_cursor *cursor = (struct list_cursor *)rows;
     size_t length;
-    (void)same;
-    (void)plan;
-    (void)descending;
-    (void)further;
-    int type = sqlite3_value_type(value);
-    if (type == SQLITE_NULL)
-        return bloom_rows_fail(rows,
-                               "the text is NULL: check the name of the file, if readfile was to "
-                               "read one");
-    if (type != SQLITE_TEXT && type != SQLITE_BLOB)
-        return bloom_rows_fail(rows, "the text must be TEXT or a BLOB, not a number");
-    const uint8_t *bytes = bloom_rows_bytes(rows, &length);
+    const uint8_t *bytes;
+    int code = bloom_rows_text(rows, run, &bytes, &length);
+    if (code != SQLITE_OK)
+        return code;
     if (is_file_name(bytes, length)) {
         char quoted[BLOOM_QUOTE_SIZE];
         bloom_quote(quoted, bytes, length);

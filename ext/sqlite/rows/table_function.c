@@ -1,9 +1,10 @@
 /* What all table-valued functions have in common; see table_function.h. */
 #include "sqlite/rows/table_function.h"
 
-#include "sqlite/functions.h"
+#include "sqlite/message.h"
+#include "sqlite/pins.h"
+#include "sqlite/poll.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 /* A counted copy of an argument: the cursor has one reference, each value that SQLite was given
@@ -48,16 +49,26 @@ const uint8_t *bloom_rows_bytes(const struct bloom_rows *rows, size_t *length) {
 }
 
 int bloom_rows_fail(struct bloom_rows *rows, const char *format, ...) {
+    const struct function_table *table = function_table_of(rows);
     va_list list;
     va_start(list, format);
-    char *text = sqlite3_vmprintf(format, list);
+    char *message = bloom_message(table->database, table->function->name, format, list);
     va_end(list);
     sqlite3_free(rows->base.pVtab->zErrMsg);
-    rows->base.pVtab->zErrMsg =
-        text != NULL ? sqlite3_mprintf("%s: %s", function_table_of(rows)->function->name, text)
-                     : NULL;
-    sqlite3_free(text);
-    return rows->base.pVtab->zErrMsg != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
+    rows->base.pVtab->zErrMsg = message;
+    return message != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
+}
+
+int bloom_rows_text(struct bloom_rows *rows, const struct bloom_run *run, const uint8_t **text,
+                    size_t *length) {
+    int type = sqlite3_value_type(run->value);
+    if (type == SQLITE_NULL)
+        return bloom_rows_fail(
+            rows, "the text is NULL. If readfile was to read it, check the name of the file");
+    if (type != SQLITE_TEXT && type != SQLITE_BLOB)
+        return bloom_rows_fail(rows, "the text is a number. Give TEXT or a BLOB");
+    *text = bloom_rows_bytes(rows, length);
+    return SQLITE_OK;
 }
 
 /* Arguments */
@@ -110,7 +121,7 @@ static int argument_compare(const struct bloom_rows *rows, sqlite3_value *value,
     const struct bloom_argument *kept = rows->argument;
     *same = kept != NULL && kept->type == type && kept->length == length &&
             bloom_pin_is(&kept->pin, value);
-    return *same ? bloom_sql_equal(bloom_rows_database(rows), kept->bytes, bytes, length, same)
+    return *same ? bloom_polled_equal(bloom_rows_database(rows), kept->bytes, bytes, length, same)
                  : SQLITE_OK;
 }
 
@@ -133,7 +144,7 @@ static int argument_replace(struct bloom_rows *rows, sqlite3_value *value, int t
     kept->pin = bloom_pin_keep(database, value);
     kept->hashed = false;
     kept->length = length;
-    int code = bloom_sql_copy(database, kept->bytes, bytes, length);
+    int code = bloom_polled_copy(database, kept->bytes, bytes, length);
     if (code != SQLITE_OK) {
         argument_release(kept);
         rows->argument = NULL;
@@ -156,10 +167,11 @@ static int argument_keep(struct bloom_rows *rows, sqlite3_value *value, bool *sa
     return code;
 }
 
-/* Makes the argument, as it was given, the value of its column. A pin is NULL to a comparison, and
- * SQLite compares the argument with the column once more where an OR stands before a later table of
- * the join: no row would be left. So it is an error there. */
-static void argument_result(sqlite3_context *context, struct bloom_argument *argument) {
+/* Makes the argument, as it was given, the value of its column. Returns an SQLite code. A pin is
+ * NULL to a comparison, and SQLite compares the argument with the column once more where an OR
+ * is before a later table of the join. Then no row would be left, so it is an error. */
+static int argument_result(struct bloom_rows *rows, sqlite3_context *context) {
+    struct bloom_argument *argument = rows->argument;
     sqlite3_int64 integer;
     double real;
     switch (argument->type) {
@@ -172,12 +184,9 @@ static void argument_result(sqlite3_context *context, struct bloom_argument *arg
         sqlite3_result_double(context, real);
         break;
     case SQLITE_NULL:
-        sqlite3_result_error(context,
-                             "bloom_keys: a pinned filter cannot be read from its column, which "
-                             "SQLite does to compare it, as with OR in a join; give the filter "
-                             "without bloom_pin",
-                             -1);
-        break;
+        return bloom_rows_fail(rows, "a pinned filter cannot be read from its column, which SQLite "
+                                     "does to compare it, as with OR in a join; give the filter "
+                                     "without bloom_pin");
     case SQLITE_TEXT:
         argument->references++;
         sqlite3_result_text64(context, (const char *)argument->bytes, argument->length,
@@ -187,6 +196,7 @@ static void argument_result(sqlite3_context *context, struct bloom_argument *arg
         argument->references++;
         sqlite3_result_blob64(context, argument->bytes, argument->length, argument_release_bytes);
     }
+    return SQLITE_OK;
 }
 
 /* The table */
@@ -277,17 +287,19 @@ static int rows_filter(sqlite3_vtab_cursor *base, int plan, const char *text, in
                        sqlite3_value **arguments) {
     struct bloom_rows *rows = (struct bloom_rows *)base;
     const struct bloom_table_function *function = function_table_of(rows)->function;
-    bool same;
     (void)text;
     (void)count;
     rows->at_end = true;
     if ((plan & PLAN_ARGUMENT) == 0)
         return bloom_rows_fail(rows, "%s", function->missing);
-    int code = argument_keep(rows, arguments[0], &same);
+    struct bloom_run run = {.value = arguments[0],
+                            .descending = (plan & PLAN_DESCENDING) != 0,
+                            .plan = (unsigned)plan >> PLAN_SHIFT,
+                            .further = arguments + 1};
+    int code = argument_keep(rows, run.value, &run.same);
     if (code != SQLITE_OK)
         return code;
-    code = function->begin(rows, arguments[0], same, (unsigned)plan >> PLAN_SHIFT,
-                           (plan & PLAN_DESCENDING) != 0, arguments + 1);
+    code = function->begin(rows, &run);
     if (code != SQLITE_OK) { /* the next run is not the same */
         argument_release(rows->argument);
         rows->argument = NULL;
@@ -305,12 +317,11 @@ static int rows_eof(sqlite3_vtab_cursor *base) {
 }
 
 static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column) {
-    const struct bloom_rows *rows = (const struct bloom_rows *)base;
+    struct bloom_rows *rows = (struct bloom_rows *)base;
     const struct bloom_table_function *function = function_table_of(rows)->function;
     if (column == function->argument_column)
-        argument_result(context, rows->argument);
-    else
-        function->column(rows, context, column);
+        return argument_result(rows, context);
+    function->column(rows, context, column);
     return SQLITE_OK;
 }
 

@@ -15,7 +15,7 @@
 #ifndef BLOOM_SQLITE_ROWS_TABLE_FUNCTION_H
 #define BLOOM_SQLITE_ROWS_TABLE_FUNCTION_H
 
-#include "sqlite/sqlite.h"
+#include "sqlite/connection.h"
 
 /* A copy of an argument; see table_function.c. */
 struct bloom_argument;
@@ -26,6 +26,15 @@ struct bloom_rows {
     struct bloom_argument *argument;
     uint64_t row; /* the number of the row, another one for each row of an argument */
     bool at_end;
+};
+
+/* One run of a query over an argument. */
+struct bloom_run {
+    sqlite3_value *value;    /* the argument */
+    bool same;               /* the value equals that of the run before, which succeeded */
+    bool descending;         /* rows are wanted in descending order */
+    unsigned plan;           /* what plan returned */
+    sqlite3_value **further; /* the values of the plan's further constraints */
 };
 
 /* A table-valued function. */
@@ -43,11 +52,8 @@ struct bloom_table_function {
      * argument on. Returns what begin needs to know of them: less than 2^16. */
     unsigned (*plan)(sqlite3_index_info *info, int argument);
 
-    /* Goes to the first row. same: the value equals that of the run before, which succeeded.
-     * further are the values of the plan's further constraints. Returns an SQLite code, as does
-     * bloom_rows_fail. */
-    int (*begin)(struct bloom_rows *rows, sqlite3_value *value, bool same, unsigned plan,
-                 bool descending, sqlite3_value **further);
+    /* Goes to the first row. Returns an SQLite code, as does bloom_rows_fail. */
+    int (*begin)(struct bloom_rows *rows, const struct bloom_run *run);
     int (*next)(struct bloom_rows *rows); /* to the next row; returns an SQLite code, too */
     /* The value of a column other than the argument's. */
     void (*column)(const struct bloom_rows *rows, sqlite3_context *context, int column);
@@ -55,13 +61,17 @@ struct bloom_table_function {
 };
 
 /* Registers a function, whose row must outlast the connection. Returns an SQLite code. */
-struct bloom_connection;
 int bloom_table_function_register(struct bloom_connection *connection,
                                   const struct bloom_table_function *function);
 
-/* The bytes that the cursor keeps of an argument that is a BLOB or text (in UTF-8), until the next
- * run. */
+/* Returns the bytes that the cursor keeps of an argument that is a BLOB or text (in UTF-8), until
+ * the next run. */
 const uint8_t *bloom_rows_bytes(const struct bloom_rows *rows, size_t *length);
+
+/* The same for a function that takes a text. NULL is an error and not an empty text, because
+ * readfile returns NULL for a file that is missing. A number is an error, too. */
+int bloom_rows_text(struct bloom_rows *rows, const struct bloom_run *run, const uint8_t **text,
+                    size_t *length);
 
 /* Fails with "NAME: " and the formatted text (as sqlite3_mprintf). */
 int bloom_rows_fail(struct bloom_rows *rows, const char *format, ...);

@@ -74,15 +74,11 @@ static void url_keys_release(struct bloom_rows *rows) {
     cursor->count = 0;
 }
 
-static int url_keys_begin(struct bloom_rows *rows, sqlite3_value *value, bool same, unsigned plan,
-                          bool descending, sqlite3_value **further) {
+static int url_keys_begin(struct bloom_rows *rows, const struct bloom_run *run) {
     struct url_keys_cursor *cursor = (struct url_keys_cursor *)rows;
-    (void)plan;
-    (void)descending;
-    (void)further;
-    if (!same) {
+    if (!run->same) {
         url_keys_release(rows);
-        enum url_outcome outcome = url_text_read(&cursor->parsed, value);
+        enum url_outcome outcome = url_text_read(&cursor->parsed, run->value);
         if (outcome == URL_READ)
             cursor->count =
                 bloom_url_keys(&cursor->parsed.url, cursor->parsed.room.bytes, cursor->keys);

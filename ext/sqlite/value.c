@@ -1,6 +1,10 @@
-/* From values to the words that decide about keys: by type, or by a filter's key rule. See
- * sqlite.h and filter/key.h. */
-#include "sqlite/sqlite.h"
+/* A key is hashed by the type of its value, or by the filter's key rule, which works on text.
+ * Filters are BLOBs in SQLite's memory, so that a result need not be copied. */
+#include "sqlite/value.h"
+
+#include "filter/builder.h"
+
+#include <string.h>
 
 static void *sql_allocate(void *context, uint64_t bytes) {
     (void)context;
@@ -21,10 +25,11 @@ const struct bloom_memory bloom_sql_memory = {sql_allocate, sql_release, sql_res
 
 enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_shape *shape,
                                        uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
-    const uint8_t *text = sqlite3_value_text(value); /* first: it may convert from UTF-16 */
-    if (text == NULL)
-        return BLOOM_KEY_NO_MEMORY;
-    return bloom_text_key(shape, text, (size_t)sqlite3_value_bytes(value), words);
+    const uint8_t *text;
+    uint64_t length;
+    return bloom_sql_text(value, &text, &length)
+               ? bloom_text_key(shape, text, (size_t)length, words)
+               : BLOOM_KEY_NO_MEMORY;
 }
 
 /* The text of a value that a key rule works on, a BLOB's bytes as they are. */
@@ -89,4 +94,23 @@ void bloom_sql_append_keying(sqlite3_str *json, const struct bloom_keying *keyin
         sqlite3_str_appendf(json, ",\"key\":\"%s\"", keying->rule->name);
     if (keying->salted)
         sqlite3_str_appendall(json, ",\"salted\":true");
+}
+
+uint8_t *bloom_sql_new_filter(const struct bloom_shape *shape) {
+    return bloom_filter_new(shape, &bloom_sql_memory);
+}
+
+uint8_t *bloom_sql_copy_filter(const struct bloom_stored *filter) {
+    uint8_t *copy = sqlite3_malloc64(filter->length);
+    if (copy != NULL)
+        memcpy(copy, filter->bytes, (size_t)filter->length);
+    return copy;
+}
+
+void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape *shape,
+                             uint8_t *filter) {
+    if (filter != NULL)
+        sqlite3_result_blob64(context, filter, bloom_filter_bytes(shape), sqlite3_free);
+    else
+        sqlite3_result_error_nomem(context);
 }

@@ -1,0 +1,52 @@
+/* What belongs to no single call: the lock, the SQLite library that is served, and the state of a
+ * connection. */
+#ifndef BLOOM_SQLITE_CONNECTION_H
+#define BLOOM_SQLITE_CONNECTION_H
+
+#include "sqlite/value.h"
+
+/* library.c: the lock guards every static variable that changes. Hold it for a few instructions,
+ * and do not call SQLite meanwhile. */
+void bloom_lock(void);
+void bloom_unlock(void);
+
+#ifdef SQLITE_CORE /* linked into a program, there is only one SQLite library */
+static inline void bloom_library_keep(void) {
+}
+static inline void bloom_library_leave(void) {
+}
+#else
+
+/* Begins a use of SQLite's functions. Returns false, and begins none, while another SQLite library
+ * is in use. */
+bool bloom_library_enter(const struct sqlite3_api_routines *api);
+
+/* Adds a use. The caller must have one already. */
+void bloom_library_keep(void);
+
+/* Ends a use. The caller must not call SQLite afterwards, unless it has another use. */
+void bloom_library_leave(void);
+#endif
+
+/* What the functions and filter tables of a connection share. */
+struct bloom_connection {
+    sqlite3 *database;
+    struct bloom_connection *next;
+    uint64_t references;     /* by functions, living pins and modules of tables */
+    uint64_t deaths;         /* of pins */
+    unsigned tables_running; /* statements of filter tables at work: see table/database.h */
+    unsigned rotations;      /* writes of a newest generation: see table/chunks.h */
+    bool loaded;             /* everything is registered: see extension.c */
+};
+
+/* Finds the state of a connection, or makes it, and takes a reference. NULL: no memory. */
+struct bloom_connection *bloom_connection_open(sqlite3 *database);
+
+/* Takes one more reference. Returns the connection. */
+struct bloom_connection *bloom_connection_keep(struct bloom_connection *connection);
+
+/* Gives a reference back. After the last one of a connection another SQLite library may be served,
+ * so this must be the last thing that a destructor does. */
+void bloom_connection_close(struct bloom_connection *connection);
+
+#endif

@@ -1,0 +1,36 @@
+/* Polls for the end of a long operation: for sqlite3_interrupt and progress handlers. */
+#ifndef BLOOM_SQLITE_POLL_H
+#define BLOOM_SQLITE_POLL_H
+
+#include "sqlite/value.h"
+
+/* Long work is done in stretches of so many bytes, a whole number of blocks of any layout. */
+enum { BLOOM_SQL_STRETCH = 4 << 20 };
+
+/* Returns SQLITE_INTERRUPT or SQLITE_NOMEM if the running statement is to end, otherwise SQLITE_OK.
+ * Takes 10 to 20 us. *statement is NULL at the first call, and the caller's to finalize. */
+int bloom_poll(sqlite3 *database, sqlite3_stmt **statement);
+
+/* The same for a single poll. */
+int bloom_poll_once(sqlite3 *database);
+
+/* A poll as the callback of a key set; code is what ended it. The owner finalizes the statement. */
+struct bloom_poller {
+    sqlite3 *database;
+    sqlite3_stmt *statement;
+    int code;
+};
+bool bloom_poller_ends(void *poller);
+
+/* Call after each `bytes` that a function has processed. Polls every 4 MB; *unpolled carries the
+ * remainder. Returns true if the function is to end; it has then failed. */
+bool bloom_sql_interrupted(sqlite3_context *context, uint64_t bytes, uint64_t *unpolled);
+
+/* As memset with zeros, memcpy and memcmp, but they poll after each stretch. Unless they return
+ * SQLITE_OK, the work is not done. */
+int bloom_polled_clear(sqlite3 *database, uint8_t *bytes, uint64_t length);
+int bloom_polled_copy(sqlite3 *database, uint8_t *target, const uint8_t *source, uint64_t length);
+int bloom_polled_equal(sqlite3 *database, const uint8_t *bytes, const uint8_t *others,
+                       uint64_t length, bool *equal);
+
+#endif

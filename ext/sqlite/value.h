@@ -1,0 +1,98 @@
+/* Values as SQLite hands them over: the filters, keys and bytes in them, and filters as results.
+ *
+ * Functions, table-valued functions and filter tables share this. The folders below (filter,
+ * foreign, list, url) know nothing of SQLite.
+ */
+#ifndef BLOOM_SQLITE_VALUE_H
+#define BLOOM_SQLITE_VALUE_H
+
+#include "sqlite3ext.h"
+SQLITE_EXTENSION_INIT3 /* SQLite's functions through the pointer that extension.c defines */
+
+#include "filter/header.h"
+#include "filter/key.h"
+
+/* SQLite's memory. */
+extern const struct bloom_memory bloom_sql_memory;
+
+/* --- Bytes --- */
+
+/* Reads the bytes of a BLOB; NULL for an empty one. Returns false if there is no memory. The length
+ * comes first, because a zeroblob that finds no memory turns into NULL. */
+static inline bool bloom_sql_blob(sqlite3_value *value, const uint8_t **bytes, uint64_t *length) {
+    *length = (uint64_t)sqlite3_value_bytes(value);
+    *bytes = sqlite3_value_blob(value);
+    return *bytes != NULL || *length == 0;
+}
+
+/* Reads the text of a value in UTF-8, converted if need be, or NULL if there is no memory. The text
+ * comes first, because the conversion changes its length. */
+static inline bool bloom_sql_text(sqlite3_value *value, const uint8_t **text, uint64_t *length) {
+    *text = sqlite3_value_text(value);
+    *length = (uint64_t)sqlite3_value_bytes(value);
+    return *text != NULL;
+}
+
+/* Reads the bytes of a BLOB, or else the text of a value that is not NULL. */
+static inline bool bloom_sql_bytes(sqlite3_value *value, const uint8_t **bytes, uint64_t *length) {
+    return sqlite3_value_type(value) == SQLITE_BLOB ? bloom_sql_blob(value, bytes, length)
+                                                    : bloom_sql_text(value, bytes, length);
+}
+
+/* literal.c: reads the number that a text of length bytes is in SQL, perhaps with a sign; 0 if it
+ * is not a number. Returns SQLITE_OK, or the error that kept SQLite from working it out. */
+int bloom_sql_literal(sqlite3 *database, const char *text, size_t length, double *number);
+
+/* --- Filters --- */
+
+/* A valid filter in memory. The bytes belong to the value that it was read from. */
+struct bloom_stored {
+    struct bloom_shape shape;
+    const uint8_t *bytes;
+    uint64_t length;
+};
+
+static inline const uint8_t *bloom_stored_payload(const struct bloom_stored *filter) {
+    return filter->bytes + bloom_header_bytes(&filter->shape);
+}
+
+/* Reads a filter from a value, as a BLOB or pinned. After BLOOM_STORED_NOT, problem says why it is
+ * not one, after "the filter". */
+enum bloom_stored_kind { BLOOM_STORED, BLOOM_STORED_NOT, BLOOM_STORED_NO_MEMORY };
+enum bloom_stored_kind bloom_sql_stored(sqlite3 *database, sqlite3_value *value,
+                                        struct bloom_stored *filter,
+                                        char problem[BLOOM_PROBLEM_SIZE]);
+
+/* Returns an empty filter of that shape, from sqlite3_malloc64; NULL: no memory. */
+uint8_t *bloom_sql_new_filter(const struct bloom_shape *shape);
+
+/* Returns a copy of a filter, likewise. */
+uint8_t *bloom_sql_copy_filter(const struct bloom_stored *filter);
+
+/* Makes a filter the function's result and hands its memory over to SQLite. NULL: no memory. */
+void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape *shape,
+                             uint8_t *filter);
+
+/* --- Keys --- */
+
+/* Hashes the key under which a value is added to filters of that shape. Only layout, keying and
+ * extra of the shape count. NULL is not a key. */
+enum bloom_key_kind bloom_sql_key(sqlite3_value *value, const struct bloom_shape *shape,
+                                  uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
+
+/* Hashes the text of a value, whatever type it has, without a key rule. */
+enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_shape *shape,
+                                       uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]);
+
+/* Hashes all keys that may cover a value: with a key rule up to 30, without one the key itself. The
+ * words of key i begin at i * hash_words. */
+enum bloom_key_kind bloom_sql_asked_keys(sqlite3_value *value, const struct bloom_shape *shape,
+                                         uint64_t words[BLOOM_ASKED_WORDS], unsigned *count);
+
+/* Returns what to do about a value for which the key rule has no key to add. */
+const char *bloom_sql_no_key_advice(sqlite3_value *value, const struct bloom_key_rule *rule);
+
+/* Appends a keying to a JSON object: ,"key":"url","salted":true, or nothing. */
+void bloom_sql_append_keying(sqlite3_str *json, const struct bloom_keying *keying);
+
+#endif
