@@ -40,6 +40,7 @@ AMALGAMATION, COMPILED, NPM, PYTHON = (f"packages/{name}_test.py" for name in (
 RUN = {
     "CONTRIBUTING.md": {"sh": HERE},
     "README.md": {"sql": EXAMPLES, "text": EXAMPLES, "python": EXAMPLES, "sh": NEWCOMER},
+    "ext/ARCHITECTURE.md": {"text": "a drawing"},
     "ext/FORMAT.md": {"sql": EXAMPLES, "text": FORMATS},
     "ext/FORMAT-layouts.md": {"sql": EXAMPLES, "text": FORMATS},
     "ext/FORMAT-tables.md": {"sql": FORMATS, "text": FORMATS},

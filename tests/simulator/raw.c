@@ -267,8 +267,9 @@ static void read_chunk(struct raw *raw, sqlite3_stmt *row) {
     struct raw_chunk *chunk = &layer->chunks[number];
     const size_t block_bytes = layer->shape.layout->blocks->bytes;
     const uint64_t used = chunk_blocks(layer, number) * block_bytes;
+    const bool may_close = raw->options->grows || raw->options->refuses;
     chunk->damaged = !is_blob || length != HEAD_BYTES + used || read_number(bytes + 8, 4) > live ||
-                     read_number(bytes + 12, 4) > 1;
+                     read_number(bytes + 12, 4) > may_close;
     raw->damaged += chunk->damaged;
     if (chunk->damaged || read_number(bytes + 8, 4) < live)
         return;
@@ -278,7 +279,6 @@ static void read_chunk(struct raw *raw, sqlite3_stmt *row) {
     chunk->ones = read_number(bytes, 4);
     chunk->keys = read_number(bytes + 4, 4);
     chunk->closed = read_number(bytes + 12, 4) != 0;
-    raw->strays += chunk->closed && !raw->options->grows && !raw->options->refuses;
     chunk->bits = count_set(&layer->shape, blocks, used);
     layer->rows++;
     layer->keys += chunk->keys;
