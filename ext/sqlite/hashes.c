@@ -7,7 +7,8 @@
  * converted as a column of that type would store them. Without it each key narrows what the set
  * fits: a text, for example, is another key in a column of numbers.
  */
-#include "sqlite/affinity.h"
+#include "sqlite/hashes.h"
+
 #include "sqlite/functions.h"
 
 struct hashes_build {
@@ -219,4 +220,50 @@ void bloom_sql_hashes_final(sqlite3_context *context) {
     if (!build->failed && finish(context, build, &hashes))
         bloom_sql_result_hashes(context, &hashes);
     bloom_key_set_clear(&build->keys);
+}
+
+/* The set as an argument */
+
+enum { CALL_SIZE = 80 };
+
+/* Writes the call that makes a set for the table, with dots for a salt. Returns text. */
+static char *call_for(char text[CALL_SIZE], const struct bloom_table_keys *keys) {
+    const char *type = bloom_key_type_name(keys->type);
+    const char *key = keys->keying->rule != NULL ? keys->keying->rule->name : type;
+    const bool has_key = *key != '\0', salted = keys->keying->salted;
+    sqlite3_snprintf(CALL_SIZE, text, "bloom_hashes(key%s%s%s%s%s%s)",
+                     has_key || salted ? ", '" : "", has_key ? "key=" : "", key,
+                     has_key && salted ? ", " : "", salted ? "salt=..." : "",
+                     has_key || salted ? "'" : "");
+    return text;
+}
+
+const struct bloom_hashes *bloom_hashes_for_table(sqlite3 *database, sqlite3_value *value,
+                                                  const struct bloom_table_keys *keys,
+                                                  char **message) {
+    const struct bloom_hashes *set = bloom_sql_pinned_hashes(database, value);
+    const char *type = bloom_key_type_name(keys->type);
+    char found[BLOOM_WORDS_SIZE], call[CALL_SIZE], problem[BLOOM_PROBLEM_SIZE];
+    *message = NULL;
+    call_for(call, keys);
+    if (set == NULL && bloom_sql_describe(found, value) != NULL)
+        *message = sqlite3_mprintf(
+            "the command add_all needs a set of hashes as key, not %s. Write INSERT INTO %s(%s, "
+            "key) SELECT 'add_all', %s FROM ..., because a set is lost by a table, a view, a "
+            "subquery in FROM, ORDER BY, and a query that reads %s itself",
+            found, keys->table, keys->table, call, keys->table);
+    if (set == NULL || set->count == 0)
+        return set;
+    if (!bloom_keying_same(keys->keying, &set->keying, problem))
+        *message = sqlite3_mprintf(
+            "the set was made otherwise than the table hashes its keys (table and set: %s). Make "
+            "it with %s%s",
+            problem, call, keys->keying->salted ? ", with the table's salt" : "");
+    else if (!(set->affinities & 1u << keys->type))
+        *message =
+            sqlite3_mprintf("the set is not of keys as the table stores them%s%s. Make it with %s",
+                            *type != '\0' ? ", whose column key is " : "", type, call);
+    else
+        return set;
+    return NULL;
 }

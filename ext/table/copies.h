@@ -30,14 +30,14 @@ struct bloom_copy_array;
 /* Begins as the database and zeros. */
 struct bloom_copies {
     struct bloom_database *database;
-    const void *methods; /* of the database's file, asked about last */
-    bool is_memory_file; /* these are memdb's */
-    bool writes;         /* between xBegin and xCommit or xRollback */
-    bool shared;         /* the cache is */
-    bool usable;         /* at this query */
-    unsigned version;    /* of the database, to which the epoch belongs */
-    uint64_t epoch;      /* entries of another epoch are void */
-    uint64_t bytes;      /* allocated */
+    const void *methods;             /* of the database's file, asked about last */
+    bool is_memory_file;             /* these are memdb's */
+    bool writes;                     /* between xBegin and xCommit or xRollback */
+    bool shared;                     /* the cache is */
+    bool usable;                     /* at this query */
+    unsigned version;                /* of the database, to which the epoch belongs */
+    uint64_t epoch;                  /* entries of another epoch are void */
+    uint64_t bytes;                  /* allocated */
     struct bloom_copy_array *arrays; /* by slot and layer */
     unsigned count;                  /* of arrays */
 };

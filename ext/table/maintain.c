@@ -8,16 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-char *bloom_hashes_call(char text[BLOOM_HASHES_CALL_SIZE], const struct bloom_keying *keying,
-                        const char *type) {
-    const char *key = keying->rule != NULL ? keying->rule->name : type;
-    sqlite3_snprintf(BLOOM_HASHES_CALL_SIZE, text, "bloom_hashes(key%s%s%s%s%s%s)",
-                     *key != '\0' || keying->salted ? ", '" : "", *key != '\0' ? "key=" : "", key,
-                     *key != '\0' && keying->salted ? ", " : "", keying->salted ? "salt=..." : "",
-                     *key != '\0' || keying->salted ? "'" : "");
-    return text;
-}
-
 int bloom_maintain_clear(struct bloom_chunks *chunks) {
     int code = bloom_database_delete_rows(chunks->database);
     return code == SQLITE_OK && chunks->growth.generations > 1

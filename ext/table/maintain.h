@@ -27,10 +27,4 @@ int bloom_maintain_merge(struct bloom_chunks *chunks, const struct bloom_stored 
 /* Looks for damage: SQLITE_CORRUPT_VTAB with a message if there is any. */
 int bloom_maintain_verify(struct bloom_chunks *chunks);
 
-/* Writes the call of bloom_hashes that makes a set for a table of that keying and type of keys,
- * with dots for a salt. Returns text. */
-enum { BLOOM_HASHES_CALL_SIZE = 80 };
-char *bloom_hashes_call(char text[BLOOM_HASHES_CALL_SIZE], const struct bloom_keying *keying,
-                        const char *type);
-
 #endif

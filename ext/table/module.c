@@ -24,6 +24,7 @@
 #include "table/module.h"
 
 #include "base/text.h"
+#include "sqlite/hashes.h"
 #include "table/configuration.h"
 #include "table/keys.h"
 #include "table/maintain.h"
@@ -500,43 +501,19 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
     return code == SQLITE_OK && found && ignore ? SQLITE_CONSTRAINT : code;
 }
 
-/* Judges whether the set of hashes was made as the table hashes its keys. */
-static int check_hashes(struct table *table, const struct bloom_hashes *set) {
-    const struct bloom_keying *keying = &table->key_shape.keying;
-    const char *type = bloom_key_type_name(table->key_type);
-    char problem[BLOOM_PROBLEM_SIZE], call[BLOOM_HASHES_CALL_SIZE];
-    if (set->count == 0)
-        return SQLITE_OK;
-    bloom_hashes_call(call, keying, type);
-    if (!bloom_keying_same(keying, &set->keying, problem))
-        return table_error(table,
-                           "the set was made otherwise than the table hashes its keys (table and "
-                           "set: %s). Make it with %s%s",
-                           problem, call, keying->salted ? ", with the table's salt" : "");
-    if (!(set->affinities & 1u << table->key_type))
-        return table_error(table,
-                           "the set is not of keys as the table stores them%s%s. Make it with %s",
-                           *type != '\0' ? ", whose column key is " : "", type, call);
-    return SQLITE_OK;
-}
-
 static int run_add_all(struct table *table, sqlite3_value *argument) {
-    const struct bloom_hashes *set = bloom_sql_pinned_hashes(table->database.connection, argument);
-    char found[BLOOM_WORDS_SIZE], call[BLOOM_HASHES_CALL_SIZE];
-    if (set != NULL) {
-        int code = check_hashes(table, set);
-        return code == SQLITE_OK ? bloom_keys_add_all(&table->chunks, set) : code;
-    }
-    if (bloom_sql_describe(found, argument) == NULL)
+    const struct bloom_table_keys keys = {table->database.name, table->key_type,
+                                          &table->key_shape.keying};
+    char *message;
+    const struct bloom_hashes *set =
+        bloom_hashes_for_table(table->database.connection, argument, &keys, &message);
+    if (set != NULL)
+        return bloom_keys_add_all(&table->chunks, set);
+    if (message == NULL)
         return SQLITE_NOMEM;
-    return table_error(
-        table,
-        "the command add_all needs a set of hashes as key, not %s. Write INSERT INTO %s(%s, key) "
-        "SELECT 'add_all', %s FROM ..., because a set is lost by a table, a view, a subquery in "
-        "FROM, ORDER BY, and a query that reads %s itself",
-        found, table->database.name, table->database.name,
-        bloom_hashes_call(call, &table->key_shape.keying, bloom_key_type_name(table->key_type)),
-        table->database.name);
+    int code = table_error(table, "%s", message);
+    sqlite3_free(message);
+    return code;
 }
 
 static int run_merge(struct table *table, sqlite3_value *argument) {
