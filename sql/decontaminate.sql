@@ -52,7 +52,7 @@ SELECT (SELECT count(*) FROM evaluation) AS questions, bloom_count(f) AS "runs, 
        length(f) AS bytes FROM filters;
 
 -- 2. One pass over the corpus. A document without a run in the filter certainly shares no eight
--- words with the evaluation set. For the others the share tells how much.
+-- words with the evaluation set. For the others the share shows how much.
 CREATE TABLE shares AS
   SELECT id, count(*) AS runs,
          sum(bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'evaluation'), run))

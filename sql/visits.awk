@@ -1,15 +1,15 @@
-# Makes visits to the addresses of a list, as people and attackers write them, among harmless ones.
-# It reads the list as published and knows nothing of the extension: what it prints is a record to
-# count against.
+# Makes visits to the addresses of a list, in the spellings of people and attackers, among harmless
+# ones. It reads the list as published and knows nothing of the extension, so its output is a record
+# to compare with.
 #
 #   awk -f sql/visits.awk -v harmless=1000000 -v listed=2000 -v day=1 list.txt
 #
-# A line is 1 (a browser that opens the URL goes where an entry of the list says) or 0, the octal
-# character 037, and the URL. For lists of ||host^ and ||host/path^, hosts files, CSV with URLs, and
-# one URL or name a line. Where letters of paths are capitals in truth, a list that is in lower case
-# throughout does not say; so some visits have capitals at random.
+# A line is 1 or 0, the octal character 037, and the URL. 1 means that a browser that opens the URL
+# goes where an entry of the list says. The list can have ||host^ and ||host/path^, lines of hosts
+# files, CSV with URLs, and one URL or name on each line. Some visits have capitals at random,
+# because a list in lower case does not show which letters of a path are capitals.
 
-# What of a line is an address; "" when it is none.
+# The address of a line, or "" if it has none.
 function address_of(line) {
     gsub(/\r|^[ \t]+|[ \t]+$/, "", line)
     if (line ~ /^([#!;\[]|@@|\/)/ || line ~ /#[@?$%]?#/)
@@ -34,7 +34,7 @@ function address_of(line) {
     sub(/^[A-Za-z]+:\/\//, "", line)
     sub(/^\*?\./, "", line)
     sub(/\/\*$/, "/", line)
-    # What the spellings below would change the meaning of is left out.
+    # Leave out addresses whose meaning the spellings below would change.
     if (line !~ /^[A-Za-z0-9._-]+\.[A-Za-z0-9-]+(:[0-9]+)?(\/[!-"$-)+-~]*)?$/)
         return ""
     return line

@@ -1,6 +1,6 @@
 -- Which of several block lists covers a URL, and by which entry? The lists and the visits come from
--- files. A filter finds the few suspects among all visits, and a table of the entries tells for
--- each of them which list it is on.
+-- files. A filter finds the few suspects among all visits, and a table of the entries shows
+-- which list each of them is on.
 -- From the top folder: sqlite3 < sql/which_list.sql
 .bail on
 .load ./bloom
@@ -27,7 +27,7 @@ CREATE INDEX entries_key ON entries(key);
 SELECT name AS list, coalesce(note, 'a URL or name') AS line, count(*) AS lines
   FROM lists, bloom_list(text) GROUP BY name, note ORDER BY name, note;
 
--- 3. One filter of all entries. Make the filter and the table anew when a list changes.
+-- 3. One filter of all entries. Make the filter and the table again when a list changes.
 CREATE TABLE filters(name TEXT PRIMARY KEY, f BLOB NOT NULL);
 INSERT INTO filters SELECT 'bad', bloom_agg(key, NULL, 0.0001, 'key=url_nocase') FROM entries;
 

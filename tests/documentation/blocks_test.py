@@ -256,7 +256,7 @@ class Figures(unittest.TestCase):
         self.assertEqual(round(size / 1e6), first)
 
     def test_limits(self):
-        self.said("p is at least 1e-9 for `blocked` \\(more beyond some 10\\^9 keys\\)")
+        self.said("p is at least 1e-9 for `blocked`, and more for over 10\\^9 keys")
         self.value("SELECT bloom_size(1000000000, 1e-9)")
         for sql, least in (("SELECT bloom_size(2000000000, 1e-9)", "1.04e-09"),
                            ("SELECT bloom_new(1, 9e-10)", "9.36e-10")):

@@ -226,7 +226,6 @@ class Demo(TreeTest):
         self.assertEqual(self.tree.files(), before)
         self.assertEqual(os.listdir(self.tree.temporary), [])
         lines = run.stdout.splitlines()
-        self.assertLessEqual(len(lines), 40)
         figures = {match[1]: float(match[2].replace(",", ""))
                    for match in map(self.LINE.match, lines) if match}
         self.assertEqual(figures["all visits that the filter finds"],
