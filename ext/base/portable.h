@@ -43,6 +43,13 @@ static inline uint64_t bloom_swap64(uint64_t value) {
 #define BLOOM_INLINE static inline
 #endif
 
+/* Before a loop: has its body repeated four times. */
+#if defined(__GNUC__)
+#define BLOOM_UNROLLED _Pragma("GCC unroll 4")
+#else
+#define BLOOM_UNROLLED
+#endif
+
 /* Has a 64-bit variable computed at this point and in one register. A compiler that sees a word
  * turned by nine again and again copies it and turns the copies by nine, by eighteen, by
  * twenty-seven and so on: for each turn an instruction more, and a register. */

@@ -58,16 +58,6 @@ bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity, bloom_proble
     return shape->layout->size(shape, problem);
 }
 
-bool bloom_shape_has_room(const struct bloom_shape *shape, const uint64_t *words,
-                          bloom_problem problem) {
-    if (!shape->layout->exact || shape->bits == 0 || words[0] < shape->bits)
-        return true;
-    return bloom_fail(problem,
-                      "is %" PRIu64 ", but the filter has room for 0 to %" PRIu64
-                      "; make it larger, or leave n out of bloom_agg",
-                      words[0], shape->bits - 1);
-}
-
 void bloom_check_many(const struct bloom_shape *shape, const uint8_t *payload,
                       const uint64_t *words, size_t count, uint8_t *found) {
     const struct bloom_layout *layout = shape->layout;

@@ -19,6 +19,7 @@
 #define BLOOM_RESTORE "; restore it from its source or a backup"
 #define BLOOM_MADE_WRONGLY "; whoever wrote it must write it anew"
 
+struct bloom_kernel_choice;
 struct bloom_key_set;
 struct bloom_layout;
 struct bloom_shape;
@@ -174,7 +175,8 @@ struct bloom_layout {
 
     struct bloom_estimate (*estimate)(const struct bloom_shape *shape, const uint8_t *payload);
 
-    const struct bloom_blocks *blocks; /* NULL: not for filter tables */
+    const struct bloom_blocks *blocks;   /* NULL: not for filter tables */
+    struct bloom_kernel_choice *kernels; /* NULL: one loop for all processors */
 };
 
 extern const struct bloom_layout bloom_layout_blocked;
@@ -213,8 +215,14 @@ bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity, bloom_proble
 /* Returns false when the key with these words is too large a number for the filter; problem
  * completes "the key ...". Only exact layouts refuse keys. A shape without bits has room for every
  * key. */
-bool bloom_shape_has_room(const struct bloom_shape *shape, const uint64_t *words,
-                          bloom_problem problem);
+static inline bool bloom_shape_has_room(const struct bloom_shape *shape, const uint64_t *words,
+                                        bloom_problem problem) {
+    return !shape->layout->exact || shape->bits == 0 || words[0] < shape->bits ||
+           bloom_fail(problem,
+                      "is %" PRIu64 ", but the filter has room for 0 to %" PRIu64
+                      "; make it larger, or leave n out of bloom_agg",
+                      words[0], shape->bits - 1);
+}
 
 /* Sets found[i] to 1 when key i is probably in, else to 0, for count keys. words has hash_words
  * words for each. */

@@ -12,18 +12,15 @@
  * Apache Parquet, BloomFilter.md; after Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient
  * Bloom Filters", 2007, and the filters of Apache Impala.
  */
-#include "foreign/parquet_layout.h"
-
 #include "base/bitset.h"
 #include "base/portable.h"
 #include "base/processor_x86.h"
 #include "filter/layouts/classic_size.h"
+#include "filter/layouts/kernels/kernel.h"
 
 #include <math.h>
-#include <stdatomic.h>
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define PARQUET_X86 1
+#ifdef BLOOM_X86_KERNELS
 #include <immintrin.h>
 #endif
 
@@ -31,8 +28,7 @@ enum {
     PARQUET_NUMBER = 11,
     PARQUET_WORDS = 8,
     PARQUET_BLOCK_BYTES = 32,
-    PARQUET_BLOCK_BITS = 8 * PARQUET_BLOCK_BYTES,
-    PARQUET_BLOCKS_AHEAD = 64 /* as of blocked: see blocked_kernel.h */
+    PARQUET_BLOCK_BITS = 8 * PARQUET_BLOCK_BYTES
 };
 
 /* Writers make 32 bytes to 128 MiB; readers of bare blocks may hold more. The number of blocks has
@@ -102,36 +98,31 @@ static inline bool parquet_portable_find(const uint8_t *block, uint64_t word) {
     return missing == 0;
 }
 
-static bool parquet_portable_check(const struct bloom_shape *shape, const uint8_t *payload,
-                                   const uint64_t *words) {
-    return parquet_portable_find(parquet_block(shape, payload, words[0]), words[0]);
+static int parquet_portable_check(const struct bloom_shape *shape, const uint8_t *payload,
+                                  uint64_t word) {
+    return parquet_portable_find(parquet_block(shape, payload, word), word);
 }
 
-/* The loops over many prefetch in their own bodies: see blocked_kernel.h. */
+/* The loops over many prefetch in their own bodies: see kernel.h. */
 static void parquet_portable_check_many(const struct bloom_shape *shape, const uint8_t *payload,
                                         const uint64_t *words, size_t count, uint8_t *found) {
     const struct bloom_shape here = *shape; /* a copy: writes to found cannot change it */
-    for (size_t i = 0; i < count && i < PARQUET_BLOCKS_AHEAD; i++)
+    for (size_t i = 0; i < count && i < BLOOM_BLOCKS_AHEAD; i++)
         BLOOM_PREFETCH(parquet_block(&here, payload, words[i]));
     for (size_t i = 0; i < count; i++) {
-        if (i + PARQUET_BLOCKS_AHEAD < count)
-            BLOOM_PREFETCH(parquet_block(&here, payload, words[i + PARQUET_BLOCKS_AHEAD]));
+        if (i + BLOOM_BLOCKS_AHEAD < count)
+            BLOOM_PREFETCH(parquet_block(&here, payload, words[i + BLOOM_BLOCKS_AHEAD]));
         found[i] = parquet_portable_find(parquet_block(&here, payload, words[i]), words[i]);
     }
 }
 
-static bool parquet_portable_supported(void) {
-    return true;
-}
-
-static const struct bloom_parquet_kernel PARQUET_PORTABLE = {
+static const struct bloom_kernel PARQUET_PORTABLE = {
     .name = "portable",
-    .supported = parquet_portable_supported,
     .check = parquet_portable_check,
     .check_many = parquet_portable_check_many,
 };
 
-#ifdef PARQUET_X86
+#ifdef BLOOM_X86_KERNELS
 /* One register holds a block, one the eight masks. */
 __attribute__((target("avx2"))) static inline bool parquet_avx2_find(const uint8_t *block,
                                                                      uint64_t word) {
@@ -141,9 +132,9 @@ __attribute__((target("avx2"))) static inline bool parquet_avx2_find(const uint8
     return _mm256_testc_si256(_mm256_loadu_si256((const __m256i *)(const void *)block), mask) != 0;
 }
 
-__attribute__((target("avx2"))) static bool
-parquet_avx2_check(const struct bloom_shape *shape, const uint8_t *payload, const uint64_t *words) {
-    return parquet_avx2_find(parquet_block(shape, payload, words[0]), words[0]);
+__attribute__((target("avx2"))) static int
+parquet_avx2_check(const struct bloom_shape *shape, const uint8_t *payload, uint64_t word) {
+    return parquet_avx2_find(parquet_block(shape, payload, word), word);
 }
 
 __attribute__((target("avx2"))) static void parquet_avx2_check_many(const struct bloom_shape *shape,
@@ -152,17 +143,17 @@ __attribute__((target("avx2"))) static void parquet_avx2_check_many(const struct
                                                                     size_t count, uint8_t *found) {
     const struct bloom_shape here = *shape; /* a copy: writes to found cannot change it */
     size_t i;
-    for (i = 0; i < count && i < PARQUET_BLOCKS_AHEAD; i++)
+    for (i = 0; i < count && i < BLOOM_BLOCKS_AHEAD; i++)
         BLOOM_PREFETCH(parquet_block(&here, payload, words[i]));
-    for (i = 0; i + PARQUET_BLOCKS_AHEAD < count; i++) {
-        BLOOM_PREFETCH(parquet_block(&here, payload, words[i + PARQUET_BLOCKS_AHEAD]));
+    for (i = 0; i + BLOOM_BLOCKS_AHEAD < count; i++) {
+        BLOOM_PREFETCH(parquet_block(&here, payload, words[i + BLOOM_BLOCKS_AHEAD]));
         found[i] = parquet_avx2_find(parquet_block(&here, payload, words[i]), words[i]);
     }
     for (; i < count; i++)
         found[i] = parquet_avx2_find(parquet_block(&here, payload, words[i]), words[i]);
 }
 
-static const struct bloom_parquet_kernel PARQUET_AVX2 = {
+static const struct bloom_kernel PARQUET_AVX2 = {
     .name = "avx2",
     .supported = bloom_processor_has_avx2,
     .check = parquet_avx2_check,
@@ -170,36 +161,24 @@ static const struct bloom_parquet_kernel PARQUET_AVX2 = {
 };
 #endif
 
-const struct bloom_parquet_kernel *const bloom_parquet_kernels[] = {
-#ifdef PARQUET_X86
+const struct bloom_kernel *const bloom_parquet_kernels[] = {
+#ifdef BLOOM_X86_KERNELS
     &PARQUET_AVX2,
 #endif
     &PARQUET_PORTABLE,
     NULL,
 };
 
-/* The kernel for this processor. Threads may choose at the same time: they choose the same. */
-static inline const struct bloom_parquet_kernel *parquet_kernel(void) {
-    static const struct bloom_parquet_kernel *_Atomic chosen;
-    const struct bloom_parquet_kernel *known = atomic_load_explicit(&chosen, memory_order_relaxed);
-    if (known == NULL) {
-        const struct bloom_parquet_kernel *const *candidate = bloom_parquet_kernels;
-        while (!(*candidate)->supported())
-            candidate++;
-        known = *candidate;
-        atomic_store_explicit(&chosen, known, memory_order_relaxed);
-    }
-    return known;
-}
+static struct bloom_kernel_choice parquet_kernel = {bloom_parquet_kernels, &bloom_kernel_undecided};
 
 static void parquet_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words,
                         size_t count) {
     const struct bloom_shape here = *shape; /* a copy: writes to payload cannot change it */
-    for (size_t i = 0; i < count && i < PARQUET_BLOCKS_AHEAD; i++)
+    for (size_t i = 0; i < count && i < BLOOM_BLOCKS_AHEAD; i++)
         BLOOM_PREFETCH(parquet_block(&here, payload, words[i]));
     for (size_t i = 0; i < count; i++) {
-        if (i + PARQUET_BLOCKS_AHEAD < count)
-            BLOOM_PREFETCH(parquet_block(&here, payload, words[i + PARQUET_BLOCKS_AHEAD]));
+        if (i + BLOOM_BLOCKS_AHEAD < count)
+            BLOOM_PREFETCH(parquet_block(&here, payload, words[i + BLOOM_BLOCKS_AHEAD]));
         uint8_t *block = payload + (parquet_block(&here, payload, words[i]) - payload);
         for (unsigned j = 0; j < PARQUET_WORDS; j++)
             bloom_store32(block + 4 * j, bloom_load32(block + 4 * j) | parquet_mask(words[i], j));
@@ -208,12 +187,12 @@ static void parquet_add(const struct bloom_shape *shape, uint8_t *payload, const
 
 static bool parquet_check(const struct bloom_shape *shape, const uint8_t *payload,
                           const uint64_t *words) {
-    return parquet_kernel()->check(shape, payload, words);
+    return bloom_kernel(&parquet_kernel)->check(shape, payload, words[0]) != 0;
 }
 
 static void parquet_check_many(const struct bloom_shape *shape, const uint8_t *payload,
                                const uint64_t *words, size_t count, uint8_t *found) {
-    parquet_kernel()->check_many(shape, payload, words, count, found);
+    bloom_kernel(&parquet_kernel)->check_many(shape, payload, words, count, found);
 }
 
 /* count: a key sets one bit in each word of its block, so it leaves a bit zero with probability 1 -
@@ -250,6 +229,7 @@ const struct bloom_layout bloom_layout_parquet = {
     .add = parquet_add,
     .check = parquet_check,
     .check_many = parquet_check_many,
+    .kernels = &parquet_kernel,
     .unite = bloom_bitset_union,
     .intersect = bloom_bitset_intersect,
     .halve = parquet_halve,
@@ -268,6 +248,7 @@ const struct bloom_layout bloom_layout_parquet_int32 = {
     .add = parquet_add,
     .check = parquet_check,
     .check_many = parquet_check_many,
+    .kernels = &parquet_kernel,
     .unite = bloom_bitset_union,
     .intersect = bloom_bitset_intersect,
     .halve = parquet_halve,

@@ -31,7 +31,7 @@
 #include "keys.h"
 
 #include "filter/layout.h"
-#include "filter/layouts/kernels/blocked_kernel.h"
+#include "filter/layouts/kernels/kernel.h"
 #include "../library/shorthand.h"
 
 #include <inttypes.h>
@@ -386,8 +386,8 @@ static struct contender *contenders_of_kernels(struct contender *contender, uint
     static struct bloom_layout layouts[KERNELS_MOST];
     static char names[KERNELS_MOST][32];
     for (size_t i = 0; bloom_blocked_kernels[i] != NULL && i < KERNELS_MOST; i++) {
-        const struct bloom_blocked_kernel *kernel = bloom_blocked_kernels[i];
-        if (!kernel->supported())
+        const struct bloom_kernel *kernel = bloom_blocked_kernels[i];
+        if (!bloom_kernel_is_supported(kernel))
             continue;
         layouts[i] = bloom_layout_blocked;
         layouts[i].add = kernel->add;
@@ -579,7 +579,7 @@ static void hash(void) {
 
 static void kernels(void) {
     for (size_t i = 0; bloom_blocked_kernels[i] != NULL; i++)
-        if (bloom_blocked_kernels[i]->supported())
+        if (bloom_kernel_is_supported(bloom_blocked_kernels[i]))
             puts(bloom_blocked_kernels[i]->name);
 }
 

@@ -14,7 +14,7 @@
 #include "sqlite-bloom-filter.h"
 
 #include "filter/header.h"
-#include "filter/layouts/kernels/blocked_kernel.h"
+#include "filter/layouts/kernels/kernel.h"
 #include "../library/shorthand.h"
 
 #include <inttypes.h>
@@ -30,7 +30,7 @@ struct sample {
     struct bloom_shape shape;
     const uint8_t *payload;
     struct sqlite_bloom_filter *filter;
-    const struct bloom_blocked_kernel *kernel;
+    const struct bloom_kernel *kernel;
     struct sqlite_bloom_key *keys; /* SAMPLE of them */
 };
 
@@ -165,8 +165,8 @@ static void measure(uint64_t size, bool is_text) {
     if (!bloom_filter_read(&sample.shape, bytes, length, problem))
         exit(1);
     sample.payload = bytes + bloom_header_bytes(&sample.shape);
-    const struct bloom_blocked_kernel *const *kernel = bloom_blocked_kernels;
-    while (!(*kernel)->supported())
+    const struct bloom_kernel *const *kernel = bloom_blocked_kernels;
+    while (!bloom_kernel_is_supported(*kernel))
         kernel++;
     sample.kernel = *kernel;
     for (size_t i = 0; i < sizeof WAYS / sizeof *WAYS; i++)

@@ -7,8 +7,8 @@
 #include "filter/key_set.h"
 #include "filter/layouts/bitmap.h"
 #include "filter/layouts/counting.h"
-#include "filter/layouts/kernels/counting_kernel.h"
-#include "foreign/parquet_layout.h"
+#include "filter/layouts/kernels/kernel.h"
+#include "filter/layouts/kernels/kernel.h"
 #include "../library/shorthand.h"
 
 #include <inttypes.h>
@@ -155,7 +155,7 @@ static double rate_number(int i) {
 #define PRINT_KERNELS(layout, kernels)                                                             \
     printf(layout);                                                                                \
     for (size_t i = 0; kernels[i] != NULL; i++)                                                    \
-        if (kernels[i]->supported())                                                               \
+        if (bloom_kernel_is_supported(kernels[i]))                                                 \
             printf(" %s", kernels[i]->name);                                                       \
     printf("\n")
 

@@ -6,7 +6,7 @@
 #include "filter/key_set.h"
 #include "filter/layouts/classic_size.h"
 #include "foreign/exchange.h"
-#include "foreign/parquet_layout.h"
+#include "filter/layouts/kernels/kernel.h"
 #include "shorthand.h"
 
 #include <float.h>
@@ -53,13 +53,13 @@ static void parquet_kernels(void) {
     size_t count = 0;
     while (bloom_parquet_kernels[count] != NULL)
         count++;
-    const struct bloom_parquet_kernel *portable = bloom_parquet_kernels[count - 1];
+    const struct bloom_kernel *portable = bloom_parquet_kernels[count - 1];
     assert_string_equal(portable->name, "portable");
-    assert_true(portable->supported());
+    assert_true(bloom_kernel_is_supported(portable));
     for (size_t i = 0; i < count; i++) {
-        const struct bloom_parquet_kernel *kernel = bloom_parquet_kernels[i];
+        const struct bloom_kernel *kernel = bloom_parquet_kernels[i];
         uint64_t random = 3, yes = 0;
-        if (!kernel->supported())
+        if (!bloom_kernel_is_supported(kernel))
             continue;
         for (unsigned round = 0; round < ROUNDS; round++) {
             struct bloom_shape shape = {.layout = &bloom_layout_parquet, .probes = 8, .bits = 256};
@@ -69,8 +69,8 @@ static void parquet_kernels(void) {
             bloom_layout_parquet.add(&shape, block, &word, 1);
             if (round % 2 == 0) /* without one of its bits */
                 block[random_below(&random, BLOCK)] &= (uint8_t)random_next(&random);
-            bool expected = portable->check(&shape, block, &word);
-            assert_int_equal(kernel->check(&shape, block, &word), expected);
+            bool expected = portable->check(&shape, block, word);
+            assert_int_equal(kernel->check(&shape, block, word), expected);
             kernel->check_many(&shape, block, &word, 1, &found);
             assert_int_equal(found, expected);
             yes += expected;
@@ -96,12 +96,12 @@ static void parquet_kernels_with_many(void) {
     bloom_layout_parquet.add(&shape, at_once, evens, KEYS / 2);
     assert_memory_equal(at_once, payload, (size_t)bloom_payload_bytes(&shape));
     for (size_t i = 0; bloom_parquet_kernels[i] != NULL; i++) {
-        const struct bloom_parquet_kernel *kernel = bloom_parquet_kernels[i];
-        for (size_t count = 0; count <= KEYS && kernel->supported(); count++) {
+        const struct bloom_kernel *kernel = bloom_parquet_kernels[i];
+        for (size_t count = 0; count <= KEYS && bloom_kernel_is_supported(kernel); count++) {
             uint8_t *found = allocate_exactly(count);
             kernel->check_many(&shape, payload, words, count, found);
             for (size_t j = 0; j < count; j++) {
-                assert_int_equal(found[j], kernel->check(&shape, payload, words + j));
+                assert_int_equal(found[j], kernel->check(&shape, payload, words[j]));
                 assert_true(found[j] == 1 || (found[j] == 0 && j % 2 == 1));
                 yes += found[j];
             }

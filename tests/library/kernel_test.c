@@ -4,7 +4,7 @@
 
 #include "library_test.h"
 
-#include "filter/layouts/kernels/counting_kernel.h"
+#include "filter/layouts/kernels/kernel.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -63,10 +63,10 @@ static uint8_t *naive_block(uint8_t *payload, uint64_t value, uint64_t blocks) {
 }
 
 /* Calls compare for each kernel that the processor supports. */
-static void with_each_kernel(void (*compare)(const struct bloom_blocked_kernel *)) {
+static void with_each_kernel(void (*compare)(const struct bloom_kernel *)) {
     unsigned compared = 0;
     for (size_t i = 0; bloom_blocked_kernels[i] != NULL; i++)
-        if (bloom_blocked_kernels[i]->supported()) {
+        if (bloom_kernel_is_supported(bloom_blocked_kernels[i])) {
             compare(bloom_blocked_kernels[i]);
             compared++;
         }
@@ -83,25 +83,28 @@ static void last_is_portable(void) {
     size_t count = 0;
     while (bloom_blocked_kernels[count] != NULL) {
         report_kernel("blocked", bloom_blocked_kernels[count]->name,
-                      bloom_blocked_kernels[count]->supported());
+                      bloom_kernel_is_supported(bloom_blocked_kernels[count]));
         count++;
     }
     assert_true(count >= 1);
     assert_string_equal(bloom_blocked_kernels[count - 1]->name, "portable");
-    assert_true(bloom_blocked_kernels[count - 1]->supported());
+    assert_true(bloom_kernel_is_supported(bloom_blocked_kernels[count - 1]));
 }
 
 /* The compiler's library asks the processor, too. */
 static void kernels_are_those_of_the_processor(void) {
 #ifdef BLOOM_X86_KERNELS
     __builtin_cpu_init();
-    assert_int_equal(bloom_blocked_avx2.supported(), __builtin_cpu_supports("avx2") != 0);
-    assert_int_equal(bloom_blocked_avx512.supported(), __builtin_cpu_supports("avx512f") != 0);
-    assert_int_equal(bloom_counting_avx512.supported(), __builtin_cpu_supports("avx512f") != 0);
+    assert_int_equal(bloom_kernel_is_supported(&bloom_blocked_avx2),
+                     __builtin_cpu_supports("avx2") != 0);
+    assert_int_equal(bloom_kernel_is_supported(&bloom_blocked_avx512),
+                     __builtin_cpu_supports("avx512f") != 0);
+    assert_int_equal(bloom_kernel_is_supported(&bloom_counting_avx512),
+                     __builtin_cpu_supports("avx512f") != 0);
 #endif
 }
 
-static void compare_single(const struct bloom_blocked_kernel *kernel) {
+static void compare_single(const struct bloom_kernel *kernel) {
     uint64_t random = 1;
     for (unsigned round = 0; round < ROUNDS; round++)
         for (uint32_t probes = 1; probes <= PROBES_MOST; probes++)
@@ -130,7 +133,7 @@ static void single_checks(void) {
     with_each_kernel(compare_single);
 }
 
-static void compare_each_bit(const struct bloom_blocked_kernel *kernel) {
+static void compare_each_bit(const struct bloom_kernel *kernel) {
     uint64_t random = 2;
     uint8_t *block = allocate_exactly(BLOOM_BLOCK_BYTES);
     for (unsigned round = 0; round < 20; round++)
@@ -162,7 +165,7 @@ static void each_bit(void) {
 
 /* Of every number of keys from 0, all lengths of the stretches that a batch is made of among them.
  */
-static void compare_batch(const struct bloom_blocked_kernel *kernel) {
+static void compare_batch(const struct bloom_kernel *kernel) {
     uint64_t random = 3;
     uint64_t yes = 0, no = 0;
     for (size_t count = 0; count <= KEYS_MOST; count++)
@@ -200,7 +203,7 @@ static void batches(void) {
     with_each_kernel(compare_batch);
 }
 
-static void compare_add(const struct bloom_blocked_kernel *kernel) {
+static void compare_add(const struct bloom_kernel *kernel) {
     uint64_t random = 4;
     for (size_t count = 0; count <= KEYS_MOST; count++)
         for (uint32_t probes = 1 + (uint32_t)(count % 3); probes <= PROBES_MOST; probes += 3) {
@@ -275,9 +278,9 @@ static void counting_kernels_agree(void) {
     size_t kernels = 0;
     for (; bloom_counting_kernels[kernels] != NULL; kernels++)
         report_kernel("counting", bloom_counting_kernels[kernels]->name,
-                      bloom_counting_kernels[kernels]->supported());
+                      bloom_kernel_is_supported(bloom_counting_kernels[kernels]));
     assert_string_equal(bloom_counting_kernels[kernels - 1]->name, "portable");
-    assert_true(bloom_counting_kernels[kernels - 1]->supported());
+    assert_true(bloom_kernel_is_supported(bloom_counting_kernels[kernels - 1]));
     for (unsigned round = 0; round < ROUNDS; round++)
         for (uint32_t probes = 1; probes <= PROBES_MOST; probes++) {
             size_t offset = random_below(&random, 3);
@@ -299,8 +302,8 @@ static void counting_kernels_agree(void) {
             assert_int_equal(expected, left_out >= probes);
             answers[expected]++;
             for (size_t i = 0; i < kernels; i++)
-                if (bloom_counting_kernels[i]->supported() &&
-                    bloom_counting_kernels[i]->check(&shape, block, &value) != expected)
+                if (bloom_kernel_is_supported(bloom_counting_kernels[i]) &&
+                    bloom_counting_kernels[i]->check_block(&shape, block, &value) != expected)
                     fail_msg("counting kernel %s, %u probes, key %016llx: not %d",
                              bloom_counting_kernels[i]->name, (unsigned)probes,
                              (unsigned long long)value, expected);
@@ -313,17 +316,18 @@ static void counting_kernels_agree(void) {
  * it is, and not by the one of the counter beside it. */
 static void counting_kernels_look_at_each_counter(void) {
     for (size_t i = 0; bloom_counting_kernels[i] != NULL; i++) {
-        const struct bloom_counting_kernel *kernel = bloom_counting_kernels[i];
+        const struct bloom_kernel *kernel = bloom_counting_kernels[i];
         uint8_t *block = allocate_exactly(COUNTING_BYTES);
         struct bloom_shape shape = {
             .layout = &bloom_layout_counting, .probes = 1, .bits = UINT64_C(8) * COUNTING_BYTES};
-        for (unsigned counter = 0; kernel->supported() && counter < COUNTERS; counter++) {
+        for (unsigned counter = 0; bloom_kernel_is_supported(kernel) && counter < COUNTERS;
+             counter++) {
             uint64_t one = value_of_word((uint64_t)counter << 55);
             uint64_t other = value_of_word(((uint64_t)counter ^ 1) << 55);
             for (unsigned value = 0; value < 16; value++) {
                 set_counter(block, counter, value);
-                assert_int_equal(kernel->check(&shape, block, &one), value > 0);
-                assert_int_equal(kernel->check(&shape, block, &other), 0);
+                assert_int_equal(kernel->check_block(&shape, block, &one), value > 0);
+                assert_int_equal(kernel->check_block(&shape, block, &other), 0);
             }
             set_counter(block, counter, 0);
         }

@@ -5,7 +5,7 @@
 #include "base/bitset.h"
 #include "filter/layout.h"
 #include "filter/layouts/counting.h"
-#include "filter/layouts/kernels/blocked_kernel.h"
+#include "filter/layouts/kernels/kernel.h"
 #include "shorthand.h"
 
 #include <math.h>

@@ -18,7 +18,6 @@
  *
  * Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters", 2007. */
 #include "filter/layouts/blocked.h"
-#include "filter/layouts/kernels/blocked_kernel.h"
 
 #include "base/bitset.h"
 #include "base/portable.h"
@@ -26,7 +25,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdatomic.h>
 
 enum { BLOCKED_NUMBER = 1 };
 
@@ -38,92 +36,40 @@ static uint64_t blocked_of(const struct bloom_shape *shape, const uint64_t *word
     return bloom_reduce(words[0], shape->bits / BLOOM_BLOCK_BITS);
 }
 
-const struct bloom_blocked_kernel *const bloom_blocked_kernels[] = {
+const struct bloom_kernel *const bloom_blocked_kernels[] = {
 #ifdef BLOOM_X86_KERNELS
     &bloom_blocked_avx512,   &bloom_blocked_avx2,
 #endif
 #ifdef BLOOM_NEON_KERNEL
     &bloom_blocked_neon,
 #endif
-    &bloom_blocked_portable, NULL, /* the end */
+    &bloom_blocked_portable, NULL,
 };
 
-/* The functions of the kernel in use: each begins as a function that chooses the kernel, so that
- * the first call chooses. Threads may choose at the same time: they all choose the same kernel. A
- * call through one of these pointers costs 0.1 to 0.2 ns more than a call of the kernel itself. */
-typedef bool blocked_check_block_function(const struct bloom_shape *, const uint8_t *,
-                                          const uint64_t *);
-typedef void blocked_check_many_function(const struct bloom_shape *, const uint8_t *,
-                                         const uint64_t *, size_t, uint8_t *);
-typedef void blocked_add_function(const struct bloom_shape *, uint8_t *, const uint64_t *, size_t);
+static struct bloom_kernel_choice blocked_kernel = {bloom_blocked_kernels, &bloom_kernel_undecided};
 
-static bloom_word_check blocked_first_check;
-static blocked_check_block_function blocked_first_check_block;
-static blocked_check_many_function blocked_first_check_many;
-static blocked_add_function blocked_first_add;
-
-static bloom_word_check *_Atomic blocked_chosen_check = blocked_first_check;
-static blocked_check_block_function *_Atomic blocked_chosen_check_block = blocked_first_check_block;
-static blocked_check_many_function *_Atomic blocked_chosen_check_many = blocked_first_check_many;
-static blocked_add_function *_Atomic blocked_chosen_add = blocked_first_add;
-
-static const struct bloom_blocked_kernel *blocked_choose(void) {
-    const struct bloom_blocked_kernel *const *candidate = bloom_blocked_kernels;
-    while (!(*candidate)->supported())
-        candidate++;
-    const struct bloom_blocked_kernel *kernel = *candidate;
-    atomic_store_explicit(&blocked_chosen_check, kernel->check, memory_order_relaxed);
-    atomic_store_explicit(&blocked_chosen_check_block, kernel->check_block, memory_order_relaxed);
-    atomic_store_explicit(&blocked_chosen_check_many, kernel->check_many, memory_order_relaxed);
-    atomic_store_explicit(&blocked_chosen_add, kernel->add, memory_order_relaxed);
-    return kernel;
-}
-
-static int blocked_first_check(const struct bloom_shape *shape, const uint8_t *payload,
-                               uint64_t word) {
-    return blocked_choose()->check(shape, payload, word);
-}
-
-static bool blocked_first_check_block(const struct bloom_shape *shape, const uint8_t *block,
-                                      const uint64_t *words) {
-    return blocked_choose()->check_block(shape, block, words);
-}
-
-static void blocked_first_check_many(const struct bloom_shape *shape, const uint8_t *payload,
-                                     const uint64_t *words, size_t count, uint8_t *found) {
-    blocked_choose()->check_many(shape, payload, words, count, found);
-}
-
-static void blocked_first_add(const struct bloom_shape *shape, uint8_t *payload,
-                              const uint64_t *words, size_t count) {
-    blocked_choose()->add(shape, payload, words, count);
+bloom_word_check *bloom_blocked_word_check(void) {
+    return bloom_kernel_choose(&blocked_kernel)->check;
 }
 
 static bool blocked_check(const struct bloom_shape *shape, const uint8_t *payload,
                           const uint64_t *words) {
-    return atomic_load_explicit(&blocked_chosen_check, memory_order_relaxed)(shape, payload,
-                                                                             words[0]) != 0;
-}
-
-bloom_word_check *bloom_blocked_word_check(void) {
-    return blocked_choose()->check;
+    return bloom_kernel(&blocked_kernel)->check(shape, payload, words[0]) != 0;
 }
 
 static bool blocked_check_block(const struct bloom_shape *shape, const uint8_t *block,
                                 const uint64_t *words) {
-    return atomic_load_explicit(&blocked_chosen_check_block, memory_order_relaxed)(shape, block,
-                                                                                   words);
+    return bloom_kernel(&blocked_kernel)->check_block(shape, block, words);
 }
 
 static void blocked_check_many(const struct bloom_shape *shape, const uint8_t *payload,
                                const uint64_t *words, size_t count, uint8_t *found) {
-    atomic_load_explicit(&blocked_chosen_check_many, memory_order_relaxed)(shape, payload, words,
-                                                                           count, found);
+    bloom_kernel(&blocked_kernel)->check_many(shape, payload, words, count, found);
 }
 
 static void blocked_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words,
                         size_t count) {
-    atomic_load_explicit(&blocked_chosen_add, memory_order_relaxed)(shape, payload, words, count);
+    bloom_kernel(&blocked_kernel)->add(shape, payload, words, count);
 }
 
 bool bloom_blocked_choose(struct bloom_shape *shape, uint64_t *blocks, bloom_problem problem) {
@@ -248,6 +194,7 @@ const struct bloom_layout bloom_layout_blocked = {
     .add = blocked_add,
     .check = blocked_check,
     .check_many = blocked_check_many,
+    .kernels = &blocked_kernel,
     .unite = bloom_bitset_union,
     .intersect = bloom_bitset_intersect,
     .estimate = blocked_estimate,

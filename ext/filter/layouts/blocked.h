@@ -1,11 +1,11 @@
 /* What the two layouts with blocks of 512 places share: blocked.c keeps a bit at each place,
- * counting.c a counter. blocked_kernel.h says where the places of a key are. Both have the same
+ * counting.c a counter. kernel.h says where the places of a key are. Both have the same
  * number of blocks for n and p, and the same estimates from the number of set places. */
 #ifndef BLOOM_FILTER_LAYOUTS_BLOCKED_H
 #define BLOOM_FILTER_LAYOUTS_BLOCKED_H
 
 #include "filter/layout.h"
-#include "filter/layouts/kernels/blocked_kernel.h"
+#include "filter/layouts/kernels/kernel.h"
 
 /* The most probes that a key has: three words of seven. */
 #define BLOOM_BLOCKED_PROBES_MAXIMUM (3 * BLOOM_PROBES_PER_WORD)

@@ -38,11 +38,13 @@ BLOOM_INLINE void bloom_walk_add(const struct bloom_shape *shape, uint8_t *paylo
     }
 }
 
-/* Returns true when every bit of a key is set. */
+/* Returns true when every bit of a key is set. Unrolled, because processors predict the end of the
+ * loop better from several branches than from one. */
 BLOOM_INLINE bool bloom_walk_check(const struct bloom_shape *shape, const uint8_t *payload,
                                    const uint64_t *words, bloom_walk_begin *begin,
                                    bloom_walk_step *step) {
     struct bloom_walk walk = begin(words);
+    BLOOM_UNROLLED
     for (uint32_t probe = 0; probe < shape->probes; probe++) {
         const uint64_t bit = step(&walk) % shape->bits;
         if ((payload[bit >> 3] >> (bit & 7) & 1) == 0)

@@ -22,11 +22,8 @@
 #include "filter/layouts/counting.h"
 
 #include "filter/layouts/blocked.h"
-#include "filter/layouts/kernels/counting_kernel.h"
 
 #include "base/portable.h"
-
-#include <stdatomic.h>
 
 enum {
     COUNTING_NUMBER = 4,
@@ -153,41 +150,25 @@ static bool counting_check_portable(const struct bloom_shape *shape, const uint8
     }
 }
 
-static bool counting_portable_supported(void) {
-    return true;
-}
-
-static const struct bloom_counting_kernel COUNTING_PORTABLE = {
+static const struct bloom_kernel COUNTING_PORTABLE = {
     .name = "portable",
-    .supported = counting_portable_supported,
-    .check = counting_check_portable,
+    .check_block = counting_check_portable,
 };
 
-const struct bloom_counting_kernel *const bloom_counting_kernels[] = {
+const struct bloom_kernel *const bloom_counting_kernels[] = {
 #ifdef BLOOM_X86_KERNELS
     &bloom_counting_avx512,
 #endif
-    &COUNTING_PORTABLE, NULL, /* the end */
+    &COUNTING_PORTABLE,
+    NULL,
 };
 
-/* The check in use, which begins as a function that chooses it. Threads may choose at the same
- * time: they all choose the same one. */
-typedef bool counting_check_function(const struct bloom_shape *, const uint8_t *, const uint64_t *);
-static counting_check_function counting_first_check;
-static counting_check_function *_Atomic counting_chosen_check = counting_first_check;
-
-static bool counting_first_check(const struct bloom_shape *shape, const uint8_t *block,
-                                 const uint64_t *words) {
-    const struct bloom_counting_kernel *const *candidate = bloom_counting_kernels;
-    while (!(*candidate)->supported())
-        candidate++;
-    atomic_store_explicit(&counting_chosen_check, (*candidate)->check, memory_order_relaxed);
-    return (*candidate)->check(shape, block, words);
-}
+static struct bloom_kernel_choice counting_kernel = {bloom_counting_kernels,
+                                                     &bloom_kernel_undecided};
 
 static inline bool counting_block_check(const struct bloom_shape *shape, const uint8_t *block,
                                         const uint64_t *words) {
-    return atomic_load_explicit(&counting_chosen_check, memory_order_relaxed)(shape, block, words);
+    return bloom_kernel(&counting_kernel)->check_block(shape, block, words);
 }
 
 static bool counting_size(struct bloom_shape *shape, bloom_problem problem) {
@@ -362,6 +343,7 @@ const struct bloom_layout bloom_layout_counting = {
     .add = counting_add,
     .check = counting_check,
     .check_many = counting_check_many,
+    .kernels = &counting_kernel,
     .unite = counting_unite,
     .estimate = counting_estimate,
     .blocks = &COUNTING_BLOCKS,

@@ -1,14 +1,14 @@
-/* The kernel of layout blocked for arm64, all processors of which have NEON. See blocked_kernel.h.
- */
-#include "filter/layouts/kernels/blocked_kernel.h"
+/* The kernel of layout blocked for arm64, all processors of which have NEON. A table look-up takes
+ * the bytes that seven probes choose out of the block at once. */
+#include "filter/layouts/kernels/kernel.h"
 
 #ifdef BLOOM_NEON_KERNEL
 
 #include <arm_neon.h>
 
-/* How the probes of a word, 1 to 7 of them, come into eight lanes of 16 bits: the two bytes that
- * hold the lane's probe, and how far to shift them to the left so that the probe is at the top.
- * Lanes that are left over test the first probe again. */
+/* How the probes of a word, 1 to 7 of them, get into eight lanes of 16 bits: the two bytes that
+ * hold the lane's probe, and how far to shift them to the left so that the probe is at the top. The
+ * lanes that remain test the first probe again. */
 struct neon_lanes {
     uint8_t bytes[16];
     int16_t shifts[8];
@@ -29,8 +29,8 @@ static const struct neon_lanes NEON_LANES_OF[BLOOM_PROBES_PER_WORD] = {
     NEON_LANES(1, 2, 3, 4, 5, 6, 0),
 };
 
-/* All ones in the lanes whose probe is set, for a word with so many probes. The upper six bits of a
- * probe choose a byte of the block, the lower three choose its bit. */
+/* Returns all ones in the lanes whose probe is set. The upper six bits of a probe choose a byte of
+ * the block, the lower three choose its bit. */
 BLOOM_INLINE uint16x8_t neon_set(uint8x16x4_t block, uint64_t word, uint32_t probes) {
     const struct neon_lanes *lanes = NEON_LANES_OF + probes - 1;
     uint8x16_t pairs = vqtbl1q_u8(vreinterpretq_u8_u64(vdupq_n_u64(word)), vld1q_u8(lanes->bytes));
@@ -76,13 +76,8 @@ static void neon_check_many(const struct bloom_shape *shape, const uint8_t *payl
     bloom_blocked_check_each(shape, payload, words, count, found, neon_few, neon_many);
 }
 
-static bool neon_supported(void) {
-    return true;
-}
-
-const struct bloom_blocked_kernel bloom_blocked_neon = {
+const struct bloom_kernel bloom_blocked_neon = {
     .name = "neon",
-    .supported = neon_supported,
     .check = neon_check,
     .check_many = neon_check_many,
     .add = bloom_blocked_portable_add,
@@ -91,5 +86,5 @@ const struct bloom_blocked_kernel bloom_blocked_neon = {
 
 #else
 /* ISO C forbids an empty translation unit. */
-extern const struct bloom_blocked_kernel bloom_blocked_portable;
+extern const struct bloom_kernel bloom_blocked_portable;
 #endif

@@ -1,10 +1,6 @@
-/* The kernel of layout blocked for any processor, and the pattern of the others. See
- * blocked_kernel.h. */
-#include "filter/layouts/kernels/blocked_kernel.h"
-
-static bool portable_supported(void) {
-    return true;
-}
+/* The kernel of layout blocked for any processor. There is a function for each number of probes, so
+ * that no loop over them has an end to mispredict. */
+#include "filter/layouts/kernels/kernel.h"
 
 /* Of probes 2 to 5 of a word, the bits that choose a part of the block: each has a byte of its own.
  * Those of probe 6 are in two bytes. */
@@ -258,9 +254,8 @@ void bloom_blocked_portable_add(const struct bloom_shape *shape, uint8_t *payloa
     }
 }
 
-const struct bloom_blocked_kernel bloom_blocked_portable = {
+const struct bloom_kernel bloom_blocked_portable = {
     .name = "portable",
-    .supported = portable_supported,
     .check = portable_check,
     .check_many = portable_check_many,
     .add = bloom_blocked_portable_add,

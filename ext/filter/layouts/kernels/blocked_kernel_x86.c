@@ -1,6 +1,7 @@
-/* Kernels of layout blocked for x86-64, chosen at run time. See blocked_kernel.h. */
+/* Kernels of layout blocked for x86-64. They hold the block in registers, and test or set one probe
+ * in each lane. */
 #include "base/processor_x86.h"
-#include "filter/layouts/kernels/blocked_kernel.h"
+#include "filter/layouts/kernels/kernel.h"
 
 #ifdef BLOOM_X86_KERNELS
 
@@ -84,7 +85,7 @@ WITH_AVX2 void avx2_check_many(const struct bloom_shape *shape, const uint8_t *p
     bloom_blocked_check_each(shape, payload, words, count, found, avx2_few, avx2_many);
 }
 
-const struct bloom_blocked_kernel bloom_blocked_avx2 = {
+const struct bloom_kernel bloom_blocked_avx2 = {
     .name = "avx2",
     .supported = bloom_processor_has_avx2,
     .check = avx2_check,
@@ -199,7 +200,7 @@ WITH_AVX512 void avx512_add(const struct bloom_shape *shape, uint8_t *payload,
                    here.probes);
 }
 
-const struct bloom_blocked_kernel bloom_blocked_avx512 = {
+const struct bloom_kernel bloom_blocked_avx512 = {
     .name = "avx512",
     .supported = bloom_processor_has_avx512f,
     .check = avx512_check,
@@ -210,5 +211,5 @@ const struct bloom_blocked_kernel bloom_blocked_avx512 = {
 
 #else
 /* ISO C forbids an empty translation unit. */
-extern const struct bloom_blocked_kernel bloom_blocked_portable;
+extern const struct bloom_kernel bloom_blocked_portable;
 #endif

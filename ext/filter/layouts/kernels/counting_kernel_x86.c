@@ -1,7 +1,7 @@
-/* The kernel of layout counting for x86-64 with AVX-512, chosen at run time. See counting_kernel.h.
- */
+/* The kernel of layout counting for x86-64 with AVX-512, which tests one counter in each lane.
+ * There is none for AVX2, which permutes words within 32 bytes only. */
 #include "base/processor_x86.h"
-#include "filter/layouts/kernels/counting_kernel.h"
+#include "filter/layouts/kernels/kernel.h"
 
 #ifdef BLOOM_X86_KERNELS
 
@@ -53,13 +53,13 @@ WITH_COUNTING_AVX512 bool counting_check_avx512(const struct bloom_shape *shape,
     return (zeros | counting_zeros(&whole, word, probes)) == 0;
 }
 
-const struct bloom_counting_kernel bloom_counting_avx512 = {
+const struct bloom_kernel bloom_counting_avx512 = {
     .name = "avx512",
     .supported = bloom_processor_has_avx512f,
-    .check = counting_check_avx512,
+    .check_block = counting_check_avx512,
 };
 
 #else
 /* ISO C forbids an empty translation unit. */
-extern const struct bloom_counting_kernel *const bloom_counting_kernels[];
+extern const struct bloom_kernel bloom_blocked_portable;
 #endif

@@ -1,0 +1,140 @@
+/* Kernels: the inner loops of layouts, each written for one kind of processor. The layout chooses
+ * one when it is first used.
+ *
+ * Every kernel of a layout returns the same answers and writes the same bytes. Tests compare all
+ * kernels that the processor supports. No kernel branches on whether a probe is set, because a
+ * branch that is mispredicted costs more than all probes of a key.
+ *
+ * The number of instructions matters in cache and out of it: out of cache it limits how many misses
+ * the processor has under way at a time. */
+#ifndef BLOOM_FILTER_LAYOUTS_KERNELS_KERNEL_H
+#define BLOOM_FILTER_LAYOUTS_KERNELS_KERNEL_H
+
+#include "base/portable.h"
+#include "filter/layout.h"
+
+#include <stdatomic.h>
+
+/* The members are NULL that the layout does not use. They have the contracts of the members of the
+ * same names in layout.h; check_block is the check of struct bloom_blocks. */
+struct bloom_kernel {
+    const char *name;
+    bool (*supported)(void); /* by this processor; NULL: by every one */
+    bloom_word_check *check;
+    bool (*check_block)(const struct bloom_shape *shape, const uint8_t *block,
+                        const uint64_t *words);
+    void (*check_many)(const struct bloom_shape *shape, const uint8_t *payload,
+                       const uint64_t *words, size_t count, uint8_t *found);
+    void (*add)(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words,
+                size_t count);
+};
+
+/* All kernels of a layout in this build, fastest first, the last one portable; ends with NULL. */
+extern const struct bloom_kernel *const bloom_blocked_kernels[];
+extern const struct bloom_kernel *const bloom_counting_kernels[];
+extern const struct bloom_kernel *const bloom_parquet_kernels[];
+
+/* The choice of a layout, which its member `kernels` points to. Begins with `chosen` undecided.
+ * Threads may choose at the same time, because they choose the same kernel. */
+struct bloom_kernel_choice {
+    const struct bloom_kernel *const *kernels;
+    const struct bloom_kernel *_Atomic chosen;
+};
+
+/* Each of its functions chooses a kernel and calls that. So the call of a chosen kernel needs no
+ * branch. */
+extern const struct bloom_kernel bloom_kernel_undecided;
+
+/* Returns the kernel in use. */
+static inline const struct bloom_kernel *bloom_kernel(struct bloom_kernel_choice *choice) {
+    return atomic_load_explicit(&choice->chosen, memory_order_relaxed);
+}
+
+/* Chooses the first kernel of the list that the processor supports. */
+const struct bloom_kernel *bloom_kernel_choose(struct bloom_kernel_choice *choice);
+bool bloom_kernel_is_supported(const struct bloom_kernel *kernel);
+
+/* The probes of layouts blocked and counting: blocked.c says how they are drawn. */
+
+enum {
+    BLOOM_BLOCK_BITS = 512,
+    BLOOM_BLOCK_BYTES = BLOOM_BLOCK_BITS / 8,
+    BLOOM_PROBE_BITS = 9,
+    BLOOM_PROBES_PER_WORD = 7
+};
+
+/* 2^64 divided by the golden ratio, made odd, and the digits of the square root of two. */
+#define BLOOM_PROBE_FACTOR UINT64_C(0x9e3779b97f4a7c15)
+#define BLOOM_PROBE_OFFSET UINT64_C(0xb504f333f9de6485)
+
+/* Returns the word that holds the first seven probes of a key. */
+static inline uint64_t bloom_probe_word(uint64_t value) {
+    return value * BLOOM_PROBE_FACTOR + BLOOM_PROBE_OFFSET;
+}
+
+/* Returns the word that holds the probes after those of `word`. */
+static inline uint64_t bloom_next_probe_word(uint64_t word) {
+    return (word ^ word >> 32) * BLOOM_PROBE_FACTOR;
+}
+
+/* Returns where the block of a key begins, in bytes: floor(value * blocks / 2^64) * 64. This is
+ * computed from bit number floor(value * bits / 2^64), which is in the same block. */
+static inline size_t bloom_block_offset(const struct bloom_shape *shape, uint64_t value) {
+    return (size_t)(bloom_reduce(value, shape->bits) / 8) & ~(size_t)(BLOOM_BLOCK_BYTES - 1);
+}
+
+/* When many keys are checked, this many blocks are loaded into the cache ahead of the one that is
+ * tested. With fewer, memory is idle; more gain little. The loops prefetch in their own bodies,
+ * because GCC takes a function that only prefetches for one without effect and drops the calls. */
+enum { BLOOM_BLOCKS_AHEAD = 64 };
+
+/* Tests the probes of a key, whose first word is value, in its block. */
+typedef bool bloom_block_check(const uint8_t *block, uint64_t value, uint32_t probes);
+
+/* The check_many of a kernel that tests a key at once: by `few` when one word has all its probes,
+ * or else by `many`. The loops that nearly all filters take have no branch but their own. */
+BLOOM_INLINE void bloom_blocked_check_each(const struct bloom_shape *shape, const uint8_t *payload,
+                                           const uint64_t *words, size_t count, uint8_t *found,
+                                           bloom_block_check *few, bloom_block_check *many) {
+    const struct bloom_shape here = *shape; /* what is written to found cannot change it */
+    size_t i;
+    for (i = 0; i < count && i < BLOOM_BLOCKS_AHEAD; i++)
+        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i]));
+    for (i = 0; i + BLOOM_BLOCKS_AHEAD < count && here.probes <= BLOOM_PROBES_PER_WORD; i++) {
+        BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i + BLOOM_BLOCKS_AHEAD]));
+        found[i] = few(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
+    }
+    for (; i < count && here.probes <= BLOOM_PROBES_PER_WORD; i++)
+        found[i] = few(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
+    for (; i < count; i++) {
+        if (i + BLOOM_BLOCKS_AHEAD < count)
+            BLOOM_PREFETCH(payload + bloom_block_offset(&here, words[i + BLOOM_BLOCKS_AHEAD]));
+        found[i] = many(payload + bloom_block_offset(&here, words[i]), words[i], here.probes);
+    }
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define BLOOM_X86_KERNELS 1
+
+/* How far each of eight lanes shifts a word, so that each lane has a probe at its low end. For a
+ * word of 1 to 7 probes these are the eight entries from index probes - 1 on. The lanes that remain
+ * test the first probe again. */
+static const uint64_t BLOOM_LANE_SHIFTS[] = {55, 55, 55, 55, 55, 55, 55, 55, 46, 37, 28, 19, 10, 1};
+
+extern const struct bloom_kernel bloom_blocked_avx2;
+extern const struct bloom_kernel bloom_blocked_avx512;
+extern const struct bloom_kernel bloom_counting_avx512;
+#endif
+
+#if defined(__aarch64__) && defined(__ARM_NEON) && defined(__GNUC__) && !BLOOM_BIG_ENDIAN
+#define BLOOM_NEON_KERNEL 1
+extern const struct bloom_kernel bloom_blocked_neon;
+#endif
+
+/* The kernel that every machine can run. The others use its add where the processor has nothing
+ * faster. */
+extern const struct bloom_kernel bloom_blocked_portable;
+void bloom_blocked_portable_add(const struct bloom_shape *shape, uint8_t *payload,
+                                const uint64_t *words, size_t count);
+
+#endif
