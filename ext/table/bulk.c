@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* Less than a millisecond; see bloom_poll. */
-enum { HASHES_BETWEEN_QUESTIONS = 20000 };
+enum { HASHES_BETWEEN_POLLS = 20000 };
 
 struct bulk {
     struct bloom_chunks *chunks;
@@ -26,8 +26,8 @@ struct bulk {
     bool dry_run;       /* count only */
     uint8_t *done;      /* a bit a hash: it is in */
     uint64_t left;      /* hashes that are not done */
-    sqlite3_stmt *asks; /* see bloom_poll */
-    uint64_t unpolled;  /* hashes since the last question */
+    sqlite3_stmt *poll; /* of bloom_poll */
+    uint64_t unpolled;  /* hashes since the last poll */
 
     /* The chunk that is worked on. */
     struct bloom_change change;
@@ -61,9 +61,9 @@ static void add_hash(struct bulk *bulk, uint64_t index) {
 
 static uint64_t common_factor(uint64_t a, uint64_t b) {
     while (b != 0) {
-        uint64_t rest = a % b;
+        uint64_t remainder = a % b;
         a = b;
-        b = rest;
+        b = remainder;
     }
     return a;
 }
@@ -95,12 +95,12 @@ static int add_run(struct bulk *bulk, const struct bloom_place *place, uint64_t 
                                            : bloom_change_close(&bulk->change, code);
 }
 
-static int ask(struct bulk *bulk, uint64_t hashes) {
+static int poll_after(struct bulk *bulk, uint64_t hashes) {
     bulk->unpolled += hashes;
-    if (bulk->unpolled < HASHES_BETWEEN_QUESTIONS)
+    if (bulk->unpolled < HASHES_BETWEEN_POLLS)
         return SQLITE_OK;
     bulk->unpolled = 0;
-    return bloom_poll(bulk->chunks->database->connection, &bulk->asks);
+    return bloom_poll(bulk->chunks->database->connection, &bulk->poll);
 }
 
 /* One pass over what is left, for one layer. */
@@ -122,7 +122,7 @@ static int add_to_layer(struct bulk *bulk, unsigned index) {
         if (any)
             code = add_run(bulk, &place, from, to);
         if (code == SQLITE_OK)
-            code = ask(bulk, to - from);
+            code = poll_after(bulk, to - from);
     }
     return code;
 }
@@ -154,7 +154,7 @@ int bloom_keys_add_all(struct bloom_chunks *chunks, const struct bloom_hashes *s
     bulk.dry_run = false;
     if (code == SQLITE_OK)
         code = add_to_layers(&bulk);
-    sqlite3_finalize(bulk.asks);
+    sqlite3_finalize(bulk.poll);
     sqlite3_free(bulk.done);
     return code;
 }

@@ -14,8 +14,8 @@ enum {
      * copy it takes longer than to open the reader. */
     READS_BEFORE_READER = 4,
     LARGE_ROW_BYTES = 16000,
-    /* A block that begins before that is read and written together with the head and what lies
-     * between, by one call instead of two. */
+    /* A block that begins before this offset is read and written together with the head and
+     * everything between them, by one call instead of two. */
     NEAR_BYTES = 4096
 };
 
@@ -24,7 +24,7 @@ static void close_reader(struct bloom_chunks *chunks) {
     bloom_database_close_row(&chunks->reader, SQLITE_OK);
 }
 
-void bloom_chunks_rest(struct bloom_chunks *chunks) {
+void bloom_chunks_finish(struct bloom_chunks *chunks) {
     if (chunks->cursors == 0)
         close_reader(chunks);
 }
@@ -50,9 +50,9 @@ int bloom_chunks_open_row_0(struct bloom_database *database, bool writes, sqlite
     return code == SQLITE_OK ? code : bloom_database_close_row(handle, code);
 }
 
-/* In a write transaction only rotate and clear write the newest generation, or a rollback. SQLite
- * may have two objects of the same table at once, so those of the whole connection count. Outside,
- * the newest generation is like a copy. */
+/* In a write transaction only rotate, clear and a rollback change the newest generation. SQLite may
+ * have two objects of the same table at once, so the writes of all tables of the connection count.
+ * Outside of a write transaction the newest generation is valid as long as a copy is. */
 static bool knows_newest(const struct bloom_chunks *chunks) {
     return chunks->growth.generations == 1 ||
            (chunks->newest_known && chunks->rotations == *chunks->database->rotations);
@@ -119,7 +119,7 @@ const struct bloom_layer *bloom_chunks_layer(struct bloom_chunks *chunks, unsign
     return &chunks->layers[index];
 }
 
-/* Counted over all slots. */
+/* The number of a layer, counted over all slots. */
 static unsigned layer_number(const struct bloom_chunks *chunks, uint32_t generation,
                              unsigned index) {
     return generation % chunks->growth.generations * SLOT_LAYERS + index;
@@ -220,8 +220,8 @@ static int open_chunk(struct bloom_chunks *chunks, const struct bloom_place *pla
     return code;
 }
 
-/* Reading a block. Both ways make *row the head and the block behind it, or NULL when there is no
- * row, and note the row for copies. */
+/* Reading a block. Both functions set *row to the head followed by the block, or to NULL when there
+ * is no row, and note the row for copies. */
 
 static int note_row(struct bloom_chunks *chunks, const struct bloom_place *place,
                     const uint8_t *row) {
@@ -278,7 +278,7 @@ static int read_by_reader(struct bloom_chunks *chunks, const struct bloom_place 
     }
     chunks->reader = handle;
     chunks->reads = handle != NULL ? chunks->reads : 0;
-    /* A row that is wanted whole is read by statement. */
+    /* A row that is to be copied was read by statement. */
     return code == SQLITE_OK ? note_row(chunks, place, *row) : code;
 }
 

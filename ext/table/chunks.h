@@ -10,9 +10,9 @@
  * changed through a handle of their own, which writes head and blocks together.
  *
  * An open handle keeps the transaction alive and the database locked. So a handle for writing lives
- * for one change, and the reader only while the table has a cursor open. SQLite asks no authorizer
- * about a handle, and asks about a statement: an application that sets an authorizer must let it
- * read and write NAME_data, as with R*Tree.
+ * for one change, and the reader only while the table has a cursor open. SQLite calls the
+ * authorizer for a statement, but not for a handle. So an application that sets an authorizer must
+ * let it allow reading and writing NAME_data, as with R*Tree.
  */
 #ifndef BLOOM_TABLE_CHUNKS_H
 #define BLOOM_TABLE_CHUNKS_H
@@ -46,14 +46,16 @@ struct bloom_chunks {
 
 void bloom_chunks_close(struct bloom_chunks *chunks);
 
-/* Each operation begins with one of these: they decide whether copies may be used, and read the
- * newest generation if there are several. An operation that writes gives the address of a handle,
- * NULL at first, which may then be open for bloom_change_open. */
+/* Call first in each operation that reads. Decides whether copies may be used, and reads the newest
+ * generation if there are several. */
 int bloom_chunks_start_reading(struct bloom_chunks *chunks);
+
+/* Call first in each operation that writes. *handle must be NULL. It may be open afterwards, and
+ * bloom_change_open takes it over. */
 int bloom_chunks_start_writing(struct bloom_chunks *chunks, sqlite3_blob **handle);
 
-/* Call when an operation has ended: closes the reader unless a cursor is open. */
-void bloom_chunks_rest(struct bloom_chunks *chunks);
+/* Call last in each operation. Closes the reader unless a cursor is open. */
+void bloom_chunks_finish(struct bloom_chunks *chunks);
 
 /* SQLite begins or ends a transaction in which the table is written, or rolls it back in part. */
 void bloom_chunks_transaction(struct bloom_chunks *chunks, bool begins);

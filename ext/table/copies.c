@@ -44,7 +44,7 @@ bool bloom_copies_is_memory_file(struct bloom_copies *copies) {
         return copies->is_memory_file;
     const bool has_name = sqlite3_file_control(database->connection, database->file_schema,
                                                SQLITE_FCNTL_VFSNAME, &name) == SQLITE_OK;
-    /* Without memory for the name, nothing is known, and it is asked again. */
+    /* Without memory for the name nothing is known, so the next call asks SQLite again. */
     copies->methods = has_name && name == NULL ? NULL : methods;
     copies->is_memory_file = has_name && (name == NULL || strstr(name, "memdb") != NULL);
     sqlite3_free(name);

@@ -1,8 +1,8 @@
 /* Copies of chunks in memory, for reading.
  *
- * A check of a filter table reads one block of one row, and to find the row takes several times as
- * long as to look at the block. So a chunk that is read for the second time is copied, and later
- * checks look at the copy. One rule says when a copy may be used:
+ * A check of a filter table reads one block of one row, and finding the row takes several times as
+ * long as checking the block. So a chunk that is read for the second time is copied, and later
+ * checks use the copy. One rule says when a copy may be used:
  *
  *   Outside of a write transaction of this connection, in a database whose file is not memdb, a
  *   chunk that was copied while the cache was not shared is valid as long as
@@ -12,7 +12,7 @@
  * sqlite3_deserialize makes: it may put another database there whose version begins again. In
  * shared-cache mode another connection's uncommitted changes can be seen.
  *
- * Copies lie in an array for each slot and layer, indexed by chunk. Each table has a limit of
+ * Copies are kept in an array for each slot and layer, indexed by chunk. Each table has a limit of
  * BLOOM_COPIES_BYTES; chunks beyond it are read from the database each time. Nothing else depends
  * on this file: with BLOOM_COPIES_BYTES 0, everything works without copies.
  */
@@ -44,8 +44,9 @@ struct bloom_copies {
 
 void bloom_copies_close(struct bloom_copies *copies);
 
-/* Call when the first cursor of a table opens and when its transaction begins: asks about the file
- * and the cache. Returns true when the file is memdb, so that row 0 must be read again. */
+/* Call when the first cursor of a table opens and when its transaction begins. Finds out what file
+ * the database has, and whether its cache is shared. Returns true when the file is memdb, so that
+ * row 0 must be read again. */
 bool bloom_copies_look(struct bloom_copies *copies);
 
 /* Whether the file is memdb now. */

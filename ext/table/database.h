@@ -1,7 +1,7 @@
 /* The database as a filter table sees it: its shadow table, four statements, and messages.
  *
  * A filter table trusts its shadow table as R*Tree and FTS5 trust theirs: what is in it is used
- * when it has the right type and length, and nothing asks who wrote it. Three rules keep a shadow
+ * when it has the right type and length, whoever wrote it. Three rules keep a shadow
  * table that somebody else made from doing harm:
  *
  *   1. Statements are prepared with SQLITE_PREPARE_NO_VTAB, so neither they nor triggers on the

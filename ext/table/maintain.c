@@ -1,6 +1,6 @@
-/* Every function walks over the rows that exist, and not over all chunks that there could be. Only
- * the value of SELECT filter has the size of the whole first layer, which SQLITE_LIMIT_LENGTH
- * bounds. */
+/* Time and memory are bounded by the rows that exist, because every function walks over those and
+ * not over all chunks that there could be. Only SELECT filter and merge need as much memory as the
+ * first layer has bytes, and SQLITE_LIMIT_LENGTH bounds that. */
 #include "table/maintain.h"
 
 #include "sqlite/message.h"
@@ -224,7 +224,7 @@ static bool any_bit(const uint8_t *bytes, size_t length) {
     return false;
 }
 
-/* Counts the ones of a chunk's blocks, and estimates its keys, by the shape of the chunk alone. */
+/* Counts the ones of a chunk's blocks, and estimates its keys as if the chunk were a filter. */
 static struct bloom_estimate estimate_chunk(const struct bloom_place *chunk,
                                             const uint8_t *blocks) {
     struct bloom_shape shape = chunk->layer->shape;

@@ -1,25 +1,23 @@
-/* The virtual table module `bloom`: a filter that is updated in place. This file says what each SQL
- * statement does to a table; keys.c, maintain.c and chunks.c do it.
+/* The virtual table module `bloom`: a filter that is updated in place. This file decides what each
+ * SQL statement does to a table. keys.c, maintain.c and chunks.c do it.
  *
  *   CREATE VIRTUAL TABLE seen USING bloom(capacity=1000000, fpr=0.01, growth=on);
  *
- * Columns: key, and hidden ones: one named after the table, which takes commands and in a query is
- * the key (seen(?) binds to the first hidden column, as in FTS5), info and filter. So INSERT INTO
- * seen VALUES (?) adds a key, and ? IN seen fails as a listing of keys, where it would compare with
- * info if that were the column to be seen. What a statement may do:
+ * The column key is visible, so that INSERT INTO seen VALUES (?) adds a key. Three columns are
+ * hidden. The first is named after the table: an INSERT takes a command there, and seen(?) binds a
+ * key to it, as in FTS5. The others are info and filter.
  *
- *   1. A query with key = ? or key IS ? gives one row when the key is probably in, none when it is
- *      not. NULL is never in.
- *      In a table with a key rule key = ? is the entry itself, and key MATCH ? gives one row when
- *      any of the keys of ? is in; key is then what was asked.
- *   2. A query of info or filter without a key gives one row. Anything else without a key is an
- *      error: keys cannot be listed.
- *   3. INSERT of a key adds it; with OR IGNORE, one that is probably in already is ignored, so that
- *      changes() tells. A layout that counts counts every other INSERT.
- *   4. INSERT of a command and its argument runs it: 'add' with a key, 'add_all' with a set of
- *      hashes, 'merge' with a filter as the key, 'clear', 'rotate'.
- *   5. DELETE takes one count of a key back where the layout counts; otherwise it is an error, as
- *      UPDATE always is.
+ *   1. A query with key = ? or key IS ? returns one row when the key is probably in. NULL is never
+ *      in. In a table with a key rule, key MATCH ? returns one row when any of the keys of a URL is
+ *      in, and the column key is then that URL.
+ *   2. A query of info or filter without a key returns one row. Any other query without a key is
+ *      an error, because keys cannot be listed.
+ *   3. INSERT adds a key. With OR IGNORE, a key that is probably in already is ignored, so
+ *      changes() shows which keys were new. Otherwise a layout that counts counts it once more.
+ *   4. INSERT of a command runs it: 'add' with a key, 'add_all' with a set of hashes, 'merge' with
+ *      a filter as the key, 'clear', 'rotate'.
+ *   5. DELETE removes one count of a key where the layout counts. Otherwise it is an error, and so
+ *      is every UPDATE.
  */
 #include "table/module.h"
 
@@ -69,16 +67,16 @@ static int report(struct table *table, int code) {
 #define table_error(table, ...)                                                                    \
     report(table, bloom_database_fail(&(table)->database, SQLITE_ERROR, __VA_ARGS__))
 
-/* The rowid of a row that covers what was matched: the table as a whole does, so that there is one
- * such row, whichever key it is. Only a forged key has it as its hash. */
+/* The rowid of the row that key MATCH returns. It stands for the table and not for one key, so a
+ * DELETE can tell it from the row of a key. Only a forged key has this hash. */
 #define MATCH_ROWID INT64_MIN
 
 struct cursor {
     sqlite3_vtab_cursor base; /* first */
     bool at_row;
     struct bloom_kept_key key;
-    /* The key's hash: SQLite tells rows of different keys apart by it, as for key = 1 OR key = 2,
-     * and DELETE hands nothing but it back. */
+    /* The key's hash. By it SQLite tells rows of different keys apart, for example in key = 1 OR
+     * key = 2, and it is all that a DELETE passes back. */
     sqlite3_int64 rowid;
 };
 
@@ -120,7 +118,8 @@ static void configure(struct table *table, const struct bloom_configuration *con
     table->chunks.layer_count = 0;
 }
 
-/* Reads row 0. Damage is kept, and fails whatever is done to the table but DROP. */
+/* Reads row 0. If it is damaged, the message is kept, and every use of the table except DROP fails
+ * with it. */
 static int read_configuration(struct table *table) {
     struct bloom_database *database = &table->database;
     uint8_t row[BLOOM_CONFIGURATION_BYTES];
@@ -273,12 +272,12 @@ static int look_again(struct table *table) {
 
 /* Queries */
 
-/* What the constraints on the columns ask for. */
+/* The constraints that a plan can use. */
 struct request {
-    int key;         /* the constraint that gives the key; -1 */
-    int match;       /* the one that gives what the keys are to cover; -1 */
-    bool by_command; /* an equality with the column named after the table */
-    bool by_others;  /* one with info or filter: both together are what seen(?, ?) makes */
+    int key;         /* index of the constraint key = ?, or -1 */
+    int match;       /* index of the constraint key MATCH ?, or -1 */
+    bool by_command; /* the column named after the table is compared, */
+    bool by_others;  /* and info or filter are: seen(?, ?) makes both */
 };
 
 static struct request read_request(const sqlite3_index_info *info) {
@@ -301,14 +300,12 @@ static struct request read_request(const sqlite3_index_info *info) {
     return request;
 }
 
-/* A plan without the key fails in xFilter, with a message. It is not refused here, or SQLite would
- * say "no query solution" where there is no other; it gets so high a cost that any other one is
- * taken.
+/* A plan without the key fails in xFilter, with a message. If it were refused here, SQLite would
+ * only say "no query solution". Its cost is so high that SQLite takes any other plan.
  *
- * A check costs as much as a look-up in an index that is in memory, and SQLite asks an index for 10
- * to 30. But the filter is there to save look-ups, so it must come first: with 100, and at most one
- * row in return, it did in every join that was tried on 3.40 and 3.54; with 5 it came last, since
- * SQLite then asked it for each row of the other tables. */
+ * A check costs as much as a look-up in an index that is in memory, which SQLite estimates at 10 to
+ * 30. But the filter is there to save look-ups, so it must come first. With a cost of 100 and at
+ * most one row it came first in every join that was tried on 3.40 and 3.54. With 5 it came last. */
 static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
     static const double CHECK_COST = 100, FAILURE_COST = 1e99;
     struct request request = read_request(info);
@@ -368,7 +365,7 @@ static int cursor_close(sqlite3_vtab_cursor *base) {
     struct table *table = table_of(base->pVtab);
     bloom_kept_key_shrink(&cursor->key);
     table->chunks.cursors--;
-    bloom_chunks_rest(&table->chunks);
+    bloom_chunks_finish(&table->chunks);
     cursor_free(table->spare);
     table->spare = cursor;
     return SQLITE_OK;
@@ -441,7 +438,7 @@ static int cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, in
     struct bloom_shape shape;
     uint8_t *bytes = NULL;
     char *json = NULL;
-    if (sqlite3_vtab_nochange(context)) /* for an UPDATE, which fails by its own words */
+    if (sqlite3_vtab_nochange(context)) /* for an UPDATE, which fails with a message of its own */
         return SQLITE_OK;
     if (column != COLUMN_INFO && column != COLUMN_FILTER) {
         bloom_kept_key_result(context, &cursor->key); /* also under the name of the table */
@@ -611,7 +608,7 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
                                : "Insert");
     else
         code = insert_row(table, arguments[1], arguments + 2);
-    bloom_chunks_rest(&table->chunks);
+    bloom_chunks_finish(&table->chunks);
     if (sqlite3_last_insert_rowid(table->database.connection) != last_rowid)
         sqlite3_set_last_insert_rowid(table->database.connection, last_rowid);
     *rowid = last_rowid;
