@@ -80,7 +80,8 @@ int bloom_chunks_start_reading(struct bloom_chunks *chunks) {
         return SQLITE_OK;
     int code = bloom_chunks_open_row_0(chunks->database, false, &handle, row);
     chunks->newest = bloom_load32(row + BLOOM_NEWEST_AT);
-    chunks->newest_epoch = code == SQLITE_OK && chunks->copies.usable ? chunks->copies.epoch : 0;
+    chunks->newest_epoch =
+        code == SQLITE_OK && bloom_copies_may_keep(&chunks->copies) ? chunks->copies.epoch : 0;
     return bloom_database_close_row(&handle, code);
 }
 

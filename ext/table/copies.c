@@ -23,12 +23,15 @@ void bloom_copies_close(struct bloom_copies *copies) {
     sqlite3_free(copies->arrays);
 }
 
-/* Whether another connection uses one of the caches: the total then exceeds our share. */
-static bool is_shared(sqlite3 *connection) {
+/* If another connection uses one of the caches, too, the total exceeds the share of this one. */
+bool bloom_copies_may_keep(const struct bloom_copies *copies) {
+    sqlite3 *connection = copies->database->connection;
     int total = 0, share = 0, highest;
+    if (!copies->usable)
+        return false;
     sqlite3_db_status(connection, SQLITE_DBSTATUS_CACHE_USED, &total, &highest, 0);
     sqlite3_db_status(connection, SQLITE_DBSTATUS_CACHE_USED_SHARED, &share, &highest, 0);
-    return total != share;
+    return total == share;
 }
 
 /* A pointer to the file says nothing, because SQLite may use the memory of a closed one again. But
@@ -49,11 +52,6 @@ bool bloom_copies_is_memory_file(struct bloom_copies *copies) {
     copies->is_memory_file = has_name && (name == NULL || strstr(name, "memdb") != NULL);
     sqlite3_free(name);
     return copies->is_memory_file;
-}
-
-bool bloom_copies_look(struct bloom_copies *copies) {
-    copies->shared = is_shared(copies->database->connection);
-    return bloom_copies_is_memory_file(copies);
 }
 
 /* Whether this connection has changed, or may have changed, what it has not committed. */
@@ -79,8 +77,7 @@ static unsigned version_of(const struct bloom_copies *copies) {
 }
 
 void bloom_copies_start(struct bloom_copies *copies) {
-    copies->usable =
-        BLOOM_COPIES_BYTES > 0 && !copies->shared && !copies->is_memory_file && !is_writing(copies);
+    copies->usable = BLOOM_COPIES_BYTES > 0 && !copies->is_memory_file && !is_writing(copies);
     if (!copies->usable)
         return;
     const unsigned version = version_of(copies);
@@ -104,14 +101,6 @@ enum bloom_copy bloom_copies_find(const struct bloom_copies *copies, unsigned ar
     return copy == BLOOM_COPY_WANTED && !fits ? BLOOM_COPY_UNKNOWN : copy;
 }
 
-/* Counts bytes that are about to be allocated. Returns false when they are too many. */
-static bool has_room(struct bloom_copies *copies, uint64_t bytes) {
-    if (copies->bytes + bytes > BLOOM_COPIES_BYTES)
-        return false;
-    copies->bytes += bytes;
-    return true;
-}
-
 /* Makes the array that has that number. Returns SQLITE_NOMEM, or SQLITE_OK although it is too large
  * for the limit and has no entries. */
 static int make_array(struct bloom_copies *copies, unsigned array, uint64_t chunks) {
@@ -126,13 +115,12 @@ static int make_array(struct bloom_copies *copies, unsigned array, uint64_t chun
         copies->count = array + 1;
     }
     const uint64_t bytes = chunks * sizeof(struct entry);
-    if (bytes > BLOOM_COPIES_BYTES / SHARE || !has_room(copies, bytes))
+    if (bytes > BLOOM_COPIES_BYTES / SHARE || copies->bytes + bytes > BLOOM_COPIES_BYTES)
         return SQLITE_OK;
     struct entry *entries = sqlite3_malloc64(bytes);
-    if (entries == NULL) {
-        copies->bytes -= bytes;
+    if (entries == NULL)
         return SQLITE_NOMEM;
-    }
+    copies->bytes += bytes;
     memset(entries, 0, (size_t)bytes);
     copies->arrays[array] = (struct bloom_copy_array){entries, chunks};
     return SQLITE_OK;
@@ -148,20 +136,22 @@ int bloom_copies_note(struct bloom_copies *copies, unsigned array, uint64_t chun
             return code;
     }
     struct entry *entry = &copies->arrays[array].entries[chunk];
-    const bool wanted = entry->state == (copies->epoch << 2 | BLOOM_COPY_WANTED);
-    entry->state = copies->epoch << 2 | (row == NULL ? BLOOM_COPY_ABSENT : BLOOM_COPY_WANTED);
-    if (row == NULL || !wanted || is_shared(copies->database->connection))
+    const uint64_t wanted = copies->epoch << 2 | BLOOM_COPY_WANTED;
+    if (row != NULL && entry->state != wanted) {
+        entry->state = wanted;
         return SQLITE_OK;
-    if (entry->row == NULL) {
-        if (!has_room(copies, length))
-            return SQLITE_OK;
-        entry->row = sqlite3_malloc64(length);
-        if (entry->row == NULL) {
-            copies->bytes -= length;
-            return SQLITE_NOMEM;
-        }
     }
-    memcpy(entry->row, row, length);
-    entry->state = copies->epoch << 2 | BLOOM_COPY_FOUND;
+    const uint64_t added = entry->row == NULL && row != NULL ? length : 0;
+    if (copies->bytes + added > BLOOM_COPIES_BYTES || !bloom_copies_may_keep(copies))
+        return SQLITE_OK;
+    if (added > 0) {
+        entry->row = sqlite3_malloc64(added);
+        if (entry->row == NULL)
+            return SQLITE_NOMEM;
+        copies->bytes += added;
+    }
+    if (row != NULL)
+        memcpy(entry->row, row, length);
+    entry->state = copies->epoch << 2 | (row == NULL ? BLOOM_COPY_ABSENT : BLOOM_COPY_FOUND);
     return SQLITE_OK;
 }

@@ -33,7 +33,6 @@ struct bloom_copies {
     const void *methods;             /* of the database's file, asked about last */
     bool is_memory_file;             /* these are memdb's */
     bool writes;                     /* between xBegin and xCommit or xRollback */
-    bool shared;                     /* the cache is */
     bool usable;                     /* at this query */
     unsigned version;                /* of the database, to which the epoch belongs */
     uint64_t epoch;                  /* entries of another epoch are void */
@@ -44,13 +43,12 @@ struct bloom_copies {
 
 void bloom_copies_close(struct bloom_copies *copies);
 
-/* Call when the first cursor of a table opens and when its transaction begins. Finds out what file
- * the database has, and whether its cache is shared. Returns true when the file is memdb, so that
- * row 0 must be read again. */
-bool bloom_copies_look(struct bloom_copies *copies);
-
-/* Whether the file is memdb now. */
+/* Returns true if the file is memdb now. Then row 0 must be read again when the first cursor of a
+ * table opens and when its transaction begins, because the file may be another one. */
 bool bloom_copies_is_memory_file(struct bloom_copies *copies);
+
+/* Returns true if what is read now may be kept. */
+bool bloom_copies_may_keep(const struct bloom_copies *copies);
 
 /* Call at each query: decides whether copies may be used, and forgets them when the database has
  * changed. */

@@ -266,8 +266,9 @@ static int enter(struct table *table) {
 
 /* Looks whether the database may be another one than before, and then reads row 0 again. */
 static int look_again(struct table *table) {
-    return bloom_copies_look(&table->chunks.copies) ? report(table, read_configuration(table))
-                                                    : SQLITE_OK;
+    return bloom_copies_is_memory_file(&table->chunks.copies)
+               ? report(table, read_configuration(table))
+               : SQLITE_OK;
 }
 
 /* Queries */
