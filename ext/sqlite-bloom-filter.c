@@ -668,13 +668,15 @@ int sqlite_bloom_builder_open(struct sqlite_bloom_builder **builder, double p, c
     const uint64_t place = (uint64_t)(uintptr_t)made, moment = (uint64_t)time(NULL);
     const uint64_t seed[2] = {bloom_mix(place ^ bloom_mix(moment)),
                               bloom_mix(bloom_mix(place) + (uint64_t)clock())};
-    bloom_builder_begin(&made->builder, &shape, seed, &made->memory.memory);
+    bloom_builder_begin(&made->builder, &shape, UINT64_MAX, seed, &made->memory.memory);
     *builder = made;
     return SQLITE_BLOOM_OK;
 }
 
 void sqlite_bloom_builder_seed(struct sqlite_bloom_builder *builder, const void *seed) {
-    memcpy(builder->builder.keys.seed, seed, sizeof builder->builder.keys.seed);
+    uint64_t words[2];
+    memcpy(words, seed, sizeof words);
+    bloom_builder_seed(&builder->builder, words);
 }
 
 /* What building comes to. */
@@ -718,7 +720,8 @@ int sqlite_bloom_builder_finish(struct sqlite_bloom_builder *builder,
     *filter = NULL;
     if (made == NULL)
         return interface_no_memory(problem, __func__);
-    enum bloom_built built = bloom_builder_finish(&builder->builder, &made->shape, &bytes, reason);
+    enum bloom_built built =
+        bloom_builder_finish(&builder->builder, NULL, NULL, &made->shape, &bytes, reason);
     if (built != BLOOM_BUILT) {
         sqlite_bloom_filter_close(made);
         return told_of_building(built, &builder->builder.shape, reason, problem, __func__);

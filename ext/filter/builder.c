@@ -22,15 +22,20 @@ static bool grows(const struct bloom_builder *builder) {
 }
 
 bool bloom_builder_begin(struct bloom_builder *builder, const struct bloom_shape *shape,
-                         const uint64_t seed[2], const struct bloom_memory *memory) {
+                         uint64_t limit, const uint64_t seed[2],
+                         const struct bloom_memory *memory) {
     *builder = (struct bloom_builder){
         .shape = *shape,
-        .limit = UINT64_MAX,
+        .limit = limit,
         .keys = {.layout = shape->layout, .memory = memory, .seed = {seed[0], seed[1]}}};
     if (keys_decide(builder))
         return true;
     builder->filter = bloom_filter_new(shape, memory);
     return builder->filter != NULL;
+}
+
+void bloom_builder_seed(struct bloom_builder *builder, const uint64_t seed[2]) {
+    memcpy(builder->keys.seed, seed, sizeof builder->keys.seed);
 }
 
 static void set_bits(struct bloom_builder *builder) {
@@ -123,11 +128,15 @@ static enum bloom_built finish_from_keys(struct bloom_builder *builder, struct b
     return built;
 }
 
-enum bloom_built bloom_builder_finish(struct bloom_builder *builder, struct bloom_shape *shape,
-                                      uint8_t **filter, bloom_problem problem) {
+enum bloom_built bloom_builder_finish(struct bloom_builder *builder,
+                                      bool (*interrupted)(void *argument), void *argument,
+                                      struct bloom_shape *shape, uint8_t **filter,
+                                      bloom_problem problem) {
     const bool has_filter = builder->filter != NULL;
     *filter = NULL;
     *shape = builder->shape;
+    builder->keys.interrupted = interrupted;
+    builder->keys.argument = argument;
     if (!has_filter) { /* also a set of numbers that got no key */
         enum bloom_built built = finish_from_keys(builder, shape, filter, problem);
         if (built != BLOOM_BUILT)

@@ -19,7 +19,7 @@ struct bloom_growing {
 struct bloom_builder {
     struct bloom_shape shape; /* bits 0: only rate, layout and keying; the keys decide the size */
     uint8_t *filter;          /* header and payload, for a shape with bits or a set of numbers */
-    uint64_t limit;           /* bytes that the filter may have; UINT64_MAX at first */
+    uint64_t limit;           /* bytes that the filter may have */
     uint64_t needed;          /* bytes that it would have, after BLOOM_BUILD_TOO_LONG */
     unsigned waiting;         /* words in batch */
     uint64_t batch[BLOOM_BUILDER_WORDS];
@@ -27,10 +27,13 @@ struct bloom_builder {
     struct bloom_growing growing;
 };
 
-/* Begins a filter. The layout of a shape with bits must offer add. seed is the key set's: see
- * key_set.h. Returns false when there is no memory. */
+/* Begins a filter of at most `limit` bytes. The layout of a shape with bits must support add. The
+ * seed is for the key set, see there. Returns false when there is no memory. */
 bool bloom_builder_begin(struct bloom_builder *builder, const struct bloom_shape *shape,
-                         const uint64_t seed[2], const struct bloom_memory *memory);
+                         uint64_t limit, const uint64_t seed[2], const struct bloom_memory *memory);
+
+/* Replaces the seed. Must be called before the first key. */
+void bloom_builder_seed(struct bloom_builder *builder, const uint64_t seed[2]);
 
 /* Adds a key, given by the words of its hash. A shape with bits must have room for the key. When
  * the key is not added, nothing changes; problem is a sentence for BLOOM_BUILD_REFUSED. */
@@ -38,10 +41,13 @@ enum bloom_built bloom_builder_add(struct bloom_builder *builder, const uint64_t
                                    bloom_problem problem);
 
 /* Builds the filter, which the caller must release, and leaves the builder empty. When it is not
- * built, *filter is NULL and the builder keeps its keys. *shape is that of the filter when it is
- * known. problem is a sentence for BLOOM_BUILD_REFUSED. */
-enum bloom_built bloom_builder_finish(struct bloom_builder *builder, struct bloom_shape *shape,
-                                      uint8_t **filter, bloom_problem problem);
+ * built, *filter is NULL and the builder keeps its keys. Sets *shape to the shape of the filter
+ * when it is known. interrupted is called about every millisecond; it ends the work by returning
+ * true. It may be NULL. problem is set after BLOOM_BUILD_REFUSED. */
+enum bloom_built bloom_builder_finish(struct bloom_builder *builder,
+                                      bool (*interrupted)(void *argument), void *argument,
+                                      struct bloom_shape *shape, uint8_t **filter,
+                                      bloom_problem problem);
 
 /* Releases all memory. A builder whose keys decide the size is then empty and ready. */
 void bloom_builder_release(struct bloom_builder *builder);

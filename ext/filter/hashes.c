@@ -7,6 +7,7 @@
 
 #include "base/portable.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,10 @@ enum {
     FEW_HASHES = 1 << 14, /* one stretch */
     INSERTION_MOST = 24
 };
+
+static_assert((int)STRETCH_BITS <= (int)BLOOM_KEY_SET_PARTITION_BITS &&
+                  (int)FEW_HASHES >= (int)BLOOM_KEY_SET_UNPARTITIONED,
+              "more hashes than FEW_HASHES come in the order of their topmost bits");
 
 static int compare_hashes(const void *a, const void *b) {
     const uint64_t *one = a, *other = b;

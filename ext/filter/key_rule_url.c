@@ -67,7 +67,7 @@ static unsigned rule_url_nocase_ask(const uint8_t *text, size_t length, uint8_t 
 static const char *rule_url_advice(const uint8_t *text, size_t length) {
     enum { BEGINNING = 400 };
     struct bloom_url url;
-    uint8_t room[4 * BEGINNING + 320];
+    uint8_t room[BLOOM_URL_ROOM(BEGINNING)];
     return bloom_url_parse(&url, text, length < BEGINNING ? length : BEGINNING, room) ||
                    bloom_list_is_line(text, length)
                ? "it is no URL but a line of a list; have lists read, as in FROM "

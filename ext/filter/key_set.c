@@ -6,11 +6,11 @@
 #include <string.h>
 
 enum {
-    PARTITION_BITS = 9,
+    PARTITION_BITS = BLOOM_KEY_SET_PARTITION_BITS,
     PARTITIONS = 1 << PARTITION_BITS,
-    /* Below this, one partition with its table (64 KiB) is in cache anyway. While the distinct keys
-       are fewer, the set holds about this many at most. */
-    KEYS_BEFORE_PARTITIONS = 1 << 12,
+    /* With fewer keys, one partition with its table (64 KiB) is in cache anyway. While there are
+       fewer distinct keys, the set holds about this many at most. */
+    KEYS_BEFORE_PARTITIONS = BLOOM_KEY_SET_UNPARTITIONED,
     /* A chunk has room for an eighth of what its partition holds, so that an eighth is wasted at
        most; from 256 bytes, which serve small groups, to 4 KiB. */
     CHUNK_SHARE = 8,

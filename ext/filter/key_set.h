@@ -14,6 +14,9 @@
 #include "base/memory.h"
 #include "filter/layout.h"
 
+/* A set of more keys than these is partitioned by so many of the upper bits of their first word. */
+enum { BLOOM_KEY_SET_UNPARTITIONED = 1 << 12, BLOOM_KEY_SET_PARTITION_BITS = 9 };
+
 struct bloom_key_chunk;
 
 struct bloom_key_partition {

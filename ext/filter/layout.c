@@ -43,6 +43,20 @@ void bloom_layout_list(char *text, size_t size) {
             bloom_name_append(text, size, LAYOUTS[i]->name);
 }
 
+void bloom_layout_list_keying(char *text, size_t size, const char *conjunction) {
+    size_t left = 0;
+    for (size_t i = 0; i < LAYOUT_COUNT; i++)
+        left += LAYOUTS[i]->keying;
+    text[0] = '\0';
+    for (size_t i = 0; i < LAYOUT_COUNT; i++)
+        if (LAYOUTS[i]->keying) {
+            size_t used = strlen(text);
+            const char *before = used == 0 ? "" : left == 1 ? conjunction : ", ";
+            snprintf(text + used, size - used, "%s%s", before, LAYOUTS[i]->name);
+            left--;
+        }
+}
+
 bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity, bloom_problem problem) {
     if (capacity > BLOOM_CAPACITY_MAXIMUM)
         return bloom_fail(problem, "n must be at most %" PRIu64 ", not %" PRIu64,

@@ -206,6 +206,10 @@ const struct bloom_layout *bloom_layout_default(void);
  * in: 'blocked', 'classic'. */
 void bloom_layout_list(char *text, size_t size);
 
+/* Writes the names of the layouts that have key rules and salts, as in: blocked, counting and fuse.
+ * conjunction is what is before the last name. */
+void bloom_layout_list_keying(char *text, size_t size, const char *conjunction);
+
 /* Sizes a filter for capacity keys; capacity 0 is sized as 1. layout, keying and rate of the shape
  * are given; the rate plays no part where the layout is exact. Returns false when capacity is above
  * BLOOM_CAPACITY_MAXIMUM, when the rate is not strictly between 0 and 1, or when the layout cannot

@@ -46,8 +46,25 @@ bool bloom_text_is(struct bloom_text text, const char *word);
 enum { BLOOM_EXPECTATION_SIZE = BLOOM_PROBLEM_SIZE - BLOOM_QUOTE_SIZE - 8 };
 int bloom_option_wrong(bloom_problem problem, const char *expectation, struct bloom_text value);
 
-/* Read the values of the options key and salt. No digit of a salt appears in a message. */
-int bloom_option_rule(struct bloom_text value, struct bloom_keying *keying, bloom_problem problem);
+/* The type of a column of keys. Its affinity is applied to keys as in an ordinary column. */
+enum bloom_key_type {
+    BLOOM_KEY_AS_IT_IS, /* none given */
+    BLOOM_KEY_BLOB,
+    BLOOM_KEY_TEXT,
+    BLOOM_KEY_NUMERIC,
+    BLOOM_KEY_INTEGER,
+    BLOOM_KEY_REAL,
+};
+
+/* Returns the name of a type in a declaration: "" for BLOOM_KEY_AS_IT_IS. */
+const char *bloom_key_type_name(enum bloom_key_type type);
+
+/* Reads the value of the option key: the name of a key rule, or of a type. type is NULL for a
+ * filter that is a value, because only columns have types. */
+int bloom_option_key(struct bloom_text value, enum bloom_key_type *type,
+                     struct bloom_keying *keying, bloom_problem problem);
+
+/* Reads the value of the option salt. No digit of a salt appears in a message. */
 int bloom_option_salt(struct bloom_text value, struct bloom_keying *keying, bloom_problem problem);
 
 /* An error when the layout has no key rules and salts, but one is chosen. */

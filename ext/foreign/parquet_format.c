@@ -11,16 +11,14 @@
  * has, so there are two formats.
  */
 #include "foreign/exchange.h"
-#include "foreign/words.h"
+#include "foreign/parquet.h"
 
 #include <inttypes.h>
-#include <stdio.h>
+#include <string.h>
 
-enum { PARQUET_BLOCK_SIZE = 32, PARQUET_HASHES = 8, PARQUET_HEADER_MOST = 1 + 5 + 13 };
+enum { PARQUET_HEADER_MOST = 1 + 5 + 13 };
 
 enum { PARQUET_FORM_ANY = 0, PARQUET_FORM_INT32 = 1 };
-
-#define PARQUET_BYTES_MAXIMUM (UINT64_C(1) << 37)
 
 static const uint8_t PARQUET_FILE[] = {'P', 'A', 'R', '1'};
 static const uint8_t PARQUET_FIELDS[] = {0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0};
@@ -39,7 +37,7 @@ static size_t parquet_header(uint64_t size, uint8_t header[PARQUET_HEADER_MOST])
 
 /* Bytes before the bitset; UINT64_MAX when these bytes are neither form. */
 static uint64_t parquet_before(const uint8_t *bytes, uint64_t length) {
-    uint64_t before = length % PARQUET_BLOCK_SIZE;
+    uint64_t before = length % BLOOM_PARQUET_BLOCK_BYTES;
     uint8_t header[PARQUET_HEADER_MOST];
     if (before == 0)
         return 0;
@@ -62,16 +60,17 @@ static bool parquet_read(unsigned form, struct bloom_shape *shape, const uint8_t
             problem, "are a whole Parquet file; cut out the filter of one column and row group, at "
                      "bloom_filter_offset with bloom_filter_length");
     uint64_t before = parquet_before(bytes, length);
-    if (length < PARQUET_BLOCK_SIZE || before == UINT64_MAX ||
-        length - before > PARQUET_BYTES_MAXIMUM)
+    if (length < BLOOM_PARQUET_BLOCK_BYTES || before == UINT64_MAX ||
+        length - before > BLOOM_PARQUET_BITS_MAXIMUM / 8)
         return bloom_fail(
             problem,
             "are no Bloom filter of Parquet: these %" PRIu64 " are neither a header of split "
             "blocks, XXH64 and no compression with the bitset that it announces, nor a bitset "
             "of whole blocks of 32; take bloom_filter_length bytes at bloom_filter_offset",
             length);
-    *shape = (struct bloom_shape){
-        .layout = parquet_layout(form), .probes = PARQUET_HASHES, .bits = (length - before) * 8};
+    *shape = (struct bloom_shape){.layout = parquet_layout(form),
+                                  .probes = BLOOM_PARQUET_PROBES,
+                                  .bits = (length - before) * 8};
     return true;
 }
 

@@ -12,6 +12,8 @@
  * Apache Parquet, BloomFilter.md; after Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient
  * Bloom Filters", 2007, and the filters of Apache Impala.
  */
+#include "foreign/parquet.h"
+
 #include "base/bitset.h"
 #include "base/portable.h"
 #include "base/processor_x86.h"
@@ -26,16 +28,13 @@
 
 enum {
     PARQUET_NUMBER = 11,
-    PARQUET_WORDS = 8,
-    PARQUET_BLOCK_BYTES = 32,
+    PARQUET_WORDS = BLOOM_PARQUET_PROBES,
+    PARQUET_BLOCK_BYTES = BLOOM_PARQUET_BLOCK_BYTES,
     PARQUET_BLOCK_BITS = 8 * PARQUET_BLOCK_BYTES
 };
 
-/* Writers make 32 bytes to 128 MiB; readers of bare blocks may hold more. The number of blocks has
- * 32 bits. */
 #define PARQUET_BITS_LEAST UINT64_C(256)
 #define PARQUET_BITS_MOST (UINT64_C(1) << 30)
-#define PARQUET_BITS_MAXIMUM (UINT64_C(1) << 40)
 
 static const uint32_t PARQUET_SALT[PARQUET_WORDS] = {
     0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
@@ -63,7 +62,7 @@ static bool parquet_size(struct bloom_shape *shape, bloom_problem problem) {
 }
 
 static bool parquet_valid(const struct bloom_shape *shape, bloom_problem problem) {
-    if (shape->probes == PARQUET_WORDS && shape->bits <= PARQUET_BITS_MAXIMUM &&
+    if (shape->probes == PARQUET_WORDS && shape->bits <= BLOOM_PARQUET_BITS_MAXIMUM &&
         (shape->extra[0] | shape->extra[1]) == 0)
         return true;
     return bloom_fail(problem,

@@ -28,7 +28,7 @@ struct bloom_list {
     struct list_state state;
     struct bloom_url url;
     uint8_t text[BLOOM_LIST_LINE_MOST];
-    uint8_t key[4 * BLOOM_LIST_LINE_MOST + 320];
+    uint8_t key[BLOOM_URL_ROOM(BLOOM_LIST_LINE_MOST)];
 };
 
 /* An entry, or what is none for a reason. */

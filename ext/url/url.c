@@ -435,7 +435,7 @@ static bool url_parse_refused(struct bloom_url *url, const uint8_t *bytes, size_
 }
 
 uint64_t bloom_url_room(size_t length) {
-    return 4 * (uint64_t)length + 320;
+    return BLOOM_URL_ROOM((uint64_t)length);
 }
 
 void bloom_url_lower(uint8_t *text, size_t length) {

@@ -46,6 +46,9 @@ struct bloom_url_key {
  * has at most 3 * length + 256: a name may become longer, but not as long as that. */
 uint64_t bloom_url_room(size_t length);
 
+/* The same as a constant. */
+#define BLOOM_URL_ROOM(length) (4 * (length) + 320)
+
 /* Writes the canonical text of length bytes into text, which has the room for it and does not
  * overlap bytes. bytes may be NULL when length is 0. Returns false when there is no host; text
  * then holds nothing of use. */
