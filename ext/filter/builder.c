@@ -1,4 +1,6 @@
-/* See builder.h. */
+/* There are three ways to build. A shape with bits is filled as keys come, a batch at a time. A set
+ * of numbers grows as larger keys come. In every other case the keys are collected, and the filter
+ * is sized and filled when all have come. */
 #include "filter/builder.h"
 
 #include "filter/header.h"
@@ -54,7 +56,7 @@ static enum bloom_built size_for(struct bloom_builder *builder, uint64_t keys,
     return builder->needed <= builder->limit ? BLOOM_BUILT : BLOOM_BUILD_TOO_LONG;
 }
 
-/* Makes room for a key. Room grows by half each time, so that all the growing costs no more than a
+/* Makes room for a key. The room grows by half each time, so all the growing costs no more than a
  * few copies. */
 static enum bloom_built grow_for(struct bloom_builder *builder, uint64_t key,
                                  bloom_problem problem) {
@@ -105,7 +107,7 @@ enum bloom_built bloom_builder_add(struct bloom_builder *builder, const uint64_t
     return BLOOM_BUILT;
 }
 
-/* Sizes the filter for the keys found and fills it. */
+/* Sizes the filter for the collected keys and fills it. */
 static enum bloom_built finish_from_keys(struct bloom_builder *builder, struct bloom_shape *shape,
                                          uint8_t **filter, bloom_problem problem) {
     const struct bloom_memory *memory = builder->keys.memory;
@@ -137,7 +139,7 @@ enum bloom_built bloom_builder_finish(struct bloom_builder *builder,
     *shape = builder->shape;
     builder->keys.interrupted = interrupted;
     builder->keys.argument = argument;
-    if (!has_filter) { /* also a set of numbers that got no key */
+    if (!has_filter) { /* also an exact set that got no key */
         enum bloom_built built = finish_from_keys(builder, shape, filter, problem);
         if (built != BLOOM_BUILT)
             return built;

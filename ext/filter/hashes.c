@@ -1,8 +1,7 @@
-/* A key set hands out its keys in the order of their topmost bits when there are many of them. So
- * they fall into stretches, which are sorted one after the other: a hash is put into its place by
- * its next bits, and the few that share a place are sorted there. Of keys that were chosen, all n
- * may share one; these take n log n steps.
- */
+/* A key set returns many keys in the order of their topmost bits. So they form stretches, which are
+ * sorted one after the other: a hash is put into its place by its next bits, and the few hashes
+ * that share a place are sorted there. If the keys were chosen, all n may share a place; they take
+ * n log n steps. */
 #include "filter/hashes.h"
 
 #include "base/portable.h"
@@ -12,7 +11,7 @@
 #include <string.h>
 
 enum {
-    /* The topmost bits of a hash choose its stretch, when there are many hashes. The bits below
+    /* When there are many hashes, the topmost bits choose the stretch of a hash. The bits below
      * choose its place in the stretch. */
     STRETCH_BITS = 8,
     PLACE_BITS = 11,

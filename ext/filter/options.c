@@ -1,4 +1,5 @@
-/* See options.h. */
+/* An option is found by its name in a table, and a function of its row reads the value. A message
+ * for an unknown name guesses what was meant. */
 #include "filter/options.h"
 
 #include <inttypes.h>
@@ -21,8 +22,8 @@ static struct bloom_text trim(const char *start, size_t length) {
     return (struct bloom_text){start, length};
 }
 
-/* Takes quotes off. A doubled quote inside stays doubled: no option has a value with a quote in
- * it. */
+/* Removes quotes. A doubled quote inside stays doubled, because no option has a value with a quote
+ * in it. */
 static struct bloom_text unquote(struct bloom_text text) {
     if (text.length >= 2 && (*text.start == '\'' || *text.start == '"') &&
         text.start[text.length - 1] == *text.start)
@@ -40,14 +41,14 @@ int bloom_option_wrong(bloom_problem problem, const char *expectation, struct bl
     return BLOOM_OPTION_WRONG;
 }
 
-/* The number of a hexadecimal digit; 16 for any other character. */
+/* Returns the value of a hexadecimal digit, or 16 for any other character. */
 static unsigned digit_of(char letter) {
     static const char DIGITS[] = "0123456789abcdef";
     const char *digit = letter != '\0' ? strchr(DIGITS, letter | (letter >= 'A' ? 0x20 : 0)) : NULL;
     return digit != NULL ? (unsigned)(digit - DIGITS) : 16;
 }
 
-/* Names what was probably meant first. */
+/* The message begins with what was probably meant. */
 static int unknown_option(struct bloom_text name, const char *list, bloom_problem problem) {
     char quoted[BLOOM_QUOTE_SIZE], meant[BLOOM_QUOTE_SIZE] = "";
     size_t digits = 0;
@@ -187,7 +188,7 @@ static int value_salt(void *target, struct bloom_text value, bloom_problem probl
     return bloom_option_salt(value, &shape->keying, problem);
 }
 
-/* Cuts the first argument off a list of them; commas in quotes belong to it. */
+/* Removes the first argument from a list. Commas in quotes belong to it. */
 static struct bloom_text next_argument(struct bloom_text *list) {
     char quote = '\0';
     size_t length = 0;
