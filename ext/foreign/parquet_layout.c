@@ -6,12 +6,11 @@
  *   block     floor((v >> 32) * z / 2^32)
  *   in word i (0 to 7)   bit (x * SALT[i], 32 bits) >> 27
  *
- * so that k is always 8. The two differ in the hashing of whole numbers alone: as 8 bytes for INT64
- * columns, as 4 for INT32.
+ * So k is always 8. The two layouts differ only in how integers are hashed: as 8 bytes for INT64
+ * columns, as 4 bytes for INT32.
  *
  * Apache Parquet, BloomFilter.md; after Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient
- * Bloom Filters", 2007, and the filters of Apache Impala.
- */
+ * Bloom Filters", 2007, and the filters of Apache Impala. */
 #include "foreign/parquet.h"
 
 #include "base/bitset.h"
