@@ -215,40 +215,15 @@ static struct bloom_estimate parquet_estimate(const struct bloom_shape *shape,
     return estimate;
 }
 
-const struct bloom_layout bloom_layout_parquet = {
-    .name = "parquet",
-    .hashing = &bloom_hashing_xxh64,
-    .number = PARQUET_NUMBER,
-    .hash_words = 1,
-    .probes_maximum = PARQUET_WORDS,
-    .bits_multiple = PARQUET_BLOCK_BITS,
-    .size = parquet_size,
-    .valid = parquet_valid,
-    .add = parquet_add,
-    .check = parquet_check,
-    .check_many = parquet_check_many,
-    .kernels = &parquet_kernel,
-    .unite = bloom_bitset_union,
-    .intersect = bloom_bitset_intersect,
-    .halve = parquet_halve,
-    .estimate = parquet_estimate,
-};
+#define PARQUET_LAYOUT(layout_name, value_hashing)                                                 \
+    {                                                                                              \
+        .name = layout_name, .hashing = &value_hashing, .number = PARQUET_NUMBER, .hash_words = 1, \
+        .probes_maximum = PARQUET_WORDS, .bits_multiple = PARQUET_BLOCK_BITS,                      \
+        .size = parquet_size, .valid = parquet_valid, .add = parquet_add, .check = parquet_check,  \
+        .check_many = parquet_check_many, .kernels = &parquet_kernel, .unite = bloom_bitset_union, \
+        .intersect = bloom_bitset_intersect, .halve = parquet_halve, .estimate = parquet_estimate, \
+    }
 
-const struct bloom_layout bloom_layout_parquet_int32 = {
-    .name = "parquet-int32",
-    .hashing = &bloom_hashing_xxh64_int32,
-    .number = PARQUET_NUMBER,
-    .hash_words = 1,
-    .probes_maximum = PARQUET_WORDS,
-    .bits_multiple = PARQUET_BLOCK_BITS,
-    .size = parquet_size,
-    .valid = parquet_valid,
-    .add = parquet_add,
-    .check = parquet_check,
-    .check_many = parquet_check_many,
-    .kernels = &parquet_kernel,
-    .unite = bloom_bitset_union,
-    .intersect = bloom_bitset_intersect,
-    .halve = parquet_halve,
-    .estimate = parquet_estimate,
-};
+const struct bloom_layout bloom_layout_parquet = PARQUET_LAYOUT("parquet", bloom_hashing_xxh64);
+const struct bloom_layout bloom_layout_parquet_int32 =
+    PARQUET_LAYOUT("parquet-int32", bloom_hashing_xxh64_int32);

@@ -2,6 +2,8 @@
  * that no loop over them has an end to mispredict. */
 #include "filter/layouts/kernels/kernel.h"
 
+#include <assert.h>
+
 /* The bits of probes 2 to 5 of a word that choose a part of the block: each is in a separate byte.
  * Those of probe 6 are in two bytes. */
 #define PORTABLE_UPPERS UINT64_C(0x0000381c0e070000)
@@ -69,55 +71,19 @@ BLOOM_INLINE int portable_check_probes(const struct bloom_shape *shape, const ui
         return portable_check_probes(shape, payload, value, probes);                               \
     }
 
-PORTABLE_CHECK(1)
-PORTABLE_CHECK(2)
-PORTABLE_CHECK(3)
-PORTABLE_CHECK(4)
-PORTABLE_CHECK(5)
-PORTABLE_CHECK(6)
-PORTABLE_CHECK(7)
-PORTABLE_CHECK(8)
-PORTABLE_CHECK(9)
-PORTABLE_CHECK(10)
-PORTABLE_CHECK(11)
-PORTABLE_CHECK(12)
-PORTABLE_CHECK(13)
-PORTABLE_CHECK(14)
-PORTABLE_CHECK(15)
-PORTABLE_CHECK(16)
-PORTABLE_CHECK(17)
-PORTABLE_CHECK(18)
-PORTABLE_CHECK(19)
-PORTABLE_CHECK(20)
-PORTABLE_CHECK(21)
+#define PORTABLE_EACH(X)                                                                           \
+    X(1)                                                                                           \
+    X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18)  \
+        X(19) X(20) X(21)
+#define PORTABLE_NAME(probes) portable_check_##probes,
 
-static bloom_word_check *const PORTABLE_CHECKS[] = {
-    NULL,
-    portable_check_1,
-    portable_check_2,
-    portable_check_3,
-    portable_check_4,
-    portable_check_5,
-    portable_check_6,
-    portable_check_7,
-    portable_check_8,
-    portable_check_9,
-    portable_check_10,
-    portable_check_11,
-    portable_check_12,
-    portable_check_13,
-    portable_check_14,
-    portable_check_15,
-    portable_check_16,
-    portable_check_17,
-    portable_check_18,
-    portable_check_19,
-    portable_check_20,
-    portable_check_21,
-};
+PORTABLE_EACH(PORTABLE_CHECK)
 
-_Static_assert(sizeof PORTABLE_CHECKS / sizeof *PORTABLE_CHECKS == 3 * BLOOM_PROBES_PER_WORD + 1,
-               "a check for each number of probes of layout blocked, 3 words of them at most");
+/* By the number of probes. */
+static bloom_word_check *const PORTABLE_CHECKS[] = {NULL, PORTABLE_EACH(PORTABLE_NAME)};
+
+static_assert(sizeof PORTABLE_CHECKS / sizeof *PORTABLE_CHECKS == 3 * BLOOM_PROBES_PER_WORD + 1,
+              "a check for each number of probes of layout blocked, 3 words of them at most");
 
 static int portable_check(const struct bloom_shape *shape, const uint8_t *payload, uint64_t value) {
     return PORTABLE_CHECKS[shape->probes](shape, payload, value);
