@@ -1,5 +1,6 @@
-/* The filter library for programs: what sqlite-bloom-filter.h declares. The storeys below do all
- * the work; here are handles, a caller's memory and words for errors. */
+/* The filter library for programs: the functions of sqlite-bloom-filter.h. The folders below do the
+ * work. This file adds handles, the allocator of the caller, and messages that begin with the name
+ * of the function. */
 #include "sqlite-bloom-filter.h"
 
 #include "base/text.h"
@@ -41,7 +42,8 @@ static int interface_no_memory(char *problem, const char *function) {
 
 /* --- Memory --- */
 
-/* A caller's allocator, and as the library has it. It stays where it is: memory points into it. */
+/* The allocator of a caller, and the same for the library. It must not move, because memory points
+ * into it. */
 struct interface_memory {
     struct sqlite_bloom_memory given;
     struct bloom_memory memory;
@@ -72,7 +74,7 @@ static void interface_memory_begin(struct interface_memory *memory,
         given_allocate, given_release, given->resize != NULL ? given_resize : NULL, &memory->given};
 }
 
-/* Zeros of size bytes, from memory as it was given. */
+/* Returns `size` zero bytes from an allocator. */
 static void *interface_allocate(size_t size, const struct sqlite_bloom_memory *given) {
     struct interface_memory memory;
     interface_memory_begin(&memory, given);
@@ -82,12 +84,12 @@ static void *interface_allocate(size_t size, const struct sqlite_bloom_memory *g
     return made;
 }
 
-/* What the caller gave; NULL: nothing. */
+/* Returns the allocator that the caller passed, or NULL. */
 static const struct sqlite_bloom_memory *given_of(const struct interface_memory *memory) {
     return memory->memory.context != NULL ? &memory->given : NULL;
 }
 
-/* Releases what its own memory lies in. */
+/* Releases an object that contains its own allocator. */
 static void interface_release(void *handle, const struct interface_memory *memory) {
     struct interface_memory copy;
     interface_memory_begin(&copy, given_of(memory));
@@ -99,8 +101,8 @@ static void interface_release(void *handle, const struct interface_memory *memor
 struct sqlite_bloom_filter {
     struct bloom_shape shape;
     const uint8_t *payload;
-    /* What asks a filter without a key rule, hashed by murmur3, of which one word decides, as most
-     * do; else NULL. */
+    /* The check of a filter without a key rule whose keys are hashed by murmur3 and decided by one
+     * word, as those of most filters are; or NULL. */
     bloom_word_check *plain_check;
     const uint8_t *bytes; /* with the header */
     uint8_t *writable;    /* the same; NULL: for reading only */
@@ -126,7 +128,7 @@ static void filter_view(struct sqlite_bloom_filter *filter, const uint8_t *bytes
         filter->plain_check = bloom_blocked_word_check();
 }
 
-/* Takes bytes of its shape over. */
+/* Makes bytes of the filter's shape its own. */
 static void filter_own(struct sqlite_bloom_filter *filter, uint8_t *bytes) {
     filter->owned = bytes;
     filter_view(filter, bytes, bytes);
@@ -139,7 +141,7 @@ void sqlite_bloom_filter_close(struct sqlite_bloom_filter *filter) {
     interface_release(filter, &filter->memory);
 }
 
-/* Hands a filter that has bytes to the caller; one without was not made for want of memory. */
+/* Returns the new filter, or NO_MEMORY if it could not be allocated. */
 static int filter_made(struct sqlite_bloom_filter **made, struct sqlite_bloom_filter *filter,
                        char *problem, const char *function) {
     *made = filter;
@@ -178,7 +180,7 @@ int sqlite_bloom_filter_open_writable(struct sqlite_bloom_filter **filter, void 
     return filter_open(filter, bytes, bytes, length, memory, problem, __func__);
 }
 
-/* What p and options say: rate, layout and keying of a shape. */
+/* Reads p and options into rate, layout and keying of a shape. */
 static int read_parameters(struct bloom_shape *shape, double p, const char *options, char *problem,
                            const char *function) {
     bloom_problem reason;
@@ -199,11 +201,11 @@ static int read_parameters(struct bloom_shape *shape, double p, const char *opti
                                 "p must be between 0 and 1 (0.01 is 1 %%), not %s", number);
 }
 
-/* Fails, saying that a layout does not offer a deed. */
-static int not_offered(const struct bloom_layout *layout, const char *deed, char *problem,
+/* Fails because a layout does not support an action. */
+static int not_offered(const struct bloom_layout *layout, const char *action, char *problem,
                        const char *function) {
     return interface_fail(problem, SQLITE_BLOOM_REFUSED, function,
-                          "cannot %s a filter of layout %s; %s", deed, layout->name,
+                          "cannot %s a filter of layout %s; %s", action, layout->name,
                           layout->advice);
 }
 
@@ -289,7 +291,7 @@ struct interface_text {
     char digits[BLOOM_NUMBER_SIZE];
 };
 
-/* False: a key of that type has none. */
+/* Returns false when a key of that type has no text. */
 static bool ruled_text(struct interface_text *text, const struct sqlite_bloom_key *key) {
     switch (key->type) {
     case SQLITE_BLOOM_TEXT:
@@ -325,7 +327,7 @@ static enum bloom_key_kind words_of_added(const struct bloom_shape *shape,
                                   : BLOOM_KEY_FOREIGN;
 }
 
-/* A key in words. */
+/* Writes a key for a message. */
 static void describe_key(char words[BLOOM_QUOTE_SIZE], const struct sqlite_bloom_key *key) {
     switch (key->type) {
     case SQLITE_BLOOM_TEXT:
@@ -371,9 +373,9 @@ static int words_to_add(const struct bloom_shape *shape, const struct sqlite_blo
                           layout->hashing->keys, found);
 }
 
-/* --- Asking --- */
+/* --- Checking --- */
 
-/* By a key rule: whether any of the keys that may cover it is in. */
+/* Checks all keys that may cover a key, by the key rule. */
 static int check_by_rule(const struct sqlite_bloom_filter *filter,
                          const struct sqlite_bloom_key *key) {
     uint64_t words[BLOOM_ASKED_WORDS];
@@ -524,18 +526,19 @@ void sqlite_bloom_filter_describe(const struct sqlite_bloom_filter *filter,
 
 void sqlite_bloom_filter_estimate(const struct sqlite_bloom_filter *filter,
                                   struct sqlite_bloom_estimate *estimate) {
-    struct bloom_estimate told = filter->shape.layout->estimate(&filter->shape, filter->payload);
+    const struct bloom_estimate bits =
+        filter->shape.layout->estimate(&filter->shape, filter->payload);
     *estimate = (struct sqlite_bloom_estimate){
-        .count = told.count, .rate = told.rate, .fill = told.fill, .ones = told.ones};
+        .count = bits.count, .rate = bits.rate, .fill = bits.fill, .ones = bits.ones};
 }
 
 /* --- Changing --- */
 
-/* Whether a filter may be changed by a deed of its layout. */
-static int may_change(const struct sqlite_bloom_filter *filter, bool offered, const char *deed,
+/* Returns OK when the filter is writable and its layout supports an action. */
+static int may_change(const struct sqlite_bloom_filter *filter, bool offered, const char *action,
                       char *problem, const char *function) {
     if (!offered)
-        return not_offered(filter->shape.layout, deed, problem, function);
+        return not_offered(filter->shape.layout, action, problem, function);
     if (filter->writable == NULL)
         return interface_fail(problem, SQLITE_BLOOM_REFUSED, function,
                               "the filter is open for reading only; open it with "
@@ -668,18 +671,20 @@ int sqlite_bloom_builder_open(struct sqlite_bloom_builder **builder, double p, c
     const uint64_t place = (uint64_t)(uintptr_t)made, moment = (uint64_t)time(NULL);
     const uint64_t seed[2] = {bloom_mix(place ^ bloom_mix(moment)),
                               bloom_mix(bloom_mix(place) + (uint64_t)clock())};
-    bloom_builder_begin(&made->builder, &shape, seed, &made->memory.memory);
+    bloom_builder_begin(&made->builder, &shape, UINT64_MAX, seed, &made->memory.memory);
     *builder = made;
     return SQLITE_BLOOM_OK;
 }
 
 void sqlite_bloom_builder_seed(struct sqlite_bloom_builder *builder, const void *seed) {
-    memcpy(builder->builder.keys.seed, seed, sizeof builder->builder.keys.seed);
+    uint64_t words[2];
+    memcpy(words, seed, sizeof words);
+    bloom_builder_seed(&builder->builder, words);
 }
 
-/* What building comes to. */
-static int told_of_building(enum bloom_built built, const struct bloom_shape *shape,
-                            const char *reason, char *problem, const char *function) {
+/* Converts the result of building to a status and a message. */
+static int status_of_building(enum bloom_built built, const struct bloom_shape *shape,
+                              const char *reason, char *problem, const char *function) {
     switch (built) {
     case BLOOM_BUILT:
         return SQLITE_BLOOM_OK;
@@ -706,8 +711,8 @@ int sqlite_bloom_builder_add(struct sqlite_bloom_builder *builder, struct sqlite
         words_to_add(&building->shape, &key, &builder->memory.memory, words, problem, __func__);
     if (status != SQLITE_BLOOM_OK)
         return status;
-    return told_of_building(bloom_builder_add(building, words, reason), &building->shape, reason,
-                            problem, __func__);
+    return status_of_building(bloom_builder_add(building, words, reason), &building->shape, reason,
+                              problem, __func__);
 }
 
 int sqlite_bloom_builder_finish(struct sqlite_bloom_builder *builder,
@@ -718,10 +723,11 @@ int sqlite_bloom_builder_finish(struct sqlite_bloom_builder *builder,
     *filter = NULL;
     if (made == NULL)
         return interface_no_memory(problem, __func__);
-    enum bloom_built built = bloom_builder_finish(&builder->builder, &made->shape, &bytes, reason);
+    enum bloom_built built =
+        bloom_builder_finish(&builder->builder, NULL, NULL, &made->shape, &bytes, reason);
     if (built != BLOOM_BUILT) {
         sqlite_bloom_filter_close(made);
-        return told_of_building(built, &builder->builder.shape, reason, problem, __func__);
+        return status_of_building(built, &builder->builder.shape, reason, problem, __func__);
     }
     filter_own(made, bytes);
     *filter = made;
@@ -737,7 +743,7 @@ void sqlite_bloom_builder_close(struct sqlite_bloom_builder *builder) {
 
 /* --- Other systems --- */
 
-/* NULL after failing. */
+/* Returns NULL after failing. */
 static const struct bloom_exchange *read_format_name(const char *name, char *problem,
                                                      const char *function) {
     bloom_problem names;
@@ -761,7 +767,8 @@ int sqlite_bloom_filter_import(struct sqlite_bloom_filter **filter, const void *
     const struct bloom_exchange *exchange = read_format_name(format, problem, __func__);
     if (exchange == NULL)
         return SQLITE_BLOOM_REFUSED;
-    /* First of all: what has no header of its own could be anything, a filter of ours, too. */
+    /* Check this first, because bytes without a header could be anything, including a filter of
+     * ours. */
     if (bloom_filter_read(&shape, from, length, reason))
         return interface_fail(problem, SQLITE_BLOOM_REFUSED, __func__,
                               "the bytes are a filter of ours already; open them without an "
@@ -774,8 +781,7 @@ int sqlite_bloom_filter_import(struct sqlite_bloom_filter **filter, const void *
         made->shape = shape;
         if (own != NULL) {
             bloom_header_write(&shape, own);
-            exchange->read_payload(exchange->form, &shape, from, length,
-                                   own + bloom_header_bytes(&shape));
+            exchange->read_payload(&shape, from, length, own + bloom_header_bytes(&shape));
             filter_own(made, own);
         }
     }
@@ -799,6 +805,6 @@ int sqlite_bloom_filter_export(const struct sqlite_bloom_filter *filter, const c
         return interface_fail(problem, SQLITE_BLOOM_REFUSED, __func__,
                               "there is room for %" PRIu64 " bytes, but %" PRIu64 " are needed",
                               (uint64_t)room, needed);
-    exchange->write(exchange->form, &filter->shape, filter->payload, bytes);
+    exchange->write(&filter->shape, filter->payload, bytes);
     return SQLITE_BLOOM_OK;
 }

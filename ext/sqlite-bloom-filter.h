@@ -1,5 +1,7 @@
-/* Filters of sqlite-bloom from C and C++, without SQLite: the bytes that bloom_new, bloom_agg and
- * the other SQL functions make, asked, changed, built and exchanged in memory.
+/* Bloom filters for C and C++ programs, without SQLite.
+ *
+ * The bytes of a filter are those that the SQL functions of sqlite-bloom make and read. This
+ * library checks, changes, builds, merges and exchanges them in memory.
  *
  *     struct sqlite_bloom_filter *filter;
  *     char problem[SQLITE_BLOOM_PROBLEM_SIZE];
@@ -9,25 +11,28 @@
  *         refuse();
  *     sqlite_bloom_filter_close(filter);
  *
- * It needs the C library alone. Either link libsqlite-bloom-filter.a (make install puts it beside
- * this header; pkg-config: sqlite-bloom-filter; CMake: sqlite-bloom::filter), or compile the
- * amalgamation, sqlite-bloom-filter.c, into the program; Windows needs no -lm:
+ * The library needs only the C library. Either link libsqlite-bloom-filter.a, which make install
+ * puts beside this header (pkg-config: sqlite-bloom-filter; CMake: sqlite-bloom::filter), or
+ * compile the amalgamation sqlite-bloom-filter.c into the program. Windows needs no -lm:
  *
  *     cc -O2 -std=c11 -ffp-contract=off -c sqlite-bloom-filter.c
  *     cc -o program program.o sqlite-bloom-filter.o -lm
  *
- * Threads. Functions that take a const filter may run at once on one filter, if its allocator may.
- * All else needs one thread at a time for each filter or builder. There is no global state but the
- * choice of code for the processor, which is made once and is the same for all.
+ * Threads. Functions that take a const filter may run at the same time on one filter, if its
+ * allocator allows that. All other functions need one thread at a time for each filter or builder.
+ * The only global state is the choice of code for the processor, which is the same for every
+ * thread.
  *
- * Bytes. A filter is one stretch of bytes, the value of a BLOB; ext/FORMAT.md specifies it. No
- * alignment is needed. Equal sets of keys give equal bytes on every machine, whoever makes them:
- * this library or SQL. Bytes are never trusted: whatever they are, no function leaves them.
+ * Bytes. A filter is one sequence of bytes, the value of a BLOB, which ext/FORMAT.md specifies. It
+ * needs no alignment. Equal sets of keys give equal bytes on every machine, whether this library or
+ * SQL makes them. Bytes are never trusted: whatever they hold, no function reads or writes outside
+ * of them.
  *
- * Errors. A function that can fail returns SQLITE_BLOOM_OK (0), or a negative number and, in
- * problem, a sentence of valid UTF-8 that begins with the function's name; problem has room for
- * SQLITE_BLOOM_PROBLEM_SIZE bytes or is NULL. What failed has changed nothing, and where it would
- * have made something, that is NULL. Pointers are not NULL unless it is said.
+ * Errors. A function that can fail returns SQLITE_BLOOM_OK (0) or a negative number. On failure it
+ * writes to `problem` what is wrong and what to do, as valid UTF-8 that begins with the name of the
+ * function. `problem` has room for SQLITE_BLOOM_PROBLEM_SIZE bytes, or is NULL. A function that
+ * failed has changed nothing, and sets a pointer to a new object to NULL. Pointers must not be NULL
+ * unless the comment of the function says that they may.
  */
 #ifndef SQLITE_BLOOM_FILTER_H
 #define SQLITE_BLOOM_FILTER_H
@@ -39,30 +44,31 @@
 extern "C" {
 #endif
 
-/* The release that this header belongs to, and the same as a number: 1002003 is 1.2.3. */
+/* The release of this header, as text and as a number: 1002003 is 1.2.3. */
 #define SQLITE_BLOOM_VERSION "1.1.0"
 #define SQLITE_BLOOM_VERSION_NUMBER 1001000
 
-/* The release of the library that runs, as text. */
+/* Returns the release of the library that is linked, as text. */
 const char *sqlite_bloom_filter_version(void);
 
 enum sqlite_bloom_status {
     SQLITE_BLOOM_OK = 0,
     SQLITE_BLOOM_NO_MEMORY = -1,    /* the allocator returned NULL */
-    SQLITE_BLOOM_NOT_A_FILTER = -2, /* the bytes are none, are damaged, or of a newer release */
-    SQLITE_BLOOM_REFUSED = -3,    /* an argument is out of range, or the layout does not offer it */
-    SQLITE_BLOOM_NO_KEY = -4,     /* a key that the filter's key rule or hashing does not know */
-    SQLITE_BLOOM_DIFFERENT = -5,  /* filters that have other parameters cannot be merged */
-    SQLITE_BLOOM_CHOSEN_KEYS = -6 /* keys chosen against layout fuse: give it another salt */
+    SQLITE_BLOOM_NOT_A_FILTER = -2, /* the bytes are not a filter, are damaged, or newer */
+    SQLITE_BLOOM_REFUSED = -3,      /* an argument is out of range, or not supported */
+    SQLITE_BLOOM_NO_KEY = -4,     /* the key rule or the hashing of the filter has no key for it */
+    SQLITE_BLOOM_DIFFERENT = -5,  /* filters with different parameters cannot be merged */
+    SQLITE_BLOOM_CHOSEN_KEYS = -6 /* keys chosen against layout fuse: use another salt */
 };
 
-/* Room for a problem in words. */
+/* Size of the buffer for an error message. */
 #define SQLITE_BLOOM_PROBLEM_SIZE 640
 
-/* Where memory comes from. NULL in place of it: malloc, realloc and free. context is handed to each
- * function. allocate returns memory aligned as malloc's, or NULL; bytes is never 0. release takes
- * NULL, too. resize is as realloc, and may be NULL itself: then what grows is copied. The struct is
- * copied, context is not: it must live as long as what was made with it. */
+/* An allocator. Where a function takes a pointer to one, NULL means malloc, realloc and free.
+ * context is passed to each function. allocate returns memory that is aligned as malloc's, or NULL;
+ * bytes is never 0. release must accept NULL. resize works as realloc; if it is NULL, memory that
+ * grows is copied. The struct is copied, but context is not: it must live as long as the objects
+ * that were made with it. */
 struct sqlite_bloom_memory {
     void *(*allocate)(void *context, size_t bytes);
     void (*release)(void *context, void *memory);
@@ -72,16 +78,16 @@ struct sqlite_bloom_memory {
 
 /* --- Keys --- */
 
-/* A key has the type that it has in SQL: text in UTF-8 (with no need of a NUL at its end), bytes
- * (a BLOB), an INTEGER or a REAL. Text and bytes of equal contents are one key, and so are a real
- * and the integer that it is equal to; what else holds for a layout of another system, SQL's
- * documentation says. What text and bytes point to stays the caller's, and is read during the call
- * alone; it may be NULL when length, in bytes, is 0.
+/* A key has a type, as in SQL: text in UTF-8 (a NUL at its end is not needed), bytes (a BLOB), an
+ * INTEGER or a REAL. Text and bytes with the same content are the same key, and so are a real and
+ * the integer that it is equal to. For layouts of other systems, see the documentation of SQL. The
+ * library reads text and bytes during the call only. The pointer may be NULL when length, in bytes,
+ * is 0.
  *
- * A filter with a key rule (key=url) applies it: what is added goes in under its canonical key, and
- * what is asked is looked up under all keys that may cover it. There a number counts as the text
- * that SQLite makes of it: an integer as its decimal digits, a real with 15 of them (1.5, 3.0,
- * 1.0e+21). */
+ * A filter with a key rule (key=url) applies it to every key. Added text is stored under its
+ * canonical key, and checked text is looked up under all keys that may cover it. A number counts as
+ * the text that SQLite makes of it: an integer as its decimal digits, a real with 15 digits (1.5,
+ * 3.0, 1.0e+21). */
 enum sqlite_bloom_key_type {
     SQLITE_BLOOM_TEXT = 1,
     SQLITE_BLOOM_BYTES = 2,
@@ -89,7 +95,7 @@ enum sqlite_bloom_key_type {
     SQLITE_BLOOM_REAL = 4
 };
 
-/* For functions that stand in a header, used or not. */
+/* For functions that are defined in a header, because a program may not use all of them. */
 #if defined(__GNUC__)
 #define SQLITE_BLOOM_INLINE static inline __attribute__((unused))
 #else
@@ -141,54 +147,52 @@ SQLITE_BLOOM_INLINE struct sqlite_bloom_key sqlite_bloom_real_key(double real) {
 
 /* --- Filters --- */
 
-/* A filter: a view on bytes of the caller, or on bytes of its own. */
+/* A filter. Its bytes belong to the caller or to the filter. */
 struct sqlite_bloom_filter;
 
-/* Opens length bytes as a filter, after validating them once: header, length, and that no bit is
- * set beyond the last. Nothing is copied: bytes must stay where they are, unchanged, until the
- * filter is closed. bytes may be NULL when length is 0. The filter can be asked, not changed.
- * Allocates some 200 bytes; takes the same short time whatever the length. Fails with NO_MEMORY and
- * NOT_A_FILTER. */
+/* Opens length bytes as a filter for reading. Validates the header, the length, and that no bit
+ * after the last one is set, in constant time. Copies nothing: the bytes must stay in place and
+ * unchanged until the filter is closed. bytes may be NULL when length is 0. The caller must close
+ * the filter. Fails with NO_MEMORY and NOT_A_FILTER. */
 int sqlite_bloom_filter_open(struct sqlite_bloom_filter **filter, const void *bytes, size_t length,
                              const struct sqlite_bloom_memory *memory, char *problem);
 
-/* The same for bytes that may be changed: add and remove work on them where they are. */
+/* Opens length bytes as a filter that can be changed: add and remove change the bytes in place. */
 int sqlite_bloom_filter_open_writable(struct sqlite_bloom_filter **filter, void *bytes,
                                       size_t length, const struct sqlite_bloom_memory *memory,
                                       char *problem);
 
-/* Makes an empty filter for n keys (0 to 2^40) at the false-positive rate p, between 0 and 1; p is
- * 0 for a layout that is exact. options is NULL or text in SQL's words, as in
- * "layout=counting, key=url, salt=00112233445566778899aabbccddeeff", or the name of a layout. The
- * bytes are of its own, and those of bloom_new(n, p, options). Takes as long as memory takes to
- * become zeros. Fails with NO_MEMORY and REFUSED. */
+/* Makes an empty filter for n keys (0 to 2^40) at the false-positive rate p, with bytes of its own:
+ * those of bloom_new(n, p, options). p is between 0 and 1, or 0 for a layout that is exact. options
+ * is NULL, the name of a layout, or text as in SQL: "layout=counting, key=url,
+ * salt=00112233445566778899aabbccddeeff". Fails with NO_MEMORY and REFUSED. */
 int sqlite_bloom_filter_new(struct sqlite_bloom_filter **filter, uint64_t n, double p,
                             const char *options, const struct sqlite_bloom_memory *memory,
                             char *problem);
 
-/* Makes a filter with a copy of another's bytes, which can be changed. Takes a pass over them.
- * Fails with NO_MEMORY. */
+/* Makes a copy of a filter, with bytes of its own, which can be changed. Fails with NO_MEMORY. */
 int sqlite_bloom_filter_copy(struct sqlite_bloom_filter **filter,
                              const struct sqlite_bloom_filter *from,
                              const struct sqlite_bloom_memory *memory, char *problem);
 
-/* Releases a filter, and its bytes when they are its own. filter may be NULL. */
+/* Releases a filter, and its bytes if they are its own. filter may be NULL. */
 void sqlite_bloom_filter_close(struct sqlite_bloom_filter *filter);
 
-/* The bytes of a filter, header included, to be stored as a BLOB, and their number. They are the
- * filter's: valid until it is closed, and they change with it. */
+/* Returns the bytes of a filter, header included, to be stored as a BLOB, and sets *length to their
+ * number. They belong to the filter. They are valid until it is closed, and change when it changes.
+ */
 const void *sqlite_bloom_filter_bytes(const struct sqlite_bloom_filter *filter, size_t *length);
 
-/* --- Asking --- */
+/* --- Checking --- */
 
-/* Whether a key is in: 1 probably, 0 certainly not. NO_KEY: by the filter's key rule this is no
- * key, as text without a host is no URL (SQL says NULL). NO_MEMORY: only with a key rule and text
- * of more than 496 bytes. Takes 5 to 20 ns when the filter is in cache, a few cache misses when it
- * is not, 0.1 to 0.4 us with key=url. Allocates nothing else. */
+/* Returns 1 when a key is probably in the filter, and 0 when it is certainly not. Returns NO_KEY
+ * when the filter's key rule has no key for it, for example for text that is not a URL (SQL returns
+ * NULL). Returns NO_MEMORY only for text of more than 496 bytes in a filter with a key rule; other
+ * checks allocate nothing. */
 SQLITE_BLOOM_INLINE int sqlite_bloom_filter_check(const struct sqlite_bloom_filter *filter,
                                                   struct sqlite_bloom_key key);
 
-/* The same for a key of each type, without a struct around it. */
+/* Check a key of one type. */
 int sqlite_bloom_filter_check_text(const struct sqlite_bloom_filter *filter, const char *text,
                                    size_t length);
 int sqlite_bloom_filter_check_bytes(const struct sqlite_bloom_filter *filter, const void *bytes,
@@ -196,7 +200,7 @@ int sqlite_bloom_filter_check_bytes(const struct sqlite_bloom_filter *filter, co
 int sqlite_bloom_filter_check_integer(const struct sqlite_bloom_filter *filter, int64_t integer);
 int sqlite_bloom_filter_check_real(const struct sqlite_bloom_filter *filter, double real);
 
-/* Inline: where a key is made in the call, nothing is left of its type and its struct. */
+/* Inline, so that a call with a key that is made in place does not test its type. */
 SQLITE_BLOOM_INLINE int sqlite_bloom_filter_check(const struct sqlite_bloom_filter *filter,
                                                   struct sqlite_bloom_key key) {
     switch (key.type) {
@@ -213,91 +217,95 @@ SQLITE_BLOOM_INLINE int sqlite_bloom_filter_check(const struct sqlite_bloom_filt
     }
 }
 
-/* The same for count keys, whose cache misses overlap. Sets found[i] to 1 or 0 for key i, 0 where
- * it is no key. Returns how many are 1, or NO_MEMORY, after which found tells nothing. keys and
- * found may be NULL when count is 0. */
+/* Checks count keys, which is faster than checking one after the other in a filter that is not in
+ * the cache. Sets found[i] to 1 when key i is probably in, or else to 0. Returns the number of keys
+ * that are, or NO_MEMORY; then found is undefined. keys and found may be NULL when count is 0. */
 int64_t sqlite_bloom_filter_check_many(const struct sqlite_bloom_filter *filter,
                                        const struct sqlite_bloom_key *keys, size_t count,
                                        unsigned char *found);
 
-/* What a filter is: all that its header says, in no time. */
+/* What the header of a filter says. */
 struct sqlite_bloom_description {
-    const char *layout;   /* its name, which lives for ever; so does that of the key rule */
+    const char *layout;   /* names are never released */
     const char *key_rule; /* or NULL */
     int salted;           /* 1 or 0 */
-    uint32_t hashes;      /* of a key, k */
+    uint32_t hashes;      /* k, for each key */
     uint64_t bits;        /* m */
-    uint64_t n;           /* keys it was made for; 0 when made from m and k */
-    double p;             /* rate it was made for; 0 when made from m and k, and of exact layouts */
+    uint64_t n;           /* keys that it was made for; 0 when made from m and k */
+    double p;             /* rate that it was made for; 0 when made from m and k, or exact */
 };
+/* Reads the header only. */
 void sqlite_bloom_filter_describe(const struct sqlite_bloom_filter *filter,
                                   struct sqlite_bloom_description *description);
 
-/* What its bits say. Reads all of them, some 10 GB a second. */
+/* What the bits of a filter say. */
 struct sqlite_bloom_estimate {
-    double count; /* of distinct keys that are in; infinite when every bit is set */
-    double rate;  /* of false positives to expect now, 0 to 1 */
-    double fill;  /* share of the bits, or counters, that are set; negative where it says nothing */
+    double count; /* of distinct keys; infinite when every bit is set */
+    double rate;  /* of false positives that is expected now, 0 to 1 */
+    double fill;  /* share of the bits or counters that are set; negative if meaningless */
     uint64_t ones;
 };
+/* Reads every bit. */
 void sqlite_bloom_filter_estimate(const struct sqlite_bloom_filter *filter,
                                   struct sqlite_bloom_estimate *estimate);
 
 /* --- Changing --- */
 
-/* Adds a key, in place. Takes 20 to 30 ns in cache; allocates what a check does. Fails with NO_KEY,
- * NO_MEMORY, and REFUSED: the filter is open for reading only, or its layout is made of a finished
- * set. */
+/* Adds a key in place. Allocates what a check does. Fails with NO_KEY and NO_MEMORY, and with
+ * REFUSED if the filter is open for reading only, or if its layout is made of a finished set. */
 int sqlite_bloom_filter_add(struct sqlite_bloom_filter *filter, struct sqlite_bloom_key key,
                             char *problem);
 
-/* Adds count keys, whose cache misses overlap; keys may be NULL when count is 0. Stops at the first
- * that cannot be added. added, unless it is NULL, is set to how many were, those from the first. */
+/* Adds count keys. Stops at the first key that cannot be added. Sets *added to the number of keys
+ * that were added, counted from the first one. added may be NULL; keys may be NULL when count is 0.
+ */
 int sqlite_bloom_filter_add_many(struct sqlite_bloom_filter *filter,
                                  const struct sqlite_bloom_key *keys, size_t count, size_t *added,
                                  char *problem);
 
-/* Takes a key out once, in place; one that is certainly not in changes nothing. One that was never
- * added but is probably in takes counts of others: remove what was added, and nothing else. Takes
- * as long as an add, and fails as it does; REFUSED also for a layout other than counting. */
+/* Removes a key once, in place. A key that is certainly not in changes nothing. Remove only keys
+ * that were added: one that was never added but is probably in decreases the counters of other
+ * keys. Fails as an add does, and with REFUSED for every layout except counting. */
 int sqlite_bloom_filter_remove(struct sqlite_bloom_filter *filter, struct sqlite_bloom_key key,
                                char *problem);
 
-/* Makes the union, or an intersection (all keys that are in each, and at times others), of count
- * filters, 1 or more, that have equal parameters, as bloom_union and bloom_intersect do: of equal
- * bytes, but layouts whose sizes mix may mix them. The bytes are of its own. Takes a pass over all
- * of them, and room for one result more at most. Fails with NO_MEMORY, REFUSED and DIFFERENT. */
+/* Makes the union of count filters (1 or more), with bytes of its own, as bloom_union does. The
+ * filters must have equal parameters; some layouts also merge different sizes. Fails with
+ * NO_MEMORY, REFUSED and DIFFERENT. */
 int sqlite_bloom_filter_union(struct sqlite_bloom_filter **filter,
                               const struct sqlite_bloom_filter *const *filters, size_t count,
                               const struct sqlite_bloom_memory *memory, char *problem);
+/* Makes an intersection in the same way, as bloom_intersect does. It has every key that is in all
+ * the filters, and may have others. */
 int sqlite_bloom_filter_intersect(struct sqlite_bloom_filter **filter,
                                   const struct sqlite_bloom_filter *const *filters, size_t count,
                                   const struct sqlite_bloom_memory *memory, char *problem);
 
 /* --- Building --- */
 
-/* A filter in the making, sized exactly for its distinct keys when all have come. */
+/* Builds a filter that is sized exactly for its distinct keys, when all of them have been added. */
 struct sqlite_bloom_builder;
 
-/* Begins with p and options as in sqlite_bloom_filter_new, layouts included that are made of a
- * finished set (fuse). Allocates some 1,000 bytes. Fails with NO_MEMORY and REFUSED. */
+/* Opens a builder. p and options are those of sqlite_bloom_filter_new, and the layout may also be
+ * one that is made of a finished set (fuse). The caller must close the builder. Fails with
+ * NO_MEMORY and REFUSED. */
 int sqlite_bloom_builder_open(struct sqlite_bloom_builder **builder, double p, const char *options,
                               const struct sqlite_bloom_memory *memory, char *problem);
 
-/* Where others choose the keys: 16 random bytes, before the first key, keep them from choosing ones
- * that make building slow. Without it they come from the clock and an address. The filter's bytes
- * do not depend on it. */
+/* Sets 16 random bytes that keep an attacker from choosing keys that make building slow. Call it
+ * before the first key if others choose the keys. By default the bytes come from the clock and an
+ * address. The bytes of the filter do not depend on them. */
 void sqlite_bloom_builder_seed(struct sqlite_bloom_builder *builder, const void *seed);
 
-/* Takes a key. 8 bytes of memory for each distinct key (16 for classic, 32 for go), at times four
- * times as much for repeated ones; of layout bitmap a bit for each number up to the largest. Some
- * 20 to 100 ns. Fails with NO_MEMORY, NO_KEY and REFUSED. */
+/* Adds a key to a builder. A distinct key takes 8 bytes of memory (16 for classic, 32 for go), and
+ * up to four times as much if keys repeat. Layout bitmap takes a bit for each number up to the
+ * largest one. Fails with NO_MEMORY, NO_KEY and REFUSED. */
 int sqlite_bloom_builder_add(struct sqlite_bloom_builder *builder, struct sqlite_bloom_key key,
                              char *problem);
 
 /* Makes the filter of the keys so far, with bytes of its own: those of bloom_agg(key, NULL, p,
- * options). The builder is empty then, and ready for another set. Takes 10 to 50 ns a key, fuse
- * 100. Fails with NO_MEMORY, REFUSED and CHOSEN_KEYS; the builder then has its keys as before. */
+ * options). Then the builder is empty and ready for another set. Fails with NO_MEMORY, REFUSED and
+ * CHOSEN_KEYS; then the builder still has its keys. */
 int sqlite_bloom_builder_finish(struct sqlite_bloom_builder *builder,
                                 struct sqlite_bloom_filter **filter, char *problem);
 
@@ -306,17 +314,16 @@ void sqlite_bloom_builder_close(struct sqlite_bloom_builder *builder);
 
 /* --- Other systems --- */
 
-/* Makes the filter that another system serialised, with bytes of its own. format is one of SQL's
- * bloom_import: "guava", "spark", "dcso", "go", "parquet", "redisbloom", ... bytes may be NULL when
- * length is 0. Takes a pass over them. Fails with NO_MEMORY, NOT_A_FILTER and REFUSED. */
+/* Makes a filter from bytes that another system wrote, with bytes of its own. format is one that
+ * bloom_import knows: "guava", "spark", "dcso", "go", "parquet", "redisbloom", ... bytes may be
+ * NULL when length is 0. Fails with NO_MEMORY, NOT_A_FILTER and REFUSED. */
 int sqlite_bloom_filter_import(struct sqlite_bloom_filter **filter, const void *bytes,
                                size_t length, const char *format,
                                const struct sqlite_bloom_memory *memory, char *problem);
 
-/* Writes a filter as another system serialises it, to bytes, which has room for *length bytes, and
- * sets *length to those written. With bytes NULL it only sets *length, in no time; else it takes a
- * pass over them. Allocates nothing. Fails with REFUSED: the format has no such filters, or the
- * room is too small (*length then says what is needed). */
+/* Writes a filter as another system does. bytes has room for *length bytes; *length is set to the
+ * number of bytes that the filter takes. If bytes is NULL, only sets *length. Allocates nothing.
+ * Fails with REFUSED when the format has no such filter, or when there is too little room. */
 int sqlite_bloom_filter_export(const struct sqlite_bloom_filter *filter, const char *format,
                                void *bytes, size_t *length, char *problem);
 

@@ -1,4 +1,4 @@
-/* See bitset.h. Compilers make vector code of these loops. */
+/* Plain loops, of which compilers make vector code. */
 #include "base/bitset.h"
 
 #include "base/portable.h"

@@ -1,4 +1,5 @@
-/* Memory of the C library. See memory.h. */
+/* The allocator of the C library. On machines where size_t is smaller than 64 bits, larger sizes
+ * fail. */
 #include "base/memory.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Where memory comes from: the caller of the filter library decides. */
+/* Memory comes from an allocator that the caller of the filter library chooses. */
 #ifndef BLOOM_BASE_MEMORY_H
 #define BLOOM_BASE_MEMORY_H
 
@@ -6,10 +6,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* context is handed to every function. allocate returns NULL when there is no memory; bytes is not
- * 0. release takes NULL, too. resize returns memory of another size that begins with the same
- * bytes, or NULL, and then the old memory is as before; its argument may be NULL. The member resize
- * may be NULL itself: memory that grows is then copied. */
+/* context is passed to every function. allocate returns NULL when there is no memory; bytes is
+ * never 0. release accepts NULL. resize returns memory of another size that begins with the same
+ * bytes; or it returns NULL, and the old memory is unchanged. Its argument may be NULL. The member
+ * resize may itself be NULL, and then memory that grows is copied. */
 struct bloom_memory {
     void *(*allocate)(void *context, uint64_t bytes);
     void (*release)(void *context, void *memory);
@@ -17,7 +17,7 @@ struct bloom_memory {
     void *context;
 };
 
-/* That of the C library. */
+/* The allocator of the C library. */
 extern const struct bloom_memory bloom_c_memory;
 
 static inline void *bloom_allocate(const struct bloom_memory *memory, uint64_t bytes) {
@@ -28,7 +28,8 @@ static inline void bloom_release(const struct bloom_memory *memory, void *what) 
     memory->release(memory->context, what);
 }
 
-/* Enlarges memory in which `used` bytes are in use; used is 0 when `what` is NULL. */
+/* Returns larger memory with the first `used` bytes of `what`, or NULL; then `what` is unchanged.
+ * used is 0 when what is NULL. */
 static inline void *bloom_enlarge(const struct bloom_memory *memory, void *what, uint64_t used,
                                   uint64_t bytes) {
     if (memory->resize != NULL)

@@ -1,9 +1,8 @@
 /* What C11 leaves to the machine: byte order, the 128-bit product, bit counting.
  *
- * Everything a filter stores is little-endian; these helpers make the same bytes on every machine
- * and compile to single instructions where the machine agrees. Nothing here needs aligned pointers:
- * SQLite hands out BLOBs that are 8-byte aligned at best.
- */
+ * Everything in a filter is stored little-endian. These helpers make the same bytes on every
+ * machine, and compile to single instructions where the machine agrees. No pointer needs alignment,
+ * because SQLite aligns BLOBs to 8 bytes at best. */
 #ifndef BLOOM_BASE_PORTABLE_H
 #define BLOOM_BASE_PORTABLE_H
 
@@ -16,7 +15,7 @@
 #define BLOOM_BIG_ENDIAN 0
 #endif
 
-/* The same bytes in the other order. */
+/* Returns the bytes in the opposite order. */
 static inline uint64_t bloom_swap64(uint64_t value) {
 #if defined(__GNUC__)
     return __builtin_bswap64(value);
@@ -27,16 +26,16 @@ static inline uint64_t bloom_swap64(uint64_t value) {
 #endif
 }
 
-/* Starts loading the cache line at an address; only ever a hint. */
+/* Starts loading the cache line at an address. It is only a hint. */
 #if defined(__GNUC__)
 #define BLOOM_PREFETCH(address) __builtin_prefetch(address)
 #else
 #define BLOOM_PREFETCH(address) ((void)(address))
 #endif
 
-/* For a function that must be inlined because its callers pass constants, or because it is a step
- * of what is done for each key: compilers do not inline functions that they think too large. A
- * build without optimisation, such as the coverage build, gains nothing by copies. */
+/* For a function that must be inlined, because its callers pass constants or because it runs for
+ * each key. Compilers do not inline functions that they consider too large. A build without
+ * optimisation, such as the coverage build, gains nothing from copies. */
 #if defined(__GNUC__) && defined(__OPTIMIZE__)
 #define BLOOM_INLINE __attribute__((always_inline)) static inline
 #else
@@ -50,29 +49,28 @@ static inline uint64_t bloom_swap64(uint64_t value) {
 #define BLOOM_UNROLLED
 #endif
 
-/* Has a 64-bit variable computed at this point and in one register. A compiler that sees a word
- * turned by nine again and again copies it and turns the copies by nine, by eighteen, by
- * twenty-seven and so on: for each turn an instruction more, and a register. */
+/* Makes the compiler compute a 64-bit variable here, in one register. A compiler that sees a word
+ * rotated by nine again and again copies it and rotates the copies by nine, eighteen, twenty-seven
+ * and so on, which takes one more instruction and one more register for each step. */
 #if defined(__GNUC__) && defined(__LP64__)
 #define BLOOM_COMPUTED(variable) __asm__("" : "+r"(variable))
 #else
 #define BLOOM_COMPUTED(variable) ((void)(variable))
 #endif
 
-/* For a function that is rarely called, so that its caller need not save the registers it takes. */
+/* For a function that is rarely called, so that its caller need not save registers for it. */
 #if defined(__GNUC__)
 #define BLOOM_APART __attribute__((noinline)) static
 #else
 #define BLOOM_APART static
 #endif
 
-/* Turns a 64-bit word as the machine holds it into one whose bytes in memory are little-endian, and
- * back. */
+/* Converts a 64-bit word between the order of the machine and little-endian. */
 static inline uint64_t bloom_little64(uint64_t value) {
     return BLOOM_BIG_ENDIAN ? bloom_swap64(value) : value;
 }
 
-/* Eight bytes, or four, from any address as a little-endian number, and back. */
+/* Load and store eight or four bytes at any address as a little-endian number. */
 static inline uint64_t bloom_load64(const void *bytes) {
     uint64_t value;
     memcpy(&value, bytes, sizeof value);
@@ -95,9 +93,8 @@ static inline void bloom_store32(uint8_t *bytes, uint32_t value) {
         bytes[i] = (uint8_t)(value >> (8 * i));
 }
 
-/* 1 to 8 bytes as a little-endian word, the missing ones zero. Overlapping loads instead
- * of a switch over the length: keys of mixed lengths mispredict the switch (27.6 ns against 18.8 ns
- * for MurmurHash3 of a key of 60 to 80 bytes). */
+/* Loads 1 to 8 bytes as a little-endian word; the missing ones are zero. The loads overlap, because
+ * a switch over the length would be mispredicted for keys of mixed lengths. */
 static inline uint64_t bloom_load_partial(const uint8_t *bytes, size_t length) {
     if (length >= 4)
         return bloom_load32(bytes) | (uint64_t)bloom_load32(bytes + length - 4)
@@ -106,7 +103,7 @@ static inline uint64_t bloom_load_partial(const uint8_t *bytes, size_t length) {
            (uint64_t)bytes[length - 1] << (8 * (length - 1));
 }
 
-/* The high and, through low, the low half of the 128-bit product a * b. */
+/* Returns the high half of the 128-bit product a * b, and sets *low to its low half. */
 static inline uint64_t bloom_multiply_wide(uint64_t a, uint64_t b, uint64_t *low) {
 #if defined(__SIZEOF_INT128__)
     __extension__ typedef unsigned __int128 uint128;
@@ -122,15 +119,15 @@ static inline uint64_t bloom_multiply_wide(uint64_t a, uint64_t b, uint64_t *low
 #endif
 }
 
-/* floor(value * range / 2^64): maps a uniform 64-bit value onto 0 .. range-1 without a division
- * (Lemire, "Fast random integer generation in an interval", 2019). Monotone in value, so sorting
- * values sorts what they are mapped to. */
+/* Returns floor(value * range / 2^64): maps a uniform 64-bit value to 0 .. range-1 without a
+ * division (Lemire, "Fast random integer generation in an interval", 2019). It is monotone in
+ * value, so sorting values sorts what they are mapped to. */
 static inline uint64_t bloom_reduce(uint64_t value, uint64_t range) {
     uint64_t low;
     return bloom_multiply_wide(value, range, &low);
 }
 
-/* How many bits are set: 0 to 64. */
+/* Returns the number of bits that are set, 0 to 64. */
 static inline unsigned bloom_popcount64(uint64_t value) {
 #if defined(__GNUC__) && defined(__POPCNT__)
     return (unsigned)__builtin_popcountll(value);
@@ -142,7 +139,7 @@ static inline unsigned bloom_popcount64(uint64_t value) {
 #endif
 }
 
-/* floor(log2(value)) for value > 0. */
+/* Returns floor(log2(value)) for value > 0. */
 static inline unsigned bloom_log2_floor(uint64_t value) {
     unsigned log = 0;
     for (unsigned step = 32; step > 0; step /= 2)
@@ -153,7 +150,7 @@ static inline unsigned bloom_log2_floor(uint64_t value) {
     return log;
 }
 
-/* The number of the lowest bit that is set in value > 0. */
+/* Returns the number of the lowest bit that is set in value > 0. */
 static inline unsigned bloom_lowest_one64(uint64_t value) {
 #if defined(__GNUC__)
     return (unsigned)__builtin_ctzll(value);

@@ -1,12 +1,11 @@
-/* Which instructions an x86-64 processor and its system offer.
+/* Which instructions an x86-64 processor and its system support.
  *
- * The processor is asked: __builtin_cpu_supports asks a table of the compiler's library instead,
- * and zig, which the binaries are made with, brings a library whose table stays empty.
+ * This queries the processor itself, because __builtin_cpu_supports reads a table in the compiler's
+ * library, and zig, which makes our binaries, brings a library whose table stays empty.
  *
  * Source: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, 14.3 (AVX) and
- * 15.2 (AVX-512): a feature may be used when the processor has it and the system saves the
- * registers that it uses, which XCR0 says.
- */
+ * 15.2 (AVX-512). A feature may be used when the processor has it, and when XCR0 shows that the
+ * system saves the registers that it uses. */
 #ifndef BLOOM_BASE_PROCESSOR_X86_H
 #define BLOOM_BASE_PROCESSOR_X86_H
 
@@ -15,10 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bits of XCR0: registers of 128 and 256 bits; and masks and registers of 512. */
+/* Bits of XCR0 for registers of 128 and 256 bits, and for masks and registers of 512 bits. */
 enum { BLOOM_STATE_AVX = 0x06, BLOOM_STATE_AVX512 = 0xe6 };
 
-/* Whether leaf 7 of CPUID has a bit of EBX, and the system saves the registers. */
+/* Returns true when leaf 7 of CPUID has a bit of EBX, and the system saves the registers. */
 static inline bool bloom_processor_has(uint32_t feature, uint32_t state) {
     uint32_t a, b, c, d;
     if (!__get_cpuid(1, &a, &b, &c, &d) || (c & bit_OSXSAVE) == 0)

@@ -1,4 +1,5 @@
-/* See rounded.h. */
+/* Every step computes with more digits than a double has, and then rounds once. A logarithm is the
+ * sum of a series in integers of 128 bits. */
 #include "base/rounded.h"
 
 #include "base/portable.h"

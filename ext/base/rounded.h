@@ -1,13 +1,13 @@
-/* Positive numbers as programs with IEEE 754 doubles compute with them: rounded to 53 bits after
+/* Positive numbers, as programs with IEEE 754 doubles compute with them: rounded to 53 bits after
  * every step, to the nearest, ties to even.
  *
- * Filters of other systems have the size that their library computes in doubles, and the layers of
- * a filter that grows have rates that follow from its own. Every machine must get the same results
- * here, also one that keeps more digits in registers (x87), fuses multiplication with addition, or
- * has another logarithm. So these steps are made of integers. The logarithm is the true one,
- * rounded; those of the libraries differ from it in the last bit at most. This bit decides about a
- * size only where n ln p / ln^2 2 is, to within some 10^-15 of its value, a whole number. There the
- * libraries differ among themselves from machine to machine. */
+ * Filters of other systems have the size that their library computes in doubles, and a filter that
+ * grows computes the rates of its layers from its own rate. Every machine must get the same
+ * results, including one that keeps more digits in registers (x87), fuses multiplication with
+ * addition, or has another logarithm. So these steps use integers. The logarithm is the true one,
+ * rounded; the logarithms of libraries differ from it in the last bit at most. That bit decides
+ * about a size only where n ln p / ln^2 2 is a whole number to within about 10^-15 of its value.
+ * There the libraries themselves differ from machine to machine. */
 #ifndef BLOOM_BASE_ROUNDED_H
 #define BLOOM_BASE_ROUNDED_H
 
@@ -20,10 +20,10 @@ struct bloom_rounded {
     int exponent;
 };
 
-/* high * 2^64 + low, times 2^exponent; more: whether some digit that is not zero follows. */
+/* high * 2^64 + low, times 2^exponent. more: a nonzero digit follows. */
 struct bloom_rounded bloom_rounded_wide(uint64_t high, uint64_t low, int exponent, bool more);
 
-/* A whole number, and a double that is finite and not negative. */
+/* Convert a whole number, and a double that is finite and not negative. */
 struct bloom_rounded bloom_rounded_integer(uint64_t value);
 struct bloom_rounded bloom_rounded_double(double value);
 
@@ -39,7 +39,7 @@ struct bloom_rounded bloom_rounded_log(struct bloom_rounded value);
 /* 1 - e^-value, within 2^-54. */
 struct bloom_rounded bloom_rounded_share(struct bloom_rounded value);
 
-/* The whole number below, above, and nearest (halves up); at most UINT64_MAX. */
+/* Return the whole number below, above, and nearest (halves go up), at most UINT64_MAX. */
 uint64_t bloom_rounded_floor(struct bloom_rounded value);
 uint64_t bloom_rounded_ceiling(struct bloom_rounded value);
 uint64_t bloom_rounded_nearest(struct bloom_rounded value);

@@ -1,4 +1,4 @@
-/* Text for messages: problems, quoted text of others, numbers, names. */
+/* Text for messages: problems, quoted text, numbers, names. */
 #ifndef BLOOM_BASE_TEXT_H
 #define BLOOM_BASE_TEXT_H
 

@@ -1,4 +1,6 @@
-/* See builder.h. */
+/* There are three ways to build. A shape with bits is filled as keys come, a batch at a time. A set
+ * of numbers grows as larger keys come. In every other case the keys are collected, and the filter
+ * is sized and filled when all have come. */
 #include "filter/builder.h"
 
 #include "filter/header.h"
@@ -22,15 +24,20 @@ static bool grows(const struct bloom_builder *builder) {
 }
 
 bool bloom_builder_begin(struct bloom_builder *builder, const struct bloom_shape *shape,
-                         const uint64_t seed[2], const struct bloom_memory *memory) {
+                         uint64_t limit, const uint64_t seed[2],
+                         const struct bloom_memory *memory) {
     *builder = (struct bloom_builder){
         .shape = *shape,
-        .limit = UINT64_MAX,
+        .limit = limit,
         .keys = {.layout = shape->layout, .memory = memory, .seed = {seed[0], seed[1]}}};
     if (keys_decide(builder))
         return true;
     builder->filter = bloom_filter_new(shape, memory);
     return builder->filter != NULL;
+}
+
+void bloom_builder_seed(struct bloom_builder *builder, const uint64_t seed[2]) {
+    memcpy(builder->keys.seed, seed, sizeof builder->keys.seed);
 }
 
 static void set_bits(struct bloom_builder *builder) {
@@ -49,7 +56,7 @@ static enum bloom_built size_for(struct bloom_builder *builder, uint64_t keys,
     return builder->needed <= builder->limit ? BLOOM_BUILT : BLOOM_BUILD_TOO_LONG;
 }
 
-/* Makes room for a key. Room grows by half each time, so that all the growing costs no more than a
+/* Makes room for a key. The room grows by half each time, so all the growing costs no more than a
  * few copies. */
 static enum bloom_built grow_for(struct bloom_builder *builder, uint64_t key,
                                  bloom_problem problem) {
@@ -100,7 +107,7 @@ enum bloom_built bloom_builder_add(struct bloom_builder *builder, const uint64_t
     return BLOOM_BUILT;
 }
 
-/* Sizes the filter for the keys found and fills it. */
+/* Sizes the filter for the collected keys and fills it. */
 static enum bloom_built finish_from_keys(struct bloom_builder *builder, struct bloom_shape *shape,
                                          uint8_t **filter, bloom_problem problem) {
     const struct bloom_memory *memory = builder->keys.memory;
@@ -123,12 +130,16 @@ static enum bloom_built finish_from_keys(struct bloom_builder *builder, struct b
     return built;
 }
 
-enum bloom_built bloom_builder_finish(struct bloom_builder *builder, struct bloom_shape *shape,
-                                      uint8_t **filter, bloom_problem problem) {
+enum bloom_built bloom_builder_finish(struct bloom_builder *builder,
+                                      bool (*interrupted)(void *argument), void *argument,
+                                      struct bloom_shape *shape, uint8_t **filter,
+                                      bloom_problem problem) {
     const bool has_filter = builder->filter != NULL;
     *filter = NULL;
     *shape = builder->shape;
-    if (!has_filter) { /* also a set of numbers that got no key */
+    builder->keys.interrupted = interrupted;
+    builder->keys.argument = argument;
+    if (!has_filter) { /* also an exact set that got no key */
         enum bloom_built built = finish_from_keys(builder, shape, filter, problem);
         if (built != BLOOM_BUILT)
             return built;

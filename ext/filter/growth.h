@@ -62,7 +62,7 @@ struct bloom_layer {
     uint64_t ones_limit; /* of all chunks together; UINT64_MAX: none */
 };
 
-/* Returns true when there can be such a filter. Otherwise problem says why not. */
+/* Returns true when such a filter is possible. Otherwise problem is set. */
 bool bloom_growth_possible(const struct bloom_growth *growth, bloom_problem problem);
 
 /* Computes layer number index of a generation, from 0. Returns false, with the reason in problem,
@@ -70,11 +70,11 @@ bool bloom_growth_possible(const struct bloom_growth *growth, bloom_problem prob
 bool bloom_growth_layer(const struct bloom_growth *growth, unsigned index,
                         struct bloom_layer *layer, bloom_problem problem);
 
-/* The number of blocks of a chunk, and the number of its first block. */
+/* Return the number of blocks of a chunk, and the number of its first block. */
 uint32_t bloom_layer_chunk_blocks(const struct bloom_layer *layer, uint64_t chunk);
 uint64_t bloom_layer_chunk_start(const struct bloom_layer *layer, uint64_t chunk);
 
-/* The chunk of a block. */
+/* Returns the chunk of a block. */
 uint64_t bloom_layer_chunk_of(const struct bloom_layer *layer, uint64_t block);
 
 /* Returns true when a chunk of that many blocks, keys and ones is full: it closes. */
@@ -86,14 +86,15 @@ bool bloom_layer_is_full(const struct bloom_layer *layer, uint32_t blocks, uint6
 uint64_t bloom_growth_merge_limit(const struct bloom_growth *growth,
                                   const struct bloom_layer *first);
 
-/* The fewest keys that can have set that many ones. Each key sets at most one for each probe. */
+/* Returns the fewest keys that can have set this many ones. Each key sets at most one for each
+ * probe. */
 uint64_t bloom_keys_fewest(const struct bloom_shape *shape, uint64_t ones);
 
-/* Returns true when that many keys can have set that many ones. Each counted key has set at least
+/* Returns true when this many keys can have set this many ones. Each counted key has set at least
  * one bit that was zero. Where keys can be removed, any number is possible. */
 bool bloom_keys_are_possible(const struct bloom_shape *shape, uint64_t keys, uint64_t ones);
 
-/* The number of keys that an estimate gives, within these bounds. */
+/* Returns the number of keys by an estimate, within these bounds. */
 uint64_t bloom_keys_of(const struct bloom_shape *shape, const struct bloom_estimate *estimate);
 
 #endif

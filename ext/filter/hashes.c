@@ -1,23 +1,27 @@
-/* A key set hands out its keys in the order of their topmost bits when there are many of them. So
- * they fall into stretches, which are sorted one after the other: a hash is put into its place by
- * its next bits, and the few that share a place are sorted there. Of keys that were chosen, all n
- * may share one; these take n log n steps.
- */
+/* A key set returns many keys in the order of their topmost bits. So they form stretches, which are
+ * sorted one after the other: a hash is put into its place by its next bits, and the few hashes
+ * that share a place are sorted there. If the keys were chosen, all n may share a place; they take
+ * n log n steps. */
 #include "filter/hashes.h"
 
 #include "base/portable.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    /* The topmost bits of a hash choose its stretch, when there are many hashes. The bits below
+    /* When there are many hashes, the topmost bits choose the stretch of a hash. The bits below
      * choose its place in the stretch. */
     STRETCH_BITS = 8,
     PLACE_BITS = 11,
     FEW_HASHES = 1 << 14, /* one stretch */
     INSERTION_MOST = 24
 };
+
+static_assert((int)STRETCH_BITS <= (int)BLOOM_KEY_SET_PARTITION_BITS &&
+                  (int)FEW_HASHES >= (int)BLOOM_KEY_SET_UNPARTITIONED,
+              "more hashes than FEW_HASHES come in the order of their topmost bits");
 
 static int compare_hashes(const void *a, const void *b) {
     const uint64_t *one = a, *other = b;

@@ -1,17 +1,17 @@
-/* Reading and writing the header of a filter. See header.h and FORMAT.md.
+/* The header of a filter, as FORMAT.md specifies it. Reading checks first that the bytes are
+ * intact, and then that every number is possible.
  *
- *    0  4  magic 89 42 4c 4d          16  8  m
- *    4  1  version, 1                 24  8  n, 0 when made from m and k
- *    5  1  layout                     32  8  p as IEEE 754 double, 0 when made from m and k
- *    6  1  hashing                    40 16  the layout's own, or zeros
- *    7  1  further header lines       56  8  checksum
- *    8  4  k
- *   12  1  key rule                   64 16  with one further line: the salt
- *   13  3  zeros                      80 48  zeros
+ *     0  4  magic 89 42 4c 4d          16  8  m
+ *     4  1  version, 1                 24  8  n, 0 when made from m and k
+ *     5  1  layout                     32  8  p as IEEE 754 double, 0 when made from m and k
+ *     6  1  hashing                    40 16  the layout's own, or zeros
+ *     7  1  further header lines       56  8  checksum
+ *     8  4  k
+ *    12  1  key rule                   64 16  with one further line: the salt
+ *    13  3  zeros                      80 48  zeros
  *
  * The checksum is the first word of the MurmurHash3 of all other bytes of the header. The payload
- * of ceil(m / 8) bytes follows the header; its bits beyond m are zero.
- */
+ * of ceil(m / 8) bytes follows the header. Its bits after m are zero. */
 #include "filter/header.h"
 
 #include "base/portable.h"
@@ -20,7 +20,7 @@
 
 #include <inttypes.h>
 
-/* The first byte is neither ASCII nor UTF-8, so that text is never taken for a filter. */
+/* The first byte is neither ASCII nor UTF-8, so text is never mistaken for a filter. */
 static const uint8_t MAGIC[4] = {0x89, 'B', 'L', 'M'};
 
 enum {
@@ -87,13 +87,14 @@ bool bloom_filter_read(struct bloom_shape *shape, const void *bytes, uint64_t le
            bloom_payload_read(shape, bytes, length, problem);
 }
 
-/* Advice about a number that this release does not know. */
+/* Returns advice about a number that this release does not know. */
 static const char *who_knows(unsigned number) {
     return number >= PRIVATE_NUMBERS ? "it is private to the program that wrote it"
                                      : "get a newer release";
 }
 
-/* Whether the bytes are a header of this version, unchanged since it was written. */
+/* Returns true when the bytes are a header of this version that is unchanged since it was written.
+ */
 static bool is_intact(const uint8_t *header, uint64_t length, bloom_problem problem) {
     if (length < BLOOM_HEADER_BYTES)
         return bloom_fail(problem,
@@ -125,7 +126,7 @@ static bool is_intact(const uint8_t *header, uint64_t length, bloom_problem prob
     return true;
 }
 
-/* Whether every byte that must be zero is. */
+/* Returns true when every byte that must be zero is zero. */
 static bool spare_is_zero(const struct bloom_shape *shape, const uint8_t *header) {
     uint64_t spare = bloom_load32(header + AT_RULE) >> 8;
     if (shape->layout->valid == NULL)
@@ -136,7 +137,7 @@ static bool spare_is_zero(const struct bloom_shape *shape, const uint8_t *header
     return spare == 0;
 }
 
-/* Key rule and salt. */
+/* Reads the key rule and the salt. */
 static bool read_keying(struct bloom_shape *shape, const uint8_t *header, bloom_problem problem) {
     struct bloom_keying *keying = &shape->keying;
     *keying = (struct bloom_keying){.salted = header[AT_LINES] == 1};
@@ -168,8 +169,8 @@ bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t le
     if (!is_intact(header, length, problem))
         return false;
 
-    /* The checksum holds, so what is wrong from here on was written so: by a newer release, by
-     * another program, or by an attacker. */
+    /* The checksum is right. So whatever is wrong from here on was written that way, by a newer
+     * release, by another program, or by an attacker. */
     shape->layout = bloom_layout_by_numbers(header[AT_LAYOUT], header[AT_HASHING]);
     if (shape->layout == NULL)
         return bloom_fail(
@@ -209,7 +210,8 @@ bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t le
                           "is invalid: its header says %" PRIu32 " hashes for %" PRIu64
                           " bits, more than 255 need as many bits" BLOOM_MADE_WRONGLY,
                           shape->probes, shape->bits);
-    /* No sign, not even of zero: one filter has one form. The comparison is false for NaN. */
+    /* There is no sign, not even of zero, because one filter has one form. The comparison is false
+     * for a NaN. */
     if (shape->capacity > BLOOM_CAPACITY_MAXIMUM || rate >> 63 != 0 || !(shape->rate < 1)) {
         char number[BLOOM_NUMBER_SIZE];
         return bloom_fail(

@@ -1,4 +1,5 @@
-/* The keys of a text by a filter's key rule. See key.h. */
+/* The keys of a text by the key rule of a filter. The rule writes them into a buffer; then the
+ * hashing of the filter hashes each. */
 #include "filter/key.h"
 
 enum bloom_key_kind bloom_ruled_key(const struct bloom_shape *shape, const uint8_t *text,

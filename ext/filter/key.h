@@ -1,7 +1,7 @@
-/* From a key to the words that decide about it in filters of a shape: by its type and the filter's
- * hashing, or by the filter's key rule. Only layout, keying and extra of the shape matter.
+/* From a key to the words that decide about it in filters of a shape: by its type and the hashing
+ * of the filter, or by the key rule. Only layout, keying and extra of the shape matter.
  *
- * The functions are inline: a check takes some 10 ns, so that a call would show. */
+ * The functions are inline, because a check takes little longer than a call. */
 #ifndef BLOOM_FILTER_KEY_H
 #define BLOOM_FILTER_KEY_H
 
@@ -9,21 +9,21 @@
 #include "filter/layout.h"
 #include "hash/murmur3.h"
 
-/* BLOOM_KEY_FOREIGN: the hashing has no keys of this type, or the key rule has no key for the
- * value, so that the key cannot be in. */
+/* BLOOM_KEY_FOREIGN: the hashing does not hash keys of this type, or the key rule has no key for
+ * the value. So the key cannot be in the filter. */
 enum bloom_key_kind { BLOOM_KEY, BLOOM_KEY_NULL, BLOOM_KEY_FOREIGN, BLOOM_KEY_NO_MEMORY };
 
 static inline enum bloom_key_kind bloom_key_kind_of(bool taken) {
     return taken ? BLOOM_KEY : BLOOM_KEY_FOREIGN;
 }
 
-/* Whether keys are hashed by murmur3, as those of most filters are: these need no call through a
- * pointer, which would slow a check of some 6 ns. */
+/* Returns true when keys are hashed by murmur3, as those of most filters are. They need no call
+ * through a pointer, which would slow down a check. */
 static inline bool bloom_is_murmur3(const struct bloom_shape *shape) {
     return shape->layout->hashing == &bloom_hashing_murmur3 && !shape->keying.salted;
 }
 
-/* The key of a text in UTF-8, of bytes, of an integer and of a real, without a key rule. */
+/* Hash a text in UTF-8, bytes, an integer and a real, without a key rule. */
 static inline enum bloom_key_kind bloom_text_key(const struct bloom_shape *shape, const void *text,
                                                  size_t length, uint64_t *words) {
     if (bloom_is_murmur3(shape)) {
@@ -65,8 +65,8 @@ static inline enum bloom_key_kind bloom_real_key(const struct bloom_shape *shape
                              hashing->real(bloom_shape_seed(shape), real, words));
 }
 
-/* Room for the keys of a text by a key rule. Short texts need no allocation, such as URLs of at
- * most 496 bytes. bytes is NULL when there is no memory. */
+/* A buffer for the keys of a text by a key rule. Short texts, such as URLs of at most 496 bytes,
+ * need no allocation. bytes is NULL when there is no memory. */
 struct bloom_key_room {
     uint8_t *bytes;
     uint8_t inside[2048];
@@ -85,13 +85,14 @@ static inline void bloom_key_room_release(struct bloom_key_room *room,
     room->bytes = NULL;
 }
 
-/* The key under which the shape's key rule adds a text. The shape must have a key rule. */
+/* Writes the words of the key under which the key rule of a shape adds a text. The shape must have
+ * a key rule. */
 enum bloom_key_kind bloom_ruled_key(const struct bloom_shape *shape, const uint8_t *text,
                                     size_t length, const struct bloom_memory *memory,
                                     uint64_t *words);
 
-/* All keys that may cover a text; the words of key i begin at i * hash_words. BLOOM_KEY_NULL: the
- * text has none. */
+/* Writes the words of all keys that may cover a text; those of key i begin at i * hash_words.
+ * Returns BLOOM_KEY_NULL when the text has no key. */
 enum { BLOOM_ASKED_WORDS = BLOOM_RULE_KEYS_MAXIMUM * BLOOM_HASH_WORDS_MAXIMUM };
 enum bloom_key_kind bloom_ruled_keys(const struct bloom_shape *shape, const uint8_t *text,
                                      size_t length, const struct bloom_memory *memory,

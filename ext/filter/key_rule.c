@@ -1,4 +1,4 @@
-/* The table of key rules. See key_rule.h. */
+/* The table of key rules. A new rule is one file and one row. */
 #include "filter/key_rule.h"
 
 #include "base/text.h"

@@ -1,11 +1,11 @@
 /* The key rules url and url_nocase: a text is a URL, and its keys are those of ext/URLS.md.
  *
- * url_nocase is for lists that do not keep the case of paths, as some block lists for browsers: it
- * makes the ASCII letters of path and query lower case. (Those of the host are lower case in every
- * key.)
+ * url_nocase is for lists that do not keep the case of paths, such as some block lists for
+ * browsers. It makes the ASCII letters of path and query lower case. (Those of the host are lower
+ * case in every key.)
  *
- * What is asked may be anything that somebody typed. What is added must be a URL or an entry: a
- * line of a list such as "0.0.0.0 evil.example" would become a key that nothing ever matches. */
+ * A checked text may be anything that somebody typed. An added text must be a URL or an entry of a
+ * list: a line such as "0.0.0.0 evil.example" would become a key that nothing ever matches. */
 #include "filter/key_rule.h"
 
 #include "list/list.h"
@@ -17,7 +17,7 @@ static_assert((int)BLOOM_RULE_KEYS_MAXIMUM >= BLOOM_URL_KEYS_MOST, "a URL has mo
 static bool rule_url_add(const uint8_t *text, size_t length, uint8_t *room,
                          struct bloom_rule_key *key) {
     struct bloom_url url;
-    /* Most of what a list gives is a key already, and an entry. */
+    /* Most entries of a list are keys already. */
     const size_t name = length > 0 ? bloom_url_plain_name(text, length) : 0;
     if (name > 0 && name + 1 == length && text[name] == '/') {
         *key = (struct bloom_rule_key){text, length};
@@ -62,12 +62,12 @@ static unsigned rule_url_nocase_ask(const uint8_t *text, size_t length, uint8_t 
     return rule_url_all(&url, room, keys);
 }
 
-/* A line of a list may have a key as a URL, so that asking for one does not leave it out. The
- * beginning of a long text decides, since there may be no memory for all of it. */
+/* A line of a list may have a key as a URL, so a condition on the key would not leave it out. The
+ * beginning of a long text decides, because there may be no memory for all of it. */
 static const char *rule_url_advice(const uint8_t *text, size_t length) {
     enum { BEGINNING = 400 };
     struct bloom_url url;
-    uint8_t room[4 * BEGINNING + 320];
+    uint8_t room[BLOOM_URL_ROOM(BEGINNING)];
     return bloom_url_parse(&url, text, length < BEGINNING ? length : BEGINNING, room) ||
                    bloom_list_is_line(text, length)
                ? "it is no URL but a line of a list; have lists read, as in FROM "

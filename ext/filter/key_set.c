@@ -1,4 +1,6 @@
-/* See key_set.h. */
+/* Keys are appended to chunks. When a partition has grown enough, a hash table finds its
+ * duplicates, and the keys that remain move to the front of their own chunks, so this needs no
+ * second copy. */
 #include "filter/key_set.h"
 
 #include "base/portable.h"
@@ -6,11 +8,11 @@
 #include <string.h>
 
 enum {
-    PARTITION_BITS = 9,
+    PARTITION_BITS = BLOOM_KEY_SET_PARTITION_BITS,
     PARTITIONS = 1 << PARTITION_BITS,
-    /* Below this, one partition with its table (64 KiB) is in cache anyway. While the distinct keys
-       are fewer, the set holds about this many at most. */
-    KEYS_BEFORE_PARTITIONS = 1 << 12,
+    /* With fewer keys, one partition with its table (64 KiB) is in cache anyway. While there are
+       fewer distinct keys, the set holds about this many at most. */
+    KEYS_BEFORE_PARTITIONS = BLOOM_KEY_SET_UNPARTITIONED,
     /* A chunk has room for an eighth of what its partition holds, so that an eighth is wasted at
        most; from 256 bytes, which serve small groups, to 4 KiB. */
     CHUNK_SHARE = 8,
@@ -114,7 +116,8 @@ static inline uint64_t slot_of(const struct key_table *table, const uint64_t *va
     return (mixed ^ mixed >> 32) * table->second >> table->shift;
 }
 
-/* Puts value into a table in which zeros mean empty. Returns false when it is there already. */
+/* Inserts a value into a table in which zeros mean empty. Returns false when it is there already.
+ */
 static inline bool insert(struct key_table *table, const uint64_t *value, unsigned width) {
     uint64_t start = slot_of(table, value, width);
     for (uint64_t slot = start;; slot++) {
@@ -129,7 +132,7 @@ static inline bool insert(struct key_table *table, const uint64_t *value, unsign
     }
 }
 
-/* Writes the values that are kept to the front of their own chunks. */
+/* Moves the values that remain to the front of their own chunks. */
 struct key_keeper {
     struct bloom_key_chunk *to;
     uint32_t at;
@@ -153,7 +156,7 @@ static void keep_no_more(struct key_keeper *keeper, struct bloom_key_partition *
     partition->keys = keeper->keys;
 }
 
-/* Keeps the first of each group of equal values, in place. */
+/* Drops all but the first of each group of equal values, in place. */
 static inline void drop_duplicates(struct bloom_key_partition *partition, struct key_table *table,
                                    unsigned width) {
     struct key_keeper keeper = {.to = partition->first};
@@ -243,7 +246,7 @@ static inline struct bloom_key_partition *partition_of(struct bloom_key_set *set
     return &set->partitions[word >> (64 - PARTITION_BITS)];
 }
 
-/* Distributes the keys of the one partition over many. */
+/* Distributes the keys of the first partition over many. */
 static bool key_set_split(struct bloom_key_set *set) {
     unsigned width = set->layout->hash_words;
     struct bloom_key_partition whole = set->one;
@@ -257,7 +260,7 @@ static bool key_set_split(struct bloom_key_set *set) {
     for (struct bloom_key_chunk *chunk = whole.first; chunk != NULL; chunk = chunk->next)
         for (uint32_t i = 0; i < chunk->words; i += width)
             if (!append(set, partition_of(set, chunk->values[i]), chunk->values + i)) {
-                /* Back to one partition: no key may be lost. */
+                /* Go back to one partition, because no key may be lost. */
                 for (unsigned j = 0; j < PARTITIONS; j++)
                     release_chunks(set, set->partitions[j].first);
                 bloom_release(set->memory, set->partitions);

@@ -1,4 +1,4 @@
-/* The table of layouts, and what is common to all shapes. See layout.h. */
+/* The table of layouts, and what is common to all shapes. A new layout is one file and one row. */
 #include "filter/layout.h"
 
 #include <inttypes.h>
@@ -41,6 +41,20 @@ void bloom_layout_list(char *text, size_t size) {
     for (size_t i = 0; i < LAYOUT_COUNT; i++)
         if (!LAYOUTS[i]->unlisted)
             bloom_name_append(text, size, LAYOUTS[i]->name);
+}
+
+void bloom_layout_list_keying(char *text, size_t size, const char *conjunction) {
+    size_t left = 0;
+    for (size_t i = 0; i < LAYOUT_COUNT; i++)
+        left += LAYOUTS[i]->keying;
+    text[0] = '\0';
+    for (size_t i = 0; i < LAYOUT_COUNT; i++)
+        if (LAYOUTS[i]->keying) {
+            size_t used = strlen(text);
+            const char *before = used == 0 ? "" : left == 1 ? conjunction : ", ";
+            snprintf(text + used, size - used, "%s%s", before, LAYOUTS[i]->name);
+            left--;
+        }
 }
 
 bool bloom_shape_size(struct bloom_shape *shape, uint64_t capacity, bloom_problem problem) {
@@ -110,7 +124,7 @@ bool bloom_shape_same(const struct bloom_shape *a, const struct bloom_shape *b,
     if (a->capacity != b->capacity)
         append_difference(problem, "n = %" PRIu64 " and %" PRIu64, a->capacity, b->capacity);
     if (memcmp(&a->rate, &b->rate, sizeof a->rate) != 0) {
-        /* As many digits as it takes to see the difference. */
+        /* Writes as many digits as it takes to see the difference. */
         char one[BLOOM_NUMBER_SIZE], other[BLOOM_NUMBER_SIZE];
         if (strcmp(bloom_number_text(one, a->rate, 15), bloom_number_text(other, b->rate, 15)) ==
             0) {
@@ -129,7 +143,7 @@ bool bloom_shape_same(const struct bloom_shape *a, const struct bloom_shape *b,
     return problem[0] == '\0';
 }
 
-/* Whether one is 1, 2, 4, ... times the other. */
+/* Returns true when one number is 1, 2, 4, ... times the other. */
 static bool halves_to(uint64_t one, uint64_t other) {
     while (one < other)
         one *= 2;

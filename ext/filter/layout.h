@@ -1,8 +1,7 @@
-/* What a filter looks like (its shape) and the interface that every layout of the bits implements.
+/* The shape of a filter, and the interface of a layout of its bits.
  *
- * A layout is one file, NAME.c, and one row of the table in layout.c. Filters store its number and
- * that of its hashing: what the two stand for is never changed, only joined by further numbers.
- */
+ * A layout is one file and one row of the table in layout.c. Filters store the number of the layout
+ * and of its hashing. The meaning of a number never changes; new layouts get new numbers. */
 #ifndef BLOOM_FILTER_LAYOUT_H
 #define BLOOM_FILTER_LAYOUT_H
 
@@ -14,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What problems of a header end in: bytes that changed after they were written, and numbers that no
- * writer puts there. They fit a filter and the header of a table's layer. */
+/* Ends of problems of a header: for bytes that changed after they were written, and for numbers
+ * that no writer writes. */
 #define BLOOM_RESTORE "; restore it from its source or a backup"
 #define BLOOM_MADE_WRONGLY "; whoever wrote it must write it anew"
 
@@ -24,16 +23,16 @@ struct bloom_key_set;
 struct bloom_layout;
 struct bloom_shape;
 
-/* Returns 1 when the key of which this word alone decides is probably in, else 0. The word comes in
- * a register, and an int goes back: so a caller that has the same type can jump here. */
+/* Returns 1 when the key is probably in, or else 0. The key is decided by this one word, which is
+ * passed in a register. The result is an int, so that a caller with the same type can jump here. */
 typedef int bloom_word_check(const struct bloom_shape *shape, const uint8_t *payload,
                              uint64_t word);
 
-/* How values become the words that decide about keys, as far as a user chooses it. Zeros: each
- * value is its own key, hashed as the layout does it. */
+/* How values become the words of keys, as far as a user chooses it. Zeros: each value is its own
+ * key, and the layout's hashing hashes it. */
 struct bloom_keying {
     const struct bloom_key_rule *rule; /* NULL: none */
-    bool salted;                       /* hashed by siphash, under salt; else salt is zeros */
+    bool salted;                       /* hashed by siphash under salt; else salt is zeros */
     uint64_t salt[2];                  /* its 16 bytes as two little-endian numbers */
 };
 
@@ -49,27 +48,27 @@ struct bloom_shape {
     struct bloom_keying keying; /* zeros, unless the layout offers more */
 };
 
-/* p where none is given. */
+/* The default of p. */
 #define BLOOM_RATE_DEFAULT 0.01
 
 /* With n and m up to these, no 64-bit arithmetic of this library overflows. */
 #define BLOOM_CAPACITY_MAXIMUM (UINT64_C(1) << 40)
 #define BLOOM_BITS_MAXIMUM (UINT64_C(1) << 52)
 
-/* What the bits of a filter tell about it. */
+/* What the bits of a filter show. */
 struct bloom_estimate {
     uint64_t ones; /* bits that are set; of counters: counters that are not zero */
     double count;  /* estimated number of distinct keys; infinite when every bit is set */
     double rate;   /* false-positive rate to expect now */
-    double fill;   /* share of the bits, or counters, that are set; negative when it says nothing */
+    double fill;   /* share of the bits, or counters, that are set; negative if it means nothing */
 };
 
-/* The most copies of a key that make a difference: with so many, all its counters are full. */
+/* The most copies of a key that make a difference: then all its counters are full. */
 #define BLOOM_REPEATS_MAXIMUM 15
 
-/* Result of building a filter. No seed: no filter can be made of these keys, which were chosen
- * against it. Refused: the layout has no such filter, or no room for a key, and says why. Too long:
- * see builder.h. */
+/* BLOOM_BUILD_NO_SEED: no filter can be made of these keys, because they were chosen against it.
+ * BLOOM_BUILD_REFUSED: the layout has no such filter, or no room for a key, and problem is set.
+ * BLOOM_BUILD_TOO_LONG: the filter would exceed the limit of the builder. */
 enum bloom_built {
     BLOOM_BUILT,
     BLOOM_BUILD_NO_MEMORY,
@@ -79,42 +78,41 @@ enum bloom_built {
     BLOOM_BUILD_TOO_LONG
 };
 
-/* How many blocks have how many ones: all that an estimate needs. Begins as zeros; blocks that are
- * stored nowhere count as empty. */
+/* The number of blocks by their number of ones, which is all that an estimate needs. Begins as
+ * zeros. Blocks that are not stored count as empty. */
 enum { BLOOM_BLOCK_ONES_MAXIMUM = 512 };
 struct bloom_tally {
     uint64_t blocks_with[BLOOM_BLOCK_ONES_MAXIMUM + 1];
 };
 
-/* For layouts that keep each key within one block, so that blocks may lie elsewhere than in one
- * payload: a filter table stores each stretch of blocks in a database page of its own. words are
- * the words of a key's hash, block the bytes of the block that `of` names; no alignment is needed.
- */
+/* For layouts that keep each key within one block, so that a filter table can store each stretch of
+ * blocks in a database page. words are the words of a key's hash. block points to the block that
+ * `of` returns; it needs no alignment. */
 enum { BLOOM_BLOCK_BYTES_MAXIMUM = 256 };
 struct bloom_blocks {
     uint32_t bytes; /* of a block; a power of two from 64 to BLOOM_BLOCK_BYTES_MAXIMUM */
 
-    /* Blocks in a filter of that shape, and the number of the one that decides about a key. */
+    /* Return the number of blocks of a filter, and the number of the block of a key. */
     uint64_t (*count)(const struct bloom_shape *shape);
     uint64_t (*of)(const struct bloom_shape *shape, const uint64_t *words);
 
-    /* Whether a key is probably in. */
+    /* Returns true when a key is probably in. */
     bool (*check)(const struct bloom_shape *shape, const uint8_t *block, const uint64_t *words);
 
-    /* Adds a key. Returns how many ones the block has more. */
+    /* Adds a key. Returns the number of bits that were zero before. */
     unsigned (*add)(const struct bloom_shape *shape, uint8_t *block, const uint64_t *words);
 
-    /* Takes out a key that is probably in, once. Returns how many ones the block has fewer. NULL:
-     * keys cannot be taken out. Where it is offered, one word decides about a key. */
+    /* Removes a key that is probably in, once. Returns the number of ones that became zero. NULL:
+     * keys cannot be removed. Where it is supported, one word decides about a key. */
     unsigned (*remove)(const struct bloom_shape *shape, uint8_t *block, const uint64_t *words);
 
-    /* Counts count blocks that follow one another. */
+    /* Counts `count` blocks that are stored one after the other. */
     void (*tally)(struct bloom_tally *tally, const uint8_t *blocks, uint64_t count);
 
     struct bloom_estimate (*estimate)(const struct bloom_shape *shape,
                                       const struct bloom_tally *tally);
 
-    /* Ones on average when so many distinct keys are in. */
+    /* Returns the average number of ones for this many distinct keys. */
     double (*expected_ones)(const struct bloom_shape *shape, double keys);
 };
 
@@ -164,7 +162,7 @@ struct bloom_layout {
     enum bloom_built (*build)(struct bloom_shape *shape, uint8_t *payload,
                               const struct bloom_key_set *keys);
 
-    /* Merge bytes of one payload, or of whole blocks, into those of another of equal shape. */
+    /* Merge bytes of one payload, or of complete blocks, into those of another of equal shape. */
     void (*unite)(uint8_t *into, const uint8_t *from, size_t bytes);
     void (*intersect)(uint8_t *into, const uint8_t *from, size_t bytes);
 
@@ -194,17 +192,22 @@ extern const struct bloom_layout bloom_layout_parquet;
 extern const struct bloom_layout bloom_layout_parquet_int32;
 extern const struct bloom_layout bloom_layout_redisbloom;
 
-/* Find a layout: by the numbers of layout and hashing, or by its name (length bytes, any case). The
- * hashing is the layout's own or, where salts may be chosen, siphash. NULL when there is none. */
+/* Find a layout by the numbers of layout and hashing, or by its name (length bytes, any case). The
+ * hashing is the layout's own, or siphash where salts may be chosen. Return NULL if there is no
+ * such layout. */
 const struct bloom_layout *bloom_layout_by_numbers(unsigned layout, unsigned hashing);
 const struct bloom_layout *bloom_layout_by_name(const char *name, size_t length);
 
-/* The layout of a filter when the user names none: the first of the table. */
+/* Returns the layout for a user who names none: the first of the table. */
 const struct bloom_layout *bloom_layout_default(void);
 
-/* Writes the names of all layouts that users choose from into text of size bytes (at least 1), as
- * in: 'blocked', 'classic'. */
+/* Writes the names of all layouts that users choose from, as in: 'blocked', 'classic'. size is at
+ * least 1. */
 void bloom_layout_list(char *text, size_t size);
+
+/* Writes the names of the layouts that have key rules and salts, as in: blocked, counting and fuse.
+ * conjunction is what is before the last name. */
+void bloom_layout_list_keying(char *text, size_t size, const char *conjunction);
 
 /* Sizes a filter for capacity keys; capacity 0 is sized as 1. layout, keying and rate of the shape
  * are given; the rate plays no part where the layout is exact. Returns false when capacity is above
@@ -229,7 +232,7 @@ static inline bool bloom_shape_has_room(const struct bloom_shape *shape, const u
 void bloom_check_many(const struct bloom_shape *shape, const uint8_t *payload,
                       const uint64_t *words, size_t count, uint8_t *found);
 
-/* The hashing of a filter's keys, and the seed to call it with. */
+/* Return the hashing of a filter's keys, and the seed to call it with. */
 static inline const struct bloom_hashing *bloom_shape_hashing(const struct bloom_shape *shape) {
     return shape->keying.salted ? &bloom_hashing_siphash : shape->layout->hashing;
 }
@@ -238,29 +241,29 @@ static inline const uint64_t *bloom_shape_seed(const struct bloom_shape *shape) 
     return shape->keying.salted ? shape->keying.salt : shape->extra;
 }
 
-/* Whether the two keyings are equal; otherwise problem says in what they differ, the salts
- * unprinted. */
+/* Returns true when two keyings are equal. Otherwise problem lists the differences, but never a
+ * salt. */
 bool bloom_keying_same(const struct bloom_keying *a, const struct bloom_keying *b,
                        bloom_problem problem);
 
-/* Whether k may be believed. No system that makes many hashes makes more of them than bits; a
- * forged k would only cost time. */
+/* Returns false for a k that was forged to cost time: no system that makes many hashes makes more
+ * of them than bits. */
 static inline bool bloom_shape_probes_fit(const struct bloom_shape *shape) {
     return shape->probes <= 255 || shape->probes <= shape->bits;
 }
 
-/* Bytes of the payload alone. */
+/* Returns the length of the payload. */
 static inline uint64_t bloom_payload_bytes(const struct bloom_shape *shape) {
     return (shape->bits + 7) / 8;
 }
 
-/* Whether two shapes are equal, so that their payloads may be merged; otherwise problem says in
- * what they differ. */
+/* Returns true when two shapes are equal, so that their payloads can be merged. Otherwise problem
+ * lists the differences. */
 bool bloom_shape_same(const struct bloom_shape *a, const struct bloom_shape *b,
                       bloom_problem problem);
 
-/* Whether filters of two shapes may be merged: when the shapes are equal, when both are sets of
- * numbers, or when they differ in bits alone and the larger filter can be halved to the smaller. */
+/* Returns true when filters of two shapes can be merged: the shapes are equal, or both are exact
+ * sets, or they differ only in bits and the larger filter can be halved to the smaller one. */
 bool bloom_shape_merges(const struct bloom_shape *a, const struct bloom_shape *b,
                         bloom_problem problem);
 

@@ -1,4 +1,5 @@
-/* See merge.h. */
+/* The first filter is copied; each further one is combined with the result. The larger of the two
+ * keeps its memory, or is halved first, so that no third filter is needed. */
 #include "filter/merge.h"
 
 #include "filter/header.h"
@@ -16,7 +17,7 @@ static bool worked(const struct bloom_merge *merge, uint64_t bytes) {
     return merge->interrupted == NULL || !merge->interrupted(merge->argument, bytes);
 }
 
-/* Combines two payloads over the length of the shorter one. False: interrupted. */
+/* Combines two payloads over the length of the shorter one. Returns false when interrupted. */
 static bool combine(const struct bloom_merge *merge, const struct bloom_shape *into_shape,
                     uint8_t *into, const struct bloom_shape *from_shape, const uint8_t *from) {
     const struct bloom_layout *layout = into_shape->layout;
@@ -32,7 +33,8 @@ static bool combine(const struct bloom_merge *merge, const struct bloom_shape *i
     return true;
 }
 
-/* Halves a filter that the merge owns until it has so many bits. False: interrupted. */
+/* Halves a filter that the merge owns until it has the given number of bits. Returns false when
+ * interrupted. */
 static bool halve(const struct bloom_merge *merge, struct bloom_shape *shape, uint8_t *filter,
                   uint64_t bits) {
     while (shape->bits > bits) {

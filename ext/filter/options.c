@@ -1,4 +1,5 @@
-/* See options.h. */
+/* An option is found by its name in a table, and a function of its row reads the value. A message
+ * for an unknown name guesses what was meant. */
 #include "filter/options.h"
 
 #include <inttypes.h>
@@ -21,8 +22,8 @@ static struct bloom_text trim(const char *start, size_t length) {
     return (struct bloom_text){start, length};
 }
 
-/* Takes quotes off. A doubled quote inside stays doubled: no option has a value with a quote in
- * it. */
+/* Removes quotes. A doubled quote inside stays doubled, because no option has a value with a quote
+ * in it. */
 static struct bloom_text unquote(struct bloom_text text) {
     if (text.length >= 2 && (*text.start == '\'' || *text.start == '"') &&
         text.start[text.length - 1] == *text.start)
@@ -40,14 +41,14 @@ int bloom_option_wrong(bloom_problem problem, const char *expectation, struct bl
     return BLOOM_OPTION_WRONG;
 }
 
-/* The number of a hexadecimal digit; 16 for any other character. */
+/* Returns the value of a hexadecimal digit, or 16 for any other character. */
 static unsigned digit_of(char letter) {
     static const char DIGITS[] = "0123456789abcdef";
     const char *digit = letter != '\0' ? strchr(DIGITS, letter | (letter >= 'A' ? 0x20 : 0)) : NULL;
     return digit != NULL ? (unsigned)(digit - DIGITS) : 16;
 }
 
-/* Names what was probably meant first. */
+/* The message begins with what was probably meant. */
 static int unknown_option(struct bloom_text name, const char *list, bloom_problem problem) {
     char quoted[BLOOM_QUOTE_SIZE], meant[BLOOM_QUOTE_SIZE] = "";
     size_t digits = 0;
@@ -88,13 +89,37 @@ int bloom_option_read(const struct bloom_option *options, const char *list,
     return options[which].read(target, value, problem);
 }
 
-int bloom_option_rule(struct bloom_text value, struct bloom_keying *keying, bloom_problem problem) {
-    char names[BLOOM_EXPECTATION_SIZE] = "key must be a key rule: ";
+const char *bloom_key_type_name(enum bloom_key_type type) {
+    static const char *const NAMES[] = {
+        [BLOOM_KEY_AS_IT_IS] = "",       [BLOOM_KEY_BLOB] = "BLOB",
+        [BLOOM_KEY_TEXT] = "TEXT",       [BLOOM_KEY_NUMERIC] = "NUMERIC",
+        [BLOOM_KEY_INTEGER] = "INTEGER", [BLOOM_KEY_REAL] = "REAL"};
+    return NAMES[type];
+}
+
+int bloom_option_key(struct bloom_text value, enum bloom_key_type *type,
+                     struct bloom_keying *keying, bloom_problem problem) {
+    char expectation[BLOOM_EXPECTATION_SIZE];
+    enum bloom_key_type named = BLOOM_KEY_REAL;
+    while (named > BLOOM_KEY_AS_IT_IS && !bloom_text_is(value, bloom_key_type_name(named)))
+        named--;
+    if (type != NULL)
+        *type = named;
+    if (named > BLOOM_KEY_AS_IT_IS && type == NULL) {
+        bloom_fail(problem,
+                   "key=%s is for filter tables, whose column has a type; here cast what you add "
+                   "and ask, as in CAST(x AS %s)",
+                   bloom_key_type_name(named), bloom_key_type_name(named));
+        return BLOOM_OPTION_WRONG;
+    }
     keying->rule = bloom_key_rule_by_name(value.start, value.length);
-    if (keying->rule != NULL)
+    if (named > BLOOM_KEY_AS_IT_IS || keying->rule != NULL)
         return BLOOM_OPTION_READ;
-    bloom_key_rule_list(names + strlen(names), sizeof names - strlen(names));
-    return bloom_option_wrong(problem, names, value);
+    snprintf(expectation, sizeof expectation, "key must be %sa key rule: ",
+             type != NULL ? "TEXT, INTEGER, REAL, NUMERIC or BLOB, or " : "");
+    bloom_key_rule_list(expectation + strlen(expectation),
+                        sizeof expectation - strlen(expectation));
+    return bloom_option_wrong(problem, expectation, value);
 }
 
 int bloom_option_salt(struct bloom_text value, struct bloom_keying *keying, bloom_problem problem) {
@@ -128,10 +153,12 @@ int bloom_option_salt(struct bloom_text value, struct bloom_keying *keying, bloo
 
 int bloom_options_fit(const struct bloom_layout *layout, const struct bloom_keying *keying,
                       bloom_problem problem) {
+    char names[BLOOM_EXPECTATION_SIZE];
     if (layout->keying || (keying->rule == NULL && !keying->salted))
         return BLOOM_OPTION_READ;
-    bloom_fail(problem, "layout %s has no option %s; blocked, counting and fuse have it",
-               layout->name, keying->salted ? "salt" : "key");
+    bloom_layout_list_keying(names, sizeof names, " and ");
+    bloom_fail(problem, "layout %s has no option %s; %s have it", layout->name,
+               keying->salted ? "salt" : "key", names);
     return BLOOM_OPTION_WRONG;
 }
 
@@ -152,17 +179,8 @@ static int value_layout(void *target, struct bloom_text value, bloom_problem pro
 }
 
 static int value_key(void *target, struct bloom_text value, bloom_problem problem) {
-    static const char *const AFFINITIES[] = {"TEXT", "INTEGER", "REAL", "NUMERIC", "BLOB"};
     struct bloom_shape *shape = target;
-    for (unsigned i = 0; i < sizeof AFFINITIES / sizeof *AFFINITIES; i++)
-        if (bloom_text_is(value, AFFINITIES[i])) {
-            bloom_fail(problem,
-                       "key=%s is for filter tables, whose column has a type; here "
-                       "cast what you add and ask, as in CAST(x AS %s)",
-                       AFFINITIES[i], AFFINITIES[i]);
-            return BLOOM_OPTION_WRONG;
-        }
-    return bloom_option_rule(value, &shape->keying, problem);
+    return bloom_option_key(value, NULL, &shape->keying, problem);
 }
 
 static int value_salt(void *target, struct bloom_text value, bloom_problem problem) {
@@ -170,7 +188,7 @@ static int value_salt(void *target, struct bloom_text value, bloom_problem probl
     return bloom_option_salt(value, &shape->keying, problem);
 }
 
-/* Cuts the first argument off a list of them; commas in quotes belong to it. */
+/* Removes the first argument from a list. Commas in quotes belong to it. */
 static struct bloom_text next_argument(struct bloom_text *list) {
     char quote = '\0';
     size_t length = 0;

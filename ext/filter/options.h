@@ -1,20 +1,20 @@
 /* Options as text: the third argument of bloom_new, and the arguments of CREATE VIRTUAL TABLE.
  *
- *   options     NAME = VALUE, separated by commas, white space around each; VALUE may stand in
+ *   options     NAME = VALUE, separated by commas, with white space around each; VALUE may be in
  *               quotes, '' or ""; each name in any case, once
  *   layout      the name of a layout
  *   key         the name of a key rule
  *   salt        32 hexadecimal digits
  *
- * Filters that are values take these three; filter tables have more (table/options.h).
- */
+ * Filters that are values have these three options; filter tables have more
+ * (table/configuration.c). */
 #ifndef BLOOM_FILTER_OPTIONS_H
 #define BLOOM_FILTER_OPTIONS_H
 
 #include "filter/layout.h"
 
-/* Results of reading. Any other number is a code that an option's own reader returned; it is passed
- * on. After BLOOM_OPTION_WRONG problem is a sentence. */
+/* Results of reading. Any other number is a code that the reader of an option returned, which is
+ * passed on. problem is set after BLOOM_OPTION_WRONG. */
 enum { BLOOM_OPTION_READ = 0, BLOOM_OPTION_WRONG = 1 };
 
 struct bloom_text {
@@ -22,43 +22,63 @@ struct bloom_text {
     size_t length;
 };
 
-/* One option: its name, in lower case, and what reads its value into target. */
+/* One option: its name in lower case, and the function that reads its value into target. */
 struct bloom_option {
     const char *name;
     int (*read)(void *target, struct bloom_text value, bloom_problem problem);
 };
 
-/* Reads one NAME = VALUE by the table of options, which ends with a name that is NULL; list is that
- * table in words. Bit i of *given is set when option i was read before: a second time is an error.
- */
+/* Reads one NAME = VALUE by a table of options, which ends with a NULL name. list names the options
+ * of the table for messages. Bit i of *given is set when option i was read before; a second time is
+ * an error. */
 int bloom_option_read(const struct bloom_option *options, const char *list,
                       struct bloom_text argument, void *target, unsigned *given,
                       bloom_problem problem);
 
-/* Reads options that are separated by commas, likewise. */
+/* Reads options that are separated by commas. */
 int bloom_options_read(const struct bloom_option *options, const char *list, struct bloom_text text,
                        void *target, bloom_problem problem);
 
-/* Whether a text is that word, in any case. */
+/* Returns true when a text is that word, in any case. */
 bool bloom_text_is(struct bloom_text text, const char *word);
 
-/* "EXPECTATION, not 'value'". Room for an expectation, so that all of it goes into a problem. */
+/* Writes "EXPECTATION, not 'value'" and returns BLOOM_OPTION_WRONG. An expectation of this size
+ * leaves room for the value. */
 enum { BLOOM_EXPECTATION_SIZE = BLOOM_PROBLEM_SIZE - BLOOM_QUOTE_SIZE - 8 };
 int bloom_option_wrong(bloom_problem problem, const char *expectation, struct bloom_text value);
 
-/* Read the values of the options key and salt. No digit of a salt appears in a message. */
-int bloom_option_rule(struct bloom_text value, struct bloom_keying *keying, bloom_problem problem);
+/* The type of a column of keys. Its affinity is applied to keys as in an ordinary column. */
+enum bloom_key_type {
+    BLOOM_KEY_AS_IT_IS, /* none given */
+    BLOOM_KEY_BLOB,
+    BLOOM_KEY_TEXT,
+    BLOOM_KEY_NUMERIC,
+    BLOOM_KEY_INTEGER,
+    BLOOM_KEY_REAL,
+};
+
+/* Returns the name of a type in a declaration: "" for BLOOM_KEY_AS_IT_IS. */
+const char *bloom_key_type_name(enum bloom_key_type type);
+
+/* Reads the value of the option key: the name of a key rule, or of a type. type is NULL for a
+ * filter that is a value, because only columns have types. */
+int bloom_option_key(struct bloom_text value, enum bloom_key_type *type,
+                     struct bloom_keying *keying, bloom_problem problem);
+
+/* Reads the value of the option salt. No digit of a salt appears in a message. */
 int bloom_option_salt(struct bloom_text value, struct bloom_keying *keying, bloom_problem problem);
 
-/* An error when the layout has no key rules and salts, but one is chosen. */
+/* Returns BLOOM_OPTION_WRONG when a key rule or a salt is chosen, and the layout does not support
+ * them. */
 int bloom_options_fit(const struct bloom_layout *layout, const struct bloom_keying *keying,
                       bloom_problem problem);
 
-/* Reads the options of a value into layout and keying of shape; what is left out is the default. */
+/* Reads the options of a value into layout and keying of shape. Options that are left out have
+ * their defaults. */
 int bloom_options_of_value(struct bloom_text text, struct bloom_shape *shape,
                            bloom_problem problem);
 
-/* The same, or the name of a layout alone. */
+/* Reads options, or only the name of a layout. */
 int bloom_options_or_layout(struct bloom_text text, struct bloom_shape *shape,
                             bloom_problem problem);
 

@@ -10,9 +10,9 @@
  *   48     words of 64 bits, as many as hold m bits: the payload, filled up with zeros
  *          then any bytes up to the end: data that a tool keeps with the filter
  *
- * N and the data are not kept: a filter here is its parameters and its bits. An export writes as N
- * the estimate from the bits, at most n, since readers refuse to add when N has reached n. It
- * writes no data. */
+ * An import drops N and the data, because a filter of ours is only its parameters and its bits. An
+ * export writes as N the estimate from the bits, at most n, because readers refuse to add when N
+ * has reached n. It writes no data. */
 #include "foreign/exchange.h"
 #include "foreign/words.h"
 
@@ -71,12 +71,9 @@ static bool dcso_read_header(struct bloom_shape *shape, const uint8_t *bytes,
 static bool dcso_read(unsigned form, struct bloom_shape *shape, const uint8_t *bytes,
                       uint64_t length, bloom_problem problem) {
     (void)form;
-    if (length < DCSO_HEADER_BYTES)
-        return bloom_fail(problem,
-                          "are cut off: there are %" PRIu64
-                          ", the header of a DCSO filter alone has %d; "
-                          "store the whole file",
-                          length, DCSO_HEADER_BYTES);
+    if (!bloom_exchange_has_header(length, DCSO_HEADER_BYTES, "DCSO filter", "store the whole file",
+                                   problem))
+        return false;
     if (!dcso_read_header(shape, bytes, problem))
         return false;
     uint64_t row = bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
@@ -93,9 +90,8 @@ static bool dcso_read(unsigned form, struct bloom_shape *shape, const uint8_t *b
     return true;
 }
 
-static void dcso_read_payload(unsigned form, const struct bloom_shape *shape, const uint8_t *bytes,
+static void dcso_read_payload(const struct bloom_shape *shape, const uint8_t *bytes,
                               uint64_t length, uint8_t *payload) {
-    (void)form;
     (void)length;
     memcpy(payload, bytes + DCSO_HEADER_BYTES, (size_t)bloom_payload_bytes(shape));
 }
@@ -103,10 +99,8 @@ static void dcso_read_payload(unsigned form, const struct bloom_shape *shape, co
 static bool dcso_measure(unsigned form, const struct bloom_shape *shape, uint64_t *length,
                          bloom_problem problem) {
     (void)form;
-    if (shape->layout != &bloom_layout_dcso)
-        return bloom_fail(
-            problem, "has layout %s, which DCSO's bloom does not know; build it with layout dcso",
-            shape->layout->name);
+    if (!bloom_exchange_has_layout(shape, &bloom_layout_dcso, "DCSO's bloom", problem))
+        return false;
     if (shape->capacity == 0 || shape->rate == 0)
         return bloom_fail(
             problem,
@@ -115,10 +109,8 @@ static bool dcso_measure(unsigned form, const struct bloom_shape *shape, uint64_
     return true;
 }
 
-static void dcso_write(unsigned form, const struct bloom_shape *shape, const uint8_t *payload,
-                       uint8_t *bytes) {
+static void dcso_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
     uint64_t rate, row = bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
-    (void)form;
     memcpy(&rate, &shape->rate, sizeof rate);
     bloom_store64(bytes, DCSO_FORM);
     bloom_store64(bytes + DCSO_AT_CAPACITY, shape->capacity);

@@ -1,10 +1,8 @@
 /* Hashing `fnv`: FNV-1 with 64 bits (Fowler, Noll, Vo; multiplied first, then xored, so not
- * FNV-1a), as DCSO's bloom uses it. Text is its UTF-8 bytes, a BLOB its bytes; there are no
- * numbers.
+ * FNV-1a), as DCSO's bloom uses it. Text is its UTF-8 bytes, a BLOB its bytes. Numbers have no key.
  *
- * By definition each byte waits for the product of the one before it: some 1.2 ns a byte. The loop
- * takes eight bytes a turn: the end of a loop over single bytes would be mispredicted once for each
- * key. */
+ * By definition each byte waits for the product of the byte before it. The loop takes eight bytes
+ * at a time, because the end of a loop over single bytes would be mispredicted for each key. */
 #include "hash/hashing.h"
 
 #define FNV_PRIME UINT64_C(0x100000001b3)

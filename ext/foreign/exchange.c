@@ -1,5 +1,6 @@
-/* The table of foreign formats. See exchange.h. */
+/* The table of foreign formats, and what several of them check in the same words. */
 #include "foreign/exchange.h"
+#include "foreign/words.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -36,9 +37,42 @@ bool bloom_exchange_read(const struct bloom_exchange *format, struct bloom_shape
     return false;
 }
 
-bool bloom_exchange_is_java_object(const uint8_t *bytes, uint64_t length) {
-    static const uint8_t start[] = {0xac, 0xed, 0x00, 0x05};
-    return length >= sizeof start && memcmp(bytes, start, sizeof start) == 0;
+bool bloom_exchange_has_header(uint64_t length, uint64_t header, const char *filter,
+                               const char *advice, bloom_problem problem) {
+    return length >= header || bloom_fail(problem,
+                                          "are cut off: there are %" PRIu64
+                                          ", the header of a %s alone has %" PRIu64 "; %s",
+                                          length, filter, header, advice);
+}
+
+bool bloom_exchange_has_length(uint64_t length, uint64_t expected, const char *advice,
+                               bloom_problem problem) {
+    return length == expected || bloom_fail(problem,
+                                            "were cut off or extended: there are %" PRIu64
+                                            ", their header says %" PRIu64 "; %s",
+                                            length, expected, advice);
+}
+
+bool bloom_exchange_has_layout(const struct bloom_shape *shape, const struct bloom_layout *layout,
+                               const char *system, bloom_problem problem) {
+    return shape->layout == layout ||
+           bloom_fail(problem, "has layout %s, which %s does not know; build it with layout %s",
+                      shape->layout->name, system, layout->name);
+}
+
+bool bloom_exchange_is_plain(const uint8_t *bytes, uint64_t length, bloom_problem problem) {
+    static const uint8_t OBJECT[] = {0xac, 0xed, 0x00, 0x05};
+    return length < sizeof OBJECT || memcmp(bytes, OBJECT, sizeof OBJECT) != 0 ||
+           bloom_fail(problem, "are a serialised object of Java; write the filter with "
+                               "BloomFilter.writeTo instead of ObjectOutputStream");
+}
+
+bool bloom_exchange_words_fit(uint32_t words, const char *system, bloom_problem problem) {
+    return (words >= 1 && words <= INT32_MAX) ||
+           bloom_fail(problem,
+                      "are damaged: they say %" PRId64 " words of 64 bits, a %s filter has 1 to "
+                      "%" PRId32 "; write the filter again with BloomFilter.writeTo",
+                      bloom_signed32(words), system, INT32_MAX);
 }
 
 bool bloom_exchange_probes_fit(const struct bloom_shape *shape, bloom_problem problem) {

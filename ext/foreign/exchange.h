@@ -1,18 +1,16 @@
-/* Filters as other systems serialise them, and the interface that every such foreign format
- * implements.
+/* Filters as other systems serialise them, and the interface of such a format.
  *
- * A format is one file, NAME.c, and one row of the table in exchange.c. Formats that differ in
- * little are rows of one file. Reading and writing are in two steps each, so that the caller
- * allocates in between, and only after a filter is known to be sound: it never allocates much more
- * than the bytes that it was given.
+ * A format is one file, NAME_format.c, and one row of the table in exchange.c. Formats that differ
+ * little are rows of one file. Reading and writing are in two steps each. So the caller allocates
+ * in between, and only after a filter has been validated: it never allocates much more than the
+ * bytes that it was given.
  *
- * What was read and is written again in the same format has the same bytes, with two exceptions.
- * `go`, `parquet` and `parquet-int32` read every form that their systems write, and write the usual
- * one. `dcso` and `redisbloom` count how many adds changed a bit. No set of keys tells that: a key
- * whose bits other keys set, too, has counted when it came before them, and not when it came after,
- * and the bits are the same. A filter that kept the count would have other bytes for the same keys,
- * so none keeps it; what is written is the estimate from the bits.
- */
+ * Reading a filter and writing it again in the same format returns the same bytes, with two
+ * exceptions. `go`, `parquet` and `parquet-int32` read every form that their systems write, and
+ * write the usual one. `dcso` and `redisbloom` count how many adds changed a bit. This number does
+ * not follow from a set of keys, because it depends on their order: a key whose bits other keys
+ * set, too, counts only if it came before them. If a filter kept the number, the same keys would
+ * have different bytes. So an import drops it, and an export writes the estimate from the bits. */
 #ifndef BLOOM_FOREIGN_EXCHANGE_H
 #define BLOOM_FOREIGN_EXCHANGE_H
 
@@ -20,26 +18,25 @@
 
 struct bloom_exchange {
     const char *name;
-    unsigned form; /* which of its file's formats: the first argument of every function */
+    unsigned form; /* which of its file's formats: an argument of read and measure */
 
-    /* Reads and validates length bytes of which nothing is known. On true, shape is that of the
-     * filter, and bytes may be given to read_payload. On false, problem completes the sentence "the
-     * bytes ...". */
+    /* Reads and validates length bytes of which nothing is known. On true, shape is the shape of
+     * the filter, and read_payload accepts the bytes. On false, problem completes "the bytes ...".
+     */
     bool (*read)(unsigned form, struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
                  bloom_problem problem);
 
-    /* Fills payload, of shape->bits bits, from bytes that read has found sound. */
-    void (*read_payload)(unsigned form, const struct bloom_shape *shape, const uint8_t *bytes,
-                         uint64_t length, uint8_t *payload);
+    /* Fills a payload of shape->bits bits from bytes that read has validated. */
+    void (*read_payload)(const struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
+                         uint8_t *payload);
 
-    /* Sets length to the bytes that write will write for a filter of that shape. Returns false when
-     * the format has no such filters; problem completes the sentence "the filter ...". */
+    /* Sets *length to the number of bytes that write will write for a filter of that shape. Returns
+     * false when the format has no such filter; problem completes "the filter ...". */
     bool (*measure)(unsigned form, const struct bloom_shape *shape, uint64_t *length,
                     bloom_problem problem);
 
-    /* Writes a filter that measure has accepted. Equal shapes and payloads give equal bytes. */
-    void (*write)(unsigned form, const struct bloom_shape *shape, const uint8_t *payload,
-                  uint8_t *bytes);
+    /* Writes a filter that measure has accepted. Equal filters have equal bytes. */
+    void (*write)(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes);
 };
 
 extern const struct bloom_exchange bloom_exchange_guava;
@@ -51,25 +48,43 @@ extern const struct bloom_exchange bloom_exchange_parquet;
 extern const struct bloom_exchange bloom_exchange_parquet_int32;
 extern const struct bloom_exchange bloom_exchange_redisbloom;
 
-/* Reads bytes by a format's member read, and names a compressed file for what it is. */
+/* Calls the format's member read. If that fails, recognises a compressed file. */
 bool bloom_exchange_read(const struct bloom_exchange *format, struct bloom_shape *shape,
                          const uint8_t *bytes, uint64_t length, bloom_problem problem);
 
-/* Whether bytes begin as java.io.ObjectOutputStream does: the filters of Guava and Spark are
- * Serializable, too, but that form is Java's alone. */
-bool bloom_exchange_is_java_object(const uint8_t *bytes, uint64_t length);
+/* What several formats check. On false, problem completes "the bytes ...", or "the filter ..." for
+ * has_layout. */
 
-/* bloom_shape_probes_fit; problem completes "the bytes ...". */
+/* The bytes have room for a header. filter names the filter in the message. */
+bool bloom_exchange_has_header(uint64_t length, uint64_t header, const char *filter,
+                               const char *advice, bloom_problem problem);
+
+/* The bytes are as many as their header says. */
+bool bloom_exchange_has_length(uint64_t length, uint64_t expected, const char *advice,
+                               bloom_problem problem);
+
+/* The filter has the one layout that the system knows. */
+bool bloom_exchange_has_layout(const struct bloom_shape *shape, const struct bloom_layout *layout,
+                               const char *system, bloom_problem problem);
+
+/* The bytes do not begin as java.io.ObjectOutputStream does. The filters of Guava and Spark are
+ * Serializable, too, but only Java can read that form. */
+bool bloom_exchange_is_plain(const uint8_t *bytes, uint64_t length, bloom_problem problem);
+
+/* A Java program can have as many words. */
+bool bloom_exchange_words_fit(uint32_t words, const char *system, bloom_problem problem);
+
+/* The header's number of hashes is plausible: see bloom_shape_probes_fit. */
 bool bloom_exchange_probes_fit(const struct bloom_shape *shape, bloom_problem problem);
 
-/* How many keys the bits stand for, to the nearest whole number, at most n: for formats that count.
- */
+/* Returns the number of keys that the bits stand for, to the nearest integer and at most n, for
+ * formats that store it. */
 uint64_t bloom_exchange_count(const struct bloom_shape *shape, const uint8_t *payload);
 
-/* The format of that name (length bytes, any case); NULL when there is none. */
+/* Returns the format of that name (length bytes, any case), or NULL. */
 const struct bloom_exchange *bloom_exchange_by_name(const char *name, size_t length);
 
-/* Writes the names of all formats into text of size bytes (at least 1), as bloom_layout_list. */
+/* Writes the names of all formats, as bloom_layout_list does. size is at least 1. */
 void bloom_exchange_list(char *text, size_t size);
 
 #endif

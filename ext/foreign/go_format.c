@@ -7,13 +7,13 @@
  *   24     the row, as words of 64 bits: bit b of the filter is bit b & 63 of word b >> 6
  *
  * L and the words are big-endian, or little-endian if the program has called bitset.LittleEndian().
- * L is usually m. It is whole words if FromWithM made the filter of words. A row that FromWithM
- * made too short grows, as keys come, to the last bit that is set.
+ * L is usually m. If FromWithM made the filter from words, L is a multiple of 64. A row that
+ * FromWithM made too short grows, as keys come, to the last bit that is set.
  *
- * All of these are read if the row has as many words as m needs. The byte order is that in which it
- * does. Where m is the same number in both byte orders, the least of which is 0x101000000 (539 MB),
- * the words are taken for big-endian. What is written is the usual form, big-endian and with L = m.
- */
+ * All of these are read if the row has as many words as m needs. The byte order is the one in which
+ * it does. There are m that are the same number in both byte orders, the least of which is
+ * 0x101000000 (539 MB); then the words are read as big-endian. An export writes the usual form,
+ * big-endian and with L = m. */
 #include "foreign/exchange.h"
 #include "foreign/words.h"
 
@@ -23,7 +23,7 @@
 
 enum { GO_AT_PROBES = 8, GO_AT_LENGTH = 16, GO_HEADER_BYTES = 24 };
 
-/* Whether the row is little-endian. */
+/* Returns true when the row is little-endian. */
 static bool go_is_little(const uint8_t *bytes, uint64_t bits) {
     return bloom_words_of(bloom_load64_big(bytes + GO_AT_LENGTH)) != bloom_words_of(bits);
 }
@@ -58,20 +58,14 @@ static bool go_read(unsigned form, struct bloom_shape *shape, const uint8_t *byt
     if (length > 0 && bytes[0] == '{')
         return bloom_fail(problem,
                           "are JSON; write the filter with WriteTo or MarshalBinary instead");
-    if (length < GO_HEADER_BYTES)
-        return bloom_fail(problem,
-                          "are cut off: there are %" PRIu64
-                          ", the header of a filter of bits-and-blooms "
-                          "alone has %d; store all that WriteTo writes",
-                          length, GO_HEADER_BYTES);
+    if (!bloom_exchange_has_header(length, GO_HEADER_BYTES, "filter of bits-and-blooms",
+                                   "store all that WriteTo writes", problem))
+        return false;
     if (!go_read_header(shape, bytes, &row, problem))
         return false;
     uint64_t expected = GO_HEADER_BYTES + bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
-    if (length != expected)
-        return bloom_fail(problem,
-                          "were cut off or extended: there are %" PRIu64
-                          ", their header says %" PRIu64 "; store exactly what WriteTo writes",
-                          length, expected);
+    if (!bloom_exchange_has_length(length, expected, "store exactly what WriteTo writes", problem))
+        return false;
     const uint8_t *last = bytes + length - BLOOM_WORD_BYTES;
     uint64_t word = go_is_little(bytes, shape->bits) ? bloom_load64(last) : bloom_load64_big(last);
     uint64_t within = row < shape->bits ? row : shape->bits;
@@ -82,10 +76,9 @@ static bool go_read(unsigned form, struct bloom_shape *shape, const uint8_t *byt
     return true;
 }
 
-/* The last word may be longer than what is left of the payload. */
-static void go_read_payload(unsigned form, const struct bloom_shape *shape, const uint8_t *bytes,
-                            uint64_t length, uint8_t *payload) {
-    (void)form;
+/* The last word may be longer than the end of the payload. */
+static void go_read_payload(const struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
+                            uint8_t *payload) {
     (void)length;
     uint64_t size = bloom_payload_bytes(shape), whole = size - size % BLOOM_WORD_BYTES;
     const uint8_t *row = bytes + GO_HEADER_BYTES;
@@ -101,19 +94,15 @@ static void go_read_payload(unsigned form, const struct bloom_shape *shape, cons
 static bool go_measure(unsigned form, const struct bloom_shape *shape, uint64_t *length,
                        bloom_problem problem) {
     (void)form;
-    if (shape->layout != &bloom_layout_go)
-        return bloom_fail(
-            problem, "has layout %s, which bits-and-blooms does not know; build it with layout go",
-            shape->layout->name);
+    if (!bloom_exchange_has_layout(shape, &bloom_layout_go, "bits-and-blooms", problem))
+        return false;
     *length = GO_HEADER_BYTES + bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
     return true;
 }
 
-static void go_write(unsigned form, const struct bloom_shape *shape, const uint8_t *payload,
-                     uint8_t *bytes) {
+static void go_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
     uint64_t size = bloom_payload_bytes(shape), whole = size - size % BLOOM_WORD_BYTES;
     uint8_t *row = bytes + GO_HEADER_BYTES;
-    (void)form;
     bloom_store64_big(bytes, shape->bits);
     bloom_store64_big(bytes + GO_AT_PROBES, shape->probes);
     bloom_store64_big(bytes + GO_AT_LENGTH, shape->bits);

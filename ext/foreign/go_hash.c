@@ -1,8 +1,8 @@
 /* Hashing `murmur3-twice`: MurmurHash3 x64 128 with seed 0 of the key, and of the key followed by
  * one byte 01; four words, as Go's bits-and-blooms/bloom uses them. Text is its UTF-8 bytes, a BLOB
- * its bytes; there are no numbers, which every Go program encodes as it likes.
+ * its bytes. Numbers have no key, because every Go program encodes them in its own way.
  *
- * Both hashes read the same whole blocks of 16 bytes, so those blocks are mixed in only once. */
+ * Both hashes read the same full blocks of 16 bytes, so those blocks are mixed in only once. */
 #include "hash/hashing.h"
 
 #include "hash/murmur3.h"

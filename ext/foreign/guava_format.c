@@ -1,5 +1,5 @@
 /* Formats `guava` and `guava-utf16`: what com.google.common.hash.BloomFilter.writeTo writes and
- * readFrom reads, in Java. The bytes do not say by which funnel keys came in, so there are two
+ * readFrom reads, in Java. The bytes do not show by which funnel keys were added, so there are two
  * formats:
  *
  *   guava         stringFunnel(UTF_8), longFunnel, byteArrayFunnel
@@ -11,8 +11,7 @@
  *    6     the words, big-endian, 64 bits each: bit b of the filter is bit b & 63 of word b >> 6
  *
  * The payload is the same words in little-endian, and each strategy is a layout, so only the order
- * of bytes changes. n and p are not stored.
- */
+ * of bytes changes. n and p are not stored. */
 #include "foreign/exchange.h"
 #include "foreign/words.h"
 
@@ -29,7 +28,7 @@ enum {
     GUAVA_STRATEGY_32 = 0
 };
 
-/* The forms are the funnels. */
+/* `form` selects the funnel. */
 enum { GUAVA_BYTES, GUAVA_UTF16, GUAVA_FUNNELS };
 
 /* By funnel and strategy. The older strategy is read with the first funnel only. */
@@ -39,17 +38,11 @@ static const struct bloom_layout *const GUAVA_LAYOUTS[GUAVA_FUNNELS][GUAVA_STRAT
 static bool guava_read(unsigned form, struct bloom_shape *shape, const uint8_t *bytes,
                        uint64_t length, bloom_problem problem) {
     const struct bloom_layout *const *layouts = GUAVA_LAYOUTS[form];
-    if (bloom_exchange_is_java_object(bytes, length))
-        return bloom_fail(
-            problem,
-            "are a serialised object of Java; write the filter with BloomFilter.writeTo instead of "
-            "ObjectOutputStream");
-    if (length < GUAVA_HEADER_BYTES)
-        return bloom_fail(problem,
-                          "are cut off: there are %" PRIu64
-                          ", the header of a Guava filter alone has %d; "
-                          "store all that BloomFilter.writeTo writes",
-                          length, GUAVA_HEADER_BYTES);
+    if (!bloom_exchange_is_plain(bytes, length, problem))
+        return false;
+    if (!bloom_exchange_has_header(length, GUAVA_HEADER_BYTES, "Guava filter",
+                                   "store all that BloomFilter.writeTo writes", problem))
+        return false;
     if (bytes[0] >= GUAVA_STRATEGIES)
         return bloom_fail(
             problem,
@@ -71,27 +64,19 @@ static bool guava_read(unsigned form, struct bloom_shape *shape, const uint8_t *
             "BloomFilter.writeTo",
             BLOOM_CLASSIC_PROBES_MAXIMUM);
     uint32_t words = bloom_load32_big(bytes + GUAVA_AT_WORDS);
-    if (words == 0 || words > INT32_MAX)
-        return bloom_fail(problem,
-                          "are damaged: they say %" PRId64
-                          " words of 64 bits, a Guava filter has 1 to %" PRId32
-                          "; write the filter again with BloomFilter.writeTo",
-                          bloom_signed32(words), INT32_MAX);
-    if (length != GUAVA_HEADER_BYTES + (uint64_t)words * BLOOM_WORD_BYTES)
-        return bloom_fail(problem,
-                          "were cut off or extended: there are %" PRIu64
-                          ", their header says %" PRIu64
-                          "; store exactly what BloomFilter.writeTo writes",
-                          length, GUAVA_HEADER_BYTES + (uint64_t)words * BLOOM_WORD_BYTES);
+    if (!bloom_exchange_words_fit(words, "Guava", problem))
+        return false;
+    if (!bloom_exchange_has_length(length, GUAVA_HEADER_BYTES + (uint64_t)words * BLOOM_WORD_BYTES,
+                                   "store exactly what BloomFilter.writeTo writes", problem))
+        return false;
     *shape = (struct bloom_shape){.layout = layouts[bytes[0]],
                                   .probes = bytes[GUAVA_AT_PROBES],
                                   .bits = (uint64_t)words * BLOOM_WORD_BITS};
     return true;
 }
 
-static void guava_read_payload(unsigned form, const struct bloom_shape *shape, const uint8_t *bytes,
+static void guava_read_payload(const struct bloom_shape *shape, const uint8_t *bytes,
                                uint64_t length, uint8_t *payload) {
-    (void)form;
     (void)length;
     bloom_swap_words(payload, bytes + GUAVA_HEADER_BYTES, bloom_payload_bytes(shape));
 }
@@ -119,9 +104,8 @@ static bool guava_measure(unsigned form, const struct bloom_shape *shape, uint64
     return true;
 }
 
-static void guava_write(unsigned form, const struct bloom_shape *shape, const uint8_t *payload,
-                        uint8_t *bytes) {
-    bytes[0] = shape->layout == GUAVA_LAYOUTS[form][GUAVA_STRATEGY_32] ? 0 : 1;
+static void guava_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
+    bytes[0] = shape->layout != &bloom_layout_classic32;
     bytes[GUAVA_AT_PROBES] = (uint8_t)shape->probes;
     bloom_store32_big(bytes + GUAVA_AT_WORDS, (uint32_t)(shape->bits / BLOOM_WORD_BITS));
     bloom_swap_words(bytes + GUAVA_HEADER_BYTES, payload, bloom_payload_bytes(shape));

@@ -42,8 +42,9 @@ static inline bool utf16_is_ascii(uint64_t bytes) {
     return (bytes & UINT64_C(0x8080808080808080)) == 0;
 }
 
-/* Takes ASCII, eight bytes at a time, whose code units are one block; and then the rest of the text
- * if it is ASCII, too. No code unit may be waiting. Returns the number of bytes taken. */
+/* Hashes ASCII, eight bytes at a time, whose code units are one block, and then the end of the text
+ * if that is ASCII, too. No code unit may be waiting. Returns the number of bytes that were hashed.
+ */
 static inline size_t utf16_put_ascii(struct utf16_stream *stream, const uint8_t *text,
                                      size_t left) {
     enum { STEP = BLOOM_MURMUR3_BLOCK_BYTES / 2 };

@@ -1,31 +1,28 @@
-/* Formats `parquet` and `parquet-int32`: the Bloom filter of one column in one row group, as it
- * lies in an Apache Parquet file at bloom_filter_offset, or its bitset alone.
+/* Formats `parquet` and `parquet-int32`: the Bloom filter of one column in one row group, as it is
+ * stored in an Apache Parquet file at bloom_filter_offset, or only its bitset.
  *
  *   header    BloomFilterHeader in Thrift's compact protocol: 15, then numBytes as a zigzag
  *             varint, then 1c 1c 00 00 three times (blocks, XXH64, no compression), then 00; 15 to
  *             19 bytes
  *   bitset    numBytes, a multiple of 32: the payload
  *
- * A header makes the length no multiple of 32, so the two forms cannot be mistaken for one another.
- * Both are read, and the header is written. The bytes do not say what kind of values the column
- * has, so there are two formats.
- */
+ * With a header the length is not a multiple of 32, so the two forms cannot be confused. Both are
+ * read; an export writes the header. The bytes do not show what kind of values the column has, so
+ * there are two formats. */
 #include "foreign/exchange.h"
-#include "foreign/words.h"
+#include "foreign/parquet.h"
 
 #include <inttypes.h>
-#include <stdio.h>
+#include <string.h>
 
-enum { PARQUET_BLOCK_SIZE = 32, PARQUET_HASHES = 8, PARQUET_HEADER_MOST = 1 + 5 + 13 };
+enum { PARQUET_HEADER_MOST = 1 + 5 + 13 };
 
 enum { PARQUET_FORM_ANY = 0, PARQUET_FORM_INT32 = 1 };
-
-#define PARQUET_BYTES_MAXIMUM (UINT64_C(1) << 37)
 
 static const uint8_t PARQUET_FILE[] = {'P', 'A', 'R', '1'};
 static const uint8_t PARQUET_FIELDS[] = {0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0};
 
-/* The one header that a filter of so many bytes has; returns its length. */
+/* Writes the only header that a filter of this size has, and returns its length. */
 static size_t parquet_header(uint64_t size, uint8_t header[PARQUET_HEADER_MOST]) {
     size_t at = 0;
     uint64_t zigzag = 2 * size;
@@ -37,9 +34,9 @@ static size_t parquet_header(uint64_t size, uint8_t header[PARQUET_HEADER_MOST])
     return at + sizeof PARQUET_FIELDS;
 }
 
-/* Bytes before the bitset; UINT64_MAX when these bytes are neither form. */
+/* Returns the number of bytes before the bitset, or UINT64_MAX when the bytes are neither form. */
 static uint64_t parquet_before(const uint8_t *bytes, uint64_t length) {
-    uint64_t before = length % PARQUET_BLOCK_SIZE;
+    uint64_t before = length % BLOOM_PARQUET_BLOCK_BYTES;
     uint8_t header[PARQUET_HEADER_MOST];
     if (before == 0)
         return 0;
@@ -62,24 +59,24 @@ static bool parquet_read(unsigned form, struct bloom_shape *shape, const uint8_t
             problem, "are a whole Parquet file; cut out the filter of one column and row group, at "
                      "bloom_filter_offset with bloom_filter_length");
     uint64_t before = parquet_before(bytes, length);
-    if (length < PARQUET_BLOCK_SIZE || before == UINT64_MAX ||
-        length - before > PARQUET_BYTES_MAXIMUM)
+    if (length < BLOOM_PARQUET_BLOCK_BYTES || before == UINT64_MAX ||
+        length - before > BLOOM_PARQUET_BITS_MAXIMUM / 8)
         return bloom_fail(
             problem,
             "are no Bloom filter of Parquet: these %" PRIu64 " are neither a header of split "
             "blocks, XXH64 and no compression with the bitset that it announces, nor a bitset "
             "of whole blocks of 32; take bloom_filter_length bytes at bloom_filter_offset",
             length);
-    *shape = (struct bloom_shape){
-        .layout = parquet_layout(form), .probes = PARQUET_HASHES, .bits = (length - before) * 8};
+    *shape = (struct bloom_shape){.layout = parquet_layout(form),
+                                  .probes = BLOOM_PARQUET_PROBES,
+                                  .bits = (length - before) * 8};
     return true;
 }
 
-/* The bitset comes last, with or without a header. */
-static void parquet_read_payload(unsigned form, const struct bloom_shape *shape,
-                                 const uint8_t *bytes, uint64_t length, uint8_t *payload) {
+/* The bitset is at the end, with or without a header. */
+static void parquet_read_payload(const struct bloom_shape *shape, const uint8_t *bytes,
+                                 uint64_t length, uint8_t *payload) {
     uint64_t size = bloom_payload_bytes(shape);
-    (void)form;
     memcpy(payload, bytes + (length - size), (size_t)size);
 }
 
@@ -104,12 +101,10 @@ static bool parquet_measure(unsigned form, const struct bloom_shape *shape, uint
     return true;
 }
 
-static void parquet_write(unsigned form, const struct bloom_shape *shape, const uint8_t *payload,
-                          uint8_t *bytes) {
+static void parquet_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
     uint8_t header[PARQUET_HEADER_MOST];
     uint64_t size = bloom_payload_bytes(shape);
     size_t before = parquet_header(size, header);
-    (void)form;
     memcpy(bytes, header, before);
     memcpy(bytes + before, payload, (size_t)size);
 }

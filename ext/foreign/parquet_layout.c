@@ -6,12 +6,13 @@
  *   block     floor((v >> 32) * z / 2^32)
  *   in word i (0 to 7)   bit (x * SALT[i], 32 bits) >> 27
  *
- * so that k is always 8. The two differ in the hashing of whole numbers alone: as 8 bytes for INT64
- * columns, as 4 for INT32.
+ * So k is always 8. The two layouts differ only in how integers are hashed: as 8 bytes for INT64
+ * columns, as 4 bytes for INT32.
  *
  * Apache Parquet, BloomFilter.md; after Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient
- * Bloom Filters", 2007, and the filters of Apache Impala.
- */
+ * Bloom Filters", 2007, and the filters of Apache Impala. */
+#include "foreign/parquet.h"
+
 #include "base/bitset.h"
 #include "base/portable.h"
 #include "base/processor_x86.h"
@@ -26,16 +27,13 @@
 
 enum {
     PARQUET_NUMBER = 11,
-    PARQUET_WORDS = 8,
-    PARQUET_BLOCK_BYTES = 32,
+    PARQUET_WORDS = BLOOM_PARQUET_PROBES,
+    PARQUET_BLOCK_BYTES = BLOOM_PARQUET_BLOCK_BYTES,
     PARQUET_BLOCK_BITS = 8 * PARQUET_BLOCK_BYTES
 };
 
-/* Writers make 32 bytes to 128 MiB; readers of bare blocks may hold more. The number of blocks has
- * 32 bits. */
 #define PARQUET_BITS_LEAST UINT64_C(256)
 #define PARQUET_BITS_MOST (UINT64_C(1) << 30)
-#define PARQUET_BITS_MAXIMUM (UINT64_C(1) << 40)
 
 static const uint32_t PARQUET_SALT[PARQUET_WORDS] = {
     0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
@@ -63,7 +61,7 @@ static bool parquet_size(struct bloom_shape *shape, bloom_problem problem) {
 }
 
 static bool parquet_valid(const struct bloom_shape *shape, bloom_problem problem) {
-    if (shape->probes == PARQUET_WORDS && shape->bits <= PARQUET_BITS_MAXIMUM &&
+    if (shape->probes == PARQUET_WORDS && shape->bits <= BLOOM_PARQUET_BITS_MAXIMUM &&
         (shape->extra[0] | shape->extra[1]) == 0)
         return true;
     return bloom_fail(problem,
@@ -217,40 +215,15 @@ static struct bloom_estimate parquet_estimate(const struct bloom_shape *shape,
     return estimate;
 }
 
-const struct bloom_layout bloom_layout_parquet = {
-    .name = "parquet",
-    .hashing = &bloom_hashing_xxh64,
-    .number = PARQUET_NUMBER,
-    .hash_words = 1,
-    .probes_maximum = PARQUET_WORDS,
-    .bits_multiple = PARQUET_BLOCK_BITS,
-    .size = parquet_size,
-    .valid = parquet_valid,
-    .add = parquet_add,
-    .check = parquet_check,
-    .check_many = parquet_check_many,
-    .kernels = &parquet_kernel,
-    .unite = bloom_bitset_union,
-    .intersect = bloom_bitset_intersect,
-    .halve = parquet_halve,
-    .estimate = parquet_estimate,
-};
+#define PARQUET_LAYOUT(layout_name, value_hashing)                                                 \
+    {                                                                                              \
+        .name = layout_name, .hashing = &value_hashing, .number = PARQUET_NUMBER, .hash_words = 1, \
+        .probes_maximum = PARQUET_WORDS, .bits_multiple = PARQUET_BLOCK_BITS,                      \
+        .size = parquet_size, .valid = parquet_valid, .add = parquet_add, .check = parquet_check,  \
+        .check_many = parquet_check_many, .kernels = &parquet_kernel, .unite = bloom_bitset_union, \
+        .intersect = bloom_bitset_intersect, .halve = parquet_halve, .estimate = parquet_estimate, \
+    }
 
-const struct bloom_layout bloom_layout_parquet_int32 = {
-    .name = "parquet-int32",
-    .hashing = &bloom_hashing_xxh64_int32,
-    .number = PARQUET_NUMBER,
-    .hash_words = 1,
-    .probes_maximum = PARQUET_WORDS,
-    .bits_multiple = PARQUET_BLOCK_BITS,
-    .size = parquet_size,
-    .valid = parquet_valid,
-    .add = parquet_add,
-    .check = parquet_check,
-    .check_many = parquet_check_many,
-    .kernels = &parquet_kernel,
-    .unite = bloom_bitset_union,
-    .intersect = bloom_bitset_intersect,
-    .halve = parquet_halve,
-    .estimate = parquet_estimate,
-};
+const struct bloom_layout bloom_layout_parquet = PARQUET_LAYOUT("parquet", bloom_hashing_xxh64);
+const struct bloom_layout bloom_layout_parquet_int32 =
+    PARQUET_LAYOUT("parquet-int32", bloom_hashing_xxh64_int32);

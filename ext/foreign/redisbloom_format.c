@@ -1,6 +1,6 @@
-/* Format `redisbloom`: what BF.SCANDUMP of RedisBloom 2.2 and newer gives for a filter of one link:
- * the chunk of iterator 0, which is the header, and all later chunks, which are the bits, one after
- * the other. Everything is little-endian:
+/* Format `redisbloom`: what BF.SCANDUMP of RedisBloom 2.2 and newer returns for a filter of one
+ * link: the chunk of iterator 0, which is the header, and all later chunks, which are the bits, one
+ * after the other. Everything is little-endian:
  *
  *    0  8  size: adds that changed a bit, in all links      28  8  bits, 8 times that
  *    8  4  links, 1                                         36  8  size, of this link
@@ -11,8 +11,8 @@
  *                                                           72  1  zero
  *   73     the bits
  *
- * The two sizes are not kept: a filter here is its parameters and its bits. An export writes for
- * both the estimate from the bits, at most n. */
+ * An import drops the two sizes, because a filter of ours is only its parameters and its bits. An
+ * export writes for both the estimate from the bits, at most n. */
 #include "foreign/exchange.h"
 #include "foreign/words.h"
 
@@ -38,7 +38,8 @@ enum {
     REDIS_NONSCALING = 13
 };
 
-/* Whether the header is one that RedisBloom writes for one link, apart from the length. */
+/* Reads the header of one link, and returns true when RedisBloom writes such headers. The length is
+ * not checked. */
 static bool redis_read_link(struct bloom_shape *shape, const uint8_t *bytes,
                             bloom_problem problem) {
     uint64_t rate = bloom_load64(bytes + REDIS_AT_RATE);
@@ -77,12 +78,9 @@ static bool redis_read_link(struct bloom_shape *shape, const uint8_t *bytes,
 static bool redis_read(unsigned form, struct bloom_shape *shape, const uint8_t *bytes,
                        uint64_t length, bloom_problem problem) {
     (void)form;
-    if (length < REDIS_HEADER_BYTES)
-        return bloom_fail(problem,
-                          "are cut off: there are %" PRIu64
-                          ", the header of a RedisBloom filter alone has "
-                          "%d; join all chunks of BF.SCANDUMP",
-                          length, REDIS_HEADER_BYTES);
+    if (!bloom_exchange_has_header(length, REDIS_HEADER_BYTES, "RedisBloom filter",
+                                   "join all chunks of BF.SCANDUMP", problem))
+        return false;
     uint32_t links = bloom_load32(bytes + REDIS_AT_LINKS);
     uint32_t options = bloom_load32(bytes + REDIS_AT_OPTIONS);
     if (options != REDIS_SCALING && options != REDIS_NONSCALING)
@@ -99,17 +97,12 @@ static bool redis_read(unsigned form, struct bloom_shape *shape, const uint8_t *
                           links);
     if (!redis_read_link(shape, bytes, problem))
         return false;
-    if (length != REDIS_HEADER_BYTES + bloom_payload_bytes(shape))
-        return bloom_fail(problem,
-                          "were cut off or extended: there are %" PRIu64
-                          ", their header says %" PRIu64 "; join exactly the chunks of BF.SCANDUMP",
-                          length, REDIS_HEADER_BYTES + bloom_payload_bytes(shape));
-    return true;
+    return bloom_exchange_has_length(length, REDIS_HEADER_BYTES + bloom_payload_bytes(shape),
+                                     "join exactly the chunks of BF.SCANDUMP", problem);
 }
 
-static void redis_read_payload(unsigned form, const struct bloom_shape *shape, const uint8_t *bytes,
+static void redis_read_payload(const struct bloom_shape *shape, const uint8_t *bytes,
                                uint64_t length, uint8_t *payload) {
-    (void)form;
     (void)length;
     memcpy(payload, bytes + REDIS_HEADER_BYTES, (size_t)bloom_payload_bytes(shape));
 }
@@ -117,11 +110,8 @@ static void redis_read_payload(unsigned form, const struct bloom_shape *shape, c
 static bool redis_measure(unsigned form, const struct bloom_shape *shape, uint64_t *length,
                           bloom_problem problem) {
     (void)form;
-    if (shape->layout != &bloom_layout_redisbloom)
-        return bloom_fail(
-            problem,
-            "has layout %s, which RedisBloom does not know; build it with layout redisbloom",
-            shape->layout->name);
+    if (!bloom_exchange_has_layout(shape, &bloom_layout_redisbloom, "RedisBloom", problem))
+        return false;
     if (shape->capacity == 0)
         return bloom_fail(
             problem, "was made for n = 0 keys, and RedisBloom has no such filter; build it for 1");
@@ -134,12 +124,10 @@ static bool redis_measure(unsigned form, const struct bloom_shape *shape, uint64
     return true;
 }
 
-static void redis_write(unsigned form, const struct bloom_shape *shape, const uint8_t *payload,
-                        uint8_t *bytes) {
+static void redis_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
     bool scaling = (shape->extra[0] & BLOOM_REDISBLOOM_NONSCALING) == 0;
     double link_rate = bloom_redisbloom_link_rate(shape);
     uint64_t rate, size = bloom_payload_bytes(shape), count = bloom_exchange_count(shape, payload);
-    (void)form;
     memcpy(&rate, &link_rate, sizeof rate);
     bloom_store64(bytes, count);
     bloom_store32(bytes + REDIS_AT_LINKS, 1);

@@ -22,7 +22,7 @@
 
 enum { REDISBLOOM_NUMBER = 12, REDISBLOOM_GROWTH = 2 };
 
-/* ln^2 2 and ln 2 as they stand in deps/bloom/bloom.c, to 15 digits. */
+/* ln^2 2 and ln 2 as deps/bloom/bloom.c has them, to 15 digits. */
 #define REDISBLOOM_LN2_SQUARED 0.480453013918201
 #define REDISBLOOM_LN2 0.693147180559945
 

@@ -10,13 +10,14 @@
 /* Half of it is still a double with all its digits. */
 #define BLOOM_REDISBLOOM_RATE_MINIMUM 1e-300
 
-/* The rate of the one link that the filter is. */
+/* Returns the rate of the one link that the filter is. */
 static inline double bloom_redisbloom_link_rate(const struct bloom_shape *shape) {
     return (shape->extra[0] & BLOOM_REDISBLOOM_NONSCALING) != 0 ? shape->rate : shape->rate / 2;
 }
 
-/* Whether RedisBloom can have such a filter: its loader computes k from the bits per key. These may
- * differ in the last digits from what n and p give, as logarithms of different machines do. */
+/* Returns true when RedisBloom can have such a filter: its loader computes k from the bits per key.
+ * These may differ from those of n and p in the last digits, as logarithms of different machines
+ * do. */
 bool bloom_redisbloom_is_of_redis(const struct bloom_shape *shape);
 
 #endif

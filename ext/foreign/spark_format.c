@@ -33,10 +33,8 @@ static bool spark_read(unsigned form, struct bloom_shape *shape, const uint8_t *
                        uint64_t length, bloom_problem problem) {
     uint32_t version = length >= 4 ? bloom_load32_big(bytes) : 0;
     (void)form;
-    if (bloom_exchange_is_java_object(bytes, length))
-        return bloom_fail(
-            problem, "are a serialised object of Java; write the filter with BloomFilter.writeTo "
-                     "instead of ObjectOutputStream");
+    if (!bloom_exchange_is_plain(bytes, length, problem))
+        return false;
     if (length >= 4 && (version < 1 || version > SPARK_VERSIONS))
         return bloom_fail(
             problem,
@@ -45,12 +43,9 @@ static bool spark_read(unsigned form, struct bloom_shape *shape, const uint8_t *
             "BloomFilter.writeTo or get a newer release",
             BLOOM_RELEASE, version);
     uint64_t header = SPARK_FORMS[version].header_bytes;
-    if (length < header)
-        return bloom_fail(problem,
-                          "are cut off: there are %" PRIu64
-                          ", the header of a Spark filter alone has "
-                          "%" PRIu64 "; store all that BloomFilter.writeTo writes",
-                          length, header);
+    if (!bloom_exchange_has_header(length, header, "Spark filter",
+                                   "store all that BloomFilter.writeTo writes", problem))
+        return false;
     uint32_t probes = bloom_load32_big(bytes + SPARK_AT_PROBES);
     uint32_t words = bloom_load32_big(bytes + header - 4);
     if (probes < 1 || probes > BLOOM_FOREIGN_PROBES_MAXIMUM)
@@ -59,18 +54,11 @@ static bool spark_read(unsigned form, struct bloom_shape *shape, const uint8_t *
                           " hashes per key, which must be 1 to %d; write the filter again "
                           "with BloomFilter.writeTo",
                           bloom_signed32(probes), BLOOM_FOREIGN_PROBES_MAXIMUM);
-    if (words < 1 || words > INT32_MAX)
-        return bloom_fail(problem,
-                          "are damaged: they say %" PRId64
-                          " words of 64 bits, a Spark filter has 1 to "
-                          "%" PRId32 "; write the filter again with BloomFilter.writeTo",
-                          bloom_signed32(words), INT32_MAX);
-    if (length != header + (uint64_t)words * BLOOM_WORD_BYTES)
-        return bloom_fail(problem,
-                          "were cut off or extended: there are %" PRIu64
-                          ", their header says %" PRIu64
-                          "; store exactly what BloomFilter.writeTo writes",
-                          length, header + (uint64_t)words * BLOOM_WORD_BYTES);
+    if (!bloom_exchange_words_fit(words, "Spark", problem))
+        return false;
+    if (!bloom_exchange_has_length(length, header + (uint64_t)words * BLOOM_WORD_BYTES,
+                                   "store exactly what BloomFilter.writeTo writes", problem))
+        return false;
     *shape = (struct bloom_shape){.layout = SPARK_FORMS[version].layout,
                                   .probes = probes,
                                   .bits = (uint64_t)words * BLOOM_WORD_BITS};
@@ -86,9 +74,8 @@ static uint32_t spark_version(const struct bloom_layout *layout) {
     return version;
 }
 
-static void spark_read_payload(unsigned form, const struct bloom_shape *shape, const uint8_t *bytes,
+static void spark_read_payload(const struct bloom_shape *shape, const uint8_t *bytes,
                                uint64_t length, uint8_t *payload) {
-    (void)form;
     (void)length;
     bloom_swap_words(payload, bytes + SPARK_FORMS[spark_version(shape->layout)].header_bytes,
                      bloom_payload_bytes(shape));
@@ -108,11 +95,9 @@ static bool spark_measure(unsigned form, const struct bloom_shape *shape, uint64
     return true;
 }
 
-static void spark_write(unsigned form, const struct bloom_shape *shape, const uint8_t *payload,
-                        uint8_t *bytes) {
+static void spark_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
     uint32_t version = spark_version(shape->layout);
     uint8_t header = SPARK_FORMS[version].header_bytes;
-    (void)form;
     bloom_store32_big(bytes, version);
     bloom_store32_big(bytes + SPARK_AT_PROBES, shape->probes);
     if (version == 2)

@@ -5,13 +5,13 @@
  *   bytes     putBinary: themselves
  *   integer   putLong: its 8 bytes, little-endian, so that these bytes as a BLOB are the same key
  *   real      equal to an integer of 64 bits: as that integer, as everywhere in this extension,
- *             since hosts such as JavaScript have no other numbers. Other reals have no
- *             key: Spark has no rule for them
+ *             because hosts such as JavaScript have no other numbers. Other reals have no
+ *             key, because Spark has no rule for them
  *
  * H(key, seed) is MurmurHash3 x86 32 (Austin Appleby, public domain, 2011) except for the end: each
- * of the last 1 to 3 bytes, sign-extended to 32 bits, is mixed in like a whole block. h1 = H(key,
- * seed), h2 = H(key, h1). The seed is the low half of the first word of the header's extra
- * bytes. */
+ * of the last 1 to 3 bytes, sign-extended to 32 bits, is mixed in like a full block. h1 = H(key,
+ * seed), h2 = H(key, h1). The seed is the low half of the first word of the header's extra bytes.
+ */
 #include "hash/hashing.h"
 
 #include "base/portable.h"

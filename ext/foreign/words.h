@@ -1,4 +1,4 @@
-/* What the formats with big-endian words of 64 bits share. */
+/* What the formats share that have big-endian words of 64 bits. */
 #ifndef BLOOM_FOREIGN_WORDS_H
 #define BLOOM_FOREIGN_WORDS_H
 
@@ -7,7 +7,7 @@
 
 enum { BLOOM_WORD_BYTES = BLOOM_WORD_BITS / 8 };
 
-/* Eight bytes, or four, from any address as a big-endian number, and back. */
+/* Load and store eight or four bytes at any address as a big-endian number. */
 static inline uint64_t bloom_load64_big(const uint8_t *bytes) {
     return bloom_swap64(bloom_load64(bytes));
 }
@@ -25,18 +25,18 @@ static inline void bloom_store32_big(uint8_t *bytes, uint32_t value) {
         bytes[i] = (uint8_t)(value >> (24 - 8 * i));
 }
 
-/* From whole words of either byte order to the other. */
+/* Copies words and swaps the bytes of each. */
 static inline void bloom_swap_words(uint8_t *into, const uint8_t *from, uint64_t bytes) {
     for (uint64_t i = 0; i < bytes; i += BLOOM_WORD_BYTES)
         bloom_store64_big(into + i, bloom_load64(from + i));
 }
 
-/* 32 bits as Java reads them: all its integers are signed. */
+/* Returns 32 bits as Java reads them: all its integers are signed. */
 static inline int64_t bloom_signed32(uint32_t value) {
     return value <= INT32_MAX ? (int64_t)value : (int64_t)value - (INT64_C(1) << 32);
 }
 
-/* Words that so many bits take. */
+/* Returns the number of words for this many bits. */
 static inline uint64_t bloom_words_of(uint64_t bits) {
     return bits / BLOOM_WORD_BITS + (bits % BLOOM_WORD_BITS != 0);
 }

@@ -1,9 +1,9 @@
 /* Hashing `siphash`: SipHash-2-4 with 64 bits (Aumasson, Bernstein, "SipHash: a fast short-input
  * PRF", 2012) under the salt of a filter, over the bytes that murmur3 hashes.
  *
- * MurmurHash3 can be inverted in a few operations, so that whoever chooses keys can choose their
- * hashes. SipHash under a key of 128 random bits is a pseudorandom function: nobody who lacks the
- * salt can tell its values from random words. */
+ * MurmurHash3 can be inverted in a few operations, so an attacker who chooses keys can choose their
+ * hashes. SipHash under a key of 128 random bits is a pseudorandom function: without the salt,
+ * nobody can distinguish its values from random words. */
 #include "hash/hashing.h"
 
 #include "base/portable.h"
@@ -44,7 +44,7 @@ static inline struct siphash siphash_begin(const uint64_t salt[2]) {
         salt[0] ^ UINT64_C(0x6c7967656e657261), salt[1] ^ UINT64_C(0x7465646279746573)};
 }
 
-/* tail: the last length % 8 bytes, which fill no word. */
+/* Takes the last length % 8 bytes, which fill no word, and returns the hash. */
 static inline uint64_t siphash_end(struct siphash state, uint64_t tail, uint64_t length) {
     siphash_word(&state, tail | length << 56);
     state.c ^= 0xff;

@@ -3,29 +3,6 @@
 
 #include <string.h>
 
-const char *bloom_key_type_name(enum bloom_key_type type) {
-    static const char *const NAMES[] = {
-        [BLOOM_KEY_AS_IT_IS] = "",       [BLOOM_KEY_BLOB] = "BLOB",
-        [BLOOM_KEY_TEXT] = "TEXT",       [BLOOM_KEY_NUMERIC] = "NUMERIC",
-        [BLOOM_KEY_INTEGER] = "INTEGER", [BLOOM_KEY_REAL] = "REAL"};
-    return NAMES[type];
-}
-
-int bloom_option_key(struct bloom_text value, enum bloom_key_type *type,
-                     struct bloom_keying *keying, char problem[BLOOM_PROBLEM_SIZE]) {
-    char rules[BLOOM_PROBLEM_SIZE / 2], expectation[BLOOM_EXPECTATION_SIZE];
-    for (*type = BLOOM_KEY_REAL; *type > BLOOM_KEY_AS_IT_IS; --*type)
-        if (bloom_text_is(value, bloom_key_type_name(*type)))
-            return BLOOM_OPTION_READ;
-    keying->rule = bloom_key_rule_by_name(value.start, value.length);
-    if (keying->rule != NULL)
-        return BLOOM_OPTION_READ;
-    bloom_key_rule_list(rules, sizeof rules);
-    sqlite3_snprintf(sizeof expectation, expectation,
-                     "key must be TEXT, INTEGER, REAL, NUMERIC or BLOB, or a key rule: %s", rules);
-    return bloom_option_wrong(problem, expectation, value);
-}
-
 struct bloom_typed_key bloom_typed_key(enum bloom_key_type column, sqlite3_value *value,
                                        bool added) {
     struct bloom_typed_key key = {.column = column, .form = BLOOM_FORM_AS_IS, .value = value};

@@ -5,23 +5,6 @@
 #include "filter/options.h"
 #include "sqlite/value.h"
 
-/* The type of a column of keys. Its affinity is applied to keys as in an ordinary column. */
-enum bloom_key_type {
-    BLOOM_KEY_AS_IT_IS, /* none given */
-    BLOOM_KEY_BLOB,
-    BLOOM_KEY_TEXT,
-    BLOOM_KEY_NUMERIC,
-    BLOOM_KEY_INTEGER,
-    BLOOM_KEY_REAL,
-};
-
-/* Its name in a declaration. */
-const char *bloom_key_type_name(enum bloom_key_type type);
-
-/* Reads the value of the option key: a type, or the name of a key rule. */
-int bloom_option_key(struct bloom_text value, enum bloom_key_type *type,
-                     struct bloom_keying *keying, char problem[BLOOM_PROBLEM_SIZE]);
-
 /* A value under the affinity of the column: as it is, or its text, or a number in place of it. */
 struct bloom_typed_key {
     enum bloom_key_type column;

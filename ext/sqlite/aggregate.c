@@ -13,7 +13,7 @@ struct build {
     enum size_source source;
     bool failed; /* an error has been reported: the final step has only to clean up */
     struct bloom_kept_options options;
-    struct bloom_builder builder; /* has memory once it has begun */
+    struct bloom_builder builder;
 };
 
 static enum size_source source_of(int count, sqlite3_value **arguments) {
@@ -68,8 +68,8 @@ static bool begin_builder(sqlite3_context *context, struct build *build,
     if (shape->bits > 0 &&
         bloom_sql_interrupted(context, bloom_filter_bytes(shape), &(uint64_t){0}))
         return false;
-    bool begun = bloom_builder_begin(&build->builder, shape, seed, &bloom_sql_memory);
-    build->builder.limit = bloom_sql_length_limit(context);
+    bool begun = bloom_builder_begin(&build->builder, shape, bloom_sql_length_limit(context), seed,
+                                     &bloom_sql_memory);
     if (!begun)
         sqlite3_result_error_nomem(context);
     return begun;
@@ -184,7 +184,7 @@ void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arg
 
 void bloom_sql_agg_final(sqlite3_context *context) {
     struct build *build = sqlite3_aggregate_context(context, 0);
-    if (build == NULL || build->builder.keys.memory == NULL)
+    if (build == NULL || build->source == SIZE_UNDECIDED)
         return;
     struct bloom_builder *builder = &build->builder;
     if (!build->failed) {
@@ -192,9 +192,8 @@ void bloom_sql_agg_final(sqlite3_context *context) {
         char problem[BLOOM_PROBLEM_SIZE];
         struct bloom_shape shape;
         uint8_t *filter;
-        builder->keys.interrupted = bloom_poller_ends;
-        builder->keys.argument = &poller;
-        enum bloom_built built = bloom_builder_finish(builder, &shape, &filter, problem);
+        enum bloom_built built =
+            bloom_builder_finish(builder, bloom_poller_ends, &poller, &shape, &filter, problem);
         sqlite3_finalize(poller.statement);
         if (poller.code != SQLITE_OK)
             sqlite3_result_error_code(context, poller.code);

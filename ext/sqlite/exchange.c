@@ -69,8 +69,7 @@ void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **argum
     uint8_t *filter = sqlite3_malloc64(bloom_filter_bytes(&shape));
     if (filter != NULL) {
         bloom_header_write(&shape, filter);
-        format->read_payload(format->form, &shape, bytes, length,
-                             filter + bloom_header_bytes(&shape));
+        format->read_payload(&shape, bytes, length, filter + bloom_header_bytes(&shape));
     }
     bloom_sql_result_pass(context, &shape, filter);
 }
@@ -95,7 +94,7 @@ void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **argum
         sqlite3_result_error_nomem(context);
         return;
     }
-    format->write(format->form, &filter.shape, bloom_stored_payload(&filter), bytes);
+    format->write(&filter.shape, bloom_stored_payload(&filter), bytes);
     if (bloom_sql_interrupted(context, length, &(uint64_t){0})) {
         sqlite3_free(bytes);
         return;

@@ -50,12 +50,13 @@ static bool read_hashing(sqlite3_context *context, int count, sqlite3_value **ar
         if (!bloom_sql_filter(context, 2, arguments[1], &like))
             return false;
         hashing->keying = like.shape.keying;
-        if (!like.shape.layout->keying)
+        if (!like.shape.layout->keying) {
+            bloom_layout_list_keying(problem, sizeof problem, " or ");
             bloom_sql_error(context,
                             "the filter (argument 2) has layout %s, which hashes keys otherwise. "
-                            "Give one of layout blocked, counting or fuse, or key= and salt= as "
-                            "text",
-                            like.shape.layout->name);
+                            "Give one of layout %s, or key= and salt= as text",
+                            like.shape.layout->name, problem);
+        }
         return like.shape.layout->keying;
     }
     struct bloom_text text;

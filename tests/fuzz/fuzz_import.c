@@ -30,7 +30,7 @@ static uint8_t *import(const struct bloom_exchange *format, const struct bloom_s
     if (filter == NULL)
         abort();
     bloom_header_write(shape, filter);
-    format->read_payload(format->form, shape, bytes, size, filter + bloom_header_bytes(shape));
+    format->read_payload(shape, bytes, size, filter + bloom_header_bytes(shape));
     return filter;
 }
 
@@ -42,7 +42,7 @@ static uint8_t *export(const struct bloom_exchange *format, const struct bloom_s
     uint8_t *bytes = malloc((size_t)*length);
     if (bytes == NULL)
         abort();
-    format->write(format->form, shape, filter + bloom_header_bytes(shape), bytes);
+    format->write(shape, filter + bloom_header_bytes(shape), bytes);
     return bytes;
 }
 

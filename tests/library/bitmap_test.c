@@ -131,7 +131,7 @@ static void sizes(void) {
     struct bloom_builder builder;
     const uint64_t seed[2] = {0, 0}, too_large = BLOOM_CAPACITY_MAXIMUM;
     shape = (struct bloom_shape){.layout = &bloom_layout_bitmap};
-    assert_true(bloom_builder_begin(&builder, &shape, seed, &bloom_c_memory));
+    assert_true(bloom_builder_begin(&builder, &shape, UINT64_MAX, seed, &bloom_c_memory));
     assert_int_equal(bloom_builder_add(&builder, &too_large, problem), BLOOM_BUILD_REFUSED);
     bloom_builder_release(&builder);
     assert_string_equal(

@@ -96,8 +96,8 @@ static bool blocked_size(struct bloom_shape *shape, bloom_problem problem) {
     return true;
 }
 
-/* Counts new ones while it adds: 10 ns a key of 6 probes. Counting the ones of the block before and
- * after takes 27 ns. */
+/* Counts the new ones while it adds, because counting the ones of the block before and after takes
+ * longer. */
 static unsigned blocked_add_block(const struct bloom_shape *shape, uint8_t *block,
                                   const uint64_t *words) {
     uint64_t word = bloom_probe_word(words[0]);
@@ -122,13 +122,13 @@ static void blocked_tally(struct bloom_tally *tally, const uint8_t *blocks, uint
         tally->blocks_with[bloom_bitset_ones(blocks + i * BLOOM_BLOCK_BYTES, BLOOM_BLOCK_BYTES)]++;
 }
 
-/* The share of its bits that one key sets in an empty block. */
+/* Returns the share of its bits that one key sets in an empty block. */
 static double blocked_share_of_key(uint32_t probes) {
     return 1 - pow(1 - 1.0 / (double)BLOOM_BLOCK_BITS, probes);
 }
 
-/* The logarithm of the probability that one key leaves a bit zero. The probability is 1 - share /
- * blocks, since the key falls into the bit's block with probability 1 / blocks. */
+/* Returns the logarithm of the probability that one key leaves a bit zero. The probability is 1 -
+ * share / blocks, because the key falls into the bit's block with probability 1 / blocks. */
 static double blocked_log_of_zero_left(uint64_t blocks, uint32_t probes) {
     return log1p(-blocked_share_of_key(probes) / (double)blocks);
 }
@@ -138,9 +138,9 @@ double bloom_blocked_expected_ones(uint64_t blocks, uint32_t probes, double keys
            (double)(blocks * BLOOM_BLOCK_BITS);
 }
 
-/* count: the number of keys that leave this many zeros on average. rate: an absent key falls into
- * each block with equal probability, so these bits give the mean over the blocks of (ones / 512)^k;
- * the power of the mean would be too low. */
+/* count is the number of keys that leave this many zeros on average. rate: an absent key falls into
+ * each block with equal probability, so the rate is the mean over the blocks of (ones / 512)^k. The
+ * power of the mean would be too low. */
 struct bloom_estimate bloom_blocked_estimate_of(uint64_t blocks, uint32_t probes,
                                                 const struct bloom_tally *tally) {
     struct bloom_estimate estimate = {0};

@@ -38,33 +38,17 @@ struct bloom_estimate bloom_classic_estimate(const struct bloom_shape *shape,
     return estimate;
 }
 
-const struct bloom_layout bloom_layout_classic = {
-    .name = "classic",
-    .hashing = &bloom_hashing_murmur3,
-    .number = CLASSIC_NUMBER,
-    .hash_words = 2,
-    .probes_maximum = BLOOM_CLASSIC_PROBES_MAXIMUM,
-    .bits_multiple = 1,
-    .size = bloom_foreign_size_as_guava, /* so that filters of the same n and p merge */
-    .add = classic_add,
-    .check = classic_check,
-    .unite = bloom_bitset_union,
-    .intersect = bloom_bitset_intersect,
-    .estimate = bloom_classic_estimate,
-};
+#define CLASSIC_LAYOUT(layout_name, key_hashing)                                                   \
+    {                                                                                              \
+        .name = layout_name, .hashing = &key_hashing, .number = CLASSIC_NUMBER, .hash_words = 2,   \
+        .probes_maximum = BLOOM_CLASSIC_PROBES_MAXIMUM, .bits_multiple = 1,                        \
+        .size = bloom_foreign_size_as_guava, /* so that filters of the same n and p merge */       \
+            .add = classic_add, .check = classic_check, .unite = bloom_bitset_union,               \
+        .intersect = bloom_bitset_intersect, .estimate = bloom_classic_estimate,                   \
+    }
+
+const struct bloom_layout bloom_layout_classic = CLASSIC_LAYOUT("classic", bloom_hashing_murmur3);
 
 /* The same bits for text as UTF-16: Guava's other funnel. */
-const struct bloom_layout bloom_layout_classic_utf16 = {
-    .name = "classic-utf16",
-    .hashing = &bloom_hashing_utf16,
-    .number = CLASSIC_NUMBER,
-    .hash_words = 2,
-    .probes_maximum = BLOOM_CLASSIC_PROBES_MAXIMUM,
-    .bits_multiple = 1,
-    .size = bloom_foreign_size_as_guava, /* so that filters of the same n and p merge */
-    .add = classic_add,
-    .check = classic_check,
-    .unite = bloom_bitset_union,
-    .intersect = bloom_bitset_intersect,
-    .estimate = bloom_classic_estimate,
-};
+const struct bloom_layout bloom_layout_classic_utf16 =
+    CLASSIC_LAYOUT("classic-utf16", bloom_hashing_utf16);

@@ -1,4 +1,4 @@
-/* See classic_size.h. */
+/* The formulas of the libraries, step by step in the order in which they round. */
 #include "filter/layouts/classic_size.h"
 
 #include <inttypes.h>

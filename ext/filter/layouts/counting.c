@@ -1,5 +1,5 @@
-/* Layout `counting`: keys can be taken out again. It has the blocks and probes of `blocked`, with a
- * counter of four bits in place of each bit, so a block is 256 bytes.
+/* Layout `counting`: keys can be removed. It has the blocks and probes of `blocked`, with a counter
+ * of four bits instead of each bit, so a block is 256 bytes.
  *
  *   counter c of a block    the lower (c even) or upper (c odd) four bits of its byte c >> 1
  *   add                     each of the k probes adds one to its counter; 15 stays 15
@@ -7,18 +7,16 @@
  *                           zero; 15 stays 15
  *   check                   every probe's counter is above zero
  *
- * A counter that has reached 15 no longer knows how many keys it stands for, so it never changes
- * again: the filter may then still answer "probably in" for keys that were removed, and misses no
- * key that is in. In a filter as full as it was made for, counters stand for 0.56 to 0.6 probes on
- * average, and at most one in 10^14 reaches 15 (computed from Poisson distributions, mixed over
- * blocks of more and fewer keys; at 1 % it is 1.1 in 10^15). Four bits are what Fan, Cao, Almeida
- * and Broder found to be enough ("Summary Cache: A Scalable Wide-Area Web Cache Sharing Protocol",
- * 2000).
+ * A counter that has reached 15 no longer knows how many keys it counts, so it never changes again.
+ * The filter may then answer "probably in" for keys that were removed, but it misses no key that is
+ * in. In a filter as full as it was made for, counters count 0.56 to 0.6 probes on average, and at
+ * most one in 10^14 reaches 15 (computed from Poisson distributions, mixed over blocks of more and
+ * fewer keys; at 1 % it is 1.1 in 10^15). Fan, Cao, Almeida and Broder found that four bits are
+ * enough ("Summary Cache: A Scalable Wide-Area Web Cache Sharing Protocol", 2000).
  *
- * Two probes of a key may fall on the same counter: it then goes up by two, and down by two.
- * Counters are sums, so they depend on which keys were added how often and not on the order.
- * Removing a false positive corrupts the counts of other keys; a counter at zero stays there.
- */
+ * Two probes of a key may fall on the same counter, which then goes up by two, and down by two.
+ * Counters are sums, so they depend on which keys were added how often, and not on the order.
+ * Removing a false positive corrupts the counts of other keys; a counter at zero stays there. */
 #include "filter/layouts/counting.h"
 
 #include "filter/layouts/blocked.h"
@@ -120,9 +118,8 @@ static inline uint64_t counter_less_one(const uint8_t *block, uint64_t word, uns
     return (bloom_load64(block + (word >> (from + 4) & 31) * 8) >> shift & COUNTER_FULL) - 1;
 }
 
-/* Tests all probes without a branch on what they find, which could not be predicted, and with
- * shifts by constants. This takes 4.5 ns in cache; a loop takes 7.6, or 12 when it stops at the
- * first zero. */
+/* Tests all probes, with shifts by constants and without a branch on what it finds, because that
+ * could not be predicted. */
 static bool counting_check_portable(const struct bloom_shape *shape, const uint8_t *block,
                                     const uint64_t *words) {
     uint64_t word = bloom_probe_word(words[0]), less_one = 0;
@@ -259,7 +256,7 @@ static inline uint64_t counters_add(uint64_t a, uint64_t b) {
     return (low & even) | (high & even) << 4;
 }
 
-/* Adds counters; bytes is a whole number of blocks. */
+/* Adds counters; bytes is a multiple of the block. */
 static void counting_unite(uint8_t *into, const uint8_t *from, size_t bytes) {
     for (size_t i = 0; i < bytes; i += sizeof(uint64_t))
         bloom_store64(into + i, counters_add(bloom_load64(into + i), bloom_load64(from + i)));

@@ -4,7 +4,7 @@
 
 #include "filter/layout.h"
 
-/* Returns how often a key was added, 0 to BLOOM_REPEATS_MAXIMUM: at times more, never less. */
+/* Returns how often a key was added, 0 to BLOOM_REPEATS_MAXIMUM: sometimes more, never less. */
 unsigned bloom_counting_times(const struct bloom_shape *shape, const uint8_t *payload,
                               const uint64_t *words);
 

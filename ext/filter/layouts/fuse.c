@@ -55,8 +55,8 @@ enum {
     FUSE_BATCH = 32
 };
 
-/* What the header says: bytes 40 to 47 are the seed, byte 48 is w, byte 49 s, bytes 50 to 55 are
- * the segments in which first places are. */
+/* The header as numbers: bytes 40 to 47 are the seed, byte 48 is w, byte 49 is s, bytes 50 to 55
+ * are the segments in which first places are. */
 struct fuse_form {
     uint64_t seed;
     uint64_t firsts;  /* places that can be a key's first */
@@ -91,7 +91,7 @@ static inline void fuse_places(const struct fuse_form *form, uint64_t hash,
                                uint64_t places[FUSE_PLACES]) {
     uint64_t first = bloom_reduce(hash, form->firsts), mask = form->segment - 1;
     uint64_t second = first + form->segment;
-    BLOOM_COMPUTED(second); /* or else 2 * segment is made by a shift of its own */
+    BLOOM_COMPUTED(second); /* otherwise 2 * segment is computed by a separate shift */
     places[0] = first;
     places[1] = second ^ (hash >> 18 & mask);
     places[2] = (second + form->segment) ^ (hash & mask);
@@ -131,9 +131,9 @@ static inline uint64_t fuse_two_bytes(const uint8_t *payload, uint64_t place) {
     return BLOOM_BIG_ENDIAN ? (uint16_t)(number << 8 | number >> 8) : number;
 }
 
-/* Sets sum to the numbers at the places of a key, added, and above it bits of others. Returns false
- * when it cannot: the last place, which is the greatest, is near the end. One or two whole bytes
- * need no shift, which takes a third of the time of a check. */
+/* Adds the numbers at the places of a key. Above them, sum has bits of others. Returns false when
+ * the last place, which is the greatest, is near the end. One or two full bytes need no shift,
+ * which saves a third of the time of a check. */
 BLOOM_INLINE bool fuse_sum_inside(const struct fuse_form *form, const uint8_t *payload,
                                   const uint64_t places[FUSE_PLACES], uint64_t *sum) {
     if (form->width == 8) {
@@ -168,8 +168,8 @@ BLOOM_INLINE uint64_t fuse_missing(const struct fuse_form *form, const uint8_t *
     return fuse_missing_from(form, hash, sum);
 }
 
-/* A check of any key. Without a branch on the answer, which would be mispredicted for half of a mix
- * of present and absent keys and take as long as the rest of the check. */
+/* Checks any key, without a branch on the answer. It would be mispredicted for half of a mix of
+ * present and absent keys, and double the time of a check. */
 BLOOM_APART bool fuse_check_anywhere(const struct bloom_shape *shape, const uint8_t *payload,
                                      const uint64_t *words) {
     struct fuse_form form = fuse_form_of(shape);
@@ -178,9 +178,9 @@ BLOOM_APART bool fuse_check_anywhere(const struct bloom_shape *shape, const uint
     return fuse_missing(&form, payload, hash, places) == 0;
 }
 
-/* Leaves the keys near the end, which need more registers, to a function that begins anew: calling
- * costs less than saving registers for them. A filter of no keys would take one key in 2^w for one
- * of them. */
+/* Leaves the keys near the end, which need more registers, to a function that starts again, because
+ * calling it costs less than saving registers for them. A filter of no keys would report one key in
+ * 2^w. */
 static bool fuse_check(const struct bloom_shape *shape, const uint8_t *payload,
                        const uint64_t *words) {
     struct fuse_form form = fuse_form_of(shape);
@@ -229,10 +229,11 @@ static uint64_t fuse_log2(uint64_t keys) {
     return (uint64_t)whole << 16 | ((keys << 16 >> whole) & 0xffff);
 }
 
-/* Places and segments for so many keys. Found by trying: at least 39 of 40 random sets of any size
- * could be peeled at the first try. Segments of 2^floor(0.6 log2 n + 1.5) places; 2^14 at most, and
- * 2^15 from 2^26 keys on, so that three of them with their working memory (27 bytes a place) are in
- * cache. 7/8 + 5 / log2 n places a key, at least 9/8. */
+/* Computes places and segments for this many keys. The formulas were found by trial: at least 39 of
+ * 40 random sets of any size could be peeled at the first try. Segments have 2^floor(0.6 log2 n +
+ * 1.5) places, but at most 2^14, or 2^15 from 2^26 keys on, so that three of them with their
+ * working memory (27 bytes a place) are in cache. There are 7/8 + 5 / log2 n places a key, at least
+ * 9/8. */
 static void fuse_segments_for(uint64_t keys, uint32_t *segment_log, uint64_t *segments) {
     const uint32_t most = keys < UINT64_C(1) << 26 ? 14 : 15;
     uint64_t wanted = 0, log = FUSE_SEGMENT_LOG_MINIMUM;
@@ -293,8 +294,8 @@ static bool fuse_valid(const struct bloom_shape *shape, bloom_problem problem) {
 
 /* ---- Building -------------------------------------------------------------------------------- */
 
-/* Buckets of keys, by the highest bits of their hashes: some 8192 keys each, as long as they are
- * not too many to be written to at the same time. */
+/* Buckets of keys, by the highest bits of their hashes: about 8192 keys each, as long as the
+ * buckets are few enough to be written at the same time. */
 enum { FUSE_BUCKET_KEYS_LOG = 13, FUSE_BUCKETS_LOG_MAXIMUM = 12, FUSE_WAITING_FIRST = 64 };
 
 struct fuse_builder {
@@ -310,7 +311,7 @@ struct fuse_builder {
 
     uint64_t *ends; /* of the buckets in hashes, while filling: of what has been filled */
     /* Hashes by bucket. As they are loaded, those at the front make room for the hashes of the keys
-     * that were peeled, in that order, of which owned says which of a key's places is left to it.
+     * that were peeled, in that order. owned is the number of the place that is left to each key.
      */
     uint64_t *hashes;
     uint8_t *owned;
@@ -420,7 +421,7 @@ static inline unsigned fuse_leave_place(uint8_t *counts, uint64_t *sums, uint64_
     return (place < complete) & fuse_is_alone(count);
 }
 
-/* Finds the places from one on that one key alone has. Returns how many. */
+/* Finds the places from one on that only one key has. Returns their number. */
 static size_t fuse_find_alone(const uint8_t *counts, uint64_t from, uint64_t to, uint32_t *alone) {
     size_t found = 0;
     for (uint64_t place = from; place < to; place++) {
@@ -430,12 +431,13 @@ static size_t fuse_find_alone(const uint8_t *counts, uint64_t from, uint64_t to,
     return found;
 }
 
-/* Peels all that can be peeled, now that places from one on are complete, too. Returns false when
- * there is no memory.
+/* Peels all keys that can be peeled, now that places from one on are complete, too. Returns false
+ * when there is no memory.
  *
- * Places are peeled from left to right, each with all that it makes peelable. Those of a stretch
- * are looked for at once, without a branch, which would be mispredicted for every fourth place. A
- * place that is left to one key only later waits then, and has been peeled when its turn comes. */
+ * Places are peeled from left to right, each with everything that it makes peelable. The places of
+ * a stretch are searched together, without a branch, which would be mispredicted for every fourth
+ * place. A place that only later is left to one key waits, and has been peeled when its turn comes.
+ */
 static bool fuse_peel(struct fuse_builder *builder, uint64_t from) {
     enum { STRETCH = 256 };
     const struct fuse_form form = builder->form;
@@ -474,8 +476,8 @@ static bool fuse_peel(struct fuse_builder *builder, uint64_t from) {
     return true;
 }
 
-/* Empties the places from one on up to another, just before they are loaded: all at once they would
- * be out of cache by then. */
+/* Clears places just before they are loaded. If all were cleared at the beginning, they would be
+ * out of cache by then. */
 static void fuse_clear(struct fuse_builder *builder, uint64_t from, uint64_t to) {
     memset(builder->counts + from, 0, (size_t)(to - from));
     memset(builder->sums + from, 0, (size_t)(to - from) * sizeof *builder->sums);
@@ -587,7 +589,7 @@ static enum bloom_built fuse_build(struct bloom_shape *shape, uint8_t *payload,
 
 /* ---------------------------------------------------------------------------------------------- */
 
-/* The header says it all; the payload looks random whatever the keys. */
+/* The header has everything, because the payload looks random whatever the keys are. */
 static struct bloom_estimate fuse_estimate(const struct bloom_shape *shape,
                                            const uint8_t *payload) {
     (void)payload;

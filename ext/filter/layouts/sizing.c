@@ -1,4 +1,5 @@
-/* See sizing.h. */
+/* The bits per key were computed for rates in steps of an eighth of an octave (blocked_sizes.py).
+ * Between the steps they are interpolated. */
 #include "filter/layouts/sizing.h"
 
 #include "base/portable.h"
@@ -29,9 +30,9 @@ bool bloom_sizing_blocked(uint64_t capacity, double rate, uint32_t *probes, uint
     int exponent;
     uint64_t mantissa = rate_split(rate, &exponent);
 
-    /* The rate in units of 2^-64. Two keys of the same 64-bit value cannot be told apart: of n keys
-     * in the filter one has the value of another key with probability n / 2^64, which the bits then
-     * must make up for. */
+    /* The rate in units of 2^-64. Two keys with the same 64-bit value cannot be distinguished. An
+     * absent key has the value of one of n keys with probability n / 2^64, so the bits must make up
+     * for that. */
     int shift = exponent + 64;
     uint64_t fixed = shift >= 0 ? mantissa << shift : shift > -64 ? mantissa >> -shift : 0;
     if (fixed <= capacity)

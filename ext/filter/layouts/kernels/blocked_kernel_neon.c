@@ -1,5 +1,5 @@
-/* The kernel of layout blocked for arm64, all processors of which have NEON. A table look-up takes
- * the bytes that seven probes choose out of the block at once. */
+/* The kernel of layout blocked for arm64, all processors of which have NEON. One table look-up
+ * takes the bytes out of the block that seven probes choose. */
 #include "filter/layouts/kernels/kernel.h"
 
 #ifdef BLOOM_NEON_KERNEL

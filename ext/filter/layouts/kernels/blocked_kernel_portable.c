@@ -2,17 +2,19 @@
  * that no loop over them has an end to mispredict. */
 #include "filter/layouts/kernels/kernel.h"
 
-/* Of probes 2 to 5 of a word, the bits that choose a part of the block: each has a byte of its own.
+#include <assert.h>
+
+/* The bits of probes 2 to 5 of a word that choose a part of the block: each is in a separate byte.
  * Those of probe 6 are in two bytes. */
 #define PORTABLE_UPPERS UINT64_C(0x0000381c0e070000)
 
-/* Bit 0 of the result is that of probe number i, whose nine bits are at the top of the word; moves
- * those of the next one there.
+/* Returns bit number i of a word's probes in bit 0. The nine bits of the probe are at the top of
+ * the word; those of the next probe are moved there.
  *
- * The upper three bits choose one of the eight parts of the block. Once the word is turned by nine,
- * the lower six are at its other end, where a shift looks for them. uppers are the bytes of the
- * whole word AND PORTABLE_UPPERS in memory, or NULL: upper bits that come from there need no shift,
- * and processors load three numbers in the time of two shifts. */
+ * The upper three bits choose one of the eight parts of the block. Once the word is rotated by
+ * nine, the lower six are at its other end, where a shift finds them. uppers are the bytes of the
+ * word AND PORTABLE_UPPERS in memory, or NULL. Upper bits that come from there need no shift, and
+ * processors load three numbers in the time of two shifts. */
 BLOOM_INLINE uint64_t portable_probe(const uint8_t *block, uint64_t *word, const uint8_t *uppers,
                                      unsigned i) {
     size_t offset = (size_t)(*word >> 61) * 8;
@@ -27,7 +29,7 @@ BLOOM_INLINE uint64_t portable_probe(const uint8_t *block, uint64_t *word, const
     return part;
 }
 
-/* Bit 0 of the result tells whether so many probes of a word, 1 to 7, are set. */
+/* Bit 0 of the result is 1 when all probes of a word, 1 to 7, are set. */
 BLOOM_INLINE uint64_t portable_all(const uint8_t *block, uint64_t word, const uint8_t *uppers,
                                    unsigned probes) {
     uint64_t all = portable_probe(block, &word, uppers, 0);
@@ -69,55 +71,19 @@ BLOOM_INLINE int portable_check_probes(const struct bloom_shape *shape, const ui
         return portable_check_probes(shape, payload, value, probes);                               \
     }
 
-PORTABLE_CHECK(1)
-PORTABLE_CHECK(2)
-PORTABLE_CHECK(3)
-PORTABLE_CHECK(4)
-PORTABLE_CHECK(5)
-PORTABLE_CHECK(6)
-PORTABLE_CHECK(7)
-PORTABLE_CHECK(8)
-PORTABLE_CHECK(9)
-PORTABLE_CHECK(10)
-PORTABLE_CHECK(11)
-PORTABLE_CHECK(12)
-PORTABLE_CHECK(13)
-PORTABLE_CHECK(14)
-PORTABLE_CHECK(15)
-PORTABLE_CHECK(16)
-PORTABLE_CHECK(17)
-PORTABLE_CHECK(18)
-PORTABLE_CHECK(19)
-PORTABLE_CHECK(20)
-PORTABLE_CHECK(21)
+#define PORTABLE_EACH(X)                                                                           \
+    X(1)                                                                                           \
+    X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18)  \
+        X(19) X(20) X(21)
+#define PORTABLE_NAME(probes) portable_check_##probes,
 
-static bloom_word_check *const PORTABLE_CHECKS[] = {
-    NULL,
-    portable_check_1,
-    portable_check_2,
-    portable_check_3,
-    portable_check_4,
-    portable_check_5,
-    portable_check_6,
-    portable_check_7,
-    portable_check_8,
-    portable_check_9,
-    portable_check_10,
-    portable_check_11,
-    portable_check_12,
-    portable_check_13,
-    portable_check_14,
-    portable_check_15,
-    portable_check_16,
-    portable_check_17,
-    portable_check_18,
-    portable_check_19,
-    portable_check_20,
-    portable_check_21,
-};
+PORTABLE_EACH(PORTABLE_CHECK)
 
-_Static_assert(sizeof PORTABLE_CHECKS / sizeof *PORTABLE_CHECKS == 3 * BLOOM_PROBES_PER_WORD + 1,
-               "a check for each number of probes of layout blocked, 3 words of them at most");
+/* By the number of probes. */
+static bloom_word_check *const PORTABLE_CHECKS[] = {NULL, PORTABLE_EACH(PORTABLE_NAME)};
+
+static_assert(sizeof PORTABLE_CHECKS / sizeof *PORTABLE_CHECKS == 3 * BLOOM_PROBES_PER_WORD + 1,
+              "a check for each number of probes of layout blocked, 3 words of them at most");
 
 static int portable_check(const struct bloom_shape *shape, const uint8_t *payload, uint64_t value) {
     return PORTABLE_CHECKS[shape->probes](shape, payload, value);
@@ -130,7 +96,7 @@ static bool portable_check_block(const struct bloom_shape *shape, const uint8_t 
 }
 
 /* A key of a batch: its block, and the word of its probes. The bits are taken out of the word for
- * all probes at once: one by one, as the bytes are loaded, takes a sixth longer with Clang. */
+ * all probes together, because one by one, as the bytes are loaded, is slower with Clang. */
 struct portable_key {
     const uint8_t *block;
     uint64_t word;
@@ -177,15 +143,15 @@ static void portable_prepare(const struct bloom_shape *shape, const uint8_t *pay
     const uint64_t blocks = shape->bits / BLOOM_BLOCK_BITS;
     for (size_t i = 0; i < count; i++) {
         uint64_t number = bloom_reduce(words[i], blocks);
-        BLOOM_COMPUTED(number); /* Clang shifts both halves of the product: 0.3 ns more a key */
+        BLOOM_COMPUTED(number); /* otherwise Clang shifts both halves of the product */
         keys[i].block = payload + number * BLOOM_BLOCK_BYTES;
         BLOOM_PREFETCH(keys[i].block);
         portable_set_word(&keys[i], bloom_probe_word(words[i]));
     }
 }
 
-/* Keys go by the stretch: while the blocks of one are on their way into the cache, the words of its
- * keys come to lie in memory. */
+/* Checks a stretch of keys at a time: while their blocks are loaded into the cache, their words are
+ * written to memory. */
 static void portable_check_many(const struct bloom_shape *shape, const uint8_t *payload,
                                 const uint64_t *words, size_t count, uint8_t *found) {
     const struct bloom_shape here = *shape; /* what is written to found cannot change it */

@@ -150,8 +150,8 @@ WITH_AVX512_INLINE __m512i avx512_with(__m512i bits, uint64_t word, unsigned i) 
     const __m512i mask = _mm512_set1_epi64(BLOOM_BLOCK_BITS - 1);
     __m512i probe = _mm512_srli_epi64(_mm512_set1_epi64((long long)word),
                                       64 - BLOOM_PROBE_BITS - BLOOM_PROBE_BITS * i);
-    /* (probe ^ starts) & mask, in one instruction, is the bit's number in the lane that holds it;
-     * in the others it is 64 or more, and a shift by that much gives zero. */
+    /* (probe ^ starts) & mask, in one instruction, is the bit's number in the lane that has it. In
+     * the others it is 64 or more, and a shift by that much returns zero. */
     __m512i distance = _mm512_ternarylogic_epi64(probe, starts, mask, 0x28);
     return _mm512_or_epi64(bits, _mm512_sllv_epi64(_mm512_set1_epi64(1), distance));
 }

@@ -54,7 +54,7 @@ static inline const struct bloom_kernel *bloom_kernel(struct bloom_kernel_choice
 const struct bloom_kernel *bloom_kernel_choose(struct bloom_kernel_choice *choice);
 bool bloom_kernel_is_supported(const struct bloom_kernel *kernel);
 
-/* The probes of layouts blocked and counting: blocked.c says how they are drawn. */
+/* The probes of layouts blocked and counting; blocked.c describes them. */
 
 enum {
     BLOOM_BLOCK_BITS = 512,
