@@ -88,8 +88,8 @@ static int register_function(sqlite3 *database, struct bloom_connection *connect
 
 static int refuse(char **error, const char *need) {
     if (error != NULL)
-        *error = sqlite3_mprintf("bloom %s needs %s, this is %s", BLOOM_RELEASE, need,
-                                 sqlite3_libversion());
+        *error = sqlite3_mprintf("bloom %s needs %s, but this is %s. Use another SQLite",
+                                 BLOOM_RELEASE, need, sqlite3_libversion());
     return SQLITE_ERROR;
 }
 
@@ -125,10 +125,11 @@ static int register_all(sqlite3 *database, struct bloom_connection *connection) 
 }
 
 static void explain_failure(int status, char **error) {
-    const char *format = status == SQLITE_BUSY
-                             ? "bloom %s cannot take the place of what is loaded while a statement "
-                               "runs: load it before, or when all are finished"
-                             : "bloom %s could not be registered: %s";
+    const char *format =
+        status == SQLITE_BUSY
+            ? "bloom %s cannot replace the copy that is loaded while a statement runs. "
+              "Load it earlier, or when all statements have finished"
+            : "bloom %s could not be registered: %s";
     if (error != NULL)
         *error = sqlite3_mprintf(format, BLOOM_RELEASE, sqlite3_errstr(status));
 }

@@ -173,13 +173,13 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
     static const struct {
         const char *start, *what;
     } COMPRESSED[] = {
-        {"\x1f\x8b", "compressed with gzip; unpack it first, as with gunzip"},
-        {"BZh", "compressed with bzip2; unpack it first, as with bunzip2"},
+        {"\x1f\x8b", "compressed with gzip. Unpack it first, as with gunzip"},
+        {"BZh", "compressed with bzip2. Unpack it first, as with bunzip2"},
         {"\xfd"
          "7zXZ",
-         "compressed with xz; unpack it first, as with unxz"},
-        {"\x28\xb5\x2f\xfd", "compressed with zstd; unpack it first, as with unzstd"},
-        {"PK\x03\x04", "a zip archive; unpack it first, as with unzip"},
+         "compressed with xz. Unpack it first, as with unxz"},
+        {"\x28\xb5\x2f\xfd", "compressed with zstd. Unpack it first, as with unzstd"},
+        {"PK\x03\x04", "a zip archive. Unpack it first, as with unzip"},
     };
     enum { EARLY = 512 };
     /* With its own mark, or ASCII in it. */
@@ -187,26 +187,26 @@ static const char *list_no_text(const uint8_t *bytes, size_t length) {
         ((bytes[0] == 0xff && bytes[1] == 0xfe) || (bytes[0] == 0xfe && bytes[1] == 0xff) ||
          (length >= 4 && bytes[0] != 0 && bytes[1] == 0 && bytes[2] != 0 && bytes[3] == 0) ||
          (length >= 4 && bytes[0] == 0 && bytes[1] != 0 && bytes[2] == 0 && bytes[3] != 0)))
-        return "UTF-16; make it UTF-8 first, as with iconv -f UTF-16 -t UTF-8";
+        return "UTF-16. Convert it first, as with iconv -f UTF-16 -t UTF-8";
     for (size_t i = 0; i < sizeof COMPRESSED / sizeof *COMPRESSED; i++)
         if (length >= strlen(COMPRESSED[i].start) &&
             memcmp(bytes, COMPRESSED[i].start, strlen(COMPRESSED[i].start)) == 0)
             return COMPRESSED[i].what;
     struct list_span early = {bytes, bytes + (length < EARLY ? length : EARLY)};
     if (list_has(early, 0))
-        return "binary, with a zero byte near its beginning; give the text of a list";
+        return "binary, with a zero byte near its beginning. Give the text of a list";
     early.at += list_begins(early, LIST_MARK) ? strlen(LIST_MARK) : 0;
     early = list_without_spaces(early);
     uint8_t first = early.at < early.end ? *early.at++ : '\0';
     early = list_without_spaces(early);
     uint8_t second = early.at < early.end ? *early.at : '\0';
     if (first == '<' && (url_is_letter(second) || second == '!' || second == '?'))
-        return "HTML or XML; give the text of a list, as its publisher has it for download";
+        return "HTML or XML. Give the text of a list, as its publisher offers it for download";
     if (first == '[' && second == '"')
-        return "JSON; make its entries a line each, as SELECT group_concat(value, char(10)) FROM "
+        return "JSON. Make each entry a line, as SELECT group_concat(value, char(10)) FROM "
                "json_each(text) does";
     if (first == '{' || (first == '[' && (second == '{' || second == '[')))
-        return "JSON; make its URLs a line each, as SELECT group_concat(value, char(10)) FROM "
+        return "JSON. Make each URL a line, as SELECT group_concat(value, char(10)) FROM "
                "json_tree(text) WHERE key = 'url' does";
     return NULL;
 }

@@ -39,7 +39,8 @@ static bool read_shape(sqlite3_context *context, int count, sqlite3_value **argu
     case SIZE_FROM_FILTER:
         if (count > 2) {
             bloom_sql_error(context,
-                            "p and options come from the filter given as n; leave them out");
+                            "n is a filter, which has a p and options of its own. Leave p and "
+                            "options out");
             return false;
         }
         if (!bloom_sql_filter(context, 2, arguments[1], &template))
@@ -49,9 +50,9 @@ static bool read_shape(sqlite3_context *context, int count, sqlite3_value **argu
     default:
         if (count == 2) {
             bloom_sql_error(context,
-                            "n (argument 2) is NULL: is the filter not there, or its pin lost? To "
-                            "size by the keys, leave n out or give p, too: "
-                            "bloom_agg(key, NULL, 0.01)");
+                            "n (argument 2) is NULL. If it should be a filter, check that its row "
+                            "exists. To let bloom_agg choose the size, leave n out or also give "
+                            "p, as in bloom_agg(key, NULL, 0.01)");
             return false;
         }
         return bloom_sql_rate_and_options(context, count - 2, arguments + 2, shape);
@@ -125,8 +126,8 @@ static bool same_parameters(sqlite3_context *context, int count, sqlite3_value *
     } else if (bloom_shape_same(&build->builder.shape, &shape, problem)) {
         return true;
     }
-    bloom_sql_error(context, "n, p and options must be the same for all rows of a group, not %s",
-                    problem);
+    bloom_sql_error(
+        context, "n, p or options differ within a group (%s). Give the same for all rows", problem);
     return false;
 }
 
@@ -144,8 +145,8 @@ static bool told(sqlite3_context *context, enum bloom_built built,
     case BLOOM_BUILD_NO_SEED:
         bloom_sql_error(
             context,
-            "no filter of layout %s can be made of these keys: they were chosen against it; give "
-            "%s salt of 32 random hexadecimal digits, as in 'layout=%s, salt=...'",
+            "cannot make a filter of layout %s, because the keys were chosen against it. Give %s "
+            "salt of 32 random hexadecimal digits, as in 'layout=%s, salt=...'",
             shape->layout->name, shape->keying.salted ? "another" : "a", shape->layout->name);
         return false;
     case BLOOM_BUILD_REFUSED:

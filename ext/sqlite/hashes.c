@@ -51,9 +51,8 @@ static bool read_hashing(sqlite3_context *context, int count, sqlite3_value **ar
         hashing->keying = like.shape.keying;
         if (!like.shape.layout->keying)
             bloom_sql_error(context,
-                            "the filter (argument 2) has layout %s, which hashes keys otherwise. "
-                            "Give one of layout blocked, counting or fuse, or key= and salt= as "
-                            "text",
+                            "argument 2 is a filter of layout %s, which hashes keys differently "
+                            "from filter tables. Give options as text instead, as in 'key=url'",
                             like.shape.layout->name);
         return like.shape.layout->keying;
     }
@@ -129,10 +128,10 @@ static bool same_hashing(sqlite3_context *context, int count, sqlite3_value **ar
     if (!read_hashing(context, count, arguments, &hashing))
         return false;
     if (!bloom_keying_same(&build->shape.keying, &hashing.keying, problem))
-        bloom_sql_error(context, "argument 2 must be the same for all rows of a group, not %s",
-                        problem);
+        bloom_sql_error(
+            context, "argument 2 differs within a group (%s). Give the same for all rows", problem);
     else if (hashing.type != build->type)
-        bloom_sql_error(context, "argument 2 must be the same for all rows of a group");
+        bloom_sql_error(context, "argument 2 differs within a group. Give the same for all rows");
     else
         return true;
     return false;

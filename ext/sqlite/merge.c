@@ -41,7 +41,7 @@ static bool merge_take(struct sql_merge *sql, const struct bloom_stored *filter,
         return true;
     if (merged == BLOOM_MERGE_DIFFERS)
         bloom_sql_error(sql->context,
-                        "%s (%s: %s); make them with the same parameters, as bloom_agg(key, "
+                        "%s (%s: %s). Make them with the same parameters, as bloom_agg(key, "
                         "filter) does",
                         differs, whose, problem);
     else if (merged == BLOOM_MERGE_NO_MEMORY)
@@ -55,7 +55,7 @@ static void merge_scalar(sqlite3_context *context, int count, sqlite3_value **ar
     struct sql_merge sql = {0};
     merge_begin(context, &sql, kind);
     if (count == 0)
-        bloom_sql_error(context, "give at least one filter");
+        bloom_sql_error(context, "there is no filter. Give at least one");
     for (int i = 0; i < count; i++) {
         struct bloom_stored filter;
         char differs[64], whose[32];

@@ -120,7 +120,7 @@ static bool offers_counts(sqlite3_context *context, const struct bloom_layout *l
                           const char *action) {
     if (layout->remove == NULL)
         bloom_sql_error(context,
-                        "cannot %s a filter of layout %s; make it in layout counting, as in "
+                        "cannot %s a filter of layout %s. Make it with layout counting, as in "
                         "bloom_agg(key, NULL, 0.01, 'counting')",
                         action, layout->name);
     return layout->remove != NULL;
@@ -135,7 +135,7 @@ void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **argum
     if (!bloom_sql_filter_before_key(context, arguments, &filter))
         return;
     const struct bloom_layout *layout = filter.shape.layout;
-    if (!offers_counts(context, layout, "take keys out of"))
+    if (!offers_counts(context, layout, "remove keys from"))
         return;
     enum bloom_key_kind kind = bloom_sql_key(arguments[1], &filter.shape, words);
     if (kind == BLOOM_KEY_NO_MEMORY) {
@@ -164,7 +164,8 @@ void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **argu
         layout = bloom_layout_by_name(name.start, name.length);
     }
     if (layout == NULL) {
-        bloom_sql_error_found(context, "the layout (argument 2) must be 'blocked'", arguments[1]);
+        bloom_sql_error_value(context, "the layout (argument 2) is", arguments[1],
+                              "Give 'blocked', the only one that counting can become");
         return;
     }
     const struct bloom_shape *shape = &filter.shape;
@@ -176,8 +177,8 @@ void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **argu
         !shape->layout->convertible(shape, layout, &converted)) {
         bloom_sql_error(
             context,
-            "a filter of layout %s cannot be converted to layout %s, only one of layout "
-            "counting to blocked; make it anew from its keys with bloom_agg",
+            "cannot convert a filter of layout %s to layout %s, only counting to blocked. Make it "
+            "from its keys with bloom_agg",
             shape->layout->name, layout->name);
         return;
     }

@@ -51,7 +51,7 @@ static void integers_column(const struct bloom_rows *rows, sqlite3_context *cont
 const struct bloom_table_function bloom_integers_function = {
     .name = "bloom_integers",
     .declaration = "CREATE TABLE x(position INTEGER, value INTEGER, argument BLOB HIDDEN)",
-    .missing = "there are no bytes. Give them, as in bloom_integers(?)",
+    .missing = "the bytes are missing. Give them, as in bloom_integers(?)",
     .argument_column = INTEGERS_COLUMN_ARGUMENT,
     .ordered_column = INTEGERS_COLUMN_POSITION,
     .rows = 1000000,

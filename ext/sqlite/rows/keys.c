@@ -153,7 +153,7 @@ static int keys_read(struct keys_cursor *cursor, sqlite3_value *value) {
     case BLOOM_STORED_NO_MEMORY:
         return SQLITE_NOMEM;
     default:
-        return bloom_rows_fail(rows, "the filter (argument 1) %s", problem);
+        return bloom_rows_fail(rows, "argument 1 %s", problem);
     }
     if (sqlite3_value_type(value) == SQLITE_BLOB)
         cursor->filter.bytes = bloom_rows_bytes(rows, &length);
@@ -161,7 +161,7 @@ static int keys_read(struct keys_cursor *cursor, sqlite3_value *value) {
     if (layout->numbers == NULL)
         return bloom_rows_fail(rows,
                                "cannot list the keys of a filter of layout %s, only those of "
-                               "layout bitmap; keep the keys in a table, too",
+                               "layout bitmap. Keep the keys in a table, too",
                                layout->name);
     return SQLITE_OK;
 }
@@ -196,7 +196,7 @@ static void keys_column(const struct bloom_rows *rows, sqlite3_context *context,
 const struct bloom_table_function bloom_keys_function = {
     .name = "bloom_keys",
     .declaration = "CREATE TABLE x(key INTEGER, filter HIDDEN)",
-    .missing = "there is no filter; give it one, as in bloom_keys((SELECT f FROM filters))",
+    .missing = "the filter is missing. Give it, as in bloom_keys((SELECT f FROM filters))",
     .argument_column = KEYS_COLUMN_FILTER,
     .ordered_column = KEYS_COLUMN_KEY,
     .descends = true,

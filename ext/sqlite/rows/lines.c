@@ -147,7 +147,7 @@ static void lines_column(const struct bloom_rows *rows, sqlite3_context *context
 const struct bloom_table_function bloom_lines_function = {
     .name = "bloom_lines",
     .declaration = "CREATE TABLE x(line INTEGER, text TEXT, argument BLOB HIDDEN)",
-    .missing = "there is no text. Give it one, as in bloom_lines(readfile('passwords.txt'))",
+    .missing = "the text is missing. Give it, as in bloom_lines(readfile('passwords.txt'))",
     .argument_column = LINES_COLUMN_ARGUMENT,
     .ordered_column = LINES_COLUMN_LINE,
     .rows = 1000000,

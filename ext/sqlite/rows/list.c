@@ -87,8 +87,8 @@ static int list_rows_begin(struct bloom_rows *rows, const struct bloom_run *run)
         char quoted[BLOOM_QUOTE_SIZE];
         bloom_quote(quoted, bytes, length);
         return bloom_rows_fail(rows,
-                               "%s is the name of a file; give its text, which readfile(%s) is in "
-                               "the sqlite3 shell; elsewhere read the file and bind its bytes",
+                               "%s is the name of a file. Give its text, which is readfile(%s) in "
+                               "the sqlite3 shell, or bind its bytes in a program",
                                quoted, quoted);
     }
     const char *problem = bloom_list_begin(&cursor->list, bytes, length);
@@ -125,7 +125,7 @@ const struct bloom_table_function bloom_list_function = {
     .name = "bloom_list",
     .declaration =
         "CREATE TABLE x(line INTEGER, entry TEXT, key TEXT, note TEXT, argument BLOB HIDDEN)",
-    .missing = "there is no text; give it one, as in bloom_list(readfile('hosts.txt'))",
+    .missing = "the text is missing. Give it, as in bloom_list(readfile('hosts.txt'))",
     .argument_column = LIST_COLUMN_ARGUMENT,
     .ordered_column = LIST_COLUMN_LINE,
     .rows = 100000,

@@ -185,7 +185,7 @@ static int argument_result(struct bloom_rows *rows, sqlite3_context *context) {
         break;
     case SQLITE_NULL:
         return bloom_rows_fail(rows, "a pinned filter cannot be read from its column, which SQLite "
-                                     "does to compare it, as with OR in a join; give the filter "
+                                     "does to compare it, as with OR in a join. Give the filter "
                                      "without bloom_pin");
     case SQLITE_TEXT:
         argument->references++;

@@ -109,7 +109,7 @@ const struct bloom_table_function bloom_url_keys_function = {
     .name = "bloom_url_keys",
     /* A column of the type HIDDEN alone would have numeric affinity: '1.10' would be 1.1. */
     .declaration = "CREATE TABLE x(key TEXT, rank INTEGER, argument BLOB HIDDEN)",
-    .missing = "there is no URL; give it one, as in bloom_url_keys('evil.example/a')",
+    .missing = "the URL is missing. Give it, as in bloom_url_keys('evil.example/a')",
     .argument_column = URL_KEYS_ARGUMENT,
     .ordered_column = URL_KEYS_RANK,
     .rows = 10, /* about as dear as ten look-ups in a small table */
