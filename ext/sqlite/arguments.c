@@ -1,5 +1,8 @@
-/* The arguments and results of functions: filters, numbers and options in, filters out, errors in
- * words. See functions.h. */
+/* Readers of arguments, and results.
+ *
+ * A reader either fills in what it was asked for, or sets the SQL error and returns false, so that
+ * a function only has to stop. Reading a filter must be cheap, because bloom_check does it for
+ * every row of a scan: if the header is the same as the last time, it is not validated again. */
 #include "sqlite/functions.h"
 
 #include "filter/builder.h"
@@ -53,7 +56,7 @@ static void refuse_number(sqlite3_context *context, const char *name, sqlite3_va
     bloom_sql_error_value(context, subject, value, advice);
 }
 
-/* Whether the second line of a header is that of a recent one, the first being equal. */
+/* Returns true if the second line of a header is that of a recent one, whose first is equal. */
 static bool has_second_line_of(const struct bloom_stored *filter,
                                const struct bloom_recent_header *recent) {
     return filter->length >= BLOOM_HEADER_BYTES_MAXIMUM &&
@@ -61,7 +64,7 @@ static bool has_second_line_of(const struct bloom_stored *filter,
                   BLOOM_HEADER_BYTES) == 0;
 }
 
-/* As bloom_filter_read, but without its work when recent holds the same header; recent may be
+/* As bloom_filter_read, but without its work if `recent` has the same header. recent may be
  * NULL. */
 static inline bool read_header(struct bloom_recent_header *recent, struct bloom_stored *filter,
                                char problem[BLOOM_PROBLEM_SIZE]) {
@@ -106,8 +109,7 @@ static enum bloom_stored_kind not_stored(sqlite3_value *value, char problem[BLOO
     return BLOOM_STORED_NOT;
 }
 
-/* A filter from a value. pinned is the filter of the pin that the value is, NULL when it is
- * none. */
+/* Reads a filter from a value. pinned is the filter of the pin that the value is, or NULL. */
 static inline enum bloom_stored_kind read_stored(int type, sqlite3_value *value,
                                                  const struct bloom_stored *pinned,
                                                  struct bloom_recent_header *recent,
@@ -124,7 +126,7 @@ static inline enum bloom_stored_kind read_stored(int type, sqlite3_value *value,
     return BLOOM_STORED;
 }
 
-/* As read_stored, of a function's argument. */
+/* The same for an argument of a function. */
 static inline enum bloom_stored_kind read_stored_argument(sqlite3_context *context,
                                                           sqlite3_value *value,
                                                           struct bloom_stored *filter,
@@ -230,7 +232,7 @@ bool bloom_kept_options_are(const struct bloom_kept_options *kept, sqlite3_value
            memcmp(text, kept->text, (size_t)length) == 0;
 }
 
-/* Reads p. For an exact layout p is 0, and must be left out or NULL. */
+/* Reads p. An exact layout has no p: it must be left out or NULL, and becomes 0. */
 static bool read_rate(sqlite3_context *context, const struct bloom_layout *layout,
                       sqlite3_value *value, double *rate) {
     int type = sqlite3_value_type(value);
@@ -251,8 +253,8 @@ static bool read_rate(sqlite3_context *context, const struct bloom_layout *layou
     return false;
 }
 
-/* Options, or the name of a layout alone, into layout and keying of a shape whose other members are
- * zeros. */
+/* Reads options, or only the name of a layout, into layout and keying of a shape whose other
+ * members are zeros. */
 static bool read_options(sqlite3_context *context, sqlite3_value *value,
                          struct bloom_shape *shape) {
     char problem[BLOOM_PROBLEM_SIZE];
@@ -280,7 +282,7 @@ bool bloom_sql_rate_and_options(sqlite3_context *context, int count, sqlite3_val
 }
 
 uint64_t bloom_sql_length_limit(sqlite3_context *context) {
-    /* The most that sqlite3_malloc64 gives on any version. */
+    /* The most that sqlite3_malloc64 allocates in any version. */
     const int most = 0x7ffffeff;
     int limit = sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1);
     return (uint64_t)(limit < most ? limit : most);

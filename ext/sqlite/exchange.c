@@ -1,11 +1,12 @@
-/* The functions that read and write filters of other systems. The formats are in exchange.h. */
+/* bloom_import and bloom_export: foreign/exchange.h knows the formats, and here the bytes come from
+ * SQL and go back to it. */
 #include "sqlite/functions.h"
 
 #include "foreign/exchange.h"
 
 #include <string.h>
 
-/* The format that argument 2 names; NULL after failing the function. */
+/* Returns the format that argument 2 names, or NULL after failing the function. */
 static const struct bloom_exchange *read_format(sqlite3_context *context, sqlite3_value *value) {
     char advice[BLOOM_PROBLEM_SIZE] = "Give one of ";
     size_t length = strlen(advice);
@@ -22,7 +23,7 @@ static const struct bloom_exchange *read_format(sqlite3_context *context, sqlite
     return NULL;
 }
 
-/* bloom_import(bytes, format): the filter that another system serialised. */
+/* bloom_import(bytes, format) returns the filter that another system serialised. */
 void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **arguments) {
     char problem[BLOOM_PROBLEM_SIZE];
     struct bloom_shape shape;
@@ -44,8 +45,8 @@ void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **argum
         sqlite3_result_error_nomem(context);
         return;
     }
-    /* First of all: a format without a header may take any bytes for its own, also a filter of this
-     * extension. */
+    /* This comes first, because a format without a header would accept a filter of this extension
+     * as its own. */
     if (bloom_filter_read(&shape, bytes, length, problem)) {
         bloom_sql_error(context, "argument 1 is a filter of this extension already. Use it without "
                                  "an import");
@@ -66,7 +67,7 @@ void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **argum
     bloom_sql_result_pass(context, &shape, filter);
 }
 
-/* bloom_export(filter, format): the filter as another system serialises it. */
+/* bloom_export(filter, format) returns the filter as another system serialises it. */
 void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **arguments) {
     char problem[BLOOM_PROBLEM_SIZE];
     struct bloom_stored filter;
@@ -91,6 +92,6 @@ void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **argum
         sqlite3_free(bytes);
         return;
     }
-    /* Fails by itself beyond the length limit. */
+    /* SQLite checks the length limit itself. */
     sqlite3_result_blob64(context, bytes, length, sqlite3_free);
 }

@@ -41,8 +41,8 @@ static bool is_plain(char letter) {
     return letter >= ' ' && letter <= '~';
 }
 
-/* The length of the longest beginning of text, which is not empty, that goes into one quotation:
- * printable ASCII, or anything else. */
+/* Returns the length of the longest beginning of text, which is not empty, that is either all
+ * printable ASCII or all something else that bloom_quote does not shorten. */
 static size_t piece_of(const char *text) {
     enum { PIECE_MOST = 40 };
     bool plain = is_plain(*text);

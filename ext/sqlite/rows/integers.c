@@ -1,5 +1,5 @@
-/* The table-valued function bloom_integers(bytes): whole numbers of 64 bits, 8 bytes each, as a
- * program packs them to hand over many at once.
+/* The table-valued function bloom_integers(bytes): whole numbers of 64 bits, 8 bytes each, so that
+ * a program can bind many at once.
  *
  *   position  the number of the row, from 1
  *   value     the whole number, little-endian and signed
