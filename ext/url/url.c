@@ -41,27 +41,6 @@ static inline size_t url_write(uint8_t *to, uint8_t byte) {
     return 3;
 }
 
-/* url_eight: a word with the same byte eight times. url_zeros: a word with the topmost bit set in
- * each byte that is zero, and perhaps in the byte above such a one. url_below: likewise for each
- * byte that is below least, which is at most 128. */
-static inline uint64_t url_eight(uint8_t byte) {
-    return UINT64_C(0x0101010101010101) * byte;
-}
-
-static inline uint64_t url_word(const uint8_t *bytes) {
-    uint64_t word;
-    memcpy(&word, bytes, sizeof word);
-    return word;
-}
-
-static inline uint64_t url_zeros(uint64_t word) {
-    return (word - url_eight(1)) & ~word & url_eight(128);
-}
-
-static inline uint64_t url_below(uint64_t word, uint8_t least) {
-    return (word - url_eight(least)) & ~word & url_eight(128);
-}
-
 /* Whether all bytes stand for themselves, as in most URLs, which then need only be copied. Eight at
  * a time; the last eight may have been looked at before. */
 static bool url_all_plain(const uint8_t *bytes, size_t length) {
