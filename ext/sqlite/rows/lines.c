@@ -107,17 +107,13 @@ static int lines_begin(struct bloom_rows *rows, const struct bloom_run *run) {
 
 /* Returns true if all bytes are ASCII and none is zero. */
 static bool lines_is_plain(const uint8_t *text, size_t length) {
-    const uint64_t lowest = UINT64_C(0x0101010101010101), highest = lowest << 7;
     uint64_t other = 0;
     size_t i = 0;
-    for (; length - i >= 8; i += 8) {
-        uint64_t word;
-        memcpy(&word, text + i, 8);
-        other |= word | (word - lowest);
-    }
+    for (; length - i >= 8; i += 8)
+        other |= url_word(text + i) | (url_word(text + i) - url_eight(1));
     for (; i < length; i++)
         other |= (uint64_t)(text[i] | (uint8_t)(text[i] - 1));
-    return (other & highest) == 0;
+    return (other & url_eight(128)) == 0;
 }
 
 /* A short text gets a zero byte at its end, because SQLite up to 3.40 would otherwise copy it for
