@@ -68,8 +68,8 @@ void bloom_sql_error(sqlite3_context *context, const char *format, ...);
 void bloom_sql_error_value(sqlite3_context *context, const char *subject, sqlite3_value *value,
                            const char *advice);
 
-/* Fails the function unless `offered`, whether the layout supports what it needs. action is what
- * the function does to a filter, as in "add keys to". Returns offered. */
+/* Fails the function if `offered` is false: filters of that layout do not support the action, as in
+ * "add keys to". The layout must have advice. Returns offered. */
 bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layout, bool offered,
                       const char *action);
 
