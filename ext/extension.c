@@ -10,8 +10,7 @@
 
 SQLITE_EXTENSION_INIT1
 
-/* Name, fewest and most arguments (-1: any number), then scalar, or step and final of an aggregate.
- * */
+/* Name, fewest and most arguments (-1: any number), then scalar, or step and final. */
 static const struct bloom_function FUNCTIONS[] = {
     {"bloom_new", 1, 3, bloom_sql_new, NULL, NULL},
     {"bloom_new_bits", 2, 2, bloom_sql_new_bits, NULL, NULL},
@@ -42,13 +41,13 @@ static const struct bloom_table_function *const TABLE_FUNCTIONS[] = {
     &bloom_lines_function,    &bloom_integers_function,
 };
 
-/* SQLite 3.45 and later wants to know which functions set a subtype (bloom_info); earlier ones
+/* SQLite 3.45 and later must know which functions set a subtype (bloom_info). Earlier releases
  * ignore it. */
 #ifndef SQLITE_RESULT_SUBTYPE
 #define SQLITE_RESULT_SUBTYPE 0x001000000
 #endif
 
-/* A pin is another one at each call, and NULL to an index. */
+/* bloom_pin returns another pin at each call, so it is not deterministic. */
 static int flags_of(const struct bloom_function *function) {
     return SQLITE_UTF8 | SQLITE_INNOCUOUS |
            (function->scalar != bloom_sql_pin ? SQLITE_DETERMINISTIC : 0) |
@@ -81,29 +80,28 @@ static int register_function(sqlite3 *database, struct bloom_connection *connect
     return status;
 }
 
-/* The oldest SQLite this has been tested with, and why: SQLITE_INNOCUOUS (3.31), sqlite3_str
- * (3.24). */
+/* The oldest SQLite that this is tested with. SQLITE_INNOCUOUS needs it. */
 #define OLDEST_SQLITE 3031000
 #define OLDEST_SQLITE_NAME "3.31.0"
 
 static int refuse(char **error, const char *need) {
     if (error != NULL)
-        *error = sqlite3_mprintf("bloom %s needs %s, this is %s", BLOOM_RELEASE, need,
-                                 sqlite3_libversion());
+        *error = sqlite3_mprintf("bloom %s needs %s, but this is %s. Use another SQLite",
+                                 BLOOM_RELEASE, need, sqlite3_libversion());
     return SQLITE_ERROR;
 }
 
-/* An application and a plug-in of it may both load. What is registered then stays as it is, so that
- * nothing under a statement that runs is replaced, which SQLite would refuse: whether this copy of
- * the library is registered on the connection to the end, or another one of the same release. */
+/* Returns true if this copy of the library is registered on the connection, or another copy of the
+ * same release. An application and a plug-in of it may both load the extension. What is registered
+ * then stays as it is, because SQLite refuses to replace it while a statement runs. */
 static bool is_loaded(sqlite3 *database, const struct bloom_connection *connection) {
     static const char OURS[] = "bloom " BLOOM_RELEASE ","; /* see bloom_sql_version */
     sqlite3_stmt *statement;
     if (connection->loaded)
         return true;
     if (sqlite3_prepare_v2(database, "SELECT bloom_version()", -1, &statement, NULL) != SQLITE_OK) {
-        /* The usual case. The error must not stay: sqlite3_open_v2 takes one that automatic
-         * extensions leave for its own. */
+        /* The usual case. This clears the error, because sqlite3_open_v2 would take it for its own
+         * if an automatic extension leaves it. */
         sqlite3_exec(database, "", NULL, NULL, NULL);
         return false;
     }
@@ -125,20 +123,21 @@ static int register_all(sqlite3 *database, struct bloom_connection *connection) 
 }
 
 static void explain_failure(int status, char **error) {
-    const char *format = status == SQLITE_BUSY
-                             ? "bloom %s cannot take the place of what is loaded while a statement "
-                               "runs: load it before, or when all are finished"
-                             : "bloom %s could not be registered: %s";
+    const char *format =
+        status == SQLITE_BUSY
+            ? "bloom %s cannot replace the copy that is loaded while a statement runs. "
+              "Load it earlier, or when all statements have finished"
+            : "bloom %s could not be registered: %s";
     if (error != NULL)
         *error = sqlite3_mprintf(format, BLOOM_RELEASE, sqlite3_errstr(status));
 }
 
-/* Registers everything, for an SQLite library that is served. */
+/* Registers everything, unless it is registered already. */
 static int load_into(sqlite3 *database, char **error) {
     int status = SQLITE_OK;
     if (sqlite3_libversion_number() < OLDEST_SQLITE)
         return refuse(error, "SQLite " OLDEST_SQLITE_NAME " or later");
-#ifndef SQLITE_CORE /* otherwise the linker reports it */
+#ifndef SQLITE_CORE /* otherwise the linker reports what is missing */
     if (sqlite3_api->create_module_v2 == NULL || sqlite3_api->blob_open == NULL)
         return refuse(
             error,

@@ -1,17 +1,17 @@
 /* Persistent filters for SQLite, for programs that link them in.
  *
  * Compile the amalgamation, sqlite-bloom.c, into the program, beside its SQLite (3.31 or later),
- * and link with the mathematical library (-lm; Windows needs none):
+ * and link with the mathematical library (-lm, except on Windows):
  *
  *     cc -O2 -std=c11 -ffp-contract=off -DSQLITE_CORE -c sqlite-bloom.c
  *     cc -o program program.o sqlite-bloom.o -lsqlite3 -lm
  *
- * (make amalgamation makes that file of ext/.) The program calls, before it opens a connection:
+ * The command "make amalgamation" makes that file. The program calls, before it opens a connection:
  *
  *     sqlite3_auto_extension((void (*)(void))sqlite3_bloom_init);
  *
- * or, for a connection that is open already: sqlite3_bloom_init(database, NULL, NULL). README.md
- * lists the functions that the connection then has.
+ * For a connection that is already open it calls sqlite3_bloom_init(database, NULL, NULL) instead.
+ * README.md lists the functions that the connection then has.
  */
 #ifndef SQLITE_BLOOM_H
 #define SQLITE_BLOOM_H
@@ -22,14 +22,14 @@
 extern "C" {
 #endif
 
-/* The release that this header belongs to, and the same as a number: 1002003 is 1.2.3. Of the
- * library that runs, SELECT bloom_version() tells it. */
+/* The release that this header belongs to, and the same as a number: 1002003 is 1.2.3. SELECT
+ * bloom_version() returns the release of the library that runs. */
 #define SQLITE_BLOOM_VERSION "1.1.0"
 #define SQLITE_BLOOM_VERSION_NUMBER 1001000
 
 struct sqlite3_api_routines;
 
-/* The one name that the library exports, and that the amalgamation gives to a program. */
+/* How the one name is declared that the library exports. */
 #if defined(SQLITE_CORE)
 #define SQLITE_BLOOM_API
 #elif defined(_WIN32)

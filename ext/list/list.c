@@ -1,4 +1,7 @@
-/* The entries of lists; see list.h. ext/URLS.md has the rules. */
+/* Reads a list line by line, and each line in three steps. First list_narrow finds its form and the
+ * part that is the entry (list_line.c). Then list_read undoes wildcards and defanging, makes the
+ * key, and rejects what is not meant as an address. Lines that are nothing but a plain name, as
+ * most are, take a shortcut with the same result (list_next_plain). */
 #include "list/list.h"
 
 #include <string.h>
@@ -6,7 +9,7 @@
 /* The byte order mark. */
 static const char LIST_MARK[] = "\xef\xbb\xbf";
 
-/* *.h, .h, h/\*, *://h, http://\*.h: what is behind and before. */
+/* Removes the wildcards at both ends: *.h, .h, h/\*, *://h, http://\*.h. */
 static enum list_form list_wildcard(struct list_span *line) {
     enum list_form form = LIST_PLAIN;
     const struct list_span host = {list_find(*line, ':'), line->end};
@@ -25,9 +28,9 @@ static enum list_form list_wildcard(struct list_span *line) {
     return form;
 }
 
-/* Writes an entry without what keeps people from clicking on it: hxxp, [.], (dot), [:] and their
- * like. Round and curly brackets count before the path only. Of two quotation marks in a field
- * between such marks one is meant (RFC 4180). Returns whether it was defanged. */
+/* Writes an entry without what keeps people from clicking on it: hxxp, [.], (dot), [:] and the
+ * like. Round and curly brackets count only before the path. In a quoted field, two quotation marks
+ * mean one (RFC 4180). Returns true if the entry was defanged. */
 static bool list_refang(struct list_span span, bool quoted, uint8_t *to, size_t *used) {
     static const struct {
         const char *written, *meant;
@@ -40,7 +43,7 @@ static bool list_refang(struct list_span span, bool quoted, uint8_t *to, size_t 
         struct list_span scheme = {span.at + (list_begins(span, "fxp") ? 3 : 4), span.end};
         scheme.at += list_begins(scheme, "s");
         if (list_begins(scheme, ":") || list_begins(scheme, "[:")) {
-            memcpy(to, "ftp", 3); /* any will do, since a key has none */
+            memcpy(to, "ftp", 3); /* any scheme will do, because a key has none */
             *used = 3;
             span.at = scheme.at;
             defanged = true;
@@ -66,8 +69,8 @@ static bool list_refang(struct list_span span, bool quoted, uint8_t *to, size_t 
     return defanged;
 }
 
-/* What a URL without a scheme is that is meant for none: a number; someone@mail.example, whose host
- * everybody uses. */
+/* Recognises text that parses as a URL but was not meant as one: a number, or a mail address, whose
+ * host everybody uses. */
 static enum list_form list_other(struct list_span span) {
     if (list_has_scheme(span))
         return LIST_PLAIN;
@@ -76,7 +79,7 @@ static enum list_form list_other(struct list_span span) {
     return list_is_number(span) ? LIST_NUMBER : LIST_PLAIN;
 }
 
-/* Whether the host is a name of letters, digits, hyphens, underscores and dots. */
+/* Returns true if the host is a name of letters, digits, hyphens, underscores and dots. */
 static bool list_names_host(const struct bloom_url *url, const uint8_t *key) {
     size_t i = 0;
     while (i < url->host && (url_is_letter(key[i]) || url_is_digit(key[i]) || key[i] == '-' ||
@@ -85,8 +88,9 @@ static bool list_names_host(const struct bloom_url *url, const uint8_t *key) {
     return i == url->host;
 }
 
-/* Whether a text is a range of addresses and not the page of one, 192.0.2.0/24 and not
- * 192.0.2.7/24: of the first address of a network, the bits that tell its hosts apart are zero. */
+/* Returns true if a text is a range of addresses (192.0.2.0/24) and not a page of one address
+ * (192.0.2.7/24). In the first address of a network, the bits that tell its hosts apart are
+ * zero. */
 static bool list_is_range(struct list_span span) {
     uint8_t address[IPV4_BYTES];
     struct list_span rest = span;
@@ -116,7 +120,7 @@ bool bloom_list_is_line(const uint8_t *text, size_t length) {
     return line.at < line.end && (list_narrow(&state, &line) != LIST_PLAIN || list_has(line, '['));
 }
 
-/* Reads an entry that a line's form has left; returns its form. */
+/* Reads an entry that list_narrow has found, and returns its form. */
 static enum list_form list_read(struct bloom_list *list, struct list_span span,
                                 enum list_form form) {
     const bool is_rule =
@@ -143,7 +147,7 @@ static enum list_form list_read(struct bloom_list *list, struct list_span span,
         return other;
     if (!has_host)
         return LIST_NO_HOST;
-    /* What is a key is taken by itself, too. */
+    /* A key must also be acceptable as an entry of its own. */
     const struct list_span key = {list->key, list->key + list->url.length};
     if (list_is_range(key))
         return LIST_RANGE;
@@ -165,48 +169,49 @@ static enum list_form list_read(struct bloom_list *list, struct list_span span,
     return url_find(list->key, 0, list->url.host, '.') < list->url.host ? form : LIST_NO_DOT;
 }
 
-/* What bytes are that are no text in UTF-8, as bloom_list_begin says it; NULL for all others.
+/* Returns what bytes are that are not text in UTF-8, and what to do, as bloom_list_begin; NULL for
+ * text.
  *
- * Compressed files begin with what their formats prescribe (RFC 1952, RFC 8878, and the notes of
- * PKWARE, bzip2 and xz). Of other files that are no text nearly all have a zero byte early on. */
+ * Compressed files begin as their formats prescribe (RFC 1952, RFC 8878, and the notes of PKWARE,
+ * bzip2 and xz). Nearly all other binary files have a zero byte early on. */
 static const char *list_no_text(const uint8_t *bytes, size_t length) {
     static const struct {
         const char *start, *what;
     } COMPRESSED[] = {
-        {"\x1f\x8b", "compressed with gzip; unpack it first, as with gunzip"},
-        {"BZh", "compressed with bzip2; unpack it first, as with bunzip2"},
+        {"\x1f\x8b", "compressed with gzip. Unpack it first, as with gunzip"},
+        {"BZh", "compressed with bzip2. Unpack it first, as with bunzip2"},
         {"\xfd"
          "7zXZ",
-         "compressed with xz; unpack it first, as with unxz"},
-        {"\x28\xb5\x2f\xfd", "compressed with zstd; unpack it first, as with unzstd"},
-        {"PK\x03\x04", "a zip archive; unpack it first, as with unzip"},
+         "compressed with xz. Unpack it first, as with unxz"},
+        {"\x28\xb5\x2f\xfd", "compressed with zstd. Unpack it first, as with unzstd"},
+        {"PK\x03\x04", "a zip archive. Unpack it first, as with unzip"},
     };
     enum { EARLY = 512 };
-    /* With its own mark, or ASCII in it. */
+    /* UTF-16 with a byte order mark, or with two ASCII characters at the start. */
     if (length >= 2 &&
         ((bytes[0] == 0xff && bytes[1] == 0xfe) || (bytes[0] == 0xfe && bytes[1] == 0xff) ||
          (length >= 4 && bytes[0] != 0 && bytes[1] == 0 && bytes[2] != 0 && bytes[3] == 0) ||
          (length >= 4 && bytes[0] == 0 && bytes[1] != 0 && bytes[2] == 0 && bytes[3] != 0)))
-        return "UTF-16; make it UTF-8 first, as with iconv -f UTF-16 -t UTF-8";
+        return "UTF-16. Convert it first, as with iconv -f UTF-16 -t UTF-8";
     for (size_t i = 0; i < sizeof COMPRESSED / sizeof *COMPRESSED; i++)
         if (length >= strlen(COMPRESSED[i].start) &&
             memcmp(bytes, COMPRESSED[i].start, strlen(COMPRESSED[i].start)) == 0)
             return COMPRESSED[i].what;
     struct list_span early = {bytes, bytes + (length < EARLY ? length : EARLY)};
     if (list_has(early, 0))
-        return "binary, with a zero byte near its beginning; give the text of a list";
+        return "binary, with a zero byte near its beginning. Give the text of a list";
     early.at += list_begins(early, LIST_MARK) ? strlen(LIST_MARK) : 0;
     early = list_without_spaces(early);
     uint8_t first = early.at < early.end ? *early.at++ : '\0';
     early = list_without_spaces(early);
     uint8_t second = early.at < early.end ? *early.at : '\0';
     if (first == '<' && (url_is_letter(second) || second == '!' || second == '?'))
-        return "HTML or XML; give the text of a list, as its publisher has it for download";
+        return "HTML or XML. Give the text of a list, as its publisher offers it for download";
     if (first == '[' && second == '"')
-        return "JSON; make its entries a line each, as SELECT group_concat(value, char(10)) FROM "
+        return "JSON. Make each entry a line, as SELECT group_concat(value, char(10)) FROM "
                "json_each(text) does";
     if (first == '{' || (first == '[' && (second == '{' || second == '[')))
-        return "JSON; make its URLs a line each, as SELECT group_concat(value, char(10)) FROM "
+        return "JSON. Make each URL a line, as SELECT group_concat(value, char(10)) FROM "
                "json_tree(text) WHERE key = 'url' does";
     return NULL;
 }
@@ -220,7 +225,7 @@ const char *bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size
     return length > 0 ? list_no_text(bytes, length) : NULL; /* bytes may be NULL then */
 }
 
-/* Goes behind a line that stops there. */
+/* Goes past a line that stops there. */
 static void list_end_line(struct bloom_list *list, const uint8_t *stop) {
     const uint8_t *end = list->bytes + list->length;
     list->at = (size_t)(stop - list->bytes) + (stop < end);
@@ -230,17 +235,13 @@ static void list_end_line(struct bloom_list *list, const uint8_t *stop) {
     list->line++;
 }
 
-/* Whether a line may end in the next eight bytes: one of them is LF or CR, or the one after such a
- * byte is nearly so. */
+/* Returns true if one of the next eight bytes is LF or CR. */
 static bool list_has_break(const uint8_t *bytes) {
-    const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
-    uint64_t word;
-    memcpy(&word, bytes, sizeof word);
-    const uint64_t line = word ^ ones * '\n', carriage = word ^ ones * '\r';
-    return ((((line - ones) & ~line) | ((carriage - ones) & ~carriage)) & tops) != 0;
+    const uint64_t word = url_word(bytes);
+    return (url_zeros(word ^ url_eight('\n')) | url_zeros(word ^ url_eight('\r'))) != 0;
 }
 
-/* Goes to the next line, without blanks around, if it ends before that place of the list. */
+/* Reads the next line, without blanks around it, if it ends before that place in the list. */
 static enum bloom_list_step list_next_line(struct bloom_list *list, size_t before,
                                            struct list_span *line) {
     if (list->at >= list->length)
@@ -258,15 +259,15 @@ static enum bloom_list_step list_next_line(struct bloom_list *list, size_t befor
     *line = list_trim((struct list_span){start, stop});
     if (list->state.heading.separator == '\t' && list_has((struct list_span){start, stop}, '\t'))
         *line = (struct list_span){start, stop}; /* fields at the ends may be empty */
-    if (list_begins(*line, LIST_MARK))           /* of a file that was put behind another, too */
+    if (list_begins(*line, LIST_MARK))           /* also of a file that was appended to another */
         *line = list_trim((struct list_span){line->at + strlen(LIST_MARK), stop});
     list_end_line(list, stop);
     return BLOOM_LIST_ENTRY;
 }
 
-/* Most lines are nothing but a plain name of a host, alone or in the most common forms. What the
- * other functions find in such a line is known. Goes to its entry and leaves the form, or returns
- * false when the next line is another one. */
+/* Reads the next line if it is nothing but a plain name of a host, in one of the three most common
+ * forms. What the other functions would find in such a line is known, so they are skipped. Returns
+ * false, and reads nothing, if the next line is a different one. */
 static bool list_next_plain(struct bloom_list *list, struct list_span *entry,
                             enum list_form *form) {
     static const char *const SINKS[] = {"0.0.0.0 ", "127.0.0.1 ", NULL};

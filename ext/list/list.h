@@ -1,10 +1,10 @@
-/* Lists of malicious addresses as people download them: which entries a text holds.
+/* Reads published lists of malicious addresses.
  *
- * hosts files, rules of Adblock and uBlock, dnsmasq, unbound and response policy zones, CSV,
- * wildcards, defanged and quoted addresses, one URL or name a line. ext/URLS.md says how each is
- * read. Lines are told apart one by one, so that a list may mix forms.
+ * The forms are hosts files, rules of Adblock and uBlock, dnsmasq, unbound, response policy zones,
+ * CSV, wildcards, defanged and quoted addresses, and one URL or name per line. ext/URLS.md says how
+ * each is read. The form of each line is found by itself, so a list may mix forms.
  *
- * A list is read where it lies; nothing is allocated.
+ * A list is read in place, and nothing is allocated.
  */
 #ifndef BLOOM_LIST_LIST_H
 #define BLOOM_LIST_LIST_H
@@ -12,18 +12,17 @@
 #include "list/list_line.h"
 #include "url/url.h"
 
-/* A line has at most so many bytes. */
+/* The longest line, in bytes. */
 enum { BLOOM_LIST_LINE_MOST = 16384 };
 
-/* So many bytes without an entry, remarks or the rest of a long line, are passed in one go: some
- * milliseconds. */
+/* How many bytes without an entry are passed before a pause. */
 enum { BLOOM_LIST_STRETCH = 1 << 18 };
 
 struct bloom_list {
     const uint8_t *bytes;
     size_t length;
     size_t at;     /* where the next line begins */
-    size_t sought; /* there is no end of that line before */
+    size_t sought; /* that line does not end before this place */
     uint64_t line; /* counts from 1, once a line has been read */
     struct list_state state;
     struct bloom_url url;
@@ -31,40 +30,40 @@ struct bloom_list {
     uint8_t key[BLOOM_URL_ROOM(BLOOM_LIST_LINE_MOST)];
 };
 
-/* An entry, or what is none for a reason. */
+/* A row: an entry, or a part of the list that is not an entry, with the reason. */
 struct bloom_list_entry {
     uint64_t line;
     const uint8_t *written; /* in the list's bytes */
     size_t written_bytes;
-    const uint8_t *key; /* as bloom_url makes it, until the next entry, and a zero byte after it;
-                           NULL: there is none */
+    const uint8_t *key; /* as bloom_url makes it, with a zero byte after it; NULL: not an entry.
+                           Valid until the next call. */
     size_t key_bytes;
     bool is_text;     /* what is written is valid UTF-8 */
-    const char *note; /* why there is none; otherwise how it was read, or NULL */
+    const char *note; /* why it is not an entry, or how it was read; NULL: as a URL or name */
 };
 
-/* Whether a text may be added as an entry by itself; url and key are what bloom_url_parse made of
- * it. With a scheme it may, and so may every key that a list gives. Without one a text is a line of
- * a list, and none, when its host is no name or address, or when it is a range of addresses, a
- * number, a date or a mail address. */
+/* Returns true if a text may be added as an entry by itself. url and key are what bloom_url_parse
+ * made of it. Every text with a scheme may, and every key that a list has. Without a scheme a text
+ * may not if its host is not a name or address, or if it is a range of addresses, a number, a date
+ * or a mail address. */
 bool bloom_list_takes(const uint8_t *text, size_t length, const struct bloom_url *url,
                       const uint8_t *key);
 
-/* Whether a text without a host looks like a line of a list; others are URLs without one, as of
- * mails. */
+/* Returns true if a text without a host looks like a line of a list, and not like a URL that has no
+ * host, such as mailto:. */
 bool bloom_list_is_line(const uint8_t *text, size_t length);
 
-/* Begins with a text, which must outlast the list. Returns NULL; or, for what is no text in UTF-8
- * but UTF-16, compressed or binary, what it is and what to do, behind "the text is". */
+/* Begins to read a text, which must outlast the list. Returns NULL on success. If the bytes are not
+ * text in UTF-8, it returns what they are and what to do, to follow "the text is". */
 const char *bloom_list_begin(struct bloom_list *list, const uint8_t *bytes, size_t length);
 
 enum bloom_list_step {
     BLOOM_LIST_ENTRY,
-    BLOOM_LIST_PAUSE, /* after a stretch without one: ask again for the next */
+    BLOOM_LIST_PAUSE, /* no entry for a while: call again */
     BLOOM_LIST_END
 };
 
-/* Goes to the next entry, in time linear in the bytes that it passes. */
+/* Reads the next row, in time linear in the bytes that it passes. */
 enum bloom_list_step bloom_list_next(struct bloom_list *list, struct bloom_list_entry *entry);
 
 #endif

@@ -1,43 +1,46 @@
-/* The forms of lines; see list_line.h. */
+/* A line is narrowed down, from the outside to the entry, by functions that each know one form:
+ * list_adblock, list_hosts, list_dnsmasq, list_unbound, list_zone, list_row (of a table with a
+ * heading) and list_field (of a table without one). Each returns what the line turned out to be, or
+ * LIST_PLAIN if it does not recognise its form. list_narrow calls them in order. */
 #include "list/list_line.h"
 
 #include <string.h>
 
 static const char *const LIST_NOTES[] = {
     [LIST_PLAIN] = NULL,
-    [LIST_WHOLE] = "whole line, commas and blanks included",
+    [LIST_WHOLE] = "whole line, with its commas and spaces",
     [LIST_HOSTS] = "hosts file",
     [LIST_ADBLOCK] = "Adblock rule",
-    [LIST_ADBLOCK_PAGE] = "Adblock rule, as this page alone",
+    [LIST_ADBLOCK_PAGE] = "Adblock rule, for this page only",
     [LIST_ADBLOCK_OPTIONS] = "Adblock rule, without its options",
     [LIST_ADBLOCK_CONDITION] = "Adblock rule with a condition",
     [LIST_DNSMASQ] = "dnsmasq",
     [LIST_UNBOUND] = "unbound",
     [LIST_ZONE] = "policy zone",
-    [LIST_FIELD] = "field of several",
-    [LIST_COLUMN] = "field of several",
+    [LIST_FIELD] = "one of several fields",
+    [LIST_COLUMN] = "one of several fields",
     [LIST_WILDCARD] = "wildcard",
     [LIST_DEFANGED] = "defanged",
-    [LIST_BYTES] = "no UTF-8, taken byte by byte",
+    [LIST_BYTES] = "not UTF-8, read byte by byte",
     [LIST_NETWORK_OF_ONE] = "network of one address",
     [LIST_EXCEPTION] = "no entry: an exception",
     [LIST_MODIFIER] = "no entry: a rule that does not block",
     [LIST_COSMETIC] = "no entry: a cosmetic rule",
     [LIST_EXPRESSION] = "no entry: a regular expression",
-    [LIST_INNER_WILDCARD] = "no entry: a wildcard inside",
-    [LIST_PART] = "no entry: a part of addresses",
+    [LIST_INNER_WILDCARD] = "no entry: a wildcard in the middle",
+    [LIST_PART] = "no entry: only a part of an address",
     [LIST_RANGE] = "no entry: a range of addresses",
     [LIST_NUMBER] = "no entry: a number or a date",
     [LIST_MAIL] = "no entry: a mail address",
     [LIST_DIRECTIVE] = "no entry: a directive",
-    [LIST_TRIGGER] = "no entry: a policy about something else than a name",
+    [LIST_TRIGGER] = "no entry: a policy that is not about a name",
     [LIST_HEADING] = "no entry: the heading of a table",
     [LIST_NO_URL_FIELD] = "no entry: no field is a URL",
     [LIST_WORDS] = "no entry: several words",
-    [LIST_HOSTS_ADDRESS] = "no entry: an address in the place of a name",
-    [LIST_NO_HOST] = "no entry: no host",
+    [LIST_HOSTS_ADDRESS] = "no entry: an address instead of a name",
+    [LIST_NO_HOST] = "no entry: it has no host",
     [LIST_NO_DOT] = "no entry: a name without a dot",
-    [LIST_UNOPENED] = "no entry: no name or address of a host",
+    [LIST_UNOPENED] = "no entry: the host is not a name or address",
     [LIST_TOO_LONG] = "no entry: a line longer than 16384 bytes",
 };
 
@@ -76,10 +79,10 @@ enum list_form list_network(struct list_span *span) {
 
 /* --- Remarks and rules --- */
 
-/* #, !, ;, // with a blank behind or in a line of several words, [Adblock Plus 2.0]. */
+/* Recognises remarks: #, !, ;, // alone or in a line of several words, [Adblock Plus 2.0]. */
 static bool list_is_remark(struct list_span line) {
-    struct list_span told = {line.at + list_begins(line, "\""), line.end - list_ends(line, "\"")};
-    if (list_length(told) == 5 && list_begins(told, "sep=")) /* Excel, about separators */
+    struct list_span words = {line.at + list_begins(line, "\""), line.end - list_ends(line, "\"")};
+    if (list_length(words) == 5 && list_begins(words, "sep=")) /* how Excel names separators */
         return true;
     if (*line.at == '#' || *line.at == '!' || *line.at == ';')
         return true;
@@ -90,8 +93,8 @@ static bool list_is_remark(struct list_span line) {
                                    list_begins(line, "[adguard"));
 }
 
-/* Takes the remark behind an entry away: what is before it has a dot or a colon, and its sign
- * stands behind a blank and not in quotation marks. */
+/* Removes the remark after an entry. A dot or a colon is before it, and its sign follows a blank
+ * and is not in quotation marks. */
 static struct list_span list_without_remark(struct list_span line) {
     bool quoted = false, names = false;
     if (!list_has(line, ' ') && !list_has(line, '\t'))
@@ -106,7 +109,8 @@ static struct list_span list_without_remark(struct list_span line) {
     return list_trim(line);
 }
 
-/* Whether a # begins the mark of a cosmetic rule: ##, #@#, #?#, #$#, #%#, #$?# and their like. */
+/* Returns true if a # begins the mark of a cosmetic rule: ##, #@#, #?#, #$#, #%#, #$?# and so
+ * on. */
 static bool list_is_mark(struct list_span mark) {
     mark.at++;
     mark.at += list_begins(mark, "@");
@@ -116,8 +120,8 @@ static bool list_is_mark(struct list_span mark) {
     return list_begins(mark, "#");
 }
 
-/* Whether what is before the mark of a rule are the domains or pages that it is for: without a
- * scheme, a quotation mark, a semicolon, or a blank other than after a comma. */
+/* Returns true if what is before the mark of a rule can be the domains or pages that it is for.
+ * They contain no scheme, quotation mark or semicolon, and no blank except after a comma. */
 static bool list_is_scope(struct list_span scope) {
     for (const uint8_t *at = scope.at; at < scope.end; at++)
         if (*at == '"' || *at == ';' || (list_is_blank(*at) && at[-1] != ',') ||
@@ -126,9 +130,9 @@ static bool list_is_scope(struct list_span scope) {
     return true;
 }
 
-/* Whether a rule of Adblock, uBlock or AdGuard is about what is on a page. It has a mark after the
- * domains that it is for, or after a regular expression for them. A blank before the mark and one
- * after it make it a remark. */
+/* Returns true if a rule of Adblock, uBlock or AdGuard is about elements of a page. It has a mark
+ * after the domains that it is for, or after a regular expression for them. With a blank before the
+ * mark and one after it, it is a remark instead. */
 static bool list_is_cosmetic(struct list_span line) {
     const uint8_t *at = line.at;
     if (list_begins(line, "[$"))
@@ -151,16 +155,16 @@ static bool list_is_cosmetic(struct list_span line) {
     return at == dollar.at && at > line.at;
 }
 
-/* What the options of rules do. LIST_WINDOW and LIST_KIND say what is blocked: a window that a page
- * opens is one of several kinds. */
+/* What the options of rules do. LIST_WINDOW and LIST_KIND say what is blocked: windows that a page
+ * opens, or other kinds of requests. */
 enum list_option {
     LIST_NO_OPTION,
-    LIST_CHANGES,   /* what the rule is about, or takes another rule back: it does not block */
-    LIST_CONDITION, /* says in its value when the rule blocks */
-    LIST_OWN_SITE,  /* blocks on pages of the same site */
+    LIST_CHANGES,   /* makes a rule that does not block, for example one that cancels another */
+    LIST_CONDITION, /* its value says when the rule blocks */
+    LIST_OWN_SITE,  /* the rule blocks on pages of the same site */
     LIST_WINDOW,
     LIST_KIND,
-    LIST_ANY_OPTION, /* another one */
+    LIST_ANY_OPTION, /* any other */
 };
 
 /* Returns what an option does, by its name, which may have a ~ in front. */
@@ -201,7 +205,7 @@ static enum list_option list_option_of(struct list_span name) {
     return LIST_NO_OPTION;
 }
 
-/* Takes the first option and its value off the rest of them. */
+/* Removes the first option and its value from the rest of them. */
 static struct list_span list_next_option(struct list_span *options, struct list_span *value) {
     const struct list_span option = {options->at, list_find(*options, ',')};
     const struct list_span name = {option.at, list_find(option, '=')};
@@ -210,7 +214,7 @@ static struct list_span list_next_option(struct list_span *options, struct list_
     return list_trim(name);
 }
 
-/* Whether one of the values, between which there are bars, is not an exception. */
+/* Returns true if there is no value, or if one of the values between bars is not an exception. */
 static bool list_demands(struct list_span values) {
     bool demands = list_length(values) == 0;
     while (values.at < values.end && !demands) {
@@ -221,8 +225,8 @@ static bool list_demands(struct list_span values) {
     return demands;
 }
 
-/* What a rule with some options is: one that does not block, one that blocks under a condition, or
- * one that blocks. LIST_PLAIN: some of them are not options. */
+/* Returns whether a rule with some options does not block, blocks under a condition, or blocks.
+ * LIST_PLAIN means that some of them are not options. */
 static enum list_form list_with_options(struct list_span options) {
     bool known = true, changes = false, condition = false, window = false, kind = false;
     while (options.at < options.end) {
@@ -240,8 +244,8 @@ static enum list_form list_with_options(struct list_span options) {
                                             : LIST_PLAIN;
 }
 
-/* Where the options of a rule begin, with their dollar, or its end: behind the last dollar with a
- * name behind it, and then nothing, a value or a further option. */
+/* Returns the dollar before the options of a rule, or the end if there are none. It is the last
+ * dollar that a name follows, and then nothing, a value or another option. */
 static const uint8_t *list_options(struct list_span line) {
     for (const uint8_t *dollar = line.end; dollar-- > line.at + 1;) {
         const uint8_t *at = dollar + 1;
@@ -258,8 +262,8 @@ static const uint8_t *list_options(struct list_span line) {
     return line.end;
 }
 
-/* Whether what is before options may be the pattern of a rule that does not show as one, such as
- * .host/path and host/path. */
+/* Returns true if what is before options may be the pattern of a rule although nothing marks it as
+ * one, such as .host/path and host/path. */
 static bool list_is_pattern(struct list_span pattern) {
     for (const uint8_t *at = pattern.at; at < pattern.end; at++)
         if (list_is_blank(*at) || *at == '"' || *at == ',' || *at == ';')
@@ -267,7 +271,8 @@ static bool list_is_pattern(struct list_span pattern) {
     return list_has(pattern, '.') && !list_has_scheme(pattern);
 }
 
-/* Whether a pattern ends with a dot in the name of a host, so that any domain may follow. */
+/* Returns true if a pattern ends with a dot in the name of a host, so that any domain may
+ * follow. */
 static bool list_ends_in_name(struct list_span pattern) {
     pattern.at += list_begins(pattern, "http://") ? 7 : list_begins(pattern, "https://") ? 8 : 0;
     return list_length(pattern) > 1 && pattern.end[-1] == '.' && !list_has(pattern, '/');
@@ -316,8 +321,8 @@ static enum list_form list_adblock(struct list_span *line) {
     return list_has(*line, '^') ? LIST_INNER_WILDCARD : form;
 }
 
-/* Whether a line is an option of dnsmasq with hosts between slashes. There may be blanks around its
- * equals sign. */
+/* Returns true if a line is an option of dnsmasq with hosts between slashes. There may be blanks
+ * around its equals sign. */
 static bool list_is_dnsmasq(struct list_span line) {
     static const char *const OPTIONS[] = {"address", "server", "local", NULL};
     const struct list_span name = {line.at, list_find(line, '=')};
@@ -325,8 +330,8 @@ static bool list_is_dnsmasq(struct list_span line) {
            list_begins(list_trim((struct list_span){name.end + 1, line.end}), "/");
 }
 
-/* address=/h/i/0.0.0.0, server=/h/, local=/h/: leaves the hosts. What is behind the last slash says
- * what is answered for them. */
+/* address=/h/i/0.0.0.0, server=/h/, local=/h/: leaves the hosts. The answer for them follows the
+ * last slash. */
 static enum list_form list_dnsmasq(struct list_span *line) {
     const bool is_address = list_begins(*line, "address");
     struct list_span target = {line->end, line->end};
@@ -336,14 +341,14 @@ static enum list_form list_dnsmasq(struct list_span *line) {
     if (target.at > line->at)
         line->end = target.at - 1;
     else
-        target.at = target.end; /* there is but one slash */
+        target.at = target.end; /* there is only one slash */
     target = list_trim(target);
     if (list_length(target) == 0 || (is_address && (list_is(target, "#") || list_is_sink(target))))
         return LIST_DNSMASQ;
     return list_is(target, "#") ? LIST_EXCEPTION : LIST_MODIFIER;
 }
 
-/* A word without blanks and quotation marks around it. */
+/* Returns a word without blanks and quotation marks around it. */
 static struct list_span list_unquoted(struct list_span word) {
     word = list_trim(word);
     word.at += list_begins(word, "'") || list_begins(word, "\"");
@@ -372,15 +377,15 @@ static enum list_form list_unbound(struct list_span *line) {
     return list_is_sink(word) ? LIST_UNBOUND : LIST_MODIFIER;
 }
 
-/* Whether two names are the same, perhaps with a dot behind. */
+/* Returns true if two names are the same, except for a dot at the end. */
 static bool list_is_same(struct list_span a, struct list_span b) {
     a.end -= list_ends(a, ".");
     b.end -= list_ends(b, ".");
     return list_length(a) == list_length(b) && memcmp(a.at, b.at, list_length(a)) == 0;
 }
 
-/* h CNAME ., h 60 IN A 0.0.0.0: a record of a zone, of which the host is left. What a name or an
- * address is given to is not blocked. */
+/* h CNAME ., h 60 IN A 0.0.0.0: a record of a zone, of which the host is left. A host for which the
+ * record has a name or an address of its own is not blocked. */
 static enum list_form list_zone(struct list_span *line) {
     static const char *const BLOCKS[] = {".",        "*.",           "rpz-drop.", "rpz-tcp-only.",
                                          "rpz-drop", "rpz-tcp-only", NULL};
@@ -408,7 +413,7 @@ static enum list_form list_zone(struct list_span *line) {
     return LIST_ZONE;
 }
 
-/* A line of a resolver's configuration or zone: what names the hosts. */
+/* A line of a resolver's configuration or zone: leaves the hosts. */
 static enum list_form list_resolver(struct list_span *line) {
     if (list_is_dnsmasq(*line))
         return list_dnsmasq(line);
@@ -419,8 +424,8 @@ static enum list_form list_resolver(struct list_span *line) {
     return list_zone(line);
 }
 
-/* What separates the fields of a line that begins with one in quotation marks: a comma, or a
- * semicolon, which stands behind the mark that closes it. */
+/* Returns what separates the fields of a line whose first field is in quotation marks: a semicolon
+ * if one follows that field, otherwise a comma. */
 static uint8_t list_separator(struct list_span line) {
     bool quoted = false;
     do
@@ -429,8 +434,8 @@ static uint8_t list_separator(struct list_span line) {
     return line.at < line.end && *list_trim(line).at == ';' ? ';' : ',';
 }
 
-/* Takes the first field, without blanks and quotation marks around it, off what is left of a line;
- * behind the last, the rest begins beyond the line's end. */
+/* Removes the first field from the rest of a line, and returns it without blanks and quotation
+ * marks around it. After the last field the rest begins past the end of the line. */
 static struct list_span list_next_field(struct list_span *rest, uint8_t separator) {
     struct list_span field = {rest->at, rest->at};
     const uint8_t *first = rest->at;
@@ -447,13 +452,13 @@ static struct list_span list_next_field(struct list_span *rest, uint8_t separato
     return field;
 }
 
-/* One of several fields: the first with a scheme; otherwise the first that is no number or date, if
- * it has a dot, or if it is the only one. Among words, separated by blanks, it is a URL with
- * nothing but numbers and signs in front: others are prose. */
+/* Chooses one of several fields: the first with a scheme, or else the first that is not a number or
+ * date, if it has a dot or is the only field. Among words separated by blanks it must be a URL with
+ * nothing but numbers and signs before it, because other lines are prose. */
 static enum list_form list_field(struct list_span *line, uint8_t separator) {
     struct list_span rest = *line, first = {NULL, NULL};
     unsigned fields = 0;
-    bool sought = true; /* no field was met yet that is no number */
+    bool sought = true; /* all fields so far are numbers */
     for (; rest.at <= rest.end; fields++) {
         struct list_span field = list_next_field(&rest, separator);
         if (list_has_scheme(field)) {
@@ -475,10 +480,10 @@ static enum list_form list_field(struct list_span *line, uint8_t separator) {
     return LIST_FIELD;
 }
 
-/* Reads the heading of a table: names of fields, one of which is that of the entries. In a remark,
- * behind its #, blanks make it prose. Beside a field of hosts, `ioc` describes them. */
+/* Reads the heading of a table: names of fields, one of which is the name of the entries. It may be
+ * in a remark, but a remark with blanks is prose. Beside a field of hosts, `ioc` describes them. */
 static bool list_heading(struct list_span line, struct list_heading *heading) {
-    enum { URLS = 4 }; /* how many of the names are those of URLs */
+    enum { URLS = 4 }; /* how many of the names are for URLs */
     static const char *const NAMES[] = {"ioc_value",  "indicator",  "url",       "urls", "fqdn",
                                         "domain",     "domains",    "hostname",  "host", "ip",
                                         "ip_address", "ip address", "ipaddress", NULL};
@@ -488,7 +493,7 @@ static bool list_heading(struct list_span line, struct list_heading *heading) {
     if (*line.at == '#') {
         line = list_trim((struct list_span){line.at + 1, line.end});
         if (list_length(line) < strlen("a,ip") || list_has(line, ' '))
-            return false; /* soon, since a list may begin with many */
+            return false; /* early, because a list may begin with many remarks */
     }
     struct list_heading read = {.separator = list_has(line, '\t')  ? '\t'
                                              : list_has(line, ',') ? ','
@@ -523,8 +528,8 @@ static bool list_heading(struct list_span line, struct list_heading *heading) {
     return true;
 }
 
-/* Whether a line is a row under a heading: it has as many fields, and is no rule of Adblock and no
- * line of a hosts file. Leaves the field of the entry. */
+/* Returns true if a line is a row under a heading. It has as many fields, and is neither a rule of
+ * Adblock nor a line of a hosts file. Leaves the field of the entry. */
 static bool list_row(const struct list_heading *heading, struct list_span line,
                      struct list_span *entry) {
     struct list_span rest = line, word = list_word(&rest);
@@ -543,8 +548,8 @@ static bool list_row(const struct list_heading *heading, struct list_span line,
 
 /* --- Lines --- */
 
-/* A line of a hosts file: an address, and names, which are left in the state. Behind the address
- * there may also be a count or a date, or the last one of a range. */
+/* A line of a hosts file: an address, and names, which are left in the state. An address may also
+ * be followed by a count or a date, or be the first one of a range. */
 static enum list_form list_hosts(struct list_state *state, struct list_span *line) {
     struct list_span rest = *line, address = list_word(&rest), next;
     const bool is_zero = list_is(address, "0");
@@ -595,7 +600,7 @@ enum list_form list_narrow(struct list_state *state, struct list_span *line) {
         *line = entry;
         return LIST_COLUMN;
     }
-    *line = list_trim(*line); /* a table between tabs has it with those at its ends */
+    *line = list_trim(*line); /* under a heading with tabs, it has those at its ends */
     if (line->at == line->end)
         return LIST_NOTHING;
     form = list_adblock(line);

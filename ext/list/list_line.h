@@ -1,16 +1,12 @@
-/* What one line of a list says, in each form of ext/URLS.md.
- *
- * A line is narrowed down, from the outside to the entry, by functions that each know one form.
- * Each returns what the line turned out to be.
- */
+/* Finds the entry in one line of a list, in each form of ext/URLS.md. */
 #ifndef BLOOM_LIST_LIST_LINE_H
 #define BLOOM_LIST_LIST_LINE_H
 
 #include "list/list_span.h"
 
-/* How an entry was read, or why there is none; the names are in LIST_NOTES. */
+/* How an entry was read, or why a line has none. LIST_NOTES has the words. */
 enum list_form {
-    LIST_NOTHING, /* a remark: no row */
+    LIST_NOTHING, /* a remark, which has no row */
     LIST_PLAIN,
     LIST_HOSTS,
     LIST_WHOLE,
@@ -49,35 +45,35 @@ enum list_form {
     LIST_TOO_LONG,
 };
 
-/* The heading of a table: what separates fields, how many there are, and which of them, from 0, is
- * the entry. No fields: there is none. */
+/* The heading of a table: what separates fields, how many there are, and which of them, counted
+ * from 0, is the entry. If there are no fields, the list has no heading. */
 struct list_heading {
     uint8_t separator;
     unsigned fields, field;
-    bool hosts_alone; /* there are paths in another field, and the entry would say too much */
+    bool hosts_alone; /* paths are in another field, so the host alone would block too much */
 };
 
-/* What a line leaves for what comes behind it. */
+/* What a line leaves for the next call. */
 struct list_state {
-    /* What is left of a line with several names, and how it is read. */
+    /* The rest of a line with several names, and how it is read. */
     struct list_span names;
     enum list_form form;
-    bool begun; /* a line was met that is no remark; before, there may be a heading */
+    bool begun; /* a line has been read that is not a remark, so no heading can follow */
     struct list_heading heading;
 };
 
-/* Narrows a line, without blanks around, down to its entry; of one with several names, these are
- * left in the state. */
+/* Narrows a line, without blanks around it, down to its entry. If the line has several names, they
+ * are left in the state instead. */
 enum list_form list_narrow(struct list_state *state, struct list_span *line);
 
-/* Takes the next of several names off the state, which has some. */
+/* Removes the next of several names from the state, which must have one, and returns it. */
 struct list_span list_next_name(struct list_state *state);
 
-/* 192.0.2.7/32, 2001:db8::/32, 192.0.2.0/255.255.255.0, 192.0.2.1-192.0.2.9, 192.0.2.1-9. Takes
- * the 32 or 128 away. */
+/* Recognises 192.0.2.7/32, 2001:db8::/32, 192.0.2.0/255.255.255.0, 192.0.2.1-192.0.2.9 and
+ * 192.0.2.1-9. Removes a /32 or /128 that makes a network of one address. */
 enum list_form list_network(struct list_span *span);
 
-/* What stands beside the key: how an entry was read, or why there is none; NULL for a plain one. */
+/* Returns the words for a form; NULL for LIST_PLAIN. */
 const char *list_note(enum list_form form);
 
 #endif

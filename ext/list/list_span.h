@@ -1,4 +1,5 @@
-/* Stretches of a list's bytes: words, schemes, addresses. */
+/* A span is a stretch of a list's bytes. These functions trim spans, compare them with words, and
+ * recognise schemes, addresses and numbers. */
 #ifndef BLOOM_LIST_LIST_SPAN_H
 #define BLOOM_LIST_LIST_SPAN_H
 
@@ -25,7 +26,8 @@ static inline struct list_span list_trim(struct list_span span) {
     return span;
 }
 
-/* Whether a span begins with a word in lower case, in any case; list_ends and list_is likewise. */
+/* Returns true if a span begins with a word. The word is in lower case, and the case of the span
+ * does not matter. */
 static inline bool list_begins(struct list_span span, const char *word) {
     size_t length = strlen(word), i = 0;
     while (i < length && i < list_length(span) && url_lower(span.at[i]) == (uint8_t)word[i])
@@ -33,24 +35,26 @@ static inline bool list_begins(struct list_span span, const char *word) {
     return i == length;
 }
 
+/* Returns true if a span ends with a word, likewise. */
 static inline bool list_ends(struct list_span span, const char *word) {
     size_t length = strlen(word);
     return list_length(span) >= length &&
            list_begins((struct list_span){span.end - length, span.end}, word);
 }
 
+/* Returns true if a span is a word, likewise. */
 static inline bool list_is(struct list_span span, const char *word) {
     return list_length(span) == strlen(word) && list_begins(span, word);
 }
 
-/* Whether a span is one of some words, of which the last is NULL. */
+/* Returns true if a span is one of some words, which end with NULL. */
 static inline bool list_is_one_of(struct list_span span, const char *const *words) {
     while (*words != NULL && !list_is(span, *words))
         words++;
     return *words != NULL;
 }
 
-/* Without the bytes up to 20 at both ends, which a URL does not have. */
+/* Removes bytes up to 0x20 from both ends, as a browser does with a URL. */
 static inline struct list_span list_without_spaces(struct list_span span) {
     while (span.at < span.end && *span.at <= ' ')
         span.at++;
@@ -59,14 +63,11 @@ static inline struct list_span list_without_spaces(struct list_span span) {
     return span;
 }
 
-/* Whether a span is valid UTF-8. */
+/* Returns true if a span is valid UTF-8. */
 static inline bool list_is_text(struct list_span span) {
     size_t i = 0;
-    for (uint64_t word = 0; i + sizeof word <= list_length(span) && word == 0;) {
-        memcpy(&word, span.at + i, sizeof word);
-        word &= UINT64_C(0x8080808080808080);
-        i += word == 0 ? sizeof word : 0;
-    }
+    while (i + 8 <= list_length(span) && (url_word(span.at + i) & url_eight(128)) == 0)
+        i += 8;
     while (i < list_length(span))
         if (url_code_point(span.at, list_length(span), &i) == BLOOM_NOT_UTF8)
             return false;
@@ -81,7 +82,7 @@ static inline bool list_has(struct list_span span, uint8_t byte) {
     return list_find(span, byte) < span.end;
 }
 
-/* The first word, with blanks around, and what is left. */
+/* Removes the first word, with the blanks before it, from the rest, and returns it. */
 static inline struct list_span list_word(struct list_span *rest) {
     struct list_span word = list_trim(*rest);
     rest->at = word.at;
@@ -91,7 +92,7 @@ static inline struct list_span list_word(struct list_span *rest) {
     return word;
 }
 
-/* The beginning of a URL with a scheme, perhaps defanged: "scheme", then "://" in any brackets. */
+/* Returns true if a span begins with a scheme, perhaps defanged, and "://", perhaps in brackets. */
 static inline bool list_has_scheme(struct list_span span) {
     size_t i = 0, length = list_length(span);
     while (i < length && (url_is_letter(span.at[i]) || url_is_digit(span.at[i]) ||
@@ -119,14 +120,15 @@ static inline bool list_is_ipv6(struct list_span span) {
     return url_read_ipv6(span.at, list_length(span), groups);
 }
 
-/* What a resolver answers for a host that it blocks. */
+/* Returns true for an address that a resolver answers for a host that it blocks. */
 static inline bool list_is_sink(struct list_span span) {
     return (list_is_ipv4(span) && (list_begins(span, "127.") || list_is(span, "0.0.0.0"))) ||
            list_is(span, "::") || list_is(span, "::1");
 }
 
-/* 12345, 2024.01.01, 12/31/2024, 2024-01-01T10:00:00Z: digits and signs that are no address as
- * people write one. A browser takes the first two for addresses. */
+/* Recognises numbers and dates: 12345, 2024.01.01, 12/31/2024, 2024-01-01T10:00:00Z. They are
+ * digits and signs that are not an address as people write it, although a browser takes the first
+ * two for addresses. */
 static inline bool list_is_number(struct list_span span) {
     unsigned dots = 0;
     const uint8_t *at = span.at;

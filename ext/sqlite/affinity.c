@@ -1,4 +1,5 @@
-/* A conversion is kept beside the value and not made in it, because SQLite owns the value. */
+/* A value under an affinity is the value and, if it has to be converted, the number that it
+ * becomes. The value itself is never converted, because SQLite owns it. */
 #include "sqlite/affinity.h"
 
 #include <string.h>
@@ -42,7 +43,7 @@ enum bloom_key_kind bloom_typed_key_words(const struct bloom_typed_key *key,
     }
 }
 
-/* False: no memory. */
+/* Returns false if there is no memory. */
 static bool keep_bytes(struct bloom_kept_key *kept, const void *bytes, int length) {
     if (length >= kept->room) {
         char *larger = sqlite3_realloc64(kept->bytes, (sqlite3_uint64)length + 1);
@@ -77,7 +78,7 @@ bool bloom_kept_key_keep(struct bloom_kept_key *kept, const struct bloom_typed_k
         kept->real = sqlite3_value_double(key->value);
         return true;
     default:
-        /* First the bytes: asking for them may convert the value, which changes their number. */
+        /* The bytes come first, because they may be converted, which changes their number. */
         bytes = kept->type == SQLITE_TEXT ? sqlite3_value_text(key->value)
                                           : sqlite3_value_blob(key->value);
         return keep_bytes(kept, bytes, sqlite3_value_bytes(key->value));

@@ -1,4 +1,8 @@
-/* The aggregate bloom_agg. */
+/* The aggregate bloom_agg: the first row of a group chooses the shape of the filter, and every
+ * other row must ask for the same one.
+ *
+ * Without n the shape has no bits yet. Then the builder collects the hashes of the keys and chooses
+ * the size at the end. */
 #include "sqlite/functions.h"
 
 #include "filter/builder.h"
@@ -6,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How n was given with the first row of a group: it must stay the same for all. */
+/* What n was in the first row of a group. */
 enum size_source { SIZE_UNDECIDED, SIZE_FROM_KEYS, SIZE_FROM_NUMBER, SIZE_FROM_FILTER };
 
 struct build {
@@ -29,7 +33,7 @@ static enum size_source source_of(int count, sqlite3_value **arguments) {
     }
 }
 
-/* Reads n, p and options of a row. A shape without bits is one that the keys decide. */
+/* Reads n, p and options of a row. The keys decide the size of a shape without bits. */
 static bool read_shape(sqlite3_context *context, int count, sqlite3_value **arguments,
                        enum size_source source, struct bloom_shape *shape) {
     struct bloom_stored template;
@@ -39,7 +43,8 @@ static bool read_shape(sqlite3_context *context, int count, sqlite3_value **argu
     case SIZE_FROM_FILTER:
         if (count > 2) {
             bloom_sql_error(context,
-                            "p and options come from the filter given as n; leave them out");
+                            "n is a filter, which has a p and options of its own. Leave p and "
+                            "options out");
             return false;
         }
         if (!bloom_sql_filter(context, 2, arguments[1], &template))
@@ -49,9 +54,9 @@ static bool read_shape(sqlite3_context *context, int count, sqlite3_value **argu
     default:
         if (count == 2) {
             bloom_sql_error(context,
-                            "n (argument 2) is NULL: is the filter not there, or its pin lost? To "
-                            "size by the keys, leave n out or give p, too: "
-                            "bloom_agg(key, NULL, 0.01)");
+                            "n (argument 2) is NULL. If it should be a filter, check that its row "
+                            "exists. To let bloom_agg choose the size, leave n out or also give "
+                            "p, as in bloom_agg(key, NULL, 0.01)");
             return false;
         }
         return bloom_sql_rate_and_options(context, count - 2, arguments + 2, shape);
@@ -64,7 +69,7 @@ static bool begin_builder(sqlite3_context *context, struct build *build,
     uint64_t seed[2] = {0};
     if (shape->bits == 0)
         sqlite3_randomness(sizeof seed, seed);
-    /* Asks here, too: a statement of many groups may have no other occasion. */
+    /* Polls here, too, because a statement of many groups may have no other occasion. */
     if (shape->bits > 0 &&
         bloom_sql_interrupted(context, bloom_filter_bytes(shape), &(uint64_t){0}))
         return false;
@@ -90,7 +95,7 @@ static bool begin(sqlite3_context *context, int count, sqlite3_value **arguments
     return true;
 }
 
-/* Whether a row obviously asks for what the first one asked for. The full comparison sizes the
+/* Returns true if a row obviously asks for the same as the first one. The full comparison sizes the
  * filter again, which takes as long as adding a key. */
 static bool plainly_same(enum size_source source, int count, sqlite3_value **arguments,
                          const struct build *build) {
@@ -107,7 +112,7 @@ static bool plainly_same(enum size_source source, int count, sqlite3_value **arg
             sqlite3_value_double(arguments[2]) == first->rate);
 }
 
-/* Whether a later row asks for what the first one asked for. */
+/* Returns true if a later row asks for the same as the first one, or else fails the function. */
 static bool same_parameters(sqlite3_context *context, int count, sqlite3_value **arguments,
                             const struct build *build) {
     static const char *const SOURCES[] = {[SIZE_FROM_KEYS] = "n left out",
@@ -125,15 +130,15 @@ static bool same_parameters(sqlite3_context *context, int count, sqlite3_value *
     } else if (bloom_shape_same(&build->builder.shape, &shape, problem)) {
         return true;
     }
-    bloom_sql_error(context, "n, p and options must be the same for all rows of a group, not %s",
-                    problem);
+    bloom_sql_error(
+        context, "n, p or options differ within a group (%s). Give the same for all rows", problem);
     return false;
 }
 
-/* Fails the function unless building ended well; problem is a sentence for what was refused.
- * Returns whether it did. (The caller reports an interrupt.) */
-static bool told(sqlite3_context *context, enum bloom_built built,
-                 const struct bloom_builder *builder, const char *problem) {
+/* Returns true if building succeeded, or else fails the function. problem says what was refused.
+ * The caller reports an interrupt. */
+static bool succeeded(sqlite3_context *context, enum bloom_built built,
+                      const struct bloom_builder *builder, const char *problem) {
     const struct bloom_shape *shape = &builder->shape;
     switch (built) {
     case BLOOM_BUILT:
@@ -144,8 +149,8 @@ static bool told(sqlite3_context *context, enum bloom_built built,
     case BLOOM_BUILD_NO_SEED:
         bloom_sql_error(
             context,
-            "no filter of layout %s can be made of these keys: they were chosen against it; give "
-            "%s salt of 32 random hexadecimal digits, as in 'layout=%s, salt=...'",
+            "cannot make a filter of layout %s, because the keys were chosen against it. Give %s "
+            "salt of 32 random hexadecimal digits, as in 'layout=%s, salt=...'",
             shape->layout->name, shape->keying.salted ? "another" : "a", shape->layout->name);
         return false;
     case BLOOM_BUILD_REFUSED:
@@ -163,9 +168,10 @@ static void take_key(sqlite3_context *context, struct build *build, sqlite3_valu
     char problem[BLOOM_PROBLEM_SIZE];
     struct bloom_builder *builder = &build->builder;
     enum bloom_key_added added = bloom_sql_key_to_add(context, 1, key, &builder->shape, words);
-    build->failed = added == BLOOM_KEY_FAILED ||
-                    (added == BLOOM_KEY_ADD &&
-                     !told(context, bloom_builder_add(builder, words, problem), builder, problem));
+    build->failed =
+        added == BLOOM_KEY_FAILED ||
+        (added == BLOOM_KEY_ADD &&
+         !succeeded(context, bloom_builder_add(builder, words, problem), builder, problem));
 }
 
 /* bloom_agg(key [, n [, p [, options]]]), or bloom_agg(key, filter). */
@@ -197,7 +203,7 @@ void bloom_sql_agg_final(sqlite3_context *context) {
         sqlite3_finalize(poller.statement);
         if (poller.code != SQLITE_OK)
             sqlite3_result_error_code(context, poller.code);
-        else if (told(context, built, builder, problem))
+        else if (succeeded(context, built, builder, problem))
             bloom_sql_result_filter(context, &shape, filter);
     }
     bloom_builder_release(builder);

@@ -1,5 +1,8 @@
-/* The arguments and results of functions: filters, numbers and options in, filters out, errors in
- * words. See functions.h. */
+/* Readers of arguments, and results.
+ *
+ * A reader either fills in what it was asked for, or sets the SQL error and returns false, so that
+ * a function only has to stop. Reading a filter must be cheap, because bloom_check does it for
+ * every row of a scan: if the header is the same as the last time, it is not validated again. */
 #include "sqlite/functions.h"
 
 #include "filter/builder.h"
@@ -20,37 +23,40 @@ void bloom_sql_error(sqlite3_context *context, const char *format, ...) {
     sqlite3_free(message);
 }
 
-static void error_and_advice(sqlite3_context *context, const char *expectation,
-                             sqlite3_value *value, const char *advice) {
+void bloom_sql_error_value(sqlite3_context *context, const char *subject, sqlite3_value *value,
+                           const char *advice) {
     char words[BLOOM_WORDS_SIZE];
     if (bloom_sql_describe(words, value) != NULL)
-        bloom_sql_error(context, "%s, not %s%s", expectation, words, advice);
+        bloom_sql_error(context, "%s %s. %s", subject, words, advice);
     else
         sqlite3_result_error_nomem(context);
 }
 
-void bloom_sql_error_found(sqlite3_context *context, const char *expectation,
-                           sqlite3_value *value) {
-    error_and_advice(context, expectation, value, "");
+/* The first letter of a sentence that layouts and key rules begin in lower case. */
+static char capital(const char *sentence) {
+    return *sentence >= 'a' && *sentence <= 'z' ? (char)(*sentence - 'a' + 'A') : *sentence;
 }
 
-/* What to do when a value is no number, or the wrong one, in the place of n or p. */
-static const char *advice_for_number(sqlite3_value *value, const char *name) {
-    if (sqlite3_value_type(value) == SQLITE_FLOAT) {
-        double real = sqlite3_value_double(value);
-        return real > 0 && real < 1 && strcmp(name, "n") == 0 ? "; give n before p" : "";
-    }
-    if (sqlite3_value_type(value) != SQLITE_TEXT)
-        return "";
-    const char *text = (const char *)sqlite3_value_text(value);
-    const size_t length = (size_t)sqlite3_value_bytes(value);
-    return text != NULL && length > 0 &&
-                   (memchr(text, '=', length) != NULL || bloom_layout_by_name(text, length) != NULL)
-               ? "; options come behind n and p: give both, as in 1000, 0.01, 'counting'"
-               : "; give a number, or CAST a text that is one";
+/* Fails the function for a value that n, p or the like cannot be. advice is for a value that does
+ * not look like another argument or like a number. */
+static void refuse_number(sqlite3_context *context, const char *name, sqlite3_value *value,
+                          const char *advice) {
+    char subject[16];
+    const uint8_t *text;
+    uint64_t length;
+    sqlite3_snprintf(sizeof subject, subject, "%s is", name);
+    if (sqlite3_value_type(value) == SQLITE_FLOAT && strcmp(name, "n") == 0 &&
+        sqlite3_value_double(value) > 0 && sqlite3_value_double(value) < 1)
+        advice = "Give n before p";
+    if (sqlite3_value_type(value) == SQLITE_TEXT && bloom_sql_text(value, &text, &length))
+        advice = memchr(text, '=', (size_t)length) != NULL ||
+                         bloom_layout_by_name((const char *)text, (size_t)length) != NULL
+                     ? "Give n and p before the options, as in 1000, 0.01, 'counting'"
+                     : "Give a number, or CAST a text that is one";
+    bloom_sql_error_value(context, subject, value, advice);
 }
 
-/* Whether the second line of a header is that of a recent one, the first being equal. */
+/* Returns true if the second line of a header is that of a recent one, whose first is equal. */
 static bool has_second_line_of(const struct bloom_stored *filter,
                                const struct bloom_recent_header *recent) {
     return filter->length >= BLOOM_HEADER_BYTES_MAXIMUM &&
@@ -58,7 +64,7 @@ static bool has_second_line_of(const struct bloom_stored *filter,
                   BLOOM_HEADER_BYTES) == 0;
 }
 
-/* As bloom_filter_read, but without its work when recent holds the same header; recent may be
+/* As bloom_filter_read, but without its work if `recent` has the same header. recent may be
  * NULL. */
 static inline bool read_header(struct bloom_recent_header *recent, struct bloom_stored *filter,
                                char problem[BLOOM_PROBLEM_SIZE]) {
@@ -77,24 +83,33 @@ static inline bool read_header(struct bloom_recent_header *recent, struct bloom_
     return true;
 }
 
-/* Why a value is no filter, in words. */
+/* Says why a value that is not a BLOB is not a filter, and what to do. */
 static enum bloom_stored_kind not_stored(sqlite3_value *value, char problem[BLOOM_PROBLEM_SIZE]) {
     char words[BLOOM_WORDS_SIZE];
-    if (sqlite3_value_type(value) == SQLITE_NULL) {
-        sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem,
-                         "is NULL: check that its row exists; a pin is NULL beyond a join, a "
-                         "view, a subquery in FROM or coalesce");
-        return BLOOM_STORED_NOT;
-    }
+    const char *text = NULL, *advice = "Give a BLOB that bloom_new or bloom_agg has made";
     if (bloom_sql_describe(words, value) == NULL)
         return BLOOM_STORED_NO_MEMORY;
-    sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem,
-                     "must be a BLOB as bloom_new and bloom_agg make them, not %s", words);
+    if (sqlite3_value_type(value) == SQLITE_TEXT) {
+        text = (const char *)sqlite3_value_text(value); /* bloom_sql_describe has converted it */
+        advice = "Give the filter itself, as in (SELECT f FROM filters WHERE name = 'bad')";
+    }
+    if (sqlite3_value_type(value) == SQLITE_NULL)
+        sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem,
+                         "is NULL. Check that its row exists, or that its pin was not lost in a "
+                         "join, a view, a subquery in FROM or coalesce");
+    else if (text != NULL && sqlite3_strnicmp(text, "89424c4d", 8) == 0)
+        sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem,
+                         "is a filter in hexadecimal. Bind its bytes, or use unhex() in SQLite "
+                         "3.41 or later");
+    else if (text != NULL && strncmp(text, "iUJMT", 5) == 0)
+        sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem,
+                         "is a filter in base64. Decode it, and bind its bytes");
+    else
+        sqlite3_snprintf(BLOOM_PROBLEM_SIZE, problem, "is not a filter but %s. %s", words, advice);
     return BLOOM_STORED_NOT;
 }
 
-/* A filter from a value. pinned is the filter of the pin that the value is, NULL when it is
- * none. */
+/* Reads a filter from a value. pinned is the filter of the pin that the value is, or NULL. */
 static inline enum bloom_stored_kind read_stored(int type, sqlite3_value *value,
                                                  const struct bloom_stored *pinned,
                                                  struct bloom_recent_header *recent,
@@ -111,7 +126,7 @@ static inline enum bloom_stored_kind read_stored(int type, sqlite3_value *value,
     return BLOOM_STORED;
 }
 
-/* As read_stored, of a function's argument. */
+/* The same for an argument of a function. */
 static inline enum bloom_stored_kind read_stored_argument(sqlite3_context *context,
                                                           sqlite3_value *value,
                                                           struct bloom_stored *filter,
@@ -123,26 +138,13 @@ static inline enum bloom_stored_kind read_stored_argument(sqlite3_context *conte
     return read_stored(type, value, pinned, &registration->recent_header, filter, problem);
 }
 
-/* What to do when a text stands in the place of a filter: one that a filter was written as, or a
- * name. */
-static const char *advice_for_text(sqlite3_value *value) {
-    const char *text = (const char *)sqlite3_value_text(value); /* which was there before */
-    if (sqlite3_strnicmp(text, "89424c4d", 8) == 0)
-        return "; this is a filter in hexadecimal: bind its bytes, or use unhex(), from SQLite "
-               "3.41 on";
-    if (strncmp(text, "iUJMT", 5) == 0)
-        return "; this is a filter in base64: decode it, and bind its bytes";
-    return "; give the filter itself, as in (SELECT f FROM filters WHERE name = 'bad')";
-}
-
-/* Fails the function for an argument that is no filter. */
-static void refuse_filter(sqlite3_context *context, int position, sqlite3_value *value,
-                          enum bloom_stored_kind kind, const char *problem) {
+/* Fails the function for an argument that is not a filter. */
+static void refuse_filter(sqlite3_context *context, int position, enum bloom_stored_kind kind,
+                          const char *problem) {
     if (kind == BLOOM_STORED_NO_MEMORY)
         sqlite3_result_error_nomem(context);
     else
-        bloom_sql_error(context, "the filter (argument %d) %s%s", position, problem,
-                        sqlite3_value_type(value) == SQLITE_TEXT ? advice_for_text(value) : "");
+        bloom_sql_error(context, "argument %d %s", position, problem);
 }
 
 bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
@@ -150,7 +152,7 @@ bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *val
     char problem[BLOOM_PROBLEM_SIZE];
     enum bloom_stored_kind kind = read_stored_argument(context, value, filter, problem);
     if (kind != BLOOM_STORED)
-        refuse_filter(context, position, value, kind, problem);
+        refuse_filter(context, position, kind, problem);
     return kind == BLOOM_STORED;
 }
 
@@ -164,10 +166,10 @@ bool bloom_sql_filter_before_key(sqlite3_context *context, sqlite3_value **argum
                                      ? read_stored_argument(context, arguments[1], filter, other)
                                      : kind;
     if (key == BLOOM_STORED)
-        bloom_sql_error(context, "argument 2 is a filter, argument 1 is not: the filter comes "
+        bloom_sql_error(context, "argument 2 is a filter and argument 1 is not. Give the filter "
                                  "first, then the key");
     else
-        refuse_filter(context, 1, arguments[0], key, problem);
+        refuse_filter(context, 1, key, problem);
     return false;
 }
 
@@ -193,13 +195,10 @@ bool bloom_sql_whole_number(sqlite3_context *context, const char *name, sqlite3_
     }
     if (whole && *number >= minimum && *number <= maximum)
         return true;
-    char *expectation = sqlite3_mprintf("%s must be a whole number from %llu to %llu", name,
-                                        (sqlite3_uint64)minimum, (sqlite3_uint64)maximum);
-    if (expectation)
-        error_and_advice(context, expectation, value, advice_for_number(value, name));
-    else
-        sqlite3_result_error_nomem(context);
-    sqlite3_free(expectation);
+    char advice[80];
+    sqlite3_snprintf(sizeof advice, advice, "Give a whole number from %llu to %llu",
+                     (sqlite3_uint64)minimum, (sqlite3_uint64)maximum);
+    refuse_number(context, name, value, advice);
     return false;
 }
 
@@ -233,38 +232,35 @@ bool bloom_kept_options_are(const struct bloom_kept_options *kept, sqlite3_value
            memcmp(text, kept->text, (size_t)length) == 0;
 }
 
-/* Reads p. For an exact layout p is 0, and must be left out or NULL. */
+/* Reads p. An exact layout has no p: it must be left out or NULL, and becomes 0. */
 static bool read_rate(sqlite3_context *context, const struct bloom_layout *layout,
                       sqlite3_value *value, double *rate) {
     int type = sqlite3_value_type(value);
-    char problem[BLOOM_PROBLEM_SIZE];
+    char advice[80];
     if (layout->exact) {
         *rate = 0;
         if (type == SQLITE_NULL)
             return true;
-        sqlite3_snprintf(sizeof problem, problem, "layout %s is exact: p must be left out or NULL",
-                         layout->name);
-        bloom_sql_error_found(context, problem, value);
+        sqlite3_snprintf(sizeof advice, advice,
+                         "Leave it out or make it NULL, because layout %s is exact", layout->name);
+        bloom_sql_error_value(context, "p is", value, advice);
         return false;
     }
     *rate = sqlite3_value_double(value);
     if ((type == SQLITE_INTEGER || type == SQLITE_FLOAT) && *rate > 0 && *rate < 1)
         return true;
-    error_and_advice(context, "p must be a number between 0 and 1 (0.01 is 1 %)", value,
-                     type == SQLITE_TEXT ? advice_for_number(value, "p") : "");
+    refuse_number(context, "p", value, "Give a number between 0 and 1, for example 0.01 for 1 %");
     return false;
 }
 
-/* Options, or the name of a layout alone, into layout and keying of a shape whose other members are
- * zeros. */
+/* Reads options, or only the name of a layout, into layout and keying of a shape whose other
+ * members are zeros. */
 static bool read_options(sqlite3_context *context, sqlite3_value *value,
                          struct bloom_shape *shape) {
     char problem[BLOOM_PROBLEM_SIZE];
     if (sqlite3_value_type(value) != SQLITE_TEXT) {
-        bloom_sql_error_found(context,
-                              "options must be a layout's name, or text such as 'layout=fuse, "
-                              "key=url'",
-                              value);
+        bloom_sql_error_value(context, "the options are not text but", value,
+                              "Give the name of a layout, or text such as 'layout=fuse, key=url'");
         return false;
     }
     struct bloom_text text;
@@ -286,7 +282,7 @@ bool bloom_sql_rate_and_options(sqlite3_context *context, int count, sqlite3_val
 }
 
 uint64_t bloom_sql_length_limit(sqlite3_context *context) {
-    /* The most that sqlite3_malloc64 gives on any version. */
+    /* The most that sqlite3_malloc64 allocates in any version. */
     const int most = 0x7ffffeff;
     int limit = sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LENGTH, -1);
     return (uint64_t)(limit < most ? limit : most);
@@ -297,7 +293,7 @@ void bloom_sql_error_length(sqlite3_context *context, const struct bloom_layout 
     bloom_sql_error(
         context,
         "the filter needs %llu bytes, but a value of this connection is limited to %llu "
-        "bytes; make it smaller%s",
+        "bytes. Make it smaller%s",
         (sqlite3_uint64)bytes, (sqlite3_uint64)bloom_sql_length_limit(context),
         layout->blocks == NULL ? "" : ", or use a filter table, which has no such limit");
 }
@@ -342,35 +338,33 @@ enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position
         sqlite3_result_error_nomem(context);
         return BLOOM_KEY_FAILED;
     case BLOOM_KEY_FOREIGN:
-        if (rule != NULL) {
-            if (bloom_sql_describe(found, value) == NULL)
-                sqlite3_result_error_nomem(context);
-            else
-                bloom_sql_error(context, "the key (argument %d), %s, has none by key=%s; %s",
-                                position, found, rule->name, bloom_sql_no_key_advice(value, rule));
-            return BLOOM_KEY_FAILED;
+        if (bloom_sql_describe(found, value) == NULL) {
+            sqlite3_result_error_nomem(context);
+        } else if (rule != NULL) {
+            const char *advice = bloom_sql_no_key_advice(value, rule);
+            bloom_sql_error(context, "%s (argument %d) is not a URL. %c%s", found, position,
+                            capital(advice), advice + 1);
+        } else {
+            bloom_sql_error(context,
+                            "argument %d is %s, but the keys of layout %s are %s. Convert it with "
+                            "CAST, or leave it out",
+                            position, found, layout->name, layout->hashing->keys);
         }
-        sqlite3_snprintf(sizeof problem, problem, "the key (argument %d): layout %s takes %s",
-                         position, layout->name, layout->hashing->keys);
-        error_and_advice(context, problem, value,
-                         layout->exact && sqlite3_value_type(value) == SQLITE_TEXT
-                             ? "; CAST(key AS INTEGER) where it is one"
-                             : "");
         return BLOOM_KEY_FAILED;
     default:
         break;
     }
     if (bloom_shape_has_room(shape, words, problem))
         return BLOOM_KEY_ADD;
-    bloom_sql_error(context, "the key (argument %d) %s", position, problem);
+    bloom_sql_error(context, "argument %d %s", position, problem);
     return BLOOM_KEY_FAILED;
 }
 
 bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layout, bool offered,
                       const char *action) {
     if (!offered)
-        bloom_sql_error(context, "cannot %s a filter of layout %s; %s", action, layout->name,
-                        layout->advice);
+        bloom_sql_error(context, "cannot %s a filter of layout %s. %c%s", action, layout->name,
+                        capital(layout->advice), layout->advice + 1);
     return offered;
 }
 

@@ -1,14 +1,15 @@
-/* The functions that read and write filters of other systems. The formats are in exchange.h. */
+/* bloom_import and bloom_export: foreign/exchange.h knows the formats, and here the bytes come from
+ * SQL and go back to it. */
 #include "sqlite/functions.h"
 
 #include "foreign/exchange.h"
 
 #include <string.h>
 
-/* The format that argument 2 names; NULL after failing the function. */
+/* Returns the format that argument 2 names, or NULL after failing the function. */
 static const struct bloom_exchange *read_format(sqlite3_context *context, sqlite3_value *value) {
-    char expectation[BLOOM_PROBLEM_SIZE] = "format (argument 2) must be one of ";
-    size_t length = strlen(expectation);
+    char advice[BLOOM_PROBLEM_SIZE] = "Give one of ";
+    size_t length = strlen(advice);
     if (sqlite3_value_type(value) == SQLITE_TEXT) {
         struct bloom_text name;
         if (!bloom_sql_text_argument(context, value, &name))
@@ -17,33 +18,24 @@ static const struct bloom_exchange *read_format(sqlite3_context *context, sqlite
         if (format != NULL)
             return format;
     }
-    bloom_exchange_list(expectation + length, sizeof expectation - length);
-    bloom_sql_error_found(context, expectation, value);
+    bloom_exchange_list(advice + length, sizeof advice - length);
+    bloom_sql_error_value(context, "the format (argument 2) is", value, advice);
     return NULL;
 }
 
-/* bloom_import(bytes, format): the filter that another system serialised. */
+/* bloom_import(bytes, format) returns the filter that another system serialised. */
 void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **arguments) {
-    char problem[BLOOM_PROBLEM_SIZE], words[BLOOM_WORDS_SIZE];
+    char problem[BLOOM_PROBLEM_SIZE];
     struct bloom_shape shape;
     const uint8_t *bytes;
     uint64_t length;
     (void)count;
-    switch (sqlite3_value_type(arguments[0])) {
-    case SQLITE_BLOB:
-        break;
-    case SQLITE_NULL:
-        bloom_sql_error(context, "the bytes (argument 1) are NULL: check that the row or file is "
-                                 "there that should hold them");
-        return;
-    default:
-        if (bloom_sql_describe(words, arguments[0]) == NULL)
-            sqlite3_result_error_nomem(context);
-        else
-            bloom_sql_error(context,
-                            "the bytes (argument 1) must be a BLOB, not %s; hexadecimal text "
-                            "becomes one with unhex(), from SQLite 3.41 on",
-                            words);
+    if (sqlite3_value_type(arguments[0]) != SQLITE_BLOB) {
+        bloom_sql_error_value(context, "the bytes (argument 1) are not a BLOB but", arguments[0],
+                              sqlite3_value_type(arguments[0]) == SQLITE_NULL
+                                  ? "Check that the row or file that should hold them exists"
+                                  : "Bind the bytes, or convert hexadecimal text with unhex() in "
+                                    "SQLite 3.41 or later");
         return;
     }
     const struct bloom_exchange *format = read_format(context, arguments[1]);
@@ -53,11 +45,11 @@ void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **argum
         sqlite3_result_error_nomem(context);
         return;
     }
-    /* First of all: a format without a header may take any bytes for its own, also a filter of this
-     * extension. */
+    /* This comes first, because a format without a header would accept a filter of this extension
+     * as its own. */
     if (bloom_filter_read(&shape, bytes, length, problem)) {
-        bloom_sql_error(context, "the bytes (argument 1) are a filter of this extension already; "
-                                 "use them without an import");
+        bloom_sql_error(context, "argument 1 is a filter of this extension already. Use it without "
+                                 "an import");
         return;
     }
     if (!bloom_exchange_read(format, &shape, bytes, length, problem)) {
@@ -74,7 +66,7 @@ void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **argum
     bloom_sql_result_pass(context, &shape, filter);
 }
 
-/* bloom_export(filter, format): the filter as another system serialises it. */
+/* bloom_export(filter, format) returns the filter as another system serialises it. */
 void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **arguments) {
     char problem[BLOOM_PROBLEM_SIZE];
     struct bloom_stored filter;
@@ -86,7 +78,7 @@ void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **argum
     if (format == NULL)
         return;
     if (!format->measure(format->form, &filter.shape, &length, problem)) {
-        bloom_sql_error(context, "the filter (argument 1) %s", problem);
+        bloom_sql_error(context, "argument 1 %s", problem);
         return;
     }
     uint8_t *bytes = sqlite3_malloc64(length);
@@ -99,6 +91,6 @@ void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **argum
         sqlite3_free(bytes);
         return;
     }
-    /* Fails by itself beyond the length limit. */
+    /* SQLite checks the length limit itself. */
     sqlite3_result_blob64(context, bytes, length, sqlite3_free);
 }

@@ -64,11 +64,12 @@ bloom_sql_recent_pin(struct bloom_registration *registration, sqlite3_value *val
 /* Fails the running function with "FUNCTION: " and the formatted message (as sqlite3_mprintf). */
 void bloom_sql_error(sqlite3_context *context, const char *format, ...);
 
-/* The same with "EXPECTATION, not ..." and what the value is instead. */
-void bloom_sql_error_found(sqlite3_context *context, const char *expectation, sqlite3_value *value);
+/* The same with "SUBJECT", what the value is in words, and advice as a second sentence. */
+void bloom_sql_error_value(sqlite3_context *context, const char *subject, sqlite3_value *value,
+                           const char *advice);
 
-/* Fails the function unless `offered`, whether the layout supports what it needs. action is what
- * the function does to a filter, as in "take keys out of". Returns offered. */
+/* Fails the function if `offered` is false: filters of that layout do not support the action, as in
+ * "add keys to". The layout must have advice. Returns offered. */
 bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layout, bool offered,
                       const char *action);
 

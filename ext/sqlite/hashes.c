@@ -1,11 +1,11 @@
 /* The aggregate bloom_hashes: the distinct hashes of the keys of a query, as a set for the command
  * 'add_all' of a filter table.
  *
- * The result is a pointer value (pins.c), because a set is of no use but to that command: it has no
- * length limit, it cannot be stored and found outdated, and it says for which tables it was made.
- * That is its keying, and the types of columns that hash its keys alike. With key=TYPE the keys are
- * converted as a column of that type would store them. Without it each key narrows what the set
- * fits: a text, for example, is another key in a column of numbers.
+ * The result is a pointer value (pins.c), because a set is of use only to that command. So it has
+ * no length limit, it cannot be stored and become outdated, and it carries for which tables it was
+ * made: its keying, and the types of columns that hash its keys in the same way. With key=TYPE the
+ * keys are converted as a column of that type would store them. Without it each key narrows what
+ * the set fits. For example, the text '1' is another key in a column of numbers.
  */
 #include "sqlite/hashes.h"
 
@@ -36,7 +36,7 @@ static int read_salt(void *target, struct bloom_text value, char problem[BLOOM_P
     return bloom_option_salt(value, &to->keying, problem);
 }
 
-/* Reads how keys are to be hashed: as in the filter that is argument 2, or as options say. */
+/* Reads how keys are to be hashed: as in the filter that is argument 2, or by options. */
 static bool read_hashing(sqlite3_context *context, int count, sqlite3_value **arguments,
                          struct hashing *hashing) {
     static const struct bloom_option OPTIONS[] = {
@@ -50,13 +50,11 @@ static bool read_hashing(sqlite3_context *context, int count, sqlite3_value **ar
         if (!bloom_sql_filter(context, 2, arguments[1], &like))
             return false;
         hashing->keying = like.shape.keying;
-        if (!like.shape.layout->keying) {
-            bloom_layout_list_keying(problem, sizeof problem, " or ");
+        if (!like.shape.layout->keying)
             bloom_sql_error(context,
-                            "the filter (argument 2) has layout %s, which hashes keys otherwise. "
-                            "Give one of layout %s, or key= and salt= as text",
-                            like.shape.layout->name, problem);
-        }
+                            "argument 2 is a filter of layout %s, which hashes keys differently "
+                            "from filter tables. Give options as text instead, as in 'key=url'",
+                            like.shape.layout->name);
         return like.shape.layout->keying;
     }
     struct bloom_text text;
@@ -70,8 +68,8 @@ static bool read_hashing(sqlite3_context *context, int count, sqlite3_value **ar
     return true;
 }
 
-/* The types that hash a key of this column type alike. INTEGER and NUMERIC convert alike, and so do
- * BLOB and no type. */
+/* Returns the types that hash a key of this column type in the same way. INTEGER and NUMERIC
+ * convert in the same way, and so do BLOB and no type. */
 static unsigned types_like(enum bloom_key_type type) {
     enum {
         AS_IT_IS = 1u << BLOOM_KEY_AS_IT_IS | 1u << BLOOM_KEY_BLOB,
@@ -83,14 +81,14 @@ static unsigned types_like(enum bloom_key_type type) {
                                   : WHOLE;
 }
 
-/* The types of columns in which a value stays the key that it is. */
+/* Returns the types of columns that leave a value as it is. */
 static unsigned types_of(sqlite3_value *value) {
     static const uint64_t EXACT = UINT64_C(1) << 53;
     const unsigned as_it_is = 1u << BLOOM_KEY_AS_IT_IS | 1u << BLOOM_KEY_BLOB;
     const unsigned whole = 1u << BLOOM_KEY_INTEGER | 1u << BLOOM_KEY_NUMERIC;
     switch (sqlite3_value_type(value)) {
     case SQLITE_INTEGER:
-        /* A column of REAL rounds it to a double, which up to 2^53 is the same number. */
+        /* A REAL column rounds it to a double, which is the same number up to 2^53. */
         return as_it_is | whole |
                ((uint64_t)sqlite3_value_int64(value) + EXACT <= 2 * EXACT ? 1u << BLOOM_KEY_REAL
                                                                           : 0);
@@ -121,7 +119,7 @@ static bool begin_hashes(sqlite3_context *context, int count, sqlite3_value **ar
     return true;
 }
 
-/* Whether a later row has the options of the first one. */
+/* Returns true if a later row has the options of the first one, or else fails the function. */
 static bool same_hashing(sqlite3_context *context, int count, sqlite3_value **arguments,
                          const struct hashes_build *build) {
     struct hashing hashing;
@@ -131,16 +129,16 @@ static bool same_hashing(sqlite3_context *context, int count, sqlite3_value **ar
     if (!read_hashing(context, count, arguments, &hashing))
         return false;
     if (!bloom_keying_same(&build->shape.keying, &hashing.keying, problem))
-        bloom_sql_error(context, "argument 2 must be the same for all rows of a group, not %s",
-                        problem);
+        bloom_sql_error(
+            context, "argument 2 differs within a group (%s). Give the same for all rows", problem);
     else if (hashing.type != build->type)
-        bloom_sql_error(context, "argument 2 must be the same for all rows of a group");
+        bloom_sql_error(context, "argument 2 differs within a group. Give the same for all rows");
     else
         return true;
     return false;
 }
 
-/* Adds the key of a row, if it has one. Returns false after failing the function. */
+/* Adds the key of a row, unless it is NULL. Returns false after failing the function. */
 static bool take_hashed_key(sqlite3_context *context, struct hashes_build *build,
                             sqlite3_value *value) {
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
@@ -184,8 +182,8 @@ void bloom_sql_hashes_step(sqlite3_context *context, int count, sqlite3_value **
                     !take_hashed_key(context, build, arguments[0]);
 }
 
-/* Makes the set. Returns false after failing the function. When duplicates have been dropped, the
- * set probably holds further ones, which would take memory twice. */
+/* Makes the set. Returns false after failing the function. If duplicates have been dropped before,
+ * there are probably more, which would take memory twice. So the set is settled first. */
 static bool finish(sqlite3_context *context, struct hashes_build *build,
                    struct bloom_hashes *hashes) {
     struct bloom_poller poller = {.database = sqlite3_context_db_handle(context)};
@@ -207,7 +205,7 @@ static bool finish(sqlite3_context *context, struct hashes_build *build,
     return false;
 }
 
-/* No rows make an empty set, which every table takes. */
+/* Without rows the set is empty, and every table accepts it. */
 void bloom_sql_hashes_final(sqlite3_context *context) {
     struct hashes_build *build = sqlite3_aggregate_context(context, 0);
     struct bloom_hashes hashes = {.affinities = ~0u};

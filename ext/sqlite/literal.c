@@ -1,10 +1,10 @@
-/* Numbers as SQL writes them. SQLite works them out, since strtod() depends on the locale. Before
- * that the text is found to be a literal, so that there is nothing in it that could be called. */
+/* Numbers as SQL writes them. SQLite works them out, because strtod() depends on the locale. A text
+ * must be a literal first, so that nothing in it can be executed. */
 #include "sqlite/value.h"
 
 #include <string.h>
 
-/* Whether a text is a number as SQL writes it, perhaps with a sign, and nothing else. */
+/* Returns true if a text is a number as SQL writes it, perhaps with a sign, and nothing else. */
 static bool is_literal(const char *text) {
     static const char DIGITS[] = "0123456789";
     text += *text == '+' || *text == '-';

@@ -1,10 +1,10 @@
-/* bloom_union and bloom_intersect, and the same as aggregates over a column of filters. What
- * becomes of the filters: filter/merge.h. */
+/* bloom_union and bloom_intersect, as functions of several filters and as aggregates over a column.
+ * Both feed one filter after the other to filter/merge.h, which keeps the result so far. */
 #include "sqlite/functions.h"
 
 #include "filter/merge.h"
 
-/* The filter in the making. */
+/* The result so far. */
 struct sql_merge {
     struct bloom_merge merge;
     sqlite3_context *context; /* of the running function */
@@ -25,15 +25,15 @@ static void merge_begin(sqlite3_context *context, struct sql_merge *sql,
     sql->merge.argument = sql;
 }
 
-/* Takes one more filter in. differs begins the message for one that does not fit, and whose names
- * the two filters whose parameters it shows. Returns false after failing the function, and has then
- * released its memory: SQLite takes no further step. */
+/* Merges one more filter. For one that does not fit, `differs` begins the message, and `whose`
+ * names the two filters whose parameters it shows. Returns false after failing the function. Then
+ * all memory has been released, because SQLite takes no further step. */
 static bool merge_take(struct sql_merge *sql, const struct bloom_stored *filter,
                        const char *differs, const char *whose) {
     const struct bloom_layout *layout = filter->shape.layout;
     enum bloom_merge_kind kind = sql->merge.kind;
     char problem[BLOOM_PROBLEM_SIZE];
-    enum bloom_merged merged = BLOOM_MERGE_INTERRUPTED; /* or otherwise told of */
+    enum bloom_merged merged = BLOOM_MERGE_INTERRUPTED; /* or reported otherwise */
     if (bloom_sql_offers(sql->context, layout, bloom_merge_offered(kind, layout),
                          kind == BLOOM_UNION ? "unite" : "intersect"))
         merged = bloom_merge_take(&sql->merge, &filter->shape, filter->bytes, problem);
@@ -41,7 +41,7 @@ static bool merge_take(struct sql_merge *sql, const struct bloom_stored *filter,
         return true;
     if (merged == BLOOM_MERGE_DIFFERS)
         bloom_sql_error(sql->context,
-                        "%s (%s: %s); make them with the same parameters, as bloom_agg(key, "
+                        "%s (%s: %s). Make them with the same parameters, as bloom_agg(key, "
                         "filter) does",
                         differs, whose, problem);
     else if (merged == BLOOM_MERGE_NO_MEMORY)
@@ -55,7 +55,7 @@ static void merge_scalar(sqlite3_context *context, int count, sqlite3_value **ar
     struct sql_merge sql = {0};
     merge_begin(context, &sql, kind);
     if (count == 0)
-        bloom_sql_error(context, "give at least one filter");
+        bloom_sql_error(context, "there is no filter. Give at least one");
     for (int i = 0; i < count; i++) {
         struct bloom_stored filter;
         char differs[64], whose[32];
@@ -75,13 +75,14 @@ static void merge_scalar(sqlite3_context *context, int count, sqlite3_value **ar
         bloom_sql_result_filter(context, &sql.merge.shape, sql.merge.filter);
 }
 
-/* bloom_union(f, g, ...): a filter of the keys of all. NULLs are skipped; only NULLs give NULL. */
+/* bloom_union(f, g, ...) returns a filter of the keys of all. NULLs are skipped. If all are NULL,
+ * it returns NULL. */
 void bloom_sql_union(sqlite3_context *context, int count, sqlite3_value **arguments) {
     merge_scalar(context, count, arguments, BLOOM_UNION);
 }
 
-/* bloom_intersect(f, g, ...): a filter that holds at least the keys that all hold. A NULL is an
- * error: skipping it would answer for another poller. */
+/* bloom_intersect(f, g, ...) returns a filter that has at least the keys that all have. A NULL is
+ * an error, because skipping it would return too many keys. */
 void bloom_sql_intersect(sqlite3_context *context, int count, sqlite3_value **arguments) {
     merge_scalar(context, count, arguments, BLOOM_INTERSECTION);
 }
@@ -103,14 +104,15 @@ static void merge_step(sqlite3_context *context, sqlite3_value *value, enum bloo
         merge_take(sql, &filter, "a filter differs from the first one", "first and this");
 }
 
-/* bloom_union_agg(filter): NULLs are skipped, as in every aggregate; only NULLs, or no rows, give
- * NULL. */
+/* bloom_union_agg(filter): NULLs are skipped, as in every aggregate. If there are no other rows, it
+ * returns NULL. */
 void bloom_sql_union_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments) {
     (void)count;
     merge_step(context, arguments[0], BLOOM_UNION);
 }
 
-/* bloom_intersect_agg(filter): a NULL is an error, as in bloom_intersect; no rows give NULL. */
+/* bloom_intersect_agg(filter): a NULL is an error, as in bloom_intersect. Without rows it returns
+ * NULL. */
 void bloom_sql_intersect_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments) {
     (void)count;
     merge_step(context, arguments[0], BLOOM_INTERSECTION);

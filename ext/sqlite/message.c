@@ -9,6 +9,7 @@
 char *bloom_sql_describe(char words[BLOOM_WORDS_SIZE], sqlite3_value *value) {
     char quoted[BLOOM_QUOTE_SIZE];
     const void *text;
+    int bytes;
     switch (sqlite3_value_type(value)) {
     case SQLITE_INTEGER:
         return sqlite3_snprintf(BLOOM_WORDS_SIZE, words, "%lld", sqlite3_value_int64(value));
@@ -21,8 +22,9 @@ char *bloom_sql_describe(char words[BLOOM_WORDS_SIZE], sqlite3_value *value) {
         bloom_quote(quoted, text, (size_t)sqlite3_value_bytes(value));
         return sqlite3_snprintf(BLOOM_WORDS_SIZE, words, "the text %s", quoted);
     case SQLITE_BLOB:
-        return sqlite3_snprintf(BLOOM_WORDS_SIZE, words, "a BLOB of %d bytes",
-                                sqlite3_value_bytes(value));
+        bytes = sqlite3_value_bytes(value);
+        return sqlite3_snprintf(BLOOM_WORDS_SIZE, words, "a BLOB of %d byte%s", bytes,
+                                bytes == 1 ? "" : "s");
     default:
         return sqlite3_snprintf(BLOOM_WORDS_SIZE, words, "NULL");
     }
@@ -39,8 +41,8 @@ static bool is_plain(char letter) {
     return letter >= ' ' && letter <= '~';
 }
 
-/* The length of the longest beginning of text, which is not empty, that goes into one quotation:
- * printable ASCII, or anything else. */
+/* Returns the length of the longest beginning of text, which is not empty, that is either all
+ * printable ASCII or all something else that bloom_quote does not shorten. */
 static size_t piece_of(const char *text) {
     enum { PIECE_MOST = 40 };
     bool plain = is_plain(*text);

@@ -1,4 +1,4 @@
-/* Pinned filters, and sets of hashes: pointer values that are looked up before they are followed.
+/* Pinned filters and sets of hashes: pointer values that are looked up before they are followed.
  *
  * SQLite copies a pointer value without its ownership (sqlite3_result_value, so nullif, iif, min,
  * max, lag and more). So a function may be given a copy of a pointer whose pin is gone and whose
@@ -38,7 +38,7 @@ enum { BUCKETS = 256 };
 static struct bloom_pin *living[BUCKETS];
 static uintptr_t last_number;
 
-/* The link to the living pin of that number, or to NULL. */
+/* Returns the link to the living pin of that number, or to NULL. The caller holds the lock. */
 static struct bloom_pin **link_of(uintptr_t number) {
     struct bloom_pin **link = &living[number % BUCKETS];
     while (*link != NULL && (*link)->number != number)
@@ -82,8 +82,7 @@ static void result_pin(sqlite3_context *context, struct bloom_pin *pin, const ch
 }
 
 void bloom_sql_result_pin(sqlite3_context *context, const struct bloom_stored *filter) {
-    /* Aligned to a cache line, so that no block straddles two: this saves a third of a check out of
-     * cache. */
+    /* Aligned to a cache line, so that no block is in two of them. */
     enum { LINE = 64 };
     struct bloom_pin *pin = sqlite3_malloc64(sizeof *pin + LINE + filter->length);
     if (pin == NULL) {

@@ -1,5 +1,6 @@
-/* The scalar functions, one C function for each. Their SQL signatures are in README.md, their
- * registration in extension.c, the readers of their arguments in arguments.c. */
+/* The scalar functions, one C function for each. A function reads its arguments, which sets the SQL
+ * error on failure, and works on the bytes of the filter in place. A function that changes a filter
+ * changes a copy. */
 #include "sqlite/functions.h"
 
 #include "filter/layouts/counting.h"
@@ -8,14 +9,14 @@
 
 #include <math.h>
 
-/* bloom_new(n [, p [, options]]): an empty filter. */
+/* bloom_new(n [, p [, options]]) returns an empty filter. */
 void bloom_sql_new(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_shape shape;
     if (bloom_sql_shape(context, count, arguments, &shape))
         bloom_sql_result_empty(context, &shape);
 }
 
-/* bloom_new_bits(m, k): an empty classic filter of exactly m bits and k hashes. */
+/* bloom_new_bits(m, k) returns an empty classic filter of exactly m bits and k hashes. */
 void bloom_sql_new_bits(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_shape shape = {.layout = &bloom_layout_classic};
     uint64_t probes;
@@ -29,8 +30,8 @@ void bloom_sql_new_bits(sqlite3_context *context, int count, sqlite3_value **arg
         bloom_sql_result_empty(context, &shape);
 }
 
-/* bloom_size(n [, p [, options]]): bytes of what bloom_new would return. Not bound by the length
- * limit: that a filter would be too long is what a caller may want to find out. */
+/* bloom_size(n [, p [, options]]) returns how many bytes bloom_new would return. It ignores the
+ * length limit, because a caller may want to know by how much a filter is too long. */
 void bloom_sql_size(sqlite3_context *context, int count, sqlite3_value **arguments) {
     char problem[BLOOM_PROBLEM_SIZE];
     struct bloom_shape shape;
@@ -44,7 +45,7 @@ void bloom_sql_size(sqlite3_context *context, int count, sqlite3_value **argumen
         bloom_sql_error(context, "%s", problem);
 }
 
-/* bloom_add(filter, key): a new filter that holds the key too. A NULL key changes nothing. */
+/* bloom_add(filter, key) returns a filter with the key added. A NULL key changes nothing. */
 void bloom_sql_add(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_stored filter;
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
@@ -64,7 +65,7 @@ void bloom_sql_add(sqlite3_context *context, int count, sqlite3_value **argument
     bloom_sql_result_pass(context, &filter.shape, copy);
 }
 
-/* By a key rule: whether any of the keys that may cover a value is in. */
+/* Checks a value by a key rule: any of the keys that may cover it counts. */
 static void check_by_rule(sqlite3_context *context, const struct bloom_stored *filter,
                           sqlite3_value *value) {
     uint64_t words[BLOOM_ASKED_WORDS];
@@ -85,8 +86,8 @@ static void check_by_rule(sqlite3_context *context, const struct bloom_stored *f
     }
 }
 
-/* bloom_check(filter, key): 1 probably in, 0 certainly not, NULL for a NULL key, and for what has
- * none by the filter's key rule. */
+/* bloom_check(filter, key) returns 1 if the key is probably in the filter, 0 if it is certainly
+ * not, and NULL for a NULL key and for text that has no key by the filter's key rule. */
 void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_stored filter;
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
@@ -113,19 +114,19 @@ void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **argume
     }
 }
 
-/* False after failing the function, when a layout does not count its keys. */
+/* Returns true if a layout counts its keys, or else fails the function. */
 static bool offers_counts(sqlite3_context *context, const struct bloom_layout *layout,
                           const char *action) {
     if (!layout->repeats)
         bloom_sql_error(context,
-                        "cannot %s a filter of layout %s; make it in layout counting, as in "
+                        "cannot %s a filter of layout %s. Make it with layout counting, as in "
                         "bloom_agg(key, NULL, 0.01, 'counting')",
                         action, layout->name);
     return layout->repeats;
 }
 
-/* bloom_remove(filter, key): a new filter from which the key was taken once. A key that is
- * certainly not in, and a NULL key, change nothing. */
+/* bloom_remove(filter, key) returns a filter with the key removed once. A key that is certainly not
+ * in the filter changes nothing, and neither does a NULL key. */
 void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_stored filter;
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
@@ -133,7 +134,7 @@ void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **argum
     if (!bloom_sql_filter_before_key(context, arguments, &filter))
         return;
     const struct bloom_layout *layout = filter.shape.layout;
-    if (!offers_counts(context, layout, "take keys out of"))
+    if (!offers_counts(context, layout, "remove keys from"))
         return;
     enum bloom_key_kind kind = bloom_sql_key(arguments[1], &filter.shape, words);
     if (kind == BLOOM_KEY_NO_MEMORY) {
@@ -146,8 +147,8 @@ void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **argum
     bloom_sql_result_pass(context, &filter.shape, copy);
 }
 
-/* bloom_convert(filter, layout): the filter that bloom_agg makes in that layout of the same keys,
- * given the same n and p. */
+/* bloom_convert(filter, layout) returns the filter that bloom_agg makes of the same keys in that
+ * layout, with the same n and p. */
 void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_stored filter;
     const struct bloom_layout *layout = NULL;
@@ -161,7 +162,8 @@ void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **argu
         layout = bloom_layout_by_name(name.start, name.length);
     }
     if (layout == NULL) {
-        bloom_sql_error_found(context, "the layout (argument 2) must be 'blocked'", arguments[1]);
+        bloom_sql_error_value(context, "the layout (argument 2) is", arguments[1],
+                              "Give 'blocked', the only one that counting can become");
         return;
     }
     const struct bloom_shape *shape = &filter.shape;
@@ -172,8 +174,8 @@ void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **argu
     if (!shape->layout->repeats || layout != &bloom_layout_blocked) {
         bloom_sql_error(
             context,
-            "a filter of layout %s cannot be converted to layout %s, only one of layout "
-            "counting to blocked; make it anew from its keys with bloom_agg",
+            "cannot convert a filter of layout %s to layout %s, only counting to blocked. Make it "
+            "from its keys with bloom_agg",
             shape->layout->name, layout->name);
         return;
     }
@@ -185,7 +187,7 @@ void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **argu
     bloom_sql_result_pass(context, &converted, made);
 }
 
-/* False after failing the function. */
+/* Reads a filter and estimates what is in it. Returns false after failing the function. */
 static bool read_estimate(sqlite3_context *context, sqlite3_value *value,
                           struct bloom_stored *filter, struct bloom_estimate *estimate) {
     if (!bloom_sql_filter(context, 1, value, filter))
@@ -195,7 +197,7 @@ static bool read_estimate(sqlite3_context *context, sqlite3_value *value,
     const uint8_t *payload = bloom_stored_payload(filter);
     struct bloom_tally tally = {0};
     uint64_t unpolled = 0;
-    if (blocks == NULL) { /* one pass, without a question: a value holds at most 2 GiB */
+    if (blocks == NULL) { /* one pass without a poll, because a value has at most 2 GiB */
         *estimate = shape->layout->estimate(shape, payload);
         return !bloom_sql_interrupted(context, filter->length, &unpolled);
     }
@@ -210,7 +212,7 @@ static bool read_estimate(sqlite3_context *context, sqlite3_value *value,
     return true;
 }
 
-/* How often a key was added to a filter that counts, or more; NULL for a NULL key. */
+/* Makes the number of times that a key was added the result; NULL for a NULL key. */
 static void count_of_key(sqlite3_context *context, sqlite3_value **arguments) {
     struct bloom_stored filter;
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
@@ -227,9 +229,9 @@ static void count_of_key(sqlite3_context *context, sqlite3_value **arguments) {
                                         : 0);
 }
 
-/* bloom_count(filter): the estimated number of distinct keys; NULL when every bit is set, which
- * tells nothing. bloom_count(filter, key): how often a key was added to a counting filter, 0 to 15;
- * at times more, never less. */
+/* bloom_count(filter) returns the estimated number of distinct keys, or NULL if every bit is set.
+ * bloom_count(filter, key) returns how often a key was added to a counting filter, from 0 to 15. It
+ * may return more than that, but never less. */
 void bloom_sql_count(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_stored filter;
     struct bloom_estimate estimate;
@@ -239,7 +241,7 @@ void bloom_sql_count(sqlite3_context *context, int count, sqlite3_value **argume
         sqlite3_result_int64(context, (sqlite3_int64)floor(estimate.count + 0.5));
 }
 
-/* bloom_fpr(filter): the false-positive rate to expect now. */
+/* bloom_fpr(filter) returns the false-positive rate to expect now. */
 void bloom_sql_fpr(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_stored filter;
     struct bloom_estimate estimate;
@@ -248,7 +250,7 @@ void bloom_sql_fpr(sqlite3_context *context, int count, sqlite3_value **argument
         sqlite3_result_double(context, estimate.rate);
 }
 
-/* bloom_info(filter): everything about a filter, as a JSON object. */
+/* bloom_info(filter) returns everything about a filter, as a JSON object. */
 void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **arguments) {
     enum { JSON_SUBTYPE = 'J' }; /* how SQLite's JSON functions mark their results */
     struct bloom_stored filter;
@@ -291,7 +293,7 @@ void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **argumen
     sqlite3_result_subtype(context, JSON_SUBTYPE);
 }
 
-/* bloom_hash(key): the 16 bytes that stand for a key; NULL for NULL. */
+/* bloom_hash(key) returns the 16 bytes of the hash of a key, or NULL for NULL. */
 void bloom_sql_hash(sqlite3_context *context, int count, sqlite3_value **arguments) {
     static const struct bloom_shape SHAPE = {.layout = &bloom_layout_blocked};
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
@@ -307,7 +309,7 @@ void bloom_sql_hash(sqlite3_context *context, int count, sqlite3_value **argumen
     }
 }
 
-/* bloom_pin(filter): the filter as a pointer value, which SQLite never copies. */
+/* bloom_pin(filter) returns the filter as a pointer value, which SQLite never copies. */
 void bloom_sql_pin(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_stored filter;
     (void)count;
@@ -315,7 +317,7 @@ void bloom_sql_pin(sqlite3_context *context, int count, sqlite3_value **argument
         bloom_sql_result_pin(context, &filter);
 }
 
-/* bloom_version(): release, SQLite built against, how it was built. */
+/* bloom_version() returns the release, the SQLite it was built against, and how it was built. */
 void bloom_sql_version(sqlite3_context *context, int count, sqlite3_value **arguments) {
 #if defined(__clang__)
 #define TEXT_OF(number) #number

@@ -32,7 +32,7 @@ enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_
                : BLOOM_KEY_NO_MEMORY;
 }
 
-/* The text of a value that a key rule works on, a BLOB's bytes as they are. */
+/* Reads the text that a key rule works on. The bytes of a BLOB count as text. */
 static enum bloom_key_kind read_ruled(sqlite3_value *value, const uint8_t **text,
                                       uint64_t *length) {
     if (sqlite3_value_type(value) == SQLITE_NULL)
@@ -84,8 +84,8 @@ const char *bloom_sql_no_key_advice(sqlite3_value *value, const struct bloom_key
     const uint8_t *text;
     uint64_t length;
     if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
-        return "it is a number; give the column that has the URLs";
-    bloom_sql_bytes(value, &text, &length); /* as when its key was sought: memory suffices */
+        return "give the column that has the URLs";
+    bloom_sql_bytes(value, &text, &length); /* it was read before, so there is memory */
     return rule->advice(text, (size_t)length);
 }
 

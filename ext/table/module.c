@@ -523,7 +523,7 @@ static int run_merge(struct table *table, sqlite3_value *argument) {
     case BLOOM_STORED_NO_MEMORY:
         return SQLITE_NOMEM;
     default:
-        return table_error(table, "the command merge needs a filter as key: the filter %s",
+        return table_error(table, "the command merge needs a filter as key, but the key %s",
                            problem);
     }
 }

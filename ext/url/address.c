@@ -1,4 +1,5 @@
-/* Addresses as hosts; see address.h.
+/* One reader takes every spelling of an IPv4 address apart into its parts. The functions above it
+ * differ in how large a part may be. IPv6 addresses use it for their last 32 bits.
  *
  * Sources: the URL Standard (WHATWG), "Host parsing"; POSIX inet_addr for the spellings of IPv4
  * addresses; RFC 4291 and 5952 for those of IPv6 addresses.
@@ -30,8 +31,8 @@ size_t url_write_ipv4(uint8_t *to, const uint8_t address[IPV4_BYTES]) {
     return used;
 }
 
-/* A part of an IPv4 address, not empty, as C writes numbers: 0x before hexadecimal, 0 before octal
- * digits; below 2^32. 0x alone is 0. */
+/* Reads a part of an IPv4 address, which is not empty, as C writes numbers: 0x before hexadecimal
+ * digits, 0 before octal ones, and below 2^32. Only 0x is 0. */
 static bool address_read_part(const uint8_t *text, size_t length, uint32_t *number) {
     unsigned base = 10;
     uint64_t value = 0;
@@ -55,7 +56,7 @@ static bool address_read_part(const uint8_t *text, size_t length, uint32_t *numb
     return true;
 }
 
-/* The parts of an address, four at most; 0 when they are none. */
+/* Reads the parts of an address. Returns how many there are, at most 4, or 0 if it is not one. */
 static unsigned address_read_parts(const uint8_t *text, size_t length, uint32_t parts[IPV4_BYTES]) {
     unsigned count = 0;
     for (size_t start = 0, end; start <= length; start = end + 1) {
@@ -109,8 +110,8 @@ enum url_number url_read_number(const uint8_t *text, size_t length, uint8_t addr
     return URL_ADDRESS;
 }
 
-/* The last 32 bits of an IPv6 address in four parts up to 255: decimal ones without leading zeros,
- * unless loose. */
+/* Reads the last 32 bits of an IPv6 address in four parts up to 255. Unless it is loose, they are
+ * decimal without leading zeros. */
 static bool address_read_dotted(const uint8_t *text, size_t length, bool loose,
                                 uint16_t groups[2]) {
     uint32_t parts[IPV4_BYTES];
@@ -129,7 +130,7 @@ static bool address_read_dotted(const uint8_t *text, size_t length, bool loose,
 
 static bool address_read_ipv6(const uint8_t *text, size_t length, bool loose,
                               uint16_t groups[IPV6_GROUPS]) {
-    enum { NO_GAP = IPV6_GROUPS + 1 }; /* "::" may stand behind all groups, where it is refused */
+    enum { NO_GAP = IPV6_GROUPS + 1 }; /* "::" may follow all groups, where it is refused */
     unsigned count = 0, gap = NO_GAP;
     size_t i = 0;
     if (length >= 2 && text[0] == ':' && text[1] == ':') {
@@ -167,7 +168,7 @@ static bool address_read_ipv6(const uint8_t *text, size_t length, bool loose,
     if (gap == NO_GAP)
         return count == IPV6_GROUPS;
     if (count == IPV6_GROUPS)
-        return false; /* "::" stands for one group at least */
+        return false; /* "::" is at least one group */
     memmove(groups + gap + IPV6_GROUPS - count, groups + gap, (count - gap) * sizeof *groups);
     memset(groups + gap, 0, (IPV6_GROUPS - count) * sizeof *groups);
     return true;

@@ -1,4 +1,4 @@
-/* Bytes of URLs: letters, digits, escapes, UTF-8. */
+/* Bytes of URLs: letters, digits, escapes, UTF-8, and eight bytes at a time. */
 #ifndef BLOOM_URL_BYTES_H
 #define BLOOM_URL_BYTES_H
 
@@ -21,23 +21,23 @@ static inline uint8_t url_lower(uint8_t byte) {
     return (uint8_t)(byte - 'A') < 26 ? (uint8_t)(byte + 0x20) : byte;
 }
 
-/* The value of a hexadecimal digit, 16 for any other byte. */
+/* Returns the value of a hexadecimal digit, or 16 for any other byte. */
 static inline unsigned url_digit(uint8_t byte) {
     unsigned letter = (unsigned)(byte | 0x20) - 'a';
     return url_is_digit(byte) ? byte - (unsigned)'0' : letter < 6 ? letter + 10 : 16;
 }
 
-/* A browser takes both slashes for the same, except in the query. */
+/* Both slashes are the same to a browser, except in the query. */
 static inline bool url_is_slash(uint8_t byte) {
     return byte == '/' || byte == '\\';
 }
 
-/* Tabs and line breaks, which are taken out wherever they stand. */
+/* Tabs and line breaks, which a browser removes anywhere in a URL. */
 static inline bool url_is_line_break(uint8_t byte) {
     return byte == '\t' || byte == '\r' || byte == '\n';
 }
 
-/* The first such byte from start on, or length when there is none. */
+/* Returns where the byte first occurs from start on, or length if it does not. */
 static inline size_t url_find(const uint8_t *text, size_t start, size_t length, uint8_t byte) {
     const uint8_t *found =
         start < length ? (const uint8_t *)memchr(text + start, byte, length - start) : NULL;
@@ -50,6 +50,29 @@ static inline uint32_t url_code_point(const uint8_t *text, size_t length, size_t
     uint32_t point = bloom_utf8_read(text + *i, length - *i, &taken);
     *i += taken;
     return point;
+}
+
+/* Eight bytes as a word. */
+static inline uint64_t url_word(const uint8_t *bytes) {
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+/* A word with the same byte eight times. */
+static inline uint64_t url_eight(uint8_t byte) {
+    return UINT64_C(0x0101010101010101) * byte;
+}
+
+/* Sets the topmost bit of each byte that is below `least`, which is at most 128, and perhaps of the
+ * byte above such a byte. */
+static inline uint64_t url_below(uint64_t word, uint8_t least) {
+    return (word - url_eight(least)) & ~word & url_eight(128);
+}
+
+/* The same for each byte that is zero. */
+static inline uint64_t url_zeros(uint64_t word) {
+    return url_below(word, 1);
 }
 
 #endif

@@ -1,4 +1,6 @@
-/* Names beyond ASCII; see idna.h.
+/* A name is read code point by code point. Each is mapped and decomposed, and put into the label so
+ * that its marks are in canonical order. At a dot the label is composed (NFC), checked, and written
+ * in Punycode if it is not ASCII.
  *
  * Sources: Unicode Technical Standard #46, "Unicode IDNA Compatibility Processing", with
  * CheckHyphens, UseSTD3ASCIIRules, Transitional_Processing, VerifyDnsLength and
@@ -12,20 +14,20 @@
 #include "url/idna_tables.h"
 #include "url/punycode.h"
 
-/* Of a class of IDNA_CLASSES; the numbers are those of idna_tables.py. */
+/* Parts of a class of IDNA_CLASSES. The numbers are those of idna_tables.py. */
 enum { IDNA_DISALLOWED, IDNA_IGNORED, IDNA_IS_MAPPED, IDNA_VALID };
 enum { BIDI_LEFT, BIDI_RIGHT, BIDI_ARABIC_NUMBER, BIDI_NUMBER, BIDI_MARK, BIDI_NEUTRAL };
 enum { JOINS_LEFT = 1, JOINS_RIGHT = 2, TRANSPARENT = 4 };
 
 enum { IDNA_VIRAMA = 9, ZERO_WIDTH_NON_JOINER = 0x200c, ZERO_WIDTH_JOINER = 0x200d };
 
-/* A label of some code points has at most four times as many before it is composed: no code point
- * that is valid decomposes into more than four. */
+/* A label has at most four times as many code points before it is composed, because no valid code
+ * point decomposes into more than four. */
 enum { IDNA_POINTS = 4 * IDNA_ESCAPED_MOST };
 
 enum { IDNA_POINT_BITS = 21 };
 
-/* What is known of a name while it is read. */
+/* The state of a name while it is read. */
 struct idna_name {
     uint8_t *to;
     size_t used;
@@ -33,8 +35,8 @@ struct idna_name {
     bool bidirectional; /* some label has text from right to left */
     bool against_bidi;  /* some label could not stand in a bidirectional name */
     size_t count;       /* code points of the label that is being read */
-    /* Decomposed: with the combining class in the bits from 21 on, in canonical order. Composed:
-     * alone. */
+    /* While decomposed, they have the combining class in the bits from 21 on, and are in canonical
+     * order. */
     uint32_t points[IDNA_POINTS];
     uint32_t classes[IDNA_ESCAPED_MOST]; /* of the composed label, when it is checked */
 };
@@ -59,7 +61,7 @@ static bool idna_is_mark(uint32_t class) {
     return (class >> 16) != 0;
 }
 
-/* The last entry of a table, whose upper bits ascend from 0, that is not beyond a point. */
+/* Returns the last entry that is not above a point, of a table whose upper bits ascend from 0. */
 static size_t idna_search(const uint32_t *table, size_t count, uint32_t point) {
     size_t low = 0;
     for (size_t rest = count; rest > 1;) {
@@ -115,7 +117,7 @@ static bool idna_decompose(uint32_t point, uint32_t parts[2]) {
     return false;
 }
 
-/* What a pair composes to, or 0. */
+/* Returns what a pair composes to, or 0. */
 static uint32_t idna_compose(uint32_t first, uint32_t second) {
     const uint32_t plane = first & 0x10000;
     size_t low = plane != 0 ? IDNA_PAIRS_LOW : 0, high = plane != 0 ? IDNA_PAIRS : IDNA_PAIRS_LOW;
@@ -141,7 +143,8 @@ static uint32_t idna_compose(uint32_t first, uint32_t second) {
     return 0;
 }
 
-/* Puts what a point decomposes to behind the label, marks in the order of their classes. */
+/* Appends what a point decomposes to, with marks in the order of their classes. Returns false if
+ * the label is too long. */
 static bool idna_append(struct idna_name *name, uint32_t point) {
     uint32_t parts[2];
     if (point >= 0xc0 && idna_decompose(point, parts))
@@ -184,7 +187,7 @@ static void idna_compose_all(struct idna_name *name) {
 
 /* --- Checks of a label --- */
 
-/* RFC 5893, section 2: whether the label could not stand in a bidirectional name. */
+/* RFC 5893, section 2: notes whether the label is not allowed in a bidirectional name. */
 static void idna_check_bidi(struct idna_name *name) {
     bool allowed = true, left = false;
     unsigned seen = 0, last = BIDI_NEUTRAL;
@@ -206,8 +209,8 @@ static void idna_check_bidi(struct idna_name *name) {
     name->against_bidi |= !allowed;
 }
 
-/* RFC 5892, appendix A: a joiner behind a virama; or a non-joiner between letters that would be
- * joined, transparent ones not counted. */
+/* RFC 5892, appendix A: a joiner or non-joiner must follow a virama. A non-joiner may also be
+ * between letters that would be joined, apart from transparent ones. */
 static bool idna_joiners_allowed(const struct idna_name *name) {
     bool joins = false; /* the last that is not transparent joins what follows it */
     unsigned before = 0;
@@ -233,7 +236,7 @@ static bool idna_joiners_allowed(const struct idna_name *name) {
     return true;
 }
 
-/* Section 4.1: the validity criteria, but for NFC, in which the label is. It has no more points
+/* Section 4.1: the validity criteria, except for NFC, in which the label is. It has no more points
  * than the name may have bytes. */
 static bool idna_label_is_valid(struct idna_name *name) {
     const uint32_t *points = name->points;
@@ -255,7 +258,8 @@ static bool idna_label_is_valid(struct idna_name *name) {
     return true;
 }
 
-/* A label that came as Punycode must be what a name beyond ASCII gives. text: what follows xn--. */
+/* Checks a label that was written in Punycode. It must be what encoding a name outside ASCII would
+ * produce. text is what follows xn--. */
 static bool idna_punycode_is_valid(struct idna_name *name, const uint8_t *text, size_t length) {
     uint32_t decoded[PUNYCODE_MOST];
     size_t count = length <= PUNYCODE_MOST ? url_punycode_decode(text, length, decoded) : 0;
@@ -273,7 +277,7 @@ static bool idna_punycode_is_valid(struct idna_name *name, const uint8_t *text, 
            idna_label_is_valid(name);
 }
 
-/* The label is complete: behind the name, in ASCII. */
+/* Ends a label: writes it after the name, in ASCII. Returns false if it is not valid. */
 static bool idna_end_label(struct idna_name *name) {
     static const char PREFIX[] = "xn--";
     enum { PREFIX_BYTES = sizeof PREFIX - 1 };

@@ -1,4 +1,4 @@
-/* Names beyond ASCII as browsers look them up: UTS #46 as the URL Standard asks for it. */
+/* Names outside ASCII as browsers look them up: UTS #46 as the URL Standard uses it. */
 #ifndef BLOOM_URL_IDNA_H
 #define BLOOM_URL_IDNA_H
 
@@ -6,14 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* DNS has names of at most 253 bytes; a dot may follow. Escaped, each byte takes three. */
+/* Names in DNS have at most 253 bytes, and a dot may follow. An escaped byte takes three. */
 enum { IDNA_MOST = 255, IDNA_ESCAPED_MOST = 3 * IDNA_MOST };
 
-/* The domain-to-ASCII of the URL Standard for a host, any bytes: mapping, NFC, Punycode, and the
- * checks of bidirectional text and joiners. Writes the name and its length. Returns false when the
- * bytes are not UTF-8, when the name is refused, and when it would be longer than `most`, which is
- * at most IDNA_ESCAPED_MOST. It takes linear time: a label takes at most quadratic time in its
- * length after the mapping, and that is bounded. */
+/* Applies the URL Standard's domain-to-ASCII to a host: mapping, NFC, Punycode, and the checks of
+ * bidirectional text and joiners. Writes the name and its length. Returns false if the bytes are
+ * not UTF-8, if the name is refused, or if it would be longer than `most`, which is at most
+ * IDNA_ESCAPED_MOST. It takes linear time, because a label is bounded after the mapping, although
+ * it takes quadratic time in its length. */
 bool url_idna(const uint8_t *bytes, size_t length, uint8_t *to, size_t most, size_t *used);
 
 #endif

@@ -1,4 +1,6 @@
-/* Punycode; see punycode.h. The names are those of RFC 3492, section 6. */
+/* The algorithm of RFC 3492, section 6, with its names. The ASCII letters come first. Then each
+ * other code point, in ascending order, is the distance to it from the one before, as a number
+ * whose digits end themselves. */
 #include "url/punycode.h"
 
 #include "url/bytes.h"

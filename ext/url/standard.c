@@ -1,15 +1,13 @@
-/* The URL Standard's parser; see standard.h.
- *
- * Source: the URL Standard (WHATWG), "URL parsing" and "Host parsing". Its state machine goes
- * through a URL byte by byte; here each part is found as a whole, with the same result.
- */
+/* Finds each part of a URL as a whole, with the same result as the state machine of the URL
+ * Standard (WHATWG, "URL parsing" and "Host parsing"), which goes through a URL byte by byte. Then
+ * each part has rules of its own. */
 #include "url/standard.h"
 
 #include "url/address.h"
 #include "url/bytes.h"
 #include "url/idna.h"
 
-/* All but the forbidden domain code points: C0 controls, space, # % / : < > ? @ [ \ ] ^ | and
+/* All except the forbidden domain code points: C0 controls, space, # % / : < > ? @ [ \ ] ^ | and
  * DEL. */
 #define ROW(a, b, c, d, e, f, g, h) a, b, c, d, e, f, g, h
 #define NONE ROW(0, 0, 0, 0, 0, 0, 0, 0)
@@ -63,8 +61,8 @@ static size_t standard_skip_slashes(const uint8_t *text, size_t i, size_t length
     return i;
 }
 
-/* Where user and host may start, behind a scheme and slashes; false when there is a scheme without
- * a host, or a path. */
+/* Finds where user and host may start, after a scheme and slashes. Returns false for a scheme
+ * without a host, and for a path. */
 static bool standard_skip_scheme(const uint8_t *text, size_t length, size_t *start) {
     uint16_t groups[IPV6_GROUPS];
     size_t colon = 0;
@@ -88,7 +86,7 @@ static bool standard_skip_scheme(const uint8_t *text, size_t length, size_t *sta
         *start = colon + 3;
         return *start < length && !url_is_slash(text[*start]);
     }
-    /* Not a scheme: a host with a port, an IPv6 address, whose zone has no brackets. */
+    /* Not a scheme, but a host with a port, or an IPv6 address, whose zone has no brackets. */
     size_t end = 0, digits = colon + 1, address;
     while (end < length && !url_is_slash(text[end]) && text[end] != '?')
         end++;
@@ -110,7 +108,7 @@ bool url_split(struct url_parts *parts, const uint8_t *text, size_t length) {
     size_t user = i, host = i, colon = length;
     for (; i < length; i++) {
         uint8_t byte = text[i];
-        if (byte > ']') /* first, since most are letters */
+        if (byte > ']') /* first, because most are letters */
             continue;
         if (byte == '/' || byte == '\\' || byte == '?')
             break;
@@ -206,7 +204,7 @@ static size_t standard_write_host(uint8_t *bytes, size_t length, uint8_t *to, bo
 
 /* --- The path --- */
 
-/* The dots that a component consists of, each of which may be escaped: 1 or 2; 0 for another. */
+/* Returns 1 or 2 for a component of one or two dots, which may be escaped, and 0 for any other. */
 static unsigned standard_dots(const uint8_t *component, size_t length) {
     unsigned dots = 0;
     for (size_t i = 0; i < length; dots++) {
@@ -223,7 +221,7 @@ static unsigned standard_dots(const uint8_t *component, size_t length) {
     return dots;
 }
 
-/* Components may be empty here. Each byte is dropped once. */
+/* Components may be empty here. The time is linear, because each byte is dropped at most once. */
 size_t url_resolve(uint8_t *text, size_t length) {
     size_t query = url_find(text, 0, length, '?'), used = 0;
     for (size_t start = 1, end; start <= query; start = end + 1) {

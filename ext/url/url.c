@@ -1,9 +1,9 @@
-/* The canonical form of URLs and their keys. See url.h; the steps and their numbers are those of
- * ext/URLS.md.
+/* Three attempts, from the cheapest on: a plain name is copied, a plain URL is split and copied,
+ * and anything else goes through the URL Standard's parser. If that parser refuses it, Safe
+ * Browsing's steps decide. The numbers of steps below are those of ext/URLS.md.
  *
  * Sources: Google Safe Browsing, "URLs and Hashing" (Update API v4 and v5); RFC 3986 (URLs), 4291
- * and 6052 (IPv4 addresses in IPv6).
- */
+ * and 6052 (IPv4 addresses in IPv6). */
 #include "url/url.h"
 
 #include "url/address.h"
@@ -18,13 +18,13 @@
 enum { LABEL_BYTES_MOST = 63, PUNYCODE_PREFIX_BYTES = 4 };
 enum { PUNYCODE_BYTES_MOST = LABEL_BYTES_MOST - PUNYCODE_PREFIX_BYTES };
 
-/* How many labels at the end of a host, and how many folders at the start of a path, counting the
- * root, make keys. */
+/* How many labels at the end of a host make keys, and how many folders at the start of a path, the
+ * root included. */
 enum { HOST_LABELS_MOST = 5, HOST_LABELS_LEAST = 2, FOLDERS_MOST = 4 };
 
 /* --- Bytes --- */
 
-/* Whether a byte stands for itself in host and path of a canonical text (step 7). */
+/* Returns true if a byte stays as it is in host and path of a canonical text (step 7). */
 static inline bool url_is_plain(uint8_t byte) {
     return byte > ' ' && byte < 127 && byte != '#' && byte != '%' && byte != '\\';
 }
@@ -41,29 +41,8 @@ static inline size_t url_write(uint8_t *to, uint8_t byte) {
     return 3;
 }
 
-/* url_eight: a word with the same byte eight times. url_zeros: a word with the topmost bit set in
- * each byte that is zero, and perhaps in the byte above such a one. url_below: likewise for each
- * byte that is below least, which is at most 128. */
-static inline uint64_t url_eight(uint8_t byte) {
-    return UINT64_C(0x0101010101010101) * byte;
-}
-
-static inline uint64_t url_word(const uint8_t *bytes) {
-    uint64_t word;
-    memcpy(&word, bytes, sizeof word);
-    return word;
-}
-
-static inline uint64_t url_zeros(uint64_t word) {
-    return (word - url_eight(1)) & ~word & url_eight(128);
-}
-
-static inline uint64_t url_below(uint64_t word, uint8_t least) {
-    return (word - url_eight(least)) & ~word & url_eight(128);
-}
-
-/* Whether all bytes stand for themselves, as in most URLs, which then need only be copied. Eight at
- * a time; the last eight may have been looked at before. */
+/* Returns true if all bytes are plain, as in most URLs, which then need only be copied. It looks at
+ * eight at a time, and at some of the last ones twice. */
 static bool url_all_plain(const uint8_t *bytes, size_t length) {
     if (length < 8) {
         size_t i = 0;
@@ -81,7 +60,7 @@ static bool url_all_plain(const uint8_t *bytes, size_t length) {
     return special == 0;
 }
 
-/* Whether a slash is followed by a slash or dot, as in what step 6 takes out. */
+/* Returns true if a slash is followed by a slash or dot, which step 6 removes. */
 static bool url_has_dots(const uint8_t *path, size_t length) {
     size_t i = 0;
     uint64_t found = 0;
@@ -97,10 +76,10 @@ static bool url_has_dots(const uint8_t *path, size_t length) {
 
 /* --- Step 6: escapes --- */
 
-/* Each escape is undone as soon as its last digit is there. What it stands for may be the digit or
- * the sign that completes another, so this leaves what unescaping everything again and again would
- * leave: an escape never contains a part of another one, so their order does not matter. Each byte
- * comes once and each undone escape takes two away, so the time is linear. */
+/* Undoes escapes until there are none. Each escape is undone as soon as its last digit is written,
+ * and the result may be a digit or a sign that completes another escape. The result is the same as
+ * unescaping everything again and again, because an escape never contains a part of another one.
+ * The time is linear, because each byte is written once and each escape removes two. */
 static size_t url_unescape(const uint8_t *bytes, size_t length, uint8_t *to) {
     size_t used = 0;
     for (size_t i = 0; i < length; i++) {
@@ -116,8 +95,8 @@ static size_t url_unescape(const uint8_t *bytes, size_t length, uint8_t *to) {
 
 /* --- Step 5: the host --- */
 
-/* An IPv4 address in one of IPv6, as ::ffff:0:0/96 and 64:ff9b::/96 have it, is written as what it
- * is. */
+/* Writes an IPv6 address. One that embeds an IPv4 address (::ffff:0:0/96 and 64:ff9b::/96) is
+ * written as that. */
 static size_t url_write_groups(uint8_t *to, const uint16_t groups[IPV6_GROUPS]) {
     static const uint16_t MAPPED[6] = {0, 0, 0, 0, 0, 0xffff}, TRANSLATED[6] = {0x64, 0xff9b};
     const uint8_t address[IPV4_BYTES] = {(uint8_t)(groups[6] >> 8), (uint8_t)groups[6],
@@ -128,7 +107,7 @@ static size_t url_write_groups(uint8_t *to, const uint16_t groups[IPV6_GROUPS]) 
                : url_write_ipv6(to, groups);
 }
 
-/* Takes empty labels out of a name, in place; returns the length that is left. */
+/* Removes empty labels from a name, in place. Returns the length that is left. */
 static size_t url_drop_empty_labels(uint8_t *name, size_t length) {
     size_t used = 0;
     uint8_t before = '.';
@@ -141,8 +120,8 @@ static size_t url_drop_empty_labels(uint8_t *name, size_t length) {
     return used > 0 && before == '.' ? used - 1 : used;
 }
 
-/* A name in lower case without empty labels that may be an IPv4 address; false when nothing is
- * left. */
+/* Finishes a name in lower case without empty labels, which may be an IPv4 address. Returns false
+ * if it is empty. */
 static bool url_finish_name(struct bloom_url *url, uint8_t *name, size_t length) {
     uint8_t address[IPV4_BYTES];
     url->address = url_read_ipv4(name, length, address);
@@ -150,8 +129,8 @@ static bool url_finish_name(struct bloom_url *url, uint8_t *name, size_t length)
     return url->host > 0;
 }
 
-/* Writes a host of printable ASCII if it is one that the URL Standard leaves as it is, but for
- * capitals, or reads as an address: most are. */
+/* Writes a host of printable ASCII if the URL Standard only changes it to lower case, or reads it
+ * as an address, as for most hosts. Otherwise it returns false. */
 static bool url_write_plain_host(struct bloom_url *url, const uint8_t *name, size_t length,
                                  uint8_t *to) {
     uint8_t address[IPV4_BYTES], before = '.';
@@ -174,7 +153,7 @@ static bool url_write_plain_host(struct bloom_url *url, const uint8_t *name, siz
     if (!url_is_digit(to[last]))
         return true;
     if (used < length)
-        return false; /* an empty part is not to be dropped before a number is read */
+        return false; /* empty parts must stay until a number has been read */
     switch (url_read_number(to, used, address)) {
     case URL_ADDRESS:
         url->address = true;
@@ -190,8 +169,8 @@ static bool url_write_plain_host(struct bloom_url *url, const uint8_t *name, siz
 
 /* --- Step 8: the host that the standard refuses --- */
 
-/* Writes a label. One of UTF-8 with bytes beyond ASCII becomes Punycode in any case of its letters.
- * Returns its length, or 0 when it would not fit a label. */
+/* Writes a label. A label of UTF-8 that is not ASCII becomes Punycode, in lower case. Returns its
+ * length, or 0 if it would be too long for a label. */
 static size_t url_write_label(const uint8_t *label, size_t length, uint8_t *to) {
     uint32_t points[PUNYCODE_BYTES_MOST];
     size_t count = 0, used = 0;
@@ -220,7 +199,7 @@ static size_t url_write_label(const uint8_t *label, size_t length, uint8_t *to) 
     return used > 0 ? PUNYCODE_PREFIX_BYTES + used : 0;
 }
 
-/* Writes a name label by label; returns its length, or 0. */
+/* Writes a name label by label. Returns its length, or 0. */
 static size_t url_write_labels(const uint8_t *name, size_t length, uint8_t *to) {
     size_t used = 0;
     for (size_t i = 0, dot; i < length; i = dot + 1) {
@@ -237,7 +216,7 @@ static size_t url_write_labels(const uint8_t *name, size_t length, uint8_t *to) 
     return used;
 }
 
-/* Reads an IPv6 address, which may have a zone: that counts on one machine only and is left out. */
+/* Reads an IPv6 address. A zone is left out, because it means something on one machine only. */
 static bool url_read_zoned(const uint8_t *text, size_t length, uint16_t groups[IPV6_GROUPS]) {
     return url_read_loose_ipv6(text, url_find(text, 0, length, '%'), groups);
 }
@@ -250,10 +229,10 @@ static bool url_read_bracketed(const uint8_t *text, size_t length, uint16_t grou
            url_read_zoned(text + 1, close - 1, groups);
 }
 
-/* Chromium maps a host as a name before it undoes escapes that the mapping has made, of full-width
- * percent signs, and before it looks for an address in brackets. A percent sign that is part of no
- * escape makes it refuse the host, so that nothing is undone beside one. Returns false when that
- * finds no address and undoes nothing. */
+/* Writes a host as Chromium does. It maps the host as a name before it undoes escapes that the
+ * mapping has made of full-width percent signs, and before it looks for an address in brackets. It
+ * refuses a host with a percent sign that is not part of an escape, so nothing is undone beside
+ * one. Returns false if this finds no address and undoes nothing. */
 static bool url_write_mapped_host(struct bloom_url *url, const uint8_t *host, size_t length,
                                   bool brackets, uint8_t *to) {
     uint8_t mapped[IDNA_ESCAPED_MOST];
@@ -279,7 +258,7 @@ static bool url_write_mapped_host(struct bloom_url *url, const uint8_t *host, si
     return url->opened;
 }
 
-/* Writes a host; false when there is none. */
+/* Writes a host that the standard refuses. Returns false if there is none. */
 static bool url_write_refused_host(struct bloom_url *url, const uint8_t *text,
                                    const struct url_parts *parts, uint8_t *to) {
     uint16_t groups[IPV6_GROUPS];
@@ -292,7 +271,7 @@ static bool url_write_refused_host(struct bloom_url *url, const uint8_t *text,
     }
     if (parts->brackets)
         return url_write_mapped_host(url, host, length, true, to);
-    /* The port begins at the last colon for Chromium, at the first one for names as they are. */
+    /* For Chromium the port begins at the last colon, for names as they are at the first one. */
     const size_t name = parts->host_end - parts->user_end;
     size_t last = length;
     while (last > name && host[last - 1] != ':')
@@ -305,8 +284,8 @@ static bool url_write_refused_host(struct bloom_url *url, const uint8_t *text,
 
 /* --- Steps 6 and 7: path and query --- */
 
-/* Writes the path of length bytes behind used bytes of to; returns how many there are then. One
- * that is plain stays as it is. Before each component `to` ends with a slash. */
+/* Writes a path after `used` bytes of `to`. Returns how many bytes there are then. A plain path
+ * stays as it is. Before each component, `to` ends with a slash. */
 static size_t url_write_path(const uint8_t *path, size_t length, bool plain, uint8_t *to,
                              size_t used) {
     const size_t root = used;
@@ -333,7 +312,7 @@ static size_t url_write_path(const uint8_t *path, size_t length, bool plain, uin
     return used;
 }
 
-/* Writes path and query, of which no escape is left, behind the host. */
+/* Writes path and query, without any escape left, after the host. */
 static void url_write_rest(struct bloom_url *url, const uint8_t *rest, size_t length, bool plain,
                            uint8_t *text) {
     size_t query = url_find(rest, 0, length, '?');
@@ -377,7 +356,7 @@ size_t bloom_url_plain_name(const uint8_t *text, size_t length) {
     return label > 0 && i <= NAME_BYTES_MOST && !url_is_digit(text[label]) ? i : 0;
 }
 
-/* A URL of printable ASCII in which nothing is to be undone; false when it is none. */
+/* Parses a URL of printable ASCII in which nothing has to be undone. Returns false for others. */
 static bool url_parse_plain(struct bloom_url *url, const uint8_t *bytes, size_t length,
                             uint8_t *text) {
     struct url_parts parts;
@@ -388,8 +367,8 @@ static bool url_parse_plain(struct bloom_url *url, const uint8_t *bytes, size_t 
         return false;
     if (!url_write_plain_host(url, bytes + parts.host, parts.host_end - parts.host, text))
         return false;
-    /* Order matters for slashes and dots: the standard resolves first and keeps empty
-     * components. */
+    /* Slashes and dots need the full parser, because the standard resolves them first and keeps
+     * empty components. */
     bytes += parts.end;
     length -= parts.end;
     if (url_has_dots(bytes, url_find(bytes, 0, length, '?')))
@@ -399,7 +378,7 @@ static bool url_parse_plain(struct bloom_url *url, const uint8_t *bytes, size_t 
     return true;
 }
 
-/* What the standard's parser opens. */
+/* Finishes a URL that the standard's parser opens. */
 static bool url_parse_opened(struct bloom_url *url, const struct url_opened *opened, uint8_t *text,
                              uint8_t *scratch) {
     uint16_t groups[IPV6_GROUPS];
@@ -415,8 +394,8 @@ static bool url_parse_opened(struct bloom_url *url, const struct url_opened *ope
     return true;
 }
 
-/* What it refuses: user and password go, the path is resolved, and everything is unescaped before
- * it is split again. */
+/* Parses a URL that it refuses. User and password are removed, the path is resolved, and everything
+ * is unescaped before it is split again. */
 static bool url_parse_refused(struct bloom_url *url, const uint8_t *bytes, size_t length,
                               uint8_t *text, uint8_t *scratch) {
     struct url_parts parts;
@@ -458,8 +437,8 @@ bool bloom_url_parse(struct bloom_url *url, const uint8_t *bytes, size_t length,
     }
     if (url_parse_plain(url, bytes, length, text))
         return true;
-    /* The end of the room: what is written at its beginning never gets there, since no byte of path
-     * and query becomes more than three, and the host has its own room. */
+    /* The end of the room. What is written at its beginning never reaches it, because no byte of
+     * path and query becomes more than three, and the host has room of its own. */
     uint8_t *scratch = text + (size_t)(bloom_url_room(length) - length);
     const enum url_opening opening = url_open(&opened, bytes, length, text, scratch);
     if (opening == URL_OPENED)
@@ -467,15 +446,15 @@ bool bloom_url_parse(struct bloom_url *url, const uint8_t *bytes, size_t length,
     url->opened = false;
     if (opening == URL_NOWHERE || !url_parse_refused(url, bytes, length, text, scratch))
         return false;
-    /* With its escapes undone, a text may begin with a scheme, and then its host is another one. */
+    /* With its escapes undone, a text may begin with a scheme, and then it has another host. */
     url->opened |= opening == URL_LENIENT && url->scheme == opened.scheme;
     return true;
 }
 
 /* --- Keys --- */
 
-/* Where the hosts begin, the whole one first; returns how many there are. A shorter host that would
- * be an address is left out: it names another machine. */
+/* Finds where the hosts begin, the whole one first. Returns how many there are. A shorter host that
+ * would be an address is left out, because it names another machine. */
 static unsigned url_hosts(const struct bloom_url *url, const uint8_t *text,
                           size_t starts[HOST_LABELS_MOST]) {
     size_t dots[HOST_LABELS_MOST];
@@ -495,7 +474,7 @@ static unsigned url_hosts(const struct bloom_url *url, const uint8_t *text,
     return count;
 }
 
-/* Where the paths end, the whole one first; returns how many there are. */
+/* Finds where the paths end, the whole one first. Returns how many there are. */
 static unsigned url_paths(const struct bloom_url *url, const uint8_t *text,
                           size_t ends[2 + FOLDERS_MOST]) {
     size_t folders[FOLDERS_MOST];

@@ -185,9 +185,10 @@ TOY_STATEMENTS = [
      "FROM (SELECT 'a' AS v UNION SELECT 'bb')", "1")]
 TOY_ERRORS = [
     ("SELECT bloom_add(bloom_new(3, 0.1, 'toy'), 7)",
-     "bloom_add: the key (argument 2): layout toy takes text, not 7"),
+     "bloom_add: argument 2 is 7, but the keys of layout toy are text. Convert it with CAST, or "
+     "leave it out"),
     ("SELECT bloom_union(bloom_new(3, 0.1, 'toy'), bloom_new(3, 0.1, 'toy'))",
-     "bloom_union: cannot unite a filter of layout toy; make another toy")]
+     "bloom_union: cannot unite a filter of layout toy. Make another toy")]
 
 
 class NewLayout(unittest.TestCase):

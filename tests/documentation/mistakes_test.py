@@ -20,7 +20,7 @@ TABLE = pathlib.Path(__file__).with_name("mistakes.txt")
 ADVICE = re.compile(r"(?i)\b(must|make|give|ask|use|check|leave|choose|add|insert|keep|build|"
                     r"import|restore|store|get|cast|delete|select|comes first|the options are|"
                     r"the commands are|takes|needs|as in|have it|write|drop it|"
-                    r"unpack)\b")
+                    r"unpack|bind|decode|convert)\b")
 
 
 def read():

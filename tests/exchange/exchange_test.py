@@ -139,7 +139,7 @@ class Exchange(WithExtension):
     def test_the_strategies_do_not_mix(self):
         self.refused(
             "bloom_union: argument 2 differs from the first filter (first and argument 2: "
-            "layout classic and classic32); make them with the same parameters, as "
+            "layout classic and classic32). Make them with the same parameters, as "
             "bloom_agg(key, filter) does",
             "SELECT bloom_union(bloom_import(?1, 'guava'), bloom_import(?2, 'guava'))",
             STRINGS,
@@ -252,7 +252,7 @@ class Layout(WithExtension):
         header[16] = 65
         header[56:] = struct.pack("<Q", guava_form.pages.murmur3(bytes(header[:56]))[0])
         self.refused(
-            "bloom_check: the filter (argument 1) is invalid: its header says 65 bits, layout"
+            "bloom_check: argument 1 is invalid: its header says 65 bits, layout"
             " classic32 has a multiple of 64 up to 4503599627370496; whoever wrote it must write it"
             " anew", CHECK,
             bytes(header) + bytes(9),
@@ -311,8 +311,8 @@ class Refusals(WithExtension):
     def test_filters_of_this_extension(self):
         for sql in ("bloom_new(1)", "bloom_import(?1, 'guava')"):
             self.refused(
-                "bloom_import: the bytes (argument 1) are a filter of this extension already; use"
-                " them without an import",
+                "bloom_import: argument 1 is a filter of this extension already. Use it without an"
+                " import",
                 f"SELECT bloom_import({sql}, 'guava')",
                 *([STRINGS] if "?" in sql else []))
 
@@ -321,14 +321,14 @@ class Refusals(WithExtension):
         for format in re.findall("'([^']+)'", FORMATS):
             for layout in ("blocked", "counting", "parquet"):
                 self.refused(
-                    "bloom_import: the bytes (argument 1) are a filter of this extension already;"
-                    " use them without an import",
+                    "bloom_import: argument 1 is a filter of this extension already. Use it without"
+                    " an import",
                     f"SELECT bloom_import(bloom_agg(1, NULL, 0.01, '{layout}'), ?1)",
                     format)
 
     def test_bytes_that_are_none(self):
-        self.import_refused("are NULL: check that the row or file is there that should hold them",
-                            None)
+        self.import_refused("are not a BLOB but NULL. Check that the row or file that should hold"
+                            " them exists", None)
         for value, what in (
             ("0107", "the text '0107'"),
             ("", "the text ''"),
@@ -336,11 +336,11 @@ class Refusals(WithExtension):
             (1.5, "1.5"),
         ):
             self.import_refused(
-                f"must be a BLOB, not {what}; hexadecimal text becomes one with unhex(), from"
-                " SQLite 3.41 on", value)
+                f"are not a BLOB but {what}. Bind the bytes, or convert hexadecimal text with"
+                " unhex() in SQLite 3.41 or later", value)
         self.refused(
-            "bloom_import: the bytes (argument 1) are NULL: check that the row or file is there"
-            " that should hold them",
+            "bloom_import: the bytes (argument 1) are not a BLOB but NULL. Check that the row or"
+            " file that should hold them exists",
             "SELECT bloom_import((SELECT bloom_pin(bloom_new(1))), 'guava')")
 
     def test_unknown_formats(self):
@@ -349,7 +349,7 @@ class Refusals(WithExtension):
             ("bloom_export", self.value("SELECT bloom_new(1, 0.1, 'classic')")),
         ):
             sql = f"SELECT {function}(?1, ?2)"
-            problem = f"{function}: format (argument 2) must be one of {FORMATS}, not "
+            problem = f"{function}: the format (argument 2) is "
             for name, found in (
                 ("", "''"),
                 ("guav", "'guav'"),
@@ -360,14 +360,15 @@ class Refusals(WithExtension):
                 ("g" * 100, "'" + "g" * 60 + "'..."),
                 ("gu\u00e4va", "'gu\u00e4va'"),
             ):
-                self.refused(f"{problem}the text {found}", sql, argument, name)
+                self.refused(f"{problem}the text {found}. Give one of {FORMATS}", sql, argument,
+                             name)
             for value, found in (
                 (None, "NULL"),
                 (1, "1"),
                 (1.0, "1.0"),
                 (b"guava", "a BLOB of 5 bytes"),
             ):
-                self.refused(problem + found, sql, argument, value)
+                self.refused(f"{problem}{found}. Give one of {FORMATS}", sql, argument, value)
 
     def test_wrong_numbers_of_arguments(self):
         for function in ("bloom_import", "bloom_export"):
@@ -378,12 +379,12 @@ class Refusals(WithExtension):
 
     def test_filters_that_guava_has_not(self):
         self.refused(
-            "bloom_export: the filter (argument 1) has layout blocked, which Guava does not know;"
+            "bloom_export: argument 1 has layout blocked, which Guava does not know;"
             " build it with layout classic",
             "SELECT bloom_export(bloom_new(10), 'guava')")
         for bits, enough in ((1, 64), (63, 64), (65, 128), (100, 128), (1000, 1024)):
             self.refused(
-                f"bloom_export: the filter (argument 1) has {bits} bits, but Guava has only"
+                f"bloom_export: argument 1 has {bits} bits, but Guava has only"
                 f" multiples of 64; build it with {enough} bits, or with bloom_new and layout"
                 " classic",
                 "SELECT bloom_export(bloom_new_bits(?1, 3), 'guava')",
@@ -391,10 +392,10 @@ class Refusals(WithExtension):
 
     def test_exports_of_what_is_no_filter(self):
         self.refused(
-            "bloom_export: the filter (argument 1) is NULL: check that its row exists; a pin is"
-            " NULL beyond a join, a view, a subquery in FROM or coalesce", EXPORT, None)
+            "bloom_export: argument 1 is NULL. Check that its row exists, or that its pin was not"
+            " lost in a join, a view, a subquery in FROM or coalesce", EXPORT, None)
         self.refused(
-            "bloom_export: the filter (argument 1) is not one: these 22 bytes do not begin with"
+            "bloom_export: argument 1 is not one: these 22 bytes do not begin with"
             " 89424c4d; import those of another system first",
             EXPORT, STRINGS)
 
@@ -403,7 +404,7 @@ class Refusals(WithExtension):
         self.database.limit(apsw.SQLITE_LIMIT_LENGTH, 1863)
         self.refused(
             "bloom_import: the filter needs 1864 bytes, but a value of this connection is limited"
-            " to 1863 bytes; make it smaller", IMPORT, data)
+            " to 1863 bytes. Make it smaller", IMPORT, data)
         self.database.limit(apsw.SQLITE_LIMIT_LENGTH, 1864)
         self.assertEqual(len(self.value(IMPORT, data)), 1864)
 

@@ -314,8 +314,8 @@ static void functions_at_work_are_not_replaced(void) {
     assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
     assert_int_equal(sqlite3_bloom_init(database, &error, NULL), SQLITE_BUSY);
     assert_string_equal(error, "bloom " BLOOM_RELEASE
-                               " cannot take the place of what is loaded while a statement runs: "
-                               "load it before, or when all are finished");
+                               " cannot replace the copy that is loaded while a statement runs. "
+                               "Load it earlier, or when all statements have finished");
     sqlite3_free(error);
     assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_BUSY);
     assert_int_equal(sqlite3_step(statement), SQLITE_ROW);

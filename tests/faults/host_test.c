@@ -63,7 +63,8 @@ static void old_sqlite_is_refused(void) {
     pretend(3030001, "3.30.1");
     assert_int_equal(sqlite3_bloom_init(database, &error, NULL), SQLITE_ERROR);
     assert_string_equal(error,
-                        "bloom " BLOOM_RELEASE " needs SQLite 3.31.0 or later, this is 3.30.1");
+                        "bloom " BLOOM_RELEASE
+                        " needs SQLite 3.31.0 or later, but this is 3.30.1. Use another SQLite");
     sqlite3_free(error);
     assert_int_equal(sqlite3_bloom_init(database, NULL, NULL), SQLITE_ERROR);
     assert_int_equal(sqlite3_prepare_v2(database, "SELECT bloom_version()", -1, &statement, NULL),

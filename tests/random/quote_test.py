@@ -20,7 +20,8 @@ sys.path.insert(0, str(TOP / "tests/runner"))
 from extended import connect  # noqa: E402
 
 SEED = int(os.environ.get("SEED", "1"))
-BEFORE = "bloom_convert: the layout (argument 2) must be 'blocked', not the text "
+BEFORE = "bloom_convert: the layout (argument 2) is the text "
+AFTER = ". Give 'blocked', the only one that counting can become"
 CHARACTERS, BYTES = 60, 200 - 6 - 5  # quoted, and after how many bytes none follows
 HIDDEN = {*range(0x20), *range(0x7f, 0xa1), 0xad, *range(0x200b, 0x2010), *range(0x2028, 0x202f),
           *range(0x2060, 0x206a), 0xfeff}
@@ -65,7 +66,7 @@ class Quote(unittest.TestCase):
             list(self.cursor.execute("SELECT bloom_convert(bloom_new(1), CAST(? AS TEXT))",
                                      (data,)))
         except apsw.Error as error:
-            self.assertEqual(str(error).partition(BEFORE)[2], quoted(data), data)
+            self.assertEqual(str(error).partition(BEFORE)[2], quoted(data) + AFTER, data)
         else:
             self.fail(f"not refused: {data}")
 

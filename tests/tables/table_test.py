@@ -673,7 +673,8 @@ class Hosts(unittest.TestCase):
                         run.stdout,
                         r"^1 bloom \d+\.\d+\.\d+ needs an SQLite that was built without"
                         r" SQLITE_OMIT_VIRTUALTABLE "
-                        r"and SQLITE_OMIT_INCRBLOB, this is 3\.\d+\.\d+\n$",
+                        r"and SQLITE_OMIT_INCRBLOB, but this is 3\.\d+\.\d+\. Use another"
+                        r" SQLite\n$",
                     )
                 else:
                     self.assertEqual(run.stdout, "0 \n")

@@ -1,5 +1,5 @@
-/* The table-valued function bloom_integers(bytes): whole numbers of 64 bits, 8 bytes each, as a
- * program packs them to hand over many at once.
+/* The table-valued function bloom_integers(bytes): whole numbers of 64 bits, 8 bytes each, so that
+ * a program can bind many at once.
  *
  *   position  the number of the row, from 1
  *   value     the whole number, little-endian and signed
@@ -51,7 +51,7 @@ static void integers_column(const struct bloom_rows *rows, sqlite3_context *cont
 const struct bloom_table_function bloom_integers_function = {
     .name = "bloom_integers",
     .declaration = "CREATE TABLE x(position INTEGER, value INTEGER, argument BLOB HIDDEN)",
-    .missing = "there are no bytes. Give them, as in bloom_integers(?)",
+    .missing = "the bytes are missing. Give them, as in bloom_integers(?)",
     .argument_column = INTEGERS_COLUMN_ARGUMENT,
     .ordered_column = INTEGERS_COLUMN_POSITION,
     .rows = 1000000,

@@ -1,13 +1,13 @@
 /* The table-valued function bloom_keys(filter): the keys in a filter that can list them, ascending,
  * as rows of the column key.
  *
- *   key = ?, key > ?, key BETWEEN ? AND ? and their like choose where the listing begins and ends
- *   ORDER BY key and ORDER BY key DESC are the order in which it lists
+ *   key = ?, key > ?, key BETWEEN ? AND ? and the like choose where the listing begins and ends
+ *   ORDER BY key and ORDER BY key DESC choose the order
  *
- * so that SQLite neither looks at other keys nor sorts. A comparison with a number that is not
- * whole, with text or with a BLOB means what it means for a column of integers.
+ * So SQLite neither looks at other keys nor sorts. A comparison with a number that is not whole,
+ * with text or with a BLOB means what it means for a column of integers.
  *
- * Keys are taken from the filter some hundred at a time.
+ * Keys are read from the filter about a hundred at a time.
  */
 #include "sqlite/poll.h"
 #include "sqlite/rows/table_function.h"
@@ -22,12 +22,12 @@ enum { KEYS_COLUMN_KEY, KEYS_COLUMN_FILTER };
  * come in this order. */
 enum { KEYS_EQUAL, KEYS_ABOVE, KEYS_FROM, KEYS_BELOW, KEYS_TO, KEYS_COMPARISONS };
 
-/* A filter is searched for keys in stretches of so many numbers. */
+/* How many numbers are searched for keys between two polls. */
 enum { KEYS_STRETCH = 8 * BLOOM_SQL_STRETCH };
 
 struct keys_cursor {
     struct bloom_rows rows;     /* first; row is the key */
-    struct bloom_stored filter; /* bytes: of the cursor's argument */
+    struct bloom_stored filter; /* its bytes belong to the cursor's argument */
     int64_t first, last;        /* still to be listed; none if first > last */
     bool descending;
     size_t at, count; /* in listed */
@@ -135,7 +135,7 @@ static int keys_list(struct keys_cursor *cursor) {
     return code;
 }
 
-/* To the next key that was listed, or the end. Returns an SQLite code. */
+/* Goes to the next key that was listed, or to the end. Returns an SQLite code. */
 static int keys_arrive(struct keys_cursor *cursor) {
     int code = cursor->at == cursor->count ? keys_list(cursor) : SQLITE_OK;
     cursor->rows.at_end = cursor->at == cursor->count;
@@ -143,7 +143,7 @@ static int keys_arrive(struct keys_cursor *cursor) {
     return code;
 }
 
-/* Reads the filter, of which the cursor has a copy unless it is pinned. */
+/* Reads the filter. The cursor has a copy of it, unless it is pinned. */
 static int keys_read(struct keys_cursor *cursor, sqlite3_value *value) {
     struct bloom_rows *rows = &cursor->rows;
     char problem[BLOOM_PROBLEM_SIZE];
@@ -154,7 +154,7 @@ static int keys_read(struct keys_cursor *cursor, sqlite3_value *value) {
     case BLOOM_STORED_NO_MEMORY:
         return SQLITE_NOMEM;
     default:
-        return bloom_rows_fail(rows, "the filter (argument 1) %s", problem);
+        return bloom_rows_fail(rows, "argument 1 %s", problem);
     }
     if (sqlite3_value_type(value) == SQLITE_BLOB)
         cursor->filter.bytes = bloom_rows_bytes(rows, &length);
@@ -162,7 +162,7 @@ static int keys_read(struct keys_cursor *cursor, sqlite3_value *value) {
     if (!layout->exact)
         return bloom_rows_fail(rows,
                                "cannot list the keys of a filter of layout %s, only those of "
-                               "layout bitmap; keep the keys in a table, too",
+                               "layout bitmap. Keep the keys in a table, too",
                                layout->name);
     return SQLITE_OK;
 }
@@ -197,7 +197,7 @@ static void keys_column(const struct bloom_rows *rows, sqlite3_context *context,
 const struct bloom_table_function bloom_keys_function = {
     .name = "bloom_keys",
     .declaration = "CREATE TABLE x(key INTEGER, filter HIDDEN)",
-    .missing = "there is no filter; give it one, as in bloom_keys((SELECT f FROM filters))",
+    .missing = "the filter is missing. Give it, as in bloom_keys((SELECT f FROM filters))",
     .argument_column = KEYS_COLUMN_FILTER,
     .ordered_column = KEYS_COLUMN_KEY,
     .descends = true,

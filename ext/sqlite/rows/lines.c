@@ -1,13 +1,13 @@
 /* The table-valued function bloom_lines(text): the lines of a text as they are, so that a list of
- * anything, for example of leaked passwords, becomes a filter without a table of its own.
+ * anything, for example of leaked passwords, can become a filter without a table of its own.
  *
  *   line  the number of the line, from 1
  *   text  the line without its end; a BLOB if it is not valid UTF-8
  *
  * A line ends in LF, CRLF or CR. Empty lines have no row, and a byte order mark at the start is
- * left out. The text is TEXT or a BLOB, as readfile gives it, in UTF-8.
+ * left out. The text is TEXT or a BLOB, as readfile returns it, in UTF-8.
  *
- * The next LF is looked for once and then remembered, so that a text whose lines end in CR takes
+ * The next LF is searched once and then remembered, so that a text whose lines end in CR takes
  * linear time, too.
  */
 #include "list/list_span.h"
@@ -27,8 +27,8 @@ struct lines_cursor {
     size_t feed;       /* the first LF from next on; length if there is none */
 };
 
-/* Finds a byte, from a place on and before a limit, which is the result if there is none. Returns
- * an SQLite code. */
+/* Finds a byte between a place and a limit. If there is none, *found is the limit. Returns an
+ * SQLite code. */
 static int lines_find(struct lines_cursor *cursor, uint8_t byte, size_t from, size_t limit,
                       size_t *found) {
     for (size_t at = from; at < limit; at += BLOOM_SQL_STRETCH) {
@@ -46,7 +46,7 @@ static int lines_find(struct lines_cursor *cursor, uint8_t byte, size_t from, si
     return SQLITE_OK;
 }
 
-/* To the next line, empty or not. Returns an SQLite code. */
+/* Goes to the next line, which may be empty. Returns an SQLite code. */
 static int lines_step(struct lines_cursor *cursor) {
     int code = SQLITE_OK;
     cursor->start = cursor->next;
@@ -78,7 +78,7 @@ static int lines_next(struct bloom_rows *rows) {
     return SQLITE_OK;
 }
 
-/* What files are that begin like this, which no text in UTF-8 does; NULL for others. */
+/* Returns what a file is whose first bytes no text in UTF-8 has, and what to do; otherwise NULL. */
 static const char *lines_no_text(const uint8_t *bytes, size_t length) {
     if (length >= 2 &&
         ((bytes[0] == 0xff && bytes[1] == 0xfe) || (bytes[0] == 0xfe && bytes[1] == 0xff)))
@@ -105,23 +105,19 @@ static int lines_begin(struct bloom_rows *rows, const struct bloom_run *run) {
     return code == SQLITE_OK ? lines_next(rows) : code;
 }
 
-/* Whether all bytes are ASCII and none is zero. */
+/* Returns true if all bytes are ASCII and none is zero. */
 static bool lines_is_plain(const uint8_t *text, size_t length) {
-    const uint64_t lowest = UINT64_C(0x0101010101010101), highest = lowest << 7;
     uint64_t other = 0;
     size_t i = 0;
-    for (; length - i >= 8; i += 8) {
-        uint64_t word;
-        memcpy(&word, text + i, 8);
-        other |= word | (word - lowest);
-    }
+    for (; length - i >= 8; i += 8)
+        other |= url_word(text + i) | (url_word(text + i) - url_eight(1));
     for (; i < length; i++)
         other |= (uint64_t)(text[i] | (uint8_t)(text[i] - 1));
-    return (other & highest) == 0;
+    return (other & url_eight(128)) == 0;
 }
 
-/* A short text is given with a zero byte behind it, since SQLite up to 3.40 would have to copy it
- * for whoever reads it. */
+/* A short text gets a zero byte at its end, because SQLite up to 3.40 would otherwise copy it for
+ * whoever reads it. */
 static void lines_text(sqlite3_context *context, const uint8_t *text, size_t length) {
     char terminated[128];
     bool plain = lines_is_plain(text, length);
@@ -147,7 +143,7 @@ static void lines_column(const struct bloom_rows *rows, sqlite3_context *context
 const struct bloom_table_function bloom_lines_function = {
     .name = "bloom_lines",
     .declaration = "CREATE TABLE x(line INTEGER, text TEXT, argument BLOB HIDDEN)",
-    .missing = "there is no text. Give it one, as in bloom_lines(readfile('passwords.txt'))",
+    .missing = "the text is missing. Give it, as in bloom_lines(readfile('passwords.txt'))",
     .argument_column = LINES_COLUMN_ARGUMENT,
     .ordered_column = LINES_COLUMN_LINE,
     .rows = 1000000,

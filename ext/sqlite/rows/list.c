@@ -1,12 +1,13 @@
-/* The table-valued function bloom_list(text): the entries of a list of malicious addresses, as
- * people download it (list/list.h).
+/* The table-valued function bloom_list(text): the entries of a list of malicious addresses, in the
+ * forms in which such lists are published (list/list.h).
  *
  *   line   the number of the line, from 1
- *   entry  what it says, as written: the line, a name of it, or a field; a BLOB if it is no UTF-8
- *   key    the key by bloom_url; NULL for what is no entry
- *   note   why it is none; or how it was read, where it is not simply a URL or name
+ *   entry  what is written: the line, a name in it, or a field; a BLOB if it is not UTF-8
+ *   key    the key by bloom_url; NULL if it is not an entry
+ *   note   why it is not an entry, or how it was read if it is not simply a URL or a name
  *
- * Remarks and blank lines have no row. The text is TEXT or a BLOB, as readfile gives it, in UTF-8.
+ * Remarks and blank lines have no row. The text is TEXT or a BLOB, as readfile returns it, in
+ * UTF-8.
  */
 #include "base/text.h"
 #include "list/list.h"
@@ -24,7 +25,7 @@ enum list_column {
 };
 
 struct list_cursor {
-    struct bloom_rows rows; /* first; row counts them */
+    struct bloom_rows rows; /* first */
     struct bloom_list_entry entry;
     struct bloom_list list;
 };
@@ -42,10 +43,10 @@ static int list_rows_next(struct bloom_rows *rows) {
     return SQLITE_OK;
 }
 
-/* Whether a text is the name of a file and not a list, as 'hosts.txt' in the place of
- * readfile('hosts.txt'): one line that begins as paths do, or one that ends in what lists are
- * called and no host is (none of these is a top-level domain), holds no blank, and does not begin
- * with a scheme or with a host and a slash. */
+/* Returns true if a text is the name of a file and not a list, for example 'hosts.txt' instead of
+ * readfile('hosts.txt'). Either it is one line that begins like a path. Or it ends like the names
+ * of lists (none of these ends is a top-level domain), contains no blank, and does not begin with a
+ * scheme or with a host and a slash. */
 static bool is_file_name(const uint8_t *text, size_t length) {
     static const char *const ENDS[] = {".txt", ".csv",   ".tsv",  ".json", ".list",
                                        ".lst", ".hosts", ".conf", ".gz"};
@@ -68,7 +69,7 @@ static bool is_file_name(const uint8_t *text, size_t length) {
     for (size_t i = 0; ends && i < length; i++)
         ends = text[i] > ' ';
     const uint8_t *slash = ends ? memchr(text, '/', length) : NULL;
-    if (slash == NULL || slash[1] == '/') /* what ends in a name has a byte behind a slash */
+    if (slash == NULL || slash[1] == '/') /* a byte follows the slash, because of the end */
         return ends && slash == NULL;
     const uint8_t *name = text; /* without the dots in front */
     while (*name == '.')
@@ -87,8 +88,8 @@ static int list_rows_begin(struct bloom_rows *rows, const struct bloom_run *run)
         char quoted[BLOOM_QUOTE_SIZE];
         bloom_quote(quoted, bytes, length);
         return bloom_rows_fail(rows,
-                               "%s is the name of a file; give its text, which readfile(%s) is in "
-                               "the sqlite3 shell; elsewhere read the file and bind its bytes",
+                               "%s is the name of a file. Give its text, which is readfile(%s) in "
+                               "the sqlite3 shell, or bind its bytes in a program",
                                quoted, quoted);
     }
     const char *problem = bloom_list_begin(&cursor->list, bytes, length);
@@ -108,10 +109,10 @@ static void list_rows_column(const struct bloom_rows *rows, sqlite3_context *con
         if (entry->is_text)
             sqlite3_result_text64(context, (const char *)entry->written, entry->written_bytes,
                                   SQLITE_TRANSIENT, SQLITE_UTF8);
-        else /* hosts that decode strictly fail on TEXT that is no UTF-8 */
+        else /* strict programs fail on TEXT that is not UTF-8 */
             sqlite3_result_blob64(context, entry->written, entry->written_bytes, SQLITE_TRANSIENT);
         break;
-    case LIST_COLUMN_KEY: /* with its zero byte, so that nobody has to copy it to add one */
+    case LIST_COLUMN_KEY: /* with its zero byte, so that nobody has to add one */
         if (entry->key != NULL)
             sqlite3_result_text(context, (const char *)entry->key, -1, SQLITE_TRANSIENT);
         break;
@@ -125,7 +126,7 @@ const struct bloom_table_function bloom_list_function = {
     .name = "bloom_list",
     .declaration =
         "CREATE TABLE x(line INTEGER, entry TEXT, key TEXT, note TEXT, argument BLOB HIDDEN)",
-    .missing = "there is no text; give it one, as in bloom_list(readfile('hosts.txt'))",
+    .missing = "the text is missing. Give it, as in bloom_list(readfile('hosts.txt'))",
     .argument_column = LIST_COLUMN_ARGUMENT,
     .ordered_column = LIST_COLUMN_LINE,
     .rows = 100000,

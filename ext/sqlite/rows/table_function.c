@@ -1,4 +1,15 @@
-/* What all table-valued functions have in common; see table_function.h. */
+/* What all table-valued functions have in common.
+ *
+ * A cursor keeps a copy of its argument, because SQLite hands it over for one call only. The hidden
+ * column for the argument returns a counted reference to this copy. In a join the argument of the
+ * next outer row is compared with the copy first, because most are equal, and then a filter need
+ * not be copied and read again.
+ *
+ * All plans with an argument have the same cost and the same number of rows. If a function offered
+ * a cheaper plan for key = ?, SQLite 3.47 to 3.54 would answer OR with one run for each branch
+ * (MULTI-INDEX OR). These releases then compare the argument with the hidden column again, which
+ * cannot work for a pin.
+ */
 #include "sqlite/rows/table_function.h"
 
 #include "sqlite/message.h"
@@ -7,9 +18,9 @@
 
 #include <string.h>
 
-/* A counted copy of an argument: the cursor has one reference, each value that SQLite was given
- * another. A value of a statement is released on the thread that runs it, so the count needs no
- * lock. */
+/* A counted copy of an argument. The cursor has one reference, and each value that SQLite was given
+ * has another. A value of a statement is released on the thread that runs the statement, so the
+ * count needs no lock. */
 struct bloom_argument {
     uint64_t references;
     int type; /* of SQLite: SQLITE_NULL for a pin */
@@ -17,10 +28,10 @@ struct bloom_argument {
     bool hashed;
     uint64_t hash[2]; /* of type and bytes: see rows_rowid */
     size_t length, room;
-    uint8_t bytes[]; /* of a number its eight, of a pin none */
+    uint8_t bytes[]; /* the eight of a number; a pin has none */
 };
 
-/* What SQLite keeps of a function until it has closed the connection and the function's table. */
+/* What SQLite keeps for a function until it has closed the connection and the function's table. */
 struct function_registration {
     const struct bloom_table_function *function;
     struct bloom_connection *connection;
@@ -86,7 +97,7 @@ static void argument_release_bytes(void *bytes) {
                                                        offsetof(struct bloom_argument, bytes)));
 }
 
-/* The bytes that tell arguments of one type apart; a pin has none. False: no memory. */
+/* Reads the bytes that tell arguments of one type apart. Returns false if there is no memory. */
 static bool argument_bytes(sqlite3_value *value, int type, uint8_t number[8], const uint8_t **bytes,
                            size_t *length) {
     sqlite3_int64 integer;
@@ -114,8 +125,8 @@ static bool argument_bytes(sqlite3_value *value, int type, uint8_t number[8], co
     }
 }
 
-/* Returns whether the argument that is kept has the bytes and type of a value; in *same, and an
- * SQLite code. */
+/* Sets *same if the argument that is kept has the type and bytes of a value. Returns an SQLite
+ * code. */
 static int argument_compare(const struct bloom_rows *rows, sqlite3_value *value, int type,
                             const uint8_t *bytes, size_t length, bool *same) {
     const struct bloom_argument *kept = rows->argument;
@@ -125,7 +136,7 @@ static int argument_compare(const struct bloom_rows *rows, sqlite3_value *value,
                  : SQLITE_OK;
 }
 
-/* Replaces the argument that is kept, if any. On an error none is kept. */
+/* Replaces the argument that is kept, if there is one. On an error none is kept. */
 static int argument_replace(struct bloom_rows *rows, sqlite3_value *value, int type,
                             const uint8_t *bytes, size_t length) {
     struct bloom_argument *kept = rows->argument;
@@ -152,7 +163,7 @@ static int argument_replace(struct bloom_rows *rows, sqlite3_value *value, int t
     return code;
 }
 
-/* Keeps a value instead of the one before. *same: both are equal. Returns an SQLite code. */
+/* Keeps a value. Sets *same if it equals the one before. Returns an SQLite code. */
 static int argument_keep(struct bloom_rows *rows, sqlite3_value *value, bool *same) {
     int type = sqlite3_value_type(value);
     uint8_t number[8];
@@ -185,7 +196,7 @@ static int argument_result(struct bloom_rows *rows, sqlite3_context *context) {
         break;
     case SQLITE_NULL:
         return bloom_rows_fail(rows, "a pinned filter cannot be read from its column, which SQLite "
-                                     "does to compare it, as with OR in a join; give the filter "
+                                     "does to compare it, as with OR in a join. Give the filter "
                                      "without bloom_pin");
     case SQLITE_TEXT:
         argument->references++;
@@ -226,8 +237,8 @@ static int rows_disconnect(sqlite3_vtab *table) {
     return SQLITE_OK;
 }
 
-/* Refuses a plan in which the argument is not known yet, so that SQLite takes another one. A plan
- * without an argument fails with a message when it is run. */
+/* Refuses a plan in which the argument is not known yet, so that SQLite chooses another one. A plan
+ * without an argument fails with a message when it runs. */
 static int rows_best_index(sqlite3_vtab *table, sqlite3_index_info *info) {
     const struct bloom_table_function *function = ((struct function_table *)table)->function;
     int found = -1;
@@ -244,7 +255,7 @@ static int rows_best_index(sqlite3_vtab *table, sqlite3_index_info *info) {
             waits = true;
     }
     if (found < 0) {
-        info->idxNum = 0; /* so dear that any other plan is taken */
+        info->idxNum = 0; /* so expensive that any other plan is chosen */
         info->estimatedCost = 1e99;
         info->estimatedRows = INT64_C(1) << 40;
         return waits ? SQLITE_CONSTRAINT : SQLITE_OK;
@@ -300,7 +311,7 @@ static int rows_filter(sqlite3_vtab_cursor *base, int plan, const char *text, in
     if (code != SQLITE_OK)
         return code;
     code = function->begin(rows, &run);
-    if (code != SQLITE_OK) { /* the next run is not the same */
+    if (code != SQLITE_OK) { /* so that the next run is not taken for the same */
         argument_release(rows->argument);
         rows->argument = NULL;
     }
@@ -325,9 +336,9 @@ static int rows_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int 
     return SQLITE_OK;
 }
 
-/* SQLite tells rows apart by these numbers where a query has several arguments with OR. The numbers
- * of one argument's rows are all different. Those of two arguments are as if drawn at random from
- * 2^64: two arguments of a million rows each share a number in one of 18 million cases. */
+/* SQLite tells rows apart by these numbers if a query has several arguments with OR. The rows of
+ * one argument all have different numbers. The numbers for two arguments are as if drawn at random
+ * from 2^64, so two arguments of a million rows each share a number in one of 18 million cases. */
 static int rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
     const struct bloom_rows *rows = (const struct bloom_rows *)base;
     struct bloom_argument *argument = rows->argument;
@@ -353,7 +364,7 @@ static void release_function_module(void *data) {
 
 int bloom_table_function_register(struct bloom_connection *connection,
                                   const struct bloom_table_function *function) {
-    /* Without xCreate the table is there under its name, and no other can be made. */
+    /* Without xCreate the table exists under its name, and no other can be created. */
     static const sqlite3_module MODULE = {
         .xConnect = rows_connect,
         .xBestIndex = rows_best_index,

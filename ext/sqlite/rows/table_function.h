@@ -1,37 +1,26 @@
-/* Table-valued functions of one argument, as bloom_keys(filter): a function is one row of a table
- * (struct bloom_table_function) and what it does with its argument; everything that SQLite asks of
- * such a table besides is here.
- *
- * A cursor keeps a copy of its argument, since SQLite hands it over for one call only. The hidden
- * column that stands for the argument gives back a counted reference to this copy; of a pin it is
- * an error. In a join the argument of the next outer row is compared with the copy first: most are
- * equal, and a filter need not be copied and read again.
- *
- * All plans with an argument have the same cost and the same number of rows. A function that
- * offered a cheaper plan for key = ? would let SQLite 3.47 to 3.54 answer OR with one run for each
- * branch (MULTI-INDEX OR); these releases then compare the argument with the hidden column once
- * more, which a pin does not allow.
- */
+/* Table-valued functions of one argument, such as bloom_keys(filter). A function is a struct
+ * bloom_table_function, which says how it goes from row to row. Everything else that SQLite needs
+ * from such a table is the same for all functions. */
 #ifndef BLOOM_SQLITE_ROWS_TABLE_FUNCTION_H
 #define BLOOM_SQLITE_ROWS_TABLE_FUNCTION_H
 
 #include "sqlite/connection.h"
 
-/* A copy of an argument; see table_function.c. */
+/* The copy of an argument that a cursor keeps. */
 struct bloom_argument;
 
 /* What each cursor begins with. begin and next set row and at_end. */
 struct bloom_rows {
     sqlite3_vtab_cursor base; /* first: SQLite sees only this */
     struct bloom_argument *argument;
-    uint64_t row; /* the number of the row, another one for each row of an argument */
+    uint64_t row; /* a number that no other row of the argument has */
     bool at_end;
 };
 
 /* One run of a query over an argument. */
 struct bloom_run {
     sqlite3_value *value;    /* the argument */
-    bool same;               /* the value equals that of the run before, which succeeded */
+    bool same;               /* it equals that of the run before, which succeeded */
     bool descending;         /* rows are wanted in descending order */
     unsigned plan;           /* what plan returned */
     sqlite3_value **further; /* the values of the plan's further constraints */
@@ -44,20 +33,25 @@ struct bloom_table_function {
     const char *missing;     /* the error without an argument, after the name */
     int argument_column;
     int ordered_column; /* by which the rows ascend */
-    bool descends;      /* whether they can descend as well */
-    double rows;        /* about how many an argument has */
+    bool descends;      /* they can descend as well */
+    double rows;        /* an estimate of how many an argument has */
     size_t cursor_size; /* of a struct that begins with struct bloom_rows; zeros at first */
 
-    /* Optional: adopts further constraints into a plan, whose arguments have the numbers from
-     * argument on. Returns what begin needs to know of them: less than 2^16. */
+    /* Optional: adopts further constraints into a plan. Their values get the numbers from argument
+     * on. Returns what begin needs to know about them, a number below 2^16. */
     unsigned (*plan)(sqlite3_index_info *info, int argument);
 
     /* Goes to the first row. Returns an SQLite code, as does bloom_rows_fail. */
     int (*begin)(struct bloom_rows *rows, const struct bloom_run *run);
-    int (*next)(struct bloom_rows *rows); /* to the next row; returns an SQLite code, too */
-    /* The value of a column other than the argument's. */
+
+    /* Goes to the next row. Returns an SQLite code. */
+    int (*next)(struct bloom_rows *rows);
+
+    /* Makes the value of a column other than the argument's the result. */
     void (*column)(const struct bloom_rows *rows, sqlite3_context *context, int column);
-    void (*close)(struct bloom_rows *rows); /* optional: frees what the function has allocated */
+
+    /* Optional: frees what the function has allocated. */
+    void (*close)(struct bloom_rows *rows);
 };
 
 /* Registers a function, whose row must outlast the connection. Returns an SQLite code. */
@@ -73,13 +67,13 @@ const uint8_t *bloom_rows_bytes(const struct bloom_rows *rows, size_t *length);
 int bloom_rows_text(struct bloom_rows *rows, const struct bloom_run *run, const uint8_t **text,
                     size_t *length);
 
-/* Fails with "NAME: " and the formatted text (as sqlite3_mprintf). */
+/* Fails with "NAME: " and the formatted text (as sqlite3_mprintf). Returns the SQLite code. */
 int bloom_rows_fail(struct bloom_rows *rows, const char *format, ...);
 
-/* The connection, for bloom_sql_stored. */
+/* Returns the connection. */
 sqlite3 *bloom_rows_database(const struct bloom_rows *rows);
 
-/* The functions there are. */
+/* The functions. */
 extern const struct bloom_table_function bloom_integers_function; /* integers.c */
 extern const struct bloom_table_function bloom_keys_function;     /* keys.c */
 extern const struct bloom_table_function bloom_lines_function;    /* lines.c */

@@ -1,11 +1,11 @@
-/* URLs in SQL: what the filter library knows of them (url/url.h), as functions.
+/* URLs in SQL: functions for what url/url.h does.
  *
  *   bloom_url(url)       the canonical key of a list entry or URL, without a scheme
  *   bloom_url_keys(url)  a table of the keys of a URL: key, rank; rank 0 is the most exact
  *
- * A URL is TEXT; the bytes of a BLOB count as they are; a number counts as its text, so that the
- * IPv4 address 3279880203 is one. NULL and text without a host have no key: bloom_url gives NULL,
- * bloom_url_keys no rows. */
+ * A URL is TEXT, or a BLOB with the same bytes. A number counts as its text, so that the IPv4
+ * address 3279880203 is a URL. NULL and text without a host have no key. For these, bloom_url
+ * returns NULL and bloom_url_keys has no rows. */
 #include "sqlite/functions.h"
 #include "sqlite/rows/table_function.h"
 
@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* A URL that has been read, and the room that has its canonical text. */
+/* A URL that has been read, and the memory of its canonical text. */
 struct url_text {
     struct bloom_url url;
     struct bloom_key_room room;
@@ -21,7 +21,7 @@ struct url_text {
 
 enum url_outcome { URL_READ, URL_NONE, URL_NO_MEMORY };
 
-/* Reads and parses a URL. After URL_READ the caller releases the room. */
+/* Reads and parses a URL. After URL_READ the caller must release the room. */
 static enum url_outcome url_text_read(struct url_text *parsed, sqlite3_value *value) {
     const uint8_t *bytes;
     uint64_t length;
@@ -36,7 +36,7 @@ static enum url_outcome url_text_read(struct url_text *parsed, sqlite3_value *va
     return URL_NONE;
 }
 
-/* The same in a function: true after URL_READ; otherwise the function has its result. */
+/* The same in a function. Returns true after URL_READ; otherwise the function has its result. */
 static bool url_argument(sqlite3_context *context, sqlite3_value *value, struct url_text *parsed) {
     enum url_outcome outcome = url_text_read(parsed, value);
     if (outcome == URL_NO_MEMORY)
@@ -44,7 +44,7 @@ static bool url_argument(sqlite3_context *context, sqlite3_value *value, struct 
     return outcome == URL_READ;
 }
 
-/* bloom_url(url): the canonical key. */
+/* bloom_url(url) returns the canonical key. */
 void bloom_sql_url(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct url_text parsed;
     (void)count;
@@ -57,8 +57,8 @@ void bloom_sql_url(sqlite3_context *context, int count, sqlite3_value **argument
 
 /* --- The table bloom_url_keys --- */
 
-/* The hidden column is not called url: in bloom_url_keys(url) that would be this very column, where
- * a column of the query is meant. */
+/* The hidden column is not called url, because in bloom_url_keys(url) that would be this very
+ * column instead of a column of the query. */
 enum url_keys_column { URL_KEYS_KEY, URL_KEYS_RANK, URL_KEYS_ARGUMENT };
 
 struct url_keys_cursor {
@@ -107,12 +107,12 @@ static void url_keys_column(const struct bloom_rows *rows, sqlite3_context *cont
 
 const struct bloom_table_function bloom_url_keys_function = {
     .name = "bloom_url_keys",
-    /* A column of the type HIDDEN alone would have numeric affinity: '1.10' would be 1.1. */
+    /* A column whose type is only HIDDEN would have numeric affinity, so '1.10' would be 1.1. */
     .declaration = "CREATE TABLE x(key TEXT, rank INTEGER, argument BLOB HIDDEN)",
-    .missing = "there is no URL; give it one, as in bloom_url_keys('evil.example/a')",
+    .missing = "the URL is missing. Give it, as in bloom_url_keys('evil.example/a')",
     .argument_column = URL_KEYS_ARGUMENT,
     .ordered_column = URL_KEYS_RANK,
-    .rows = 10, /* about as dear as ten look-ups in a small table */
+    .rows = 10, /* it costs about as much as ten look-ups in a small table */
     .cursor_size = sizeof(struct url_keys_cursor),
     .begin = url_keys_begin,
     .next = url_keys_next,
