@@ -159,7 +159,7 @@ static int filter_open(struct sqlite_bloom_filter **made, const void *bytes, uin
     struct bloom_shape shape;
     *made = NULL;
     if (!bloom_filter_read(&shape, bytes, length, reason))
-        return interface_fail(problem, SQLITE_BLOOM_NOT_A_FILTER, function, "the filter %s",
+        return interface_fail(problem, SQLITE_BLOOM_NOT_A_FILTER, function, "the data %s",
                               reason);
     struct sqlite_bloom_filter *filter = filter_begin(given);
     if (filter != NULL) {

@@ -67,7 +67,7 @@ static enum bloom_built grow_for(struct bloom_builder *builder, uint64_t key,
     if (key >= BLOOM_CAPACITY_MAXIMUM) {
         bloom_fail(problem,
                    "the largest number, %" PRIu64
-                   ", is too large: layout %s needs a bit for each number up to it; use another "
+                   ", is too large: layout %s needs a bit for each number up to it. Use another "
                    "layout",
                    key, builder->shape.layout->name);
         return BLOOM_BUILD_REFUSED;

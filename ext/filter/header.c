@@ -79,10 +79,9 @@ bool bloom_filter_read(struct bloom_shape *shape, const void *bytes, uint64_t le
                        bloom_problem problem) {
     if (length < sizeof MAGIC || memcmp(bytes, MAGIC, sizeof MAGIC) != 0)
         return bloom_fail(problem,
-                          "is not one: these %" PRIu64
-                          " bytes do not begin with 89424c4d; import those of "
-                          "another system first",
-                          length);
+                          "is not a filter: it has %" PRIu64 " byte%s and does not begin with "
+                          "89424c4d. Import a filter of another system with bloom_import",
+                          length, length == 1 ? "" : "s");
     return bloom_header_read(shape, bytes, length, problem) &&
            bloom_payload_read(shape, bytes, length, problem);
 }
@@ -99,7 +98,7 @@ static bool is_intact(const uint8_t *header, uint64_t length, bloom_problem prob
     if (length < BLOOM_HEADER_BYTES)
         return bloom_fail(problem,
                           "is cut off: it has %" PRIu64
-                          " bytes, its header alone has %d; store it whole",
+                          " bytes, its header alone has %d. Store it whole",
                           length, BLOOM_HEADER_BYTES);
     if (memcmp(header, MAGIC, sizeof MAGIC) != 0)
         return bloom_fail(problem,
@@ -107,19 +106,19 @@ static bool is_intact(const uint8_t *header, uint64_t length, bloom_problem prob
     if (header[AT_VERSION] != BLOOM_FORMAT_VERSION)
         return bloom_fail(
             problem,
-            "has format version %u, but release %s of this extension reads version %d; "
-            "get a release that reads version %u",
+            "has format version %u, but release %s of this extension reads version %d. "
+            "Get a release that reads version %u",
             header[AT_VERSION], BLOOM_RELEASE, BLOOM_FORMAT_VERSION, header[AT_VERSION]);
     if (header[AT_LINES] > 1)
         return bloom_fail(
             problem,
-            "has %u further header lines, but release %s of this extension reads at most 1; "
-            "get a newer release, or restore it if it is damaged",
+            "has %u further header lines, but release %s of this extension reads at most 1. "
+            "Get a newer release, or restore it if it is damaged",
             header[AT_LINES], BLOOM_RELEASE);
     if (header[AT_LINES] == 1 && length < BLOOM_HEADER_BYTES_MAXIMUM)
         return bloom_fail(problem,
                           "is cut off: it has %" PRIu64
-                          " bytes, its header alone has %d; store it whole",
+                          " bytes, its header alone has %d. Store it whole",
                           length, BLOOM_HEADER_BYTES_MAXIMUM);
     if (checksum(header) != bloom_load64(header + AT_CHECKSUM))
         return bloom_fail(problem, "is damaged: the checksum of its header is wrong" BLOOM_RESTORE);
@@ -148,7 +147,7 @@ static bool read_keying(struct bloom_shape *shape, const uint8_t *header, bloom_
     if (bloom_shape_hashing(shape)->number != header[AT_HASHING])
         return bloom_fail(
             problem,
-            "is invalid: its header has hash %u and %u further lines; hash %u goes with one, "
+            "is invalid: its header has hash %u and %u further lines. Hash %u goes with one, "
             "the salt, and no other with any" BLOOM_MADE_WRONGLY,
             header[AT_HASHING], header[AT_LINES], bloom_hashing_siphash.number);
     if (!bloom_key_rule_by_number(header[AT_RULE], &keying->rule))
@@ -190,8 +189,8 @@ bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t le
     if (!spare_is_zero(shape, header))
         return bloom_fail(
             problem,
-            "uses reserved bytes of its header, which release %s of this extension does not know; "
-            "get a newer release",
+            "uses reserved bytes of its header, which release %s of this extension does not know. "
+            "Get a newer release",
             BLOOM_RELEASE);
     if (shape->probes < 1 || shape->probes > shape->layout->probes_maximum)
         return bloom_fail(problem,
@@ -226,7 +225,7 @@ bool bloom_payload_read(const struct bloom_shape *shape, const void *bytes, uint
     if (length != bloom_filter_bytes(shape))
         return bloom_fail(problem,
                           "was cut off or extended: it has %" PRIu64
-                          " bytes, its header says %" PRIu64 "; store it whole",
+                          " bytes, its header says %" PRIu64 ". Store it whole",
                           length, bloom_filter_bytes(shape));
     if (shape->bits % 8 != 0 && ((const uint8_t *)bytes)[length - 1] >> (shape->bits % 8) != 0)
         return bloom_fail(problem, "is damaged: bits are set beyond its last" BLOOM_RESTORE);

@@ -15,8 +15,8 @@
 
 /* Ends of problems of a header: for bytes that changed after they were written, and for numbers
  * that no writer writes. */
-#define BLOOM_RESTORE "; restore it from its source or a backup"
-#define BLOOM_MADE_WRONGLY "; whoever wrote it must write it anew"
+#define BLOOM_RESTORE ". Restore it from its source or a backup"
+#define BLOOM_MADE_WRONGLY ". Whoever wrote it must write it anew"
 
 struct bloom_kernel_choice;
 struct bloom_key_set;
@@ -223,7 +223,7 @@ static inline bool bloom_shape_has_room(const struct bloom_shape *shape, const u
     return !shape->layout->exact || shape->bits == 0 || words[0] < shape->bits ||
            bloom_fail(problem,
                       "is %" PRIu64 ", but the filter has room for 0 to %" PRIu64
-                      "; make it larger, or leave n out of bloom_agg",
+                      ". Make it larger, or leave n out of bloom_agg",
                       words[0], shape->bits - 1);
 }
 

@@ -81,7 +81,7 @@ int bloom_option_read(const struct bloom_option *options, const char *list,
     if (options[which].name == NULL || equals == NULL)
         return unknown_option(name, list, problem);
     if (*given & 1u << which) {
-        bloom_fail(problem, "option %s is given twice; leave one out", options[which].name);
+        bloom_fail(problem, "option %s is given twice. Leave one out", options[which].name);
         return BLOOM_OPTION_WRONG;
     }
     *given |= 1u << which;
@@ -107,7 +107,7 @@ int bloom_option_key(struct bloom_text value, enum bloom_key_type *type,
         *type = named;
     if (named > BLOOM_KEY_AS_IT_IS && type == NULL) {
         bloom_fail(problem,
-                   "key=%s is for filter tables, whose column has a type; here cast what you add "
+                   "key=%s is for filter tables, whose column has a type. Here cast what you add "
                    "and ask, as in CAST(x AS %s)",
                    bloom_key_type_name(named), bloom_key_type_name(named));
         return BLOOM_OPTION_WRONG;

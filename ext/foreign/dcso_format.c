@@ -40,12 +40,12 @@ static bool dcso_read_header(struct bloom_shape *shape, const uint8_t *bytes,
     if (flags == 2)
         return bloom_fail(
             problem,
-            "have version 2, which is poppy's own and no DCSO filter; make the filter with "
+            "have version 2, which is poppy's own and no DCSO filter. Make the filter with "
             "poppy's version 1");
     if (flags != DCSO_FORM)
         return bloom_fail(problem,
                           "are no DCSO filter that is known: they begin with the flags %016" PRIx64
-                          ", a filter of version 1 has %016x; write it with a current release",
+                          ", a filter of version 1 has %016x. Write it with a current release",
                           flags, (unsigned)DCSO_FORM);
     *shape = (struct bloom_shape){.layout = &bloom_layout_dcso, .capacity = capacity, .bits = bits};
     memcpy(&shape->rate, &rate, sizeof rate);
@@ -55,14 +55,14 @@ static bool dcso_read_header(struct bloom_shape *shape, const uint8_t *bytes,
         return bloom_fail(
             problem,
             "are damaged: their header says n = %" PRIu64 " and p = %s, n must be 1 to "
-            "%" PRIu64 ", p between 0 and 1; fetch the file again",
+            "%" PRIu64 ", p between 0 and 1. Fetch the file again",
             capacity, bloom_number_text(number, shape->rate, 6), BLOOM_CAPACITY_MAXIMUM);
     }
     if (probes < 1 || probes > BLOOM_FOREIGN_PROBES_MAXIMUM || bits < 1 ||
         bits > BLOOM_BITS_MAXIMUM)
         return bloom_fail(problem,
                           "are damaged: their header says %" PRIu64 " hashes and %" PRIu64
-                          " bits, there must be 1 to %d and 1 to %" PRIu64 "; fetch the file again",
+                          " bits, there must be 1 to %d and 1 to %" PRIu64 ". Fetch the file again",
                           probes, bits, BLOOM_FOREIGN_PROBES_MAXIMUM, BLOOM_BITS_MAXIMUM);
     shape->probes = (uint32_t)probes;
     return bloom_exchange_probes_fit(shape, problem);
@@ -80,13 +80,13 @@ static bool dcso_read(unsigned form, struct bloom_shape *shape, const uint8_t *b
     if (length - DCSO_HEADER_BYTES < row)
         return bloom_fail(problem,
                           "are cut off: there are %" PRIu64 ", their header says at least %" PRIu64
-                          "; store the whole file",
+                          ". Store the whole file",
                           length, DCSO_HEADER_BYTES + row);
     uint64_t last = bloom_load64(bytes + DCSO_HEADER_BYTES + row - BLOOM_WORD_BYTES);
     if (shape->bits % BLOOM_WORD_BITS != 0 && last >> (shape->bits % BLOOM_WORD_BITS) != 0)
         return bloom_fail(
             problem,
-            "are damaged: bits are set beyond the last of the filter; fetch the file again");
+            "are damaged: bits are set beyond the last of the filter. Fetch the file again");
     return true;
 }
 
@@ -104,7 +104,7 @@ static bool dcso_measure(unsigned form, const struct bloom_shape *shape, uint64_
     if (shape->capacity == 0 || shape->rate == 0)
         return bloom_fail(
             problem,
-            "was made for n = 0 keys, and DCSO's bloom has no such filter; build it for 1");
+            "was made for n = 0 keys, and DCSO's bloom has no such filter. Build it for 1");
     *length = DCSO_HEADER_BYTES + bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
     return true;
 }

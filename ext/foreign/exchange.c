@@ -33,7 +33,7 @@ bool bloom_exchange_read(const struct bloom_exchange *format, struct bloom_shape
     if (format->read(format->form, shape, bytes, length, problem))
         return true;
     if (length >= sizeof GZIP && memcmp(bytes, GZIP, sizeof GZIP) == 0)
-        bloom_fail(problem, "are compressed with gzip; unpack the file first, with gunzip");
+        bloom_fail(problem, "are compressed with gzip. Unpack the file first, with gunzip");
     return false;
 }
 
@@ -56,14 +56,14 @@ bool bloom_exchange_has_length(uint64_t length, uint64_t expected, const char *a
 bool bloom_exchange_has_layout(const struct bloom_shape *shape, const struct bloom_layout *layout,
                                const char *system, bloom_problem problem) {
     return shape->layout == layout ||
-           bloom_fail(problem, "has layout %s, which %s does not know; build it with layout %s",
+           bloom_fail(problem, "has layout %s, which %s does not know. Build it with layout %s",
                       shape->layout->name, system, layout->name);
 }
 
 bool bloom_exchange_is_plain(const uint8_t *bytes, uint64_t length, bloom_problem problem) {
     static const uint8_t OBJECT[] = {0xac, 0xed, 0x00, 0x05};
     return length < sizeof OBJECT || memcmp(bytes, OBJECT, sizeof OBJECT) != 0 ||
-           bloom_fail(problem, "are a serialised object of Java; write the filter with "
+           bloom_fail(problem, "are a serialised object of Java. Write the filter with "
                                "BloomFilter.writeTo instead of ObjectOutputStream");
 }
 
@@ -71,7 +71,7 @@ bool bloom_exchange_words_fit(uint32_t words, const char *system, bloom_problem 
     return (words >= 1 && words <= INT32_MAX) ||
            bloom_fail(problem,
                       "are damaged: they say %" PRId64 " words of 64 bits, a %s filter has 1 to "
-                      "%" PRId32 "; write the filter again with BloomFilter.writeTo",
+                      "%" PRId32 ". Write the filter again with BloomFilter.writeTo",
                       bloom_signed32(words), system, INT32_MAX);
 }
 
@@ -81,7 +81,7 @@ bool bloom_exchange_probes_fit(const struct bloom_shape *shape, bloom_problem pr
     return bloom_fail(
         problem,
         "are damaged: their header says %" PRIu32 " hashes for %" PRIu64
-        " bits, more than 255 need as many bits; write them again where they come from",
+        " bits, more than 255 need as many bits. Write them again where they come from",
         shape->probes, shape->bits);
 }
 

@@ -36,7 +36,7 @@ static bool go_read_header(struct bloom_shape *shape, const uint8_t *bytes, uint
         return bloom_fail(problem,
                           "are no filter of bits-and-blooms: their header says %" PRIu64
                           " hashes and %" PRIu64 " bits; there must be 1 to %d and 1 to %" PRIu64
-                          "; write the filter with WriteTo or MarshalBinary",
+                          ". Write the filter with WriteTo or MarshalBinary",
                           probes, bits, BLOOM_FOREIGN_PROBES_MAXIMUM, BLOOM_BITS_MAXIMUM);
     *row = go_is_little(bytes, bits) ? bloom_load64(bytes + GO_AT_LENGTH)
                                      : bloom_load64_big(bytes + GO_AT_LENGTH);
@@ -44,7 +44,7 @@ static bool go_read_header(struct bloom_shape *shape, const uint8_t *bytes, uint
         return bloom_fail(problem,
                           "are no filter of bits-and-blooms: their header says %" PRIu64
                           " bits, but a row of %" PRIu64
-                          "; write the filter with WriteTo or MarshalBinary",
+                          ". Write the filter with WriteTo or MarshalBinary",
                           bits, bloom_load64_big(bytes + GO_AT_LENGTH));
     *shape =
         (struct bloom_shape){.layout = &bloom_layout_go, .probes = (uint32_t)probes, .bits = bits};
@@ -57,7 +57,7 @@ static bool go_read(unsigned form, struct bloom_shape *shape, const uint8_t *byt
     (void)form;
     if (length > 0 && bytes[0] == '{')
         return bloom_fail(problem,
-                          "are JSON; write the filter with WriteTo or MarshalBinary instead");
+                          "are JSON. Write the filter with WriteTo or MarshalBinary instead");
     if (!bloom_exchange_has_header(length, GO_HEADER_BYTES, "filter of bits-and-blooms",
                                    "store all that WriteTo writes", problem))
         return false;
@@ -71,7 +71,7 @@ static bool go_read(unsigned form, struct bloom_shape *shape, const uint8_t *byt
     uint64_t within = row < shape->bits ? row : shape->bits;
     if (within % BLOOM_WORD_BITS != 0 && word >> (within % BLOOM_WORD_BITS) != 0)
         return bloom_fail(
-            problem, "are damaged: bits are set beyond the last of the filter; write it again with "
+            problem, "are damaged: bits are set beyond the last of the filter. Write it again with "
                      "WriteTo");
     return true;
 }

@@ -48,18 +48,18 @@ static bool guava_read(unsigned form, struct bloom_shape *shape, const uint8_t *
             problem,
             "are no Guava filter that release %s of this extension knows: the strategy in "
             "their first byte "
-            "is %u, known are 0 (MURMUR128_MITZ_32) and 1 (MURMUR128_MITZ_64); write the "
+            "is %u, known are 0 (MURMUR128_MITZ_32) and 1 (MURMUR128_MITZ_64). Write the "
             "filter with "
             "BloomFilter.writeTo or get a newer release",
             BLOOM_RELEASE, bytes[0]);
     if (layouts[bytes[0]] == NULL)
         return bloom_fail(
             problem, "are a Guava filter of the older strategy MURMUR128_MITZ_32, which is read as "
-                     "format 'guava' alone; write the filter with a current Guava");
+                     "format 'guava' alone. Write the filter with a current Guava");
     if (bytes[GUAVA_AT_PROBES] == 0)
         return bloom_fail(
             problem,
-            "are damaged: they say 0 hashes per key, a Guava filter has 1 to %d; write the "
+            "are damaged: they say 0 hashes per key, a Guava filter has 1 to %d. Write the "
             "filter again with "
             "BloomFilter.writeTo",
             BLOOM_CLASSIC_PROBES_MAXIMUM);
@@ -86,19 +86,19 @@ static bool guava_measure(unsigned form, const struct bloom_shape *shape, uint64
     const struct bloom_layout *const *layouts = GUAVA_LAYOUTS[form];
     if (shape->layout != layouts[0] && shape->layout != layouts[1])
         return bloom_fail(
-            problem, "has layout %s, which Guava does not know%s; build it with layout %s",
+            problem, "has layout %s, which Guava does not know%s. Build it with layout %s",
             shape->layout->name, layouts[GUAVA_STRATEGY_32] == NULL ? " by this funnel" : "",
             layouts[1]->name);
     if (shape->bits % BLOOM_WORD_BITS != 0)
         return bloom_fail(problem,
                           "has %" PRIu64
-                          " bits, but Guava has only multiples of 64; build it with %" PRIu64
+                          " bits, but Guava has only multiples of 64. Build it with %" PRIu64
                           " bits, or with bloom_new and layout classic",
                           shape->bits, bloom_words_of(shape->bits) * BLOOM_WORD_BITS);
     if (shape->bits / BLOOM_WORD_BITS > INT32_MAX)
         return bloom_fail(problem,
                           "has %" PRIu64 " bits, but Guava has at most %" PRIu64
-                          "; build several filters",
+                          ". Build several filters",
                           shape->bits, (uint64_t)INT32_MAX * BLOOM_WORD_BITS);
     *length = GUAVA_HEADER_BYTES + bloom_payload_bytes(shape);
     return true;

@@ -19,7 +19,7 @@ static bool classic32_size(struct bloom_shape *shape, bloom_problem problem) {
     (void)shape;
     return bloom_fail(problem,
                       "layout classic32 is only for filters imported from Guava's older strategy "
-                      "MURMUR128_MITZ_32; ask for layout classic");
+                      "MURMUR128_MITZ_32. Ask for layout classic");
 }
 
 BLOOM_WALK_MEMBERS(classic32, 1, bloom_walk32_begin, bloom_walk32_step);

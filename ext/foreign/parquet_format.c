@@ -56,7 +56,7 @@ static bool parquet_read(unsigned form, struct bloom_shape *shape, const uint8_t
         memcmp(bytes, PARQUET_FILE, sizeof PARQUET_FILE) == 0 &&
         memcmp(bytes + length - sizeof PARQUET_FILE, PARQUET_FILE, sizeof PARQUET_FILE) == 0)
         return bloom_fail(
-            problem, "are a whole Parquet file; cut out the filter of one column and row group, at "
+            problem, "are a whole Parquet file. Cut out the filter of one column and row group, at "
                      "bloom_filter_offset with bloom_filter_length");
     uint64_t before = parquet_before(bytes, length);
     if (length < BLOOM_PARQUET_BLOCK_BYTES || before == UINT64_MAX ||
@@ -65,7 +65,7 @@ static bool parquet_read(unsigned form, struct bloom_shape *shape, const uint8_t
             problem,
             "are no Bloom filter of Parquet: these %" PRIu64 " are neither a header of split "
             "blocks, XXH64 and no compression with the bitset that it announces, nor a bitset "
-            "of whole blocks of 32; take bloom_filter_length bytes at bloom_filter_offset",
+            "of whole blocks of 32. Take bloom_filter_length bytes at bloom_filter_offset",
             length);
     *shape = (struct bloom_shape){.layout = parquet_layout(form),
                                   .probes = BLOOM_PARQUET_PROBES,
@@ -88,13 +88,13 @@ static bool parquet_measure(unsigned form, const struct bloom_shape *shape, uint
     if (shape->layout != layout)
         return bloom_fail(
             problem,
-            "has layout %s, which is another one than that of this format; build it with "
+            "has layout %s, which is another one than that of this format. Build it with "
             "layout %s",
             shape->layout->name, layout->name);
     if (size > INT32_MAX)
         return bloom_fail(problem,
                           "has %" PRIu64
-                          " bytes of bits, but Parquet counts them with 31 bits; build "
+                          " bytes of bits, but Parquet counts them with 31 bits. Build "
                           "several filters",
                           size);
     *length = size + parquet_header(size, header);

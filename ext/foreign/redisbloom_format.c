@@ -68,7 +68,7 @@ static bool redis_read_link(struct bloom_shape *shape, const uint8_t *bytes,
                    "are damaged: their header says %" PRIu64 " keys, rate %s, %" PRIu32
                    " hashes and %" PRIu64 " bits in %" PRIu64
                    " bytes, which no filter of RedisBloom "
-                   "has; dump it again with BF.SCANDUMP",
+                   "has. Dump it again with BF.SCANDUMP",
                    shape->capacity, bloom_number_text(number, shape->rate, 6), shape->probes,
                    shape->bits, size);
     }
@@ -87,12 +87,12 @@ static bool redis_read(unsigned form, struct bloom_shape *shape, const uint8_t *
         return bloom_fail(
             problem,
             "are no filter of RedisBloom 2.2 or newer: their header says options %" PRIu32
-            ", known are 5 and 13; join all chunks of BF.SCANDUMP, the first one first",
+            ", known are 5 and 13. Join all chunks of BF.SCANDUMP, the first one first",
             options);
     if (links != 1)
         return bloom_fail(problem,
                           "are %" PRIu32
-                          " filters in a chain, and only one can be read; reserve room for "
+                          " filters in a chain, and only one can be read. Reserve room for "
                           "all keys with BF.RESERVE, so that there is one",
                           links);
     if (!redis_read_link(shape, bytes, problem))
@@ -114,11 +114,11 @@ static bool redis_measure(unsigned form, const struct bloom_shape *shape, uint64
         return false;
     if (shape->capacity == 0)
         return bloom_fail(
-            problem, "was made for n = 0 keys, and RedisBloom has no such filter; build it for 1");
+            problem, "was made for n = 0 keys, and RedisBloom has no such filter. Build it for 1");
     if (!bloom_redisbloom_is_of_redis(shape))
         return bloom_fail(problem,
                           "says p or bits per key that no filter of RedisBloom has for its %" PRIu32
-                          " hashes; build it with bloom_agg(key, n, p, 'redisbloom')",
+                          " hashes. Build it with bloom_agg(key, n, p, 'redisbloom')",
                           shape->probes);
     *length = REDIS_HEADER_BYTES + bloom_payload_bytes(shape);
     return true;

@@ -44,7 +44,7 @@ static bool redisbloom_size(struct bloom_shape *shape, bloom_problem problem) {
         char number[BLOOM_NUMBER_SIZE];
         return bloom_fail(
             problem,
-            "p = %s is less than layout redisbloom can keep: 1e-300; ask for layout blocked "
+            "p = %s is less than layout redisbloom can keep: 1e-300. Ask for layout blocked "
             "and a larger p",
             bloom_number_text(number, shape->rate, 6));
     }

@@ -39,7 +39,7 @@ static bool spark_read(unsigned form, struct bloom_shape *shape, const uint8_t *
         return bloom_fail(
             problem,
             "are no Spark filter that release %s of this extension knows: they begin with "
-            "version %" PRIu32 ", known are 1 and 2; write the filter with "
+            "version %" PRIu32 ", known are 1 and 2. Write the filter with "
             "BloomFilter.writeTo or get a newer release",
             BLOOM_RELEASE, version);
     uint64_t header = SPARK_FORMS[version].header_bytes;
@@ -51,7 +51,7 @@ static bool spark_read(unsigned form, struct bloom_shape *shape, const uint8_t *
     if (probes < 1 || probes > BLOOM_FOREIGN_PROBES_MAXIMUM)
         return bloom_fail(problem,
                           "say %" PRId64
-                          " hashes per key, which must be 1 to %d; write the filter again "
+                          " hashes per key, which must be 1 to %d. Write the filter again "
                           "with BloomFilter.writeTo",
                           bloom_signed32(probes), BLOOM_FOREIGN_PROBES_MAXIMUM);
     if (!bloom_exchange_words_fit(words, "Spark", problem))
@@ -88,7 +88,7 @@ static bool spark_measure(unsigned form, const struct bloom_shape *shape, uint64
     if (version == 0)
         return bloom_fail(
             problem,
-            "has layout %s, which Spark does not know; build it with layout spark1, or spark2 "
+            "has layout %s, which Spark does not know. Build it with layout spark1, or spark2 "
             "for Spark 4.1 and newer",
             shape->layout->name);
     *length = SPARK_FORMS[version].header_bytes + bloom_payload_bytes(shape);

@@ -231,7 +231,7 @@ class Layout(WithExtension):
 
     ONLY = (
         "layout classic32 is only for filters imported from Guava's older strategy"
-        " MURMUR128_MITZ_32; ask for layout classic")
+        " MURMUR128_MITZ_32. Ask for layout classic")
 
     def test_none_is_made(self):
         self.refused(f"bloom_new: {self.ONLY}", "SELECT bloom_new(10, 0.01, 'classic32')")
@@ -277,7 +277,7 @@ class Refusals(WithExtension):
         for words in (0, -1, -2, -(2**31), -(2**31) + 1):
             self.import_refused(
                 f"are damaged: they say {words} words of 64 bits, a Guava filter has 1 to"
-                " 2147483647; write the filter again with BloomFilter.writeTo",
+                " 2147483647. Write the filter again with BloomFilter.writeTo",
                 struct.pack(">bBi", 1, 7, words) + bytes(16))
 
     def test_unknown_strategies(self):
@@ -385,7 +385,7 @@ class Refusals(WithExtension):
         for bits, enough in ((1, 64), (63, 64), (65, 128), (100, 128), (1000, 1024)):
             self.refused(
                 f"bloom_export: argument 1 has {bits} bits, but Guava has only"
-                f" multiples of 64; build it with {enough} bits, or with bloom_new and layout"
+                f" multiples of 64. Build it with {enough} bits, or with bloom_new and layout"
                 " classic",
                 "SELECT bloom_export(bloom_new_bits(?1, 3), 'guava')",
                 bits)
@@ -395,8 +395,8 @@ class Refusals(WithExtension):
             "bloom_export: argument 1 is NULL. Check that its row exists, or that its pin was not"
             " lost in a join, a view, a subquery in FROM or coalesce", EXPORT, None)
         self.refused(
-            "bloom_export: argument 1 is not one: these 22 bytes do not begin with"
-            " 89424c4d; import those of another system first",
+            "bloom_export: argument 1 is not a filter: it has 22 bytes and does not begin"
+            " with 89424c4d. Import a filter of another system with bloom_import",
             EXPORT, STRINGS)
 
     def test_the_length_limit_of_the_connection(self):

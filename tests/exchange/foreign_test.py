@@ -215,7 +215,7 @@ class Made(exchange_test.WithExtension):
     def test_no_bits(self):
         for layout in ("spark1", "spark2", "dcso"):
             self.refused(f"bloom_size: n = 1 and p = 0.9: layout {layout}, with the size that its "
-                         "own library gives it, would have no bits; ask for a smaller p",
+                         "own library gives it, would have no bits. Ask for a smaller p",
                          "SELECT bloom_size(1, 0.9, ?1)", layout)
 
     def test_sizes_beyond_what_a_library_can_count(self):
@@ -223,7 +223,7 @@ class Made(exchange_test.WithExtension):
                      "spark2 has at most 137438953408; make several filters, or one of layout "
                      "blocked", "SELECT bloom_size(1000000000000, 0.01, 'spark2')")
         self.refused("bloom_size: p = 1.23457e-301 is less than layout redisbloom can keep: "
-                     "1e-300; ask for layout blocked and a larger p",
+                     "1e-300. Ask for layout blocked and a larger p",
                      "SELECT bloom_size(1000, 1.234567e-301, 'redisbloom')")
 
     def test_a_layout_that_is_no_text_in_a_later_row(self):
@@ -239,7 +239,7 @@ class Made(exchange_test.WithExtension):
             if size:
                 self.assertEqual(self.value("SELECT length(bloom_new(0, 0.4, ?1))", layout), size)
         self.refused("bloom_export: argument 1 was made for n = 0 keys, and "
-                     "RedisBloom has no such filter; build it for 1",
+                     "RedisBloom has no such filter. Build it for 1",
                      "SELECT bloom_export(bloom_new(0, 0.4, 'redisbloom'), 'redisbloom')")
 
     def test_seeds_do_not_mix(self):
@@ -529,24 +529,24 @@ class Refusals(exchange_test.WithExtension):
         for n, p, told in ((0, 0.1, "0.1"), (2**40 + 1, 0.1, "0.1"), (5, 0.0, "0"), (5, 1.0, "1"),
                            (5, -1.234567, "-1.23457"), (5, math.inf, "inf"), (5, math.nan, "nan")):
             self.refused_bytes(f"are damaged: their header says n = {n} and p = {told}, n must be "
-                               "1 to 1099511627776, p between 0 and 1; fetch the file again",
+                               "1 to 1099511627776, p between 0 and 1. Fetch the file again",
                                good[:8] + struct.pack("<Qd", n, p) + good[24:], "dcso")
         for k, m in ((0, 100), (65536, 100), (2**63, 100), (3, 0), (3, 2**52 + 1), (3, 2**64 - 1)):
             self.refused_bytes(f"are damaged: their header says {k} hashes and {m} bits, there "
-                               "must be 1 to 65535 and 1 to 4503599627370496; fetch the file again",
+                               "must be 1 to 65535 and 1 to 4503599627370496. Fetch the file again",
                                good[:24] + struct.pack("<QQ", k, m) + good[40:], "dcso")
         self.refused_bytes("are damaged: their header says 300 hashes for 299 bits, more than 255 "
-                           "need as many bits; write them again where they come from",
+                           "need as many bits. Write them again where they come from",
                            good[:24] + struct.pack("<QQ", 300, 299) + good[40:], "dcso")
         self.refused_bytes("are cut off: there are 47, the header of a DCSO filter alone has 48; "
                            "store the whole file", good[:47], "dcso")
         self.refused_bytes(f"are cut off: there are {len(good) - 1}, their header says at least "
-                           f"{len(good)}; store the whole file", good[:-1], "dcso")
+                           f"{len(good)}. Store the whole file", good[:-1], "dcso")
 
     def test_go(self):
         plain = self.sample("go")
         good = plain.write()
-        self.refused_bytes("are JSON; write the filter with WriteTo or MarshalBinary instead",
+        self.refused_bytes("are JSON. Write the filter with WriteTo or MarshalBinary instead",
                            b'{"m":1,"k":1,"b":""}', "go")
         for m, k in ((0, 3), (2**52 + 1, 3), (100, 0), (100, 65536)):
             self.refused_bytes(f"are no filter of bits-and-blooms: their header says {k} hashes "
@@ -554,7 +554,7 @@ class Refusals(exchange_test.WithExtension):
                                "write the filter with WriteTo or MarshalBinary",
                                struct.pack(">QQ", m, k) + good[16:], "go")
         self.refused_bytes(f"are no filter of bits-and-blooms: their header says {plain.m} bits, "
-                           "but a row of 64; write the filter with WriteTo or MarshalBinary",
+                           "but a row of 64. Write the filter with WriteTo or MarshalBinary",
                            good[:16] + struct.pack(">Q", 64) + good[24:], "go")
         self.refused_bytes("are cut off: there are 23, the header of a filter of bits-and-blooms "
                            "alone has 24; store all that WriteTo writes", good[:23], "go")
@@ -602,7 +602,7 @@ class Refusals(exchange_test.WithExtension):
         for other in ("parquet", "parquet-int32"):
             wrong = "parquet" if other != "parquet" else "parquet-int32"
             self.refused(f"bloom_export: argument 1 has layout {wrong}, which is "
-                         f"another one than that of this format; build it with layout {other}",
+                         f"another one than that of this format. Build it with layout {other}",
                          EXPORT, self.value(IMPORT, bare, wrong), other)
 
     def test_parquet_headers_of_every_length(self):
@@ -648,13 +648,13 @@ class Refusals(exchange_test.WithExtension):
                 (64, "Q", 0, f"0 keys, rate 0.1, 5 hashes and {bits} bits in {bits // 8} bytes"),
                 (72, "B", 1, f"60 keys, rate 0.1, 5 hashes and {bits} bits in {bits // 8} bytes")):
             self.refused_bytes(f"are damaged: their header says {told}, which no filter of "
-                               "RedisBloom has; dump it again with BF.SCANDUMP",
+                               "RedisBloom has. Dump it again with BF.SCANDUMP",
                                changed(at, form, value), "redisbloom")
         odd = bytearray(changed(20, "Q", bits // 8 + 4))
         struct.pack_into("<Q", odd, 28, bits + 32)
         self.refused_bytes(f"are damaged: their header says 60 keys, rate 0.1, 5 hashes and "
                            f"{bits + 32} bits in {bits // 8 + 4} bytes, which no filter of "
-                           "RedisBloom has; dump it again with BF.SCANDUMP", bytes(odd),
+                           "RedisBloom has. Dump it again with BF.SCANDUMP", bytes(odd),
                            "redisbloom")
         self.refused_bytes("are cut off: there are 72, the header of a RedisBloom filter alone has "
                            "73; join all chunks of BF.SCANDUMP", good[:72], "redisbloom")
@@ -672,13 +672,13 @@ class Refusals(exchange_test.WithExtension):
 
     def test_guava_utf16(self):
         self.refused_bytes("are a Guava filter of the older strategy MURMUR128_MITZ_32, which is "
-                           "read as format 'guava' alone; write the filter with a current Guava",
+                           "read as format 'guava' alone. Write the filter with a current Guava",
                            b"\0" + exchange_test.STRINGS[1:], "guava-utf16")
         imported = self.value(IMPORT, exchange_test.STRINGS, "guava-utf16")
         self.assertEqual(imported[6], 3)
         self.assertEqual(self.value(EXPORT, imported, "guava-utf16"), exchange_test.STRINGS)
         self.refused("bloom_export: argument 1 has layout classic-utf16, which Guava "
-                     "does not know; build it with layout classic", EXPORT, imported, "guava")
+                     "does not know. Build it with layout classic", EXPORT, imported, "guava")
 
     def test_exports_of_other_layouts(self):
         blocked = self.value("SELECT bloom_new(10)")
@@ -719,22 +719,22 @@ class Refusals(exchange_test.WithExtension):
                          "write it anew", exchange_test.CHECK,
                          with_header(layout, at, value), 1)
         self.refused("bloom_export: argument 1 was made for n = 0 keys, and DCSO's "
-                     "bloom has no such filter; build it for 1", EXPORT,
+                     "bloom has no such filter. Build it for 1", EXPORT,
                      with_header("dcso", 24, bytes(8)), "dcso")
         self.refused("bloom_export: argument 1 was made for n = 0 keys, and DCSO's "
-                     "bloom has no such filter; build it for 1", EXPORT,
+                     "bloom has no such filter. Build it for 1", EXPORT,
                      with_header("dcso", 32, bytes(8)), "dcso")
         for at, value in ((8, b"\7"), (48, b"\x99\x99"), (32, struct.pack("<d", 0))):
             k = 7 if at == 8 else 6
             filter_value = with_header("redisbloom", at, value)
             self.assertEqual(self.value(exchange_test.CHECK, filter_value, "a"), 0)
             self.refused("bloom_export: argument 1 says p or bits per key that no "
-                         f"filter of RedisBloom has for its {k} hashes; build it with "
+                         f"filter of RedisBloom has for its {k} hashes. Build it with "
                          "bloom_agg(key, n, p, 'redisbloom')", EXPORT, filter_value, "redisbloom")
         words = struct.pack("<Q", 2**31 * 64)
         for layout in ("spark1", "spark2"):
             self.refused(f"bloom_check: argument 1 is invalid: layout {layout} has at "
-                         "most 2^31 - 1 words; whoever wrote it must write it anew",
+                         "most 2^31 - 1 words. Whoever wrote it must write it anew",
                          exchange_test.CHECK,
                          with_header(layout, 16, words), 1)
 

@@ -136,7 +136,7 @@ static void sizes(void) {
     bloom_builder_release(&builder);
     assert_string_equal(
         problem, "the largest number, 1099511627776, is too large: layout bitmap needs a bit "
-                 "for each number up to it; use another layout");
+                 "for each number up to it. Use another layout");
 }
 
 static void what_fits(void) {

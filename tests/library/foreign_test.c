@@ -328,7 +328,7 @@ static void largest_of_guava(void) {
     assert_false(guava->measure(0, &shape, &length, problem));
     assert_string_equal(
         problem,
-        "has 137438953472 bits, but Guava has at most 137438953408; build several filters");
+        "has 137438953472 bits, but Guava has at most 137438953408. Build several filters");
     assert_same(length, 42, "length left alone");
     /* Only the header is looked at: the length says that the words are there. */
     const uint8_t header[] = {1, 7, 0x7f, 0xff, 0xff, 0xff};
@@ -351,7 +351,7 @@ static void largest_of_each_format(void) {
     shape.bits += 256;
     assert_false(bloom_exchange_parquet.measure(0, &shape, &length, problem));
     assert_string_equal(problem, "has 2147483648 bytes of bits, but Parquet counts them with 31 "
-                                 "bits; build several filters");
+                                 "bits. Build several filters");
     /* Only the ends are looked at, and the header. */
     uint8_t start[64] = {0x15};
     assert_true(bloom_exchange_parquet.read(0, &shape, start, UINT64_C(1) << 37, problem));

@@ -245,11 +245,11 @@ static void sizes(void) {
     }
     assert_false(bloom_shape_for(&shape, &bloom_layout_fuse, UINT64_C(4000000000), 0.004, problem));
     assert_string_equal(problem, "4000000000 keys are too many for layout fuse, which has room for "
-                                 "3.8e9; use layout blocked");
+                                 "3.8e9. Use layout blocked");
     assert_false(bloom_shape_for(&shape, &bloom_layout_fuse, 1, 1.234567e-10, problem));
     assert_string_equal(
         problem,
-        "a rate of 1.23457e-10 is less than layout fuse can keep; ask for 2.34e-10 or more");
+        "a rate of 1.23457e-10 is less than layout fuse can keep. Ask for 2.34e-10 or more");
 }
 
 static void widths(void) {

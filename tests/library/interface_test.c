@@ -584,8 +584,8 @@ static void refusals(void) {
     } while (0)
 #define NEW(n, p, options) sqlite_bloom_filter_new(&filter, n, p, options, NULL, problem)
     REFUSED(sqlite_bloom_filter_open(&filter, NULL, 0, NULL, problem), SQLITE_BLOOM_NOT_A_FILTER,
-            "sqlite_bloom_filter_open: the filter is not one: these 0 bytes do not begin with "
-            "89424c4d; import those of another system first");
+            "sqlite_bloom_filter_open: the data is not a filter: it has 0 bytes and does not "
+            "begin with 89424c4d. Import a filter of another system with bloom_import");
     assert_null(filter);
     REFUSED(NEW(10, 0, NULL), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_new: p must be between 0 and 1 (0.01 is 1 %), not 0");

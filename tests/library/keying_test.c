@@ -7,7 +7,7 @@
 #include "shorthand.h"
 
 /* What messages end in. */
-#define ANEW "; whoever wrote it must write it anew"
+#define ANEW ". Whoever wrote it must write it anew"
 
 /* A rule for the tests alone: what is added has its first letter as its key, what is asked each of
  * its letters. */
@@ -97,9 +97,9 @@ static void salted_filters_are_read(void) {
     for (size_t shorter = 0; shorter < length; shorter++)
         assert_read(filter, shorter, "");
     assert_read(filter, 64,
-                "is cut off: it has 64 bytes, its header alone has 128; store it whole");
+                "is cut off: it has 64 bytes, its header alone has 128. Store it whole");
     assert_read(filter, 128,
-                "was cut off or extended: it has 128 bytes, its header says 192; store it whole");
+                "was cut off or extended: it has 128 bytes, its header says 192. Store it whole");
     assert_read(filter, length, NULL);
     free(filter);
 }
@@ -107,7 +107,7 @@ static void salted_filters_are_read(void) {
 static void wrong_second_lines(void) {
     static const char spare[] =
         "uses reserved bytes of its header, which release " BLOOM_RELEASE " of this "
-        "extension does not know; get a newer release";
+        "extension does not know. Get a newer release";
     struct bloom_shape shape = salted(&bloom_layout_blocked, 6, 512, 50, SALT);
     size_t length;
     uint8_t *filter = empty_filter(&shape, &length);
@@ -122,7 +122,7 @@ static void wrong_second_lines(void) {
         snprintf(words, sizeof words,
                  "has %u further header lines, but release " BLOOM_RELEASE
                  " of this extension reads at most "
-                 "1; get a newer release, or restore it if it is damaged",
+                 "1. Get a newer release, or restore it if it is damaged",
                  lines);
         filter[7] = (uint8_t)lines;
         assert_read(filter, length, words);

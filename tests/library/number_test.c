@@ -56,7 +56,7 @@ static void assert_messages(void) {
     assert_false(bloom_shape_for(&shape, &bloom_layout_classic, 1, 0.9, problem));
     assert_string_equal(
         problem, "n = 1 and p = 0.9: layout classic, with the size that its own library gives it, "
-                 "would have no bits; ask for a smaller p");
+                 "would have no bits. Ask for a smaller p");
     struct bloom_shape other;
     assert_true(bloom_shape_for(&shape, &bloom_layout_blocked, 100, 0.01, problem));
     assert_true(bloom_shape_for(&other, &bloom_layout_blocked, 100, 0.0101, problem));

@@ -380,10 +380,10 @@ static void classic_refusals(void) {
          "larger p"},
         {1, 0.9012345,
          "n = 1 and p = 0.901235: layout classic, with the size that its own library gives it, "
-         "would have no bits; ask for a smaller p"},
+         "would have no bits. Ask for a smaller p"},
         {UINT64_C(1) << 40, 0.01234567,
          "n = 1099511627776 at p = 0.0123457 takes 10056651963712 bits, layout classic has at "
-         "most 137438953408; make several filters, or one of layout blocked"},
+         "most 137438953408. Make several filters, or one of layout blocked"},
     };
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
         struct bloom_shape shape;

@@ -212,8 +212,9 @@ class FilterLibrary(unittest.TestCase):
         self.assertLess(int(told.split()[2]), 2000)
         self.assertEqual(self.guard("none", "x"), ("guard: there is no filter none\n", 2))
         self.assertEqual(self.guard("broken", "x"),
-                         ("guard: sqlite_bloom_filter_open: the filter is not one: these 1 bytes do"
-                          " not begin with 89424c4d; import those of another system first\n",
+                         ("guard: sqlite_bloom_filter_open: the data is not a filter: it has"
+                          " 1 byte and does not begin with 89424c4d. Import a filter of another"
+                          " system with bloom_import\n",
                           2))
 
     def guard(self, *arguments):

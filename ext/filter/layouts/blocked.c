@@ -80,8 +80,8 @@ bool bloom_blocked_choose(struct bloom_shape *shape, uint64_t *blocks, bloom_pro
         double least = (ldexp(1, -30) + ldexp((double)keys, -64)) * 1.005;
         char rate[BLOOM_NUMBER_SIZE], least_rate[BLOOM_NUMBER_SIZE];
         return bloom_fail(problem,
-                          "a rate of %s is less than layout %s can keep for %" PRIu64 " keys; "
-                          "ask for %s or more",
+                          "a rate of %s is less than layout %s can keep for %" PRIu64 " keys. "
+                          "Ask for %s or more",
                           bloom_number_text(rate, shape->rate, 6), shape->layout->name, keys,
                           bloom_number_text(least_rate, least, 3));
     }

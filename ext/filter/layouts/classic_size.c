@@ -23,14 +23,14 @@ bool bloom_foreign_set_bits(struct bloom_shape *shape, uint64_t bits, uint64_t m
         return bloom_fail(
             problem,
             "n = %" PRIu64 " and p = %s: layout %s, with the size that its own library gives "
-            "it, would have no bits; ask for a smaller p",
+            "it, would have no bits. Ask for a smaller p",
             shape->capacity, bloom_number_text(number, shape->rate, 6), shape->layout->name);
     if (bits <= maximum)
         return true;
     return bloom_fail(problem,
                       "n = %" PRIu64 " at p = %s takes %" PRIu64
                       " bits, layout %s has at most %" PRIu64
-                      "; make several filters, or one of layout blocked",
+                      ". Make several filters, or one of layout blocked",
                       shape->capacity, bloom_number_text(number, shape->rate, 6), bits,
                       shape->layout->name, maximum);
 }
@@ -47,7 +47,7 @@ bool bloom_foreign_size_as_guava(struct bloom_shape *shape, bloom_problem proble
         char number[BLOOM_NUMBER_SIZE];
         return bloom_fail(problem,
                           "n = %" PRIu64 " and p = %s take %" PRIu64
-                          " hashes, layout %s has at most %" PRIu32 "; ask for a larger p",
+                          " hashes, layout %s has at most %" PRIu32 ". Ask for a larger p",
                           shape->capacity, bloom_number_text(number, shape->rate, 6), probes,
                           shape->layout->name, shape->layout->probes_maximum);
     }

@@ -255,7 +255,7 @@ static bool fuse_size(struct bloom_shape *shape, bloom_problem problem) {
     if (width > FUSE_WIDTH_MAXIMUM) {
         char rate[BLOOM_NUMBER_SIZE], least[BLOOM_NUMBER_SIZE];
         return bloom_fail(problem,
-                          "a rate of %s is less than layout fuse can keep; ask for %s or more",
+                          "a rate of %s is less than layout fuse can keep. Ask for %s or more",
                           bloom_number_text(rate, shape->rate, 6),
                           bloom_number_text(least, ldexp(1, -FUSE_WIDTH_MAXIMUM) * 1.005, 3));
     }
@@ -264,7 +264,7 @@ static bool fuse_size(struct bloom_shape *shape, bloom_problem problem) {
     if (places > UINT32_MAX)
         return bloom_fail(problem,
                           "%" PRIu64
-                          " keys are too many for layout fuse, which has room for 3.8e9; use "
+                          " keys are too many for layout fuse, which has room for 3.8e9. Use "
                           "layout blocked",
                           shape->capacity);
     shape->probes = FUSE_PLACES;
