@@ -86,7 +86,7 @@ $CC $flags -o $build/two_libraries_test tests/threads/two_libraries_test.c -lpth
 program "two libraries" two_libraries_test "./$build/bloom.so"
 
 # The filter library, which is in what was linked in.
-library=$(echo "$linked" | grep -E '/(url|filter|exchange)/|/sqlite-bloom-filter\.o$')
+library=$(echo "$linked" | grep -vE '/(sqlite|table)/|/extension\.o$')
 # shellcheck disable=SC2086
 $CC $flags -o $build/readers_test tests/threads/readers_test.c $library -lpthread -lm || exit 1
 program "readers" readers_test
