@@ -146,7 +146,7 @@ static void what_fits(void) {
     assert_true(bloom_shape_has_room(&shape, &word, problem));
     word = 100;
     assert_false(bloom_shape_has_room(&shape, &word, problem));
-    assert_string_equal(problem, "is 100, but the filter has room for 0 to 99; make it larger, or "
+    assert_string_equal(problem, "is 100, but the filter has room for 0 to 99. Make it larger, or "
                                  "leave n out of bloom_agg");
 }
 

@@ -130,13 +130,13 @@ static void wrong_second_lines(void) {
     filter[7] = 0;
     write_checksum(filter);
     assert_read(filter, length,
-                "is invalid: its header has hash 10 and 0 further lines; hash 10 goes with one, "
+                "is invalid: its header has hash 10 and 0 further lines. Hash 10 goes with one, "
                 "the salt, and no other with any" ANEW);
     filter[7] = 1;
     filter[6] = 1;
     write_checksum(filter);
     assert_read(filter, length,
-                "is invalid: its header has hash 1 and 1 further lines; hash 10 goes with one, the "
+                "is invalid: its header has hash 1 and 1 further lines. Hash 10 goes with one, the "
                 "salt, and no other with any" ANEW);
     filter[5] = 2; /* classic */
     filter[6] = 10;

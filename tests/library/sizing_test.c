@@ -357,7 +357,7 @@ static void classic_keeps_or_refuses(void) {
             if (!bloom_shape_for(&shape, &bloom_layout_classic, capacity, rates[i], problem)) {
                 refused++;
                 assert_true(strstr(problem, "or one of layout blocked") != NULL ||
-                            strstr(problem, "ask for a larger p") != NULL ||
+                            strstr(problem, "Ask for a larger p") != NULL ||
                             strstr(problem, "would have no bits") != NULL);
                 continue;
             }
@@ -376,7 +376,7 @@ static void classic_refusals(void) {
         const char *words;
     } refused[] = {
         {5, 1.234567e-100,
-         "n = 5 and p = 1.23457e-100 take 332 hashes, layout classic has at most 255; ask for a "
+         "n = 5 and p = 1.23457e-100 take 332 hashes, layout classic has at most 255. Ask for a "
          "larger p"},
         {1, 0.9012345,
          "n = 1 and p = 0.901235: layout classic, with the size that its own library gives it, "
