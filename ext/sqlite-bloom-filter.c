@@ -45,39 +45,40 @@ static int interface_no_memory(char *problem, const char *function) {
 /* The allocator of a caller, and the same for the library. It must not move, because memory points
  * into it. */
 struct interface_memory {
-    struct sqlite_bloom_memory given;
+    struct sqlite_bloom_memory allocator;
     struct bloom_memory memory;
 };
 
-static void *given_allocate(void *context, uint64_t bytes) {
-    const struct sqlite_bloom_memory *given = context;
-    return bytes <= SIZE_MAX ? given->allocate(given->context, (size_t)bytes) : NULL;
+static void *caller_allocate(void *context, uint64_t bytes) {
+    const struct sqlite_bloom_memory *allocator = context;
+    return bytes <= SIZE_MAX ? allocator->allocate(allocator->context, (size_t)bytes) : NULL;
 }
 
-static void given_release(void *context, void *memory) {
-    const struct sqlite_bloom_memory *given = context;
-    given->release(given->context, memory);
+static void caller_release(void *context, void *memory) {
+    const struct sqlite_bloom_memory *allocator = context;
+    allocator->release(allocator->context, memory);
 }
 
-static void *given_resize(void *context, void *memory, uint64_t bytes) {
-    const struct sqlite_bloom_memory *given = context;
-    return bytes <= SIZE_MAX ? given->resize(given->context, memory, (size_t)bytes) : NULL;
+static void *caller_resize(void *context, void *memory, uint64_t bytes) {
+    const struct sqlite_bloom_memory *allocator = context;
+    return bytes <= SIZE_MAX ? allocator->resize(allocator->context, memory, (size_t)bytes) : NULL;
 }
 
 static void interface_memory_begin(struct interface_memory *memory,
-                                   const struct sqlite_bloom_memory *given) {
+                                   const struct sqlite_bloom_memory *allocator) {
     memory->memory = bloom_c_memory;
-    if (given == NULL)
+    if (allocator == NULL)
         return;
-    memory->given = *given;
-    memory->memory = (struct bloom_memory){
-        given_allocate, given_release, given->resize != NULL ? given_resize : NULL, &memory->given};
+    memory->allocator = *allocator;
+    memory->memory =
+        (struct bloom_memory){caller_allocate, caller_release,
+                              allocator->resize != NULL ? caller_resize : NULL, &memory->allocator};
 }
 
 /* Returns `size` zero bytes from an allocator. */
-static void *interface_allocate(size_t size, const struct sqlite_bloom_memory *given) {
+static void *interface_allocate(size_t size, const struct sqlite_bloom_memory *allocator) {
     struct interface_memory memory;
-    interface_memory_begin(&memory, given);
+    interface_memory_begin(&memory, allocator);
     void *made = bloom_allocate(&memory.memory, size);
     if (made != NULL)
         memset(made, 0, size);
@@ -85,14 +86,14 @@ static void *interface_allocate(size_t size, const struct sqlite_bloom_memory *g
 }
 
 /* Returns the allocator that the caller passed, or NULL. */
-static const struct sqlite_bloom_memory *given_of(const struct interface_memory *memory) {
-    return memory->memory.context != NULL ? &memory->given : NULL;
+static const struct sqlite_bloom_memory *allocator_of(const struct interface_memory *memory) {
+    return memory->memory.context != NULL ? &memory->allocator : NULL;
 }
 
 /* Releases an object that contains its own allocator. */
 static void interface_release(void *handle, const struct interface_memory *memory) {
     struct interface_memory copy;
-    interface_memory_begin(&copy, given_of(memory));
+    interface_memory_begin(&copy, allocator_of(memory));
     bloom_release(&copy.memory, handle);
 }
 
@@ -111,10 +112,10 @@ struct sqlite_bloom_filter {
 };
 
 /* A filter without bytes. */
-static struct sqlite_bloom_filter *filter_begin(const struct sqlite_bloom_memory *given) {
-    struct sqlite_bloom_filter *filter = interface_allocate(sizeof *filter, given);
+static struct sqlite_bloom_filter *filter_begin(const struct sqlite_bloom_memory *allocator) {
+    struct sqlite_bloom_filter *filter = interface_allocate(sizeof *filter, allocator);
     if (filter != NULL)
-        interface_memory_begin(&filter->memory, given);
+        interface_memory_begin(&filter->memory, allocator);
     return filter;
 }
 
@@ -153,7 +154,7 @@ static int filter_made(struct sqlite_bloom_filter **made, struct sqlite_bloom_fi
 }
 
 static int filter_open(struct sqlite_bloom_filter **made, const void *bytes, uint8_t *writable,
-                       size_t length, const struct sqlite_bloom_memory *given, char *problem,
+                       size_t length, const struct sqlite_bloom_memory *allocator, char *problem,
                        const char *function) {
     bloom_problem reason;
     struct bloom_shape shape;
@@ -161,7 +162,7 @@ static int filter_open(struct sqlite_bloom_filter **made, const void *bytes, uin
     if (!bloom_filter_read(&shape, bytes, length, reason))
         return interface_fail(problem, SQLITE_BLOOM_NOT_A_FILTER, function, "the data %s",
                               reason);
-    struct sqlite_bloom_filter *filter = filter_begin(given);
+    struct sqlite_bloom_filter *filter = filter_begin(allocator);
     if (filter != NULL) {
         filter->shape = shape;
         filter_view(filter, bytes, writable);
@@ -603,7 +604,7 @@ int sqlite_bloom_filter_remove(struct sqlite_bloom_filter *filter, struct sqlite
 
 static int merge_filters(struct sqlite_bloom_filter **made, enum bloom_merge_kind kind,
                          const struct sqlite_bloom_filter *const *filters, size_t count,
-                         const struct sqlite_bloom_memory *given, char *problem,
+                         const struct sqlite_bloom_memory *allocator, char *problem,
                          const char *function) {
     bloom_problem reason;
     *made = NULL;
@@ -614,7 +615,7 @@ static int merge_filters(struct sqlite_bloom_filter **made, enum bloom_merge_kin
         if (!bloom_merge_offered(kind, filters[i]->shape.layout))
             return not_offered(filters[i]->shape.layout,
                                kind == BLOOM_UNION ? "unite" : "intersect", problem, function);
-    struct sqlite_bloom_filter *filter = filter_begin(given);
+    struct sqlite_bloom_filter *filter = filter_begin(allocator);
     if (filter == NULL)
         return interface_no_memory(problem, function);
     struct bloom_merge merge = {.kind = kind, .memory = &filter->memory.memory};
@@ -718,7 +719,7 @@ int sqlite_bloom_builder_add(struct sqlite_bloom_builder *builder, struct sqlite
 int sqlite_bloom_builder_finish(struct sqlite_bloom_builder *builder,
                                 struct sqlite_bloom_filter **filter, char *problem) {
     bloom_problem reason;
-    struct sqlite_bloom_filter *made = filter_begin(given_of(&builder->memory));
+    struct sqlite_bloom_filter *made = filter_begin(allocator_of(&builder->memory));
     uint8_t *bytes;
     *filter = NULL;
     if (made == NULL)

@@ -84,7 +84,7 @@ static uint64_t *move_distinct(uint64_t *to, const uint64_t *sorted, size_t coun
 static enum bloom_built sort_all(struct bloom_hashes *hashes, const struct bloom_key_set *keys) {
     const uint64_t count = hashes->count;
     const unsigned skipped = count > FEW_HASHES ? STRETCH_BITS : 0;
-    uint64_t since_asked = 0;
+    uint64_t since_poll = 0;
     uint64_t *all = hashes->hashes, *end = all;
     if (!bloom_key_set_each(keys, take, &end))
         return BLOOM_BUILD_INTERRUPTED;
@@ -96,7 +96,7 @@ static enum bloom_built sort_all(struct bloom_hashes *hashes, const struct bloom
         if (!sort_stretch(keys->memory, all + from, (size_t)(to - from), skipped))
             return BLOOM_BUILD_NO_MEMORY;
         end = move_distinct(end, all + from, (size_t)(to - from));
-        if (bloom_key_set_interrupted(keys, to - from, &since_asked))
+        if (bloom_key_set_interrupted(keys, to - from, &since_poll))
             return BLOOM_BUILD_INTERRUPTED;
     }
     hashes->count = (uint64_t)(end - all);
@@ -105,7 +105,7 @@ static enum bloom_built sort_all(struct bloom_hashes *hashes, const struct bloom
 
 enum bloom_built bloom_hashes_sort(struct bloom_hashes *hashes, const struct bloom_key_set *keys) {
     hashes->hashes = NULL;
-    hashes->count = bloom_key_set_held(keys);
+    hashes->count = bloom_key_set_size(keys);
     if (hashes->count == 0)
         return BLOOM_BUILT;
     hashes->hashes = bloom_allocate(keys->memory, hashes->count * sizeof *hashes->hashes);

@@ -25,7 +25,7 @@ enum bloom_key_kind bloom_ruled_keys(const struct bloom_shape *shape, const uint
     struct bloom_key_room room;
     if (!bloom_key_room_take(&room, rule->room(length), memory))
         return BLOOM_KEY_NO_MEMORY;
-    *count = rule->ask(text, length, room.bytes, keys);
+    *count = rule->check(text, length, room.bytes, keys);
     /* A hashing may write more words than the layout uses: those of the next key overwrite them. */
     for (unsigned i = 0; i < *count; i++)
         bloom_text_key(shape, keys[i].bytes, keys[i].length, words + i * shape->layout->hash_words);

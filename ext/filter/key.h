@@ -13,8 +13,8 @@
  * the value. So the key cannot be in the filter. */
 enum bloom_key_kind { BLOOM_KEY, BLOOM_KEY_NULL, BLOOM_KEY_FOREIGN, BLOOM_KEY_NO_MEMORY };
 
-static inline enum bloom_key_kind bloom_key_kind_of(bool taken) {
-    return taken ? BLOOM_KEY : BLOOM_KEY_FOREIGN;
+static inline enum bloom_key_kind bloom_key_kind_of(bool hashed) {
+    return hashed ? BLOOM_KEY : BLOOM_KEY_FOREIGN;
 }
 
 /* Returns true when keys are hashed by murmur3, as those of most filters are. They need no call

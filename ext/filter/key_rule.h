@@ -39,8 +39,8 @@ struct bloom_key_rule {
 
     /* Finds the keys that may cover a text, the most exact first. Returns their number, 0 when the
      * text has no key. */
-    unsigned (*ask)(const uint8_t *text, size_t length, uint8_t *room,
-                    struct bloom_rule_key keys[BLOOM_RULE_KEYS_MAXIMUM]);
+    unsigned (*check)(const uint8_t *text, size_t length, uint8_t *room,
+                      struct bloom_rule_key keys[BLOOM_RULE_KEYS_MAXIMUM]);
 };
 
 /* Finds the rule of a number, NULL for rule 0. Returns false when the number is unknown. */

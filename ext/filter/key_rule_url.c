@@ -39,8 +39,8 @@ static unsigned rule_url_all(const struct bloom_url *url, const uint8_t *room,
     return count;
 }
 
-static unsigned rule_url_ask(const uint8_t *text, size_t length, uint8_t *room,
-                             struct bloom_rule_key keys[BLOOM_RULE_KEYS_MAXIMUM]) {
+static unsigned rule_url_check(const uint8_t *text, size_t length, uint8_t *room,
+                               struct bloom_rule_key keys[BLOOM_RULE_KEYS_MAXIMUM]) {
     struct bloom_url url;
     return bloom_url_parse(&url, text, length, room) ? rule_url_all(&url, room, keys) : 0;
 }
@@ -53,8 +53,8 @@ static bool rule_url_nocase_add(const uint8_t *text, size_t length, uint8_t *roo
     return has_key;
 }
 
-static unsigned rule_url_nocase_ask(const uint8_t *text, size_t length, uint8_t *room,
-                                    struct bloom_rule_key keys[BLOOM_RULE_KEYS_MAXIMUM]) {
+static unsigned rule_url_nocase_check(const uint8_t *text, size_t length, uint8_t *room,
+                                      struct bloom_rule_key keys[BLOOM_RULE_KEYS_MAXIMUM]) {
     struct bloom_url url;
     if (!bloom_url_parse(&url, text, length, room))
         return 0;
@@ -81,7 +81,7 @@ const struct bloom_key_rule bloom_key_rule_url = {
     .room = bloom_url_room,
     .add = rule_url_add,
     .advice = rule_url_advice,
-    .ask = rule_url_ask,
+    .check = rule_url_check,
 };
 
 const struct bloom_key_rule bloom_key_rule_url_nocase = {
@@ -90,5 +90,5 @@ const struct bloom_key_rule bloom_key_rule_url_nocase = {
     .room = bloom_url_room,
     .add = rule_url_nocase_add,
     .advice = rule_url_advice,
-    .ask = rule_url_nocase_ask,
+    .check = rule_url_nocase_check,
 };

@@ -150,7 +150,7 @@ static inline void keep_key(struct key_keeper *keeper, const uint64_t *value, un
     keeper->keys++;
 }
 
-static void keep_no_more(struct key_keeper *keeper, struct bloom_key_partition *partition) {
+static void finish_keeping(struct key_keeper *keeper, struct bloom_key_partition *partition) {
     keeper->to->words = keeper->at;
     partition->last = keeper->to;
     partition->keys = keeper->keys;
@@ -170,7 +170,7 @@ static inline void drop_duplicates(struct bloom_key_partition *partition, struct
             if (is_new)
                 keep_key(&keeper, value, width);
         }
-    keep_no_more(&keeper, partition);
+    finish_keeping(&keeper, partition);
     partition->distinct = partition->keys;
 }
 
@@ -200,7 +200,7 @@ static void drop_surplus(struct bloom_key_partition *partition, struct key_table
             if (copies < BLOOM_REPEATS_MAXIMUM)
                 keep_key(&keeper, from->values + i, 1);
         }
-    keep_no_more(&keeper, partition);
+    finish_keeping(&keeper, partition);
 }
 
 static bool settle(struct bloom_key_set *set, struct bloom_key_partition *partition) {
@@ -249,7 +249,7 @@ static inline struct bloom_key_partition *partition_of(struct bloom_key_set *set
 /* Distributes the keys of the first partition over many. */
 static bool key_set_split(struct bloom_key_set *set) {
     unsigned width = set->layout->hash_words;
-    struct bloom_key_partition whole = set->one;
+    struct bloom_key_partition all = set->one;
     set->partitions = bloom_allocate(set->memory, PARTITIONS * sizeof *set->partitions);
     if (set->partitions == NULL)
         return false;
@@ -257,7 +257,7 @@ static bool key_set_split(struct bloom_key_set *set) {
     set->one = (struct bloom_key_partition){0};
     for (unsigned i = 0; i < PARTITIONS; i++)
         set->partitions[i].settle_at = KEYS_BEFORE_PARTITIONS / PARTITIONS * settle_factor(set);
-    for (struct bloom_key_chunk *chunk = whole.first; chunk != NULL; chunk = chunk->next)
+    for (struct bloom_key_chunk *chunk = all.first; chunk != NULL; chunk = chunk->next)
         for (uint32_t i = 0; i < chunk->words; i += width)
             if (!append(set, partition_of(set, chunk->values[i]), chunk->values + i)) {
                 /* Go back to one partition, because no key may be lost. */
@@ -265,10 +265,10 @@ static bool key_set_split(struct bloom_key_set *set) {
                     release_chunks(set, set->partitions[j].first);
                 bloom_release(set->memory, set->partitions);
                 set->partitions = NULL;
-                set->one = whole;
+                set->one = all;
                 return false;
             }
-    release_chunks(set, whole.first);
+    release_chunks(set, all.first);
     return true;
 }
 
@@ -291,7 +291,7 @@ static size_t partition_count(const struct bloom_key_set *set) {
     return set->partitions ? PARTITIONS : 1;
 }
 
-uint64_t bloom_key_set_held(const struct bloom_key_set *set) {
+uint64_t bloom_key_set_size(const struct bloom_key_set *set) {
     const struct bloom_key_partition *partitions = set->partitions ? set->partitions : &set->one;
     uint64_t keys = 0;
     for (size_t i = 0; i < partition_count(set); i++)
@@ -300,20 +300,20 @@ uint64_t bloom_key_set_held(const struct bloom_key_set *set) {
 }
 
 bool bloom_key_set_interrupted(const struct bloom_key_set *set, uint64_t keys_handled,
-                               uint64_t *since_asked) {
-    *since_asked += keys_handled;
-    if (*since_asked < KEYS_BETWEEN_QUESTIONS || set->interrupted == NULL)
+                               uint64_t *since_poll) {
+    *since_poll += keys_handled;
+    if (*since_poll < KEYS_BETWEEN_QUESTIONS || set->interrupted == NULL)
         return false;
-    *since_asked = 0;
+    *since_poll = 0;
     return set->interrupted(set->argument);
 }
 
 enum bloom_built bloom_key_set_settle(struct bloom_key_set *set, uint64_t *keys) {
     struct bloom_key_partition *partitions = set->partitions ? set->partitions : &set->one;
-    uint64_t since_asked = 0;
+    uint64_t since_poll = 0;
     *keys = 0;
     for (size_t i = 0; i < partition_count(set); i++) {
-        if (bloom_key_set_interrupted(set, partitions[i].keys, &since_asked))
+        if (bloom_key_set_interrupted(set, partitions[i].keys, &since_poll))
             return BLOOM_BUILD_INTERRUPTED;
         if (!settle(set, &partitions[i]))
             return BLOOM_BUILD_NO_MEMORY;
@@ -327,9 +327,9 @@ bool bloom_key_set_each(const struct bloom_key_set *set,
                         void *argument) {
     const struct bloom_key_partition *partitions = set->partitions ? set->partitions : &set->one;
     unsigned width = set->layout->hash_words;
-    uint64_t since_asked = 0;
+    uint64_t since_poll = 0;
     for (size_t i = 0; i < partition_count(set); i++) {
-        if (bloom_key_set_interrupted(set, partitions[i].keys, &since_asked))
+        if (bloom_key_set_interrupted(set, partitions[i].keys, &since_poll))
             return false;
         for (const struct bloom_key_chunk *chunk = partitions[i].first; chunk != NULL;
              chunk = chunk->next) {

@@ -55,7 +55,7 @@ bool bloom_key_set_add(struct bloom_key_set *set, const uint64_t *words);
 enum bloom_built bloom_key_set_settle(struct bloom_key_set *set, uint64_t *keys);
 
 /* Returns the number of keys, including duplicates that were not dropped yet. */
-uint64_t bloom_key_set_held(const struct bloom_key_set *set);
+uint64_t bloom_key_set_size(const struct bloom_key_set *set);
 
 /* Calls visit with the words of all keys, hash_words for each, count keys at a time. As far as the
  * set is partitioned, they ascend by the upper bits of their first word. Returns false when
@@ -65,9 +65,9 @@ bool bloom_key_set_each(const struct bloom_key_set *set,
                         void *argument);
 
 /* Returns true when the work should end. keys_handled is the number of keys processed since the
- * last call. Polls `interrupted` now and then. *since_asked begins as 0. */
+ * last call. Polls `interrupted` now and then. *since_poll begins as 0. */
 bool bloom_key_set_interrupted(const struct bloom_key_set *set, uint64_t keys_handled,
-                               uint64_t *since_asked);
+                               uint64_t *since_poll);
 
 /* Adds the keys of a settled set to a payload of zeros. The shape must be sized for the set. */
 enum bloom_built bloom_key_set_build(const struct bloom_key_set *set, struct bloom_shape *shape,

@@ -1,5 +1,5 @@
-/* The first filter is copied; each further one is combined with the result. The larger of the two
- * keeps its memory, or is halved first, so that no third filter is needed. */
+/* The first filter is copied; each further one is combined with the result. The larger of the
+ * two keeps its memory, or is halved first, so that no third filter is needed. */
 #include "filter/merge.h"
 
 #include "filter/header.h"
@@ -13,7 +13,7 @@ void bloom_merge_release(struct bloom_merge *merge) {
     merge->filter = NULL;
 }
 
-static bool worked(const struct bloom_merge *merge, uint64_t bytes) {
+static bool proceed(const struct bloom_merge *merge, uint64_t bytes) {
     return merge->interrupted == NULL || !merge->interrupted(merge->argument, bytes);
 }
 
@@ -27,7 +27,7 @@ static bool combine(const struct bloom_merge *merge, const struct bloom_shape *i
         now = bytes - at < BLOOM_MERGE_STRETCH ? bytes - at : BLOOM_MERGE_STRETCH;
         (merge->kind == BLOOM_UNION ? layout->unite : layout->intersect)(into + at, from + at,
                                                                          (size_t)now);
-        if (!worked(merge, now))
+        if (!proceed(merge, now))
             return false;
     }
     return true;
@@ -42,14 +42,14 @@ static bool halve(const struct bloom_merge *merge, struct bloom_shape *shape, ui
         shape->layout->halve(filter + bloom_header_bytes(shape), bytes);
         shape->bits /= 2;
         bloom_header_write(shape, filter);
-        if (!worked(merge, bytes))
+        if (!proceed(merge, bytes))
             return false;
     }
     return true;
 }
 
-static uint8_t *copied(const struct bloom_merge *merge, const struct bloom_shape *shape,
-                       const uint8_t *filter) {
+static uint8_t *copy_filter(const struct bloom_merge *merge, const struct bloom_shape *shape,
+                            const uint8_t *filter) {
     uint8_t *copy = bloom_allocate(merge->memory, bloom_filter_bytes(shape));
     if (copy != NULL)
         memcpy(copy, filter, (size_t)bloom_filter_bytes(shape));
@@ -62,10 +62,10 @@ enum bloom_merged bloom_merge_take(struct bloom_merge *merge, const struct bloom
     bool done;
     if (merge->filter == NULL) {
         merge->shape = *shape;
-        merge->filter = copied(merge, shape, filter);
+        merge->filter = copy_filter(merge, shape, filter);
         if (merge->filter == NULL)
             return BLOOM_MERGE_NO_MEMORY;
-        return worked(merge, bloom_filter_bytes(shape)) ? BLOOM_MERGED : BLOOM_MERGE_INTERRUPTED;
+        return proceed(merge, bloom_filter_bytes(shape)) ? BLOOM_MERGED : BLOOM_MERGE_INTERRUPTED;
     }
     if (!bloom_shape_merges(&merge->shape, shape, problem))
         return BLOOM_MERGE_DIFFERS;
@@ -77,7 +77,7 @@ enum bloom_merged bloom_merge_take(struct bloom_merge *merge, const struct bloom
         return BLOOM_MERGE_INTERRUPTED;
     if (merge->kind == BLOOM_UNION || layout->halve != NULL ? shape->bits > merge->shape.bits
                                                             : smaller) {
-        uint8_t *copy = copied(merge, shape, filter);
+        uint8_t *copy = copy_filter(merge, shape, filter);
         struct bloom_shape copy_shape = *shape;
         if (copy == NULL)
             return BLOOM_MERGE_NO_MEMORY;

@@ -80,15 +80,15 @@ static bool go_read(unsigned form, struct bloom_shape *shape, const uint8_t *byt
 static void go_read_payload(const struct bloom_shape *shape, const uint8_t *bytes, uint64_t length,
                             uint8_t *payload) {
     (void)length;
-    uint64_t size = bloom_payload_bytes(shape), whole = size - size % BLOOM_WORD_BYTES;
+    uint64_t size = bloom_payload_bytes(shape), full = size - size % BLOOM_WORD_BYTES;
     const uint8_t *row = bytes + GO_HEADER_BYTES;
     if (go_is_little(bytes, shape->bits)) {
         memcpy(payload, row, (size_t)size);
         return;
     }
-    bloom_swap_words(payload, row, whole);
-    for (uint64_t i = whole; i < size; i++)
-        payload[i] = row[whole + BLOOM_WORD_BYTES - 1 - (i - whole)];
+    bloom_swap_words(payload, row, full);
+    for (uint64_t i = full; i < size; i++)
+        payload[i] = row[full + BLOOM_WORD_BYTES - 1 - (i - full)];
 }
 
 static bool go_measure(unsigned form, const struct bloom_shape *shape, uint64_t *length,
@@ -101,16 +101,16 @@ static bool go_measure(unsigned form, const struct bloom_shape *shape, uint64_t 
 }
 
 static void go_write(const struct bloom_shape *shape, const uint8_t *payload, uint8_t *bytes) {
-    uint64_t size = bloom_payload_bytes(shape), whole = size - size % BLOOM_WORD_BYTES;
+    uint64_t size = bloom_payload_bytes(shape), full = size - size % BLOOM_WORD_BYTES;
     uint8_t *row = bytes + GO_HEADER_BYTES;
     bloom_store64_big(bytes, shape->bits);
     bloom_store64_big(bytes + GO_AT_PROBES, shape->probes);
     bloom_store64_big(bytes + GO_AT_LENGTH, shape->bits);
-    if (whole < size)
-        memset(row + whole, 0, BLOOM_WORD_BYTES);
-    bloom_swap_words(row, payload, whole);
-    for (uint64_t i = whole; i < size; i++)
-        row[whole + BLOOM_WORD_BYTES - 1 - (i - whole)] = payload[i];
+    if (full < size)
+        memset(row + full, 0, BLOOM_WORD_BYTES);
+    bloom_swap_words(row, payload, full);
+    for (uint64_t i = full; i < size; i++)
+        row[full + BLOOM_WORD_BYTES - 1 - (i - full)] = payload[i];
 }
 
 const struct bloom_exchange bloom_exchange_go = {

@@ -191,7 +191,7 @@ static bool finish(sqlite3_context *context, struct hashes_build *build,
     build->keys.argument = &poller;
     uint64_t distinct;
     enum bloom_built built = BLOOM_BUILT;
-    if (build->added > bloom_key_set_held(&build->keys))
+    if (build->added > bloom_key_set_size(&build->keys))
         built = bloom_key_set_settle(&build->keys, &distinct);
     if (built == BLOOM_BUILT)
         built = bloom_hashes_sort(hashes, &build->keys);

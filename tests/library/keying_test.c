@@ -22,8 +22,8 @@ static bool toy_add(const uint8_t *text, size_t length, uint8_t *room, struct bl
     return length > 0;
 }
 
-static unsigned toy_ask(const uint8_t *text, size_t length, uint8_t *room,
-                        struct bloom_rule_key keys[BLOOM_RULE_KEYS_MAXIMUM]) {
+static unsigned toy_check(const uint8_t *text, size_t length, uint8_t *room,
+                          struct bloom_rule_key keys[BLOOM_RULE_KEYS_MAXIMUM]) {
     unsigned count = 0;
     for (; count < length && count < BLOOM_RULE_KEYS_MAXIMUM; count++) {
         room[count] = text[count];
@@ -33,7 +33,7 @@ static unsigned toy_ask(const uint8_t *text, size_t length, uint8_t *room,
 }
 
 static const struct bloom_key_rule TOY = {
-    .name = "toy", .number = 200, .room = toy_room, .add = toy_add, .ask = toy_ask};
+    .name = "toy", .number = 200, .room = toy_room, .add = toy_add, .check = toy_check};
 
 /* 00 01 02 ... 0f and ff fe ... f0, as two little-endian numbers each. */
 static const uint64_t SALT[2] = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)};

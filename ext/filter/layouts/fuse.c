@@ -225,8 +225,8 @@ static uint32_t fuse_width_for(double rate) {
 
 /* log2(keys) in 1/65536, from below: linear between powers of two. keys is at least 1. */
 static uint64_t fuse_log2(uint64_t keys) {
-    unsigned whole = bloom_log2_floor(keys);
-    return (uint64_t)whole << 16 | ((keys << 16 >> whole) & 0xffff);
+    unsigned floor = bloom_log2_floor(keys);
+    return (uint64_t)floor << 16 | ((keys << 16 >> floor) & 0xffff);
 }
 
 /* Computes places and segments for this many keys. The formulas were found by trial: at least 39 of
@@ -305,7 +305,7 @@ struct fuse_builder {
     uint64_t keys;
     uint64_t places;
     unsigned buckets_log;
-    uint64_t since_asked;
+    uint64_t since_poll;
 
     uint64_t digest;
 
@@ -502,7 +502,7 @@ static enum bloom_built fuse_try(struct fuse_builder *builder) {
         fuse_clear(builder, cleared, reach);
         cleared = reach;
         fuse_load(builder, loaded, end);
-        if (bloom_key_set_interrupted(builder->set, end - loaded, &builder->since_asked))
+        if (bloom_key_set_interrupted(builder->set, end - loaded, &builder->since_poll))
             return BLOOM_BUILD_INTERRUPTED;
         loaded = end;
         builder->complete = builder->overflow ? 0 : next;
@@ -521,7 +521,7 @@ static enum bloom_built fuse_assign(struct fuse_builder *builder, uint8_t *paylo
     uint64_t left = builder->keys;
     while (left > 0) {
         uint64_t stretch = left < STRETCH ? left : STRETCH;
-        if (bloom_key_set_interrupted(builder->set, stretch, &builder->since_asked))
+        if (bloom_key_set_interrupted(builder->set, stretch, &builder->since_poll))
             return BLOOM_BUILD_INTERRUPTED;
         for (uint64_t end = left - stretch; left > end; left--) {
             uint64_t places[FUSE_PLACES], hash = builder->hashes[left - 1];

@@ -47,14 +47,14 @@ BLOOM_INLINE bool neon_few(const uint8_t *block, uint64_t value, uint32_t probes
 
 /* For keys with more probes than one word holds. */
 BLOOM_INLINE bool neon_many(const uint8_t *block, uint64_t value, uint32_t probes) {
-    const uint8x16x4_t whole = vld1q_u8_x4(block);
+    const uint8x16x4_t bits = vld1q_u8_x4(block);
     uint64_t word = bloom_probe_word(value);
     uint16x8_t all = vdupq_n_u16(UINT16_MAX);
     for (; probes > BLOOM_PROBES_PER_WORD; probes -= BLOOM_PROBES_PER_WORD) {
-        all = vandq_u16(all, neon_set(whole, word, BLOOM_PROBES_PER_WORD));
+        all = vandq_u16(all, neon_set(bits, word, BLOOM_PROBES_PER_WORD));
         word = bloom_next_probe_word(word);
     }
-    return vminvq_u16(vandq_u16(all, neon_set(whole, word, probes))) != 0;
+    return vminvq_u16(vandq_u16(all, neon_set(bits, word, probes))) != 0;
 }
 
 BLOOM_INLINE bool neon_all(const uint8_t *block, uint64_t value, uint32_t probes) {

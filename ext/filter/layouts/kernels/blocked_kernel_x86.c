@@ -114,14 +114,14 @@ WITH_AVX512_INLINE bool avx512_few(const uint8_t *block, uint64_t value, uint32_
 
 /* For keys with more probes. */
 WITH_AVX512_INLINE bool avx512_many(const uint8_t *block, uint64_t value, uint32_t probes) {
-    const __m512i whole = _mm512_loadu_si512(block);
+    const __m512i bits = _mm512_loadu_si512(block);
     uint64_t word = bloom_probe_word(value);
     unsigned zeros = 0;
     for (; probes > BLOOM_PROBES_PER_WORD; probes -= BLOOM_PROBES_PER_WORD) {
-        zeros |= avx512_zeros(whole, word, BLOOM_PROBES_PER_WORD);
+        zeros |= avx512_zeros(bits, word, BLOOM_PROBES_PER_WORD);
         word = bloom_next_probe_word(word);
     }
-    return (zeros | avx512_zeros(whole, word, probes)) == 0;
+    return (zeros | avx512_zeros(bits, word, probes)) == 0;
 }
 
 WITH_AVX512_INLINE bool avx512_all(const uint8_t *block, uint64_t value, uint32_t probes) {

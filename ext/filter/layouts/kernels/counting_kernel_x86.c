@@ -37,7 +37,7 @@ WITH_COUNTING_AVX512_INLINE unsigned counting_zeros(const struct counting_block 
 
 WITH_COUNTING_AVX512 bool counting_check_avx512(const struct bloom_shape *shape,
                                                 const uint8_t *block, const uint64_t *words) {
-    struct counting_block whole = {{
+    struct counting_block counters = {{
         _mm512_loadu_si512(block),
         _mm512_loadu_si512(block + 64),
         _mm512_loadu_si512(block + 128),
@@ -47,10 +47,10 @@ WITH_COUNTING_AVX512 bool counting_check_avx512(const struct bloom_shape *shape,
     uint32_t probes = shape->probes;
     unsigned zeros = 0;
     for (; probes > BLOOM_PROBES_PER_WORD; probes -= BLOOM_PROBES_PER_WORD) {
-        zeros |= counting_zeros(&whole, word, BLOOM_PROBES_PER_WORD);
+        zeros |= counting_zeros(&counters, word, BLOOM_PROBES_PER_WORD);
         word = bloom_next_probe_word(word);
     }
-    return (zeros | counting_zeros(&whole, word, probes)) == 0;
+    return (zeros | counting_zeros(&counters, word, probes)) == 0;
 }
 
 const struct bloom_kernel bloom_counting_avx512 = {
