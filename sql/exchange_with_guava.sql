@@ -49,7 +49,7 @@ SELECT length(bloom_export(f, 'guava')) AS "bytes for Java", bloom_count(f) AS "
   FROM filters WHERE name = 'senders';
 
 -- Filters of two Java programs can be merged here, if both have the same n and p. The result is
--- that of putAll.
+-- the same as with putAll.
 INSERT INTO received VALUES ('senders of the other server',
   x'010700000003000003009001140204000008240108410000000400600050');
 .print

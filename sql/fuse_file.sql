@@ -13,7 +13,7 @@ CREATE TABLE keys AS
   SELECT DISTINCT key FROM bloom_list(readfile('sql/data/urlhaus.txt'))
    WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition';
 
--- 2. The filter. The rate is that of a key, and a URL has several, so it is ten times smaller than
+-- 2. The filter. The rate is for one key, and a URL has several. So it is ten times smaller than
 -- what a URL may have. n is NULL, so that the filter has the size for these very keys.
 CREATE TABLE filters(layout TEXT PRIMARY KEY, f BLOB NOT NULL);
 INSERT INTO filters SELECT 'fuse', bloom_agg(key, NULL, 0.0001, 'layout=fuse, key=url_nocase')

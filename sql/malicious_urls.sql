@@ -56,8 +56,8 @@ CREATE TABLE visits(listed INTEGER, url TEXT);
 .mode column
 -- End.
 
--- The suspects, without those that are found only under allowed keys. By bloom_pin SQLite reads the
--- stored filter once and not for each visit. A misspelt name is an error, and not an empty answer.
+-- The suspects, without those that are found only under allowed keys. With bloom_pin SQLite reads
+-- the stored filter once and not for each visit. A misspelt name is an error, not an empty answer.
 CREATE TABLE allowed(key TEXT PRIMARY KEY COLLATE NOCASE) WITHOUT ROWID;
 CREATE VIEW positives AS
   SELECT visits.rowid AS id, listed, url FROM visits

@@ -23,7 +23,7 @@ CREATE VIEW rebuilt AS
   SELECT name, count(key) AS entries, bloom_agg(key, NULL, 0.0001, 'key=url_nocase') AS f,
          published.text AS text
     FROM published, bloom_list(published.text)
-   WHERE key NOT NULL
+   WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition'
    GROUP BY name;
 CREATE VIEW sound AS
   SELECT * FROM rebuilt AS r
@@ -35,7 +35,8 @@ CREATE VIEW sound AS
 CREATE TABLE sieve(id INTEGER PRIMARY KEY CHECK (id = 1), f BLOB NOT NULL);
 CREATE VIEW united AS
   SELECT 1, bloom_agg(key, NULL, 0.0001, 'key=url_nocase')
-    FROM filters, bloom_list(filters.text) WHERE key NOT NULL;
+    FROM filters, bloom_list(filters.text)
+   WHERE key NOT NULL AND note IS NOT 'Adblock rule with a condition';
 
 -- Every night, all or nothing. A list that is no longer published is removed.
 BEGIN;

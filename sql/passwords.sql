@@ -34,8 +34,8 @@ SELECT (SELECT count(*) FROM parts) AS parts,
        json_extract(info, '$.count') AS "hashes, about"
   FROM leaked;
 
--- A sign-up form hashes what was typed and checks the hash. "Not leaked" is certain. Of a thousand
--- good passwords one is refused without need.
+-- A sign-up form hashes what was typed and checks the hash. "Not leaked" is certain. About one in a
+-- thousand good passwords is refused without need.
 .print
 .print One of the list, and that of the empty password
 SELECT EXISTS (SELECT 1 FROM leaked

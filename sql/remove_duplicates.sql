@@ -38,8 +38,8 @@ CREATE TRIGGER import AFTER INSERT ON batches BEGIN
       FROM suspects);
   UPDATE batches SET false_positives = changes(), stored = new + changes() WHERE batch = NEW.batch;
 
-  -- 4. The filter learns the batch. The inner filter only gives the shape, pinned so that it is not
-  -- read for each row.
+  -- 4. The filter learns the batch. The inner filter is only used for its shape. It is pinned so
+  -- that it is not read for each row.
   UPDATE seen SET f = bloom_union(f, (SELECT bloom_agg(line, (SELECT bloom_pin(f) FROM seen))
     FROM incoming));
   DELETE FROM suspects;

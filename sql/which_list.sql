@@ -33,6 +33,9 @@ INSERT INTO filters SELECT 'bad', bloom_agg(key, NULL, 0.0001, 'key=url_nocase')
 
 -- 4. The visits, from a CSV file whose first line names the columns. (Without the option --skip,
 -- in a shell older than 3.32: .mode csv, .import visits.csv imported, and the table has its names.)
+-- For the log of a proxy, choose the fields with awk. In the log of Squid they are 1 and 7:
+--   .separator " "
+--   .import "|awk '{ print $1, $7 }' access.log" visits
 CREATE TABLE visits(time TEXT, url TEXT);
 .import --csv --skip 1 sql/data/visits.csv visits
 
@@ -45,7 +48,7 @@ SELECT time, url, list, entry
  WHERE bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'bad'), url)
  ORDER BY time, k.rank;
 
--- What the filter saves: of so many visits so many had to be looked up in the table.
+-- What the filter saves: only these of all visits had to be looked up in the table.
 .print
 SELECT count(*) AS visits,
        sum(bloom_check((SELECT bloom_pin(f) FROM filters WHERE name = 'bad'), url) IS 1)
