@@ -88,8 +88,8 @@ bool bloom_filter_read(struct bloom_shape *shape, const void *bytes, uint64_t le
 
 /* Returns advice about a number that this release does not know. */
 static const char *who_knows(unsigned number) {
-    return number >= PRIVATE_NUMBERS ? "it is private to the program that wrote it"
-                                     : "get a newer release";
+    return number >= PRIVATE_NUMBERS ? "It is private to the program that wrote it"
+                                     : "Get a newer release";
 }
 
 /* Returns true when the bytes are a header of this version that is unchanged since it was written.
@@ -152,7 +152,7 @@ static bool read_keying(struct bloom_shape *shape, const uint8_t *header, bloom_
             header[AT_HASHING], header[AT_LINES], bloom_hashing_siphash.number);
     if (!bloom_key_rule_by_number(header[AT_RULE], &keying->rule))
         return bloom_fail(problem,
-                          "has key rule %u, which release %s of this extension does not know; %s",
+                          "has key rule %u, which release %s of this extension does not know. %s",
                           header[AT_RULE], BLOOM_RELEASE, who_knows(header[AT_RULE]));
     if (keying->rule != NULL && !shape->layout->keying)
         return bloom_fail(
@@ -174,7 +174,7 @@ bool bloom_header_read(struct bloom_shape *shape, const void *bytes, uint64_t le
     if (shape->layout == NULL)
         return bloom_fail(
             problem,
-            "has layout %u and hash %u, which release %s of this extension does not know; %s",
+            "has layout %u and hash %u, which release %s of this extension does not know. %s",
             header[AT_LAYOUT], header[AT_HASHING], BLOOM_RELEASE,
             who_knows(header[AT_LAYOUT] | header[AT_HASHING]));
     uint64_t rate = bloom_load64(header + AT_RATE);

@@ -71,7 +71,7 @@ static bool dcso_read_header(struct bloom_shape *shape, const uint8_t *bytes,
 static bool dcso_read(unsigned form, struct bloom_shape *shape, const uint8_t *bytes,
                       uint64_t length, bloom_problem problem) {
     (void)form;
-    if (!bloom_exchange_has_header(length, DCSO_HEADER_BYTES, "DCSO filter", "store the whole file",
+    if (!bloom_exchange_has_header(length, DCSO_HEADER_BYTES, "DCSO filter", "Store the whole file",
                                    problem))
         return false;
     if (!dcso_read_header(shape, bytes, problem))

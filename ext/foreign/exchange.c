@@ -41,7 +41,7 @@ bool bloom_exchange_has_header(uint64_t length, uint64_t header, const char *fil
                                const char *advice, bloom_problem problem) {
     return length >= header || bloom_fail(problem,
                                           "are cut off: there are %" PRIu64
-                                          ", the header of a %s alone has %" PRIu64 "; %s",
+                                          ", the header of a %s alone has %" PRIu64 ". %s",
                                           length, filter, header, advice);
 }
 
@@ -49,7 +49,7 @@ bool bloom_exchange_has_length(uint64_t length, uint64_t expected, const char *a
                                bloom_problem problem) {
     return length == expected || bloom_fail(problem,
                                             "were cut off or extended: there are %" PRIu64
-                                            ", their header says %" PRIu64 "; %s",
+                                            ", their header says %" PRIu64 ". %s",
                                             length, expected, advice);
 }
 

@@ -35,7 +35,7 @@ static bool go_read_header(struct bloom_shape *shape, const uint8_t *bytes, uint
         bits > BLOOM_BITS_MAXIMUM)
         return bloom_fail(problem,
                           "are no filter of bits-and-blooms: their header says %" PRIu64
-                          " hashes and %" PRIu64 " bits; there must be 1 to %d and 1 to %" PRIu64
+                          " hashes and %" PRIu64 " bits. There must be 1 to %d and 1 to %" PRIu64
                           ". Write the filter with WriteTo or MarshalBinary",
                           probes, bits, BLOOM_FOREIGN_PROBES_MAXIMUM, BLOOM_BITS_MAXIMUM);
     *row = go_is_little(bytes, bits) ? bloom_load64(bytes + GO_AT_LENGTH)
@@ -59,12 +59,12 @@ static bool go_read(unsigned form, struct bloom_shape *shape, const uint8_t *byt
         return bloom_fail(problem,
                           "are JSON. Write the filter with WriteTo or MarshalBinary instead");
     if (!bloom_exchange_has_header(length, GO_HEADER_BYTES, "filter of bits-and-blooms",
-                                   "store all that WriteTo writes", problem))
+                                   "Store all that WriteTo writes", problem))
         return false;
     if (!go_read_header(shape, bytes, &row, problem))
         return false;
     uint64_t expected = GO_HEADER_BYTES + bloom_words_of(shape->bits) * BLOOM_WORD_BYTES;
-    if (!bloom_exchange_has_length(length, expected, "store exactly what WriteTo writes", problem))
+    if (!bloom_exchange_has_length(length, expected, "Store exactly what WriteTo writes", problem))
         return false;
     const uint8_t *last = bytes + length - BLOOM_WORD_BYTES;
     uint64_t word = go_is_little(bytes, shape->bits) ? bloom_load64(last) : bloom_load64_big(last);

@@ -41,7 +41,7 @@ static bool guava_read(unsigned form, struct bloom_shape *shape, const uint8_t *
     if (!bloom_exchange_is_plain(bytes, length, problem))
         return false;
     if (!bloom_exchange_has_header(length, GUAVA_HEADER_BYTES, "Guava filter",
-                                   "store all that BloomFilter.writeTo writes", problem))
+                                   "Store all that BloomFilter.writeTo writes", problem))
         return false;
     if (bytes[0] >= GUAVA_STRATEGIES)
         return bloom_fail(
@@ -67,7 +67,7 @@ static bool guava_read(unsigned form, struct bloom_shape *shape, const uint8_t *
     if (!bloom_exchange_words_fit(words, "Guava", problem))
         return false;
     if (!bloom_exchange_has_length(length, GUAVA_HEADER_BYTES + (uint64_t)words * BLOOM_WORD_BYTES,
-                                   "store exactly what BloomFilter.writeTo writes", problem))
+                                   "Store exactly what BloomFilter.writeTo writes", problem))
         return false;
     *shape = (struct bloom_shape){.layout = layouts[bytes[0]],
                                   .probes = bytes[GUAVA_AT_PROBES],

@@ -79,7 +79,7 @@ static bool redis_read(unsigned form, struct bloom_shape *shape, const uint8_t *
                        uint64_t length, bloom_problem problem) {
     (void)form;
     if (!bloom_exchange_has_header(length, REDIS_HEADER_BYTES, "RedisBloom filter",
-                                   "join all chunks of BF.SCANDUMP", problem))
+                                   "Join all chunks of BF.SCANDUMP", problem))
         return false;
     uint32_t links = bloom_load32(bytes + REDIS_AT_LINKS);
     uint32_t options = bloom_load32(bytes + REDIS_AT_OPTIONS);
@@ -98,7 +98,7 @@ static bool redis_read(unsigned form, struct bloom_shape *shape, const uint8_t *
     if (!redis_read_link(shape, bytes, problem))
         return false;
     return bloom_exchange_has_length(length, REDIS_HEADER_BYTES + bloom_payload_bytes(shape),
-                                     "join exactly the chunks of BF.SCANDUMP", problem);
+                                     "Join exactly the chunks of BF.SCANDUMP", problem);
 }
 
 static void redis_read_payload(const struct bloom_shape *shape, const uint8_t *bytes,

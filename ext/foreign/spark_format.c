@@ -44,7 +44,7 @@ static bool spark_read(unsigned form, struct bloom_shape *shape, const uint8_t *
             BLOOM_RELEASE, version);
     uint64_t header = SPARK_FORMS[version].header_bytes;
     if (!bloom_exchange_has_header(length, header, "Spark filter",
-                                   "store all that BloomFilter.writeTo writes", problem))
+                                   "Store all that BloomFilter.writeTo writes", problem))
         return false;
     uint32_t probes = bloom_load32_big(bytes + SPARK_AT_PROBES);
     uint32_t words = bloom_load32_big(bytes + header - 4);
@@ -57,7 +57,7 @@ static bool spark_read(unsigned form, struct bloom_shape *shape, const uint8_t *
     if (!bloom_exchange_words_fit(words, "Spark", problem))
         return false;
     if (!bloom_exchange_has_length(length, header + (uint64_t)words * BLOOM_WORD_BYTES,
-                                   "store exactly what BloomFilter.writeTo writes", problem))
+                                   "Store exactly what BloomFilter.writeTo writes", problem))
         return false;
     *shape = (struct bloom_shape){.layout = SPARK_FORMS[version].layout,
                                   .probes = probes,

@@ -211,7 +211,7 @@ class Exchange(WithExtension):
             self.value("SELECT bloom_check(filter, 'abc') AND again = bytes FROM received"), 1)
         self.refused(
             "bloom_import: the bytes (argument 1) are cut off: there are 0, the header of a Guava"
-            " filter alone has 6; store all that BloomFilter.writeTo writes",
+            " filter alone has 6. Store all that BloomFilter.writeTo writes",
             "INSERT INTO received(bytes) VALUES (x'') RETURNING 1")
 
     def test_a_large_filter(self):
@@ -253,7 +253,7 @@ class Layout(WithExtension):
         header[56:] = struct.pack("<Q", guava_form.pages.murmur3(bytes(header[:56]))[0])
         self.refused(
             "bloom_check: argument 1 is invalid: its header says 65 bits, layout"
-            " classic32 has a multiple of 64 up to 4503599627370496; whoever wrote it must write it"
+            " classic32 has a multiple of 64 up to 4503599627370496. Whoever wrote it must write it"
             " anew", CHECK,
             bytes(header) + bytes(9),
             1)
@@ -266,12 +266,12 @@ class Refusals(WithExtension):
     def test_other_lengths(self):
         for data in (b"", STRINGS[:5]):
             self.import_refused(
-                f"are cut off: there are {len(data)}, the header of a Guava filter alone has 6; "
-                "store all that BloomFilter.writeTo writes", data)
+                f"are cut off: there are {len(data)}, the header of a Guava filter alone has 6. "
+                "Store all that BloomFilter.writeTo writes", data)
         for data in (STRINGS[:6], STRINGS[:-1], STRINGS + b"\0"):
             self.import_refused(
-                f"were cut off or extended: there are {len(data)}, their header says 22; "
-                "store exactly what BloomFilter.writeTo writes", data)
+                f"were cut off or extended: there are {len(data)}, their header says 22. "
+                "Store exactly what BloomFilter.writeTo writes", data)
 
     def test_negative_and_zero_counts(self):
         for words in (0, -1, -2, -(2**31), -(2**31) + 1):
@@ -286,14 +286,14 @@ class Refusals(WithExtension):
                 "are no Guava filter that release "
                 + self.value("SELECT bloom_version()").split()[1].rstrip(",")
                 + f" of this extension knows: the strategy in their first byte is {strategy}, known"
-                " are 0 (MURMUR128_MITZ_32) and 1 (MURMUR128_MITZ_64); write the filter with"
+                " are 0 (MURMUR128_MITZ_32) and 1 (MURMUR128_MITZ_64). Write the filter with"
                 " BloomFilter.writeTo or get a newer release",
                 bytes([strategy]) + STRINGS[1:])
 
     def test_no_hashes(self):
         for strategy in (0, 1):
             self.import_refused(
-                "are damaged: they say 0 hashes per key, a Guava filter has 1 to 255; write the"
+                "are damaged: they say 0 hashes per key, a Guava filter has 1 to 255. Write the"
                 " filter again with BloomFilter.writeTo",
                 bytes([strategy, 0]) + STRINGS[2:])
             for k in range(1, 256):
@@ -304,7 +304,7 @@ class Refusals(WithExtension):
 
     def test_java_serialisation(self):
         self.import_refused(
-            "are a serialised object of Java; write the filter with BloomFilter.writeTo instead of"
+            "are a serialised object of Java. Write the filter with BloomFilter.writeTo instead of"
             " ObjectOutputStream",
             bytes.fromhex("aced0005737200"))
 
@@ -379,8 +379,8 @@ class Refusals(WithExtension):
 
     def test_filters_that_guava_has_not(self):
         self.refused(
-            "bloom_export: argument 1 has layout blocked, which Guava does not know;"
-            " build it with layout classic",
+            "bloom_export: argument 1 has layout blocked, which Guava does not know."
+            " Build it with layout classic",
             "SELECT bloom_export(bloom_new(10), 'guava')")
         for bits, enough in ((1, 64), (63, 64), (65, 128), (100, 128), (1000, 1024)):
             self.refused(

@@ -111,8 +111,8 @@ class Golden(exchange_test.WithExtension):
     def test_a_compressed_file(self):
         for name, _, _, data, _, _ in foreign_form.golden():
             if name == "dcso_text_gzip":
-                self.refused("bloom_import: the bytes (argument 1) are compressed with gzip; "
-                             "unpack the file first, with gunzip", IMPORT, data, "dcso")
+                self.refused("bloom_import: the bytes (argument 1) are compressed with gzip. "
+                             "Unpack the file first, with gunzip", IMPORT, data, "dcso")
                 plain = gzip.decompress(data)
                 self.assertEqual(self.value("SELECT bloom_count(bloom_import(?1, 'dcso'))", plain),
                                  195)
@@ -220,7 +220,7 @@ class Made(exchange_test.WithExtension):
 
     def test_sizes_beyond_what_a_library_can_count(self):
         self.refused("bloom_size: n = 1000000000000 at p = 0.01 takes 9585058377408 bits, layout "
-                     "spark2 has at most 137438953408; make several filters, or one of layout "
+                     "spark2 has at most 137438953408. Make several filters, or one of layout "
                      "blocked", "SELECT bloom_size(1000000000000, 0.01, 'spark2')")
         self.refused("bloom_size: p = 1.23457e-301 is less than layout redisbloom can keep: "
                      "1e-300. Ask for layout blocked and a larger p",
@@ -476,8 +476,8 @@ class Refusals(exchange_test.WithExtension):
             self.assertLess(apsw.status(largest)[1], 100_000, form)
 
     def test_bits_beyond_the_last(self):
-        for layout, again in (("dcso", "fetch the file again"),
-                              ("go", "write it again with WriteTo")):
+        for layout, again in (("dcso", "Fetch the file again"),
+                              ("go", "Write it again with WriteTo")):
             plain = Filter(layout, 100, 3, 20, 0.1)
             data = bytearray(plain.write())
             at = len(data) - 8 + (4 if layout == "dcso" else 3)  # bits 96 to 103 of 100
@@ -485,46 +485,46 @@ class Refusals(exchange_test.WithExtension):
             self.assertIsNotNone(self.value(IMPORT, bytes(data), layout))
             for value in (0x10, 0x80, 0xFF):
                 data[at] = value
-                self.refused_bytes("are damaged: bits are set beyond the last of the filter; "
+                self.refused_bytes("are damaged: bits are set beyond the last of the filter. "
                                    + again, bytes(data), layout)
 
     def test_spark(self):
         good = self.sample("spark1").write()
         release = self.value("SELECT bloom_version()").split()[1].rstrip(",")
-        self.refused_bytes("are a serialised object of Java; write the filter with "
+        self.refused_bytes("are a serialised object of Java. Write the filter with "
                            "BloomFilter.writeTo instead of ObjectOutputStream",
                            bytes.fromhex("aced0005737200"), "spark")
         for version in (0, 3, 256, 2**31):
             self.refused_bytes(f"are no Spark filter that release {release} of this extension "
-                               f"knows: they begin with version {version}, known are 1 and 2; "
-                               "write the filter with BloomFilter.writeTo or get a newer release",
+                               f"knows: they begin with version {version}, known are 1 and 2. "
+                               "Write the filter with BloomFilter.writeTo or get a newer release",
                                struct.pack(">I", version) + good[4:], "spark")
         for k, told in ((0, 0), (-1, -1), (65536, 65536), (-2**31, -2**31)):
-            self.refused_bytes(f"say {told} hashes per key, which must be 1 to 65535; write the "
+            self.refused_bytes(f"say {told} hashes per key, which must be 1 to 65535. Write the "
                                "filter again with BloomFilter.writeTo",
                                good[:4] + struct.pack(">i", k) + good[8:], "spark")
         for words in (0, -1, -2**31):
             self.refused_bytes(f"are damaged: they say {words} words of 64 bits, a Spark filter "
-                               "has 1 to 2147483647; write the filter again with "
+                               "has 1 to 2147483647. Write the filter again with "
                                "BloomFilter.writeTo",
                                good[:8] + struct.pack(">i", words) + good[12:], "spark")
-        self.refused_bytes("are cut off: there are 15, the header of a Spark filter alone has 16; "
-                           "store all that BloomFilter.writeTo writes",
+        self.refused_bytes("are cut off: there are 15, the header of a Spark filter alone has 16. "
+                           "Store all that BloomFilter.writeTo writes",
                            self.sample("spark2").write()[:15], "spark")
-        self.refused_bytes("are cut off: there are 0, the header of a Spark filter alone has 12; "
-                           "store all that BloomFilter.writeTo writes", b"", "spark")
+        self.refused_bytes("are cut off: there are 0, the header of a Spark filter alone has 12. "
+                           "Store all that BloomFilter.writeTo writes", b"", "spark")
         self.refused_bytes(f"were cut off or extended: there are {len(good) + 3}, their header "
-                           f"says {len(good)}; store exactly what BloomFilter.writeTo writes",
+                           f"says {len(good)}. Store exactly what BloomFilter.writeTo writes",
                            good + b"123", "spark")
 
     def test_dcso(self):
         good = self.sample("dcso").write()
-        self.refused_bytes("have version 2, which is poppy's own and no DCSO filter; make the "
+        self.refused_bytes("have version 2, which is poppy's own and no DCSO filter. Make the "
                            "filter with poppy's version 1", b"\2" + good[1:], "dcso")
         for flags, told in ((0, "0000000000000000"), (0x101, "0000000000000101"),
                             (1 | 1 << 63, "8000000000000001"), (3, "0000000000000003")):
             self.refused_bytes(f"are no DCSO filter that is known: they begin with the flags "
-                               f"{told}, a filter of version 1 has 0000000000000001; write it with "
+                               f"{told}, a filter of version 1 has 0000000000000001. Write it with "
                                "a current release", struct.pack("<Q", flags) + good[8:], "dcso")
         for n, p, told in ((0, 0.1, "0.1"), (2**40 + 1, 0.1, "0.1"), (5, 0.0, "0"), (5, 1.0, "1"),
                            (5, -1.234567, "-1.23457"), (5, math.inf, "inf"), (5, math.nan, "nan")):
@@ -538,8 +538,8 @@ class Refusals(exchange_test.WithExtension):
         self.refused_bytes("are damaged: their header says 300 hashes for 299 bits, more than 255 "
                            "need as many bits. Write them again where they come from",
                            good[:24] + struct.pack("<QQ", 300, 299) + good[40:], "dcso")
-        self.refused_bytes("are cut off: there are 47, the header of a DCSO filter alone has 48; "
-                           "store the whole file", good[:47], "dcso")
+        self.refused_bytes("are cut off: there are 47, the header of a DCSO filter alone has 48. "
+                           "Store the whole file", good[:47], "dcso")
         self.refused_bytes(f"are cut off: there are {len(good) - 1}, their header says at least "
                            f"{len(good)}. Store the whole file", good[:-1], "dcso")
 
@@ -550,16 +550,16 @@ class Refusals(exchange_test.WithExtension):
                            b'{"m":1,"k":1,"b":""}', "go")
         for m, k in ((0, 3), (2**52 + 1, 3), (100, 0), (100, 65536)):
             self.refused_bytes(f"are no filter of bits-and-blooms: their header says {k} hashes "
-                               f"and {m} bits; there must be 1 to 65535 and 1 to 4503599627370496; "
-                               "write the filter with WriteTo or MarshalBinary",
+                               f"and {m} bits. There must be 1 to 65535 and 1 to 4503599627370496. "
+                               "Write the filter with WriteTo or MarshalBinary",
                                struct.pack(">QQ", m, k) + good[16:], "go")
         self.refused_bytes(f"are no filter of bits-and-blooms: their header says {plain.m} bits, "
                            "but a row of 64. Write the filter with WriteTo or MarshalBinary",
                            good[:16] + struct.pack(">Q", 64) + good[24:], "go")
         self.refused_bytes("are cut off: there are 23, the header of a filter of bits-and-blooms "
-                           "alone has 24; store all that WriteTo writes", good[:23], "go")
+                           "alone has 24. Store all that WriteTo writes", good[:23], "go")
         self.refused_bytes(f"were cut off or extended: there are {len(good) + 8}, their header "
-                           f"says {len(good)}; store exactly what WriteTo writes",
+                           f"says {len(good)}. Store exactly what WriteTo writes",
                            good + bytes(8), "go")
 
     def test_go_little_endian(self):
@@ -578,7 +578,7 @@ class Refusals(exchange_test.WithExtension):
             imported = self.value(IMPORT, data, "go")
             self.assertEqual(self.value(EXPORT, imported, "go"), plain.write())
         short = struct.pack(">QQQQQ", 100, 3, 70, 0, 1 << 6)
-        self.refused_bytes("are damaged: bits are set beyond the last of the filter; write it "
+        self.refused_bytes("are damaged: bits are set beyond the last of the filter. Write it "
                            "again with WriteTo", short, "go")
 
     def test_parquet(self):
@@ -588,7 +588,7 @@ class Refusals(exchange_test.WithExtension):
         imported = self.value(IMPORT, bare, "parquet")
         self.assertEqual(imported, self.value(IMPORT, good, "parquet"))
         self.assertEqual(self.value(EXPORT, imported, "parquet"), good)
-        self.refused_bytes("are a whole Parquet file; cut out the filter of one column and row "
+        self.refused_bytes("are a whole Parquet file. Cut out the filter of one column and row "
                            "group, at bloom_filter_offset with bloom_filter_length",
                            b"PAR1" + bytes(100) + b"PAR1", "parquet")
         for bitset in (b"PAR1" + bytes(60), bytes(60) + b"PAR1"):  # is no file for that
@@ -597,7 +597,7 @@ class Refusals(exchange_test.WithExtension):
                      b"\x15\x00" + good[3:], good + bytes(32)):
             self.refused_bytes(f"are no Bloom filter of Parquet: these {len(data)} are neither a "
                                "header of split blocks, XXH64 and no compression with the bitset "
-                               "that it announces, nor a bitset of whole blocks of 32; take "
+                               "that it announces, nor a bitset of whole blocks of 32. Take "
                                "bloom_filter_length bytes at bloom_filter_offset", data, "parquet")
         for other in ("parquet", "parquet-int32"):
             wrong = "parquet" if other != "parquet" else "parquet-int32"
@@ -622,12 +622,12 @@ class Refusals(exchange_test.WithExtension):
             return bytes(data)
 
         for links in (0, 2, 7):
-            self.refused_bytes(f"are {links} filters in a chain, and only one can be read; reserve "
+            self.refused_bytes(f"are {links} filters in a chain, and only one can be read. Reserve "
                                "room for all keys with BF.RESERVE, so that there is one",
                                changed(8, "I", links), "redisbloom")
         for options in (0, 1, 4, 7, 12, 15):
             self.refused_bytes("are no filter of RedisBloom 2.2 or newer: their header says "
-                               f"options {options}, known are 5 and 13; join all chunks of "
+                               f"options {options}, known are 5 and 13. Join all chunks of "
                                "BF.SCANDUMP, the first one first",
                                changed(12, "I", options), "redisbloom")
         bits = 8 * (len(good) - 73)
@@ -657,9 +657,9 @@ class Refusals(exchange_test.WithExtension):
                            "RedisBloom has. Dump it again with BF.SCANDUMP", bytes(odd),
                            "redisbloom")
         self.refused_bytes("are cut off: there are 72, the header of a RedisBloom filter alone has "
-                           "73; join all chunks of BF.SCANDUMP", good[:72], "redisbloom")
+                           "73. Join all chunks of BF.SCANDUMP", good[:72], "redisbloom")
         self.refused_bytes(f"were cut off or extended: there are {len(good) - 1}, their header "
-                           f"says {len(good)}; join exactly the chunks of BF.SCANDUMP", good[:-1],
+                           f"says {len(good)}. Join exactly the chunks of BF.SCANDUMP", good[:-1],
                            "redisbloom")
 
     def test_redisbloom_without_scaling(self):
@@ -691,8 +691,8 @@ class Refusals(exchange_test.WithExtension):
         for layout, form, _, _ in self.forms():
             usual = FORMATS.get(layout, form)
             who = known.get(usual, "is another one than that of this format")
-            self.refused(f"bloom_export: argument 1 has layout blocked, which {who}; "
-                         f"build it with layout {built.get(usual, layout)}", EXPORT, blocked, form)
+            self.refused(f"bloom_export: argument 1 has layout blocked, which {who}. "
+                         f"Build it with layout {built.get(usual, layout)}", EXPORT, blocked, form)
 
     def test_headers_that_nothing_writes(self):
         """With a right checksum, but parameters that the layout has not."""
@@ -715,7 +715,7 @@ class Refusals(exchange_test.WithExtension):
                                              "most 2^40 bits and no further parameters"),
                 ("redisbloom", 44, b"\2", "is invalid: the options in its header are none that "
                                           "RedisBloom has")):
-            self.refused(f"bloom_check: argument 1 {problem}; whoever wrote it must "
+            self.refused(f"bloom_check: argument 1 {problem}. Whoever wrote it must "
                          "write it anew", exchange_test.CHECK,
                          with_header(layout, at, value), 1)
         self.refused("bloom_export: argument 1 was made for n = 0 keys, and DCSO's "

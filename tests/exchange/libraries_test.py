@@ -378,7 +378,7 @@ class Arrow(FromPyPI):
         if offset < 0:
             self.skipTest("skipped: this pyarrow does not tell where a filter is")
         data = self.file.read_bytes()
-        self.refused("bloom_import: the bytes (argument 1) are a whole Parquet file; cut out the "
+        self.refused("bloom_import: the bytes (argument 1) are a whole Parquet file. Cut out the "
                      "filter of one column and row group, at bloom_filter_offset with "
                      "bloom_filter_length", IMPORT, data, "parquet")
         return data[offset:offset + length]

@@ -139,8 +139,8 @@ static void sized_as_blocked(void) {
     struct bloom_shape shape;
     assert_false(bloom_shape_for(&shape, &bloom_layout_counting, 1000, 1e-12, problem));
     assert_string_equal(problem,
-                        "a rate of 1e-12 is less than layout counting can keep for 1000 keys; "
-                        "ask for 9.36e-10 or more");
+                        "a rate of 1e-12 is less than layout counting can keep for 1000 keys. "
+                        "Ask for 9.36e-10 or more");
 }
 
 /* The set keeps up to fifteen copies of a key, and counts it once. */

@@ -338,7 +338,7 @@ static void largest_of_guava(void) {
     assert_ptr_equal(shape.layout, &bloom_layout_classic);
     assert_false(guava->read(0, &shape, header, bytes + 1, problem));
     assert_string_equal(problem, "were cut off or extended: there are 17179869183, their header "
-                                 "says 17179869182; store exactly what BloomFilter.writeTo writes");
+                                 "says 17179869182. Store exactly what BloomFilter.writeTo writes");
 }
 
 static void largest_of_each_format(void) {

@@ -143,8 +143,8 @@ static void wrong_second_lines(void) {
     write_checksum(filter);
     assert_read(filter, length,
                 "has layout 2 and hash 10, which release " BLOOM_RELEASE
-                " of this extension does not know; "
-                "get a newer release");
+                " of this extension does not know. "
+                "Get a newer release");
     free(filter);
 }
 
@@ -166,9 +166,9 @@ static void unknown_rules(void) {
         assert_null(rule);
         snprintf(
             words, sizeof words,
-            "has key rule %u, which release " BLOOM_RELEASE " of this extension does not know; %s",
+            "has key rule %u, which release " BLOOM_RELEASE " of this extension does not know. %s",
             number,
-            number < 128 ? "get a newer release" : "it is private to the program that wrote it");
+            number < 128 ? "Get a newer release" : "It is private to the program that wrote it");
         filter[12] = (uint8_t)number;
         write_checksum(filter);
         assert_read(filter, length, words);

@@ -51,7 +51,7 @@ static void assert_messages(void) {
     assert_string_equal(problem, "p must be between 0 and 1, not 1.5");
     assert_false(bloom_shape_for(&shape, &bloom_layout_blocked, 1, 1e-10, problem));
     assert_string_equal(problem,
-                        "a rate of 1e-10 is less than layout blocked can keep for 1 keys; ask "
+                        "a rate of 1e-10 is less than layout blocked can keep for 1 keys. Ask "
                         "for 9.36e-10 or more");
     assert_false(bloom_shape_for(&shape, &bloom_layout_classic, 1, 0.9, problem));
     assert_string_equal(

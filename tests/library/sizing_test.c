@@ -425,8 +425,8 @@ static void refused_shapes(void) {
         assert_non_null(strstr(problem, "4.94066e-324"));
     }
     assert_no_shape(&bloom_layout_blocked, 1, 1.234567e-10,
-                    "a rate of 1.23457e-10 is less than layout blocked can keep for 1 keys; "
-                    "ask for 9.36e-10 or more");
+                    "a rate of 1.23457e-10 is less than layout blocked can keep for 1 keys. "
+                    "Ask for 9.36e-10 or more");
 }
 
 static void capacity_zero(void) {

@@ -193,7 +193,7 @@ static void invalid_filters(void) {
             SQLITE_BLOOM_NOT_A_FILTER)
             fail_msg("not refused, by rule %s of %s", line.fields[2], line.fields[1]);
         assert_null(filter);
-        assert_memory_equal(problem, "sqlite_bloom_filter_open: the data ", 37);
+        assert_memory_equal(problem, "sqlite_bloom_filter_open: the data ", 35);
         free(bytes);
     }
     assert_true(count > 50);
