@@ -1,7 +1,8 @@
 #!/bin/sh
 # Measures which lines and branches of ext/ the tests reach: builds everything with gcc --coverage
 # in build/coverage, runs the suites against that build, and lets gcovr judge: it passes when 99.5 %
-# of the lines and 98.7 % of the branches were reached. It needs what `make test` does, gcc and gcovr.
+# of the lines and 98.7 % of the branches were reached. It needs gcovr, gcc, and what `make test`
+# does.
 # shellcheck disable=SC2086 # $compile and the objects are several words
 set -u
 cd "$(dirname "$0")/../.." || exit 1
