@@ -76,11 +76,14 @@ static long next(long number) {
 }
 
 int main(void) {
-    static const struct fault ONE = {"allocation", SQLITE_NOMEM, SQLITE_NOMEM, false, arm_one};
-    static const struct fault ALL = {"allocations from", SQLITE_NOMEM, SQLITE_NOMEM, false,
-                                     arm_all};
-    static const struct fault LOOK = {"nothing", SQLITE_NOMEM, SQLITE_NOMEM, false, arm_look};
-    static const struct fault PLACE = {"place", SQLITE_NOMEM, SQLITE_NOMEM, false, arm_place};
+    static const struct fault ONE = {"allocation", SQLITE_NOMEM, SQLITE_NOMEM,
+                                     false,        arm_one,      FAULT_REFUSED};
+    static const struct fault ALL = {"allocations from", SQLITE_NOMEM, SQLITE_NOMEM, false, arm_all,
+                                     FAULT_REFUSED};
+    static const struct fault LOOK = {"nothing", SQLITE_NOMEM, SQLITE_NOMEM,
+                                      false,     arm_look,     FAULT_NOWHERE};
+    static const struct fault PLACE = {"place", SQLITE_NOMEM, SQLITE_NOMEM,
+                                       false,   arm_place,    FAULT_AT_PLACES};
     const struct fault *faults[] = {&ONE, &ALL, NULL};
     if (getenv("PLACES") != NULL)
         memcpy(faults, (const struct fault *[]){&LOOK, &PLACE}, 2 * sizeof *faults);
@@ -97,10 +100,12 @@ int main(void) {
 
     int scenarios = attempt_all(faults, &tally);
     printf("figures: %ld failures of allocations in %d scenarios, %ld ended in SQLITE_NOMEM\n",
-           tally.attempts, scenarios, tally.refusals);
-    /* Each scenario ends with an attempt in which nothing failed, for each fault. */
-    if (tally.refusals < (tally.attempts - 2 * scenarios) / 2) {
-        puts("0 passed, 1 failed"); /* the failures did not get where they should */
+           tally.failures, scenarios, tally.refusals);
+    /* SQLite can do without some pages of its cache, a copy of a chunk is left out, and a message
+     * that fails stays without words. Else a failure is reported. By place, half of the scenarios
+     * have one of their own. */
+    if (2 * tally.failures < scenarios || 10 * tally.refusals < 9 * tally.failures) {
+        puts("0 passed, 1 failed");
         return 1;
     }
     printf("%d passed, 0 failed\n", scenarios);

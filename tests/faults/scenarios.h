@@ -559,6 +559,12 @@ struct fault {
     int other_code;     /* or so; the same when there is only one */
     bool may_come_late; /* when everything is done already */
     void (*arm)(sqlite3 *database, long number); /* the number-th is to fail */
+    enum {
+        FAULT_NOWHERE,   /* because places are looked for */
+        FAULT_AT_PLACES, /* each that was found */
+        FAULT_COMES,     /* in each scenario that runs a statement */
+        FAULT_REFUSED    /* there, and ends it at least once */
+    } meets;
 };
 
 /* What each program says of its faults. */
@@ -573,7 +579,7 @@ static long stride(void) {
 }
 
 struct tally {
-    long attempts;
+    long failures; /* attempts in which something failed */
     long refusals; /* attempts that ended in the code of the fault */
 };
 
@@ -593,8 +599,8 @@ static int attempt(const struct scenario *scenario, const struct fault *fault, l
                 sqlite3_errmsg(database));
         exit(1);
     }
-    tally->attempts++;
-    tally->refusals += refused;
+    tally->failures += failures > 0;
+    tally->refusals += failures > 0 && refused && code != expected;
     if (!sqlite3_get_autocommit(database))
         sqlite3_exec(database, "ROLLBACK", NULL, NULL, NULL);
     char *answer = ask(scenario, database);
@@ -626,6 +632,20 @@ static int attempt(const struct scenario *scenario, const struct fault *fault, l
     return failures > 0;
 }
 
+/* Ends the program unless the fault came as often as it must, because otherwise nothing was tested.
+ * Registering runs no statement. */
+static void check_tally(const struct scenario *scenario, const struct fault *fault, long failed,
+                        long refused) {
+    const bool runs = scenario->attempt != REGISTER && scenario->attempt != REGISTER_FIRST;
+    const bool too_few = runs && (failed == 0 || (fault->meets == FAULT_REFUSED && refused == 0));
+    if (fault->meets == FAULT_AT_PLACES ? failed != places.chosen
+                                        : fault->meets != FAULT_NOWHERE && too_few) {
+        fprintf(stderr, "%s, %s: came %ld times, refused %ld times, %ld places\n", scenario->title,
+                fault->what, failed, refused, places.chosen);
+        exit(1);
+    }
+}
+
 /* All scenarios with each of some faults; the first that goes wrong ends the program. Returns their
  * number. */
 static int attempt_all(const struct fault *const *faults, struct tally *tally) {
@@ -640,11 +660,15 @@ static int attempt_all(const struct fault *const *faults, struct tally *tally) {
         sqlite3_free(before);
         sqlite3_free(after);
         sqlite3_close(database);
-        for (const struct fault *const *fault = faults; *fault != NULL; fault++)
+        for (const struct fault *const *fault = faults; *fault != NULL; fault++) {
+            const struct tally others = *tally;
             for (long number = 1;
                  attempt(scenario, *fault, number, expected, before_copy, after_copy, tally);
                  number = next(number))
                 continue;
+            check_tally(scenario, *fault, tally->failures - others.failures,
+                        tally->refusals - others.refusals);
+        }
         free(before_copy);
         free(after_copy);
     }

@@ -56,6 +56,9 @@ struct operation {
     "CREATE VIRTUAL TABLE seen USING bloom(" options ");"                                          \
     "INSERT INTO seen(seen, key) SELECT 'add_all', bloom_hashes(2 * x) FROM numbers;"
 #define SIZED "growth=off, capacity=%u"
+/* At this rate none of 100 absent keys is found by chance. At 0.01 one is expected, and each costs
+ * a change less, so that equal costs would differ by some hundredths. */
+#define RARELY SIZED ", fpr=0.0001"
 #define EMPTY_AND_GIVEN(options, given)                                                            \
     "CREATE VIRTUAL TABLE seen USING bloom(" options ");"                                          \
     "CREATE TABLE given AS SELECT " given " AS f FROM numbers;"                                    \
@@ -65,7 +68,7 @@ struct operation {
 // clang-format off
 static const struct operation OPERATIONS[] = {
     {"check", COPIES, 100, {20, 3, 0, 3}, TABLE(SIZED), "SELECT 1 FROM seen WHERE key = ?1"},
-    {"check, in a transaction", SAME, 100, {20, 2, 0, 3}, TABLE(SIZED) BEGIN,
+    {"check, in a transaction", SAME, 100, {20, 2, 0, 3}, TABLE(RARELY) BEGIN,
      "SELECT 1 FROM seen WHERE key = ?1"},
     {"check, layers", LAYERS, 100, {60, 23, 0, 11}, TABLE("capacity=10"),
      "SELECT 1 FROM seen WHERE key = ?1"},
@@ -73,21 +76,21 @@ static const struct operation OPERATIONS[] = {
      "SELECT count(*) FROM (VALUES (?1), (1), (2), (3)) AS v CROSS JOIN seen ON seen.key = "
      "v.column1"},
     {"MATCH", SAME, 100, {48, 9, 0, 10},
-     TABLE(SIZED) "CREATE VIRTUAL TABLE bad USING bloom(key=URL);INSERT INTO bad(key) SELECT 'h' "
+     TABLE(RARELY) "CREATE VIRTUAL TABLE bad USING bloom(key=URL);INSERT INTO bad(key) SELECT 'h' "
      "|| x || '.example' FROM numbers WHERE x <= 100",
      "SELECT 1 FROM bad WHERE key MATCH 'www.h' || ?1 || '.example/a'"},
-    {"INSERT", SAME, 100, {23, 3, 0, 6}, TABLE(SIZED) BEGIN, "INSERT INTO seen(key) VALUES (-?1)"},
-    {"INSERT OR IGNORE", SAME, 100, {23, 3, 0, 6}, TABLE(SIZED) BEGIN,
+    {"INSERT", SAME, 100, {23, 3, 0, 6}, TABLE(RARELY) BEGIN, "INSERT INTO seen(key) VALUES (-?1)"},
+    {"INSERT OR IGNORE", SAME, 100, {23, 3, 0, 6}, TABLE(RARELY) BEGIN,
      "INSERT OR IGNORE INTO seen(key) VALUES (-?1)"},
-    {"INSERT, committed", SAME, 100, {39, 5, 2, 9}, TABLE(SIZED),
+    {"INSERT, committed", SAME, 100, {39, 5, 2, 9}, TABLE(RARELY),
      "INSERT INTO seen(key) VALUES (-?1)"},
-    {"DELETE", SAME, 100, {34, 5, 0, 9}, TABLE(SIZED ", layout=counting") BEGIN,
+    {"DELETE", SAME, 100, {34, 6, 0, 9}, TABLE(RARELY ", layout=counting") BEGIN,
      "DELETE FROM seen WHERE key = 2 * ?1"},
-    {"DELETE, committed", SAME, 100, {50, 7, 2, 12}, TABLE(SIZED ", layout=counting"),
+    {"DELETE, committed", SAME, 100, {50, 7, 2, 12}, TABLE(RARELY ", layout=counting"),
      "DELETE FROM seen WHERE key = 2 * ?1"},
     {"rotate", SAME, 10, {216, 13, 1, 17}, TABLE("generations=3, capacity=%u"),
      "INSERT INTO seen(seen) SELECT 'rotate' WHERE ?1 >= 0"},
-    {"add_all, one key", SAME, 10, {67, 8, 1, 19}, TABLE(SIZED),
+    {"add_all, one key", SAME, 10, {67, 8, 1, 19}, TABLE(RARELY),
      "INSERT INTO seen(seen, key) SELECT 'add_all', bloom_hashes(-?1)"},
     {"add_all", LINEAR, 1, {0}, "CREATE VIRTUAL TABLE seen USING bloom(" SIZED ")",
      "INSERT INTO seen(seen, key) SELECT 'add_all', bloom_hashes(x) FROM numbers"},
@@ -245,8 +248,8 @@ static bool as_beside_few(enum counter counter, uint64_t few, uint64_t many) {
 static bool grows_as(enum growth growth, enum counter counter, const uint64_t costs[3]) {
     switch (growth) {
     case SAME:
-        if (counter != PAGES) /* by 4 %: by lot a key meets bits that are set, or seems to be in */
-            return costs[1] <= costs[0] + costs[0] / 25 && costs[2] <= costs[0] + costs[0] / 25;
+        if (counter != PAGES) /* by 1 %, because a key may meet bits that are set */
+            return costs[1] <= costs[0] + costs[0] / 100 && costs[2] <= costs[0] + costs[0] / 100;
         return costs[1] <= 2 * costs[0] && costs[2] <= 2 * costs[0];
     case COPIES:
         return counter != BLOCKS || 2 * costs[2] <= 3 * costs[0];

@@ -82,11 +82,11 @@ class RatesTest(unittest.TestCase):
         return database
 
     def measure(self, capacity, fpr, multiple, way="insert", generations=1, layout="blocked",
-                page_size=4096, growth="on"):
+                page_size=4096, growth="on", keys=KEYS):
         """The mean rate of the tables of a series, and its standard error."""
         count = capacity * multiple
-        tables = min(max(KEYS // (count * generations), TABLES_LEAST), TABLES_MOST)
-        queries = max(KEYS * 4 // tables, 200)
+        tables = min(max(keys // (count * generations), TABLES_LEAST), TABLES_MOST)
+        queries = max(keys * 4 // tables, 200)
         database = self.open(page_size, max(count, queries))
         options = f"capacity={capacity}, fpr={fpr}, layout={layout}, growth={growth}"
         if generations > 1:
@@ -150,13 +150,18 @@ class RatesTest(unittest.TestCase):
             self.check(*kind, way=("insert", "add_all", "merge")[number % 3],
                        page_size=(512, 65536)[number % 2])
 
-    def test_a_table_that_does_not_grow_exceeds_it(self):
-        """So the test can tell."""
-        mean, error = self.measure(1000, 0.01, 2, growth="off")
-        self.assertGreater(mean, 0.01 + 2 * SIGMAS * error)
-        mean, error = self.measure(1000, 0.01, 1, growth="off")
-        self.assertLessEqual(mean, 0.01 + SIGMAS * error)
-        self.assertGreater(mean, 0.008)  # whole blocks make it a little less than 0.01
+    def test_a_table_that_does_not_grow_has_the_rate_of_its_size(self):
+        """So the test can tell. 1000 keys at 0.01 have 20 blocks and 6 probes. A block gets a
+        binomial number j of the keys. Each of its 512 bits is set unless all 6 * j probes miss it,
+        and an absent key is found if its own 6 probes meet set bits. The rate is below 0.01
+        because the number of blocks is a whole number. With twice as many keys it is above."""
+        for multiple in (1, 2):
+            keys = 1000 * multiple
+            expected = sum(math.comb(keys, j) * 19**(keys - j) / 20**keys *
+                           (1 - (511 / 512)**(6 * j))**6 for j in range(keys + 1))
+            mean, error = self.measure(1000, 0.01, multiple, growth="off", keys=50000)
+            self.assertLessEqual(abs(mean - expected), SIGMAS * error)
+            self.assertEqual(expected > 0.01, multiple == 2)
 
 
 if __name__ == "__main__":
