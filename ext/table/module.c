@@ -474,6 +474,14 @@ static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid) {
 
 /* Changes */
 
+/* A set of hashes where a key or a filter belongs would count as NULL, which adds nothing. */
+static int refuse_set(struct table *table) {
+    return table_error(table,
+                       "the key is a set of hashes. Add it with the command add_all, as in INSERT "
+                       "INTO %s(%s, key) SELECT 'add_all', bloom_hashes(key) FROM ...",
+                       table->database.name, table->database.name);
+}
+
 /* With ignore a key that is in is ignored, and so is what is no key. */
 static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
@@ -490,6 +498,8 @@ static int insert_key(struct table *table, sqlite3_value *value, bool ignore) {
                    : table_error(table, "%s has no key by key=%s; %s", found_words, rule->name,
                                  bloom_sql_no_key_advice(value, table->key_shape.keying.rule));
     case BLOOM_KEY_NULL:
+        if (bloom_sql_pinned_hashes(table->database.connection, value) != NULL)
+            return refuse_set(table);
         return ignore ? SQLITE_CONSTRAINT : SQLITE_OK;
     default:
         break;
@@ -517,6 +527,8 @@ static int run_add_all(struct table *table, sqlite3_value *argument) {
 static int run_merge(struct table *table, sqlite3_value *argument) {
     struct bloom_stored filter;
     char problem[BLOOM_PROBLEM_SIZE];
+    if (bloom_sql_pinned_hashes(table->database.connection, argument) != NULL)
+        return refuse_set(table);
     switch (bloom_sql_stored(table->database.connection, argument, &filter, problem)) {
     case BLOOM_STORED:
         return bloom_maintain_merge(&table->chunks, &filter);
