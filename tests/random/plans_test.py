@@ -41,9 +41,9 @@ DEAREST = 100000  # opcodes that a query of the model may take; a dearer one is 
 # that SQLite compares once more.
 REFUSALS = re.compile(
     r"\w+: a filter table cannot list its keys"
-    r"|key MATCH cannot be asked here"
-    r"|bloom_\w+: there is no (filter|URL|text)"
-    r"|bloom_keys: the filter \(argument 1\) is NULL"
+    r"|key MATCH cannot be used here"
+    r"|bloom_\w+: the (filter|URL|text) is missing"
+    r"|bloom_keys: argument 1 is NULL"
     r"|bloom_list: the text is NULL"
     r"|bloom_keys: a pinned filter cannot be read from its column")
 
