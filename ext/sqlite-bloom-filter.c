@@ -160,8 +160,7 @@ static int filter_open(struct sqlite_bloom_filter **made, const void *bytes, uin
     struct bloom_shape shape;
     *made = NULL;
     if (!bloom_filter_read(&shape, bytes, length, reason))
-        return interface_fail(problem, SQLITE_BLOOM_NOT_A_FILTER, function, "the data %s",
-                              reason);
+        return interface_fail(problem, SQLITE_BLOOM_NOT_A_FILTER, function, "the data %s", reason);
     struct sqlite_bloom_filter *filter = filter_begin(allocator);
     if (filter != NULL) {
         filter->shape = shape;
@@ -206,7 +205,7 @@ static int read_parameters(struct bloom_shape *shape, double p, const char *opti
 static int not_offered(const struct bloom_layout *layout, const char *action, char *problem,
                        const char *function) {
     return interface_fail(problem, SQLITE_BLOOM_REFUSED, function,
-                          "cannot %s a filter of layout %s; %s", action, layout->name,
+                          "cannot %s a filter of layout %s. %s", action, layout->name,
                           layout->advice);
 }
 
@@ -367,8 +366,7 @@ static int words_to_add(const struct bloom_shape *shape, const struct sqlite_blo
     describe_key(found, key);
     if (shape->keying.rule != NULL)
         return interface_fail(problem, SQLITE_BLOOM_NO_KEY, function,
-                              "the key, %s, has none by key=%s; leave it out", found,
-                              shape->keying.rule->name);
+                              "the key, %s, is not a URL. Leave it out", found);
     return interface_fail(problem, SQLITE_BLOOM_NO_KEY, function,
                           "the key: layout %s takes %s, not %s", layout->name,
                           layout->hashing->keys, found);
@@ -542,7 +540,7 @@ static int may_change(const struct sqlite_bloom_filter *filter, bool offered, co
         return not_offered(filter->shape.layout, action, problem, function);
     if (filter->writable == NULL)
         return interface_fail(problem, SQLITE_BLOOM_REFUSED, function,
-                              "the filter is open for reading only; open it with "
+                              "the filter is open for reading only. Open it with "
                               "sqlite_bloom_filter_open_writable, or copy it");
     return SQLITE_BLOOM_OK;
 }
@@ -590,7 +588,7 @@ int sqlite_bloom_filter_remove(struct sqlite_bloom_filter *filter, struct sqlite
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     if (!layout->repeats)
         return interface_fail(problem, SQLITE_BLOOM_REFUSED, __func__,
-                              "cannot take keys out of a filter of layout %s; make it in layout "
+                              "cannot remove keys from a filter of layout %s. Make it with layout "
                               "counting",
                               layout->name);
     int status = may_change(filter, true, "", problem, __func__);

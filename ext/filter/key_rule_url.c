@@ -70,9 +70,9 @@ static const char *rule_url_advice(const uint8_t *text, size_t length) {
     uint8_t room[BLOOM_URL_ROOM(BEGINNING)];
     return bloom_url_parse(&url, text, length < BEGINNING ? length : BEGINNING, room) ||
                    bloom_list_is_line(text, length)
-               ? "if it is a line of a block list, read the list with bloom_list, as in "
+               ? "If it is a line of a block list, read the list with bloom_list, as in "
                  "SELECT key FROM bloom_list((SELECT group_concat(line, char(10)) FROM lines))"
-               : "leave it out with WHERE bloom_url(key) IS NOT NULL";
+               : "Leave it out with WHERE bloom_url(key) IS NOT NULL";
 }
 
 const struct bloom_key_rule bloom_key_rule_url = {

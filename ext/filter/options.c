@@ -57,14 +57,14 @@ static int unknown_option(struct bloom_text name, const char *list, bloom_proble
     const struct bloom_layout *layout = bloom_layout_by_name(name.start, name.length);
     const struct bloom_key_rule *rule = bloom_key_rule_by_name(name.start, name.length);
     if (name.length == 0)
-        snprintf(meant, sizeof meant, "leave it out, with its comma; ");
+        snprintf(meant, sizeof meant, "Leave it out, with its comma. ");
     else if (digits == name.length)
-        snprintf(meant, sizeof meant, "write numbers behind the name and without separators; ");
+        snprintf(meant, sizeof meant, "Write numbers after the name, without separators. ");
     else if (layout != NULL)
-        snprintf(meant, sizeof meant, "write layout=%s; ", layout->name);
+        snprintf(meant, sizeof meant, "Write layout=%s. ", layout->name);
     else if (rule != NULL)
-        snprintf(meant, sizeof meant, "write key=%s; ", rule->name);
-    bloom_fail(problem, "unknown option %s; %sthe options are %s",
+        snprintf(meant, sizeof meant, "Write key=%s. ", rule->name);
+    bloom_fail(problem, "unknown option %s. %sThe options are %s",
                bloom_quote(quoted, name.start, name.length), meant, list);
     return BLOOM_OPTION_WRONG;
 }
@@ -137,16 +137,16 @@ int bloom_option_salt(struct bloom_text value, struct bloom_keying *keying, bloo
     while (end < value.length && ((unsigned char)value.start[end] & 0xc0) == 0x80)
         end++;
     if (digits == value.length)
-        snprintf(found, sizeof found, "%" PRIu64 " are given", (uint64_t)digits);
+        snprintf(found, sizeof found, ", but %" PRIu64 " are given", (uint64_t)digits);
     else if (digits == 0 && value.length > 1 && (*wrong == 'x' || *wrong == 'X') &&
              (wrong[1] == '\'' || wrong[1] == '"'))
-        snprintf(found, sizeof found, "leave the x and the quotes behind it out");
+        snprintf(found, sizeof found, ", without the x and the quotes");
     else
-        snprintf(found, sizeof found, "byte %" PRIu64 ", %s, is none", (uint64_t)digits + 1,
+        snprintf(found, sizeof found, ", but byte %" PRIu64 " is %s", (uint64_t)digits + 1,
                  bloom_quote(quoted, wrong, end - digits));
     bloom_fail(problem,
-               "salt must be %d hexadecimal digits, as SELECT lower(hex(randomblob(16))) prints "
-               "them: paste them, in quotes where a table is created; %s",
+               "salt must be %d hexadecimal digits%s. SELECT lower(hex(randomblob(16))) "
+               "prints some. Paste them, in quotes if a table is created",
                SALT_DIGITS, found);
     return BLOOM_OPTION_WRONG;
 }
@@ -157,7 +157,7 @@ int bloom_options_fit(const struct bloom_layout *layout, const struct bloom_keyi
     if (layout->keying || (keying->rule == NULL && !keying->salted))
         return BLOOM_OPTION_READ;
     bloom_layout_list_keying(names, sizeof names, " and ");
-    bloom_fail(problem, "layout %s has no option %s; %s have it", layout->name,
+    bloom_fail(problem, "layout %s has no option %s. Layouts %s have it", layout->name,
                keying->salted ? "salt" : "key", names);
     return BLOOM_OPTION_WRONG;
 }
@@ -170,7 +170,7 @@ static int value_layout(void *target, struct bloom_text value, bloom_problem pro
         return BLOOM_OPTION_READ;
     const struct bloom_key_rule *rule = bloom_key_rule_by_name(value.start, value.length);
     if (rule != NULL) {
-        bloom_fail(problem, "'%s' is no layout, but a key rule: write key=%s", rule->name,
+        bloom_fail(problem, "'%s' is a key rule and not a layout. Write key=%s", rule->name,
                    rule->name);
         return BLOOM_OPTION_WRONG;
     }

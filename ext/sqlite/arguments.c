@@ -32,11 +32,6 @@ void bloom_sql_error_value(sqlite3_context *context, const char *subject, sqlite
         sqlite3_result_error_nomem(context);
 }
 
-/* The first letter of a sentence that layouts and key rules begin in lower case. */
-static char capital(const char *sentence) {
-    return *sentence >= 'a' && *sentence <= 'z' ? (char)(*sentence - 'a' + 'A') : *sentence;
-}
-
 /* Fails the function for a value that n, p or the like cannot be. advice is for a value that does
  * not look like another argument or like a number. */
 static void refuse_number(sqlite3_context *context, const char *name, sqlite3_value *value,
@@ -341,9 +336,8 @@ enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position
         if (bloom_sql_describe(found, value) == NULL) {
             sqlite3_result_error_nomem(context);
         } else if (rule != NULL) {
-            const char *advice = bloom_sql_no_key_advice(value, rule);
-            bloom_sql_error(context, "%s (argument %d) is not a URL. %c%s", found, position,
-                            capital(advice), advice + 1);
+            bloom_sql_error(context, "%s (argument %d) is not a URL. %s", found, position,
+                            bloom_sql_no_key_advice(value, rule));
         } else {
             bloom_sql_error(context,
                             "argument %d is %s, but the keys of layout %s are %s. Convert it with "
@@ -363,8 +357,8 @@ enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position
 bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layout, bool offered,
                       const char *action) {
     if (!offered)
-        bloom_sql_error(context, "cannot %s a filter of layout %s. %c%s", action, layout->name,
-                        capital(layout->advice), layout->advice + 1);
+        bloom_sql_error(context, "cannot %s a filter of layout %s. %s", action, layout->name,
+                        layout->advice);
     return offered;
 }
 

@@ -84,7 +84,7 @@ const char *bloom_sql_no_key_advice(sqlite3_value *value, const struct bloom_key
     const uint8_t *text;
     uint64_t length;
     if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
-        return "give the column that has the URLs";
+        return "Give the column that has the URLs";
     bloom_sql_bytes(value, &text, &length); /* it was read before, so there is memory */
     return rule->advice(text, (size_t)length);
 }

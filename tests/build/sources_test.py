@@ -169,7 +169,7 @@ static struct bloom_estimate toy_estimate(const struct bloom_shape *shape,
 }
 const struct bloom_layout bloom_layout_toy = {
     .name = "toy", .hashing = &bloom_hashing_toy, .number = 200, .hash_words = 1,
-    .probes_maximum = 1, .bits_multiple = 64, .advice = "make another toy", .size = toy_size,
+    .probes_maximum = 1, .bits_multiple = 64, .advice = "Make another toy", .size = toy_size,
     .valid = toy_valid, .check = toy_check, .add = toy_add, .estimate = toy_estimate};
 """,
 }

@@ -601,22 +601,22 @@ static void refusals(void) {
     REFUSED(NEW(UINT64_MAX, 0.5, NULL), SQLITE_BLOOM_REFUSED,
             "sqlite_bloom_filter_new: n must be at most 1099511627776, not 18446744073709551615");
     REFUSED(NEW(10, 0.5, "layout=blocked, colour=red"), SQLITE_BLOOM_REFUSED,
-            "sqlite_bloom_filter_new: unknown option 'colour'; the options are layout=NAME, "
+            "sqlite_bloom_filter_new: unknown option 'colour'. The options are layout=NAME, "
             "key=RULE and salt=DIGITS");
     assert_int_equal(NEW(10, 0.5, "fuse"), SQLITE_BLOOM_REFUSED);
     assert_memory_equal(
-        problem, "sqlite_bloom_filter_new: cannot choose n for a filter of layout fuse; ", 70);
+        problem, "sqlite_bloom_filter_new: cannot choose n for a filter of layout fuse. ", 70);
     assert_int_equal(NEW(10, 0.5, "\xff"), SQLITE_BLOOM_REFUSED);
     assert_non_null(strstr(problem, "layout must be one of 'blocked', "));
     assert_non_null(strstr(problem, ", not '\\xff'"));
     REFUSED(sqlite_bloom_filter_add(url, text(""), problem), SQLITE_BLOOM_NO_KEY,
-            "sqlite_bloom_filter_add: the key, '', has none by key=url; leave it out");
+            "sqlite_bloom_filter_add: the key, '', is not a URL. Leave it out");
     REFUSED(sqlite_bloom_filter_add(url, sqlite_bloom_real_key(nan("")), problem),
             SQLITE_BLOOM_NO_KEY,
-            "sqlite_bloom_filter_add: the key, nan, has none by key=url; leave it out");
+            "sqlite_bloom_filter_add: the key, nan, is not a URL. Leave it out");
     REFUSED(sqlite_bloom_filter_add(url, sqlite_bloom_bytes_key("", 0), problem),
             SQLITE_BLOOM_NO_KEY,
-            "sqlite_bloom_filter_add: the key, 0 bytes, has none by key=url; leave it out");
+            "sqlite_bloom_filter_add: the key, 0 bytes, is not a URL. Leave it out");
     assert_int_equal(NEW(10, 0, "bitmap"), SQLITE_BLOOM_OK);
     REFUSED(sqlite_bloom_filter_add(filter, sqlite_bloom_integer_key(-1), problem),
             SQLITE_BLOOM_NO_KEY,
@@ -636,8 +636,8 @@ static void refusals(void) {
     assert_int_equal(sqlite_bloom_filter_check(blocked, text("b")), 1);
     assert_int_equal(sqlite_bloom_filter_check(blocked, text("c")), 0);
     REFUSED(sqlite_bloom_filter_remove(blocked, text("a"), problem), SQLITE_BLOOM_REFUSED,
-            "sqlite_bloom_filter_remove: cannot take keys out of a filter of layout blocked; make "
-            "it in layout counting");
+            "sqlite_bloom_filter_remove: cannot remove keys from a filter of layout blocked. Make "
+            "it with layout counting");
     const struct sqlite_bloom_filter *const unlike[] = {blocked, other, parquet};
     REFUSED(sqlite_bloom_filter_union(&filter, unlike, 2, NULL, problem), SQLITE_BLOOM_DIFFERENT,
             "sqlite_bloom_filter_union: filter 2 differs from the first filter (first and filter "

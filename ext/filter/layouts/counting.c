@@ -334,7 +334,7 @@ const struct bloom_layout bloom_layout_counting = {
     .probes_maximum = BLOOM_BLOCKED_PROBES_MAXIMUM,
     .bits_multiple = COUNTING_BLOCK_BITS,
     .repeats = true,
-    .advice = "counters tell nothing of what two filters have in common: convert both with "
+    .advice = "Counters do not show what two filters have in common, so convert both with "
               "bloom_convert(filter, 'blocked') first",
     .size = counting_size,
     .add = counting_add,
