@@ -25,7 +25,7 @@ set -eu
 [ -n "${PYTHON:-}" ] || [ ! -x /usr/bin/python3 ] || PYTHON=/usr/bin/python3
 : "${CC:=cc}" "${CFLAGS:=-O2 -g}" "${PYTHON:=python3}" "${LIBRARY:=bloom.so}"
 # sqlite-bloom-filter.o lies there, too, once a unit test was built for speed.
-: "${OBJECTS:=$(echo build/loadable/extension.o build/loadable/*/*.o)}"
+: "${OBJECTS:=$(find build/loadable -name '*.o')}"
 export CC CFLAGS
 BENCH=tests/bench
 RESULTS=$BENCH/results

@@ -655,7 +655,7 @@ static void refusals(void) {
                      SQLITE_BLOOM_REFUSED);
     assert_memory_equal(problem,
                         "sqlite_bloom_filter_intersect: cannot intersect a filter of "
-                        "layout fuse; ",
+                        "layout fuse. ",
                         72);
     assert_int_equal(sqlite_bloom_filter_add(fuse, text("a"), problem), SQLITE_BLOOM_REFUSED);
     REFUSED(sqlite_bloom_filter_import(&filter, "", 0, "java", NULL, problem), SQLITE_BLOOM_REFUSED,
