@@ -76,11 +76,11 @@ LARGE = [
         ("(1), (17179866615)", "2"),
         ("(17179866616), (1)",
          "bloom_agg: the filter needs 2147483392 bytes, but a value of this connection is limited "
-         "to 2147483391 bytes; make it smaller"))
+         "to 2147483391 bytes. Make it smaller"))
 ] + [("SELECT length(bloom_new(17179866616, NULL, 'bitmap'))", "2147483391"),
      ("SELECT length(bloom_new(17179866617, NULL, 'bitmap'))",
       "bloom_new: the filter needs 2147483392 bytes, but a value of this connection is limited to "
-      "2147483391 bytes; make it smaller")]
+      "2147483391 bytes. Make it smaller")]
 
 
 def free_memory():
