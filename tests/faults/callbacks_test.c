@@ -256,9 +256,8 @@ static void block_as_it_is_then(void) {
                       "CREATE TABLE kept AS SELECT data FROM seen_data WHERE id > 0;"
                       "INSERT INTO seen(key) VALUES ('a'), ('c')");
         run(database, FRAMES[i % 2][0]);
-        assert_int_equal(sqlite3_blob_open(database, "main", "seen_data", "data", 1,
-                                           1, &positioned),
-                         SQLITE_OK);
+        assert_int_equal(
+            sqlite3_blob_open(database, "main", "seen_data", "data", 1, 1, &positioned), SQLITE_OK);
         inner.sql = between;
         run(database, "DELETE FROM seen WHERE key = 'a' AND between_them()");
         sqlite3_blob_close(positioned); /* an error if its row was written otherwise */

@@ -29,9 +29,8 @@ static const char SETUP[] =
     "UPDATE sqlite_master SET type = 'view', rootpage = 0, sql = '" sql "' WHERE name = '" name "';"
 static const char *const TAMPERING[] = {
     "",
-    AS_VIEW("seen_data",
-            "CREATE VIEW seen_data AS WITH RECURSIVE c(i) AS (VALUES(0) UNION ALL "
-            "SELECT i + 1 FROM c) SELECT i AS id, zeroblob(80) AS data FROM c"),
+    AS_VIEW("seen_data", "CREATE VIEW seen_data AS WITH RECURSIVE c(i) AS (VALUES(0) UNION ALL "
+                         "SELECT i + 1 FROM c) SELECT i AS id, zeroblob(80) AS data FROM c"),
     AS_VIEW("seen_data", "CREATE VIEW seen_data AS WITH RECURSIVE c(i) AS (VALUES(1) UNION ALL "
                          "SELECT i FROM c) SELECT 0 AS id, zeroblob(64) AS data FROM c"),
     AS_VIEW("seen_data", "CREATE VIEW seen_data AS SELECT key AS id, info AS data FROM grown"),

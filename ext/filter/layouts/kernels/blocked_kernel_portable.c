@@ -71,10 +71,11 @@ BLOOM_INLINE int portable_check_probes(const struct bloom_shape *shape, const ui
         return portable_check_probes(shape, payload, value, probes);                               \
     }
 
-#define PORTABLE_EACH(X)                                                                           \
-    X(1)                                                                                           \
-    X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18)  \
-        X(19) X(20) X(21)
+/* clang-format off */
+#define PORTABLE_EACH(X) \
+    X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) \
+    X(18) X(19) X(20) X(21)
+/* clang-format on */
 #define PORTABLE_NAME(probes) portable_check_##probes,
 
 PORTABLE_EACH(PORTABLE_CHECK)
