@@ -15,6 +15,7 @@ from report import table, thousands, write_csv, write_lines
 PAGES = [
     ("sql-3.40.1.md", "asking, building and sizes in SQL, beside an exact index"),
     ("table.md", "filter tables: check, join, INSERT, DELETE, commit, by size"),
+    ("chunks.md", "filter tables beside the design before; file and WAL sizes; measured by hand"),
     ("bulk.md", "ways to load many rows"),
     ("commit.md", "where the time of a committed INSERT goes; measured by hand"),
     ("generations.md", "a table that forgets by age"),
