@@ -85,7 +85,7 @@ class Module(unittest.TestCase):
         self.assertEqual(tuple(seen["fingerprint"]), FINGERPRINT_ANSWER)
         self.assertEqual(seen["digest"], FILTER_MD5)
         self.assertRegex(seen["version"], rf"^bloom {re.escape(RELEASE)}, .*, linked in, 32 bits$")
-        self.assertRegex(seen["message"], r"^bloom_check: the filter \(argument 1\) is NULL")
+        self.assertRegex(seen["message"], r"^bloom_check: argument 1 is NULL")
         self.assertEqual(
             seen["back"],
             [1, -1.5, f"{2 ** 62}n", "9007199254740993n", "\ufeffa\0ü", [0, 255], None, 1,

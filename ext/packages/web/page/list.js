@@ -21,7 +21,10 @@ const baseName = (name) => name.split("/").at(-1);
 const startsWith = (bytes, magic) => magic.every((byte, i) => bytes[i] === byte);
 // A message of the extension, for those who called no function.
 const inWords = ({ message }) =>
-  message.replace(/^bloom_\w+: /, "").replace(/ \(argument \d\)/, "");
+  message
+    .replace(/^bloom_\w+: /, "")
+    .replace(/^argument \d /, "the filter ")
+    .replace(/ \(argument \d\)/, "");
 
 // --- It is loaded ---
 
