@@ -73,6 +73,8 @@ int bloom_rows_fail(struct bloom_rows *rows, const char *format, ...) {
 int bloom_rows_text(struct bloom_rows *rows, const struct bloom_run *run, const uint8_t **text,
                     size_t *length) {
     int type = sqlite3_value_type(run->value);
+    *text = NULL;
+    *length = 0;
     if (type == SQLITE_NULL)
         return bloom_rows_fail(
             rows, "the text is NULL. If readfile was to read it, check the name of the file");
