@@ -488,8 +488,8 @@ class Programs(unittest.TestCase):
                 f"ValueError: sqlite_bloom.build: key 2 is '\\ud800', {refused}",
                 "TypeError: sqlite_bloom.build expects many keys, not one: ['abc']",
                 "TypeError: 'int' object is not iterable",
-                "OperationalError: bloom_agg: p must be a number between 0 and 1 (0.01 is 1 %), "
-                "not 2",
+                "OperationalError: bloom_agg: p is 2. Give a number between 0 and 1, for example"
+                " 0.01 for 1 %",
                 *[nothing] * 4,
                 "[100000, 200000, 1]",
                 "flat True",
