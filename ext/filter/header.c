@@ -155,10 +155,10 @@ static bool read_keying(struct bloom_shape *shape, const uint8_t *header, bloom_
                           "has key rule %u, which release %s of this extension does not know. %s",
                           header[AT_RULE], BLOOM_RELEASE, who_knows(header[AT_RULE]));
     if (keying->rule != NULL && !shape->layout->keying)
-        return bloom_fail(
-            problem,
-            "is invalid: its header says key rule %u, layout %s has none" BLOOM_MADE_WRONGLY,
-            header[AT_RULE], shape->layout->name);
+        return bloom_fail(problem,
+                          "is invalid: its header says key rule %u, but layout %s has no key "
+                          "rules" BLOOM_MADE_WRONGLY,
+                          header[AT_RULE], shape->layout->name);
     return true;
 }
 

@@ -16,7 +16,7 @@
 /* Ends of problems of a header: for bytes that changed after they were written, and for numbers
  * that no writer writes. */
 #define BLOOM_RESTORE ". Restore it from its source or a backup"
-#define BLOOM_MADE_WRONGLY ". Whoever wrote it must write it anew"
+#define BLOOM_MADE_WRONGLY ". Ask whoever wrote it to write it again"
 
 struct bloom_kernel_choice;
 struct bloom_key_set;
@@ -166,9 +166,9 @@ struct bloom_layout {
     void (*unite)(uint8_t *into, const uint8_t *from, size_t bytes);
     void (*intersect)(uint8_t *into, const uint8_t *from, size_t bytes);
 
-    /* Turns a payload of `bytes` bytes into that of a filter of the same keys with half the bits,
-     * in the first half of the bytes. So two filters merge when one has 2, 4, 8, ... times the bits
-     * of the other. */
+    /* Turns a payload of `bytes` bytes into the payload of a filter of the same keys with half the
+     * bits, in the first half of the bytes. So two filters merge when one has 2, 4, 8, ... times
+     * the bits of the other. */
     void (*halve)(uint8_t *payload, uint64_t bytes);
 
     struct bloom_estimate (*estimate)(const struct bloom_shape *shape, const uint8_t *payload);

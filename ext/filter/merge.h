@@ -1,8 +1,8 @@
 /* Unions and intersections of filters, which are merged into the result one after the other.
  *
  * The filters must have equal parameters, except in layouts whose sizes mix. There a union has the
- * size of the largest filter, and an intersection that of the smallest. In a layout whose filters
- * can be halved, the result has the size of the smallest filter. */
+ * size of the largest filter, and an intersection has the size of the smallest. In a layout whose
+ * filters can be halved, the result has the size of the smallest filter. */
 #ifndef BLOOM_FILTER_MERGE_H
 #define BLOOM_FILTER_MERGE_H
 

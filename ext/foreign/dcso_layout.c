@@ -4,8 +4,8 @@
  * With P = 2^64 - 59 and g = 2^64 - 1469: c is the key's FNV-1 hash mod P; k times: c = (c * g, its
  * low 64 bits) mod P, bit c mod m.
  *
- * The product is cut to 64 bits before the remainder is taken, so the sequence is not that of a
- * Lehmer generator. This cut is part of the format. */
+ * The product is cut to 64 bits before the remainder is taken, so this is not a Lehmer generator.
+ * This cut is part of the format. */
 #include "filter/layouts/classic_size.h"
 
 #include "base/bitset.h"

@@ -86,11 +86,10 @@ static bool parquet_measure(unsigned form, const struct bloom_shape *shape, uint
     const struct bloom_layout *layout = parquet_layout(form);
     uint64_t size = bloom_payload_bytes(shape);
     if (shape->layout != layout)
-        return bloom_fail(
-            problem,
-            "has layout %s, which is another one than that of this format. Build it with "
-            "layout %s",
-            shape->layout->name, layout->name);
+        return bloom_fail(problem,
+                          "has layout %s, which is not the layout of this format. Build it with "
+                          "layout %s",
+                          shape->layout->name, layout->name);
     if (size > INT32_MAX)
         return bloom_fail(problem,
                           "has %" PRIu64

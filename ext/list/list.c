@@ -43,7 +43,7 @@ static bool list_refang(struct list_span span, bool quoted, uint8_t *to, size_t 
         struct list_span scheme = {span.at + (list_begins(span, "fxp") ? 3 : 4), span.end};
         scheme.at += list_begins(scheme, "s");
         if (list_begins(scheme, ":") || list_begins(scheme, "[:")) {
-            memcpy(to, "ftp", 3); /* any scheme will do, because a key has none */
+            memcpy(to, "ftp", 3); /* any scheme will do, because keys do not contain it */
             *used = 3;
             span.at = scheme.at;
             defanged = true;

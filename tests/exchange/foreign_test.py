@@ -602,7 +602,7 @@ class Refusals(exchange_test.WithExtension):
         for other in ("parquet", "parquet-int32"):
             wrong = "parquet" if other != "parquet" else "parquet-int32"
             self.refused(f"bloom_export: argument 1 has layout {wrong}, which is "
-                         f"another one than that of this format. Build it with layout {other}",
+                         f"not the layout of this format. Build it with layout {other}",
                          EXPORT, self.value(IMPORT, bare, wrong), other)
 
     def test_parquet_headers_of_every_length(self):
@@ -690,7 +690,7 @@ class Refusals(exchange_test.WithExtension):
                  "guava-utf16": "classic-utf16"}
         for layout, form, _, _ in self.forms():
             usual = FORMATS.get(layout, form)
-            who = known.get(usual, "is another one than that of this format")
+            who = known.get(usual, "is not the layout of this format")
             self.refused(f"bloom_export: argument 1 has layout blocked, which {who}. "
                          f"Build it with layout {built.get(usual, layout)}", EXPORT, blocked, form)
 
@@ -715,8 +715,8 @@ class Refusals(exchange_test.WithExtension):
                                              "most 2^40 bits and no further parameters"),
                 ("redisbloom", 44, b"\2", "is invalid: the options in its header are none that "
                                           "RedisBloom has")):
-            self.refused(f"bloom_check: argument 1 {problem}. Whoever wrote it must "
-                         "write it anew", exchange_test.CHECK,
+            self.refused(f"bloom_check: argument 1 {problem}. Ask whoever wrote it "
+                         "to write it again", exchange_test.CHECK,
                          with_header(layout, at, value), 1)
         self.refused("bloom_export: argument 1 was made for n = 0 keys, and DCSO's "
                      "bloom has no such filter. Build it for 1", EXPORT,
@@ -734,7 +734,7 @@ class Refusals(exchange_test.WithExtension):
         words = struct.pack("<Q", 2**31 * 64)
         for layout in ("spark1", "spark2"):
             self.refused(f"bloom_check: argument 1 is invalid: layout {layout} has at "
-                         "most 2^31 - 1 words. Whoever wrote it must write it anew",
+                         "most 2^31 - 1 words. Ask whoever wrote it to write it again",
                          exchange_test.CHECK,
                          with_header(layout, 16, words), 1)
 

@@ -7,7 +7,7 @@
 #include "shorthand.h"
 
 /* What messages end in. */
-#define ANEW ". Whoever wrote it must write it anew"
+#define ANEW ". Ask whoever wrote it to write it again"
 
 /* A rule for the tests alone: what is added has its first letter as its key, what is asked each of
  * its letters. */

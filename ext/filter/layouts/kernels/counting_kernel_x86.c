@@ -1,5 +1,5 @@
 /* The kernel of layout counting for x86-64 with AVX-512, which tests one counter in each lane.
- * There is none for AVX2, which permutes words within 32 bytes only. */
+ * AVX2 has no such kernel, because it can only permute words within 32 bytes. */
 #include "base/processor_x86.h"
 #include "filter/layouts/kernels/kernel.h"
 
