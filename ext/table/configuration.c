@@ -132,6 +132,18 @@ int bloom_configuration_of_text(sqlite3 *connection, int count, const char *cons
     return code == SQLITE_ERROR && *error == NULL ? SQLITE_NOMEM : code;
 }
 
+enum bloom_key_type bloom_configuration_key_type(int count, const char *const *arguments) {
+    static const struct bloom_option KEY_OPTION[] = {{"key", read_key_option}, {NULL, NULL}};
+    char problem[BLOOM_PROBLEM_SIZE];
+    unsigned given = 0;
+    struct reader to = {.key = BLOOM_KEY_AS_IT_IS};
+    for (int i = 0; i < count; i++) {
+        const struct bloom_text argument = {arguments[i], strlen(arguments[i])};
+        bloom_option_read(KEY_OPTION, "", argument, &to, &given, problem);
+    }
+    return to.key;
+}
+
 /* Row 0 */
 
 /* Neither ASCII nor UTF-8 begins with this byte, so text is never taken for row 0. */

@@ -1,7 +1,8 @@
 /* What a filter table was made for: how it grows, and the type of its keys.
  *
- * CREATE VIRTUAL TABLE says it as text, which is read once. From then on row 0 of the shadow table
- * says it as numbers; FORMAT-tables.md has the offsets.
+ * CREATE VIRTUAL TABLE says it as text. From then on row 0 of the shadow table says it as numbers;
+ * FORMAT-tables.md has the offsets. Only the declared type of the column key is read from the text
+ * again.
  */
 #ifndef BLOOM_TABLE_CONFIGURATION_H
 #define BLOOM_TABLE_CONFIGURATION_H
@@ -20,6 +21,10 @@ struct bloom_configuration {
 int bloom_configuration_of_text(sqlite3 *connection, int count, const char *const *arguments,
                                 uint32_t page_bytes, struct bloom_configuration *configuration,
                                 char **error);
+
+/* Reads only the type of the column key, which must be declared before row 0 can be read. The
+ * arguments may be wrong, or those of a newer release. */
+enum bloom_key_type bloom_configuration_key_type(int count, const char *const *arguments);
 
 enum { BLOOM_CONFIGURATION_BYTES = 64, BLOOM_NEWEST_AT = 48 };
 

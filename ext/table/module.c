@@ -41,9 +41,9 @@ struct table {
     struct bloom_connection *connection;
     struct bloom_database database;
     struct bloom_chunks chunks;
+    bool is_configured; /* row 0 was read */
     enum bloom_key_type key_type;
     struct bloom_shape key_shape; /* how keys are hashed: as its layout does it */
-    char *damage;                 /* why row 0 cannot be used; NULL: it can */
     bool expects_new;             /* see bloom_keys_add */
     /* The last cursor closed: most statements open just one, a thousand times over. */
     struct cursor *spare;
@@ -109,25 +109,21 @@ static int declare(sqlite3 *connection, const char *name, enum bloom_key_type ke
     return code;
 }
 
-/* Uses what row 0 says. */
 static void configure(struct table *table, const struct bloom_configuration *configuration) {
     const struct bloom_growth *growth = &configuration->growth;
+    table->is_configured = true;
     table->key_type = configuration->key;
     table->key_shape = (struct bloom_shape){.layout = growth->layout, .keying = growth->keying};
     table->chunks.growth = *growth;
     table->chunks.layer_count = 0;
 }
 
-/* Reads row 0. If it is damaged, the message is kept, and every use of the table except DROP fails
- * with it. */
 static int read_configuration(struct table *table) {
     struct bloom_database *database = &table->database;
     uint8_t row[BLOOM_CONFIGURATION_BYTES];
     char problem[BLOOM_PROBLEM_SIZE];
     struct bloom_configuration configuration;
     sqlite3_blob *handle = NULL;
-    sqlite3_free(table->damage);
-    table->damage = NULL;
     int code = bloom_chunks_open_row_0(database, false, &handle, row);
     bloom_database_close_row(&handle, code);
     if (code == SQLITE_OK &&
@@ -135,15 +131,11 @@ static int read_configuration(struct table *table) {
         code = bloom_database_damaged(database, "row 0 %s", problem);
     if (code == SQLITE_OK)
         configure(table, &configuration);
-    if (code != SQLITE_OK && bloom_database_is_old(database))
+    else if (bloom_database_is_old(database))
         code = bloom_database_fail(database, SQLITE_CORRUPT_VTAB,
                                    "a development build of this extension made the table. Drop it "
                                    "and create it again");
-    /* No such table, no such row, or no BLOB is SQLITE_ERROR. What else fails may succeed later. */
-    if ((code & 0xff) != SQLITE_ERROR && (code & 0xff) != SQLITE_CORRUPT)
-        return code;
-    table->damage = bloom_database_message(database);
-    return table->damage != NULL ? SQLITE_OK : SQLITE_NOMEM;
+    return code;
 }
 
 /* The shadow table, with row 0. SQLite takes the creation for the begin of the table's transaction.
@@ -169,11 +161,13 @@ static void free_table(struct table *table) {
     bloom_database_close(&table->database);
     bloom_connection_close(table->connection);
     cursor_free(table->spare);
-    sqlite3_free(table->damage);
     sqlite3_free(table->base.zErrMsg); /* none is taken from a failed xDestroy */
     sqlite3_free(table);
 }
 
+/* Connecting reads nothing, because it happens while a statement is prepared, before SQLite holds a
+ * lock: another connection could change the schema meanwhile (SQLITE_SCHEMA) or be writing
+ * (SQLITE_BUSY). It also lets a table be dropped whose row 0 is damaged. */
 static int open_table(sqlite3 *connection, void *data, int count, const char *const *arguments,
                       bool create, sqlite3_vtab **result, char **error) {
     enum { OPTIONS = 3 }; /* after module, schema and table */
@@ -185,24 +179,23 @@ static int open_table(sqlite3 *connection, void *data, int count, const char *co
     memset(table, 0, sizeof *table);
     table->connection = bloom_connection_keep(data);
     table->chunks.database = table->chunks.copies.database = &table->database;
+    table->key_type = bloom_configuration_key_type(count - OPTIONS, arguments + OPTIONS);
     int code =
         bloom_database_open(&table->database, connection, arguments[1], arguments[2],
                             &table->connection->tables_running, &table->connection->rotations)
             ? SQLITE_OK
             : SQLITE_NOMEM;
-    if (code == SQLITE_OK)
-        code = create ? bloom_database_page_bytes(&table->database, &page_bytes)
-                      : read_configuration(table);
-    /* Only CREATE reads the arguments. */
+    if (code == SQLITE_OK && create)
+        code = bloom_database_page_bytes(&table->database, &page_bytes);
     if (code == SQLITE_OK && create)
         code = bloom_configuration_of_text(connection, count - OPTIONS, arguments + OPTIONS,
                                            page_bytes, &configuration, error);
-    if (code == SQLITE_OK && create)
-        configure(table, &configuration);
     if (code == SQLITE_OK)
         code = declare(connection, arguments[2], table->key_type, error);
-    if (code == SQLITE_OK && create)
+    if (code == SQLITE_OK && create) {
+        configure(table, &configuration);
         code = create_shadow_table(table, &configuration);
+    }
     if (code == SQLITE_OK) {
         *result = &table->base;
         return code;
@@ -253,22 +246,17 @@ static int table_rename(sqlite3_vtab *base, const char *name) {
     return report(table, code);
 }
 
-/* Call before the shadow table is used: refuses while another statement of a filter table runs, and
- * when row 0 is damaged. */
+/* Call before the table is used: reads row 0, and refuses while another statement of a filter table
+ * runs. */
 static int enter(struct table *table) {
     int code = bloom_database_enter(&table->database);
-    if (code != SQLITE_OK || table->damage == NULL)
-        return code;
-    sqlite3_free(table->database.message);
-    table->database.message = sqlite3_mprintf("%s", table->damage);
-    return table->database.message != NULL ? SQLITE_CORRUPT_VTAB : SQLITE_NOMEM;
+    return code != SQLITE_OK || table->is_configured ? code : read_configuration(table);
 }
 
-/* Looks whether the database may be another one than before, and then reads row 0 again. */
-static int look_again(struct table *table) {
-    return bloom_copies_is_memory_file(&table->chunks.copies)
-               ? report(table, read_configuration(table))
-               : SQLITE_OK;
+/* The file of memdb may hold another database than before. Then row 0 must be read again. */
+static void look_again(struct table *table) {
+    if (bloom_copies_is_memory_file(&table->chunks.copies))
+        table->is_configured = false;
 }
 
 /* Queries */
@@ -345,9 +333,8 @@ static int table_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
 static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **result) {
     struct table *table = table_of(base);
     struct cursor *cursor = table->spare;
-    int code = table->chunks.cursors == 0 ? look_again(table) : SQLITE_OK;
-    if (code != SQLITE_OK)
-        return code;
+    if (table->chunks.cursors == 0)
+        look_again(table);
     if (cursor == NULL) {
         cursor = sqlite3_malloc(sizeof *cursor);
         if (cursor == NULL)
@@ -383,6 +370,9 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     cursor->at_row = false;
     cursor->rowid = 0;
     cursor->key.type = 0;
+    int code = enter(table);
+    if (code != SQLITE_OK)
+        return report(table, code);
     switch (plan) {
     case PLAN_LIST:
         return table_error(table,
@@ -402,9 +392,6 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
     default:
         break;
     }
-    int code = enter(table);
-    if (code != SQLITE_OK)
-        return report(table, code);
     if (plan == PLAN_MATCH && table->key_shape.keying.rule == NULL)
         return table_error(table, "key MATCH needs a table made with key=URL or key=URL_NOCASE. "
                                   "Without a rule write key = x");
@@ -633,7 +620,8 @@ static int table_update(sqlite3_vtab *base, int count, sqlite3_value **arguments
 static int table_begin(sqlite3_vtab *base) {
     struct table *table = table_of(base);
     bloom_chunks_transaction(&table->chunks, true);
-    return look_again(table);
+    look_again(table);
+    return SQLITE_OK;
 }
 
 static int table_end(sqlite3_vtab *base) {
