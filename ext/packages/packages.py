@@ -4,14 +4,16 @@
     packages.py need NAME      succeeds when package NAME can be built here; otherwise says what to
                                install
     packages.py build NAME...  builds those that can be built here, and says why the others are not
-    packages.py all            the same with every package, then runs the tests of what was built;
-                               the last line is `N passed, N failed, N skipped`
+    packages.py all            the same with every package, then runs the tests of what was built,
+                               and writes SHA256SUMS of what is published; the last line is
+                               `N passed, N failed, N skipped`
     packages.py suites         prints these tests as tests/runner/run.py takes them
     packages.py wait NAME      waits until `all` has built NAME, or can build no more; succeeds when
                                it has
 """
 
 import fcntl
+import hashlib
 import os
 import pathlib
 import shlex
@@ -59,6 +61,7 @@ TOOLS = {
     "emscripten": has("emcc"),
     "default-jdk-headless": has("javac"),
     "maven": has("mvn"),
+    "ruby": has("gem"),
 }
 
 
@@ -111,6 +114,10 @@ PACKAGES = {
         BINARIES + " npm",
         ("npm packages", "npm_test.py Npm Files"),
         ("README of npm", "npm_test.py Readme"),
+    ),
+    "gem": Package("ruby", BINARIES + " ruby", ("gem", "ruby_test.py")),
+    "recipes": Package(
+        "recipes", BINARIES, ("recipes for conda and Conan", "package_recipes_test.py")
     ),
     "jar": Package(
         "java", BINARIES + " default-jdk-headless maven", ("Java package", "java_test.py")
@@ -196,7 +203,22 @@ def build_and_test():
     runner = [PYTHON, "tests/runner/run.py", *suites]
     status = subprocess.run(runner, cwd=release.TOP, check=False, env=environment).returncode
     building.join()
+    write_sums()
     return status
+
+
+def write_sums():
+    """SHA256SUMS of the files that RELEASING.md uploads, as sha256sum prints and checks them."""
+    published = sorted(
+        path
+        for pattern in ("*/*.zip", "*/*.whl", "*/*.tar.gz", "*/*.tgz", "*/*.crate", "*/*.gem",
+                        "*/*.deb", "java/**/*.jar")
+        for path in release.BUILD.glob(pattern)
+        if path.relative_to(release.BUILD).parts[0] != "work"
+    )
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(release.BUILD)}\n"
+             for path in published]
+    (release.BUILD / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
 
 
 def suites():

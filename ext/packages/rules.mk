@@ -11,6 +11,8 @@
 #: make go             the Go module
 #: make deb            the Debian packages, source and binary
 #: make jar            the Java package, in a repository of Maven's form
+#: make gem            the Ruby gem
+#: make recipes        the recipes for conda and Conan
 #: make page           SQLite with bloom as WebAssembly, and the page to try it
 #: make hosts          loads the packages in each language that is installed here
 
@@ -24,12 +26,13 @@ RELEASE_FILES = LICENSE ext/base/version.h \
 # What make amalgamation makes; amalgamation/built is the last of it.
 AMALGAMATION = $(PACKAGES)/amalgamation/built
 
-# The tools that come from PyPI: ziglang, a compiler for every platform, and what makes Python
-# packages.
+# The tools that come from PyPI: ziglang, a compiler for every platform, and what makes packages for
+# Python, conda and Conan.
 PACKAGE_TOOLS_READY = $(PACKAGE_TOOLS)/ready
-$(PACKAGE_TOOLS_READY):
+$(PACKAGE_TOOLS_READY): ext/packages/requirements.txt
 	$(PYTHON) -m venv $(PACKAGE_TOOLS)
-	$(PACKAGE_PYTHON) -m pip install -q --disable-pip-version-check ziglang hatchling build
+	$(PACKAGE_PYTHON) -m pip install -q --disable-pip-version-check \
+	    -r ext/packages/requirements.txt
 	@touch $@
 
 $(AMALGAMATION): $(SOURCES) $(HEADERS) $(RELEASE_FILES) ext/packages/amalgamation/amalgamate.py
@@ -63,6 +66,14 @@ $(PACKAGES)/java/built: $(PACKAGES)/binaries/built \
 	$(PYTHON) ext/packages/java/build.py
 	@touch $@
 
+$(PACKAGES)/ruby/built: $(PACKAGES)/binaries/built $(wildcard $(addprefix ext/packages/ruby/,* */*))
+	$(PYTHON) ext/packages/ruby/build.py
+	@touch $@
+
+$(PACKAGES)/recipes/built: $(AMALGAMATION) $(PACKAGE_TOOLS_READY) $(wildcard ext/packages/recipes/*)
+	$(PACKAGE_PYTHON) ext/packages/recipes/build.py
+	@touch $@
+
 # Of the sources, as any file of the project may be in it.
 $(PACKAGES)/debian/built: $(SOURCES) $(HEADERS) $(RELEASE_FILES) Makefile README.md CHANGELOG.md \
     sql/REFERENCE.md $(wildcard ext/*.md ext/packages/debian/* ext/packages/debian/*/* \
@@ -85,6 +96,8 @@ crate: need-crate $(PACKAGES)/rust/built
 go: need-go $(PACKAGES)/go/built
 deb: need-deb $(PACKAGES)/debian/built
 jar: need-jar $(PACKAGES)/java/built
+gem: need-gem $(PACKAGES)/ruby/built
+recipes: need-recipes $(PACKAGES)/recipes/built
 page: need-page $(PACKAGES)/web/built
 
 need-%:
@@ -98,4 +111,4 @@ hosts: $(LIBRARY)
 	+@MAKE='$(MAKE)' $(PYTHON) ext/packages/packages.py build binaries wheel npm
 	@$(PYTHON) tests/hosts/hosts.py $(HOSTS)
 
-.PHONY: amalgamation binaries wheel npm crate go deb jar page packages hosts
+.PHONY: amalgamation binaries wheel npm crate go deb jar gem recipes page packages hosts

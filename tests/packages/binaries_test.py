@@ -8,6 +8,7 @@ here. musl's loader for arm64 is no package of this machine's own processor: apt
 """
 
 import fcntl
+import json
 import os
 import pathlib
 import re
@@ -277,14 +278,18 @@ class Contents(unittest.TestCase):
             with self.subTest(platform=platform.name), zipfile.ZipFile(
                 BINARIES / f"sqlite-bloom-{RELEASE}-{platform.name}.zip"
             ) as archive:
-                folder = f"sqlite-bloom-{RELEASE}-{platform.name}"
                 self.assertEqual(
-                    archive.namelist(),
-                    [f"{folder}/LICENSE", f"{folder}/{platform.library}",
-                     f"{folder}/sqlite-bloom.h"],
+                    archive.namelist(), ["LICENSE", platform.library, "sqlite-bloom.h"]
                 )
-                self.assertEqual(archive.read(f"{folder}/{platform.library}"),
+                self.assertEqual(archive.read(platform.library),
                                  LIBRARIES[platform.name].read_bytes())
+
+    def test_sqlpkg_finds_a_zip_for_each_system_that_it_knows(self):
+        files = json.loads((BINARIES / "sqlpkg.json").read_text())["assets"]["files"]
+        self.assertEqual(sorted(files), ["darwin-amd64", "darwin-arm64", "linux-amd64",
+                                         "linux-arm64", "windows-amd64", "windows-arm64"])
+        for name in files.values():
+            self.assertTrue((BINARIES / name).exists(), name)
 
     def test_on_linux_nothing_newer_than_glibc_2_17_is_needed_and_one_name_exported(self):
         for name, library in LIBRARIES.items():

@@ -52,8 +52,11 @@ class Crate(Scratch):
     def test_it_builds_alone(self):
         """As cargo publish and docs.rs do."""
         shutil.unpack_archive(BUILD / f"rust/sqlite-bloom-{RELEASE}.crate", self.folder, "gztar")
-        run("cargo", "build", "--quiet", cwd=self.folder / f"sqlite-bloom-{RELEASE}",
+        crate = self.folder / f"sqlite-bloom-{RELEASE}"
+        run("cargo", "build", "--quiet", cwd=crate,
             env={"CARGO_TARGET_DIR": str(WORK / "rust-alone")})
+        self.assertRegex((crate / "Cargo.toml").read_text(),
+                         r'(?s)\nhomepage = "https://.*\nrepository = "https://')
 
     def test_it_is_documented_and_its_example_runs(self):
         shutil.unpack_archive(BUILD / f"rust/sqlite-bloom-{RELEASE}.crate", self.folder, "gztar")

@@ -204,7 +204,8 @@ class Files(unittest.TestCase):
     def test_the_repository_has_what_maven_central_asks_for(self):
         pom = (FOLDER / f"sqlite-bloom-{RELEASE}.pom").read_text()
         self.assertNotIn("@", pom.replace("@bloom.example", ""))
-        for name in ("name", "description", "url", "licenses", "developers", "scm"):
+        for name in ("name", "description", "url", "licenses", "developers", "scm",
+                     "issueManagement"):
             self.assertIn(f"<{name}>", pom)
         for kind in ("", "-sources", "-javadoc"):
             path = FOLDER / f"sqlite-bloom-{RELEASE}{kind}.jar"

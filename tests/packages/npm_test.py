@@ -311,6 +311,7 @@ class Files(unittest.TestCase):
             },
         )
         for name, (manifest, path) in found.items():
+            self.assertLessEqual({"homepage", "repository", "bugs"}, set(manifest), name)
             with tarfile.open(path) as archive:
                 self.assertEqual(
                     sorted(archive.getnames()),

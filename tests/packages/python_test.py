@@ -198,6 +198,9 @@ class Files(unittest.TestCase):
                                   archive.read(f"sqlite_bloom-{RELEASE}.dist-info/WHEEL").decode())
                     self.assertIn("Root-Is-Purelib: false",
                                   archive.read(f"sqlite_bloom-{RELEASE}.dist-info/WHEEL").decode())
+                    metadata = archive.read(f"sqlite_bloom-{RELEASE}.dist-info/METADATA").decode()
+                    for name in ("Homepage", "Repository", "Issues"):
+                        self.assertIn(f"Project-URL: {name}, https://", metadata)
 
     def test_wheels_come_out_the_same_every_time(self):
         def digests():

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Compiles the amalgamation for every platform, and packs each library with the header and the
-licence into a zip.
+licence into a zip, without a folder on top, because sqlpkg does not unpack folders. Writes
+sqlpkg.json, which sqlpkg installs from.
 
     build.py [PLATFORM...]      the names are those of platforms.py; without any, all
 
@@ -9,6 +10,7 @@ SQLITE_INCLUDE names.
 """
 
 import concurrent.futures
+import json
 import os
 import pathlib
 import subprocess
@@ -50,6 +52,34 @@ def compile_library(platform, source, headers, library):
         (library.parent / leftover).unlink(missing_ok=True)
 
 
+def zip_name(platform):
+    return f"sqlite-bloom-{release.RELEASE}-{platform.name}.zip"
+
+
+def sqlpkg():
+    """What sqlpkg reads: it knows systems and processors by Go's names, and no musl."""
+    systems, processors = {"win32": "windows"}, {"x64": "amd64"}
+    return {
+        "owner": "sqlite-bloom",
+        "name": "bloom",
+        "version": release.RELEASE,
+        "homepage": release.publishing("homepage"),
+        "repository": release.publishing("repository").removesuffix(".git"),
+        "authors": [release.publishing("maintainer")],
+        "license": "MIT",
+        "description": release.SUMMARY,
+        "assets": {
+            "path": release.publishing("homepage"),
+            "files": {
+                f"{systems.get(platform.os, platform.os)}-"
+                f"{processors.get(platform.cpu, platform.cpu)}": zip_name(platform)
+                for platform in platforms.PLATFORMS
+                if platform.libc != "musl"
+            },
+        },
+    }
+
+
 def main(names):
     chosen = [platform for platform in platforms.PLATFORMS if not names or platform.name in names]
     if unknown := set(names) - {platform.name for platform in chosen}:
@@ -73,16 +103,16 @@ def main(names):
             )
         )
     for platform, library in zip(chosen, libraries):
-        folder = f"sqlite-bloom-{release.RELEASE}-{platform.name}"
         release.write_zip(
-            OUTPUT / f"{folder}.zip",
+            OUTPUT / zip_name(platform),
             {
-                f"{folder}/{platform.library}": library.read_bytes(),
-                f"{folder}/sqlite-bloom.h": (amalgamation / "sqlite-bloom.h").read_bytes(),
-                f"{folder}/LICENSE": (release.TOP / "LICENSE").read_bytes(),
+                platform.library: library.read_bytes(),
+                "sqlite-bloom.h": (amalgamation / "sqlite-bloom.h").read_bytes(),
+                "LICENSE": (release.TOP / "LICENSE").read_bytes(),
             },
         )
         print(f"  {platform.name:16} {library.stat().st_size:8,} bytes")
+    (OUTPUT / "sqlpkg.json").write_text(json.dumps(sqlpkg(), indent=2) + "\n")
 
 
 if __name__ == "__main__":

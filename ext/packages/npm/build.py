@@ -26,7 +26,15 @@ def pack(name, manifest, files):
     """Writes a tree and lets npm pack it."""
     folder = TREE / name
     folder.mkdir(parents=True)
-    manifest = {"name": name, "version": release.RELEASE, "license": "MIT", **manifest}
+    manifest = {
+        "name": name,
+        "version": release.RELEASE,
+        "license": "MIT",
+        "homepage": release.publishing("homepage"),
+        "repository": {"type": "git", "url": "git+" + release.publishing("repository")},
+        "bugs": release.publishing("issues"),
+        **manifest,
+    }
     files["package.json"] = (json.dumps(manifest, indent=2) + "\n").encode()
     for file, content in {"LICENSE": (release.TOP / "LICENSE").read_bytes(), **files}.items():
         (folder / file).write_bytes(content)

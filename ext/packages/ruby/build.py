@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""Makes the gem, with the libraries of all platforms in it."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import platforms  # noqa: E402
+import release  # noqa: E402
+
+OUTPUT = release.BUILD / "ruby"
+TREE = release.BUILD / "work" / "ruby"
+
+
+def main():
+    for folder in (OUTPUT, TREE):
+        shutil.rmtree(folder, ignore_errors=True)
+    OUTPUT.mkdir(parents=True)
+    for name in ("sqlite-bloom.gemspec", "README.md", "lib/sqlite_bloom.rb", "lib/sqlite-bloom.rb"):
+        (TREE / name).parent.mkdir(parents=True, exist_ok=True)
+        (TREE / name).write_text(release.fill(f"ruby/{name}"))
+    shutil.copy(release.TOP / "LICENSE", TREE)
+    for platform in platforms.PLATFORMS:
+        target = TREE / "lib/sqlite_bloom" / platform.name
+        target.mkdir(parents=True)
+        shutil.copy(release.BUILD / "binaries" / platform.name / platform.library, target)
+    gem = f"sqlite-bloom-{release.RELEASE}.gem"
+    subprocess.run(
+        ["gem", "build", "--quiet", "--output", OUTPUT / gem, "sqlite-bloom.gemspec"],
+        cwd=TREE,
+        check=True,
+        env={**os.environ, "SOURCE_DATE_EPOCH": str(release.release_time())},
+        stdout=subprocess.DEVNULL,
+    )
+    print(f"  {gem} {(OUTPUT / gem).stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()

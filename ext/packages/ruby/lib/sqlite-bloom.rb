@@ -1,0 +1,2 @@
+# What Bundler requires for a gem of this name.
+require_relative "sqlite_bloom"

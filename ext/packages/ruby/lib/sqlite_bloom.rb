@@ -1,0 +1,35 @@
+# Persistent Bloom filters for SQLite: finds the library for this machine and loads it.
+require "rbconfig"
+
+module SqliteBloom
+  VERSION = "@RELEASE@"
+
+  # The path of the library. The gem sqlite3 asks for it as to_path, from 2.4 on, when SqliteBloom is
+  # among the `extensions:` of a database.
+  def self.loadable_path
+    cpu = { "arm64" => "aarch64", "x64" => "x86_64" }.fetch(RbConfig::CONFIG["host_cpu"]) { |name| name }
+    system, file = case RbConfig::CONFIG["host_os"]
+                   when /musl/ then ["musl", "bloom.so"]
+                   when /linux/ then ["linux", "bloom.so"]
+                   when /darwin/ then ["macos", "bloom.dylib"]
+                   when /mswin|mingw/ then ["windows", "bloom.dll"]
+                   end
+    path = File.join(__dir__, "sqlite_bloom", "#{system}-#{cpu}", file.to_s)
+    return path if file && File.exist?(path)
+
+    raise LoadError, "sqlite-bloom has no library for #{RUBY_PLATFORM}. Build bloom from its source, " \
+                     "and load it with load_extension"
+  end
+
+  def self.to_path
+    loadable_path
+  end
+
+  # Loads the functions and tables into a SQLite3::Database.
+  def self.load(database)
+    database.enable_load_extension(true)
+    database.load_extension(loadable_path)
+  ensure
+    database.enable_load_extension(false)
+  end
+end
