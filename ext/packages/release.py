@@ -63,7 +63,8 @@ def fill(template, **more):
     """
     text = (PACKAGES / template).read_text()
     values = {"RELEASE": RELEASE, "SUMMARY": SUMMARY, **more}
-    for name in ("maintainer", "email", "homepage", "repository", "issues", "go_module", "java_group"):
+    for name in ("maintainer", "email", "homepage", "repository", "issues", "go_module",
+                 "java_group"):
         values[name.upper()] = publishing(name)
     for name, value in values.items():
         text = text.replace(f"@{name}@", value)

@@ -70,8 +70,8 @@ class Ruby(unittest.TestCase):
             rescue LoadError => error
               puts error.message
             end""")
-        self.assertRegex(output, "^sqlite-bloom has no library for .*. Build bloom from its source, "
-                                 "and load it with load_extension$")
+        self.assertRegex(output, "^sqlite-bloom has no library for .*. Build bloom from its "
+                                 "source, and load it with load_extension$")
 
 
 if __name__ == "__main__":

@@ -4,10 +4,11 @@ require "rbconfig"
 module SqliteBloom
   VERSION = "@RELEASE@"
 
-  # The path of the library. The gem sqlite3 asks for it as to_path, from 2.4 on, when SqliteBloom is
-  # among the `extensions:` of a database.
+  # The path of the library. The gem sqlite3 asks for it as to_path, from 2.4 on, when SqliteBloom
+  # is among the `extensions:` of a database.
   def self.loadable_path
-    cpu = { "arm64" => "aarch64", "x64" => "x86_64" }.fetch(RbConfig::CONFIG["host_cpu"]) { |name| name }
+    cpu = RbConfig::CONFIG["host_cpu"]
+    cpu = { "arm64" => "aarch64", "x64" => "x86_64" }.fetch(cpu, cpu)
     system, file = case RbConfig::CONFIG["host_os"]
                    when /musl/ then ["musl", "bloom.so"]
                    when /linux/ then ["linux", "bloom.so"]
@@ -17,8 +18,8 @@ module SqliteBloom
     path = File.join(__dir__, "sqlite_bloom", "#{system}-#{cpu}", file.to_s)
     return path if file && File.exist?(path)
 
-    raise LoadError, "sqlite-bloom has no library for #{RUBY_PLATFORM}. Build bloom from its source, " \
-                     "and load it with load_extension"
+    raise LoadError, "sqlite-bloom has no library for #{RUBY_PLATFORM}. Build bloom from its " \
+                     "source, and load it with load_extension"
   end
 
   def self.to_path
