@@ -165,18 +165,14 @@ LONG_SUITES = \
     'scripts under sanitizers=[$(SANITIZED_EXTENSION)] $(UNDER_SANITIZERS) \
         $(PYTHON) tests/runner/sqllogictest.py --load $(SANITIZED_EXTENSION) tests/sql' \
     $(call unit_suites,$(LONG_LIBRARY_TESTS)) \
-    '60,000 spellings of URLs=COUNT=60000 $(PYTHON) tests/documentation/urls_test.py' \
     'fuzzing, five seconds each=SECONDS_EACH=5 sh tests/fuzz/run.sh' \
     'faults on the oldest SQLite=$(PYTHON) tests/hosts/releases_test.py Oldest' \
     'faults on the newest SQLite=$(PYTHON) tests/hosts/releases_test.py Newest' \
     'exchange with libraries=$(PYTHON) tests/exchange/libraries_test.py' \
     'lists and what reads them=$(PYTHON) tests/exchange/lists_test.py' \
     'oldest SQLite=$(PYTHON) tests/hosts/oldest_test.py' \
-    'rates of filter tables, more=KEYS=100000 $(PYTHON) tests/tables/rates_test.py' \
     'sizing table=$(PYTHON) tests/library/sizing_table_test.py' \
     'the program around it=$(BUILD)/tests/host_test' \
-    'every eighth memory failure=EVERY=8 $(BUILD)/tests/memory_test' \
-    'every eighth refusal=EVERY=8 $(BUILD)/tests/refusal_test' \
     'threads=sh tests/threads/run.sh' \
     'scripts on the newest SQLite=$(NEWEST) tests/sql' \
     'scripts on the SQLite of Ubuntu 24.04=APSW=3.45.1.0 $(NEWEST) tests/sql' \
@@ -195,6 +191,9 @@ LONG_SUITES = \
 EXHAUSTIVE_SUITES = \
     'memory failures=$(BUILD)/tests/memory_test' \
     'refusals=$(BUILD)/tests/refusal_test' \
+    'costs on the oldest SQLite=PROGRAMS=cost $(PYTHON) tests/hosts/releases_test.py Oldest' \
+    'costs on the newest SQLite=PROGRAMS=cost $(PYTHON) tests/hosts/releases_test.py Newest' \
+    'rates of filter tables, more=KEYS=100000 $(PYTHON) tests/tables/rates_test.py' \
     'fuzzing=sh tests/fuzz/run.sh' \
     '40,000 plans=SEED=4 QUERIES=40000 $(PYTHON) tests/random/plans_test.py' \
     '300,000 spellings of URLs=SEED=2 COUNT=300000 $(PYTHON) tests/documentation/urls_test.py'
