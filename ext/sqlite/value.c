@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static void *sql_allocate(void *context, uint64_t bytes) {
+static void *sql_allocate(void *context, size_t bytes) {
     (void)context;
     return sqlite3_malloc64(bytes);
 }
@@ -16,7 +16,7 @@ static void sql_release(void *context, void *memory) {
     sqlite3_free(memory);
 }
 
-static void *sql_resize(void *context, void *memory, uint64_t bytes) {
+static void *sql_resize(void *context, void *memory, size_t bytes) {
     (void)context;
     return sqlite3_realloc64(memory, bytes);
 }
