@@ -351,51 +351,34 @@ int sqlite_bloom_filter_check_real(const struct sqlite_bloom_filter *filter, dou
  * the first-level cache. */
 enum { CHECKED_TOGETHER = 256 };
 
-/* Writes the words of at most CHECKED_TOGETHER keys, and where those are that have none. Returns
- * how many these are. */
-static size_t words_of_keys(const struct sqlite_bloom_filter *filter,
-                            const struct sqlite_bloom_key *keys, size_t count, uint64_t *words,
-                            uint8_t unknown[CHECKED_TOGETHER]) {
-    const size_t width = filter->shape.layout->hash_words;
-    const bool plain = filter->plain_check != NULL;
-    size_t unknowns = 0;
-    for (size_t i = 0; i < count; i++, words += width) {
-        if (plain && keys[i].type == SQLITE_BLOOM_INTEGER) {
-            bloom_murmur3_integer(keys[i].value.integer, words);
-        } else if (plain && is_of_bytes(&keys[i])) {
-            bloom_murmur3_bytes(keys[i].value.bytes, keys[i].length, words);
-        } else if (words_of_key(&filter->shape, &keys[i], words) != BLOOM_KEY) {
-            memset(words, 0, width * sizeof *words);
-            unknown[unknowns++] = (uint8_t)i;
-        }
-    }
-    return unknowns;
-}
-
-/* The sum of bytes that are 0 or 1, eight at a time. */
-static int64_t sum_of(const uint8_t *found, size_t count) {
-    uint64_t sum = 0;
-    size_t i = 0;
-    for (; i + 8 <= count; i += 8)
-        sum += bloom_load64(found + i) * UINT64_C(0x0101010101010101) >> 56;
-    for (; i < count; i++)
-        sum += found[i];
-    return (int64_t)sum;
-}
-
 /* At most CHECKED_TOGETHER keys, without a key rule. Returns how many are in. */
 static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
                              const struct sqlite_bloom_key *keys, size_t count,
                              unsigned char *found) {
     /* A hashing may write more words than decide: the next key's go over them. */
     uint64_t words[(CHECKED_TOGETHER + 1) * BLOOM_HASH_WORDS_MAXIMUM];
-    uint8_t unknown[CHECKED_TOGETHER];
-    words[0] = 0; /* gcc does not see that count is above 0 */
-    const size_t unknowns = words_of_keys(filter, keys, count, words, unknown);
+    uint8_t unknown[CHECKED_TOGETHER]; /* keys that have no words */
+    const size_t width = filter->shape.layout->hash_words;
+    const bool plain = filter->plain_check != NULL;
+    uint64_t *to = words;
+    size_t unknowns = 0;
+    int64_t in = 0;
+    for (size_t i = 0; i < count; i++, to += width) {
+        if (plain && keys[i].type == SQLITE_BLOOM_INTEGER) {
+            bloom_murmur3_integer(keys[i].value.integer, to);
+        } else if (plain && is_of_bytes(&keys[i])) {
+            bloom_murmur3_bytes(keys[i].value.bytes, keys[i].length, to);
+        } else if (words_of_key(&filter->shape, &keys[i], to) != BLOOM_KEY) {
+            memset(to, 0, width * sizeof *to);
+            unknown[unknowns++] = (uint8_t)i;
+        }
+    }
     bloom_check_many(&filter->shape, filter->payload, words, count, found);
     for (size_t i = 0; i < unknowns; i++)
         found[unknown[i]] = 0;
-    return sum_of(found, count);
+    for (size_t i = 0; i < count; i++)
+        in += found[i];
+    return in;
 }
 
 int64_t sqlite_bloom_filter_check_many(const struct sqlite_bloom_filter *filter,
