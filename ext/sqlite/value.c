@@ -3,6 +3,7 @@
 #include "sqlite/value.h"
 
 #include "filter/builder.h"
+#include "sqlite/poll.h"
 
 #include <string.h>
 
@@ -109,8 +110,11 @@ uint8_t *bloom_sql_copy_filter(const struct bloom_stored *filter) {
 
 void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape *shape,
                              uint8_t *filter) {
-    if (filter != NULL)
-        sqlite3_result_blob64(context, filter, bloom_filter_bytes(shape), sqlite3_free);
-    else
+    const uint64_t length = bloom_filter_bytes(shape);
+    if (filter == NULL)
         sqlite3_result_error_nomem(context);
+    else if (bloom_sql_interrupted(context, length, &(uint64_t){0}))
+        sqlite3_free(filter);
+    else
+        sqlite3_result_blob64(context, filter, length, sqlite3_free);
 }
