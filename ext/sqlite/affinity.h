@@ -5,13 +5,11 @@
 #include "filter/options.h"
 #include "sqlite/value.h"
 
-/* A value under the affinity of the column: as it is, as its text, or as a number instead. */
+/* A value under the affinity of the column. */
 struct bloom_typed_key {
     enum bloom_key_type column;
-    enum { BLOOM_FORM_AS_IS, BLOOM_FORM_TEXT, BLOOM_FORM_INTEGER, BLOOM_FORM_REAL } form;
+    int type;             /* of SQLite, as which the value is read; 0: its own */
     sqlite3_value *value; /* SQLite's */
-    sqlite3_int64 integer;
-    double real;
 };
 
 /* Applies the affinity of the column to a value. A key that is added becomes what an ordinary

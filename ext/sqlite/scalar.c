@@ -75,16 +75,16 @@ void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **argume
         return;
     const struct bloom_shape *shape = &filter.shape;
     const uint8_t *payload = bloom_stored_payload(&filter);
-    bool any = false;
-    switch (bloom_sql_asked_keys(arguments[1], shape, words, &keys)) {
+    const bool ruled = shape->keying.rule != NULL;
+    switch (ruled ? bloom_sql_asked_keys(arguments[1], shape, words, &keys)
+                  : bloom_sql_key(arguments[1], shape, words)) {
     case BLOOM_KEY:
-        if (shape->keying.rule == NULL) {
-            any = shape->layout->check(shape, payload, words);
-        } else {
+        if (ruled) {
             bloom_check_many(shape, payload, words, keys, found);
-            any = memchr(found, 1, keys) != NULL;
+            sqlite3_result_int(context, memchr(found, 1, keys) != NULL);
+        } else {
+            sqlite3_result_int(context, shape->layout->check(shape, payload, words));
         }
-        sqlite3_result_int(context, any);
         break;
     case BLOOM_KEY_NULL:
         break;
