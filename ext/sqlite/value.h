@@ -39,8 +39,8 @@ static inline bool bloom_sql_bytes(sqlite3_value *value, const uint8_t **bytes, 
                                                     : bloom_sql_text(value, bytes, length);
 }
 
-/* literal.c: reads the number that a text of length bytes is in SQL, perhaps with a sign; 0 if it
- * is not a number. Returns SQLITE_OK, or the error that kept SQLite from working it out. */
+/* Reads the number that a text of length bytes is in SQL, perhaps with a sign; 0 if it is not a
+ * number. Returns SQLITE_OK, or the error that kept SQLite from working it out. */
 int bloom_sql_literal(sqlite3 *database, const char *text, size_t length, double *number);
 
 /* --- Filters --- */
