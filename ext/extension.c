@@ -158,9 +158,6 @@ static int load_into(sqlite3 *database, char **error) {
 }
 
 int sqlite3_bloom_init(sqlite3 *database, char **error, const sqlite3_api_routines *api) {
-#ifdef SQLITE_CORE
-    (void)api;
-#else
     if (!bloom_library_enter(api)) {
         if (error != NULL)
             *error = api->mprintf("bloom " BLOOM_RELEASE
@@ -168,7 +165,6 @@ int sqlite3_bloom_init(sqlite3 *database, char **error, const sqlite3_api_routin
                                   "the file, or first close the connections of that library");
         return SQLITE_ERROR;
     }
-#endif
     int status = load_into(database, error);
     bloom_library_leave();
     return status;

@@ -23,229 +23,164 @@ const char *sqlite_bloom_filter_version(void) {
     return SQLITE_BLOOM_VERSION;
 }
 
+/* Where a function of the interface reports why it failed. */
+struct report {
+    char *problem; /* the caller's, or NULL */
+    const char *function;
+};
+
 /* Writes "FUNCTION: " and a formatted sentence, and returns status. */
-static int interface_fail(char *problem, int status, const char *function, const char *format,
-                          ...) {
-    if (problem != NULL) {
-        int used = snprintf(problem, SQLITE_BLOOM_PROBLEM_SIZE, "%s: ", function);
+static int report_fail(const struct report *report, int status, const char *format, ...) {
+    if (report->problem != NULL) {
+        int used = snprintf(report->problem, SQLITE_BLOOM_PROBLEM_SIZE, "%s: ", report->function);
         va_list list;
         va_start(list, format);
-        vsnprintf(problem + used, SQLITE_BLOOM_PROBLEM_SIZE - (size_t)used, format, list);
+        vsnprintf(report->problem + used, SQLITE_BLOOM_PROBLEM_SIZE - (size_t)used, format, list);
         va_end(list);
     }
     return status;
 }
 
-static int interface_no_memory(char *problem, const char *function) {
-    return interface_fail(problem, SQLITE_BLOOM_NO_MEMORY, function, "out of memory");
+static int report_no_memory(const struct report *report) {
+    return report_fail(report, SQLITE_BLOOM_NO_MEMORY, "out of memory");
 }
 
-/* --- Memory --- */
-
-/* The allocator of a caller, and the same for the library. It must not move, because memory points
- * into it. */
-struct interface_memory {
-    struct sqlite_bloom_memory allocator;
-    struct bloom_memory memory;
-};
-
-static void *caller_allocate(void *context, uint64_t bytes) {
-    const struct sqlite_bloom_memory *allocator = context;
-    return bytes <= SIZE_MAX ? allocator->allocate(allocator->context, (size_t)bytes) : NULL;
+/* Fails because a layout does not support an action. */
+static int report_not_offered(const struct report *report, const struct bloom_layout *layout,
+                              const char *action, const char *advice) {
+    return report_fail(report, SQLITE_BLOOM_REFUSED, "cannot %s a filter of layout %s. %s", action,
+                       layout->name, advice);
 }
 
-static void caller_release(void *context, void *memory) {
-    const struct sqlite_bloom_memory *allocator = context;
-    allocator->release(allocator->context, memory);
-}
-
-static void *caller_resize(void *context, void *memory, uint64_t bytes) {
-    const struct sqlite_bloom_memory *allocator = context;
-    return bytes <= SIZE_MAX ? allocator->resize(allocator->context, memory, (size_t)bytes) : NULL;
-}
-
-static void interface_memory_begin(struct interface_memory *memory,
-                                   const struct sqlite_bloom_memory *allocator) {
-    memory->memory = bloom_c_memory;
-    if (allocator == NULL)
-        return;
-    memory->allocator = *allocator;
-    memory->memory =
-        (struct bloom_memory){caller_allocate, caller_release,
-                              allocator->resize != NULL ? caller_resize : NULL, &memory->allocator};
-}
-
-/* Returns `size` zero bytes from an allocator. */
-static void *interface_allocate(size_t size, const struct sqlite_bloom_memory *allocator) {
-    struct interface_memory memory;
-    interface_memory_begin(&memory, allocator);
-    void *made = bloom_allocate(&memory.memory, size);
-    if (made != NULL)
-        memset(made, 0, size);
-    return made;
-}
-
-/* Returns the allocator that the caller passed, or NULL. */
-static const struct sqlite_bloom_memory *allocator_of(const struct interface_memory *memory) {
-    return memory->memory.context != NULL ? &memory->allocator : NULL;
-}
-
-/* Releases an object that contains its own allocator. */
-static void interface_release(void *handle, const struct interface_memory *memory) {
-    struct interface_memory copy;
-    interface_memory_begin(&copy, allocator_of(memory));
-    bloom_release(&copy.memory, handle);
+static struct bloom_memory memory_of(const struct sqlite_bloom_memory *allocator) {
+    return allocator == NULL ? bloom_c_memory
+                             : (struct bloom_memory){allocator->allocate, allocator->release,
+                                                     allocator->resize, allocator->context};
 }
 
 /* --- Handles --- */
 
 struct sqlite_bloom_filter {
+    struct bloom_memory memory;
     struct bloom_shape shape;
+    const uint8_t *bytes; /* with the header */
     const uint8_t *payload;
+    uint8_t *writable; /* bytes; NULL: for reading only */
+    uint8_t *owned;    /* bytes; NULL: they are the caller's */
     /* The check of a filter without a key rule whose keys are hashed by murmur3 and decided by one
      * word, as those of most filters are; or NULL. */
     bloom_word_check *plain_check;
-    const uint8_t *bytes; /* with the header */
-    uint8_t *writable;    /* the same; NULL: for reading only */
-    uint8_t *owned;       /* the same; NULL: they are the caller's */
-    struct interface_memory memory;
 };
 
-/* A filter without bytes. */
-static struct sqlite_bloom_filter *filter_begin(const struct sqlite_bloom_memory *allocator) {
-    struct sqlite_bloom_filter *filter = interface_allocate(sizeof *filter, allocator);
-    if (filter != NULL)
-        interface_memory_begin(&filter->memory, allocator);
-    return filter;
-}
-
-static void filter_view(struct sqlite_bloom_filter *filter, const uint8_t *bytes,
-                        uint8_t *writable) {
-    filter->bytes = bytes;
-    filter->payload = bytes + bloom_header_bytes(&filter->shape);
-    filter->writable = writable;
-    if (filter->shape.keying.rule == NULL && bloom_is_murmur3(&filter->shape) &&
-        filter->shape.layout == &bloom_layout_blocked)
+static void filter_begin(struct sqlite_bloom_filter *filter, const struct bloom_memory *memory,
+                         const struct bloom_shape *shape, const uint8_t *bytes, uint8_t *writable,
+                         uint8_t *owned) {
+    *filter = (struct sqlite_bloom_filter){.memory = *memory,
+                                           .shape = *shape,
+                                           .bytes = bytes,
+                                           .payload = bytes + bloom_header_bytes(shape),
+                                           .writable = writable,
+                                           .owned = owned};
+    if (shape->keying.rule == NULL && bloom_is_murmur3(shape) &&
+        shape->layout == &bloom_layout_blocked)
         filter->plain_check = bloom_blocked_word_check();
 }
 
-/* Makes bytes of the filter's shape its own. */
-static void filter_own(struct sqlite_bloom_filter *filter, uint8_t *bytes) {
-    filter->owned = bytes;
-    filter_view(filter, bytes, bytes);
+/* Makes a filter that owns its bytes. NULL: there was no memory for them. */
+static int filter_own(struct sqlite_bloom_filter **made, const struct bloom_memory *memory,
+                      const struct bloom_shape *shape, uint8_t *bytes,
+                      const struct report *report) {
+    *made = bytes != NULL ? bloom_allocate(memory, sizeof **made) : NULL;
+    if (*made == NULL) {
+        bloom_release(memory, bytes);
+        return report_no_memory(report);
+    }
+    filter_begin(*made, memory, shape, bytes, bytes, bytes);
+    return SQLITE_BLOOM_OK;
 }
 
 void sqlite_bloom_filter_close(struct sqlite_bloom_filter *filter) {
     if (filter == NULL)
         return;
-    bloom_release(&filter->memory.memory, filter->owned);
-    interface_release(filter, &filter->memory);
-}
-
-/* Returns the new filter, or NO_MEMORY if it could not be allocated. */
-static int filter_made(struct sqlite_bloom_filter **made, struct sqlite_bloom_filter *filter,
-                       char *problem, const char *function) {
-    *made = filter;
-    if (filter != NULL && filter->bytes != NULL)
-        return SQLITE_BLOOM_OK;
-    sqlite_bloom_filter_close(filter);
-    *made = NULL;
-    return interface_no_memory(problem, function);
+    const struct bloom_memory memory = filter->memory;
+    bloom_release(&memory, filter->owned);
+    bloom_release(&memory, filter);
 }
 
 static int filter_open(struct sqlite_bloom_filter **made, const void *bytes, uint8_t *writable,
-                       size_t length, const struct sqlite_bloom_memory *allocator, char *problem,
-                       const char *function) {
+                       size_t length, const struct sqlite_bloom_memory *allocator,
+                       const struct report *report) {
+    const struct bloom_memory memory = memory_of(allocator);
     bloom_problem reason;
     struct bloom_shape shape;
     *made = NULL;
     if (!bloom_filter_read(&shape, bytes, length, reason))
-        return interface_fail(problem, SQLITE_BLOOM_NOT_A_FILTER, function, "the data %s", reason);
-    struct sqlite_bloom_filter *filter = filter_begin(allocator);
-    if (filter != NULL) {
-        filter->shape = shape;
-        filter_view(filter, bytes, writable);
-    }
-    return filter_made(made, filter, problem, function);
+        return report_fail(report, SQLITE_BLOOM_NOT_A_FILTER, "the data %s", reason);
+    *made = bloom_allocate(&memory, sizeof **made);
+    if (*made == NULL)
+        return report_no_memory(report);
+    filter_begin(*made, &memory, &shape, bytes, writable, NULL);
+    return SQLITE_BLOOM_OK;
 }
 
 int sqlite_bloom_filter_open(struct sqlite_bloom_filter **filter, const void *bytes, size_t length,
                              const struct sqlite_bloom_memory *memory, char *problem) {
-    return filter_open(filter, bytes, NULL, length, memory, problem, __func__);
+    return filter_open(filter, bytes, NULL, length, memory, &(struct report){problem, __func__});
 }
 
 int sqlite_bloom_filter_open_writable(struct sqlite_bloom_filter **filter, void *bytes,
                                       size_t length, const struct sqlite_bloom_memory *memory,
                                       char *problem) {
-    return filter_open(filter, bytes, bytes, length, memory, problem, __func__);
+    return filter_open(filter, bytes, bytes, length, memory, &(struct report){problem, __func__});
 }
 
 /* Reads p and options into rate, layout and keying of a shape. */
-static int read_parameters(struct bloom_shape *shape, double p, const char *options, char *problem,
-                           const char *function) {
+static int read_parameters(struct bloom_shape *shape, double p, const char *options,
+                           const struct report *report) {
     bloom_problem reason;
     char number[BLOOM_NUMBER_SIZE];
     const struct bloom_text text = {options, options != NULL ? strlen(options) : 0};
     *shape = (struct bloom_shape){.layout = bloom_layout_default()};
     if (options != NULL && bloom_options_or_layout(text, shape, reason) != BLOOM_OPTION_READ)
-        return interface_fail(problem, SQLITE_BLOOM_REFUSED, function, "%s", reason);
+        return report_fail(report, SQLITE_BLOOM_REFUSED, "%s", reason);
     shape->rate = p;
-    if (shape->layout->exact ? p == 0 : p > 0 && p < 1)
-        return SQLITE_BLOOM_OK;
     bloom_number_text(number, p, 6);
-    return shape->layout->exact
-               ? interface_fail(problem, SQLITE_BLOOM_REFUSED, function,
-                                "layout %s is exact: p must be 0, not %s", shape->layout->name,
-                                number)
-               : interface_fail(problem, SQLITE_BLOOM_REFUSED, function,
-                                "p must be between 0 and 1 (0.01 is 1 %%), not %s", number);
-}
-
-/* Fails because a layout does not support an action. */
-static int not_offered(const struct bloom_layout *layout, const char *action, char *problem,
-                       const char *function) {
-    return interface_fail(problem, SQLITE_BLOOM_REFUSED, function,
-                          "cannot %s a filter of layout %s. %s", action, layout->name,
-                          layout->advice);
+    if (shape->layout->exact && p != 0)
+        return report_fail(report, SQLITE_BLOOM_REFUSED, "layout %s is exact: p must be 0, not %s",
+                           shape->layout->name, number);
+    if (!shape->layout->exact && !(p > 0 && p < 1))
+        return report_fail(report, SQLITE_BLOOM_REFUSED,
+                           "p must be between 0 and 1 (0.01 is 1 %%), not %s", number);
+    return SQLITE_BLOOM_OK;
 }
 
 int sqlite_bloom_filter_new(struct sqlite_bloom_filter **filter, uint64_t n, double p,
                             const char *options, const struct sqlite_bloom_memory *memory,
                             char *problem) {
+    const struct report report = {problem, __func__};
+    const struct bloom_memory own = memory_of(memory);
     bloom_problem reason;
     struct bloom_shape shape;
     *filter = NULL;
-    int status = read_parameters(&shape, p, options, problem, __func__);
+    int status = read_parameters(&shape, p, options, &report);
     if (status != SQLITE_BLOOM_OK)
         return status;
     if (shape.layout->add == NULL)
-        return not_offered(shape.layout, "choose n for", problem, __func__);
+        return report_not_offered(&report, shape.layout, "choose n for", shape.layout->advice);
     if (!bloom_shape_size(&shape, n, reason))
-        return interface_fail(problem, SQLITE_BLOOM_REFUSED, __func__, "%s", reason);
-    struct sqlite_bloom_filter *made = filter_begin(memory);
-    if (made != NULL) {
-        uint8_t *bytes = bloom_filter_new(&shape, &made->memory.memory);
-        made->shape = shape;
-        if (bytes != NULL)
-            filter_own(made, bytes);
-    }
-    return filter_made(filter, made, problem, __func__);
+        return report_fail(&report, SQLITE_BLOOM_REFUSED, "%s", reason);
+    return filter_own(filter, &own, &shape, bloom_filter_new(&shape, &own), &report);
 }
 
 int sqlite_bloom_filter_copy(struct sqlite_bloom_filter **filter,
                              const struct sqlite_bloom_filter *from,
                              const struct sqlite_bloom_memory *memory, char *problem) {
-    struct sqlite_bloom_filter *made = filter_begin(memory);
-    if (made != NULL) {
-        uint64_t length = bloom_filter_bytes(&from->shape);
-        uint8_t *bytes = bloom_allocate(&made->memory.memory, length);
-        made->shape = from->shape;
-        if (bytes != NULL) {
-            memcpy(bytes, from->bytes, (size_t)length);
-            filter_own(made, bytes);
-        }
-    }
-    return filter_made(filter, made, problem, __func__);
+    const struct bloom_memory own = memory_of(memory);
+    uint64_t length = bloom_filter_bytes(&from->shape);
+    uint8_t *bytes = bloom_allocate(&own, length);
+    if (bytes != NULL)
+        memcpy(bytes, from->bytes, (size_t)length);
+    return filter_own(filter, &own, &from->shape, bytes, &(struct report){problem, __func__});
 }
 
 const void *sqlite_bloom_filter_bytes(const struct sqlite_bloom_filter *filter, size_t *length) {
@@ -284,106 +219,80 @@ static inline enum bloom_key_kind words_of_key(const struct bloom_shape *shape,
     }
 }
 
-/* The text of a key that a key rule works on. */
-struct interface_text {
-    const uint8_t *bytes;
-    size_t length;
-    char digits[BLOOM_NUMBER_SIZE];
-};
-
-/* Returns false when a key of that type has no text. */
-static bool ruled_text(struct interface_text *text, const struct sqlite_bloom_key *key) {
-    switch (key->type) {
-    case SQLITE_BLOOM_TEXT:
-    case SQLITE_BLOOM_BYTES:
-        text->bytes = key_bytes(key);
-        text->length = key->length;
-        return true;
-    case SQLITE_BLOOM_INTEGER:
-        text->bytes = (const uint8_t *)text->digits;
-        text->length =
-            (size_t)snprintf(text->digits, sizeof text->digits, "%" PRId64, key->value.integer);
-        return true;
-    case SQLITE_BLOOM_REAL:
-        if (key->value.real != key->value.real)
-            return false;
-        text->bytes = (const uint8_t *)bloom_number_sql_text(text->digits, key->value.real);
-        text->length = strlen(text->digits);
-        return true;
-    default:
-        return false;
-    }
+/* Turns a number into the text that a key rule works on. Returns false when the key has none. */
+static bool make_text(struct sqlite_bloom_key *key, char digits[BLOOM_NUMBER_SIZE]) {
+    if (key->type == SQLITE_BLOOM_INTEGER)
+        snprintf(digits, BLOOM_NUMBER_SIZE, "%" PRId64, key->value.integer);
+    else if (key->type == SQLITE_BLOOM_REAL && key->value.real == key->value.real)
+        bloom_number_sql_text(digits, key->value.real);
+    else
+        return is_of_bytes(key);
+    *key = sqlite_bloom_text_key(digits, strlen(digits));
+    return true;
 }
 
 /* The words of a key that is added or removed. */
 static enum bloom_key_kind words_of_added(const struct bloom_shape *shape,
-                                          const struct sqlite_bloom_key *key,
+                                          struct sqlite_bloom_key key,
                                           const struct bloom_memory *memory,
                                           uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
-    struct interface_text text;
+    char digits[BLOOM_NUMBER_SIZE];
     if (shape->keying.rule == NULL)
-        return words_of_key(shape, key, words);
-    return ruled_text(&text, key) ? bloom_ruled_key(shape, text.bytes, text.length, memory, words)
-                                  : BLOOM_KEY_FOREIGN;
+        return words_of_key(shape, &key, words);
+    return make_text(&key, digits)
+               ? bloom_ruled_key(shape, key_bytes(&key), key.length, memory, words)
+               : BLOOM_KEY_FOREIGN;
 }
 
 /* Writes a key for a message. */
 static void describe_key(char words[BLOOM_QUOTE_SIZE], const struct sqlite_bloom_key *key) {
-    switch (key->type) {
-    case SQLITE_BLOOM_TEXT:
+    if (key->type == SQLITE_BLOOM_TEXT)
         bloom_quote(words, key_bytes(key), key->length);
-        break;
-    case SQLITE_BLOOM_BYTES:
+    else if (key->type == SQLITE_BLOOM_BYTES)
         snprintf(words, BLOOM_QUOTE_SIZE, "%" PRIu64 " bytes", (uint64_t)key->length);
-        break;
-    case SQLITE_BLOOM_INTEGER:
+    else if (key->type == SQLITE_BLOOM_INTEGER)
         snprintf(words, BLOOM_QUOTE_SIZE, "%" PRId64, key->value.integer);
-        break;
-    case SQLITE_BLOOM_REAL:
+    else if (key->type == SQLITE_BLOOM_REAL)
         bloom_number_text(words, key->value.real, 15);
-        break;
-    default:
+    else
         snprintf(words, BLOOM_QUOTE_SIZE, "a key of type %d", (int)key->type);
-    }
 }
 
 /* The words of a key that is to be added to a filter of that shape; a shape without bits has room
  * for all. */
 static int words_to_add(const struct bloom_shape *shape, const struct sqlite_bloom_key *key,
                         const struct bloom_memory *memory, uint64_t words[BLOOM_HASH_WORDS_MAXIMUM],
-                        char *problem, const char *function) {
+                        const struct report *report) {
     bloom_problem reason;
     char found[BLOOM_QUOTE_SIZE];
     const struct bloom_layout *layout = shape->layout;
-    enum bloom_key_kind kind = words_of_added(shape, key, memory, words);
+    enum bloom_key_kind kind = words_of_added(shape, *key, memory, words);
     if (kind == BLOOM_KEY_NO_MEMORY)
-        return interface_no_memory(problem, function);
+        return report_no_memory(report);
     if (kind == BLOOM_KEY) {
         if (bloom_shape_has_room(shape, words, reason))
             return SQLITE_BLOOM_OK;
-        return interface_fail(problem, SQLITE_BLOOM_REFUSED, function, "the key %s", reason);
+        return report_fail(report, SQLITE_BLOOM_REFUSED, "the key %s", reason);
     }
     describe_key(found, key);
     if (shape->keying.rule != NULL)
-        return interface_fail(problem, SQLITE_BLOOM_NO_KEY, function,
-                              "the key, %s, is not a URL. Leave it out", found);
-    return interface_fail(problem, SQLITE_BLOOM_NO_KEY, function,
-                          "the key: layout %s takes %s, not %s", layout->name,
-                          layout->hashing->keys, found);
+        return report_fail(report, SQLITE_BLOOM_NO_KEY, "the key, %s, is not a URL. Leave it out",
+                           found);
+    return report_fail(report, SQLITE_BLOOM_NO_KEY, "the key: layout %s takes %s, not %s",
+                       layout->name, layout->hashing->keys, found);
 }
 
 /* --- Checking --- */
 
 /* Checks all keys that may cover a key, by the key rule. */
-static int check_by_rule(const struct sqlite_bloom_filter *filter,
-                         const struct sqlite_bloom_key *key) {
+static int check_by_rule(const struct sqlite_bloom_filter *filter, struct sqlite_bloom_key key) {
     uint64_t words[BLOOM_ASKED_WORDS];
     uint8_t found[BLOOM_RULE_KEYS_MAXIMUM], any = 0;
-    struct interface_text text;
+    char digits[BLOOM_NUMBER_SIZE];
     unsigned count;
-    if (!ruled_text(&text, key))
+    if (!make_text(&key, digits))
         return SQLITE_BLOOM_NO_KEY;
-    switch (bloom_ruled_keys(&filter->shape, text.bytes, text.length, &filter->memory.memory, words,
+    switch (bloom_ruled_keys(&filter->shape, key_bytes(&key), key.length, &filter->memory, words,
                              &count)) {
     case BLOOM_KEY:
         bloom_check_many(&filter->shape, filter->payload, words, count, found);
@@ -400,7 +309,7 @@ static int check_by_rule(const struct sqlite_bloom_filter *filter,
 static int check_any(const struct sqlite_bloom_filter *filter, struct sqlite_bloom_key key) {
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     if (filter->shape.keying.rule != NULL)
-        return check_by_rule(filter, &key);
+        return check_by_rule(filter, key);
     enum bloom_key_kind kind = words_of_key(&filter->shape, &key, words);
     if (kind == BLOOM_KEY)
         return filter->shape.layout->check(&filter->shape, filter->payload, words);
@@ -442,51 +351,34 @@ int sqlite_bloom_filter_check_real(const struct sqlite_bloom_filter *filter, dou
  * the first-level cache. */
 enum { CHECKED_TOGETHER = 256 };
 
-/* Writes the words of at most CHECKED_TOGETHER keys, and where those are that have none. Returns
- * how many these are. */
-static size_t words_of_keys(const struct sqlite_bloom_filter *filter,
-                            const struct sqlite_bloom_key *keys, size_t count, uint64_t *words,
-                            uint8_t unknown[CHECKED_TOGETHER]) {
-    const size_t width = filter->shape.layout->hash_words;
-    const bool plain = filter->plain_check != NULL;
-    size_t unknowns = 0;
-    for (size_t i = 0; i < count; i++, words += width) {
-        if (plain && keys[i].type == SQLITE_BLOOM_INTEGER) {
-            bloom_murmur3_integer(keys[i].value.integer, words);
-        } else if (plain && is_of_bytes(&keys[i])) {
-            bloom_murmur3_bytes(keys[i].value.bytes, keys[i].length, words);
-        } else if (words_of_key(&filter->shape, &keys[i], words) != BLOOM_KEY) {
-            memset(words, 0, width * sizeof *words);
-            unknown[unknowns++] = (uint8_t)i;
-        }
-    }
-    return unknowns;
-}
-
-/* The sum of bytes that are 0 or 1, eight at a time. */
-static int64_t sum_of(const uint8_t *found, size_t count) {
-    uint64_t sum = 0;
-    size_t i = 0;
-    for (; i + 8 <= count; i += 8)
-        sum += bloom_load64(found + i) * UINT64_C(0x0101010101010101) >> 56;
-    for (; i < count; i++)
-        sum += found[i];
-    return (int64_t)sum;
-}
-
 /* At most CHECKED_TOGETHER keys, without a key rule. Returns how many are in. */
 static int64_t check_stretch(const struct sqlite_bloom_filter *filter,
                              const struct sqlite_bloom_key *keys, size_t count,
                              unsigned char *found) {
     /* A hashing may write more words than decide: the next key's go over them. */
     uint64_t words[(CHECKED_TOGETHER + 1) * BLOOM_HASH_WORDS_MAXIMUM];
-    uint8_t unknown[CHECKED_TOGETHER];
-    words[0] = 0; /* gcc does not see that count is above 0 */
-    const size_t unknowns = words_of_keys(filter, keys, count, words, unknown);
+    uint8_t unknown[CHECKED_TOGETHER]; /* keys that have no words */
+    const size_t width = filter->shape.layout->hash_words;
+    const bool plain = filter->plain_check != NULL;
+    uint64_t *to = words;
+    size_t unknowns = 0;
+    int64_t in = 0;
+    for (size_t i = 0; i < count; i++, to += width) {
+        if (plain && keys[i].type == SQLITE_BLOOM_INTEGER) {
+            bloom_murmur3_integer(keys[i].value.integer, to);
+        } else if (plain && is_of_bytes(&keys[i])) {
+            bloom_murmur3_bytes(keys[i].value.bytes, keys[i].length, to);
+        } else if (words_of_key(&filter->shape, &keys[i], to) != BLOOM_KEY) {
+            memset(to, 0, width * sizeof *to);
+            unknown[unknowns++] = (uint8_t)i;
+        }
+    }
     bloom_check_many(&filter->shape, filter->payload, words, count, found);
     for (size_t i = 0; i < unknowns; i++)
         found[unknown[i]] = 0;
-    return sum_of(found, count);
+    for (size_t i = 0; i < count; i++)
+        in += found[i];
+    return in;
 }
 
 int64_t sqlite_bloom_filter_check_many(const struct sqlite_bloom_filter *filter,
@@ -495,7 +387,7 @@ int64_t sqlite_bloom_filter_check_many(const struct sqlite_bloom_filter *filter,
     int64_t in = 0;
     if (filter->shape.keying.rule != NULL) {
         for (size_t i = 0; i < count; i++) {
-            int answer = check_by_rule(filter, &keys[i]);
+            int answer = check_by_rule(filter, keys[i]);
             if (answer == SQLITE_BLOOM_NO_MEMORY)
                 return answer;
             found[i] = answer == 1;
@@ -533,15 +425,15 @@ void sqlite_bloom_filter_estimate(const struct sqlite_bloom_filter *filter,
 
 /* --- Changing --- */
 
-/* Returns OK when the filter is writable and its layout supports an action. */
+/* Returns OK when the layout supports an action and the filter is writable. */
 static int may_change(const struct sqlite_bloom_filter *filter, bool offered, const char *action,
-                      char *problem, const char *function) {
+                      const char *advice, const struct report *report) {
     if (!offered)
-        return not_offered(filter->shape.layout, action, problem, function);
+        return report_not_offered(report, filter->shape.layout, action, advice);
     if (filter->writable == NULL)
-        return interface_fail(problem, SQLITE_BLOOM_REFUSED, function,
-                              "the filter is open for reading only. Open it with "
-                              "sqlite_bloom_filter_open_writable, or copy it");
+        return report_fail(report, SQLITE_BLOOM_REFUSED,
+                           "the filter is open for reading only. Open it with "
+                           "sqlite_bloom_filter_open_writable, or copy it");
     return SQLITE_BLOOM_OK;
 }
 
@@ -550,17 +442,17 @@ static uint8_t *writable_payload(const struct sqlite_bloom_filter *filter) {
 }
 
 static int add_many(struct sqlite_bloom_filter *filter, const struct sqlite_bloom_key *keys,
-                    size_t count, size_t *added, char *problem, const char *function) {
+                    size_t count, size_t *added, const struct report *report) {
     const struct bloom_layout *layout = filter->shape.layout;
     uint64_t words[BLOOM_BUILDER_WORDS + BLOOM_HASH_WORDS_MAXIMUM];
     size_t done = 0;
-    int status = may_change(filter, layout->add != NULL, "add keys to", problem, function);
+    int status = may_change(filter, layout->add != NULL, "add keys to", layout->advice, report);
     while (status == SQLITE_BLOOM_OK && done < count) {
         size_t waiting = 0;
         while (status == SQLITE_BLOOM_OK && done + waiting < count &&
                (waiting + 1) * layout->hash_words <= BLOOM_BUILDER_WORDS) {
-            status = words_to_add(&filter->shape, &keys[done + waiting], &filter->memory.memory,
-                                  words + waiting * layout->hash_words, problem, function);
+            status = words_to_add(&filter->shape, &keys[done + waiting], &filter->memory,
+                                  words + waiting * layout->hash_words, report);
             waiting += status == SQLITE_BLOOM_OK;
         }
         layout->add(&filter->shape, writable_payload(filter), words, waiting);
@@ -574,27 +466,22 @@ static int add_many(struct sqlite_bloom_filter *filter, const struct sqlite_bloo
 int sqlite_bloom_filter_add_many(struct sqlite_bloom_filter *filter,
                                  const struct sqlite_bloom_key *keys, size_t count, size_t *added,
                                  char *problem) {
-    return add_many(filter, keys, count, added, problem, __func__);
+    return add_many(filter, keys, count, added, &(struct report){problem, __func__});
 }
 
 int sqlite_bloom_filter_add(struct sqlite_bloom_filter *filter, struct sqlite_bloom_key key,
                             char *problem) {
-    return add_many(filter, &key, 1, NULL, problem, __func__);
+    return add_many(filter, &key, 1, NULL, &(struct report){problem, __func__});
 }
 
 int sqlite_bloom_filter_remove(struct sqlite_bloom_filter *filter, struct sqlite_bloom_key key,
                                char *problem) {
-    const struct bloom_layout *layout = filter->shape.layout;
+    const struct report report = {problem, __func__};
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
-    if (!layout->repeats)
-        return interface_fail(problem, SQLITE_BLOOM_REFUSED, __func__,
-                              "cannot remove keys from a filter of layout %s. Make it with layout "
-                              "counting",
-                              layout->name);
-    int status = may_change(filter, true, "", problem, __func__);
+    int status = may_change(filter, filter->shape.layout->repeats, "remove keys from",
+                            "Make it with layout counting", &report);
     if (status == SQLITE_BLOOM_OK)
-        status =
-            words_to_add(&filter->shape, &key, &filter->memory.memory, words, problem, __func__);
+        status = words_to_add(&filter->shape, &key, &filter->memory, words, &report);
     if (status == SQLITE_BLOOM_OK)
         bloom_counting_remove(&filter->shape, writable_payload(filter), words);
     return status;
@@ -602,75 +489,71 @@ int sqlite_bloom_filter_remove(struct sqlite_bloom_filter *filter, struct sqlite
 
 static int merge_filters(struct sqlite_bloom_filter **made, enum bloom_merge_kind kind,
                          const struct sqlite_bloom_filter *const *filters, size_t count,
-                         const struct sqlite_bloom_memory *allocator, char *problem,
-                         const char *function) {
+                         const struct sqlite_bloom_memory *allocator, const struct report *report) {
+    const struct bloom_memory memory = memory_of(allocator);
+    struct bloom_merge merge = {.kind = kind, .memory = &memory};
+    enum bloom_merged merged = BLOOM_MERGED;
     bloom_problem reason;
     *made = NULL;
     if (count == 0)
-        return interface_fail(problem, SQLITE_BLOOM_REFUSED, function,
-                              "expected at least one filter");
+        return report_fail(report, SQLITE_BLOOM_REFUSED, "expected at least one filter");
     for (size_t i = 0; i < count; i++)
         if (!bloom_merge_offered(kind, filters[i]->shape.layout))
-            return not_offered(filters[i]->shape.layout,
-                               kind == BLOOM_UNION ? "unite" : "intersect", problem, function);
-    struct sqlite_bloom_filter *filter = filter_begin(allocator);
-    if (filter == NULL)
-        return interface_no_memory(problem, function);
-    struct bloom_merge merge = {.kind = kind, .memory = &filter->memory.memory};
-    enum bloom_merged merged = BLOOM_MERGED;
+            return report_not_offered(report, filters[i]->shape.layout,
+                                      kind == BLOOM_UNION ? "unite" : "intersect",
+                                      filters[i]->shape.layout->advice);
     size_t taken = 0;
     for (; taken < count && merged == BLOOM_MERGED; taken++)
         merged = bloom_merge_take(&merge, &filters[taken]->shape, filters[taken]->bytes, reason);
-    if (merged != BLOOM_MERGED) {
-        bloom_merge_release(&merge);
-        sqlite_bloom_filter_close(filter);
-        return merged == BLOOM_MERGE_NO_MEMORY
-                   ? interface_no_memory(problem, function)
-                   : interface_fail(problem, SQLITE_BLOOM_DIFFERENT, function,
-                                    "filter %" PRIu64 " differs from the first filter (first and "
-                                    "filter %" PRIu64 ": %s); make them with the same parameters",
-                                    (uint64_t)taken, (uint64_t)taken, reason);
-    }
-    filter->shape = merge.shape;
-    filter_own(filter, merge.filter);
-    *made = filter;
-    return SQLITE_BLOOM_OK;
+    if (merged == BLOOM_MERGED)
+        return filter_own(made, &memory, &merge.shape, merge.filter, report);
+    bloom_merge_release(&merge);
+    return merged == BLOOM_MERGE_NO_MEMORY
+               ? report_no_memory(report)
+               : report_fail(report, SQLITE_BLOOM_DIFFERENT,
+                             "filter %" PRIu64 " differs from the first filter (first and "
+                             "filter %" PRIu64 ": %s); make them with the same parameters",
+                             (uint64_t)taken, (uint64_t)taken, reason);
 }
 
 int sqlite_bloom_filter_union(struct sqlite_bloom_filter **filter,
                               const struct sqlite_bloom_filter *const *filters, size_t count,
                               const struct sqlite_bloom_memory *memory, char *problem) {
-    return merge_filters(filter, BLOOM_UNION, filters, count, memory, problem, __func__);
+    return merge_filters(filter, BLOOM_UNION, filters, count, memory,
+                         &(struct report){problem, __func__});
 }
 
 int sqlite_bloom_filter_intersect(struct sqlite_bloom_filter **filter,
                                   const struct sqlite_bloom_filter *const *filters, size_t count,
                                   const struct sqlite_bloom_memory *memory, char *problem) {
-    return merge_filters(filter, BLOOM_INTERSECTION, filters, count, memory, problem, __func__);
+    return merge_filters(filter, BLOOM_INTERSECTION, filters, count, memory,
+                         &(struct report){problem, __func__});
 }
 
 /* --- Building --- */
 
 struct sqlite_bloom_builder {
     struct bloom_builder builder;
-    struct interface_memory memory;
+    struct bloom_memory memory;
 };
 
 int sqlite_bloom_builder_open(struct sqlite_bloom_builder **builder, double p, const char *options,
                               const struct sqlite_bloom_memory *memory, char *problem) {
+    const struct report report = {problem, __func__};
+    const struct bloom_memory own = memory_of(memory);
     struct bloom_shape shape;
     *builder = NULL;
-    int status = read_parameters(&shape, p, options, problem, __func__);
+    int status = read_parameters(&shape, p, options, &report);
     if (status != SQLITE_BLOOM_OK)
         return status;
-    struct sqlite_bloom_builder *made = interface_allocate(sizeof *made, memory);
+    struct sqlite_bloom_builder *made = bloom_allocate(&own, sizeof *made);
     if (made == NULL)
-        return interface_no_memory(problem, __func__);
-    interface_memory_begin(&made->memory, memory);
+        return report_no_memory(&report);
+    made->memory = own;
     const uint64_t place = (uint64_t)(uintptr_t)made, moment = (uint64_t)time(NULL);
     const uint64_t seed[2] = {bloom_mix(place ^ bloom_mix(moment)),
                               bloom_mix(bloom_mix(place) + (uint64_t)clock())};
-    bloom_builder_begin(&made->builder, &shape, UINT64_MAX, seed, &made->memory.memory);
+    bloom_builder_begin(&made->builder, &shape, UINT64_MAX, seed, &made->memory);
     *builder = made;
     return SQLITE_BLOOM_OK;
 }
@@ -683,52 +566,55 @@ void sqlite_bloom_builder_seed(struct sqlite_bloom_builder *builder, const void 
 
 /* Converts the result of building to a status and a message. */
 static int status_of_building(enum bloom_built built, const struct bloom_shape *shape,
-                              const char *reason, char *problem, const char *function) {
+                              const char *reason, const struct report *report) {
     switch (built) {
     case BLOOM_BUILT:
         return SQLITE_BLOOM_OK;
     case BLOOM_BUILD_REFUSED:
-        return interface_fail(problem, SQLITE_BLOOM_REFUSED, function, "%s", reason);
+        return report_fail(report, SQLITE_BLOOM_REFUSED, "%s", reason);
     case BLOOM_BUILD_NO_SEED:
-        return interface_fail(problem, SQLITE_BLOOM_CHOSEN_KEYS, function,
-                              "no filter of layout %s can be made of these keys: they were chosen "
-                              "against it; give %s salt of 32 random hexadecimal digits, as in "
-                              "\"layout=%s, salt=...\"",
-                              shape->layout->name, shape->keying.salted ? "another" : "a",
-                              shape->layout->name);
+        return report_fail(report, SQLITE_BLOOM_CHOSEN_KEYS,
+                           "no filter of layout %s can be made of these keys: they were chosen "
+                           "against it; give %s salt of 32 random hexadecimal digits, as in "
+                           "\"layout=%s, salt=...\"",
+                           shape->layout->name, shape->keying.salted ? "another" : "a",
+                           shape->layout->name);
     default: /* nothing interrupts it, and its length has no limit */
-        return interface_no_memory(problem, function);
+        return report_no_memory(report);
     }
 }
 
 int sqlite_bloom_builder_add(struct sqlite_bloom_builder *builder, struct sqlite_bloom_key key,
                              char *problem) {
+    const struct report report = {problem, __func__};
     uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
     bloom_problem reason;
     struct bloom_builder *building = &builder->builder;
-    int status =
-        words_to_add(&building->shape, &key, &builder->memory.memory, words, problem, __func__);
+    int status = words_to_add(&building->shape, &key, &builder->memory, words, &report);
     if (status != SQLITE_BLOOM_OK)
         return status;
     return status_of_building(bloom_builder_add(building, words, reason), &building->shape, reason,
-                              problem, __func__);
+                              &report);
 }
 
 int sqlite_bloom_builder_finish(struct sqlite_bloom_builder *builder,
                                 struct sqlite_bloom_filter **filter, char *problem) {
+    const struct report report = {problem, __func__};
     bloom_problem reason;
-    struct sqlite_bloom_filter *made = filter_begin(allocator_of(&builder->memory));
+    struct bloom_shape shape;
     uint8_t *bytes;
     *filter = NULL;
+    /* Allocated first, because a builder that fails must keep its keys. */
+    struct sqlite_bloom_filter *made = bloom_allocate(&builder->memory, sizeof *made);
     if (made == NULL)
-        return interface_no_memory(problem, __func__);
+        return report_no_memory(&report);
     enum bloom_built built =
-        bloom_builder_finish(&builder->builder, NULL, NULL, &made->shape, &bytes, reason);
+        bloom_builder_finish(&builder->builder, NULL, NULL, &shape, &bytes, reason);
     if (built != BLOOM_BUILT) {
-        sqlite_bloom_filter_close(made);
-        return status_of_building(built, &builder->builder.shape, reason, problem, __func__);
+        bloom_release(&builder->memory, made);
+        return status_of_building(built, &builder->builder.shape, reason, &report);
     }
-    filter_own(made, bytes);
+    filter_begin(made, &builder->memory, &shape, bytes, bytes, bytes);
     *filter = made;
     return SQLITE_BLOOM_OK;
 }
@@ -736,22 +622,23 @@ int sqlite_bloom_builder_finish(struct sqlite_bloom_builder *builder,
 void sqlite_bloom_builder_close(struct sqlite_bloom_builder *builder) {
     if (builder == NULL)
         return;
+    const struct bloom_memory memory = builder->memory;
     bloom_builder_release(&builder->builder);
-    interface_release(builder, &builder->memory);
+    bloom_release(&memory, builder);
 }
 
 /* --- Other systems --- */
 
 /* Returns NULL after failing. */
-static const struct bloom_exchange *read_format_name(const char *name, char *problem,
-                                                     const char *function) {
+static const struct bloom_exchange *read_format_name(const char *name,
+                                                     const struct report *report) {
     bloom_problem names;
     char quoted[BLOOM_QUOTE_SIZE];
     const struct bloom_exchange *format = bloom_exchange_by_name(name, strlen(name));
     if (format == NULL) {
         bloom_exchange_list(names, sizeof names);
-        interface_fail(problem, SQLITE_BLOOM_REFUSED, function, "format must be one of %s, not %s",
-                       names, bloom_quote(quoted, name, strlen(name)));
+        report_fail(report, SQLITE_BLOOM_REFUSED, "format must be one of %s, not %s", names,
+                    bloom_quote(quoted, name, strlen(name)));
     }
     return format;
 }
@@ -759,51 +646,48 @@ static const struct bloom_exchange *read_format_name(const char *name, char *pro
 int sqlite_bloom_filter_import(struct sqlite_bloom_filter **filter, const void *bytes,
                                size_t length, const char *format,
                                const struct sqlite_bloom_memory *memory, char *problem) {
+    const struct report report = {problem, __func__};
+    const struct bloom_memory own = memory_of(memory);
     bloom_problem reason;
     struct bloom_shape shape;
     const uint8_t *from = length > 0 ? bytes : (const uint8_t *)"";
     *filter = NULL;
-    const struct bloom_exchange *exchange = read_format_name(format, problem, __func__);
+    const struct bloom_exchange *exchange = read_format_name(format, &report);
     if (exchange == NULL)
         return SQLITE_BLOOM_REFUSED;
     /* Check this first, because bytes without a header could be anything, including a filter of
      * ours. */
     if (bloom_filter_read(&shape, from, length, reason))
-        return interface_fail(problem, SQLITE_BLOOM_REFUSED, __func__,
-                              "the bytes are a filter of ours already; open them without an "
-                              "import");
+        return report_fail(&report, SQLITE_BLOOM_REFUSED,
+                           "the bytes are a filter of ours already; open them without an import");
     if (!bloom_exchange_read(exchange, &shape, from, length, reason))
-        return interface_fail(problem, SQLITE_BLOOM_NOT_A_FILTER, __func__, "the bytes %s", reason);
-    struct sqlite_bloom_filter *made = filter_begin(memory);
+        return report_fail(&report, SQLITE_BLOOM_NOT_A_FILTER, "the bytes %s", reason);
+    uint8_t *made = bloom_allocate(&own, bloom_filter_bytes(&shape));
     if (made != NULL) {
-        uint8_t *own = bloom_allocate(&made->memory.memory, bloom_filter_bytes(&shape));
-        made->shape = shape;
-        if (own != NULL) {
-            bloom_header_write(&shape, own);
-            exchange->read_payload(&shape, from, length, own + bloom_header_bytes(&shape));
-            filter_own(made, own);
-        }
+        bloom_header_write(&shape, made);
+        exchange->read_payload(&shape, from, length, made + bloom_header_bytes(&shape));
     }
-    return filter_made(filter, made, problem, __func__);
+    return filter_own(filter, &own, &shape, made, &report);
 }
 
 int sqlite_bloom_filter_export(const struct sqlite_bloom_filter *filter, const char *format,
                                void *bytes, size_t *length, char *problem) {
+    const struct report report = {problem, __func__};
     bloom_problem reason;
     uint64_t needed;
     const size_t room = *length;
-    const struct bloom_exchange *exchange = read_format_name(format, problem, __func__);
+    const struct bloom_exchange *exchange = read_format_name(format, &report);
     if (exchange == NULL)
         return SQLITE_BLOOM_REFUSED;
     if (!exchange->measure(exchange->form, &filter->shape, &needed, reason))
-        return interface_fail(problem, SQLITE_BLOOM_REFUSED, __func__, "the filter %s", reason);
+        return report_fail(&report, SQLITE_BLOOM_REFUSED, "the filter %s", reason);
     *length = (size_t)needed;
     if (bytes == NULL)
         return SQLITE_BLOOM_OK;
     if (needed > room)
-        return interface_fail(problem, SQLITE_BLOOM_REFUSED, __func__,
-                              "there is room for %" PRIu64 " bytes, but %" PRIu64 " are needed",
-                              (uint64_t)room, needed);
+        return report_fail(&report, SQLITE_BLOOM_REFUSED,
+                           "there is room for %" PRIu64 " bytes, but %" PRIu64 " are needed",
+                           (uint64_t)room, needed);
     exchange->write(&filter->shape, filter->payload, bytes);
     return SQLITE_BLOOM_OK;
 }

@@ -1,12 +1,11 @@
-/* The allocator of the C library. On machines where size_t is smaller than 64 bits, larger sizes
- * fail. */
+/* The allocator of the C library. */
 #include "base/memory.h"
 
 #include <stdlib.h>
 
-static void *c_allocate(void *context, uint64_t bytes) {
+static void *c_allocate(void *context, size_t bytes) {
     (void)context;
-    return bytes <= SIZE_MAX ? malloc((size_t)bytes) : NULL;
+    return malloc(bytes);
 }
 
 static void c_release(void *context, void *memory) {
@@ -14,9 +13,9 @@ static void c_release(void *context, void *memory) {
     free(memory);
 }
 
-static void *c_resize(void *context, void *memory, uint64_t bytes) {
+static void *c_resize(void *context, void *memory, size_t bytes) {
     (void)context;
-    return bytes <= SIZE_MAX ? realloc(memory, (size_t)bytes) : NULL;
+    return realloc(memory, bytes);
 }
 
 const struct bloom_memory bloom_c_memory = {c_allocate, c_release, c_resize, NULL};

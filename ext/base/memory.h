@@ -11,17 +11,18 @@
  * bytes; or it returns NULL, and the old memory is unchanged. Its argument may be NULL. The member
  * resize may itself be NULL, and then memory that grows is copied. */
 struct bloom_memory {
-    void *(*allocate)(void *context, uint64_t bytes);
+    void *(*allocate)(void *context, size_t bytes);
     void (*release)(void *context, void *memory);
-    void *(*resize)(void *context, void *memory, uint64_t bytes);
+    void *(*resize)(void *context, void *memory, size_t bytes);
     void *context;
 };
 
 /* The allocator of the C library. */
 extern const struct bloom_memory bloom_c_memory;
 
+/* Returns NULL for more than size_t can count, too. */
 static inline void *bloom_allocate(const struct bloom_memory *memory, uint64_t bytes) {
-    return memory->allocate(memory->context, bytes);
+    return bytes <= SIZE_MAX ? memory->allocate(memory->context, (size_t)bytes) : NULL;
 }
 
 static inline void bloom_release(const struct bloom_memory *memory, void *what) {
@@ -33,7 +34,7 @@ static inline void bloom_release(const struct bloom_memory *memory, void *what) 
 static inline void *bloom_enlarge(const struct bloom_memory *memory, void *what, uint64_t used,
                                   uint64_t bytes) {
     if (memory->resize != NULL)
-        return memory->resize(memory->context, what, bytes);
+        return bytes <= SIZE_MAX ? memory->resize(memory->context, what, (size_t)bytes) : NULL;
     void *larger = bloom_allocate(memory, bytes);
     if (larger != NULL && used > 0)
         memcpy(larger, what, (size_t)used);

@@ -5,13 +5,11 @@
 #include "filter/options.h"
 #include "sqlite/value.h"
 
-/* A value under the affinity of the column: as it is, as its text, or as a number instead. */
+/* A value under the affinity of the column. */
 struct bloom_typed_key {
     enum bloom_key_type column;
-    enum { BLOOM_FORM_AS_IS, BLOOM_FORM_TEXT, BLOOM_FORM_INTEGER, BLOOM_FORM_REAL } form;
+    int type;             /* of SQLite, as which the value is read; 0: its own */
     sqlite3_value *value; /* SQLite's */
-    sqlite3_int64 integer;
-    double real;
 };
 
 /* Applies the affinity of the column to a value. A key that is added becomes what an ordinary
@@ -51,5 +49,19 @@ void bloom_kept_key_shrink(struct bloom_kept_key *kept);
 
 /* Frees all memory. */
 void bloom_kept_key_free(struct bloom_kept_key *kept);
+
+/* hashes.c: how a filter table hashes its keys. */
+struct bloom_table_keys {
+    const char *table; /* its name, for messages */
+    enum bloom_key_type type;
+    const struct bloom_keying *keying;
+};
+
+/* Returns the set that a value points to, if it was made for such a table. The set lives as long as
+ * the value. Otherwise returns NULL, with a message from sqlite3_malloc that becomes the caller's;
+ * *message is NULL if there was no memory for it. */
+const struct bloom_hashes *bloom_hashes_for_table(sqlite3 *database, sqlite3_value *value,
+                                                  const struct bloom_table_keys *keys,
+                                                  char **message);
 
 #endif

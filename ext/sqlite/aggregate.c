@@ -39,7 +39,10 @@ static bool read_shape(sqlite3_context *context, int count, sqlite3_value **argu
     struct bloom_stored template;
     switch (source) {
     case SIZE_FROM_NUMBER:
-        return bloom_sql_shape(context, count - 1, arguments + 1, shape);
+        return bloom_sql_shape(context, count - 1, arguments + 1, shape) &&
+               bloom_sql_offers(context, shape->layout, shape->layout->add != NULL, "choose n for",
+                                shape->layout->advice) &&
+               bloom_sql_check_length(context, shape);
     case SIZE_FROM_FILTER:
         if (count > 2) {
             bloom_sql_error(context,
@@ -50,7 +53,8 @@ static bool read_shape(sqlite3_context *context, int count, sqlite3_value **argu
         if (!bloom_sql_filter(context, 2, arguments[1], &template))
             return false;
         *shape = template.shape;
-        return true;
+        return bloom_sql_offers(context, shape->layout, shape->layout->add != NULL, "add keys to",
+                                shape->layout->advice);
     default:
         if (count == 2) {
             bloom_sql_error(context,
@@ -64,31 +68,20 @@ static bool read_shape(sqlite3_context *context, int count, sqlite3_value **argu
 }
 
 /* Begins the filter. Returns false after failing the function. */
-static bool begin_builder(sqlite3_context *context, struct build *build,
-                          const struct bloom_shape *shape) {
-    uint64_t seed[2] = {0};
-    if (shape->bits == 0)
-        sqlite3_randomness(sizeof seed, seed);
-    /* Polls here, too, because a statement of many groups may have no other occasion. */
-    if (shape->bits > 0 &&
-        bloom_sql_interrupted(context, bloom_filter_bytes(shape), &(uint64_t){0}))
-        return false;
-    bool begun = bloom_builder_begin(&build->builder, shape, bloom_sql_length_limit(context), seed,
-                                     &bloom_sql_memory);
-    if (!begun)
-        sqlite3_result_error_nomem(context);
-    return begun;
-}
-
 static bool begin(sqlite3_context *context, int count, sqlite3_value **arguments,
                   struct build *build) {
     enum size_source source = source_of(count, arguments);
     struct bloom_shape shape;
-    if (!read_shape(context, count, arguments, source, &shape) ||
-        (source != SIZE_FROM_KEYS &&
-         !bloom_sql_offers(context, shape.layout, shape.layout->add != NULL, "add keys to")) ||
-        !begin_builder(context, build, &shape))
+    uint64_t seed[2] = {0};
+    if (!read_shape(context, count, arguments, source, &shape))
         return false;
+    if (shape.bits == 0)
+        sqlite3_randomness(sizeof seed, seed);
+    if (!bloom_builder_begin(&build->builder, &shape, bloom_sql_length_limit(context), seed,
+                             &bloom_sql_memory)) {
+        sqlite3_result_error_nomem(context);
+        return false;
+    }
     if (count > 3)
         bloom_kept_options_keep(&build->options, arguments[3]);
     build->source = source;

@@ -51,28 +51,20 @@ static void refuse_number(sqlite3_context *context, const char *name, sqlite3_va
     bloom_sql_error_value(context, subject, value, advice);
 }
 
-/* Returns true if the second line of a header is that of a recent one, whose first is equal. */
-static bool has_second_line_of(const struct bloom_stored *filter,
-                               const struct bloom_recent_header *recent) {
-    return filter->length >= BLOOM_HEADER_BYTES_MAXIMUM &&
-           memcmp(filter->bytes + BLOOM_HEADER_BYTES, recent->bytes + BLOOM_HEADER_BYTES,
-                  BLOOM_HEADER_BYTES) == 0;
-}
-
 /* As bloom_filter_read, but without its work if `recent` has the same header. recent may be
  * NULL. */
 static inline bool read_header(struct bloom_recent_header *recent, struct bloom_stored *filter,
                                char problem[BLOOM_PROBLEM_SIZE]) {
-    if (recent != NULL && recent->shape.layout != NULL && filter->length >= BLOOM_HEADER_BYTES &&
-        memcmp(filter->bytes, recent->bytes, BLOOM_HEADER_BYTES) == 0 &&
-        (!recent->shape.keying.salted || has_second_line_of(filter, recent))) {
+    if (recent != NULL && recent->length > 0 && filter->length >= recent->length &&
+        memcmp(filter->bytes, recent->bytes, recent->length) == 0) {
         filter->shape = recent->shape;
         return bloom_payload_read(&filter->shape, filter->bytes, filter->length, problem);
     }
     if (!bloom_filter_read(&filter->shape, filter->bytes, filter->length, problem))
         return false;
     if (recent != NULL) {
-        memcpy(recent->bytes, filter->bytes, bloom_header_bytes(&filter->shape));
+        recent->length = bloom_header_bytes(&filter->shape);
+        memcpy(recent->bytes, filter->bytes, recent->length);
         recent->shape = filter->shape;
     }
     return true;
@@ -133,38 +125,26 @@ static inline enum bloom_stored_kind read_stored_argument(sqlite3_context *conte
     return read_stored(type, value, pinned, &registration->recent_header, filter, problem);
 }
 
-/* Fails the function for an argument that is not a filter. */
-static void refuse_filter(sqlite3_context *context, int position, enum bloom_stored_kind kind,
-                          const char *problem) {
-    if (kind == BLOOM_STORED_NO_MEMORY)
-        sqlite3_result_error_nomem(context);
-    else
-        bloom_sql_error(context, "argument %d %s", position, problem);
-}
-
 bool bloom_sql_filter(sqlite3_context *context, int position, sqlite3_value *value,
                       struct bloom_stored *filter) {
     char problem[BLOOM_PROBLEM_SIZE];
     enum bloom_stored_kind kind = read_stored_argument(context, value, filter, problem);
-    if (kind != BLOOM_STORED)
-        refuse_filter(context, position, kind, problem);
+    if (kind == BLOOM_STORED_NO_MEMORY)
+        sqlite3_result_error_nomem(context);
+    else if (kind == BLOOM_STORED_NOT)
+        bloom_sql_error(context, "argument %d %s", position, problem);
     return kind == BLOOM_STORED;
 }
 
 bool bloom_sql_filter_before_key(sqlite3_context *context, sqlite3_value **arguments,
                                  struct bloom_stored *filter) {
-    char problem[BLOOM_PROBLEM_SIZE], other[BLOOM_PROBLEM_SIZE];
-    enum bloom_stored_kind kind = read_stored_argument(context, arguments[0], filter, problem);
-    if (kind == BLOOM_STORED)
+    char problem[BLOOM_PROBLEM_SIZE];
+    if (read_stored_argument(context, arguments[0], filter, problem) == BLOOM_STORED)
         return true;
-    enum bloom_stored_kind key = kind == BLOOM_STORED_NOT
-                                     ? read_stored_argument(context, arguments[1], filter, other)
-                                     : kind;
-    if (key == BLOOM_STORED)
-        bloom_sql_error(context, "argument 2 is a filter and argument 1 is not. Give the filter "
-                                 "first, then the key");
-    else
-        refuse_filter(context, 1, key, problem);
+    if (read_stored_argument(context, arguments[1], filter, problem) != BLOOM_STORED)
+        return bloom_sql_filter(context, 1, arguments[0], filter);
+    bloom_sql_error(context, "argument 2 is a filter and argument 1 is not. Give the filter first, "
+                             "then the key");
     return false;
 }
 
@@ -301,23 +281,17 @@ bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *
     return false;
 }
 
-static bool shape_result(sqlite3_context *context, bool found, const struct bloom_shape *shape,
-                         const char *problem) {
-    if (found)
-        return bloom_sql_check_length(context, shape);
-    bloom_sql_error(context, "%s", problem);
-    return false;
-}
-
 bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **arguments,
                      struct bloom_shape *shape) {
     uint64_t capacity;
     char problem[BLOOM_PROBLEM_SIZE];
-    return bloom_sql_whole_number(context, "n", arguments[0], 0, BLOOM_CAPACITY_MAXIMUM,
-                                  &capacity) &&
-           bloom_sql_rate_and_options(context, count - 1, arguments + 1, shape) &&
-           bloom_sql_offers(context, shape->layout, shape->layout->add != NULL, "choose n for") &&
-           shape_result(context, bloom_shape_size(shape, capacity, problem), shape, problem);
+    if (!bloom_sql_whole_number(context, "n", arguments[0], 0, BLOOM_CAPACITY_MAXIMUM, &capacity) ||
+        !bloom_sql_rate_and_options(context, count - 1, arguments + 1, shape))
+        return false;
+    if (bloom_shape_size(shape, capacity, problem))
+        return true;
+    bloom_sql_error(context, "%s", problem);
+    return false;
 }
 
 enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position,
@@ -355,33 +329,9 @@ enum bloom_key_added bloom_sql_key_to_add(sqlite3_context *context, int position
 }
 
 bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layout, bool offered,
-                      const char *action) {
+                      const char *action, const char *advice) {
     if (!offered)
         bloom_sql_error(context, "cannot %s a filter of layout %s. %s", action, layout->name,
-                        layout->advice);
+                        advice);
     return offered;
-}
-
-void bloom_sql_result_empty(sqlite3_context *context, const struct bloom_shape *shape) {
-    uint64_t length = bloom_filter_bytes(shape);
-    uint8_t *filter = sqlite3_malloc64(length);
-    int code = filter == NULL
-                   ? SQLITE_NOMEM
-                   : bloom_polled_clear(sqlite3_context_db_handle(context), filter, length);
-    if (code != SQLITE_OK) {
-        sqlite3_free(filter);
-        sqlite3_result_error_code(context, code);
-        return;
-    }
-    bloom_header_write(shape, filter);
-    sqlite3_result_blob64(context, filter, length, sqlite3_free);
-}
-
-void bloom_sql_result_pass(sqlite3_context *context, const struct bloom_shape *shape,
-                           uint8_t *filter) {
-    if (filter == NULL ||
-        !bloom_sql_interrupted(context, bloom_filter_bytes(shape), &(uint64_t){0}))
-        bloom_sql_result_filter(context, shape, filter);
-    else
-        sqlite3_free(filter);
 }

@@ -10,13 +10,6 @@
 void bloom_lock(void);
 void bloom_unlock(void);
 
-#ifdef SQLITE_CORE /* linked into a program, there is only one SQLite library */
-static inline void bloom_library_keep(void) {
-}
-static inline void bloom_library_leave(void) {
-}
-#else
-
 /* Begins a use of SQLite's functions. Returns false, and begins none, while another SQLite library
  * is in use. */
 bool bloom_library_enter(const struct sqlite3_api_routines *api);
@@ -26,7 +19,6 @@ void bloom_library_keep(void);
 
 /* Ends a use. The caller must not call SQLite afterwards, unless it has another use. */
 void bloom_library_leave(void);
-#endif
 
 /* What the functions and filter tables of a connection share. */
 struct bloom_connection {

@@ -63,7 +63,7 @@ void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **argum
         bloom_header_write(&shape, filter);
         format->read_payload(&shape, bytes, length, filter + bloom_header_bytes(&shape));
     }
-    bloom_sql_result_pass(context, &shape, filter);
+    bloom_sql_result_filter(context, &shape, filter);
 }
 
 /* bloom_export(filter, format) returns the filter as another system serialises it. */

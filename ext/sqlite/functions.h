@@ -10,18 +10,22 @@
 
 /* --- Registration --- */
 
+/* What SQLite calls: a scalar function, or the step of an aggregate, and the end of one. */
+typedef void bloom_sql_call(sqlite3_context *context, int count, sqlite3_value **arguments);
+typedef void bloom_sql_end(sqlite3_context *context);
+
 /* One SQL function: a row of the registration table in extension.c. */
 struct bloom_function {
     const char *name;
     int arguments_minimum;
     int arguments_maximum; /* -1: any number */
-    void (*scalar)(sqlite3_context *, int, sqlite3_value **);
-    void (*step)(sqlite3_context *, int, sqlite3_value **); /* of an aggregate */
-    void (*final)(sqlite3_context *);
+    bloom_sql_call *scalar, *step;
+    bloom_sql_end *final;
 };
 
-/* The header that passed validation last. Zeros: none. */
+/* The header that passed validation last. length is 0 at first. */
 struct bloom_recent_header {
+    unsigned length;
     uint8_t bytes[BLOOM_HEADER_BYTES_MAXIMUM];
     struct bloom_shape shape;
 };
@@ -69,9 +73,9 @@ void bloom_sql_error_value(sqlite3_context *context, const char *subject, sqlite
                            const char *advice);
 
 /* Fails the function if `offered` is false: filters of that layout do not support the action, as in
- * "add keys to". The layout must have advice. Returns offered. */
+ * "add keys to". advice is a sentence, such as the layout's. Returns offered. */
 bool bloom_sql_offers(sqlite3_context *context, const struct bloom_layout *layout, bool offered,
-                      const char *action);
+                      const char *action, const char *advice);
 
 /* --- Argument readers. On failure they set the SQL error, which names the function and the
  * argument, and return false. --- */
@@ -98,7 +102,7 @@ bool bloom_sql_whole_number(sqlite3_context *context, const char *name, sqlite3_
 bool bloom_sql_rate_and_options(sqlite3_context *context, int count, sqlite3_value **arguments,
                                 struct bloom_shape *shape);
 
-/* Reads n, p and options likewise, and checks that a filter of that shape is not too long. */
+/* Reads n, p and options likewise, and sizes the filter, which may be too long to be made. */
 bool bloom_sql_shape(sqlite3_context *context, int count, sqlite3_value **arguments,
                      struct bloom_shape *shape);
 
@@ -133,51 +137,20 @@ bool bloom_sql_check_length(sqlite3_context *context, const struct bloom_shape *
 void bloom_sql_error_length(sqlite3_context *context, const struct bloom_layout *layout,
                             uint64_t bytes);
 
-/* Makes an empty filter the function's result, unless the statement is to end. */
-void bloom_sql_result_empty(sqlite3_context *context, const struct bloom_shape *shape);
-
-/* As bloom_sql_result_filter, for a filter that took a pass over all its bytes. If the statement is
- * to end, the filter is freed and the function fails. */
-void bloom_sql_result_pass(sqlite3_context *context, const struct bloom_shape *shape,
-                           uint8_t *filter);
-
 /* --- The functions --- */
 
 /* scalar.c */
-void bloom_sql_new(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_new_bits(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_add(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_count(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_fpr(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_size(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_hash(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_pin(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_version(sqlite3_context *context, int count, sqlite3_value **arguments);
+bloom_sql_call bloom_sql_new, bloom_sql_new_bits, bloom_sql_size, bloom_sql_add, bloom_sql_check,
+    bloom_sql_remove, bloom_sql_convert, bloom_sql_count, bloom_sql_fpr, bloom_sql_info,
+    bloom_sql_hash, bloom_sql_pin, bloom_sql_version;
 
-/* merge.c */
-void bloom_sql_union(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_intersect(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_union_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_intersect_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_merge_final(sqlite3_context *context);
+/* exchange.c, rows/url.c */
+bloom_sql_call bloom_sql_import, bloom_sql_export, bloom_sql_url;
 
-/* exchange.c */
-void bloom_sql_import(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_export(sqlite3_context *context, int count, sqlite3_value **arguments);
-
-/* url.c */
-void bloom_sql_url(sqlite3_context *context, int count, sqlite3_value **arguments);
-
-/* aggregate.c */
-void bloom_sql_agg_step(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_agg_final(sqlite3_context *context);
-
-/* hashes.c */
-void bloom_sql_hashes_step(sqlite3_context *context, int count, sqlite3_value **arguments);
-void bloom_sql_hashes_final(sqlite3_context *context);
+/* merge.c, aggregate.c, hashes.c */
+bloom_sql_call bloom_sql_union, bloom_sql_intersect;
+bloom_sql_call bloom_sql_union_agg_step, bloom_sql_intersect_agg_step, bloom_sql_agg_step,
+    bloom_sql_hashes_step;
+bloom_sql_end bloom_sql_merge_final, bloom_sql_agg_final, bloom_sql_hashes_final;
 
 #endif

@@ -7,8 +7,7 @@
  * keys are converted as a column of that type would store them. Without it each key narrows what
  * the set fits. For example, the text '1' is another key in a column of numbers.
  */
-#include "sqlite/hashes.h"
-
+#include "sqlite/affinity.h"
 #include "sqlite/functions.h"
 
 struct hashes_build {

@@ -36,15 +36,19 @@ void bloom_unlock(void) {
     atomic_flag_clear_explicit(&locked, memory_order_release);
 }
 
-#ifndef SQLITE_CORE /* otherwise the linker decides which library is served */
-
 static size_t users;
 
 bool bloom_library_enter(const struct sqlite3_api_routines *api) {
+#ifdef SQLITE_CORE /* the linker decides which library is served */
+    const bool served = true;
+    (void)api;
+    bloom_lock();
+#else
     lock_or_sleep(api->sleep);
     if (users == 0)
         sqlite3_api = api;
-    bool served = sqlite3_api == api;
+    const bool served = sqlite3_api == api;
+#endif
     users += served;
     bloom_unlock();
     return served;
@@ -61,5 +65,3 @@ void bloom_library_leave(void) {
     users--;
     bloom_unlock();
 }
-
-#endif

@@ -16,63 +16,52 @@ static bool merge_interrupted(void *argument, uint64_t bytes) {
     return bloom_sql_interrupted(sql->context, bytes, &sql->unpolled);
 }
 
-static void merge_begin(sqlite3_context *context, struct sql_merge *sql,
-                        enum bloom_merge_kind kind) {
+/* Merges an argument. Returns false after failing the function. Then all memory has been released,
+ * because SQLite takes no further step. */
+static bool merge_argument(sqlite3_context *context, struct sql_merge *sql,
+                           enum bloom_merge_kind kind, int position, sqlite3_value *value) {
+    struct bloom_stored filter;
+    char problem[BLOOM_PROBLEM_SIZE];
+    enum bloom_merged merged = BLOOM_MERGE_INTERRUPTED; /* or reported otherwise */
+    if (kind == BLOOM_UNION && bloom_sql_is_null(value))
+        return true;
     sql->context = context;
     sql->merge.kind = kind;
     sql->merge.memory = &bloom_sql_memory;
     sql->merge.interrupted = merge_interrupted;
     sql->merge.argument = sql;
-}
-
-/* Merges one more filter. For one that does not fit, `differs` begins the message, and `whose`
- * names the two filters whose parameters it shows. Returns false after failing the function. Then
- * all memory has been released, because SQLite takes no further step. */
-static bool merge_take(struct sql_merge *sql, const struct bloom_stored *filter,
-                       const char *differs, const char *whose) {
-    const struct bloom_layout *layout = filter->shape.layout;
-    enum bloom_merge_kind kind = sql->merge.kind;
-    char problem[BLOOM_PROBLEM_SIZE];
-    enum bloom_merged merged = BLOOM_MERGE_INTERRUPTED; /* or reported otherwise */
-    if (bloom_sql_offers(sql->context, layout, bloom_merge_offered(kind, layout),
-                         kind == BLOOM_UNION ? "unite" : "intersect"))
-        merged = bloom_merge_take(&sql->merge, &filter->shape, filter->bytes, problem);
+    if (bloom_sql_filter(context, position, value, &filter) &&
+        bloom_sql_offers(context, filter.shape.layout,
+                         bloom_merge_offered(kind, filter.shape.layout),
+                         kind == BLOOM_UNION ? "unite" : "intersect", filter.shape.layout->advice))
+        merged = bloom_merge_take(&sql->merge, &filter.shape, filter.bytes, problem);
     if (merged == BLOOM_MERGED)
         return true;
     if (merged == BLOOM_MERGE_DIFFERS)
-        bloom_sql_error(sql->context,
-                        "%s (%s: %s). Make them with the same parameters, as bloom_agg(key, "
-                        "filter) does",
-                        differs, whose, problem);
+        bloom_sql_error(context,
+                        "argument %d differs from the first filter (first and argument %d: %s). "
+                        "Make them with the same parameters, as bloom_agg(key, filter) does",
+                        position, position, problem);
     else if (merged == BLOOM_MERGE_NO_MEMORY)
-        sqlite3_result_error_nomem(sql->context);
+        sqlite3_result_error_nomem(context);
     bloom_merge_release(&sql->merge);
     return false;
+}
+
+static void merge_result(sqlite3_context *context, const struct sql_merge *sql) {
+    if (sql->merge.filter != NULL)
+        bloom_sql_result_filter(context, &sql->merge.shape, sql->merge.filter);
 }
 
 static void merge_scalar(sqlite3_context *context, int count, sqlite3_value **arguments,
                          enum bloom_merge_kind kind) {
     struct sql_merge sql = {0};
-    merge_begin(context, &sql, kind);
     if (count == 0)
         bloom_sql_error(context, "there is no filter. Give at least one");
-    for (int i = 0; i < count; i++) {
-        struct bloom_stored filter;
-        char differs[64], whose[32];
-        if (kind == BLOOM_UNION && bloom_sql_is_null(arguments[i]))
-            continue;
-        sqlite3_snprintf(sizeof differs, differs, "argument %d differs from the first filter",
-                         i + 1);
-        sqlite3_snprintf(sizeof whose, whose, "first and argument %d", i + 1);
-        if (!bloom_sql_filter(context, i + 1, arguments[i], &filter)) {
-            bloom_merge_release(&sql.merge);
+    for (int i = 0; i < count; i++)
+        if (!merge_argument(context, &sql, kind, i + 1, arguments[i]))
             return;
-        }
-        if (!merge_take(&sql, &filter, differs, whose))
-            return;
-    }
-    if (sql.merge.filter != NULL)
-        bloom_sql_result_filter(context, &sql.merge.shape, sql.merge.filter);
+    merge_result(context, &sql);
 }
 
 /* bloom_union(f, g, ...) returns a filter of the keys of all. NULLs are skipped. If all are NULL,
@@ -88,20 +77,11 @@ void bloom_sql_intersect(sqlite3_context *context, int count, sqlite3_value **ar
 }
 
 static void merge_step(sqlite3_context *context, sqlite3_value *value, enum bloom_merge_kind kind) {
-    struct sql_merge *sql;
-    struct bloom_stored filter;
-    if (kind == BLOOM_UNION && bloom_sql_is_null(value))
-        return;
-    sql = sqlite3_aggregate_context(context, sizeof *sql);
-    if (sql == NULL) {
-        sqlite3_result_error_nomem(context);
-        return;
-    }
-    merge_begin(context, sql, kind);
-    if (!bloom_sql_filter(context, 1, value, &filter))
-        bloom_merge_release(&sql->merge);
+    struct sql_merge *sql = sqlite3_aggregate_context(context, sizeof *sql);
+    if (sql != NULL)
+        merge_argument(context, sql, kind, 1, value);
     else
-        merge_take(sql, &filter, "a filter differs from the first one", "first and this");
+        sqlite3_result_error_nomem(context);
 }
 
 /* bloom_union_agg(filter): NULLs are skipped, as in every aggregate. If there are no other rows, it
@@ -120,7 +100,7 @@ void bloom_sql_intersect_agg_step(sqlite3_context *context, int count, sqlite3_v
 
 /* The end of both. */
 void bloom_sql_merge_final(sqlite3_context *context) {
-    struct sql_merge *sql = sqlite3_aggregate_context(context, 0);
-    if (sql != NULL && sql->merge.filter != NULL)
-        bloom_sql_result_filter(context, &sql->merge.shape, sql->merge.filter);
+    const struct sql_merge *sql = sqlite3_aggregate_context(context, 0);
+    if (sql != NULL)
+        merge_result(context, sql);
 }

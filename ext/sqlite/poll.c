@@ -54,17 +54,6 @@ int bloom_polled_copy(sqlite3 *database, uint8_t *target, const uint8_t *source,
     return SQLITE_OK;
 }
 
-int bloom_polled_clear(sqlite3 *database, uint8_t *bytes, uint64_t length) {
-    size_t stretch;
-    for (uint64_t done = 0; done < length; done += stretch) {
-        int code = next_stretch(database, done, length, &stretch);
-        if (code != SQLITE_OK)
-            return code;
-        memset(bytes + done, 0, stretch);
-    }
-    return SQLITE_OK;
-}
-
 int bloom_polled_equal(sqlite3 *database, const uint8_t *bytes, const uint8_t *others,
                        uint64_t length, bool *equal) {
     size_t stretch;

@@ -8,12 +8,16 @@
 #include "base/version.h"
 
 #include <math.h>
+#include <string.h>
 
 /* bloom_new(n [, p [, options]]) returns an empty filter. */
 void bloom_sql_new(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_shape shape;
-    if (bloom_sql_shape(context, count, arguments, &shape))
-        bloom_sql_result_empty(context, &shape);
+    if (bloom_sql_shape(context, count, arguments, &shape) &&
+        bloom_sql_offers(context, shape.layout, shape.layout->add != NULL, "choose n for",
+                         shape.layout->advice) &&
+        bloom_sql_check_length(context, &shape))
+        bloom_sql_result_filter(context, &shape, bloom_sql_new_filter(&shape));
 }
 
 /* bloom_new_bits(m, k) returns an empty classic filter of exactly m bits and k hashes. */
@@ -27,22 +31,15 @@ void bloom_sql_new_bits(sqlite3_context *context, int count, sqlite3_value **arg
         return;
     shape.probes = (uint32_t)probes;
     if (bloom_sql_check_length(context, &shape))
-        bloom_sql_result_empty(context, &shape);
+        bloom_sql_result_filter(context, &shape, bloom_sql_new_filter(&shape));
 }
 
 /* bloom_size(n [, p [, options]]) returns how many bytes bloom_new would return. It ignores the
  * length limit, because a caller may want to know by how much a filter is too long. */
 void bloom_sql_size(sqlite3_context *context, int count, sqlite3_value **arguments) {
-    char problem[BLOOM_PROBLEM_SIZE];
     struct bloom_shape shape;
-    uint64_t capacity;
-    if (!bloom_sql_whole_number(context, "n", arguments[0], 0, BLOOM_CAPACITY_MAXIMUM, &capacity) ||
-        !bloom_sql_rate_and_options(context, count - 1, arguments + 1, &shape))
-        return;
-    if (bloom_shape_size(&shape, capacity, problem))
+    if (bloom_sql_shape(context, count, arguments, &shape))
         sqlite3_result_int64(context, (sqlite3_int64)bloom_filter_bytes(&shape));
-    else
-        bloom_sql_error(context, "%s", problem);
 }
 
 /* bloom_add(filter, key) returns a filter with the key added. A NULL key changes nothing. */
@@ -53,7 +50,7 @@ void bloom_sql_add(sqlite3_context *context, int count, sqlite3_value **argument
     if (!bloom_sql_filter_before_key(context, arguments, &filter))
         return;
     const struct bloom_layout *layout = filter.shape.layout;
-    if (!bloom_sql_offers(context, layout, layout->add != NULL, "add keys to"))
+    if (!bloom_sql_offers(context, layout, layout->add != NULL, "add keys to", layout->advice))
         return;
     enum bloom_key_added added =
         bloom_sql_key_to_add(context, 2, arguments[1], &filter.shape, words);
@@ -62,46 +59,32 @@ void bloom_sql_add(sqlite3_context *context, int count, sqlite3_value **argument
     uint8_t *copy = bloom_sql_copy_filter(&filter);
     if (copy != NULL && added == BLOOM_KEY_ADD)
         layout->add(&filter.shape, copy + bloom_header_bytes(&filter.shape), words, 1);
-    bloom_sql_result_pass(context, &filter.shape, copy);
-}
-
-/* Checks a value by a key rule: any of the keys that may cover it counts. */
-static void check_by_rule(sqlite3_context *context, const struct bloom_stored *filter,
-                          sqlite3_value *value) {
-    uint64_t words[BLOOM_ASKED_WORDS];
-    uint8_t found[BLOOM_RULE_KEYS_MAXIMUM], any = 0;
-    unsigned count;
-    switch (bloom_sql_asked_keys(value, &filter->shape, words, &count)) {
-    case BLOOM_KEY:
-        bloom_check_many(&filter->shape, bloom_stored_payload(filter), words, count, found);
-        for (unsigned i = 0; i < count; i++)
-            any |= found[i];
-        sqlite3_result_int(context, any);
-        break;
-    case BLOOM_KEY_NO_MEMORY:
-        sqlite3_result_error_nomem(context);
-        break;
-    default:
-        break;
-    }
+    bloom_sql_result_filter(context, &filter.shape, copy);
 }
 
 /* bloom_check(filter, key) returns 1 if the key is probably in the filter, 0 if it is certainly
- * not, and NULL for a NULL key and for text that has no key by the filter's key rule. */
+ * not, and NULL for a NULL key and for text that has no key by the filter's key rule. By a rule, any
+ * of the keys that may cover the text counts. */
 void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **arguments) {
     struct bloom_stored filter;
-    uint64_t words[BLOOM_HASH_WORDS_MAXIMUM];
+    uint64_t words[BLOOM_ASKED_WORDS];
+    uint8_t found[BLOOM_RULE_KEYS_MAXIMUM];
+    unsigned keys;
     (void)count;
     if (!bloom_sql_filter_before_key(context, arguments, &filter))
         return;
-    if (filter.shape.keying.rule != NULL) {
-        check_by_rule(context, &filter, arguments[1]);
-        return;
-    }
-    switch (bloom_sql_key(arguments[1], &filter.shape, words)) {
+    const struct bloom_shape *shape = &filter.shape;
+    const uint8_t *payload = bloom_stored_payload(&filter);
+    const bool ruled = shape->keying.rule != NULL;
+    switch (ruled ? bloom_sql_asked_keys(arguments[1], shape, words, &keys)
+                  : bloom_sql_key(arguments[1], shape, words)) {
     case BLOOM_KEY:
-        sqlite3_result_int(context, filter.shape.layout->check(
-                                        &filter.shape, bloom_stored_payload(&filter), words));
+        if (ruled) {
+            bloom_check_many(shape, payload, words, keys, found);
+            sqlite3_result_int(context, memchr(found, 1, keys) != NULL);
+        } else {
+            sqlite3_result_int(context, shape->layout->check(shape, payload, words));
+        }
         break;
     case BLOOM_KEY_NULL:
         break;
@@ -117,12 +100,9 @@ void bloom_sql_check(sqlite3_context *context, int count, sqlite3_value **argume
 /* Returns true if a layout counts its keys, or else fails the function. */
 static bool offers_counts(sqlite3_context *context, const struct bloom_layout *layout,
                           const char *action) {
-    if (!layout->repeats)
-        bloom_sql_error(context,
-                        "cannot %s a filter of layout %s. Make it with layout counting, as in "
-                        "bloom_agg(key, NULL, 0.01, 'counting')",
-                        action, layout->name);
-    return layout->repeats;
+    return bloom_sql_offers(context, layout, layout->repeats, action,
+                            "Make it with layout counting, as in bloom_agg(key, NULL, 0.01, "
+                            "'counting')");
 }
 
 /* bloom_remove(filter, key) returns a filter with the key removed once. A key that is certainly not
@@ -144,7 +124,7 @@ void bloom_sql_remove(sqlite3_context *context, int count, sqlite3_value **argum
     uint8_t *copy = bloom_sql_copy_filter(&filter);
     if (copy != NULL && kind == BLOOM_KEY)
         bloom_counting_remove(&filter.shape, copy + bloom_header_bytes(&filter.shape), words);
-    bloom_sql_result_pass(context, &filter.shape, copy);
+    bloom_sql_result_filter(context, &filter.shape, copy);
 }
 
 /* bloom_convert(filter, layout) returns the filter that bloom_agg makes of the same keys in that
@@ -184,7 +164,7 @@ void bloom_sql_convert(sqlite3_context *context, int count, sqlite3_value **argu
     if (made != NULL)
         bloom_counting_convert(shape, bloom_stored_payload(&filter),
                                made + bloom_header_bytes(&converted));
-    bloom_sql_result_pass(context, &converted, made);
+    bloom_sql_result_filter(context, &converted, made);
 }
 
 /* Reads a filter and estimates what is in it. Returns false after failing the function. */
@@ -250,6 +230,17 @@ void bloom_sql_fpr(sqlite3_context *context, int count, sqlite3_value **argument
         sqlite3_result_double(context, estimate.rate);
 }
 
+/* Appends a member of a JSON object: a whole number, or null if it is not known. */
+static void append_integer(sqlite3_str *json, const char *name, bool known, uint64_t number) {
+    sqlite3_str_appendf(json, known ? ",\"%s\":%llu" : ",\"%s\":null", name,
+                        (sqlite3_uint64)number);
+}
+
+/* The same with the text of a real number. */
+static void append_real(sqlite3_str *json, const char *name, bool known, const char *number) {
+    sqlite3_str_appendf(json, ",\"%s\":%s", name, known ? number : "null");
+}
+
 /* bloom_info(filter) returns everything about a filter, as a JSON object. */
 void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **arguments) {
     enum { JSON_SUBTYPE = 'J' }; /* how SQLite's JSON functions mark their results */
@@ -260,29 +251,22 @@ void bloom_sql_info(sqlite3_context *context, int count, sqlite3_value **argumen
     (void)count;
     if (!read_estimate(context, arguments[0], &filter, &estimate))
         return;
+    const bool has_count = isfinite(estimate.count), has_fill = estimate.fill >= 0;
     sqlite3_str *text = sqlite3_str_new(sqlite3_context_db_handle(context));
     sqlite3_str_appendf(text, "{\"version\":%d,\"layout\":\"%s\"", BLOOM_FORMAT_VERSION,
                         shape->layout->name);
     bloom_sql_append_keying(text, &shape->keying);
-    if (shape->rate > 0)
-        sqlite3_str_appendf(text, ",\"n\":%llu,\"p\":%!.15g", (sqlite3_uint64)shape->capacity,
-                            shape->rate);
-    else if (shape->layout->exact)
-        sqlite3_str_appendf(text, ",\"n\":%llu,\"p\":null", (sqlite3_uint64)shape->capacity);
-    else
-        sqlite3_str_appendf(text, ",\"n\":null,\"p\":null");
-    sqlite3_str_appendf(text, ",\"bits\":%llu,\"hashes\":%u,\"bytes\":%llu",
-                        (sqlite3_uint64)shape->bits, shape->probes, (sqlite3_uint64)filter.length);
-    if (estimate.fill >= 0)
-        sqlite3_str_appendf(text, ",\"ones\":%llu,\"fill\":%s", (sqlite3_uint64)estimate.ones,
-                            bloom_sql_estimate(number, estimate.fill));
-    else
-        sqlite3_str_appendf(text, ",\"ones\":null,\"fill\":null");
-    if (isfinite(estimate.count))
-        sqlite3_str_appendf(text, ",\"count\":%lld", (sqlite3_int64)floor(estimate.count + 0.5));
-    else
-        sqlite3_str_appendf(text, ",\"count\":null");
-    sqlite3_str_appendf(text, ",\"fpr\":%s}", bloom_sql_estimate(number, estimate.rate));
+    append_integer(text, "n", shape->rate > 0 || shape->layout->exact, shape->capacity);
+    sqlite3_snprintf(sizeof number, number, "%!.15g", shape->rate);
+    append_real(text, "p", shape->rate > 0, number);
+    append_integer(text, "bits", true, shape->bits);
+    append_integer(text, "hashes", true, shape->probes);
+    append_integer(text, "bytes", true, filter.length);
+    append_integer(text, "ones", has_fill, estimate.ones);
+    append_real(text, "fill", has_fill, bloom_sql_estimate(number, estimate.fill));
+    append_integer(text, "count", has_count, has_count ? (uint64_t)floor(estimate.count + 0.5) : 0);
+    append_real(text, "fpr", true, bloom_sql_estimate(number, estimate.rate));
+    sqlite3_str_appendchar(text, 1, '}');
     int code = sqlite3_str_errcode(text); /* before finish, which forgets it */
     char *json = sqlite3_str_finish(text);
     if (json == NULL) {
@@ -330,18 +314,17 @@ void bloom_sql_version(sqlite3_context *context, int count, sqlite3_value **argu
 #else
     static const char COMPILER[] = "another compiler";
 #endif
+    char text[200];
     (void)count;
     (void)arguments;
-    char *text = sqlite3_mprintf("bloom %s, format %d, built against SQLite %s with %s%s, %d bits",
-                                 BLOOM_RELEASE, BLOOM_FORMAT_VERSION, SQLITE_VERSION, COMPILER,
+    sqlite3_snprintf(sizeof text, text,
+                     "bloom %s, format %d, built against SQLite %s with %s%s, %d bits",
+                     BLOOM_RELEASE, BLOOM_FORMAT_VERSION, SQLITE_VERSION, COMPILER,
 #ifdef SQLITE_CORE
-                                 ", linked in",
+                     ", linked in",
 #else
-                                 "",
+                     "",
 #endif
-                                 (int)(8 * sizeof(void *)));
-    if (text)
-        sqlite3_result_text(context, text, -1, sqlite3_free);
-    else
-        sqlite3_result_error_nomem(context);
+                     (int)(8 * sizeof(void *)));
+    sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
 }

@@ -3,10 +3,11 @@
 #include "sqlite/value.h"
 
 #include "filter/builder.h"
+#include "sqlite/poll.h"
 
 #include <string.h>
 
-static void *sql_allocate(void *context, uint64_t bytes) {
+static void *sql_allocate(void *context, size_t bytes) {
     (void)context;
     return sqlite3_malloc64(bytes);
 }
@@ -16,12 +17,41 @@ static void sql_release(void *context, void *memory) {
     sqlite3_free(memory);
 }
 
-static void *sql_resize(void *context, void *memory, uint64_t bytes) {
+static void *sql_resize(void *context, void *memory, size_t bytes) {
     (void)context;
     return sqlite3_realloc64(memory, bytes);
 }
 
 const struct bloom_memory bloom_sql_memory = {sql_allocate, sql_release, sql_resize, NULL};
+
+/* Returns true if a text is made of a sign, digits, a point and an exponent, or of hexadecimal
+ * digits. SQLite refuses those that are not a number, and nothing in them can be executed. */
+static bool is_like_number(const char *text) {
+    text += *text == '+' || *text == '-';
+    const char *end = text + strspn(text, "0123456789abcdefABCDEFxX.");
+    if (end > text && (end[-1] == 'e' || end[-1] == 'E') && (*end == '+' || *end == '-'))
+        end += 1 + strspn(end + 1, "0123456789");
+    return end > text && *end == '\0';
+}
+
+/* SQLite works the number out, because strtod() depends on the locale. */
+int bloom_sql_literal(sqlite3 *database, const char *text, size_t length, double *number) {
+    static const char SELECT[] = "SELECT ";
+    sqlite3_stmt *statement = NULL;
+    char *sql = sqlite3_mprintf("%s%.*s", SELECT, (int)length, text);
+    int code = SQLITE_OK;
+    *number = 0;
+    if (sql == NULL)
+        return SQLITE_NOMEM;
+    if (is_like_number(sql + strlen(SELECT)))
+        code = sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_NO_VTAB, &statement, NULL);
+    sqlite3_free(sql);
+    if (code != SQLITE_OK)
+        return code == SQLITE_NOMEM || code == SQLITE_INTERRUPT ? code : SQLITE_OK;
+    if (statement != NULL && sqlite3_step(statement) == SQLITE_ROW)
+        *number = sqlite3_column_double(statement, 0);
+    return sqlite3_finalize(statement);
+}
 
 enum bloom_key_kind bloom_sql_text_key(sqlite3_value *value, const struct bloom_shape *shape,
                                        uint64_t words[BLOOM_HASH_WORDS_MAXIMUM]) {
@@ -109,8 +139,11 @@ uint8_t *bloom_sql_copy_filter(const struct bloom_stored *filter) {
 
 void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape *shape,
                              uint8_t *filter) {
-    if (filter != NULL)
-        sqlite3_result_blob64(context, filter, bloom_filter_bytes(shape), sqlite3_free);
-    else
+    const uint64_t length = bloom_filter_bytes(shape);
+    if (filter == NULL)
         sqlite3_result_error_nomem(context);
+    else if (bloom_sql_interrupted(context, length, &(uint64_t){0}))
+        sqlite3_free(filter);
+    else
+        sqlite3_result_blob64(context, filter, length, sqlite3_free);
 }

@@ -39,8 +39,8 @@ static inline bool bloom_sql_bytes(sqlite3_value *value, const uint8_t **bytes, 
                                                     : bloom_sql_text(value, bytes, length);
 }
 
-/* literal.c: reads the number that a text of length bytes is in SQL, perhaps with a sign; 0 if it
- * is not a number. Returns SQLITE_OK, or the error that kept SQLite from working it out. */
+/* Reads the number that a text of length bytes is in SQL, perhaps with a sign; 0 if it is not a
+ * number. Returns SQLITE_OK, or the error that kept SQLite from working it out. */
 int bloom_sql_literal(sqlite3 *database, const char *text, size_t length, double *number);
 
 /* --- Filters --- */
@@ -69,7 +69,8 @@ uint8_t *bloom_sql_new_filter(const struct bloom_shape *shape);
 /* Returns a copy of a filter, likewise. */
 uint8_t *bloom_sql_copy_filter(const struct bloom_stored *filter);
 
-/* Makes a filter the function's result and hands its memory over to SQLite. NULL: no memory. */
+/* Makes a filter the function's result and hands its memory over to SQLite. NULL: no memory. Polls
+ * after a pass over many bytes (poll.h): if the statement is to end, the function fails. */
 void bloom_sql_result_filter(sqlite3_context *context, const struct bloom_shape *shape,
                              uint8_t *filter);
 

@@ -22,7 +22,6 @@
 #include "table/module.h"
 
 #include "base/text.h"
-#include "sqlite/hashes.h"
 #include "table/configuration.h"
 #include "table/keys.h"
 #include "table/maintain.h"

@@ -13,7 +13,7 @@
 
 static uint64_t allocations, bytes_held, bytes_most, fail_at = UINT64_MAX;
 
-static void *test_allocate(void *context, uint64_t bytes) {
+static void *test_allocate(void *context, size_t bytes) {
     (void)context;
     if (allocations++ == fail_at)
         return NULL;

@@ -20,7 +20,7 @@ static uint64_t bytes_held, bytes_held_most, pieces_held, allocations;
 static uint64_t failing_from,
     failing_to; /* numbers of allocations, from 1 on, that fail; 0: none */
 
-static void *counting_allocate(void *context, uint64_t bytes) {
+static void *counting_allocate(void *context, size_t bytes) {
     (void)context;
     allocations++;
     if (allocations >= failing_from && allocations <= failing_to)

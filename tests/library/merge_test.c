@@ -16,7 +16,7 @@ static bool interrupted(void *argument, uint64_t bytes) {
     return ++asked == interrupt_at;
 }
 
-static void *allocate(void *context, uint64_t bytes) {
+static void *allocate(void *context, size_t bytes) {
     assert_null(context);
     if (++allocations == failing)
         return NULL;
