@@ -60,9 +60,9 @@ static inline uint64_t bloom_swap64(uint64_t value) {
 
 /* For a function that is rarely called, so that its caller need not save registers for it. */
 #if defined(__GNUC__)
-#define BLOOM_APART __attribute__((noinline)) static
+#define BLOOM_RARE __attribute__((noinline, cold))
 #else
-#define BLOOM_APART static
+#define BLOOM_RARE
 #endif
 
 /* Converts a 64-bit word between the order of the machine and little-endian. */

@@ -79,40 +79,38 @@ static void parquet_halve(uint8_t *payload, uint64_t bytes) {
     }
 }
 
-static inline const uint8_t *parquet_block(const struct bloom_shape *shape, const uint8_t *payload,
-                                           uint64_t word) {
-    return payload +
-           ((word >> 32) * (shape->bits / PARQUET_BLOCK_BITS) >> 32) * PARQUET_BLOCK_BYTES;
+static inline size_t parquet_block_at(const struct bloom_shape *shape, uint64_t word) {
+    uint64_t block = (word >> 32) * (shape->bits / PARQUET_BLOCK_BITS) >> 32;
+    return (size_t)block * PARQUET_BLOCK_BYTES;
 }
 
 static inline uint32_t parquet_mask(uint64_t word, unsigned i) {
     return UINT32_C(1) << ((uint32_t)word * PARQUET_SALT[i] >> 27);
 }
 
-static inline bool parquet_portable_find(const uint8_t *block, uint64_t word) {
+/* Defines the members name_check and name_check_many of a kernel that has name_find. `with` is what
+ * both begin with. */
+#define PARQUET_KERNEL(with, name)                                                                 \
+    with int name##_check(const struct bloom_shape *shape, const uint8_t *payload,                 \
+                          uint64_t word) {                                                         \
+        return name##_find(shape, payload + parquet_block_at(shape, word), &word, true);           \
+    }                                                                                              \
+    with void name##_check_many(const struct bloom_shape *shape, const uint8_t *payload,           \
+                                const uint64_t *words, size_t count, uint8_t *found) {             \
+        bloom_find_each(shape, payload, words, count, found, PARQUET_BLOCK_BYTES,                  \
+                        parquet_block_at, name##_find, true);                                      \
+    }
+
+static inline bool parquet_portable_find(const struct bloom_shape *shape, const uint8_t *block,
+                                         const uint64_t *words, bool few) {
     uint32_t missing = 0;
+    (void)shape, (void)few;
     for (unsigned i = 0; i < PARQUET_WORDS; i++)
-        missing |= parquet_mask(word, i) & ~bloom_load32(block + 4 * i);
+        missing |= parquet_mask(words[0], i) & ~bloom_load32(block + 4 * i);
     return missing == 0;
 }
 
-static int parquet_portable_check(const struct bloom_shape *shape, const uint8_t *payload,
-                                  uint64_t word) {
-    return parquet_portable_find(parquet_block(shape, payload, word), word);
-}
-
-/* The loops over many prefetch in their own bodies: see kernel.h. */
-static void parquet_portable_check_many(const struct bloom_shape *shape, const uint8_t *payload,
-                                        const uint64_t *words, size_t count, uint8_t *found) {
-    const struct bloom_shape here = *shape; /* a copy: writes to found cannot change it */
-    for (size_t i = 0; i < count && i < BLOOM_BLOCKS_AHEAD; i++)
-        BLOOM_PREFETCH(parquet_block(&here, payload, words[i]));
-    for (size_t i = 0; i < count; i++) {
-        if (i + BLOOM_BLOCKS_AHEAD < count)
-            BLOOM_PREFETCH(parquet_block(&here, payload, words[i + BLOOM_BLOCKS_AHEAD]));
-        found[i] = parquet_portable_find(parquet_block(&here, payload, words[i]), words[i]);
-    }
-}
+PARQUET_KERNEL(static, parquet_portable)
 
 static const struct bloom_kernel PARQUET_PORTABLE = {
     .name = "portable",
@@ -121,35 +119,20 @@ static const struct bloom_kernel PARQUET_PORTABLE = {
 };
 
 #ifdef BLOOM_X86_KERNELS
+#define WITH_PARQUET_AVX2 __attribute__((target("avx2"))) static
+
 /* One register holds a block, one the eight masks. */
-__attribute__((target("avx2"))) static inline bool parquet_avx2_find(const uint8_t *block,
-                                                                     uint64_t word) {
+WITH_PARQUET_AVX2 inline bool parquet_avx2_find(const struct bloom_shape *shape,
+                                                const uint8_t *block, const uint64_t *words,
+                                                bool few) {
     const __m256i salt = _mm256_loadu_si256((const __m256i *)(const void *)PARQUET_SALT);
-    __m256i product = _mm256_mullo_epi32(_mm256_set1_epi32((int)(uint32_t)word), salt);
+    __m256i product = _mm256_mullo_epi32(_mm256_set1_epi32((int)(uint32_t)words[0]), salt);
     __m256i mask = _mm256_sllv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32(product, 27));
+    (void)shape, (void)few;
     return _mm256_testc_si256(_mm256_loadu_si256((const __m256i *)(const void *)block), mask) != 0;
 }
 
-__attribute__((target("avx2"))) static int
-parquet_avx2_check(const struct bloom_shape *shape, const uint8_t *payload, uint64_t word) {
-    return parquet_avx2_find(parquet_block(shape, payload, word), word);
-}
-
-__attribute__((target("avx2"))) static void parquet_avx2_check_many(const struct bloom_shape *shape,
-                                                                    const uint8_t *payload,
-                                                                    const uint64_t *words,
-                                                                    size_t count, uint8_t *found) {
-    const struct bloom_shape here = *shape; /* a copy: writes to found cannot change it */
-    size_t i;
-    for (i = 0; i < count && i < BLOOM_BLOCKS_AHEAD; i++)
-        BLOOM_PREFETCH(parquet_block(&here, payload, words[i]));
-    for (i = 0; i + BLOOM_BLOCKS_AHEAD < count; i++) {
-        BLOOM_PREFETCH(parquet_block(&here, payload, words[i + BLOOM_BLOCKS_AHEAD]));
-        found[i] = parquet_avx2_find(parquet_block(&here, payload, words[i]), words[i]);
-    }
-    for (; i < count; i++)
-        found[i] = parquet_avx2_find(parquet_block(&here, payload, words[i]), words[i]);
-}
+PARQUET_KERNEL(WITH_PARQUET_AVX2, parquet_avx2)
 
 static const struct bloom_kernel PARQUET_AVX2 = {
     .name = "avx2",
@@ -167,20 +150,19 @@ const struct bloom_kernel *const bloom_parquet_kernels[] = {
     NULL,
 };
 
-static struct bloom_kernel_choice parquet_kernel = {bloom_parquet_kernels, &bloom_kernel_undecided};
+static struct bloom_kernel_choice parquet_kernel = {bloom_parquet_kernels, NULL};
+
+static inline void parquet_set(const struct bloom_shape *shape, uint8_t *block,
+                               const uint64_t *words) {
+    (void)shape;
+    for (unsigned i = 0; i < PARQUET_WORDS; i++)
+        bloom_store32(block + 4 * i, bloom_load32(block + 4 * i) | parquet_mask(words[0], i));
+}
 
 static void parquet_add(const struct bloom_shape *shape, uint8_t *payload, const uint64_t *words,
                         size_t count) {
-    const struct bloom_shape here = *shape; /* a copy: writes to payload cannot change it */
-    for (size_t i = 0; i < count && i < BLOOM_BLOCKS_AHEAD; i++)
-        BLOOM_PREFETCH(parquet_block(&here, payload, words[i]));
-    for (size_t i = 0; i < count; i++) {
-        if (i + BLOOM_BLOCKS_AHEAD < count)
-            BLOOM_PREFETCH(parquet_block(&here, payload, words[i + BLOOM_BLOCKS_AHEAD]));
-        uint8_t *block = payload + (parquet_block(&here, payload, words[i]) - payload);
-        for (unsigned j = 0; j < PARQUET_WORDS; j++)
-            bloom_store32(block + 4 * j, bloom_load32(block + 4 * j) | parquet_mask(words[i], j));
-    }
+    bloom_set_each(shape, payload, words, count, PARQUET_BLOCK_BYTES, parquet_block_at,
+                   parquet_set);
 }
 
 static bool parquet_check(const struct bloom_shape *shape, const uint8_t *payload,
@@ -220,7 +202,7 @@ static struct bloom_estimate parquet_estimate(const struct bloom_shape *shape,
         .name = layout_name, .hashing = &value_hashing, .number = PARQUET_NUMBER, .hash_words = 1, \
         .probes_maximum = PARQUET_WORDS, .bits_multiple = PARQUET_BLOCK_BITS,                      \
         .size = parquet_size, .valid = parquet_valid, .add = parquet_add, .check = parquet_check,  \
-        .check_many = parquet_check_many, .kernels = &parquet_kernel, .unite = bloom_bitset_union, \
+        .check_many = parquet_check_many, .unite = bloom_bitset_union,                             \
         .intersect = bloom_bitset_intersect, .halve = parquet_halve, .estimate = parquet_estimate, \
     }
 
