@@ -127,6 +127,11 @@ static inline uint64_t bloom_reduce(uint64_t value, uint64_t range) {
     return bloom_multiply_wide(value, range, &low);
 }
 
+/* Rotates to the left, by 1 to 63 bits. */
+static inline uint64_t bloom_rotate64(uint64_t value, int count) {
+    return value << count | value >> (64 - count);
+}
+
 /* Returns the number of bits that are set, 0 to 64. */
 static inline unsigned bloom_popcount64(uint64_t value) {
 #if defined(__GNUC__) && defined(__POPCNT__)

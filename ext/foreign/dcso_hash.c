@@ -7,7 +7,7 @@
 
 #define FNV_PRIME UINT64_C(0x100000001b3)
 
-static bool fnv_bytes(const uint64_t seed[2], const void *bytes, size_t length, uint64_t *words) {
+static void fnv_bytes(const uint64_t seed[2], const void *bytes, size_t length, uint64_t *words) {
     const uint8_t *at = bytes;
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     (void)seed;
@@ -24,7 +24,6 @@ static bool fnv_bytes(const uint64_t seed[2], const void *bytes, size_t length, 
     for (; length > 0; length--)
         hash = hash * FNV_PRIME ^ *at++;
     words[0] = hash;
-    return true;
 }
 
 const struct bloom_hashing bloom_hashing_fnv = {
@@ -32,6 +31,5 @@ const struct bloom_hashing bloom_hashing_fnv = {
     .keys = "text and BLOBs",
     .number = 5,
     .words = 1,
-    .text = fnv_bytes,
     .bytes = fnv_bytes,
 };

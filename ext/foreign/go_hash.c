@@ -7,7 +7,7 @@
 
 #include "hash/murmur3.h"
 
-static bool murmur3_twice_bytes(const uint64_t seed[2], const void *bytes, size_t length,
+static void murmur3_twice_bytes(const uint64_t seed[2], const void *bytes, size_t length,
                                 uint64_t *words) {
     size_t left = length % BLOOM_MURMUR3_BLOCK_BYTES;
     struct bloom_murmur3 state = {0, 0}, first;
@@ -29,7 +29,6 @@ static bool murmur3_twice_bytes(const uint64_t seed[2], const void *bytes, size_
     else
         bloom_murmur3_tail(&state, low, high);
     bloom_murmur3_end(state, length + 1, words + 2);
-    return true;
 }
 
 const struct bloom_hashing bloom_hashing_murmur3_twice = {
@@ -37,6 +36,5 @@ const struct bloom_hashing bloom_hashing_murmur3_twice = {
     .keys = "text and BLOBs",
     .number = 6,
     .words = 4,
-    .text = murmur3_twice_bytes,
     .bytes = murmur3_twice_bytes,
 };

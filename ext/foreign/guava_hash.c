@@ -68,7 +68,7 @@ static inline size_t utf16_put_ascii(struct utf16_stream *stream, const uint8_t 
     return taken;
 }
 
-static bool utf16_text(const uint64_t seed[2], const void *text, size_t length, uint64_t *words) {
+static void utf16_text(const uint64_t seed[2], const void *text, size_t length, uint64_t *words) {
     const uint8_t *at = text;
     struct utf16_stream stream = {.length = 0};
     (void)seed;
@@ -96,7 +96,6 @@ static bool utf16_text(const uint64_t seed[2], const void *text, size_t length, 
     }
     bloom_murmur3_tail(&stream.state, stream.low, stream.high);
     bloom_murmur3_end(stream.state, stream.length, words);
-    return true;
 }
 
 const struct bloom_hashing bloom_hashing_utf16 = {
@@ -104,5 +103,6 @@ const struct bloom_hashing bloom_hashing_utf16 = {
     .keys = "text",
     .number = 3,
     .words = 2,
-    .text = utf16_text,
+    .text_only = true,
+    .bytes = utf16_text,
 };

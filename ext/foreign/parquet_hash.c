@@ -20,12 +20,8 @@
 static const uint64_t XXH64_PRIMES[5] = {0x9e3779b185ebca87, 0xc2b2ae3d27d4eb4f, 0x165667b19e3779f9,
                                          0x85ebca77c2b2ae63, 0x27d4eb2f165667c5};
 
-static inline uint64_t xxh64_rotate(uint64_t value, int count) {
-    return value << count | value >> (64 - count);
-}
-
 static inline uint64_t xxh64_round(uint64_t lane, uint64_t word) {
-    return xxh64_rotate(lane + word * XXH64_PRIMES[1], 31) * XXH64_PRIMES[0];
+    return bloom_rotate64(lane + word * XXH64_PRIMES[1], 31) * XXH64_PRIMES[0];
 }
 
 static inline uint64_t xxh64_merge(uint64_t hash, uint64_t lane) {
@@ -33,11 +29,11 @@ static inline uint64_t xxh64_merge(uint64_t hash, uint64_t lane) {
 }
 
 static inline uint64_t xxh64_take8(uint64_t hash, uint64_t word) {
-    return xxh64_rotate(hash ^ xxh64_round(0, word), 27) * XXH64_PRIMES[0] + XXH64_PRIMES[3];
+    return bloom_rotate64(hash ^ xxh64_round(0, word), 27) * XXH64_PRIMES[0] + XXH64_PRIMES[3];
 }
 
 static inline uint64_t xxh64_take4(uint64_t hash, uint32_t word) {
-    return xxh64_rotate(hash ^ word * XXH64_PRIMES[0], 23) * XXH64_PRIMES[1] + XXH64_PRIMES[2];
+    return bloom_rotate64(hash ^ word * XXH64_PRIMES[0], 23) * XXH64_PRIMES[1] + XXH64_PRIMES[2];
 }
 
 static inline uint64_t xxh64_finish(uint64_t hash) {
@@ -56,8 +52,8 @@ static uint64_t xxh64(const uint8_t *bytes, size_t length) {
         for (; left >= STRIPE; left -= STRIPE, bytes += STRIPE)
             for (unsigned i = 0; i < LANES; i++)
                 lanes[i] = xxh64_round(lanes[i], bloom_load64(bytes + 8 * i));
-        hash = xxh64_rotate(lanes[0], 1) + xxh64_rotate(lanes[1], 7) + xxh64_rotate(lanes[2], 12) +
-               xxh64_rotate(lanes[3], 18);
+        hash = bloom_rotate64(lanes[0], 1) + bloom_rotate64(lanes[1], 7) +
+               bloom_rotate64(lanes[2], 12) + bloom_rotate64(lanes[3], 18);
         for (unsigned i = 0; i < LANES; i++)
             hash = xxh64_merge(hash, lanes[i]);
     }
@@ -70,14 +66,13 @@ static uint64_t xxh64(const uint8_t *bytes, size_t length) {
         bytes += 4;
     }
     for (; left > 0; left--, bytes++)
-        hash = xxh64_rotate(hash ^ *bytes * XXH64_PRIMES[4], 11) * XXH64_PRIMES[0];
+        hash = bloom_rotate64(hash ^ *bytes * XXH64_PRIMES[4], 11) * XXH64_PRIMES[0];
     return xxh64_finish(hash);
 }
 
-static bool xxh64_bytes(const uint64_t seed[2], const void *bytes, size_t length, uint64_t *words) {
+static void xxh64_bytes(const uint64_t seed[2], const void *bytes, size_t length, uint64_t *words) {
     (void)seed;
     words[0] = xxh64(bytes, length);
-    return true;
 }
 
 static bool xxh64_integer(const uint64_t seed[2], int64_t key, uint64_t *words) {
@@ -86,21 +81,10 @@ static bool xxh64_integer(const uint64_t seed[2], int64_t key, uint64_t *words) 
     return true;
 }
 
-static bool xxh64_real(const uint64_t seed[2], double key, uint64_t *words) {
-    int64_t bits;
-    memcpy(&bits, &key, sizeof bits);
-    return xxh64_integer(seed, bits, words);
-}
-
 static bool xxh64_integer32(const uint64_t seed[2], int64_t key, uint64_t *words) {
     (void)seed;
     words[0] = xxh64_finish(xxh64_take4(XXH64_PRIMES[4] + 4, (uint32_t)key));
     return key >= INT32_MIN && key <= UINT32_MAX;
-}
-
-static bool xxh64_real32(const uint64_t seed[2], double key, uint64_t *words) {
-    int64_t integer;
-    return bloom_integer_of(key, &integer) && xxh64_integer32(seed, integer, words);
 }
 
 const struct bloom_hashing bloom_hashing_xxh64 = {
@@ -108,10 +92,9 @@ const struct bloom_hashing bloom_hashing_xxh64 = {
     .keys = "text, BLOBs and numbers",
     .number = 7,
     .words = 1,
-    .text = xxh64_bytes,
     .bytes = xxh64_bytes,
     .integer = xxh64_integer,
-    .real = xxh64_real,
+    .reals = BLOOM_REALS_BITS,
 };
 
 const struct bloom_hashing bloom_hashing_xxh64_int32 = {
@@ -120,5 +103,4 @@ const struct bloom_hashing bloom_hashing_xxh64_int32 = {
     .number = 8,
     .words = 1,
     .integer = xxh64_integer32,
-    .real = xxh64_real32,
 };

@@ -91,15 +91,16 @@ static inline uint32_t parquet_mask(uint64_t word, unsigned i) {
 /* Defines the members name_check and name_check_many of a kernel that has name_find. `with` is what
  * both begin with. */
 #define PARQUET_KERNEL(with, name)                                                                 \
-    with int name##_check(const struct bloom_shape *shape, const uint8_t *payload,                 \
-                          uint64_t word) {                                                         \
+    static with int name##_check(const struct bloom_shape *shape, const uint8_t *payload,          \
+                                 uint64_t word) {                                                  \
         return name##_find(shape, payload + parquet_block_at(shape, word), &word, true);           \
     }                                                                                              \
-    with void name##_check_many(const struct bloom_shape *shape, const uint8_t *payload,           \
-                                const uint64_t *words, size_t count, uint8_t *found) {             \
+    static with void name##_check_many(const struct bloom_shape *shape, const uint8_t *payload,    \
+                                       const uint64_t *words, size_t count, uint8_t *found) {      \
         bloom_find_each(shape, payload, words, count, found, PARQUET_BLOCK_BYTES,                  \
                         parquet_block_at, name##_find, true);                                      \
-    }
+    }                                                                                              \
+    static_assert((int)PARQUET_WORDS == (int)BLOOM_PARQUET_PROBES, "a bit in each word")
 
 static inline bool parquet_portable_find(const struct bloom_shape *shape, const uint8_t *block,
                                          const uint64_t *words, bool few) {
@@ -110,7 +111,7 @@ static inline bool parquet_portable_find(const struct bloom_shape *shape, const 
     return missing == 0;
 }
 
-PARQUET_KERNEL(static, parquet_portable)
+PARQUET_KERNEL(, parquet_portable);
 
 static const struct bloom_kernel PARQUET_PORTABLE = {
     .name = "portable",
@@ -119,12 +120,12 @@ static const struct bloom_kernel PARQUET_PORTABLE = {
 };
 
 #ifdef BLOOM_X86_KERNELS
-#define WITH_PARQUET_AVX2 __attribute__((target("avx2"))) static
+#define WITH_PARQUET_AVX2 __attribute__((target("avx2")))
 
 /* One register holds a block, one the eight masks. */
-WITH_PARQUET_AVX2 inline bool parquet_avx2_find(const struct bloom_shape *shape,
-                                                const uint8_t *block, const uint64_t *words,
-                                                bool few) {
+WITH_PARQUET_AVX2 static inline bool parquet_avx2_find(const struct bloom_shape *shape,
+                                                       const uint8_t *block, const uint64_t *words,
+                                                       bool few) {
     const __m256i salt = _mm256_loadu_si256((const __m256i *)(const void *)PARQUET_SALT);
     __m256i product = _mm256_mullo_epi32(_mm256_set1_epi32((int)(uint32_t)words[0]), salt);
     __m256i mask = _mm256_sllv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32(product, 27));
@@ -132,7 +133,7 @@ WITH_PARQUET_AVX2 inline bool parquet_avx2_find(const struct bloom_shape *shape,
     return _mm256_testc_si256(_mm256_loadu_si256((const __m256i *)(const void *)block), mask) != 0;
 }
 
-PARQUET_KERNEL(WITH_PARQUET_AVX2, parquet_avx2)
+PARQUET_KERNEL(WITH_PARQUET_AVX2, parquet_avx2);
 
 static const struct bloom_kernel PARQUET_AVX2 = {
     .name = "avx2",

@@ -33,25 +33,18 @@ static uint64_t murmur2(const uint8_t *bytes, size_t length, uint64_t seed) {
     return hash ^ hash >> 47;
 }
 
-static bool murmur2_bytes(const uint64_t seed[2], const void *bytes, size_t length,
+static void murmur2_bytes(const uint64_t seed[2], const void *bytes, size_t length,
                           uint64_t *words) {
     (void)seed;
     words[0] = murmur2(bytes, length, MURMUR2_FACTOR);
     words[1] = murmur2(bytes, length, words[0]);
-    return true;
 }
 
 static bool murmur2_integer(const uint64_t seed[2], int64_t key, uint64_t *words) {
     char text[24];
     int length = snprintf(text, sizeof text, "%" PRId64, key);
-    return murmur2_bytes(seed, text, (size_t)length, words);
-}
-
-static bool murmur2_real(const uint64_t seed[2], double key, uint64_t *words) {
-    int64_t integer;
-    if (!bloom_integer_of(key, &integer))
-        return false;
-    return murmur2_integer(seed, integer, words);
+    murmur2_bytes(seed, text, (size_t)length, words);
+    return true;
 }
 
 const struct bloom_hashing bloom_hashing_murmur2 = {
@@ -59,8 +52,6 @@ const struct bloom_hashing bloom_hashing_murmur2 = {
     .keys = "text, BLOBs and whole numbers",
     .number = 9,
     .words = 2,
-    .text = murmur2_bytes,
     .bytes = murmur2_bytes,
     .integer = murmur2_integer,
-    .real = murmur2_real,
 };

@@ -53,10 +53,9 @@ static inline uint32_t spark_hash_integer(uint64_t key, uint32_t seed) {
     return spark_finish(spark_mix(spark_mix(seed, (uint32_t)key), (uint32_t)(key >> 32)), 8);
 }
 
-static bool spark_bytes(const uint64_t seed[2], const void *bytes, size_t length, uint64_t *words) {
+static void spark_bytes(const uint64_t seed[2], const void *bytes, size_t length, uint64_t *words) {
     uint32_t first = spark_hash(bytes, length, (uint32_t)seed[0]);
     words[0] = (uint64_t)spark_hash(bytes, length, first) << 32 | first;
-    return true;
 }
 
 static bool spark_integer(const uint64_t seed[2], int64_t key, uint64_t *words) {
@@ -65,20 +64,11 @@ static bool spark_integer(const uint64_t seed[2], int64_t key, uint64_t *words) 
     return true;
 }
 
-static bool spark_real(const uint64_t seed[2], double key, uint64_t *words) {
-    int64_t integer;
-    if (!bloom_integer_of(key, &integer))
-        return false;
-    return spark_integer(seed, integer, words);
-}
-
 const struct bloom_hashing bloom_hashing_spark = {
     .name = "spark",
     .keys = "text, BLOBs and whole numbers",
     .number = 4,
     .words = 1,
-    .text = spark_bytes,
     .bytes = spark_bytes,
     .integer = spark_integer,
-    .real = spark_real,
 };

@@ -54,7 +54,7 @@ BLOOM_INLINE bool neon_find(const struct bloom_shape *shape, const uint8_t *bloc
     return vminvq_u16(vandq_u16(all, neon_set(bits, word, probes))) != 0;
 }
 
-BLOOM_BLOCKED_KERNEL(static, neon)
+BLOOM_BLOCKED_KERNEL(, neon);
 
 const struct bloom_kernel bloom_blocked_neon = {
     .name = "neon",

@@ -2,8 +2,6 @@
  * that no loop over them has an end to mispredict. */
 #include "filter/layouts/kernels/kernel.h"
 
-#include <assert.h>
-
 /* The bits of probes 2 to 5 of a word that choose a part of the block: each is in a separate byte.
  * Those of probe 6 are in two bytes. */
 #define PORTABLE_UPPERS UINT64_C(0x0000381c0e070000)

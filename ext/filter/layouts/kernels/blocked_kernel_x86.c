@@ -7,9 +7,9 @@
 
 #include <immintrin.h>
 
-#define WITH_AVX2 __attribute__((target("avx2"))) static
+#define WITH_AVX2 __attribute__((target("avx2")))
 #define WITH_AVX2_INLINE __attribute__((target("avx2"), always_inline)) static inline
-#define WITH_AVX512 __attribute__((target("avx512f"))) static
+#define WITH_AVX512 __attribute__((target("avx512f")))
 #define WITH_AVX512_INLINE __attribute__((target("avx512f"), always_inline)) static inline
 
 /* AVX2: the block is two registers of eight 32-bit words. Seven lanes hold one probe each, at the
@@ -61,7 +61,7 @@ WITH_AVX2_INLINE bool avx2_find(const struct bloom_shape *shape, const uint8_t *
     return (all & avx2_word(low, high, word, avx2_lanes(probes))) != 0;
 }
 
-BLOOM_BLOCKED_KERNEL(WITH_AVX2, avx2)
+BLOOM_BLOCKED_KERNEL(WITH_AVX2, avx2);
 
 const struct bloom_kernel bloom_blocked_avx2 = {
     .name = "avx2",
@@ -98,7 +98,7 @@ WITH_AVX512_INLINE bool avx512_find(const struct bloom_shape *shape, const uint8
     return (zeros | avx512_zeros(bits, word, probes)) == 0;
 }
 
-BLOOM_BLOCKED_KERNEL(WITH_AVX512, avx512)
+BLOOM_BLOCKED_KERNEL(WITH_AVX512, avx512);
 
 /* The bits of a block, with the bit of probe i of a word set. */
 WITH_AVX512_INLINE __m512i avx512_with(__m512i bits, uint64_t word, unsigned i) {
@@ -142,8 +142,8 @@ WITH_AVX512_INLINE void avx512_set(const struct bloom_shape *shape, uint8_t *blo
     _mm512_storeu_si512(block, bits);
 }
 
-WITH_AVX512 void avx512_add(const struct bloom_shape *shape, uint8_t *payload,
-                            const uint64_t *words, size_t count) {
+WITH_AVX512 static void avx512_add(const struct bloom_shape *shape, uint8_t *payload,
+                                   const uint64_t *words, size_t count) {
     bloom_set_each(shape, payload, words, count, BLOOM_BLOCK_BYTES, bloom_block_offset, avx512_set);
 }
 

@@ -13,6 +13,7 @@
 #include "base/portable.h"
 #include "filter/layout.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 
 /* The members are NULL that the layout does not use. They have the contracts of the members of the
@@ -134,26 +135,27 @@ BLOOM_INLINE void bloom_set_each(const struct bloom_shape *shape, uint8_t *paylo
         set(&here, payload + locate(&here, words[i]), words + i);
 }
 
-/* Defines the members name_check, name_check_block and name_check_many of a kernel of layout blocked
- * that has name_find. `with` is what every function of the kernel begins with. */
+/* Defines the members check, check_block and check_many of a kernel of layout blocked that has
+ * name_find. `with` are the attributes of its functions. */
 #define BLOOM_BLOCKED_KERNEL(with, name)                                                           \
-    with int name##_check(const struct bloom_shape *shape, const uint8_t *payload,                 \
-                          uint64_t word) {                                                         \
+    static with int name##_check(const struct bloom_shape *shape, const uint8_t *payload,          \
+                                 uint64_t word) {                                                  \
         return name##_find(shape, payload + bloom_block_offset(shape, word), &word, false);        \
     }                                                                                              \
-    with bool name##_check_block(const struct bloom_shape *shape, const uint8_t *block,            \
-                                 const uint64_t *words) {                                          \
+    static with bool name##_check_block(const struct bloom_shape *shape, const uint8_t *block,     \
+                                        const uint64_t *words) {                                   \
         return name##_find(shape, block, words, false);                                            \
     }                                                                                              \
-    with void name##_check_many(const struct bloom_shape *shape, const uint8_t *payload,           \
-                                const uint64_t *words, size_t count, uint8_t *found) {             \
+    static with void name##_check_many(const struct bloom_shape *shape, const uint8_t *payload,    \
+                                       const uint64_t *words, size_t count, uint8_t *found) {      \
         if (shape->probes <= BLOOM_PROBES_PER_WORD)                                                \
             bloom_find_each(shape, payload, words, count, found, BLOOM_BLOCK_BYTES,                \
                             bloom_block_offset, name##_find, true);                                \
         else                                                                                       \
             bloom_find_each(shape, payload, words, count, found, BLOOM_BLOCK_BYTES,                \
                             bloom_block_offset, name##_find, false);                               \
-    }
+    }                                                                                              \
+    static_assert((int)BLOOM_BLOCK_BITS == (int)BLOOM_BLOCK_ONES_MAXIMUM, "places of a block")
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define BLOOM_X86_KERNELS 1
