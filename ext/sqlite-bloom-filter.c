@@ -761,6 +761,7 @@ int sqlite_bloom_filter_import(struct sqlite_bloom_filter **filter, const void *
                                const struct sqlite_bloom_memory *memory, char *problem) {
     bloom_problem reason;
     struct bloom_shape shape;
+    struct bloom_row row;
     const uint8_t *from = length > 0 ? bytes : (const uint8_t *)"";
     *filter = NULL;
     const struct bloom_exchange *exchange = read_format_name(format, problem, __func__);
@@ -772,7 +773,7 @@ int sqlite_bloom_filter_import(struct sqlite_bloom_filter **filter, const void *
         return interface_fail(problem, SQLITE_BLOOM_REFUSED, __func__,
                               "the bytes are a filter of ours already; open them without an "
                               "import");
-    if (!bloom_exchange_read(exchange, &shape, from, length, reason))
+    if (!bloom_exchange_read(exchange, &shape, &row, from, length, reason))
         return interface_fail(problem, SQLITE_BLOOM_NOT_A_FILTER, __func__, "the bytes %s", reason);
     struct sqlite_bloom_filter *made = filter_begin(memory);
     if (made != NULL) {
@@ -780,7 +781,7 @@ int sqlite_bloom_filter_import(struct sqlite_bloom_filter **filter, const void *
         made->shape = shape;
         if (own != NULL) {
             bloom_header_write(&shape, own);
-            exchange->read_payload(&shape, from, length, own + bloom_header_bytes(&shape));
+            bloom_row_read(&row, &shape, own + bloom_header_bytes(&shape));
             filter_own(made, own);
         }
     }
@@ -795,7 +796,7 @@ int sqlite_bloom_filter_export(const struct sqlite_bloom_filter *filter, const c
     const struct bloom_exchange *exchange = read_format_name(format, problem, __func__);
     if (exchange == NULL)
         return SQLITE_BLOOM_REFUSED;
-    if (!exchange->measure(exchange->form, &filter->shape, &needed, reason))
+    if (!exchange->measure(exchange->layout, &filter->shape, &needed, reason))
         return interface_fail(problem, SQLITE_BLOOM_REFUSED, __func__, "the filter %s", reason);
     *length = (size_t)needed;
     if (bytes == NULL)
